@@ -381,7 +381,7 @@ fn answer(bytes: &[u8]) {
     for name in ["ask", "answer"] {
         fs::create_dir(folder.path().join(name)).expect("a temporary folder");
     }
-    let asked = OpenQuestion::put(folder.path(), "attention", &Args::new(), None).expect("a question");
+    let asked = OpenQuestion::send(folder.path(), "attention", &Args::new(), None).expect("a question");
     let names = fs::read_dir(folder.path().join("ask")).expect("a temporary folder");
     let name = names.flatten().next().expect("the question").file_name();
     let id = name.to_str().and_then(|name| name.strip_suffix(".json")).expect("an id").as_bytes();

@@ -207,12 +207,26 @@ pub const CASES: &[Case] = &[
 ];
 
 /// The transformer of as many parameters as the case `bdh`.
-const BESIDE_BDH: AlibiGptSpec =
-    AlibiGptSpec { d_model: 80, heads: 2, layers: 5, residual: ResidualMixing::Fixed, window: None, carry: None };
+const BESIDE_BDH: AlibiGptSpec = AlibiGptSpec {
+    d_model: 80,
+    heads: 2,
+    layers: 5,
+    residual: ResidualMixing::Fixed,
+    window: None,
+    carry: None,
+    dropout: 0.0,
+};
 
 /// The last tread of the EMA staircase: a transformer of about as many parameters as `spen` with softmax attention.
-const LAST_TREAD: AlibiGptSpec =
-    AlibiGptSpec { d_model: 88, heads: 2, layers: 5, residual: ResidualMixing::Fixed, window: None, carry: None };
+const LAST_TREAD: AlibiGptSpec = AlibiGptSpec {
+    d_model: 88,
+    heads: 2,
+    layers: 5,
+    residual: ResidualMixing::Fixed,
+    window: None,
+    carry: None,
+    dropout: 0.0,
+};
 
 /// The fast-slow model of the case `fast_slow` whose slow path is gated linear attention.
 fn gated_linear() -> FastSlowSpec {

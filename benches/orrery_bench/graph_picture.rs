@@ -78,7 +78,7 @@ fn graph_of(springs: &Springs, edges: &[(u32, u32, f32)], read_back: &Arc<Mutex<
             let turn = schedule.turn(s);
             graph_layout::StepParams { temperature: turn.temperature, loose: turn.loose }
         }),
-        put: vec![],
+        moved_nodes: vec![],
         styles: Arc::new(vec![NodeStyle { colour: [90, 180, 240, 255], radius: 2.5, held: false }; n]),
         style_revision: 1,
         camera: Camera::Fit { margin: 28.0 },
@@ -97,7 +97,7 @@ fn graph_of(springs: &Springs, edges: &[(u32, u32, f32)], read_back: &Arc<Mutex<
         },
         edges: usize::MAX,
         drawn: usize::MAX,
-        told: read_back.clone(),
+        node_positions: read_back.clone(),
     }
 }
 

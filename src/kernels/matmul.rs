@@ -53,7 +53,7 @@ impl<'a> LinearWeight<'a> {
         Self { stored: Stored::Borrowed(w), bias }
     }
 
-    /// I and O.
+    /// The input size I and the output size O.
     fn sizes(&self) -> [usize; 2] {
         match &self.stored {
             Stored::Packed(w) => w.sizes(),

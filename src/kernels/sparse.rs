@@ -6,9 +6,9 @@ use crate::{arch::arch, order::ordered};
 /// The entries that are not zero, by ascending index.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sparse {
-    /// Their indices.
+    /// The indices of the entries.
     pub units: Vec<u32>,
-    /// Their values.
+    /// The values of the entries.
     pub values: Vec<f32>,
 }
 

@@ -93,14 +93,14 @@ impl Strip {
         }
     }
 
-    /// Without the first columns of the result and of the addends.
+    /// The same task without the first columns of the result and of the addends.
     #[inline(always)]
     fn skip_columns(self, cols: usize) -> Self {
         let addends = self.addends.map(|addend| addend.map(|(at, step)| (at.wrapping_add(cols), step)));
         Self { to: self.to.wrapping_add(cols), addends, ..self }
     }
 
-    /// Without the first panels, `width` columns wide each.
+    /// The same operand without the first panels, each `width` columns wide.
     #[inline(always)]
     fn skip_panels(self, panels: usize, width: usize) -> Self {
         let (b, cols) = (self.b.wrapping_add(panels * self.panel_step), self.cols - panels * width);

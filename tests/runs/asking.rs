@@ -45,7 +45,7 @@ fn corpus(folder: &Path) -> Corpus {
 
 fn ask<M: Measurement>(model: &mut dyn Trainable, corpus: &Corpus, args: &[(&str, Value)]) -> (M, Vec<String>) {
     let args: Args = args.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-    let mut cx = ProbeContext::alone(model, corpus, &Device::Cpu, &args);
+    let mut cx = ProbeContext::standalone(model, corpus, &Device::Cpu, &args);
     let found = probe::find(M::PROBE).unwrap().ask(&mut cx).unwrap();
     (M::from_payload(&found[0].payload).unwrap().clone(), found[0].tokens.clone())
 }

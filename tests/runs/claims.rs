@@ -116,12 +116,12 @@ fn done(here: &Path, words: &str) -> String {
 fn the_claims_that_are_built_in_are_listed_and_shown() {
     let here = tempfile::tempdir().unwrap();
     let all = done(here.path(), "claims");
-    assert!(all.contains("A12 *") && all.contains("124 claims"), "{all}");
+    assert!(all.contains("A12 *") && all.contains("125 claims"), "{all}");
     let of = |id: &str| all.lines().find(|line| line.starts_with(id)).unwrap_or_default().to_owned();
     assert!(of("A2 ").contains("between -0.01 and 0.01"), "where it stands, beside its effect: {}", of("A2 "));
     let paper = done(here.path(), "claims list --paper ema --verdict needs");
     assert!(paper.contains("B36") && !paper.contains("A21"), "{paper}");
-    assert!(!paper.contains("124 claims") && paper.contains(": 0 stand,"), "the counts are those of the rows: {paper}");
+    assert!(!paper.contains("125 claims") && paper.contains(": 0 stand,"), "the counts are those of the rows: {paper}");
     let one = done(here.path(), "claims show a2");
     assert!(one.contains("within noise") && one.contains("lies between -0.01 and 0.01"), "{one}");
     assert!(one.contains("orrery claims run A2"), "{one}");
@@ -188,14 +188,14 @@ fn a_claim_is_run_judged_and_checked() {
     assert_eq!(fs::read_to_string(&path).unwrap(), stored);
     let shown = done(here.path(), "claims show X1 --from ledger");
     assert!(shown.contains("seed 7: 0") && shown.contains("verdict: stands, at the paper's scale"), "{shown}");
-    assert!(shown.contains("over steps: from step 0 where the claim stands"), "{shown}");
+    assert!(shown.contains("over steps: from step 0 within the bound"), "{shown}");
     let rows: Value =
         serde_json::from_str(done(here.path(), "claims list --from ledger --json").lines().next().unwrap()).unwrap();
     assert_eq!((rows[0]["verdict"].as_str(), rows[2]["standing"].as_str()), (Some("stands"), Some("needs a GPU")));
     done(here.path(), "claims --from ledger --html claims.html");
     let page = fs::read_to_string(here.path().join("claims.html")).unwrap();
     assert!(page.contains("twins begin alike") && page.contains("<circle"), "{page}");
-    assert!(page.contains("over steps: from step 0 where the claim stands"), "{page}");
+    assert!(page.contains("over steps: from step 0 within the bound"), "{page}");
     for words in [
         "rule: the paired difference of held_out_loss of coupled beside held_out_loss of frozen at step 0 lies between",
         "; 2 seeds of fast_slow",
@@ -204,7 +204,7 @@ fn a_claim_is_run_judged_and_checked() {
         "<code>orrery claims run X1</code>",
         "values: seed 7: 0, seed 8: 0",
         "<title>2 seeds, effect 0 [0, 0], stands between",
-        "<title>effect over steps: from step 0 where the claim stands",
+        "<title>effect over steps: from step 0 within the bound",
         ">the paper: 0</text>",
     ] {
         assert!(page.contains(words), "{words}: {page}");
@@ -254,6 +254,34 @@ fn a_claim_is_run_judged_and_checked() {
 fn only_sweep(here: &Path) -> PathBuf {
     let mut sweeps = fs::read_dir(here.join("sweeps")).unwrap();
     sweeps.next().unwrap().unwrap().path()
+}
+
+/// Results are read from where a run wrote them: beside no claims, and in a folder of their own.
+#[test]
+fn results_are_read_where_they_were_written() {
+    let here = tempfile::tempdir().unwrap();
+    let shown = |words: &str| -> Value {
+        serde_json::from_str(done(here.path(), words).lines().next().unwrap_or_default()).unwrap()
+    };
+    let stored = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../claims/results/A2.json")).unwrap();
+    let other = stored.replacen("\"seed\": 8", "\"seed\": 800", 1);
+    assert_ne!(stored, other);
+    for folder in ["claims/results", "again"] {
+        fs::create_dir_all(here.path().join(folder)).unwrap();
+        fs::write(here.path().join(folder).join("A2.json"), &other).unwrap();
+        let words = if folder == "again" { "claims show A2 --json --results again" } else { "claims show A2 --json" };
+        let is_read = shown(words)["values"].as_array().unwrap().iter().any(|value| value[0] == 800);
+        assert!(is_read, "{words}");
+        fs::remove_file(here.path().join(folder).join("A2.json")).unwrap();
+    }
+    assert!(!shown("claims show A2 --json")["values"].to_string().contains("800"));
+    fs::write(here.path().join("claims/results/A2.json"), &other).unwrap();
+    assert!(shown("claims show A2 --json --from claims")["values"].to_string().contains("800"));
+    let (code, said) = orrery(here.path(), "claims check");
+    assert!(code == Some(1) && said.contains("A2: the numbers, or what made them, were edited"), "{said}");
+    assert_eq!(said.lines().filter(|line| line.contains("Holm")).count(), 0, "no other is accused: {said}");
+    let (code, said) = orrery(here.path(), "claims show A2 --results nowhere");
+    assert!(code == Some(2) && said.contains("is not a folder of results"), "{said}");
 }
 
 /// Seeds that are asked for later are added to the runs that are there, and a result has those that it asked for.

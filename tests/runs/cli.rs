@@ -118,6 +118,11 @@ fn an_answer_says_of_which_step_its_weights_are() {
         let answer: serde_json::Value = serde_json::from_slice(&asked.stdout).unwrap();
         assert_eq!(answer["channel"], "attention.maps", "{name}");
     }
+    fs::remove_dir_all(folder.path().join(run).join("checkpoints")).unwrap();
+    let asked = orrery(folder.path(), &format!("ask {run} next_tokens --variant coupled"));
+    let words = said(&asked);
+    assert_eq!(asked.status.code(), Some(2), "{words}");
+    assert!(words.contains("has no checkpoint yet") && words.contains("asks the weights that it kept"), "{words}");
 }
 
 #[test]

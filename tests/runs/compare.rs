@@ -100,6 +100,8 @@ fn runs_are_set_beside_each_other() {
     let numbers = fs::read_to_string(folded.join("numbers.csv")).unwrap();
     assert_eq!(numbers.lines().count(), 1 + 2 * 2, "a row a point and variant: {numbers}");
     assert!(told(&out).contains("lr 0.001, 2 seeds") && told(&out).contains(" ± "), "{}", told(&out));
+    let legend = "\nmean ± standard deviation over seeds; a difference with the 95% interval";
+    assert!(told(&out).contains(legend), "{}", told(&out));
 
     // with all digits, and over the seeds
     let of_gate = |run: &Path| run_rows::row_of(run).unwrap().headlines.group("gate", "coupled").unwrap().mean;

@@ -61,7 +61,7 @@ fn args(more: &[(&str, Value)]) -> Args {
 }
 
 fn ask(model: &mut dyn Trainable, corpus: &Corpus, args: &Args) -> Result<TopContexts, String> {
-    let mut cx = ProbeContext::alone(model, corpus, &Device::Cpu, args);
+    let mut cx = ProbeContext::standalone(model, corpus, &Device::Cpu, args);
     let found = probe::find("top_contexts").unwrap().ask(&mut cx).map_err(|e| e.to_string())?;
     TopContexts::from_payload(&found[0].payload).cloned().ok_or_else(|| "no answer".to_owned())
 }
@@ -207,7 +207,7 @@ fn it_ends_when_it_is_no_longer_wanted_and_refuses_in_words() {
         told.set(told.get() + 1);
         cancelled.store(told.get() == 2, Ordering::Relaxed);
     };
-    let mut cx = ProbeContext::alone(&mut model, &corpus, &Device::Cpu, &asked);
+    let mut cx = ProbeContext::standalone(&mut model, &corpus, &Device::Cpu, &asked);
     cx.progress = Progress::new(&report, &cancelled);
     let error = probe::find("top_contexts").unwrap().ask(&mut cx).err().unwrap();
     assert!(error.to_string().contains("cancelled"), "{error}");

@@ -10,7 +10,7 @@ use std::{
 };
 
 use orrery::{
-    store::{Look, Reader},
+    store::{FolderStatus, Reader},
     telemetry::{Event, Payload},
 };
 use serde_json::{Value, json};
@@ -175,8 +175,8 @@ fn a_run_that_grows_is_followed() {
     let mut reader = Reader::follow(&run.folder).unwrap();
     assert_eq!(told(&mut reader).0, [1]);
     let look = |reader: &mut Reader| {
-        let found = reader.look().unwrap();
-        assert_eq!(found, Look::Same);
+        let found = reader.poll().unwrap();
+        assert_eq!(found, FolderStatus::Same);
         told(reader)
     };
     assert_eq!(look(&mut reader), (vec![], vec![]));
@@ -205,13 +205,13 @@ fn a_variant_that_comes_later_is_noticed() {
     let mut reader = Reader::follow(&folder).unwrap();
     assert_eq!(told(&mut reader).0, [1]);
     fs::write(&log, line("a", 1) + &line("b", 1)).unwrap();
-    assert_eq!(reader.look().unwrap(), Look::Same, "the line is not read yet");
+    assert_eq!(reader.poll().unwrap(), FolderStatus::Same, "the line is not read yet");
     told(&mut reader);
-    assert_eq!(reader.look().unwrap(), Look::Replaced);
+    assert_eq!(reader.poll().unwrap(), FolderStatus::Replaced);
     let mut anew = Reader::follow(&folder).unwrap();
     assert_eq!(anew.info().unwrap().variants.len(), 2);
     assert_eq!(told(&mut anew).0, [1, 1]);
-    assert_eq!(anew.look().unwrap(), Look::Same);
+    assert_eq!(anew.poll().unwrap(), FolderStatus::Same);
 }
 
 #[test]
@@ -227,26 +227,26 @@ fn a_folder_that_is_replaced_is_noticed_and_a_copy_that_has_grown_goes_on() {
     fs::copy(&log, &copy).unwrap();
     fs::rename(&copy, &log).unwrap();
     run.step(6);
-    assert_eq!(reader.look().unwrap(), Look::Same);
+    assert_eq!(reader.poll().unwrap(), FolderStatus::Same);
     assert_eq!(told(&mut reader).0, [6]);
     // another run of the same variants
     ForeignRun::begin(here.path(), "run", &json!({"lr": 0.2}));
     fs::write(&log, fs::read_to_string(&log).unwrap().replace("wall_secs\":", "wall_secs\":1")).unwrap();
-    assert_eq!(reader.look().unwrap(), Look::Replaced);
+    assert_eq!(reader.poll().unwrap(), FolderStatus::Replaced);
     // another variant
     let mut reader = Reader::follow(&run.folder).unwrap();
     assert_eq!(told(&mut reader).0.len(), 6);
     run.redescribe(|described| described["run"]["variants"] = json!([{"id": "model"}, {"id": "twin"}]));
-    assert_eq!(reader.look().unwrap(), Look::Replaced);
+    assert_eq!(reader.poll().unwrap(), FolderStatus::Replaced);
     // the logs begin anew
     let mut reader = Reader::follow(&run.folder).unwrap();
     assert_eq!(told(&mut reader).0.len(), 6);
     fs::write(&log, "").unwrap();
-    assert_eq!(reader.look().unwrap(), Look::Replaced);
+    assert_eq!(reader.poll().unwrap(), FolderStatus::Replaced);
     let mut reader = Reader::follow(&run.folder).unwrap();
     fs::rename(&run.folder, here.path().join("elsewhere")).unwrap();
     let why = "it has neither run.json nor config.toml".to_owned();
-    assert_eq!(reader.look().unwrap(), Look::Missing { why });
+    assert_eq!(reader.poll().unwrap(), FolderStatus::Missing { why });
 }
 
 /// docs/protocol.md lets `run.json` be replaced when more is known.
@@ -262,7 +262,7 @@ fn a_run_of_which_more_is_known_goes_on() {
         described["run"]["config"]["values"]["optimizer"] = "adam".into();
     });
     run.step(4);
-    assert_eq!(reader.look().unwrap(), Look::Same);
+    assert_eq!(reader.poll().unwrap(), FolderStatus::Same);
     let events: Vec<Event> = reader.by_ref().collect();
     let [Event::Described(info), Event::Step(stats)] = &events[..] else { panic!("{events:?}") };
     assert_eq!((info.variants[0].params, stats.step), (12, 4));
@@ -270,7 +270,7 @@ fn a_run_of_which_more_is_known_goes_on() {
     assert!(info.folder.is_some(), "the folder is not written down");
     // the same words are no news
     run.redescribe(|_| {});
-    assert_eq!(reader.look().unwrap(), Look::Same);
+    assert_eq!(reader.poll().unwrap(), FolderStatus::Same);
     assert_eq!(reader.by_ref().count(), 0);
 }
 
@@ -290,7 +290,7 @@ fn what_is_followed_is_no_link_out_of_the_folder() {
     assert_eq!(told(&mut reader).0, [1]);
     fs::remove_file(run.folder.join("metrics.jsonl")).unwrap();
     std::os::unix::fs::symlink(&secret, run.folder.join("metrics.jsonl")).unwrap();
-    assert!(reader.look().unwrap_err().to_string().contains("it is a link"));
+    assert!(reader.poll().unwrap_err().to_string().contains("it is a link"));
 }
 
 #[test]

@@ -255,7 +255,7 @@ mod opened {
     fn the_window_opens_it_as_a_run_of_the_graphs_lab_that_has_ended() {
         let folder = tempfile::tempdir().unwrap();
         for format in Format::ALL {
-            let file = folder.path().join(format!("g.{}", format.ending()));
+            let file = folder.path().join(format!("g.{}", format.extension()));
             fs::write(&file, format.write(&graph())).unwrap();
             let mirror = opened(&file);
             assert_eq!(mirror.state, Some(RunState::Stopped), "{format:?}: {:?}", mirror.notices);

@@ -56,7 +56,7 @@ impl Bench {
         let probe = probe::find(id).ok_or(candle_core::Error::Msg(format!("no probe {id}")))?;
         assert!(probe.applies(self.model.as_mut()));
         let (model, corpus) = (self.model.as_mut(), &self.corpus);
-        probe.ask(&mut ProbeContext::alone(model, corpus, &Device::Cpu, &args))
+        probe.ask(&mut ProbeContext::standalone(model, corpus, &Device::Cpu, &args))
     }
 
     /// G by its definition: the effect of y_i on x_j (or y_j), j of head j / N.

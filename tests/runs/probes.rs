@@ -59,7 +59,7 @@ impl Bench {
         assert!(probe.applies(self.model.as_mut()), "{id} applies");
         let before = self.logits()?;
         let (model, corpus) = (self.model.as_mut(), &self.corpus);
-        let answer = probe.ask(&mut ProbeContext::alone(model, corpus, &Device::Cpu, &args));
+        let answer = probe.ask(&mut ProbeContext::standalone(model, corpus, &Device::Cpu, &args));
         assert_eq!(self.logits()?, before, "{id} leaves the model as it found it");
         let mut findings = answer?;
         assert_eq!(findings.len(), 1);

@@ -35,7 +35,7 @@ fn asked(spec: CoupledQkSpec, args: &[(&str, Value)]) -> (QueryKeyPaths, Vec<Str
     let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
     let probe = probe::find("query_key_paths").unwrap();
     assert!(probe.applies(model.as_mut()));
-    let mut cx = ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args);
+    let mut cx = ProbeContext::standalone(model.as_mut(), &corpus, &Device::Cpu, &args);
     let finding = probe.ask(&mut cx).unwrap().remove(0);
     (QueryKeyPaths::from_payload(&finding.payload).unwrap().clone(), finding.tokens)
 }

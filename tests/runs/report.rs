@@ -94,6 +94,26 @@ fn a_view_stands_at_the_steps_that_have_it() {
 }
 
 #[test]
+fn a_setting_that_was_changed_in_training_is_told() {
+    let here = with_run();
+    let log = here.path().join("run/events.jsonl");
+    let events = fs::read_to_string(&log).unwrap();
+    let change = |step: u64, value: f64| {
+        let changed = json!({"step": step, "key": "train.lr", "value": value});
+        json!({"step": step, "at": "2026-01-31T12:00:00+00:00", "changed": changed}).to_string()
+    };
+    let (first, rest) = events.split_once('\n').unwrap();
+    let changes = [change(3, 0.02), change(3, 0.01), change(5, 0.0625)].join("\n");
+    fs::write(&log, format!("{first}\n{changes}\n{rest}")).unwrap();
+    let (code, said) = orrery(here.path(), "report run -o run.html");
+    assert_eq!(code, Some(0), "{said}");
+    let page = fs::read_to_string(here.path().join("run.html")).unwrap();
+    let told = page.split_once("Changed while training").unwrap().1.split_once("</ul>").unwrap().0;
+    assert!(told.contains("0.01 at step 3") && told.contains("0.01 \u{2192} 0.0625 at step 5"), "{told}");
+    assert!(!told.contains("0.02"), "only the last change of a step counts: {told}");
+}
+
+#[test]
 fn nothing_is_said_that_another_program_has_not_recorded() {
     let here = tempfile::tempdir().unwrap();
     let run = ForeignRun::finished(here.path(), "wide", 1e-3);

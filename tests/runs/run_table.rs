@@ -150,6 +150,11 @@ fn runs_of_a_sweep_stand_in_the_table() {
     assert_eq!(folders("lab:fast_slow", &runs), [name.clone(), "rates/0-7".to_owned()]);
     assert_eq!(folders("sweep:rates", &runs), ["rates/0-7"]);
     assert_eq!(folders("!sweep:rates", &runs), [name]);
+    let table = told(&orrery(&[], &runs));
+    assert!(table.contains("2 of 2 runs in ") && table.contains(" and in sweeps beside it (1)"), "{table}");
+    for path in [&own, &sweep.join("runs/0-7")] {
+        assert!(table.contains(path.to_str().unwrap()), "a command takes what is printed: {table}");
+    }
     assert_eq!(folders("lab:fast_slow", &sweep.join("runs")), ["0-7"], "a sweep's own folder of runs lists them once");
 }
 
@@ -268,8 +273,10 @@ fn row(folder: &str, lr: f64, gate: f64) -> RunRow {
 fn filters_ask_words_settings_and_results() {
     let tags = vec!["Talk".into(), "gate of two".into()];
     let wide = RunRow { note: RunNote { name: "Wide one".into(), tags, ..RunNote::default() }, ..row("a", 1e-4, 0.5) };
+    let wide = RunRow { sweep: "needed".into(), ..wide };
     let put_away = RunRow { note: RunNote { archived: true, ..RunNote::default() }, ..row("c", 1e-3, 0.1) };
-    let rows = [wide, row("b", 1e-2, 0.01), put_away];
+    let of_sweep = RunRow { sweep: "needed_too".into(), bytes: 30_000_000, ..row("b", 1e-2, 0.01) };
+    let rows = [wide, RunRow { when: "2026-11-27 14:25".into(), ..of_sweep }, put_away];
     let found = |line: &str| -> String {
         let filter = Filter::parse(line).unwrap();
         assert_eq!(filter.unknown(rows.iter()), None, "{line}");
@@ -298,12 +305,26 @@ fn filters_ask_words_settings_and_results() {
         ("tag!=talk", "b"),
         ("!tag!=talk", "a"),
         ("\"of two\"", "a"),
+        ("gate:coupled>0.1", "a"),
+        ("gate:frozen>0.1", ""),
+        ("loss:coupled<2.5", "ab"),
+        ("sweep:needed", "a"),
+        ("sweep:needed_too", "b"),
+        ("size>29MB", "b"),
+        ("size<29MB", "a"),
+        ("began>=2026-11-27", "b"),
+        ("began:2026", "b"),
+        ("is=finished", "ab"),
     ] {
         assert_eq!(found(line), folders, "{line}");
     }
     let refused = Filter::parse("lr<small").unwrap_err();
     assert!(refused.contains("`small` is not a number"), "{refused}");
     assert!(Filter::parse("lab:").is_err());
+    for line in ["is:foo", "state:done", "state=done"] {
+        let refused = Filter::parse(line).unwrap_err();
+        assert!(refused.contains("no run can be") && refused.contains("finished"), "{line}: {refused}");
+    }
     let unknown = Filter::parse("ler<1").unwrap().unknown(rows.iter()).unwrap();
     assert!(unknown.contains("`ler`") && unknown.contains("train.lr"), "{unknown}");
 }
@@ -321,6 +342,7 @@ fn orders_put_pinned_first_and_gaps_last() {
     assert_eq!(sorted("lr"), "pban");
     assert_eq!(sorted("-lr"), "pabn");
     assert_eq!(sorted("-gate"), "pban");
+    assert_eq!(sorted("-gate:coupled"), "pban");
     assert!(!Order::parse("gote").is_known(rows.iter()));
 }
 

@@ -47,7 +47,7 @@ fn args(all: &[(&str, f64)]) -> Args {
 fn ask<M: Measurement>(model: &mut dyn Trainable, corpus: &Corpus, args: &Args) -> candle_core::Result<M> {
     let probe = probe::find(M::PROBE).ok_or(candle_core::Error::Msg("no probe".into()))?;
     assert!(probe.applies(model) && probe.takes_long());
-    let found = probe.ask(&mut ProbeContext::alone(model, corpus, &Device::Cpu, args))?;
+    let found = probe.ask(&mut ProbeContext::standalone(model, corpus, &Device::Cpu, args))?;
     let found = found.first().and_then(|f| M::from_payload(&f.payload)).cloned();
     found.ok_or(candle_core::Error::Msg("no answer".into()))
 }
@@ -109,7 +109,7 @@ fn a_sweep_ends_when_nobody_wants_it() -> Outcome {
     };
     let mut model = model(&corpus, Predictor::Static)?;
     let args = Args::new();
-    let mut cx = ProbeContext::alone(&mut model, &corpus, &Device::Cpu, &args);
+    let mut cx = ProbeContext::standalone(&mut model, &corpus, &Device::Cpu, &args);
     cx.progress = Progress::new(&report, &cancelled);
     let ended = probe::find("fast_weights").ok_or("no probe")?.ask(&mut cx);
     assert!(ended.is_err_and(|e| e.to_string().contains("cancelled")));

@@ -329,25 +329,34 @@ fn a_report_has_the_numbers_of_the_table_and_says_what_is_missing() {
     for outside in ["src=\"http", "href=\"http://", "<link", "@import", "url(", "fetch("].into_iter().chain(places) {
         assert!(!page.contains(outside), "the page holds {outside}");
     }
-    for part in
-        ["Sweep rates: Fast-slow gate", "8 of 8 runs finished", "along train.lr", "along model.pool", "table.csv"]
-    {
+    for part in [
+        "Sweep rates: Fast-slow gate",
+        "8 of 8 runs finished",
+        "along train.lr",
+        "along model.pool",
+        "table.csv",
+        "95% interval",
+    ] {
         assert!(page.contains(part), "the page lacks {part}");
     }
     assert!(!page.contains("Unfinished runs"));
 
     let text = table(here);
     let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let first = reader.headers().unwrap().iter().position(|h| h == "seeds").unwrap() + 1;
+    let head = reader.headers().unwrap().clone();
+    let first = head.iter().position(|h| h == "seeds").unwrap() + 1;
     let expected: Vec<Vec<[f64; 2]>> = reader
         .records()
         .map(|row| {
-            let numbers: Vec<f64> = row.unwrap().iter().skip(first).map(|v| v.parse().unwrap()).collect();
+            let row = row.unwrap();
+            let cells = row.iter().zip(&head).skip(first).filter(|(_, heading)| !heading.contains(", 95% "));
+            let numbers: Vec<f64> = cells.map(|(v, _)| v.parse().unwrap()).collect();
             numbers.chunks(2).map(|pair| [pair[0], pair[1]]).collect()
         })
         .collect();
     assert!(expected.len() == 4 && expected[0].len() >= 4, "{text}");
     assert_eq!(cells(&page), expected);
+    assert!(head.iter().any(|heading| heading.ends_with(", 95% low")), "a difference has its interval: {head:?}");
 
     // the last value of a curve is the mean over seeds that the table has
     let data = page.split_once("id=\"curve-data\">").unwrap().1.split_once("</script>").unwrap().0;

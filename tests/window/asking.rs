@@ -37,6 +37,18 @@ fn found() -> TopContexts {
     twins.sample_at(0, TopContexts::CHANNEL, recorded::STEPS).and_then(|s| s.measurement().cloned()).unwrap()
 }
 
+/// A button that rests says why.
+#[test]
+fn a_button_without_a_model_to_ask_says_so() {
+    let mut mirror = recorded::twins();
+    mirror.apply(Event::State(RunState::Stopped));
+    let mut harness = tile("graph_modularity", mirror).shown(sized(640.0, 520.0));
+    harness.get_by_label("Measure now").hover();
+    harness.run_steps(60);
+    let words = words(&harness);
+    assert!(words.contains("There is no model here that can be asked."), "{words}");
+}
+
 #[test]
 fn the_selected_neuron_or_synapse_is_asked_about() {
     let mut tile = tile("top_contexts", recorded::twins());
@@ -163,7 +175,7 @@ fn an_old_answer_stands_behind_what_was_measured() {
     assert!(!harness.state().subtitle.contains("another question"), "{}", harness.state().subtitle);
     let Tile { questions, mirror, .. } = harness.state_mut();
     let time = QuestionTime { at: None, scheduled: None, is_measured: false };
-    let request = questions.put((LogitLens::PROBE, Some(0)), Args::new(), mirror, &time);
+    let request = questions.register((LogitLens::PROBE, Some(0)), Args::new(), mirror, &time);
     mirror.apply(answer(request));
     harness.run_steps(2);
     assert!(harness.state().subtitle.contains("another question"), "{}", harness.state().subtitle);

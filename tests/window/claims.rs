@@ -368,7 +368,7 @@ fn a_row_unfolds_into_all_that_is_known() {
         "Orrery 0.3.0 (commit not recorded), 2 cores of a processor, 3.5 minutes",
         "after Holm's correction",
         "neither the rule (",
-        "from step 0 across the bound; from step 200 where the claim stands.",
+        "from step 0 across the bound; from step 200 within the bound.",
         "orrery claims run X2",
     ] {
         assert!(d.shows(words), "{words}");

@@ -372,6 +372,20 @@ fn a_link_locks_and_hides_controls_until_they_are_unlocked() {
 }
 
 #[test]
+fn nothing_goes_back_to_the_preset_while_all_that_was_changed_is_locked() {
+    let mut d = open(Opening::Lab("fast_slow".into()), VIEWS);
+    let is_disabled = |d: &Desktop| d.harness.get_by_label("Back to preset").accesskit_node().is_disabled();
+    paste(&mut d, "orrery:fast_slow?train.lr=0.25&lock=train#view=gate");
+    assert!(d.shows("Changed from preset"));
+    assert!(is_disabled(&d));
+    set(&mut d, "Coupling scale", 2.0);
+    assert!(!is_disabled(&d));
+    d.command(Key::Z);
+    d.command(Key::Z);
+    assert!(d.shows("Undid: opened page"), "nothing was pasted");
+}
+
+#[test]
 fn a_link_locks_or_hides_the_seed() {
     let mut d = lab_page("fast_slow");
     let seed = d.page().config.seed;

@@ -132,7 +132,7 @@ fn nothing_reaches_an_example() {
     d.click("Pace x4");
     assert!(!d.shows("begin a run that can be asked"), "a pace is for the run to come");
     for command in [Command::Checkpoint, Command::Pause] {
-        assert!(d.page().tell(command).is_err_and(|words| words.contains("no weights")));
+        assert!(d.page().send(command).is_err_and(|words| words.contains("no weights")));
     }
     assert!(lesson::step_begins_run(d.page(), 0), "a step of the lesson has no run yet");
 }

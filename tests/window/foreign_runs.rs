@@ -318,13 +318,13 @@ fn an_answer_stands_before_what_is_logged() {
     assert!(tile.state().subtitle.contains("batch 0"), "{}", tile.state().subtitle);
     let time = QuestionTime { at: None, scheduled: Some(1), is_measured: true };
     let Tile { questions, mirror, .. } = tile.state_mut();
-    let request = questions.put(key, AttentionMapsArgs::default().to_args(), mirror, &time);
+    let request = questions.register(key, AttentionMapsArgs::default().to_args(), mirror, &time);
     let logged = mirror.sample_at(0, AttentionMaps::CHANNEL, 1).cloned().unwrap();
     mirror.apply(Event::Sample(Sample { request: Some(request), about: "by hand".into(), ..logged }));
     mirror.apply(Event::Question { request, state: QuestionState::Answered });
     (0..2).for_each(|_| tile.step());
     assert!(tile.state().subtitle.contains("by hand"), "{}", tile.state().subtitle);
-    tile.state_mut().questions.put_aside(key);
+    tile.state_mut().questions.forget(key);
     (0..2).for_each(|_| tile.step());
     assert!(tile.state().subtitle.contains("batch 0"), "{}", tile.state().subtitle);
 }

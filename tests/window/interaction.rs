@@ -167,9 +167,8 @@ fn hovering_a_chart_shows_the_value_of_every_line() {
             let known = so_far.take_while(|(at, _)| *at <= x).filter_map(|(at, value)| Some((at, value.parse().ok()?)));
             let (at, value) = known.last().unwrap();
             let name = &header[column];
-            let smoothed = if header.contains(&format!("{name} (raw)")) { ", smoothed" } else { "" };
             let step = if at == x { String::new() } else { format!(", {} {at}", header[0]) };
-            [format!("{name}{smoothed}{step}"), value_label(value)]
+            [format!("{name}{step}"), value_label(value)]
         };
         let columns = (1..header.len()).filter(|column| is_line(&header[*column]));
         let wanted: Vec<[String; 2]> = columns.map(row).collect();

@@ -20,6 +20,7 @@ use orrery::{
         session::Session,
         theme::{self, Theme},
         views::VIEWS,
+        widgets::number::grouped,
     },
 };
 
@@ -65,7 +66,11 @@ fn replayed(mirror: Mirror) -> Run {
 }
 
 fn shown(mirror: Mirror, width: f32) -> Harness<'static, Strip> {
-    let lab = labs::find("fast_slow").unwrap();
+    shown_in("fast_slow", mirror, width)
+}
+
+fn shown_in(lab: &str, mirror: Mirror, width: f32) -> Harness<'static, Strip> {
+    let lab = labs::find(lab).unwrap();
     let mut page = Page::new(lab, lab.config(None).unwrap());
     page.replay(replayed(mirror));
     let builder = Harness::builder().with_size(vec2(width, 120.0)).with_step_dt(1.0 / 60.0);
@@ -110,6 +115,18 @@ fn a_number_is_that_of_the_shown_step_and_absent_before_there_is_one() {
     harness.get_by_label("gate size, |tanh γ|: 0.0040, closed, coupled, at step 20");
     scrub(&mut harness, 19);
     assert!(!has(&harness, "gate") && !has(&harness, "accuracy") && !has(&harness, "loss"));
+}
+
+/// Q and the comparison with null models are of one graph at two numbers of edges.
+#[test]
+fn a_number_names_how_much_it_is_measured_on() {
+    let mut twins = recorded::twins();
+    let config = labs::find("neuron_graph").unwrap().config(None).unwrap();
+    let info = twins.info.take().unwrap();
+    twins.info = Some(RunInfo { lab: config.lab.clone(), config, ..(*info).clone() }.into());
+    let harness = shown_in("neuron_graph", twins, 1600.0);
+    assert!(has(&harness, &format!("modularity Q, {} edges: ", grouped(3_000))));
+    assert!(has(&harness, &format!("Q less the highest null, {} edges: ", grouped(16_000))));
 }
 
 #[test]

@@ -202,9 +202,14 @@ fn a_run_without_a_checkpoint_can_only_be_looked_at() {
     fs::remove_dir_all(run.join("checkpoints")).unwrap();
     let mut d = desk(out.path());
     d.until("the message", |d| d.shows("It has no checkpoint, so it cannot continue"));
+    assert!(d.shows("`orrery resume` in a terminal begins it again"));
     assert!(d.harness.query_by_label("Go on").is_none());
     d.click("Look");
     d.until("the replay", |d| d.state() == "replay" && d.page().newest() == STEPS);
+    d.until("what can be done", |d| d.shows("In a terminal `orrery resume` begins it again"));
+    d.until("it has ended", |d| d.page().run.as_ref().is_some_and(|run| run.has_ended()));
+    d.click("Run");
+    assert!(d.page().play.is_on() && !d.shows("this is a replay"), "the button plays, as Space does");
 }
 
 #[test]
@@ -223,6 +228,26 @@ fn an_undone_reset_opens_the_record_again() {
     d.steps(3);
     d.until("a new run again", |d| d.state() == "ready" && d.page().newest() == 0);
     assert_eq!(run_folders(out.path()).len(), 1);
+}
+
+#[test]
+fn an_undone_lesson_step_leaves_nothing_of_it() {
+    let out = tempfile::tempdir().unwrap();
+    let mut d = desk(out.path());
+    let run = d.paused_run();
+    let (steps, config) = (d.page().newest(), d.page().config.clone());
+    let undone_next = d.page().history.next_undo().map(str::to_owned);
+    d.harness.event(eframe::egui::Event::Paste("orrery:fast_slow?lesson=5".into()));
+    d.steps(3);
+    d.until("the run of the step", |d| d.state() == "ready" && d.page().lesson.current == Some(4));
+    assert!(d.page().lesson.is_focused && d.page().selection.token == Some(15));
+    d.undo();
+    d.until("the record", |d| d.state() == "replay" && d.page().newest() == steps);
+    let page = d.page();
+    assert_eq!(page.recorded_folder(), Some(run));
+    assert!(page.lesson.current.is_none() && !page.lesson.is_focused && page.selection.token.is_none());
+    assert!(page.config == config);
+    assert_eq!(page.history.next_undo().map(str::to_owned), undone_next);
 }
 
 #[test]

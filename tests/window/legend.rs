@@ -80,7 +80,7 @@ fn the_label_of_a_published_number_opens_its_claim() {
     let mut harness = Tile::new("flow_training", recorded::twins()).shown(sized(640.0, 480.0));
     harness.get_by_role_and_label(Role::Link, "claim D3: the source ends at 0.065").click();
     harness.run_steps(3);
-    assert_eq!(harness.state().claims, ["id:D3"], "once");
+    assert_eq!(harness.state().claims, ["D3"], "once");
 }
 
 #[test]

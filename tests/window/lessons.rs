@@ -8,7 +8,8 @@ use orrery::{
     labs::{LABS, find, lesson::LessonLink},
     ui::{
         app::Opening,
-        page::{Page, lesson},
+        page::{Page, UndoKind, lesson, undo},
+        session::Shared,
         views::{self, VIEWS},
     },
 };
@@ -50,6 +51,14 @@ fn a_link_opens_a_step_with_its_controls_alone() {
 }
 
 #[test]
+fn a_hidden_control_of_a_step_is_no_search_without_a_result() {
+    let mut d = open(Opening::Lab("fast_slow".into()));
+    d.harness.event(egui::Event::Paste("orrery:fast_slow?lesson=5&hide=model.upsample".into()));
+    d.steps(5);
+    assert!(d.shows("Step 5 of the lesson shows 0 of") && !d.shows("No control matches"));
+}
+
+#[test]
 fn a_link_is_pasted_or_typed_and_a_broken_one_says_so() {
     let mut d = open(Opening::Lab("traces".into()));
     d.harness.event(egui::Event::Paste("orrery:fast_slow?lesson=2".into()));
@@ -75,7 +84,7 @@ fn a_step_says_what_is_missing_and_then_what_was_found() {
     let mut d = open(Opening::Lesson(link("fast_slow", 2)));
     d.until("a run", |d| d.page().mirror().is_some_and(|m| m.info.is_some()));
     d.steps(3);
-    assert!(d.shows("not yet: needs 150 more steps"));
+    assert!(d.shows("not yet; by step 150 at the latest") && !d.shows("the gate opened"));
     d.press(Key::Space);
     d.until("steps", |d| d.page().newest() > 155);
     d.steps(3);
@@ -90,13 +99,13 @@ fn a_step_does_not_judge_a_run_of_other_settings() {
     d.until("steps", |d| d.page().newest() > 5);
     d.press(Key::Space);
     d.until("paused", |d| !d.page().run.as_ref().unwrap().is_running());
+    let settings_of_six = Shared { config: d.page().config.clone(), layout: None }.to_text().unwrap();
     d.harness.event(egui::Event::Paste("orrery:traces?lesson=3".into()));
     d.steps(5);
     assert!(!d.shows("was made with another"), "the step began its own run");
-    d.harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
+    d.harness.event(egui::Event::Paste(settings_of_six));
     d.steps(3);
-    d.press(Key::R);
-    d.until("the run of before", |d| d.page().mirror().is_some_and(|m| m.info.is_some()));
+    d.until("a run of the settings of before", |d| d.page().mirror().is_some_and(|m| m.info.is_some()));
     d.steps(3);
     assert!(d.shows("the run shown was made with another \u{201c}Bits a unit\u{201d}"));
 }
@@ -270,6 +279,22 @@ fn a_step_keeps_an_opened_text() {
     take_step(&mut page, 1);
     assert_eq!(page.config.preset, "fast_slow_needed");
     assert_eq!(page.config.get("corpus.file").unwrap().to_string(), "mine.txt");
+}
+
+#[test]
+fn a_step_is_undone_at_once_and_whole() {
+    let lab = find("fast_slow").unwrap();
+    let mut page = Page::new(lab, lab.config(None).unwrap());
+    let (config, layout) = (page.config.clone(), page.tiling.tree.clone());
+    take_step(&mut page, 3);
+    assert!(page.lesson.current == Some(3) && page.selection.token == Some(12) && page.config != config);
+    let said = undo::step_back(&mut page, UndoKind::Undo, 1.0).unwrap();
+    assert!(said.starts_with("Undid: lesson step 4"), "{said}");
+    assert_eq!((page.lesson.current, page.selection.token), (None, None));
+    assert!(page.config == config && page.tiling.tree == layout);
+    assert_eq!(page.history.next_undo(), None);
+    undo::step_back(&mut page, UndoKind::Redo, 2.0).unwrap();
+    assert_eq!((page.lesson.current, page.selection.token), (Some(3), Some(12)));
 }
 
 /// The comparison with the wrong upsampling, say, would stand in red beside the tick of a step about the right one.

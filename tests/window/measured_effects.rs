@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use orrery::{
     telemetry::{
-        Event, Measurement, Sample,
+        Event, Measurement, Sample, StepStats, channels,
         measurements::{GateEntropy, LayerReadout, RankCorrelation},
     },
     ui::mirror::Mirror,
@@ -64,7 +64,12 @@ fn the_gate_says_what_it_does_to_the_entropy_behind_it() {
 fn recoverability_over_depth_has_a_line_a_variant_and_its_null() {
     let mut mirror = recorded::twins();
     let (before, ..) = shown("recoverability", recorded::twins());
-    assert!(before.contains("distance k") && !before.contains("layer that reads"), "{before}");
+    assert!(
+        before.contains("tokens back")
+            && before.contains("most common token: 0.09")
+            && !before.contains("layer that reads"),
+        "{before}"
+    );
     for (variant, left) in [0.2, 0.6].into_iter().enumerate() {
         let measured = LayerReadout {
             layer: 1,
@@ -81,4 +86,20 @@ fn recoverability_over_depth_has_a_line_a_variant_and_its_null() {
     let columns = table.lines().next().unwrap_or_default();
     assert!(columns.contains("coupled, tokens exchanged") && columns.contains("frozen"), "{columns}");
     assert!(table.contains("0.6"), "{table}");
+}
+
+#[test]
+fn a_step_of_the_staircase_says_from_where_its_change_is() {
+    let (painted, ..) = shown("mechanisms", recorded::twins());
+    assert!(painted.contains("from left"), "{painted}");
+}
+
+#[test]
+fn the_time_of_a_short_run_is_a_median_of_its_own_steps() {
+    let mut mirror = Mirror::default();
+    mirror.apply(Event::Started(recorded::twins_info().into()));
+    let scalars = vec![(channels::STEP_MS.into(), 4.0)];
+    mirror.apply(Event::Step(StepStats { step: 60, variant: 0, scalars, wall_secs: 0.0 }));
+    let (painted, ..) = shown("cost", mirror);
+    assert!(painted.contains("median of the last 60 training steps"), "{painted}");
 }

@@ -48,7 +48,7 @@ fn finished(lab: &'static Lab) -> Page {
     let mut page = Page::new(lab, config);
     page.launch(&mut StubHost(spawn), &Context::default());
     assert_eq!(page.problem, None);
-    page.tell(Command::Run).unwrap();
+    page.send(Command::Run).unwrap();
     wait(&mut page, |page| matches!(page.mirror().unwrap().state, Some(RunState::Finished)));
     page
 }

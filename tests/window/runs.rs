@@ -68,7 +68,7 @@ impl Host for Shelf {
     fn list_runs(&mut self) {}
 
     fn list_run_table(&mut self) {
-        self.sender.send(Delivery::RunTable { rows: self.rows.clone(), whole: true }).unwrap();
+        self.sender.send(Delivery::RunTable { rows: self.rows.clone(), is_complete: true }).unwrap();
     }
 
     fn write_note(&mut self, run: PathBuf, note: RunNote) {
@@ -340,7 +340,7 @@ fn a_run_is_named_pinned_deleted_and_taken_back() {
     assert!(!d.asked.lock().unwrap().notes.last().unwrap().1.pinned);
     d.click("Delete");
     assert_eq!(d.asked.lock().unwrap().discarded, [path]);
-    assert!(d.shows("is in the trash.") && !d.rows().contains(&"Wide gate two".to_owned()));
+    assert!(d.shows("Wide gate two is in the trash.") && !d.rows().contains(&"Wide gate two".to_owned()));
     d.click("Undo");
     assert_eq!(d.asked.lock().unwrap().restored, [PathBuf::from("runs/.trash/gone")]);
     d.steps(2);
@@ -352,7 +352,8 @@ fn a_run_is_named_pinned_deleted_and_taken_back() {
         d.steps(4);
     };
     undo(&mut d);
-    assert!(d.shows("Undid: deleted gone") && d.rows().len() == 5);
+    assert!(d.shows("Undid: deleted Wide gate") && d.rows().len() == 5);
+    assert!(!d.shows("is in the trash."), "nothing is offered that is done");
     assert_eq!(d.asked.lock().unwrap().restored.len(), 2);
     undo(&mut d);
     assert!(d.shows("There is nothing to undo.") && d.asked.lock().unwrap().restored.len() == 2);
@@ -399,6 +400,14 @@ fn a_note_that_another_program_wrote_is_not_written_over() {
     d.click("Refresh");
     assert!(d.harness.query_by_label("talk 1").is_none());
     assert_eq!(leave_tags(&mut d, ""), 1, "nothing was edited, so that nothing is written");
+}
+
+#[test]
+fn ticked_runs_that_the_filter_hides_are_counted() {
+    let mut d = desk(rows(), false);
+    d.click("Tick all runs shown");
+    d.filter("lr<1e-3");
+    assert!(d.shows("Compare 4 (3 not shown)"));
 }
 
 #[test]

@@ -180,7 +180,7 @@ fn faults(page: &mut Page, ctx: &Context, sheet: &Sheet) -> (Vec<String>, usize)
     }
     let view_of =
         |tile: u64| front.iter().find(|(id, ..)| id.0 == tile).map_or("no tile", |(_, view, _)| view.as_str());
-    let is_roomy = |size: Vec2| size.x >= plot::LEAST_PLOT.x - SLACK && size.y >= plot::LEAST_PLOT.y - SLACK;
+    let is_roomy = |size: Vec2| size.x >= plot::MIN_PLOT_SIZE.x - SLACK && size.y >= plot::MIN_PLOT_SIZE.y - SLACK;
     for found in &drawn.plots {
         // The charts that stand highest in a tile are in sight as a whole; those below may have to be scrolled to.
         let of_tile = drawn.plots.iter().filter(|other| other.tile == found.tile);
@@ -249,6 +249,18 @@ fn side_panels_keep_their_width() {
             assert!((width - room).abs() < SLACK, "{}, {tab:?} {step:?}: {width} of {room}", lab.id);
         }
     }
+}
+
+/// The words below a sentence do not push the chart out of sight.
+#[test]
+fn a_staircase_is_in_sight_as_a_whole() {
+    let (ctx, sheet) = (Context::default(), &SHEETS[0]);
+    let mut page = opened(labs::find("fast_slow").unwrap(), &ctx);
+    draw(&mut page, &ctx, sheet);
+    page.tiling.show("staircase");
+    let (faults, _) = faults(&mut page, &ctx, sheet);
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(in_front(&page).iter().any(|(_, view, _)| view == "staircase"));
 }
 
 /// Tabs are numbered as they stand in their bars, whatever the arrangement was in which they got their numbers.

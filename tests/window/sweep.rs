@@ -281,6 +281,14 @@ fn what_is_missing_is_made_in_the_background_and_the_page_fills() {
 }
 
 #[test]
+fn what_a_terminal_makes_comes_by_itself() {
+    let mut d = page(7);
+    assert!(d.shows("7 of 8 runs finished, 1 not begun"));
+    orrery(d.here.path(), &["sweep", "sweeps/rates", "--missing"]);
+    d.until("the page is read again", "8 of 8 runs finished");
+}
+
+#[test]
 fn other_numbers_than_losses_are_chosen_and_shown() {
     let mut d = page(8);
     d.harness.get_by_role_and_label(Role::ComboBox, "number").click();

@@ -31,7 +31,7 @@ pub struct Tile {
     pub exports: Vec<FileAction>,
     /// Views that were to be brought to the front.
     pub fronts: Vec<&'static str>,
-    /// Filters of the page of claims that were to be opened.
+    /// Claims that were to be opened.
     pub claims: Vec<String>,
     /// Whether the table and the picture are written in every frame.
     pub writes: bool,
@@ -116,7 +116,7 @@ impl Tile {
             Action::Setting(SettingAction::Change(..)) => {}
             Action::File(action) => self.exports.push(action),
             Action::Page(PageAction::ShowView(view)) => self.fronts.push(view),
-            Action::Open(OpenAction::Claims(filter)) => self.claims.push(filter),
+            Action::Open(OpenAction::Claim(id)) => self.claims.push(id),
             other => panic!("no view asks for {other:?}"),
         }
     }

@@ -241,7 +241,7 @@ pub fn frame(page: &mut Page, ctx: &Context, now: f64, events: Vec<egui::Event>)
     for action in actions.iter() {
         if let Action::Run(RunAction::Ask(question)) = action {
             // a run of a stub takes no questions
-            let _ = page.tell(Command::Measure(question.clone()));
+            let _ = page.send(Command::Measure(question.clone()));
         }
     }
     let changes = actions.changes().map(|(key, _)| key.to_owned()).collect();

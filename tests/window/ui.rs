@@ -752,7 +752,7 @@ fn a_run_too_large_for_the_memory_begins_only_when_asked_for_again() {
     d.click("Run");
     d.until("the run that was insisted on", |d| d.asked.launched.lock().unwrap().len() == 2);
     assert_eq!(d.asked.launched.lock().unwrap()[1].value(WIDTH).unwrap(), 480);
-    assert!(d.shows("about 9.0 GB"), "it is said beside Run");
+    assert!(d.shows("memory: about 9.0 GB"), "it is said beside Run");
 }
 
 #[test]
@@ -881,6 +881,8 @@ fn the_palette_stands_still_and_finds_exports_presets_and_views() {
     d.press(Key::Escape);
     finds(&mut d, "fact told too early", "A fact told too early  \u{b7}  Fast-slow gate, step 2");
     d.press(Key::Escape);
+    finds(&mut d, "recover", "Recoverability  \u{b7}  Traces");
+    d.press(Key::Escape);
     finds(&mut d, "by token", "By token");
     d.press(Key::Enter);
     assert_eq!(d.page().lab.id, "fast_slow", "the view of this lab, and no lesson of another");
@@ -995,6 +997,7 @@ fn numbers_are_exported_through_the_dialog_or_into_the_export_folder() {
         .send(Delivery::Picked { dialog: DialogKind::SaveAs { suggested: suggested.clone() }, path: None })
         .unwrap();
     d.steps(3);
+    assert!(d.shows("no file was chosen, or no file dialog opens here"), "the system does not tell which");
     d.click("Save into exports");
     let written = d.asked.written.lock().unwrap().clone();
     assert_eq!(written, [(PathBuf::from("exports").join(suggested), b"step\n0\n".to_vec())]);
@@ -1152,8 +1155,9 @@ struct Outdated;
 const OUTDATED: &str = "Shown is the answer to an earlier question: step 12";
 
 impl View for Outdated {
-    fn ui(&mut self, _ui: &mut egui::Ui, cx: &mut ViewCx<'_>) {
+    fn ui(&mut self, ui: &mut egui::Ui, cx: &mut ViewCx<'_>) {
         cx.questions.note_outdated(OUTDATED.to_owned());
+        ui.with_layout(egui::Layout::bottom_up(egui::Align::Min), |ui| ui.label("the last row"));
     }
 
     fn subtitle(&self, _cx: &ViewCx<'_>) -> String {
@@ -1183,6 +1187,9 @@ fn an_earlier_answer_is_called_so_in_what_is_saved_of_it() {
     let mut d = desk_of(Worker::Steps, lists, Some(Opening::Lab("pretend".into())));
     d.until("ready", |d| d.state() == "ready");
     d.until("the note", |d| d.shows(OUTDATED));
+    d.steps(2);
+    let [row, note] = ["the last row", OUTDATED].map(|label| d.harness.get_by_label(label).rect());
+    assert!(row.bottom() <= note.top(), "the note covers nothing: {row:?} {note:?}");
     for (save, ending) in [(ExportFormat::Csv, "csv"), (ExportFormat::Svg, "svg")] {
         d.click("Menu of Teller");
         d.click(&format!("Save the {}\u{2026}", save.label()));
@@ -1361,7 +1368,7 @@ fn what_waits_for_a_training_goes_on_when_it_ends() {
     d.until("running", |d| d.page().newest() > 5);
     d.press(Key::R);
     d.until("the question", |d| d.shows("A run is training"));
-    d.page().tell(Command::Pause).unwrap();
+    d.page().send(Command::Pause).unwrap();
     d.until("the reset", |d| d.state() == "ready" && d.launched().len() == 2);
     assert!(!d.shows("A run is training"));
 }
@@ -1461,6 +1468,36 @@ fn presenter_mode_folds_the_panels_and_shows_keys() {
     assert!(d.harness.query_by_label("F").is_some(), "the key that was pressed");
     d.press(Key::P);
     assert!((d.harness.ctx.zoom_factor() / zoom - 1.0).abs() < 1e-3);
+}
+
+#[test]
+fn brackets_fold_nothing_that_presenter_mode_has_not() {
+    let mut d = desk(Worker::Steps);
+    d.press(Key::P);
+    d.press(Key::OpenBracket);
+    assert!(d.shows("Presenter mode has no panels") && d.harness.query_by_label("[").is_some());
+    d.command(Key::P);
+    d.harness.event(egui::Event::Text("fold or open".into()));
+    d.steps(2);
+    assert!(!d.shows("Fold or open the right panel"), "nor does the palette offer it");
+    d.press(Key::Escape);
+    d.press(Key::P);
+    assert!(d.harness.query_by_label("Find a control").is_some(), "the panels are as they were");
+}
+
+/// A slow frame has all of it at once.
+#[test]
+fn what_is_typed_right_after_the_key_of_the_palette_is_for_the_palette() {
+    let mut d = desk(Worker::Steps);
+    let dark = d.harness.state().theme().dark;
+    let key = |key, modifiers| egui::Event::Key { key, physical_key: None, pressed: true, repeat: false, modifiers };
+    let typed = [key(Key::D, Modifiers::NONE), egui::Event::Text("wide".into())];
+    d.harness.input_mut().events.push(key(Key::P, Modifiers::COMMAND));
+    d.harness.input_mut().events.extend(typed);
+    d.steps(4);
+    assert_eq!(d.harness.state().theme().dark, dark);
+    d.press(Key::Enter);
+    d.until("the preset", |d| d.page().config.value(WIDTH).unwrap() == 128);
 }
 
 #[test]

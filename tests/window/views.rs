@@ -118,7 +118,7 @@ fn csv_is_what_is_shown() {
     let draw = Draw { view: "losses", mirror: &twins, step: recorded::STEPS, dark: true, sheet: SHEETS[0] };
     let csv = draw.figure(|f| f.csv()).unwrap().unwrap();
     let head = csv.lines().next().unwrap();
-    assert!(head.starts_with("step,\"coupled, train (raw)\",\"coupled, train\""), "{head}");
+    assert!(head.starts_with("step,\"coupled, train (raw)\",\"coupled, train, smoothed\""), "{head}");
     assert_eq!(csv.lines().count() as u64, recorded::STEPS + 1);
     let raw = twins.curve(0, orrery::telemetry::channels::LOSS_TRAIN).unwrap().value_at(10).unwrap();
     let row: Vec<&str> = csv.lines().nth(10).unwrap().split(',').collect();

@@ -12,7 +12,7 @@ use super::{
     continuation::{self, Continuation},
     damage, figures, lab_config,
     process::cores,
-    settings::{self, Named},
+    settings::{self, ResolvedName},
     trained,
     trained_run::no_checkpoint,
 };
@@ -208,17 +208,17 @@ impl OpenedRun {
     fn open(what: &str, args: &AskArgs) -> Result<Self, Failure> {
         nn::set_threads(cores());
         match settings::resolve(what)? {
-            Named::Run(folder) => Self::from_folder(folder, args),
-            Named::Config(lab, config) => Self::from_config(lab, config, args),
-            Named::Page(lab, link) => {
+            ResolvedName::Run(folder) => Self::from_folder(folder, args),
+            ResolvedName::Config(lab, config) => Self::from_config(lab, config, args),
+            ResolvedName::Page(lab, link) => {
                 settings::check_linked_files(lab, &link, args.allow_files)?;
                 Self::from_config(lab, link.config, args)
             }
-            Named::Text(path) => {
+            ResolvedName::Text(path) => {
                 let (lab, config) = lab_config::with_text(path)?;
                 Self::from_config(lab, config, args)
             }
-            Named::Series(_) | Named::Sweep(_) | Named::Lesson(_) => {
+            ResolvedName::Series(_) | ResolvedName::Sweep(_) | ResolvedName::Lesson(_) => {
                 Err(Failure::usage(format!("`{what}` is not one run: give the folder of a run, or a checkpoint")))
             }
         }
@@ -261,7 +261,7 @@ impl OpenedRun {
                 let weights = snapshots::read(&folder, path, &Device::Cpu).map_err(Failure::wrong)?;
                 run.load_weights(&weights).map_err(Failure::failed)?;
             }
-            _ => run.restore(&from.ok_or_else(|| no_checkpoint(&folder))?).map_err(Failure::failed)?,
+            _ => run.restore(&from.ok_or_else(|| without_checkpoint(&folder))?).map_err(Failure::failed)?,
         }
         Ok(Self { lab, config, run, folder: Some(folder) })
     }
@@ -328,7 +328,7 @@ fn set_layers(lab: &Lab, config: &mut Config, layers: usize) -> Result<(), Failu
 /// The record of a run.
 fn replayed(folder: &Path) -> Result<Mirror, Failure> {
     let (mirror, lost) = figures::replay(folder)?;
-    damage::tell(folder, &lost);
+    damage::report(folder, &lost);
     Ok(mirror)
 }
 
@@ -347,6 +347,17 @@ fn draw(
     let (theme, knobs) = (Theme::dark(), (lab.knobs)());
     let figure = Figure { step, ..Figure::new(view, &mirror, config, &knobs, &theme) };
     figures::draw(&figure, &"this answer", &mut offscreen, out)
+}
+
+/// The failure of a question to a run without a checkpoint: the last weights that it kept can be asked by their step.
+fn without_checkpoint(folder: &Path) -> Failure {
+    let failure = no_checkpoint(folder);
+    match snapshots::list(folder).last_key_value() {
+        Some((step, _)) => {
+            Failure::usage(format!("{}, and --step {step} asks the weights that it kept", failure.words))
+        }
+        None => failure,
+    }
 }
 
 fn no_weights<'a>(folder: &Path, step: u64, kept: impl Iterator<Item = &'a u64>) -> String {

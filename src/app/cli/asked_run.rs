@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Time between two looks for questions.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
+const POLL_EVERY: Duration = Duration::from_millis(250);
 /// Time between two looks at the state of the training.
 const POLL: Duration = Duration::from_millis(10);
 /// Characters of a name that a refusal repeats.
@@ -43,7 +43,7 @@ impl AskedRun {
     /// Begins to look for questions in the folder that the run writes; `None` where nothing is allowed or recorded.
     ///
     /// # Errors
-    /// If no thread can be started, in words.
+    /// If no thread can be started.
     pub fn begin(
         plan: &Plan,
         options: &DriveOptions,
@@ -162,12 +162,12 @@ impl Answerer {
     fn work(self) {
         let mut inbox = None;
         while !self.training.now().is_over {
-            if let Err(e) = self.look(&mut inbox) {
+            if let Err(e) = self.poll_inbox(&mut inbox) {
                 notice!("warning: questions to the run are not answered any more: {e}");
                 return;
             }
             // the folder of questions is made as soon as the run has one
-            let pause = if inbox.is_some() { LOOK_EVERY } else { POLL };
+            let pause = if inbox.is_some() { POLL_EVERY } else { POLL };
             let looked = Instant::now();
             while looked.elapsed() < pause && !self.training.now().is_over {
                 sleep(POLL);
@@ -175,7 +175,7 @@ impl Answerer {
         }
     }
 
-    fn look(&self, inbox: &mut Option<QuestionInbox>) -> Result<(), StoreError> {
+    fn poll_inbox(&self, inbox: &mut Option<QuestionInbox>) -> Result<(), StoreError> {
         let Some(folder) = self.writer.folder() else { return Ok(()) };
         if inbox.is_none() {
             *inbox = Some(QuestionInbox::open(&folder)?);
@@ -188,7 +188,7 @@ impl Answerer {
         Ok(())
     }
 
-    /// What was done, in words; the error is the reason for a refusal.
+    /// Returns a description of what was done; the error is the reason for a refusal.
     fn perform(&self, question: &ReceivedQuestion) -> Result<String, String> {
         let ReceivedQuestion { ask, args, .. } = question;
         if !asks::is_allowed(&self.allowed, ask) {

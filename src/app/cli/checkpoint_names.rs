@@ -6,11 +6,11 @@ use super::output;
 use crate::files;
 
 /// The endings of files of trained weights.
-pub const CHECKPOINT_ENDINGS: [&str; 3] = ["safetensors", "pt", "pth"];
+pub const CHECKPOINT_EXTENSIONS: [&str; 3] = ["safetensors", "pt", "pth"];
 
 /// True if a file is a checkpoint's by its ending.
 pub fn is_named_as_checkpoint(path: &Path) -> bool {
-    CHECKPOINT_ENDINGS.iter().any(|ending| output::has_ending(path, ending))
+    CHECKPOINT_EXTENSIONS.iter().any(|extension| output::has_extension(path, extension))
 }
 
 /// True if a folder that belongs to no run has checkpoints in it.

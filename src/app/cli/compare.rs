@@ -85,8 +85,11 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
     let names = names(&rows, &differing);
     let of_table = tables::rows(&runs, &names, args.fold);
     let (settings, numbers) = (tables::settings(&of_table, &differing), Numbers::new(&of_table, &runs));
-    for (title, table) in [("settings that differ", &settings), ("headline numbers", &numbers.text())] {
-        print_line!("{title}\n{}\n", fitted(table).join("\n"))?;
+    for (title, table, legend) in
+        [("settings that differ", &settings, None), ("headline numbers", &numbers.text(), numbers.legend())]
+    {
+        let lines: Vec<String> = fitted(table).into_iter().chain(legend).collect();
+        print_line!("{title}\n{}\n", lines.join("\n"))?;
     }
     let Some(out) = &args.out else { return Ok(()) };
     output::make_folder(out)?;
@@ -122,8 +125,6 @@ fn read(folder: &Path) -> Result<ComparedRun, Failure> {
     };
     let read = read.map_err(Failure::wrong)?;
     let (mut series, times) = (read.numbers, read.times);
-    // A difference between variants is no curve of one of them.
-    series.retain(|number| !row.headline_of(&number.key).is_some_and(Headline::is_paired));
     for (channel, key) in [(channels::LOSS_TRAIN, TRAIN_LOSS), (channels::LOSS_HELD_OUT, common::LOSS.id)] {
         // another program may log a number under this name too
         let is_taken = series.iter().any(|number| number.key == key);
@@ -174,7 +175,9 @@ fn comparisons(runs: &[ComparedRun], names: &[String]) -> Vec<Comparison> {
     let mut places: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for (i, (run, name)) in runs.iter().zip(names).enumerate() {
         let like = first_but_for_seed(runs, i);
-        for NumberSeries { key, group, points } in &run.series {
+        // a difference between variants is not a curve of one of them
+        let of_one = |number: &&NumberSeries| !run.row.headline_of(&number.key).is_some_and(Headline::is_paired);
+        for NumberSeries { key, group, points } in run.series.iter().filter(of_one) {
             let at = *places.entry((key.as_str(), group.as_str())).or_insert_with(|| {
                 let title = heading(&run.row, key);
                 figures.push(Comparison { key: key.clone(), variant: group.clone(), title, lines: vec![] });
@@ -220,7 +223,7 @@ pub fn over_seeds<'a>(runs: impl Iterator<Item = (&'a Path, usize, String)>) -> 
     Ok(figures)
 }
 
-/// Runs beside each other for the window. Errors are in words.
+/// Runs beside each other for the window. The error is a message.
 pub fn compared(folders: &[PathBuf]) -> Result<ComparedRuns, String> {
     let runs: Vec<ComparedRun> = folders.iter().map(|f| read(f)).collect::<Result<_, _>>().map_err(|e| e.words)?;
     let rows: Vec<&RunRow> = runs.iter().map(|r| &r.row).collect();

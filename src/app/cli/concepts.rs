@@ -7,7 +7,7 @@ use super::{
     damage, lab_config,
     output::JsonArgs,
     process::on_large_stack,
-    settings::{self, Named},
+    settings::{self, ResolvedName},
     trained_run::{no_checkpoint, passed_over},
 };
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
     config::Setting,
     corpus::generated::parliament::{Class, labelled::SplitSide},
     labs::corpus::{CorpusSettings, GeneratedCorpus},
-    probe::concepts::{self, ConceptQuestion, ConceptVerdict, PAPER, PRESETS, Procedure, Scalar, SearchResult},
+    probe::concepts::{self, ConceptQuestion, ConceptVerdict, PAPER, PRESETS, Scalar, SearchParams, SearchResult},
     store::checkpoint,
     telemetry::StepStats,
     trainer::Run,
@@ -87,7 +87,7 @@ fn models(args: &ConceptArgs) -> Result<Box<dyn Iterator<Item = Result<Trained, 
         }
         return Ok(Box::new(args.runs.iter().map(|folder| opened(folder))));
     }
-    let Named::Config(lab, mut config) = settings::resolve(&args.preset)? else {
+    let ResolvedName::Config(lab, mut config) = settings::resolve(&args.preset)? else {
         return Err(Failure::usage(format!("`{}` is neither a preset nor a config", args.preset)));
     };
     settings::apply(&args.set, lab, &mut config)?;
@@ -97,14 +97,14 @@ fn models(args: &ConceptArgs) -> Result<Box<dyn Iterator<Item = Result<Trained, 
     })))
 }
 
-fn procedures(args: &ConceptArgs) -> Result<Vec<Procedure>, Failure> {
-    let default = Procedure::default();
+fn procedures(args: &ConceptArgs) -> Result<Vec<SearchParams>, Failure> {
+    let default = SearchParams::default();
     let scalars = if args.scalar.is_empty() { vec![default.scalar] } else { args.scalar.clone() };
     let cautions = if args.caution.is_empty() { vec![default.caution] } else { args.caution.clone() };
     let per_side = args.per_side.unwrap_or(default.per_side).max(1);
-    let all: Vec<Procedure> = scalars
+    let all: Vec<SearchParams> = scalars
         .iter()
-        .flat_map(|&scalar| cautions.iter().map(move |&caution| Procedure { scalar, caution, per_side, ..default }))
+        .flat_map(|&scalar| cautions.iter().map(move |&caution| SearchParams { scalar, caution, per_side, ..default }))
         .collect();
     match all.len() > 1 && !args.rehearse {
         true => Err(Failure::usage("one procedure is confirmed, once; to compare several use --rehearse")),
@@ -112,7 +112,7 @@ fn procedures(args: &ConceptArgs) -> Result<Vec<Procedure>, Failure> {
     }
 }
 
-fn search(args: &ConceptArgs, procedures: &[Procedure]) -> Result<(), Failure> {
+fn search(args: &ConceptArgs, procedures: &[SearchParams]) -> Result<(), Failure> {
     let wrong = |e: candle_core::Error| Failure::run(format!("the search failed: {e}"));
     // Model by model: the result of each procedure in the trained one and in a random one.
     let mut results: Vec<Vec<(SearchResult, SearchResult)>> = vec![];
@@ -189,7 +189,7 @@ fn opened(folder: &Path) -> Result<Trained, Failure> {
     let mut run = Run::open(plan)?;
     let loaded = checkpoint::load(folder, &run.device).map_err(Failure::wrong)?;
     let loaded = loaded.ok_or_else(|| no_checkpoint(folder))?;
-    damage::tell(folder, &passed_over(&loaded));
+    damage::report(folder, &passed_over(&loaded));
     run.restore(&loaded.checkpoint).map_err(Failure::failed)?;
     let name = format!("seed {}, step {}", config.seed, run.step);
     finished(run, name)

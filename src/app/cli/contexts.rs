@@ -91,12 +91,12 @@ fn read(
     let mut pieces = ids.chunks(PIECE);
     let total = ids.len().min(how.max_tokens);
     let mut progress = StepProgress::new("reading, a step a token", total as u64);
-    let mut told = |done: usize| {
+    let mut report = |done: usize| {
         progress.step(done as u64);
         Ok(())
     };
     let tally =
-        search(model, how, &mut || Ok(pieces.next().map(<[u32]>::to_vec)), &mut told).map_err(Failure::failed)?;
+        search(model, how, &mut || Ok(pieces.next().map(<[u32]>::to_vec)), &mut report).map_err(Failure::failed)?;
     let shown = ShownText {
         tokens: &|ids| tokenizer.tokenizer.token_texts(ids),
         decode: &|ids| String::from_utf8_lossy(&tokenizer.tokenizer.decode(ids)).into_owned(),

@@ -14,7 +14,7 @@ pub struct Continuation {
     pub plan: Plan,
     /// The checkpoint that the run continues from; `None` starts at step 0.
     pub from: Option<Checkpoint>,
-    /// Notices for the person, in words.
+    /// Notices for the user.
     pub notices: Vec<String>,
 }
 

@@ -12,7 +12,7 @@ pub struct PartialArgs {
 }
 
 /// Reports the lost parts of a run, if there are any.
-pub fn tell(run: &Path, damage: &Damage) {
+pub fn report(run: &Path, damage: &Damage) {
     if !damage.is_empty() {
         notice!("{}: {damage}", run.display());
     }
@@ -20,7 +20,7 @@ pub fn tell(run: &Path, damage: &Damage) {
 
 /// Reports the lost parts of the runs of a table.
 pub fn report_rows<'a>(rows: impl Iterator<Item = &'a RunRow>) {
-    rows.for_each(|row| tell(&row.path, &Damage(row.damage.clone())));
+    rows.for_each(|row| report(&row.path, &Damage(row.damage.clone())));
 }
 
 impl PartialArgs {
@@ -30,7 +30,7 @@ impl PartialArgs {
     /// If something is, and no part was asked for.
     pub fn check(self, run: &Path, damage: &Damage) -> Result<(), Failure> {
         let record = Record { run, allows_damage: self.partial };
-        tell(run, &record.check(damage.clone()).map_err(Failure::failed)?);
+        report(run, &record.check(damage.clone()).map_err(Failure::failed)?);
         Ok(())
     }
 

@@ -72,7 +72,7 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
         lost = export::tensorboard(record, dir).map_err(Failure::failed)?.damage;
         print_line!("{}", dir.display())?;
     }
-    damage::tell(&args.run, &lost);
+    damage::report(&args.run, &lost);
     if let Some((file, Model { spec, weights })) = model {
         let StateDict { tensors, metadata } = match spec {
             ModelSpec::Bdh(spec) => state_dict_of(&spec, &weights)?,

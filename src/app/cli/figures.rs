@@ -74,7 +74,7 @@ pub fn run(args: &RenderArgs) -> Result<(), Failure> {
     let mut offscreen = Offscreen::new().map_err(Failure::failed)?;
     let (lab, config) = recorded(&args.run)?;
     let (mirror, lost) = replay(&args.run)?;
-    damage::tell(&args.run, &lost);
+    damage::report(&args.run, &lost);
     if let Some(step) = args.step.filter(|step| *step > mirror.step) {
         let (shown, last) = (args.run.display(), mirror.step);
         return Err(Failure::usage(format!("{shown} has no step {step}: its last one is {last}")));
@@ -117,9 +117,9 @@ pub fn write_picture(
     png: Option<Result<Vec<u8>, String>>,
 ) -> Result<(), Failure> {
     let png = png.transpose().map_err(Failure::run)?;
-    for (ending, bytes) in [("svg", svg.map(String::into_bytes)), ("png", png)] {
+    for (extension, bytes) in [("svg", svg.map(String::into_bytes)), ("png", png)] {
         if let Some(bytes) = bytes {
-            output::write(&out.join(format!("{stem}.{ending}")), &bytes, &[])?;
+            output::write(&out.join(format!("{stem}.{extension}")), &bytes, &[])?;
         }
     }
     Ok(())
@@ -142,7 +142,7 @@ pub fn view(id: &str) -> Result<&'static ViewEntry, Failure> {
 /// # Errors
 /// If it ends in anything but `.png`.
 pub fn check_png(path: &Path) -> Result<(), Failure> {
-    output::check_ending(path, "png", "pictures are written as PNG")
+    output::check_extension(path, "png", "pictures are written as PNG")
 }
 
 /// A run folder as the interface would know it, and what of its record is lost.
@@ -181,7 +181,7 @@ pub fn draw_all(folder: &Path) -> Result<(), Failure> {
     };
     let (lab, config) = recorded(folder)?;
     let (mirror, lost) = replay(folder)?;
-    damage::tell(folder, &lost);
+    damage::report(folder, &lost);
     let (knobs, theme) = ((lab.knobs)(), Theme::dark());
     let into = folder.join(FIGURES);
     make_folder_inside(folder, FIGURES)

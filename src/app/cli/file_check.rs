@@ -1,4 +1,4 @@
-//! Tells whether a file holds what a setting takes it for, as the command would find when it reads it.
+//! Checks whether a file holds what a setting expects, as the command would when it reads the file.
 
 use crate::{
     analysis::generator::MatrixKind,

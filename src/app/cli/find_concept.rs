@@ -13,7 +13,7 @@ use crate::{
     cli::prelude::*,
     corpus::{CorpusError, LabelledLines, generated::parliament::labelled::SplitSide},
     models::Trainable,
-    probe::concepts::{self, ConceptQuestion, ConceptVerdict, FoundSynapse, PRESETS, Procedure, SearchResult},
+    probe::concepts::{self, ConceptQuestion, ConceptVerdict, FoundSynapse, PRESETS, SearchParams, SearchResult},
     telemetry::neuron_name,
 };
 
@@ -61,7 +61,7 @@ pub fn run(args: &FindConceptArgs) -> Result<(), Failure> {
     chosen.print()?;
     print_line!("{}: {} sentences ({})", sentences.name(), grouped(question.items.len()), tokenizer.label())?;
     print_line!("{}", question.describe())?;
-    let how = Procedure { per_side: args.per_side as usize, ..Procedure::default() };
+    let how = SearchParams { per_side: args.per_side as usize, ..SearchParams::default() };
     let mut searched = Searches::new(&question, &how, 1 + args.random as usize);
     let found = searched.search(&model)?;
     let mut random = vec![];
@@ -138,21 +138,21 @@ impl Sentences {
 /// Searches of several models, and how far all of them are.
 struct Searches<'a> {
     question: &'a ConceptQuestion,
-    how: &'a Procedure,
+    how: &'a SearchParams,
     done: usize,
     all: usize,
-    told: RefCell<StepProgress>,
+    progress: RefCell<StepProgress>,
     cancelled: Arc<AtomicBool>,
 }
 
 impl<'a> Searches<'a> {
-    fn new(question: &'a ConceptQuestion, how: &'a Procedure, all: usize) -> Self {
-        let told = StepProgress::new("searching", STEPS).into();
-        Self { question, how, done: 0, all, told, cancelled: interrupt::asked_to_end() }
+    fn new(question: &'a ConceptQuestion, how: &'a SearchParams, all: usize) -> Self {
+        let progress = StepProgress::new("searching", STEPS).into();
+        Self { question, how, done: 0, all, progress, cancelled: interrupt::cancel_flag() }
     }
 
     fn search(&mut self, model: &dyn Trainable) -> Result<SearchResult, Failure> {
-        let report = |share: f32| self.told.borrow_mut().step((share * STEPS as f32) as u64);
+        let report = |share: f32| self.progress.borrow_mut().step((share * STEPS as f32) as u64);
         let progress = Progress::new(&report, &self.cancelled).piece(self.done, self.all);
         let device = model.params().device();
         let found = concepts::find(model, self.question, self.how, device, progress);
@@ -165,7 +165,7 @@ impl<'a> Searches<'a> {
         let found = found.map_err(Failure::wrong)?;
         self.done += 1;
         if self.done == self.all {
-            self.told.borrow_mut().step(STEPS);
+            self.progress.borrow_mut().step(STEPS);
         }
         Ok(found)
     }

@@ -7,7 +7,7 @@ use super::{
     terminal::{notice, one_line},
     window,
 };
-use crate::{cli::prelude::*, store::Look, telemetry::StepStats};
+use crate::{cli::prelude::*, store::FolderStatus, telemetry::StepStats};
 
 #[derive(Args)]
 pub struct FollowArgs {
@@ -49,7 +49,7 @@ pub fn run(args: &FollowArgs, began: Instant) -> Result<(), Failure> {
 
 /// Prints the newest step of every variant and then each new one, until the run ends or the command is interrupted.
 fn print_numbers(folder: &Path) -> Result<(), Failure> {
-    let is_asked = interrupt::asked_to_end();
+    let is_asked = interrupt::cancel_flag();
     let mut follower = Follower { reader: Reader::follow(folder).map_err(Failure::wrong)?, info: Arc::default() };
     let mut trouble = String::new();
     let mut end = follower.print_new(true)?;
@@ -63,12 +63,12 @@ fn print_numbers(folder: &Path) -> Result<(), Failure> {
         if is_asked.load(Ordering::SeqCst) {
             return Err(Failure::interrupted("the run goes on without a follower"));
         }
-        let words = match follower.reader.look() {
-            Ok(Look::Same) => String::new(),
-            Ok(Look::Missing { why }) => {
+        let words = match follower.reader.poll() {
+            Ok(FolderStatus::Same) => String::new(),
+            Ok(FolderStatus::Missing { why }) => {
                 format!("{} is incomplete at the moment ({why}); it will be looked for again", folder.display())
             }
-            Ok(Look::Replaced) => match Reader::follow(folder) {
+            Ok(FolderStatus::Replaced) => match Reader::follow(folder) {
                 Ok(reader) => {
                     notice!("{} was rewritten", folder.display());
                     follower.reader = reader;

@@ -42,7 +42,7 @@ pub fn is_graph(path: &Path) -> bool {
 
 /// Stricter than [`is_graph`]: a table could as well be a text to train on, and JSON a tokeniser.
 pub fn is_certainly_graph(path: &Path) -> bool {
-    format_of(path).is_some_and(Format::is_of_graphs_alone) && path.is_file()
+    format_of(path).is_some_and(Format::is_graph_only) && path.is_file()
 }
 
 /// Reads a graph file of at most 1 GiB, in the format that its name ends in.
@@ -52,7 +52,7 @@ pub fn is_certainly_graph(path: &Path) -> bool {
 pub fn read(path: &Path) -> Result<GraphFile, String> {
     let shown = path.display();
     let format = format_of(path).ok_or_else(|| {
-        format!("{shown} is not a graph that can be read: its name should end in {}", Format::endings())
+        format!("{shown} is not a graph that can be read: its name should end in {}", Format::extensions())
     })?;
     let wrong = |e: FileError| format!("{shown} cannot be read: {e}");
     let file = open(path).map_err(wrong)?;

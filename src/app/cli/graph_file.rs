@@ -75,14 +75,14 @@ const SEED: u64 = 1;
 
 fn save(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
     let format = Format::from_name(&out.to_string_lossy())
-        .ok_or_else(|| Failure::usage(format!("{} should end in {}", out.display(), Format::endings())))?;
+        .ok_or_else(|| Failure::usage(format!("{} should end in {}", out.display(), Format::extensions())))?;
     let graph = graph_of(args)?;
     output::write(out, format.write(&graph).as_bytes(), &[&args.file])?;
     let (nodes, edges) = (counted(graph.nodes.len(), "node"), counted(graph.edges.len(), "edge"));
     print_line!("{} ({nodes}, {edges})", out.display())
 }
 
-/// The graph as it is to be written.
+/// The graph that is to be written.
 fn graph_of(args: &GraphArgs) -> Result<GraphFile, Failure> {
     let mut graph = args.reading.read(&args.file).map_err(Failure::usage)?;
     if args.measures {

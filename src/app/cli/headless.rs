@@ -10,7 +10,7 @@ use super::{
     lab_config::with_text,
     null_models,
     progress::RunProgress,
-    settings::{self, Named},
+    settings::{self, ResolvedName},
     shell::quoted,
     summary,
 };
@@ -88,28 +88,28 @@ impl ResumeArgs {
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let mut until = None;
     let (lab, mut config) = match settings::resolve(&args.what)? {
-        Named::Config(lab, config) => (lab, config),
-        Named::Page(lab, link) => {
+        ResolvedName::Config(lab, config) => (lab, config),
+        ResolvedName::Page(lab, link) => {
             settings::check_linked_files(lab, &link, args.set.allow_files)?;
             until = link.step;
             (lab, link.config)
         }
-        Named::Text(path) => with_text(path)?,
-        Named::Lesson(link) => {
+        ResolvedName::Text(path) => with_text(path)?,
+        ResolvedName::Lesson(link) => {
             return Err(Failure::usage(format!(
                 "`{link}` is a step of a lesson; `orrery '{link}'` opens it in the window"
             )));
         }
-        Named::Series(folder) => {
+        ResolvedName::Series(folder) => {
             let run = record_series(&folder, &args.set)?;
             present(&run, !args.wanted.no_figures)?;
             return print_line!("{}", run.display());
         }
-        Named::Sweep(folder) => {
+        ResolvedName::Sweep(folder) => {
             let (shown, word) = (folder.display(), quoted(&folder));
             return Err(Failure::usage(format!("{shown} is a sweep; `orrery sweep {word} --missing` goes on with it")));
         }
-        Named::Run(folder) => {
+        ResolvedName::Run(folder) => {
             let (shown, word) = (folder.display(), quoted(&folder));
             return Err(Failure::usage(format!("{shown} is a run; `orrery resume {word}` goes on with it")));
         }

@@ -4,7 +4,7 @@
 use std::fmt::Display;
 
 use super::{
-    checkpoint_names::CHECKPOINT_ENDINGS,
+    checkpoint_names::CHECKPOINT_EXTENSIONS,
     claims::window::WindowClaims,
     compare, file_check,
     graph_events::{self, GraphReading},
@@ -193,18 +193,19 @@ impl Host for DesktopHost {
     fn pick(&mut self, dialog: DialogKind) {
         self.spawn_work(move || {
             let chooser = |title: &str| rfd::FileDialog::new().set_title(title);
-            let pick = |title: &str, kind: &str, endings: &[&str]| chooser(title).add_filter(kind, endings).pick_file();
+            let pick =
+                |title: &str, kind: &str, extensions: &[&str]| chooser(title).add_filter(kind, extensions).pick_file();
             let path = match &dialog {
                 DialogKind::Open(FileKind::Text) => chooser("Open a text to train on").pick_file(),
                 DialogKind::Open(FileKind::TextFolder) => chooser("Open a folder of texts").pick_folder(),
                 DialogKind::OpenConfig => pick("Open a config", "TOML", &["toml"]),
-                DialogKind::OpenGraph => pick("Open a graph", "Graphs", &Format::ALL.map(Format::ending)),
+                DialogKind::OpenGraph => pick("Open a graph", "Graphs", &Format::ALL.map(Format::extension)),
                 DialogKind::Open(FileKind::Matrix) => pick("Open a matrix", "Numbers", &["csv", "tsv", "txt"]),
                 DialogKind::OpenRun => chooser("Open a run folder").pick_folder(),
                 DialogKind::Open(FileKind::Tokenizer) => pick("Open a tokenizer.json", "JSON", &["json"]),
                 DialogKind::Open(FileKind::Vocabulary) => chooser("Open a list of characters, or a text").pick_file(),
                 DialogKind::Open(FileKind::Sentences) => pick("Open labelled sentences", "Text", &["tsv", "txt"]),
-                DialogKind::Open(FileKind::Checkpoint) => pick("Open a trained BDH", "Weights", &CHECKPOINT_ENDINGS),
+                DialogKind::Open(FileKind::Checkpoint) => pick("Open a trained BDH", "Weights", &CHECKPOINT_EXTENSIONS),
                 DialogKind::SaveAs { suggested } => chooser("Save as").set_file_name(suggested).save_file(),
             };
             Delivery::Picked { dialog, path }
@@ -220,7 +221,7 @@ impl Host for DesktopHost {
 
     fn identify(&mut self, path: PathBuf) {
         self.try_spawn(move || -> Result<_, String> {
-            let is_json = output::has_ending(&path, "json");
+            let is_json = output::has_extension(&path, "json");
             let content = match path.is_dir() {
                 true => FileContent::Folder,
                 false if is_log(&path) => FileContent::Log,
@@ -259,11 +260,14 @@ impl Host for DesktopHost {
         let (out, sender, wake) = (self.out.clone(), self.sender.clone(), Arc::clone(&self.wake));
         self.try_spawn(move || {
             let early = |rows: &[RunRow]| {
-                let _ = sender.send(Delivery::RunTable { rows: rows.to_vec(), whole: false });
+                let _ = sender.send(Delivery::RunTable { rows: rows.to_vec(), is_complete: false });
                 wake();
             };
             let rows = run_rows::list(&out, early).map(|listing| listing.rows)?;
-            Ok::<_, StoreError>(Delivery::RunTable { rows: sweep::results::rows_with_sweeps(&out, rows), whole: true })
+            Ok::<_, StoreError>(Delivery::RunTable {
+                rows: sweep::results::rows_with_sweeps(&out, rows),
+                is_complete: true,
+            })
         });
     }
 

@@ -41,7 +41,7 @@ pub fn on_interrupt(stop: impl Fn() + Send + 'static) {
 }
 
 /// A flag that is set when the process is asked to end. It takes the place of the action before.
-pub fn asked_to_end() -> Arc<AtomicBool> {
+pub fn cancel_flag() -> Arc<AtomicBool> {
     let asked = Arc::<AtomicBool>::default();
     let flag = Arc::clone(&asked);
     on_interrupt(move || flag.store(true, Ordering::SeqCst));

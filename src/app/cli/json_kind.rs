@@ -1,4 +1,4 @@
-//! Tells the kind of a JSON file by its outermost keys, in one pass that keeps nothing of it.
+//! Recognises the kind of a JSON file by its outermost keys, in one pass that stores nothing.
 
 use std::{
     collections::HashSet,
@@ -45,7 +45,7 @@ pub fn kind_of(path: &Path) -> Result<FileContent, String> {
     })
 }
 
-/// The telling keys of an object; none of a list.
+/// Collects the keys of an object by which its kind is recognised; a list has none.
 struct Outermost;
 
 impl<'de> Visitor<'de> for Outermost {

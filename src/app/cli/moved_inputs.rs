@@ -21,7 +21,7 @@ pub fn find(folder: &Path, lab: &Lab, config: &mut Config, inputs: &mut [InputFi
         if Path::new(&path).exists() {
             continue;
         }
-        let found = beside(folder, recorded)?;
+        let found = moved_file(folder, recorded)?;
         let shown = found.display().to_string();
         notices.push(format!("{path} is missing; {shown}, which has the same SHA-256, is read in its place"));
         config.set_text(&knobs, knob.key, &shown)?;
@@ -30,7 +30,7 @@ pub fn find(folder: &Path, lab: &Lab, config: &mut Config, inputs: &mut [InputFi
     Ok(notices)
 }
 
-fn beside(folder: &Path, recorded: &InputFile) -> Result<PathBuf, Failure> {
+fn moved_file(folder: &Path, recorded: &InputFile) -> Result<PathBuf, Failure> {
     let run = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let names: Vec<_> = Path::new(&recorded.path).iter().collect();
     let mut other = None::<PathBuf>;

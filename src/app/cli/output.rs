@@ -52,18 +52,18 @@ pub fn make_folder(path: &Path) -> Result<(), Failure> {
 }
 
 /// True if the name of a file has this ending, in whatever case.
-pub fn has_ending(path: &Path, ending: &str) -> bool {
-    path.extension().is_some_and(|e| e.eq_ignore_ascii_case(ending))
+pub fn has_extension(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|e| e.eq_ignore_ascii_case(extension))
 }
 
 /// Checks that the name of a file ends as those of its kind do; `why` says of which.
 ///
 /// # Errors
 /// If it ends otherwise.
-pub fn check_ending(path: &Path, ending: &str, why: &str) -> Result<(), Failure> {
-    match has_ending(path, ending) {
+pub fn check_extension(path: &Path, extension: &str, why: &str) -> Result<(), Failure> {
+    match has_extension(path, extension) {
         true => Ok(()),
-        false => Err(Failure::usage(format!("{} should end in .{ending}: {why}", path.display()))),
+        false => Err(Failure::usage(format!("{} should end in .{extension}: {why}", path.display()))),
     }
 }
 

@@ -34,7 +34,7 @@ pub fn cores() -> usize {
 /// Begins a thread.
 ///
 /// # Errors
-/// If the system refuses, in words.
+/// If the system refuses.
 pub fn spawn<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,

@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::terminal::printable;
 use crate::cli::prelude::*;
 
-/// Between two lines where there is no terminal.
+/// The minimum time between two lines where there is no terminal.
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// A bar if stderr is a terminal.
@@ -26,7 +26,7 @@ pub struct StepProgress {
     /// The singular name of one unit of work: "step".
     unit: &'static str,
     total: u64,
-    told: Instant,
+    last_report: Instant,
 }
 
 impl StepProgress {
@@ -42,15 +42,15 @@ impl StepProgress {
             bar.set_length(total);
             bar.set_message(printable(&what).into_owned());
         }
-        Self { bar, what, unit, total, told: Instant::now() }
+        Self { bar, what, unit, total, last_report: Instant::now() }
     }
 
     pub fn step(&mut self, step: u64) {
         match &self.bar {
             Some(bar) if step == self.total => bar.finish_and_clear(),
             Some(bar) => bar.set_position(step),
-            None if self.told.elapsed() > PAUSE => {
-                self.told = Instant::now();
+            None if self.last_report.elapsed() > PAUSE => {
+                self.last_report = Instant::now();
                 notice!("{}: {} {step} of {}", self.what, self.unit, self.total);
             }
             None => {}
@@ -63,7 +63,7 @@ pub struct RunProgress {
     bar: Option<ProgressBar>,
     names: Vec<String>,
     losses: Vec<f64>,
-    told: Instant,
+    last_report: Instant,
     total: u64,
     /// The step that was shown last.
     shown: u64,
@@ -73,10 +73,10 @@ impl RunProgress {
     /// A bar if stderr is a terminal, plain lines otherwise.
     pub fn new() -> Self {
         let bar = bar("{bar:32} {pos}/{len} steps, {eta} left  {msg}");
-        Self { bar, names: vec![], losses: vec![], told: Instant::now(), total: 0, shown: 0 }
+        Self { bar, names: vec![], losses: vec![], last_report: Instant::now(), total: 0, shown: 0 }
     }
 
-    fn say(&self, text: &str) {
+    fn print(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| notice!("{text}")),
             None => notice!("{text}"),
@@ -89,12 +89,12 @@ impl RunProgress {
         self.losses = vec![f64::NAN; self.names.len()];
         let models: Vec<String> = info.variants.iter().map(|v| format!("{} ({} parameters)", v.id, v.params)).collect();
         let corpus = if info.corpus.is_empty() { String::new() } else { format!("; {}", info.corpus) };
-        self.say(&format!(
-            "{}: {} on {}, {} threads{corpus}",
+        self.print(&format!(
+            "{}: {} on {}, {}{corpus}",
             info.config.preset,
             models.join(", "),
             info.device,
-            info.threads
+            counted(info.threads, "thread")
         ));
         if let Some(bar) = &self.bar {
             bar.set_length(info.total_steps);
@@ -109,8 +109,8 @@ impl RunProgress {
                 bar.set_position(step);
                 bar.set_message(printable(&format!("loss {known}")).into_owned());
             }
-            None if self.told.elapsed() > PAUSE || step == self.total => {
-                self.told = Instant::now();
+            None if self.last_report.elapsed() > PAUSE || step == self.total => {
+                self.last_report = Instant::now();
                 notice!("step {step} / {}  loss {known}", self.total);
             }
             None => {}
@@ -151,7 +151,7 @@ impl Sink for RunProgress {
                     Level::Warning => "warning",
                     Level::Error => "error",
                 };
-                self.say(&format!("{sign}: {text}"));
+                self.print(&format!("{sign}: {text}"));
             }
             Event::State(RunState::Finished | RunState::Stopped | RunState::Failed { .. }) => {
                 if let Some(bar) = &self.bar {

@@ -70,7 +70,7 @@ impl RemoteSource {
     }
 }
 
-/// The address that the run in a folder is copied from; `None` where it is no copy.
+/// The address that the run in a folder is copied from; `None` where it is not a copy.
 pub fn source_of(folder: &Path) -> Option<String> {
     let source = read_text_inside(folder, SOURCE, MAX_LINE).ok()?;
     Address::parse(source.trim())?.ok().map(|address| address.to_string())
@@ -121,7 +121,7 @@ pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> 
         return Err(Failure::run(format!("another Orrery is about to copy {address}: try again when it has")));
     }
     let copied = Arc::<CopyState>::default();
-    let is_asked_to_end = interrupt::asked_to_end();
+    let is_asked_to_end = interrupt::cancel_flag();
     let configured = Configuration::read(address, patience.unwrap_or(SILENT_WAIT).min(SILENT_WAIT));
     let socket = configured.as_ref().and_then(SharedSocket::new);
     let options = |is_first| ConnectionOptions::new(configured.as_ref(), socket.as_ref(), is_first);
@@ -215,7 +215,7 @@ fn has_description(folder: &Path) -> bool {
 
 /// A connection that has ended.
 struct Connection {
-    /// The way in which it ended, in words.
+    /// How it ended, as text.
     end: String,
     exit: SshExit,
     /// The other side has sent something.

@@ -21,11 +21,12 @@ const MAX_CELL_WIDTH: usize = 36;
 #[derive(Args)]
 pub struct RunsArgs {
     /// Which: words in a name, a note or a folder, `lab:fast_slow`, `state:killed`, `sweep:rates`, `tag:talk`, `lr<1e-3`,
-    /// `gate>0.1`, `is:pinned`, `is:archived`; `!` before a term excludes its matches. All terms must match
+    /// `gate>0.1` of any variant, `gate:coupled>0.1` of one, `size>30MB`, `began>2026-01-31`, `is:pinned`, `is:archived`;
+    /// `!` before a term excludes its matches. All terms must match
     #[arg(value_name = "FILTER")]
     filter: Vec<String>,
-    /// Sort by began, name, lab, preset, state, steps, seed, size, loss, a setting or a headline number; `-steps` sorts
-    /// downwards
+    /// Sort by began, name, lab, preset, state, steps, seed, size, loss, a setting or a headline number, of the first
+    /// variant or of one (`gate:coupled`); `-steps` sorts downwards
     #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     sort: Option<String>,
     /// Write JSON, everything about each run
@@ -169,7 +170,7 @@ fn print_table(rows: &[&RunRow], all: &[RunRow], out: &Path) -> Result<(), Failu
         return print_line!("no runs in {}; `orrery run LAB` makes one", out.display());
     }
     let headings =
-        ["began", "run", "preset", "what differs", "seed", "steps", "loss (nats)", "result", "state", "size"];
+        ["began", "run", "name", "preset", "what differs", "seed", "steps", "loss (nats)", "result", "state", "size"];
     let mut table = vec![headings.map(str::to_owned).to_vec()];
     let widest = if output::is_terminal() { MAX_CELL_WIDTH } else { usize::MAX };
     table.extend(rows.iter().map(|row| cells(row, widest).to_vec()));
@@ -178,19 +179,23 @@ fn print_table(rows: &[&RunRow], all: &[RunRow], out: &Path) -> Result<(), Failu
     for row in rows.iter().filter(|r| !r.problems.is_empty()) {
         notice!("{}: {}", row.folder, row.problems.join("; "));
     }
+    let beside = all.iter().filter(|r| !r.sweep.is_empty()).count();
+    let beside = if beside > 0 { format!(" and in sweeps beside it ({beside})") } else { String::new() };
     let put_away =
         if archived > 0 { format!(", {archived} archived (`is:archived` shows them)") } else { String::new() };
-    notice!("{} of {} runs in {}{put_away}", rows.len(), all.len(), out.display());
+    notice!("{} of {} runs in {}{beside}{put_away}", rows.len(), all.len(), out.display());
     Ok(())
 }
 
-/// The cells of a run, none of more than `widest` characters, and its name of little more.
-fn cells(row: &RunRow, widest: usize) -> [String; 10] {
+/// The cells of a run: its path whole, as commands take it, its name of little more than `widest` characters, and none of
+/// the others of more.
+fn cells(row: &RunRow, widest: usize) -> [String; 11] {
     let pin = if row.note.pinned { "* " } else { "" };
     let note = row.note.note.lines().next().map_or(String::new(), |line| format!(" ({line})"));
     [
         row.when.clone(),
-        short(&format!("{pin}{}{note}", row.title()), widest.saturating_add(16)),
+        quoted(sweep::results::shown(&row.path)),
+        short(format!("{pin}{}{note}", row.note.name).trim(), widest.saturating_add(16)),
         if row.preset.is_empty() { row.lab.clone() } else { row.preset.clone() },
         short(&row.changed_label(), widest),
         row.seed.to_string(),

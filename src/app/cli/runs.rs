@@ -1,5 +1,4 @@
-//! The runs of a window, for whoever must end the process: every one is stopped, writes its checkpoint, and is waited
-//! for.
+//! The runs of a window, for the end of the process: every run is stopped, writes its checkpoint, and is waited for.
 
 use std::{
     convert::Infallible,
@@ -23,20 +22,20 @@ struct OpenRuns {
     /// Cloned for every run.
     alive: Sender<Infallible>,
     /// Its other end is watched by every run.
-    _ending: Sender<Infallible>,
-    ending: Receiver<Infallible>,
+    _shutdown: Sender<Infallible>,
+    shutdown: Receiver<Infallible>,
 }
 
 impl Runs {
     pub fn new() -> Arc<Self> {
-        let ((alive, ended), (_ending, ending)) = (bounded(0), bounded(0));
-        Arc::new(Self { going: Mutex::new(Some(OpenRuns { alive, _ending, ending })), ended })
+        let ((alive, ended), (_shutdown, shutdown)) = (bounded(0), bounded(0));
+        Arc::new(Self { going: Mutex::new(Some(OpenRuns { alive, _shutdown, shutdown })), ended })
     }
 
     /// The handle for a run that begins; `None` while the process is ending.
     pub fn process(&self) -> Option<Process> {
         let going = self.going.lock().unwrap_or_else(PoisonError::into_inner);
-        going.as_ref().map(|g| Process { alive: g.alive.clone(), ending: g.ending.clone() })
+        going.as_ref().map(|g| Process { alive: g.alive.clone(), shutdown: g.shutdown.clone() })
     }
 
     /// Stops every run and waits until the record of each is complete.

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// The meaning of a name on the command line.
-pub enum Named {
+pub enum ResolvedName {
     /// A lab, preset or config file.
     Config(&'static Lab, Config),
     /// A step of a lab's lesson.
@@ -27,26 +27,26 @@ pub enum Named {
 }
 
 /// Resolves a lab id, a preset id, a config file, a run folder, trained weights or a text file, in this order.
-pub fn resolve(name: &str) -> Result<Named, Failure> {
+pub fn resolve(name: &str) -> Result<ResolvedName, Failure> {
     if let Some(link) = Link::parse(name, LABS) {
         return linked(link.map_err(Failure::usage)?);
     }
     if let Some(lab) = LABS.iter().find(|lab| lab.id == name) {
-        return Ok(Named::Config(lab, lab.config(None)?));
+        return Ok(ResolvedName::Config(lab, lab.config(None)?));
     }
     if let Some(lab) = LABS.iter().find(|l| l.presets.iter().any(|p| p.id == name)) {
-        return Ok(Named::Config(lab, lab.config(Some(name))?));
+        return Ok(ResolvedName::Config(lab, lab.config(Some(name))?));
     }
     let path = Path::new(name);
     if path.is_dir() {
         return if store::is_run(path) {
-            Ok(Named::Run(path.to_owned()))
+            Ok(ResolvedName::Run(path.to_owned()))
         } else if is_sweep(path) {
-            Ok(Named::Sweep(path.to_owned()))
+            Ok(ResolvedName::Sweep(path.to_owned()))
         } else if let Some(run) = run_of_checkpoints(path) {
-            Ok(Named::Run(run))
+            Ok(ResolvedName::Run(run))
         } else if checkpoint_names::is_series(path) {
-            Ok(Named::Series(path.to_owned()))
+            Ok(ResolvedName::Series(path.to_owned()))
         } else {
             Err(Failure::usage(format!(
                 "`{}` is a folder, but neither of a run (it has no config.toml), of a sweep (sweep.toml) nor of checkpoints (.safetensors, .pt, .pth)",
@@ -63,27 +63,27 @@ pub fn resolve(name: &str) -> Result<Named, Failure> {
     }
     if path.extension().is_some_and(|e| e == "toml") {
         let (lab, config) = config_of(path, files::read_text(path, store::MAX_CONFIG))?;
-        return Ok(Named::Config(lab, config));
+        return Ok(ResolvedName::Config(lab, config));
     }
     if checkpoint_names::is_named_as_checkpoint(path) {
         let (lab, config) = with_checkpoint(path)?;
-        return Ok(Named::Config(lab, config));
+        return Ok(ResolvedName::Config(lab, config));
     }
-    Ok(Named::Text(path.to_owned()))
+    Ok(ResolvedName::Text(path.to_owned()))
 }
 
 /// # Errors
 /// If the link names a view that there is not.
-fn linked(link: Link) -> Result<Named, Failure> {
+fn linked(link: Link) -> Result<ResolvedName, Failure> {
     let link = match link {
-        Link::Lesson(link) => return Ok(Named::Lesson(link)),
+        Link::Lesson(link) => return Ok(ResolvedName::Lesson(link)),
         Link::Page(link) => link,
     };
     if let Some(view) = link.views.iter().find(|id| views::find(id).is_none()) {
         let words = format!("the link names the view `{view}`, which does not exist; `orrery list --views` names them");
         return Err(Failure::usage(words));
     }
-    Ok(Named::Page(labs::known(LABS, &link.config.lab)?, link))
+    Ok(ResolvedName::Page(labs::known(LABS, &link.config.lab)?, link))
 }
 
 /// Checks that a link that is opened without a window names no files of this machine, unless that is allowed.

@@ -1,7 +1,7 @@
 //! `orrery stream`: the growth of a run folder on standard output, for `orrery follow ssh://..` on another machine.
 //!
-//! Each frame is a line of JSON ([`Frame`]), and after one that names a file so many bytes of it. Whoever goes on after a cut
-//! says of each log how much of it is there, and how that ends.
+//! Each frame is a line of JSON ([`Frame`]), and after one that names a file this many bytes of it. Whoever goes on
+//! after a cut says of each log how much of it is there, and how that ends.
 
 use std::{
     io::{Read, Seek, SeekFrom, Write},
@@ -104,7 +104,7 @@ pub fn run(args: &StreamArgs) -> Result<(), Failure> {
     let have = |log: &str| args.have.iter().find(|have| have.log == log).cloned();
     let sent = LOGS.map(|log| have(log).unwrap_or_else(|| LocalPart::none(log)));
     let out = output::stream()?;
-    Streamer { folder: &args.run, out, sent, whole: BTreeMap::new(), told: Instant::now() }.run()
+    Streamer { folder: &args.run, out, sent, whole: BTreeMap::new(), last_sent: Instant::now() }.run()
 }
 
 struct Streamer<'a, W> {
@@ -112,9 +112,9 @@ struct Streamer<'a, W> {
     out: W,
     /// The parts of the logs that were sent.
     sent: [LocalPart; LOGS.len()],
-    /// The whole files as they were sent.
+    /// The content of the files that are sent whole, as last sent.
     whole: BTreeMap<&'static str, Vec<u8>>,
-    told: Instant,
+    last_sent: Instant,
 }
 
 impl<W: Write> Streamer<'_, W> {
@@ -126,7 +126,7 @@ impl<W: Write> Streamer<'_, W> {
             if self.round()? {
                 continue;
             }
-            if !has_sent_all || self.told.elapsed() >= BEAT {
+            if !has_sent_all || self.last_sent.elapsed() >= BEAT {
                 has_sent_all = true;
                 self.frame(&Frame::Beat, &[])?;
             }
@@ -175,7 +175,7 @@ impl<W: Write> Streamer<'_, W> {
     }
 
     fn frame(&mut self, frame: &Frame, bytes: &[u8]) -> Result<(), Failure> {
-        self.told = Instant::now();
+        self.last_sent = Instant::now();
         let mut line = serde_json::to_vec(frame).map_err(Failure::failed)?;
         line.push(b'\n');
         let written =
@@ -212,7 +212,7 @@ mod tests {
 
     fn streamer(folder: &Path) -> Streamer<'_, Vec<u8>> {
         let sent = LOGS.map(LocalPart::none);
-        Streamer { folder, out: vec![], sent, whole: BTreeMap::new(), told: Instant::now() }
+        Streamer { folder, out: vec![], sent, whole: BTreeMap::new(), last_sent: Instant::now() }
     }
 
     fn round(streamer: &mut Streamer<'_, Vec<u8>>) -> String {

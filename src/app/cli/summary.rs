@@ -15,7 +15,7 @@ use crate::{
 
 /// A table that would be wider than this has a row for each number instead of a column.
 const MAX_WIDTH: usize = 120;
-/// Between columns.
+/// The gap between columns.
 const GAP: &str = "   ";
 
 /// The table of a run folder; empty if nothing of it was measured.
@@ -93,6 +93,18 @@ pub(super) fn cell(headline: &Headline, group: Option<&SeedSummary>) -> String {
     }
 }
 
+/// The meaning of the spreads in such cells; `None` where there is none.
+pub(super) fn spread_legend<'a>(cells: impl Iterator<Item = (&'a Headline, &'a SeedSummary)>) -> Option<String> {
+    let (mut has_sd, mut has_interval) = (false, false);
+    for (headline, _) in cells.filter(|(_, number)| number.seeds > 1) {
+        *(if headline.is_paired() { &mut has_interval } else { &mut has_sd }) = true;
+    }
+    let sd = has_sd.then_some("mean ± standard deviation over seeds");
+    let interval = has_interval.then_some("a difference with the 95% interval of its mean over seeds [low, high]");
+    let known: Vec<&str> = sd.into_iter().chain(interval).collect();
+    (!known.is_empty()).then(|| known.join("; "))
+}
+
 /// A [`cell`] with the step of its number where that is another than the table says: "5.5500 (step 0)".
 pub(super) fn cell_at(headline: &Headline, group: Option<&SeedSummary>, other_step: Option<u64>) -> String {
     format!("{}{}", cell(headline, group), step_words(other_step))
@@ -108,7 +120,7 @@ mod tests {
     use super::*;
     use crate::{
         experiments::headline_values::{HeadlineValue, HeadlineValues},
-        labs::headline::common::{BESIDE_FIRST, LOSS},
+        labs::headline::common::{DIFFERENCE_FROM_FIRST, LOSS},
         store::Damage,
         telemetry::{RunInfo, VariantInfo},
     };
@@ -140,7 +152,20 @@ mod tests {
     }
 
     #[test]
+    fn a_legend_names_the_spreads_that_are_there() {
+        let [one, three] = [&[1.0][..], &[1.0, 2.0, 3.0]].map(|values| SeedSummary::new(values).unwrap());
+        let legend = |cells: &[(&Headline, &SeedSummary)]| spread_legend(cells.iter().copied()).unwrap_or_default();
+        assert_eq!(legend(&[(&LOSS, &one), (&DIFFERENCE_FROM_FIRST, &one)]), "");
+        assert_eq!(legend(&[(&LOSS, &three)]), "mean ± standard deviation over seeds");
+        let both = legend(&[(&LOSS, &three), (&DIFFERENCE_FROM_FIRST, &three)]);
+        assert!(both.contains("standard deviation") && both.contains("95% interval"), "{both}");
+    }
+
+    #[test]
     fn a_paired_difference_has_its_interval() {
-        assert_eq!(cell(&BESIDE_FIRST, SeedSummary::new(&[1.0, 2.0, 3.0]).as_ref()), "2.0000 [-0.4841, 4.4841]");
+        assert_eq!(
+            cell(&DIFFERENCE_FROM_FIRST, SeedSummary::new(&[1.0, 2.0, 3.0]).as_ref()),
+            "2.0000 [-0.4841, 4.4841]"
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// The specification, as it was given.
+/// The file name of the specification.
 pub const SPEC: &str = "sweep.toml";
 
 /// True if a folder is that of a sweep.

@@ -85,7 +85,7 @@ impl ReadArgs {
     }
 
     /// The model as it fits the text best, and the text's bytes.
-    pub fn open(&self) -> Result<(Chosen, Vec<u8>), Failure> {
+    pub fn open(&self) -> Result<(FittedCheckpoint, Vec<u8>), Failure> {
         let checkpoint = self.trained.open(&self.checkpoint, self.layers)?;
         let text = text(&self.text)?;
         Ok((self.trained.choose(checkpoint, &text, self.layers)?, text))
@@ -138,7 +138,12 @@ impl TrainedArgs {
     }
 
     /// Chooses the tokens and layers that fit a text best, where neither the file nor the user gives them.
-    pub fn choose(&self, checkpoint: Checkpoint, text: &[u8], layers: Option<usize>) -> Result<Chosen, Failure> {
+    pub fn choose(
+        &self,
+        checkpoint: Checkpoint,
+        text: &[u8],
+        layers: Option<usize>,
+    ) -> Result<FittedCheckpoint, Failure> {
         let tokenizers = self.fitting(&checkpoint, text)?;
         let known = KnownFacts::new(&checkpoint.facts, layers);
         let mut choice = choose(|layers| checkpoint.model(layers), &tokenizers, text, &known)?;
@@ -147,7 +152,7 @@ impl TrainedArgs {
             choice.tokens_from = Evidence::Asked;
         }
         choice.warnings.iter().for_each(|words| notice!("warning: {words}"));
-        Ok(Chosen { checkpoint, tokenizers, choice })
+        Ok(FittedCheckpoint { checkpoint, tokenizers, choice })
     }
 
     /// The tokens that the file's model may have been trained with; a list of them beside the file is reported and
@@ -167,13 +172,13 @@ impl TrainedArgs {
 }
 
 /// A file with the tokens and the number of layers that fit a text best.
-pub struct Chosen {
+pub struct FittedCheckpoint {
     pub checkpoint: Checkpoint,
     pub tokenizers: Vec<NamedTokenizer>,
     pub choice: CandidateChoice,
 }
 
-impl Chosen {
+impl FittedCheckpoint {
     pub fn tokenizer(&self) -> &NamedTokenizer {
         &self.tokenizers[self.choice.tokenizer]
     }
@@ -183,7 +188,7 @@ impl Chosen {
         self.tokenizer().tokenizer.encode(text).map_err(Failure::wrong)
     }
 
-    /// Encodes like [`Chosen::encode`], for the text of a file whose loss is wanted.
+    /// Encodes like [`FittedCheckpoint::encode`], for the text of a file whose loss is wanted.
     pub fn encode_to_score(&self, text: &[u8], path: &Path) -> Result<Vec<u32>, Failure> {
         let ids = self.encode(text)?;
         if ids.len() < 2 {
@@ -197,7 +202,7 @@ impl Chosen {
         self.checkpoint.model(self.choice.layers).map_err(Failure::failed)
     }
 
-    /// The model in words: its sizes, and where the number of layers comes from.
+    /// A description of the model: its sizes, and where the number of layers comes from.
     pub fn described(&self) -> String {
         let layers = KnownNumber { value: self.choice.layers, from: self.choice.layers_from };
         described(&self.checkpoint, layers)
@@ -282,7 +287,7 @@ pub fn grouped(n: usize) -> String {
     grouped_by(n as u64, ',')
 }
 
-/// The model in words: its sizes, and where the number of layers comes from.
+/// A description of the model: its sizes, and where the number of layers comes from.
 pub fn described(checkpoint: &Checkpoint, layers: KnownNumber) -> String {
     let spec = &checkpoint.spec;
     format!(

@@ -22,7 +22,7 @@ pub struct Model {
 /// an earlier step, which is reported.
 pub fn newest(run: &Path, variant: Option<&str>) -> Result<Model, Failure> {
     let (model, lost) = read(run, variant)?;
-    damage::tell(run, &lost);
+    damage::report(run, &lost);
     Ok(model)
 }
 

@@ -14,7 +14,7 @@ use super::{
     other_logs,
     remote::FollowedRun,
     runs::Runs,
-    settings::{self, Named},
+    settings::{self, ResolvedName},
     shell::quoted,
 };
 use crate::{
@@ -35,22 +35,22 @@ pub fn open(open: &OpenArgs, began: Instant) -> Result<(), Failure> {
     }
     let mut named = open.what.as_deref().map(|what| resolve(what, &open.set.out)).transpose()?;
     // with settings, or without a display, the series is recorded first; else the window shows it while it is recorded
-    if let Some(Named::Series(folder)) = &named
+    if let Some(ResolvedName::Series(folder)) = &named
         && (display::check().is_err() || !open.set.is_empty())
     {
-        named = Some(Named::Run(headless::record_series(folder, &open.set)?));
+        named = Some(ResolvedName::Run(headless::record_series(folder, &open.set)?));
     }
     if let Err(why) = display::check() {
         return without_window(&why, open, named);
     }
     let opening = match named {
-        Some(Named::Run(folder) | Named::Series(folder)) => Some(Opening::Run(folder)),
-        Some(Named::Sweep(folder)) => Some(Opening::Sweep(folder)),
-        Some(Named::Lesson(link)) => Some(Opening::Lesson(link)),
-        Some(Named::Page(lab, link)) => Some(Opening::Page(Box::new(linked(open, lab, *link)?))),
+        Some(ResolvedName::Run(folder) | ResolvedName::Series(folder)) => Some(Opening::Run(folder)),
+        Some(ResolvedName::Sweep(folder)) => Some(Opening::Sweep(folder)),
+        Some(ResolvedName::Lesson(link)) => Some(Opening::Lesson(link)),
+        Some(ResolvedName::Page(lab, link)) => Some(Opening::Page(Box::new(linked(open, lab, *link)?))),
         None if open.set.is_empty() => None,
         // a lab that is named without any setting opens on its example, as from the gallery
-        Some(Named::Config(lab, _)) if open.set.is_empty() && open.what.as_deref() == Some(lab.id) => {
+        Some(ResolvedName::Config(lab, _)) if open.set.is_empty() && open.what.as_deref() == Some(lab.id) => {
             Some(Opening::Config(lab.opening_config()?))
         }
         named => Some(Opening::Config(configured(open, named)?.1)),
@@ -62,13 +62,13 @@ pub fn open(open: &OpenArgs, began: Instant) -> Result<(), Failure> {
 }
 
 /// The meaning of a name; the log of another tool is the run into which it is read.
-fn resolve(what: &str, runs: &Path) -> Result<Named, Failure> {
+fn resolve(what: &str, runs: &Path) -> Result<ResolvedName, Failure> {
     let path = Path::new(what);
     if !labs::LABS.iter().any(|lab| lab.id == what || lab.presets.iter().any(|preset| preset.id == what))
         && !is_series(path)
         && let Some(run) = other_logs::imported(path, runs)?
     {
-        return Ok(Named::Run(run));
+        return Ok(ResolvedName::Run(run));
     }
     settings::resolve(what)
 }
@@ -86,7 +86,7 @@ fn outcome(is_asked_to_end: bool) -> Result<(), Failure> {
 /// graphs.
 fn is_graph_json(path: &Path) -> bool {
     path.is_file()
-        && output::has_ending(path, "json")
+        && output::has_extension(path, "json")
         && (json_kind::is_too_large(path) || json_kind::kind_of(path) == Ok(FileContent::Graph))
 }
 
@@ -136,12 +136,13 @@ pub fn follow(followed: FollowedRun, open: &OpenArgs, began: Instant) -> Result<
 }
 
 /// The lab and settings that the command line names.
-fn configured(open: &OpenArgs, named: Option<Named>) -> Result<(&'static Lab, Config), Failure> {
+fn configured(open: &OpenArgs, named: Option<ResolvedName>) -> Result<(&'static Lab, Config), Failure> {
     let (lab, mut config) = match named {
-        Some(Named::Config(lab, config)) => (lab, config),
-        Some(Named::Page(lab, link)) => (lab, link.config),
-        Some(Named::Text(path)) => with_text(path)?,
-        Some(Named::Run(_) | Named::Series(_) | Named::Sweep(_) | Named::Lesson(_)) | None => {
+        Some(ResolvedName::Config(lab, config)) => (lab, config),
+        Some(ResolvedName::Page(lab, link)) => (lab, link.config),
+        Some(ResolvedName::Text(path)) => with_text(path)?,
+        Some(ResolvedName::Run(_) | ResolvedName::Series(_) | ResolvedName::Sweep(_) | ResolvedName::Lesson(_))
+        | None => {
             let lab = default_lab()?;
             (lab, lab.config(None)?)
         }
@@ -161,26 +162,26 @@ fn linked(open: &OpenArgs, lab: &Lab, mut link: Permalink) -> Result<Permalink, 
 }
 
 /// Explains itself and does the same work into a folder.
-fn without_window(why: &str, open: &OpenArgs, named: Option<Named>) -> Result<(), Failure> {
-    if let Some(Named::Run(folder)) = named {
+fn without_window(why: &str, open: &OpenArgs, named: Option<ResolvedName>) -> Result<(), Failure> {
+    if let Some(ResolvedName::Run(folder)) = named {
         let word = quoted(&folder);
         return Err(Failure::run(format!(
             "{why}. `orrery render {word} --view VIEW --out x.png` draws a view of this run without a window"
         )));
     }
-    if let Some(Named::Sweep(folder)) = named {
+    if let Some(ResolvedName::Sweep(folder)) = named {
         let word = quoted(&folder);
         return Err(Failure::run(format!("{why}. `orrery sweep {word} --pictures DIR` draws it without a window")));
     }
-    if let Some(Named::Lesson(link)) = named {
+    if let Some(ResolvedName::Lesson(link)) = named {
         return Err(Failure::run(format!("{why}. `{link}` is a step of a lesson, which is read in the window")));
     }
-    if let Some(Named::Page(lab, link)) = &named {
+    if let Some(ResolvedName::Page(lab, link)) = &named {
         settings::check_linked_files(lab, link, open.set.allow_files)?;
     }
     notice!("orrery: {why}.");
     notice!("The lab runs without a window instead; its numbers and figures go to a folder.");
-    let until = if let Some(Named::Page(_, link)) = &named { link.step } else { None };
+    let until = if let Some(ResolvedName::Page(_, link)) = &named { link.step } else { None };
     let (lab, config) = configured(open, named)?;
     let folder = headless::train(
         lab,

@@ -94,7 +94,7 @@ impl Plugin for CanvasPlugin {
 struct CanvasFrame {
     canvas: Arc<Mutex<Canvas>>,
     ctx: Context,
-    /// Until they are drawn.
+    /// The shapes to be drawn; `None` once they are drawn.
     shapes: Mutex<Option<Vec<ClippedShape>>>,
 }
 
@@ -177,8 +177,8 @@ impl Canvas {
         }
     }
 
-    /// Uploads textures. Where one was replaced, or one that is no font was written to, equal shapes may look otherwise than
-    /// before, so that all is drawn again.
+    /// Uploads textures. Where one was replaced, or one that is not a font was written to, equal shapes may look
+    /// otherwise than before, so that all is drawn again.
     fn take_textures(&mut self, device: &wgpu::Device, queue: &wgpu::Queue) {
         for id in mem::take(&mut self.unused) {
             self.renderer.free_texture(&id);
@@ -212,12 +212,12 @@ impl Canvas {
         let frame = FrameShapes::new(shapes, size, scale);
         let changed = match &self.shown {
             Some(shown) => frame.changed_since(shown),
-            None => vec![PixelRect::whole(size)],
+            None => vec![PixelRect::from_size(size)],
         };
         self.counts.frames += 1;
         let pixels: u64 = changed.iter().map(|rect| rect.area()).sum();
         self.counts.pixels += pixels;
-        note_share(ctx, pixels as f32 / PixelRect::whole(size).area().max(1) as f32);
+        note_share(ctx, pixels as f32 / PixelRect::from_size(size).area().max(1) as f32);
         let mut jobs: Vec<ClippedPrimitive> = vec![];
         for rect in &changed {
             jobs.extend(ctx.tessellate(frame.within(*rect), scale));

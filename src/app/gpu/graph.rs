@@ -23,7 +23,7 @@ mod renderer;
 use renderer::Renderer;
 pub use renderer::{frames_drawn, steps_made};
 
-/// An edge as it is drawn.
+/// An edge to be drawn.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
 pub struct Edge {
@@ -42,7 +42,7 @@ pub struct GraphShape {
     pub laws: Option<Laws>,
 }
 
-/// A node as it is drawn.
+/// How a node is drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NodeStyle {
     /// sRGB, and how much it stands out.
@@ -102,7 +102,7 @@ pub struct Graph {
     pub shape: Arc<GraphShape>,
     /// Grows when the shape changes.
     pub shape_revision: u64,
-    /// Where the nodes are at the step `begun`.
+    /// The positions of the nodes at the step `begun`.
     pub start: Arc<Vec<[f32; 2]>>,
     /// Grows when they are put somewhere again.
     pub start_revision: u64,
@@ -112,7 +112,7 @@ pub struct Graph {
     /// The parameters of the layout step that leads to this step.
     pub turn: Arc<dyn Fn(u64) -> StepParams + Send + Sync>,
     /// Nodes that the pointer holds, with their positions.
-    pub put: Vec<(u32, [f32; 2])>,
+    pub moved_nodes: Vec<(u32, [f32; 2])>,
     pub styles: Arc<Vec<NodeStyle>>,
     /// Grows when a colour, a size or who is held changes.
     pub style_revision: u64,
@@ -122,10 +122,10 @@ pub struct Graph {
     pub edges: usize,
     /// The number of edges that are drawn, the strongest first; those of the selected node are drawn besides.
     pub drawn: usize,
-    pub told: Arc<Mutex<NodePositions>>,
+    pub node_positions: Arc<Mutex<NodePositions>>,
 }
 
-/// Why a graph cannot be drawn, in words.
+/// Why a graph cannot be drawn.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum GraphError {
     #[error("the graph does not hang together: {0}")]
@@ -147,10 +147,24 @@ impl Graph {
         if (n + 2).div_ceil(COLUMNS as usize) > target.max_texture as usize {
             return Err(GraphError::TooMany(n));
         }
-        let Self { key, shape, start, begun, wanted, put, styles, camera, look, edges, drawn, told, .. } = &self;
+        let Self {
+            key,
+            shape,
+            start,
+            begun,
+            wanted,
+            moved_nodes,
+            styles,
+            camera,
+            look,
+            edges,
+            drawn,
+            node_positions,
+            ..
+        } = &self;
         let revisions = [self.shape_revision, self.start_revision, self.style_revision];
-        let held = (Arc::as_ptr(shape), Arc::as_ptr(start), Arc::as_ptr(styles), Arc::as_ptr(told));
-        let picture = (key, revisions, held, begun, wanted, put, camera, look, edges, drawn, target);
+        let held = (Arc::as_ptr(shape), Arc::as_ptr(start), Arc::as_ptr(styles), Arc::as_ptr(node_positions));
+        let picture = (key, revisions, held, begun, wanted, moved_nodes, camera, look, edges, drawn, target);
         let picture = format!("graph {picture:?}");
         Ok(paint_callback(rect, &picture, GraphCallback { graph: self, rect, target }).into())
     }

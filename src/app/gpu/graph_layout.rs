@@ -17,7 +17,7 @@ const MAX_NODES: usize = 65_535 * WORKGROUP as usize;
 const STRIDE: u64 = 256;
 /// Steps that one call can make; more are made by further calls.
 pub const MAX_STEPS: usize = 512;
-/// Places are padded to rows of so many, so that they can be copied into a texture.
+/// Places are padded to rows of this many, so that they can be copied into a texture.
 pub const ROW: u32 = 256;
 
 /// A node for the forces. `first..end` are its springs.
@@ -76,7 +76,7 @@ struct StepUniform {
     level: u32,
 }
 
-/// Why a graph cannot be laid out on a device, in words.
+/// Why a graph cannot be laid out on a device.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum LayoutError {
     #[error("{nodes} nodes and {springs} springs are more than the adapter takes in one piece ({max} bytes)")]
@@ -226,8 +226,8 @@ impl GraphLayout {
         queue.write_buffer(&self.turns, 0, &rows);
     }
 
-    /// Puts a node somewhere, before the next step.
-    pub fn put(&self, queue: &wgpu::Queue, node: u32, place: [f32; 2]) {
+    /// Moves a node before the next step.
+    pub fn set_position(&self, queue: &wgpu::Queue, node: u32, place: [f32; 2]) {
         if node < self.laws.count && place[0].is_finite() && place[1].is_finite() {
             queue.write_buffer(&self.places[self.now], u64::from(node) * 8, bytemuck::bytes_of(&place));
         }

@@ -44,7 +44,7 @@ pub struct Heatmap {
     pub missing: [u8; 3],
 }
 
-/// Why a heatmap cannot be drawn, in words.
+/// Why a heatmap cannot be drawn.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum HeatmapError {
     #[error("a matrix of {rows} x {cols} is too large: the graphics adapter takes at most {max} on a side")]

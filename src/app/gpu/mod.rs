@@ -82,7 +82,7 @@ fn still_id() -> Id {
     Id::unique("orrery gpu still")
 }
 
-/// Tells the context that only one picture of it will be seen: nothing moves on in a next frame.
+/// Marks the context as one of which a single picture is taken: no animation continues in a next frame.
 pub(crate) fn install_still(ctx: &Context) {
     ctx.data_mut(|d| d.insert_temp(still_id(), true));
 }

@@ -19,7 +19,7 @@ use super::{
 /// Advice where no graphics adapter is found.
 pub const ADAPTER_ADVICE: &str = "A software one is enough: on Debian or Ubuntu, `apt-get install mesa-vulkan-drivers`";
 
-/// Why there is no picture, in words.
+/// Why there is no picture.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum OffscreenError {
     #[error("no graphics adapter was found, so pictures cannot be drawn ({0}). {advice}", advice = ADAPTER_ADVICE)]

@@ -83,7 +83,7 @@ pub struct Particles {
     pub width: f32,
 }
 
-/// Why particles cannot be drawn, in words.
+/// Why particles cannot be drawn.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ParticlesError {
     #[error("a field of {rows} x {cols} samples; it takes 2 to {max} on a side")]

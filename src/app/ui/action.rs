@@ -104,7 +104,7 @@ pub enum ExportFormat {
 impl ExportFormat {
     pub const ALL: [Self; 3] = [Self::Png, Self::Csv, Self::Svg];
 
-    pub fn ending(self) -> &'static str {
+    pub fn extension(self) -> &'static str {
         match self {
             Self::Png => "png",
             Self::Csv => "csv",

@@ -21,7 +21,7 @@ use dispatch::{
     file::{WrittenMatrix, draw_pictures, take_picture},
     message::paste_session,
     open_run::pump_opening,
-    stop_first::{Waiting, may_go_on},
+    stop_first::{PendingAction, may_go_on},
 };
 use start::open_at_start;
 
@@ -61,7 +61,7 @@ pub struct App {
     /// A run folder that is being opened so that its training continues.
     pub(super) going_on: Option<PathBuf>,
     /// The action that follows once the user has agreed that a training ends.
-    pub(super) waiting: Option<Waiting>,
+    pub(super) waiting: Option<PendingAction>,
     /// The user has agreed.
     pub(super) has_agreed: bool,
     /// A run folder that is being opened in place of a training which the user has agreed to end.
@@ -92,6 +92,8 @@ pub struct App {
     dragged_over: bool,
     /// A text field had the focus at the end of the last frame.
     was_typing: bool,
+    /// What was typed for a sheet before its field has the focus, and whether the sheet has been drawn, which gives it that.
+    typed_ahead: Option<(bool, Vec<egui::Event>)>,
     close_request: Arc<CloseRequest>,
 }
 
@@ -147,6 +149,7 @@ impl App {
             transitions: None,
             dragged_over: false,
             was_typing: false,
+            typed_ahead: None,
             close_request: Arc::clone(&start.close_request),
         };
         for lab in app.lists.labs {
@@ -230,8 +233,23 @@ impl App {
         }
     }
 
+    /// Gives a sheet that was just opened what was typed for it.
+    fn hand_over_typed(&mut self, ctx: &Context) {
+        let Some((is_drawn, mut typed)) = self.typed_ahead.take() else { return };
+        if is_drawn {
+            return ctx.input_mut(|i| drop(i.events.splice(0..0, typed)));
+        }
+        typed.extend(ctx.input_mut(|i| keys::take_typed(&mut i.events, 0)));
+        self.typed_ahead = Some((true, typed));
+        ctx.request_repaint();
+    }
+
     fn keys(&mut self, ctx: &Context) -> Actions {
+        self.hand_over_typed(ctx);
         let pressed = keys::pressed(ctx, self.overlay.is_some(), self.was_typing);
+        if let Some(typed) = pressed.typed_ahead {
+            self.typed_ahead = Some((false, typed));
+        }
         let now = ctx.input(|i| i.time);
         if let (true, Some(shown)) = (self.session.is_presenting, pressed.shown) {
             self.last_key = Some((shown, now));
@@ -347,7 +365,7 @@ impl eframe::App for App {
         let training = self.pages.values().any(|p| p.run.as_ref().is_some_and(Run::is_running));
         // While frames are being timed they follow one another without pause: the time between two
         // then says what a frame takes, not when something happened.
-        if self.milestones.wants_second_frame() || self.frames_shown || self.milestones.told && training {
+        if self.milestones.wants_second_frame() || self.frames_shown || self.milestones.is_printed && training {
             ctx.request_repaint();
         }
     }

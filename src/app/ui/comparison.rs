@@ -26,18 +26,18 @@ const COLOURS: usize = 7;
 #[derive(Debug, Clone)]
 pub struct ComparedLine {
     pub name: String,
-    /// Its place among the runs, for its colour.
+    /// Its index among the runs, for its colour.
     pub place: usize,
     /// The first run that differs from it in nothing but the seed.
     pub like: usize,
-    /// The runs that it is of: one, or all seeds.
+    /// The runs that it shows: one, or all seeds.
     pub runs: Vec<usize>,
     /// Step, mean and standard deviation over seeds, by rising step.
     pub points: Vec<[f64; 3]>,
     /// The means, with a pyramid over them, so that any number draws fast.
     pub mean: Curve,
     /// One standard deviation below and above, if there is a spread.
-    band: Option<[Curve; 2]>,
+    pub band: Option<[Curve; 2]>,
 }
 
 impl ComparedLine {
@@ -100,7 +100,7 @@ impl Comparison {
     }
 
     pub fn chart(&self, theme: &Theme) -> Chart<'_> {
-        let mut chart = Chart::new(self.key.clone(), Axis::new("step").whole(), Axis::new(self.title.clone()));
+        let mut chart = Chart::new(self.key.clone(), Axis::new("step").integer_ticks(), Axis::new(self.title.clone()));
         for line in &self.lines {
             let colour = theme.series(line.place);
             let stroke = if (line.place / COLOURS).is_multiple_of(2) { Stroke::Solid } else { Stroke::Dashed };
@@ -125,7 +125,7 @@ impl Comparison {
         self.chart(theme).svg(&ChartState::default(), theme)
     }
 
-    /// The bytes of a PNG file. Errors are in words.
+    /// The bytes of a PNG file. The error is a message.
     pub fn png(&self, offscreen: &mut Offscreen, theme: &Theme) -> Result<Vec<u8>, String> {
         let mut state = ChartState::default();
         figure::png(offscreen, theme, SIZE, |ui| self.draw(ui, theme, &mut state))

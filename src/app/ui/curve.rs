@@ -1,4 +1,8 @@
-//! A scalar over steps, with a min/max pyramid so that a million points draw smoothly, and its smoothing.
+//! A scalar over steps, with a min/max pyramid so that a million points draw without delay, and its smoothing.
+
+mod smoothed;
+
+pub use smoothed::Smoothed;
 
 use super::identity::Lineage;
 
@@ -250,74 +254,6 @@ impl Curve {
     }
 }
 
-/// An exponential average over the values before and after each one, kept beside its source as that grows: a value that
-/// is `d` points away has the weight `w^d`. Only at the last points, which have nothing after them, does it lag behind its
-/// source. Values that are not finite pass through and are not averaged.
-#[derive(Debug, Clone, Default)]
-pub struct Smoothed {
-    weight: f64,
-    curve: Curve,
-    /// The sums over each value and those before it.
-    before: Vec<WeightedSum>,
-    /// Lineage of the source.
-    source: u64,
-}
-
-/// A sum of values, each by its weight, and the sum of these weights.
-#[derive(Debug, Clone, Copy, Default)]
-struct WeightedSum {
-    values: f64,
-    weights: f64,
-}
-
-impl WeightedSum {
-    /// The sum one point further on.
-    fn next(self, weight: f64, value: f64) -> Self {
-        let own = if value.is_finite() { Self { values: value, weights: 1.0 } } else { Self::default() };
-        Self { values: weight * self.values + own.values, weights: weight * self.weights + own.weights }
-    }
-}
-
-/// A weight that changes no average, within rounding.
-const NEGLIGIBLE: f64 = 1e-20;
-
-impl Smoothed {
-    /// Catches up with `source`. Starts again when the weight changed, when points were taken back, and
-    /// for another source.
-    pub fn follow(&mut self, source: &Curve, weight: f64) -> &Curve {
-        let weight = weight.clamp(0.0, 0.9999);
-        if self.weight != weight || self.source != source.lineage() {
-            *self = Self { weight, source: source.lineage(), ..Self::default() };
-        }
-        let taken = self.before.len();
-        if taken == source.len() {
-            return &self.curve;
-        }
-        let mut sum = self.before.last().copied().unwrap_or_default();
-        for value in &source.values[taken..] {
-            sum = sum.next(weight, *value);
-            self.before.push(sum);
-        }
-        // the new values reach back so many points
-        let reach = if weight > 0.0 { (NEGLIGIBLE.ln() / weight.ln()) as usize } else { 0 };
-        let from = taken.saturating_sub(reach);
-        let (mut after, mut shown) = (WeightedSum::default(), vec![]);
-        for (value, before) in source.values[from..].iter().zip(&self.before[from..]).rev() {
-            let mean = (before.values + weight * after.values) / (before.weights + weight * after.weights);
-            shown.push(if value.is_finite() { mean } else { *value });
-            after = after.next(weight, *value);
-        }
-        for (step, value) in source.steps[from..].iter().zip(shown.iter().rev()) {
-            self.curve.push(*step, *value);
-        }
-        &self.curve
-    }
-
-    pub fn curve(&self) -> &Curve {
-        &self.curve
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -430,71 +366,5 @@ mod tests {
         assert_eq!(c.points(0, 99).map(|p| p.1).collect::<Vec<_>>(), expected);
         assert_eq!(c.extent(0, 99), Extent { min: -4.0, max: 50.0 });
         assert_ne!(c.lineage(), before);
-    }
-
-    #[test]
-    fn smoothing_weighs_by_the_distance_on_both_sides() {
-        let mut s = Smoothed::default();
-        let c = s.follow(&curve(&[1.0, 2.0, 3.0, f64::NAN, 4.0]), 0.6).clone();
-        let got: Vec<f64> = c.points(0, 9).map(|p| p.1).collect();
-        let want = [3.7984 / 2.0896, 5.264 / 2.416, 6.0 / 2.32, f64::NAN, 5.6416 / 1.7056];
-        for (g, w) in got.iter().zip(want) {
-            assert!((g - w).abs() < 1e-12 || (g.is_nan() && w.is_nan()), "{got:?}");
-        }
-    }
-
-    #[test]
-    fn a_straight_line_is_smoothed_to_itself() {
-        let source = curve(&(0..600).map(|i| 6.0 - 0.005 * f64::from(i)).collect::<Vec<_>>());
-        let mut smoothed = Smoothed::default();
-        let shown = smoothed.follow(&source, 0.9);
-        for (step, value) in source.points(200, 400) {
-            assert!((shown.value_at(step).unwrap() - value).abs() < 1e-6, "step {step}");
-        }
-    }
-
-    #[test]
-    fn smoothing_point_by_point_is_that_of_the_whole() {
-        let values: Vec<f64> = (0..900).map(|i| (f64::from(i) * 0.37).sin() * 2.0 - 0.01 * f64::from(i)).collect();
-        let (mut source, mut grown) = (Curve::default(), Smoothed::default());
-        for (step, value) in (1..).zip(&values) {
-            source.push(step, *value);
-            grown.follow(&source, 0.9);
-        }
-        let mut whole = Smoothed::default();
-        for (a, b) in grown.curve().points(0, 999).zip(whole.follow(&source, 0.9).points(0, 999)) {
-            assert!(a.0 == b.0 && (a.1 - b.1).abs() < 1e-12, "{a:?}, {b:?}");
-        }
-        assert_eq!(grown.curve().len(), 900);
-    }
-
-    #[test]
-    fn smoothing_follows_growth_and_rewinding_as_if_done_at_once() {
-        let mut source = curve(&[5.0, 1.0, 4.0, 2.0]);
-        let mut grown = Smoothed::default();
-        grown.follow(&source, 0.9);
-        source.push(3, 8.0);
-        source.push(4, 6.0);
-        source.push(5, 7.0);
-        let a: Vec<_> = grown.follow(&source, 0.9).points(0, 9).collect();
-        let b: Vec<_> = Smoothed::default().follow(&source, 0.9).points(0, 9).collect();
-        assert_eq!(a, b);
-        assert_eq!(a.len(), 5);
-    }
-
-    #[test]
-    fn a_curve_of_another_run_is_smoothed_from_its_own_beginning() {
-        let (first, second) = (curve(&[5.0, 1.0, 4.0]), curve(&[1.0, 2.0, 3.0, 4.0, 5.0]));
-        let mut smoothed = Smoothed::default();
-        smoothed.follow(&first, 0.9);
-        let shown: Vec<_> = smoothed.follow(&second, 0.9).points(0, 9).collect();
-        assert_eq!(shown, Smoothed::default().follow(&second, 0.9).points(0, 9).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn weight_zero_changes_nothing() {
-        let source = curve(&[5.0, 1.0, 4.0]);
-        let shown: Vec<_> = Smoothed::default().follow(&source, 0.0).points(0, 9).collect();
-        assert_eq!(shown, source.points(0, 9).collect::<Vec<_>>());
     }
 }

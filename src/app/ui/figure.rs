@@ -24,7 +24,7 @@ use crate::{
 
 /// Margin around a figure, points.
 pub const MARGIN: f32 = 16.0;
-/// Times that a picture is made higher: charts above one another share what is added.
+/// How many times a picture may be made higher; charts above one another share the added height.
 const MAX_HEIGHTENED: usize = 6;
 /// Height of title and subtitle, points.
 pub const HEAD_HEIGHT: f32 = 48.0;
@@ -77,7 +77,7 @@ pub fn sheet_ui(ui: &mut egui::Ui, theme: &Theme, title: &str, subtitle: &str) -
     ui.new_child(UiBuilder::new().max_rect(inside(sheet)))
 }
 
-/// The bytes of a PNG file of this size in points. Errors are in words.
+/// The bytes of a PNG file of this size in points. The error is a message.
 pub fn png(
     offscreen: &mut Offscreen,
     theme: &Theme,
@@ -121,7 +121,7 @@ impl View for NotedView<'_> {
 }
 
 impl Figure<'_> {
-    /// The picture. Errors are in words.
+    /// The picture. The error is a message.
     pub fn image(&self, offscreen: &mut Offscreen) -> Result<Image, String> {
         let drawing = self.lay_out(self.make()?.as_mut(), &mut Selection::default(), offscreen.target());
         offscreen.paint_drawing(drawing).map_err(|e| e.to_string())

@@ -16,7 +16,7 @@ const IDLE: Duration = Duration::from_secs(1);
 const COALESCE_WINDOW: Duration = Duration::from_millis(8);
 /// The beginnings of frames that a canvas draws for news alone are at least this far apart.
 const FRAME_INTERVAL: Duration = Duration::from_millis(25);
-/// The least interval if the whole window changes: such a frame takes all cores for about half as long.
+/// The minimum interval if the whole window changes: such a frame takes all cores for about half as long.
 const FULL_FRAME_INTERVAL: Duration = Duration::from_millis(200);
 /// The interval between reads of events while the window is hidden.
 const HIDDEN_INTERVAL: Duration = Duration::from_millis(500);
@@ -48,7 +48,7 @@ impl NewsPace {
         self.next_ms.store(next.as_millis() as u64, Ordering::Relaxed);
     }
 
-    /// How long news that come now have to wait.
+    /// How long an update that comes now has to wait.
     pub fn wait(&self, now: Instant) -> Duration {
         let next = Duration::from_millis(self.next_ms.load(Ordering::Relaxed));
         next.saturating_sub(now.saturating_duration_since(self.began)).max(COALESCE_WINDOW)
@@ -127,12 +127,12 @@ fn percentile(values: &VecDeque<f32>, share: f32) -> f32 {
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or_default()
 }
 
-/// Says on standard error when the window first showed something and when training first moved.
+/// Prints to standard error when the window first showed something and when training first made a step.
 #[derive(Debug)]
 pub struct Milestones {
     began: Instant,
     /// Each one is printed once it is reached (`--timings`).
-    pub(super) told: bool,
+    pub(super) is_printed: bool,
     pub first_frame: Option<Duration>,
     pub first_step: Option<Duration>,
     /// The time at which training was first asked for.
@@ -140,21 +140,21 @@ pub struct Milestones {
 }
 
 impl Milestones {
-    /// `told`: print each one once it is reached (`--timings`).
-    pub fn new(began: Instant, told: bool) -> Self {
-        Self { began, told, first_frame: None, first_step: None, asked: None }
+    /// `is_printed`: print each one once it is reached (`--timings`).
+    pub fn new(began: Instant, is_printed: bool) -> Self {
+        Self { began, is_printed, first_frame: None, first_step: None, asked: None }
     }
 
     /// True if the first frame still has to be noticed by the frame after it.
     pub fn wants_second_frame(&self) -> bool {
-        self.told && self.first_frame.is_none()
+        self.is_printed && self.first_frame.is_none()
     }
 
     pub fn frame_shown(&mut self) {
         if self.first_frame.is_none() {
             let after = self.began.elapsed();
             self.first_frame = Some(after);
-            self.say("first frame", after, "the start");
+            self.print_timing("first frame", after, "the start");
         }
     }
 
@@ -167,18 +167,18 @@ impl Milestones {
         if self.first_step.is_none() {
             let after = self.asked.unwrap_or(self.began).elapsed();
             self.first_step = Some(after);
-            self.say("first training step", after, if self.asked.is_some() { "Run" } else { "the start" });
+            self.print_timing("first training step", after, if self.asked.is_some() { "Run" } else { "the start" });
         }
     }
 
     pub fn finished(&self, stats: FrameStats) {
-        if self.told {
+        if self.is_printed {
             let _ = writeln!(std::io::stderr(), "timings: {stats}");
         }
     }
 
-    fn say(&self, what: &str, after: Duration, since: &str) {
-        if self.told {
+    fn print_timing(&self, what: &str, after: Duration, since: &str) {
+        if self.is_printed {
             let _ = writeln!(std::io::stderr(), "timings: {what} {:.3} s after {since}", after.as_secs_f64());
         }
     }

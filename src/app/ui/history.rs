@@ -60,7 +60,7 @@ impl<T> History<T> {
         self.past.last_mut().filter(|_| is_now).map(|step| &mut step.state)
     }
 
-    /// Takes back the last step: `swap` puts a state in place and returns the one that stood there. The step's name.
+    /// Undoes the last step; returns its name. `swap` restores a state and returns the one that it replaces.
     pub fn undo(&mut self, swap: impl FnOnce(T) -> T) -> Option<String> {
         self.undo_last(|_| true, swap)
     }
@@ -107,7 +107,7 @@ impl<T> History<T> {
         self.future.last().map(|step| step.name.as_str())
     }
 
-    /// What undo and redo would do next, in words: "Undo: seed", "Redo: seed".
+    /// The labels of undo and redo with their next step: "Undo: seed", "Redo: seed".
     pub fn labels(&self) -> [Option<String>; 2] {
         [("Undo", self.next_undo()), ("Redo", self.next_redo())]
             .map(|(verb, step)| step.map(|step| format!("{verb}: {step}")))

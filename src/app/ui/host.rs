@@ -47,7 +47,7 @@ pub enum Delivery {
     /// The table of runs; where it is not whole, more of it is being read.
     RunTable {
         rows: Vec<RunRow>,
-        whole: bool,
+        is_complete: bool,
     },
     /// A run was moved to this place in the trash.
     Discarded {
@@ -92,7 +92,7 @@ pub enum Delivery {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileContent {
     Folder,
-    /// A file whose name says what it is.
+    /// A file whose kind follows from its name.
     Named,
     /// Nodes and links.
     Graph,
@@ -157,7 +157,7 @@ pub struct FoundSweep {
 /// The memory that a run of some settings would take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryNeed {
-    /// The size in words, such as "310 MB".
+    /// The size as text, such as "310 MB".
     pub words: String,
     /// Why it would not begin by itself: the estimate, what is free, and what to lower.
     pub refusal: Option<String>,
@@ -224,7 +224,7 @@ pub trait Host {
     fn stop_sweep(&mut self, _folder: PathBuf) {}
     /// Reads the ledger of claims.
     fn list_claims(&mut self) {}
-    /// Reads the runs of a claim's rule, as far as they have come.
+    /// Reads what the runs of a claim's rule have recorded so far.
     fn read_claim(&mut self, _claim: String) {}
     /// Begins the runs that a claim's rule lacks, in the background, and reads them.
     fn run_claim(&mut self, _claim: String) {}

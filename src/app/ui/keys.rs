@@ -3,7 +3,7 @@
 use eframe::egui::{Context, Event, Key, Modifiers};
 
 use super::{
-    action::{Action, Actions, KEYS, MessageAction, PageAction},
+    action::{Action, Actions, KEYS, KeyBinding, MessageAction, OpenAction, PageAction},
     session::PREFIX,
 };
 use crate::labs::lesson::LINK;
@@ -19,6 +19,8 @@ pub struct Pressed {
     pub pasted: Option<String>,
     /// The last key in plain words, for presenter mode.
     pub shown: Option<String>,
+    /// What was typed after a key that opens a sheet with a field to type in: it is for that field.
+    pub typed_ahead: Option<Vec<Event>>,
 }
 
 /// Reads this frame's keys. `sheet_open`: a sheet takes all keys but Escape. `was_typing`: a text
@@ -28,8 +30,8 @@ pub fn pressed(ctx: &Context, sheet_open: bool, was_typing: bool) -> Pressed {
     let focused = ctx.memory(|m| m.focused().is_some());
     let menu = eframe::egui::Popup::is_any_open(ctx);
     let mut out = Pressed::default();
-    ctx.input(|input| {
-        for event in &input.events {
+    let opened_at = ctx.input(|input| {
+        for (i, event) in input.events.iter().enumerate() {
             match event {
                 Event::Copy if !typing && !sheet_open => out.actions.push(MessageAction::CopySession),
                 Event::Paste(text)
@@ -51,14 +53,33 @@ pub fn pressed(ctx: &Context, sheet_open: bool, was_typing: bool) -> Pressed {
                         continue;
                     }
                     if let Some(action) = action_of(*key, *modifiers, focused, typing) {
+                        let opens = opens_sheet(&action);
                         out.actions.push(action);
+                        if opens {
+                            return Some(i);
+                        }
                     }
                 }
                 _ => {}
             }
         }
+        None
     });
+    out.typed_ahead = opened_at.map(|i| ctx.input_mut(|input| take_typed(&mut input.events, i + 1)));
     out
+}
+
+fn opens_sheet(action: &Action) -> bool {
+    matches!(action, Action::Open(OpenAction::Palette | OpenAction::Sheet))
+}
+
+/// Takes what was typed out of the events from this one on, so that nothing else reads it in this frame.
+pub fn take_typed(events: &mut Vec<Event>, from: usize) -> Vec<Event> {
+    let is_typed =
+        |e: &Event| matches!(e, Event::Key { .. } | Event::Text(_) | Event::Paste(_) | Event::Copy | Event::Cut);
+    let (typed, others): (Vec<Event>, Vec<Event>) = events.split_off(from).into_iter().partition(is_typed);
+    events.extend(others);
+    typed
 }
 
 fn action_of(key: Key, modifiers: Modifiers, focused: bool, typing: bool) -> Option<Action> {
@@ -67,20 +88,27 @@ fn action_of(key: Key, modifiers: Modifiers, focused: bool, typing: bool) -> Opt
     {
         return Some(PageAction::SelectTile(i + 1).into());
     }
-    // "?" arrives as Slash with Shift on some keyboards.
-    let key = if key == Key::Slash && modifiers.shift { Key::Questionmark } else { key };
-    KEYS.iter()
-        .find(|b| {
-            let shift_ok = b.modifiers.shift == modifiers.shift || key == Key::Questionmark;
-            b.key == key && b.modifiers.command == modifiers.command && shift_ok && !modifiers.alt
-        })
+    binding_of(key, modifiers)
         .filter(|b| !(b.yields_to_focus && focused))
         // Undo inside a text field is the field's own.
         .filter(|b| !(typing && matches!(b.action, Action::Page(PageAction::Undo | PageAction::Redo))))
         .map(|b| b.action.clone())
 }
 
+fn binding_of(key: Key, modifiers: Modifiers) -> Option<&'static KeyBinding> {
+    // "?" arrives as Slash with Shift on some keyboards.
+    let key = if key == Key::Slash && modifiers.shift { Key::Questionmark } else { key };
+    KEYS.iter().find(|b| {
+        let shift_ok = b.modifiers.shift == modifiers.shift || key == Key::Questionmark;
+        b.key == key && b.modifiers.command == modifiers.command && shift_ok && !modifiers.alt
+    })
+}
+
+/// As on the sheet of keys; any other by its name.
 fn named(key: Key, modifiers: Modifiers) -> String {
+    if let Some(binding) = binding_of(key, modifiers) {
+        return binding.shown.to_owned();
+    }
     let mut words = String::new();
     for (on, name) in [(modifiers.command, "Ctrl "), (modifiers.alt, "Alt "), (modifiers.shift, "Shift ")] {
         if on {
@@ -88,16 +116,16 @@ fn named(key: Key, modifiers: Modifiers) -> String {
         }
     }
     words.push_str(match key {
-        Key::Questionmark => "?",
-        Key::Escape => "Esc",
-        Key::ArrowRight => "→",
-        other => other.name(),
+        Key::ArrowUp | Key::ArrowDown | Key::ArrowLeft | Key::ArrowRight => key.name(),
+        _ => key.symbol_or_name(),
     });
     words
 }
 
 #[cfg(test)]
 mod tests {
+    use eframe::egui::RawInput;
+
     use super::*;
     use crate::ui::action::RunAction;
 
@@ -108,6 +136,33 @@ mod tests {
         assert_eq!(action_of(Key::Z, shift, false, false), Some(PageAction::Redo.into()));
         assert_eq!(action_of(Key::Z, Modifiers::NONE, false, false), None);
         assert_eq!(action_of(Key::Z, Modifiers::COMMAND, true, true), None, "a text field undoes its own text");
+    }
+
+    #[test]
+    fn a_key_is_shown_as_on_the_sheet_of_keys() {
+        let shift = Modifiers { shift: true, ..Modifiers::NONE };
+        let shown = [named(Key::CloseBracket, Modifiers::NONE), named(Key::Slash, shift), named(Key::Escape, shift)];
+        assert_eq!(shown, ["]", "?", "Shift Escape"]);
+        assert_eq!(named(Key::P, Modifiers::COMMAND), "Ctrl P");
+    }
+
+    #[test]
+    fn what_is_typed_after_a_key_that_opens_a_sheet_is_for_the_sheet() {
+        let key = |key, modifiers| Event::Key { key, physical_key: None, pressed: true, repeat: false, modifiers };
+        let later = vec![key(Key::R, Modifiers::NONE), Event::Text("r".into())];
+        let mut input = RawInput::default();
+        input.events.push(key(Key::P, Modifiers::COMMAND));
+        input.events.extend(later.clone());
+        let ctx = Context::default();
+        let mut found = (Pressed::default(), true);
+        let out = ctx.run_ui(input, |ui| {
+            let pressed = pressed(ui.ctx(), false, false);
+            found = (pressed, ui.input(|i| i.events.contains(&Event::Text("r".into()))));
+        });
+        out.drop_without_applying_deltas();
+        let mut opened = Actions::default();
+        opened.push(OpenAction::Palette);
+        assert_eq!((found.0.actions, found.0.typed_ahead, found.1), (opened, Some(later), false));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::{
         Lab,
         headline::{
             Headline,
-            large::{LargeNumber, Reference, ValueInContext},
+            large::{FIRST_VARIANT, LargeNumber, Reference, ValueInContext},
         },
     },
     telemetry::RunInfo,
@@ -42,7 +42,7 @@ pub struct GroupNumber {
     pub summary: SeedSummary,
     /// The first and the last step at which its seeds were measured: mostly the same.
     pub measured: [u64; 2],
-    /// The meaning of the value in words; empty where there is none.
+    /// What the value means, as text; empty where there is no meaning.
     pub meaning: String,
     /// Measured steps and values up to the shown step, oldest first; of a long history evenly spaced ones.
     pub trend: Vec<(u64, f64)>,
@@ -61,7 +61,7 @@ impl ReadNumber {
 /// The numbers that were read last.
 #[derive(Debug, Default)]
 pub struct LargeNumbers {
-    /// By the run, its revision and the step.
+    /// The key is the run, its revision and the step.
     read: KeyedCache<(RunNumber, u64, u64), Option<Vec<ReadNumber>>>,
 }
 
@@ -157,7 +157,9 @@ fn group_number(
     };
     let mut trend: Vec<(u64, f64)> = history.iter().filter_map(point).collect();
     trend.dedup_by_key(|(step, _)| *step);
-    Some(GroupNumber { group: group.clone(), summary, measured, meaning: number.meaning(headline, context), trend })
+    let first = groups(mirror).into_iter().next().map(|first| first.label).unwrap_or_default();
+    let meaning = number.meaning(headline, context).replace(FIRST_VARIANT, &first);
+    Some(GroupNumber { group: group.clone(), summary, measured, meaning, trend })
 }
 
 /// The first and the last step at which the seeds of a group were measured.
@@ -257,6 +259,8 @@ mod tests {
         let numbers = read(lab, &run, 10);
         let difference = |focus| numbers[0].in_focus(focus).unwrap().summary.mean;
         assert_eq!([difference(0), difference(1)], [0.5, -0.5], "an MLP on queries is a control");
+        let meaning = &numbers[0].in_focus(1).unwrap().meaning;
+        assert!(meaning.starts_with("below standard"), "{meaning}");
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub fn last_layer(config: &Config, knob: &Knob) -> Option<i64> {
     }
 }
 
-/// Tells whether a run can be made with a value of the setting, all others as they are.
+/// Checks whether a run can be made with a value of the setting and all others unchanged.
 fn legality(lab: &Lab, config: &Config, knobs: &[Knob], knob: &Knob) -> impl FnMut(i64) -> bool {
     let mut tried = config.clone();
     move |value| tried.set(knobs, knob.key, Value::Int(value)).is_ok() && (lab.plan)(&tried).is_ok()

@@ -8,7 +8,7 @@ use super::{
     widgets::number,
 };
 use crate::{
-    config::{Applies, counted},
+    config::Applies,
     labs::{
         Lab,
         lesson::{Check, Lesson, LessonStep},
@@ -19,7 +19,7 @@ use crate::{
 /// A run and its revision.
 type RunRevision = (RunNumber, u64);
 
-/// A lab's lesson as it is followed.
+/// The user's progress through a lab's lesson.
 #[derive(Default)]
 pub struct LessonState {
     pub lesson: Lesson,
@@ -42,12 +42,31 @@ pub struct LessonState {
     pub asked: BTreeSet<usize>,
     /// The run and its step when the present step was taken.
     pub taken: Option<(RunNumber, u64)>,
+    /// The run as it was left, where an undone step brought it and the present step back.
+    brought_back: Option<LeftRun>,
     /// Settings of the present step that are set once the reader has guessed, or has run the lab.
     pub waiting: BTreeMap<String, toml::Value>,
     /// A step to scroll to.
     pub sought: Option<usize>,
     /// The outcomes of the current step's checks, by the run, its revision and the step of the lesson.
     judged: KeyedCache<(Option<RunRevision>, usize), Option<Vec<Outcome>>>,
+}
+
+/// A run when its step of the lesson was left for another.
+#[derive(Debug, Clone, Copy, Default)]
+struct LeftRun {
+    /// As [`LessonState::has_run_since`].
+    has_run: bool,
+    step: u64,
+}
+
+/// The step that is followed, as an undone step brings it back.
+pub struct LessonPlace {
+    current: Option<usize>,
+    is_focused: bool,
+    taken: Option<(RunNumber, u64)>,
+    waiting: BTreeMap<String, toml::Value>,
+    run: LeftRun,
 }
 
 /// The outcome of a check.
@@ -57,6 +76,8 @@ pub enum Outcome {
     Holds(String),
     /// The check cannot be decided yet, with what is missing.
     Waits(String),
+    /// The run decides the check later: its sentence, which may be half of the answer, and when.
+    Due { says: String, when: String },
     /// The check fails, with the value that was found.
     Fails(String),
 }
@@ -102,8 +123,45 @@ impl LessonState {
 
     /// True if the run has made a step since the current step was taken, so that its results are in sight anyway.
     pub fn has_run_since(&self, mirror: &Mirror) -> bool {
+        if let Some(left) = self.brought_back {
+            return left.has_run || mirror.step > left.step;
+        }
         let before = self.taken.filter(|(run, _)| *run == mirror.run).map_or(0, |(_, step)| step);
         mirror.step > before
+    }
+
+    /// Notes that a run of its own replaces the one that an undone step may have brought back.
+    pub fn note_other_run(&mut self) {
+        self.brought_back = None;
+    }
+
+    /// The step that is followed and what the run on the page has shown of it.
+    pub fn place(&self, mirror: Option<&Mirror>) -> LessonPlace {
+        let run = |m: &Mirror| LeftRun { has_run: self.has_run_since(m), step: m.step };
+        LessonPlace {
+            current: self.current,
+            is_focused: self.is_focused,
+            taken: self.taken,
+            waiting: self.waiting.clone(),
+            run: mirror.map(run).unwrap_or_default(),
+        }
+    }
+
+    /// True if the same step is followed as then.
+    pub fn is_at(&self, place: &LessonPlace) -> bool {
+        self.current == place.current
+    }
+
+    /// Follows the step of the lesson that was followed before; `with_run`: the run of then comes back too.
+    pub fn return_to(&mut self, place: LessonPlace, with_run: bool) {
+        self.sought = place.current.filter(|_| place.current != self.current);
+        self.current = place.current;
+        self.is_focused = place.is_focused;
+        self.is_drawing = false;
+        self.draft.clear();
+        self.taken = place.taken;
+        self.waiting = place.waiting;
+        self.brought_back = with_run.then_some(place.run);
     }
 
     /// Judges the current step by the run, again when the run has gone on.
@@ -154,11 +212,13 @@ pub fn outcome(check: &Check, mirror: Option<&Mirror>) -> Outcome {
         };
         return Outcome::Holds(format!("{says} at step {}{value}", found.step));
     }
-    if let Some(until) = check.at.or(check.by)
-        && mirror.step < until
-    {
-        let steps = counted((until - mirror.step) as usize, "more step");
-        return Outcome::Waits(format!("not yet: needs {steps}"));
+    let when = match (check.at, check.by) {
+        (Some(at), _) if mirror.step < at => Some(format!("not yet; judged at step {at}")),
+        (None, Some(by)) if mirror.step < by => Some(format!("not yet; by step {by} at the latest")),
+        _ => None,
+    };
+    if let Some(when) = when {
+        return Outcome::Due { says: says.clone(), when };
     }
     let total = mirror.info.as_ref().map(|info| info.total_steps);
     match last(check, mirror) {
@@ -250,13 +310,14 @@ mod tests {
     #[test]
     fn a_check_says_where_it_holds_or_what_is_missing() {
         let said = |check: &Check, steps| outcome(check, Some(&mirror(steps)));
-        assert_eq!(said(&check(), 40), Outcome::Waits("not yet: needs 40 more steps".into()));
+        let due = |when: &str| Outcome::Due { says: "the gate opened".into(), when: when.into() };
+        assert_eq!(said(&check(), 40), due("not yet; by step 80 at the latest"));
         assert_eq!(said(&check(), 90), Outcome::Holds("the gate opened at step 51 (measured: 0.51)".into()));
         let never = Check { above: Some(2.0), ..check() };
         assert_eq!(said(&never, 90), Outcome::Fails("not so at step 90: it is 0.9, and not above 2".into()));
         let at = Check { at: Some(60), by: None, ..check() };
         assert_eq!(said(&at, 90), Outcome::Holds("the gate opened at step 60 (measured: 0.6)".into()));
-        assert_eq!(said(&at, 59), Outcome::Waits("not yet: needs 1 more step".into()));
+        assert_eq!(said(&at, 59), due("not yet; judged at step 60"));
         assert_eq!(outcome(&check(), None), Outcome::Waits("not yet: press Space".into()));
     }
 
@@ -319,6 +380,19 @@ mod tests {
         run.apply(Event::Step(StepStats { step: 41, variant: 0, scalars: vec![], wall_secs: 0.0 }));
         assert!(lesson.has_run_since(&run));
         assert!(lesson.has_run_since(&mirror(1)), "another run has begun");
+        let mut later = LessonState { current: Some(2), taken, ..LessonState::default() };
+        later.return_to(
+            LessonState { current: Some(1), taken, ..LessonState::default() }.place(Some(&mirror(40))),
+            true,
+        );
+        assert!(later.current == Some(1) && later.has_run_since(&mirror(40)), "it had been run before it was left");
+        later.return_to(LessonState::default().place(None), false);
+        assert_eq!(later.current, None);
+        let mut unseen = LessonState { taken: Some((run.run, 41)), ..LessonState::default() };
+        let place = unseen.place(Some(&run));
+        unseen.return_to(place, true);
+        assert!(!unseen.has_run_since(&mirror(41)), "its record is opened again: nothing was run since");
+        assert!(unseen.has_run_since(&mirror(42)), "it went on");
         lesson.written.insert(1, "0.2".into());
         assert!(lesson.has_guess());
     }

@@ -27,7 +27,7 @@ use egui_tiles::TileId;
 use self::{
     play::follow,
     recorded_views::RecordedViews,
-    training::{SettingsOwner, complain, has_memory, take_changes, take_found, take_recorded},
+    training::{SettingsOwner, has_memory, show_config_error, take_changes, take_found, take_recorded},
     undo::{note_config, note_everything},
 };
 use super::{
@@ -116,7 +116,7 @@ pub struct Page {
     /// The folder of the run that an undone step brought back.
     reopened: Option<PathBuf>,
     dirty_since: Option<f64>,
-    told_notices: usize,
+    shown_notices: usize,
     /// Settings of a replayed run that this version lacks.
     complaints: Vec<String>,
     /// The views that were opened because a run that another program has written has something for them.
@@ -167,7 +167,7 @@ impl Page {
             wanted: None,
             reopened: None,
             dirty_since: None,
-            told_notices: 0,
+            shown_notices: 0,
             complaints: vec![],
             recorded_views: RecordedViews::default(),
         }
@@ -188,8 +188,8 @@ impl Page {
         (page, complaints)
     }
 
-    /// Arranges the lab's tiles for an area of this size, points ([`Tiling::fit`]). No user did it, so that it is no step
-    /// to undo.
+    /// Arranges the lab's tiles for an area of this size, points ([`Tiling::fit`]). No user did it, so that it is not a
+    /// step to undo.
     pub fn fit_tiles(&mut self, room: Vec2) {
         if self.tiling.fit(self.lab.id, room) {
             undo::remember(self);
@@ -218,11 +218,11 @@ impl Page {
         self.begin(host, ctx, |_| {});
     }
 
-    /// `leave` is called before the present run is given up.
+    /// `leave` is called before the present run is closed.
     fn begin(&mut self, host: &mut dyn Host, ctx: &egui::Context, leave: fn(&mut Self)) {
         self.dirty_since = None;
         if let Err(e) = (self.lab.plan)(&self.config) {
-            complain(self, &e);
+            show_config_error(self, &e);
             return;
         }
         self.refused.clear();
@@ -242,6 +242,7 @@ impl Page {
                 self.launched = Some(self.config.clone());
                 self.is_detached = false;
                 self.problem = None;
+                self.lesson.note_other_run();
                 follow(self);
             }
             Err(words) => self.problem = Some(self.by_label(&words)),
@@ -259,11 +260,12 @@ impl Page {
         }
         if owner == SettingsOwner::Run {
             self.reopened = None;
+            self.lesson.note_other_run();
             if self.recorded_folder().as_deref() != run.replayed_folder() {
                 left_run::note_left_run(self);
             }
         }
-        self.told_notices = run.mirror.notices.len();
+        self.shown_notices = run.mirror.notices.len();
         self.is_detached = false;
         self.run = Some(run);
         take_changes(self, owner);
@@ -278,7 +280,7 @@ impl Page {
     }
 
     /// Sends to the run if there is one.
-    pub fn tell(&self, command: Command) -> Result<(), String> {
+    pub fn send(&self, command: Command) -> Result<(), String> {
         match &self.run {
             Some(run) if run.is_example() => Err(EXAMPLE_CANNOT_BE_ASKED.to_owned()),
             Some(run) => run.handle.send(command).map_err(Into::into),
@@ -315,8 +317,8 @@ impl Page {
         let complaints = std::mem::take(&mut self.complaints).into_iter().map(|words| (Level::Warning, words));
         let mut fresh: Vec<(Level, String)> = complaints.collect();
         if let Some(run) = &self.run {
-            fresh.extend(run.mirror.notices.iter().skip(self.told_notices).cloned());
-            self.told_notices = run.mirror.notices.len();
+            fresh.extend(run.mirror.notices.iter().skip(self.shown_notices).cloned());
+            self.shown_notices = run.mirror.notices.len();
         }
         fresh
     }

@@ -5,7 +5,7 @@ use egui_tiles::TileId;
 /// The smallest size that prints well, pixels: that of a picture at first.
 pub const SMALLEST: [u32; 2] = [1600, 1000];
 
-/// A picture of a view, as it is wanted.
+/// A request for a picture of a view.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PictureOrder {
     pub tile: TileId,

@@ -62,7 +62,7 @@ struct ScheduledProbe {
     args: Args,
 }
 
-/// When a question is put, for [`Questions::is_due`] and [`Questions::put`].
+/// When a question is put, for [`Questions::is_due`] and [`Questions::register`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct QuestionTime {
     /// The step whose weights are asked; `None`: the newest, which the view follows.
@@ -76,28 +76,28 @@ pub struct QuestionTime {
 /// Probe and variant (`None`: all).
 pub type Key = (&'static str, Option<usize>);
 
-/// The book of one page.
+/// The questions of one page.
 #[derive(Debug, Clone, Default)]
 pub struct Questions {
     /// The run that they were put to.
     run: RunNumber,
-    put: HashMap<Key, LastQuestion>,
+    last: HashMap<Key, LastQuestion>,
     /// The number last given to any question; 0 before the first.
     last_request: u64,
     /// Since when a question has been seen without an answer, seconds of the window's clock.
     open: HashMap<u64, f64>,
-    /// Questions that the view being drawn has to do with.
+    /// The questions on which the view being drawn depends.
     touched: Vec<Key>,
     /// The arguments of the newest questions, by their numbers.
     args: BTreeMap<u64, Args>,
-    /// The arguments that the controls of the views show, asked or not: those they began with, and those of now.
+    /// The arguments that the controls of the views show, asked or not: the initial and the current ones.
     controls: HashMap<Key, [Args; 2]>,
     schedule: Vec<ScheduledProbe>,
     /// The window's clock, seconds.
     now: f64,
     /// Why the view being drawn shows the answer to another question than its controls do.
     outdated: Option<String>,
-    /// What is put here is asked of nobody.
+    /// Questions are registered here, but none is sent.
     is_unasked: bool,
 }
 
@@ -122,14 +122,14 @@ impl Questions {
 
     /// True if the question was put to the run, so that its newest answer is the one that is wanted.
     pub fn is_asked(&self, key: Key) -> bool {
-        !self.is_unasked && self.put.contains_key(&key)
+        !self.is_unasked && self.last.contains_key(&key)
     }
 
     /// Forgets what was asked of another run. Request numbers go on.
     pub fn follow_run(&mut self, mirror: &Mirror) {
         if self.run != mirror.run {
             self.run = mirror.run;
-            self.put.clear();
+            self.last.clear();
             self.open.clear();
             self.args.clear();
             self.controls.clear();
@@ -142,35 +142,35 @@ impl Questions {
     /// True if the question is to be put now.
     pub fn is_due(&self, key: Key, args: &Args, freshness: Freshness, mirror: &Mirror, moment: &QuestionTime) -> bool {
         let stands_still = matches!(mirror.state, Some(RunState::Paused | RunState::Finished));
-        let put = self.put.get(&key);
+        let last = self.last.get(&key);
         let is_elsewhere = |p: &LastQuestion| p.at != moment.at || p.at.is_none() && p.changes != mirror.changes.len();
         if freshness == Freshness::IfMissing {
             let may_ask = stands_still || moment.at.is_some();
-            return may_ask && !moment.is_measured && put.is_none_or(is_elsewhere);
+            return may_ask && !moment.is_measured && last.is_none_or(is_elsewhere);
         }
-        let Some(put) = put else { return true };
-        if put.args != *args || is_elsewhere(put) {
+        let Some(last) = last else { return true };
+        if last.args != *args || is_elsewhere(last) {
             return true;
         }
         match freshness {
             Freshness::IfMissing => false,
             Freshness::Steps(age) => {
                 let age = if stands_still { 1 } else { age };
-                moment.at.is_none() && (mirror.step < put.step || mirror.step >= put.step + age)
+                moment.at.is_none() && (mirror.step < last.step || mirror.step >= last.step + age)
             }
-            Freshness::WithSchedule => moment.at.is_none() && moment.scheduled > put.scheduled,
-            Freshness::FollowsAnswer(answer) => answer > put.request,
+            Freshness::WithSchedule => moment.at.is_none() && moment.scheduled > last.scheduled,
+            Freshness::FollowsAnswer(answer) => answer > last.request,
         }
     }
 
-    /// Notes the question; returns its number.
-    pub fn put(&mut self, key: Key, args: Args, mirror: &Mirror, moment: &QuestionTime) -> u64 {
+    /// Registers the question as sent; returns its number.
+    pub fn register(&mut self, key: Key, args: Args, mirror: &Mirror, moment: &QuestionTime) -> u64 {
         let request = self.number();
         let QuestionTime { at, scheduled, .. } = *moment;
         let (step, changes) = (mirror.step, mirror.changes.len());
-        let replaced = self.put.get(&key).filter(|p| !mirror.question(p.request).is_some_and(is_end));
+        let replaced = self.last.get(&key).filter(|p| !mirror.question(p.request).is_some_and(is_end));
         let since = replaced.map_or(self.now, |p| p.since);
-        let repeats_answered = self.put.get(&key).is_some_and(|p| {
+        let repeats_answered = self.last.get(&key).is_some_and(|p| {
             let is_answered = mirror.question(p.request) == Some(&QuestionState::Answered);
             p.args == args && p.changes == changes && (is_answered || p.repeats_answered)
         });
@@ -179,13 +179,13 @@ impl Questions {
             self.args.pop_first();
         }
         let question = LastQuestion { request, args, at, step, changes, scheduled, since, repeats_answered };
-        self.put.insert(key, question);
+        self.last.insert(key, question);
         request
     }
 
-    /// Forgets the question last put to a probe, so that its answer is shown no more where the run has measured it itself.
-    pub fn put_aside(&mut self, key: Key) {
-        self.put.remove(&key);
+    /// Forgets the last question to a probe, so that a measurement of the run itself is shown in place of its answer.
+    pub fn forget(&mut self, key: Key) {
+        self.last.remove(&key);
     }
 
     /// Sets the window's clock, seconds.
@@ -195,7 +195,7 @@ impl Questions {
 
     /// Seconds for which the question last put, with those that it replaced, has been without an answer.
     pub fn waiting_time(&self, key: Key) -> f64 {
-        self.put.get(&key).map_or(0.0, |p| (self.now - p.since).max(0.0))
+        self.last.get(&key).map_or(0.0, |p| (self.now - p.since).max(0.0))
     }
 
     /// The arguments of the question with this number; `None` for one that this page did not put.
@@ -209,7 +209,7 @@ impl Questions {
         *now = args;
     }
 
-    /// The arguments that the controls show: those they began with, and those of now.
+    /// The arguments that the controls show: the initial and the current ones.
     pub fn shown_args(&self, key: Key) -> Option<[&Args; 2]> {
         self.controls.get(&key).map(<[Args; 2]>::each_ref)
     }
@@ -243,27 +243,27 @@ impl Questions {
 
     /// The number of the question last put.
     pub fn request(&self, key: Key) -> Option<u64> {
-        self.put.get(&key).map(|p| p.request)
+        self.last.get(&key).map(|p| p.request)
     }
 
     /// The arguments of the question last put.
     pub fn args(&self, key: Key) -> Option<&Args> {
-        self.put.get(&key).map(|p| &p.args)
+        self.last.get(&key).map(|p| &p.args)
     }
 
     /// True if the question last put has been answered before, with the same arguments and live settings.
     pub fn repeats_answered(&self, key: Key) -> bool {
-        self.put.get(&key).is_some_and(|p| p.repeats_answered)
+        self.last.get(&key).is_some_and(|p| p.repeats_answered)
     }
 
     /// True if the answer with this number belongs to the live settings in force.
     pub fn is_of_present_settings(&self, request: u64, mirror: &Mirror) -> bool {
-        self.put.values().any(|p| p.request == request && p.changes == mirror.changes.len())
+        self.last.values().any(|p| p.request == request && p.changes == mirror.changes.len())
     }
 
     /// Why the question last put has no answer.
     pub fn refusal<'m>(&self, key: Key, mirror: &'m Mirror) -> Option<&'m str> {
-        match mirror.question(self.put.get(&key)?.request)? {
+        match mirror.question(self.last.get(&key)?.request)? {
             QuestionState::Refused(words) => Some(words),
             QuestionState::Cancelled => Some("The question was cancelled."),
             QuestionState::Working(_) | QuestionState::Answered => None,
@@ -288,14 +288,14 @@ impl Questions {
         self.last_request
     }
 
-    /// The view being drawn has to do with this question.
+    /// Marks the question as one on which the view being drawn depends.
     pub fn touch(&mut self, key: Key) {
         if !self.touched.contains(&key) {
             self.touched.push(key);
         }
     }
 
-    /// True if the view being drawn has to do with this question.
+    /// True if the view being drawn depends on this question.
     pub fn is_touched(&self, key: Key) -> bool {
         self.touched.contains(&key)
     }

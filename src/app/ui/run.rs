@@ -63,7 +63,7 @@ pub struct PumpResult {
 
 impl Run {
     /// Watches `handle`. `mirror` may hold what an earlier run reported: it stays in view until this
-    /// run tells of itself.
+    /// run sends its own description.
     pub fn new(handle: RunHandle, mut mirror: Mirror, origin: RunOrigin, ctx: &egui::Context) -> Self {
         let (ctx, pace) = (ctx.clone(), news_pace(ctx));
         handle.inbox.set_wake(move || ctx.request_repaint_after(pace.wait(Instant::now())));

@@ -80,20 +80,20 @@ pub fn variant_colour(mirror: &Mirror, variant: usize, theme: &Theme) -> Color32
 #[derive(Debug, Clone, Default)]
 pub struct SeedSeries {
     weight: f64,
-    followed: KeyedCache<RunNumber, Followed>,
-    pinned: KeyedCache<RunNumber, Followed>,
+    followed: KeyedCache<RunNumber, DerivedSeries>,
+    pinned: KeyedCache<RunNumber, DerivedSeries>,
 }
 
 /// The series derived from the curves of one run.
 #[derive(Debug, Clone, Default)]
-struct Followed {
+struct DerivedSeries {
     /// The series of each variant.
     members: HashMap<usize, Smoothed>,
     /// The spread of each group, by its index.
     spreads: HashMap<usize, Spread>,
 }
 
-impl Followed {
+impl DerivedSeries {
     /// Catches up with the curves of a run's variants; `weight` smooths.
     fn follow<'c>(&mut self, groups: &[SeedGroup], weight: f64, curve: impl Fn(usize) -> Option<&'c Curve>) {
         let Self { members, spreads } = self;
@@ -127,7 +127,7 @@ fn smoothed_or_raw<'c>(
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SeriesStyle {
     pub stroke: Stroke,
-    /// After the group's label in the readout: ", held out".
+    /// Text after the group's label in the readout: ", held out".
     pub suffix: &'static str,
     /// Left out of the legend.
     pub unnamed: bool,
@@ -167,7 +167,7 @@ impl SeedSeries {
         stroke: Stroke,
     ) {
         let Some(pinned) = mirror.pinned() else { return };
-        let Some(Followed { members, spreads }) = self.pinned.get(&pinned.run) else { return };
+        let Some(DerivedSeries { members, spreads }) = self.pinned.get(&pinned.run) else { return };
         let shown = groups(mirror);
         for (place, group) in groups_of(&pinned.info.variants).iter().enumerate() {
             let curve = match group.curves(|v| pinned.curve(v, channel))[..] {
@@ -196,7 +196,7 @@ impl SeedSeries {
         look: SeriesStyle,
     ) {
         self.draw_pinned(chart, mirror, channel, theme, look.stroke);
-        let Some(Followed { members, spreads }) = self.followed.get(&mirror.run) else { return };
+        let Some(DerivedSeries { members, spreads }) = self.followed.get(&mirror.run) else { return };
         for (place, group) in groups(mirror).iter().enumerate() {
             let colour = group.colour(place, theme);
             let label = format!("{}{}", group.label, look.suffix);

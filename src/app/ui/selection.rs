@@ -105,7 +105,7 @@ impl Selection {
     }
 }
 
-/// A change of one slot, in words.
+/// A description of the change of one slot.
 pub(super) struct SlotStep {
     pub noun: &'static str,
     pub was: Option<String>,

@@ -2,7 +2,7 @@
 
 use crate::{
     config::Config,
-    experiments::sweep::draft::{DraftCheck, SweepDraft, objectives},
+    experiments::sweep::draft::{DraftCheck, ObjectiveChoice, SweepDraft, objectives},
     labs::Lab,
 };
 
@@ -11,7 +11,7 @@ use crate::{
 pub struct SweepDraftState {
     pub draft: SweepDraft,
     /// The numbers that may rank the points.
-    pub objectives: Vec<String>,
+    pub objectives: Vec<ObjectiveChoice>,
     pub check: DraftCheck,
     /// The draft and the settings that were checked last.
     checked: Option<(SweepDraft, Config)>,

@@ -1,8 +1,8 @@
 //! The pictures of a sweep, for the window and for files: curves over steps, a slice for each axis, parallel
 //! coordinates, a heat map. Each reports the point under the pointer.
 
+mod axis_span;
 mod curves;
-mod ends;
 mod figures;
 mod heat;
 mod parallel;
@@ -40,7 +40,7 @@ const BANDS: usize = 16;
 #[derive(Clone, Copy)]
 pub struct SweepView<'a> {
     pub results: &'a SweepResults,
-    /// The number that is shown, by its place.
+    /// The index of the number that is shown.
     pub number: usize,
     /// Numbers beside it, in parallel coordinates and the table.
     pub others: &'a [usize],
@@ -100,7 +100,7 @@ impl<'a> SweepView<'a> {
         let value = self.values().and_then(|as_of| as_of.values.get(point)?.as_ref());
         let other = self.values().and_then(|as_of| as_of.other_steps(point));
         let other = other.map_or(String::new(), |steps| format!(", of {}", steps_label(steps)));
-        let seeds = self.results.seeds.len();
+        let seeds = self.results.run_count(point);
         let words = match value {
             None => "no value so far".to_owned(),
             Some(v) if seeds <= 1 => value_label(v.mean),

@@ -30,14 +30,14 @@ impl Table {
         table
     }
 
-    /// Adds a row, which must have a field for each column; one that has not is left out.
+    /// Adds a row, which must have a field for each column; a row without one is left out.
     pub fn row<F: AsRef<[u8]>>(&mut self, fields: impl IntoIterator<Item = F>) {
         let written = self.writer.write_record(fields);
         debug_assert!(written.is_ok(), "a row has other columns than its table: {written:?}");
         self.rows += 1;
     }
 
-    /// Adds a row of what is written as it is shown: numbers, words.
+    /// Adds a row of values in their displayed form.
     pub fn cells(&mut self, cells: &[&dyn Display]) {
         self.row(cells.iter().map(|cell| cell.to_string()));
     }

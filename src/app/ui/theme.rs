@@ -53,7 +53,7 @@ pub struct Theme {
     pub dark: bool,
     pub page: Color32,
     pub panel: Color32,
-    /// Under the pointer, and the ground of inputs.
+    /// The background of inputs, and of what is under the pointer.
     pub raised: Color32,
     pub line: Color32,
     pub text: Color32,
@@ -150,7 +150,7 @@ impl Theme {
         read.map_or_else(|| self.series(place), |(_, strength)| self.trace(*strength))
     }
 
-    /// The colour of one of several things that are no variants: a layer, a method, a check, by its index.
+    /// The colour of one of several things that are not variants: a layer, a method, a check, by its index.
     pub fn series(&self, index: usize) -> Color32 {
         self.variants.get(index % self.variants.len()).copied().unwrap_or(self.text)
     }

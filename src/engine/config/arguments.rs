@@ -67,8 +67,8 @@ pub fn argument_knob<A: Argument>(name: &'static str, tip: &'static str, default
 
 /// Limits the values of an argument.
 pub fn limit_argument<A: Argument<Value: Number>>(knob: &mut Knob, _: &A, range: RangeInclusive<A::Value>) {
-    let (least, most) = range.into_inner();
-    knob.range = A::Value::between(least, most);
+    let (min, max) = range.into_inner();
+    knob.range = A::Value::between(min, max);
 }
 
 /// Refuses a name that is not an argument of the probe.

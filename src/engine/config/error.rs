@@ -1,7 +1,7 @@
 //! Errors of settings. Every variant about one setting carries its key, so that a caller can mark the control without
 //! reading the message.
 
-/// An error of a setting, in words that name the key, the value and what to do.
+/// An error of a setting. The message names the key, the value and what to do.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages name the fields of the variants")]
 pub enum ConfigError {
@@ -69,7 +69,8 @@ fn suggestion(nearest: &Option<String>) -> String {
     nearest.as_ref().map_or(".".to_owned(), |k| format!("; did you mean `{k}`?"))
 }
 
-/// An error of JSON without its place in the text, for a caller that says the place itself or to whom it means nothing.
+/// The message of a JSON error without its position in the text, for a caller that names the position itself or has
+/// none.
 pub fn json_error_message(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());

@@ -80,7 +80,7 @@ pub struct Knob {
     pub default: Value,
     /// The time at which a change takes effect.
     pub applies: Applies,
-    /// The key of a number, and the least value of it beside which this setting does anything.
+    /// The key of a number, and the smallest value of it with which this setting does anything.
     pub needs: Option<(&'static str, i64)>,
 }
 
@@ -169,7 +169,7 @@ impl Knob {
         }
     }
 
-    /// The accepted values, in words.
+    /// A description of the accepted values.
     pub fn accepts(&self) -> String {
         match &self.range {
             Range::Int { min, max: i64::MAX } => format!("a whole number from {min}"),
@@ -217,7 +217,7 @@ pub fn file_key(knobs: &[Knob], kind: FileKind) -> Option<&'static str> {
 
 /// Edits by which a slip of the hand is apart from the name that was meant, at most; in a short word fewer, one in three letters.
 const MAX_SLIP: usize = 3;
-/// A longer text is no misspelt name.
+/// A longer text is not a misspelt name.
 const MAX_NAME: usize = 64;
 
 /// The known name closest to `key` by edit distance, if close enough to be a slip of the hand: for "did you mean" wherever a

@@ -22,7 +22,7 @@ pub use setting::{
     CheckpointFile, Choice, MatrixFile, Number, SentenceFile, Setting, TextFile, TextFolder, TokenizerFile,
     VocabularyFile,
 };
-pub use settings::{Checked, Field, Group, SettingKey, Settings, fix, narrow};
+pub use settings::{CheckedValues, Field, Group, SettingKey, Settings, fix, narrow};
 pub use value::Value;
 pub use whole_numbers::{counted, whole_numbers};
 

@@ -40,8 +40,8 @@ impl<T: Choice> Setting for T {
 
 /// A type with a least and a greatest value.
 pub trait Number: Setting {
-    /// The range from `least` to `most`.
-    fn between(least: Self, most: Self) -> Range;
+    /// The range from `min` to `max`.
+    fn between(min: Self, max: Self) -> Range;
 }
 
 macro_rules! whole_numbers {
@@ -64,9 +64,9 @@ macro_rules! whole_numbers {
         }
 
         impl Number for $ty {
-            fn between(least: Self, most: Self) -> Range {
+            fn between(min: Self, max: Self) -> Range {
                 let bound = |n: Self| i64::try_from(n).unwrap_or(i64::MAX);
-                Range::Int { min: bound(least), max: bound(most) }
+                Range::Int { min: bound(min), max: bound(max) }
             }
         }
     )+ };
@@ -88,8 +88,8 @@ impl Setting for f64 {
 }
 
 impl Number for f64 {
-    fn between(least: Self, most: Self) -> Range {
-        Range::Float { min: least, max: most, log: false }
+    fn between(min: Self, max: Self) -> Range {
+        Range::Float { min, max, log: false }
     }
 }
 

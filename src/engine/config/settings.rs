@@ -79,8 +79,8 @@ impl<T: Setting> Field<T> {
     }
 
     /// Does nothing where the number under this key is less; then no control is shown for it.
-    pub fn needs(mut self, key: &SettingKey<usize>, least: i64) -> Self {
-        self.knob.needs = Some((key.name, least));
+    pub fn needs(mut self, key: &SettingKey<usize>, min: i64) -> Self {
+        self.knob.needs = Some((key.name, min));
         self
     }
 
@@ -93,8 +93,8 @@ impl<T: Setting> Field<T> {
 impl<T: Number> Field<T> {
     /// Sets the range of accepted values.
     pub fn range(mut self, range: RangeInclusive<T>) -> Self {
-        let (least, most) = range.into_inner();
-        self.knob.range = T::between(least, most);
+        let (min, max) = range.into_inner();
+        self.knob.range = T::between(min, max);
         self
     }
 }
@@ -115,9 +115,9 @@ impl<T: Choice> Field<T> {
 }
 
 /// Values that have passed their knobs, by key.
-pub struct Checked(BTreeMap<String, Value>);
+pub struct CheckedValues(BTreeMap<String, Value>);
 
-impl Checked {
+impl CheckedValues {
     /// Every value of `config` in its knob's type. Errors: a key without a knob, a value of another type,
     /// a value out of range.
     fn new(config: &Config, knobs: &[Knob]) -> Result<Self, ConfigError> {
@@ -149,7 +149,7 @@ pub trait Group {
     /// The knobs in order; their defaults are the present values.
     fn knobs(&self) -> Vec<Knob>;
     /// Sets the fields from the values of a config.
-    fn assign(&mut self, values: &Checked) -> Result<(), ConfigError>;
+    fn assign(&mut self, values: &CheckedValues) -> Result<(), ConfigError>;
 }
 
 /// All settings of a lab.
@@ -164,7 +164,7 @@ pub trait Settings: Group + Default {
     /// what was got and what is wanted.
     fn read(config: &Config) -> Result<Self, ConfigError> {
         let mut settings = Self::default();
-        let values = Checked::new(config, &settings.knobs())?;
+        let values = CheckedValues::new(config, &settings.knobs())?;
         settings.assign(&values)?;
         Ok(settings)
     }
@@ -192,7 +192,7 @@ impl Config {
         let knobs = group.knobs();
         let known = self.iter().filter_map(|(key, value)| Some((knobs.iter().find(|k| k.key == key)?, value)));
         let values = known.map(|(knob, value)| Ok((knob.key.to_owned(), knob.check(value.clone())?)));
-        group.assign(&Checked(values.collect::<Result<_, ConfigError>>()?))?;
+        group.assign(&CheckedValues(values.collect::<Result<_, ConfigError>>()?))?;
         Ok(group)
     }
 
@@ -244,7 +244,7 @@ macro_rules! settings {
                 ),+]
             }
 
-            fn assign(&mut self, values: &$crate::config::Checked) -> Result<(), $crate::config::ConfigError> {
+            fn assign(&mut self, values: &$crate::config::CheckedValues) -> Result<(), $crate::config::ConfigError> {
                 $(values.write(Self::$field, &mut self.$field)?;)+
                 Ok(())
             }
@@ -279,7 +279,7 @@ macro_rules! settings {
                 all
             }
 
-            fn assign(&mut self, values: &$crate::config::Checked) -> Result<(), $crate::config::ConfigError> {
+            fn assign(&mut self, values: &$crate::config::CheckedValues) -> Result<(), $crate::config::ConfigError> {
                 $($crate::config::Group::assign(&mut self.$field, values)?;)+
                 Ok(())
             }

@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let question = NextTokensArgs { text: prompt.clone(), length: 64, ..NextTokensArgs::default() };
     let probe = probe::find(NextTokensArgs::PROBE).ok_or("there is no such probe")?;
     let args = question.to_args();
-    for finding in probe.ask(&mut ProbeContext::alone(&mut model, &corpus, &Device::Cpu, &args))? {
+    for finding in probe.ask(&mut ProbeContext::standalone(&mut model, &corpus, &Device::Cpu, &args))? {
         if let Some(answer) = NextTokens::from_payload(&finding.payload) {
             println!("{}{}", answer.prompt, answer.continuation);
         }

@@ -47,7 +47,7 @@ pub fn check_memory(needed: u64) -> Result<(), TooMuchMemory> {
     if needed > allowed { Err(TooMuchMemory { needed, allowed }) } else { Ok(()) }
 }
 
-/// Bytes in words, in units of 1000 as disks are sold.
+/// A number of bytes as text, in units of 1000, as disks are sold.
 pub fn size(bytes: u64) -> String {
     let b = bytes as f64;
     match bytes {

@@ -147,7 +147,7 @@ pub fn create_inside(folder: &Path, name: impl AsRef<Path>) -> Result<File, File
 /// The path of a folder inside a folder of somebody else, if it is one, reached over no link.
 ///
 /// # Errors
-/// Those of [`open_inside`]; if it is no folder, [`io::ErrorKind::NotADirectory`].
+/// Those of [`open_inside`]; if it is not a folder, [`io::ErrorKind::NotADirectory`].
 pub fn folder_inside(folder: &Path, name: impl AsRef<Path>) -> Result<PathBuf, FileError> {
     let mut path = folder.to_owned();
     for part in parts(name.as_ref())? {

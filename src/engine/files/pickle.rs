@@ -82,7 +82,7 @@ const MAX_OBJECTS: usize = 1 << 18;
 /// Members of lists and dictionaries; a pickle may repeat them many times.
 const MAX_MEMBERS: usize = 1 << 20;
 
-/// Errors in words.
+/// The error is a message.
 pub fn read(bytes: &[u8]) -> Result<Pickle<'_>, String> {
     let nodes = vec![Node::None, Node::Bool(false), Node::Bool(true)];
     let mut machine = Machine { rest: bytes, nodes, stack: vec![], marks: vec![], memo: HashMap::new(), members: 0 };

@@ -115,7 +115,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.commit()
 }
 
-/// Writes so many bytes into a file of a random name in a folder, forces them to the disk and removes them.
+/// Writes this many bytes into a file of a random name in a folder, forces them to the disk and removes them.
 ///
 /// # Errors
 /// If the system refuses, as where the disk is full.

@@ -30,7 +30,7 @@ pub fn adjoint(
     let still = vjp::detached(field);
     let mut solver = Solver::new(&still, options);
     let solution = solver.run_span(&y0.detach(), span, options.keep_states)?;
-    let back = Backwards {
+    let back = AdjointVjp {
         field: field.clone(),
         weights: weights.to_vec(),
         end: solution.end.clone(),
@@ -41,7 +41,7 @@ pub fn adjoint(
     Ok(Solution { end, ..solution })
 }
 
-struct Backwards {
+struct AdjointVjp {
     field: SharedField,
     weights: Vec<Tensor>,
     end: Tensor,
@@ -49,7 +49,7 @@ struct Backwards {
     options: SolverOptions,
 }
 
-impl Backwards {
+impl AdjointVjp {
     /// The lengths of the parts of the flat state: y, a, and each weight's gradient.
     fn parts(&self) -> Vec<usize> {
         let n = self.end.elem_count();
@@ -74,7 +74,7 @@ impl Backwards {
     }
 }
 
-impl Vjp for Backwards {
+impl Vjp for AdjointVjp {
     fn vjp(&self, end: &Tensor) -> Result<(Tensor, Vec<Tensor>)> {
         let parts = self.parts();
         let rest = parts[2..].iter().sum::<usize>();

@@ -1,4 +1,4 @@
-//! The reason why a solve ended early. It always says which, at what t, and what was tried until then.
+//! The reason why a solve ended early. The message names the reason, the time t, and the attempts made until then.
 
 use std::{error::Error, fmt, sync::Arc};
 

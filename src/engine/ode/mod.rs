@@ -31,7 +31,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// From 0 to 1: the depth of a flow.
+    /// The span from 0 to 1: the depth of a flow.
     pub const UNIT: Self = Self { start: 0.0, end: 1.0 };
 }
 

@@ -38,7 +38,7 @@ pub fn check(weights: &[Tensor], y0: &Tensor, t0: f64) -> std::result::Result<()
     Ok(())
 }
 
-/// The field's values alone: what it computed them from is let go at once.
+/// The field's values alone; the graph that computed them is dropped at once.
 pub fn detached(field: &SharedField) -> impl Field + use<> {
     let field = Arc::clone(field);
     move |t: f64, y: &Tensor| -> Result<Tensor> { Ok(field.at(t, y)?.detach()) }

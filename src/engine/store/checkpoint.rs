@@ -16,7 +16,7 @@ use candle_core::Device;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    error::{At, StoreError},
+    error::{PathContext, StoreError},
     log_file::Log,
     names::{self, CHECKPOINTS, EVENTS, MAKING, METRICS, SAMPLES, name_of},
     record::MAX_STEP,
@@ -96,7 +96,7 @@ pub struct Loaded {
     pub checkpoint: Checkpoint,
     /// Its folder.
     pub path: PathBuf,
-    /// Checkpoints that were passed over, in words.
+    /// Notices about checkpoints that were passed over.
     pub notices: Vec<String>,
 }
 
@@ -371,7 +371,7 @@ fn drop_old(run: &Path) {
     }
 }
 
-/// Removes what a killed process left half made or half removed.
+/// Removes the incomplete files of a killed process.
 fn sweep(run: &Path) {
     for entry in files::entries(&run.join(CHECKPOINTS)).into_iter().flatten() {
         let name = entry.file_name();

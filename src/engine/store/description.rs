@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     Environment, RunRecord, StoreError,
-    error::At,
+    error::PathContext,
     names::{CONFIG, MAX_CONFIG, MAX_NAME, MAX_RUN, METRICS, RUN, check_folder},
     record::{FORMAT, MetricsIn, PROTOCOL, VariantRef},
     run_index::changed,
@@ -68,7 +68,7 @@ pub fn machines(folder: &Path) -> Vec<Environment> {
 /// Reads `run.json`, or rebuilds what can be rebuilt without it.
 ///
 /// # Errors
-/// If this is no run folder, or one of a later format.
+/// If this is not a run folder, or one of a later format.
 pub(super) fn describe(folder: &Path) -> Result<Description, StoreError> {
     check_folder(folder)?;
     let lost = match read_inside(folder, RUN, MAX_RUN) {
@@ -171,7 +171,7 @@ fn named(info: RunInfo) -> RunInfo {
     info
 }
 
-/// The questions that a program names, without those that are no names.
+/// The questions that a program names, without those that are not names.
 fn asks(named: Vec<String>) -> Vec<String> {
     let is_name = |ask: &String| (1..=MAX_ASK).contains(&ask.len()) && !ask.contains(char::is_control);
     named.into_iter().filter(is_name).take(MAX_ASKS).collect()

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{files, nn::kernels::arch};
 
-/// The limit of a file in which the system tells what it is, in bytes.
+/// The size limit of a file in which the system describes itself, bytes.
 const MAX_SYSTEM_FILE: u64 = 4 << 20;
 
 /// The machine on which the numbers were measured, for later readers.

@@ -1,4 +1,4 @@
-//! Errors of run folders, in words: what, where, what to do.
+//! Errors of run folders. Each message says what is wrong, where, and what to do.
 
 use std::{error::Error, io, path::Path, sync::Arc};
 
@@ -86,11 +86,11 @@ impl From<StoreError> for String {
 }
 
 /// Names the file in an error of the file system.
-pub(super) trait At<T> {
+pub(super) trait PathContext<T> {
     fn at(self, doing: &str, path: &Path) -> Result<T, StoreError>;
 }
 
-impl<T> At<T> for Result<T, FileError> {
+impl<T> PathContext<T> for Result<T, FileError> {
     fn at(self, doing: &str, path: &Path) -> Result<T, StoreError> {
         self.map_err(|e| match e {
             FileError::Io(e) => StoreError::io(doing, path, e),
@@ -99,7 +99,7 @@ impl<T> At<T> for Result<T, FileError> {
     }
 }
 
-impl<T> At<T> for io::Result<T> {
+impl<T> PathContext<T> for io::Result<T> {
     fn at(self, doing: &str, path: &Path) -> Result<T, StoreError> {
         self.map_err(|e| StoreError::io(doing, path, e))
     }

@@ -9,7 +9,7 @@ use std::{
 use csv::Writer;
 
 use super::{
-    Damage, Reader, StoreError, description, error::At, listing, names, sample_scalars::sample_scalars,
+    Damage, Reader, StoreError, description, error::PathContext, listing, names, sample_scalars::sample_scalars,
     tensorboard::EventFile,
 };
 use crate::files::{Replacement, make_folder_inside, make_folders};
@@ -26,7 +26,7 @@ pub struct Record<'a> {
 
 impl<'a> Record<'a> {
     /// A run whose record must be whole.
-    pub fn whole(run: &'a Path) -> Self {
+    pub fn intact(run: &'a Path) -> Self {
         Self { run, allows_damage: false }
     }
 

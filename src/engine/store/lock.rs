@@ -3,7 +3,7 @@
 use std::{fs::TryLockError, path::Path};
 
 use super::{
-    error::{At, StoreError},
+    error::{PathContext, StoreError},
     names::LOCK,
 };
 use crate::files::{WatchedFile, open_inside};

@@ -7,7 +7,7 @@ use std::{
 
 use serde::Serialize;
 
-use super::error::{At, StoreError};
+use super::error::{PathContext, StoreError};
 use crate::files::{Replacement, WatchedFile, open_inside};
 
 /// Bytes that are read or moved at once.
@@ -19,7 +19,7 @@ const LONGEST_LINE: u64 = 512 << 20;
 pub(super) struct Log {
     file: WatchedFile,
     length: u64,
-    /// A line that failed could not be taken back: the file's end is no end of a line.
+    /// A line that failed could not be taken back: the file's end is not an end of a line.
     is_torn: bool,
     line: Vec<u8>,
 }

@@ -48,6 +48,7 @@ mod record;
 pub mod run_index;
 mod sample_scalars;
 pub mod snapshots;
+mod superseded;
 mod tensorboard;
 pub mod tensors;
 mod tfrecord;
@@ -64,7 +65,7 @@ pub use listing::{
 pub use lock::is_being_written;
 pub use names::{LOCK, MAX_CONFIG, check_folder, is_record, is_run};
 pub use questions::{ComposedQuestion, MAX_ANSWER, OpenQuestion, QuestionInbox, ReceivedQuestion, Reply};
-pub use reader::{Damage, Look, Reader};
+pub use reader::{Damage, FolderStatus, Reader};
 pub use record::{FORMAT, PROTOCOL, RunRecord, sample_line};
 pub use snapshots::VariantWeights;
 pub use writer::{Writer, check_writable};

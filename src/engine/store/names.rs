@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::error::{At, StoreError};
+use super::error::{PathContext, StoreError};
 use crate::files;
 
 pub(super) const METRICS: &str = "metrics.jsonl";

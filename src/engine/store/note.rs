@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{
     StoreError,
-    error::At,
+    error::PathContext,
     names::{self, NOTE},
 };
 use crate::{
@@ -18,7 +18,7 @@ const MAX_NOTE: u64 = 256 << 10;
 /// The note of a run folder; an empty one where nobody wrote any.
 ///
 /// # Errors
-/// If the file is there and cannot be read, or is no note.
+/// If the file is there and cannot be read, or is not a note.
 pub fn read(folder: &Path) -> Result<RunNote, StoreError> {
     let path = folder.join(NOTE);
     match read_text_inside(folder, NOTE, MAX_NOTE) {
@@ -33,7 +33,7 @@ pub fn read(folder: &Path) -> Result<RunNote, StoreError> {
 /// Writes it whole, or leaves what was there.
 ///
 /// # Errors
-/// If this is no run folder or a link to one, the note is too long, or the system refuses.
+/// If this is not a run folder or a link to one, the note is too long, or the system refuses.
 pub fn write(folder: &Path, note: &RunNote) -> Result<(), StoreError> {
     names::check_run(folder)?;
     if names::is_link(folder) {

@@ -9,7 +9,7 @@ use std::{
 use candle_core::{DType, Tensor};
 use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 
-use super::error::{At, StoreError};
+use super::error::{PathContext, StoreError};
 use crate::{
     files::{Replacement, memory::size},
     nn::host,
@@ -65,10 +65,10 @@ fn write_parts(file: impl Write + Seek, parts: &[(&str, Vec<u8>, Tensor)]) -> io
     Ok(())
 }
 
-/// What stands before the values of a row-major array of version 1.0.
+/// The header of a row-major array, version 1.0 of the format.
 ///
 /// # Errors
-/// If NumPy has no such type, in words.
+/// If NumPy has no such type.
 fn header(tensor: &Tensor) -> Result<Vec<u8>, String> {
     let kind = match tensor.dtype() {
         DType::F16 => "f2",

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::telemetry::RunInfo;
 
-/// The most bytes that a packed folder may unfold to.
+/// The largest number of bytes that a packed folder may unfold to.
 const MAX_UNPACKED: u64 = 32 << 20;
 
 /// The content of a packed run folder.

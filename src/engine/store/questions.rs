@@ -19,7 +19,7 @@ use serde_json::{Value as Json, json};
 use self::answer::{AnswerIn, Outcome, json_memory, shortened};
 pub use self::inbox::{QuestionInbox, ReceivedQuestion};
 use super::{
-    error::{At, StoreError},
+    error::{PathContext, StoreError},
     names::{ANSWER, ASK},
     record::{self, PROTOCOL},
     tensors,
@@ -112,7 +112,7 @@ impl OpenQuestion {
     ///
     /// # Errors
     /// If the folder takes no questions, the question is longer than a program reads, or the system refuses.
-    pub fn put(run: &Path, ask: &str, args: &Args, patience: Option<Duration>) -> Result<Self, StoreError> {
+    pub fn send(run: &Path, ask: &str, args: &Args, patience: Option<Duration>) -> Result<Self, StoreError> {
         match folder_inside(run, ASK) {
             Err(e) if e.is_missing() => return Err(StoreError::new(no_program_message(run))),
             found => drop(found.at("ask in", &run.join(ASK))?),
@@ -185,14 +185,14 @@ impl OpenQuestion {
         Ok(Some(Reply::Answered { words: answer.words, sample }))
     }
 
-    /// Writes a file of the answer that came over a connection to where [`OpenQuestion::reply`] looks for it; `ending` is
+    /// Writes a file of the answer that came over a connection to where [`OpenQuestion::reply`] looks for it; `extension` is
     /// `json` or `safetensors`.
     ///
     /// # Errors
     /// If the folder of answers is a link, or the system refuses.
-    pub fn write_answer(&self, ending: &str, content: &[u8]) -> Result<(), StoreError> {
+    pub fn write_answer(&self, extension: &str, content: &[u8]) -> Result<(), StoreError> {
         make_folder_inside(&self.run, ANSWER).at("make", &self.run.join(ANSWER))?;
-        let path = self.run.join(self.path(ANSWER, ending));
+        let path = self.run.join(self.path(ANSWER, extension));
         files::replace(&path, content).at("write", &path)
     }
 
@@ -203,8 +203,8 @@ impl OpenQuestion {
     }
 
     /// The path and the bytes of a file of the answer, once it is there, if `times` as many bytes of memory are free.
-    fn answer_file(&self, ending: &str, times: u64) -> Result<Option<(PathBuf, Vec<u8>)>, StoreError> {
-        let name = self.path(ANSWER, ending);
+    fn answer_file(&self, extension: &str, times: u64) -> Result<Option<(PathBuf, Vec<u8>)>, StoreError> {
+        let name = self.path(ANSWER, extension);
         let path = self.run.join(&name);
         let read = || -> Result<Vec<u8>, FileError> {
             let file = open_inside(&self.run, &name)?;
@@ -248,8 +248,8 @@ impl OpenQuestion {
         })
     }
 
-    fn path(&self, folder: &str, ending: &str) -> PathBuf {
-        Path::new(folder).join(format!("{}.{ending}", self.id))
+    fn path(&self, folder: &str, extension: &str) -> PathBuf {
+        Path::new(folder).join(format!("{}.{extension}", self.id))
     }
 }
 
@@ -291,14 +291,14 @@ mod tests {
             Self { run, info: RunInfo { variants, ..RunInfo::default() } }
         }
 
-        fn put(&self) -> OpenQuestion {
+        fn send(&self) -> OpenQuestion {
             let args = Args::from([("text".to_owned(), Value::Text("hi".into()))]);
-            OpenQuestion::put(self.run.path(), "attention", &args, Some(Duration::from_secs(60))).unwrap()
+            OpenQuestion::send(self.run.path(), "attention", &args, Some(Duration::from_secs(60))).unwrap()
         }
 
         /// The reading of this answer; `ID` in it stands for the question's.
         fn answered(&self, answer: &str) -> Result<Option<Reply>, StoreError> {
-            let asked = self.put();
+            let asked = self.send();
             let path = self.run.path().join(asked.path(ANSWER, "json"));
             fs::write(path, answer.replace("ID", &asked.id)).unwrap();
             asked.reply(&self.info)
@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn a_question_is_whole_and_goes_when_it_is_withdrawn() {
         let folder = Folder::new();
-        let asked = folder.put();
+        let asked = folder.send();
         let names = || -> Vec<String> {
             let entries = fs::read_dir(folder.run.path().join(ASK)).unwrap();
             entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect()
@@ -325,7 +325,7 @@ mod tests {
         assert_eq!(asked.reply(&folder.info).unwrap(), None);
         asked.withdraw();
         assert!(names().is_empty());
-        let ids: Vec<String> = (0..50).map(|_| folder.put().id).collect();
+        let ids: Vec<String> = (0..50).map(|_| folder.send().id).collect();
         let is_ordered = ids.windows(2).all(|pair| pair[0][..16] <= pair[1][..16] && pair[0] != pair[1]);
         assert!(is_ordered, "{ids:?}");
     }
@@ -344,7 +344,7 @@ mod tests {
         let refused = r#"{"id":"ID","state":"refused","words":"not allowed"}"#;
         assert_eq!(folder.answered(refused).unwrap(), Some(Reply::Refused("not allowed".into())));
 
-        let asked = folder.put();
+        let asked = folder.send();
         let tensor = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu).unwrap();
         let path = folder.run.path().join(asked.path(ANSWER, "safetensors"));
         tensors::write(&path, &[("w".to_owned(), tensor)], &[]).unwrap();
@@ -386,7 +386,7 @@ mod tests {
     #[test]
     fn tensors_that_are_too_large_are_refused_before_they_are_read() {
         let folder = Folder::new();
-        let asked = folder.put();
+        let asked = folder.send();
         let answer = json!({"id": asked.id, "state": "answered"}).to_string();
         fs::write(folder.run.path().join(asked.path(ANSWER, "json")), answer).unwrap();
         let path = folder.run.path().join(asked.path(ANSWER, "safetensors"));
@@ -409,7 +409,7 @@ mod tests {
         let folder = Folder::new();
         let args = Args::from([("text".to_owned(), Value::Text("x".repeat(MAX_QUESTION)))]);
         let put = |args: &Args| {
-            OpenQuestion::put(folder.run.path(), "attention", args, None).expect_err("refused").to_string()
+            OpenQuestion::send(folder.run.path(), "attention", args, None).expect_err("refused").to_string()
         };
         assert!(put(&args).contains("shorten its text"));
         // the end of the line counts
@@ -428,7 +428,7 @@ mod tests {
     fn no_link_is_followed() {
         use std::os::unix::fs::symlink;
         let (folder, elsewhere) = (Folder::new(), tempfile::tempdir().unwrap());
-        let asked = folder.put();
+        let asked = folder.send();
         let secret = elsewhere.path().join("secret.json");
         fs::write(&secret, json!({"id": asked.id, "state": "answered", "words": "secret"}).to_string()).unwrap();
         symlink(&secret, folder.run.path().join(asked.path(ANSWER, "json"))).unwrap();
@@ -437,7 +437,7 @@ mod tests {
         asked.withdraw();
         fs::remove_dir(folder.run.path().join(ASK)).unwrap();
         symlink(elsewhere.path(), folder.run.path().join(ASK)).unwrap();
-        let put = OpenQuestion::put(folder.run.path(), "attention", &Args::new(), None);
+        let put = OpenQuestion::send(folder.run.path(), "attention", &Args::new(), None);
         assert!(put.expect_err("a link is refused").to_string().contains("it is a link"));
         assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 1);
     }

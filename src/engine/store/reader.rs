@@ -66,7 +66,7 @@ pub struct Reader {
     /// Steps, samples and events; at equal steps the earlier kind in this list is sent first.
     feeds: [LogFile; 3],
     end: Option<RunEnd>,
-    followed: Option<Followed>,
+    followed: Option<ReadDescription>,
 }
 
 /// The facts that only the end of the logs tells.
@@ -85,19 +85,19 @@ impl RunEnd {
 }
 
 /// The description of a followed folder as it was last read.
-struct Followed {
+struct ReadDescription {
     stamp: DescriptionStamp,
     info: Arc<RunInfo>,
 }
 
 /// The state in which a followed folder was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Look {
+pub enum FolderStatus {
     /// The folder that was read so far; it may have grown, and its description may say more.
     Same,
     /// The folder is incomplete at the moment, as while a copy is put in place.
     Missing {
-        /// Names the file that is missing or cannot be read, in words.
+        /// The message names the file that is missing or cannot be read.
         why: String,
     },
     /// Another run is there, or the same one was cut: it is to be read from its beginning.
@@ -114,7 +114,7 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Opens a run folder that may still be written: what is there is told, and after each [`Reader::look`] what was
+    /// Opens a run folder that may still be written: what is there is read, and after each [`Reader::poll`] what was
     /// appended since. A line without its end waits for the rest.
     ///
     /// # Errors
@@ -122,8 +122,8 @@ impl Reader {
     pub fn follow(folder: &Path) -> Result<Self, StoreError> {
         let stamp = DescriptionStamp::read(folder);
         let mut reader = Self::described(folder, describe(folder)?, |kind| LogFile::followed(folder, kind));
-        reader.followed = reader.info().map(|info| Followed { stamp, info });
-        reader.look()?;
+        reader.followed = reader.info().map(|info| ReadDescription { stamp, info });
+        reader.poll()?;
         Ok(reader)
     }
 
@@ -147,17 +147,17 @@ impl Reader {
         }
     }
 
-    /// Looks at a followed folder anew; what was appended is told next, after a description that has changed. No file
+    /// Checks a followed folder again; what was appended is read next, after a description that has changed. No file
     /// stays open in between, so that it works on network file systems too.
     ///
     /// # Errors
     /// If the system refuses to read a file of it, or there is something else in its place.
-    pub fn look(&mut self) -> Result<Look, StoreError> {
-        let Some(followed) = &self.followed else { return Ok(Look::Same) };
+    pub fn poll(&mut self) -> Result<FolderStatus, StoreError> {
+        let Some(followed) = &self.followed else { return Ok(FolderStatus::Same) };
         let folder = self.feeds[0].folder.clone();
         let stamp = DescriptionStamp::read(&folder);
         if stamp.is_missing() {
-            return Ok(Look::Missing { why: format!("it has neither {RUN} nor {CONFIG}") });
+            return Ok(FolderStatus::Missing { why: format!("it has neither {RUN} nor {CONFIG}") });
         }
         let mut described = None;
         // without a description the variants are those whose lines were there
@@ -165,30 +165,30 @@ impl Reader {
             // a description that is still being written is tried again at the next poll
             let mut info = match describe(&folder) {
                 Ok(description) => description.info,
-                Err(e) => return Ok(Look::Missing { why: e.to_string() }),
+                Err(e) => return Ok(FolderStatus::Missing { why: e.to_string() }),
             };
             info.folder.clone_from(&followed.info.folder);
             if !has_same_variants(&info, &followed.info) {
-                return Ok(Look::Replaced);
+                return Ok(FolderStatus::Replaced);
             }
             described = Some(info);
         }
-        let mut found = Look::Same;
+        let mut found = FolderStatus::Same;
         for feed in &mut self.feeds {
-            match feed.look()? {
-                Look::Replaced => return Ok(Look::Replaced),
-                Look::Missing { why } => found = Look::Missing { why },
-                Look::Same => {}
+            match feed.poll()? {
+                FolderStatus::Replaced => return Ok(FolderStatus::Replaced),
+                FolderStatus::Missing { why } => found = FolderStatus::Missing { why },
+                FolderStatus::Same => {}
             }
         }
         // the logs are those that were read so far, so the description is one of the same run
-        if let (Look::Same, Some(info)) = (&found, described) {
+        if let (FolderStatus::Same, Some(info)) = (&found, described) {
             self.take_description(stamp, info);
         }
         Ok(found)
     }
 
-    /// Takes over the description that the files of this stamp hold, and tells of it if it has changed.
+    /// Takes over the description that the files of this stamp hold, and emits it if it has changed.
     fn take_description(&mut self, stamp: DescriptionStamp, info: RunInfo) {
         self.names.has_met_unknown = false;
         let Some(followed) = &mut self.followed else { return };
@@ -253,7 +253,7 @@ impl Reader {
     /// Reads to the end and hands every event to `each`; says what of it is lost or damaged on the disk.
     ///
     /// # Errors
-    /// If the system refuses to read a part of it. What was lost or damaged is no error: its notices are among the
+    /// If the system refuses to read a part of it. What was lost or damaged is not an error: its notices are among the
     /// events too.
     pub fn read_through(mut self, mut each: impl FnMut(Event)) -> Result<Damage, StoreError> {
         self.by_ref().for_each(&mut each);

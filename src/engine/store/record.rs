@@ -150,7 +150,7 @@ impl<'de> Visitor<'de> for MetricsVisitor {
                 "variant" => variant = Some(map.next_value()?),
                 "wall_secs" => wall_secs = map.next_value::<Number<f64>>()?.0,
                 _ => {
-                    if let Lenient::Number(v) = map.next_value()? {
+                    if let NumberOrOther::Number(v) = map.next_value()? {
                         scalars.push((key, v));
                     }
                 }
@@ -168,7 +168,7 @@ impl<'de> Visitor<'de> for MetricsVisitor {
 /// A number, or something that a later version may have added.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Lenient {
+enum NumberOrOther {
     Number(#[serde(with = "crate::telemetry::number::Float")] f64),
     Other(de::IgnoredAny),
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{
     StoreError,
-    error::At,
+    error::PathContext,
     names::{CHECKPOINTS, CONFIG, EVENTS, FIGURES, METRICS, RUN, SAMPLES, SNAPSHOTS, is_run},
 };
 use crate::files::{self, Replacement, check_memory, read_inside};

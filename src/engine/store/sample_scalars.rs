@@ -6,7 +6,7 @@ use crate::telemetry::{
     measurements::{Activity, LayerActivity, ModularityAtStep},
 };
 
-/// The scalars of scheduled measurements; an answer to a question is no part of a curve.
+/// The scalars of scheduled measurements; an answer to a question is not part of a curve.
 pub(super) fn sample_scalars(sample: &Sample) -> Vec<(Channel, f64)> {
     if sample.request.is_some() {
         return vec![];

@@ -15,7 +15,7 @@ use candle_core::Device;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    error::{At, StoreError},
+    error::{PathContext, StoreError},
     names::{SNAPSHOTS, name_of},
     record::MAX_STEP,
     tensors::{self, NamedTensors},
@@ -30,7 +30,7 @@ use crate::{
 pub struct VariantWeights {
     /// Id of the variant.
     pub variant: String,
-    /// The run's step that they are of.
+    /// The run's step that they belong to.
     pub step: u64,
     /// The weights by the parameters' plain names.
     pub tensors: NamedTensors,
@@ -141,7 +141,7 @@ pub fn read(run: &Path, path: &Path, device: &Device) -> Result<Vec<VariantWeigh
     Ok(variants)
 }
 
-/// Removes the weights of a step that [`list`] found; one that is gone already is no error.
+/// Removes the weights of a step that [`list`] found; one that is gone already is not an error.
 pub fn remove(run: &Path, path: &Path) {
     let _ = files::remove_file_inside(run, Path::new(SNAPSHOTS).join(path.file_name().unwrap_or_default()));
 }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    error::{At, StoreError},
+    error::{PathContext, StoreError},
     tfrecord,
 };
 use crate::{files::Replacement, telemetry::Channel};

@@ -11,7 +11,7 @@ use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    error::{At, StoreError},
+    error::{PathContext, StoreError},
     names,
 };
 use crate::{
@@ -136,14 +136,14 @@ pub(super) fn from_bytes(path: &Path, bytes: &[u8], device: &Device) -> Result<N
     names.into_iter().map(|name| Ok((name.to_owned(), load(path, &file, name, device)?))).collect()
 }
 
-/// Bytes of the file that `record` tells of.
+/// The length in bytes of the file that `record` describes.
 pub fn length(folder: &Path, record: &FileRecord) -> Result<u64, StoreError> {
     let path = folder.join(&record.file);
     let file = open_inside(folder, &record.file).at("read", &path)?;
     Ok(file.metadata().at("read", &path)?.len())
 }
 
-/// The tensors that `record` tells of, in its order, if the file still holds exactly those.
+/// The tensors that `record` describes, in its order, if the file still holds exactly those.
 pub fn read_checked(folder: &Path, record: &FileRecord, device: &Device) -> Result<NamedTensors, StoreError> {
     let path = folder.join(&record.file);
     let bytes = open_inside(folder, &record.file).and_then(read_tensors).at("read", &path)?;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{StoreError, error::At, lock::is_being_written, names};
+use super::{StoreError, error::PathContext, lock::is_being_written, names};
 use crate::files;
 
 /// Its folder within the folder of runs.
@@ -11,7 +11,7 @@ pub const TRASH: &str = ".trash";
 /// Moves a run to the trash beside it; where it lies now.
 ///
 /// # Errors
-/// If it is no run folder, is a link to one, is being written, or the system refuses. Then it lies where it was.
+/// If it is not a run folder, is a link to one, is being written, or the system refuses. Then it lies where it was.
 pub fn discard(run: &Path) -> Result<PathBuf, StoreError> {
     names::check_run(run)?;
     let shown = run.display();

@@ -22,15 +22,15 @@ use std::{
 use super::{
     Checkpoint, Environment, Lengths, RunRecord, checkpoint,
     description::describe,
-    error::{At, StoreError},
+    error::{PathContext, StoreError},
     lock::lock_folder,
-    log_file::{Log, superseded_name},
+    log_file::Log,
     names::{self, CHECKPOINTS, CONFIG, EVENTS, FIGURES, MAKING, MAX_RUN, METRICS, RUN, SAMPLES, SNAPSHOTS},
     record::{self, EventOut, FORMAT, MetricsOut, Resumed, SampleOut},
     snapshots,
+    superseded::Superseded,
 };
 use crate::{
-    config::counted,
     files::{self, WatchedFile, folder_beside},
     telemetry::{Channel, Event, Level, RunInfo, Sample, Sink},
 };
@@ -73,8 +73,8 @@ struct OpenFolder {
     step: u64,
     /// Set until `Started` comes again after a resume.
     resumed_from: Option<u64>,
-    /// Answers to questions that the resume has superseded.
-    superseded_answers: usize,
+    /// What the resume has taken out of the logs.
+    superseded: Superseded,
     answers: HashMap<(Channel, usize), Answer>,
     /// Held by the process that writes this folder; the system lets go of it when that dies.
     _lock: WatchedFile,
@@ -136,16 +136,17 @@ impl Writer {
             }
             None => "taken up again from the beginning: there was no checkpoint".to_owned(),
         };
-        for text in std::iter::once(words).chain(open.set_aside()) {
+        for text in std::iter::once(words).chain(open.superseded.words(&open.path)) {
             open.write(&Event::Notice { level: Level::Info, text })?;
         }
         Ok(Self::wrap(Inner { place: FolderState::Open(Box::new(open)), info: None, waiting: vec![] }))
     }
 
-    /// How many answers to questions the resume has put aside, since they are of later steps, and where; `None` without any.
+    /// What the resume has taken out of the record, since it is of later steps, and training does not give it again: answers to
+    /// questions, and changes of settings. `None` without any.
     pub fn set_aside(&self) -> Option<String> {
         match &self.lock().place {
-            FolderState::Open(open) => open.set_aside(),
+            FolderState::Open(open) => open.superseded.words(&open.path),
             FolderState::Planned { .. } => None,
         }
     }
@@ -301,31 +302,24 @@ impl OpenFolder {
 
     /// The logs of a folder at this step, cut to these lengths but for answers about steps up to it.
     fn around(path: PathBuf, lock: WatchedFile, lengths: Lengths, step: u64) -> Result<Self, StoreError> {
-        let mut superseded_answers = 0;
-        let mut is_kept_answer = |line: &[u8]| {
-            let answered = record::answered_step(line);
-            superseded_answers += usize::from(answered.is_some_and(|at| at > step));
-            answered.is_some_and(|at| at <= step)
-        };
+        let mut superseded = Superseded::default();
+        let metrics = Log::open(&path, METRICS, lengths.metrics, &mut |_| false)?;
+        let mut is_kept_answer = |line: &[u8]| superseded.keeps_sample(line, step);
+        let samples = Log::open(&path, SAMPLES, lengths.samples, &mut is_kept_answer)?;
+        let mut is_kept_event = |line: &[u8]| superseded.keeps_event(line);
+        let events = Log::open(&path, EVENTS, lengths.events, &mut is_kept_event)?;
         Ok(Self {
-            metrics: Log::open(&path, METRICS, lengths.metrics, &mut |_| false)?,
-            samples: Log::open(&path, SAMPLES, lengths.samples, &mut is_kept_answer)?,
-            events: Log::open(&path, EVENTS, lengths.events, &mut |_| false)?,
+            metrics,
+            samples,
+            events,
             path,
             ids: vec![],
             step,
             resumed_from: None,
-            superseded_answers,
+            superseded,
             answers: HashMap::new(),
             _lock: lock,
         })
-    }
-
-    fn set_aside(&self) -> Option<String> {
-        let aside = self.path.join(superseded_name(SAMPLES));
-        let answers = counted(self.superseded_answers, "answer");
-        let words = || format!("set aside, as training goes over their steps again: {answers} in {}", aside.display());
-        (self.superseded_answers > 0).then(words)
     }
 
     /// Records the start of a resumed run: the settings may ask for more steps, the machine may be another.
@@ -433,7 +427,7 @@ fn fill(folder: &Path, info: &RunInfo) -> Result<(), StoreError> {
     files::sync_folder(folder).at("write", folder)
 }
 
-/// Removes what killed processes left half made.
+/// Removes the incomplete folders of killed processes.
 fn remove_abandoned(out: &Path) {
     let is_old = |entry: &fs::DirEntry| {
         let changed = entry.metadata().and_then(|m| m.modified());

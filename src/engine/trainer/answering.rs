@@ -83,18 +83,18 @@ impl Answering {
         Self { shared_run, threads: [None, None], event_sender, events }
     }
 
-    /// Puts a question; its samples and its states come as [`Answering::events`].
+    /// Submits a question; its samples and its states come as [`Answering::events`].
     ///
     /// # Errors
     /// If the system gives no thread.
-    pub fn put(&mut self, job: AnswerJob) -> Result<(), RunError> {
+    pub fn submit(&mut self, job: AnswerJob) -> Result<(), RunError> {
         let takes_long = probe::find(&job.question.probe).is_some_and(|p| p.takes_long());
         let thread = &mut self.threads[usize::from(takes_long)];
         let thread = match thread {
             Some(thread) => thread,
             None => thread.insert(AnswerThread::open(self.shared_run.clone(), self.event_sender.clone())?),
         };
-        thread.put(job);
+        thread.submit(job);
         Ok(())
     }
 
@@ -119,7 +119,7 @@ impl AnswerThread {
         Ok(thread)
     }
 
-    fn put(&self, job: AnswerJob) {
+    fn submit(&self, job: AnswerJob) {
         let mut queue = lock(&self.0.queue);
         let is_same = |q: &Question| q.probe == job.question.probe && q.variant == job.question.variant;
         match queue.waiting.iter_mut().find(|waiting| is_same(&waiting.question)) {
@@ -149,30 +149,30 @@ impl Drop for AnswerThread {
     }
 }
 
-/// A thread that was asked nothing for so long lets go of its models; the next question makes them again.
+/// A thread without questions for this long drops its models; the next question builds them again.
 const RELEASE_AFTER: Duration = Duration::from_secs(20);
 
 /// The reason why a wait for a question ended.
-enum Wait {
+enum NextJob {
     Question(AnswerJob),
-    /// None came for the time given.
+    /// No question came within the limit.
     Nothing,
     Closed,
 }
 
 impl Shared {
     /// Waits for the next question; without a limit of time as long as it takes.
-    fn next(&self, limit: Option<Duration>) -> Wait {
+    fn next(&self, limit: Option<Duration>) -> NextJob {
         let mut queue = lock(&self.queue);
         queue.current = None;
         loop {
             if queue.is_closed {
-                return Wait::Closed;
+                return NextJob::Closed;
             }
             if let Some(job) = queue.waiting.pop_front() {
                 queue.current = Some(job.question.request);
                 self.cancelled.store(false, Ordering::Relaxed);
-                return Wait::Question(job);
+                return NextJob::Question(job);
             }
             let Some(limit) = limit else {
                 queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
@@ -180,7 +180,7 @@ impl Shared {
             };
             let (held, timed) = self.changed.wait_timeout(queue, limit).unwrap_or_else(PoisonError::into_inner);
             if timed.timed_out() && held.waiting.is_empty() && !held.is_closed {
-                return Wait::Nothing;
+                return NextJob::Nothing;
             }
             queue = held;
         }
@@ -200,14 +200,14 @@ struct KeptModels {
 }
 
 impl KeptModels {
-    /// Waits for the next question, and lets go of everything where none comes for so long; `None` at the end.
+    /// Waits for the next question, and drops the models if none comes for `rest`; `None` at the end.
     fn next(&mut self, shared: &Shared, rest: Duration) -> Option<AnswerJob> {
         loop {
             let is_empty = self.models.is_empty() && self.loaded.is_none();
             match shared.next((!is_empty).then_some(rest)) {
-                Wait::Question(job) => return Some(job),
-                Wait::Nothing => *self = Self::default(),
-                Wait::Closed => return None,
+                NextJob::Question(job) => return Some(job),
+                NextJob::Nothing => *self = Self::default(),
+                NextJob::Closed => return None,
             }
         }
     }
@@ -337,7 +337,7 @@ mod tests {
             (next, kept.loaded.is_some())
         });
         std::thread::sleep(question_after);
-        thread.put(job(7));
+        thread.submit(job(7));
         let (next, is_kept) = waiting.join().unwrap();
         assert_eq!(next, Some(7));
         is_kept

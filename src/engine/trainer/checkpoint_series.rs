@@ -1,7 +1,7 @@
 //! Checkpoints of one training, made elsewhere, recorded as a run whose steps are theirs. At each of them the run's
 //! held-out loss is taken and its scheduled probes are asked, and the weights become the run's snapshot of that step;
 //! the last one is its checkpoint. So whatever can be asked of a run at a step can be asked of them, by the same code:
-//! a series is no special case of anything that comes after. Nothing is trained; a plan stands
+//! a series is not a special case of anything that comes after. Nothing is trained; a plan stands
 //! for each checkpoint.
 
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub struct SeriesStep {
     pub step: u64,
     /// The plan of the texts and questions; its models are those of the checkpoint.
     pub plan: Plan,
-    /// The checkpoint in words: its path.
+    /// The label of the checkpoint: its path.
     pub name: String,
     /// The source of the step: a key in the file, or its name.
     pub source: String,
@@ -41,7 +41,7 @@ pub fn record_series(
     let (config, inputs, count) = (newest.plan.config.clone(), super::inputs::identify(&newest.plan)?, steps.len());
     let threads = threads_of(&newest.plan);
     crate::nn::set_threads(threads);
-    let mut tell = |event: Event| -> Result<(), RunError> {
+    let mut emit = |event: Event| -> Result<(), RunError> {
         writer.record(&event)?;
         sinks.iter_mut().try_for_each(|sink| sink.event(&event)).map_err(RunError::Refused)
     };
@@ -59,29 +59,29 @@ pub fn record_series(
             None => {
                 let mut info = run.info(threads, None);
                 (info.config, info.inputs) = (config.clone(), inputs.clone());
-                tell(Event::Started(Arc::new(info)))?;
+                emit(Event::Started(Arc::new(info)))?;
                 writer.begin()?;
                 first = Some(sizes);
             }
             Some(first) => first.check(&sizes)?,
         }
-        tell(Event::Notice { level: Level::Info, text: format!("step {step} is `{name}`, as {source} says") })?;
+        emit(Event::Notice { level: Level::Info, text: format!("step {step} is `{name}`, as {source} says") })?;
         for event in measured(&mut run)? {
-            tell(event)?;
+            emit(event)?;
         }
         let weights = run.all_weights()?;
         if let Some(folder) = writer.folder() {
             let of_step: Vec<_> = weights.iter().flatten().map(Arc::as_ref).collect();
             snapshots::write(&folder, step, &of_step)?;
             kept.push(step);
-            tell(Event::Snapshots(Arc::new(kept.clone())))?;
+            emit(Event::Snapshots(Arc::new(kept.clone())))?;
         }
         if k + 1 == count {
             writer.checkpoint(run.checkpoint())?;
-            tell(Event::Checkpoint { step })?;
+            emit(Event::Checkpoint { step })?;
         }
     }
-    tell(Event::State(RunState::Finished))?;
+    emit(Event::State(RunState::Finished))?;
     Ok(writer.sync()?)
 }
 

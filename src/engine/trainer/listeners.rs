@@ -1,4 +1,4 @@
-//! Everybody who hears what a run does: observers (a window's inbox, a progress bar), and the record. They differ in
+//! The listeners to a run's events: observers (a window's inbox, a progress bar), and the record. They differ in
 //! what a failure means: an observer that fails is dropped with a notice, a record that fails must end the run.
 
 use super::RunError;

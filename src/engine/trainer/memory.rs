@@ -79,10 +79,10 @@ pub struct TooLittleMemory {
     pub advice: String,
 }
 
-/// The estimate of a plan, if the machine has so much or one insists.
+/// The estimate of a plan, if the machine has that much memory or the user insists.
 ///
 /// # Errors
-/// If it has less, and says so.
+/// If the machine has less.
 pub fn check_plan_memory(plan: &Plan, insists: bool) -> Result<MemoryEstimate, TooLittleMemory> {
     check_plan_memory_against(plan, available_memory().filter(|_| !insists))
 }

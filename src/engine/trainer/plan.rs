@@ -103,8 +103,8 @@ pub struct Stage {
     pub from: u64,
     /// The step of its last update.
     pub until: u64,
-    /// The variants whose weights it starts from at `from`, by place in [`Plan::variants`]: nobody's (its own, drawn), one
-    /// variant's, or two as one.
+    /// The variants whose weights it starts from at `from`, by index in [`Plan::variants`]: nobody's (its own, drawn),
+    /// one variant's, or two as one.
     pub init_from: Vec<usize>,
     /// The texts it reads, update by update in turn: 0 is [`Plan::corpus`], 1 the first of [`Plan::more_texts`].
     pub texts: Vec<usize>,
@@ -114,7 +114,7 @@ pub struct Stage {
 
 impl Stage {
     /// The only stage of a variant, on the run's own text.
-    pub fn alone(until: u64) -> Self {
+    pub fn only(until: u64) -> Self {
         Self { from: 0, until, init_from: vec![], texts: vec![0], lr_share: 1.0 }
     }
 
@@ -196,7 +196,7 @@ impl Plan {
 
     /// The stage of variant `i`.
     pub fn stage(&self, i: usize) -> Stage {
-        self.stages.get(i).cloned().unwrap_or_else(|| Stage::alone(self.steps))
+        self.stages.get(i).cloned().unwrap_or_else(|| Stage::only(self.steps))
     }
 
     /// The first steps of the stages after the first, for a person to see.

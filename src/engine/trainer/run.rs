@@ -164,8 +164,8 @@ impl Run {
         Ok(StepStats { step, variant: i, scalars, wall_secs: self.wall_secs })
     }
 
-    /// Called when every variant has made its update. Whoever begins now takes over its weights; returns
-    /// what was done, in words.
+    /// Called when every variant has made its update. A stage that begins now takes over its weights; returns
+    /// notices about that.
     pub fn finish_step(&mut self) -> Result<Vec<String>, RunError> {
         self.step += 1;
         self.batches.clear();
@@ -351,7 +351,7 @@ impl Run {
         Ok(())
     }
 
-    /// Asks every probe whose schedule this setting is `every` so many steps; false if it is none's.
+    /// Sets the interval of every probe whose schedule this setting is; false if it is the schedule of none.
     fn reschedule(&mut self, key: &str, every: u64) -> bool {
         let mut found = false;
         for schedule in self.plan.probes.iter_mut().filter(|s| s.every_key == key) {

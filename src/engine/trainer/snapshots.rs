@@ -16,7 +16,7 @@ use crate::store::{StoreError, VariantWeights, snapshots};
 const BUDGET: u64 = 64 << 20;
 /// Bytes of memory that copies may take of models so large that the folder has none.
 const LARGE_BUDGET: u64 = 256 << 20;
-/// The most steps that are kept, however small the models are.
+/// The largest number of steps that are kept, however small the models are.
 const MAX_SNAPSHOTS: u64 = 96;
 
 /// The weights by variant; `None` for one that had not begun.
@@ -54,7 +54,7 @@ pub(super) struct Snapshots {
     interval: Option<SnapshotInterval>,
     /// The run may receive questions.
     is_asked: bool,
-    /// Steps that the folder does not have.
+    /// The steps whose weights the folder does not have.
     in_memory: BTreeMap<u64, Snapshot>,
     on_disk: BTreeMap<u64, PathBuf>,
     run: Option<PathBuf>,
@@ -63,7 +63,7 @@ pub(super) struct Snapshots {
 }
 
 impl Snapshots {
-    /// The snapshots of a run of so many steps whose weights take so many bytes. `is_asked`: true if the run may
+    /// The snapshots of a run of so many steps whose weights take this many bytes. `is_asked`: true if the run may
     /// receive questions; otherwise only the folder has copies, for replays.
     pub fn new(bytes: u64, steps: u64, is_asked: bool) -> Self {
         let written = SnapshotInterval::new(BUDGET, bytes, steps);
@@ -95,7 +95,7 @@ impl Snapshots {
         falls && (self.is_asked || self.folder().is_some()) && !self.in_memory.contains_key(&step)
     }
 
-    /// Keeps the weights of a step, and lets go of those that stand closest for their age.
+    /// Keeps the weights of a step, and drops those that are closest to their neighbours for their age.
     ///
     /// # Errors
     /// If they cannot be written. Nothing more is written then; the run continues.

@@ -23,7 +23,7 @@ impl Run {
         Ok(notes)
     }
 
-    /// The texts in words: the run's own corpus, and the names of the others.
+    /// The names of the texts: the run's own corpus, and the others.
     pub(super) fn reads(&self) -> String {
         match &self.texts[..] {
             [] => String::new(),

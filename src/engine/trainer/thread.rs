@@ -1,4 +1,4 @@
-//! Threads of a run: the size of their stacks, and panics as errors in words.
+//! Threads of a run: the size of their stacks, and panics as errors.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -7,7 +7,7 @@ use super::RunError;
 /// They recurse deeply in backward passes.
 pub(super) const STACK_BYTES: usize = 64 << 20;
 
-/// Runs `f`; a panic becomes an error in words.
+/// Runs `f`; a panic becomes an error.
 pub(super) fn guard<T>(f: impl FnOnce() -> Result<T, RunError>) -> Result<T, RunError> {
     catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|panic| {
         let text = panic

@@ -46,7 +46,7 @@ pub struct DriveOptions {
     pub process: Option<Process>,
     /// Start even if the estimate says that memory will not suffice.
     pub insist_memory: bool,
-    /// The questions that whoever sends the commands takes from the run's folder, for its description.
+    /// The questions that the sender of commands accepts from the run's folder, for the run's description.
     pub asks: Vec<String>,
     /// The sinks already have the run's past (a replay), so it is not sent again. Its folder is reopened only if the
     /// run continues.
@@ -58,7 +58,7 @@ pub struct Process {
     /// Dropped when the run has ended and its record is complete.
     pub alive: Sender<Infallible>,
     /// Disconnected when the process is ending: the run is stopped.
-    pub ending: Receiver<Infallible>,
+    pub shutdown: Receiver<Infallible>,
 }
 
 /// The outcome of a run.
@@ -248,13 +248,13 @@ impl Worker {
 
     /// Waits for a command until `deadline`, or as long as it takes.
     fn next_command(&self, commands: &Receiver<Command>, deadline: Option<Instant>) -> Result<Command, WaitOutcome> {
-        let ending = self.options.process.as_ref().map_or_else(never, |p| p.ending.clone());
-        if matches!(ending.try_recv(), Err(TryRecvError::Disconnected)) {
+        let shutdown = self.options.process.as_ref().map_or_else(never, |p| p.shutdown.clone());
+        if matches!(shutdown.try_recv(), Err(TryRecvError::Disconnected)) {
             return Err(WaitOutcome::Shutdown);
         }
         select! {
             recv(commands) -> command => command.map_err(|_| WaitOutcome::Disconnected),
-            recv(ending) -> _ => Err(WaitOutcome::Shutdown),
+            recv(shutdown) -> _ => Err(WaitOutcome::Shutdown),
             recv(self.answering.events) -> event => Err(event.map_or(WaitOutcome::Timeout, |e| WaitOutcome::Answer(Box::new(e)))),
             recv(deadline.map_or_else(never, at)) -> _ => match commands.try_recv() {
                 Ok(command) => Ok(command),
@@ -294,7 +294,7 @@ impl Worker {
                 }
                 Err(e) => self.listeners.notice(Level::Warning, e.to_string()),
             },
-            Command::Measure(question) => self.put(question),
+            Command::Measure(question) => self.submit(question),
             Command::Cancel(request) => self.answering.cancel(request),
             Command::Checkpoint => {
                 if let Err(e) = self.checkpoint() {
@@ -331,7 +331,7 @@ impl Worker {
             self.listeners.check()?;
             for command in commands.try_iter() {
                 match command {
-                    Command::Measure(question) => self.put(question),
+                    Command::Measure(question) => self.submit(question),
                     Command::Cancel(request) => self.answering.cancel(request),
                     other => waiting.push(other),
                 }

@@ -1,4 +1,4 @@
-//! GELU and SiLU as operations of their own, where what comes after is no linear map.
+//! GELU and SiLU as operations of their own, where what comes after is not a linear map.
 
 use std::sync::OnceLock;
 

@@ -219,18 +219,18 @@ impl<T: Real> WithSimd for AdamWStep<'_, T> {
     }
 }
 
-/// A function of the values of all variables.
-type Then<'a, T> = &'a dyn Fn(Vec<&mut [T]>) -> Result<()>;
+/// A function that is called with the values of all variables.
+type VarsFn<'a, T> = &'a dyn Fn(Vec<&mut [T]>) -> Result<()>;
 
 /// Borrows the values of one variable and, while it holds them, those of the variables left; then calls `then` with all.
 /// candle lends the values of a variable only to an in-place operation, so that several at once need nested ones.
 struct OpenTensors<'a, T> {
     left: &'a [&'a Var],
     open: RefCell<Vec<&'a mut [T]>>,
-    then: Then<'a, T>,
+    then: VarsFn<'a, T>,
 }
 
-fn open<'a, T: Real>(vars: &'a [&'a Var], open: Vec<&'a mut [T]>, then: Then<'a, T>) -> Result<()> {
+fn open<'a, T: Real>(vars: &'a [&'a Var], open: Vec<&'a mut [T]>, then: VarsFn<'a, T>) -> Result<()> {
     match vars.split_first() {
         Some((first, left)) => first.inplace_op1(&OpenTensors { left, open: RefCell::new(open), then }),
         None => then(open),

@@ -96,7 +96,7 @@ impl FlatWeights {
 
     /// The weights for one operation. Only operations that the graph leads to write to an accumulator: without a
     /// tracked input, the weights go through the graph.
-    fn beside(&self, tracked: bool) -> Result<Self> {
+    fn for_operation(&self, tracked: bool) -> Result<Self> {
         match &self.entry {
             Some(entry) if !tracked => Ok(Self { all: concatenate(entry.weights())?, entry: None, packed: None }),
             _ => Ok(self.clone()),
@@ -116,7 +116,7 @@ pub fn layer(x: &Tensor, weights: &FlatWeights, spec: LayerSpec) -> Result<Tenso
     let x = x.contiguous()?;
     let (b, t, d) = x.dims3()?;
     weights.check(spec.len(d), &format!("a layer of width {d}"))?;
-    let weights = &weights.beside(x.track_op())?;
+    let weights = &weights.for_operation(x.track_op())?;
     let needs_backward = x.track_op() || weights.all.track_op();
     x.apply_op2(&weights.all, custom_op::Op(Op::new(spec, [b, t, d], weights, needs_backward)))
 }
@@ -140,7 +140,7 @@ fn field_step(x: &Tensor, row: &Tensor, weights: &FlatWeights, spec: LayerSpec, 
     if one != 1 || width != d || (texts != 1 && texts != b) {
         bail!("a row {:?} for states {:?}", row.shape(), x.shape());
     }
-    let weights = &weights.beside(x.track_op() || row.track_op())?;
+    let weights = &weights.for_operation(x.track_op() || row.track_op())?;
     let needs_backward = x.track_op() || row.track_op() || weights.all.track_op();
     let op = Op::new(spec, [b, t, d], weights, needs_backward);
     x.apply_op3(&row, &weights.all, custom_op::Op(Slope { op, length }))

@@ -18,7 +18,7 @@ impl Synapses {
     /// the factor by which the synapses of a neuron decay at each token.
     ///
     /// # Errors
-    /// If the sizes do not fit or a source is no neuron.
+    /// If the sizes do not fit or a source is not a neuron.
     pub fn new(sources: Vec<u32>, log_decay: Vec<f32>) -> Result<Self> {
         let n = log_decay.len();
         if n == 0 || sources.is_empty() || !sources.len().is_multiple_of(n) {
@@ -30,7 +30,7 @@ impl Synapses {
         Ok(Self { sources, decay: log_decay.iter().map(|l| l.exp()).collect(), log_decay })
     }
 
-    /// Neurons, and synapses of each.
+    /// The number of neurons, and of synapses of each.
     fn dims(&self) -> (usize, usize) {
         (self.decay.len(), self.sources.len() / self.decay.len())
     }

@@ -61,16 +61,16 @@ kernel! {
         let mut keys = vec![0u32; f];
         for (z, out) in z.chunks_exact(f).zip(out.chunks_exact_mut(f)) {
             keys.iter_mut().zip(z).for_each(|(key, z)| *key = ordered(*z));
-            let (least, mut ties) = threshold(&keys, k);
+            let (threshold, mut ties) = threshold(&keys, k);
             for (((out, &z), &key), count) in out.iter_mut().zip(z).zip(&keys).zip(counts.iter_mut()) {
-                let needs_backward = key > least;
-                *out = if needs_backward { z } else { 0.0 };
-                *count += if needs_backward { 1.0 } else { 0.0 };
+                let is_kept = key > threshold;
+                *out = if is_kept { z } else { 0.0 };
+                *count += if is_kept { 1.0 } else { 0.0 };
             }
             // ties have a separate loop, so that the one above, enough for most rows, is vectorized
             let mut at = 0;
             while ties > 0 && at < f {
-                if keys[at] == least {
+                if keys[at] == threshold {
                     (out[at], ties) = (z[at], ties - 1);
                     counts[at] += 1.0;
                 }
@@ -107,8 +107,8 @@ fn threshold(keys: &[u32], k: usize) -> (u32, usize) {
 }
 
 #[inline(always)]
-fn at_least(keys: &[u32], least: u32) -> usize {
-    keys.iter().map(|&key| u32::from(key >= least)).sum::<u32>() as usize
+fn at_least(keys: &[u32], threshold: u32) -> usize {
+    keys.iter().map(|&key| u32::from(key >= threshold)).sum::<u32>() as usize
 }
 
 /// Selected values that are computed already; the gradient is passed through (straight-through estimator).

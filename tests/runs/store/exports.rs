@@ -29,7 +29,7 @@ fn run(out: &Path) -> PathBuf {
 fn csv_holds_every_scalar() {
     let out = tempfile::tempdir().unwrap();
     let path = out.path().join("scalars.csv");
-    assert_eq!(export::csv(Record::whole(&run(out.path())), &path).unwrap().written, 3);
+    assert_eq!(export::csv(Record::intact(&run(out.path())), &path).unwrap().written, 3);
     let text = fs::read_to_string(&path).unwrap();
     let lines: Vec<_> = text.lines().collect();
     assert_eq!(lines[0], r#"step,variant,wall_secs,loss/train,train/lr,loss/held_out,"gate/tanh, raw""#);
@@ -48,7 +48,7 @@ fn every_measurement_becomes_a_table() {
     let residual = Residual { curves: vec![curve] }.into_payload();
     let events = [started(&["a"]), step(1, 0, &[]), sample(1, Residual::CHANNEL, Some(3), residual)];
     let files =
-        export::samples(Record::whole(&write(out.path(), &events)), &out.path().join("tables")).unwrap().written;
+        export::samples(Record::intact(&write(out.path(), &events)), &out.path().join("tables")).unwrap().written;
     assert_eq!(files, [out.path().join("tables/fast_slow.residual.csv")]);
     let expected = "step,variant,request,field,index,value\n1,a,3,curves.method,0,deq\n1,a,3,curves.residual,0 0,0.5\n\
                     1,a,3,curves.residual,0 1,NaN\n1,a,3,curves.round,0,1\n";
@@ -59,7 +59,7 @@ fn every_measurement_becomes_a_table() {
 fn a_place_that_cannot_be_written_is_named() {
     let out = tempfile::tempdir().unwrap();
     let run = run(out.path());
-    let e = export::csv(Record::whole(&run), &out.path().join("nowhere/x.csv")).unwrap_err().to_string();
+    let e = export::csv(Record::intact(&run), &out.path().join("nowhere/x.csv")).unwrap_err().to_string();
     assert!(e.contains("nowhere/x.csv"), "{e}");
 }
 
@@ -127,7 +127,7 @@ fn frames(mut file: &[u8]) -> Vec<Vec<u8>> {
 fn tensorboard_files_hold_every_scalar() {
     let out = tempfile::tempdir().unwrap();
     let to = out.path().join("board");
-    let paths = export::tensorboard(Record::whole(&run(out.path())), &to).unwrap().written;
+    let paths = export::tensorboard(Record::intact(&run(out.path())), &to).unwrap().written;
     assert_eq!(paths.len(), 2, "one file a variant");
     assert_eq!(paths[0].parent().unwrap(), to.join("coupled"));
     assert_eq!(paths[1].parent().unwrap(), to.join("a___b_"));

@@ -218,6 +218,23 @@ fn answers_about_steps_that_training_does_not_make_again_stay() {
 }
 
 #[test]
+fn a_change_of_a_setting_that_is_not_made_again_is_said() {
+    let out = scratch_folder();
+    let (mut toy, mut writer) = begin(out.path());
+    train(&mut toy, &mut writer, EVERY);
+    let folder = writer.folder().unwrap();
+    let change =
+        |step: u64, value: f64| Event::Changed { step, key: "train.lr".to_owned(), value: Value::Float(value) };
+    for event in [change(EVERY, 0.02), change(EVERY, 0.01)] {
+        writer.event(&event).unwrap();
+    }
+    drop(writer);
+    let (_, writer) = resume(&folder);
+    let words = writer.set_aside().unwrap();
+    assert!(words.contains(&format!("train.lr 0.01 at step {EVERY}")) && !words.contains("0.02"), "{words}");
+}
+
+#[test]
 fn a_damaged_newest_checkpoint_costs_steps_not_the_run() {
     let out = scratch_folder();
     let reference = never_stopped(&out.path().join("reference"));

@@ -219,7 +219,7 @@ fn a_run_that_told_nothing_is_asked_by_itself() {
 #[test]
 fn the_checks_say_equal_and_can_say_otherwise() {
     let mut harness = tile("bdh_checks", run(true));
-    harness.get_by_label_contains("table 1 = equation (6): equal");
+    harness.get_by_label_contains("rules of table 1 = (6): equal, 0.025 of its bound");
     assert!(harness.query_by_label_contains("differs").is_none());
     tell(&mut harness.state_mut().mirror, 9, None, true);
     harness.state_mut().mirror.step = 9;

@@ -2,10 +2,16 @@
 
 use std::sync::Arc;
 
-use eframe::egui::accesskit::Role;
+use eframe::egui::{Key, accesskit::Role};
 use egui_kittest::kittest::Queryable;
-use orrery::{experiments::claims::ledger::Ledger, labs, telemetry::RunInfo, ui::mirror::Mirror};
+use orrery::{
+    experiments::claims::ledger::Ledger,
+    labs,
+    telemetry::RunInfo,
+    ui::{app::Opening, mirror::Mirror},
+};
 
+use super::desk_of;
 use crate::{
     recorded,
     tiles::{Tile, sized},
@@ -84,8 +90,26 @@ fn the_papers_numbers_open_their_claims() {
             harness.run_steps(3);
             let claim = link["claim ".len()..].split(':').next().unwrap();
             let asked = std::mem::take(&mut harness.state_mut().claims);
-            assert_eq!(asked, [format!("id:{claim}")], "{view}, {link}: once");
+            assert_eq!(asked, [claim], "{view}, {link}: once");
             assert!(claims.contains(&claim), "{claim} is in the ledger");
         }
     }
+}
+
+/// An id at the end of a lesson opens its claim, unfolded; Escape leads back to the lab, and from there to the gallery.
+#[test]
+fn an_id_in_a_lesson_opens_its_claim_and_escape_leads_back() {
+    let mut d = desk_of(Ledger::built_in().unwrap().entries(), Some(Opening::Lab("fast_slow".into())), false);
+    d.harness.get_by_role_and_label(Role::Link, "A10").click_accesskit();
+    d.steps(4);
+    assert_eq!(d.ids(), ["A10"]);
+    assert!(d.shows("orrery claims run A10"), "it is unfolded");
+    d.harness.key_press(Key::Escape);
+    d.steps(4);
+    assert_eq!(d.harness.state().page().map(|page| page.lab.id), Some("fast_slow"));
+    for _ in 0..2 {
+        d.harness.key_press(Key::Escape);
+        d.steps(4);
+    }
+    assert!(d.shows("What moves inside a small model while it learns?"), "Escape leads back to the gallery");
 }

@@ -67,7 +67,8 @@ fn asked(probes: &[&str], step: u64, mut model: Box<dyn Trainable>, seed: u64, a
     for id in probes {
         let probe = probe::find(id).unwrap();
         let args = select_arguments(&probe.knobs(), args);
-        let mut subject = ProbeContext { seed, ..ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args) };
+        let mut subject =
+            ProbeContext { seed, ..ProbeContext::standalone(model.as_mut(), &corpus, &Device::Cpu, &args) };
         for f in probe.ask(&mut subject).unwrap() {
             all.push(Sample {
                 step,

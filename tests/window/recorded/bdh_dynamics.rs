@@ -74,6 +74,7 @@ pub fn graph_weights(step: u64, tokens: usize) -> BdhDynamicsWeights {
             weights: square(&|i, j, v| sparse(i, j, v).abs()),
             keep: (0..NEURONS).map(|i| 0.5 + 0.4 * i as f64 / NEURONS as f64).collect(),
             norms: true,
+            single_state: false,
         }),
         gain: 1.0,
         keep: 1.0,

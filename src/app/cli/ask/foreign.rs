@@ -6,7 +6,7 @@ use crate::{
         RUNS, interrupt, lab_config,
         prelude::*,
         remote::{self, Address, RemoteQuestion, RemoteSource},
-        settings::{self, Named},
+        settings::{self, ResolvedName},
         shell::quoted,
     },
     labs::foreign::asks,
@@ -42,7 +42,7 @@ pub(super) fn run(what: &str, name: &str, args: &AskArgs) -> Result<bool, Failur
     if !Path::new(what).is_dir() {
         return Ok(false);
     }
-    let Named::Run(folder) = settings::resolve(what)? else { return Ok(false) };
+    let ResolvedName::Run(folder) = settings::resolve(what)? else { return Ok(false) };
     let Some(info) = asked_info(&folder, name, args)? else { return Ok(false) };
     let program = AskedProgram { folder: &folder, info: &info, remote: None };
     TypedQuestion::new(name, args)?.answer(&program, begun)?;
@@ -141,13 +141,13 @@ pub struct AskedProgram<'a> {
     pub remote: Option<&'a RemoteSource>,
 }
 
-/// A question that was put to a program, here or on another machine.
-pub struct PutQuestion {
+/// A question that was sent to a program, here or on another machine.
+pub struct ProgramQuestion {
     open: OpenQuestion,
     remote: Option<RemoteQuestion>,
 }
 
-impl PutQuestion {
+impl ProgramQuestion {
     /// The name by which it was asked.
     pub fn ask(&self) -> &str {
         self.open.ask()
@@ -187,13 +187,13 @@ impl AskedProgram<'_> {
     /// # Errors
     /// Why it is not asked: the run has ended, its script does not allow the question, or its folder takes none; or the
     /// system refuses.
-    pub fn put(
+    pub fn send(
         &self,
         has_ended: bool,
         name: &str,
         args: &Args,
         patience: Option<Duration>,
-    ) -> Result<PutQuestion, Failure> {
+    ) -> Result<ProgramQuestion, Failure> {
         let Self { folder, info, remote } = *self;
         let ask = asks::ask_of(name);
         if let (None, Some(source)) = (remote, remote::source_of(folder)) {
@@ -228,14 +228,14 @@ impl AskedProgram<'_> {
         let args = asks::without_defaults(ask, args);
         match remote {
             None => {
-                let open = OpenQuestion::put(folder, ask, &args, patience);
+                let open = OpenQuestion::send(folder, ask, &args, patience);
                 let failed = |e: StoreError| if e.is_of_system() { Failure::failed(e) } else { Failure::wrong(e) };
-                Ok(PutQuestion { open: open.map_err(failed)?, remote: None })
+                Ok(ProgramQuestion { open: open.map_err(failed)?, remote: None })
             }
             Some(source) => {
                 let question = ComposedQuestion::new(folder, ask, &args, patience).map_err(Failure::wrong)?;
                 let open = question.open.clone();
-                Ok(PutQuestion { open, remote: Some(RemoteQuestion::put(source, question)?) })
+                Ok(ProgramQuestion { open, remote: Some(RemoteQuestion::send(source, question)?) })
             }
         }
     }
@@ -248,9 +248,9 @@ impl AskedProgram<'_> {
         let Self { folder, info, remote } = *self;
         let has_ended = || self.has_ended(|| store::has_ended(folder));
         let left = patience.saturating_sub(begun.elapsed());
-        let question = self.put(has_ended(), name, args, Some(left))?;
+        let question = self.send(has_ended(), name, args, Some(left))?;
         let since = jiff::Zoned::now().strftime("%H:%M:%S").to_string();
-        let is_asked_to_end = interrupt::asked_to_end();
+        let is_asked_to_end = interrupt::cancel_flag();
         loop {
             // looked at first, so that what comes at the last moment is taken
             let has_ended = has_ended();

@@ -6,7 +6,7 @@ use crate::{
     config::did_you_mean,
     experiments::claims::{
         claim::ClaimError,
-        ledger::{Ledger, Named, Paper, Row},
+        ledger::{Ledger, NamedText, Paper, Row},
         result::ClaimResult,
     },
 };
@@ -27,14 +27,16 @@ impl From<ClaimError> for Failure {
 pub struct Source {
     /// `None` for those that are built in.
     folder: Option<PathBuf>,
+    /// The folder of results that is named.
+    results: Option<PathBuf>,
 }
 
 impl Source {
-    /// The folder that is named, or `claims` here where it holds claims.
-    pub fn new(named: Option<&Path>) -> Self {
+    /// The folder that is named, or `claims` here where it holds claims; and a named folder of results, which may be made later.
+    pub fn new(named: Option<&Path>, results: Option<&Path>) -> Self {
         let here = || stems(Path::new(CLAIMS), "toml").is_ok_and(|found| !found.is_empty());
         let folder = named.map(Path::to_owned).or_else(|| here().then(|| PathBuf::from(CLAIMS)));
-        Self { folder }
+        Self { folder, results: results.map(Path::to_owned) }
     }
 
     /// # Errors
@@ -50,20 +52,23 @@ impl Source {
         Ok(ledger)
     }
 
+    /// A folder without claims has results of those that are built in.
     fn read(&self) -> Result<Ledger, Failure> {
-        let Some(folder) = &self.folder else { return Ok(Ledger::built_in()?) };
-        let papers = texts(folder, "toml")?;
-        if papers.is_empty() {
-            return Err(Failure::usage(format!("`{}` holds no claims (*.toml)", folder.display())));
-        }
+        let papers = self.folder.as_ref().map_or(Ok(vec![]), |folder| texts(folder, "toml"))?;
+        let folder = self.folder.as_deref().unwrap_or(Path::new(CLAIMS));
         // what cannot be used is refused, as a result would be written there too
-        let results = inner_folder(folder, RESULTS)?.map_or(Ok(vec![]), |results| texts(&results, "json"))?;
-        Ok(Ledger::new(&papers, &results)?)
-    }
-
-    /// True if the claims are files rather than built in.
-    pub fn is_folder(&self) -> bool {
-        self.folder.is_some()
+        let beside = if folder.is_dir() { inner_folder(folder, RESULTS)? } else { None };
+        let beside = beside.map_or(Ok(vec![]), |results| texts(&results, "json"))?;
+        let named = self.results.as_ref().filter(|results| results.is_dir());
+        let named = named.map_or(Ok(vec![]), |results| texts(results, "json"))?;
+        if !papers.is_empty() {
+            return Ok(Ledger::new(&papers, &beside)?.with_results(&named)?);
+        }
+        if self.folder.is_some() && beside.is_empty() {
+            let words = "holds no claims (*.toml), and no results (results/*.json) of those that are built in";
+            return Err(Failure::usage(format!("`{}` {words}", folder.display())));
+        }
+        Ok(Ledger::built_in()?.with_results(&[beside, named].concat())?)
     }
 
     /// The folder of the claims; the working folder for those that are built in.
@@ -73,7 +78,13 @@ impl Source {
 
     /// The folder in which results are kept.
     pub fn results(&self) -> PathBuf {
-        self.folder.clone().unwrap_or_else(|| PathBuf::from(CLAIMS)).join(RESULTS)
+        let beside = || self.folder.as_deref().unwrap_or(Path::new(CLAIMS)).join(RESULTS);
+        self.results.clone().unwrap_or_else(beside)
+    }
+
+    /// True if the page of the claims lies in `docs` beside their folder.
+    pub fn has_page(&self) -> bool {
+        self.folder.as_ref().is_some_and(|folder| folder.join("../docs/claims.md").is_file())
     }
 
     /// A sentence for each page in `docs` beside the folder that is not the one that the ledger makes.
@@ -106,7 +117,7 @@ pub fn write(result: &ClaimResult, folder: &Path) -> Result<PathBuf, Failure> {
     Ok(path)
 }
 
-/// Writes the results whose verdict is another one now.
+/// Writes the results of a folder whose verdict is another one now.
 ///
 /// # Errors
 /// If the numbers of a result are not those that were made: each verdict of its paper counts them. See [`write`].
@@ -115,7 +126,7 @@ pub fn write_verdicts(ledger: &Ledger, folder: &Path) -> Result<(), Failure> {
         return Err(Failure::run(format!("{id}: {words}; no verdict is written")));
     }
     for (stored, now) in ledger.rejudged() {
-        if now != *stored {
+        if now != *stored && folder.join(format!("{}.json", stored.claim)).is_file() {
             write(&now, folder)?;
         }
     }
@@ -141,21 +152,22 @@ pub fn known_claim<'a, 'b>(rows: &'b [Row<'a>], id: &str) -> Result<&'b Row<'a>,
     })
 }
 
-/// The files of a folder with this ending, each with its stem, by name. The folder may be somebody else's: no link is followed.
-fn texts(folder: &Path, ending: &str) -> Result<Vec<Named>, Failure> {
+/// The files of a folder with this extension, each with its stem, in the order of their names. The folder may be
+/// somebody else's: no link is followed.
+fn texts(folder: &Path, extension: &str) -> Result<Vec<NamedText>, Failure> {
     let text = |stem: String| {
-        let name = format!("{stem}.{ending}");
+        let name = format!("{stem}.{extension}");
         let text =
             files::read_text_inside(folder, &name, MAX_FILE).map_err(|e| Failure::unread(&folder.join(name), &e))?;
         Ok((stem, text))
     };
-    stems(folder, ending)?.into_iter().map(text).collect()
+    stems(folder, extension)?.into_iter().map(text).collect()
 }
 
-fn stems(folder: &Path, ending: &str) -> Result<Vec<String>, Failure> {
+fn stems(folder: &Path, extension: &str) -> Result<Vec<String>, Failure> {
     let entries =
         files::entries(folder).map_err(|e| Failure::usage(format!("{} cannot be listed: {e}", folder.display())))?;
-    let paths = entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == ending));
+    let paths = entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == extension));
     let mut found: Vec<String> =
         paths.filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned())).collect();
     found.sort();
@@ -169,9 +181,9 @@ mod tests {
 
     use super::*;
 
-    /// What a folder of claims is refused for.
+    /// The message that refuses a folder of claims.
     fn refusal(folder: &Path) -> String {
-        Source::new(Some(folder)).ledger().err().map(|e| e.words).unwrap_or_default()
+        Source::new(Some(folder), None).ledger().err().map(|e| e.words).unwrap_or_default()
     }
 
     #[test]

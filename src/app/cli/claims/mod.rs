@@ -44,9 +44,23 @@ enum ClaimsCommand {
 #[derive(Args)]
 struct FromArgs {
     /// A folder of claims (*.toml) with their results (results/*.json); `claims` here where it is one, else those that the
-    /// program was built with
+    /// program was built with, with the results that are in claims/results here
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
+    /// A folder of further results (*.json), in place of those of the same claims; `run` writes its results there
+    #[arg(long, value_name = "DIR")]
+    results: Option<PathBuf>,
+}
+
+impl FromArgs {
+    /// # Errors
+    /// If a folder of results is named that is not there.
+    fn source(&self) -> Result<Source, Failure> {
+        match self.results.as_deref().filter(|results| !results.is_dir()) {
+            Some(results) => Err(Failure::usage(format!("`{}` is not a folder of results", results.display()))),
+            None => Ok(Source::new(self.from.as_deref(), self.results.as_deref())),
+        }
+    }
 }
 
 #[derive(Args)]
@@ -97,9 +111,6 @@ struct RunArgs {
     /// Where the folders of the runs are made; runs that have ended there are not made again
     #[arg(long, value_name = "DIR", default_value = "sweeps")]
     out: PathBuf,
-    /// Where the result is written; `results` in the folder of the claims without it
-    #[arg(long, value_name = "DIR")]
-    results: Option<PathBuf>,
     #[command(flatten)]
     from: FromArgs,
 }
@@ -135,7 +146,7 @@ pub fn run(args: &ClaimsArgs) -> Result<(), Failure> {
 }
 
 fn list(args: &ListArgs) -> Result<(), Failure> {
-    let ledger = Source::new(args.from.from.as_deref()).ledger()?;
+    let ledger = args.from.source()?.ledger()?;
     if let Some(paper) = &args.paper {
         files::known_paper(&ledger, paper)?;
     }
@@ -145,7 +156,7 @@ fn list(args: &ListArgs) -> Result<(), Failure> {
     };
     let rows: Vec<Row> = ledger.rows().into_iter().filter(is_meant).collect();
     if let Some(path) = &args.html {
-        output::check_ending(path, "html", "it is a web page")?;
+        output::check_extension(path, "html", "it is a web page")?;
         output::write(path, page::html(&ledger, &rows).as_bytes(), &[])?;
         return print_line!("{}", path.display());
     }
@@ -167,7 +178,7 @@ fn list(args: &ListArgs) -> Result<(), Failure> {
 }
 
 fn show(args: &ShowArgs) -> Result<(), Failure> {
-    let ledger = Source::new(args.from.from.as_deref()).ledger()?;
+    let ledger = args.from.source()?.ledger()?;
     let rows = ledger.rows();
     let row = files::known_claim(&rows, &args.id)?;
     if args.json {
@@ -183,11 +194,8 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
     let facts: Vec<String> = entry.facts().iter().map(|(name, text)| format!("{name}: {text}")).collect();
     print_line!("\n{}", facts.join("\n"))?;
     if let (Some(rule), Some(judged)) = (&claim.rule, row.standing.judgement()) {
-        if let Some(published) = rule.published {
+        if let Some(published) = rule.published_on_scale() {
             print_line!("the paper, on this scale: {}", short(published))?;
-        }
-        if judged.outcome.is_some_and(|outcome| outcome.p_falls < outcome.p_stands) {
-            print_line!("the effect lies outside of where the claim stands")?;
         }
         let values: Vec<String> =
             judged.values.iter().map(|(seed, value)| format!("seed {seed}: {}", short(*value))).collect();
@@ -198,7 +206,7 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
 }
 
 fn check(args: &CheckArgs) -> Result<(), Failure> {
-    let source = Source::new(args.from.from.as_deref());
+    let source = args.from.source()?;
     let mut ledger = source.ledger()?;
     if args.write {
         files::write_verdicts(&ledger, &source.results())?;
@@ -207,7 +215,11 @@ fn check(args: &CheckArgs) -> Result<(), Failure> {
     let mut problems = ledger.problems();
     problems.extend(source.outdated_pages(&ledger)?);
     if problems.is_empty() {
-        return print_line!("{} results agree with their numbers and rules", ledger.results.len());
+        let compared = match source.has_page() {
+            true => ", and docs/claims.md with the claims",
+            false => "; quotations are compared where docs/claims.md lies beside the claims",
+        };
+        return print_line!("{} results agree with their numbers and rules{compared}", ledger.results.len());
     }
     problems.iter().try_for_each(|problem| print_line!("{problem}"))?;
     Err(Failure::run(format!("problems found in the ledger of {} results: {}", ledger.results.len(), problems.len())))

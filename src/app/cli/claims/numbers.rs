@@ -18,8 +18,8 @@ use crate::{
         claims::{
             criterion::{Statistic, Verdict},
             curve::{RunSteps, SeedSteps},
-            result::{ClaimResult, Made, PointNumbers, SeedNumbers, StepValues},
-            rule::{OverSteps, Read, Rule},
+            result::{ClaimResult, PointNumbers, ResultProvenance, SeedNumbers, StepValues},
+            rule::{OverSteps, Rule, VariantNumber},
         },
         series::{self, NumberSeries, RunNumbers},
     },
@@ -45,7 +45,7 @@ struct Machines {
     processors: BTreeSet<String>,
     /// Hardware threads, the most that one machine had.
     cores: usize,
-    /// Of what held the models, where it was no processor.
+    /// The devices that held the models, apart from processors.
     devices: BTreeSet<String>,
 }
 
@@ -129,7 +129,7 @@ impl EndedRuns {
     pub fn into_result(self, claim: &str, rule: &Rule, commit: Option<String>) -> ClaimResult {
         let Self { seeds, missing, curve, seconds, machines } = self;
         let list = |names: BTreeSet<String>| names.into_iter().collect::<Vec<_>>().join(" and ");
-        let made = Made {
+        let made = ResultProvenance {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             commit,
             cpu: list(machines.processors),
@@ -198,7 +198,7 @@ fn steps(run: &RunNumbers, rule: &Rule) -> Result<BTreeMap<u64, PointNumbers>, F
         points.iter().filter(|point| point[1].is_finite()).map(|point| (point[0] as u64, point[1])).collect()
     };
     // the largest value of several variants, at the steps that all of them have
-    let largest = |read: &Read| {
+    let largest = |read: &VariantNumber| {
         let all = read.groups.iter().map(|group| finite(read.key, group));
         let larger = |largest: BTreeMap<u64, f64>, other: BTreeMap<u64, f64>| -> BTreeMap<u64, f64> {
             let both = largest.into_iter().filter_map(|(step, value)| Some((step, value.max(*other.get(&step)?))));
@@ -229,7 +229,7 @@ fn numbers(
 ) -> Result<Option<PointNumbers>, Failure> {
     let (first, second) = rule.numbers().map_err(Failure::usage)?;
     // the largest value of several variants; `None` if any of them has no value
-    let largest = |read: &Read| {
+    let largest = |read: &VariantNumber| {
         let values: Result<Vec<_>, _> = read.groups.iter().map(|group| value(read.key, group)).collect();
         let finite: Option<Vec<f64>> = values?.into_iter().map(|v| v.filter(|v| v.is_finite())).collect();
         Ok::<_, Failure>(finite.and_then(|values| values.into_iter().reduce(f64::max)))

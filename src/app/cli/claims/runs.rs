@@ -23,10 +23,10 @@ use crate::{
 };
 
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
-    let source = Source::new(args.from.from.as_deref());
+    let source = Source::new(args.from.from.as_deref(), args.from.results.as_deref());
     let mut ledger = source.ledger()?;
     let claims = meant(&ledger, &args.what)?;
-    let results = args.results.clone().unwrap_or_else(|| source.results());
+    let results = source.results();
     let commit = commit(source.folder());
     if commit.is_none() {
         notice!("results will name no commit: git knows none of {}", source.folder().display());
@@ -49,9 +49,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         }
     }
     // another claim's p moves Holm's correction of the whole paper; read again, as another process may have written too
-    if args.results.is_none() && source.is_folder() {
-        write_verdicts(&source.ledger()?, &results)?;
-    }
+    write_verdicts(&source.ledger()?, &results)?;
     if failed.is_empty() { Ok(()) } else { Err(Failure::run(failed.join("\n"))) }
 }
 

@@ -46,7 +46,7 @@ impl WindowClaims {
     /// # Errors
     /// If one cannot be read, or is none.
     pub fn list(&self) -> Result<Vec<PaperEntry>, Failure> {
-        let ledger = Arc::new(Source::new(self.folder.as_deref()).ledger()?);
+        let ledger = Arc::new(Source::new(self.folder.as_deref(), None).ledger()?);
         *self.ledger.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&ledger));
         Ok(ledger.entries())
     }

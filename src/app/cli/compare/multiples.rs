@@ -91,7 +91,7 @@ fn write_difference(
         }
     };
     notice!("({}) less ({}): {}", names[1], names[0], made.subtitle());
-    let file = |ending: &str| out.join(format!("{}-step-{}-difference.{ending}", of.view.id, of.step));
+    let file = |extension: &str| out.join(format!("{}-step-{}-difference.{extension}", of.view.id, of.step));
     output::write(&file("csv"), made.csv(names).as_bytes(), &[])?;
     if let Some(offscreen) = offscreen {
         let picture = difference_png(offscreen, &made, names, of.theme).map_err(Failure::run)?;

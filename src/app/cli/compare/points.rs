@@ -17,7 +17,7 @@ use crate::{
     ui::comparison::folded_name,
 };
 
-/// Values of a setting that are so many times apart lie on a logarithmic axis.
+/// Values of a setting that are this many times apart lie on a logarithmic axis.
 const LOG_FROM: f64 = 30.0;
 
 /// A point a run, or, folded, a point for all runs that differ in nothing but the seed.

@@ -2,7 +2,7 @@
 //! that differ in nothing but the seed.
 
 use super::{
-    super::summary::{cell_at, step_words},
+    super::summary::{cell_at, spread_legend, step_words},
     ComparedRun, first_but_for_seed, heading, headline_of,
 };
 use crate::{
@@ -19,7 +19,7 @@ pub type TextTable = Vec<Vec<String>>;
 /// The first columns of numbers.
 const COLUMNS: [&str; 3] = ["run", "variant", "step"];
 
-/// The name of a row, and the runs that it is of, by their places.
+/// The name of a row, and the indices of its runs.
 pub struct ComparedRow {
     name: String,
     runs: Vec<usize>,
@@ -65,7 +65,7 @@ pub struct Numbers {
 struct NumberLine {
     name: String,
     variant: String,
-    /// By column.
+    /// The number in each column.
     numbers: Vec<Option<Number>>,
 }
 
@@ -119,6 +119,12 @@ impl Numbers {
             own.into_iter().chain(cells).collect()
         };
         std::iter::once(head).chain(self.lines.iter().map(line)).collect()
+    }
+
+    /// The meaning of the spreads in [`Self::text`].
+    pub fn legend(&self) -> Option<String> {
+        let numbers = self.lines.iter().flat_map(|line| line.numbers.iter().flatten());
+        spread_legend(numbers.map(|number| (number.headline, &number.summary)))
     }
 
     /// With all digits, for a program. Beside a number that some line has of several seeds stands its standard deviation.

@@ -8,7 +8,7 @@ use crossbeam::channel::{Receiver, RecvTimeoutError};
 use crate::{
     cli::{
         ask::{
-            foreign::{AskedProgram, PutQuestion},
+            foreign::{AskedProgram, ProgramQuestion},
             matrices::MatrixQuestion,
         },
         prelude::*,
@@ -19,7 +19,7 @@ use crate::{
     experiments::run_rows::may_be_written,
     labs::foreign::asks,
     probe::neuron_graph::MATRIX_PROBES,
-    store::{Look, Reply, snapshots},
+    store::{FolderStatus, Reply, snapshots},
     telemetry::{Command, FollowedState, Inbox, Question, QuestionState},
 };
 
@@ -47,15 +47,19 @@ pub(super) struct FollowOptions<'a> {
     pub followed: Option<&'a FollowedRun>,
 }
 
-/// Tells of a run: all that is there, and while another process writes it, all that is appended. A run that another
-/// program has written is followed as long as the window shows it.
+/// Delivers the events of a run: all that is there, and while another process writes it, all that is appended. A run
+/// that another program has written is followed as long as the window shows it.
 ///
 /// # Errors
-/// If it is no run folder.
-pub(super) fn tell(folder: &Path, inbox: &Arc<Inbox>, options: &FollowOptions<'_>) -> Result<FollowOutcome, String> {
+/// If it is not a run folder.
+pub(super) fn follow_run(
+    folder: &Path,
+    inbox: &Arc<Inbox>,
+    options: &FollowOptions<'_>,
+) -> Result<FollowOutcome, String> {
     let FollowOptions { commands, ends, .. } = *options;
-    let mut followed = Followed::open(folder, inbox, options)?;
-    followed.tell();
+    let mut followed = FollowedFolder::open(folder, inbox, options)?;
+    followed.deliver_new_events();
     if !followed.is_whole {
         followed.send_state();
     }
@@ -73,7 +77,7 @@ pub(super) fn tell(folder: &Path, inbox: &Arc<Inbox>, options: &FollowOptions<'_
             }
             Ok(_) | Err(RecvTimeoutError::Timeout) => {}
         }
-        followed.look();
+        followed.poll();
         followed.send_state();
         followed.take_replies();
         looks += 1;
@@ -88,7 +92,7 @@ pub(super) fn tell(folder: &Path, inbox: &Arc<Inbox>, options: &FollowOptions<'_
 }
 
 /// A followed folder and the window that receives its events.
-struct Followed<'a> {
+struct FollowedFolder<'a> {
     folder: &'a Path,
     inbox: &'a Arc<Inbox>,
     reader: Reader,
@@ -99,7 +103,7 @@ struct Followed<'a> {
     /// The description of the run.
     info: Arc<RunInfo>,
     /// Questions that the program has not answered yet, with their numbers.
-    open: Vec<(u64, PutQuestion)>,
+    open: Vec<(u64, ProgramQuestion)>,
     /// Questions to the weights that the program keeps, which threads answer; true ends one.
     computing: Vec<(u64, Arc<AtomicBool>)>,
     /// When the folder of those weights last changed.
@@ -111,14 +115,14 @@ struct Followed<'a> {
 }
 
 /// Dropping withdraws the questions that the program has not answered.
-impl Drop for Followed<'_> {
+impl Drop for FollowedFolder<'_> {
     fn drop(&mut self) {
         self.open.drain(..).for_each(|(_, question)| question.withdraw());
         self.computing.iter().for_each(|(_, is_cancelled)| is_cancelled.store(true, Ordering::Relaxed));
     }
 }
 
-impl<'a> Followed<'a> {
+impl<'a> FollowedFolder<'a> {
     fn open(folder: &'a Path, inbox: &'a Arc<Inbox>, options: &'a FollowOptions<'a>) -> Result<Self, String> {
         let words = |e: StoreError| e.to_string();
         let reader = Reader::open(folder).map_err(words)?;
@@ -151,15 +155,15 @@ impl<'a> Followed<'a> {
 
     /// Delivers what can be read now. The states of a run that trains elsewhere are left out, since no model here takes
     /// commands or answers by itself; that it failed is told.
-    fn tell(&mut self) {
+    fn deliver_new_events(&mut self) {
         let (is_foreign, is_whole) = (self.is_foreign, self.is_whole);
-        let is_told = |event: &Event| match event {
+        let is_delivered = |event: &Event| match event {
             Event::State(state) => is_whole || matches!(state, RunState::Failed { .. }),
             Event::Checkpoint { .. } => !is_foreign,
             _ => true,
         };
         let mut chunk = vec![];
-        for event in self.reader.by_ref().filter(is_told) {
+        for event in self.reader.by_ref().filter(is_delivered) {
             if let Event::Described(info) = &event {
                 self.info = Arc::clone(info);
             }
@@ -186,7 +190,7 @@ impl<'a> Followed<'a> {
         }
     }
 
-    /// Sends the state of the run if the window knows another. That it failed is told as it is recorded.
+    /// Sends the state of the run if the window knows another. A failure is delivered from the record instead.
     fn send_state(&mut self) {
         let state = (!self.reader.has_failed()).then(|| self.state());
         if let Some(new) = state.filter(|_| state != self.sent) {
@@ -214,16 +218,16 @@ impl<'a> Followed<'a> {
         }
     }
 
-    fn look(&mut self) {
-        let trouble = match self.reader.look() {
-            Ok(Look::Same) => {
-                self.tell();
+    fn poll(&mut self) {
+        let trouble = match self.reader.poll() {
+            Ok(FolderStatus::Same) => {
+                self.deliver_new_events();
                 String::new()
             }
-            Ok(Look::Missing { why }) => {
+            Ok(FolderStatus::Missing { why }) => {
                 format!("the run's folder is incomplete at the moment ({why}); it will be looked for again")
             }
-            Ok(Look::Replaced) => return self.reopen(),
+            Ok(FolderStatus::Replaced) => return self.reopen(),
             Err(e) => format!("{e}; it is tried again"),
         };
         if trouble != self.trouble && !trouble.is_empty() {
@@ -238,7 +242,7 @@ impl<'a> Followed<'a> {
         let Ok(other) = Self::open(self.folder, self.inbox, self.options) else { return };
         // the one that was in its place is dropped, and what it was asked is withdrawn
         *self = other;
-        self.tell();
+        self.deliver_new_events();
         self.send_state();
         self.notice(
             Level::Info,
@@ -259,7 +263,7 @@ impl<'a> Followed<'a> {
             None => {
                 let program = self.program();
                 let has_ended = program.has_ended(|| self.reader.has_ended());
-                program.put(has_ended, probe, args, None).map_err(|failure| failure.words)
+                program.send(has_ended, probe, args, None).map_err(|failure| failure.words)
             }
         };
         match put {
@@ -268,9 +272,9 @@ impl<'a> Followed<'a> {
                 let older = self.open.iter().find(|(_, older)| older.ask() == open.ask()).map(|(request, _)| *request);
                 older.into_iter().for_each(|request| self.cancel(request));
                 self.open.push((*request, open));
-                self.say(*request, QuestionState::Working(None));
+                self.send_question_state(*request, QuestionState::Working(None));
             }
-            Err(words) => self.say(*request, QuestionState::Refused(words)),
+            Err(words) => self.send_question_state(*request, QuestionState::Refused(words)),
         }
     }
 
@@ -286,10 +290,10 @@ impl<'a> Followed<'a> {
         let is_unwanted = Arc::clone(&is_cancelled);
         // the newest question takes the place of those before it
         self.computing.drain(..).for_each(|(_, older)| older.store(true, Ordering::Relaxed));
-        self.say(request, QuestionState::Working(None));
+        self.send_question_state(request, QuestionState::Working(None));
         match spawn("matrices", move || answer_by_weights(question, &folder, &info, &inbox, &is_unwanted)) {
             Ok(_) => self.computing.push((request, is_cancelled)),
-            Err(words) => self.say(request, QuestionState::Refused(words)),
+            Err(words) => self.send_question_state(request, QuestionState::Refused(words)),
         }
     }
 
@@ -300,7 +304,7 @@ impl<'a> Followed<'a> {
         }
         if let Some(place) = self.open.iter().position(|(open, _)| *open == request) {
             self.open.remove(place).1.withdraw();
-            self.say(request, QuestionState::Cancelled);
+            self.send_question_state(request, QuestionState::Cancelled);
         }
     }
 
@@ -322,11 +326,11 @@ impl<'a> Followed<'a> {
                 Err(why) => QuestionState::Refused(why.words),
             };
             question.withdraw();
-            self.say(request, state);
+            self.send_question_state(request, state);
         }
     }
 
-    fn say(&self, request: u64, state: QuestionState) {
+    fn send_question_state(&self, request: u64, state: QuestionState) {
         self.inbox.deliver(Event::Question { request, state });
     }
 
@@ -336,7 +340,7 @@ impl<'a> Followed<'a> {
             self.inbox.deliver(Event::State(RunState::Stopped));
         }
         self.reader.end_following();
-        self.tell();
+        self.deliver_new_events();
     }
 
     fn notice(&self, level: Level, text: String) {
@@ -351,10 +355,10 @@ fn answer_by_weights(question: Question, folder: &Path, info: &RunInfo, inbox: &
         Some(Value::Text(name)) => name,
         other => other.map_or(String::new(), |value| value.to_string()),
     });
-    let say = |state| inbox.deliver(Event::Question { request, state });
-    let report = |share| say(QuestionState::Working(Some(share)));
+    let send_question_state = |state| inbox.deliver(Event::Question { request, state });
+    let report = |share| send_question_state(QuestionState::Working(Some(share)));
     let asked = MatrixQuestion { probe: &probe, names: [&names[0], &names[1]], args: &args, at };
-    say(match asked.ask(folder, info, Progress::new(&report, is_cancelled)) {
+    send_question_state(match asked.ask(folder, info, Progress::new(&report, is_cancelled)) {
         _ if is_cancelled.load(Ordering::Relaxed) => QuestionState::Cancelled,
         Ok(samples) => {
             for sample in samples {

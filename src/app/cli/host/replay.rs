@@ -15,7 +15,19 @@ use crate::{
 };
 use crossbeam::channel::{Receiver, TryRecvError};
 
-/// Tells a window of what is recorded while it is; nothing of it is superseded.
+/// What is left of a run whose models cannot be restored.
+const ONLY_NUMBERS: &str = "its numbers can be looked at, but its models cannot be asked";
+
+/// What can be done with a run that has no checkpoint.
+fn without_checkpoint(folder: &Path) -> String {
+    let kept = store::snapshots::list(folder);
+    let kept = kept.last_key_value().map_or(String::new(), |(step, _)| {
+        format!(", and `orrery ask` with `--step {step}` asks the weights that it kept")
+    });
+    format!("this run has no checkpoint: {ONLY_NUMBERS} here. In a terminal `orrery resume` begins it again{kept}")
+}
+
+/// Delivers events to a window as they are recorded; none is replaced by a newer one.
 struct Recorded(Arc<Inbox>);
 
 impl Sink for Recorded {
@@ -27,7 +39,7 @@ impl Sink for Recorded {
 
 /// True if the window is closing.
 fn ends(process: &Process) -> bool {
-    matches!(process.ending.try_recv(), Err(TryRecvError::Disconnected))
+    matches!(process.shutdown.try_recv(), Err(TryRecvError::Disconnected))
 }
 
 /// Records a folder of checkpoints as a run, and tells the window of each as it is measured; gives the run's folder.
@@ -38,7 +50,7 @@ fn record_series(folder: &Path, out: &Path, inbox: &Arc<Inbox>, process: Option<
     checkpoint_series::record(folder, lab, &config, out, sinks, &is_wanted).map_err(|e| e.words)
 }
 
-/// Tells a window of a recorded example: a run that has ended, without weights and without checkpoints.
+/// Delivers a recorded example to a window: a run that has ended, without weights and without checkpoints.
 pub(super) fn example(packed: &[u8], inbox: &Inbox) {
     let state = match Reader::packed(packed) {
         Ok(past) => {
@@ -71,12 +83,12 @@ pub(super) fn replay(
     if !is_series {
         let is_ending = || process.as_ref().is_some_and(ends);
         let options = FollowOptions { commands, ends: &is_ending, followed };
-        if let FollowOutcome::Left = follow::tell(folder, inbox, &options)? {
+        if let FollowOutcome::Left = follow::follow_run(folder, inbox, &options)? {
             return Ok(());
         }
     }
     let notice = |level, text: String| inbox.deliver(Event::Notice { level, text });
-    let (level, why) = match continuation::decide(folder, None) {
+    let (level, words) = match continuation::decide(folder, None) {
         // a model without training steps needs no checkpoint: its weights are those of its file
         Ok(Continuation { plan, from, notices }) if from.is_some() || plan.steps == 0 => {
             notices.into_iter().for_each(|text| notice(Level::Warning, text));
@@ -85,10 +97,10 @@ pub(super) fn replay(
             trainer::drive(plan, options, commands, vec![Box::new(Arc::clone(inbox))]);
             return Ok(());
         }
-        Ok(_) => (Level::Info, "this run has no checkpoint".to_owned()),
-        Err(refusal) => (Level::Warning, refusal.words),
+        Ok(_) => (Level::Info, without_checkpoint(folder)),
+        Err(refusal) => (Level::Warning, format!("{}: {ONLY_NUMBERS}", refusal.words)),
     };
-    notice(level, format!("{why}: its numbers can be looked at, but its models cannot be asked"));
+    notice(level, words);
     inbox.deliver(Event::State(RunState::Stopped));
     Ok(())
 }

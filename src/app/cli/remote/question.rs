@@ -63,7 +63,7 @@ impl RemoteQuestion {
     ///
     /// # Errors
     /// If no thread can be started.
-    pub fn put(source: &RemoteSource, question: ComposedQuestion) -> Result<Self, Failure> {
+    pub fn send(source: &RemoteSource, question: ComposedQuestion) -> Result<Self, Failure> {
         let asked = Self { ssh: Arc::default(), failure: Arc::default() };
         let (ssh, failure) = (Arc::clone(&asked.ssh), Arc::clone(&asked.failure));
         let source = source.clone();

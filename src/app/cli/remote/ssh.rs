@@ -128,7 +128,7 @@ impl Configuration {
         self.0.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '))
     }
 
-    /// The time without an answer after which the user wants a connection to be given up, if any is set.
+    /// The time without an answer after which a connection is closed, if the user set one.
     fn max_silence(&self) -> Option<Duration> {
         let number = |key: &str| self.value(key)?.parse::<u32>().ok();
         let seconds = number("serveraliveinterval")?.saturating_mul(number("serveralivecountmax")?);
@@ -200,7 +200,7 @@ fn ends_within(child: &mut Child, limit: Duration) -> bool {
     true
 }
 
-/// A running `ssh`, which two threads may end.
+/// A running `ssh` process, which two threads may end.
 #[derive(Debug, Default)]
 pub(super) struct Ssh {
     is_over: AtomicBool,

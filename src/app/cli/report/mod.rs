@@ -29,7 +29,7 @@ pub struct ReportArgs {
 }
 
 pub fn run(args: &ReportArgs) -> Result<(), Failure> {
-    output::check_ending(&args.out, "html", "a report is a web page")?;
+    output::check_extension(&args.out, "html", "a report is a web page")?;
     output::check(&args.out, &[&args.run])?;
     if args.run.join(SPEC).is_file() {
         return sweep_page::write(&args.run, &args.out, args.partial);

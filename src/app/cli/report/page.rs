@@ -82,6 +82,7 @@ impl Report<'_> {
         self.views(pictures, &mut out);
         self.curves(curves, &mut out);
         self.settings(&mut out);
+        self.changes(&mut out);
         self.lesson(&mut out);
         finish(&mut out, &json!(curves.charts), &view_data(pictures));
         out
@@ -217,6 +218,26 @@ impl Report<'_> {
         out.push_str("<details><summary>All settings</summary>\n<table>\n");
         knobs.iter().for_each(|knob| row(knob, out));
         out.push_str("</table>\n</details>\n");
+    }
+
+    /// The settings that were changed while the run trained; of several changes at one step the last.
+    fn changes(&self, out: &mut String) {
+        let changes = &self.mirror.changes;
+        if changes.is_empty() {
+            return;
+        }
+        let mut present = self.config.clone();
+        out.push_str("<p>Changed while training:</p>\n<ul>\n");
+        for (i, (step, key, value)) in changes.iter().enumerate() {
+            if changes.iter().skip(i + 1).any(|(later, other, _)| later == step && other == key) {
+                continue;
+            }
+            let before = present.get(key).map(ToString::to_string).unwrap_or_default();
+            let [key_text, before, after] = [key, &before, &value.to_string()].map(|text| escaped(text));
+            let _ = writeln!(out, "<li><code>{key_text}</code> {before} \u{2192} {after} at step {step}</li>");
+            present.replace(key, value.clone());
+        }
+        out.push_str("</ul>\n");
     }
 
     /// The lab's text, whose steps need a window.

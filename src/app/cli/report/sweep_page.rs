@@ -161,7 +161,10 @@ impl SweepReport {
             }
             out.push_str("</tr>\n");
         }
-        out.push_str("</table>\n<p class=\"note\">Mean and standard deviation over the seeds that have finished");
+        out.push_str("</table>\n<p class=\"note\">Of the runs that have finished");
+        if let Some(legend) = table.spread_legend() {
+            let _ = write!(out, ": {legend}");
+        }
         if let Some(column) = table.best.and_then(|(column, best)| table.columns.get(column).filter(|_| best.is_some()))
         {
             let _ = write!(out, "; \u{2605} best by {}", escaped(&column.heading));

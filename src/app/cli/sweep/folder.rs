@@ -3,7 +3,7 @@
 
 use std::{ffi::OsString, io};
 
-use super::super::settings::{self, Named};
+use super::super::settings::{self, ResolvedName};
 use crate::{
     cli::prelude::*,
     experiments::sweep::{Sweep, SweepFile, SweepTask},
@@ -257,7 +257,7 @@ fn base(name: &str, spec: &Path) -> Result<Config, Failure> {
     let beside = spec.parent().map(|folder| folder.join(name)).filter(|path| path.is_file());
     let name = beside.as_ref().and_then(|path| path.to_str()).unwrap_or(name);
     match settings::resolve(name)? {
-        Named::Config(lab, config) => settings::with_absolute_paths(lab, &config),
+        ResolvedName::Config(lab, config) => settings::with_absolute_paths(lab, &config),
         _ => Err(Failure::usage(format!(
             "{}: the base `{name}` is not a lab, preset or config file; a text is given under [set], as corpus.file",
             spec.display()

@@ -12,7 +12,7 @@ pub fn make(file: &SweepFile, runs: &Path, begun: Option<&Background>) -> Result
     let out = sweeps_beside(runs)?;
     let text = with_absolute_paths(file)?.to_toml()?;
     let spec = out.join("sweep.toml");
-    // the specification is no file of its own yet, so that its place says nothing
+    // the specification is not a file of its own yet, so that its place says nothing
     let place = format!("{}: ", spec.display());
     let folder = SweepFolder::from_text(&text, &spec, &out).map_err(|e| e.words.replace(&place, ""))?;
     if let Some(background) = begun {

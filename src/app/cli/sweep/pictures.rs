@@ -66,7 +66,7 @@ pub fn write(sweep: &SweepFolder, out: &Path, wanted: &PictureArgs) -> Result<()
     print_line!("{}", out.display())
 }
 
-/// The number that is asked for, by its place; the objective without one.
+/// The index of the number that is asked for; without one, that of the objective.
 fn number(results: &SweepResults, asked: Option<&str>) -> Result<usize, Failure> {
     let none = || {
         Failure::run(format!(

@@ -35,7 +35,7 @@ pub fn is_full(folder: &Path) -> bool {
 /// # Errors
 /// If the process was asked to end, or the disk is full: what was being made has a checkpoint then, as far as there was room.
 pub fn run(sweep: &SweepFolder, numbers: &[usize], jobs: usize) -> Result<usize, Failure> {
-    let (stopping, full) = (interrupt::asked_to_end(), AtomicBool::new(false));
+    let (stopping, full) = (interrupt::cancel_flag(), AtomicBool::new(false));
     let (waiting, ended, failed) = (Mutex::new(numbers.iter()), AtomicUsize::new(0), AtomicUsize::new(0));
     let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
     let tasks = sweep.sweep.tasks();

@@ -19,7 +19,7 @@ use crate::{
 /// Everything that the runs of a sweep have recorded so far.
 ///
 /// # Errors
-/// If the folder is no sweep's, or its runs cannot be listed.
+/// If the folder is not a sweep's, or its runs cannot be listed.
 pub fn read(path: &Path, cache: &SeriesCache) -> Result<SweepResults, Failure> {
     let folder = SweepFolder::open(path)?;
     let sweep = &folder.sweep;
@@ -59,7 +59,7 @@ pub fn read(path: &Path, cache: &SeriesCache) -> Result<SweepResults, Failure> {
 }
 
 /// The path relative to the current directory, if it lies inside.
-fn shown(path: &Path) -> PathBuf {
+pub fn shown(path: &Path) -> PathBuf {
     let here = std::env::current_dir().ok();
     here.and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned)).unwrap_or_else(|| path.to_owned())
 }

@@ -80,7 +80,7 @@ fn unwritten(path: &Path, e: &FileError) -> Failure {
     Failure::usage(format!("{} cannot be written: {e}", path.display()))
 }
 
-/// The runs of each task: as many as fill the least time, in order.
+/// The runs of each task: as many as fill the minimum time, in order.
 fn split_into_tasks(numbers: &[usize], minutes: f64) -> Vec<&[usize]> {
     let each = (MIN_MINUTES / minutes).ceil().clamp(1.0, numbers.len().max(1) as f64) as usize;
     numbers.chunks(each).collect()

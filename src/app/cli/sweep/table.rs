@@ -38,7 +38,7 @@ pub struct PointRow {
     pub values: Vec<String>,
     /// Runs that have ended.
     pub finished: usize,
-    /// Over the runs, by column.
+    /// The summary of each column over the runs.
     pub numbers: Vec<Option<SeedSummary>>,
 }
 
@@ -121,6 +121,7 @@ impl SweepTable {
             lines.push(line);
         }
         let mut words = summary::laid_out(&lines, |column| column == 0);
+        words.extend(self.spread_legend());
         if let Some((column, Some(_))) = self.best {
             words.push(format!("* best by {}", self.columns[column].heading));
         }
@@ -133,6 +134,12 @@ impl SweepTable {
         words.join("\n")
     }
 
+    /// The meaning of the spreads in its cells.
+    pub fn spread_legend(&self) -> Option<String> {
+        let cells = self.rows.iter().flat_map(|row| row.numbers.iter().zip(&self.columns));
+        summary::spread_legend(cells.filter_map(|(number, column)| Some((column.headline, number.as_ref()?))))
+    }
+
     /// Writes it as CSV; returns where.
     pub fn write(&self, folder: &SweepFolder) -> Result<PathBuf, Failure> {
         let path = folder.path.join(FILE);
@@ -141,7 +148,13 @@ impl SweepTable {
     }
 
     fn csv(&self) -> String {
-        let of_column = |c: &Column| [c.heading.clone(), format!("{}, sd", c.heading)];
+        // a difference has the interval that the text shows
+        let of_column = |c: &Column| {
+            let spreads: &[&str] =
+                if c.headline.is_paired() { &[", sd", ", 95% low", ", 95% high"] } else { &[", sd"] };
+            let of_heading = |what: &&str| format!("{}{what}", c.heading);
+            [""].iter().chain(spreads).map(of_heading).collect::<Vec<_>>()
+        };
         let mut head = vec!["point".to_owned()];
         head.extend(self.axes.clone());
         head.extend(["finished".to_owned(), "seeds".to_owned()]);
@@ -151,9 +164,13 @@ impl SweepTable {
             let mut line = vec![(i + 1).to_string()];
             line.extend(row.values.clone());
             line.extend([row.finished.to_string(), self.seeds.to_string()]);
-            for number in &row.numbers {
-                let words = |n: &SeedSummary| [n.mean.to_string(), n.sd.to_string()];
-                line.extend(number.as_ref().map_or([String::new(), String::new()], words));
+            for (number, column) in row.numbers.iter().zip(&self.columns) {
+                let number = number.as_ref();
+                line.extend([number.map(|n| n.mean), number.map(|n| n.sd)].map(optional_field));
+                if column.headline.is_paired() {
+                    let interval = number.and_then(|n| n.interval);
+                    line.extend([interval.map(|i| i.0), interval.map(|i| i.1)].map(optional_field));
+                }
             }
             out.row(&line);
         }

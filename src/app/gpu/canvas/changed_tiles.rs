@@ -25,7 +25,7 @@ pub(super) struct PixelRect {
 }
 
 impl PixelRect {
-    pub fn whole([right, bottom]: [u32; 2]) -> Self {
+    pub fn from_size([right, bottom]: [u32; 2]) -> Self {
         Self { left: 0, top: 0, right, bottom }
     }
 
@@ -74,14 +74,14 @@ impl FrameShapes {
     /// The rectangles that differ from an earlier frame; all of the window where their sizes differ.
     pub fn changed_since(&self, earlier: &Self) -> Vec<PixelRect> {
         if (self.size, self.pixels_per_point) != (earlier.size, earlier.pixels_per_point) {
-            return vec![PixelRect::whole(self.size)];
+            return vec![PixelRect::from_size(self.size)];
         }
         let mut comparison = Comparison::new(self, earlier);
         let tiles = self.tiles.iter().zip(&earlier.tiles);
         let changed: Vec<bool> = tiles.map(|(new, old)| !comparison.are_equal(new, old)).collect();
         let count = changed.iter().filter(|changed| **changed).count();
         if count as f32 > MAX_CHANGED_SHARE * changed.len() as f32 {
-            return vec![PixelRect::whole(self.size)];
+            return vec![PixelRect::from_size(self.size)];
         }
         self.rectangles(&changed)
     }
@@ -255,9 +255,9 @@ mod tests {
     #[test]
     fn most_tiles_are_all() {
         let new = frame(&[square(0.0, 0.0, 300.0)]);
-        assert_eq!(new.changed_since(&frame(&[])), [PixelRect::whole(SIZE)]);
+        assert_eq!(new.changed_since(&frame(&[])), [PixelRect::from_size(SIZE)]);
         let wide = FrameShapes::new(vec![], [400, 200], 1.0);
-        assert_eq!(wide.changed_since(&frame(&[])), [PixelRect::whole([400, 200])], "another size");
+        assert_eq!(wide.changed_since(&frame(&[])), [PixelRect::from_size([400, 200])], "another size");
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub(super) struct GraphEntry {
     /// The inputs that the sheet was drawn from: its size, the uniform, the versions of positions and style, and the
     /// edges.
     pub shown: Option<([u32; 2], Uniform, u64, u64, DrawnEdges)>,
-    put: Vec<(u32, [f32; 2])>,
+    moved_nodes: Vec<(u32, [f32; 2])>,
     held: Vec<bool>,
     readback: Readback,
     pub used: u64,
@@ -77,7 +77,7 @@ struct Readback {
     /// Start revision, step and version of the read-back in progress.
     under_way: Option<(u64, u64, u64)>,
     /// The version of the layout that was read back last.
-    told: Option<u64>,
+    reported_version: Option<u64>,
 }
 
 impl GraphEntry {
@@ -94,7 +94,7 @@ impl GraphEntry {
             self.start_revision = graph.start_revision;
             self.step = graph.begun;
             self.version += 1;
-            self.put.clear();
+            self.moved_nodes.clear();
             self.held = vec![];
             self.layout = None;
             upload(queue, &self.places, &with_box(&graph.start));
@@ -102,7 +102,7 @@ impl GraphEntry {
                 let (nodes, springs) = (&graph.shape.nodes, &graph.shape.springs);
                 match GraphLayout::new(device, queue, kernels, nodes, springs, &graph.start, laws) {
                     Ok(layout) => self.layout = Some(layout),
-                    Err(e) => self.complain(graph, &e.to_string()),
+                    Err(e) => self.set_error(graph, &e.to_string()),
                 }
             }
         }
@@ -116,10 +116,10 @@ impl GraphEntry {
             }
             self.held = held;
         }
-        let moved = self.put != graph.put;
+        let moved = self.moved_nodes != graph.moved_nodes;
         if moved {
-            graph.put.iter().for_each(|(node, place)| layout.put(queue, *node, *place));
-            self.put.clone_from(&graph.put);
+            graph.moved_nodes.iter().for_each(|(node, place)| layout.set_position(queue, *node, *place));
+            self.moved_nodes.clone_from(&graph.moved_nodes);
         }
         let missing = graph.wanted.saturating_sub(self.step);
         let turns: Vec<_> = (self.step + 1..=graph.wanted).map(|s| (graph.turn)(s)).collect();
@@ -223,16 +223,16 @@ impl GraphEntry {
             drawing,
             sheet: None,
             shown: None,
-            put: vec![],
+            moved_nodes: vec![],
             held: vec![],
             readback: Readback::default(),
             used: 0,
         }
     }
 
-    fn complain(&self, graph: &Graph, words: &str) {
-        if let Ok(mut told) = graph.told.lock() {
-            told.complaint = Some(words.to_owned());
+    fn set_error(&self, graph: &Graph, words: &str) {
+        if let Ok(mut node_positions) = graph.node_positions.lock() {
+            node_positions.complaint = Some(words.to_owned());
         }
     }
 
@@ -269,15 +269,17 @@ impl GraphEntry {
         if let (Some((start_revision, step, version)), Some(buffer)) = (self.readback.under_way, &self.readback.buffer)
             && self.readback.ready.load(Ordering::Acquire)
         {
-            if let (Ok(bytes), Ok(mut told)) = (buffer.slice(..).get_mapped_range(), graph.told.lock()) {
-                told.places = bytemuck::cast_slice(&bytes).to_vec();
-                (told.start_revision, told.step) = (start_revision, step);
+            if let (Ok(bytes), Ok(mut node_positions)) =
+                (buffer.slice(..).get_mapped_range(), graph.node_positions.lock())
+            {
+                node_positions.places = bytemuck::cast_slice(&bytes).to_vec();
+                (node_positions.start_revision, node_positions.step) = (start_revision, step);
             }
             buffer.unmap();
             self.readback.under_way = None;
-            self.readback.told = Some(version);
+            self.readback.reported_version = Some(version);
         }
-        if self.readback.under_way.is_some() || self.readback.told == Some(self.version) {
+        if self.readback.under_way.is_some() || self.readback.reported_version == Some(self.version) {
             return;
         }
         let buffer = self.readback.buffer.get_or_insert_with(|| {

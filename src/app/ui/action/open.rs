@@ -10,9 +10,13 @@ pub enum OpenAction {
     Runs,
     /// Opens the page of claims, filtered by this line; all of them by an empty one.
     Claims(String),
+    /// Opens the page of claims at one of this id, unfolded.
+    Claim(String),
     Lab(&'static str),
     /// Opens a lab by its id, with one of its presets.
     Preset(&'static str, &'static str),
+    /// Opens a lab by its id, with one of its views in front.
+    View(&'static str, &'static str),
     /// Opens a run by its folder.
     Run(PathBuf),
     /// Opens a run like [`OpenAction::Run`] and trains on from its last checkpoint.

@@ -7,7 +7,7 @@ use crate::telemetry::Question;
 pub enum RunAction {
     /// Plays what was recorded, where a run is replayed or looked back at; otherwise as [`RunAction::RunPause`].
     Space,
-    /// Trains, or pauses the training.
+    /// Trains, or pauses the training; plays a replay that nothing can train.
     RunPause,
     /// Trains a model that was only looked at, by as many updates as such training on begins with.
     TrainOn,

@@ -17,7 +17,7 @@ pub enum RunsAction {
     Discard(PathBuf),
     /// Says no more that this run was interrupted.
     DismissInterruption(PathBuf),
-    /// Takes a run back out of the trash, by its place there.
+    /// Takes a run back out of the trash; named by its path there.
     TakeBack(PathBuf),
     /// Writes a sweep and, if true, begins its runs.
     MakeSweep(Box<SweepFile>, bool),

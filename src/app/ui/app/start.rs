@@ -118,7 +118,7 @@ fn open_window(
     let mut viewport = egui::ViewportBuilder::default()
         .with_title(NAME)
         .with_app_id("orrery")
-        .with_inner_size(window_size::USUAL)
+        .with_inner_size(window_size::DEFAULT_SIZE)
         .with_min_inner_size(window_size::MIN_SIZE)
         .with_drag_and_drop(true);
     if let Some((rgba, [width, height])) = png::decode(include_bytes!("../../../../assets/icon.png")) {

@@ -3,7 +3,7 @@
 use eframe::egui::{Context, Id, Vec2, ViewportCommand, vec2};
 
 /// The size of a window on a desktop that has room for it, points.
-pub(super) const USUAL: [f32; 2] = [1280.0, 800.0];
+pub(super) const DEFAULT_SIZE: [f32; 2] = [1280.0, 800.0];
 /// Smaller than this, a window cannot be made: half of 1080 lines, less the bars, has to fit.
 pub(super) const MIN_SIZE: [f32; 2] = [640.0, 400.0];
 /// Height that a desktop keeps for the window's title bar and its own bars, points.
@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn a_window_is_no_larger_than_its_desktop() {
-        let usual = Vec2::from(USUAL);
+        let usual = Vec2::from(DEFAULT_SIZE);
         assert_eq!(fitting(usual, vec2(1920.0, 1080.0)), None);
         assert_eq!(fitting(usual, vec2(1024.0, 700.0)), Some(vec2(1024.0, 628.0)));
         assert_eq!(fitting(usual, vec2(960.0, 540.0)), Some(vec2(960.0, 468.0)), "1920 x 1080 at two pixels a point");

@@ -2,7 +2,7 @@
 
 use eframe::egui::{Pos2, Rect, Vec2, vec2};
 
-/// Between pictures.
+/// The gap between pictures.
 const GAP: f32 = 8.0;
 /// A picture is no smaller, points.
 const MIN_CELL: Vec2 = vec2(340.0, 260.0);
@@ -45,7 +45,7 @@ impl Grid {
         vec2(self.cols as f32, self.rows as f32) * self.cell + gaps
     }
 
-    /// The place of a picture by its number, row by row.
+    /// The rectangle of a picture by its index, row by row.
     pub fn cell(&self, from: Pos2, i: usize) -> Rect {
         let step = self.cell + Vec2::splat(GAP);
         Rect::from_min_size(from + vec2((i % self.cols) as f32, (i / self.cols) as f32) * step, self.cell)

@@ -38,7 +38,7 @@ pub struct ReplayedRun {
 /// Runs read whole, to be shown by views.
 #[derive(Default)]
 pub struct ReplayedRuns {
-    /// Where they were read.
+    /// The folders of the runs.
     pub folders: Vec<PathBuf>,
     pub runs: Vec<ReplayedRun>,
     /// The views that have something to show of at least one of them.
@@ -86,9 +86,9 @@ pub struct Multiples {
     /// The indices of the two runs of the difference: the second minus the first.
     pair: [usize; 2],
     is_difference_hidden: bool,
-    /// The difference, with what it is of.
+    /// The difference, with a key of what is compared.
     difference: Option<(DifferenceKey, Result<Difference, String>)>,
-    /// What the user has made of the picture of the difference.
+    /// The zoom and selection in the picture of the difference.
     state: MapState,
 }
 

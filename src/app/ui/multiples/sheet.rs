@@ -32,7 +32,7 @@ pub struct Multiple<'a> {
     pub theme: &'a Theme,
 }
 
-/// The bytes of a PNG file with the view of every run. Errors are in words.
+/// The bytes of a PNG file with the view of every run. The error is a message.
 pub fn png(offscreen: &mut Offscreen, of: Multiple<'_>, runs: &[ReplayedRun]) -> Result<Vec<u8>, String> {
     let mut cells: Vec<Box<dyn View>> = runs.iter().map(|_| (of.view.make)()).collect();
     let mut selection = Selection::default();

@@ -6,7 +6,11 @@ use std::collections::BTreeMap;
 
 use eframe::egui::Context;
 
-use super::{Page, play::scrub_to};
+use super::{
+    Page,
+    play::scrub_to,
+    undo::{end_lesson, note_lesson},
+};
 use crate::{
     config::{Applies, Config, ConfigError},
     labs::lesson::StepActions,
@@ -42,7 +46,7 @@ fn set_waiting(page: &mut Page, now: f64) {
     }
     let does = StepActions { set: std::mem::take(&mut page.lesson.waiting), ..StepActions::default() };
     let mut config = page.config.clone();
-    if does.put_into(&mut config, &page.knobs).is_err() {
+    if does.apply_to(&mut config, &page.knobs).is_err() {
         return;
     }
     page.restrictions.keep_locked(&page.knobs, &mut config, &page.config);
@@ -82,7 +86,9 @@ pub fn take_step(page: &mut Page, i: usize, host: &mut dyn Host, ctx: &Context) 
     let now = ctx.input(|i| i.time);
     let config = settings_of_step(page, i).map_err(|e| page.by_label(&e.to_string()))?;
     let begins = step_begins_run(page, i) && (step.does.preset.is_some() || !step.does.set.is_empty());
-    let is_other = page.config != config;
+    let (is_other, name) = (page.config != config, format!("lesson step {}", i + 1));
+    note_lesson(page, &name, is_other);
+    page.lesson.note_other_run();
     page.lesson.current = Some(i);
     page.lesson.sought = Some(i);
     page.lesson.is_drawing = false;
@@ -90,7 +96,7 @@ pub fn take_step(page: &mut Page, i: usize, host: &mut dyn Host, ctx: &Context) 
     page.lesson.waiting = waiting(page, i);
     page.lesson.taken = page.run.as_ref().map(|run| (run.mirror.run, run.mirror.step));
     if is_other {
-        page.take_everything(config, None, format!("lesson step {}", i + 1), now);
+        page.take_everything(config, None, name, now);
         page.preset = preset_of(page.lab, &page.knobs, &page.config);
     }
     if begins {
@@ -114,6 +120,7 @@ pub fn take_step(page: &mut Page, i: usize, host: &mut dyn Host, ctx: &Context) 
         .first()
         .or(does.set.keys().next())
         .and_then(|key| page.knobs.iter().map(|k| k.key).find(|known| known == key));
+    end_lesson(page);
     Ok(())
 }
 

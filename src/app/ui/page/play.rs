@@ -9,7 +9,7 @@ pub const SPEEDS: [f64; 4] = [5.0, 10.0, 30.0, 60.0];
 
 /// Frames further apart than this were not one after the other: the lab was not in front, seconds.
 const GAP: f64 = 0.5;
-/// The least time between two frames that are asked for, seconds.
+/// The minimum time between two frames that are asked for, seconds.
 const FRAME: f64 = 1.0 / 60.0;
 
 /// The playback of recorded steps.
@@ -46,6 +46,12 @@ pub fn space_plays(page: &Page) -> bool {
     let Some(run) = page.run.as_ref().filter(|r| !r.is_running() && r.mirror.step > 0) else { return false };
     // over an example Space begins a run of the user's own
     !run.is_example() && (page.play.is_on() || !run.is_own() || page.scrub.is_some() || Run::has_ended(run))
+}
+
+/// True if Run plays what was recorded too: nothing can train this replay.
+pub fn run_plays(page: &Page) -> bool {
+    let is_ended_replay = |run: &Run| run.replayed_folder().is_some() && run.has_ended();
+    space_plays(page) && page.run.as_ref().is_some_and(is_ended_replay)
 }
 
 /// Plays from the shown step, from the beginning where that is the newest; or pauses.

@@ -15,7 +15,7 @@ pub struct RecordedViews {
     /// Number of channels that were looked at, and of the questions that the run's script allowed; `None` where nothing
     /// could be asked.
     seen: (usize, Option<usize>),
-    /// In the order of their names.
+    /// The views that are open, in the order of their names.
     open: BTreeSet<String>,
 }
 
@@ -47,7 +47,7 @@ pub fn open(page: &mut Page) {
         page.tiling.selected = selected;
     }
     page.recorded_views.open = views;
-    // the user did not do this, so that it is no step to undo
+    // the user did not do this, so that it is not a step to undo
     remember(page);
 }
 

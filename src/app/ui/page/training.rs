@@ -33,7 +33,7 @@ pub(super) fn has_memory(page: &mut Page, host: &dyn Host) -> Option<bool> {
     None
 }
 
-pub(super) fn complain(page: &mut Page, e: &ConfigError) {
+pub(super) fn show_config_error(page: &mut Page, e: &ConfigError) {
     let words = page.by_label(&e.to_string());
     if let Some(key) = e.key() {
         page.refused.insert(key.to_owned(), words.clone());
@@ -94,7 +94,7 @@ pub fn train_on(page: &mut Page, host: &mut dyn Host, ctx: &Context) -> Result<(
     run_or_pause(page, host, ctx)
 }
 
-/// Sends the run a command that trains by so much and pauses; makes the run first if there is none.
+/// Sends the run a command to train for some steps and pause; makes the run first if there is none.
 pub fn train(page: &mut Page, command: Command, host: &mut dyn Host, ctx: &Context) -> Result<(), String> {
     if own_or_replayed(page).is_none() {
         page.launch(host, ctx);
@@ -111,7 +111,7 @@ pub fn train(page: &mut Page, command: Command, host: &mut dyn Host, ctx: &Conte
 pub fn checkpoint(page: &Page) -> Result<(), String> {
     match page.mirror() {
         Some(mirror) if mirror.is_followed() => Err(TRAINED_BY_ANOTHER.into()),
-        _ => page.tell(Command::Checkpoint),
+        _ => page.send(Command::Checkpoint),
     }
 }
 

@@ -2,7 +2,7 @@
 //! or several of them, and keeps each that it changed, whole, as it was ([`Snapshot`]); undone, it changes nothing else.
 //! Settings are noted where they are changed; layout and selection, which views and tiles change themselves, are
 //! compared after each frame in which the user did something. A view's zoom, and what time moves (a text that is
-//! played), are no steps. A live setting that its control changed reaches the run when it is undone, as it did before;
+//! played), are not steps. A live setting that its control changed reaches the run when it is undone, as it did before;
 //! any other setting waits for a reset.
 
 use std::{collections::HashMap, path::PathBuf};
@@ -15,6 +15,7 @@ use crate::{
     config::{Applies, Config},
     telemetry::VariantInfo,
     ui::{
+        lesson::LessonPlace,
         lists::Lists,
         run::Run,
         selection::{Selection, SlotStep},
@@ -43,6 +44,7 @@ pub struct Snapshot {
     layout: Option<Layout>,
     selection: Option<Selection>,
     run: Option<ShownRun>,
+    lesson: Option<LessonPlace>,
 }
 
 impl Snapshot {
@@ -50,9 +52,10 @@ impl Snapshot {
         Self { run: Some(run), ..Self::default() }
     }
 
-    /// Adds the run that was left as every setting was replaced; false where this is no such step.
+    /// Adds the run that was left as every setting was replaced, or a step of the lesson followed; false where this is no such
+    /// step.
     pub(super) fn join_run(&mut self, run: &ShownRun) -> bool {
-        let joins = self.replaces_all && self.run.is_none();
+        let joins = (self.replaces_all || self.lesson.is_some()) && self.run.is_none();
         if joins {
             self.run = Some(run.clone());
         }
@@ -63,8 +66,8 @@ impl Snapshot {
         self.config.is_some()
     }
 
-    fn is_of_settings_alone(&self) -> bool {
-        self.layout.is_none() && self.selection.is_none() && self.run.is_none()
+    fn changes_only_settings(&self) -> bool {
+        self.layout.is_none() && self.selection.is_none() && self.run.is_none() && self.lesson.is_none()
     }
 }
 
@@ -99,12 +102,39 @@ impl UndoKind {
     }
 }
 
-/// Notes that the settings were `before`. What ends as it began is no step: a field in which what was typed was undone, a
-/// slider that was dragged back.
+/// Notes that the settings were `before`. What ends as it began is not a step: a field in which what was typed was
+/// undone, a slider that was dragged back.
 pub(super) fn note_config(page: &mut Page, before: Config, what: &str, name: String, now: f64) {
     page.history.note(Snapshot { config: Some(before), ..Snapshot::default() }, what, name, now);
     let config = &page.config;
-    page.history.forget_last_if(|was| was.is_of_settings_alone() && was.config.as_ref() == Some(config));
+    page.history.forget_last_if(|was| was.changes_only_settings() && was.config.as_ref() == Some(config));
+}
+
+/// A step of the lesson that is about to be followed: all that it changes is one step, with the settings of which
+/// [`note_everything`] is told by the same name.
+pub(super) fn note_lesson(page: &mut Page, name: &str, replaces_all: bool) {
+    let was = Snapshot {
+        config: replaces_all.then(|| page.config.clone()),
+        replaces_all,
+        layout: Some(page.tiling.tree.clone()),
+        selection: Some(page.selection.clone()),
+        run: None,
+        lesson: Some(page.lesson.place(page.mirror())),
+    };
+    page.history.note(was, &format!("everything {name}"), name.to_owned(), page.seen.now);
+}
+
+/// A step of the lesson that has been followed: not a step of undo where it changed nothing.
+pub(super) fn end_lesson(page: &mut Page) {
+    let Page { history, tiling, selection, lesson, .. } = page;
+    history.forget_last_if(|was| {
+        was.lesson.as_ref().is_some_and(|place| lesson.is_at(place))
+            && was.config.is_none()
+            && was.run.is_none()
+            && was.layout.as_ref() == Some(&tiling.tree)
+            && was.selection.as_ref() == Some(&*selection)
+    });
+    remember(page);
 }
 
 /// Every setting at once, with a layout where one came along: `name` is where from.
@@ -135,7 +165,7 @@ pub fn step_that_ends_run(page: &Page, kind: UndoKind) -> Option<&str> {
     name.filter(|_| next.is_some_and(|was| was.run.is_some()))
 }
 
-/// Goes a step back or forth; returns what was done, in words.
+/// Undoes or redoes a step; returns a description of what was done.
 pub fn step_back(page: &mut Page, kind: UndoKind, now: f64) -> Option<String> {
     page.wanted = None;
     let mut history = std::mem::take(&mut page.history);
@@ -151,7 +181,7 @@ pub fn step_back(page: &mut Page, kind: UndoKind, now: f64) -> Option<String> {
     name.map(|name| format!("{verb}: {name}{}", consequence(page, &before)))
 }
 
-/// Puts a state in place; returns what stood there.
+/// Restores a state; returns the one that it replaces.
 fn swap(page: &mut Page, was: Snapshot, now: f64) -> Snapshot {
     let mut here = Snapshot::default();
     if let Some(layout) = was.layout {
@@ -176,6 +206,10 @@ fn swap(page: &mut Page, was: Snapshot, now: f64) -> Snapshot {
             page.send_live(&key);
         }
         (here.config, here.replaces_all) = (Some(before), was.replaces_all);
+    }
+    if let Some(place) = was.lesson {
+        here.lesson = Some(page.lesson.place(page.mirror()));
+        page.lesson.return_to(place, was.run.is_some());
     }
     if let Some(run) = was.run {
         here.run = Some(shown_run(page).unwrap_or(ShownRun::New));
@@ -216,7 +250,7 @@ fn consequence(page: &Page, before: &Config) -> &'static str {
     }
 }
 
-/// Takes the page as it is for what was looked at last.
+/// Remembers the present page as the state that was last compared.
 pub(super) fn remember(page: &mut Page) {
     page.seen.page = Some((page.tiling.tree.clone(), page.selection.clone()));
 }
@@ -297,7 +331,7 @@ fn selection_step(before: &Selection, now: &Selection, variants: &[VariantInfo])
 }
 
 /// The change of the layout: the key of the gesture, whose changes are one step, and the step's name. The tab in front
-/// is no step.
+/// is not a step.
 fn layout_step(
     before: &Layout,
     now: &Layout,

@@ -31,7 +31,7 @@ pub fn banner_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, interrupted: O
     }
 }
 
-/// What is said of a run that failed.
+/// The message about a run that failed.
 struct Failure {
     title: String,
     words: String,
@@ -70,7 +70,9 @@ fn interrupted_ui(ui: &mut Ui, shell: &mut Shell<'_>, run: &PastRun) {
             grouped(step)
         ),
         Some(step) => format!("It can continue from its checkpoint of step {}.", grouped(step)),
-        None => "It has no checkpoint, so it cannot continue; its record can still be viewed.".to_owned(),
+        None => "It has no checkpoint, so it cannot continue here; `orrery resume` in a terminal begins it again. Its record \
+                 can still be viewed."
+            .to_owned(),
     };
     let closes = Some(RunsAction::DismissInterruption(run.folder.clone()));
     let strip = Strip { title: &title, words: &words, colour: shell.theme.accent, closes };

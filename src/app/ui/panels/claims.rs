@@ -13,7 +13,11 @@ use eframe::egui::{self, Frame, Label, Margin, RichText, ScrollArea, Ui};
 
 use super::{Shell, bordered, filter_ui, is_read_again, toggle, top_bar::top_bar_ui};
 use crate::{
-    experiments::claims::entry::{ClaimEntry, ClaimFilter, ClaimRuns, ClaimState, PaperEntry},
+    config::counted,
+    experiments::claims::{
+        entry::{ClaimEntry, ClaimRuns, ClaimState, PaperEntry},
+        filter::ClaimFilter,
+    },
     ui::{
         action::{OpenAction, RunsAction},
         theme::{self, Theme},
@@ -29,13 +33,15 @@ const CARD: f32 = 1280.0;
 pub struct ClaimsPage {
     /// The page is shown, in place of a lab.
     pub is_open: bool,
+    /// The lab that it was opened from, to which Escape leads back.
+    pub opened_from: Option<&'static str>,
     papers: Vec<PaperEntry>,
     is_reading: bool,
     has_arrived: bool,
     /// Why the ledger cannot be read.
     failure: Option<String>,
     filter: String,
-    /// Why the filter cannot be followed, in words.
+    /// The error message of a filter that cannot be applied.
     complaint: Option<String>,
     /// Only claims in these states; in any where it is empty.
     states: BTreeSet<ClaimState>,
@@ -51,7 +57,7 @@ pub struct ClaimsPage {
     runs: BTreeMap<String, RunsHere>,
 }
 
-/// The runs of one claim in this folder, as they were read last.
+/// The runs of one claim in this folder, from the last reading.
 #[derive(Debug, Default)]
 struct RunsHere {
     /// `None` where there are none.
@@ -64,7 +70,7 @@ struct RunsHere {
 }
 
 impl ClaimsPage {
-    /// The page shows the claims that this line selects; chips that were chosen for another line are given up.
+    /// Shows the claims that this filter selects; chips that were chosen for another filter are cleared.
     pub fn look_for(&mut self, filter: String) {
         if self.filter != filter {
             self.states.clear();
@@ -72,6 +78,11 @@ impl ClaimsPage {
             self.filter = filter;
         }
         (self.is_reading, self.is_stale) = (true, true);
+    }
+
+    /// Unfolds a claim.
+    pub fn unfold(&mut self, id: String) {
+        self.unfolded.insert(id);
     }
 
     /// True if the ledger is neither known nor on its way; then it is to be asked for.
@@ -241,7 +252,7 @@ fn papers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ClaimsPage) {
         }
         bordered(shell.theme.panel, shell.theme.line, Margin::same(12)).show(ui, |ui| {
             ui.set_width(ui.available_width());
-            paper_ui(ui, shell.theme, paper);
+            paper_ui(ui, shell.theme, paper, &claims);
             row::heading_ui(ui, shell.theme);
             for entry in claims {
                 let id = &entry.claim.id;
@@ -267,14 +278,16 @@ fn papers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ClaimsPage) {
     }
 }
 
-/// The head of a card: the paper, and how many of its claims are in each state.
-fn paper_ui(ui: &mut Ui, theme: &Theme, paper: &PaperEntry) {
+/// The head of a card: the paper, and how many of its shown claims are in each state.
+fn paper_ui(ui: &mut Ui, theme: &Theme, paper: &PaperEntry, shown: &[&ClaimEntry]) {
     let title = RichText::new(&paper.title).text_style(theme::title_style()).color(theme.text);
     ui.add(Label::new(title).wrap());
-    let count = |state: ClaimState| paper.claims.iter().filter(|entry| entry.state() == state).count();
+    let count = |state: ClaimState| shown.iter().filter(|entry| entry.state() == state).count();
     let counts = ClaimState::ALL.into_iter().map(|state| (count(state), state)).filter(|(count, _)| *count > 0);
     let counts: Vec<String> = counts.map(|(count, state)| format!("{} {count}", state.label())).collect();
-    let words = format!("{} · {} claims: {}", paper.source, paper.claims.len(), counts.join(", "));
+    let all = counted(paper.claims.len(), "claim");
+    let all = if shown.len() < paper.claims.len() { format!("{} of {all}", shown.len()) } else { all };
+    let words = format!("{} · {all}: {}", paper.source, counts.join(", "));
     wrapped_ui(ui, words, theme.secondary);
     ui.add_space(4.0);
 }

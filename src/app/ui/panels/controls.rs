@@ -23,7 +23,7 @@ pub fn controls_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     }
     search_ui(ui, shell.theme, page);
     match page.sweep.is_some() {
-        true => sweep_draft::foot_ui(ui, shell, page),
+        true => sweep_draft::footer_ui(ui, shell, page),
         false => {
             footer_ui(ui, shell, page);
             changed::changed_ui(ui, shell, page);
@@ -119,7 +119,11 @@ fn matches(knob: &Knob, page: &Page, filter: &str) -> bool {
         || [knob.key, knob.label, knob.symbol, heading].iter().any(|text| text.to_lowercase().contains(filter))
 }
 
+/// Without a search, a lesson or a link hides the controls, and says so above.
 fn nothing_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
+    if page.filter.trim().is_empty() {
+        return;
+    }
     ui.add_space(8.0);
     quiet_ui(ui, theme, "No control matches.");
     if ui.button("Show all").clicked() {

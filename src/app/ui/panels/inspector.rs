@@ -152,7 +152,7 @@ fn values_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, step: u64) {
     let n = mirror.variants().len().max(1);
     let rows: Vec<ValueRow> = channels.keys().map(|channel| ValueRow::new(mirror, channel.as_str(), n, step)).collect();
     let values = rows.iter().flat_map(|row| row.values.iter().map(|value| value_text(*value).chars().count()));
-    let chars = values.max().unwrap_or(0).max(LEAST_CHARS);
+    let chars = values.max().unwrap_or(0).max(MIN_CHARS);
     let column = ui.painter().layout_no_wrap("0".repeat(chars), theme::numbers(), theme.text).size().x + COLUMN_GAP;
     let variants: Vec<NamedVariant<'_>> = mirror
         .variants()
@@ -167,7 +167,7 @@ fn values_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, step: u64) {
     let look_alike = (1..variants.len()).any(|i| variants[..i].iter().any(|v| v.head == variants[i].head));
     // the names of the channels have what the values leave, which are whole
     let names = ui.available_width() - n as f32 * column - 1.0;
-    let is_stacked = names < LEAST_NAMES || look_alike;
+    let is_stacked = names < MIN_NAMES_WIDTH || look_alike;
     let names = if is_stacked { ui.available_width() - column - 1.0 } else { names };
     let columns = if is_stacked { 2 } else { n + 1 };
     Grid::new(("values", is_stacked)).num_columns(columns).spacing([COLUMN_GAP, 4.0]).show(ui, |ui| {
@@ -203,7 +203,7 @@ struct NamedVariant<'a> {
     colour: Color32,
 }
 
-/// The text, or as much of it as so many characters hold.
+/// The text, or as much of it as this many characters hold.
 fn cut(text: &str, chars: usize) -> String {
     match text.chars().count() > chars {
         true => format!("{}\u{2026}", text.chars().take(chars.saturating_sub(1)).collect::<String>()),
@@ -211,17 +211,17 @@ fn cut(text: &str, chars: usize) -> String {
     }
 }
 
-/// A cell at the right of a column of so many characters.
+/// A cell at the right of a column of this many characters.
 fn number_text(words: &str, chars: usize, colour: Color32) -> RichText {
     RichText::new(format!("{words:>chars$}")).font(theme::numbers()).color(colour)
 }
 
 /// Least width of a column of values, characters.
-const LEAST_CHARS: usize = 9;
-/// Between the columns of the values, points.
+const MIN_CHARS: usize = 9;
+/// The gap between the columns of the values, points.
 const COLUMN_GAP: f32 = 12.0;
 /// Least width of the names beside them, points.
-const LEAST_NAMES: f32 = 96.0;
+const MIN_NAMES_WIDTH: f32 = 96.0;
 
 /// A channel, with its value of each variant.
 struct ValueRow {
@@ -367,7 +367,7 @@ mod tests {
                 assert!(value.right() <= 300.0 && value.width() > 40.0, "{value:?}");
                 match shown {
                     2 => {
-                        assert!(value.center().y > at(&cut(label, LEAST_CHARS)).center().y, "{label} heads the column")
+                        assert!(value.center().y > at(&cut(label, MIN_CHARS)).center().y, "{label} heads the column")
                     }
                     _ => assert!((value.center().y - at(label).center().y).abs() < 4.0, "{label} is beside {value:?}"),
                 }

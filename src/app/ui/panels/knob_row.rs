@@ -3,6 +3,8 @@
 
 use std::cell::RefCell;
 
+use egui::{FontSelection, TextStyle, text::LayoutJob};
+
 use crate::{
     config::Range,
     ui::{legal, panels::prelude::*},
@@ -88,7 +90,7 @@ fn name_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob) -> 
         ui.painter().hline(name.rect.x_range(), name.rect.bottom(), egui::Stroke::new(1.5, theme.accent));
     }
     if !knob.symbol.is_empty() {
-        ui.label(RichText::new(knob.symbol).small().italics().color(theme.secondary));
+        ui.label(symbol_text(ui, knob.symbol, theme.secondary));
     }
     // egui counts a click elsewhere just before as the first of three.
     if name.double_clicked() || name.triple_clicked() {
@@ -100,6 +102,18 @@ fn name_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob) -> 
     let tip = tip(knob, page);
     let theme = theme.clone();
     name.on_hover_ui(move |ui| tip_ui(ui, &theme, &tip))
+}
+
+/// A paper's symbol; what follows its underscore is a subscript.
+fn symbol_text(ui: &Ui, symbol: &str, colour: Color32) -> LayoutJob {
+    let (base, subscript) = symbol.split_once('_').unwrap_or((symbol, ""));
+    let size = TextStyle::Small.resolve(ui.style()).size;
+    let mut job = LayoutJob::default();
+    for (part, size) in [(base, size), (subscript, 0.75 * size)] {
+        let text = RichText::new(part).small().italics().size(size).color(colour);
+        text.append_to(&mut job, ui.style(), FontSelection::Default, Align::BOTTOM);
+    }
+    job
 }
 
 struct Tip {
@@ -180,7 +194,7 @@ fn slim(ui: &mut Ui) {
     ui.spacing_mut().slider_width = ui.available_width();
 }
 
-/// A text typed into a field that is no number, or one outside of the field's range.
+/// A text typed into a field that is not a number, or one outside of the field's range.
 #[derive(Default)]
 struct RefusedText(RefCell<Option<String>>);
 

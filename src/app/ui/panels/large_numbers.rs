@@ -33,7 +33,7 @@ pub fn large_numbers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     }
     let place = strip.available_rect_before_wrap().with_min_x(rect.left() + 8.0);
     // the numbers go first, and the name of the pinned run has what they leave
-    let last = place.right() - if pinned.is_some() { LEAST_PINNED + 8.0 } else { 0.0 };
+    let last = place.right() - if pinned.is_some() { MIN_PINNED_WIDTH + 8.0 } else { 0.0 };
     let of_numbers = place.with_max_x(last.max(place.left()));
     let mut row = strip.new_child(UiBuilder::new().max_rect(of_numbers).layout(Layout::top_down(Align::Min)));
     let numbers = page.large_numbers.at(page.lab, mirror, step);
@@ -45,14 +45,14 @@ pub fn large_numbers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         shell.act(PageAction::ShowView(view));
     }
     if let Some(pinned) = pinned {
-        let left = (row.min_rect().right() + 8.0).min(place.right() - LEAST_PINNED);
+        let left = (row.min_rect().right() + 8.0).min(place.right() - MIN_PINNED_WIDTH);
         let rest = UiBuilder::new().max_rect(place.with_min_x(left)).layout(Layout::right_to_left(Align::Center));
         pinned_ui(&mut strip.new_child(rest), shell, &pinned);
     }
 }
 
 /// Width that the name of the pinned run has in any case, points.
-const LEAST_PINNED: f32 = 72.0;
+const MIN_PINNED_WIDTH: f32 = 72.0;
 
 /// Says of what the example is, and below how it makes way for a run of the user's own.
 fn example_ui(ui: &mut Ui, theme: &Theme, label: &ExampleLabel) {
@@ -81,7 +81,7 @@ fn figure(number: &ReadNumber, mirror: &Mirror, focus: usize, step: u64, theme: 
     let has_others = mirror.variants().iter().any(|v| v.group != shown.group.id);
     let owner = FigureOwner { name: shown.group.label.clone(), colour: variant_colour(mirror, first, theme) };
     Some(LargeFigure {
-        label: number.number.label.to_owned(),
+        label: label(number, shown, mirror),
         value: headline.digits.format(shown.summary.mean),
         unit: headline.unit.to_owned(),
         owner: has_others.then_some(owner),
@@ -91,6 +91,17 @@ fn figure(number: &ReadNumber, mirror: &Mirror, focus: usize, step: u64, theme: 
         tip: tip(number, shown),
         measured: format!("at {}", steps_label(shown.measured)),
     })
+}
+
+/// The name of a number, with how much it is measured on: "modularity Q, 16 000 edges".
+fn label(number: &ReadNumber, shown: &GroupNumber, mirror: &Mirror) -> String {
+    let measured_on = || {
+        let (what, count) = number.number.measured_on?;
+        let variant = *shown.group.members.first()?;
+        let sample = mirror.sample_at(variant, number.headline.source.channel(), shown.measured[1])?;
+        Some(format!(", {} {what}", number::grouped(count(&sample.payload)? as u64)))
+    };
+    format!("{}{}", number.number.label, measured_on().unwrap_or_default())
 }
 
 /// "step 150"; of seeds that were measured at different steps "steps 100 to 150".

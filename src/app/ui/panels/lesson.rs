@@ -24,6 +24,33 @@ pub fn lesson_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         ui.add_space(4.0);
     }
     ui.push_id("after", |ui| markdown_ui(ui, shell.theme, &lesson.after));
+    claims_ui(ui, shell, page.lab, &lesson.after);
+}
+
+/// The ids of claims that the last section of a lesson names.
+fn claim_ids(after: &str) -> Vec<&str> {
+    let section = after.split_once("## On the page Claims").map_or("", |(_, section)| section);
+    let is_id = |word: &&str| {
+        let number = word.strip_prefix(|c: char| c.is_ascii_uppercase()).unwrap_or_default();
+        number.starts_with(|c: char| c.is_ascii_digit())
+    };
+    section.split(|c: char| !c.is_ascii_alphanumeric()).filter(is_id).collect()
+}
+
+/// Links to the claims that the lesson names, and to all of its lab.
+fn claims_ui(ui: &mut Ui, shell: &mut Shell<'_>, lab: &Lab, after: &str) {
+    let ids = claim_ids(after);
+    if ids.is_empty() {
+        return;
+    }
+    ui.horizontal_wrapped(|ui| {
+        for id in ids {
+            let link = ui.link(id).on_hover_text(format!("The claim {id}: its rule, and what runs have found."));
+            shell.on_click(link, OpenAction::Claim(id.to_owned()));
+        }
+        let link = ui.link("all of this lab").on_hover_text("The claims that this lab can decide.");
+        shell.on_click(link, OpenAction::Claims(format!("lab:{}", lab.id)));
+    });
 }
 
 /// A step: its heading, whose whole row is the button, and all of it once it is followed.
@@ -68,7 +95,7 @@ fn step_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: 
 fn followed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: &LessonStep) {
     let mirror = page.run.as_ref().filter(|run| is_judged(run)).map(|run| &run.mirror);
     let outcomes = page.lesson.judge(mirror).to_vec();
-    let is_decided = !outcomes.iter().any(|o| matches!(o, Outcome::Waits(_)));
+    let is_decided = !outcomes.iter().any(is_open);
     let has_guess = page.lesson.has_guess();
     let may_show = has_guess || mirror.is_some_and(|m| page.lesson.has_run_since(m));
     let is_told = has_guess || may_show && is_decided;
@@ -165,6 +192,10 @@ fn write_ui(ui: &mut Ui, theme: &Theme, page: &mut Page, i: usize) {
     }
 }
 
+fn is_open(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Waits(_) | Outcome::Due { .. })
+}
+
 /// Shows how the run bears out the step; what it found waits for a guess unless it `may_show`. `asked`: the step asks for a
 /// guess, which this is in words. Then no sign stands before what was found: it would seem to judge the guess.
 fn outcomes_ui(
@@ -176,12 +207,17 @@ fn outcomes_ui(
 ) {
     let theme = shell.theme;
     for outcome in &mut outcomes {
-        if !may_show && matches!(outcome, Outcome::Holds(_) | Outcome::Fails(_)) {
-            *outcome = Outcome::Waits("the run has the answer: guess first".into());
+        match outcome {
+            Outcome::Due { says, when } if may_show => *outcome = Outcome::Waits(format!("{says}: {when}")),
+            Outcome::Due { when, .. } => *outcome = Outcome::Waits(std::mem::take(when)),
+            Outcome::Holds(_) | Outcome::Fails(_) if !may_show => {
+                *outcome = Outcome::Waits("the run has the answer: guess first".into());
+            }
+            Outcome::Holds(_) | Outcome::Fails(_) | Outcome::Waits(_) => {}
         }
     }
     outcomes.dedup();
-    if let (Some(guess), true) = (asked, outcomes.iter().any(|o| !matches!(o, Outcome::Waits(_)))) {
+    if let (Some(guess), true) = (asked, !outcomes.iter().all(is_open)) {
         let guess = guess.map_or(String::new(), |guess| format!("You guessed \u{201c}{guess}\u{201d}. "));
         wrapped_ui(ui, format!("{guess}The run says:"), theme.secondary);
     }
@@ -189,7 +225,7 @@ fn outcomes_ui(
     for outcome in &outcomes {
         let (sign, words, colour) = match outcome {
             Outcome::Holds(words) => (holds, words, theme.text),
-            Outcome::Waits(words) => ("\u{2026}", words, theme.secondary),
+            Outcome::Waits(words) | Outcome::Due { when: words, .. } => ("\u{2026}", words, theme.secondary),
             Outcome::Fails(words) => (fails, words, theme.error),
         };
         let label = ui.add(Label::new(RichText::new(format!("{sign}  {words}")).color(colour)).wrap());

@@ -94,8 +94,8 @@ fn filter_ui(ui: &mut Ui, theme: &Theme, filter: &mut String, example: &str, tip
     ui.add(field).labelled_by(label.id).on_hover_text(tip).changed()
 }
 
-/// A lab's page: bars, side panels, tiles. `interrupted` is a run of the lab that was interrupted, if the page is to
-/// speak of it.
+/// A lab's page: bars, side panels, tiles. `interrupted` is a run of the lab that was interrupted, if the page
+/// mentions it.
 pub fn lab_page_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, interrupted: Option<&PastRun>) {
     let bar = Margin::symmetric(12, 0);
     let title = page.lab.title;

@@ -137,6 +137,7 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, Strin
     for k in KEYS
         .iter()
         .filter(|k| !matches!(k.action, Action::Open(OpenAction::Palette | OpenAction::Back)) && k.shown != "End")
+        .filter(|k| !(shell.session.is_presenting && folds_panel(&k.action)))
     {
         let step = match k.action {
             Action::Page(PageAction::Undo) => undo.as_deref(),
@@ -163,6 +164,9 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, Strin
     ];
     all.extend(more.map(|(words, key, action)| PaletteEntry { key, ..PaletteEntry::new("do", words, action) }));
     let here = page.map(|page| page.lab.id);
+    if page.is_none() {
+        all.retain(|entry| !needs_page(&entry.action));
+    }
     let of_lab = |lab: &str, entry: PaletteEntry| PaletteEntry { leads_away: here != Some(lab), ..entry };
     for lab in shell.lists.labs {
         all.push(of_lab(lab.id, PaletteEntry::new("lab", lab.title, OpenAction::Lab(lab.id))));
@@ -171,6 +175,14 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, Strin
         for p in lab.presets {
             let words = format!("{}{BEFORE_LAB}{}", p.title, lab.title);
             all.push(of_lab(lab.id, PaletteEntry::new("preset", words, OpenAction::Preset(lab.id, p.id))));
+        }
+    }
+    let views_here = here.map_or(vec![], |lab| crate::ui::views_of(shell.lists, lab));
+    for lab in shell.lists.labs.iter().filter(|lab| Some(lab.id) != here) {
+        for id in crate::ui::views_of(shell.lists, lab.id).into_iter().filter(|id| !views_here.contains(id)) {
+            let title = shell.lists.view(id).map_or(id, |v| v.title);
+            let words = format!("{title}{BEFORE_LAB}{}", lab.title);
+            all.push(of_lab(lab.id, PaletteEntry::new("view", words, OpenAction::View(lab.id, id))));
         }
     }
     for (link, words) in lessons {
@@ -182,7 +194,7 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, Strin
         for p in page.lab.presets {
             all.push(PaletteEntry::new("preset", p.title, SettingAction::Preset(p.id.to_owned())));
         }
-        for id in crate::ui::views_of(shell.lists, page.lab.id) {
+        for id in views_here {
             let title = shell.lists.view(id).map_or(id, |v| v.title);
             all.push(PaletteEntry::new("view", title, PageAction::ShowView(id)));
         }
@@ -201,12 +213,31 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, Strin
     all
 }
 
-/// The entries that hold the typed letters in order: first what is called just so, then the best match, of equal ones
+fn folds_panel(action: &Action) -> bool {
+    matches!(action, Action::Look(LookAction::FoldControls | LookAction::FoldInspector))
+}
+
+/// True for what does nothing without a lab in front.
+fn needs_page(action: &Action) -> bool {
+    let is_of_page = matches!(
+        action,
+        Action::Run(_)
+            | Action::Time(_)
+            | Action::Page(_)
+            | Action::Message(MessageAction::CopySession | MessageAction::CopyLink)
+    );
+    // an undo brings a deleted run back
+    (is_of_page || folds_panel(action)) && *action != Action::Page(PageAction::Undo)
+}
+
+/// The entries that hold the typed letters in order: first what is called just so, another lab before all, then the best match, of equal ones
 /// that of the lab in front.
 fn found(all: Vec<PaletteEntry>, typed: &str) -> Vec<PaletteEntry> {
     let whole = typed.trim().to_lowercase();
     let rank = |e: &PaletteEntry| {
-        Some((e.name().to_lowercase() == whole, score(&format!("{} {}", e.words, e.kind), typed)?, !e.leads_away))
+        let (is_exact, is_other_lab) = (e.name().to_lowercase() == whole, e.kind == "lab" && e.leads_away);
+        let score = score(&format!("{} {}", e.words, e.kind), typed)?;
+        Some((is_exact, is_exact && is_other_lab, score, !e.leads_away))
     };
     let mut ranked: Vec<_> = all.into_iter().filter_map(|e| Some((rank(&e)?, e))).collect();
     ranked.sort_by_key(|(rank, _)| std::cmp::Reverse(*rank));
@@ -265,10 +296,13 @@ mod tests {
                 entry("lesson", "Raceway  \u{b7}  Traces, step 2", true),
                 entry("view", "Raceway", false),
                 entry("view", "Race", false),
+                entry("control", "Synapses", false),
+                entry("lab", "Synapses", true),
             ];
             found(all, typed).first().map(|e| (e.kind, e.words.clone()))
         };
         assert_eq!(first("race"), Some(("view", "Race".to_owned())));
+        assert_eq!(first("synapses").map(|(kind, _)| kind), Some("lab"));
         assert_eq!(first("racew"), Some(("view", "Raceway".to_owned())));
         assert_eq!(first("race traces").map(|(kind, _)| kind), Some("lesson"));
     }

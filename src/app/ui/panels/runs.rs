@@ -29,7 +29,7 @@ struct Draft {
     folder: String,
     /// The note on the disk from which the draft began, or which it became.
     saved: RunNote,
-    /// The tags as they are typed, separated by commas.
+    /// The text of the tags that is being typed, separated by commas.
     tags: String,
     note: RunNote,
 }
@@ -63,10 +63,10 @@ pub struct RunsPage {
     has_arrived: bool,
     filter: String,
     tags: TagChips,
-    /// Why the filter finds nothing, in words.
+    /// The message that explains why the filter finds nothing.
     complaint: Option<String>,
     order: Order,
-    /// Rows that are shown, in order, by their place among all.
+    /// The indices of the rows that are shown, in their order.
     shown: Vec<usize>,
     /// The shown rows must be found again.
     is_stale: bool,
@@ -80,8 +80,8 @@ pub struct RunsPage {
     is_comparing: bool,
     comparison: Option<compare::ComparePage>,
     draft: Draft,
-    /// The places of deleted runs in the trash, the last one last.
-    trashed: Vec<PathBuf>,
+    /// The paths of deleted runs in the trash with their titles, the last one last.
+    trashed: Vec<(PathBuf, String)>,
 }
 
 impl RunsPage {
@@ -91,8 +91,8 @@ impl RunsPage {
     }
 
     /// Takes the rows that the host found; more may follow.
-    pub fn set(&mut self, rows: Vec<RunRow>, whole: bool) {
-        (self.rows, self.is_reading, self.has_arrived, self.is_stale) = (rows, !whole, true, true);
+    pub fn set(&mut self, rows: Vec<RunRow>, is_complete: bool) {
+        (self.rows, self.is_reading, self.has_arrived, self.is_stale) = (rows, !is_complete, true, true);
     }
 
     /// A note was written.
@@ -103,21 +103,24 @@ impl RunsPage {
         }
     }
 
-    /// A run lies in the trash, at this place.
-    pub fn discarded(&mut self, path: &Path, place: PathBuf) {
+    /// A run lies in the trash, at this place; returns its title.
+    pub fn discarded(&mut self, path: &Path, place: PathBuf) -> String {
+        let title = self.rows.iter().find(|r| r.path == path).map(|r| r.title().to_owned());
+        let title = title.unwrap_or_else(|| path.file_name().unwrap_or_default().to_string_lossy().into_owned());
         self.rows.retain(|r| r.path != path);
         (self.selected, self.is_stale) = (None, true);
-        self.trashed.push(place);
+        self.trashed.push((place, title.clone()));
+        title
     }
 
-    /// The place of the run that was deleted last, of those that were not taken back.
-    pub fn last_trashed(&self) -> Option<&PathBuf> {
+    /// The place and the title of the run that was deleted last, of those that were not taken back.
+    pub fn last_trashed(&self) -> Option<&(PathBuf, String)> {
         self.trashed.last()
     }
 
     /// Notes that a run is being restored from the trash.
     pub fn taken_back(&mut self, place: &Path) {
-        self.trashed.retain(|trashed| trashed != place);
+        self.trashed.retain(|(trashed, _)| trashed != place);
     }
 
     /// Ticked runs have been read, or could not be.
@@ -248,8 +251,8 @@ fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
 
 fn find_ui(ui: &mut Ui, theme: &Theme, page: &mut RunsPage) {
     let tip = "Words in a name, a note, a tag or a folder; lab:, preset:, state:, sweep:, tag:, is:pinned, is:archived; a setting or a \
-               headline number compared, such as lr<1e-3 or gate>0.1; ! before a term excludes its matches. All terms must \
-               match.";
+               headline number compared, such as lr<1e-3 or gate>0.1, of one variant gate:coupled>0.1; size>30MB, \
+               began>2026-01-31; ! before a term excludes its matches. All terms must match.";
     page.is_stale |= filter_ui(ui, theme, &mut page.filter, "lab:fast_slow lr<1e-3 state:killed !wide", tip);
 }
 
@@ -307,10 +310,12 @@ fn sweeps_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &RunsPage) {
 
 fn compare_button_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
     let ticked = page.ticked();
-    let words = match (page.is_comparing, ticked.len()) {
-        (true, _) => "Reading…".to_owned(),
-        (false, 0) => "Compare".to_owned(),
-        (false, n) => format!("Compare {n}"),
+    let shown = page.shown.iter().filter_map(|i| page.rows.get(*i)).filter(|row| page.ticked.contains(&row.folder));
+    let words = match (page.is_comparing, ticked.len(), ticked.len().saturating_sub(shown.count())) {
+        (true, ..) => "Reading…".to_owned(),
+        (false, 0, _) => "Compare".to_owned(),
+        (false, n, 0) => format!("Compare {n}"),
+        (false, n, hidden) => format!("Compare {n} ({hidden} not shown)"),
     };
     let can = !page.is_comparing && (2..=MAX_COMPARED).contains(&ticked.len());
     let about = format!("Compares the ticked runs: two to {MAX_COMPARED}, curves in one chart.");

@@ -33,6 +33,8 @@ pub struct SweepPage {
     /// Why it could not be read.
     complaint: Option<String>,
     is_reading: bool,
+    /// It is read again by itself, of which the page says nothing.
+    is_rereading: bool,
     /// When it was asked for last, egui's clock.
     asked: f64,
     number: Option<NumberId>,
@@ -62,7 +64,7 @@ impl SweepPage {
         if *folder != self.folder {
             return;
         }
-        self.is_reading = false;
+        (self.is_reading, self.is_rereading) = (false, false);
         match read {
             Ok(results) => {
                 self.complaint = None;
@@ -158,14 +160,14 @@ pub fn sweep_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
     menu_ui(ui, shell, page);
 }
 
-/// While runs are being made, what they have recorded is read again and again.
+/// Until every run has finished, what they have recorded is read again and again: another process may make them.
 fn read_again(ui: &Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
     let Some(results) = &page.results else { return };
-    if !results.is_being_made && results.progress().running == 0 {
+    if !results.is_being_made && results.progress().finished == results.runs.len() {
         return;
     }
-    if is_read_again(ui, shell.now, page.asked, page.is_reading) {
-        (page.is_reading, page.asked) = (true, shell.now);
+    if is_read_again(ui, shell.now, page.asked, page.is_reading || page.is_rereading) {
+        (page.is_rereading, page.asked) = (true, shell.now);
         shell.act(RunsAction::ReadSweep(page.folder.clone()));
     }
 }

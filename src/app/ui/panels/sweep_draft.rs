@@ -76,7 +76,7 @@ fn field(ui: &mut Ui, text: &mut String, name: &str, width: f32) {
 }
 
 /// Name, seeds and objective, how many runs it is, and what makes it.
-pub fn foot_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
+pub fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     let Some(mut state) = page.sweep.take() else { return };
     state.renew(page.lab, &page.config);
     let margin = Frame::NONE.inner_margin(Margin::symmetric(16, 8));
@@ -122,12 +122,14 @@ fn objective_ui(ui: &mut Ui, theme: &Theme, state: &mut SweepDraftState) {
     let draft = &mut state.draft;
     ui.horizontal(|ui| {
         let label = note_ui(ui, theme, "objective");
-        let words = |objective: &str| if objective.is_empty() { "none".to_owned() } else { objective.to_owned() };
-        let all = std::iter::once("").chain(state.objectives.iter().map(String::as_str));
-        let choices = all.map(|objective| (objective, words(objective), draft.objective == objective));
-        let (width, shown) = (ui.available_width() - 8.0, words(&draft.objective));
+        let known = state.objectives.iter().map(|objective| (objective.id.as_str(), objective.label.clone()));
+        let all: Vec<(&str, String)> = std::iter::once(("", "none".to_owned())).chain(known).collect();
+        let chosen = all.iter().find(|(id, _)| *id == draft.objective);
+        let shown = chosen.map_or_else(|| draft.objective.clone(), |(_, label)| label.clone());
+        let choices = all.into_iter().map(|(id, label)| (id, label, draft.objective == id));
+        let width = ui.available_width() - 8.0;
         let (chosen, list) = list_box(ui, ("objective", label.id), width, &shown, choices);
-        list.on_hover_text("The headline number that marks the best point.");
+        list.on_hover_text(format!("{shown}: the headline number that marks the best point."));
         if let Some(chosen) = chosen {
             chosen.clone_into(&mut draft.objective);
         }
@@ -137,7 +139,7 @@ fn objective_ui(ui: &mut Ui, theme: &Theme, state: &mut SweepDraftState) {
 /// Shows the number of runs, or the reason why the sweep cannot be made.
 fn words_ui(ui: &mut Ui, theme: &Theme, state: &SweepDraftState) {
     let check = &state.check;
-    let (words, colour) = match (&state.refusal, &check.whole) {
+    let (words, colour) = match (&state.refusal, &check.general_error) {
         (Some(words), _) | (None, Some(words)) => (words.clone(), theme.error),
         _ if !check.axes.is_empty() => {
             ("A ticked control has no values that can be run: see above.".to_owned(), theme.error)

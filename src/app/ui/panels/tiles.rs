@@ -27,6 +27,8 @@ mod behavior;
 mod more_views;
 
 const HEADER: f32 = 32.0;
+/// The margin around a view, points.
+const MARGIN: f32 = 8.0;
 
 pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     let order: HashMap<TileId, usize> = page.tiling.by_number().into_iter().map(|(n, id, _)| (id, n)).collect();
@@ -119,7 +121,7 @@ struct Stage<'a> {
     selected: &'a mut Option<TileId>,
     maximised: Option<TileId>,
     more_views: MoreViews,
-    /// Tiles to be saved as they are drawn.
+    /// The tiles whose next drawing is saved.
     to_export: Vec<(TileId, ExportFormat)>,
     /// The questions of each view.
     asked: &'a mut HashMap<TileId, Vec<Key>>,
@@ -157,7 +159,7 @@ impl Stage<'_> {
         {
             self.cx.act(RunAction::Cancel(question.request));
         }
-        let body = Rect::from_min_max(pos2(rect.left() + 8.0, header.bottom()), rect.max - vec2(8.0, 8.0));
+        let body = Rect::from_min_max(pos2(rect.left() + MARGIN, header.bottom()), rect.max - Vec2::splat(MARGIN));
         if body.is_positive() {
             // Its widgets keep their names, and a drag goes on, whatever the header has beside them.
             let name = ui.scope_id().with(("view", self.lab, &pane.view, id.0));
@@ -167,11 +169,16 @@ impl Stage<'_> {
             inner.set_clip_rect(drawn.intersect(ui.clip_rect()));
             match Tiling::view_of(self.views, id, entry) {
                 Some(view) => {
-                    let note = body_ui(&mut inner, id, view.as_mut(), &mut self.cx, self.notes.contains_key(&id));
-                    match note {
-                        Some(words) => self.notes.insert(id, words),
-                        None => self.notes.remove(&id),
-                    };
+                    let noted = self.notes.get(&id).map(String::as_str);
+                    let note = body_ui(&mut inner, id, view.as_mut(), &mut self.cx, noted);
+                    // nothing moves under a button that is held
+                    if !is_held(&inner) && note.as_deref() != noted {
+                        match note {
+                            Some(words) => self.notes.insert(id, words),
+                            None => self.notes.remove(&id),
+                        };
+                        inner.ctx().request_repaint();
+                    }
                     // a question belongs to the tile that asked it, even after the answer came
                     let known = self.asked.entry(id).or_default();
                     let fresh = self.cx.questions.take_touched();
@@ -292,36 +299,50 @@ impl Stage<'_> {
 
 /// The opacity of a view that shows the answer to another question than its controls do.
 const OUTDATED: f32 = 0.55;
-/// A view is laid out in at least so much room; a smaller tile is scrolled.
+/// A view is laid out in at least this much room; a smaller tile is scrolled.
 const MIN_TILE: Vec2 = vec2(300.0, 200.0);
 
-/// Shows the view, in a scroll area where it is larger than its tile; faint and with a note while the answer in it is not to
-/// the question that its controls show. Returns the note. A view may ask while it is drawn, so that it is known only in the
-/// next frame whether the answer `was_outdated`.
-fn body_ui(ui: &mut Ui, id: TileId, view: &mut dyn View, cx: &mut ViewCx<'_>, was_outdated: bool) -> Option<String> {
+/// Shows the view, in a scroll area where it is larger than its room. While the answer in it is not to the question that its
+/// controls show, it is faint but for these, and a note has room of its own below it. Returns the note. A view may ask while
+/// it is drawn, so that it is known only in the next frame whether and what it `noted`.
+fn body_ui(ui: &mut Ui, id: TileId, view: &mut dyn View, cx: &mut ViewCx<'_>, noted: Option<&str>) -> Option<String> {
     plot::begin_tile(ui.ctx(), id.0);
-    let place = ui.max_rect();
-    let opacity = ui.opacity();
-    if was_outdated {
+    let (place, clip, opacity) = (ui.max_rect(), ui.clip_rect(), ui.opacity());
+    if let Some(words) = noted {
+        let height = note_height(&note_galley(ui, cx.theme, place, words)).min(place.height() / 2.0);
+        // the margin above the note has the bars of what scrolls
+        ui.set_max_height(place.height() - height - MARGIN);
+        ui.set_clip_rect(clip.with_max_y(clip.bottom().min(place.bottom() - height)));
         ui.multiply_opacity(OUTDATED);
     }
     view_ui(ui, view, cx);
     ui.set_opacity(opacity);
+    ui.set_clip_rect(clip);
     let note = cx.questions.take_outdated();
-    if note.is_some() != was_outdated {
-        ui.ctx().request_repaint();
-    }
     if let Some(words) = &note {
         edge_note_ui(ui, cx.theme, place, words);
     }
     note
 }
 
+/// True while a button of the pointer is held, as in a drag.
+fn is_held(ui: &Ui) -> bool {
+    ui.input(|i| i.pointer.any_down())
+}
+
+fn note_galley(ui: &Ui, theme: &Theme, place: Rect, words: &str) -> Arc<Galley> {
+    let (font, width) = (FontId::proportional(theme::SMALL), place.width() - 12.0);
+    ui.painter().layout(words.to_owned(), font, theme.warm, width)
+}
+
+fn note_height(galley: &Galley) -> f32 {
+    galley.size().y + 6.0
+}
+
 /// A note at the lower edge of a tile.
 fn edge_note_ui(ui: &Ui, theme: &Theme, place: Rect, words: &str) {
-    let (font, width) = (FontId::proportional(theme::SMALL), place.width() - 12.0);
-    let galley = ui.painter().layout(words.to_owned(), font, theme.warm, width);
-    let size = vec2(place.width(), galley.size().y + 6.0);
+    let galley = note_galley(ui, theme, place, words);
+    let size = vec2(place.width(), note_height(&galley));
     let rect = Rect::from_min_size(place.left_bottom() - vec2(0.0, size.y), size);
     ui.painter().rect_filled(rect, theme::CORNER, theme.panel);
     ui.painter().galley(rect.min + vec2(6.0, 3.0), galley, theme.warm);

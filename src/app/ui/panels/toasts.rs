@@ -57,6 +57,11 @@ impl Toasts {
         self.queue.retain(|t| t.id != id);
     }
 
+    /// Takes those away that offer an action which was done otherwise.
+    pub fn withdraw(&mut self, done: &Action) {
+        self.queue.retain(|t| t.offer.as_ref().is_none_or(|(_, offered)| offered != done));
+    }
+
     /// Lets the old ones go and asks for a frame when the next one does.
     pub fn age(&mut self, ctx: &Context, now: f64) {
         for i in self.shown() {
@@ -75,7 +80,7 @@ impl Toasts {
         }
     }
 
-    /// The places in the queue of those that are shown.
+    /// The indices in the queue of those that are shown.
     fn shown(&self) -> Vec<usize> {
         let mut errors = 0;
         let have_place = self.queue.iter().enumerate().filter(|(_, toast)| {

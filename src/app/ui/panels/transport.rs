@@ -23,7 +23,7 @@ pub fn transport_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     ui.horizontal_centered(|ui| {
         buttons_ui(ui, shell, page);
         if let Some(memory) = page.memory.as_ref().filter(|_| ui.available_width() > 760.0) {
-            note_ui(ui, shell.theme, format!("about {memory}"))
+            note_ui(ui, shell.theme, format!("memory: about {memory}"))
                 .on_hover_text("Memory that the run holds: an estimate from the settings.");
         }
         ui.add_space(8.0);
@@ -64,9 +64,12 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
 /// Run or Pause, and Step.
 fn training_buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     let running = page.run.as_ref().is_some_and(Run::is_running);
-    let (icon, name) = if running { (Icon::Pause, "Pause") } else { (Icon::Play, "Run") };
+    let plays = play::run_plays(page);
+    let is_on = running || plays && page.play.is_on();
+    let (icon, name) = if is_on { (Icon::Pause, "Pause") } else { (Icon::Play, "Run") };
     let run = icon_button_in(ui, shell.theme, icon, name, IconStyle::Primary);
     let tip = match (running, play::space_plays(page)) {
+        (false, true) if plays => "Play what was recorded (Space)".to_owned(),
         (false, true) => "Train on. Space plays what was recorded".to_owned(),
         _ => format!("{name} (Space)"),
     };

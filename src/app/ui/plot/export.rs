@@ -26,7 +26,7 @@ impl Chart<'_> {
             if let Some(raw) = line.raw {
                 columns.push((format!("{} (raw)", line.label), points_of(&Data::Curve(raw), shown)));
             }
-            columns.push((line.label.clone(), points_of(&line.data, shown)));
+            columns.push((line.values_label(), points_of(&line.data, shown)));
         }
         for band in self.bands.iter().filter(|band| !state.hides_band(self, band)) {
             columns.push((format!("{} (low)", band.label), points_of(&band.low, shown)));

@@ -16,7 +16,7 @@ pub type Measure<'m> = &'m dyn Fn(&str, bool) -> f32;
 
 /// The note beside the label of a y axis that is held.
 pub const FIXED: &str = "y fixed";
-/// Between words in a row.
+/// The gap between texts in a row.
 pub(super) const GAP: f32 = 12.0;
 
 /// A label in rows of [`ROW`] points' height.
@@ -31,7 +31,7 @@ pub struct Label {
 /// A thinned line, cut to what is in sight.
 #[derive(Debug, Clone, Default)]
 pub struct PlottedLine {
-    /// The line that it is of; `None` for what is drawn behind one, and for signs and stems.
+    /// The line that it belongs to; `None` for what is drawn behind one, and for signs and stems.
     pub line: Option<usize>,
     /// Shares of the plot's width and height, from its lower left corner.
     pub points: Vec<[f64; 2]>,
@@ -91,7 +91,7 @@ pub struct Layout {
     pub names: Vec<LineName>,
     /// Labels of zones, spans and reference lines.
     pub labels: Vec<Label>,
-    /// The axes' words, shortened to the room there is.
+    /// The labels of the axes, shortened to the space there is.
     pub x_words: String,
     pub y_words: String,
     /// The distance of the x axis' words below its numbers, points: 0 where they stand at the end of these.

@@ -2,8 +2,8 @@
 
 use eframe::egui::{EventFilter, Key, Response, Ui};
 
-/// The factor by which scrolling and pinching in this frame bring a picture closer: e for every so many points scrolled, 1
-/// where nothing moves.
+/// The factor by which scrolling and pinching in this frame bring a picture closer: e for every this many points
+/// scrolled, 1 where nothing moves.
 pub fn zoom_factor(ui: &Ui, points: f32) -> f32 {
     ui.input(|i| i.zoom_delta() * (i.smooth_scroll_delta().y / points).exp())
 }

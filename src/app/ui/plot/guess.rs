@@ -9,10 +9,10 @@ use super::Chart;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Guess {
     pub chart: String,
-    /// Ranges that the axes show at least.
+    /// The ranges that the axes include at least.
     pub x: Option<[f64; 2]>,
     pub y: Option<[f64; 2]>,
-    /// A drag draws; otherwise it zooms as ever.
+    /// True if a drag draws; otherwise it zooms.
     pub is_drawing: bool,
     /// Ascending x.
     pub points: Vec<[f64; 2]>,
@@ -38,7 +38,7 @@ pub(super) fn guess_on(ui: &Ui, chart: &Chart<'_>) -> Option<Guess> {
 }
 
 impl Guess {
-    /// The chart with room for the guess.
+    /// The chart, widened so that it has space for the guess.
     pub(super) fn widen<'a>(&self, chart: &Chart<'a>) -> Chart<'a> {
         let mut chart = chart.clone();
         let (xs, ys) = (self.points.iter().map(|p| p[0]), self.points.iter().map(|p| p[1]));

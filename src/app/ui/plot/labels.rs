@@ -11,7 +11,7 @@ use super::{
 /// The labels that fit without overlapping another one. The list of the chart names all of them.
 pub(super) fn labels(chart: &Chart<'_>, layout: &Layout, measure: Measure<'_>) -> Vec<Label> {
     let mut placed: Vec<Label> = vec![];
-    for Wanted { words, anchors, claim } in wanted(chart, layout) {
+    for PendingLabel { words, anchors, claim } in wanted(chart, layout) {
         let rows = wrapped(words, layout.plot.width() - 14.0, measure);
         let wide = rows.iter().map(|r| measure(r, false)).fold(0.0, f32::max);
         let size = vec2(wide, rows.len() as f32 * (ROW - 1.0));
@@ -27,8 +27,8 @@ pub(super) fn labels(chart: &Chart<'_>, layout: &Layout, measure: Measure<'_>) -
 /// The cost of covering another label: more than any position that covers none.
 const OVERLAPS: f32 = 1e6;
 
-/// A label that is yet to be placed.
-struct Wanted<'c> {
+/// A label that is still to be placed.
+struct PendingLabel<'c> {
     words: &'c str,
     /// Candidate positions, the best first.
     anchors: Vec<(Pos2, Align2)>,
@@ -36,7 +36,7 @@ struct Wanted<'c> {
 }
 
 /// The labels of the lines and strips that are in sight and named.
-fn wanted<'c>(chart: &'c Chart<'_>, layout: &Layout) -> Vec<Wanted<'c>> {
+fn wanted<'c>(chart: &'c Chart<'_>, layout: &Layout) -> Vec<PendingLabel<'c>> {
     let plot = layout.plot;
     let rows = || (0..8).map(|i| i as f32 * ROW);
     let mut all = vec![];
@@ -46,13 +46,13 @@ fn wanted<'c>(chart: &'c Chart<'_>, layout: &Layout) -> Vec<Wanted<'c>> {
             let at = pos2(x(zone.from).max(plot.left()) + 4.0, plot.bottom() - 4.0);
             if plot.contains(at) && x(zone.to) > plot.left() {
                 let anchors = rows().map(|y| (at - vec2(0.0, y), Align2::LEFT_BOTTOM)).collect();
-                all.push(Wanted { words: &zone.label, anchors, claim: zone.claim });
+                all.push(PendingLabel { words: &zone.label, anchors, claim: zone.claim });
             }
         } else if let Some((at, inside)) = zone_label_at(layout, zone) {
             let aligned = if inside { Align2::LEFT_BOTTOM } else { Align2::LEFT_TOP };
             let across = [at.x, plot.center().x, plot.right() - 60.0];
             let anchors = across.iter().map(|x| (pos2(*x, at.y), aligned)).collect();
-            all.push(Wanted { words: &zone.label, anchors, claim: zone.claim });
+            all.push(PendingLabel { words: &zone.label, anchors, claim: zone.claim });
         }
     }
     for reference in &chart.references {
@@ -82,10 +82,10 @@ fn wanted<'c>(chart: &'c Chart<'_>, layout: &Layout) -> Vec<Wanted<'c>> {
             };
             across.into_iter().flat_map(both).collect()
         };
-        all.push(Wanted { words: &reference.label, anchors, claim: reference.claim });
+        all.push(PendingLabel { words: &reference.label, anchors, claim: reference.claim });
     }
     let stated = chart.lines.iter().enumerate().filter(|(_, line)| line.claim.is_some());
-    all.extend(stated.map(|(i, line)| Wanted {
+    all.extend(stated.map(|(i, line)| PendingLabel {
         words: line.name(),
         anchors: beside_line(layout, i),
         claim: line.claim,

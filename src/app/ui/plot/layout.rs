@@ -8,8 +8,8 @@ use super::{
     clip::{self, Window},
     geometry::{Area, FIXED, GAP, Layout, LineName, Measure, PlottedLine, ROW, SWATCH, share_of},
     labels::labels,
-    range::{x_ends, y_ends},
-    tile::LEAST_PLOT,
+    range::{x_limits, y_limits},
+    tile::MIN_PLOT_SIZE,
     weave::weave,
 };
 
@@ -23,9 +23,9 @@ impl Layout {
         let mut size = [size[0].max(MIN_SIZE.x), size[1].max(MIN_SIZE.y)];
         let x_scale = state.scale_x.unwrap_or(chart.x.scale);
         let y_scale = state.scale_y.unwrap_or(chart.y.scale);
-        let x = x_ends(chart, state, x_scale);
-        let y = y_ends(chart, state, y_scale, [x_scale.value(x[0]), x_scale.value(x[1])]);
-        let least = if state.is_in_tile { LEAST_PLOT } else { Vec2::ZERO };
+        let x = x_limits(chart, state, x_scale);
+        let y = y_limits(chart, state, y_scale, [x_scale.value(x[0]), x_scale.value(x[1])]);
+        let least = if state.is_in_tile { MIN_PLOT_SIZE } else { Vec2::ZERO };
         let framed = |size: [f32; 2], x_words_drop: f32| {
             let rows = ((size[1] - 60.0) / 44.0).floor().clamp(2.0, 6.0) as usize;
             let mut layout = Self {
@@ -64,7 +64,7 @@ impl Layout {
         if layout.covers_x_ticks(measure) {
             let mut lower = framed(size, ROW);
             lower.name_x_axis(chart, measure);
-            if lower.plot.height() >= LEAST_PLOT.y {
+            if lower.plot.height() >= MIN_PLOT_SIZE.y {
                 layout = lower;
             }
         }
@@ -190,9 +190,9 @@ impl Layout {
         let (x, scale) = (self.x, self.x_scale);
         let wanted = (self.plot.width() / 72.0).floor().clamp(2.0, 8.0) as usize;
         // no more numbers than whole ones, so that none needs a digit after the point
-        let max = if chart.x.whole { ((x[1] - x[0]) as usize).max(1) } else { usize::MAX };
+        let max = if chart.x.integer_ticks { ((x[1] - x[0]) as usize).max(1) } else { usize::MAX };
         self.x_ticks = scale.ticks(x[0], x[1], wanted.min(max));
-        if chart.x.whole {
+        if chart.x.integer_ticks {
             self.x_ticks.retain(|t| (scale.value(t.0) - scale.value(t.0).round()).abs() < 1e-6);
         }
         self.x_words = elided(axis_label(&chart.x, scale), self.plot.width() * 0.8, measure);
@@ -200,7 +200,7 @@ impl Layout {
 
     /// True for a number that the words at the end of its row would cover, or that would stand out of the sheet.
     fn is_covered(&self, (place, number): &(f64, String), measure: Measure<'_>) -> bool {
-        let end = match self.x_words_drop > 0.0 {
+        let end = match self.x_words_drop > 0.0 || self.x_words.is_empty() {
             true => self.size[0] + 1.0,
             false => self.size[0] - measure(&self.x_words, false) - 16.0,
         };

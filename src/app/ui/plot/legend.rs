@@ -93,7 +93,7 @@ impl Chart<'_> {
     pub(super) fn fix_ui(&self, ui: &mut Ui, canvas: &Canvas<'_>, sheet: Rect, state: &mut ChartState) {
         let range = canvas.layout.y.map(|place| canvas.layout.y_scale.value(place));
         let shared = SharedRange::new(ui, &self.y.label);
-        shared.tell(ui, &self.name, range);
+        shared.report_range(ui, &self.name, range);
         if let Some(wanted) = shared.wanted(ui) {
             state.fixed_y = wanted;
         }
@@ -125,7 +125,7 @@ impl Chart<'_> {
             }
         };
         if response.on_hover_text(tip).clicked() {
-            shared.want(ui, !is_fixed);
+            shared.request_range(ui, !is_fixed);
             ui.ctx().request_repaint();
         }
     }
@@ -155,7 +155,7 @@ impl SharedRange {
         ui.data_mut(|d| f(d.get_temp_mut_or_default(self.id), pass))
     }
 
-    fn tell(&self, ui: &Ui, chart: &str, range: [f64; 2]) {
+    fn report_range(&self, ui: &Ui, chart: &str, range: [f64; 2]) {
         self.with(ui, |ranges, pass| {
             ranges.shown.retain(|(name, _, seen)| name != chart && pass.saturating_sub(*seen) <= 1);
             ranges.shown.push((chart.to_owned(), range, pass));
@@ -163,7 +163,7 @@ impl SharedRange {
     }
 
     /// Asks all charts to hold one range that has room for each, or to follow their data again.
-    fn want(&self, ui: &Ui, hold: bool) {
+    fn request_range(&self, ui: &Ui, hold: bool) {
         self.with(ui, |ranges, pass| {
             let ends = ranges.shown.iter().map(|(_, range, _)| *range);
             let all = ends.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]);

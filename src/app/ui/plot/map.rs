@@ -121,7 +121,7 @@ pub const NARROW: f32 = 120.0;
 const BAR_BELOW: f32 = 36.0;
 
 impl MapFrame {
-    /// Room on the left, above and below that is no map; `width`: of all.
+    /// Room on the left, above and below that is not a map; `width`: of all.
     pub fn margins(&self, width: f32) -> (f32, f32, f32) {
         let (left, foot) = if self.has_ticks { (LEFT_MARGIN, BOTTOM_MARGIN) } else { (1.0, 1.0) };
         let head = if self.title.is_some() && width < NARROW { HIGH_HEAD } else { TOP_MARGIN };
@@ -129,7 +129,7 @@ impl MapFrame {
     }
 }
 
-/// Where the cells of a window lie on the screen.
+/// The mapping from the cells of a window to the screen.
 #[derive(Clone, Copy)]
 struct MapWindow {
     rect: Rect,

@@ -44,8 +44,9 @@ pub use paint::ChartResponse;
 pub use scale::{Scale, value_label};
 pub use svg::{Paint, Svg, hex};
 pub use tile::{
-    Drawn, DrawnPlot, DrawnTable, DrawnTile, LEAST_PLOT, LEAST_TILE, are_words_last, begin_picture, begin_tile,
-    columns, drawn, end_tile, fits, fits_two, is_lower, lacking_height, least_height, note_canvas, note_table, watch,
+    Drawn, DrawnPlot, DrawnTable, DrawnTile, MIN_PLOT_SIZE, MIN_TILE_SIZE, are_words_last, begin_picture, begin_tile,
+    columns, drawn, end_tile, fits, fits_two, is_lower, lacking_height, min_chart_height, note_canvas, note_table,
+    watch,
 };
 
 /// Smallest size at which a chart is legible, points.
@@ -218,7 +219,7 @@ impl<'a> Line<'a> {
         self.stroke(Stroke::Dashed)
     }
 
-    /// Named so where there is little room.
+    /// Sets a short name for where there is little space.
     pub fn short(self, name: impl Into<String>) -> Self {
         Self { short: Some(name.into()), ..self }
     }
@@ -280,7 +281,7 @@ impl Zone {
     }
 }
 
-/// A dashed line at a known value, labelled as what it is.
+/// A dashed line at a known value, with its label.
 #[derive(Debug, Clone)]
 pub struct Reference {
     pub label: String,
@@ -302,8 +303,8 @@ pub struct Axis {
     pub include: Vec<f64>,
     /// Fixed ends, when data should not move them.
     pub fixed: Option<[f64; 2]>,
-    /// Ticks only at whole numbers.
-    pub whole: bool,
+    /// Ticks stand only at integers.
+    pub integer_ticks: bool,
     /// Counts training steps: what happened in the run is marked on it.
     pub counts_steps: bool,
     /// The label is not written beside the axis, because a title above the chart has it.
@@ -317,7 +318,7 @@ impl Axis {
 
     /// The axis of training steps.
     pub fn steps() -> Self {
-        Self { counts_steps: true, whole: true, ..Self::new("step") }
+        Self { counts_steps: true, integer_ticks: true, ..Self::new("step") }
     }
 
     pub fn log(mut self) -> Self {
@@ -335,8 +336,8 @@ impl Axis {
         self
     }
 
-    pub fn whole(mut self) -> Self {
-        self.whole = true;
+    pub fn integer_ticks(mut self) -> Self {
+        self.integer_ticks = true;
         self
     }
 
@@ -461,7 +462,7 @@ pub struct ChartState {
     events: StepEvents,
     /// The claim whose label was clicked, until the view takes it.
     pub(in crate::ui) asked_claim: Option<&'static str>,
-    /// The chart was last shown in a tile, where its data have at least the room of [`LEAST_PLOT`].
+    /// The chart was last shown in a tile, where its data have at least the room of [`MIN_PLOT_SIZE`].
     is_in_tile: bool,
 }
 

@@ -32,8 +32,8 @@ pub struct ChartResponse {
     /// Where the data are, screen points.
     pub area: Rect,
     /// The x values at the left and the right end of it.
-    pub x_ends: [f64; 2],
-    /// The line under the pointer, by its place among the chart's.
+    pub x_limits: [f64; 2],
+    /// The index of the line under the pointer among the chart's lines.
     pub hovered_line: Option<usize>,
 }
 
@@ -61,7 +61,7 @@ impl Chart<'_> {
                 clicked_x: None,
                 margins: [0.0; 2],
                 area: Rect::NOTHING,
-                x_ends: [0.0; 2],
+                x_limits: [0.0; 2],
                 hovered_line: None,
             };
         }
@@ -111,8 +111,8 @@ impl Chart<'_> {
         state.events = events;
         let clicked_x = if response.clicked() { hovered_x } else { None };
         let hovered_line = pointer.and_then(|p| layout.line_at(p));
-        let (margins, x_ends) = (layout.margins, layout.x_values());
-        ChartResponse { response, hovered_x, clicked_x, margins, area, x_ends, hovered_line }
+        let (margins, x_limits) = (layout.margins, layout.x_values());
+        ChartResponse { response, hovered_x, clicked_x, margins, area, x_limits, hovered_line }
     }
 
     /// The labels of numbers that claims of the ledger state: a click asks for the claim.

@@ -3,14 +3,14 @@
 use super::{Chart, ChartState, Data, Scale};
 
 /// Ends that were chosen for an axis, in places; `None` where there is no room between them.
-fn chosen_ends(wanted: Option<[f64; 2]>, scale: Scale) -> Option<[f64; 2]> {
+fn chosen_limits(wanted: Option<[f64; 2]>, scale: Scale) -> Option<[f64; 2]> {
     let [a, b] = wanted?.map(|v| scale.place(v));
     (a.is_finite() && b > a).then(|| resolvable([a, b], scale))
 }
 
 /// Ends of the x axis in places: the zoom, what was fixed, or all that is drawn.
-pub(super) fn x_ends(chart: &Chart<'_>, state: &ChartState, scale: Scale) -> [f64; 2] {
-    if let Some(ends) = chosen_ends(state.zoom_x.or(chart.x.fixed), scale) {
+pub(super) fn x_limits(chart: &Chart<'_>, state: &ChartState, scale: Scale) -> [f64; 2] {
+    if let Some(ends) = chosen_limits(state.zoom_x.or(chart.x.fixed), scale) {
         return ends;
     }
     let mut ends = Extremes::default();
@@ -38,12 +38,12 @@ pub(super) fn x_ends(chart: &Chart<'_>, state: &ChartState, scale: Scale) -> [f6
     if (ends.0, ends.1) == (0.0, 0.0) && scale == Scale::Linear {
         return [0.0, 1.0]; // before a first step there is none
     }
-    ends.ends(0.0, scale)
+    ends.limits(0.0, scale)
 }
 
 /// Ends of the y axis in places, over what is drawn between the x values `x`.
-pub(super) fn y_ends(chart: &Chart<'_>, state: &ChartState, scale: Scale, x: [f64; 2]) -> [f64; 2] {
-    if let Some(ends) = chosen_ends(state.zoom_y.or(state.fixed_y).or(chart.y.fixed), scale) {
+pub(super) fn y_limits(chart: &Chart<'_>, state: &ChartState, scale: Scale, x: [f64; 2]) -> [f64; 2] {
+    if let Some(ends) = chosen_limits(state.zoom_y.or(state.fixed_y).or(chart.y.fixed), scale) {
         return ends;
     }
     // a place on a log axis, as a value again, may be just below the value whose place it is
@@ -82,7 +82,7 @@ pub(super) fn y_ends(chart: &Chart<'_>, state: &ChartState, scale: Scale, x: [f6
             around(&line.data, x).for_each(|v| ends.take(scale.place(v)));
         }
     }
-    ends.ends(0.06, scale)
+    ends.limits(0.06, scale)
 }
 
 /// The values last before and first after a range of x.
@@ -143,7 +143,7 @@ impl Extremes {
     }
 
     /// The ends of the range with a margin (a share of the span), always finite and never of zero width.
-    fn ends(self, margin: f64, scale: Scale) -> [f64; 2] {
+    fn limits(self, margin: f64, scale: Scale) -> [f64; 2] {
         let Self(mut a, mut b) = self;
         if a > b {
             (a, b) = (0.0, 1.0);
@@ -188,8 +188,8 @@ mod tests {
         for last in 2..5000_u32 {
             let points = vec![[1.0, 1.0], [f64::from(last), 7.0]];
             let chart = Chart::new("", Axis::new("x").log(), Axis::new("y")).line(Line::new("a", Color32::RED, points));
-            let x = x_ends(&chart, &ChartState::default(), Scale::Log);
-            let [_, high] = y_ends(&chart, &ChartState::default(), Scale::Linear, x.map(|p| Scale::Log.value(p)));
+            let x = x_limits(&chart, &ChartState::default(), Scale::Log);
+            let [_, high] = y_limits(&chart, &ChartState::default(), Scale::Linear, x.map(|p| Scale::Log.value(p)));
             assert!(high >= 7.0, "{last}: {high}");
         }
     }
@@ -203,8 +203,8 @@ mod tests {
             let points: Vec<[f64; 2]> = ys.iter().enumerate().map(|(i, y)| [i as f64, *y]).collect();
             let chart = Chart::new("", Axis::new("x"), Axis::new("y")).line(Line::new("a", Color32::RED, points));
             let state = ChartState { zoom_x: zoom, zoom_y: zoom, ..Default::default() };
-            let x = x_ends(&chart, &state, scales[0]);
-            let y = y_ends(&chart, &state, scales[1], x.map(|p| scales[0].value(p)));
+            let x = x_limits(&chart, &state, scales[0]);
+            let y = y_limits(&chart, &state, scales[1], x.map(|p| scales[0].value(p)));
             for (scale, [a, b]) in scales.into_iter().zip([x, y]) {
                 prop_assert!(a.is_finite() && b.is_finite() && b > a, "{scale:?} {a:e} {b:e}");
                 let ticks = scale.ticks(a, b, wanted);
@@ -218,7 +218,7 @@ mod tests {
     fn between_two_steps_the_line_that_joins_them_is_in_sight() {
         let points = vec![[0.0, 5.0], [10.0, 7.0]];
         let chart = Chart::new("", Axis::new("x"), Axis::new("y")).line(Line::new("a", Color32::RED, points));
-        let [low, high] = y_ends(&chart, &ChartState::default(), Scale::Linear, [4.0, 6.0]);
+        let [low, high] = y_limits(&chart, &ChartState::default(), Scale::Linear, [4.0, 6.0]);
         assert!(low < 5.0 && high > 7.0, "{low} {high}");
     }
 }

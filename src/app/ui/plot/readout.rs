@@ -12,6 +12,13 @@ use super::{
     scale::value_label,
 };
 
+impl Line<'_> {
+    /// The name of its values, which says whether they are smoothed.
+    pub fn values_label(&self) -> String {
+        format!("{}{}", self.label, if self.is_smoothed { ", smoothed" } else { "" })
+    }
+}
+
 impl Canvas<'_> {
     /// The line under the pointer, a dot on each line, and all their values in one box.
     /// The box is painted by `over`, which lies above all tiles.
@@ -48,11 +55,10 @@ impl Canvas<'_> {
         format!("{} {}", self.chart.x.label, x_label(x))
     }
 
-    /// The name of a line, whether it is smoothed, and where its value is from another place than the head names.
+    /// The name of a line's values, and where its value is from another place than the head names.
     fn row_label(&self, line: &Line<'_>, other_x: Option<f64>) -> String {
-        let smoothed = if line.is_smoothed { ", smoothed" } else { "" };
         let place = other_x.map_or(String::new(), |x| format!(", {}", self.place_label(x)));
-        format!("{}{smoothed}{place}", line.label)
+        format!("{}{place}", line.values_label())
     }
 
     /// Lists as many rows as the screen has room for, in as many columns as it takes, wholly on the screen.

@@ -81,34 +81,48 @@ fn linear_ticks(from: f64, to: f64, wanted: usize) -> Vec<(f64, String)> {
     places.into_iter().map(|v| (v, tick_label(v, step, largest))).collect()
 }
 
+/// Mantissas of the ticks of a logarithmic axis, from few to many.
+static MANTISSAS: [&[f64]; 4] =
+    [&[1.0], &[1.0, 2.0, 5.0], &[1.0, 2.0, 3.0, 5.0, 7.0], &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0]];
+
 fn log_ticks(from: f64, to: f64, wanted: usize) -> Vec<(f64, String)> {
     let decades = to - from;
     let wanted = wanted.max(2);
+    let even = || -> Vec<(f64, String)> {
+        let (lo, hi) = (10f64.powf(from), 10f64.powf(to).min(f64::MAX));
+        linear_ticks(lo, hi, wanted).into_iter().filter(|t| t.0 > 0.0).map(|(v, w)| (v.log10(), w)).collect()
+    };
     if decades < 0.5 {
         // Less than half a decade: even steps read better than 1, 2, 5.
-        let (lo, hi) = (10f64.powf(from), 10f64.powf(to).min(f64::MAX));
-        return linear_ticks(lo, hi, wanted).into_iter().filter(|t| t.0 > 0.0).map(|(v, w)| (v.log10(), w)).collect();
+        return even();
     }
     let every = (decades / wanted as f64).round().max(1.0) as i64;
-    let mantissas: &[f64] = if decades * 3.0 <= wanted as f64 * 1.5 { &[1.0, 2.0, 5.0] } else { &[1.0] };
-    let mut ticks = vec![];
-    for exponent in (from.floor() as i64)..=(to.ceil() as i64) {
-        if exponent.rem_euclid(every) != 0 {
-            continue;
-        }
-        for m in mantissas {
-            let value = m * 10f64.powi(exponent as i32);
-            let place = value.log10();
-            if place >= from - 1e-6 && place <= to + 1e-6 {
-                ticks.push((place, log_label(value, exponent)));
-            }
-        }
-    }
-    ticks
+    let is_short = decades * 3.0 <= wanted as f64 * 1.5;
+    let finest = if every == 1 { MANTISSAS.len() } else { 0 };
+    let finer = MANTISSAS[..finest].iter().skip(usize::from(is_short));
+    let finer = finer.map(|mantissas| decade_ticks([from, to], 1, mantissas));
+    let strides = if is_short { vec![] } else { vec![every, (every / 2).max(1)] };
+    let coarse = strides.into_iter().map(|every| decade_ticks([from, to], every, MANTISSAS[0]));
+    // as many as wanted, as nearly as that goes; one alone gives no scale
+    let away = |ticks: &Vec<(f64, String)>| (ticks.len() as f64 / wanted as f64).ln().abs();
+    let several = coarse.chain(finer).filter(|ticks| ticks.len() > 1);
+    several.min_by(|a, b| away(a).total_cmp(&away(b))).unwrap_or_else(even)
 }
 
-fn log_label(value: f64, exponent: i64) -> String {
-    if (-3..=3).contains(&exponent) { plain(value, (-exponent).max(0) as usize) } else { trim_exponent(value, 1) }
+/// Ticks at these multiples of every so-manieth power of ten.
+fn decade_ticks([from, to]: [f64; 2], every: i64, mantissas: &[f64]) -> Vec<(f64, String)> {
+    let exponents = (from.floor() as i64..=to.ceil() as i64).filter(|exponent| exponent.rem_euclid(every) == 0);
+    let tick = |exponent: i64, m: f64| {
+        let value = m * 10f64.powi(exponent as i32);
+        let place = value.log10();
+        (place >= from - 1e-6 && place <= to + 1e-6).then(|| (place, log_label(value, exponent, m)))
+    };
+    exponents.flat_map(|exponent| mantissas.iter().filter_map(move |m| tick(exponent, *m))).collect()
+}
+
+fn log_label(value: f64, exponent: i64, mantissa: f64) -> String {
+    let decimals = i64::from(mantissa.fract() != 0.0) - exponent;
+    if (-3..=3).contains(&exponent) { plain(value, decimals.max(0) as usize) } else { trim_exponent(value, 1) }
 }
 
 fn tick_label(value: f64, step: f64, largest: f64) -> String {
@@ -195,6 +209,15 @@ mod tests {
         assert_eq!(labels(Scale::Log, -12.0, 0.0, 4), ["1e-12", "1e-9", "1e-6", "0.001", "1"]);
         assert_eq!(labels(Scale::Log, 0.0, 1.0, 4), ["1", "2", "5", "10"]);
         assert!(labels(Scale::Log, 0.30, 0.48, 4).len() >= 2, "a third of a decade still has ticks");
+        let places = |from: f64, to: f64, wanted| labels(Scale::Log, from.log10(), to.log10(), wanted);
+        assert_eq!(places(1.1, 3.7, 3), ["1.5", "2", "3"]);
+        assert_eq!(places(0.0027, 0.011, 4), ["0.003", "0.005", "0.007", "0.01"]);
+        for wanted in 2..8 {
+            for (from, to) in [(1.1, 3.7), (0.0027, 0.011), (6.0, 40.0), (0.3, 0.99), (2.5e-9, 9e-9), (0.2, 90.0)] {
+                let ticks = places(from, to, wanted);
+                assert!((2..=2 * wanted + 1).contains(&ticks.len()), "{from} to {to}, {wanted} wanted: {ticks:?}");
+            }
+        }
         assert!(Scale::Log.place(0.0).is_nan() && Scale::Log.place(-1.0).is_nan());
     }
 

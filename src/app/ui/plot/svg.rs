@@ -126,7 +126,7 @@ impl Svg {
         self.out
     }
 
-    /// Elements as they are.
+    /// Adds elements unchanged.
     pub fn raw(&mut self, elements: &str) {
         self.out.push_str(elements);
     }

@@ -3,13 +3,13 @@
 
 use eframe::egui::{Context, Id, Rect, Ui, Vec2};
 
-/// Least room for the data of a chart in a tile, points.
-pub const LEAST_PLOT: Vec2 = Vec2::new(260.0, 160.0);
+/// The minimum size of a chart's data area in a tile, points.
+pub const MIN_PLOT_SIZE: Vec2 = Vec2::new(260.0, 160.0);
 /// Room of a chart around its data, and of the gap to its neighbour, points.
 const CHART_MARGIN: Vec2 = Vec2::new(76.0, 48.0);
 
 /// Least size of a tile with its bars and margins, points: smaller, its chart has to be scrolled to.
-pub const LEAST_TILE: Vec2 = Vec2::new(350.0, 300.0);
+pub const MIN_TILE_SIZE: Vec2 = Vec2::new(350.0, 300.0);
 
 /// Height of some lines of words, points.
 const WORDS: f32 = 60.0;
@@ -25,7 +25,7 @@ pub struct DrawnPlot {
     pub in_sight: Rect,
 }
 
-/// The room of a tile's view, and the size of what it shows.
+/// The space of a tile's view, and the size of its content.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DrawnTile {
     pub tile: u64,
@@ -119,7 +119,7 @@ pub(super) fn note_plot(ui: &Ui, chart: &str, area: Rect) {
     note_picture(ui, chart, area, |drawn| &mut drawn.plots);
 }
 
-/// Notes where a picture is that is no chart, if it is in a tile.
+/// Notes where a picture is that is not a chart, if it is in a tile.
 pub fn note_canvas(ui: &Ui, name: &str, area: Rect) {
     note_picture(ui, name, area, |drawn| &mut drawn.canvases);
 }
@@ -159,22 +159,22 @@ pub fn drawn(ctx: &Context) -> Drawn {
     ctx.data(|d| d.get_temp(drawn_id())).unwrap_or_default()
 }
 
-/// True if a chart has its least width in this room beside something else; outside of tiles always.
+/// True if a chart has its minimum width in this space beside something else; always true outside of tiles.
 pub fn fits(ctx: &Context, width: f32) -> bool {
-    current_tile(ctx).is_none() || width >= LEAST_PLOT.x + CHART_MARGIN.x
+    current_tile(ctx).is_none() || width >= MIN_PLOT_SIZE.x + CHART_MARGIN.x
 }
 
 /// True if two charts have room beside one another in this width: in a tile each keeps its least width; elsewhere from
 /// `wide` on.
 pub fn fits_two(ctx: &Context, width: f32, wide: f32) -> bool {
-    let least = if current_tile(ctx).is_some() { 2.0 * (LEAST_PLOT.x + CHART_MARGIN.x) } else { 0.0 };
+    let least = if current_tile(ctx).is_some() { 2.0 * (MIN_PLOT_SIZE.x + CHART_MARGIN.x) } else { 0.0 };
     width > wide.max(least)
 }
 
 /// True where a view draws the words that explain its charts last: in a tile that is too low for them above a chart, so that the
 /// chart is in sight as a whole.
 pub fn are_words_last(ui: &Ui) -> bool {
-    is_lower(ui, LEAST_PLOT.y + CHART_MARGIN.y + WORDS)
+    is_lower(ui, MIN_PLOT_SIZE.y + CHART_MARGIN.y + WORDS)
 }
 
 /// True in a tile that has less height left than this, points; never outside of tiles.
@@ -183,14 +183,14 @@ pub fn is_lower(ui: &Ui, height: f32) -> bool {
 }
 
 /// Least height of a chart with what is around its data, points: in a tile; elsewhere it is drawn at any height.
-pub fn least_height(ctx: &Context) -> f32 {
-    if current_tile(ctx).is_some() { LEAST_PLOT.y + CHART_MARGIN.y } else { 0.0 }
+pub fn min_chart_height(ctx: &Context) -> f32 {
+    if current_tile(ctx).is_some() { MIN_PLOT_SIZE.y + CHART_MARGIN.y } else { 0.0 }
 }
 
 /// Charts of one x axis that stand beside one another: 1, where they have their least heights above one another, and
 /// outside of tiles; in a tile that is too low for that as many as have their least widths.
 pub fn columns(ctx: &Context, room: Vec2, charts: usize) -> usize {
-    let least = LEAST_PLOT + CHART_MARGIN;
+    let least = MIN_PLOT_SIZE + CHART_MARGIN;
     match current_tile(ctx).is_some() && room.y < least.y * charts as f32 {
         true => ((room.x / least.x) as usize).clamp(1, charts.max(1)),
         false => 1,

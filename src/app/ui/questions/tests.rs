@@ -33,16 +33,16 @@ fn an_answer_ages_with_training_and_not_while_scrubbed() {
     let fresh = Freshness::Steps(25);
     let running = |step| at(step, RunState::Running);
     assert!(q.is_due(KEY, &args(0.0), fresh, &running(100), &moment(None)));
-    q.put(KEY, args(0.0), &running(100), &moment(None));
+    q.register(KEY, args(0.0), &running(100), &moment(None));
     assert!(!q.is_due(KEY, &args(0.0), fresh, &running(124), &moment(None)));
     assert!(q.is_due(KEY, &args(0.0), fresh, &running(125), &moment(None)));
     assert!(q.is_due(KEY, &args(0.0), fresh, &running(99), &moment(None)), "the run began again");
     assert!(q.is_due(KEY, &args(0.0), fresh, &running(100), &moment_at(40)), "other weights");
-    q.put(KEY, args(0.0), &running(100), &moment_at(40));
+    q.register(KEY, args(0.0), &running(100), &moment_at(40));
     assert!(!q.is_due(KEY, &args(0.0), fresh, &running(999), &moment_at(40)), "the past does not age");
     assert!(q.is_due(KEY, &args(1.0), fresh, &running(100), &moment_at(40)), "another question");
     assert!(q.is_due(KEY, &args(0.0), fresh, &at(100, RunState::Paused), &moment(None)), "back to the newest");
-    q.put(KEY, args(0.0), &running(100), &moment(None));
+    q.register(KEY, args(0.0), &running(100), &moment(None));
     assert!(q.is_due(KEY, &args(0.0), fresh, &at(101, RunState::Paused), &moment(None)), "paused a step later");
     assert!(!q.is_due(KEY, &args(0.0), fresh, &at(100, RunState::Paused), &moment(None)));
 }
@@ -52,14 +52,14 @@ fn a_live_change_asks_for_another_answer_of_the_newest_model() {
     let mut q = Questions::default();
     let mut mirror = at(100, RunState::Finished);
     let due = |q: &Questions, m: &Mirror, f, moment: &QuestionTime| q.is_due(KEY, &args(0.0), f, m, moment);
-    q.put(KEY, args(0.0), &mirror, &moment(None));
+    q.register(KEY, args(0.0), &mirror, &moment(None));
     mirror.apply(Event::Changed { step: 100, key: "model.gate".into(), value: Value::Float(1.0) });
     assert!(due(&q, &mirror, Freshness::Steps(25), &moment(None)));
     assert!(due(&q, &mirror, Freshness::IfMissing, &moment(None)));
-    let request = q.put(KEY, args(0.0), &mirror, &moment(None));
+    let request = q.register(KEY, args(0.0), &mirror, &moment(None));
     assert!(q.is_of_present_settings(request, &mirror) && !q.is_of_present_settings(request - 1, &mirror));
     assert!(!due(&q, &mirror, Freshness::IfMissing, &moment(None)));
-    q.put(KEY, args(0.0), &mirror, &moment_at(40));
+    q.register(KEY, args(0.0), &mirror, &moment_at(40));
     mirror.apply(Event::Changed { step: 100, key: "model.gate".into(), value: Value::Float(2.0) });
     assert!(!due(&q, &mirror, Freshness::Steps(25), &moment_at(40)), "the past had its own setting");
 }
@@ -72,7 +72,7 @@ fn what_the_schedule_brings_is_asked_once_and_only_where_it_is_missing() {
     assert!(!due(&q, RunState::Running, &moment(None)), "the schedule will bring it");
     assert!(!due(&q, RunState::Paused, &moment(Some(0))));
     assert!(due(&q, RunState::Paused, &moment(None)));
-    q.put(KEY, args(0.0), &at(5, RunState::Paused), &moment(None));
+    q.register(KEY, args(0.0), &at(5, RunState::Paused), &moment(None));
     assert!(!due(&q, RunState::Paused, &moment(None)));
     assert!(due(&q, RunState::Running, &moment_at(2)), "nothing will bring the past");
 }
@@ -81,7 +81,7 @@ fn what_the_schedule_brings_is_asked_once_and_only_where_it_is_missing() {
 fn a_scheduled_measurement_asks_for_another_answer() {
     let mut q = Questions::default();
     let mirror = at(50, RunState::Running);
-    q.put(KEY, args(0.0), &mirror, &moment(Some(25)));
+    q.register(KEY, args(0.0), &mirror, &moment(Some(25)));
     let due = |m: &QuestionTime| q.is_due(KEY, &args(0.0), Freshness::WithSchedule, &mirror, m);
     assert!(!due(&moment(Some(25))) && due(&moment(Some(50))));
 }
@@ -92,12 +92,12 @@ fn a_refusal_is_of_the_question_last_put() {
     let mut mirror = at(5, RunState::Paused);
     let refused = |request| Event::Question { request, state: QuestionState::Refused("no text".into()) };
     assert_eq!(q.refusal(KEY, &mirror), None, "nothing was asked");
-    let first = q.put(KEY, args(0.0), &mirror, &moment(None));
+    let first = q.register(KEY, args(0.0), &mirror, &moment(None));
     assert!(q.is_open(KEY, 0, &mirror));
     mirror.apply(refused(first));
     assert_eq!(q.refusal(KEY, &mirror), Some("no text"));
     assert!(!q.is_open(KEY, 0, &mirror));
-    q.put(KEY, args(0.0), &mirror, &moment(None));
+    q.register(KEY, args(0.0), &mirror, &moment(None));
     assert_eq!(q.refusal(KEY, &mirror), None, "it was asked again");
     assert!(q.is_open(KEY, first, &mirror));
 }
@@ -106,7 +106,7 @@ fn a_refusal_is_of_the_question_last_put() {
 fn an_open_question_says_for_how_long_and_how_far() {
     let mut q = Questions::default();
     let mut mirror = at(5, RunState::Paused);
-    let request = q.put(KEY, args(0.0), &mirror, &moment(None));
+    let request = q.register(KEY, args(0.0), &mirror, &moment(None));
     q.touch(KEY);
     let keys = q.take_touched();
     assert_eq!(q.unanswered(&keys, &mirror, 10.0), [Unanswered { request, since: 0.0, share: None }]);
@@ -121,15 +121,15 @@ fn a_question_that_follows_an_answer_is_put_again_after_the_next_one() {
     let mut q = Questions::default();
     let mirror = at(50, RunState::Running);
     let follower: Key = ("flow_field", Some(0));
-    let answered = q.put(KEY, args(0.0), &mirror, &moment(None));
+    let answered = q.register(KEY, args(0.0), &mirror, &moment(None));
     let due = |q: &Questions, u0: f64, answer: u64| {
         q.is_due(follower, &args(u0), Freshness::FollowsAnswer(answer), &at(999, RunState::Running), &moment(None))
     };
     assert!(due(&q, 0.0, answered));
-    q.put(follower, args(0.0), &mirror, &moment(None));
+    q.register(follower, args(0.0), &mirror, &moment(None));
     assert!(!due(&q, 0.0, answered), "its age plays no part");
     assert!(due(&q, 1.0, answered), "other arguments");
-    let next = q.put(KEY, args(1.0), &mirror, &moment(None));
+    let next = q.register(KEY, args(1.0), &mirror, &moment(None));
     assert!(!due(&q, 0.0, answered), "the next answer has not come");
     assert!(due(&q, 0.0, next));
 }
@@ -138,7 +138,7 @@ fn a_question_that_follows_an_answer_is_put_again_after_the_next_one() {
 fn numbers_go_on_over_runs() {
     let mut q = Questions::default();
     let mut mirror = Mirror::default();
-    assert_eq!(q.put(KEY, args(0.0), &mirror, &moment(None)), 1);
+    assert_eq!(q.register(KEY, args(0.0), &mirror, &moment(None)), 1);
     assert_eq!(q.number(), 2);
     assert_eq!((q.last_number(), q.request(KEY)), (2, Some(1)));
     mirror.last_request = 40;
@@ -151,12 +151,12 @@ fn a_replaced_question_waits_since_the_first_one() {
     let mut q = Questions::default();
     let mut mirror = at(5, RunState::Paused);
     q.set_clock(10.0);
-    q.put(KEY, args(0.0), &mirror, &moment(None));
+    q.register(KEY, args(0.0), &mirror, &moment(None));
     q.set_clock(12.0);
-    let request = q.put(KEY, args(1.0), &mirror, &moment(None));
+    let request = q.register(KEY, args(1.0), &mirror, &moment(None));
     assert_eq!((q.waiting_time(KEY), q.args_of(request)), (2.0, Some(&args(1.0))));
     mirror.apply(Event::Question { request, state: QuestionState::Answered });
-    q.put(KEY, args(2.0), &mirror, &moment(None));
+    q.register(KEY, args(2.0), &mirror, &moment(None));
     assert_eq!(q.waiting_time(KEY), 0.0);
 }
 
@@ -180,14 +180,14 @@ fn the_schedule_of_a_run_is_that_of_its_lab_and_its_live_changes() {
 fn a_question_asked_again_knows_that_it_was_answered() {
     let mut q = Questions::default();
     let mut mirror = at(100, RunState::Finished);
-    q.put(KEY, args(0.0), &mirror, &moment(None));
-    let request = q.put(KEY, args(0.0), &mirror, &moment_at(40));
+    q.register(KEY, args(0.0), &mirror, &moment(None));
+    let request = q.register(KEY, args(0.0), &mirror, &moment_at(40));
     assert!(!q.repeats_answered(KEY), "nothing was answered");
     mirror.apply(Event::Question { request, state: QuestionState::Answered });
     for step in [50, 60] {
-        q.put(KEY, args(0.0), &mirror, &moment_at(step));
+        q.register(KEY, args(0.0), &mirror, &moment_at(step));
         assert!(q.repeats_answered(KEY), "of step {step}");
     }
-    q.put(KEY, args(1.0), &mirror, &moment_at(60));
+    q.register(KEY, args(1.0), &mirror, &moment_at(60));
     assert!(!q.repeats_answered(KEY), "it is another question");
 }

@@ -35,8 +35,8 @@ pub fn curve_lines(results: &SweepResults, number: usize) -> Vec<CurveLine> {
 pub fn chart<'a>(view: &SweepView<'a>, lines: &'a [CurveLine], step: Option<u64>) -> (Chart<'a>, Vec<usize>) {
     let is_few = view.results.points.len() <= OWN_COLOURS;
     let y = Axis::new(view.heading());
-    let mut chart =
-        Chart::new("curves of the sweep", Axis::new("step").whole(), y).empty("No run has recorded this number yet.");
+    let mut chart = Chart::new("curves of the sweep", Axis::new("step").integer_ticks(), y)
+        .empty("No run has recorded this number yet.");
     chart.legend = is_few;
     chart.marker = step.map(|step| step as f64);
     let mut points = vec![];

@@ -29,7 +29,7 @@ enum FigureKind {
     Heat,
 }
 
-/// A picture of a sweep, and what it is called as a file.
+/// A picture of a sweep, with the name of its file.
 #[derive(Debug, Clone)]
 pub struct SweepFigure {
     pub stem: String,
@@ -68,7 +68,7 @@ impl SweepFigure {
         }
     }
 
-    /// The bytes of a PNG file. Errors are in words.
+    /// The bytes of a PNG file. The error is a message.
     pub fn png(&self, offscreen: &mut Offscreen, prepared: &Prepared, theme: &Theme) -> Result<Vec<u8>, String> {
         let mut state = ChartState::default();
         figure::png(offscreen, theme, SIZE, |ui| self.draw(ui, prepared, theme, &mut state))

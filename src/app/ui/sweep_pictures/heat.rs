@@ -2,7 +2,9 @@
 
 use eframe::egui::{Align2, Color32, Pos2, Rect, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};
 
-use super::{PointedAt, SweepView, empty, ends::Ends, figure_text, number_label, pointed, sheet_ui, small_text};
+use super::{
+    PointedAt, SweepView, axis_span::AxisSpan, empty, figure_text, number_label, pointed, sheet_ui, small_text,
+};
 use crate::{experiments::sweep::results::plane::Cells, gpu::colour::ColourMap};
 
 const LEFT_MARGIN: f32 = 68.0;
@@ -18,7 +20,7 @@ pub fn heat_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, cells: &Cells) -> 
     let (sheet, response) = sheet_ui(ui, size, view, &title);
     let found = view.values().and_then(|as_of| {
         let means = (0..results.points.len()).filter_map(|p| as_of.mean(p));
-        Some((as_of, Ends::around(means, view.scale)?))
+        Some((as_of, AxisSpan::around(means, view.scale)?))
     });
     let Some((as_of, ends)) = found else { return empty(ui, sheet, theme) };
     let plot = Rect::from_min_max(sheet.min + vec2(LEFT_MARGIN, 2.0), sheet.max - vec2(BAR + 12.0, BOTTOM_MARGIN));
@@ -113,7 +115,7 @@ impl CellGrid<'_> {
     }
 }
 
-fn colour_bar(ui: &Ui, view: &SweepView<'_>, bar: Rect, ends: &Ends) {
+fn colour_bar(ui: &Ui, view: &SweepView<'_>, bar: Rect, ends: &AxisSpan) {
     for i in 0..STRIPS {
         let [low, high] = [i, i + 1].map(|k| k as f32 / STRIPS as f32);
         let colour = ColourMap::Viridis.colour((low + high) / 2.0);

@@ -3,7 +3,7 @@
 
 use eframe::egui::{self, Align2, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};
 
-use super::{PointedAt, SweepView, empty, ends::Ends, figure_text, nearest, pointed, sheet_ui, small_text};
+use super::{PointedAt, SweepView, axis_span::AxisSpan, empty, figure_text, nearest, pointed, sheet_ui, small_text};
 use crate::{
     experiments::sweep::results::brush::{Brush, Dimension},
     ui::{
@@ -22,7 +22,7 @@ const GRIP: f32 = 14.0;
 struct Upright {
     dimension: Dimension,
     name: String,
-    ends: Ends,
+    ends: AxisSpan,
     /// The value of each point.
     values: Vec<Option<f64>>,
     x: f32,
@@ -34,7 +34,7 @@ impl Upright {
     }
 
     /// Paints the axis with its name and figures, which stand on a patch of the ground so that lines do not cross them.
-    /// `room`: the most width of the name, points.
+    /// `room`: the maximum width of the name, points.
     fn paint(&self, ui: &Ui, theme: &Theme, sheet: Rect, plot: Rect, room: f32) {
         ui.painter().vline(self.x, plot.y_range(), Stroke::new(1.0, theme.secondary));
         let name = small_text(ui, &self.name, theme.text, room.min(240.0));
@@ -132,7 +132,7 @@ fn uprights(view: &SweepView<'_>, plot: Rect) -> Vec<Upright> {
     let results = view.results;
     let mut axes: Vec<Upright> = vec![];
     for (i, axis) in results.axes.iter().enumerate() {
-        let Some(ends) = Ends::from_axis(results, i) else { continue };
+        let Some(ends) = AxisSpan::from_axis(results, i) else { continue };
         let values = results.points.iter().map(|p| p.places.get(i).copied()).collect();
         axes.push(Upright { dimension: Dimension::Axis(i), name: axis.key.clone(), ends, values, x: 0.0 });
     }
@@ -141,7 +141,7 @@ fn uprights(view: &SweepView<'_>, plot: Rect) -> Vec<Upright> {
         let Some(as_of) = view.as_of.get(&number.id) else { continue };
         let values: Vec<Option<f64>> = (0..results.points.len()).map(|point| as_of.mean(point)).collect();
         let scale = if place == view.number { view.scale } else { Scale::Linear };
-        let Some(ends) = Ends::around(values.iter().flatten().copied(), scale) else { continue };
+        let Some(ends) = AxisSpan::around(values.iter().flatten().copied(), scale) else { continue };
         let dimension = Dimension::Number(number.id.clone());
         axes.push(Upright { dimension, name: number.heading.clone(), ends, values, x: 0.0 });
     }

@@ -2,7 +2,9 @@
 
 use eframe::egui::{Align2, Pos2, Rect, Stroke, Ui, Vec2, pos2, vec2};
 
-use super::{PointedAt, SweepView, dot, empty, ends::Ends, figure_text, nearest, pointed, sheet_ui, small_text};
+use super::{
+    PointedAt, SweepView, axis_span::AxisSpan, dot, empty, figure_text, nearest, pointed, sheet_ui, small_text,
+};
 use crate::ui::theme::Theme;
 
 /// Room for the figures of the axes, points.
@@ -16,7 +18,7 @@ pub fn slice_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, axis: usize) -> P
     let (sheet, response) = sheet_ui(ui, size, view, &format!("along {}", setting.key));
     let ends = view.values().and_then(|as_of| {
         let all = as_of.values.iter().flatten().flat_map(|v| v.each.iter().map(|(_, x)| *x));
-        Some((as_of, Ends::from_axis(results, axis)?, Ends::around(all, view.scale)?))
+        Some((as_of, AxisSpan::from_axis(results, axis)?, AxisSpan::around(all, view.scale)?))
     });
     let Some((as_of, x, y)) = ends else { return empty(ui, sheet, theme) };
     let plot = Rect::from_min_max(sheet.min + vec2(LEFT_MARGIN, 2.0), sheet.max - vec2(10.0, BOTTOM_MARGIN));
@@ -46,8 +48,8 @@ pub fn slice_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, axis: usize) -> P
 struct Axes {
     sheet: Rect,
     plot: Rect,
-    x: Ends,
-    y: Ends,
+    x: AxisSpan,
+    y: AxisSpan,
 }
 
 impl Axes {

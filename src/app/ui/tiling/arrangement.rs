@@ -24,15 +24,15 @@ impl Arrangement {
     /// No grid has more columns or more rows.
     const MAX_SIDE: usize = 3;
 
-    /// The one for an area of this size: as many tiles as stand in it at their least size ([`plot::LEAST_TILE`]). A lab
+    /// The one for an area of this size: as many tiles as stand in it at their least size ([`plot::MIN_TILE_SIZE`]). A lab
     /// that has none side by side needs the whole width for each.
     pub fn for_room(panes: &[LabPane], room: Vec2) -> Self {
         let mut places = places(panes);
         let tall = places.remove(&None).map_or(0, |tall| tall.len());
         let (wide, high) = (tall + places.values().map(Vec::len).max().unwrap_or(0), places.len().max(1));
         let fitting = |room: f32, least: f32| ((room + GAP) / (least + GAP)) as usize;
-        let columns = fitting(room.x, plot::LEAST_TILE.x);
-        let rows = fitting(room.y, plot::LEAST_TILE.y);
+        let columns = fitting(room.x, plot::MIN_TILE_SIZE.x);
+        let rows = fitting(room.y, plot::MIN_TILE_SIZE.y);
         if columns >= wide && rows >= high {
             return Self::Whole;
         }

@@ -204,7 +204,7 @@ impl<'a> ViewCx<'a> {
         self.nothing_ui(ui, &self.why_nothing::<M>(hint));
     }
 
-    /// Fills a view's room with the reason why nothing is shown.
+    /// Fills a view with the reason why nothing is shown.
     pub fn nothing_ui(&self, ui: &mut Ui, words: &str) {
         empty_ui(ui, ui.available_size(), self.theme, words);
     }
@@ -256,7 +256,7 @@ impl<'a> ViewCx<'a> {
         }
     }
 
-    /// Why the run has nothing to show at all, if that is so.
+    /// Why the run has nothing to show at all; `None` if it has something.
     fn run_absence(&self) -> Option<Absence<'a>> {
         let mirror = self.mirror;
         match &mirror.state {

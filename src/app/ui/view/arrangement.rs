@@ -1,4 +1,4 @@
-//! Where the panels of a view stand in the room that they share.
+//! The layout of the panels of a view in the space that they share.
 
 use eframe::egui::{Context, Ui, Vec2, vec2};
 
@@ -9,7 +9,7 @@ use crate::ui::{
     widgets::{notes::note_ui, one_axis::one_axis_ui},
 };
 
-/// The rule by which the panels of a view share its room.
+/// The rule by which the panels of a view share its space.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Arrangement {
     /// Charts on one x axis: above one another, or beside one another where a tile is wide and too low for all of them.
@@ -19,15 +19,16 @@ pub enum Arrangement {
     Grid,
     /// Each in half of the room: beside one another where it is wider than this (points), else above one another.
     Halves { wide: f32 },
-    /// Each in half of the room: beside one another where it is so many times as wide as high, else above one another.
+    /// Each in half of the room: beside one another where it is this many times as wide as high, else above one
+    /// another.
     HalvesByShape { wide: f32 },
-    /// Beside one another where the room is wider than this (points), else the one that [`super::PanelView::alone`] names.
+    /// Beside one another where the room is wider than this (points), else the one that [`super::PanelView::single_panel`] names.
     HalvesOrOne { wide: f32 },
 }
 
 impl Arrangement {
-    /// The places in a room of this size. `gap`: between panels, points; `alone`: the panel that is shown where there is room
-    /// for one.
+    /// The layout in a space of this size. `gap`: between panels, points; `alone`: the panel that is shown where there
+    /// is room for one.
     pub(super) fn place(self, ctx: &Context, room: Vec2, gap: Vec2, alone: usize, panels: &[Panel<'_>]) -> Placement {
         let is_wide = match self {
             Self::OneAxis => return Placement::OneAxis(panels.iter().map(|panel| panel.share).collect()),
@@ -43,14 +44,14 @@ impl Arrangement {
     }
 }
 
-/// The places of panels in a room of known size.
+/// The layout of panels in a space of known size.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Placement {
     /// The panel with this index has all the room; the others are out of sight.
     Alone(usize),
     /// As [`Arrangement::OneAxis`], with these shares of the height; the panels beyond those are out of sight.
     OneAxis(Vec<f32>),
-    /// As [`Arrangement::Grid`].
+    /// Arranged as by [`Arrangement::Grid`].
     Grid,
     /// Beside one another in these sizes, points.
     Row(Vec<Vec2>),

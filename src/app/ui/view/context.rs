@@ -15,6 +15,7 @@ use crate::{
         mirror::Mirror,
         plot::{Axis, Chart, ChartState},
         questions::{Freshness, QuestionTime, Questions},
+        run::EXAMPLE_CANNOT_BE_ASKED,
         seed_series::variant_colour,
         selection::Selection,
         theme::Theme,
@@ -63,7 +64,7 @@ impl<'a> ViewCx<'a> {
     /// Opens the claim whose label in a chart was clicked.
     pub fn open_asked_claim(&mut self, chart: &mut ChartState) {
         if let Some(claim) = chart.asked_claim.take() {
-            self.act(OpenAction::Claims(format!("id:{claim}")));
+            self.act(OpenAction::Claim(claim.to_owned()));
         }
     }
 
@@ -81,7 +82,7 @@ impl<'a> ViewCx<'a> {
     }
 
     /// True for the newest answer of a program that trains the run elsewhere, which is asked by hand alone, until it is put
-    /// aside ([`Questions::put_aside`]).
+    /// aside ([`Questions::forget`]).
     fn is_asked_by_hand<M: Measurement>(&self, sample: &Sample) -> bool {
         let is_put = |key| sample.request.is_some() && self.questions.request(key) == sample.request;
         self.is_trained_elsewhere()
@@ -209,8 +210,8 @@ impl<'a> ViewCx<'a> {
         self.ask_with::<M>(variant, args.to_args())
     }
 
-    /// A button that asks the variant in focus for an `M` now; it rests where `can` is false, and while the answer is on its
-    /// way.
+    /// A button that asks the variant in focus for an `M` now; it rests where `can` is false, and, with the reason in
+    /// its tooltip, while the answer is on its way or no model can be asked.
     pub fn ask_button<M: Measurement>(
         &mut self,
         ui: &mut Ui,
@@ -220,8 +221,15 @@ impl<'a> ViewCx<'a> {
         args: impl FnOnce(&Self) -> M::Args,
     ) {
         let variant = Some(self.selection.variant);
-        let can = can && self.can_ask() && !self.is_waiting_for::<M>(variant);
-        if ui.add_enabled(can, button).on_hover_text(tip).clicked() {
+        let is_waiting = self.is_waiting_for::<M>(variant);
+        let why_not = match () {
+            () if is_waiting => "It was asked; the answer is on its way.",
+            () if self.can_ask() => "",
+            () if self.mirror.is_example => EXAMPLE_CANNOT_BE_ASKED,
+            () => "There is no model here that can be asked.",
+        };
+        let button = ui.add_enabled(can && why_not.is_empty(), button).on_hover_text(tip);
+        if button.on_disabled_hover_text(format!("{tip}\n{why_not}").trim_end()).clicked() {
             let args = args(self);
             self.ask_now::<M>(variant, &args);
         }
@@ -231,7 +239,7 @@ impl<'a> ViewCx<'a> {
     pub fn ask_with<M: Measurement>(&mut self, variant: Option<usize>, args: Args) -> u64 {
         let (key, moment) = ((M::PROBE, variant), self.moment::<M>(variant));
         self.questions.touch(key);
-        let request = self.questions.put(key, args.clone(), self.mirror, &moment);
+        let request = self.questions.register(key, args.clone(), self.mirror, &moment);
         let question = Question { request, probe: M::PROBE.to_owned(), variant, args, at: moment.at };
         self.act(RunAction::Ask(question));
         request
@@ -300,7 +308,7 @@ impl<'a> ViewCx<'a> {
         }
     }
 
-    /// A setting as it is, or as it was set in this frame.
+    /// The value of a setting, also if it was only set in this frame.
     pub fn setting(&self, key: &str) -> Option<Value> {
         let set = self.changes().rev().find(|(k, _)| *k == key).map(|(_, value)| value);
         set.or_else(|| self.config.get(key)).cloned()

@@ -37,7 +37,7 @@ impl ViewCx<'_> {
     }
 
     /// Draws the control of these settings in a view: none where the page's link hides one of them, and one that cannot be
-    /// moved where it locks one.
+    /// moved where it locks one. It is not faint where the rest of the view is, which shows an answer to another question.
     pub fn setting_ui<R>(
         &mut self,
         ui: &mut Ui,
@@ -47,14 +47,20 @@ impl ViewCx<'_> {
         if keys.iter().any(|key| self.restrictions.hides(key)) {
             return None;
         }
-        match self.is_restricted(keys) {
+        let opacity = ui.opacity();
+        if ui.is_enabled() {
+            ui.set_opacity(1.0);
+        }
+        let added = match self.is_restricted(keys) {
             true => {
                 let locked = ui.add_enabled_ui(false, |ui| add(ui, self));
                 locked.response.on_disabled_hover_text(LOCKED);
-                Some(locked.inner)
+                locked.inner
             }
-            false => Some(add(ui, self)),
-        }
+            false => add(ui, self),
+        };
+        ui.set_opacity(opacity);
+        Some(added)
     }
 
     /// The height in points that a row of controls takes from a tile; 0 where there are none.

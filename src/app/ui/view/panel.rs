@@ -21,7 +21,7 @@ enum Body<'a> {
     Canvas(Canvas<'a>),
 }
 
-/// Paints a picture in so much room.
+/// Paints a picture in this much space.
 type Paint<'a> = Box<dyn Fn(&mut Ui, Vec2) -> Response + 'a>;
 
 /// A picture that interface code paints: a map, a table, a graph. The same code draws it in the window and as SVG.
@@ -42,12 +42,12 @@ impl<'a> Panel<'a> {
     }
 
     /// The chart of a view that has only one.
-    pub fn whole(chart: Chart<'a>) -> Vec<Self> {
+    pub fn single(chart: Chart<'a>) -> Vec<Self> {
         vec![Self::new(chart, 1.0)]
     }
 
-    /// A picture that is no chart. `paint` draws it in a size in points, and gives the response of its place. It has no part
-    /// in the table of the charts.
+    /// A picture that is not a chart. `paint` draws it in a size in points, and gives the response of its place. It has
+    /// no part in the table of the charts.
     pub fn canvas(name: &'static str, paint: impl Fn(&mut Ui, Vec2) -> Response + 'a) -> Self {
         Self { body: Body::Canvas(Canvas { name, paint: Box::new(paint) }), share: 1.0, prefix: None }
     }

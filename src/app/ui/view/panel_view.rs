@@ -21,11 +21,11 @@ use crate::ui::{
 
 /// A view that is panels. [`panels`] makes it a [`View`].
 pub trait PanelView {
-    /// How several panels share the room.
+    /// How several panels share the space.
     const ARRANGEMENT: Arrangement = Arrangement::OneAxis;
     /// Below this height, in points, only one panel is drawn.
     const LOW: f32 = if matches!(Self::ARRANGEMENT, Arrangement::OneAxis) { 200.0 } else { 0.0 };
-    /// Between its rows, and between panels, points.
+    /// The gaps between its rows and between panels, points.
     const SPACING: Vec2 = vec2(8.0, 8.0);
     /// A chart without points keeps its place beside other panels, and says why it has none.
     const KEEPS_EMPTY: bool = matches!(Self::ARRANGEMENT, Arrangement::HalvesOrOne { .. });
@@ -33,7 +33,7 @@ pub trait PanelView {
     /// only one; empty where the view chooses by itself.
     const CHOICE: &'static [&'static str] = &[];
     /// Height of a row of controls below the charts, points; 0 without one.
-    const FOOT_HEIGHT: f32 = 0.0;
+    const FOOTER_HEIGHT: f32 = 0.0;
 
     /// Asks its questions and follows its curves.
     fn needs(&mut self, _cx: &mut ViewCx<'_>) {}
@@ -53,11 +53,11 @@ pub trait PanelView {
     }
 
     /// The index of the panel that is drawn where there is room for only one. `chosen`: of [`PanelView::CHOICE`], else 0.
-    fn alone(&self, chosen: usize) -> usize {
+    fn single_panel(&self, chosen: usize) -> usize {
         chosen
     }
 
-    /// The places of the panels, of which there is at least one, in a room of this size. `alone`: as [`PanelView::alone`].
+    /// The places of the panels, of which there is at least one, in a room of this size. `alone`: as [`PanelView::single_panel`].
     fn arrange(&self, ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>], alone: usize) -> Placement {
         let has_several = match Self::KEEPS_EMPTY {
             true => panels.len() > 1,
@@ -96,10 +96,10 @@ pub trait PanelView {
     fn words_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>) {}
 
     /// Controls right below the charts; a picture has none.
-    fn foot_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>) {}
+    fn footer_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>) {}
 
     /// True where there is something for those controls to act on.
-    fn has_foot(&self, _is_empty: bool) -> bool {
+    fn has_footer(&self, _is_empty: bool) -> bool {
         true
     }
 
@@ -160,7 +160,7 @@ impl<V: PanelView> Panels<V> {
         states.iter_mut().for_each(ChartState::put_out_of_sight);
         let is_empty = panels.first().is_none_or(Panel::is_empty);
         let below = self.view.height_below(ui, cx, room, is_empty);
-        let foot = if self.view.has_foot(is_empty) { cx.height_of_controls(V::FOOT_HEIGHT) } else { 0.0 };
+        let foot = if self.view.has_footer(is_empty) { cx.height_of_controls(V::FOOTER_HEIGHT) } else { 0.0 };
         let room = room - vec2(0.0, foot + below);
         if states.len() < panels.len() {
             states.resize_with(panels.len(), ChartState::default);
@@ -170,7 +170,7 @@ impl<V: PanelView> Panels<V> {
             empty_ui(ui, room, cx.theme, &self.view.why_nothing(cx));
             None
         } else {
-            let placement = self.view.arrange(ui, cx, room, &panels, self.view.alone(self.chosen));
+            let placement = self.view.arrange(ui, cx, room, &panels, self.view.single_panel(self.chosen));
             placement.show(ui, cx.theme, room, panels, states)
         };
         match pointed {
@@ -180,7 +180,7 @@ impl<V: PanelView> Panels<V> {
         }
         states.iter_mut().for_each(|state| cx.open_asked_claim(state));
         if foot > 0.0 {
-            cx.controls_ui(ui, |ui, cx| self.view.foot_ui(ui, cx));
+            cx.controls_ui(ui, |ui, cx| self.view.footer_ui(ui, cx));
         }
         if below > 0.0 {
             self.view.below_ui(ui, cx, below);
@@ -290,7 +290,7 @@ mod tests {
             vec![Panel::new(chart("first", 1.0), 0.5), canvas]
         }
 
-        fn alone(&self, _chosen: usize) -> usize {
+        fn single_panel(&self, _chosen: usize) -> usize {
             1
         }
 

@@ -70,7 +70,7 @@ impl PanelView for Accuracy {
             }
         }
         chart.marker = cx.marker();
-        Panel::whole(chart)
+        Panel::single(chart)
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

@@ -157,12 +157,12 @@ impl PanelView for Causality {
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        let x = Axis::new("position (tokens)").whole();
+        let x = Axis::new("position (tokens)").integer_ticks();
         let y = Axis::new("max |\u{394} logits|").log();
         let mut chart = Chart::new("causality", x, y).empty(cx.why_nothing::<measurements::Causality>(
             "No answer yet. Open a fast-slow run and the question is asked at once, of the model as it stands.",
         ));
-        let Some(causality) = cx.answered::<measurements::Causality>() else { return Panel::whole(chart) };
+        let Some(causality) = cx.answered::<measurements::Causality>() else { return Panel::single(chart) };
         let at = causality.position as f64;
         let ends = [-0.5, causality.delta.len().max(1) as f64 - 0.5];
         chart.x = chart.x.include(&ends);
@@ -187,21 +187,17 @@ impl PanelView for Causality {
             chart.span(label, cx.theme.secondary, [ends[0], at - 0.5]);
         }
         chart.upright("changed", at);
-        Panel::whole(chart)
+        Panel::single(chart)
     }
 
     fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let answered = cx.answered::<measurements::Causality>();
-        // the chart still shows the answer before a question that was refused
-        let refusal = cx.refusal_of::<measurements::Causality>(Some(cx.selection.variant));
-        if answered.is_none() && refusal.is_none() {
+        // a sentence that was refused can be mended; chart or note say why
+        if answered.is_none() && cx.refusal_of::<measurements::Causality>(Some(cx.selection.variant)).is_none() {
             return;
         }
         let theme = cx.theme;
         let mut changed = cx.controls_ui(ui, |ui, cx| self.sentence_ui(ui, cx)).unwrap_or_default();
-        if let Some(words) = refusal {
-            wrapped_ui(ui, words, theme.error);
-        }
         let Some(causality) = answered else { return };
         let at = Self::position(cx).unwrap_or(causality.position);
         let leaks = leak(causality.value);

@@ -3,6 +3,7 @@
 
 use crate::{
     analysis::statistics::upper_quantile,
+    config::counted,
     labs::{
         TrainSettings,
         fast_slow::settings::{ModelSettings, SlowMixer},
@@ -238,11 +239,12 @@ impl View for Cost {
                     Bar::new(&group.label, vec![(*ms, group.colour(*place, theme))], format!("{ms:.1} ms"))
                 };
                 let bars: Vec<Bar> = measured.iter().map(bar).collect();
-                bars_ui(ui, theme, &format!("measured, median of the last {RECENT} training steps"), &bars);
+                let steps = counted(RECENT.min(cx.step) as usize, "training step");
+                bars_ui(ui, theme, &format!("measured, median of the last {steps}"), &bars);
             }
         });
         if let Some(claim) = asked {
-            cx.act(OpenAction::Claims(format!("id:{claim}")));
+            cx.act(OpenAction::Claim(claim.to_owned()));
         }
     }
 

@@ -61,8 +61,7 @@ impl PanelView for Gate {
         let each = SeriesStyle { seeds: Seeds::Each, ..SeriesStyle::default() };
         let y = Axis::new("tanh(\u{3b3})").include(&[-1.3 * PAPER_BAND, 1.3 * PAPER_BAND]);
         let mut gate = cx.over_training("gate", y).empty(cx.why_no_curve(
-            "No gate yet. Run a lab that has one, with a coupled variant: press Space, and \u{3b3} leaves zero with \
-             the first step.",
+            "No gate yet. Press Space: \u{3b3} leaves zero with the first step, where the variant is coupled.",
             "No variant of this run has a gate.",
         ));
         self.gate.draw(&mut gate, cx.mirror, channels::GATE, cx.theme, each);

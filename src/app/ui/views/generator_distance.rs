@@ -40,7 +40,7 @@ fn sentence(m: &GeneratorDistance) -> String {
 
 impl GeneratorDistanceView {
     fn sums<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
-        let x = Axis::new("channel, by column sum").whole();
+        let x = Axis::new("channel, by column sum").integer_ticks();
         let y = Axis::new("column sum of I + J").include(&[1.0, PAPER[0], PAPER[1]]);
         let mut chart = Chart::new("column sums", x, y).empty(cx.why_nothing::<GeneratorDistance>(
             "Not measured yet. It is asked of a fast-slow model: press Space in Fast-slow gate, or here with the preset \

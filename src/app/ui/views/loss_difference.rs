@@ -75,13 +75,13 @@ impl Running {
 #[derive(Debug, Clone, Default)]
 struct Contrast {
     label: String,
-    /// Place of the other group, for its colour.
+    /// The index of the other group, for its colour.
     place: usize,
     /// The difference for each seed that both groups have.
     pairs: Vec<Difference>,
     /// Running mean and deviation of each pair.
     running: Vec<Running>,
-    /// Over the pairs' running means.
+    /// The spread over the running means of the pairs.
     spread: Spread,
 }
 
@@ -143,7 +143,7 @@ impl Contrast {
 }
 
 impl PanelView for LossDifference {
-    const FOOT_HEIGHT: f32 = 32.0;
+    const FOOTER_HEIGHT: f32 = 32.0;
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         self.follow(cx.mirror);
@@ -177,14 +177,14 @@ impl PanelView for LossDifference {
             chart.level(format!("equal; below, better than {first}"), 0.0);
         }
         chart.marker = cx.marker();
-        Panel::whole(chart)
+        Panel::single(chart)
     }
 
-    fn has_foot(&self, is_empty: bool) -> bool {
+    fn has_footer(&self, is_empty: bool) -> bool {
         self.held_out || !is_empty
     }
 
-    fn foot_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {
+    fn footer_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {
         ui.horizontal(|ui| {
             ui.selectable_value(&mut self.held_out, false, "train");
             ui.selectable_value(&mut self.held_out, true, "held out");

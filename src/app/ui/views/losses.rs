@@ -36,7 +36,7 @@ pub(super) fn with_loss_unit(words: &str, cx: &ViewCx<'_>) -> String {
 }
 
 impl PanelView for Losses {
-    const FOOT_HEIGHT: f32 = 32.0;
+    const FOOTER_HEIGHT: f32 = 32.0;
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         self.train.follow(cx.mirror, channels::LOSS_TRAIN, self.smoothing);
@@ -67,14 +67,14 @@ impl PanelView for Losses {
             chart.lines.iter_mut().filter(|l| is_own(l)).for_each(|l| l.named = true);
         }
         chart.marker = cx.marker();
-        Panel::whole(chart)
+        Panel::single(chart)
     }
 
-    fn has_foot(&self, is_empty: bool) -> bool {
+    fn has_footer(&self, is_empty: bool) -> bool {
         !is_empty
     }
 
-    fn foot_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {
+    fn footer_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {
         ui.horizontal(|ui| {
             for (choice, words) in
                 [(LossChoice::Both, "both"), (LossChoice::Train, "train"), (LossChoice::HeldOut, "held out")]
@@ -82,9 +82,9 @@ impl PanelView for Losses {
                 ui.selectable_value(&mut self.shown, choice, words);
             }
             ui.add_space(8.0);
-            let about = "The training loss is averaged over the steps before and after each one: by this factor the \
-                         weight falls from point to point. The raw line stays faintly behind; held-out loss is never \
-                         smoothed.";
+            let about = "The training loss is averaged over as many steps before each one as after it: by this factor \
+                         the weight falls from point to point. Towards both ends fewer are averaged. The raw line stays \
+                         faintly behind; held-out loss is never smoothed.";
             smoothing_ui(ui, &mut self.smoothing, about);
         });
     }

@@ -137,7 +137,7 @@ impl PanelView for PairAttention {
                 chart.level(format!("even attention: {at:.3}"), at);
             }
         }
-        Panel::whole(chart)
+        Panel::single(chart)
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {

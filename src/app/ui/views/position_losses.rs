@@ -62,7 +62,7 @@ impl PanelView for PositionLosses {
             let label = format!("trained on {window}");
             chart.upright(label, window as f64);
         }
-        Panel::whole(chart)
+        Panel::single(chart)
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {

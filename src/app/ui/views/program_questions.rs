@@ -25,7 +25,7 @@ const WAIT_REASONS: [&str; 2] = [
     ", and it has not answered: it looks once a step, so that its steps are long or it runs no more",
     ", and it has not answered: it does so once the thing is done, so that its steps are long or it runs no more",
 ];
-/// What a run of Orrery's own may allow.
+/// The questions that a run of Orrery itself may allow.
 const OWN_ASKS: [&str; 3] = [asks::PAUSE, asks::SAVE, asks::SCALE_LR];
 /// Width of the fields, points.
 const FIELD: f32 = 420.0;
@@ -39,25 +39,25 @@ pub struct ProgramQuestions {
     weights: weights::Weights,
 }
 
-/// The words typed for a question, and the last one that was put.
+/// The text typed for a question, and the last question that was sent.
 #[derive(Default)]
 struct Row {
     /// Its text, or its arguments as `key=value; key=value`.
     typed: String,
     factor: Option<f64>,
-    put: Option<LastPut>,
+    sent: Option<SentQuestion>,
 }
 
 #[derive(Clone, Copy)]
-struct LastPut {
+struct SentQuestion {
     request: u64,
-    /// The window's clock when it was put, seconds.
+    /// The window's clock when it was sent, seconds.
     since: f64,
     /// The time of day then.
     at: jiff::civil::Time,
 }
 
-impl LastPut {
+impl SentQuestion {
     /// `now` is the window's clock, seconds.
     fn new(request: u64, now: f64) -> Self {
         Self { request, since: now, at: jiff::Zoned::now().time() }
@@ -99,7 +99,7 @@ fn allowed(info: &RunInfo) -> Vec<&str> {
     all
 }
 
-/// What a question does, in words; one that only the program knows goes by its name.
+/// What a question does, as text; a question that only the program knows is shown by its name.
 fn title(ask: &str) -> &str {
     match ask {
         asks::PAUSE => "Pause the training",
@@ -112,7 +112,7 @@ fn title(ask: &str) -> &str {
     }
 }
 
-/// The reason why nobody answers questions about this run, if that is so.
+/// The reason why nobody answers questions about this run; `None` if somebody does.
 fn why_unanswered(cx: &ViewCx<'_>, info: &RunInfo) -> Option<&'static str> {
     if cx.is_trained_elsewhere() {
         let words = "The script of this run allows no questions. In Python, orrery_log.init(.., allow=[\"attention\"]) \
@@ -189,7 +189,7 @@ impl Row {
                 request
             }
         };
-        self.put = Some(LastPut::new(request, now));
+        self.sent = Some(SentQuestion::new(request, now));
     }
 
     /// The fields; true if the question is put by the keyboard.
@@ -240,17 +240,19 @@ impl Row {
         if is_asked {
             self.ask(cx, ask, form, now);
         }
-        if let Some(put) = self.put {
-            outcome_ui(ui, cx, put, &program(cx), WAIT_REASONS[usize::from(!cx.is_trained_elsewhere())]);
+        if let Some(sent) = self.sent {
+            outcome_ui(ui, cx, sent, &program(cx), WAIT_REASONS[usize::from(!cx.is_trained_elsewhere())]);
         }
         ui.add_space(6.0);
     }
 
     /// Shows the answer, puts it aside, or withdraws the question.
     fn answer_buttons_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, ask: &str) {
-        let Some(put) = self.put else { return };
-        withdraw_ui(ui, cx, put, "The program is no longer asked.");
-        let Some(sample) = cx.mirror.answer_to(put.request).filter(|sample| words_of(sample).is_none()) else { return };
+        let Some(sent) = self.sent else { return };
+        withdraw_ui(ui, cx, sent, "The program is no longer asked.");
+        let Some(sample) = cx.mirror.answer_to(sent.request).filter(|sample| words_of(sample).is_none()) else {
+            return;
+        };
         if ui.button("Show").on_hover_text("Opens the view that shows the answer.").clicked() {
             cx.act(PageAction::ShowView(foreign::view_of(sample.channel.as_str())));
         }
@@ -259,20 +261,20 @@ impl Row {
             if aside.clicked() {
                 [Some(cx.selection.variant), Some(sample.variant)]
                     .into_iter()
-                    .for_each(|variant| cx.questions.put_aside((AttentionMaps::PROBE, variant)));
-                self.put = None;
+                    .for_each(|variant| cx.questions.forget((AttentionMaps::PROBE, variant)));
+                self.sent = None;
             }
         }
     }
 }
 
 /// A button that withdraws a question which is still open.
-fn withdraw_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, put: LastPut, tip: &str) {
-    let is_open = matches!(cx.mirror.question(put.request), None | Some(QuestionState::Working(_)));
+fn withdraw_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, sent: SentQuestion, tip: &str) {
+    let is_open = matches!(cx.mirror.question(sent.request), None | Some(QuestionState::Working(_)));
     if is_open {
         ui.ctx().request_repaint_after_secs(0.5);
         if ui.button("Withdraw").on_hover_text(tip).clicked() {
-            cx.act(RunAction::Cancel(put.request));
+            cx.act(RunAction::Cancel(sent.request));
         }
     }
 }
@@ -285,7 +287,7 @@ fn words_of(sample: &Sample) -> Option<&str> {
     }
 }
 
-/// The program that trains the run, in words.
+/// The label of the program that trains the run.
 fn program(cx: &ViewCx<'_>) -> String {
     match cx.mirror.info.as_ref().map_or("", |info| info.config.preset.as_str()) {
         _ if !cx.is_trained_elsewhere() => "the process that trains this run".to_owned(),
@@ -295,24 +297,24 @@ fn program(cx: &ViewCx<'_>) -> String {
 }
 
 /// The outcome of a question to `who`, in a sentence. `wait_reasons` are added where an answer is long in coming.
-fn outcome_ui(ui: &mut Ui, cx: &ViewCx<'_>, put: LastPut, who: &str, wait_reasons: &str) {
+fn outcome_ui(ui: &mut Ui, cx: &ViewCx<'_>, sent: SentQuestion, who: &str, wait_reasons: &str) {
     let mut colour = cx.theme.secondary;
-    let words = match cx.mirror.question(put.request) {
+    let words = match cx.mirror.question(sent.request) {
         Some(QuestionState::Refused(words)) => {
             colour = cx.theme.warm;
             format!("Refused: {words}")
         }
         Some(QuestionState::Cancelled) => "The question was withdrawn.".to_owned(),
         Some(QuestionState::Answered) => {
-            let answer = cx.mirror.answer_to(put.request);
+            let answer = cx.mirror.answer_to(sent.request);
             let words = answer.and_then(words_of).filter(|words| !words.is_empty());
             let step = answer.map_or(String::new(), |sample| format!(" for step {}", sample.step));
             words.map_or_else(|| format!("Answered{step}."), |words| format!("Answered{step}: {words}"))
         }
         None | Some(QuestionState::Working(_)) => {
-            let since = (ui.input(|i| i.time) - put.since).max(0.0);
+            let since = (ui.input(|i| i.time) - sent.since).max(0.0);
             let reasons = if since < HINT_DELAY { "" } else { wait_reasons };
-            format!("Asked {who} at {}, {since:.0} s ago{reasons}.", put.at.strftime("%H:%M:%S"))
+            format!("Asked {who} at {}, {since:.0} s ago{reasons}.", sent.at.strftime("%H:%M:%S"))
         }
     };
     wrapped_ui(ui, words, colour);
@@ -331,9 +333,9 @@ impl ProgramQuestions {
 
     /// True if a pause was answered and no going on was asked since: a program may wait without recording it.
     fn has_paused(&self, cx: &ViewCx<'_>) -> bool {
-        let put = |ask: &str| self.rows.get(ask).and_then(|row| row.put).map(|put| put.request);
+        let sent = |ask: &str| self.rows.get(ask).and_then(|row| row.sent).map(|sent| sent.request);
         let is_answered = |request: &u64| matches!(cx.mirror.question(*request), Some(QuestionState::Answered));
-        put(asks::PAUSE).filter(is_answered) > put(asks::RESUME)
+        sent(asks::PAUSE).filter(is_answered) > sent(asks::RESUME)
     }
 }
 
@@ -350,8 +352,8 @@ impl View for ProgramQuestions {
         }
         if self.run != cx.mirror.run {
             self.run = cx.mirror.run;
-            self.rows.values_mut().for_each(|row| row.put = None);
-            self.weights.put = None;
+            self.rows.values_mut().for_each(|row| row.sent = None);
+            self.weights.sent = None;
         }
         for ask in allowed(&info) {
             let why_not = self.why_not(cx, ask);

@@ -21,7 +21,7 @@ impl Recoverability {
     fn chart(cx: &ViewCx<'_>) -> Chart<'static> {
         let mut chart = Chart::new(
             "accuracy against distance",
-            Axis::new("distance k (tokens back)").log(),
+            Axis::new("tokens back").log(),
             Axis::new("accuracy").fixed(0.0, 1.03),
         )
         .empty(cx.why_nothing::<measurements::Recoverability>(
@@ -44,7 +44,7 @@ impl Recoverability {
         }
         if let Some((common, uniform)) = levels {
             let mut chance = format!("chance: {uniform:.2}");
-            let mut label = format!("always the most common token: {common:.2}");
+            let mut label = format!("most common token: {common:.2}");
             if common - uniform < LABEL {
                 label = format!("{label}, {}", std::mem::take(&mut chance));
             }
@@ -58,7 +58,7 @@ impl Recoverability {
     fn depth_chart(cx: &ViewCx<'_>) -> Option<Chart<'static>> {
         let mut chart = Chart::new(
             "what is left of a layer",
-            Axis::new("layer that reads; the last is the final norm").whole(),
+            Axis::new("layer that reads; the last is the final norm").integer_ticks(),
             Axis::new("R\u{b2} of a linear map").include(&[0.0, 1.0]),
         );
         for (variant, colour, measured) in cx.each_variant(|v| cx.scheduled::<measurements::LayerReadout>(v)) {
@@ -96,7 +96,7 @@ impl Recoverability {
 
 impl PanelView for Recoverability {
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        Panel::whole(Self::depth_chart(cx).unwrap_or_else(|| Self::chart(cx)))
+        Panel::single(Self::depth_chart(cx).unwrap_or_else(|| Self::chart(cx)))
     }
 
     fn height_below(&self, _ui: &Ui, cx: &ViewCx<'_>, _room: Vec2, _is_empty: bool) -> f32 {

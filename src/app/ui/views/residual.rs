@@ -23,12 +23,12 @@ impl PanelView for Residual {
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        let x = Axis::new("passes of Post").whole();
+        let x = Axis::new("passes of Post").integer_ticks();
         let y = Axis::new("relative residual").log();
         let mut chart = Chart::new("equilibrium residual", x, y).empty(cx.why_nothing::<measurements::Residual>(
             "Not measured yet. It is asked of a fast-slow model at the start of a run: press Space.",
         ));
-        let Some(residual) = cx.latest::<measurements::Residual>() else { return Panel::whole(chart) };
+        let Some(residual) = cx.latest::<measurements::Residual>() else { return Panel::single(chart) };
         let last = residual.curves.iter().map(|c| c.round).max().unwrap_or(0);
         for curve in &residual.curves {
             let stroke = if curve.round < last { Stroke::Dashed } else { Stroke::Solid };
@@ -37,7 +37,7 @@ impl PanelView for Residual {
                 Line::new(&label, colour(curve.method, cx.theme), by_place(&curve.residual)).stroke(stroke).dots(),
             );
         }
-        Panel::whole(chart)
+        Panel::single(chart)
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

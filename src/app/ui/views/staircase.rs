@@ -29,12 +29,12 @@ impl PanelView for Staircase {
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let measured = cx.latest::<measurements::Staircase>();
-        let x = Axis::new("position (tokens)").whole();
+        let x = Axis::new("position (tokens)").integer_ticks();
         let y = Axis::new(measured.map_or("component", |m| m.value.coordinate.as_str()));
         let mut chart = Chart::new("staircase", x, y).empty(cx.why_nothing::<measurements::Staircase>(
             "No sentence yet. A fast-slow run measures one at its start: press Space.",
         ));
-        let Some(staircase) = measured else { return Panel::whole(chart) };
+        let Some(staircase) = measured else { return Panel::single(chart) };
         chart.add(Line::new("fast, x", cx.theme.fast, by_place(&staircase.fast)));
         chart.add(Line::new("slow, y", cx.theme.slow, by_place(&staircase.slow)).stroke(Stroke::Stairs));
         if let Some(token) = self.focus(cx) {
@@ -50,7 +50,7 @@ impl PanelView for Staircase {
             };
             chart.span(words, cx.theme.fast, ends(block));
         }
-        Panel::whole(chart)
+        Panel::single(chart)
     }
 
     fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
@@ -66,7 +66,12 @@ impl PanelView for Staircase {
             };
             Mark { ground, outline: (cx.selection.token == Some(i)).then_some(theme.accent) }
         });
-        task_ui(ui, cx, "");
+    }
+
+    fn words_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        if cx.latest::<measurements::Staircase>().is_some() {
+            task_ui(ui, cx, "");
+        }
     }
 
     fn pointed(&mut self, ui: &Ui, cx: &mut ViewCx<'_>, on: &ChartResponse) {

@@ -12,8 +12,8 @@ impl PanelView for StepLengths {
         let mut chart = cx.over_training("step lengths", y).empty(cx.why_nothing::<Measured>(
             "No step lengths yet. They are those of coupled variants: turn one on and press Space.",
         ));
-        let Some((_, history)) = cx.history_in_focus::<Measured>() else { return Panel::whole(chart) };
-        let Some((_, newest)) = history.last() else { return Panel::whole(chart) };
+        let Some((_, history)) = cx.history_in_focus::<Measured>() else { return Panel::single(chart) };
+        let Some((_, newest)) = history.last() else { return Panel::single(chart) };
         for (place, of_layer) in newest.layers.iter().enumerate() {
             for head in 0..of_layer.dt.len() {
                 let dt = |m: &Measured| m.layers.get(place).and_then(|l| l.dt.get(head).copied());
@@ -28,7 +28,7 @@ impl PanelView for StepLengths {
         if let Some(at) = first.filter(|at| at.is_finite()) {
             chart.level(format!("at the start: {at:.3}"), at);
         }
-        Panel::whole(chart)
+        Panel::single(chart)
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

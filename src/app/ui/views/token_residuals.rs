@@ -54,7 +54,7 @@ fn sentence(b: &GateBenefit) -> String {
 impl TokenResidualsView {
     fn by_token<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("|x \u{2212} Post(x)| / |x|").log();
-        let mut chart = Chart::new("residual by token", Axis::new("position (tokens)").whole(), y).empty(
+        let mut chart = Chart::new("residual by token", Axis::new("position (tokens)").integer_ticks(), y).empty(
             cx.why_nothing::<TokenResiduals>(
                 "Not measured yet. It is asked of a fast-slow model: press Space in Fast-slow gate, or here with the preset \
                  \u{201c}A trained block\u{201d}, or open a run of either (Ctrl O).",

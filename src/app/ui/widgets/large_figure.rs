@@ -28,7 +28,7 @@ pub struct LargeFigure {
     pub value: String,
     /// "nats".
     pub unit: String,
-    /// The variant that it is of, where there are several.
+    /// The variant that it belongs to, where there are several.
     pub owner: Option<FigureOwner>,
     /// "open".
     pub meaning: String,
@@ -49,8 +49,8 @@ pub struct FigureOwner {
     pub colour: Color32,
 }
 
-/// The laid out words of a figure.
-struct Words {
+/// The laid-out texts of a figure.
+struct FigureGalleys {
     label: Arc<Galley>,
     owner: Option<Arc<Galley>>,
     value: Arc<Galley>,
@@ -65,7 +65,7 @@ impl LargeFigure {
     }
 
     /// Its name for a screen reader: "gate: 0.2000, open, coupled, at step 150".
-    pub fn spoken(&self) -> String {
+    pub fn accessible_text(&self) -> String {
         let unit = if self.unit.is_empty() { String::new() } else { format!(" {}", self.unit) };
         let owner = self.owner.as_ref().map_or("", |owner| owner.name.as_str());
         let parts = [self.meaning.as_str(), owner, self.measured.as_str()].into_iter().filter(|part| !part.is_empty());
@@ -73,12 +73,12 @@ impl LargeFigure {
         format!("{}: {}{unit}{rest}", self.label, self.value)
     }
 
-    fn words(&self, ui: &Ui, theme: &Theme) -> Words {
+    fn galleys(&self, ui: &Ui, theme: &Theme) -> FigureGalleys {
         let laid_out = |words: &str, font: FontId, colour| ui.painter().layout_no_wrap(words.to_owned(), font, colour);
         let small = |words: &str, colour| laid_out(words, FontId::proportional(theme::SMALL), colour);
         let label = if self.unit.is_empty() { self.label.clone() } else { format!("{} ({})", self.label, self.unit) };
         let some = |words: &str, colour| (!words.is_empty()).then(|| small(words, colour));
-        Words {
+        FigureGalleys {
             label: small(&label, theme.secondary),
             owner: self.owner.as_ref().map(|owner| small(&owner.name, owner.colour)),
             value: laid_out(&self.value, FontId::monospace(theme::HEADING), theme.text),
@@ -89,10 +89,10 @@ impl LargeFigure {
 
     /// Its width, with the trend or without.
     pub fn width(&self, ui: &Ui, theme: &Theme, has_trend: bool) -> f32 {
-        self.width_of(&self.words(ui, theme), has_trend)
+        self.width_of(&self.galleys(ui, theme), has_trend)
     }
 
-    fn width_of(&self, words: &Words, has_trend: bool) -> f32 {
+    fn width_of(&self, words: &FigureGalleys, has_trend: bool) -> f32 {
         let width = |galley: &Option<Arc<Galley>>| galley.as_ref().map_or(0.0, |g| g.size().x);
         let beside = width(&words.meaning).max(width(&words.note));
         let beside = if beside > 0.0 { SPACE + beside } else { 0.0 };
@@ -101,17 +101,17 @@ impl LargeFigure {
         (words.label.size().x + owner).max(words.value.size().x + trend + beside).ceil()
     }
 
-    /// One measured point is no trend.
+    /// One measured point is not a trend.
     fn shows_trend(&self, has_trend: bool) -> bool {
         has_trend && self.trend.iter().filter(|(_, value)| value.is_finite()).count() > 1
     }
 
     /// Draws it; `sense` says whether a click on it does something.
     pub fn ui(&self, ui: &mut Ui, theme: &Theme, has_trend: bool, sense: Sense) -> Response {
-        let words = self.words(ui, theme);
+        let words = self.galleys(ui, theme);
         let (rect, response) = ui.allocate_exact_size(vec2(self.width_of(&words, has_trend), HEIGHT), sense);
         let role = if sense.senses_click() { Role::Button } else { Role::Label };
-        response.widget_info(|| WidgetInfo::labeled(role, true, self.spoken()));
+        response.widget_info(|| WidgetInfo::labeled(role, true, self.accessible_text()));
         if sense.senses_click() && (response.hovered() || response.has_focus()) {
             let outline = if response.has_focus() { theme.accent } else { theme.line };
             ui.painter().rect_stroke(rect.expand(4.0), theme::CORNER, Stroke::new(1.0, outline), StrokeKind::Inside);
@@ -120,7 +120,7 @@ impl LargeFigure {
         if self.tip.is_empty() { response } else { response.on_hover_text(&self.tip) }
     }
 
-    fn paint(&self, ui: &Ui, theme: &Theme, rect: Rect, words: &Words, has_trend: bool) {
+    fn paint(&self, ui: &Ui, theme: &Theme, rect: Rect, words: &FigureGalleys, has_trend: bool) {
         let painter = ui.painter();
         let put = |galley: &Arc<Galley>, x: f32, middle: f32| {
             painter.galley(pos2(x, middle - galley.size().y / 2.0), galley.clone(), theme.text);
@@ -152,12 +152,13 @@ impl LargeFigure {
     }
 }
 
-/// The least height of a trend, as a share of its largest absolute value: a small change does not look like a large one.
-const LEAST_RANGE: f64 = 0.05;
+/// The minimum height of a trend, as a share of its largest absolute value: a small change does not look like a large
+/// one.
+const MIN_RELATIVE_RANGE: f64 = 0.05;
 
-/// The ends of a trend, apart by at least [`LEAST_RANGE`].
+/// The ends of a trend, apart by at least [`MIN_RELATIVE_RANGE`].
 fn widened([low, high]: [f64; 2]) -> [f64; 2] {
-    let lacking = LEAST_RANGE * low.abs().max(high.abs()) - (high - low);
+    let lacking = MIN_RELATIVE_RANGE * low.abs().max(high.abs()) - (high - low);
     if lacking > 0.0 { [low - lacking / 2.0, high + lacking / 2.0] } else { [low, high] }
 }
 
@@ -231,7 +232,7 @@ fn rest_ui(ui: &mut Ui, theme: &Theme, rest: &[LargeFigure], sense: Sense) -> Op
     let words = format!("+ {}", rest.len());
     let colour = if response.hovered() || response.has_focus() { theme.text } else { theme.secondary };
     ui.painter().text(rect.left_center(), Align2::LEFT_CENTER, words, FontId::proportional(theme::SMALL), colour);
-    let lines = rest.iter().map(LargeFigure::spoken).collect::<Vec<_>>().join("\n");
+    let lines = rest.iter().map(LargeFigure::accessible_text).collect::<Vec<_>>().join("\n");
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("More numbers: {lines}")));
     let mut clicked = None;
     Popup::menu(&response).show(|ui| {
@@ -258,10 +259,10 @@ mod tests {
             measured: "at step 150".into(),
             ..LargeFigure::default()
         };
-        assert_eq!(figure.spoken(), "gate: 0.2000, open, at step 150");
+        assert_eq!(figure.accessible_text(), "gate: 0.2000, open, at step 150");
         figure.owner = Some(FigureOwner { name: "coupled".into(), colour: Color32::WHITE });
         (figure.unit, figure.meaning) = ("nats".into(), String::new());
-        assert_eq!(figure.spoken(), "gate: 0.2000 nats, coupled, at step 150");
+        assert_eq!(figure.accessible_text(), "gate: 0.2000 nats, coupled, at step 150");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Small words beside what they explain, and the room of a drawing.
+//! Small notes beside what they explain, and the space of a drawing.
 
 use eframe::egui::{Color32, Label, Painter, Rect, Response, RichText, Sense, Ui, Vec2, WidgetInfo, accesskit::Role};
 
@@ -12,12 +12,12 @@ pub fn small_text(words: impl Into<String>, colour: Color32) -> RichText {
     RichText::new(words).size(theme::SMALL).color(colour)
 }
 
-/// A small line in the quiet colour.
+/// A small line in the secondary colour.
 pub fn note_ui(ui: &mut Ui, theme: &Theme, words: impl Into<String>) -> Response {
     ui.label(small_text(words, theme.secondary))
 }
 
-/// The height of a note in so much width, points.
+/// The height of a note in this much width, points.
 pub fn note_height(ui: &Ui, words: &str, width: f32) -> f32 {
     ui.painter().layout(words.to_owned(), theme::small(), Color32::PLACEHOLDER, width).size().y
 }

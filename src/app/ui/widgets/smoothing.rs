@@ -2,7 +2,7 @@
 
 use eframe::egui::{DragValue, Slider, Ui};
 
-/// The width of the number beside a slider, and the least and the largest width of the slider itself, points.
+/// The width of the number beside a slider, and the minimum and the maximum width of the slider itself, points.
 const NUMBER: f32 = 68.0;
 const MIN_SLIDER: f32 = 48.0;
 const MAX_SLIDER: f32 = 90.0;

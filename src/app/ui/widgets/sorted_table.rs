@@ -75,7 +75,7 @@ impl SortedTable<'_> {
         shown.inner
     }
 
-    /// The place of each column in a row.
+    /// The rectangle of each column in a row.
     pub fn places(&self, row: Rect) -> impl Iterator<Item = Rect> {
         let mut x = row.left() + self.left;
         self.columns.iter().map(move |column| {
@@ -132,7 +132,8 @@ impl SortedTable<'_> {
 fn heading_ui(ui: &Ui, place: Rect, cell: CellText) {
     let max_rows = (place.height() / HEAD_LINE) as usize;
     if max_rows <= 1 {
-        return cell_ui(ui, place, cell);
+        cell_ui(ui, place, cell);
+        return;
     }
     let mut job = LayoutJob::simple(cell.text, cell.font, cell.colour, place.width() - PAD);
     job.wrap.max_rows = max_rows;
@@ -142,9 +143,11 @@ fn heading_ui(ui: &Ui, place: Rect, cell: CellText) {
     ui.painter().galley(pos2(anchor, place.center().y - galley.size().y / 2.0), galley, cell.colour);
 }
 
-/// Draws a text in the middle of a cell's height, cut off where it is too long.
-pub fn cell_ui(ui: &Ui, place: Rect, cell: CellText) {
+/// Draws a text in the middle of a cell's height, cut off where it is too long; returns true if it was cut off.
+pub fn cell_ui(ui: &Ui, place: Rect, cell: CellText) -> bool {
     let galley = truncated(ui.painter(), &cell.text, cell.font, cell.colour, place.width() - PAD);
     let left = if cell.at_right { place.right() - galley.size().x - PAD } else { place.left() + PAD };
+    let is_cut = galley.elided;
     ui.painter().galley(pos2(left, place.center().y - galley.size().y / 2.0), galley, cell.colour);
+    is_cut
 }

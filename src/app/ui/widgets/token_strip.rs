@@ -104,7 +104,7 @@ pub fn quoted(token: &str) -> String {
     format!("\u{201c}{}\u{201d}", token.replace('\n', "\u{ac}"))
 }
 
-/// A position in words: its token, or the tokens of a block where a position stands for several.
+/// The label of a position: its token, or the tokens of a block where a position stands for several.
 pub fn position_label(tokens: &[String], tokens_per_position: usize, at: usize) -> String {
     match tokens.get(at) {
         Some(token) if tokens_per_position == 1 => format!("{at} {}", quoted(token)),

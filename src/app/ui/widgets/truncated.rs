@@ -17,7 +17,7 @@ pub fn truncated(painter: &Painter, text: &str, font: FontId, colour: Color32, w
     painter.layout_job(job)
 }
 
-/// Paints such a line from its upper left corner on.
+/// Paints such a line; `at` is its upper left corner.
 pub fn paint_truncated(painter: &Painter, at: Pos2, text: &str, font: FontId, colour: Color32, width: f32) {
     painter.galley(at, truncated(painter, text, font, colour, width), colour);
 }

@@ -2,7 +2,7 @@
 
 use eframe::egui::{Response, TextEdit, Ui, WidgetInfo, accesskit::Role};
 
-/// A line as wide as its room, with its accessible name.
+/// A text field as wide as the space there is, with its accessible name.
 pub fn text_line(ui: &mut Ui, text: &mut String, name: &str, hint: &str) -> Response {
     text_field(ui, TextEdit::singleline(text).desired_width(f32::INFINITY).hint_text(hint), name)
 }

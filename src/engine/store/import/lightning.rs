@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use super::{
     ReadError,
-    logged::{At, Logged, MAX_NAME},
+    logged::{Logged, LoggedAt, MAX_NAME},
 };
 
 /// Bytes of the first line of a table, which names its columns.
@@ -52,7 +52,7 @@ pub(super) fn read(mut file: File, name: &str, run: usize, logged: &mut Logged) 
             break;
         }
         let cell = |i: usize| std::str::from_utf8(row.get(i).unwrap_or_default()).unwrap_or("?").trim();
-        let at = whole(cell(step_column)).map(|step| At { step, wall: f64::NAN });
+        let at = whole(cell(step_column)).map(|step| LoggedAt { step, wall: f64::NAN });
         for (i, name) in
             columns.iter().enumerate().take(row.len()).filter(|(i, _)| *i != step_column && !cell(*i).is_empty())
         {

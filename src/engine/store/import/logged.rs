@@ -67,9 +67,9 @@ pub(super) struct LoggedRun {
     last_step: u64,
 }
 
-/// The parts that were passed over.
+/// A kind of entry that was skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Lost {
+pub(super) enum SkippedPart {
     NoNumber,
     NegativeStep,
     NoStep,
@@ -79,7 +79,7 @@ pub(super) enum Lost {
     Texts,
 }
 
-impl Lost {
+impl SkippedPart {
     fn sentence(self, n: u64) -> String {
         let values = counted(n as usize, "value");
         match self {
@@ -114,8 +114,8 @@ pub(super) struct Logged {
     /// Sentences about what is damaged or passed over.
     pub notices: Vec<(Level, String)>,
     by_name: HashMap<String, u32>,
-    lost: BTreeMap<Lost, u64>,
-    most: u64,
+    skipped: BTreeMap<SkippedPart, u64>,
+    max: u64,
     text_names: HashSet<String>,
     bytes_of_texts: usize,
     bytes_of_settings: usize,
@@ -125,14 +125,14 @@ pub(super) struct Logged {
 
 /// There are more numbers than are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it has more than {most} numbers, the most that are read of a log: give the folder of one run")]
+#[error("it has more than {max} numbers, the most that are read of a log: give the folder of one run")]
 pub(super) struct TooMany {
-    pub most: u64,
+    pub max: u64,
 }
 
 impl Logged {
     pub fn new() -> Self {
-        Self { most: MAX_SCALARS.min(reading_budget() / BYTES_OF_A_SCALAR), ..Self::default() }
+        Self { max: MAX_SCALARS.min(reading_budget() / BYTES_OF_A_SCALAR), ..Self::default() }
     }
 
     /// The index of the run with this id; it is added if it is not there.
@@ -154,27 +154,27 @@ impl Logged {
     }
 
     /// Notes that a value was passed over.
-    pub fn lose(&mut self, what: Lost) {
-        *self.lost.entry(what).or_default() += 1;
+    pub fn skip(&mut self, what: SkippedPart) {
+        *self.skipped.entry(what).or_default() += 1;
     }
 
     /// Takes a number; `wall` is in seconds since 1970, NaN if it is not known.
     ///
     /// # Errors
     /// If there are more numbers than are read.
-    pub fn scalar(&mut self, run: usize, name: &str, at: At, value: f64) -> Result<(), TooMany> {
+    pub fn scalar(&mut self, run: usize, name: &str, at: LoggedAt, value: f64) -> Result<(), TooMany> {
         let Ok(step) = u64::try_from(at.step) else {
-            self.lose(Lost::NegativeStep);
+            self.skip(SkippedPart::NegativeStep);
             return Ok(());
         };
         let channel = match self.by_name.get(name) {
             Some(channel) => *channel,
             None if name.len() > MAX_NAME || name.is_empty() => {
-                self.lose(Lost::LongName);
+                self.skip(SkippedPart::LongName);
                 return Ok(());
             }
             None if self.channels.len() >= MAX_NUMBER_NAMES => {
-                self.lose(Lost::Channels);
+                self.skip(SkippedPart::Channels);
                 return Ok(());
             }
             None => {
@@ -184,8 +184,8 @@ impl Logged {
                 channel
             }
         };
-        if self.scalars.len() as u64 >= self.most {
-            return Err(TooMany { most: self.most });
+        if self.scalars.len() as u64 >= self.max {
+            return Err(TooMany { max: self.max });
         }
         if let Some(run) = self.runs.get_mut(run) {
             self.backwards += u64::from(step < run.last_step);
@@ -199,27 +199,27 @@ impl Logged {
     ///
     /// # Errors
     /// See [`Logged::scalar`].
-    pub fn value(&mut self, run: usize, name: &str, at: Option<At>, value: Option<f64>) -> Result<(), TooMany> {
+    pub fn value(&mut self, run: usize, name: &str, at: Option<LoggedAt>, value: Option<f64>) -> Result<(), TooMany> {
         match (at, value) {
             (Some(at), Some(value)) => return self.scalar(run, name, at, value),
-            (None, Some(_)) => self.lose(Lost::NoStep),
-            (_, None) => self.lose(Lost::NoNumber),
+            (None, Some(_)) => self.skip(SkippedPart::NoStep),
+            (_, None) => self.skip(SkippedPart::NoNumber),
         }
         Ok(())
     }
 
     /// Takes a text.
     pub fn text(&mut self, run: usize, name: &str, step: i64, text: String) {
-        let Ok(step) = u64::try_from(step) else { return self.lose(Lost::NegativeStep) };
+        let Ok(step) = u64::try_from(step) else { return self.skip(SkippedPart::NegativeStep) };
         if name.len() > MAX_NAME {
-            return self.lose(Lost::LongName);
+            return self.skip(SkippedPart::LongName);
         }
         let is_new = !self.text_names.contains(name);
         if text.len() > MAX_TEXT
             || self.bytes_of_texts + text.len() + size_of::<Text>() > MAX_TEXTS
             || is_new && self.text_names.len() >= MAX_TEXT_NAMES
         {
-            return self.lose(Lost::Texts);
+            return self.skip(SkippedPart::Texts);
         }
         self.bytes_of_texts += text.len() + size_of::<Text>();
         if is_new {
@@ -231,7 +231,7 @@ impl Logged {
     /// Parses the JSON of settings, and takes what is not JSON as a text; `None` where it is longer than is read.
     pub fn parse_settings(&mut self, json: &str) -> Option<Json> {
         if json.len() > MAX_SETTINGS_JSON {
-            self.lose(Lost::Settings);
+            self.skip(SkippedPart::Settings);
             return None;
         }
         Some(serde_json::from_str(&without_lone_surrogates(json)).unwrap_or_else(|_| json.into()))
@@ -245,7 +245,7 @@ impl Logged {
     fn setting_at(&mut self, run: usize, key: &str, value: &Json, depth: usize) {
         // before it is copied for each of its fields, or counted
         if key.len() > MAX_NAME {
-            return self.lose(Lost::Settings);
+            return self.skip(SkippedPart::Settings);
         }
         if let Json::Object(fields) = value
             && depth < MAX_DEPTH
@@ -264,7 +264,7 @@ impl Logged {
             || self.bytes_of_settings > MAX_SETTING_BYTES
             || settings.len() >= MAX_SETTINGS && !settings.contains_key(&key)
         {
-            return self.lose(Lost::Settings);
+            return self.skip(SkippedPart::Settings);
         }
         settings.insert(key, value);
     }
@@ -283,9 +283,9 @@ impl Logged {
             is_again
         });
         self.texts.sort_by_key(|text| text.step);
-        for (what, n) in std::mem::take(&mut self.lost) {
+        for (what, n) in std::mem::take(&mut self.skipped) {
             // texts and media are not numbers, as they should be
-            let level = if what == Lost::NoNumber { Level::Info } else { Level::Warning };
+            let level = if what == SkippedPart::NoNumber { Level::Info } else { Level::Warning };
             self.notices.push((level, what.sentence(n)));
         }
         if self.backwards > 0 {
@@ -302,9 +302,9 @@ impl Logged {
     }
 }
 
-/// When a number was logged.
+/// The step and time at which a number was logged.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct At {
+pub(super) struct LoggedAt {
     pub step: i64,
     /// Seconds since 1970; NaN where the log does not say.
     pub wall: f64,
@@ -322,7 +322,7 @@ mod tests {
         let run = logged.run("a");
         assert_eq!((logged.run("b"), logged.run("a")), (1, run));
         let mut put = |step: i64, name: &str, value: f64| {
-            logged.scalar(run, name, At { step, wall: f64::NAN }, value).unwrap();
+            logged.scalar(run, name, LoggedAt { step, wall: f64::NAN }, value).unwrap();
         };
         put(2, "loss", 2.0);
         put(1, "loss", 1.0);
@@ -341,10 +341,10 @@ mod tests {
 
     #[test]
     fn numbers_beyond_the_bound_are_refused() {
-        let mut logged = Logged { most: 2, ..Logged::new() };
+        let mut logged = Logged { max: 2, ..Logged::new() };
         let run = logged.run("a");
-        let mut put = |step| logged.scalar(run, "loss", At { step, wall: 0.0 }, 1.0);
-        assert_eq!([put(1), put(2), put(3)], [Ok(()), Ok(()), Err(TooMany { most: 2 })]);
+        let mut put = |step| logged.scalar(run, "loss", LoggedAt { step, wall: 0.0 }, 1.0);
+        assert_eq!([put(1), put(2), put(3)], [Ok(()), Ok(()), Err(TooMany { max: 2 })]);
     }
 
     #[test]

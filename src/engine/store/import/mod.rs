@@ -29,7 +29,7 @@ use self::{
     logged::{Logged, TooMany},
     protobuf::Malformed,
 };
-use super::{StoreError, error::At, names::is_run};
+use super::{StoreError, error::PathContext, names::is_run};
 use crate::{
     config::counted,
     files::{self, FileError, memory::size, open_inside, reading_budget},
@@ -52,7 +52,7 @@ const MAX_RECORD: u64 = 64 << 20;
 /// Memory of a record by its bytes: where it is read into while that grows, and its texts.
 const RECORD_GROWTH: u64 = 6;
 
-/// The most bytes of a record that are held in memory now. A longer one is passed over.
+/// The largest number of bytes of a record that are held in memory now. A longer one is passed over.
 fn max_record() -> u64 {
     MAX_RECORD.min(reading_budget() / RECORD_GROWTH)
 }
@@ -72,8 +72,8 @@ impl DamagedParts {
         self.count += 1;
     }
 
-    /// Says how many `what` were passed over, if any.
-    fn tell(&self, name: &str, what: &str, logged: &mut Logged) {
+    /// Adds a warning with the number of skipped parts, if any; `what` names them.
+    fn report(&self, name: &str, what: &str, logged: &mut Logged) {
         let first = if self.count > 1 { "the first: " } else { "" };
         if self.count > 0 {
             logged.warn(format!("{name}: passed over {} ({first}{})", counted(self.count as usize, what), self.first));
@@ -176,7 +176,7 @@ pub struct Source {
     tool: Tool,
     /// The folder in which the files lie.
     folder: PathBuf,
-    /// Below that folder, in the order of their names.
+    /// The paths below that folder, in the order of their names.
     files: Vec<PathBuf>,
     /// Sentences about what else is there.
     notices: Vec<String>,

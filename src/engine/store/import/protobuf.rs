@@ -3,12 +3,12 @@
 
 use std::borrow::Cow;
 
-/// The bytes are no message.
+/// The bytes are not a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it is not a protobuf message")]
 pub(super) struct Malformed;
 
-/// The value of a field, as it is written.
+/// The encoded value of a field.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Value<'a> {
     Varint(u64),
@@ -37,21 +37,21 @@ pub(super) struct JoinedTexts {
     /// The separator between two texts.
     pub between: char,
     /// No text is added to more bytes than these.
-    pub most: usize,
+    pub max: usize,
     /// `None` before the first text.
     pub joined: Option<String>,
 }
 
 impl JoinedTexts {
-    pub fn new(between: char, most: usize) -> Self {
-        Self { between, most, joined: None }
+    pub fn new(between: char, max: usize) -> Self {
+        Self { between, max, joined: None }
     }
 
     /// Adds a text. A list of them would take many times the bytes of a message of empty ones.
     pub fn add(&mut self, text: Value<'_>) {
         match &mut self.joined {
             None => self.joined = Some(text.text().into_owned()),
-            Some(joined) if joined.len() <= self.most => {
+            Some(joined) if joined.len() <= self.max => {
                 joined.push(self.between);
                 joined.push_str(&text.text());
             }

@@ -76,7 +76,7 @@ impl Database {
     /// Opens a database and its write-ahead log, if there is one.
     ///
     /// # Errors
-    /// If the system refuses, or it is no database in UTF-8.
+    /// If the system refuses, or it is not a database in UTF-8.
     pub fn open(mut file: File, wal: Option<File>) -> Result<Self, ReadError> {
         let mut head = [0; 100];
         read_at(&mut file, 0, &mut head).map_err(|_| damaged("it is not a SQLite database"))?;

@@ -11,7 +11,7 @@ use half::{bf16, f16};
 use super::super::tfrecord::{self, Frame};
 use super::{
     DamagedParts, ReadError,
-    logged::{At, Logged, Lost, MAX_NAME, MAX_TEXT},
+    logged::{Logged, LoggedAt, MAX_NAME, MAX_TEXT, SkippedPart},
     max_record,
     protobuf::{Fields, JoinedTexts, Malformed, Value, varint},
     too_long,
@@ -48,13 +48,13 @@ pub(super) fn read(file: File, name: &str, run: usize, logged: &mut Logged) -> R
         }
         number += 1;
     }
-    damaged.tell(name, "damaged record", logged);
+    damaged.report(name, "damaged record", logged);
     Ok(())
 }
 
 /// Takes an event. Of one that is malformed, what came before that is taken.
 fn event(data: &[u8], run: usize, texts: &mut HashSet<String>, logged: &mut Logged) -> Result<(), ReadError> {
-    let mut at = At { step: 0, wall: f64::NAN };
+    let mut at = LoggedAt { step: 0, wall: f64::NAN };
     for field in Fields(data) {
         match field? {
             (1, Value::Fixed64(bits)) => at.wall = f64::from_bits(bits),
@@ -115,7 +115,7 @@ impl<'a> Summary<'a> {
 
 fn take(
     value: &Summary<'_>,
-    at: At,
+    at: LoggedAt,
     run: usize,
     texts: &mut HashSet<String>,
     logged: &mut Logged,
@@ -132,8 +132,8 @@ fn take(
         Some(Ok(Tensor { text, .. })) if texts.contains(&*value.tag) => {
             logged.text(run, &value.tag, at.step, text.unwrap_or_default());
         }
-        Some(_) => logged.lose(Lost::NoNumber),
-        None if value.is_other => logged.lose(Lost::NoNumber),
+        Some(_) => logged.skip(SkippedPart::NoNumber),
+        None if value.is_other => logged.skip(SkippedPart::NoNumber),
         None => {}
     }
     Ok(())

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::{
     MAX_RUNS, ReadError,
     json::numbers,
-    logged::{At, Logged, Lost, MAX_NAME},
+    logged::{Logged, LoggedAt, MAX_NAME, SkippedPart},
     sqlite::{Cell, Database, Table},
 };
 use crate::store::names::numbered;
@@ -27,18 +27,18 @@ pub(super) fn read(file: File, wal: Option<File>, name: &str, logged: &mut Logge
     let mut runs = Runs::default();
     let read = database.rows(&metrics, |row| {
         let Some(entry) = places.entry(row) else {
-            logged.lose(Lost::NoNumber);
+            logged.skip(SkippedPart::NoNumber);
             return Ok(());
         };
         if entry.run_name.len() > MAX_NAME || entry.run_id.len() > MAX_NAME {
-            logged.lose(Lost::LongName);
+            logged.skip(SkippedPart::LongName);
             return Ok(());
         }
         let run = runs.index(&entry, logged)?;
-        let at = entry.step.map(|step| At { step, wall: entry.wall });
+        let at = entry.step.map(|step| LoggedAt { step, wall: entry.wall });
         let is_object = numbers(&entry.json, |name, value| logged.value(run, name, at, value))?;
         if !is_object {
-            logged.lose(Lost::NoNumber);
+            logged.skip(SkippedPart::NoNumber);
         }
         Ok(())
     });
@@ -62,7 +62,7 @@ pub(super) fn read(file: File, wal: Option<File>, name: &str, logged: &mut Logge
         });
         tolerate(read, name, logged)?;
     }
-    database.long_rows.tell(name, "row", logged);
+    database.long_rows.report(name, "row", logged);
     Ok(())
 }
 

@@ -14,7 +14,7 @@ use std::{
 use super::{
     DamagedParts, ReadError,
     json::number,
-    logged::{At, Logged, MAX_NAME},
+    logged::{Logged, LoggedAt, MAX_NAME},
     max_record,
     protobuf::{Fields, JoinedTexts, Malformed, Value},
     too_long,
@@ -51,7 +51,7 @@ pub(super) fn read(file: File, name: &str, run: usize, logged: &mut Logged) -> R
             taken => taken?,
         }
     }
-    records.damaged.tell(name, "damaged part", logged);
+    records.damaged.report(name, "damaged part", logged);
     if records.is_cut {
         logged.warn(format!("{name} ends within a record: it is being written, or was cut"));
     }
@@ -213,7 +213,7 @@ fn take_history(data: &[u8], run: usize, logged: &mut Logged) -> Result<(), Read
         }
     }
     for Item { key, json } in items.iter().filter(|item| !["_step", "_timestamp", "_runtime"].contains(&&*item.key)) {
-        logged.value(run, key, step.map(|step| At { step, wall }), number(json))?;
+        logged.value(run, key, step.map(|step| LoggedAt { step, wall }), number(json))?;
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{
     super::{
         Environment, RunRecord, StoreError,
-        error::At,
+        error::PathContext,
         names::{CONFIG, EVENTS, MAX_CONFIG, METRICS, RUN, SAMPLES, name_of, safe_name},
         record::{EventOut, FORMAT, MetricsOut, PROTOCOL, now},
         run_index::changed,
@@ -178,7 +178,7 @@ impl Source {
             counted(logged.channels.len(), "channel"),
             if logged.runs.len() > 1 { format!(", {} runs as variants", logged.runs.len()) } else { String::new() },
         );
-        let written = Written { source: self, logged: &logged, folder: &folder };
+        let written = FolderWriter { source: self, logged: &logged, folder: &folder };
         let record_path = folder.join(SOURCE);
         let keep = |record: &ImportRecord| {
             files::replace(&record_path, &to_json(record, &record_path)?).at("write", &record_path)
@@ -204,13 +204,13 @@ fn to_json(value: &impl Serialize, path: &Path) -> Result<Vec<u8>, StoreError> {
 }
 
 /// The folder that is being written.
-struct Written<'a> {
+struct FolderWriter<'a> {
     source: &'a Source,
     logged: &'a Logged,
     folder: &'a Path,
 }
 
-impl Written<'_> {
+impl FolderWriter<'_> {
     fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let path = self.folder.join(name);
         let mut file = Replacement::create(&path).at("write", &path)?;

@@ -14,7 +14,7 @@ use super::MAX_QUESTION;
 use crate::{
     files::{self, FileError, entries, folder_inside, open_inside, read_all},
     store::{
-        error::{At, StoreError},
+        error::{PathContext, StoreError},
         names::{self, ANSWER, ASK},
         record::{self, PROTOCOL},
     },
@@ -182,7 +182,7 @@ mod tests {
         assert!(inbox.take(0).unwrap().is_empty());
         let args = Args::from([("factor".to_owned(), Value::Float(0.5))]);
         let put: Vec<OpenQuestion> =
-            (0..2).map(|_| OpenQuestion::put(run.path(), "scale_lr", &args, None).unwrap()).collect();
+            (0..2).map(|_| OpenQuestion::send(run.path(), "scale_lr", &args, None).unwrap()).collect();
         let taken = inbox.take(0).unwrap();
         let ids: Vec<&str> = taken.iter().map(|question| question.id.as_str()).collect();
         assert_eq!(ids, [put[0].id(), put[1].id()]);

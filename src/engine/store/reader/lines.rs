@@ -9,7 +9,7 @@ use std::{
 use super::{super::names::SAMPLES, LONGEST_LINE, LONGEST_SAMPLE, SAMPLE_GROWTH};
 use crate::files::reading_budget;
 
-/// The last bytes that were read, at most so many, tell a file that has grown from another one in its place.
+/// The last bytes that were read, at most this many, tell a file that has grown from another one in its place.
 const MARK: u64 = 256;
 
 /// Bytes of a log, in a file or in memory.
@@ -176,7 +176,7 @@ impl Lines {
         self.end()
     }
 
-    /// Keeps what tells the log from another one, and reads no more for now.
+    /// Keeps the bytes that identify the log, and reads no more for now.
     fn end(&mut self) -> io::Result<Line> {
         if let Some(mut source) = self.source.take().filter(|_| self.is_followed) {
             let length = self.offset.min(MARK);

@@ -1,4 +1,4 @@
-//! One log of a run folder: its lines as events, and what of it is lost.
+//! One log of a run folder: its lines as events, and the sentences about lost parts.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -8,14 +8,14 @@ use std::{
 };
 
 use super::{
-    Look, MAX_CHANNELS, MAX_REPORTED_LINES, SAMPLE_GROWTH, StoreError, UNKNOWN_GROWTH,
+    FolderStatus, MAX_CHANNELS, MAX_REPORTED_LINES, SAMPLE_GROWTH, StoreError, UNKNOWN_GROWTH,
     lines::{Line, Lines, longest},
     warning,
 };
 use crate::{
     files::{check_memory, memory::size, open_inside},
     store::{
-        error::{At, bounded},
+        error::{PathContext, bounded},
         names::{EVENTS, MAX_NAME, METRICS, RUN, SAMPLES},
         record::{self, MAX_STEP, MetricsIn, SampleIn, VariantRef},
     },
@@ -117,7 +117,7 @@ pub(super) struct LogFile {
     lines: Lines,
     bad: u64,
     /// The number of bad lines in the last report.
-    bad_told: u64,
+    bad_reported: u64,
     parse: fn(&[u8], &mut NameTable) -> Parsed,
     pub head: Option<(u64, Event)>,
     /// The sentences about what is lost.
@@ -130,7 +130,7 @@ pub(super) struct LogFile {
 #[derive(Clone, Copy)]
 pub(super) struct LogKind {
     pub name: &'static str,
-    /// The content that a run lacks if the log is missing, in words.
+    /// A description of what a run lacks if the log is missing.
     pub holds: &'static str,
     pub parse: fn(&[u8], &mut NameTable) -> Parsed,
 }
@@ -160,7 +160,7 @@ impl LogFile {
         log
     }
 
-    /// A log that grows: [`LogFile::look`] opens it.
+    /// A log that grows: [`LogFile::poll`] opens it.
     pub fn followed(folder: &Path, kind: LogKind) -> Self {
         Self::new(folder, kind, Lines::new(None, true))
     }
@@ -182,7 +182,7 @@ impl LogFile {
             name,
             lines,
             bad: 0,
-            bad_told: 0,
+            bad_reported: 0,
             parse,
             head: None,
             damage: vec![],
@@ -194,17 +194,17 @@ impl LogFile {
     ///
     /// # Errors
     /// If there is something that is not a file, or the system refuses.
-    pub fn look(&mut self) -> Result<Look, StoreError> {
+    pub fn poll(&mut self) -> Result<FolderStatus, StoreError> {
         if !self.lines.is_followed() {
-            return Ok(Look::Same);
+            return Ok(FolderStatus::Same);
         }
         match open_inside(&self.folder, self.name) {
             Ok(file) => match self.lines.resume(file).at("read", &self.folder.join(self.name))? {
-                true => Ok(Look::Same),
-                false => Ok(Look::Replaced),
+                true => Ok(FolderStatus::Same),
+                false => Ok(FolderStatus::Replaced),
             },
-            Err(e) if e.is_missing() && self.lines.is_at_start() => Ok(Look::Same),
-            Err(e) if e.is_missing() => Ok(Look::Missing { why: format!("{} is gone", self.name) }),
+            Err(e) if e.is_missing() && self.lines.is_at_start() => Ok(FolderStatus::Same),
+            Err(e) if e.is_missing() => Ok(FolderStatus::Missing { why: format!("{} is gone", self.name) }),
             Err(e) => Err(e).at("read", &self.folder.join(self.name)),
         }
     }
@@ -214,9 +214,9 @@ impl LogFile {
             match self.lines.next(self.name) {
                 Ok(Line::End) => {
                     self.lines.close();
-                    if self.bad > self.bad_told.max(MAX_REPORTED_LINES) {
-                        self.bad_told = self.bad;
-                        self.lose(format!("{}: {} lines could not be read", self.name, self.bad), notices);
+                    if self.bad > self.bad_reported.max(MAX_REPORTED_LINES) {
+                        self.bad_reported = self.bad;
+                        self.warn_of_loss(format!("{}: {} lines could not be read", self.name, self.bad), notices);
                     }
                 }
                 Ok(Line::Whole { ended }) => self.take_line(ended, names, notices),
@@ -229,7 +229,7 @@ impl LogFile {
                 }
                 Err(e) => {
                     let words = format!("{} cannot be read beyond line {}: {e}", self.name, self.lines.number);
-                    self.lose(words, notices);
+                    self.warn_of_loss(words, notices);
                     self.lines.close();
                     self.failure = Some(StoreError::io("read", &self.folder.join(self.name), e));
                 }
@@ -255,12 +255,12 @@ impl LogFile {
     fn skip(&mut self, why: &str, notices: &mut VecDeque<Event>) {
         self.bad += 1;
         if self.bad <= MAX_REPORTED_LINES {
-            self.lose(format!("{} line {} is passed over: {why}", self.name, self.lines.number), notices);
+            self.warn_of_loss(format!("{} line {} is passed over: {why}", self.name, self.lines.number), notices);
         }
     }
 
-    /// Notes that something is lost, and says so.
-    fn lose(&mut self, words: String, notices: &mut VecDeque<Event>) {
+    /// Records that something is lost, and emits a notice.
+    fn warn_of_loss(&mut self, words: String, notices: &mut VecDeque<Event>) {
         let words = bounded(words);
         self.damage.push(words.clone());
         notices.push_back(warning(words));

@@ -11,11 +11,11 @@ use crate::{
 };
 
 impl Worker {
-    /// Hands a question to those who answer.
-    pub(super) fn put(&mut self, question: Question) {
+    /// Submits a question to the answering threads.
+    pub(super) fn submit(&mut self, question: Question) {
         let request = question.request;
-        let put = self.job(question).and_then(|job| self.answering.put(job));
-        if let Err(e) = put {
+        let submitted = self.job(question).and_then(|job| self.answering.submit(job));
+        if let Err(e) = submitted {
             self.listeners.emit(Event::Question { request, state: QuestionState::Refused(e.to_string()) });
         }
     }
@@ -52,7 +52,7 @@ impl Worker {
         Ok(AnswerJob { question, variants, weights: Source::Memory(now) })
     }
 
-    /// Tells what has been answered meanwhile.
+    /// Emits the answers that have arrived meanwhile.
     pub(super) fn emit_answers(&mut self) {
         while let Ok(event) = self.answering.events.try_recv() {
             self.listeners.emit(event);

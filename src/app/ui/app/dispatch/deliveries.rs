@@ -46,10 +46,9 @@ pub(in crate::ui) fn take_deliveries(app: &mut App, ctx: &Context) {
                 }
             }
             Delivery::Runs(runs) => app.past_runs.runs = runs,
-            Delivery::RunTable { rows, whole } => app.runs.set(rows, whole),
+            Delivery::RunTable { rows, is_complete } => app.runs.set(rows, is_complete),
             Delivery::Discarded { run, place } => {
-                app.runs.discarded(&run, place.clone());
-                let name = run.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                let name = app.runs.discarded(&run, place.clone());
                 let back = ("Undo".to_owned(), RunsAction::TakeBack(place).into());
                 app.toasts.push_with(Level::Info, format!("{name} is in the trash."), back);
             }

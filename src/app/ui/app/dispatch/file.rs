@@ -97,7 +97,7 @@ pub(in crate::ui) fn save_dialog_ended(app: &mut App, suggested: &str, path: Opt
             let folder = app.host.export_folder();
             app.toasts.push_with(
                 Level::Info,
-                format!("{suggested} was not saved: no file was chosen."),
+                format!("{suggested} was not saved: no file was chosen, or no file dialog opens here."),
                 (
                     format!("Save into {}", folder.display()),
                     FileAction::SaveInExports(suggested.to_owned(), bytes).into(),

@@ -2,7 +2,7 @@
 
 use super::{
     open_lab::open_lab,
-    stop_first::{Waiting, waits},
+    stop_first::{PendingAction, waits},
 };
 use crate::ui::{app::prelude::*, page::lesson, session::Tab};
 
@@ -19,7 +19,7 @@ fn take_step(app: &mut App, i: usize, ctx: &Context) {
     let Some(page) = app.page() else { return };
     let (lab, begins_run) = (page.lab.id, lesson::step_begins_run(page, i));
     if begins_run && waits(app, lab, &format!("begin step {} of the lesson", i + 1)) {
-        app.waiting = Some(Waiting::Action(LessonAction::Step(i).into()));
+        app.waiting = Some(PendingAction::Action(LessonAction::Step(i).into()));
     } else if let Some((page, host)) = app.page_and_host() {
         let outcome = lesson::take_step(page, i, host, ctx);
         app.warn_of(outcome);
@@ -59,9 +59,9 @@ fn open_step(app: &mut App, link: &LessonLink, ctx: &Context) {
     app.session.controls_open = true;
     app.session.tab = Tab::Lesson;
     let i = link.step.saturating_sub(1);
+    take_step(app, i, ctx);
     if let Some(page) = app.page_mut() {
         page.lesson.sought = Some(i);
         page.lesson.is_focused = page.lesson.lesson.steps.get(i).is_some_and(|s| s.does.needs().next().is_some());
     }
-    take_step(app, i, ctx);
 }

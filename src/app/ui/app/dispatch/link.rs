@@ -5,7 +5,7 @@ use super::{
     lesson::open_lesson,
     open_lab::open_settings,
     open_run::open_run,
-    stop_first::{Waiting, waits},
+    stop_first::{PendingAction, waits},
 };
 use crate::{
     experiments::permalink::{Link, Permalink},
@@ -22,8 +22,9 @@ pub(in crate::ui) fn copy_link(app: &mut App, ctx: &Context) {
     ctx.copy_text(link.to_string());
     let what =
         if link.step.is_some() { "settings, seed, step, selection and views" } else { "settings, seed and views" };
-    let words =
-        format!("Copied a link to this page: {what}. `orrery open LINK` opens it, and so does Ctrl V here. {more}");
+    let words = format!(
+        "Copied a link to this page: {what}. The command orrery open LINK opens it, and so does Ctrl V here. {more}"
+    );
     app.toasts.push(Level::Info, words.trim_end().to_owned());
 }
 
@@ -55,14 +56,14 @@ pub(in crate::ui) fn open_page(app: &mut App, link: Permalink, ctx: &Context) {
     if files.is_empty() {
         return show_page(app, link, ctx);
     }
-    app.waiting = Some(Waiting::Page(Box::new(link)));
+    app.waiting = Some(PendingAction::Page(Box::new(link)));
     app.overlay = Some(Overlay::LinkedFiles(LinkedFilesSheet { lab: lab.title, files }));
 }
 
 /// The user has agreed to the files that the waiting link names.
 pub(super) fn use_linked_files(app: &mut App, ctx: &Context) {
     app.overlay = None;
-    if let Some(Waiting::Page(link)) = app.waiting.take() {
+    if let Some(PendingAction::Page(link)) = app.waiting.take() {
         show_page(app, *link, ctx);
     }
 }
@@ -71,7 +72,7 @@ pub(super) fn use_linked_files(app: &mut App, ctx: &Context) {
 pub(super) fn show_page(app: &mut App, link: Permalink, ctx: &Context) {
     let Some(lab) = app.lists.lab(&link.config.lab) else { return };
     if waits(app, lab.id, "open this link") {
-        app.waiting = Some(Waiting::Page(Box::new(link)));
+        app.waiting = Some(PendingAction::Page(Box::new(link)));
         return;
     }
     let layout = (!link.views.is_empty()).then(|| {

@@ -9,6 +9,9 @@ use crate::ui::{
 
 pub(super) fn dispatch(app: &mut App, action: LookAction, ctx: &Context) {
     match action {
+        LookAction::FoldControls | LookAction::FoldInspector if app.session.is_presenting => {
+            app.toasts.push(Level::Info, "Presenter mode has no panels; P ends it.".into());
+        }
         LookAction::Presenter => {
             app.session.is_presenting = !app.session.is_presenting;
             ctx.set_zoom_factor(app.session.scale());

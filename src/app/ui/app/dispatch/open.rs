@@ -7,7 +7,7 @@ use super::{
     open_file::open_path,
     open_lab::{open_lab, open_settings},
     open_run::{open_run, show_replay},
-    stop_first::Waiting,
+    stop_first::PendingAction,
 };
 use crate::ui::{
     app::prelude::*,
@@ -19,11 +19,19 @@ pub(super) fn dispatch(app: &mut App, action: OpenAction, ctx: &Context) {
         OpenAction::Home => go_home(app),
         OpenAction::Runs => open_runs(app),
         OpenAction::Claims(filter) => open_claims(app, filter),
+        OpenAction::Claim(id) => {
+            open_claims(app, format!("id:{id}"));
+            app.claims.unfold(id);
+        }
         OpenAction::Lab(id) => open_lab(app, id, ctx),
         OpenAction::Preset(lab, preset) => {
             open_lab(app, lab, ctx);
             restrict(app, Restrictions::default());
             dispatch_any(app, SettingAction::Preset(preset.to_owned()), ctx);
+        }
+        OpenAction::View(lab, view) => {
+            open_lab(app, lab, ctx);
+            dispatch_any(app, PageAction::ShowView(view), ctx);
         }
         OpenAction::Run(folder) => open_run(app, folder, ctx),
         OpenAction::GoOn(folder) => {
@@ -40,7 +48,7 @@ pub(super) fn dispatch(app: &mut App, action: OpenAction, ctx: &Context) {
         OpenAction::Sheet => app.overlay = Some(Overlay::Open(OpenSheet::default())),
         OpenAction::Palette => app.overlay = Some(Overlay::Palette(Palette::default())),
         OpenAction::Help => app.overlay = Some(Overlay::Help),
-        OpenAction::Back => back(app),
+        OpenAction::Back => back(app, ctx),
         OpenAction::StopAndGoOn => stop_and_go_on(app, ctx),
         OpenAction::UseLinkedFiles => use_linked_files(app, ctx),
     }
@@ -70,12 +78,15 @@ fn open_runs(app: &mut App) {
 }
 
 fn open_claims(app: &mut App, filter: String) {
+    if app.open.is_some() || !app.claims.is_open {
+        app.claims.opened_from = app.open;
+    }
     return_to_claims(app);
     app.claims.look_for(filter);
     app.host.list_claims();
 }
 
-/// The page of claims as it was left.
+/// Returns to the page of claims, in the state in which it was left.
 fn return_to_claims(app: &mut App) {
     app.open = None;
     app.overlay = None;
@@ -83,7 +94,7 @@ fn return_to_claims(app: &mut App) {
 }
 
 /// Escape: out of the innermost thing.
-fn back(app: &mut App) {
+fn back(app: &mut App, ctx: &Context) {
     if app.overlay.take().is_some() {
         (app.waiting, app.going_on) = (None, None);
         return;
@@ -95,6 +106,9 @@ fn back(app: &mut App) {
                 false if app.claims.is_open => return_to_claims(app),
                 false => open_runs(app),
             }
+        } else if let (true, Some(lab)) = (app.claims.is_open, app.claims.opened_from) {
+            app.claims.is_open = false;
+            open_lab(app, lab, ctx);
         } else if app.claims.is_open || app.runs.is_open && !app.runs.back() {
             go_home(app);
         }
@@ -121,12 +135,12 @@ fn stop_and_go_on(app: &mut App, ctx: &Context) {
     let Some(waiting) = app.waiting.take() else { return };
     app.has_agreed = true;
     match waiting {
-        Waiting::Action(action) => dispatch_any(app, action, ctx),
-        Waiting::Settings(config, layout) => {
+        PendingAction::Action(action) => dispatch_any(app, action, ctx),
+        PendingAction::Settings(config, layout) => {
             open_settings(app, *config, layout.map(|layout| *layout), ctx);
         }
-        Waiting::Replay(run) => show_replay(app, *run),
-        Waiting::Page(link) => show_page(app, *link, ctx),
+        PendingAction::Replay(run) => show_replay(app, *run),
+        PendingAction::Page(link) => show_page(app, *link, ctx),
     }
     app.has_agreed = false;
 }

@@ -5,7 +5,7 @@ use super::{
     link::{link_of, open_link},
     open_lab::{choose, open_config, open_lab, set_path, states_setting},
     open_run::open_run,
-    stop_first::{Waiting, waits},
+    stop_first::{PendingAction, waits},
 };
 use crate::{
     analysis::{generator::MatrixKind, graph_file::Format},
@@ -87,7 +87,7 @@ pub(in crate::ui) fn open_checkpoint(app: &mut App, path: &Path, ctx: &Context) 
     if let Some(lab) = app.open
         && waits(app, lab, "open these weights")
     {
-        app.waiting = Some(Waiting::Action(OpenAction::Path(path.to_owned()).into()));
+        app.waiting = Some(PendingAction::Action(OpenAction::Path(path.to_owned()).into()));
         return;
     }
     set_path(app, FileKind::Checkpoint, path, ctx);

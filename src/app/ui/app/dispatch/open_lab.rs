@@ -1,6 +1,6 @@
 //! Opens a lab: as it was left, or with settings; and gives its page a file.
 
-use super::stop_first::{Waiting, waits};
+use super::stop_first::{PendingAction, waits};
 use crate::{
     labs::equilibrium::settings::GeneratorSettings,
     ui::{
@@ -60,7 +60,7 @@ pub(in crate::ui) fn open_settings(app: &mut App, config: Config, layout: Option
         return false;
     };
     if waits(app, lab.id, "open these settings") {
-        app.waiting = Some(Waiting::Settings(Box::new(config), layout.map(Box::new)));
+        app.waiting = Some(PendingAction::Settings(Box::new(config), layout.map(Box::new)));
         return false;
     }
     let now = ctx.input(|i| i.time);
@@ -70,7 +70,7 @@ pub(in crate::ui) fn open_settings(app: &mut App, config: Config, layout: Option
     // the restrictions of a link end with the page that it opened
     page.restrictions = Restrictions::default();
     match layout {
-        Some(layout) => page.take_everything(config, Some(layout), "pasted session".into(), now),
+        Some(layout) => page.take_everything(config, Some(layout), "opened page".into(), now),
         None => page.take_config(config, now),
     }
     page.launch(app.host.as_mut(), ctx);

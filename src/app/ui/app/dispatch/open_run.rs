@@ -1,6 +1,6 @@
-//! Opens a run by its folder: its page opens once the run says of which lab it is.
+//! Opens a run by its folder: its page opens once the run's lab is known.
 
-use super::stop_first::{Waiting, waits};
+use super::stop_first::{PendingAction, waits};
 use crate::ui::{app::prelude::*, run::RunOrigin};
 
 /// Begins to open a run folder; its page opens once it is known of which lab it is.
@@ -25,7 +25,7 @@ pub(in crate::ui) fn pump_opening(app: &mut App) {
                     let is_it = |agreed: &mut PathBuf| run.replayed_folder() == Some(agreed.as_path());
                     let is_agreed = app.agreed.take_if(is_it).is_some();
                     if !is_agreed && waits(app, lab.id, "open the replay") {
-                        app.waiting = Some(Waiting::Replay(Box::new(run)));
+                        app.waiting = Some(PendingAction::Replay(Box::new(run)));
                     } else {
                         show_replay(app, run);
                     }

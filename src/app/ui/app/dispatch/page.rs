@@ -3,7 +3,7 @@
 use super::{
     dispatch as dispatch_any,
     open_run::open_run,
-    stop_first::{Waiting, waits},
+    stop_first::{PendingAction, waits},
 };
 use crate::ui::{
     app::prelude::*,
@@ -68,7 +68,7 @@ fn step_back(app: &mut App, kind: UndoKind, ctx: &Context) {
     let doing = |name: &str| format!("{verb} \u{201c}{name}\u{201d}");
     let ends = app.page().and_then(|page| Some((page.lab.id, undo::step_that_ends_run(page, kind).map(doing)?)));
     if ends.is_some_and(|(lab, doing)| waits(app, lab, &doing)) {
-        app.waiting = Some(Waiting::Action(action.into()));
+        app.waiting = Some(PendingAction::Action(action.into()));
         return;
     }
     let Some((page, host)) = app.page_and_host() else { return };
@@ -93,10 +93,9 @@ fn takes_back(app: &App) -> bool {
 
 /// The run that was deleted last comes back.
 fn take_back(app: &mut App, ctx: &Context) {
-    let Some(place) = app.runs.last_trashed().cloned() else {
+    let Some((place, name)) = app.runs.last_trashed().cloned() else {
         return app.toasts.push(Level::Info, UndoKind::Undo.nothing().to_owned());
     };
-    let name = place.file_name().unwrap_or_default().to_string_lossy();
     app.toasts.push(Level::Info, format!("Undid: deleted {name}"));
     dispatch_any(app, RunsAction::TakeBack(place), ctx);
 }

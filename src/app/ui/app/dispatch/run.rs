@@ -1,7 +1,7 @@
 //! The effect of actions on the run.
 
 use super::{
-    stop_first::{Waiting, waits},
+    stop_first::{PendingAction, waits},
     time,
 };
 use crate::ui::{app::prelude::*, page::training};
@@ -10,12 +10,13 @@ pub(super) fn dispatch(app: &mut App, action: RunAction, ctx: &Context) {
     let Some(page) = app.page() else { return };
     match action {
         RunAction::Space if play::space_plays(page) => return time::dispatch(app, TimeAction::Play, ctx),
+        RunAction::RunPause if play::run_plays(page) => return time::dispatch(app, TimeAction::Play, ctx),
         RunAction::RightArrow if play::space_plays(page) => return time::dispatch(app, TimeAction::Next, ctx),
         // settings of which no run can be made end none
         RunAction::LetterR if (page.lab.plan)(&page.config).is_ok() => {
             let lab = page.lab.id;
             if waits(app, lab, "begin again with the settings shown") {
-                app.waiting = Some(Waiting::Action(RunAction::Reset.into()));
+                app.waiting = Some(PendingAction::Action(RunAction::Reset.into()));
                 return;
             }
         }
@@ -48,11 +49,11 @@ pub(super) fn dispatch(app: &mut App, action: RunAction, ctx: &Context) {
         }
         RunAction::Pace(pace) => {
             page.pace = pace;
-            if page.run.as_ref().is_some_and(Run::is_example) { Ok(()) } else { page.tell(Command::Pace(pace)) }
+            if page.run.as_ref().is_some_and(Run::is_example) { Ok(()) } else { page.send(Command::Pace(pace)) }
         }
         RunAction::Checkpoint => training::checkpoint(page),
-        RunAction::Ask(question) => page.tell(Command::Measure(question)),
-        RunAction::Cancel(request) => page.tell(Command::Cancel(request)),
+        RunAction::Ask(question) => page.send(Command::Measure(question)),
+        RunAction::Cancel(request) => page.send(Command::Cancel(request)),
     };
     if let Err(words) = outcome {
         app.toasts.push(level, words);

@@ -14,6 +14,7 @@ pub(super) fn dispatch(app: &mut App, action: RunsAction) {
         RunsAction::DismissInterruption(run) => app.session.dismiss_run(&run),
         RunsAction::TakeBack(place) => {
             app.runs.taken_back(&place);
+            app.toasts.withdraw(&RunsAction::TakeBack(place.clone()).into());
             app.host.restore_run(place);
         }
         RunsAction::MakeSweep(file, is_begun) => app.host.make_sweep(*file, is_begun),

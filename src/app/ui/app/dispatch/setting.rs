@@ -2,7 +2,7 @@
 
 use super::{
     open_lab::choose,
-    stop_first::{Waiting, waits},
+    stop_first::{PendingAction, waits},
 };
 use crate::ui::{app::prelude::*, page::controls};
 
@@ -46,7 +46,7 @@ fn take_preset(app: &mut App, id: String, ctx: &Context) {
     let Some(lab) = app.page().map(|page| page.lab) else { return };
     let title = lab.preset(&id).map_or(id.as_str(), |p| p.title);
     if waits(app, lab.id, &format!("begin the preset \u{201c}{title}\u{201d}")) {
-        app.waiting = Some(Waiting::Action(SettingAction::Preset(id).into()));
+        app.waiting = Some(PendingAction::Action(SettingAction::Preset(id).into()));
         return;
     }
     let Some((page, host)) = app.page_and_host() else { return };

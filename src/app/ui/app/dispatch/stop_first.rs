@@ -8,11 +8,11 @@ use crate::{
 };
 
 /// The action that follows once the training may end.
-pub(in crate::ui) enum Waiting {
+pub(in crate::ui) enum PendingAction {
     Action(Action),
     Settings(Box<Config>, Option<Box<Layout>>),
     Replay(Box<Run>),
-    /// A link; whoever is asked about files of this machine has seen which.
+    /// A link; if it names files of this machine, the user has agreed to them.
     Page(Box<Permalink>),
 }
 

@@ -25,12 +25,12 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct AttentionDifference {
     about: String,
-    /// Layer and head in words.
+    /// The label of the layer and head.
     place: String,
     maps: [MapCells; 2],
     /// The second map minus the first; cells masked in both are missing.
     difference: MapCells,
-    /// Where the colours end.
+    /// The value at the ends of the colour scale.
     max: f32,
     tokens: Vec<String>,
     tokens_per_position: usize,

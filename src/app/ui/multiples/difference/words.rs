@@ -19,9 +19,9 @@ const HEAD_LINE: f32 = 17.0;
 /// Widths of a probability with its rank, and of a difference with its bounds, points.
 const PROBABILITY: f32 = 88.0;
 const BOUNDS: f32 = 132.0;
-/// The share of the other width that the words have; the bars have the rest.
+/// The share of the remaining width for the tokens; the bars have the rest.
 const WORDS: f32 = 0.4;
-/// The least width of all columns, points.
+/// The minimum width of all columns, points.
 const MIN_WIDTH: f32 = 2.0 * PROBABILITY + BOUNDS + 160.0;
 
 /// A word in both lists, or in one.

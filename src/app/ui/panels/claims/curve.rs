@@ -24,7 +24,7 @@ fn label(curve: &EffectCurve) -> String {
     format!("effect {}", curve.label)
 }
 
-/// The effects of a claim along an axis as SVG, so many points wide.
+/// The effects of a claim along an axis as SVG, this many points wide.
 pub fn curve_svg(theme: &Theme, curve: &EffectCurve, width: f32) -> String {
     drawing(&label(curve), vec2(width, HEIGHT), theme, |ui| curve_ui(ui, theme, curve))
 }

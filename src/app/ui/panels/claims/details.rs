@@ -70,7 +70,7 @@ fn quote_ui(ui: &mut Ui, theme: &Theme, entry: &ClaimEntry) {
 fn judgement_ui(ui: &mut Ui, theme: &Theme, rule: &Rule, judged: &Judgement) {
     picture::picture_ui(ui, theme, rule, judged);
     let confidence = short(100.0 * rule.confidence);
-    let published = if rule.published.is_some() { " Dashed: the paper's number." } else { "" };
+    let published = if rule.published_on_scale().is_some() { " Dashed: the paper's number." } else { "" };
     let statistic = rule.statistic.label();
     let words = format!(
         "Dots: seeds. Bar: the {statistic} with its {confidence}% interval. Shade: where the claim stands.{published}"
@@ -178,7 +178,7 @@ fn runs_ui(ui: &mut Ui, shell: &Shell<'_>, entry: &ClaimEntry, rule: &Rule, runs
         return;
     }
     judgement_ui(ui, theme, rule, &here.judged);
-    let words = match (here.state(), here.judged.effect_label()) {
+    let words = match (here.state(), here.judged.effect_label(rule)) {
         (Some(state), Some(effect)) => {
             format!("{}, by these runs, {}: {effect}.", state.label(), entry.claim.tier.scale())
         }

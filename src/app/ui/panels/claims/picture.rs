@@ -26,19 +26,19 @@ const RADIUS: f32 = 3.5;
 /// Ticks of an axis, about.
 const TICKS: usize = 5;
 
-/// The picture in words: "8 seeds, effect 0.2 [0.1, 0.3], stands above 0".
+/// A description of the picture: "8 seeds, effect 0.2 [0.1, 0.3], stands above 0".
 fn label(rule: &Rule, judged: &Judgement) -> String {
     let effect = judged.outcome.as_ref().map_or("no interval yet".to_owned(), Outcome::label);
     format!("{} seeds, effect {effect}, stands {}", judged.values.len(), rule.stands.label())
 }
 
-/// The picture as SVG, so many points wide; `None` where the numbers are no range.
+/// The picture as SVG, this many points wide; `None` where the numbers are not a range.
 pub fn picture_svg(theme: &Theme, rule: &Rule, judged: &Judgement, width: f32) -> Option<String> {
     judged.extent(rule)?;
     Some(drawing(&label(rule, judged), vec2(width, HEIGHT), theme, |ui| picture_ui(ui, theme, rule, judged)))
 }
 
-/// Draws it; nothing where the numbers are no range.
+/// Draws it; nothing where the numbers are not a range.
 pub fn picture_ui(ui: &mut Ui, theme: &Theme, rule: &Rule, judged: &Judgement) {
     let Some(ends) = judged.extent(rule) else { return };
     let size = vec2(ui.available_width().min(WIDTH), HEIGHT);
@@ -112,7 +112,7 @@ impl Picture<'_> {
     }
 
     fn published(&self, ui: &Ui, rule: &Rule) {
-        let Some(published) = rule.published else { return };
+        let Some(published) = rule.published_on_scale() else { return };
         let (x, stroke) = (self.x(published), Stroke::new(1.5, self.theme.secondary));
         let line = [pos2(x, self.y(LABEL * 2.0)), pos2(x, self.y(AXIS))];
         paint_dashed(ui.painter(), &line, stroke, 4.0, 3.0);

@@ -20,7 +20,7 @@ const VERDICT: f32 = 216.0;
 /// Room of the sign before a verdict, points.
 const SIGN: f32 = 20.0;
 const GAP: f32 = 12.0;
-/// Above and below the words of a row, points.
+/// The padding above and below the text of a row, points.
 const PAD: f32 = 7.0;
 /// Width below which effect and verdict stand under the title, points.
 const NARROW: f32 = 720.0;

@@ -39,9 +39,11 @@ pub fn changed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
 fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
         let about = "Resets all of them to the preset's values. Ctrl Z undoes it.";
-        let back = ui.add(egui::Button::new(RichText::new("Back to preset").small()).small());
-        if back.on_hover_text(about).clicked() {
-            let keys = page.controls.changed.iter().map(|key| (*key).to_owned()).collect();
+        let changed = &page.controls.changed;
+        let can_move = changed.iter().any(|key| !page.restrictions.locks(key));
+        let back = ui.add_enabled(can_move, egui::Button::new(RichText::new("Back to preset").small()).small());
+        if back.on_hover_text(about).on_disabled_hover_text(LOCKED).clicked() {
+            let keys = changed.iter().map(|key| (*key).to_owned()).collect();
             shell.act(SettingAction::RestoreAll(keys));
         }
         let title = small_text("Changed from preset", shell.theme.secondary);
@@ -77,7 +79,7 @@ fn row_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, knob: &Knob) {
 /// Most letters of a value.
 const MAX_VALUE_CHARS: usize = 16;
 
-/// A value as it is listed.
+/// The text of a value in the list.
 fn value_text(value: &Value) -> String {
     match value {
         Value::Float(x) => number::short(*x),

@@ -28,7 +28,7 @@ const SCRUBBER: f32 = 40.0;
 #[derive(Default)]
 pub struct ComparePage {
     runs: ComparedRuns,
-    /// The places of the runs, to borrow one from as a row of its own.
+    /// The indices of the runs, each of which can be borrowed as a row.
     indices: Vec<usize>,
     /// The figure that is shown: number and variant.
     shown: Option<NumberId>,
@@ -41,7 +41,7 @@ pub struct ComparePage {
     scatter: scatter::ScatterState,
     /// The view of each run that is shown in place of curves.
     multiples: Multiples,
-    /// All that the runs measured, once a view was asked for.
+    /// All measurements of the runs, once a view was asked for.
     replayed: Option<Arc<ReplayedRuns>>,
     is_reading: bool,
 }
@@ -267,7 +267,7 @@ fn save_ui(ui: &mut Ui, actions: &mut Actions, name: &str, saved: &dyn Fn(Export
         for format in [ExportFormat::Csv, ExportFormat::Svg] {
             if ui.button(format.label()).clicked() {
                 if let Some(text) = saved(format) {
-                    actions.push(FileAction::Save(format!("{name}.{}", format.ending()), text.into_bytes()));
+                    actions.push(FileAction::Save(format!("{name}.{}", format.extension()), text.into_bytes()));
                 }
                 ui.close();
             }
@@ -332,7 +332,7 @@ fn value_label(line: &ComparedLine, number: Option<&Number>, step: u64) -> Strin
 /// A row of the table.
 struct ComparedRow<'a> {
     name: &'a str,
-    /// The runs that it is of, at least one.
+    /// The runs that it shows, at least one.
     runs: &'a [usize],
     line: Option<&'a ComparedLine>,
 }

@@ -30,7 +30,7 @@ const SIZE: f32 = 76.0;
 /// Width of the ticks before the first column, points.
 const TICK: f32 = 24.0;
 
-/// The frame of the table in so much width, which all columns share.
+/// The frame of the table in this much width, which all columns share.
 fn frame<'a>(theme: &'a Theme, order: &Order, width: f32) -> SortedTable<'a> {
     let shared = width - SIZE - TICK;
     let columns = COLUMNS.iter().map(|(words, key, share)| TableColumn {

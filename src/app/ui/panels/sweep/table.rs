@@ -123,6 +123,7 @@ fn row_ui(
     let is_best = |id: &NumberId| best.get(id) == Some(&point);
     let name = format!("point {}, {}", point + 1, view.results.point_name(point));
     let response = frame.table.row_ui(ui, &name, view.selected == Some(point));
+    let mut cut_off = vec![];
     for (column, place) in frame.columns.iter().zip(frame.table.places(response.rect)) {
         if *column == Column::Point {
             let swatch = Rect::from_center_size(place.left_center() + vec2(PAD + 5.0, 0.0), vec2(10.0, 10.0));
@@ -143,7 +144,13 @@ fn row_ui(
             text = format!("★ {text}");
         }
         let colour = if text == NOTHING { theme.secondary } else { theme.text };
-        cell_ui(ui, place, CellText { text, font: theme::numbers(), colour, at_right: true });
+        let whole = text.clone();
+        let is_cut = cell_ui(ui, place, CellText { text, font: theme::numbers(), colour, at_right: true });
+        if let Column::Number(id) = column
+            && is_cut
+        {
+            cut_off.extend(numbers(view).find(|n| n.id == *id).map(|n| format!("{}: {whole}", n.heading)));
+        }
     }
     let best = |number: &Number| {
         let step = view.as_of.get(&number.id).filter(|_| is_best(&number.id))?.newest_step()?;
@@ -154,9 +161,11 @@ fn row_ui(
         0 | 1 => "",
         _ => "\nMeans over seeds are compared; their spread is not weighed.",
     };
-    match best.is_empty() {
+    let best = (!best.is_empty()).then(|| format!("★ best by {}{note}", best.join("; ")));
+    let about: Vec<String> = cut_off.into_iter().chain(best).collect();
+    match about.is_empty() {
         true => response,
-        false => response.on_hover_text(format!("★ best by {}{note}", best.join("; "))),
+        false => response.on_hover_text(about.join("\n")),
     }
 }
 
@@ -175,14 +184,14 @@ fn cell(view: &SweepView<'_>, column: &Column, point: usize) -> String {
     match column {
         Column::Point => String::new(),
         Column::Axis(axis) => results.value_label(point, *axis),
-        Column::Runs => format!("{} of {}", results.finished(point), results.seeds.len()),
+        Column::Runs => format!("{} of {}", results.finished(point), results.run_count(point)),
         Column::Number(id) => {
             let number = numbers(view).find(|n| n.id == *id);
             let as_of = view.as_of.get(id);
             match (number, as_of.and_then(|as_of| as_of.values.get(point)?.as_ref())) {
                 (Some(number), Some(value)) => {
                     let other_steps = as_of.and_then(|as_of| as_of.other_steps(point));
-                    value_label(number, value, results.seeds.len(), other_steps)
+                    value_label(number, value, results.run_count(point), other_steps)
                 }
                 _ => NOTHING.to_owned(),
             }

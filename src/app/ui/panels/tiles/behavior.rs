@@ -165,7 +165,7 @@ struct TabInFront {
 }
 
 const FOLLOWED: u8 = 12;
-/// Between a title and its button to close, points.
+/// The gap between a title and its close button, points.
 const CLOSE_GAP: f32 = 4.0;
 /// Room of an arrow at an end of a bar, points.
 const ARROW: f32 = 40.0;

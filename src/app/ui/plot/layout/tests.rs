@@ -46,7 +46,7 @@ fn whole_numbers_have_no_digits_after_the_point() {
     for (last, width) in [(1.0, 480.0), (3.0, 480.0), (3.0, 900.0), (7.0, 900.0), (40.0, 480.0)] {
         let data = vec![[0.0, 1.0], [last, 2.0]];
         let lines = vec![Line::new("a", Color32::RED, data)];
-        let chart = Chart { lines, ..Chart::new("test", Axis::new("layer").whole(), Axis::new("loss")) };
+        let chart = Chart { lines, ..Chart::new("test", Axis::new("layer").integer_ticks(), Axis::new("loss")) };
         let layout = Layout::new(&chart, &ChartState::default(), [width, 300.0], &measure);
         // one that the axis' name covers has no words
         let words: Vec<_> = layout.x_ticks.iter().map(|t| t.1.as_str()).filter(|w| !w.is_empty()).collect();
@@ -58,7 +58,8 @@ fn whole_numbers_have_no_digits_after_the_point() {
 fn long_words_of_an_axis_leave_its_numbers_where_there_is_height() {
     let data = vec![[0.0, 1.0], [80.0, 2.0]];
     let lines = vec![Line::new("a", Color32::RED, data)];
-    let chart = Chart { lines, ..Chart::new("test", Axis::new("position (tokens)").whole(), Axis::new("loss")) };
+    let chart =
+        Chart { lines, ..Chart::new("test", Axis::new("position (tokens)").integer_ticks(), Axis::new("loss")) };
     let covered = |high: f32| {
         let layout = Layout::new(&chart, &ChartState::default(), [350.0, high], &measure);
         assert!(layout.plot.height() >= 80.0, "{high}");
@@ -154,12 +155,18 @@ fn in_a_tile_the_data_have_the_least_room() {
             for high in (90..400u16).step_by(10).map(f32::from) {
                 let layout = Layout::new(&chart, &in_tile, [wide, high], &measure);
                 let plot = layout.plot.size();
-                assert!(plot.x >= LEAST_PLOT.x && plot.y >= LEAST_PLOT.y, "{count} lines, {wide} x {high}: {plot:?}");
+                assert!(
+                    plot.x >= MIN_PLOT_SIZE.x && plot.y >= MIN_PLOT_SIZE.y,
+                    "{count} lines, {wide} x {high}: {plot:?}"
+                );
                 assert!(layout.size[0] == wide && layout.size[1] >= high);
             }
         }
         let outside = Layout::new(&chart, &ChartState::default(), [336.0, 120.0], &measure);
-        assert!(outside.size == [336.0, 120.0] && outside.plot.height() < LEAST_PLOT.y, "elsewhere it keeps its size");
+        assert!(
+            outside.size == [336.0, 120.0] && outside.plot.height() < MIN_PLOT_SIZE.y,
+            "elsewhere it keeps its size"
+        );
     }
 }
 

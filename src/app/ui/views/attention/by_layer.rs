@@ -35,7 +35,7 @@ fn args(cx: &ViewCx<'_>) -> AttentionStatisticsArgs {
     }
 }
 
-/// Place of the selected layer; the first if none is.
+/// The index of the selected layer; the first if none is selected.
 fn place(cx: &ViewCx<'_>) -> usize {
     let layers = cx.measured_in_focus::<AttentionStatistics>().map_or(&[][..], |m| &m.value.layers);
     layers.iter().position(|l| Some(&l.path) == cx.selection.layer.as_ref()).unwrap_or(0)
@@ -103,7 +103,7 @@ impl AttentionByLayer {
     }
 
     fn chart<'a>(&self, cx: &ViewCx<'a>, statistic: Statistic) -> Chart<'a> {
-        let x = if self.over_training { Axis::steps().include(&[0.0]) } else { Axis::new("layer").whole() };
+        let x = if self.over_training { Axis::steps().include(&[0.0]) } else { Axis::new("layer").integer_ticks() };
         let y = Axis::new(statistic.axis()).include(&[0.0]);
         let mut chart = Chart::new(statistic.name(), x, y).empty(cx.why_nothing::<AttentionStatistics>(
             "Not measured yet. A run measures its attention at the start: press Space.",
@@ -129,8 +129,7 @@ impl AttentionByLayer {
                 let place = all.iter().position(|group| group.id == line.variant);
                 let colour = place.map_or(cx.theme.secondary, |place| all[place].colour(place, cx.theme));
                 let is_coupled = line.variant == paper::COUPLED_VARIANT;
-                let mut line = Line::new(line.label, cx.theme.faint(colour), line.points).dashed();
-                line.width = 1.0;
+                let mut line = Line::new(line.label, colour.gamma_multiply(0.7), line.points).dashed();
                 if is_coupled {
                     line = line.short(paper::SHORT).claim(paper::claim(statistic));
                 }
@@ -146,7 +145,6 @@ impl AttentionByLayer {
 impl PanelView for AttentionByLayer {
     const ARRANGEMENT: Arrangement = Arrangement::Grid;
     const SPACING: Vec2 = vec2(GAP, GAP);
-    const FOOT_HEIGHT: f32 = 32.0;
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let args = args(cx);
@@ -157,15 +155,10 @@ impl PanelView for AttentionByLayer {
         Statistic::ALL.iter().map(|statistic| Panel::new(self.chart(cx, *statistic), 0.25)).collect()
     }
 
-    fn has_foot(&self, is_empty: bool) -> bool {
-        !is_empty
-    }
-
-    fn foot_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let heads = cx
-            .measured_in_focus::<AttentionStatistics>()
-            .and_then(|m| m.value.layers.iter().map(|l| l.entropy.len()).max())
-            .unwrap_or(0);
+    /// Above the charts, which a tile scrolls where their names leave them too little room.
+    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let Some(measured) = cx.measured_in_focus::<AttentionStatistics>() else { return };
+        let heads = measured.value.layers.iter().map(|l| l.entropy.len()).max().unwrap_or(0);
         ui.horizontal(|ui| {
             ui.selectable_value(&mut self.over_training, false, "by layer").on_hover_text("As of the shown step.");
             ui.selectable_value(&mut self.over_training, true, "over training")

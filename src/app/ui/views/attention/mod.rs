@@ -156,7 +156,7 @@ impl Attention {
     }
 }
 
-/// A head in words: its entropy against uniform, and why a slow map is cheap.
+/// A description of a head: its entropy against uniform, and why a slow map is cheap.
 fn head_text(h: &Head<'_>) -> String {
     let entropy = format!(": entropy {:.2} of {:.2} nats (uniform)", h.entropy(), h.uniform_entropy());
     let entropy = match h.layer.is_differential {

@@ -12,7 +12,7 @@ pub(super) const SHORT: &str = "paper, coupled";
 /// A line of the paper.
 pub(super) struct PaperLine {
     pub label: &'static str,
-    /// Id of the variant that it is of.
+    /// The id of the variant that it belongs to.
     pub variant: &'static str,
     /// Layer and value.
     pub points: Vec<[f64; 2]>,

@@ -3,6 +3,7 @@
 
 use super::{EMPTY, keep_fresh, origin, shown};
 use crate::{
+    labs::headline::Digits,
     telemetry::measurements::{BdhDynamicsChecks, CheckByToken, ConstructionCheck},
     ui::views::prelude::*,
 };
@@ -13,7 +14,7 @@ struct Check {
     /// One entry a token.
     of: fn(&BdhDynamicsChecks) -> CheckByToken,
     name: &'static str,
-    /// The two sides of the equation that is checked.
+    /// The two sides of the equation that is checked; of one that is drawn it begins with the line's name.
     claim: &'static str,
     about: &'static str,
 }
@@ -31,21 +32,21 @@ const CHECKED: [Check; 5] = [
         id: "rules",
         of: |c| c.rules.clone(),
         name: "rules",
-        claim: "table 1 = equation (6)",
+        claim: "rules of table 1 = (6)",
         about: "The four rounds of local rules against the state-space equations: X, A and Y in every layer, and every synapse.",
     },
     Check {
         id: "normfree",
         of: |c| c.normfree.clone(),
         name: "low rank",
-        claim: "(7) = (6), G = DE, G\u{209b} = 1",
-        about: "BDH-Normfree with its state of n d numbers against BDH on the n by n graphs of equation (9): X, Y, and E\u{3c3} = \u{3c1}.",
+        claim: "low rank (7) = (6)",
+        about: "BDH-Normfree with its state of n d numbers against BDH on the n by n graphs of equation (9), G = DE and G\u{209b} = 1: X, Y, and E\u{3c3} = \u{3c1}.",
     },
     Check {
         id: "attention",
         of: |c| c.attention.clone(),
         name: "attention",
-        claim: "(7) = (5), state = attention",
+        claim: "attention (5) = state (7)",
         about: "The state that is updated against linear attention that keeps every past token by itself.",
     },
     Check {
@@ -63,6 +64,11 @@ const CHECKED: [Check; 5] = [
         about: "Claim 3 itself, entry by entry, for the wires and for the prods.",
     },
 ];
+
+/// The meaning of the table's columns.
+const COLUMNS: &str = "error: the largest difference between the two sides, as a share of the largest value.\n\
+    over bound: the largest share that an error has of what rounding alone could explain, each error beside its own bound; \
+    at most 1 where the two sides are equal.";
 
 /// Height at which an error of exactly zero is drawn.
 const FLOOR: f64 = 1e-18;
@@ -82,8 +88,8 @@ fn max_or_nan(values: &[f64]) -> f64 {
 
 impl Checks {
     fn chart<'a>(checks: Option<&BdhDynamicsChecks>, theme: &Theme) -> Chart<'a> {
-        let y = Axis::new("difference / largest value").log().include(&[1e-17]);
-        let mut chart = Chart::new("equivalences", Axis::new("token").whole(), y);
+        let y = Axis::new("difference / largest value; dashed: bound").log().include(&[1e-17]);
+        let mut chart = Chart::new("equivalences", Axis::new("token").integer_ticks(), y);
         let Some(checks) = checks else { return chart };
         for (i, check) in CHECKED.iter().enumerate().take(DRAWN) {
             let CheckByToken { error, bound, .. } = (check.of)(checks);
@@ -100,35 +106,37 @@ impl Checks {
         let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), TABLE), Sense::hover());
         let painter = ui.painter_at(rect);
         let small = theme::small();
-        let right = [rect.right() - 112.0, rect.right() - 54.0, rect.right() - 2.0];
+        let right = [rect.right() - 118.0, rect.right() - 50.0, rect.right() - 2.0];
         let write = |x: f32, row: usize, align, words: &str, font: FontId, colour| {
             painter.text(pos2(x, rect.top() + ROW * row as f32), align, words, font, colour);
         };
-        for (x, words) in right.iter().zip(["error", "rounding", "verdict"]) {
+        for (x, words) in right.iter().zip(["error", "over bound", "verdict"]) {
             write(*x, 0, Align2::RIGHT_TOP, words, small.clone(), theme.secondary);
         }
         let mut verdicts = vec![];
         for (i, check) in CHECKED.iter().enumerate() {
             let found = (check.of)(checks);
-            let (error, bound) = (max_or_nan(&found.error), max_or_nan(&found.bound));
-            let equal = max_or_nan(&found.share) <= 1.0;
-            verdicts.push(format!("{}: {}", check.claim, if equal { "equal" } else { "differs" }));
+            let (error, share) = (max_or_nan(&found.error), max_or_nan(&found.share));
+            let (equal, share) = (share <= 1.0, Digits::Decimals(3).format(share));
+            let verdict = if equal { "equal" } else { "differs" };
+            verdicts.push(format!("{}: {verdict}, {share} of its bound", check.claim));
             let colour = if i < DRAWN { theme.series(i) } else { theme.secondary };
             painter.circle_filled(pos2(rect.left() + 4.0, rect.top() + ROW * (i as f32 + 1.0) + 8.0), 3.0, colour);
             write(rect.left() + 12.0, i + 1, Align2::LEFT_TOP, check.claim, small.clone(), theme.text);
-            for (x, v) in right.iter().zip([error, bound]) {
-                write(*x, i + 1, Align2::RIGHT_TOP, &format!("{v:.0e}"), theme::numbers(), theme.text);
+            for (x, words) in right.iter().zip([format!("{error:.0e}"), share]) {
+                write(*x, i + 1, Align2::RIGHT_TOP, &words, theme::numbers(), theme.text);
             }
-            let (verdict, colour) = if equal { ("equal", theme.text) } else { ("differs", theme.error) };
+            let colour = if equal { theme.text } else { theme.error };
             write(right[2], i + 1, Align2::RIGHT_TOP, verdict, small.clone(), colour);
         }
         let words = edge_sentence(&checks.wires);
         let at = rect.min + vec2(0.0, ROW * 6.0);
         paint_truncated(&painter, at, &words, small, theme.secondary, rect.width());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("verdicts: {}", verdicts.join("; "))));
-        let under = response.hover_pos().and_then(|p| (((p.y - rect.top()) / ROW) as usize).checked_sub(1));
-        match under.and_then(|i| CHECKED.get(i)) {
-            Some(check) => response.on_hover_text_at_pointer(check.about),
+        let under = response.hover_pos().map(|p| ((p.y - rect.top()) / ROW) as usize);
+        let about = |row: usize| row.checked_sub(1).map_or(Some(COLUMNS), |i| CHECKED.get(i).map(|check| check.about));
+        match under.and_then(about) {
+            Some(about) => response.on_hover_text_at_pointer(about),
             None => response,
         }
     }
@@ -168,7 +176,7 @@ impl PanelView for Checks {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         match shown::<BdhDynamicsChecks>(cx) {
-            Some(m) => format!("{} \u{b7} dashed: what rounding explains", origin(cx, m.sample)),
+            Some(m) => format!("{} \u{b7} dashed: its bound, what rounding explains", origin(cx, m.sample)),
             None => "the paper's equivalences against rounding".to_owned(),
         }
     }

@@ -10,7 +10,7 @@ use crate::{
 const MAX_SHOWN: usize = 90;
 /// Synapses that a picture can show.
 const REMEMBERED: usize = 60;
-/// The least flow of an edge that is drawn, as a share of the strongest edge's flow.
+/// The smallest flow of an edge that is drawn, as a share of the strongest edge's flow.
 const FAINTEST: f64 = 0.04;
 
 /// An input: a token of the text, or a poke at a neuron.
@@ -64,8 +64,12 @@ impl Machine {
         let system = match &given.graph {
             None => Model::system(&weights, &drift, layers),
             Some(graph) => {
-                let synapses =
-                    TrainedSynapses { weights: dense(&graph.weights)?, keep: graph.keep.to_vec(), norms: graph.norms };
+                let synapses = TrainedSynapses {
+                    weights: dense(&graph.weights)?,
+                    keep: graph.keep.to_vec(),
+                    norms: graph.norms,
+                    single_state: graph.single_state,
+                };
                 synapses.system([&weights.gx(), &weights.gy()], &drift, layers)?
             }
         };
@@ -238,7 +242,7 @@ impl Machine {
 
     /// The strongest synapses of that layer: (y side, x side, sigma), and the strongest one's size.
     pub fn strongest(&self, count: usize) -> Vec<(usize, usize, f64)> {
-        let Some(sigma) = self.state.sigma.get(self.layer()) else { return vec![] };
+        let Some(sigma) = self.state.sigma.get(self.system.state_of(self.layer())) else { return vec![] };
         let mut all: Vec<(usize, usize, f64)> = self
             .system
             .synapses()

@@ -15,7 +15,7 @@ const STEP: f64 = 1.0 / 240.0;
 /// Most that one frame may go on by, seconds of the toy: a frame that came late is not made up for.
 const MAX_ELAPSED: f64 = 0.1;
 /// Least height of the particles above the chart of their energy, points.
-const LEAST_RING: f32 = 240.0;
+const MIN_RING_HEIGHT: f32 = 240.0;
 /// Length of the energy's history, and the interval of its samples, seconds.
 const PAST: f64 = 20.0;
 const NOTED: f64 = 0.05;
@@ -176,8 +176,8 @@ impl View for OscillatorsView {
             (Rect::from_min_size(room.min, vec2(side, room.height())), right)
         } else {
             // In a low tile the particles take all the room.
-            let under = (0.26 * room.height()).clamp(96.0, 140.0).max(plot::least_height(ui.ctx()));
-            let under = if room.height() - under > LEAST_RING { under } else { 0.0 };
+            let under = (0.26 * room.height()).clamp(96.0, 140.0).max(plot::min_chart_height(ui.ctx()));
+            let under = if room.height() - under > MIN_RING_HEIGHT { under } else { 0.0 };
             let below = Rect::from_min_max(room.left_bottom() - vec2(0.0, under), room.max);
             (Rect::from_min_size(room.min, vec2(room.width(), room.height() - under - 4.0)), below)
         };

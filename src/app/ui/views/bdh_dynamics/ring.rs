@@ -30,7 +30,7 @@ impl Ring {
         self.centre + vec2(angle.cos(), angle.sin()) * (self.radius * share)
     }
 
-    /// The neuron that a pointer on the tracks means.
+    /// The neuron under a pointer on the tracks.
     pub fn neuron_at(&self, p: Pos2) -> Option<usize> {
         let away = p - self.centre;
         if away.length() < self.radius * (CHORDS - 0.06) || away.length() > self.radius + 6.0 {

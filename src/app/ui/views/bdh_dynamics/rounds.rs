@@ -9,7 +9,7 @@ use crate::{
 const ROUNDS: [&str; 4] = ["4l", "4l+1", "4l+2", "4l+3"];
 /// The variable that each round changes, for the sentence below the table.
 const CHANGES: [&str; 4] = ["A", "Y", "Y", "X"];
-/// The norms that a graph may have after rounds, which are no local rules: they look at all neurons.
+/// The norms that a graph may have after rounds, which are not local rules: they look at all neurons.
 const NORMS: [&str; 4] = [",  A / rms A", "", ",  Y / rms Y", ""];
 /// Height of a row: its title and two lines of rules; with little room one line.
 const ROW: f32 = 44.0;
@@ -17,10 +17,10 @@ const SMALL_ROW: f32 = 32.0;
 /// Left of the rules: which round.
 const ROUND_WIDTH: f32 = 46.0;
 
-/// The least width of the table, from which its longest title has room.
+/// The minimum width of the table, from which its longest title has room.
 pub(super) const MIN_WIDTH: f32 = 320.0;
 
-/// The least height that the table wants.
+/// The minimum height that the table wants.
 pub(super) const MIN_HEIGHT: f32 = 4.0 * SMALL_ROW + 4.0;
 
 /// Draws the table into `size`.
@@ -103,7 +103,7 @@ pub(super) fn longest_sentences(machine: &Machine) -> [String; 4] {
     })
 }
 
-/// What a round changed.
+/// The numbers of values that a round changed.
 struct Counts {
     /// The first layer is 0.
     layer: usize,

@@ -219,9 +219,9 @@ impl View for Rules {
             let sentences = sentences_height(ui, cx, &machine, measured, &words);
             let most = room.width().max(80.0);
             // the tracks of a smaller circle would not be distinct
-            let is_in_tile = plot::least_height(ui.ctx()) > 0.0;
+            let is_in_tile = plot::min_chart_height(ui.ctx()) > 0.0;
             let least: f32 = match (is_in_tile, cx.has_controls) {
-                (true, _) => plot::LEAST_PLOT.x,
+                (true, _) => plot::MIN_PLOT_SIZE.x,
                 (false, true) => 200.0,
                 (false, false) => 80.0,
             };

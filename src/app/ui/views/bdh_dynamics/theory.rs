@@ -15,7 +15,7 @@ pub struct Theory {
 
 /// The words of a claim.
 struct ClaimWords {
-    /// On its button.
+    /// The label of its button.
     name: &'static str,
     about: &'static str,
     x: Axis,
@@ -71,7 +71,7 @@ fn words(claim: TheoryClaim) -> ClaimWords {
             name: "Sparse state",
             about: "Claim 9: a state on the 2 d n edges of the claim's graph G_s gives the answer of the full one, up to \
                     rounding; one on as many random edges does not.",
-            x: Axis::new("tokens").whole(),
+            x: Axis::new("tokens").integer_ticks(),
             y: Axis::new("error, as a share of the answer").log(),
         },
         TheoryClaim::Replicator => ClaimWords {
@@ -126,7 +126,7 @@ impl PanelView for Theory {
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        Panel::whole(chart(cx))
+        Panel::single(chart(cx))
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {

@@ -143,7 +143,7 @@ impl PanelView for Modularity {
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let (edges, training) = (Self::against_edges(cx), Self::over_training(cx));
         match edges.is_empty() && training.is_empty() {
-            true => Panel::whole(training),
+            true => Panel::single(training),
             false => vec![Panel::new(edges, 0.5), Panel::new(training, 0.5)],
         }
     }

@@ -73,7 +73,7 @@ impl Threshold {
 
     /// Draws the line at beta and its mirror image, and lets the user drag it.
     fn handle_ui(&mut self, ui: &Ui, cx: &mut ViewCx<'_>, on: &ChartResponse, histogram: &EntryHistogram) {
-        let (area, range) = (on.area, on.x_ends);
+        let (area, range) = (on.area, on.x_limits);
         let (sign, max) = (Self::sign(cx), histogram.threshold.last().copied().unwrap_or(histogram.beta));
         let beta = self.held.unwrap_or(histogram.beta);
         let place = |v: f64| area.left() + ((v - range[0]) / (range[1] - range[0])) as f32 * area.width();
@@ -243,7 +243,7 @@ impl PanelView for Threshold {
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        Panel::whole(Self::chart(cx))
+        Panel::single(Self::chart(cx))
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

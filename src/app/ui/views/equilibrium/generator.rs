@@ -38,7 +38,7 @@ pub struct GeneratorView {
 impl GeneratorView {
     /// The stationary distributions, a line for each closed class, and the network's answer.
     fn chart(cx: &ViewCx<'_>, state: &GeneratorState) -> Chart<'static> {
-        let x = Axis::new("state").whole().include(&[1.0, state.states() as f64]);
+        let x = Axis::new("state").integer_ticks().include(&[1.0, state.states() as f64]);
         let mut chart = Chart::new("stationary distribution", x, Axis::new("probability").include(&[0.0]));
         let points = |values: &[f64]| -> Vec<[f64; 2]> {
             values.iter().enumerate().map(|(s, p)| [(s + 1) as f64, *p]).collect()
@@ -146,7 +146,7 @@ impl PanelView for GeneratorView {
         }
         let wide = ((room.x - GAP) / 2.0).floor();
         // they are square, with their labels, and leave its least height to the chart
-        let chart = GAP + plot::least_height(ui.ctx());
+        let chart = GAP + plot::min_chart_height(ui.ctx());
         let high = (0.62 * room.y).min(wide + LABELS).min(room.y - chart).max(0.4 * room.y).floor().max(60.0);
         Placement::Column(vec![vec2(room.x, high), vec2(room.x, (room.y - high - GAP).max(40.0))])
     }

@@ -7,8 +7,8 @@ use crate::{telemetry::measurements::GeneratorState, ui::views::painting::*};
 const LINES: usize = 600;
 /// Distance from a line within which the pointer selects it, points.
 const NEAR: f32 = 6.0;
-/// A line keeps so far to the right of the way between its states, so that both directions are seen.
-const ASIDE: f32 = 2.5;
+/// The offset of an edge to the right of the line between its states, so that both directions can be seen.
+const EDGE_OFFSET: f32 = 2.5;
 /// Room around the circle of states for the discs and their names, points.
 const MARGIN: f32 = 36.0;
 /// The radius of a disc is this at most: it and a name fit into the margin.
@@ -109,7 +109,7 @@ fn edges(state: &GeneratorState, circle: Circle) -> Vec<Edge> {
         .filter(|(from, to, value)| from != to && *value > 0.0 && value.is_finite())
         .map(|(from, to, value)| {
             let (a, b) = (circle.place(from), circle.place(to));
-            let aside = ASIDE * (b - a).normalized().rot90();
+            let aside = EDGE_OFFSET * (b - a).normalized().rot90();
             Edge { rate: (from, to), value, ends: [a + aside, b + aside] }
         })
         .collect();

@@ -56,7 +56,7 @@ impl StationaryMapView {
         let values = map.error.data();
         let largest = values.iter().filter(|v| v.is_finite()).fold(1e-6f32, |a, b| a.max(*b));
         let colours = sequential([0.0, largest]);
-        // Row 0 is the least number of the control, which stands below.
+        // Row 0 is the smallest number of the control, which stands below.
         let value = |row: usize, col: usize| f64::from(values[(rows - 1 - row) * cols + col]);
         paint_cells(&painter, rect, (rows, cols), |row, col| {
             Some(value(row, col)).filter(|v| v.is_finite()).map(|v| colour_of(colours, v))
@@ -103,7 +103,7 @@ fn plane_of(map: &StationaryMapError, sheet: Rect) -> Option<(Sheet, [usize; 2])
     (rows > 0 && cols > 0).then_some((Sheet { rect, bounds }, [rows, cols]))
 }
 
-/// Describes the error of the network in words.
+/// A sentence that describes the error of the network.
 fn verdict(map: &StationaryMapError) -> String {
     let short = number::short;
     format!(

@@ -43,7 +43,9 @@ pub fn matrix_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState)
         v if to != from && v > 0.0 && v.is_finite() => Some(colour_of(colours, v)),
         _ => None,
     });
-    frame(&painter, rect, theme, "rates A, to state \u{2193}", "from state \u{2192}");
+    let has_range = !has_bar(sheet) && rect.width() >= 120.0;
+    let range = if has_range { format!("0 to {} \u{b7} ", number::short(largest.into())) } else { String::new() };
+    frame(&painter, rect, theme, "rates A, to state \u{2193}", &format!("{range}from state \u{2192}"));
     if has_bar(sheet) {
         let bar = Rect::from_min_max(pos2(rect.right() + 8.0, rect.top()), pos2(rect.right() + 18.0, rect.bottom()));
         colour_bar(&painter, bar, colours, theme);

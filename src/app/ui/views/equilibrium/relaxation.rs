@@ -58,7 +58,7 @@ fn slope_line(errors: &[f64], slope: f64) -> Vec<[f64; 2]> {
 impl RelaxationView {
     fn distances(cx: &ViewCx<'_>, flow: &GeneratorFlow) -> Chart<'static> {
         let mut chart =
-            Chart::new("distance to the limit", Axis::new("step k").whole(), Axis::new("max |\u{b7}|").log());
+            Chart::new("distance to the limit", Axis::new("step k").integer_ticks(), Axis::new("max |\u{b7}|").log());
         let line = |name: &str, colour, values: &[f64]| {
             // A logarithmic axis has no zero.
             let points = by_place(values).into_iter().filter(|p| p[1] > 0.0).collect::<Vec<_>>();
@@ -82,7 +82,7 @@ impl RelaxationView {
 
     fn entropy(cx: &ViewCx<'_>, flow: &GeneratorFlow) -> Chart<'static> {
         let y = Axis::new("nats").log();
-        let mut chart = Chart::new("relative entropy to the limit", Axis::new("step k").whole(), y);
+        let mut chart = Chart::new("relative entropy to the limit", Axis::new("step k").integer_ticks(), y);
         for (name, colour, of) in [("Euler", cx.theme.fast, &flow.euler), ("exact", cx.theme.slow, &flow.exact)] {
             let points: Vec<_> = by_place(&of.entropy).into_iter().filter(|p| p[1] > 1e-16).collect();
             chart.add(Line::new(name, colour, points));
@@ -92,7 +92,7 @@ impl RelaxationView {
 
     fn mass(cx: &ViewCx<'_>, flow: &GeneratorFlow) -> Chart<'static> {
         let y = Axis::new("sum of x less 1").include(&[-1e-14, 1e-14]);
-        let mut chart = Chart::new("mass", Axis::new("step k").whole(), y);
+        let mut chart = Chart::new("mass", Axis::new("step k").integer_ticks(), y);
         chart.level("", 0.0);
         for (name, colour, of) in [("Euler", cx.theme.fast, &flow.euler), ("exact", cx.theme.slow, &flow.exact)] {
             chart.add(Line::new(name, colour, by_place(&of.excess_mass)));
@@ -141,7 +141,7 @@ fn particles_ui(ui: &mut Ui, theme: &Theme, size: Vec2, flow: &GeneratorFlow) ->
     response
 }
 
-/// Describes the effect of a step in words.
+/// A sentence that describes the effect of a step.
 fn verdict(flow: &GeneratorFlow) -> String {
     let share = flow.dt / flow.step_bound;
     let factor = flow.euler_slope.exp();
@@ -193,7 +193,7 @@ impl PanelView for RelaxationView {
         why_nothing::<GeneratorFlow>(cx)
     }
 
-    fn alone(&self, _chosen: usize) -> usize {
+    fn single_panel(&self, _chosen: usize) -> usize {
         usize::from(self.shown != RelaxationPicture::Distances)
     }
 

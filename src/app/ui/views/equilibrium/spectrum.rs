@@ -92,7 +92,7 @@ fn plane_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState, dt: 
         rect,
         theme,
         "eigenvalues, Gershgorin's discs",
-        &format!("Re from \u{2212}{}", number::short(-x[0])),
+        &format!("Re from \u{2212}{} to {}", number::short(-x[0]), number::short(right)),
     );
     response
 }
@@ -102,7 +102,7 @@ fn euler_step(cx: &ViewCx<'_>, state: &GeneratorState) -> f64 {
     settings(cx).flow.dt * state.step_bound
 }
 
-/// Describes the spectrum in words.
+/// A sentence that describes the spectrum.
 fn verdict(state: &GeneratorState, dt: f64) -> String {
     let (kernel, gap) = (state.kernel(), number::short(state.gap));
     let all = state.eigenvalues.chunks_exact(2).skip(kernel);

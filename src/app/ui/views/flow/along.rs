@@ -18,7 +18,7 @@ const LINES: [(&str, &str); 3] = [
 ];
 /// Index of the stretch, which takes longer and is a question of its own.
 const STRETCH_INDEX: usize = 2;
-/// Under each chart, points.
+/// The gap under each chart, points.
 const GAP: f32 = 2.0;
 
 /// View `flow_along`.
@@ -84,7 +84,7 @@ impl PanelView for Along {
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let charts = (0..LINES.len()).map(|k| Self::chart(cx, k));
         let there: Vec<_> = charts.filter(|chart| !chart.is_empty()).map(|c| Panel::new(c, 1.0).in_table("")).collect();
-        if there.is_empty() { Panel::whole(Self::chart(cx, 0)) } else { there }
+        if there.is_empty() { Panel::single(Self::chart(cx, 0)) } else { there }
     }
 
     fn arrange(&self, _ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>], _alone: usize) -> Placement {

@@ -10,7 +10,7 @@ const MAX_VISITED: usize = 1500;
 /// The change of a control by one press of an arrow key.
 const STEP: f64 = 0.05;
 
-/// A control's name as it is written.
+/// The displayed name of a control.
 pub fn name_of(dim: usize) -> &'static str {
     ["u\u{2080}", "u\u{2081}", "u\u{2082}", "u\u{2083}"].get(dim).copied().unwrap_or("u")
 }
@@ -152,7 +152,7 @@ pub fn tidy(v: f64) -> f64 {
     if v.abs() < 0.03 { 0.0 } else { v }
 }
 
-/// A control's value as it is shown.
+/// The displayed value of a control.
 pub fn control_text(u: [f64; 4]) -> String {
     let all: Vec<String> = u.iter().map(|v| number::short(*v).replace('-', "\u{2212}")).collect();
     format!("({})", all.join(", "))

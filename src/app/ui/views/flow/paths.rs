@@ -60,7 +60,7 @@ impl Default for Paths {
     }
 }
 
-const FOOT_HEIGHT: f32 = 26.0;
+const FOOTER_HEIGHT: f32 = 26.0;
 /// Largest distance of the state that a field was measured around from its path, as a share of the field's width.
 const MAX_GAP: f32 = 0.1;
 /// Narrower than this, the slider of the depth goes without its number.
@@ -299,7 +299,7 @@ impl View for Paths {
         self.near = self.close && answer.planar_field().is_none();
         ui.spacing_mut().item_spacing.y = 4.0;
         let room = ui.available_rect_before_wrap();
-        let head = Rect::from_min_size(room.min, vec2(room.width(), cx.height_of_controls(FOOT_HEIGHT)));
+        let head = Rect::from_min_size(room.min, vec2(room.width(), cx.height_of_controls(FOOTER_HEIGHT)));
         ui.scope_builder(egui::UiBuilder::new().max_rect(head), |ui| {
             let solid = answer.paths.explained.len() != 2;
             self.camera.solid &= solid;

@@ -36,7 +36,7 @@ impl Solver {
         if let Some(last) = attempts.iter().rev().find(|a| a.accepted) {
             stairs.push([last.t + last.h, last.h]);
             if last.t + last.h > 1.0 + 1e-9 {
-                // The last step may reach over the end; where it ends is no part of the flow.
+                // The last step may reach over the end; where it ends is not part of the flow.
                 chart.upright("end", 1.0);
             }
         }

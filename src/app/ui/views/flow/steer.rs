@@ -39,7 +39,7 @@ const PAD: f32 = 120.0;
 const SMALL_PAD: (f32, f32) = (88.0, 320.0);
 /// A tile lower than this has the sliders beside the answer, points.
 const LOW: f32 = 400.0;
-/// Width of the sliders there: a share, and at least so many points.
+/// Width of the sliders there: a share, and at least this many points.
 const SLIDERS: (f32, f32) = (0.42, 168.0);
 
 /// True where the flow is that of a field over the plane, which has no words.

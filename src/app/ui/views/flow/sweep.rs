@@ -50,7 +50,7 @@ struct RunningSweep {
     begins: bool,
 }
 
-/// Between the names of what can be measured, points.
+/// The gap between the names of the measurements, points.
 const GAP: f32 = 4.0;
 /// Tiles lower than this show the main chart alone, points.
 const LOW: f32 = 260.0;
@@ -183,9 +183,12 @@ impl Sweep {
         self.shown[kind].as_ref().map(|r| r.payload.as_ref())
     }
 
-    fn chart(&self, theme: &Theme) -> Chart<'static> {
+    fn chart(&self, cx: &ViewCx<'_>) -> Chart<'static> {
         let kind = &KINDS[self.kind];
-        (kind.chart)(kind, self.payload(self.kind), theme)
+        let demand = format!("{} Press Measure; it goes on in the background.", kind.about);
+        let hint = format!("{} Press Space to begin a run, then Measure.", kind.about);
+        let empty = if cx.can_ask() { demand } else { (kind.why_nothing)(cx, &hint, &demand) };
+        (kind.chart)(kind, self.payload(self.kind), cx.theme).empty(empty)
     }
 
     fn kinds_ui(&mut self, ui: &mut Ui, kinds: &[usize], wide: bool) {
@@ -226,11 +229,11 @@ impl PanelView for Sweep {
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let evaluations = self.payload(NFE).and_then(FlowSweepNfe::from_payload).filter(|_| self.kind == NFE);
         let lower = evaluations.into_iter().flat_map(|sweep| lower_charts(sweep, cx.theme)).filter(|c| !c.is_empty());
-        let main = Panel::new(self.chart(cx.theme), 1.0);
+        let main = Panel::new(self.chart(cx), 1.0);
         std::iter::once(main).chain(lower.map(|chart| Panel::new(chart, 1.0).in_table(""))).collect()
     }
 
-    /// So many charts as a tile of this height has room for.
+    /// As many charts as a tile of this height has space for.
     fn arrange(&self, _ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>], _alone: usize) -> Placement {
         let most = match room.y {
             _ if panels[0].is_empty() => 0,
@@ -278,7 +281,11 @@ impl PanelView for Sweep {
                        the dials as they are when the sweep begins. One sweep at a time.";
             let free = self.running.is_none_or(|g| g.kind == kind);
             let button = ui.add_enabled(running || cx.can_ask() && free, Button::new(words));
-            if button.on_hover_text(tip).clicked() {
+            let why = match cx.can_ask() {
+                true => "Another sweep is being measured: one at a time.",
+                false => "There is no model here to measure: Space begins a run of your own.",
+            };
+            if button.on_hover_text(tip).on_disabled_hover_text(why).clicked() {
                 match (running, begun) {
                     (true, _) => self.running = None,
                     (_, true) => self.ask(cx, kind, done + 1),

@@ -69,7 +69,7 @@ impl NeuronGraph {
             let font = FontId::proportional(theme::BODY);
             ui.painter().text(rect.center(), Align2::CENTER_CENTER, words, font, cx.theme.secondary);
         }
-        let complaint = self.motion.told.lock().ok().and_then(|t| t.complaint.clone());
+        let complaint = self.motion.node_positions.lock().ok().and_then(|t| t.complaint.clone());
         if let Some(words) = complaint {
             ui.painter().text(rect.left_bottom(), Align2::LEFT_BOTTOM, words, theme::small(), cx.theme.error);
         }
@@ -98,7 +98,7 @@ impl NeuronGraph {
         let strength = strength(network, rect) * if theme.dark { 0.85 } else { 0.62 };
         let look = GraphStyle {
             selected,
-            swell: swell(zoom),
+            swell: node_scale(zoom),
             strength: (strength * zoom.clamp(1.0, 8.0).powf(0.5)).min(0.9),
             width: (0.9 * zoom.clamp(1.0, 8.0).powf(0.25)).max(0.6),
             dim: 0.12,
@@ -124,14 +124,14 @@ impl NeuronGraph {
             begun: if target.compute { 0 } else { self.motion.step },
             wanted: self.motion.step,
             turn: self.motion.turn(),
-            put: self.motion.dragged.into_iter().collect(),
+            moved_nodes: self.motion.dragged.into_iter().collect(),
             styles: self.picture.styles.clone(),
             style_revision: self.picture.style_revision,
             camera: self.camera.for_picture(),
             look,
             edges: seen,
             drawn: if target.software && !resting { MOVING_EDGES } else { usize::MAX },
-            told: self.motion.told.clone(),
+            node_positions: self.motion.node_positions.clone(),
         };
         let shape = graph.shape(rect, target).map_err(|e| e.to_string())?;
         ui.painter().with_clip_rect(rect.intersect(ui.clip_rect())).add(shape);
@@ -217,7 +217,7 @@ impl NeuronGraph {
 
     fn node_under(&self, p: Pos2, rect: Rect) -> Option<u32> {
         let window = self.camera.window(&self.motion.places, rect);
-        let swell = swell(self.camera.zoom(&self.motion.places, rect));
+        let swell = node_scale(self.camera.zoom(&self.motion.places, rect));
         let radius = |i: usize| self.picture.styles.get(i).map_or(3.0, |d| d.radius) * swell;
         camera::pick(&self.motion.places, radius, &window, rect, p)
     }
@@ -273,7 +273,7 @@ impl NeuronGraph {
     }
 }
 
-/// Discs grow more slowly than the picture.
-pub fn swell(zoom: f32) -> f32 {
+/// The scale of nodes at a zoom: they grow more slowly than the picture.
+pub fn node_scale(zoom: f32) -> f32 {
     zoom.clamp(0.4, 40.0).powf(0.45)
 }

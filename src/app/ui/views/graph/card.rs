@@ -3,12 +3,12 @@
 
 use super::{
     NeuronGraph,
-    canvas::swell,
+    canvas::node_scale,
     network::{ColourBy, Network},
 };
 use crate::ui::views::{painting::*, trained_bdh::take_over_ui};
 
-/// Size of the card, and the canvas that has room for one.
+/// The size of the card, and the smallest canvas that has space for one.
 const CARD: (f32, f32) = (228.0, 250.0);
 const ROOM: (f32, f32) = (560.0, 300.0);
 /// Partners named.
@@ -44,7 +44,7 @@ impl NeuronGraph {
         let painter = ui.painter();
         let galley = painter.layout(words, theme::small(), cx.theme.text, 260.0);
         let radius = self.picture.styles.get(node as usize).map_or(3.0, |d| d.radius)
-            * swell(self.camera.zoom(&self.motion.places, rect));
+            * node_scale(self.camera.zoom(&self.motion.places, rect));
         painter.circle_stroke(at, radius + 2.5, Stroke::new(1.5, cx.theme.text));
         let size = galley.size() + vec2(16.0, 10.0);
         let right = at.x + radius + 8.0 + size.x < rect.right();

@@ -20,7 +20,7 @@ pub struct Column {
 pub enum ColumnValues {
     /// NaN where there is none.
     Numbers(Vec<f64>),
-    /// Place in the names; the most frequent first.
+    /// Groups are indices into the names; the most frequent name is first.
     Names { groups: Vec<Option<u32>>, names: Vec<String> },
 }
 
@@ -57,7 +57,7 @@ impl Column {
         }
     }
 
-    /// The value of an item in words; empty where there is none.
+    /// The value of an item as text; empty where there is none.
     pub fn text(&self, at: usize) -> String {
         match &self.values {
             ColumnValues::Numbers(numbers) => {

@@ -166,9 +166,9 @@ impl NeuronGraph {
                     None => {
                         let graph = connectivity::shown::<measurements::NeuronGraph>(cx);
                         let step = graph.map_or(cx.step, |graph| graph.sample.step);
-                        format!("neuron-graph-step{step}.{}", format.ending())
+                        format!("neuron-graph-step{step}.{}", format.extension())
                     }
-                    Some(_) => format!("graph.{}", format.ending()),
+                    Some(_) => format!("graph.{}", format.extension()),
                 };
                 cx.act(FileAction::SaveInExports(name, format.write(&graph).into_bytes()));
                 ui.close();

@@ -105,7 +105,7 @@ impl NeuronGraph {
     }
 }
 
-type Ends = Vec<(u32, u32)>;
+type NodePairs = Vec<(u32, u32)>;
 
 /// The head of an edge from `a` to `b`, whose tip touches the rim of `b`.
 fn head(a: Pos2, b: Pos2, radius: f32) -> String {
@@ -126,12 +126,12 @@ fn edges(
     threshold: f32,
     cx: &ViewCx<'_>,
     colour_of: impl Fn(u32) -> [u8; 4],
-) -> (BTreeMap<(u32, String), Ends>, usize) {
+) -> (BTreeMap<(u32, String), NodePairs>, usize) {
     let mut all: Vec<_> = network.edges.iter().filter(|e| e.2 != 0.0 && e.2.abs() >= threshold).collect();
     all.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()));
     let strongest = all.first().map_or(1.0, |e| e.2.abs());
     let left_out = all.len().saturating_sub(MAX_EDGES);
-    let mut of_kind: BTreeMap<(u32, String), Ends> = BTreeMap::new();
+    let mut of_kind: BTreeMap<(u32, String), NodePairs> = BTreeMap::new();
     for (from, to, weight) in all.into_iter().take(MAX_EDGES) {
         let strength = ((weight.abs() / strongest).sqrt() * STRENGTHS).ceil().clamp(1.0, STRENGTHS) as u32;
         let [r, g, b, _] = colour_of(*from);

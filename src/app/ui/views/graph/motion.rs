@@ -54,16 +54,16 @@ const SEED: u64 = 1;
 pub struct Motion {
     pub paused: bool,
     schedule: Schedule,
-    /// Step to be seen.
+    /// The step that is to be shown.
     pub step: u64,
-    /// Places at step 0 of `start_revision`.
+    /// The positions of nodes at step 0 of `start_revision`.
     pub start: Arc<Vec<[f32; 2]>>,
     pub start_revision: u64,
-    /// The newest places known here.
+    /// The newest positions known here.
     pub places: Vec<[f32; 2]>,
-    /// Step and start that they are of.
+    /// The step and the revision of the start to which they belong.
     known: (u64, u64),
-    pub told: Arc<Mutex<NodePositions>>,
+    pub node_positions: Arc<Mutex<NodePositions>>,
     /// The last position of every neuron ever shown, by name.
     kept: HashMap<u32, [f32; 2]>,
     /// Pinned neurons, by name.
@@ -134,7 +134,7 @@ impl Motion {
         self.step >= self.schedule.rest()
     }
 
-    /// Share of the way to rest.
+    /// The number of steps taken, and of all steps until the layout rests.
     pub fn progress(&self) -> (u64, u64) {
         let left = self.schedule.rest().saturating_sub(self.step);
         let all = self.schedule.steps();
@@ -180,10 +180,13 @@ impl Motion {
 
     /// Takes the places that came back from the card.
     fn listen(&mut self) {
-        let Ok(told) = self.told.lock() else { return };
-        let news = (told.start_revision, told.step);
-        if told.start_revision == self.start_revision && told.places.len() == self.places.len() && news != self.known {
-            self.places.clone_from(&told.places);
+        let Ok(node_positions) = self.node_positions.lock() else { return };
+        let news = (node_positions.start_revision, node_positions.step);
+        if node_positions.start_revision == self.start_revision
+            && node_positions.places.len() == self.places.len()
+            && news != self.known
+        {
+            self.places.clone_from(&node_positions.places);
             self.known = news;
         }
     }

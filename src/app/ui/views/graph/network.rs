@@ -139,7 +139,7 @@ impl Network {
         }
     }
 
-    /// `kept`: places of the edges that are shown among those of the measurement.
+    /// `kept`: the indices of the shown edges among those of the measurement.
     fn take_columns(&mut self, graph: &NeuronGraph, kept: &[usize]) {
         let n = self.len();
         let degrees: Vec<u32> = (0..n as u32).map(|i| self.degree(i)).collect();

@@ -23,7 +23,7 @@ pub struct Group {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Palette {
     pub groups: Vec<Group>,
-    /// Place in `groups` of each group with a colour.
+    /// The index in `groups` of each group with a colour.
     places: HashMap<u32, usize>,
     /// The colour of each neuron, by name.
     worn: HashMap<u32, usize>,

@@ -36,7 +36,7 @@ pub struct GraphTable {
     sort: Sort,
     /// The list, filter and order that the rows were made for.
     made_for: Option<(TableKind, String, Sort)>,
-    /// Places of the rows that are shown, in their order.
+    /// The indices of the rows that are shown, in their order.
     rows: Vec<u32>,
     widths: Vec<f32>,
     /// Why the filter means nothing.

@@ -14,7 +14,7 @@ const MAX_LINES: usize = 64;
 /// Bytes of a text that are shown.
 const MAX_TEXT: usize = 64 << 10;
 
-/// A measurement as it is shown.
+/// The form in which a measurement is shown.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Content {
     /// Lines over an axis.

@@ -16,12 +16,12 @@ pub(super) const TITLE: f32 = 20.0;
 pub(super) struct PanelGrid {
     pub columns: usize,
     pub rows: usize,
-    /// That of a panel below its title.
+    /// The size of a panel below its title.
     pub size: Vec2,
 }
 
 impl PanelGrid {
-    /// Panels that share the room.
+    /// A grid of panels that share the space.
     fn sharing(columns: usize, count: usize, room: Vec2, gap: Vec2) -> Self {
         let rows = count.div_ceil(columns);
         let width = ((room.x - gap.x * (columns - 1) as f32) / columns as f32).floor();
@@ -49,7 +49,7 @@ impl PanelGrid {
     }
 }
 
-/// The columns of at least this width that have room.
+/// The number of columns of at least this width that fit.
 fn columns(least: f32, count: usize, room: Vec2, gap: Vec2) -> usize {
     (((room.x + gap.x) / (least + gap.x)).floor() as usize).clamp(1, count.max(1))
 }

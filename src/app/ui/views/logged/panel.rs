@@ -18,7 +18,7 @@ pub(super) struct PanelState {
     pub(super) chart: ChartState,
     map: MapState,
     cells: MapCells,
-    /// The least and the greatest of its values, and the revision of the cells that they are of.
+    /// The smallest and the largest of its values, and the revision of the cells that they belong to.
     extent: [f32; 2],
     extent_of: u64,
     /// The matrix that is shown, of several.
@@ -132,13 +132,13 @@ fn curves_chart<'a>(cx: &ViewCx<'_>, curves: &'a Curves, name: &str, own: egui::
     chart
 }
 
-/// The least and the greatest value of a matrix.
+/// The smallest and the largest value of a matrix.
 fn extent(cells: &MapCells) -> [f32; 2] {
     let finite = cells.cells().data.iter().copied().filter(|v| v.is_finite());
     finite.fold([f32::INFINITY, f32::NEG_INFINITY], |[low, high], v| [low.min(v), high.max(v)])
 }
 
-/// Colours from the least to the greatest value; where some are negative, they diverge from 0.
+/// Colours from the smallest to the largest value; where some are negative, they diverge from 0.
 fn colours([low, high]: [f32; 2], theme: &Theme) -> Colours {
     match low < 0.0 {
         true => around_zero(rounded_up(high.abs().max(-low)).min(f32::MAX), theme),

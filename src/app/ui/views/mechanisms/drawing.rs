@@ -2,7 +2,7 @@
 
 use eframe::egui::{Galley, Stroke};
 
-use super::steps::{Reached, Score, Step};
+use super::steps::{Score, Step, StepScores};
 use crate::ui::{views::prelude::*, widgets::number::abbreviated};
 
 /// A level to compare with.
@@ -116,7 +116,7 @@ pub fn staircase_ui(
             if let Some(before) = before.filter(|_| !step.is_control) {
                 painter.vline(*x.start(), before.min(y)..=before.max(y), Stroke::new(1.0, theme.secondary));
             }
-            tread(&painter, &scale, *x.start(), *x.end(), reached, colour(step), step.is_control);
+            draw_tread(&painter, &scale, *x.start(), *x.end(), reached, colour(step), step.is_control);
             before = Some(y);
         }
     }
@@ -125,6 +125,10 @@ pub fn staircase_ui(
         let at = pos2((*x.start() + *x.end()) / 2.0, sheet.bottom() - foot + 4.0);
         painter.galley(at, name, colour(step));
         numbers_ui(&painter, theme, at + vec2(0.0, name_rows as f32 * LINE), step, numbers);
+    }
+    if numbers > 1 && steps.iter().any(|step| step.change.is_some()) {
+        let at = pos2(sheet.left() + 4.0, sheet.bottom() - foot + 4.0 + (name_rows + 1) as f32 * LINE);
+        painter.text(at, Align2::LEFT_TOP, "from left", theme::small(), theme.secondary);
     }
     let is_under = |i: usize| response.hover_pos().is_some_and(|p| across(i).contains(&p.x));
     match steps.iter().enumerate().find(|(i, _)| is_under(*i)) {
@@ -139,12 +143,12 @@ pub fn staircase_ui(
 }
 
 /// The mean as a tread, one standard deviation as a band, each seed as a dot. A control's tread is dashed.
-fn tread(
+fn draw_tread(
     painter: &Painter,
     scale: &HeightScale,
     left: f32,
     right: f32,
-    of: &Reached,
+    of: &StepScores,
     colour: Color32,
     is_control: bool,
 ) {
@@ -225,11 +229,13 @@ fn name_of(painter: &Painter, step: &Step, colour: Color32, width: f32) -> Arc<G
     painter.layout_job(job)
 }
 
-/// Draws up to `numbers` lines under a step's name: its score, the change, and its cost.
+/// Draws up to `numbers` lines under a step's name: its score, the change from the step on its left (of a control, from the
+/// first), and its cost.
 fn numbers_ui(painter: &Painter, theme: &Theme, top: Pos2, step: &Step, numbers: usize) {
     let lines = [
         step.loss.as_ref().map_or("\u{2013}".to_owned(), |r| format!("{:.3}", r.mean)),
-        step.change.map_or(String::new(), |change| signed(change.mean)),
+        step.change
+            .map_or(String::new(), |c| format!("{}{}", if step.is_control { "first " } else { "" }, signed(c.mean))),
         format!("{} params", abbreviated(step.params as f64)),
         step.flops.map_or(String::new(), |flops| format!("{} FLOP", abbreviated(flops))),
     ];
@@ -246,7 +252,7 @@ fn signed(v: f64) -> String {
 
 /// The tooltip of a step.
 fn explained(step: &Step) -> String {
-    let spread = |r: &Reached| match r.seeds.len() {
+    let spread = |r: &StepScores| match r.seeds.len() {
         0 | 1 => value_label(r.mean),
         n => format!("{} \u{b1} {} over {n} seeds", value_label(r.mean), value_label(r.sd)),
     };
@@ -270,7 +276,7 @@ fn explained(step: &Step) -> String {
     words
 }
 
-/// The staircase in words, for a screen reader.
+/// A description of the staircase for a screen reader.
 fn steps_text(steps: &[Step]) -> String {
     let each = steps.iter().map(|s| explained(s).replace('\n', ", "));
     format!("staircase: {}", each.collect::<Vec<_>>().join("; "))

@@ -35,7 +35,7 @@ impl Score {
 
 /// The scores of a variant's seeds at the step that is compared.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reached {
+pub struct StepScores {
     pub seeds: Vec<f64>,
     pub mean: f64,
     pub sd: f64,
@@ -45,13 +45,13 @@ pub struct Reached {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
     pub label: String,
-    /// Place of its group in the run, for its colour.
+    /// The index of its group in the run, for its colour.
     pub place: usize,
     pub params: usize,
     /// Floating-point operations of a training step for each token.
     pub flops: Option<f64>,
-    pub loss: Option<Reached>,
-    pub recall: Option<Reached>,
+    pub loss: Option<StepScores>,
+    pub recall: Option<StepScores>,
     /// The change of the loss from the step before; for the control, from the first step.
     pub change: Option<LossDifference>,
     /// True for the control: the first variant, made as large as the largest.
@@ -59,7 +59,7 @@ pub struct Step {
 }
 
 impl Step {
-    pub fn reached(&self, score: Score) -> Option<&Reached> {
+    pub fn reached(&self, score: Score) -> Option<&StepScores> {
         match score {
             Score::Loss => self.loss.as_ref(),
             Score::Recall => self.recall.as_ref(),
@@ -107,11 +107,11 @@ pub fn steps(mirror: &Mirror, step: u64) -> Vec<Step> {
 }
 
 /// The score at this step; `None` where a seed was not measured at it.
-fn reached(mirror: &Mirror, group: &SeedGroup, score: Score, step: u64) -> Option<Reached> {
+fn reached(mirror: &Mirror, group: &SeedGroup, score: Score, step: u64) -> Option<StepScores> {
     let of = |v: &usize| mirror.curve(*v, score.channel())?.point_at(step).filter(|p| p.0 == step).map(|p| p.1);
     let seeds: Vec<f64> = group.members.iter().map(of).collect::<Option<_>>()?;
     let SeedSummary { mean, sd, .. } = SeedSummary::new(&seeds)?;
-    Some(Reached { seeds, mean, sd })
+    Some(StepScores { seeds, mean, sd })
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::{
     PhasePlane, Source,
     portrait::PhasePortrait,
-    scene::{Look, Scene},
+    scene::{Scene, SceneStyle},
 };
 use crate::ui::views::{
     flow::{camera::Frame, streaks::Background},
@@ -56,8 +56,13 @@ impl PhasePlane {
             self.streaks.flow(ui, flowing);
             self.no_field = self.streaks.paint(ui, sheet, &frame, 0.0, flowing, cx.theme).err();
         }
-        Scene { painter: &painter, frame: &frame, look: Look::new(cx.mirror, cx.selection.variant, cx.theme), sheet }
-            .paint(shown, patch);
+        Scene {
+            painter: &painter,
+            frame: &frame,
+            look: SceneStyle::new(cx.mirror, cx.selection.variant, cx.theme),
+            sheet,
+        }
+        .paint(shown, patch);
         self.point(&response, cx, &frame, source, shown);
     }
 

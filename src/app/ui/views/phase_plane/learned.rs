@@ -32,7 +32,7 @@ pub struct Learned {
 }
 
 impl Learned {
-    /// Errors say in words what does not fit.
+    /// The error says what does not fit.
     pub fn new(e: &QueryKeyEvolution) -> Result<Self, String> {
         let &[tokens, width] = e.start_q.shape() else {
             return Err("The measured queries are no table of tokens and coordinates.".to_owned());

@@ -36,8 +36,8 @@ enum Source {
     Token(u64, usize, (f64, usize), PlaneChoice),
 }
 
-/// A measurement that was read, with a number that identifies it.
-struct Read {
+/// A parsed measurement, with a number that identifies it.
+struct ParsedMeasurement {
     payload: Arc<Payload>,
     number: u64,
     learned: Result<Arc<Learned>, String>,
@@ -55,7 +55,7 @@ pub struct PhasePlane {
     plane: PlaneChoice,
     /// A text of one's own; empty reads a held-out passage.
     text: String,
-    read: Option<Read>,
+    read: Option<ParsedMeasurement>,
     shown: KeyedCache<Source, Option<Arc<PhasePortrait>>>,
     camera: Camera,
     /// The view is fitted to the token in focus alone: tokens lie far apart, and each moves only a little.
@@ -132,7 +132,7 @@ impl PhasePlane {
         };
         if self.read.as_ref().is_none_or(|r| !Arc::ptr_eq(&r.payload, payload)) {
             let learned = Learned::new(evolution).map(Arc::new);
-            self.read = Some(Read { payload: payload.clone(), number: unique(), learned });
+            self.read = Some(ParsedMeasurement { payload: payload.clone(), number: unique(), learned });
         }
     }
 

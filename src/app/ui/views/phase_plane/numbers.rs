@@ -5,7 +5,7 @@ use eframe::egui::Stroke;
 use super::{
     learned::Learned,
     portrait::{PhasePortrait, Track},
-    scene::{Look, paint_end, paint_style},
+    scene::{SceneStyle, paint_end, paint_style},
 };
 use crate::{
     analysis::query_key_flow::Integrator,
@@ -85,7 +85,7 @@ fn rows(shown: &PhasePortrait, learned: Option<(&Learned, usize)>) -> [MetricRow
 }
 
 /// The view's own numbers, large: what the steps make of a small volume, under each integrator.
-fn large_figures(shown: &PhasePortrait, look: Look<'_>) -> Vec<LargeFigure> {
+fn large_figures(shown: &PhasePortrait, look: SceneStyle<'_>) -> Vec<LargeFigure> {
     let figure = |track: &Track| {
         let value = factor(track.volume);
         let meaning = match track.volume {
@@ -121,7 +121,13 @@ pub fn height(is_beside: bool, has_details: bool) -> f32 {
 }
 
 /// Shows the large numbers, and the rest where it is not folded; a picture has nothing to unfold it with.
-pub fn own_numbers_ui(ui: &mut Ui, look: Look<'_>, shown: &PhasePortrait, is_beside: bool, details: Option<&mut bool>) {
+pub fn own_numbers_ui(
+    ui: &mut Ui,
+    look: SceneStyle<'_>,
+    shown: &PhasePortrait,
+    is_beside: bool,
+    details: Option<&mut bool>,
+) {
     ui.spacing_mut().item_spacing.y = 4.0;
     let (theme, figures) = (look.theme, large_figures(shown, look));
     match is_beside {
@@ -143,7 +149,7 @@ const TABLE: f32 = 5.0 * 17.0;
 const NAME: f32 = 150.0;
 
 /// The head of the columns: how each integrator is drawn.
-fn head_ui(ui: &mut Ui, look: Look<'_>) {
+fn head_ui(ui: &mut Ui, look: SceneStyle<'_>) {
     for integrator in Integrator::ALL {
         let (rect, _) = ui.allocate_exact_size(vec2(COLUMN, 16.0), Sense::hover());
         let painter = ui.painter_at(rect.expand(4.0));
@@ -172,7 +178,7 @@ fn name_ui(ui: &mut Ui, theme: &Theme, row: &MetricRow) {
 /// Shows the numbers as a table, or with each name above its values where columns do not fit.
 pub fn numbers_ui(
     ui: &mut Ui,
-    look: Look<'_>,
+    look: SceneStyle<'_>,
     shown: &PhasePortrait,
     learned: Option<(&Learned, usize)>,
     stacked: bool,

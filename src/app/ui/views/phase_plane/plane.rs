@@ -35,7 +35,7 @@ const SAMPLES: usize = 29;
 
 impl Plane {
     /// The plane of a system with one q and one k, which is its whole phase space.
-    pub fn whole() -> Self {
+    pub fn phase_space() -> Self {
         Self {
             base: vec![0.0; 2],
             axes: [vec![1.0, 0.0], vec![0.0, 1.0]],
@@ -163,11 +163,11 @@ mod tests {
 
     #[test]
     fn the_field_of_the_harmonic_toy_turns_clockwise() {
-        let field = Plane::whole().field(&Force::Harmonic, [-1.0, 1.0, -2.0, 2.0]).unwrap();
+        let field = Plane::phase_space().field(&Force::Harmonic, [-1.0, 1.0, -2.0, 2.0]).unwrap();
         let at = |x: usize, y: usize| field.data[y * SAMPLES + x];
         assert_eq!(at(SAMPLES - 1, SAMPLES / 2), [0.0, -0.25], "right of the middle it goes down");
         assert_eq!(at(SAMPLES / 2, SAMPLES - 1), [1.0, 0.0], "above, to the right");
-        assert!(Plane::whole().field(&Force::Harmonic, [0.0, 0.0, 0.0, 1.0]).is_none());
-        assert!(Plane::whole().field(&Force::Harmonic, [f32::NAN, 1.0, 0.0, 1.0]).is_none());
+        assert!(Plane::phase_space().field(&Force::Harmonic, [0.0, 0.0, 0.0, 1.0]).is_none());
+        assert!(Plane::phase_space().field(&Force::Harmonic, [f32::NAN, 1.0, 0.0, 1.0]).is_none());
     }
 }

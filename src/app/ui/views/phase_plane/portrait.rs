@@ -14,7 +14,7 @@ pub struct Track {
     pub integrator: Integrator,
     /// Positions on the plane from the start on; the list ends where f32 would overflow.
     pub places: Vec<[f64; 2]>,
-    /// The step, from 1, that overflows; 0 where the start is no number.
+    /// The step, from 1, that overflows; 0 where the start is not a number.
     pub overflows_at: Option<usize>,
     /// Determinant of the first step's Jacobian.
     pub determinant: f64,
@@ -54,7 +54,7 @@ pub struct PhasePortrait {
     pub levels: Vec<Vec<[f64; 2]>>,
     pub own_level: Vec<Vec<[f64; 2]>>,
     pub blob: Option<Blob>,
-    /// The least extent of the picture: left, right, low, high.
+    /// The minimum extent of the picture: left, right, low, high.
     pub extent: [f64; 4],
 }
 
@@ -92,7 +92,7 @@ impl Motion<'_> {
 
 impl PhasePortrait {
     pub fn from_toy(toy: Toy, settings: ToySettings) -> Self {
-        let (plane, force) = (Plane::whole(), toy.force());
+        let (plane, force) = (Plane::phase_space(), toy.force());
         let [q, k] = settings.start;
         let start = PhasePoint::new([q], [k]);
         let motion = Motion { plane: &plane, force: &force, dt: settings.dt, steps: settings.steps, start: &start };

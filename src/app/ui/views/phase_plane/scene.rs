@@ -11,13 +11,13 @@ use crate::{
 
 /// The theme, and the colours of both integrators everywhere in the view.
 #[derive(Clone, Copy)]
-pub struct Look<'a> {
+pub struct SceneStyle<'a> {
     pub theme: &'a Theme,
     /// In the order of [`Integrator::ALL`].
     colours: [Color32; 2],
 }
 
-impl<'a> Look<'a> {
+impl<'a> SceneStyle<'a> {
     /// An integrator has the colour of the variant that integrates so, the one in focus before others; in a run without one a
     /// colour that no variant has.
     pub fn new(mirror: &Mirror, focus: usize, theme: &'a Theme) -> Self {
@@ -45,7 +45,7 @@ impl<'a> Look<'a> {
 pub struct Scene<'a> {
     pub painter: &'a Painter,
     pub frame: &'a Frame,
-    pub look: Look<'a>,
+    pub look: SceneStyle<'a>,
     /// The canvas.
     pub sheet: Rect,
 }
@@ -59,7 +59,7 @@ pub fn paint_style(painter: &Painter, places: &[Pos2], integrator: Integrator, s
 }
 
 /// An end: a square for Euler's, a disc for leapfrog's.
-pub fn paint_end(painter: &Painter, at: Pos2, integrator: Integrator, look: Look<'_>) {
+pub fn paint_end(painter: &Painter, at: Pos2, integrator: Integrator, look: SceneStyle<'_>) {
     let (colour, edge) = (look.colour(integrator), Stroke::new(1.5, look.theme.panel));
     match integrator {
         Integrator::Euler => {
@@ -228,7 +228,7 @@ mod tests {
             mirror
         };
         let colours = |mirror: &Mirror, focus: usize| {
-            let look = Look::new(mirror, focus, &theme);
+            let look = SceneStyle::new(mirror, focus, &theme);
             Integrator::ALL.map(|integrator| look.colour(integrator))
         };
         let mirror = run(&["standard", "mlp", "euler_n3", "hamiltonian", "diff_euler"]);

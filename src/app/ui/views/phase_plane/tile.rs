@@ -5,7 +5,7 @@ use super::{
     learned::Learned,
     numbers::{self, STACKED_WIDTH, integrator_label, numbers_ui, overflow_sentence, own_numbers_ui},
     portrait::PhasePortrait,
-    scene::{Look, Scene, share_label},
+    scene::{Scene, SceneStyle, share_label},
     wanted,
 };
 use crate::{
@@ -113,7 +113,7 @@ impl PhasePlane {
         }
         let mut room = ui.available_size();
         if under > 0.0 {
-            room.y = (room.y - under).max(plot::LEAST_PLOT.y);
+            room.y = (room.y - under).max(plot::MIN_PLOT_SIZE.y);
         }
         let is_beside = room.x > 1.3 * room.y || room.y < MIN_ABOVE_NUMBERS;
         // without the button that opens them, the details are there; a picture has none
@@ -135,7 +135,7 @@ impl PhasePlane {
         };
         self.canvas_ui(&mut child(ui, canvas), cx, (source, shown), canvas.size());
         let mut side = child(ui, words);
-        let look = Look::new(cx.mirror, cx.selection.variant, cx.theme);
+        let look = SceneStyle::new(cx.mirror, cx.selection.variant, cx.theme);
         let details = cx.shows_controls().then_some(&mut self.has_details);
         own_numbers_ui(&mut side, look, shown, is_beside, details);
         if has_details {
@@ -327,7 +327,7 @@ impl View for PhasePlane {
             Scene {
                 painter: ui.painter(),
                 frame: &frame,
-                look: Look::new(cx.mirror, cx.selection.variant, cx.theme),
+                look: SceneStyle::new(cx.mirror, cx.selection.variant, cx.theme),
                 sheet,
             }
             .paint(shown, patch);

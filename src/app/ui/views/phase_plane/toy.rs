@@ -77,7 +77,7 @@ impl Toy {
         Blob::around(start, self.radius())
     }
 
-    /// The least extent of the picture: left, right, low, high.
+    /// The minimum extent of the picture: left, right, low, high.
     pub fn extent(self) -> [f64; 4] {
         match self {
             Toy::Harmonic => [-2.4, 2.4, -2.2, 2.2],

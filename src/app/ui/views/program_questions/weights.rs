@@ -1,6 +1,6 @@
 //! Any two matrices among the weights that a program keeps of its model, asked as a graph of neurons.
 
-use super::{FIELD, LastPut, outcome_ui, withdraw_ui};
+use super::{FIELD, SentQuestion, outcome_ui, withdraw_ui};
 use crate::{
     labs::foreign::{self, asks},
     telemetry::{
@@ -15,7 +15,7 @@ use crate::{
 pub(super) struct Weights {
     from: String,
     to: String,
-    pub(super) put: Option<(LastPut, &'static [&'static str])>,
+    pub(super) sent: Option<(SentQuestion, &'static [&'static str])>,
 }
 
 /// The channels of the answers whose views are offered.
@@ -68,25 +68,25 @@ impl Weights {
             let tip = "The graph of the strongest entries of their product at the step shown, with its communities.";
             if button(ui, "Draw as a graph", tip) {
                 let request = cx.ask_with::<NeuronGraph>(variant, self.args());
-                self.put = Some((LastPut::new(request, now), GRAPH));
+                self.sent = Some((SentQuestion::new(request, now), GRAPH));
             }
             let tip = "Newman's Q of that graph by its number of edges, beside random graphs. It may take minutes.";
             if button(ui, "Compare with null models", tip) {
                 let request = cx.ask_with::<GraphModularity>(variant, self.args());
-                self.put = Some((LastPut::new(request, now), NULL_MODELS));
+                self.sent = Some((SentQuestion::new(request, now), NULL_MODELS));
             }
             self.answer_buttons_ui(ui, cx);
         });
-        if let Some((put, _)) = self.put {
-            outcome_ui(ui, cx, put, "the kept weights", "");
+        if let Some((sent, _)) = self.sent {
+            outcome_ui(ui, cx, sent, "the kept weights", "");
         }
     }
 
     /// Opens the views of the answer, or withdraws the question.
     fn answer_buttons_ui(&self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let Some((put, channels)) = self.put else { return };
-        withdraw_ui(ui, cx, put, "The answer is no longer wanted.");
-        if cx.mirror.answer_to(put.request).is_none() {
+        let Some((sent, channels)) = self.sent else { return };
+        withdraw_ui(ui, cx, sent, "The answer is no longer wanted.");
+        if cx.mirror.answer_to(sent.request).is_none() {
             return;
         }
         for channel in channels {

@@ -22,11 +22,11 @@ pub struct Race {
 /// Widths of the table's columns, points: names, loss, verdict, tokens and seconds to the target, parameters, operations.
 const WIDTHS: [f32; 7] = [150.0, 44.0, 212.0, 92.0, 54.0, 70.0, 78.0];
 const VERDICT: usize = 2;
-/// The longest verdict in full, and the least widths of verdicts and names in a narrow place.
+/// The longest verdict in full, and the minimum widths of verdicts and names in a narrow place.
 const FULL_VERDICT: f32 = 330.0;
-const LEAST_VERDICT: f32 = 150.0;
-const LEAST_NAME: f32 = 104.0;
-/// Between two columns.
+const MIN_VERDICT_WIDTH: f32 = 150.0;
+const MIN_NAME_WIDTH: f32 = 104.0;
+/// The gap between two columns.
 const GAP: f32 = 10.0;
 /// Measurements from which on the first, made before any training, is left out: it would flatten the others.
 const MIN_TO_SKIP_FIRST: usize = 4;
@@ -148,9 +148,9 @@ fn widths_in(room: f32) -> [f32; 7] {
     let taken = WIDTHS.iter().sum::<f32>() + GAP * (WIDTHS.len() - 1) as f32;
     let mut widths = WIDTHS;
     let left = room - taken;
-    widths[VERDICT] = (WIDTHS[VERDICT] + left).clamp(LEAST_VERDICT, FULL_VERDICT);
+    widths[VERDICT] = (WIDTHS[VERDICT] + left).clamp(MIN_VERDICT_WIDTH, FULL_VERDICT);
     let lacking = (WIDTHS[VERDICT] - widths[VERDICT] + left).min(0.0);
-    widths[0] = (WIDTHS[0] + lacking).max(LEAST_NAME);
+    widths[0] = (WIDTHS[0] + lacking).max(MIN_NAME_WIDTH);
     widths
 }
 
@@ -174,7 +174,7 @@ fn cell_ui(ui: &mut Ui, width: f32, words: RichText) {
 }
 
 impl PanelView for Race {
-    const FOOT_HEIGHT: f32 = 28.0;
+    const FOOTER_HEIGHT: f32 = 28.0;
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         self.follow(cx.mirror, cx.step);
@@ -205,14 +205,14 @@ impl PanelView for Race {
         if let Some(at) = self.target(&racers).filter(|_| !chart.is_empty()) {
             chart.level(format!("to reach: {}", value_label(at)), at);
         }
-        Panel::whole(chart)
+        Panel::single(chart)
     }
 
-    fn has_foot(&self, is_empty: bool) -> bool {
+    fn has_footer(&self, is_empty: bool) -> bool {
         !is_empty || self.over != RaceAxis::Tokens
     }
 
-    fn foot_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn footer_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let racers = self.racers(cx);
         let usual = racers.first().and_then(|r| r.marks.last()).map(|m| m.loss);
         self.axis_and_target_ui(ui, usual, racers.iter().any(|r| r.flops.is_some()));
@@ -268,7 +268,7 @@ mod tests {
             assert!(taken(room.into()) <= f32::from(room) + 0.01, "{room}: {}", taken(room.into()));
         }
         assert_eq!((widths_in(760.0), widths_in(2000.0)[VERDICT]), (WIDTHS, FULL_VERDICT));
-        assert_eq!((widths_in(100.0)[0], widths_in(100.0)[VERDICT]), (LEAST_NAME, LEAST_VERDICT));
+        assert_eq!((widths_in(100.0)[0], widths_in(100.0)[VERDICT]), (MIN_NAME_WIDTH, MIN_VERDICT_WIDTH));
     }
 
     #[test]

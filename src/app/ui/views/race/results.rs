@@ -74,7 +74,7 @@ impl LossDifference {
         Some(Self { mean, interval })
     }
 
-    /// The verdict of the seeds on the two, in words.
+    /// The verdict of the seeds on the two variants, as text.
     pub fn verdict(&self) -> &'static str {
         match self.interval {
             None => "one seed cannot tell",
@@ -89,7 +89,7 @@ impl LossDifference {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Racer {
     pub label: String,
-    /// Place of its group in the run, for its colour.
+    /// The index of its group in the run, for its colour.
     pub place: usize,
     pub seeds: usize,
     pub params: usize,

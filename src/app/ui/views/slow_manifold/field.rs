@@ -45,7 +45,8 @@ pub struct Run {
 
 /// Slow time that a drawn trajectory takes.
 const TRAJECTORY_TIME: f64 = 10.0;
-/// A first-order manifold further from f = 0 than this share of the width is not drawn: eps h1 is no small correction.
+/// A first-order manifold further from f = 0 than this share of the width is not drawn: eps h1 is not a small
+/// correction.
 const FAR: f64 = 0.04;
 
 impl Source {
@@ -74,7 +75,7 @@ impl Field {
     }
 
     /// The default start of a trajectory, away from the manifold.
-    pub fn usual_start(&self) -> Point {
+    pub fn default_start(&self) -> Point {
         match self.system {
             PlanarSystem::CubicFold => self.bounds.at(0.06, 0.9),
             PlanarSystem::VanDerPol | PlanarSystem::FitzHughNagumo | PlanarSystem::Formulas => {
@@ -150,7 +151,7 @@ mod tests {
 
     fn shown(settings: &SlowManifoldSettings) -> (Field, Run) {
         let field = Field::new(&Source::new(settings)).unwrap();
-        let run = Run::solve(&field, settings.epsilon, field.usual_start());
+        let run = Run::solve(&field, settings.epsilon, field.default_start());
         (field, run)
     }
 

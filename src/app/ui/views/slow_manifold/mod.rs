@@ -72,7 +72,7 @@ impl SlowManifold {
 
     fn start(&self, field: &Field) -> Point {
         let chosen = self.start.filter(|(system, _)| *system == field.system);
-        chosen.map_or_else(|| field.usual_start(), |(_, start)| start)
+        chosen.map_or_else(|| field.default_start(), |(_, start)| start)
     }
 
     /// The part of the plane that is shown.

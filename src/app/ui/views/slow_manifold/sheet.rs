@@ -21,7 +21,7 @@ const RIGHT_MARGIN: f32 = 10.0;
 const BOTTOM_MARGIN: f32 = 18.0;
 
 impl Sheet {
-    /// Inside of what is given, with room for the axes.
+    /// A sheet inside of `outer`, with space for the axes.
     pub fn inside(outer: Rect, bounds: Bounds) -> Self {
         let size = outer.size() - vec2(LEFT_MARGIN + RIGHT_MARGIN, TOP_MARGIN + BOTTOM_MARGIN);
         let rect = Rect::from_min_size(outer.min + vec2(LEFT_MARGIN, TOP_MARGIN), size.max(vec2(8.0, 8.0)));

@@ -31,7 +31,7 @@ const CHARTS: [(SideChart, &str, &str); 2] = [
          fast step is taken. Lie splitting moves x alone, then y alone: off by a multiple of its step.",
     ),
 ];
-/// Width of what stands beside the picture, as a share; and the least room for it, points.
+/// Width of what stands beside the picture, as a share; and the minimum room for it, points.
 const SIDE_SHARE: f32 = 0.38;
 const MIN_SIDE: f32 = 230.0;
 /// A lower chart says nothing.

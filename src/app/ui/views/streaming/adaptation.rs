@@ -18,7 +18,7 @@ pub struct AdaptationView {
 
 impl PanelView for AdaptationView {
     const SPACING: Vec2 = vec2(GAP, GAP);
-    const FOOT_HEIGHT: f32 = CONTROLS + GAP;
+    const FOOTER_HEIGHT: f32 = CONTROLS + GAP;
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let x = Axis::new("perplexity saved in the foreign text's last quarter, %").include(&[0.0]);
@@ -38,10 +38,10 @@ impl PanelView for AdaptationView {
             chart.level("", 0.0);
             chart.upright("", 0.0);
         }
-        Panel::whole(chart)
+        Panel::single(chart)
     }
 
-    fn foot_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn footer_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.horizontal(|ui| {
             let tip = "Fast weights learn while the texts are read; of a model without them a copy is fine-tuned. The model itself \
                        stays as it is. It takes some seconds, or a minute.";

@@ -157,7 +157,7 @@ fn texts_ui(ui: &mut Ui, theme: &Theme, found: &FastWeights, height: f32) -> Res
 }
 
 impl PanelView for FastWeightsView {
-    const FOOT_HEIGHT: f32 = CONTROLS + 6.0;
+    const FOOTER_HEIGHT: f32 = CONTROLS + 6.0;
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let Some(found) = shown::<FastWeights>(cx).map(|m| m.value) else { return vec![] };
@@ -173,7 +173,7 @@ impl PanelView for FastWeightsView {
         why_nothing::<FastWeights>(cx, otherwise, absent)
     }
 
-    fn foot_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn footer_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.horizontal(|ui| {
             let tip = "Reads the texts once for every cell. It takes some seconds.";
             measure_ui::<FastWeights>(ui, cx, &self.asked, tip);

@@ -67,7 +67,7 @@ impl UncertaintyView {
 
 impl PanelView for UncertaintyView {
     const SPACING: Vec2 = vec2(GAP, GAP);
-    const FOOT_HEIGHT: f32 = CONTROLS + GAP;
+    const FOOTER_HEIGHT: f32 = CONTROLS + GAP;
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let chart = self.chart(cx);
@@ -90,7 +90,7 @@ impl PanelView for UncertaintyView {
         Placement::Column(vec![vec2(room.x, room.y - GAP - high), vec2(room.x, high)])
     }
 
-    fn foot_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn footer_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.horizontal(|ui| {
             let tip = "Weights stay frozen. It takes some seconds.";
             measure_ui::<Uncertainty>(ui, cx, &UncertaintyArgs::default(), tip);

@@ -35,7 +35,7 @@ fn binned_difference(minuend: &[f64], less: &[f64]) -> Vec<[f64; 2]> {
     points
 }
 
-/// The reduction of perplexity by streaming, in words.
+/// A sentence about how far streaming reduces perplexity.
 fn saved(text: &WarmUpText) -> String {
     match text.saved.is_finite() {
         true => {
@@ -92,14 +92,14 @@ impl WarmUpView {
 
 impl PanelView for WarmUpView {
     const SPACING: Vec2 = vec2(GAP, GAP);
-    const FOOT_HEIGHT: f32 = CONTROLS + GAP;
+    const FOOTER_HEIGHT: f32 = CONTROLS + GAP;
     const ARRANGEMENT: Arrangement = Arrangement::Halves { wide: WIDE };
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         vec![Panel::new(Self::along(cx), 0.5), Panel::new(Self::after(cx), 0.5)]
     }
 
-    fn foot_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn footer_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.horizontal(|ui| {
             measure_ui::<WarmUp>(ui, cx, &self.asked, "Weights stay frozen. It takes some seconds.");
             tokens_ui(ui, &mut self.asked.tokens, &CHOICES, STREAM_TOKENS_TIP);

@@ -108,7 +108,7 @@ fn intervals_chart(cx: &ViewCx<'_>) -> Chart<'static> {
     chart
 }
 
-/// The intervals in words.
+/// A sentence about the intervals.
 fn intervals_sentence(found: &WriteIntervals) -> String {
     let WriteIntervals { synapses, written_twice, measured, shuffled, .. } = found;
     let law = measured.power_law.as_ref().map_or(String::new(), |law| {
@@ -138,7 +138,7 @@ impl PanelView for Activity {
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let chart = match self.shown {
-            Shown::Intervals => return Panel::whole(intervals_chart(cx)),
+            Shown::Intervals => return Panel::single(intervals_chart(cx)),
             Shown::Sizes => sizes_chart,
             Shown::Shares => Self::chart,
         };

@@ -37,7 +37,7 @@ const CONCEPTS: [(&str, &str, &str); 4] = [
         "The file under Concepts: a label, a tab and a sentence on each line. One label is the concept, as opposed to all others; every second sentence of each is kept to confirm what is found.",
     ),
 ];
-/// Places of one's own sentences among these: typed, and of a file.
+/// The indices of the user's own sentences among these: typed, and from a file.
 const TYPED: usize = 2;
 const FILE: usize = 3;
 

@@ -17,7 +17,7 @@ const MARKS: [&str; 3] = ["\u{25cb}", "\u{25cb}", "\u{25cf}"];
 #[derive(Default)]
 pub struct Merging;
 
-/// The three models in words with their losses, one per text.
+/// The labels of the three models, each with its losses, one per text.
 fn models(merging: &measurements::Merging) -> [(String, &[f32]); 3] {
     merging.models().map(|m| (format!("{}, {} neurons", m.name, m.neurons), m.losses.data()))
 }

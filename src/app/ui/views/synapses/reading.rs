@@ -46,7 +46,7 @@ const SETTINGS: [&str; 7] = [
     ReadingSettings::write.name,
     ReadingSettings::temperature.name,
 ];
-/// The most tokens that are written from here.
+/// The largest number of tokens that are written from here.
 const MAX_WRITTEN: f64 = 2000.0;
 
 /// The reading that is shown, and the synapse in focus within it.
@@ -198,7 +198,7 @@ impl ReadingView {
         let name = |neuron| neuron_name(neuron, shown.reading().per_head);
         let ends = synapses.get(shown.focus).map_or(String::new(), |s| format!("{}, {}", name(s.i), name(s.j)));
         let y = Axis::new(format!("\u{3c3}({ends})")).include(&[0.0]);
-        let mut chart = Chart::new("the synapse along the text", Axis::new("position (tokens)").whole(), y);
+        let mut chart = Chart::new("the synapse along the text", Axis::new("position (tokens)").integer_ticks(), y);
         for (k, other) in synapses.iter().enumerate().filter(|(k, _)| *k != shown.focus) {
             chart.add(Line::new(format!("other {k}"), cx.theme.secondary, by_place(&other.sigma)).faint());
         }
@@ -244,7 +244,7 @@ impl ReadingView {
         }
     }
 
-    /// The values at the cursor, in words.
+    /// Shows a sentence with the values at the cursor.
     fn sentence_ui(ui: &mut Ui, cx: &ViewCx<'_>, shown: ShownReading<'_>, cursor: usize) {
         let mut words = String::new();
         let reading = shown.reading();

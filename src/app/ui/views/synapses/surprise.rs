@@ -29,7 +29,7 @@ impl Surprise {
     }
 
     fn firing(cx: &ViewCx<'_>) -> Chart<'static> {
-        let x = Axis::new("position in the period (letters)").whole();
+        let x = Axis::new("position in the period (letters)").integer_ticks();
         let mut chart = Chart::new("firing along a period", x, Axis::new("share of y that fires").include(&[0.0]))
             .empty(cx.why_nothing::<measurements::Surprise>(EMPTY));
         let Some(measured) = cx.latest::<measurements::Surprise>() else { return chart };
@@ -48,7 +48,7 @@ impl Surprise {
     }
 
     fn loss(cx: &ViewCx<'_>) -> Chart<'static> {
-        let x = Axis::new("position in the period (letters)").whole();
+        let x = Axis::new("position in the period (letters)").integer_ticks();
         let mut chart = Chart::new("loss along a period", x, Axis::new("loss (nats)").include(&[0.0]));
         let Some(measured) = cx.latest::<measurements::Surprise>() else { return chart };
         chart.add(Line::new("trained", cx.theme.text, by_place(&measured.trained.loss)));
@@ -59,7 +59,7 @@ impl Surprise {
     }
 
     fn octaves(cx: &ViewCx<'_>) -> Chart<'static> {
-        let x = Axis::new("eighth of the neurons by rotation (0 fastest, 7 slowest)").whole();
+        let x = Axis::new("eighth of the neurons by rotation (0 fastest, 7 slowest)").integer_ticks();
         let mut chart = Chart::new("firing by rotation", x, Axis::new("share of y that fires").include(&[0.0]));
         let Some(measured) = cx.latest::<measurements::Surprise>() else { return chart };
         for (layer, of_layer) in measured.octaves.iter().enumerate() {
@@ -83,7 +83,7 @@ impl PanelView for Surprise {
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let firing = Self::firing(cx);
         match self.by_octave && !firing.is_empty() {
-            true => Panel::whole(Self::octaves(cx)),
+            true => Panel::single(Self::octaves(cx)),
             false => vec![Panel::new(firing, 0.56), Panel::new(Self::loss(cx), 0.44)],
         }
     }

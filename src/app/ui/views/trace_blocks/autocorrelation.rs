@@ -28,8 +28,10 @@ impl PanelView for Autocorrelation {
             Chart::new("autocorrelation", Axis::new("lag k (tokens)"), y).empty(cx.why_nothing::<Measured>(
                 "Not measured yet. A run measures it at the start and as it trains: press Space.",
             ));
-        let Some(m) = cx.latest::<Measured>() else { return Panel::whole(chart) };
-        let Some(block) = m.value.blocks.get(self.block).or(m.value.blocks.first()) else { return Panel::whole(chart) };
+        let Some(m) = cx.latest::<Measured>() else { return Panel::single(chart) };
+        let Some(block) = m.value.blocks.get(self.block).or(m.value.blocks.first()) else {
+            return Panel::single(chart);
+        };
         for (trace, (words, kept)) in TRACES.into_iter().zip(&block.retention).enumerate() {
             let line = Line::new(format!("kept by {words}"), cx.theme.trace(trace), by_place(kept));
             chart.add(line.dashed());
@@ -38,7 +40,7 @@ impl PanelView for Autocorrelation {
         if m.value.noise.is_finite() {
             chart.zone("noise of one channel, 95%", cx.theme.secondary, [-m.value.noise, m.value.noise]);
         }
-        Panel::whole(chart)
+        Panel::single(chart)
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {

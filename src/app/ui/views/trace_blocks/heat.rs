@@ -21,7 +21,7 @@ pub struct HeatSource<'a> {
     /// `(tokens, channels)` each, fast to slow.
     pub traces: &'a [Array; 3],
     pub payload: &'a Arc<Payload>,
-    /// Tells these maps from others of the payload.
+    /// Identifies these maps among those of the payload.
     pub part: String,
     pub tokens: &'a [String],
     /// The token that is outlined.

@@ -16,7 +16,7 @@ const TOKEN_TIME: f64 = 0.12;
 /// Height of the chart of lengths, as a share of what is left.
 const LENGTHS: f32 = 0.3;
 /// Least height of the three traces above the chart of their lengths, points.
-const LEAST_MAPS: f32 = 180.0;
+const MIN_MAPS_HEIGHT: f32 = 180.0;
 /// A tile lower than this has its controls in a menu and the traces above the text, so that they are in sight, points.
 const LOW: f32 = 330.0;
 /// Width of that menu, points.
@@ -158,14 +158,14 @@ impl TraceReadingView {
     }
 }
 
-/// The least and the greatest finite value; 0 and 1 where there is none.
+/// The smallest and the largest finite value; 0 and 1 where there is none.
 fn range(values: &[f64]) -> [f64; 2] {
     let finite = values.iter().copied().filter(|v| v.is_finite());
     let [min, max] = finite.fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], v| [a.min(v), b.max(v)]);
     if min <= max { [min, max] } else { [0.0, 1.0] }
 }
 
-/// The ground of a token whose heat is this share of the way from the least to the most; text stays legible on it.
+/// The ground of a token whose heat is this share of the way from the lowest to the highest; text stays legible on it.
 fn ground(theme: &Theme, share: f64) -> Option<Color32> {
     if !share.is_finite() {
         return None;
@@ -225,13 +225,13 @@ impl View for TraceReadingView {
             cursor,
         };
         if are_traces_first {
-            let height = (room - PEEK).max(plot::LEAST_PLOT.y);
+            let height = (room - PEEK).max(plot::MIN_PLOT_SIZE.y);
             clicked = self.heat.ui(ui, cx.theme, height, &of);
             clicked = self.words_ui(ui, cx, &m, cursor).or(clicked);
             return self.select(cx, clicked);
         }
-        let maps = room - (room * LENGTHS).max(plot::least_height(ui.ctx()));
-        let has_lengths = maps >= LEAST_MAPS;
+        let maps = room - (room * LENGTHS).max(plot::min_chart_height(ui.ctx()));
+        let has_lengths = maps >= MIN_MAPS_HEIGHT;
         clicked = self.heat.ui(ui, cx.theme, if has_lengths { maps } else { room.max(90.0) }, &of).or(clicked);
         if has_lengths {
             let size = vec2(ui.available_width(), ui.available_height());

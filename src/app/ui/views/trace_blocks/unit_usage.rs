@@ -69,7 +69,7 @@ impl PanelView for UnitUsage {
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        Panel::whole(if self.over_training { Self::over_training(cx) } else { Self::sorted(cx) })
+        Panel::single(if self.over_training { Self::over_training(cx) } else { Self::sorted(cx) })
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {

@@ -84,8 +84,11 @@ impl PanelView for TraceDecay {
             DecayCurve::Impulse => ("weight, \u{3b1} (1 \u{2212} \u{3b1})^k", ema::impulse),
             DecayCurve::Step => ("trace of a constant 1", ema::step_response),
         };
-        let mut chart =
-            Chart::new("decay of the traces", Axis::new("words since, k").whole(), Axis::new(y).include(&[0.0]));
+        let mut chart = Chart::new(
+            "decay of the traces",
+            Axis::new("words since, k").integer_ticks(),
+            Axis::new(y).include(&[0.0]),
+        );
         let sentence = Sentence::from_settings(cx);
         for (i, &a) in sentence.alphas.iter().enumerate() {
             let points: Vec<[f64; 2]> = (0..=MAX_STEP).map(|k| [k as f64, value(a, k as f64)]).collect();
@@ -96,7 +99,7 @@ impl PanelView for TraceDecay {
                 chart.upright(words, k).claim = Some("B21");
             }
         }
-        Panel::whole(chart)
+        Panel::single(chart)
     }
 
     fn height_below(&self, _ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, _is_empty: bool) -> f32 {

@@ -53,7 +53,7 @@ impl WordSwap {
 const CONTROLS: &[&str] = &[TraceSettings::swap_word.name, TraceSettings::swap_to.name];
 
 impl PanelView for WordSwap {
-    const FOOT_HEIGHT: f32 = 32.0;
+    const FOOTER_HEIGHT: f32 = 32.0;
 
     fn controls(&self) -> &'static [&'static str] {
         CONTROLS
@@ -62,7 +62,7 @@ impl PanelView for WordSwap {
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let s = Sentence::from_settings(cx);
         let y = if self.relative { "distance / mean norm" } else { "distance |h \u{2212} h'|" };
-        let mut chart = Chart::new("distance of the traces", Axis::new("word").whole(), Axis::new(y).log())
+        let mut chart = Chart::new("distance of the traces", Axis::new("word").integer_ticks(), Axis::new(y).log())
             .empty("The two sentences have the same codes: choose another word to swap in.");
         let swapped = s.words.iter().enumerate().map(|(i, w)| if i == s.swap_word { s.swap_to.as_str() } else { w });
         let (first, second) = (s.codes(s.words.iter().map(String::as_str)), s.codes(swapped));
@@ -82,14 +82,14 @@ impl PanelView for WordSwap {
             let label = format!("{} / {}", s.words.get(s.swap_word).map_or("", String::as_str), s.swap_to);
             chart.upright(label, s.swap_word as f64 + 1.0);
         }
-        Panel::whole(chart)
+        Panel::single(chart)
     }
 
     fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         cx.dials_ui(ui, Self::words_ui);
     }
 
-    fn foot_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {
+    fn footer_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {
         ui.horizontal(|ui| {
             ui.selectable_value(&mut self.relative, false, "distance").on_hover_text(
                 "Euclidean distance of the two traces. It is \u{3b1} times the distance of the two words, and shrinks by 1 \u{2212} \u{3b1} with every word: a straight line here.",

@@ -3,7 +3,7 @@
 use crate::{
     labs::{
         corpus::CorpusSettings,
-        headline::{Digits, large::beside},
+        headline::{Digits, large},
         trained_bdh::settings::FileSettings,
     },
     telemetry::measurements::{Evidence, ReadingCandidates, ReadingCandidatesArgs, TrainedBdh, TrainedBdhArgs},
@@ -29,7 +29,11 @@ fn large_figures(m: &TrainedBdh) -> [LargeFigure; 2] {
                tokens costs on the same windows.";
     let loss = LargeFigure {
         unit: "nats".into(),
-        meaning: if is_known { beside(digits, m.loss, m.frequency_loss, "frequencies") } else { String::new() },
+        meaning: if is_known {
+            large::comparison(digits, m.loss, m.frequency_loss, "frequencies")
+        } else {
+            String::new()
+        },
         ..LargeFigure::new("held-out loss", digits.format(m.loss), tip)
     };
     [loss, LargeFigure::new("parameters", grouped(m.parameters as u64), "All numbers of its tensors.")]
@@ -53,7 +57,7 @@ fn details_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &TrainedBdh) {
     ui.add_space(8.0);
 }
 
-/// Rows: what it is called, its symbol, its value.
+/// Rows of name, symbol and value.
 fn rows(m: &TrainedBdh) -> Vec<(&'static str, &'static str, String)> {
     let per_head = m.neurons / m.heads.max(1);
     let unsaid = if m.layers_unsaid { " (the file does not say)" } else { "" };

@@ -152,7 +152,7 @@ impl Intervention {
     }
 
     fn chart<'a>(cx: &ViewCx<'a>, m: &Measured<'a, InterventionEffect>) -> Chart<'a> {
-        let x = Axis::new("position (tokens)").whole();
+        let x = Axis::new("position (tokens)").integer_ticks();
         let y = Axis::new("relative entropy (nats)").include(&[0.0]);
         let points = |values: &[f64]| -> Vec<[f64; 2]> {
             values.iter().enumerate().filter(|(_, v)| v.is_finite()).map(|(t, v)| [t as f64, *v]).collect()

@@ -25,7 +25,7 @@ const NAMES: f32 = 104.0;
 const NUMBERS: f32 = 68.0;
 /// Width of a scroll bar.
 const BAR: f32 = 10.0;
-/// Height of a cell's bars at the bottom, points, and the least height of the grid.
+/// Height of a cell's bars at the bottom, points, and the minimum height of the grid.
 const BARS: f32 = 150.0;
 const MIN_GRID: f32 = 180.0;
 /// Bars of a cell.
@@ -51,7 +51,7 @@ impl LogitLensView {
     fn grid_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &Measured<'_, LogitLens>, chosen: Cell, height: f32) -> Option<Cell> {
         let rows = (m.layers + 2) as f32; // the text itself under the layers
         // in a tile a few rows fill the height of a legible picture
-        let most = CELL[1].max(plot::least_height(ui.ctx()) / rows);
+        let most = CELL[1].max(plot::min_chart_height(ui.ctx()) / rows);
         let high = ((height - BAR) / rows).clamp(15.0, most);
         let mut clicked = None;
         ScrollArea::vertical().auto_shrink([false, false]).max_height(height).id_salt("logit lens").show(ui, |ui| {
@@ -68,7 +68,7 @@ impl LogitLensView {
 
     /// The rows' names and losses, which stand still while the text moves.
     fn names_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &LogitLens, high: f32) {
-        let is_narrow = ui.available_width() < NAMES + plot::LEAST_PLOT.x;
+        let is_narrow = ui.available_width() < NAMES + plot::MIN_PLOT_SIZE.x;
         let size = vec2(if is_narrow { NUMBERS } else { NAMES }, high * (m.layers + 2) as f32);
         let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
         let (painter, tone) = (ui.painter_at(rect), cx.theme.secondary);

@@ -25,7 +25,7 @@ pub struct QueryKeyMapsView {
 /// The strip of tokens is at most so high, points.
 const STRIP: f32 = 84.0;
 
-/// A map: its layer and head.
+/// The layer and head of a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Place {
     layer: usize,

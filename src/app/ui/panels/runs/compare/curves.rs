@@ -6,7 +6,7 @@ use crate::ui::{
     comparison::{ComparedLine, Comparison},
     identity::KeyedCache,
     panels::prelude::*,
-    plot::{Axis, Band, Chart, Line, Smoothed},
+    plot::{Axis, Band, Chart, Curve, Data, Line, Smoothed},
     widgets::smoothing::smoothing_ui,
 };
 
@@ -43,6 +43,7 @@ struct CurveChoices {
 #[derive(Debug, Default)]
 struct DrawnLine {
     smoothed: Option<Smoothed>,
+    smoothed_band: Option<[Smoothed; 2]>,
     timed: Option<TimedLine>,
 }
 
@@ -50,7 +51,7 @@ struct DrawnLine {
 #[derive(Debug)]
 struct TimedLine {
     mean: Vec<[f64; 2]>,
-    /// Before smoothing.
+    /// The values before smoothing.
     raw: Option<Vec<[f64; 2]>>,
     band: Option<[Vec<[f64; 2]>; 2]>,
 }
@@ -68,26 +69,28 @@ fn drawn_lines<'d>(
 }
 
 fn drawn_line(line: &ComparedLine, times: &[Vec<(u64, f64)>], smoothing: f64, axis: CurveAxis) -> DrawnLine {
-    let smoothed = (smoothing > 0.0).then(|| {
+    let smooth = |curve: &Curve| {
         let mut smoothed = Smoothed::default();
-        smoothed.follow(&line.mean, smoothing);
+        smoothed.follow(curve, smoothing);
         smoothed
-    });
+    };
+    let is_smoothed = smoothing > 0.0;
+    let smoothed = is_smoothed.then(|| smooth(&line.mean));
+    let smoothed_band = line.band.as_ref().filter(|_| is_smoothed).map(|edges| edges.each_ref().map(smooth));
     let timed = (axis == CurveAxis::Time).then(|| {
-        let over_time = |value: &dyn Fn(usize, [f64; 3]) -> Option<f64>| -> Vec<[f64; 2]> {
-            let point = |(i, p): (usize, &[f64; 3])| Some([seconds(line, times, p[0] as u64)?, value(i, *p)?]);
-            line.points.iter().enumerate().filter_map(point).collect()
+        let over_time = |curve: &Curve| -> Vec<[f64; 2]> {
+            let points = curve.points(0, u64::MAX);
+            points.filter_map(|(step, value)| Some([seconds(line, times, step)?, value])).collect()
         };
-        let raw = over_time(&|_, p| Some(p[1]));
-        let mean = smoothed.as_ref().map(|s| over_time(&|i, _| s.curve().point(i).map(|(_, v)| v)));
-        let has_band = line.points.iter().any(|p| p[2] > 0.0);
-        TimedLine {
-            band: has_band.then(|| [over_time(&|_, p| Some(p[1] - p[2])), over_time(&|_, p| Some(p[1] + p[2]))]),
-            raw: mean.is_some().then(|| raw.clone()),
-            mean: mean.unwrap_or(raw),
-        }
+        let raw = over_time(&line.mean);
+        let mean = smoothed.as_ref().map(|s| over_time(s.curve()));
+        let band = match &smoothed_band {
+            Some(edges) => Some(edges.each_ref().map(|edge| over_time(edge.curve()))),
+            None => line.band.as_ref().map(|edges| edges.each_ref().map(over_time)),
+        };
+        TimedLine { band, raw: mean.is_some().then(|| raw.clone()), mean: mean.unwrap_or(raw) }
     });
-    DrawnLine { smoothed, timed }
+    DrawnLine { smoothed, smoothed_band, timed }
 }
 
 /// Seconds of training at a step, mean over the runs of the line; `None` where no run recorded it.
@@ -126,12 +129,17 @@ fn chart<'a>(figure: &'a Comparison, drawn: &'a [DrawnLine], axis: CurveAxis, th
             }
         }
     }
-    if axis == CurveAxis::Time {
+    if axis == CurveAxis::Time || drawn.iter().any(|line| line.smoothed.is_some()) {
         let band = |(line, drawn): (&Line<'_>, &'a DrawnLine)| {
-            let [low, high] = drawn.timed.as_ref()?.band.as_ref()?.each_ref().map(|edge| edge.as_slice().into());
-            Some(Band { label: line.label.clone(), colour: line.colour, low, high })
+            let [low, high]: [Data<'a>; 2] = match &drawn.timed {
+                Some(timed) => timed.band.as_ref()?.each_ref().map(|edge| edge.as_slice().into()),
+                None => drawn.smoothed_band.as_ref()?.each_ref().map(|edge| edge.curve().into()),
+            };
+            Some(Band { label: line.values_label(), colour: line.colour, low, high })
         };
         chart.bands = chart.lines.iter().zip(drawn).filter_map(band).collect();
+    }
+    if axis == CurveAxis::Time {
         chart.x = Axis::new("time of training (s)");
         chart = chart.empty("These runs recorded no times.");
     }
@@ -162,8 +170,8 @@ pub fn curves_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage, ste
                     ExportFormat::Png => None,
                 };
                 save_ui(ui, shell.actions, &figure.file_stem(), &saved);
-                let about = "Each value is averaged with those before and after it: by this factor the weight falls from \
-                             point to point. The raw line stays faintly behind.";
+                let about = "Each value is averaged with as many before it as after it: by this factor the weight falls \
+                             from point to point. Towards both ends fewer are averaged; the raw line stays faintly behind.";
                 smoothing_ui(ui, &mut smoothing, about);
             });
             let room = vec2(ui.available_width(), (ui.available_height() - TABLE).max(160.0));
@@ -242,6 +250,28 @@ mod tests {
             let is_raw_there = chart.lines.iter().any(|line| line.raw.is_some() || line.faint);
             assert!(is_raw_there, "{axis:?}");
             assert_eq!(lines[0].smoothed.as_ref().unwrap().curve().value_at(10), Some(2.0));
+        }
+    }
+
+    #[test]
+    fn a_smoothed_mean_stays_in_its_band_and_ends_at_its_value() {
+        let points = vec![[0.0, 4.0, 0.1], [10.0, 2.0, 0.1], [20.0, 1.0, 0.1], [30.0, 0.7, 0.1]];
+        let line = ComparedLine::new("2 seeds".into(), 0, 0, points);
+        let figure = Comparison { lines: vec![line], ..figure() };
+        for axis in [CurveAxis::Steps, CurveAxis::Time] {
+            let times = [vec![(10, 10.0), (20, 20.0), (30, 30.0)]];
+            let mut cache = KeyedCache::default();
+            let lines = drawn_lines(&mut cache, &figure, &times, choices(&figure, 0.9, axis));
+            let csv = chart(&figure, lines, axis, &Theme::dark()).csv(&ChartState::default()).unwrap();
+            let rows: Vec<Vec<&str>> = csv.lines().map(|row| row.split(',').collect()).collect();
+            let head = "2 seeds (raw),\"2 seeds, smoothed\",\"2 seeds, smoothed (low)\",\"2 seeds, smoothed (high)\"";
+            assert!(axis == CurveAxis::Time || csv.starts_with(&format!("step,{head}\n")), "{csv}");
+            for row in &rows[1..] {
+                let [raw, mean, low, high] = [1, 2, 3, 4].map(|column| row[column].parse::<f64>().unwrap());
+                assert!(low < mean && mean < high, "{row:?}");
+                let is_end = ["0", "30"].contains(&row[0]);
+                assert!(!is_end || raw == mean, "{row:?}");
+            }
         }
     }
 }

@@ -46,7 +46,7 @@ pub fn numbers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage, st
     ui.horizontal(|ui| {
         let about = "Saves the table, each number with all its digits.";
         if ui.button("Save the table (CSV)").on_hover_text(about).clicked() {
-            let name = format!("numbers-step-{step}.{}", ExportFormat::Csv.ending());
+            let name = format!("numbers-step-{step}.{}", ExportFormat::Csv.extension());
             shell.act(FileAction::Save(name, csv(&results, step).into_bytes()));
         }
         selected_ui(ui, shell, &results, state.selected);
@@ -89,11 +89,13 @@ pub fn selected_ui(ui: &mut Ui, shell: &mut Shell<'_>, results: &SweepResults, s
     }
 }
 
-/// The table as numbers: one row per point, its settings, then mean and standard deviation of each number, and the steps
-/// that they are of.
+/// The table as numbers: one row per point, its settings, its seeds where they are no setting, then mean and standard
+/// deviation of each number, and the steps that they are of.
 fn csv(results: &SweepResults, step: u64) -> String {
     let mut head: Vec<String> = vec!["run".into()];
     head.extend(results.axes.iter().map(|axis| axis.key.clone()));
+    let has_seeds = results.axes.iter().all(|axis| axis.key != "seed");
+    head.extend(has_seeds.then(|| "seeds".to_owned()));
     let as_of: Vec<_> = (0..results.numbers.len()).map(|number| results.as_of(number, step)).collect();
     let of_number = |n: &Number| ["", ", sd over seeds", ", step"].map(|what| format!("{}{what}", n.heading));
     head.extend(results.numbers.iter().flat_map(of_number));
@@ -102,6 +104,8 @@ fn csv(results: &SweepResults, step: u64) -> String {
     for point in order.sorted(results, None) {
         let mut line = vec![results.point_name(point)];
         line.extend(results.points.get(point).map(|p| p.values.clone()).unwrap_or_default());
+        let seeds: Vec<String> = results.runs_of(point).map(|(_, run)| run.seed.to_string()).collect();
+        line.extend(has_seeds.then(|| seeds.join(", ")));
         for number in &as_of {
             let value = number.values.get(point).and_then(Option::as_ref);
             line.push(optional_field(value.map(|v| v.mean)));
@@ -114,4 +118,23 @@ fn csv(results: &SweepResults, step: u64) -> String {
         out.row(line);
     }
     out.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiments::sweep::results::{ResultPoint, SweepRun};
+
+    #[test]
+    fn a_row_names_its_seeds() {
+        let run = |point, seed| SweepRun { point, seed, made: None, refusal: None };
+        let point = ResultPoint { values: vec![], places: vec![] };
+        let results = SweepResults {
+            names: vec!["lr 0.1, 2 seeds".into(), "lr 1".into()],
+            points: vec![point.clone(), point],
+            runs: vec![run(0, 3), run(0, 4), run(1, 3)],
+            ..SweepResults::default()
+        };
+        assert_eq!(csv(&results, 10), "run,seeds\n\"lr 0.1, 2 seeds\",\"3, 4\"\nlr 1,3\n");
+    }
 }

@@ -53,7 +53,7 @@ impl Quantity {
             Self::Steps => "steps until absorbed",
             Self::Lumping => "spread of weights on a block",
         };
-        (Axis::new(x).whole(), Axis::new(y).include(&[0.0]))
+        (Axis::new(x).integer_ticks(), Axis::new(y).include(&[0.0]))
     }
 
     pub fn chart(self, cx: &ViewCx<'_>, m: Option<Measured<'_, AttentionChain>>) -> Chart<'static> {

@@ -14,7 +14,7 @@ const MIXING: &str = "Steps until every start is within 1/4 of the stationary di
 const LUMPING: &str = "Blocks of P consecutive positions, as pooling makes them: mean over blocks of how much positions of a \
                        block differ in their weight on a block. 0 is Kemeny and Snell's condition, from 0 to 1.";
 
-/// Classifies the chain in words.
+/// A sentence that classifies the chain.
 pub fn sentence(m: &AttentionChain) -> String {
     let Some(chain) = &m.chain else {
         let why = m.problem.as_deref().unwrap_or("its rows do not sum to 1");

@@ -153,7 +153,7 @@ impl PanelView for AttentionChainView {
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let m = cx.measured_in_focus::<AttentionChain>();
         let chart = self.quantity.chart(cx, m);
-        Panel::whole(if m.is_some() { chart } else { chart.empty(Self::empty_words(cx)) })
+        Panel::single(if m.is_some() { chart } else { chart.empty(Self::empty_words(cx)) })
     }
 
     /// Under all that is said about a chain, its chart has a least size.

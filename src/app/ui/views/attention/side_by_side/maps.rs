@@ -21,7 +21,7 @@ pub struct Maps<'c, 'a> {
     pub columns: &'c [Column<'a>],
     pub chosen: &'c SelectedHead,
     pub colours: Colours,
-    /// Variants of which the first is shown less the second, in words too.
+    /// The variants whose difference is shown, first minus second, and its label.
     pub difference: Option<(usize, usize, String)>,
 }
 
@@ -43,7 +43,7 @@ impl Maps<'_, '_> {
         self.columns.iter().find_map(|c| Some((c, c.layer(&self.chosen.layer)?)))
     }
 
-    /// A position in words.
+    /// The label of a position.
     fn position(&self, at: usize) -> String {
         let Some((column, layer)) = self.first() else { return at.to_string() };
         position_label(&column.sample.tokens, layer.tokens_per_position, at)
@@ -67,7 +67,7 @@ fn range_label(colours: Colours) -> String {
     }
 }
 
-/// A weight in words.
+/// The label of a weight.
 fn weight_label(held: Option<&MapCells>, cell: Option<Cell>, is_difference: bool) -> String {
     let Some((held, cell)) = held.zip(cell) else { return String::new() };
     if held.cells().rows != cell.positions {
@@ -179,7 +179,7 @@ impl SideBySide {
     }
 
     /// Describes the cell under the pointer, and draws the colour scales.
-    pub(super) fn foot_ui(&self, ui: &Ui, cx: &ViewCx<'_>, sheet: &Maps<'_, '_>) {
+    pub(super) fn footer_ui(&self, ui: &Ui, cx: &ViewCx<'_>, sheet: &Maps<'_, '_>) {
         let (painter, rect, theme) = (ui.painter(), ui.max_rect(), cx.theme);
         let words = match self.cell(cx, sheet) {
             _ if self.prompt.refusal(cx).is_some() => self.prompt.refusal(cx).unwrap_or_default().to_owned(),

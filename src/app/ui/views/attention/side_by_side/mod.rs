@@ -114,7 +114,7 @@ impl SideBySide {
         self.overview_ui(&mut scope(ui, places.overview), cx, overview, chosen, colours);
         let sheet = maps::Maps { columns, chosen, colours, difference };
         self.maps_ui(ui, cx, &sheet, &places.slots);
-        self.foot_ui(&scope(ui, places.foot), cx, &sheet);
+        self.footer_ui(&scope(ui, places.foot), cx, &sheet);
     }
 }
 

@@ -6,8 +6,8 @@ use crate::ui::{
 };
 
 /// Height of the line of words and of the colour bars under the maps.
-pub const FOOT_HEIGHT: f32 = 64.0;
-/// Between maps, and between the parts.
+pub const FOOTER_HEIGHT: f32 = 64.0;
+/// The gap between maps, and between the parts.
 pub const GAP: f32 = 12.0;
 /// Large maps at least so wide have numbers along their edges.
 const ROOM_FOR_TICKS: f32 = 190.0;
@@ -72,7 +72,7 @@ impl Places {
         let shape = heads.max(1) as f32 / layers.max(1) as f32;
         let min = (names + heads as f32 * MIN_SMALL).min(rect.width() * MAX_SHARE).max(NARROWEST);
         let max = (rect.height() * shape + names).min(rect.width() * MAX_SHARE).max(min);
-        let room = |wide: f32| vec2(rect.width() - wide - GAP, rect.height() - FOOT_HEIGHT);
+        let room = |wide: f32| vec2(rect.width() - wide - GAP, rect.height() - FOOTER_HEIGHT);
         let widths = (0..=16).map(|i| min + (max - min) * i as f32 / 16.0);
         let all: Vec<(f32, Grid)> = widths.map(|wide| (wide, Grid::fit(room(wide), count))).collect();
         let largest = all.iter().map(|(_, grid)| grid.side).fold(0.0, f32::max);
@@ -87,7 +87,7 @@ impl Places {
         let slots: Vec<Rect> = (0..count).map(slot).collect();
         let bottom = slots.last().map_or(rect.top(), Rect::bottom);
         let foot =
-            Rect::from_min_max(pos2(left, bottom), pos2(rect.right(), (bottom + FOOT_HEIGHT).min(rect.bottom())));
+            Rect::from_min_max(pos2(left, bottom), pos2(rect.right(), (bottom + FOOTER_HEIGHT).min(rect.bottom())));
         Self { overview: rect.with_max_x(rect.left() + wide), slots, foot }
     }
 }

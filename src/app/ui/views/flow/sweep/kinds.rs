@@ -27,7 +27,9 @@ pub struct SweepKind {
     pub scheduled: for<'a> fn(&ViewCx<'a>) -> Option<&'a Sample>,
     /// The progress of the sweep in a payload, if it is of this kind.
     pub progress: fn(&Payload) -> Option<SweepProgress>,
-    /// The main chart of a payload, with these words where nothing was measured.
+    /// The reason why nothing was measured: the first words where no run has begun, the second where a button asks.
+    pub why_nothing: fn(&ViewCx<'_>, &str, &str) -> String,
+    /// The main chart of a payload.
     pub chart: fn(&Self, Option<&Payload>, &Theme) -> Chart<'static>,
 }
 
@@ -48,10 +50,10 @@ impl SweepKind {
             newest: |cx, dropped| newest::<M>(cx, dropped),
             scheduled: |cx| cx.in_focus(|v| cx.scheduled::<M>(v)).map(|(_, m)| m.sample),
             progress: |payload| M::from_payload(payload).map(M::progress),
+            why_nothing: |cx, hint, demand| cx.why_nothing_before_asking::<M>(hint, demand),
             chart: |kind, payload, theme| {
-                let empty = format!("{} Press Measure; it goes on in the background.", kind.about);
                 let (x, y) = M::axes();
-                let mut chart = Chart::new(kind.name, x, y).empty(empty);
+                let mut chart = Chart::new(kind.name, x, y);
                 if let Some(sweep) = payload.and_then(M::from_payload) {
                     sweep.draw(&mut chart, theme);
                 }
@@ -76,7 +78,7 @@ pub enum Needs {
     Steering,
 }
 
-/// Place of the evaluations in [`KINDS`]: beneath their chart are others of the same sweep.
+/// The index of the evaluations in [`KINDS`]: beneath their chart are others of the same sweep.
 pub const NFE: usize = 0;
 
 pub const KINDS: [SweepKind; 10] = [

@@ -16,7 +16,7 @@ const GAP: f32 = 8.0;
 /// The position of reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ReadingPosition {
-    /// Place of the word in the sentence, and how many words have been read with it.
+    /// The index of the word in the sentence, and how many words have been read with it.
     pub(super) word: usize,
     pub(super) read: usize,
     pub(super) sweep: usize,

@@ -18,7 +18,7 @@ const ROOMY: f32 = 600.0;
 const NARROW: f32 = 440.0;
 const LINE: f32 = 18.0;
 
-/// The least height of a line of dots, points, and what the line of several classes is called.
+/// The minimum height of a line of dots, points, and what the line of several classes is called.
 const MIN_LINE: f32 = 14.0;
 const OTHERS: &str = "others";
 

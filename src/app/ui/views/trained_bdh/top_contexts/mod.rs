@@ -27,7 +27,7 @@ pub struct TopContextsView {
     passages: Option<Rect>,
 }
 
-/// Height of the charts at the bottom, points, and the least height of a tile that shows them.
+/// Height of the charts at the bottom, points, and the minimum height of a tile that shows them.
 const CHARTS_HEIGHT: f32 = 150.0;
 const MIN_HEIGHT_WITH_CHARTS: f32 = 270.0;
 /// Tokens in the list of those that drive it.

@@ -18,7 +18,7 @@ const VALUE: f32 = 58.0;
 /// Start of the token, as a share of the width that the value leaves.
 const MIDDLE: f32 = 0.62;
 
-/// The height of so many passages, points.
+/// The height of this many passages, points.
 pub fn height(passages: usize) -> f32 {
     passages as f32 * (ROW + GAP)
 }

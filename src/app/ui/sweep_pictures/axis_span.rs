@@ -1,4 +1,4 @@
-//! The positions of an axis's values between two ends on the screen, with ticks.
+//! The range of an axis, the positions of its values on the screen, and its ticks.
 
 use crate::{
     experiments::sweep::results::{AxisKind, ResultAxis, SweepResults},
@@ -7,11 +7,11 @@ use crate::{
 
 use super::axis_scale;
 
-/// An axis between two places.
+/// The range that an axis shows.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ends {
+pub struct AxisSpan {
     pub scale: Scale,
-    /// Places of both ends.
+    /// Both ends, on the axis's scale.
     from: f64,
     to: f64,
     /// Ticks at the few values of an axis, with their labels, in place of round numbers.
@@ -21,11 +21,11 @@ pub struct Ends {
 /// An axis with at most this many values has ticks at them, in place of round numbers.
 const MARKED: usize = 8;
 
-/// Beyond the outermost values, as a share of their distance.
+/// The margin beyond the outermost values, as a share of the range.
 const MARGIN: f64 = 0.06;
 
-impl Ends {
-    /// Around values; nothing where none has a place.
+impl AxisSpan {
+    /// The range around values; `None` if the scale shows none of them.
     pub fn around(values: impl Iterator<Item = f64>, scale: Scale) -> Option<Self> {
         let places = values.map(|v| scale.place(v)).filter(|p| p.is_finite());
         let [low, high] =
@@ -84,12 +84,12 @@ mod tests {
 
     #[test]
     fn values_lie_between_the_ends_and_back() {
-        let ends = Ends::around([0.001, 0.1, f64::NAN, -1.0].into_iter(), Scale::Log).unwrap();
+        let ends = AxisSpan::around([0.001, 0.1, f64::NAN, -1.0].into_iter(), Scale::Log).unwrap();
         let middle = ends.share(0.01);
         assert!((middle - 0.5).abs() < 1e-6 && (ends.value(middle) - 0.01).abs() < 1e-8);
         assert!(ends.share(0.001) > 0.0 && ends.share(0.1) < 1.0 && ends.share(-1.0).is_nan());
-        let one = Ends::around([3.0].into_iter(), Scale::Linear).unwrap();
+        let one = AxisSpan::around([3.0].into_iter(), Scale::Linear).unwrap();
         assert!((one.share(3.0) - 0.5).abs() < 1e-6, "a single value stands in the middle");
-        assert!(Ends::around([f64::NAN].into_iter(), Scale::Linear).is_none());
+        assert!(AxisSpan::around([f64::NAN].into_iter(), Scale::Linear).is_none());
     }
 }
