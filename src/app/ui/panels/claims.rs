@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use eframe::egui::{self, Frame, Label, Margin, RichText, ScrollArea, Ui};
 
-use super::{Shell, bordered, filter_ui, is_read_again, toggle, top_bar::top_bar_ui};
+use super::{REREAD_SECONDS, Shell, bordered, filter_ui, is_read_again, toggle, top_bar::top_bar_ui};
 use crate::{
     config::counted,
     experiments::claims::{
@@ -168,7 +168,7 @@ impl ClaimsPage {
         let going = self.runs.iter().filter(|(_, runs)| runs.are_going()).map(|(id, _)| id.clone());
         for id in going.collect::<Vec<String>>() {
             let Some(runs) = self.runs.get(&id) else { continue };
-            if is_read_again(ui, shell.now, runs.asked, runs.is_reading) {
+            if is_read_again(ui, shell.now, runs.asked, REREAD_SECONDS, runs.is_reading) {
                 self.ask(shell, &id, RunsAction::ReadClaim(id.clone()));
             }
         }

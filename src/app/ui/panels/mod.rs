@@ -196,10 +196,10 @@ fn step_ui(ui: &mut Ui, theme: &Theme, shown: &mut Option<u64>, last: u64, width
     }
 }
 
-/// True if what another process adds to is to be read again now; until then a frame is asked for. `asked`: when it was read
-/// last, egui's clock.
-fn is_read_again(ui: &Ui, now: f64, asked: f64, is_reading: bool) -> bool {
-    let waits = asked + REREAD_SECONDS - now;
+/// True if what another process adds to is to be read again now, so many seconds after it was asked for; until then a frame is
+/// asked for. `now` and `asked`: egui's clock.
+fn is_read_again(ui: &Ui, now: f64, asked: f64, seconds: f64, is_reading: bool) -> bool {
+    let waits = asked + seconds - now;
     if waits > 0.0 {
         ui.ctx().request_repaint_after_secs(waits as f32);
     }

@@ -5,7 +5,7 @@ mod head;
 pub(super) mod pictures;
 pub(super) mod table;
 
-use super::{is_read_again, top_bar::top_bar_ui};
+use super::{REREAD_SECONDS, is_read_again, top_bar::top_bar_ui};
 use crate::{
     experiments::sweep::results::brush::{Brush, Dimension},
     ui::{
@@ -160,13 +160,20 @@ pub fn sweep_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
     menu_ui(ui, shell, page);
 }
 
-/// Until every run has finished, what they have recorded is read again and again: another process may make them.
+/// How often a sweep is read again whose runs nobody is known to make, seconds.
+const UNMADE_REREAD_SECONDS: f64 = 10.0;
+
+/// Until every run has finished, what they have recorded is read again and again, more rarely while nobody is known to make
+/// them: another process may begin to.
 fn read_again(ui: &Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
     let Some(results) = &page.results else { return };
-    if !results.is_being_made && results.progress().finished == results.runs.len() {
+    let progress = results.progress();
+    if !results.is_being_made && progress.finished == results.runs.len() {
         return;
     }
-    if is_read_again(ui, shell.now, page.asked, page.is_reading || page.is_rereading) {
+    let is_made = results.is_being_made || progress.running > 0;
+    let seconds = if is_made { REREAD_SECONDS } else { UNMADE_REREAD_SECONDS };
+    if is_read_again(ui, shell.now, page.asked, seconds, page.is_reading || page.is_rereading) {
         (page.is_rereading, page.asked) = (true, shell.now);
         shell.act(RunsAction::ReadSweep(page.folder.clone()));
     }
