@@ -528,8 +528,13 @@ fn run_in(dir: &Path, args: &[&str]) -> Process {
     p
 }
 
+/// The folder of the run under `out`, once there is one.
+fn run_under(out: &Path) -> Option<std::path::PathBuf> {
+    Some(std::fs::read_dir(out).ok()?.next()?.ok()?.path())
+}
+
 fn only_run(out: &Path) -> std::path::PathBuf {
-    std::fs::read_dir(out).unwrap().next().unwrap().unwrap().path()
+    run_under(out).unwrap()
 }
 
 fn told_in(folder: &Path) -> Vec<(u64, usize, String, u64)> {
@@ -552,10 +557,7 @@ fn killed_and_resumed_equals_never_killed() {
     let mut victim = run_in(dir.path(), &[&args[..], &["--out", "killed"]].concat()).spawn().unwrap();
     let end = Instant::now() + Duration::from_secs(60);
     let first = "checkpoints/step-00000020/state.json";
-    while !(killed.is_dir()
-        && std::fs::read_dir(&killed).unwrap().next().is_some()
-        && only_run(&killed).join(first).exists())
-    {
+    while !run_under(&killed).is_some_and(|run| run.join(first).exists()) {
         assert!(Instant::now() < end, "no checkpoint within a minute");
         std::thread::sleep(Duration::from_millis(2));
     }
