@@ -107,7 +107,7 @@ fn a_step_does_not_judge_a_run_of_other_settings() {
     d.steps(3);
     d.until("a run of the settings of before", |d| d.page().mirror().is_some_and(|m| m.info.is_some()));
     d.steps(3);
-    assert!(d.shows("the run shown was made with another \u{201c}Bits a unit\u{201d}"));
+    assert!(d.shows("not yet: click the step's heading, then press Space"));
 }
 
 #[test]

@@ -187,8 +187,9 @@ fn other_run(step: &LessonStep, mirror: &Mirror, lab: &Lab) -> Option<String> {
     let preset = step.does.preset.as_ref()?;
     let run = &mirror.info.as_ref()?.config;
     let again = "click the step's heading, then press Space";
+    let words = |why: &str| format!("{}: {again}", if mirror.step == 0 { "not yet" } else { why });
     if run.preset != *preset {
-        return Some(format!("the run shown is of another preset: {again}"));
+        return Some(words("the run shown is of another preset"));
     }
     let knobs = (lab.knobs)();
     let changed = step.does.settings(lab, run).ok()?.changed_keys(run);
@@ -196,7 +197,7 @@ fn other_run(step: &LessonStep, mirror: &Mirror, lab: &Lab) -> Option<String> {
         let is_of_the_model = knob.applies == Applies::AtReset && !["run", "train"].contains(&knob.group());
         is_of_the_model && changed.iter().any(|key| key == knob.key)
     })?;
-    Some(format!("the run shown was made with another \u{201c}{}\u{201d}: {again}", other.label))
+    Some(words(&format!("the run shown was made with another \u{201c}{}\u{201d}", other.label)))
 }
 
 /// Judges a check by the run.

@@ -118,7 +118,8 @@ pub(super) fn note_lesson(page: &mut Page, name: &str, replaces_all: bool) {
         replaces_all,
         layout: Some(page.tiling.tree.clone()),
         selection: Some(page.selection.clone()),
-        run: None,
+        // a run that nothing is recorded of comes back as a new one
+        run: page.run.as_ref().filter(|run| run.is_untouched() && !run.is_example()).map(|_| ShownRun::New),
         lesson: Some(page.lesson.place(page.mirror())),
     };
     page.history.note(was, &format!("everything {name}"), name.to_owned(), page.seen.now);
@@ -130,7 +131,7 @@ pub(super) fn end_lesson(page: &mut Page) {
     history.forget_last_if(|was| {
         was.lesson.as_ref().is_some_and(|place| lesson.is_at(place))
             && was.config.is_none()
-            && was.run.is_none()
+            && was.run.as_ref().is_none_or(|run| *run == ShownRun::New)
             && was.layout.as_ref() == Some(&tiling.tree)
             && was.selection.as_ref() == Some(&*selection)
     });

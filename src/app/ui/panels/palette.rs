@@ -38,9 +38,10 @@ impl PaletteEntry {
         Self { kind, words: words.into(), key: "", action: action.into(), leads_away: false }
     }
 
-    /// Its words without the lab that they may end with.
+    /// Its words without the lab that they may end with, or without what follows the name of a page.
     fn name(&self) -> &str {
-        self.words.split(BEFORE_LAB).next().unwrap_or(&self.words)
+        let end = if self.kind == "do" { ": " } else { BEFORE_LAB };
+        self.words.split(end).next().unwrap_or(&self.words)
     }
 }
 
@@ -230,12 +231,13 @@ fn needs_page(action: &Action) -> bool {
     (is_of_page || folds_panel(action)) && *action != Action::Page(PageAction::Undo)
 }
 
-/// The entries that hold the typed letters in order: first what is called just so, another lab before all, then the best match, of equal ones
-/// that of the lab in front.
+/// The entries that hold the typed letters in order: first labs, pages and what the lab in front has that are called just so,
+/// another lab before all, then the best match, of equal ones that of the lab in front.
 fn found(all: Vec<PaletteEntry>, typed: &str) -> Vec<PaletteEntry> {
     let whole = typed.trim().to_lowercase();
     let rank = |e: &PaletteEntry| {
-        let (is_exact, is_other_lab) = (e.name().to_lowercase() == whole, e.kind == "lab" && e.leads_away);
+        let is_other_lab = e.kind == "lab" && e.leads_away;
+        let is_exact = (is_other_lab || !e.leads_away) && e.name().to_lowercase() == whole;
         let score = score(&format!("{} {}", e.words, e.kind), typed)?;
         Some((is_exact, is_exact && is_other_lab, score, !e.leads_away))
     };

@@ -303,15 +303,21 @@ const OUTDATED: f32 = 0.55;
 const MIN_TILE: Vec2 = vec2(300.0, 200.0);
 
 /// Shows the view, in a scroll area where it is larger than its room. While the answer in it is not to the question that its
-/// controls show, it is faint but for these, and a note has room of its own below it. Returns the note. A view may ask while
-/// it is drawn, so that it is known only in the next frame whether and what it `noted`.
+/// controls show, it is faint but for these, and a note has room of its own below it, which is made for what is `noted`: not
+/// while a button is held, when nothing may move and the note covers the view's lower edge. Returns the note. A view may ask
+/// while it is drawn, so that it is known only in the next frame whether and what it notes.
 fn body_ui(ui: &mut Ui, id: TileId, view: &mut dyn View, cx: &mut ViewCx<'_>, noted: Option<&str>) -> Option<String> {
     plot::begin_tile(ui.ctx(), id.0);
     let (place, clip, opacity) = (ui.max_rect(), ui.clip_rect(), ui.opacity());
-    if let Some(words) = noted {
-        let height = note_height(&note_galley(ui, cx.theme, place, words)).min(place.height() / 2.0);
+    let height_of = |words: &str| note_height(&note_galley(ui, cx.theme, place, words)).min(place.height() / 2.0);
+    let key = ui.scope_id().with("outdated");
+    let last: Option<String> = ui.data(|d| d.get_temp(key));
+    let (room, cover) = (noted.map(height_of), last.as_deref().map(height_of));
+    if let Some(height) = room {
         // the margin above the note has the bars of what scrolls
         ui.set_max_height(place.height() - height - MARGIN);
+    }
+    if let Some(height) = cover {
         ui.set_clip_rect(clip.with_max_y(clip.bottom().min(place.bottom() - height)));
         ui.multiply_opacity(OUTDATED);
     }
@@ -319,6 +325,13 @@ fn body_ui(ui: &mut Ui, id: TileId, view: &mut dyn View, cx: &mut ViewCx<'_>, no
     ui.set_opacity(opacity);
     ui.set_clip_rect(clip);
     let note = cx.questions.take_outdated();
+    if note != last {
+        match &note {
+            Some(words) => ui.data_mut(|d| _ = d.insert_temp(key, words.clone())),
+            None => ui.data_mut(|d| d.remove::<String>(key)),
+        }
+        ui.ctx().request_repaint();
+    }
     if let Some(words) = &note {
         edge_note_ui(ui, cx.theme, place, words);
     }

@@ -77,8 +77,13 @@ const HEAVY_PAIRS: Headline = Headline {
 /// A rewired graph is a single draw, so Q is shown beside its Q without a verdict; the four null models decide, and do so at
 /// another number of edges.
 pub static LARGE_NUMBERS: &[LargeNumber] = &[
-    LargeNumber::new("modularity", "modularity Q", "graph_modularity", Meaning::given("modularity_rewired", "rewired"))
-        .measured_on("edges", |payload| ModularityAtStep::from_payload(payload).map(|m| m.edges)),
+    LargeNumber::new(
+        "modularity",
+        "modularity Q",
+        "graph_modularity",
+        Meaning::given("modularity_rewired", "same degrees"),
+    )
+    .measured_on("edges", |payload| ModularityAtStep::from_payload(payload).map(|m| m.edges)),
     LargeNumber::new(
         "modularity_beyond_nulls",
         "Q less the highest null",

@@ -120,13 +120,14 @@ fn left_out_message(view: &SweepView<'_>) -> String {
     let Some(without) = view.values().map(|as_of| as_of.without()).filter(|all| !all.is_empty()) else {
         return String::new();
     };
-    let named: Vec<String> = without.iter().take(NAMED).map(|p| (p + 1).to_string()).collect();
-    let more = if without.len() > NAMED { ", …" } else { "" };
-    let (all, has) = (view.results.points.len(), if without.len() == 1 { "has" } else { "have" });
+    let results = &view.results;
+    let named: Vec<String> = without.iter().take(NAMED).map(|p| results.point_name(*p)).collect();
+    let more = if without.len() > NAMED { "; …" } else { "" };
+    let (all, has) = (results.points.len(), if without.len() == 1 { "has" } else { "have" });
     let count = number::grouped(without.len() as u64);
     format!(
         "; {count} of {all} points {has} no value so far and {} not drawn: {}{more}",
         if without.len() == 1 { "is" } else { "are" },
-        named.join(", ")
+        named.join("; ")
     )
 }
