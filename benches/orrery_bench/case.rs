@@ -218,15 +218,7 @@ const BESIDE_BDH: AlibiGptSpec = AlibiGptSpec {
 };
 
 /// The last tread of the EMA staircase: a transformer of about as many parameters as `spen` with softmax attention.
-const LAST_TREAD: AlibiGptSpec = AlibiGptSpec {
-    d_model: 88,
-    heads: 2,
-    layers: 5,
-    residual: ResidualMixing::Fixed,
-    window: None,
-    carry: None,
-    dropout: 0.0,
-};
+const LAST_TREAD: AlibiGptSpec = AlibiGptSpec { d_model: 88, ..BESIDE_BDH };
 
 /// The fast-slow model of the case `fast_slow` whose slow path is gated linear attention.
 fn gated_linear() -> FastSlowSpec {

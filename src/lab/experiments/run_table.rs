@@ -42,8 +42,16 @@ pub enum RowState {
 }
 
 impl RowState {
-    /// The words of [`RowState::id`].
-    pub const IDS: [&'static str; 7] = ["running", "paused", "finished", "stopped", "failed", "killed", "unreadable"];
+    /// Every state.
+    pub const ALL: [Self; 7] = [
+        Self::Running,
+        Self::Paused,
+        Self::Finished,
+        Self::Stopped,
+        Self::Failed(String::new()),
+        Self::Killed,
+        Self::Unreadable,
+    ];
 
     /// The state as a single word, for a filter.
     pub fn id(&self) -> &'static str {

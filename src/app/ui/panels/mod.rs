@@ -196,8 +196,8 @@ fn step_ui(ui: &mut Ui, theme: &Theme, shown: &mut Option<u64>, last: u64, width
     }
 }
 
-/// True if what another process adds to is to be read again now, so many seconds after it was asked for; until then a frame is
-/// asked for. `now` and `asked`: egui's clock.
+/// True if what another process adds to is to be read again now, `seconds` after it was last asked for; until then a frame is
+/// asked for. `now` and `asked` are of egui's clock.
 fn is_read_again(ui: &Ui, now: f64, asked: f64, seconds: f64, is_reading: bool) -> bool {
     let waits = asked + seconds - now;
     if waits > 0.0 {

@@ -108,7 +108,7 @@ fn in_bytes(mut term: Term) -> Term {
 /// A state that no run can be in, in words.
 fn unknown_state(test: &Test) -> Option<String> {
     const MARKS: [&str; 2] = ["pinned", "archived"];
-    let states = RowState::IDS;
+    let states = RowState::ALL.each_ref().map(RowState::id);
     let (wanted, marks, is_known) = match test {
         Test::Has { key, text } if key == "is" => {
             (text, &MARKS[..], states.iter().chain(&MARKS).any(|known| known == text))
