@@ -38,8 +38,8 @@ fn sample(event: Event, request: u64) -> Option<Sample> {
 }
 
 fn newest(record: &Record) -> Vec<u64> {
-    let kept = record.events().into_iter().filter_map(|e| if let Event::Snapshots(s) = e { Some(s) } else { None });
-    kept.last().map(|s| s.to_vec()).unwrap_or_default()
+    let mut kept = record.events().into_iter().filter_map(|e| if let Event::Snapshots(s) = e { Some(s) } else { None });
+    kept.next_back().map(|s| s.to_vec()).unwrap_or_default()
 }
 
 fn run_to_the_end(config: &Config) -> (crossbeam::channel::Sender<Command>, Record) {

@@ -102,7 +102,7 @@ fn tile(mirror: Mirror) -> Harness<'static, Tile> {
 
 /// What the view has asked since the last time goes to the trainer; true if there was a question.
 fn pass_on(harness: &mut Harness<'_, Tile>, trained: &Trained) -> bool {
-    let asked: Vec<Command> = harness.state_mut().commands.drain(..).collect();
+    let asked = std::mem::take(&mut harness.state_mut().commands);
     asked.iter().for_each(|c| trained.commands.send(c.clone()).unwrap());
     asked.iter().any(|c| matches!(c, Command::Measure(q) if q.probe == "concepts"))
 }

@@ -131,7 +131,7 @@ fn readout(harness: &Harness<'_, Tile>, axis: &str) -> (f64, Vec<[String; 2]>) {
     let all = painted(harness);
     let place = |words: &String| words.strip_prefix(axis)?.trim().parse::<f64>().ok();
     let head = all.iter().rposition(|words| place(words).is_some()).unwrap_or_else(|| panic!("no box in {all:?}"));
-    let rows = all[head + 1..].chunks_exact(2).map(|row| [row[0].clone(), row[1].clone()]).collect();
+    let rows = all[head + 1..].as_chunks().0.to_vec();
     (place(&all[head]).unwrap_or(f64::NAN), rows)
 }
 

@@ -76,6 +76,15 @@ struct StepUniform {
     level: u32,
 }
 
+impl StepUniform {
+    /// Padded with zeros to the distance at which a uniform may lie behind another.
+    fn row(&self) -> [u8; STRIDE as usize] {
+        let mut row = [0; STRIDE as usize];
+        row[..size_of::<Self>()].copy_from_slice(bytemuck::bytes_of(self));
+        row
+    }
+}
+
 /// Why a graph cannot be laid out on a device.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum LayoutError {
@@ -177,13 +186,11 @@ impl GraphLayout {
         if turns.is_empty() {
             return;
         }
-        let mut rows = vec![0u8; turns.len() * STRIDE as usize];
-        for (k, (turn, row)) in turns.iter().zip(rows.chunks_exact_mut(STRIDE as usize)).enumerate() {
+        let rows = turns.iter().enumerate().map(|(k, turn)| {
             let box_now = 4 * ((self.now + k) % 2) as u32;
-            let turn = StepUniform { temperature: turn.temperature, loose: turn.loose, box_now, level: 0 };
-            row[..size_of::<StepUniform>()].copy_from_slice(bytemuck::bytes_of(&turn));
-        }
-        queue.write_buffer(&self.turns, LEVEL_ROWS * STRIDE, &rows);
+            StepUniform { temperature: turn.temperature, loose: turn.loose, box_now, level: 0 }.row()
+        });
+        queue.write_buffer(&self.turns, LEVEL_ROWS * STRIDE, rows.collect::<Vec<_>>().as_flattened());
         self.write_levels(queue, (self.now + turns.len()) % 2);
         let (groups, levels) = (self.laws.count.div_ceil(WORKGROUP), self.laws.levels);
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
@@ -218,12 +225,10 @@ impl GraphLayout {
 
     /// Row 0 names the box that is read back at the end, rows 2.. the levels that are summed.
     fn write_levels(&self, queue: &wgpu::Queue, last: usize) {
-        let mut rows = vec![0u8; (LEVEL_ROWS * STRIDE) as usize];
-        for (level, row) in rows.chunks_exact_mut(STRIDE as usize).enumerate() {
-            let turn = StepUniform { temperature: 0.0, loose: 0.0, box_now: 4 * last as u32, level: level as u32 };
-            row[..size_of::<StepUniform>()].copy_from_slice(bytemuck::bytes_of(&turn));
-        }
-        queue.write_buffer(&self.turns, 0, &rows);
+        let rows: [_; LEVEL_ROWS as usize] = std::array::from_fn(|level| {
+            StepUniform { temperature: 0.0, loose: 0.0, box_now: 4 * last as u32, level: level as u32 }.row()
+        });
+        queue.write_buffer(&self.turns, 0, rows.as_flattened());
     }
 
     /// Moves a node before the next step.

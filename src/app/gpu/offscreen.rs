@@ -48,7 +48,7 @@ impl Image {
     /// The number of different colours, counted up to `enough`: 1 for a blank sheet.
     pub fn colours(&self, enough: usize) -> usize {
         let mut seen = std::collections::HashSet::new();
-        let colours = self.rgba.chunks_exact(4).map(|pixel| [pixel[0], pixel[1], pixel[2]]);
+        let colours = self.rgba.as_chunks().0.iter().map(|&[r, g, b, _]| [r, g, b]);
         colours.filter(|colour| seen.insert(*colour)).take(enough).count()
     }
 }
@@ -270,7 +270,7 @@ impl Offscreen {
             rgba.extend_from_slice(&line[..row]);
         }
         if swap {
-            rgba.chunks_exact_mut(4).for_each(|p| p.swap(0, 2));
+            rgba.as_chunks_mut::<4>().0.iter_mut().for_each(|p| p.swap(0, 2));
         }
         Ok(Image { width, height, rgba })
     }

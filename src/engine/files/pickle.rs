@@ -331,7 +331,7 @@ impl<'a> Machine<'a> {
 }
 
 fn pairs(items: &[usize]) -> Vec<(usize, usize)> {
-    items.chunks_exact(2).map(|p| (p[0], p[1])).collect()
+    items.as_chunks().0.iter().map(|&[a, b]| (a, b)).collect()
 }
 
 #[cfg(test)]

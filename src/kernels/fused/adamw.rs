@@ -160,8 +160,8 @@ impl<T: Real> WithSimd for SumOfSquares<'_, T> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> f64 {
         let mut partial = [0f64; 8];
-        let chunks = self.0.chunks_exact(8);
-        let rest = chunks.remainder().iter().fold(0.0, |sum, &v| sum + v.into() * v.into());
+        let (chunks, rest) = self.0.as_chunks::<8>();
+        let rest = rest.iter().fold(0.0, |sum, &v| sum + v.into() * v.into());
         for chunk in chunks {
             for (p, &v) in partial.iter_mut().zip(chunk) {
                 let v: f64 = v.into();
@@ -179,8 +179,7 @@ fn fused<T: Real>(slots: &[Slot], coefficients: &Coefficients) -> Result<()> {
     let grads = grads.iter().map(|(storage, layout)| part::<T>(storage, layout)).collect::<Result<Vec<_>>>()?;
     open(&vars, vec![], &|mut values: Vec<&mut [T]>| {
         let mut chunks = vec![];
-        for (slot, grad) in values.chunks_exact_mut(3).zip(&grads) {
-            let [p, m, v] = slot else { continue };
+        for ([p, m, v], grad) in values.as_chunks_mut().0.iter_mut().zip(&grads) {
             if [p.len(), m.len(), v.len()] != [grad.len(); 3] {
                 bail!("a gradient's shape must be that of its parameter");
             }

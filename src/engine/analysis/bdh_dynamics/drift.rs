@@ -81,16 +81,13 @@ impl Drift {
 
     /// A row of state (one value per column) after a token, in place: s U.
     pub fn row<N: Number>(&self, row: &mut [N]) {
-        let mut pairs = row.chunks_exact_mut(2);
-        let mut j = 0;
-        for pair in pairs.by_ref() {
-            if let [a, b] = pair {
-                (*a, *b) = self.pair(j, (*a, *b));
-            }
-            j += 2;
+        let (pairs, last) = row.as_chunks_mut();
+        let unpaired = 2 * pairs.len();
+        for (i, [a, b]) in pairs.iter_mut().enumerate() {
+            (*a, *b) = self.pair(2 * i, (*a, *b));
         }
-        for last in pairs.into_remainder() {
-            *last = N::exact(self.keep(j)) * *last;
+        for last in last {
+            *last = N::exact(self.keep(unpaired)) * *last;
         }
     }
 }

@@ -43,11 +43,6 @@ impl ControlledGenerator {
         self.tilts.len()
     }
 
-    /// The same tilts on other rates.
-    pub fn with_base(&self, base: Generator) -> Self {
-        Self { base, tilts: self.tilts.clone() }
-    }
-
     /// A(y); numbers that y lacks are 0.
     ///
     /// # Errors

@@ -209,8 +209,8 @@ fn powers(entries: &[f32]) -> [f64; 4] {
             s[lane] += p;
         }
     };
-    let chunks = entries.chunks_exact(8);
-    chunks.remainder().iter().for_each(|g| add(0, *g));
+    let (chunks, rest) = entries.as_chunks::<8>();
+    rest.iter().for_each(|g| add(0, *g));
     for chunk in chunks {
         for (lane, g) in chunk.iter().enumerate() {
             add(lane, *g);

@@ -137,9 +137,9 @@ mod tests {
             for (Example { symbols, queries }, lengths) in examples {
                 prop_assert_eq!(symbols.len(), len);
                 let mut told = HashMap::new();
-                for pair in symbols[..queries[0]].chunks_exact(2).filter(|pair| pair[0] != BLANK) {
-                    prop_assert!(pair[1].is_ascii_digit() || told.contains_key(&pair[1]), "a variable is named after a known one");
-                    prop_assert_eq!(told.insert(pair[0], pair[1]), None);
+                for [name, value] in symbols[..queries[0]].as_chunks().0.iter().filter(|pair| pair[0] != BLANK) {
+                    prop_assert!(value.is_ascii_digit() || told.contains_key(value), "a variable is named after a known one");
+                    prop_assert_eq!(told.insert(*name, *value), None);
                 }
                 let ends: Vec<(usize, u8)> = queries.iter().map(|&q| follow(&told, symbols[q])).collect();
                 let digits: Vec<u8> = queries.iter().map(|&q| symbols[q + 1]).collect();

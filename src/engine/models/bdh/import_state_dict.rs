@@ -356,7 +356,7 @@ fn frequencies(file: &Weights, name: &str, n: usize, notes: &mut Vec<String>) ->
         .turns();
     let table: Vec<f32> = all.iter().step_by(2).copied().collect();
     // neurons that pair turn together
-    if let Some(i) = all.chunks_exact(2).position(|p| (p[0] - p[1]).abs() > SAME * p[0].abs()) {
+    if let Some(i) = all.as_chunks().0.iter().position(|[a, b]| (a - b).abs() > SAME * a.abs()) {
         bail!("tensor `{name}`: neurons {} and {} are a pair and turn at different speeds", 2 * i, 2 * i + 1)
     }
     if table.iter().zip(&usual).all(|(a, b)| (a - b).abs() <= SAME * b) {

@@ -89,7 +89,7 @@ impl PeriodMeans {
             }
             Ok(())
         };
-        for two in ids.chunks_exact(2 * PERIOD) {
+        for two in ids.as_chunks::<{ 2 * PERIOD }>().0 {
             firing::read(model, two, &mut take)?;
         }
         Ok(Self { layers, loss })

@@ -97,7 +97,7 @@ fn whole(text: &str) -> Option<i64> {
 }
 
 fn ends_with_line(file: &mut File) -> io::Result<bool> {
-    let mut last = [b'\n'];
+    let mut last = *b"\n";
     if file.metadata()?.len() > 0 {
         file.seek(SeekFrom::End(-1))?;
         file.read_exact(&mut last)?;

@@ -278,14 +278,11 @@ struct Checksum {
 impl Checksum {
     /// Adds bytes, eight at a time.
     fn add(&mut self, bytes: &[u8]) {
-        let word = |b: &[u8]| {
-            let four = b.first_chunk().copied().unwrap_or_default();
-            if self.is_big_endian { u32::from_be_bytes(four) } else { u32::from_le_bytes(four) }
-        };
+        let word = |b: &[u8; 4]| if self.is_big_endian { u32::from_be_bytes(*b) } else { u32::from_le_bytes(*b) };
         let (mut a, mut b) = self.sums;
-        for eight in bytes.chunks_exact(8) {
-            a = a.wrapping_add(word(eight)).wrapping_add(b);
-            b = b.wrapping_add(word(&eight[4..])).wrapping_add(a);
+        for [first, second] in bytes.as_chunks().0.as_chunks().0 {
+            a = a.wrapping_add(word(first)).wrapping_add(b);
+            b = b.wrapping_add(word(second)).wrapping_add(a);
         }
         self.sums = (a, b);
     }

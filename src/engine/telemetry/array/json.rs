@@ -117,8 +117,8 @@ fn decode(precision: Precision, text: &str) -> Result<Vec<f32>, String> {
         return Err(format!("an array has {} bytes, which is no multiple of {width}", bytes.len()));
     }
     Ok(match precision {
-        Precision::Half => bytes.chunks_exact(2).map(|b| f16::from_le_bytes([b[0], b[1]]).to_f32()).collect(),
-        Precision::Single => bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect(),
+        Precision::Half => bytes.as_chunks().0.iter().map(|&b| f16::from_le_bytes(b).to_f32()).collect(),
+        Precision::Single => bytes.as_chunks().0.iter().map(|&b| f32::from_le_bytes(b)).collect(),
     })
 }
 

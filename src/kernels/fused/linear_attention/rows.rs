@@ -54,9 +54,9 @@ kernel! {
             for x in &mut *x {
                 *x = if *x > 0.0 { *x } else { 0.0 };
             }
-            for ((x, out), (cos, sin)) in x.chunks_exact(2).zip(out.chunks_exact_mut(2)).zip(cos.iter().zip(sin)) {
-                out[0] = x[0] * cos - x[1] * sin;
-                out[1] = x[1] * cos + x[0] * sin;
+            let pairs = x.as_chunks().0.iter().zip(out.as_chunks_mut().0);
+            for (([x0, x1], out), (cos, sin)) in pairs.zip(cos.iter().zip(sin)) {
+                *out = [x0 * cos - x1 * sin, x1 * cos + x0 * sin];
             }
         }
     }
@@ -66,11 +66,10 @@ kernel! {
     /// Rotates each pair of x by its angle, or, for backward, by minus its angle. `rope_table`: cosines and sines of each pair.
     pub fn rope(_, x: &'a [f32], out: &'a mut [f32], rope_table: (&'a [f32], &'a [f32]), backward: bool) {
         let sign = if backward { -1.0 } else { 1.0 };
-        let pairs = x.chunks_exact(2).zip(out.chunks_exact_mut(2));
-        for ((x, out), (cos, sin)) in pairs.zip(rope_table.0.iter().zip(rope_table.1)) {
+        let pairs = x.as_chunks().0.iter().zip(out.as_chunks_mut().0);
+        for (([x0, x1], out), (cos, sin)) in pairs.zip(rope_table.0.iter().zip(rope_table.1)) {
             let sin = sin * sign;
-            out[0] = x[0] * cos - x[1] * sin;
-            out[1] = x[1] * cos + x[0] * sin;
+            *out = [x0 * cos - x1 * sin, x1 * cos + x0 * sin];
         }
     }
 }

@@ -138,7 +138,7 @@ impl Judgement {
                     (false, Some(beside)) => format!("{} beside {beside}", rule.read),
                 },
                 ends,
-                region: Some(&rule.stands).filter(|_| is_of_sizes),
+                region: is_of_sizes.then_some(&rule.stands),
                 label: format!("over {axis}: {}", rule.points_label(&self.along_axis)),
                 caption: match is_of_sizes {
                     true => {

@@ -75,15 +75,15 @@ fn plane_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState, dt: 
         inside.circle_stroke(plane.at([-1.0 / dt, 0.0]), points(1.0 / dt), Pen::new(1.5, theme.warm));
     }
     let kernel = state.kernel();
-    for (k, pair) in state.eigenvalues.chunks_exact(2).enumerate() {
-        let at = plane.at([pair[0], pair[1]]);
+    for (k, &[re, im]) in state.eigenvalues.as_chunks().0.iter().enumerate() {
+        let at = plane.at([re, im]);
         if !rect.expand(20.0).contains(at) {
             continue;
         }
         if k < kernel {
             inside.circle_stroke(at, 5.0 + 2.5 * k as f32, Pen::new(2.0, theme.accent));
         } else {
-            let is_held = dt.is_nan() || (1.0 + dt * pair[0]).hypot(dt * pair[1]) < 1.0;
+            let is_held = dt.is_nan() || (1.0 + dt * re).hypot(dt * im) < 1.0;
             inside.circle_filled(at, 3.5, if is_held { theme.text } else { theme.error });
         }
     }
@@ -105,8 +105,8 @@ fn euler_step(cx: &ViewCx<'_>, state: &GeneratorState) -> f64 {
 /// A sentence that describes the spectrum.
 fn verdict(state: &GeneratorState, dt: f64) -> String {
     let (kernel, gap) = (state.kernel(), number::short(state.gap));
-    let all = state.eigenvalues.chunks_exact(2).skip(kernel);
-    let outside = all.filter(|l| (1.0 + dt * l[0]).hypot(dt * l[1]) >= 1.0).count();
+    let all = state.eigenvalues.as_chunks().0.iter().skip(kernel);
+    let outside = all.filter(|[re, im]| (1.0 + dt * re).hypot(dt * im) >= 1.0).count();
     let zero = match kernel {
         1 => "one eigenvalue is 0".to_owned(),
         k => format!("{k} eigenvalues are 0: as many as closed classes"),
@@ -153,8 +153,8 @@ impl PanelView for SpectrumView {
     fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
         let state = cx.answered::<GeneratorState>()?.value;
         let mut table = Table::new(["eigenvalue", "real", "imaginary", "is_kernel"]);
-        for (k, pair) in state.eigenvalues.chunks_exact(2).enumerate() {
-            table.cells(&[&(k + 1), &pair[0], &pair[1], &(k < state.kernel())]);
+        for (k, [re, im]) in state.eigenvalues.as_chunks().0.iter().enumerate() {
+            table.cells(&[&(k + 1), re, im, &(k < state.kernel())]);
         }
         Some(table)
     }

@@ -99,7 +99,7 @@ fn seconds(line: &ComparedLine, times: &[Vec<(u64, f64)>], step: u64) -> Option<
         let times = times.get(*run)?;
         // a measurement before the first step takes no time of training
         let at = times.partition_point(|(s, _)| *s <= step).checked_sub(1);
-        Some(at.map_or(0.0, |i| times[i].1)).filter(|_| !times.is_empty())
+        (!times.is_empty()).then(|| at.map_or(0.0, |i| times[i].1))
     };
     let known: Vec<f64> = line.runs.iter().filter_map(of_run).collect();
     (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
