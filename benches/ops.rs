@@ -1,11 +1,14 @@
 //! Single operations of every model family, forward and back, with criterion's statistics:
 //! `cargo bench -p orrery-bench --bench ops`. For a table that adds up to a step: `orrery-bench --operations`.
 
+use std::sync::Arc;
+
 use candle_core::{Device, Result, Tensor, Var};
 use criterion::{Criterion, criterion_group, criterion_main};
 use orrery::nn::fused::{
-    attention::{AttentionSpec, attention},
+    attention::{AttentionSpec, attention, without_norms},
     cross_entropy::head_cross_entropy,
+    differential::{halve_queries, normalised_difference},
     ema::ema,
     embedding::embedding,
     evolution::{EvolutionSizes, Scheme, evolve},
@@ -15,6 +18,7 @@ use orrery::nn::fused::{
     mlp::{Act, gated_mlp, mlp},
     norm::{layer_norm, rms_norm},
     scaled_add::scaled_add,
+    synapses::{Synapses, synaptic_attention},
     top_k::top_k,
 };
 
@@ -49,6 +53,9 @@ fn operations(c: &mut Criterion) {
     let (units, rate, scale) = (make(&[8, 256, 512]), make(&[128]), make(&[]));
     let (triple, field, tau) = (make(&[8, 128, 384]), make(&[64, 32]), make(&[4]));
     let sizes = EvolutionSizes { heads: 4, head_dim: 32, scheme: Scheme::Leapfrog, steps: 3 };
+    let (halved, strengths) = (AttentionSpec { heads: 8, ..AttentionSpec::plain(128, 4) }, make(&[512, 16]));
+    let sources = (0..512 * 16u32).map(|i| i * 37 % 512).collect();
+    let synapses = Arc::new(Synapses::new(sources, vec![-0.05; 512]).expect("synapses of neurons"));
     let cases: &[(&str, &dyn Fn() -> Result<Tensor>)] = &[
         ("linear", &|| linear(&x, &square)),
         ("mlp", &|| mlp(&x, &up, &down, Act::Gelu)),
@@ -63,6 +70,11 @@ fn operations(c: &mut Criterion) {
         ("moving average", &|| ema(&x, &rate, None)),
         ("top 31 of 512", &|| top_k(&units, 31).map(|found| found.selected)),
         ("linear attention", &|| linear_attention(&v, &encoders, &decoder, LinearAttentionSpec::default())),
+        ("differential attention", &|| {
+            let maps = without_norms(&halve_queries(&triple, 4)?, halved)?;
+            normalised_difference(&maps, &tau, 1e-6)
+        }),
+        ("synapses", &|| synaptic_attention(&units, &units, &strengths, &synapses)),
         ("coupled queries and keys", &|| evolve(&triple, &field, &tau, sizes)),
     ];
     for threads in [1, 2] {

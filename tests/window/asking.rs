@@ -181,6 +181,18 @@ fn an_old_answer_stands_behind_what_was_measured() {
     assert!(harness.state().subtitle.contains("another question"), "{}", harness.state().subtitle);
 }
 
+/// As after an undo: the question of before was put to another thread, and is answered after the present one.
+#[test]
+fn a_late_answer_takes_no_later_ones_place() {
+    let mut mirror = recorded::twins();
+    let measured = mirror.sample_at(0, LogitLens::CHANNEL, recorded::STEPS).unwrap().clone();
+    for (request, about) in [(12, "the present question"), (11, "an earlier question")] {
+        mirror.apply(Event::Sample(Sample { request: Some(request), about: about.into(), ..measured.clone() }));
+    }
+    assert_eq!(mirror.answer(0, LogitLens::CHANNEL).unwrap().about, "the present question");
+    assert!(mirror.answer_to(11).is_none());
+}
+
 #[test]
 fn a_form_to_fill_in_is_no_picture() {
     let mut mirror = Mirror::default();

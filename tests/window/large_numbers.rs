@@ -225,6 +225,17 @@ fn a_pinned_run_is_drawn_behind_the_next_until_it_is_unpinned() {
 }
 
 #[test]
+fn a_pinned_run_is_drawn_where_the_next_has_nothing_yet() {
+    let (mut first, mut second) = (gated(), begun(8));
+    assert!(first.pin());
+    second.follow_pinned(&mut first);
+    let harness = Tile::new("gate", second).shown(sized(640.0, 420.0));
+    let csv = harness.state().csv.clone().expect("the chart is not empty");
+    assert!(csv.contains("pinned: seed 7, coupled") && csv.contains("-0.2"), "{csv}");
+    assert_eq!(harness.query_all_by_label("pinned: seed 7").count(), 1);
+}
+
+#[test]
 fn a_run_stays_pinned_when_another_begins_in_its_place() {
     let mut mirror = gated();
     assert!(mirror.pin());

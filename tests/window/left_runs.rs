@@ -12,7 +12,8 @@ use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     cli::{host::DesktopHost, runs::Runs},
     config::Config,
-    labs,
+    experiments::permalink::{LinkSelection, Permalink},
+    labs::{self, restrictions::Restrictions},
     store::{self, Writer},
     telemetry::{Command, Event},
     trainer::{self, DriveOptions},
@@ -227,6 +228,33 @@ fn an_undone_reset_opens_the_record_again() {
     d.steps(3);
     d.until("a new run again", |d| d.state() == "ready" && d.page().newest() == 0);
     assert_eq!(run_folders(out.path()).len(), 1);
+}
+
+/// A preset, pasted settings, a link: what takes their place is a run of the settings of before, and their record comes back
+/// by a redo.
+#[test]
+fn other_settings_over_an_untouched_run_are_undone_with_their_run() {
+    let out = tempfile::tempdir().unwrap();
+    let mut d = desk(out.path());
+    let config = d.page().config.clone();
+    let mut other = small();
+    other.seed = config.seed + 1;
+    let pasted = Shared { config: other.clone(), layout: None }.to_text().unwrap();
+    let (restrictions, selection) = (Restrictions::default(), LinkSelection::default());
+    let link = Permalink { config: other.clone(), restrictions, step: None, views: vec![], selection }.to_string();
+    for text in [pasted, link] {
+        d.harness.event(eframe::egui::Event::Paste(text));
+        d.until("the other settings", |d| d.state() == "ready" && d.page().config == other);
+        let run = d.paused_run();
+        d.undo();
+        d.until("a new run", |d| d.state() == "ready" && d.page().newest() == 0 && d.page().reaches_run());
+        assert!(d.page().config == config && d.page().pending().is_empty());
+        d.harness.key_press_modifiers(Modifiers { shift: true, ..Modifiers::COMMAND }, Key::Z);
+        d.until("the record", |d| d.state() == "replay" && d.page().recorded_folder().as_ref() == Some(&run));
+        assert!(d.page().config == other);
+        d.undo();
+        d.until("a new run again", |d| d.state() == "ready" && d.page().newest() == 0 && d.page().reaches_run());
+    }
 }
 
 #[test]

@@ -628,7 +628,7 @@ fn each_step_is_undone_by_its_name() {
 }
 
 #[test]
-fn undoing_a_preset_touches_no_run() {
+fn a_preset_is_undone_with_the_run_that_it_began() {
     let mut d = desk(Worker::Steps);
     d.command(Key::P);
     d.harness.event(egui::Event::Text("wide".into()));
@@ -638,13 +638,14 @@ fn undoing_a_preset_touches_no_run() {
     d.until("running", |d| d.state() == "running" && d.page().newest() > 2);
     let launched = d.asked.launched.lock().unwrap().len();
     d.command(Key::Z);
-    assert!(d.shows("Undid: preset Wide. It applies at a reset"));
+    assert!(d.shows("A run is training") && d.shows("To undo \u{201c}preset Wide"));
+    assert_eq!((d.state(), d.asked.launched.lock().unwrap().len()), ("running", launched), "nothing has ended");
+    d.click("Stop it and go on");
+    d.until("a new run", |d| d.state() == "ready" && d.page().newest() == 0);
+    assert!(d.shows("Undid: preset Wide. A new run of these settings is ready."));
+    assert_eq!(d.asked.launched.lock().unwrap().len(), launched + 1);
     assert_eq!(d.page().config.value(WIDTH).unwrap(), 64);
-    std::thread::sleep(Duration::from_millis(400));
-    let newest = d.page().newest();
-    d.until("the run goes on", |d| d.page().newest() > newest + 5);
-    assert_eq!((d.state(), d.asked.launched.lock().unwrap().len()), ("running", launched));
-    assert!(d.shows("applies at reset"));
+    assert!(d.page().reaches_run() && d.page().pending().is_empty(), "a live setting reaches it");
 }
 
 #[test]
@@ -931,7 +932,8 @@ fn the_top_bar_says_which_preset_the_run_is_of() {
     d.until("a step", |d| d.page().newest() > 0);
     assert_eq!(shown(&d), "Wide");
     d.command(Key::Z);
-    assert_eq!(shown(&d), "Wide \u{2192} First", "the run stays; what is set applies at a reset");
+    d.until("a new run of the first", |d| d.page().newest() == 0);
+    assert_eq!(shown(&d), "First", "the preset's run left with it");
 }
 
 #[test]
@@ -1402,6 +1404,10 @@ fn a_failed_run_says_so_on_the_page_and_keeps_its_data() {
     d.steps(2);
     assert!(d.shows("the loss is not a number at step 3"));
     assert!(d.shows("The run stopped at step 3"));
+    for name in ["Run", "Step"] {
+        let button = d.harness.get_by_role_and_label(Role::Button, name);
+        assert!(button.accesskit_node().is_disabled(), "{name} could do nothing");
+    }
     d.harness.get_by_role_and_label(Role::Slider, "Step shown").set_value_accesskit(2.0);
     d.steps(3);
     assert_eq!(d.page().shown_step(), 2);

@@ -14,13 +14,16 @@ use crate::{cli::prelude::*, files::check_memory, ui::host::FileContent};
 /// Keys that tell one kind from another.
 const DISTINCTIVE_KEYS: [&str; 7] = ["nodes", "links", "edges", "adjacency", "model", "added_tokens", "pre_tokenizer"];
 
+/// No file of settings is longer, bytes.
+const MAX_SETTINGS: u64 = 1 << 20;
+
 /// True if a file is longer than a graph may be, or than there is memory for one of its keys.
 pub fn is_too_large(path: &Path) -> bool {
     path.metadata().is_ok_and(|of| of.len() > MAX_BYTES || check_memory(of.len()).is_err())
 }
 
 /// # Errors
-/// In words, if the file cannot be read or is no JSON.
+/// In words, if the file cannot be read, is no JSON, or holds the settings of a lab.
 pub fn kind_of(path: &Path) -> Result<FileContent, String> {
     let shown = path.display();
     let unread = |e: FileError| format!("{shown} cannot be read: {e}");
@@ -40,9 +43,28 @@ pub fn kind_of(path: &Path) -> Result<FileContent, String> {
         FileContent::Graph
     } else if has("model") && (has("added_tokens") || has("pre_tokenizer")) {
         FileContent::Tokenizer
+    } else if let Some(lab) = named_lab(path) {
+        return Err(match labs::known(labs::LABS, &lab) {
+            Ok(lab) => format!(
+                "{shown} holds settings of the lab `{}`, which are opened from a run folder or a .toml file",
+                lab.id
+            ),
+            Err(e) => format!("{shown} was not opened: {e}"),
+        });
     } else {
         FileContent::Characters
     })
+}
+
+/// The lab that a file of settings names, by itself or in its `config`.
+fn named_lab(path: &Path) -> Option<String> {
+    let mut text = String::new();
+    files::open(path).ok()?.take(MAX_SETTINGS).read_to_string(&mut text).ok()?;
+    let json: serde_json::Value = serde_json::from_str(&text).ok()?;
+    [json.get("lab"), json.get("config").and_then(|config| config.get("lab"))]
+        .into_iter()
+        .flatten()
+        .find_map(|lab| lab.as_str().map(str::to_owned))
 }
 
 /// Collects the keys of an object by which its kind is recognised; a list has none.
@@ -97,6 +119,11 @@ mod tests {
         assert_eq!(kind(r#"{"version": "1", "added_tokens": [], "model": {"nodes": 1}}"#), Ok(FileContent::Tokenizer));
         assert_eq!(kind(r#"{"stoi": {"a": 0}}"#), Ok(FileContent::Characters));
         assert_eq!(kind(r#"["a", "b"]"#), Ok(FileContent::Characters));
+        for text in [r#"{"lab": "fast_slower", "seed": 3}"#, r#"{"config": {"lab": "fast_slower"}, "layout": null}"#] {
+            let said = kind(text).unwrap_err();
+            assert!(said.contains("there is no lab `fast_slower`; the labs are fast_slow"), "{said}");
+        }
+        assert!(kind(r#"{"lab": "fast_slow"}"#).unwrap_err().contains("settings of the lab `fast_slow`"));
         for (text, words) in [("{", "not JSON"), ("3", "an object or a list"), ("", "not JSON")] {
             let said = kind(text).unwrap_err();
             assert!(said.contains(words) && said.contains("a.json"), "{text}: {said}");

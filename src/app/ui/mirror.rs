@@ -113,7 +113,10 @@ impl Mirror {
         let key = (s.variant, s.channel.clone());
         if let Some(request) = s.request {
             self.last_request = self.last_request.max(request);
-            self.answers.insert(key, s);
+            // one that comes late does not take the place of the answer to a later question
+            if self.answers.get(&key).is_none_or(|kept| kept.request <= s.request) {
+                self.answers.insert(key, s);
+            }
             return;
         }
         let is_foreign = self.is_foreign();

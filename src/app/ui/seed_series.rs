@@ -182,6 +182,8 @@ impl SeedSeries {
             let is_named = chart.lines.iter().any(|l| l.is_pinned && l.named);
             let label = format!("{}, {}", pinned.name(), group.label);
             let line = Line::new(label, colour, curve).pinned().short(pinned.name()).stroke(stroke);
+            // a single value has no line
+            let line = if curve.len() == 1 { line.dots() } else { line };
             chart.add(if is_named { line.unnamed() } else { line });
         }
     }

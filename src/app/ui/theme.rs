@@ -182,6 +182,8 @@ pub const SMALL: f32 = 12.0;
 pub const BODY: f32 = 14.0;
 pub const TITLE: f32 = 16.0;
 pub const HEADING: f32 = 22.0;
+/// The opacity of controls that are locked: less would make the secondary colour too pale to be read on paper.
+pub const LOCKED_OPACITY: f32 = 0.92;
 /// The grid everything stands on, in points.
 pub const GRID: f32 = 8.0;
 /// Seconds for which the pointer rests before a tooltip opens.
@@ -387,6 +389,18 @@ mod tests {
             for ground in [theme.page, theme.panel] {
                 let ratio = contrast(selection.stroke.color, ground.blend(selection.bg_fill));
                 assert!(ratio >= 4.5, "dark {}: {ratio:.2}", theme.dark);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_locked_reads_in_both_modes() {
+        for theme in [Theme::dark(), Theme::light()] {
+            for ground in [theme.page, theme.panel] {
+                for colour in [theme.text, theme.secondary] {
+                    let ratio = contrast(ground.blend(colour.gamma_multiply(LOCKED_OPACITY)), ground);
+                    assert!(ratio >= 4.5, "dark {}: {ratio:.2}", theme.dark);
+                }
             }
         }
     }

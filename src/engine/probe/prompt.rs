@@ -30,7 +30,8 @@ impl Prompt {
         if text.is_empty() { Self::DEFAULT_TOKENS } else { Self::MAX_TOKENS }
     }
 
-    /// The text, or the held-out passage of this number where the text is empty; at most `longest` ids.
+    /// The text, or the held-out passage of this number where the text is empty; at most `longest` ids. A text is named by
+    /// its beginning, because a lab may have set it and nobody typed it.
     ///
     /// # Errors
     /// A text that has no tokens, or none that the vocabulary knows.
@@ -38,7 +39,7 @@ impl Prompt {
         let corpus = cx.corpus;
         let (mut ids, what) = match text {
             "" => (corpus.passage(passage, longest), format!("held-out passage {passage}")),
-            text => (corpus.encode_typed(text)?, "typed text".to_owned()),
+            text => (corpus.encode_typed(text)?, format!("text \u{201c}{}\u{201d}", beginning(text))),
         };
         if ids.is_empty() {
             candle_core::bail!("the {what} has no tokens; type a sentence that this corpus's tokeniser can say");
@@ -53,6 +54,18 @@ impl Prompt {
     /// u32 `(1, T)`
     pub fn tensor(&self, device: &Device) -> Result<Tensor> {
         one_text(&self.ids, device)
+    }
+}
+
+/// The longest beginning by which a text is named, characters.
+const MAX_NAME: usize = 24;
+
+/// The beginning of a text, on one line.
+fn beginning(text: &str) -> String {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match words.char_indices().nth(MAX_NAME) {
+        Some((end, _)) => format!("{}\u{2026}", words[..end].trim_end()),
+        None => words,
     }
 }
 
@@ -107,7 +120,13 @@ pub(super) fn likely_tokens(row: &[f32], corpus: &Corpus, count: usize) -> Vec<L
 
 #[cfg(test)]
 mod tests {
-    use super::padded;
+    use super::{beginning, padded};
+
+    #[test]
+    fn a_text_is_named_by_its_beginning() {
+        assert_eq!(beginning("the ferry\nleft at dawn"), "the ferry left at dawn");
+        assert_eq!(beginning("the old ferry left at dawn and"), "the old ferry left at da\u{2026}");
+    }
 
     #[test]
     fn texts_are_padded_at_their_ends() {

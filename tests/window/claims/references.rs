@@ -96,11 +96,11 @@ fn the_papers_numbers_open_their_claims() {
     }
 }
 
-/// An id at the end of a lesson opens its claim, unfolded; Escape leads back to the lab, and from there to the gallery.
+/// An id in the text of a lesson opens its claim, unfolded; Escape leads back to the lab, and from there to the gallery.
 #[test]
 fn an_id_in_a_lesson_opens_its_claim_and_escape_leads_back() {
     let mut d = desk_of(Ledger::built_in().unwrap().entries(), Some(Opening::Lab("fast_slow".into())), false);
-    d.harness.get_by_role_and_label(Role::Link, "A10").click_accesskit();
+    d.harness.get_by_role_and_label(Role::Link, "claim A10: in the text").click_accesskit();
     d.steps(4);
     assert_eq!(d.ids(), ["A10"]);
     assert!(d.shows("orrery claims run A10"), "it is unfolded");

@@ -24,8 +24,8 @@ const MAX_COLUMNS: usize = 6;
 /// Figures of the objective first, then of the other numbers.
 pub fn axes(out: &mut String, folder: &SweepFolder, states: &[TaskState], table: &SweepTable, theme: &Theme) {
     let mut shown: Vec<usize> = (0..table.columns.len()).collect();
-    if let Some((objective, _)) = table.best {
-        shown.sort_by_key(|i| *i != objective);
+    if let Some((objective, _)) = &table.best {
+        shown.sort_by_key(|i| i != objective);
     }
     let left_out = shown.len().saturating_sub(MAX_COLUMNS);
     shown.truncate(MAX_COLUMNS);

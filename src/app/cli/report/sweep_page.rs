@@ -23,7 +23,10 @@ use super::{
 use crate::{
     analysis::distinct::distinct,
     cli::prelude::*,
-    experiments::run_table::{RowState, changed},
+    experiments::{
+        run_table::{RowState, changed},
+        sweep::results::BEST_RULE,
+    },
     ui::{
         comparison::{ComparedLine, Comparison},
         plot::svg::hex,
@@ -144,7 +147,7 @@ impl SweepReport {
         }
         out.push_str("</tr>\n");
         for (i, row) in table.rows.iter().enumerate() {
-            let is_best = table.best.is_some_and(|(_, best)| best == Some(i));
+            let is_best = table.best.as_ref().is_some_and(|(_, best)| best.contains(&i));
             let mark = if is_best { " \u{2605}" } else { "" };
             let _ = write!(out, "<tr><td class=\"number\">{}{mark}</td>", i + 1);
             for value in &row.values {
@@ -165,9 +168,9 @@ impl SweepReport {
         if let Some(legend) = table.spread_legend() {
             let _ = write!(out, ": {legend}");
         }
-        if let Some(column) = table.best.and_then(|(column, best)| table.columns.get(column).filter(|_| best.is_some()))
-        {
-            let _ = write!(out, "; \u{2605} best by {}", escaped(&column.heading));
+        if let Some((column, best)) = table.best.as_ref().filter(|(_, best)| !best.is_empty()) {
+            let rule = if best.len() > 1 { format!(". {}", BEST_RULE.trim_end_matches('.')) } else { String::new() };
+            let _ = write!(out, "; \u{2605} best by {}{rule}", escaped(&table.columns[*column].heading));
         }
         out.push_str(". The numbers are those of <code>table.csv</code>; point at one to read it in full.</p>\n");
     }

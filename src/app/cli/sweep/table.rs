@@ -9,9 +9,12 @@ use crate::{
     cli::prelude::*,
     experiments::{
         seeds::SeedSummary,
-        sweep::{exponent, results::only_least},
+        sweep::{
+            exponent,
+            results::{BEST_RULE, best_within_spread},
+        },
     },
-    labs::headline::Headline,
+    labs::headline::{Better, Headline},
 };
 
 const FILE: &str = "table.csv";
@@ -50,8 +53,8 @@ pub struct SweepTable {
     /// A row for each point.
     pub rows: Vec<PointRow>,
     pub seeds: usize,
-    /// The column that ranks points, with its best row; without that where several are as good.
-    pub best: Option<(usize, Option<usize>)>,
+    /// The column that ranks points, with its best rows: those that seeds do not tell from the best.
+    pub best: Option<(usize, Vec<usize>)>,
     /// The exponents of the objective along the only axis, by column.
     exponents: Vec<(usize, SeedSummary)>,
 }
@@ -98,13 +101,13 @@ impl SweepTable {
         self.columns.iter().enumerate().filter(|(_, c)| c.key == objective.key).filter_map(fit).collect()
     }
 
-    fn best(&self, folder: &SweepFolder) -> Option<(usize, Option<usize>)> {
+    fn best(&self, folder: &SweepFolder) -> Option<(usize, Vec<usize>)> {
         let objective = folder.sweep.objective.as_ref()?;
         let column = self.columns.iter().position(|c| objective.means(&c.key, &c.group))?;
-        let sign = folder.sweep.lab.headline(&objective.key)?.better.sign()?;
-        let known =
-            self.rows.iter().enumerate().filter_map(|(i, row)| Some((i, sign * row.numbers[column].as_ref()?.mean)));
-        Some((column, only_least(known)))
+        let better = folder.sweep.lab.headline(&objective.key)?.better;
+        let number = |(i, row): (usize, &PointRow)| row.numbers[column].as_ref().map(|n| (i, [n.mean, n.sd]));
+        let best = best_within_spread(better, self.rows.iter().enumerate().filter_map(number));
+        (better != Better::Neither).then_some((column, best))
     }
 
     /// The table as aligned text for a terminal.
@@ -113,7 +116,7 @@ impl SweepTable {
         lines[0].push("runs".to_owned());
         lines[0].extend(self.columns.iter().map(|c| c.heading.clone()));
         for (i, row) in self.rows.iter().enumerate() {
-            let mark = if self.best.is_some_and(|(_, best)| best == Some(i)) { "*" } else { "" };
+            let mark = if self.best.as_ref().is_some_and(|(_, best)| best.contains(&i)) { "*" } else { "" };
             let mut line = vec![format!("{}{mark}", i + 1)];
             line.extend(row.values.clone());
             line.push(format!("{}/{}", row.finished, self.seeds));
@@ -122,8 +125,9 @@ impl SweepTable {
         }
         let mut words = summary::laid_out(&lines, |column| column == 0);
         words.extend(self.spread_legend());
-        if let Some((column, Some(_))) = self.best {
-            words.push(format!("* best by {}", self.columns[column].heading));
+        if let Some((column, best)) = self.best.as_ref().filter(|(_, best)| !best.is_empty()) {
+            let rule = if best.len() > 1 { format!(". {BEST_RULE}") } else { String::new() };
+            words.push(format!("* best by {}{rule}", self.columns[*column].heading));
         }
         for (column, SeedSummary { mean, interval, seeds, .. }) in &self.exponents {
             let (heading, axis) = (&self.columns[*column].heading, &self.axes[0]);

@@ -22,10 +22,18 @@ pub(super) fn is_reopened(page: &Page, run: &Run) -> bool {
 }
 
 /// Notes that the run on the page gives way to another. Where every setting was replaced in the same moment, as by
-/// a preset, that is one step with it.
+/// a preset, that is one step with it. A run that nothing is recorded of is part of such a step alone: it comes back as a
+/// new one of the settings that were replaced.
 pub(super) fn note_left_run(page: &mut Page) {
-    let Some(shown) = shown_run(page) else { return };
     let now = page.seen.now;
+    let Some(shown) = shown_run(page) else {
+        if page.run.as_ref().is_some_and(Run::is_untouched)
+            && let Some(step) = page.history.last_noted_at(now)
+        {
+            step.join_run(&ShownRun::New);
+        }
+        return;
+    };
     let (what, name) = match &shown {
         ShownRun::Recorded(folder) => {
             let is_replay = page.run.as_ref().is_some_and(|run| run.replayed_folder().is_some());

@@ -50,28 +50,44 @@ fn own_or_replayed(page: &Page) -> Option<&Run> {
     page.run.as_ref().filter(|run| !run.is_example())
 }
 
+/// True if the button that runs begins another run than the present one.
+fn begins_run(page: &Page) -> bool {
+    let is_changed = || !page.pending().is_empty() && page.run.as_ref().is_some_and(Run::is_untouched);
+    own_or_replayed(page).is_none() || is_changed()
+}
+
+/// Why the present run makes no step; `None` where it does, or there is none.
+pub fn why_ended(page: &Page) -> Option<&'static str> {
+    let run = own_or_replayed(page).filter(|run| run.has_ended())?;
+    Some(match (&run.mirror.state, &run.origin) {
+        (_, RunOrigin::Folder(_)) if !page.lab.trains() => {
+            "another program trains this run: Space plays what it has recorded so far"
+        }
+        _ if run.mirror.is_followed() => TRAINED_BY_ANOTHER,
+        (_, RunOrigin::Folder(_)) => "this is a replay: Space plays it, R begins a new run with these settings",
+        (Some(RunState::Failed { .. }), _) => "this run failed, as the message above says; R tries the settings again",
+        (Some(RunState::Finished), _) if is_only_looked_at(page) => {
+            "this model is not being trained; Train on, beside the step, starts to train it"
+        }
+        (Some(RunState::Finished), _) => "all steps are done; R begins again, or raise Steps and reset",
+        _ => "this run has ended; R begins a new one",
+    })
+}
+
+/// Why the button that runs can do nothing; `None` where it can.
+pub fn why_idle(page: &Page) -> Option<&'static str> {
+    why_ended(page).filter(|_| !begins_run(page))
+}
+
 /// Runs or pauses; makes the run first if there is none.
 pub fn run_or_pause(page: &mut Page, host: &mut dyn Host, ctx: &Context) -> Result<(), String> {
-    if own_or_replayed(page).is_none() || !page.pending().is_empty() && page.run.as_ref().is_some_and(Run::is_untouched)
-    {
+    if begins_run(page) {
         page.launch(host, ctx);
     }
     let Some(run) = own_or_replayed(page) else {
         return Err(page.problem.clone().unwrap_or_else(|| "no run could be made".into()));
     };
-    if run.has_ended() {
-        let why = match (&run.mirror.state, &run.origin) {
-            (_, RunOrigin::Folder(_)) if !page.lab.trains() => {
-                "another program trains this run: Space plays what it has recorded so far"
-            }
-            _ if run.mirror.is_followed() => TRAINED_BY_ANOTHER,
-            (_, RunOrigin::Folder(_)) => "this is a replay: Space plays it, R begins a new run with these settings",
-            (Some(RunState::Finished), _) if is_only_looked_at(page) => {
-                "this model is not being trained; Train on, beside the step, starts to train it"
-            }
-            (Some(RunState::Finished), _) => "all steps are done; R begins again, or raise Steps and reset",
-            _ => "this run has ended; R begins a new one",
-        };
+    if let Some(why) = why_ended(page) {
         return Err(why.into());
     }
     if run.is_running() {

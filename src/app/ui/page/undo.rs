@@ -118,9 +118,8 @@ pub(super) fn note_lesson(page: &mut Page, name: &str, replaces_all: bool) {
         replaces_all,
         layout: Some(page.tiling.tree.clone()),
         selection: Some(page.selection.clone()),
-        // a run that nothing is recorded of comes back as a new one
-        run: page.run.as_ref().filter(|run| run.is_untouched() && !run.is_example()).map(|_| ShownRun::New),
         lesson: Some(page.lesson.place(page.mirror())),
+        ..Snapshot::default()
     };
     page.history.note(was, &format!("everything {name}"), name.to_owned(), page.seen.now);
 }

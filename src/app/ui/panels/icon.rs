@@ -110,6 +110,7 @@ pub fn icon_button_in(ui: &mut Ui, theme: &Theme, icon: Icon, name: &str, style:
     if ui.is_rect_visible(rect) {
         let hot = response.hovered() || response.has_focus();
         let (ground, sign) = match style {
+            IconStyle::Primary if !enabled => (theme.line, theme.text),
             IconStyle::Primary if hot => (theme.accent.gamma_multiply(0.85), theme.page),
             IconStyle::Primary => (theme.accent, theme.page),
             _ if hot => (theme.line, theme.text),

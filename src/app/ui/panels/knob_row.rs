@@ -1,7 +1,7 @@
 //! One control: name with its mark, the widget its range asks for, and what was wrong with the
 //! last try. A control that a tile in sight has is named here and not shown a second time.
 
-use std::cell::RefCell;
+use std::{cell::RefCell, ops::RangeInclusive};
 
 use egui::{FontSelection, TextStyle, text::LayoutJob};
 
@@ -21,7 +21,7 @@ pub fn knob_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob)
         ui.spacing_mut().item_spacing.y = 0.0;
         ui.add_space(2.0);
         let is_locked = page.restrictions.locks(knob.key);
-        let row = ui.add_enabled_ui(!is_locked, |ui| match page.controls.in_tiles.get(knob.key).cloned() {
+        let row = lockable_ui(ui, is_locked, |ui| match page.controls.in_tiles.get(knob.key).cloned() {
             Some(view) => elsewhere_ui(ui, shell, page, knob, &view),
             None => value_ui(ui, shell, page, knob, &value),
         });
@@ -200,8 +200,8 @@ struct RefusedText(RefCell<Option<String>>);
 
 impl RefusedText {
     /// The number that was typed, if the field takes it.
-    fn parse(&self, typed: &str, [min, max]: [f64; 2], number: Option<f64>) -> Option<f64> {
-        let taken = number.filter(|number| (min..=max).contains(number));
+    fn parse(&self, typed: &str, range: RangeInclusive<f64>, number: Option<f64>) -> Option<f64> {
+        let taken = number.filter(|number| range.contains(number));
         if taken.is_none() {
             self.0.replace(Some(typed.trim().to_owned()));
         }
@@ -209,8 +209,9 @@ impl RefusedText {
     }
 
     /// Says below the control what was refused.
-    fn show(self, page: &mut Page, knob: &Knob, [min, max]: [String; 2]) {
+    fn show(self, page: &mut Page, knob: &Knob, range: RangeInclusive<String>) {
         if let Some(typed) = self.0.into_inner() {
+            let (min, max) = range.into_inner();
             page.refused
                 .insert(knob.key.to_owned(), format!("\u{201c}{typed}\u{201d} is not a number from {min} to {max}"));
         }
@@ -226,7 +227,7 @@ fn int_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, v: i
         let field = DragValue::new(&mut value)
             .range(min..=max)
             .speed(((max as f64 - min as f64) / 400.0).clamp(0.02, 4.0))
-            .custom_parser(|text| refused.parse(text, [min as f64, max as f64], text.trim().parse().ok()));
+            .custom_parser(|text| refused.parse(text, min as f64..=max as f64, text.trim().parse().ok()));
         let field = ui.add(field.update_while_editing(false)).labelled_by(name.id);
         changed |= field.changed();
         is_dragged = field.dragged();
@@ -251,7 +252,7 @@ fn int_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, v: i
     if changed && value != v {
         shell.act(SettingAction::Change(knob.key.to_owned(), Value::Int(value)));
     }
-    refused.show(page, knob, [min.to_string(), max.to_string()]);
+    refused.show(page, knob, min.to_string()..=max.to_string());
 }
 
 /// `log`: the slider is logarithmic.
@@ -269,7 +270,7 @@ fn float_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, v:
             // what is shown may have fewer digits: a field that is only passed through keeps its value
             .custom_parser(|text| match text.trim() {
                 shown if shown == number::short(v) => Some(v),
-                typed => refused.parse(typed, [min, max], typed.replace(',', ".").parse().ok()),
+                typed => refused.parse(typed, min..=max, typed.replace(',', ".").parse().ok()),
             })
             .update_while_editing(false);
         changed |= ui.add(field).labelled_by(name.id).changed();
@@ -282,7 +283,7 @@ fn float_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, v:
     if changed && value != v {
         shell.act(SettingAction::Change(knob.key.to_owned(), Value::Float(value)));
     }
-    refused.show(page, knob, [min, max].map(number::short));
+    refused.show(page, knob, number::short(min)..=number::short(max));
 }
 
 fn switch_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, on: bool) {

@@ -15,42 +15,31 @@ pub fn lesson_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     note_ui(ui, shell.theme, page.lab.source);
     if let Some(problem) = &page.lesson.problem {
         ui.add(Label::new(RichText::new(format!("! {problem}")).color(shell.theme.error)).wrap());
-        return markdown_ui(ui, shell.theme, page.lab.lesson);
+        return text_ui(ui, shell, page.lab.lesson);
     }
     let lesson = page.lesson.lesson.clone();
-    ui.push_id("before", |ui| markdown_ui(ui, shell.theme, &lesson.before));
+    ui.push_id("before", |ui| text_ui(ui, shell, &lesson.before));
     for (i, step) in lesson.steps.iter().enumerate() {
         ui.push_id(("step", i), |ui| step_ui(ui, shell, page, i, step));
         ui.add_space(4.0);
     }
-    ui.push_id("after", |ui| markdown_ui(ui, shell.theme, &lesson.after));
+    ui.push_id("after", |ui| text_ui(ui, shell, &lesson.after));
     claims_ui(ui, shell, page.lab, &lesson.after);
 }
 
-/// The ids of claims that the last section of a lesson names.
-fn claim_ids(after: &str) -> Vec<&str> {
-    let section = after.split_once("## On the page Claims").map_or("", |(_, section)| section);
-    let is_id = |word: &&str| {
-        let number = word.strip_prefix(|c: char| c.is_ascii_uppercase()).unwrap_or_default();
-        number.starts_with(|c: char| c.is_ascii_digit())
-    };
-    section.split(|c: char| !c.is_ascii_alphanumeric()).filter(is_id).collect()
+/// Draws a text of the lesson, in which the id of a claim leads to it.
+fn text_ui(ui: &mut Ui, shell: &mut Shell<'_>, text: &str) {
+    if let Some(id) = markdown_ui(ui, shell.theme, text) {
+        shell.act(OpenAction::Claim(id));
+    }
 }
 
-/// Links to the claims that the lesson names, and to all of its lab.
+/// A link to all claims of the lab, where the lesson names some.
 fn claims_ui(ui: &mut Ui, shell: &mut Shell<'_>, lab: &Lab, after: &str) {
-    let ids = claim_ids(after);
-    if ids.is_empty() {
-        return;
-    }
-    ui.horizontal_wrapped(|ui| {
-        for id in ids {
-            let link = ui.link(id).on_hover_text(format!("The claim {id}: its rule, and what runs have found."));
-            shell.on_click(link, OpenAction::Claim(id.to_owned()));
-        }
-        let link = ui.link("all of this lab").on_hover_text("The claims that this lab can decide.");
+    if after.contains("## On the page Claims") {
+        let link = ui.link("all claims of this lab").on_hover_text("The claims that this lab can decide.");
         shell.on_click(link, OpenAction::Claims(format!("lab:{}", lab.id)));
-    });
+    }
 }
 
 /// A step: its heading, whose whole row is the button, and all of it once it is followed.
@@ -101,14 +90,14 @@ fn followed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, st
     let is_told = has_guess || may_show && is_decided;
     let is_answered = is_told && !page.restrictions.hides_answers;
     predict_ui(ui, shell, page, step, is_answered);
-    markdown_ui(ui, shell.theme, &step.text);
+    text_ui(ui, shell, &step.text);
     let guess = page.lesson.written.get(&i).map(String::as_str);
     outcomes_ui(ui, shell, outcomes, may_show, step.does.predict.is_some().then_some(guess));
     if let Some(how) = step.does.predict.as_ref().and_then(|predict| predict.by_eye.as_ref()) {
         wrapped_ui(ui, format!("Judge this one yourself: {how}."), shell.theme.secondary);
     }
     if is_answered {
-        ui.push_id("answer", |ui| markdown_ui(ui, shell.theme, &step.answer));
+        ui.push_id("answer", |ui| text_ui(ui, shell, &step.answer));
     } else if is_told && !step.answer.is_empty() {
         wrapped_ui(ui, ANSWERS_HIDDEN, shell.theme.secondary);
     }
@@ -138,11 +127,11 @@ fn describe_settings(shell: &Shell<'_>, page: &Page, step: &LessonStep) -> Strin
 }
 
 /// Asks the reader for a guess before the result is seen.
-fn predict_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut Page, step: &LessonStep, is_answered: bool) {
+fn predict_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, step: &LessonStep, is_answered: bool) {
     let (Some(predict), Some(i)) = (&step.does.predict, page.lesson.current) else { return };
     let theme = shell.theme;
     let heading = if is_answered { "Asked" } else { "First guess" };
-    ui.scope(|ui| markdown_ui(ui, theme, &format!("{heading}: {}", predict.ask)));
+    ui.scope(|ui| text_ui(ui, shell, &format!("{heading}: {}", predict.ask)));
     let waiting = &page.lesson.waiting;
     if !waiting.is_empty() {
         let set: Vec<String> = waiting.iter().map(|(key, value)| format!("{} = {value}", label(page, key))).collect();

@@ -32,7 +32,7 @@ pub(super) use crate::{
         seed_series::variant_colour,
         sweep_pictures::steps_label,
         theme::{self, Theme},
-        view::LOCKED,
+        view::{LOCKED, lockable_ui},
         widgets::{
             choice_menu::list_box,
             notes::{note_ui, small_text, wrapped_ui},

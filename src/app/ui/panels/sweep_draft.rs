@@ -120,14 +120,16 @@ fn whole_ui(ui: &mut Ui, theme: &Theme, state: &mut SweepDraftState) {
 
 fn objective_ui(ui: &mut Ui, theme: &Theme, state: &mut SweepDraftState) {
     let draft = &mut state.draft;
-    ui.horizontal(|ui| {
+    // below its label, and in several lines where one is too short for it
+    ui.vertical(|ui| {
+        ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Wrap);
         let label = note_ui(ui, theme, "objective");
         let known = state.objectives.iter().map(|objective| (objective.id.as_str(), objective.label.clone()));
         let all: Vec<(&str, String)> = std::iter::once(("", "none".to_owned())).chain(known).collect();
         let chosen = all.iter().find(|(id, _)| *id == draft.objective);
         let shown = chosen.map_or_else(|| draft.objective.clone(), |(_, label)| label.clone());
         let choices = all.into_iter().map(|(id, label)| (id, label, draft.objective == id));
-        let width = ui.available_width() - 8.0;
+        let width = ui.available_width();
         let (chosen, list) = list_box(ui, ("objective", label.id), width, &shown, choices);
         list.on_hover_text(format!("{shown}: the headline number that marks the best point."));
         if let Some(chosen) = chosen {

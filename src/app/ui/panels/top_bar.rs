@@ -87,10 +87,10 @@ fn settings_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, wide: bool) 
 /// Device and threads, as far as a link left them.
 fn hardware_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     if !page.restrictions.hides(DEVICE) {
-        ui.add_enabled_ui(!page.restrictions.locks(DEVICE), |ui| device_ui(ui, shell, page));
+        lockable_ui(ui, page.restrictions.locks(DEVICE), |ui| device_ui(ui, shell, page));
     }
     if !page.restrictions.hides(THREADS) {
-        ui.add_enabled_ui(!page.restrictions.locks(THREADS), |ui| threads_ui(ui, shell, page));
+        lockable_ui(ui, page.restrictions.locks(THREADS), |ui| threads_ui(ui, shell, page));
     }
 }
 
@@ -98,8 +98,8 @@ fn seed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     let mut seed = page.config.seed;
     let label = note_ui(ui, shell.theme, "seed");
     let field = DragValue::new(&mut seed).speed(0.1);
-    let field = ui
-        .add_enabled(!page.restrictions.locks(SEED), field)
+    let field = lockable_ui(ui, page.restrictions.locks(SEED), |ui| ui.add(field))
+        .inner
         .labelled_by(label.id)
         .on_hover_text("Draws weights and batches: the same seed gives the same run. Applies at a reset.")
         .on_disabled_hover_text(LOCKED);

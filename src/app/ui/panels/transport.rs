@@ -67,15 +67,26 @@ fn training_buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     let plays = play::run_plays(page);
     let is_on = running || plays && page.play.is_on();
     let (icon, name) = if is_on { (Icon::Pause, "Pause") } else { (Icon::Play, "Run") };
-    let run = icon_button_in(ui, shell.theme, icon, name, IconStyle::Primary);
+    let idle = training::why_idle(page).filter(|_| !plays);
+    let button_ui = |ui: &mut Ui| icon_button_in(ui, shell.theme, icon, name, IconStyle::Primary);
+    let run = ui.add_enabled_ui(idle.is_none(), button_ui).inner;
     let tip = match (running, play::space_plays(page)) {
         (false, true) if plays => "Play what was recorded (Space)".to_owned(),
         (false, true) => "Train on. Space plays what was recorded".to_owned(),
         _ => format!("{name} (Space)"),
     };
-    shell.on_click(run.on_hover_text(tip), RunAction::RunPause);
-    let step = icon_button(ui, shell.theme, Icon::Step, "Step").on_hover_text("One step, then pause (→)");
+    let run = run.on_hover_text(tip).on_disabled_hover_text(sentence(idle));
+    shell.on_click(run, RunAction::RunPause);
+    let ended = training::why_ended(page);
+    let step = ui.add_enabled_ui(ended.is_none(), |ui| icon_button(ui, shell.theme, Icon::Step, "Step")).inner;
+    let step = step.on_hover_text("One step, then pause (→)").on_disabled_hover_text(sentence(ended));
     shell.on_click(step, RunAction::StepOnce);
+}
+
+/// A reason as a sentence.
+fn sentence(why: Option<&str>) -> String {
+    let mut letters = why.unwrap_or_default().chars();
+    letters.next().map_or(String::new(), |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
 }
 
 fn pace_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {

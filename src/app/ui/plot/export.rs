@@ -129,7 +129,7 @@ impl Chart<'_> {
                 }
                 continue;
             }
-            let paint = Paint::faint_stroke(trace.colour, trace.width, trace.strength).dashed(trace.dashed);
+            let paint = Paint::faint_stroke(trace.colour, trace.width, trace.strength).dashes(trace.stroke.dashes());
             svg.path(&points, false, paint);
             if trace.dots {
                 points.iter().for_each(|p| svg.circle(*p, 2.0, Paint::fill(trace.colour)));
@@ -152,7 +152,7 @@ impl Chart<'_> {
                 [Pos2::new(plot.left(), y), Pos2::new(plot.right(), y)]
             };
             if plot.expand(1.0).contains(path[0]) {
-                svg.line(path, Paint::stroke(theme.secondary, 1.0).dashed(true));
+                svg.line(path, Paint::stroke(theme.secondary, 1.0).dashes(Stroke::Dashed.dashes()));
             }
         }
         for label in &layout.labels {
@@ -166,7 +166,7 @@ impl Chart<'_> {
             let end = name.at + vec2(SWATCH, 0.0);
             match line.stroke {
                 Stroke::Marks(mark) => draw_mark(svg, name.at + vec2(SWATCH / 2.0, 0.0), mark, line.colour),
-                stroke => svg.line([name.at, end], Paint::stroke(line.colour, 2.0).dashed(stroke == Stroke::Dashed)),
+                stroke => svg.line([name.at, end], Paint::stroke(line.colour, 2.0).dashes(stroke.dashes())),
             }
             svg.text(Pos2::new(end.x + 4.0, name.at.y + 4.0), "start", line.name(), theme.text);
         }

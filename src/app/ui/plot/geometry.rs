@@ -2,7 +2,7 @@
 
 use eframe::egui::{Color32, Pos2, Rect, pos2};
 
-use super::{Mark, Scale};
+use super::{Mark, Scale, Stroke};
 
 /// Size of all words on a chart, points.
 pub const TEXT: f32 = 12.0;
@@ -39,7 +39,7 @@ pub struct PlottedLine {
     /// 0 to 1.
     pub strength: f32,
     pub width: f32,
-    pub dashed: bool,
+    pub stroke: Stroke,
     pub dots: bool,
     pub stems: bool,
     /// Signs in place of a line.
@@ -51,10 +51,10 @@ pub struct PlottedLine {
 const MAX_DASHED: f64 = 8.0;
 
 impl PlottedLine {
-    /// True if it is drawn in dashes.
+    /// True if it is drawn in dashes or dots.
     pub fn is_in_dashes(&self) -> bool {
         let length = |ends: &[[f64; 2]]| (ends[1][0] - ends[0][0]).hypot(ends[1][1] - ends[0][1]);
-        self.dashed && self.points.windows(2).map(length).sum::<f64>() <= MAX_DASHED
+        !self.stroke.dashes().is_empty() && self.points.windows(2).map(length).sum::<f64>() <= MAX_DASHED
     }
 }
 
@@ -96,6 +96,8 @@ pub struct Layout {
     pub y_words: String,
     /// The distance of the x axis' words below its numbers, points: 0 where they stand at the end of these.
     pub x_words_drop: f32,
+    /// The lowest edge of the rows of names above the plot, points.
+    pub names_bottom: f32,
     /// Number of lines whose names found no room, and the position of that note.
     pub unnamed: Option<(usize, Pos2)>,
     pub margins: [f32; 2],
@@ -185,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_line_without_rest_is_drawn_without_dashes() {
-        let trace = |points: Vec<[f64; 2]>| PlottedLine { points, dashed: true, ..PlottedLine::default() };
+        let trace = |points: Vec<[f64; 2]>| PlottedLine { points, stroke: Stroke::Dashed, ..PlottedLine::default() };
         assert!(trace(vec![[0.0, 1.0], [0.5, 0.2], [1.0, 0.1]]).is_in_dashes());
         let noise = (0..1000).map(|i| [f64::from(i) / 1000.0, f64::from(i % 2) * 0.2]).collect();
         assert!(!trace(noise).is_in_dashes());

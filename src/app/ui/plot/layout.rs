@@ -4,7 +4,7 @@
 use eframe::egui::{Pos2, Rect, Vec2, pos2};
 
 use super::{
-    Axis, Chart, ChartState, Data, MIN_SIZE, Scale, Stroke,
+    Axis, Chart, ChartState, Data, FAINT, MIN_SIZE, Scale, Stroke,
     clip::{self, Window},
     geometry::{Area, FIXED, GAP, Layout, LineName, Measure, PlottedLine, ROW, SWATCH, share_of},
     labels::labels,
@@ -13,12 +13,16 @@ use super::{
     weave::weave,
 };
 
+/// Words as long as those that stand for names without room.
+const MORE: &str = "+ 10 more";
+
 mod thinning;
 
 use thinning::{envelope, extremes, stairs, with_neighbours};
 
 impl Layout {
-    /// The layout in this size; in a tile in a higher one, where the data would have too little room.
+    /// The layout in this size. In a tile where the data would have too little room, names go to the list of the rest, and
+    /// where that is not enough, the chart is higher.
     pub fn new(chart: &Chart<'_>, state: &ChartState, size: [f32; 2], measure: Measure<'_>) -> Self {
         let mut size = [size[0].max(MIN_SIZE.x), size[1].max(MIN_SIZE.y)];
         let x_scale = state.scale_x.unwrap_or(chart.x.scale);
@@ -26,7 +30,7 @@ impl Layout {
         let x = x_limits(chart, state, x_scale);
         let y = y_limits(chart, state, y_scale, [x_scale.value(x[0]), x_scale.value(x[1])]);
         let least = if state.is_in_tile { MIN_PLOT_SIZE } else { Vec2::ZERO };
-        let framed = |size: [f32; 2], x_words_drop: f32| {
+        let framed = |size: [f32; 2], x_words_drop: f32, names_bottom: f32| {
             let rows = ((size[1] - 60.0) / 44.0).floor().clamp(2.0, 6.0) as usize;
             let mut layout = Self {
                 size,
@@ -44,13 +48,23 @@ impl Layout {
                 x_words: String::new(),
                 y_words: String::new(),
                 x_words_drop,
+                names_bottom,
                 unnamed: None,
                 margins: [0.0; 2],
             };
             layout.place_frame(chart, size, least.x, measure);
             layout
         };
-        let mut layout = framed(size, 0.0);
+        // names take at most a quarter of the height
+        let most_names = |height: f32| (height * 0.25).max(1.5 * ROW);
+        let mut layout = framed(size, 0.0, most_names(size[1]));
+        if layout.plot.height() < least.y {
+            let lower = [1.5, 0.5].map(|rows| framed(size, 0.0, rows * ROW));
+            let more = size[0] - 4.0 - measure(MORE, false);
+            let fits =
+                |layout: &Self| layout.plot.height() >= least.y && layout.unnamed.is_none_or(|(_, at)| at.x <= more);
+            layout = lower.into_iter().find(fits).unwrap_or(layout);
+        }
         // more height can have room for one more row of names, and then for one again
         for _ in 0..6 {
             let lacking = (least.y - layout.plot.height()).ceil();
@@ -58,11 +72,11 @@ impl Layout {
                 break;
             }
             size[1] += lacking;
-            layout = framed(size, 0.0);
+            layout = framed(size, 0.0, most_names(size[1]));
         }
         layout.name_x_axis(chart, measure);
         if layout.covers_x_ticks(measure) {
-            let mut lower = framed(size, ROW);
+            let mut lower = framed(size, ROW, layout.names_bottom);
             lower.name_x_axis(chart, measure);
             if lower.plot.height() >= MIN_PLOT_SIZE.y {
                 layout = lower;
@@ -123,16 +137,15 @@ impl Layout {
         let total: f32 = named.iter().map(|i| width_of(i) + 14.0).sum();
         let mut x = label_width.max(left);
         let mut row = ROW / 2.0;
-        if !named.is_empty() && x + total > size[0] {
+        let lowest = self.names_bottom;
+        if !named.is_empty() && x + total > size[0] && row + ROW <= lowest {
             x = left;
             row += ROW;
         }
-        // Names take at most a quarter of the height.
-        let lowest = (size[1] * 0.25).max(ROW * 1.5);
         for (nth, i) in named.iter().enumerate() {
             let w = width_of(i);
             if x + w > size[0] - 70.0 && x > left && row + ROW > lowest {
-                self.count_unnamed(named.len() - nth, pos2(x, row), size[0] - 4.0 - measure("+ 10 more", false));
+                self.count_unnamed(named.len() - nth, pos2(x, row), size[0] - 4.0 - measure(MORE, false));
                 break;
             }
             if x + w > size[0] - 4.0 && x > left {
@@ -251,7 +264,7 @@ impl Layout {
             if line.stroke == Stroke::Stairs {
                 points = stairs(&points);
             }
-            let strength = if line.faint { 0.35 } else { 1.0 };
+            let strength = if line.faint { FAINT } else { 1.0 };
             self.push_trace(chart, i, points, strength, if line.faint { 1.0 } else { line.width });
         }
     }
@@ -277,7 +290,7 @@ impl Layout {
                     colour: style.colour,
                     strength: strength * share,
                     width,
-                    dashed: style.stroke == Stroke::Dashed,
+                    stroke: style.stroke,
                     dots: !stems && mark.is_none() && few && (style.dots || run.len() == 1) && strength > 0.3,
                     stems,
                     mark,

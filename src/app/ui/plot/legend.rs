@@ -6,7 +6,7 @@ use eframe::egui::{
 };
 
 use super::{
-    Chart, ChartState, Line, Stroke, clip,
+    Chart, ChartState, FAINT, Line, Stroke, clip,
     geometry::{FIXED, ROW, SWATCH, TEXT},
     mark::paint_mark,
     paint::{Canvas, width_of},
@@ -16,12 +16,13 @@ use crate::ui::theme::Theme;
 
 /// A name with its sign, struck where its line is switched off.
 fn paint_name(painter: &egui::Painter, at: egui::Pos2, line: &Line<'_>, theme: &Theme, is_hidden: bool) {
-    let colour = if is_hidden || line.faint { line.colour.gamma_multiply(0.35) } else { line.colour };
+    let colour = if is_hidden || line.faint { line.colour.gamma_multiply(FAINT) } else { line.colour };
     let swatch = [at, at + vec2(SWATCH, 0.0)];
     let pen = Pen::new(2.0, colour);
     match line.stroke {
         Stroke::Marks(mark) => paint_mark(painter, at + vec2(SWATCH / 2.0, 0.0), mark, colour),
         Stroke::Dashed => clip::paint_dashed(painter, &swatch, pen, 4.0, 2.5),
+        Stroke::Dotted => clip::paint_dashed(painter, &swatch, pen, 2.0, 2.0),
         Stroke::Solid | Stroke::Stairs | Stroke::Stems => {
             painter.line_segment(swatch, pen);
         }

@@ -7,6 +7,7 @@ use eframe::egui::{Color32, Pos2, Rangef, Rect, Vec2};
 
 pub use super::curve::{Curve, Smoothed};
 
+mod axis;
 mod claim_link;
 pub mod clip;
 pub mod colour_bar;
@@ -32,6 +33,7 @@ pub mod svg;
 mod tile;
 mod weave;
 
+pub use axis::Axis;
 pub use claim_link::claim_link_ui;
 pub use drawing::drawing;
 pub use empty::{empty_ui, nothing_shown};
@@ -51,6 +53,9 @@ pub use tile::{
 
 /// Smallest size at which a chart is legible, points.
 pub const MIN_SIZE: Vec2 = Vec2::new(140.0, 90.0);
+
+/// Opacity of a faint line: words' colour still has a contrast of 3:1 with the ground.
+const FAINT: f32 = 0.5;
 
 /// Where a line's points come from.
 #[derive(Debug, Clone)]
@@ -102,13 +107,30 @@ impl From<Vec<[f64; 2]>> for Data<'_> {
 pub enum Stroke {
     #[default]
     Solid,
+    /// A number of the paper, a fit or a bound, or the second of two series of one thing.
     Dashed,
+    /// What chance or a null model gives.
+    Dotted,
     /// Holds each value until the next x.
     Stairs,
     /// A stem from the foot of the chart to each value: one quantity for each x.
     Stems,
     /// A sign at each value and no line: events.
     Marks(Mark),
+}
+
+/// The stroke of what chance or a null model gives, so that it is not read as a number of the paper, which is dashed.
+pub const NULL_BASELINE: Stroke = Stroke::Dotted;
+
+impl Stroke {
+    /// The lengths of its dashes and gaps in SVG; empty for a line without gaps.
+    fn dashes(self) -> &'static str {
+        match self {
+            Self::Dashed => "5 4",
+            Self::Dotted => "1.5 3.5",
+            Self::Solid | Self::Stairs | Self::Stems | Self::Marks(_) => "",
+        }
+    }
 }
 
 /// A sign at a point.
@@ -219,6 +241,11 @@ impl<'a> Line<'a> {
         self.stroke(Stroke::Dashed)
     }
 
+    /// The line is what chance or a null model gives.
+    pub fn null_baseline(self) -> Self {
+        self.stroke(NULL_BASELINE)
+    }
+
     /// Sets a short name for where there is little space.
     pub fn short(self, name: impl Into<String>) -> Self {
         Self { short: Some(name.into()), ..self }
@@ -290,62 +317,6 @@ pub struct Reference {
     pub vertical: bool,
     /// The claim of the ledger that it is the number of: "A15".
     pub claim: Option<&'static str>,
-}
-
-/// An axis: its words with unit, and what it must show.
-#[derive(Debug, Clone, Default)]
-pub struct Axis {
-    /// "step", "loss (nats a token)".
-    pub label: String,
-    /// Division until the person clicks the axis.
-    pub scale: Scale,
-    /// Values that are in sight whatever the data are.
-    pub include: Vec<f64>,
-    /// Fixed ends, when data should not move them.
-    pub fixed: Option<[f64; 2]>,
-    /// Ticks stand only at integers.
-    pub integer_ticks: bool,
-    /// Counts training steps: what happened in the run is marked on it.
-    pub counts_steps: bool,
-    /// The label is not written beside the axis, because a title above the chart has it.
-    pub has_hidden_label: bool,
-}
-
-impl Axis {
-    pub fn new(label: impl Into<String>) -> Self {
-        Self { label: label.into(), ..Self::default() }
-    }
-
-    /// The axis of training steps.
-    pub fn steps() -> Self {
-        Self { counts_steps: true, integer_ticks: true, ..Self::new("step") }
-    }
-
-    pub fn log(mut self) -> Self {
-        self.scale = Scale::Log;
-        self
-    }
-
-    pub fn include(mut self, values: &[f64]) -> Self {
-        self.include.extend_from_slice(values);
-        self
-    }
-
-    pub fn fixed(mut self, from: f64, to: f64) -> Self {
-        self.fixed = Some([from, to]);
-        self
-    }
-
-    pub fn integer_ticks(mut self) -> Self {
-        self.integer_ticks = true;
-        self
-    }
-
-    /// Leaves the label out of the drawing; it still names the axis for tooltips and for charts that share its range.
-    pub fn hide_label(mut self) -> Self {
-        self.has_hidden_label = true;
-        self
-    }
 }
 
 /// The data of a chart.

@@ -7,7 +7,7 @@ use eframe::egui::{
 };
 
 use super::{
-    Chart, ChartState, Mark, Scale,
+    Chart, ChartState, Mark, Scale, Stroke,
     claim_link::claim_link_ui,
     clip,
     empty::empty_ui,
@@ -302,10 +302,10 @@ impl Canvas<'_> {
                         plot.line(egui_plot::Line::new("", stem).color(colour).width(2.0).allow_hover(false));
                     }
                 } else if trace.points.len() > 1 {
-                    let style = if trace.is_in_dashes() {
-                        egui_plot::LineStyle::Dashed { length: 7.0 }
-                    } else {
-                        egui_plot::LineStyle::Solid
+                    let style = match trace.stroke {
+                        Stroke::Dashed if trace.is_in_dashes() => egui_plot::LineStyle::Dashed { length: 7.0 },
+                        Stroke::Dotted if trace.is_in_dashes() => egui_plot::LineStyle::Dotted { spacing: 5.0 },
+                        _ => egui_plot::LineStyle::Solid,
                     };
                     plot.line(
                         egui_plot::Line::new("", trace.points.clone())
@@ -321,7 +321,8 @@ impl Canvas<'_> {
                     let line = trace.line.and_then(|line| self.chart.lines.get(line));
                     let is_single = line.is_some_and(|line| line.data.is_single());
                     let points = egui_plot::Points::new("", trace.points.clone());
-                    let points = points.radius(if is_single { LONE } else { DOT }).filled(!(is_single && trace.dashed));
+                    let points =
+                        points.radius(if is_single { LONE } else { DOT }).filled(!(is_single && trace.is_in_dashes()));
                     plot.points(points.color(colour).allow_hover(false));
                 }
             }

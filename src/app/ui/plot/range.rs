@@ -38,7 +38,7 @@ pub(super) fn x_limits(chart: &Chart<'_>, state: &ChartState, scale: Scale) -> [
     if (ends.0, ends.1) == (0.0, 0.0) && scale == Scale::Linear {
         return [0.0, 1.0]; // before a first step there is none
     }
-    ends.limits(0.0, scale)
+    ends.limits(chart.x.margin, scale)
 }
 
 /// Ends of the y axis in places, over what is drawn between the x values `x`.
@@ -181,6 +181,17 @@ mod tests {
 
     fn scale() -> impl Strategy<Value = Scale> {
         prop_oneof![Just(Scale::Linear), Just(Scale::Log)]
+    }
+
+    #[test]
+    fn a_margin_is_a_share_of_the_shown_division() {
+        let points = vec![[1.0, 1.0], [100.0, 7.0]];
+        let axis = Axis::new("x").margin(0.1);
+        let chart = Chart::new("", axis, Axis::new("y")).line(Line::new("a", Color32::RED, points));
+        for (scale, expected) in [(Scale::Linear, [-8.9, 109.9]), (Scale::Log, [-0.2, 2.2])] {
+            let ends = x_limits(&chart, &ChartState::default(), scale);
+            assert!(ends.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9), "{scale:?}: {ends:?}");
+        }
     }
 
     #[test]

@@ -109,20 +109,25 @@ fn log_ticks(from: f64, to: f64, wanted: usize) -> Vec<(f64, String)> {
     several.min_by(|a, b| away(a).total_cmp(&away(b))).unwrap_or_else(even)
 }
 
+/// The powers of ten of a logarithmic axis in plain decimals; where one lies outside, all are written with their exponent.
+const PLAIN_EXPONENTS: std::ops::RangeInclusive<i64> = -4..=4;
+
 /// Ticks at these multiples of every so-manieth power of ten.
 fn decade_ticks([from, to]: [f64; 2], every: i64, mantissas: &[f64]) -> Vec<(f64, String)> {
     let exponents = (from.floor() as i64..=to.ceil() as i64).filter(|exponent| exponent.rem_euclid(every) == 0);
     let tick = |exponent: i64, m: f64| {
         let value = m * 10f64.powi(exponent as i32);
         let place = value.log10();
-        (place >= from - 1e-6 && place <= to + 1e-6).then(|| (place, log_label(value, exponent, m)))
+        (place >= from - 1e-6 && place <= to + 1e-6).then_some((place, value, exponent, m))
     };
-    exponents.flat_map(|exponent| mantissas.iter().filter_map(move |m| tick(exponent, *m))).collect()
-}
-
-fn log_label(value: f64, exponent: i64, mantissa: f64) -> String {
-    let decimals = i64::from(mantissa.fract() != 0.0) - exponent;
-    if (-3..=3).contains(&exponent) { plain(value, decimals.max(0) as usize) } else { trim_exponent(value, 1) }
+    let ticks = exponents.flat_map(|exponent| mantissas.iter().filter_map(move |m| tick(exponent, *m)));
+    let ticks: Vec<(f64, f64, i64, f64)> = ticks.collect();
+    let is_plain = ticks.iter().all(|(_, _, exponent, _)| PLAIN_EXPONENTS.contains(exponent));
+    let label = |value: f64, exponent: i64, mantissa: f64| match is_plain {
+        true => plain(value, (i64::from(mantissa.fract() != 0.0) - exponent).max(0) as usize),
+        false => trim_exponent(value, 1),
+    };
+    ticks.into_iter().map(|(place, value, exponent, m)| (place, label(value, exponent, m))).collect()
 }
 
 fn tick_label(value: f64, step: f64, largest: f64) -> String {
@@ -206,7 +211,9 @@ mod tests {
     #[test]
     fn log_ticks_are_decades() {
         assert_eq!(labels(Scale::Log, -3.0, 1.0, 5), ["0.001", "0.01", "0.1", "1", "10"]);
-        assert_eq!(labels(Scale::Log, -12.0, 0.0, 4), ["1e-12", "1e-9", "1e-6", "0.001", "1"]);
+        assert_eq!(labels(Scale::Log, -12.0, 0.0, 4), ["1e-12", "1e-9", "1e-6", "1e-3", "1e0"]);
+        assert_eq!(labels(Scale::Log, 0.0, 4.0, 5), ["1", "10", "100", "1000", "10000"]);
+        assert_eq!(labels(Scale::Log, 3.5, 5.1, 4), ["5e3", "1e4", "2e4", "5e4", "1e5"]);
         assert_eq!(labels(Scale::Log, 0.0, 1.0, 4), ["1", "2", "5", "10"]);
         assert!(labels(Scale::Log, 0.30, 0.48, 4).len() >= 2, "a third of a decade still has ticks");
         let places = |from: f64, to: f64, wanted| labels(Scale::Log, from.log10(), to.log10(), wanted);

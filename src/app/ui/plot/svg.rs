@@ -23,7 +23,8 @@ struct Ink {
 pub struct Paint {
     fill: Option<Ink>,
     stroke: Option<(Ink, f32)>,
-    is_dashed: bool,
+    /// Lengths of dashes and gaps; empty for a line without gaps.
+    dashes: &'static str,
 }
 
 impl Ink {
@@ -64,12 +65,12 @@ impl Paint {
         Self {
             fill: (fill.a() > 0).then(|| Ink::new(fill, 1.0)),
             stroke: (!stroke.is_empty()).then(|| (Ink::new(stroke.color, 1.0), stroke.width)),
-            is_dashed: false,
+            dashes: "",
         }
     }
 
-    pub fn dashed(self, is_dashed: bool) -> Self {
-        Self { is_dashed, ..self }
+    pub fn dashes(self, dashes: &'static str) -> Self {
+        Self { dashes, ..self }
     }
 }
 
@@ -83,7 +84,10 @@ impl Display for Paint {
         if let Some((ink, width)) = self.stroke {
             write!(f, "{} stroke-width=\"{width}\"", ink.attributes("stroke"))?;
         }
-        f.write_str(if self.is_dashed { " stroke-dasharray=\"5 4\"" } else { "" })
+        match self.dashes {
+            "" => Ok(()),
+            dashes => write!(f, " stroke-dasharray=\"{dashes}\""),
+        }
     }
 }
 

@@ -342,8 +342,10 @@ impl<'a> ViewCx<'a> {
         let has_ended =
             matches!(self.mirror.state, Some(RunState::Stopped | RunState::Followed(_) | RunState::Failed { .. }));
         match self.open_question(key) {
-            _ if is_same => None,
+            // of the same arguments, but of live settings that were changed, or undone, since it was asked
+            Some(_) if is_same && self.is_of_present_settings(sample) => None,
             Some(question) => (question.since >= NOTE_DELAY).then_some(Outdated::Asked(question)),
+            None if is_same => None,
             None if has_ended && self.mirror.is_example => (now != first).then_some(Outdated::Example),
             None if has_ended => (now != first).then_some(Outdated::CannotAsk),
             None => self.is_known_to_differ(sample, now).then_some(Outdated::Inapplicable),

@@ -96,7 +96,7 @@ impl<'a> ViewCx<'a> {
 
     /// True while no live setting was changed since the sample was taken, or since the question was asked that it
     /// answers. At a past step it is always true, because only the newest step has live settings.
-    fn is_of_present_settings(&self, sample: &Sample) -> bool {
+    pub(super) fn is_of_present_settings(&self, sample: &Sample) -> bool {
         let changed = self.at().is_none() && self.mirror.changes.last().is_some_and(|(step, ..)| *step >= sample.step);
         !changed || sample.request.is_some_and(|r| self.questions.is_of_present_settings(r, self.mirror))
     }

@@ -1,12 +1,25 @@
 //! Controls in a view, as far as the page's link lets them be shown and moved.
 
-use eframe::egui::Ui;
+use eframe::egui::{InnerResponse, Ui};
 
 use super::ViewCx;
-use crate::labs::restrictions::VIEW_CONTROLS;
+use crate::{labs::restrictions::VIEW_CONTROLS, ui::theme::LOCKED_OPACITY};
 
 /// The reason why a locked control does not move.
 pub const LOCKED: &str = "Locked by the link that this page was opened with.";
+
+/// Draws controls, and where they are locked such as cannot be moved, whose words can be read all the same.
+pub fn lockable_ui<R>(ui: &mut Ui, is_locked: bool, add: impl FnOnce(&mut Ui) -> R) -> InnerResponse<R> {
+    let opacity = ui.visuals().disabled_alpha;
+    if is_locked {
+        ui.visuals_mut().disabled_alpha = LOCKED_OPACITY;
+    }
+    let added = ui.add_enabled_ui(!is_locked, add);
+    if is_locked {
+        ui.visuals_mut().disabled_alpha = opacity;
+    }
+    added
+}
 
 impl ViewCx<'_> {
     /// True where a view shows the controls that it has of its own: not in a picture, and not where the page's link hides
@@ -53,7 +66,7 @@ impl ViewCx<'_> {
         }
         let added = match self.is_restricted(keys) {
             true => {
-                let locked = ui.add_enabled_ui(false, |ui| add(ui, self));
+                let locked = lockable_ui(ui, true, |ui| add(ui, self));
                 locked.response.on_disabled_hover_text(LOCKED);
                 locked.inner
             }

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::ui::{
     mirror::Mirror,
-    plot::{ChartResponse, ChartState, are_words_last, empty_ui, fits_two},
+    plot::{ChartResponse, ChartState, are_words_last, empty_ui, fits_two, min_chart_height},
     table::Table,
     widgets::choice_menu::choice_box,
 };
@@ -57,15 +57,20 @@ pub trait PanelView {
         chosen
     }
 
+    /// True where there is room for only one of several panels, whatever [`PanelView::ARRANGEMENT`] says.
+    fn shows_one(&self, _ui: &Ui) -> bool {
+        false
+    }
+
     /// The places of the panels, of which there is at least one, in a room of this size. `alone`: as [`PanelView::single_panel`].
     fn arrange(&self, ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>], alone: usize) -> Placement {
         let has_several = match Self::KEEPS_EMPTY {
             true => panels.len() > 1,
             false => panels.iter().skip(1).any(|panel| !panel.is_empty()) && !panels[0].is_empty(),
         };
-        match has_several && room.y >= Self::LOW {
+        match has_several && room.y >= Self::LOW && !self.shows_one(ui) {
             true => Self::ARRANGEMENT.place(ui.ctx(), room, ui.spacing().item_spacing, alone, panels),
-            false => Placement::Alone(alone),
+            false => Placement::Alone(alone.min(panels.len().saturating_sub(1))),
         }
     }
 
@@ -95,7 +100,7 @@ pub trait PanelView {
     /// The words that explain the charts, in pictures too: above them, or below in a tile without room for both.
     fn words_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>) {}
 
-    /// Controls right below the charts; a picture has none.
+    /// Controls right below the charts, and above them in a tile too low for both; a picture has none.
     fn footer_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>) {}
 
     /// True where there is something for those controls to act on.
@@ -133,7 +138,18 @@ struct Panels<V> {
     view: V,
     /// The panel that was chosen among [`PanelView::CHOICE`].
     chosen: usize,
+    /// The panels as they were last drawn: their controls stand above them.
+    last: LastPanels,
     states: HashMap<usize, Vec<ChartState>>,
+}
+
+/// The panels of a view in the last frame.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct LastPanels {
+    /// There is one.
+    has_any: bool,
+    /// The main one has something in it.
+    is_filled: bool,
 }
 
 impl<V: PanelView> Panels<V> {
@@ -146,7 +162,7 @@ impl<V: PanelView> Panels<V> {
     fn choice_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let Arrangement::HalvesOrOne { wide } = V::ARRANGEMENT else { return };
         let Some(shown) = V::CHOICE.get(self.chosen) else { return };
-        if fits_two(ui.ctx(), ui.available_width(), wide) || self.view.panels(cx).is_empty() {
+        if fits_two(ui.ctx(), ui.available_width(), wide) || !self.last.has_any {
             return;
         }
         let choices = V::CHOICE.iter().copied().enumerate();
@@ -154,13 +170,26 @@ impl<V: PanelView> Panels<V> {
     }
 
     fn charts_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        // in a tile that is too low for a chart with its axes, they would be out of sight below it
+        let is_foot_above = ui.max_rect().height() < min_chart_height(ui.ctx());
+        if is_foot_above && V::FOOTER_HEIGHT > 0.0 && self.view.has_footer(!self.last.is_filled) {
+            cx.controls_ui(ui, |ui, cx| self.view.footer_ui(ui, cx));
+        }
         let room = ui.available_size();
         let panels = self.view.panels(cx);
         let states = self.states.entry(self.view.chart_set()).or_default();
         states.iter_mut().for_each(ChartState::put_out_of_sight);
         let is_empty = panels.first().is_none_or(Panel::is_empty);
         let below = self.view.height_below(ui, cx, room, is_empty);
-        let foot = if self.view.has_footer(is_empty) { cx.height_of_controls(V::FOOTER_HEIGHT) } else { 0.0 };
+        let last = LastPanels { has_any: !panels.is_empty(), is_filled: !is_empty };
+        if std::mem::replace(&mut self.last, last) != last {
+            ui.ctx().request_repaint();
+        }
+        let foot = if is_foot_above || !self.view.has_footer(is_empty) {
+            0.0
+        } else {
+            cx.height_of_controls(V::FOOTER_HEIGHT)
+        };
         let room = room - vec2(0.0, foot + below);
         if states.len() < panels.len() {
             states.resize_with(panels.len(), ChartState::default);
@@ -253,7 +282,7 @@ mod tests {
         ui::{
             action::Actions,
             mirror::Mirror,
-            plot::{Axis, Chart, Line},
+            plot::{Axis, Chart, Line, begin_tile},
             questions::Questions,
             selection::Selection,
             theme::{self, Theme},
@@ -318,6 +347,28 @@ mod tests {
         }
     }
 
+    /// Notes where its controls stand.
+    #[derive(Default)]
+    struct Footed {
+        top: f32,
+    }
+
+    impl PanelView for Footed {
+        const FOOTER_HEIGHT: f32 = 32.0;
+
+        fn panels<'a>(&'a self, _cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+            Panel::single(chart("first", 1.0))
+        }
+
+        fn footer_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {
+            self.top = ui.label("controls").rect.top();
+        }
+
+        fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+            cx.subtitle("a chart with controls")
+        }
+    }
+
     /// The SVG of a view after a frame of this size.
     fn drawn(view: &mut dyn View, cx: &mut ViewCx<'_>, size: [f32; 2]) -> String {
         let ctx = Context::default();
@@ -365,5 +416,19 @@ mod tests {
         assert!(has(&both, "first") && has(&both, "painted"), "{both}");
         let one = drawn(painted.as_mut(), &mut cx, [300.0, 500.0]);
         assert!(!has(&one, "first") && has(&one, "painted"), "{one}");
+
+        cx.has_controls = true;
+        for (high, is_above) in [(180.0, true), (400.0, false)] {
+            let (ctx, mut footed) = (Context::default(), Panels::<Footed>::default());
+            theme::apply(cx.theme, true, &ctx);
+            let screen_rect = Some(Rect::from_min_size(Pos2::ZERO, vec2(400.0, high)));
+            let input = RawInput { screen_rect, ..RawInput::default() };
+            let shown = ctx.run_ui(input, |ui| {
+                begin_tile(ui.ctx(), 1);
+                footed.ui(ui, &mut cx);
+            });
+            shown.drop_without_applying_deltas();
+            assert_eq!(footed.view.top < high / 2.0, is_above, "controls in a tile {high} points high");
+        }
     }
 }

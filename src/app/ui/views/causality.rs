@@ -71,8 +71,10 @@ impl Causality {
                 .label(format!("\u{201c}{here}\u{201d} becomes"))
                 .on_hover_text(format!("Token {at}. Click another one above."))
                 .id;
+            let mut tokens = causality.sample.tokens.iter().map(|token| token.trim());
+            let hint = tokens.find(|token| !token.is_empty() && *token != here.trim()).unwrap_or_default().to_owned();
             let edit =
-                egui::TextEdit::singleline(self.replacement.at(cx.mirror.run)).desired_width(56.0).hint_text("type");
+                egui::TextEdit::singleline(self.replacement.at(cx.mirror.run)).desired_width(56.0).hint_text(hint);
             changed |= ui.add(edit).labelled_by(label).changed();
             let label = ui.label("s").on_hover_text("Coupling scale, for this question only.").id;
             ui.spacing_mut().slider_width = 64.0;

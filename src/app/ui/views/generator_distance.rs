@@ -68,7 +68,7 @@ impl GeneratorDistanceView {
             chart.add(Line::new(&info.label, colour, over_steps(&history, |m| m.distance)).dots());
             let (label, points) =
                 (format!("{}, entries in random places", info.label), over_steps(&history, |m| m.permuted.distance));
-            chart.add(Line::new(label, colour, points).dashed().unnamed());
+            chart.add(Line::new(label, colour, points).null_baseline().unnamed());
         }
         chart.level("generator", 0.0);
         chart

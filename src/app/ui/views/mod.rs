@@ -115,7 +115,7 @@ pub static VIEWS: &[ViewEntry] = views! {
      (Equation (1) of the paper puts \u{3b5} before dy/dt, against its own text.)";
     "attention_by_layer", "Attention by layer", panels::<attention::AttentionByLayer>,
     "Entropy, effective rank, share of the largest singular value and weight on the first token, by layer: a line a \
-     variant, dashed what looking everywhere alike would give. Low entropy and a high weight on token 0 are an \
+     variant, dotted what looking everywhere alike would give. Low entropy and a high weight on token 0 are an \
      attention sink; rings are the selected head.";
     "attention_side_by_side", "Side by side", raster::<attention::SideBySide>,
     "One layer and head of every variant on one text and one scale, and the weights of one variant less those of \
@@ -234,7 +234,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "A text read token by token, and what a synapse between two neurons holds after each; a cross marks a token at \
      which it gains at least half of its largest gain. Below, the synapses that gained most: the wider the line, the stronger now.";
     "activity", "Sparsity", panels::<synapses::Activity>,
-    "The share of neurons above zero in each layer, over training. Dashed, the same with random weights: what lies \
+    "The share of neurons above zero in each layer, over training. Dotted, the same with random weights: what lies \
      below it was learned.";
     "trained_bdh", "Model", raster::<trained_bdh::Card>,
     "What an opened BDH is, as its tensors have it: no setting decides its sizes. Its loss on held-out text beside \
@@ -246,7 +246,7 @@ pub static VIEWS: &[ViewEntry] = views! {
      tokens.";
     "intervention", "Intervention", boxed::<trained_bdh::Intervention>,
     "Chosen neurons or synapses are silenced, scaled or held at a value while a text is read. The line says how far \
-     the next token's distribution moves; the dashed one is the same for random ones of the same heads that are as \
+     the next token's distribution moves; the dotted one is the same for random ones of the same heads that are as \
      active.";
     "query_key_maps", "Query \u{b7} key", raster::<trained_bdh::QueryKeyMapsView>,
     "How well each token\u{2019}s neurons answer to those of the tokens before it: the products of queries and keys \
@@ -278,7 +278,9 @@ pub static VIEWS: &[ViewEntry] = views! {
      every text has kept what both knew.";
     "graph_threshold", "Threshold", panels::<connectivity::Threshold>,
     "How the entries of G are spread, on a logarithmic axis; what lies beyond the line \u{3b2} makes the edges of \
-     the graph. Drag the line; where the solid curve leaves its mirror image, the weights are no noise.";
+     the graph. Drag the line; where the solid curve leaves its mirror image, the weights are no noise. Beneath, a sign \
+     for each pair of heads: + more large positive entries than random products have, \u{2212} more negative ones, \
+     \u{b1} both, \u{b7} neither.";
     "graph_modularity", "Modularity", panels::<connectivity::Modularity>,
     "How far the graph falls into communities (Newman's Q, best of several searches) against the number of edges, \
      beside random graphs with as many; and over training. Sparse random graphs have communities too: only the \

@@ -66,7 +66,7 @@ impl Recoverability {
             chart.add(Line::new(&variant.label, colour, points(&measured.explained)).dots());
             let permuted =
                 Line::new(format!("{}, tokens exchanged", variant.label), colour, points(&measured.permuted));
-            chart.add(permuted.dashed().unnamed());
+            chart.add(permuted.null_baseline().unnamed());
         }
         if chart.lines.is_empty() {
             return None;

@@ -1,7 +1,7 @@
 //! A button and boxes that open a list of which one is chosen.
 
 use eframe::egui::{
-    ComboBox, Id, PopupCloseBehavior, Response, Ui, WidgetInfo,
+    ComboBox, Id, PopupCloseBehavior, Response, TextWrapMode, Ui, WidgetInfo,
     accesskit::Role,
     containers::menu::{MenuButton, MenuConfig, SubMenuButton, is_in_menu},
 };
@@ -58,7 +58,8 @@ pub fn choice_menu<T: PartialEq>(
     is_clicked
 }
 
-/// A box this many points wide with a label of its own, in which `shown` stands. Each choice comes with its words, and true if
+/// A box this many points wide with a label of its own, in which `shown` stands, cut off where it is too long, unless the
+/// style of `ui` wraps words. Each choice comes with its words, and true if
 /// it is the one. Gives the choice that was clicked, and the box.
 pub fn list_box<T>(
     ui: &mut Ui,
@@ -68,7 +69,9 @@ pub fn list_box<T>(
     choices: impl IntoIterator<Item = (T, String, bool)>,
 ) -> (Option<T>, Response) {
     let mut clicked = None;
-    let combo = ComboBox::from_id_salt(salt).selected_text(shown).width(width).truncate();
+    let combo = ComboBox::from_id_salt(salt).selected_text(shown).width(width);
+    let wraps = ui.style().wrap_mode == Some(TextWrapMode::Wrap);
+    let combo = if wraps { combo.wrap() } else { combo.truncate() };
     let combo = combo.show_ui(ui, |ui| {
         for (choice, words, is_chosen) in choices {
             if ui.selectable_label(is_chosen, words).clicked() {

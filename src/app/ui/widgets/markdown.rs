@@ -1,15 +1,24 @@
 //! Markdown as lessons use it: headings, paragraphs, lists, tables, code; bold in a bold face, and the subscripts and
-//! superscripts of formulas (`h_t`, `h_{t-1}`, `x^2`). It fetches nothing: pictures and links are their words.
+//! superscripts of formulas (`h_t`, `h_{t-1}`, `x^2`); the id of a claim is a link to it. It fetches nothing: pictures and
+//! other links are their words.
+
+use std::ops::Range;
 
 use eframe::egui::{
     Align, Color32, FontFamily, FontId, Frame, Grid, Label, Margin, ScrollArea, Ui,
-    text::{LayoutJob, TextFormat},
+    text::{CCursor, CharIndex, LayoutJob, TextFormat},
     vec2,
 };
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::column_widths::{longest_word, shared_widths};
-use crate::ui::theme::{self, BOLD, Theme};
+use crate::{
+    experiments::claims::ledger::is_claim,
+    ui::{
+        plot,
+        theme::{self, BOLD, Theme},
+    },
+};
 
 /// The style of a run of letters.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -37,51 +46,83 @@ struct StyledText {
     style: SpanStyle,
 }
 
-/// Draws a page.
-pub fn markdown_ui(ui: &mut Ui, theme: &Theme, text: &str) {
+/// Draws a page; the id of the claim that was clicked in it.
+pub fn markdown_ui(ui: &mut Ui, theme: &Theme, text: &str) -> Option<String> {
     ui.spacing_mut().item_spacing.y = 8.0;
-    for block in blocks(text) {
-        block_ui(ui, theme, &block);
-    }
+    let clicked = blocks(text).into_iter().filter_map(|block| block_ui(ui, theme, &block));
+    clicked.reduce(|_, last| last)
 }
 
-fn block_ui(ui: &mut Ui, theme: &Theme, block: &Block) {
+fn block_ui(ui: &mut Ui, theme: &Theme, block: &Block) -> Option<String> {
     match block {
         Block::Heading(level, runs) => {
             ui.add_space(6.0);
             let size = if *level == 1 { theme::HEADING } else { theme::TITLE };
-            ui.add(Label::new(job(theme, runs, size, theme.text)).wrap());
+            words_ui(ui, theme, job(theme, runs, size, theme.text))
         }
-        Block::Words(runs) => {
-            ui.add(Label::new(job(theme, runs, theme::BODY, theme.text)).wrap());
-        }
+        Block::Words(runs) => words_ui(ui, theme, job(theme, runs, theme::BODY, theme.text)),
         Block::Item(depth, sign, runs) => {
-            ui.horizontal_top(|ui| {
+            let item_ui = |ui: &mut Ui| {
                 ui.spacing_mut().item_spacing.x = 6.0;
                 ui.add_space(14.0 * *depth as f32);
                 let mut mark = LayoutJob::default();
                 mark.append(sign, 0.0, TextFormat::simple(FontId::proportional(theme::BODY), theme.secondary));
                 ui.label(mark);
-                ui.add(Label::new(job(theme, runs, theme::BODY, theme.text)).wrap());
-            });
+                words_ui(ui, theme, job(theme, runs, theme::BODY, theme.text))
+            };
+            ui.horizontal_top(item_ui).inner
         }
         Block::Code(text) => {
-            Frame::NONE.fill(theme.raised).corner_radius(theme::CORNER).inner_margin(Margin::symmetric(8, 4)).show(
-                ui,
-                |ui| {
-                    let run =
-                        StyledText { text: text.clone(), style: SpanStyle { code: true, ..SpanStyle::default() } };
-                    ui.add(Label::new(job(theme, &[run], theme::BODY, theme.text)).wrap());
-                },
-            );
+            let run = StyledText { text: text.clone(), style: SpanStyle { code: true, ..SpanStyle::default() } };
+            let frame = Frame::NONE.fill(theme.raised).corner_radius(theme::CORNER);
+            let code_ui = |ui: &mut Ui| words_ui(ui, theme, job(theme, &[run], theme::BODY, theme.text));
+            frame.inner_margin(Margin::symmetric(8, 4)).show(ui, code_ui).inner
         }
         Block::Table(rows) => table_ui(ui, theme, rows),
     }
 }
 
+/// Draws words, with the ids of claims as links; the id that was clicked.
+fn words_ui(ui: &mut Ui, theme: &Theme, mut job: LayoutJob) -> Option<String> {
+    let width = ui.available_width();
+    let label = ui.add(Label::new(job.clone()).wrap());
+    let ids = ids_of_claims(&job.text);
+    if ids.is_empty() {
+        return None;
+    }
+    // the label does not say where its letters stand: laid out again as it was, they stand at the same places
+    job.wrap.max_width = width;
+    let galley = ui.painter().layout_job(job);
+    let cursor = |byte: usize, prefer_next_row: bool| {
+        let index = CharIndex(galley.text()[..byte].chars().count());
+        galley.pos_from_cursor(CCursor { index, prefer_next_row })
+    };
+    let mut clicked = None;
+    for id in ids {
+        let rect = cursor(id.start, true).union(cursor(id.end, false)).translate(label.rect.min.to_vec2());
+        let (place, claim) = (format!("{:?} {}", label.id, id.start), &galley.text()[id]);
+        if plot::claim_link_ui(ui, theme, rect, claim, "in the text", &place) {
+            clicked = Some(claim.to_owned());
+        }
+    }
+    clicked
+}
+
+/// The places of the ids of claims in a text, in bytes.
+fn ids_of_claims(text: &str) -> Vec<Range<usize>> {
+    let is_gap = |c: char| !c.is_alphanumeric() && c != '_';
+    let mut at = 0;
+    let words = text.split_inclusive(is_gap).map(|piece| {
+        let start = at;
+        at += piece.len();
+        start..start + piece.trim_end_matches(is_gap).len()
+    });
+    words.filter(|word| is_claim(&text[word.clone()])).collect()
+}
+
 /// Columns share the width: nothing is cut, what is long goes on below. Where the longest words have no room beside one
-/// another, the table is scrolled.
-fn table_ui(ui: &mut Ui, theme: &Theme, rows: &[Vec<Vec<StyledText>>]) {
+/// another, the table is scrolled. Returns the id of the claim that was clicked.
+fn table_ui(ui: &mut Ui, theme: &Theme, rows: &[Vec<Vec<StyledText>>]) -> Option<String> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0).max(1);
     let gap = 8.0;
     let cell_job = |row: usize, cell: &[StyledText]| {
@@ -96,13 +137,14 @@ fn table_ui(ui: &mut Ui, theme: &Theme, rows: &[Vec<Vec<StyledText>>]) {
     let room = ui.available_width() - gap * (columns - 1) as f32;
     let widths = shared_widths(room, &least);
     let id = ui.next_auto_id();
-    let grid_ui = |ui: &mut Ui| {
+    let mut clicked = None;
+    let mut grid_ui = |ui: &mut Ui| {
         Grid::new(id).num_columns(columns).spacing([gap, 6.0]).show(ui, |ui| {
             for (i, row) in rows.iter().enumerate() {
                 for (cell, width) in row.iter().zip(&widths) {
                     ui.allocate_ui(vec2(*width, 0.0), |ui| {
                         ui.set_width(*width);
-                        ui.add(Label::new(cell_job(i, cell)).wrap());
+                        clicked = words_ui(ui, theme, cell_job(i, cell)).or(clicked.take());
                     });
                 }
                 ui.end_row();
@@ -113,6 +155,7 @@ fn table_ui(ui: &mut Ui, theme: &Theme, rows: &[Vec<Vec<StyledText>>]) {
         true => grid_ui(ui),
         false => _ = ScrollArea::horizontal().id_salt((id, "columns")).show(ui, grid_ui),
     }
+    clicked
 }
 
 fn job(theme: &Theme, runs: &[StyledText], size: f32, colour: Color32) -> LayoutJob {
@@ -134,7 +177,15 @@ fn job(theme: &Theme, runs: &[StyledText], size: f32, colour: Color32) -> Layout
                 Script::Super => Align::TOP,
                 Script::Sub | Script::None => Align::BOTTOM,
             };
-            job.append(&text, 0.0, format);
+            let mut at = 0;
+            for id in ids_of_claims(&text) {
+                job.append(&text[at..id.start], 0.0, format.clone());
+                job.append(&text[id.clone()], 0.0, TextFormat { color: theme.accent, ..format.clone() });
+                at = id.end;
+            }
+            if at < text.len() {
+                job.append(&text[at..], 0.0, format);
+            }
         }
     }
     job
@@ -332,6 +383,13 @@ mod tests {
     }
 
     #[test]
+    fn ids_of_the_ledger_alone_are_links() {
+        let text = "A1, A20b (D11) and A0, A1x, h_A1, \u{3b1} B34.";
+        let ids: Vec<&str> = ids_of_claims(text).into_iter().map(|id| &text[id]).collect();
+        assert_eq!(ids, ["A1", "A20b", "D11", "B34"]);
+    }
+
+    #[test]
     fn a_page_is_headings_words_lists_and_tables() {
         let page = "# A\n\nSome **bold** words.\n\n- one\n- *two*\n\n1. first\n2. second\n\n| a | b |\n| --- | --- |\n| c | d |\n";
         let found = blocks(page);
@@ -364,7 +422,7 @@ mod tests {
             let mut rows = vec![];
             for _ in 0..3 {
                 let input = egui::RawInput { screen_rect: Some(screen), ..Default::default() };
-                let mut output = ctx.run_ui(input, |ui| markdown_ui(ui, &theme, page));
+                let mut output = ctx.run_ui(input, |ui| _ = markdown_ui(ui, &theme, page));
                 rows.clear();
                 for shape in std::mem::take(&mut output.shapes) {
                     if let egui::Shape::Text(text) = &shape.shape {

@@ -1,6 +1,9 @@
 //! The ledger: the claims of all papers with their results. Verdicts are made here, from the stored numbers.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
 
 use super::{
     claim::{Claim, ClaimError, HeldBy, PaperFile, Tier, time_label},
@@ -16,6 +19,16 @@ include!(concat!(env!("OUT_DIR"), "/claims.rs"));
 
 /// The stem of a file's name, and the file's text.
 pub type NamedText = (String, String);
+
+/// True if this program was built with a claim of this id.
+pub fn is_claim(id: &str) -> bool {
+    static IDS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+        let files = PAPERS.iter().filter_map(|(paper, text)| PaperFile::parse(paper, text).ok());
+        files.flat_map(|file| file.claims).map(|claim| claim.id).collect()
+    });
+    let starts_as_id = id.starts_with(|c: char| c.is_ascii_uppercase()) && id.len() > 1;
+    starts_as_id && IDS.contains(id)
+}
 
 /// A paper by the stem of its file.
 #[derive(Debug, Clone, PartialEq)]

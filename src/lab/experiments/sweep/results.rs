@@ -327,12 +327,14 @@ impl SweepResults {
         if plain.len() <= scientific.len() { plain } else { scientific }
     }
 
-    /// The point that the number is best at, among those with a value of the newest step; nothing where neither way is
-    /// better, or where several are as good.
-    pub fn best(&self, number: usize, as_of: &AsOf) -> Option<usize> {
-        let sign = self.numbers.get(number)?.better.sign()?;
-        let known = (0..self.points.len()).filter_map(|i| Some((i, sign * as_of.mean_at_newest_step(i)?)));
-        only_least(known)
+    /// The points that the number is best at by [`best_within_spread`], among those with a value of the newest step.
+    pub fn best(&self, number: usize, as_of: &AsOf) -> Vec<usize> {
+        let Some(number) = self.numbers.get(number) else { return vec![] };
+        let value = |i: usize| {
+            let value = as_of.values.get(i)?.as_ref().filter(|_| as_of.other_steps(i).is_none())?;
+            Some((i, [value.mean, value.sd]))
+        };
+        best_within_spread(number.better, (0..self.points.len()).filter_map(value))
     }
 
     pub fn progress(&self) -> RunCounts {
@@ -376,12 +378,19 @@ impl SweepResults {
     }
 }
 
-/// The index of the smallest number; nothing where several places have it.
-pub fn only_least(numbers: impl Iterator<Item = (usize, f64)>) -> Option<usize> {
-    let numbers: Vec<(usize, f64)> = numbers.filter(|(_, number)| number.is_finite()).collect();
-    let least = numbers.iter().map(|(_, number)| *number).reduce(f64::min)?;
-    let mut places = numbers.into_iter().filter(|(_, number)| *number == least).map(|(place, _)| place);
-    places.next().filter(|_| places.next().is_none())
+/// The rule of [`best_within_spread`], for whoever sees its marks.
+pub const BEST_RULE: &str = "Every point is marked whose mean \u{b1} standard deviation over seeds overlaps with that of the best \
+                             mean: seeds do not tell them apart.";
+
+/// The place of the best mean and those that seeds do not tell from it: each mean and standard deviation overlaps with the
+/// best one's. None where neither way is better.
+pub fn best_within_spread(better: Better, numbers: impl Iterator<Item = (usize, [f64; 2])>) -> Vec<usize> {
+    let Some(sign) = better.sign() else { return vec![] };
+    let numbers: Vec<(usize, [f64; 2])> = numbers.filter(|(_, [mean, _])| mean.is_finite()).collect();
+    let best = numbers.iter().map(|(_, number)| *number).min_by(|a, b| (sign * a[0]).total_cmp(&(sign * b[0])));
+    let Some([best, spread]) = best else { return vec![] };
+    let is_as_good = |(_, [mean, sd]): &(usize, [f64; 2])| (mean - best).abs() <= spread + sd;
+    numbers.into_iter().filter(is_as_good).map(|(place, _)| place).collect()
 }
 
 impl RunCounts {

@@ -1,10 +1,10 @@
 //! The table of a sweep's points, or of compared runs: settings, runs, and numbers as mean and standard deviation over
-//! seeds. The best of each number is marked. Only rows in sight are drawn.
+//! seeds. The best of each number are marked. Only rows in sight are drawn.
 
 use std::collections::BTreeMap;
 
 use crate::{
-    experiments::sweep::results::{Number, PointValue, order::Column},
+    experiments::sweep::results::{BEST_RULE, Number, PointValue, order::Column},
     ui::{
         panels::prelude::*,
         sweep_pictures::{SweepView, number_label},
@@ -43,14 +43,14 @@ pub fn table_ui(ui: &mut Ui, order: &mut PointOrder, view: &SweepView<'_>) -> Op
     clicked
 }
 
-/// The best point of each number, where one way is better and there is more than one to choose from.
-fn best_points(view: &SweepView<'_>) -> BTreeMap<NumberId, usize> {
+/// The best points of each number, where one way is better and there is more than one to choose from.
+fn best_points(view: &SweepView<'_>) -> BTreeMap<NumberId, Vec<usize>> {
     let places = std::iter::once(view.number).chain(view.others.iter().copied());
     let best = |place: usize| {
         let id = &view.results.numbers.get(place)?.id;
         let as_of = view.as_of.get(id)?;
         let known = (0..view.results.points.len()).filter_map(|point| as_of.mean_at_newest_step(point)).count();
-        Some((id.clone(), view.results.best(place, as_of).filter(|_| known > 1)?))
+        (known > 1).then(|| (id.clone(), view.results.best(place, as_of)))
     };
     places.filter_map(best).collect()
 }
@@ -117,10 +117,10 @@ fn row_ui(
     view: &SweepView<'_>,
     frame: &TableFrame<'_>,
     point: usize,
-    best: &BTreeMap<NumberId, usize>,
+    best: &BTreeMap<NumberId, Vec<usize>>,
 ) -> Response {
     let theme = view.theme;
-    let is_best = |id: &NumberId| best.get(id) == Some(&point);
+    let is_best = |id: &NumberId| best.get(id).is_some_and(|points| points.contains(&point));
     let name = format!("point {}, {}", point + 1, view.results.point_name(point));
     let response = frame.table.row_ui(ui, &name, view.selected == Some(point));
     let mut cut_off = vec![];
@@ -157,11 +157,8 @@ fn row_ui(
         Some(format!("{} at {}", number.heading, steps_label([step; 2])))
     };
     let best: Vec<String> = numbers(view).filter_map(best).collect();
-    let note = match view.results.seeds.len() {
-        0 | 1 => "",
-        _ => "\nMeans over seeds are compared; their spread is not weighed.",
-    };
-    let best = (!best.is_empty()).then(|| format!("★ best by {}{note}", best.join("; ")));
+    let rule = if view.results.seeds.len() > 1 { format!("\n{BEST_RULE}") } else { String::new() };
+    let best = (!best.is_empty()).then(|| format!("★ best by {}{rule}", best.join("; ")));
     let about: Vec<String> = cut_off.into_iter().chain(best).collect();
     match about.is_empty() {
         true => response,

@@ -6,6 +6,7 @@ use super::{
     super::{Axis, Curve, Line, Smoothed, geometry::place_of},
     *,
 };
+use crate::ui::theme::{Theme, contrast};
 
 fn measure(text: &str, _mono: bool) -> f32 {
     text.chars().count() as f32 * 7.0
@@ -144,6 +145,16 @@ fn what_comes_after_the_marker_is_faint() {
     assert_eq!(layout.traces.iter().map(|t| t.strength).collect::<Vec<_>>(), [1.0, 0.25]);
 }
 
+#[test]
+fn a_faint_line_is_seen_on_either_ground() {
+    for theme in [Theme::dark(), Theme::light()] {
+        let layout = laid_out(vec![Line::new("a", theme.text, vec![[0.0, 1.0], [9.0, 2.0]]).faint()]);
+        let trace = &layout.traces[0];
+        let ratio = contrast(theme.panel.blend(trace.colour.gamma_multiply(trace.strength)), theme.panel);
+        assert!(ratio >= 3.0, "dark {}: {ratio:.2}", theme.dark);
+    }
+}
+
 /// In a tile the data have room: the chart is higher than it was to be, and names stand above where they would take width.
 #[test]
 fn in_a_tile_the_data_have_the_least_room() {
@@ -167,6 +178,20 @@ fn in_a_tile_the_data_have_the_least_room() {
             outside.size == [336.0, 120.0] && outside.plot.height() < MIN_PLOT_SIZE.y,
             "elsewhere it keeps its size"
         );
+    }
+}
+
+/// The x axis stays within the room as long as the names of lines can give way.
+#[test]
+fn in_a_low_tile_names_give_way_to_the_axis() {
+    let in_tile = ChartState { is_in_tile: true, ..Default::default() };
+    let line = |i: usize| Line::new(format!("a longer name {i}"), Color32::RED, vec![[0.0, i as f64], [9.0, 1.0]]);
+    let chart = chart((0..6).map(line).collect());
+    for high in [204.0, 222.0] {
+        let layout = Layout::new(&chart, &in_tile, [340.0, high], &measure);
+        let count = layout.unnamed.map_or(0, |(count, _)| count);
+        assert_eq!((layout.size[1], layout.names.len() + count), (high, 6));
+        assert!(count > 0 && layout.plot.height() >= MIN_PLOT_SIZE.y, "{high}: {count}");
     }
 }
 

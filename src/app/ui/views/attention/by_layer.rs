@@ -121,7 +121,7 @@ impl AttentionByLayer {
             let layers = cx.measured_in_focus::<AttentionStatistics>().map_or(&[][..], |m| &m.value.layers);
             let points: Vec<[f64; 2]> =
                 layers.iter().enumerate().map(|(i, layer)| [i as f64, statistic.uniform(layer)]).collect();
-            chart.add(Line::new("uniform", cx.theme.secondary, points).dashed());
+            chart.add(Line::new("uniform", cx.theme.secondary, points).null_baseline());
         }
         if self.shows_paper(cx) {
             for line in paper::lines(statistic) {

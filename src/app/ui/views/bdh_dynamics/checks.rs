@@ -11,22 +11,22 @@ use crate::{
 struct Check {
     /// The column's name in tables.
     id: &'static str,
-    /// One entry a token.
+    /// One entry a token, or one a matrix.
     of: fn(&BdhDynamicsChecks) -> CheckByToken,
     name: &'static str,
-    /// The two sides of the equation that is checked; of one that is drawn it begins with the line's name.
+    /// The two sides of the equation that is checked; it begins with the line's name.
     claim: &'static str,
     about: &'static str,
 }
 
-/// Claim 3, with wires and prods in the place of tokens.
+/// Claim 3, with wires and prods in the place of tokens: the weights alone decide it.
 fn construction(checks: &BdhDynamicsChecks) -> CheckByToken {
     let both = |f: fn(&ConstructionCheck) -> f64| vec![f(&checks.wires), f(&checks.prods)].into();
     CheckByToken { error: both(|c| c.error), bound: both(|c| c.bound), share: both(|c| c.share) }
 }
 
-/// So many of the checks are by token, and drawn; of the last one there is only a verdict.
-const DRAWN: usize = 4;
+/// So many of the checks are by token; the last one is the same at every token.
+const BY_TOKEN: usize = 4;
 const CHECKED: [Check; 5] = [
     Check {
         id: "rules",
@@ -60,8 +60,8 @@ const CHECKED: [Check; 5] = [
         id: "construction",
         of: construction,
         name: "square",
-        claim: "H\u{1d49}\u{b2} \u{2212} H\u{2071}\u{b2} = DE",
-        about: "Claim 3 itself, entry by entry, for the wires and for the prods.",
+        claim: "square: H\u{1d49}\u{b2} \u{2212} H\u{2071}\u{b2} = DE",
+        about: "Claim 3 itself, entry by entry, for the wires and for the prods. No token changes it: its line is level.",
     },
 ];
 
@@ -73,8 +73,8 @@ const COLUMNS: &str = "error: the largest difference between the two sides, as a
 /// Height at which an error of exactly zero is drawn.
 const FLOOR: f64 = 1e-18;
 const ROW: f32 = 17.0;
-/// Height of the table, points.
-const TABLE: f32 = ROW * 7.0;
+/// Height of the table, points: its rows, and the sentence on edges, which takes two where the tile is narrow.
+const TABLE: f32 = ROW * 8.0;
 const GAP: f32 = 4.0;
 
 /// View `bdh_checks`.
@@ -91,10 +91,13 @@ impl Checks {
         let y = Axis::new("difference / largest value; dashed: bound").log().include(&[1e-17]);
         let mut chart = Chart::new("equivalences", Axis::new("token").integer_ticks(), y);
         let Some(checks) = checks else { return chart };
-        for (i, check) in CHECKED.iter().enumerate().take(DRAWN) {
+        let tokens = checks.rules.error.len();
+        for (i, check) in CHECKED.iter().enumerate() {
             let CheckByToken { error, bound, .. } = (check.of)(checks);
-            let points =
-                |y: &[f64]| -> Vec<[f64; 2]> { y.iter().enumerate().map(|(t, y)| [t as f64, y.max(FLOOR)]).collect() };
+            let points = |y: &[f64]| -> Vec<[f64; 2]> {
+                let y = if i < BY_TOKEN { y.to_vec() } else { vec![max_or_nan(y); tokens] };
+                y.iter().enumerate().map(|(t, y)| [t as f64, y.clamp(FLOOR, f64::INFINITY)]).collect()
+            };
             let colour = theme.series(i);
             chart.add(Line::new(check.name, colour, points(&error)).dots());
             chart.add(Line::new(format!("{}, bound", check.name), colour, points(&bound)).dashed().unnamed());
@@ -120,8 +123,8 @@ impl Checks {
             let (equal, share) = (share <= 1.0, Digits::Decimals(3).format(share));
             let verdict = if equal { "equal" } else { "differs" };
             verdicts.push(format!("{}: {verdict}, {share} of its bound", check.claim));
-            let colour = if i < DRAWN { theme.series(i) } else { theme.secondary };
-            painter.circle_filled(pos2(rect.left() + 4.0, rect.top() + ROW * (i as f32 + 1.0) + 8.0), 3.0, colour);
+            let at = pos2(rect.left() + 4.0, rect.top() + ROW * (i as f32 + 1.0) + 8.0);
+            painter.circle_filled(at, 3.0, theme.series(i));
             write(rect.left() + 12.0, i + 1, Align2::LEFT_TOP, check.claim, small.clone(), theme.text);
             for (x, words) in right.iter().zip([format!("{error:.0e}"), share]) {
                 write(*x, i + 1, Align2::RIGHT_TOP, &words, theme::numbers(), theme.text);
@@ -131,7 +134,7 @@ impl Checks {
         }
         let words = edge_sentence(&checks.wires);
         let at = rect.min + vec2(0.0, ROW * 6.0);
-        paint_truncated(&painter, at, &words, small, theme.secondary, rect.width());
+        painter.galley(at, painter.layout(words, small, theme.secondary, rect.width()), theme.secondary);
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("verdicts: {}", verdicts.join("; "))));
         let under = response.hover_pos().map(|p| ((p.y - rect.top()) / ROW) as usize);
         let about = |row: usize| row.checked_sub(1).map_or(Some(COLUMNS), |i| CHECKED.get(i).map(|check| check.about));

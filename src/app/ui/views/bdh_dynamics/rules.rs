@@ -29,6 +29,9 @@ pub struct Rules {
     machine: Option<Machine>,
     /// Time of the last round played; `None` while paused.
     playing: Option<f64>,
+    /// The height of the longest sentences of the machine's text, and the width, the gap and the points of a pixel for which
+    /// they were laid out: there are several a token.
+    longest: Option<([f32; 3], f32)>,
 }
 
 impl Rules {
@@ -37,6 +40,7 @@ impl Rules {
         if self.machine.as_ref().is_some_and(|m| m.is_of(measured.sample)) {
             return;
         }
+        self.longest = None;
         self.machine = match &self.machine {
             Some(old) => old.replayed_on(measured),
             None => Machine::from_weights(measured).map(|mut m| {
@@ -79,6 +83,21 @@ impl Rules {
             }
             cx.variants_ui(ui, "The variant whose neurons and synapses are shown.");
         });
+    }
+
+    /// The height of the longest sentences that rounds of this text have, points. No step changes it, and there are several
+    /// sentences a token: it is known until the room is another.
+    fn longest_height(&mut self, ui: &Ui, machine: &Machine, measured: Measured<'_, BdhDynamicsWeights>) -> f32 {
+        let room = [ui.available_width(), ui.spacing().item_spacing.y, ui.pixels_per_point()];
+        if let Some((_, height)) = self.longest.filter(|(known, _)| *known == room) {
+            return height;
+        }
+        let highest = |height: f32, words: String| height.max(sentences_height(ui, [&words]));
+        let rounds = longest_sentences(machine).into_iter().fold(0.0, highest);
+        let predictions = (0..measured.sample.tokens.len()).filter_map(|t| predictions_sentence(measured, t));
+        let height = rounds + predictions.fold(0.0, highest);
+        self.longest = Some((room, height));
+        height
     }
 
     /// Plays on if it is time.
@@ -163,25 +182,10 @@ fn sentences_ui(ui: &mut Ui, cx: &ViewCx<'_>, words: &[String]) {
     }
 }
 
-/// The height of the longest sentences that rounds of this text have, with the gaps between them, points. No step changes it.
-/// In a picture, which has no other round, it is that of the sentences shown.
-fn sentences_height(
-    ui: &Ui,
-    cx: &ViewCx<'_>,
-    machine: &Machine,
-    measured: Measured<'_, BdhDynamicsWeights>,
-    shown: &[String],
-) -> f32 {
+/// The height of sentences with the gaps between them, points.
+fn sentences_height<'a>(ui: &Ui, sentences: impl IntoIterator<Item = &'a String>) -> f32 {
     let (gap, width) = (ui.spacing().item_spacing.y, ui.available_width());
-    let height = |words: &str| note_height(ui, words, width) + gap;
-    let height_shown = shown.iter().map(|words| height(words)).sum();
-    if !cx.has_controls {
-        return height_shown;
-    }
-    let rounds = longest_sentences(machine).iter().map(|words| height(words)).fold(0.0, f32::max);
-    let predictions = (0..measured.sample.tokens.len()).filter_map(|t| predictions_sentence(measured, t));
-    let longest = rounds + predictions.map(|words| height(&words)).fold(0.0, f32::max);
-    longest.max(height_shown)
+    sentences.into_iter().map(|words| note_height(ui, words, width) + gap).sum()
 }
 
 impl View for Rules {
@@ -193,7 +197,7 @@ impl View for Rules {
         let measured = shown::<BdhDynamicsWeights>(cx);
         match measured {
             Some(measured) => self.follow(measured),
-            None => self.machine = None,
+            None => (self.machine, self.longest) = (None, None),
         }
         let (Some(measured), Some(mut machine)) = (measured, self.machine.take()) else {
             self.playing = None;
@@ -216,7 +220,9 @@ impl View for Rules {
             rounds_ui(&mut beside, cx.theme, &machine, left);
         } else {
             // the sentences are below the circle, in the room of the longest, so that it keeps its place and its size
-            let sentences = sentences_height(ui, cx, &machine, measured, &words);
+            // a picture has no other round than the one shown
+            let longest = if cx.has_controls { self.longest_height(ui, &machine, measured) } else { 0.0 };
+            let sentences = longest.max(sentences_height(ui, &words));
             let most = room.width().max(80.0);
             // the tracks of a smaller circle would not be distinct
             let is_in_tile = plot::min_chart_height(ui.ctx()) > 0.0;

@@ -37,9 +37,19 @@ fn against(measured: &GraphModularity, y: &[f64]) -> Vec<[f64; 2]> {
 
 const ON_DEMAND: &str = "Not measured yet. Press \u{201c}Measure now\u{201d}: it takes seconds.";
 
+/// The charts, by which of them a low tile shows.
+const CHARTS: [(usize, &str); 2] = [(0, "by edges"), (1, "over training")];
+/// Both charts are beside one another in a room that is wider than this many times its height.
+const WIDE: f32 = 1.2;
+/// Height of the controls above them, points.
+const CONTROLS: f32 = 40.0;
+
 /// View `graph_modularity`.
 #[derive(Default)]
-pub struct Modularity;
+pub struct Modularity {
+    /// The chart that is shown where there is room for one.
+    chart: usize,
+}
 
 impl Modularity {
     /// The question of the button. The number of edges makes no difference to it.
@@ -102,7 +112,7 @@ impl Modularity {
             for (null, values) in [(uniform, &measured.uniform), (thin, &measured.low_rank)] {
                 let Some(q) = values.get(at).filter(|q| q.is_finite()) else { continue };
                 let colour = null.colour.map_or(cx.theme.secondary, |c| cx.theme.series(c));
-                let still = Line::new(null.label, colour, ends.map(|x| [x, *q]).to_vec()).dashed();
+                let still = Line::new(null.label, colour, ends.map(|x| [x, *q]).to_vec()).null_baseline();
                 chart.add(still.short(null.short));
             }
         }
@@ -131,7 +141,7 @@ impl Modularity {
 
 impl PanelView for Modularity {
     const LOW: f32 = 0.0;
-    const ARRANGEMENT: Arrangement = Arrangement::HalvesByShape { wide: 1.2 };
+    const ARRANGEMENT: Arrangement = Arrangement::HalvesByShape { wide: WIDE };
     const SPACING: Vec2 = vec2(12.0, 4.0);
     const KEEPS_EMPTY: bool = true;
 
@@ -146,6 +156,17 @@ impl PanelView for Modularity {
             true => Panel::single(training),
             false => vec![Panel::new(edges, 0.5), Panel::new(training, 0.5)],
         }
+    }
+
+    /// One below the other would be out of sight in a low tile.
+    fn shows_one(&self, ui: &Ui) -> bool {
+        let room = ui.max_rect().size();
+        let high = 2.0 * plot::min_chart_height(ui.ctx());
+        high > 0.0 && room.y < high + CONTROLS && !fits_two(ui.ctx(), room.x, WIDE * room.y)
+    }
+
+    fn single_panel(&self, _chosen: usize) -> usize {
+        self.chart
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
@@ -165,6 +186,7 @@ impl PanelView for Modularity {
         if Self::against_edges(cx).is_empty() && Self::over_training(cx).is_empty() {
             return;
         }
+        let shows_one = self.shows_one(ui);
         let is_waiting = cx.can_ask() && cx.is_waiting_for::<GraphModularity>(Some(cx.selection.variant));
         ui.horizontal_wrapped(|ui| {
             let tip = "Cuts the model's graph and four kinds of random graph at the same numbers of edges, and looks for \
@@ -172,6 +194,9 @@ impl PanelView for Modularity {
             cx.ask_button::<GraphModularity>(ui, Button::new("Measure now"), true, tip, Self::args);
             if is_waiting {
                 note_ui(ui, cx.theme, "measuring");
+            }
+            if shows_one {
+                choice_box(ui, "picture", 120.0, CHARTS[self.chart].1, &mut self.chart, CHARTS);
             }
         });
     }

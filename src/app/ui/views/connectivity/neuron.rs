@@ -218,12 +218,7 @@ impl View for Neuron {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let Some(sample) = Self::shown(cx).map(|m| m.sample) else {
-            return "strongest partners, and tokens".to_owned();
-        };
-        // earlier versions named the sign of the graph's edges, but the partners are of either
-        let about = sample.about.trim_end_matches(", excitatory").trim_end_matches(", inhibitory");
-        format!("step {} \u{b7} {about}", sample.step)
+        sample_subtitle(Self::shown(cx).map(|m| m.sample), "", "strongest partners, and tokens")
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {

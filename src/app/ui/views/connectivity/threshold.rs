@@ -126,7 +126,8 @@ impl Threshold {
         // they are measured more seldom than the entries
         let step = measured.sample.step;
         let is_other = shown::<EntryHistogram>(cx).is_some_and(|entries| entries.sample.step != step);
-        let words = if is_other { format!("heads, step {step}") } else { "heads".to_owned() };
+        let when = if is_other { format!(", step {step}") } else { String::new() };
+        let words = format!("heavy tails from head to head{when}:");
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
             note_ui(ui, cx.theme, words).on_hover_text(PAIRS_TIP);
@@ -135,7 +136,7 @@ impl Threshold {
                     ui.add_space(6.0);
                 }
                 let heads = [pair.from_head, pair.to_head];
-                let sign = tail_sign(pair.heavy_tail);
+                let (sign, _) = tail_sign(pair.heavy_tail);
                 let response = ui.selectable_label(now == heads.map(Some), sign);
                 let name = format!("head {} to head {}: {sign}", pair.from_head, pair.to_head);
                 response.widget_info(|| WidgetInfo::labeled(Role::Button, can_set, &name));
@@ -206,12 +207,13 @@ const PAIRS_TIP: &str = "A sign for every pair of heads, from the one that acts 
                          positive entries than random products have, \u{2212} more large negative ones, \u{b1} both, \
                          \u{b7} neither. A click cuts the graph between the two, a second one takes all heads again.";
 
-fn tail_sign(tail: HeavyTail) -> &'static str {
+/// The sign of a tail, and what it says in words.
+fn tail_sign(tail: HeavyTail) -> (&'static str, &'static str) {
     match tail {
-        HeavyTail::Positive => "+",
-        HeavyTail::Negative => "\u{2212}",
-        HeavyTail::Both => "\u{b1}",
-        HeavyTail::Neither => "\u{b7}",
+        HeavyTail::Positive => ("+", "more large positive entries than random products have"),
+        HeavyTail::Negative => ("\u{2212}", "more large negative entries than random products have"),
+        HeavyTail::Both => ("\u{b1}", "more large entries of both signs than random products have"),
+        HeavyTail::Neither => ("\u{b7}", "no more large entries than random products have"),
     }
 }
 
@@ -219,8 +221,9 @@ fn pair_sentence(pair: &HeadPair) -> String {
     let HeadPair { from_head, to_head, skewness, kurtosis, positive_tail, negative_tail, random_tail, .. } = pair;
     let (skewness, kurtosis) = (number::rounded(*skewness, 2), number::rounded(*kurtosis, 1));
     format!(
-        "Head {from_head} to head {to_head}: skew {skewness}, kurtosis {kurtosis}. Entries far above 0: \
-         {positive_tail:.1e} of all, far below: {negative_tail:.1e}; random products have at most {random_tail:.1e}."
+        "Head {from_head} to head {to_head}: {}. Skew {skewness}, kurtosis {kurtosis}. Entries far above 0: \
+         {positive_tail:.1e} of all, far below: {negative_tail:.1e}; random products have at most {random_tail:.1e}.",
+        tail_sign(pair.heavy_tail).1
     )
 }
 

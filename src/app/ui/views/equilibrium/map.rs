@@ -40,7 +40,7 @@ impl StationaryMapView {
         chart.add(Line::new("held out", cx.theme.series(0), line(|m| m.held_out)).dots());
         chart.add(Line::new("beyond the range", cx.theme.series(1), line(|m| m.outside)).dots());
         let ignoring = line(|m| m.ignoring);
-        chart.add(Line::new("ignoring y", cx.theme.grey(), ignoring).dashed());
+        chart.add(Line::new("ignoring y", cx.theme.grey(), ignoring).null_baseline());
         if !chart.is_empty() {
             chart.level("paper: .031, n = 12", PAPER).claim = Some("A15");
         }

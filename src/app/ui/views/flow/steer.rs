@@ -146,8 +146,7 @@ impl Steer {
         cx.setting_ui(ui, &[PROMPT.key], |ui, cx| {
             ui.horizontal(|ui| {
                 let label = ui.label("prompt").id;
-                let field =
-                    TextEdit::singleline(&mut typed).desired_width(f32::INFINITY).hint_text("words of the language");
+                let field = TextEdit::singleline(&mut typed).desired_width(f32::INFINITY).hint_text("The tea was");
                 let response = ui.add(field).labelled_by(label);
                 // Asked when done: half a word is not a word.
                 if let Some(prompt) = settled(&response, typed, &mut self.prompt).filter(|p| p.trim() != shown) {

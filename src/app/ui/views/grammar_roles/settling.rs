@@ -65,7 +65,7 @@ impl SettlingView {
             let tip = "The other of the two hierarchies, which reads from right to left.";
             ui.toggle_value(&mut self.asked.from_right, "from the right").on_hover_text(tip);
         });
-        let hint = "or type a sentence: the big cat chases a dog";
+        let hint = "the big cat chases a dog";
         if text_line(ui, &mut self.asked.text, "sentence", hint).changed() {
             self.cursor = None;
         }

@@ -330,7 +330,7 @@ fn spread(positions: &[f32]) -> Option<Vec<[f32; 2]>> {
     if !positions.iter().all(|v| v.is_finite()) {
         return None;
     }
-    let all: Vec<[f64; 2]> = positions.chunks_exact(2).map(|p| [f64::from(p[0]), f64::from(p[1])]).collect();
+    let all: Vec<[f64; 2]> = positions.as_chunks().0.iter().map(|p| p.map(f64::from)).collect();
     let n = all.len() as f64;
     let middle = |k: usize| all.iter().map(|p| p[k]).sum::<f64>() / n;
     let (mx, my) = (middle(0), middle(1));

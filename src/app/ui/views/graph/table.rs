@@ -146,7 +146,9 @@ impl GraphTable {
                     (self.listed, self.sort) = (listed, None);
                 }
             }
-            let field = TextEdit::singleline(&mut self.filter).hint_text("words, degree>5").desired_width(180.0);
+            // of columns that every graph has
+            let hint = if self.listed == TableKind::Nodes { "community=1" } else { "weight>0.1" };
+            let field = TextEdit::singleline(&mut self.filter).hint_text(hint).desired_width(180.0);
             text_field(ui, field, "filter").on_hover_text(
                 "Words that a row has, and conditions on columns: degree>5, kind=salt, \"net mass\"<=0.5, label!=x, \
                  label:part; a ! before one excludes its matches. All terms must match.",

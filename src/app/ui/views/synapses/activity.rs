@@ -51,7 +51,7 @@ fn over_layer(
 const EMPTY: &str = "Nothing measured yet. A BDH is measured at its start and as it trains: press Space.";
 
 impl Activity {
-    /// One line a layer over training, and one dashed for random weights.
+    /// One line a layer over training, and one dotted for random weights.
     fn chart(cx: &ViewCx<'_>, which: &Vector) -> Chart<'static> {
         let name = which.name;
         let y = Axis::new(format!("share of {name} that fires")).include(&[0.0]);
@@ -64,7 +64,7 @@ impl Activity {
             let trained = over_layer(&history, layer, |l| Some((which.share)(l.trained)));
             chart.add(Line::new(format!("layer {layer}"), colour, trained).dots());
             let random = over_layer(&history, layer, |l| Some((which.share)(l.random_weights)));
-            chart.add(Line::new(format!("layer {layer}, random weights"), colour, random).dashed().unnamed());
+            chart.add(Line::new(format!("layer {layer}, random weights"), colour, random).null_baseline().unnamed());
         }
         chart.marker = cx.marker();
         chart
@@ -172,7 +172,7 @@ impl PanelView for Activity {
             Shown::Intervals => cx.subtitle_of::<WriteIntervals>("tokens between two writes of a synapse"),
             Shown::Sizes => cx.subtitle_of::<measurements::Activity>("root mean square over neurons and tokens"),
             Shown::Shares => {
-                cx.subtitle_of::<measurements::Activity>("share of neurons above zero, dashed: random weights")
+                cx.subtitle_of::<measurements::Activity>("share of neurons above zero, dotted: random weights")
             }
         }
     }

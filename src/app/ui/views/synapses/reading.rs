@@ -200,7 +200,7 @@ impl ReadingView {
         let y = Axis::new(format!("\u{3c3}({ends})")).include(&[0.0]);
         let mut chart = Chart::new("the synapse along the text", Axis::new("position (tokens)").integer_ticks(), y);
         for (k, other) in synapses.iter().enumerate().filter(|(k, _)| *k != shown.focus) {
-            chart.add(Line::new(format!("other {k}"), cx.theme.secondary, by_place(&other.sigma)).faint());
+            chart.add(Line::new(format!("other {k}"), cx.theme.text, by_place(&other.sigma)).faint());
         }
         let own = by_place(shown.sigma());
         let gains = shown.gains();

@@ -39,7 +39,7 @@ impl Surprise {
                 let line = |label| Line::new(label, cx.theme.series(layer), by_place(&of_layer.firing.y));
                 chart.add(match is_trained {
                     true => line(format!("layer {layer}")),
-                    false => line(format!("layer {layer}, random weights")).dashed().unnamed(),
+                    false => line(format!("layer {layer}, random weights")).null_baseline().unnamed(),
                 });
             }
         }
@@ -53,7 +53,7 @@ impl Surprise {
         let Some(measured) = cx.latest::<measurements::Surprise>() else { return chart };
         chart.add(Line::new("trained", cx.theme.text, by_place(&measured.trained.loss)));
         let random = Line::new("random weights", cx.theme.secondary, by_place(&measured.random_weights.loss));
-        chart.add(random.dashed());
+        chart.add(random.null_baseline());
         Self::spans(&mut chart, cx);
         chart
     }
@@ -106,7 +106,7 @@ impl PanelView for Surprise {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        cx.subtitle_of::<measurements::Surprise>("share of y above zero, dashed: random weights")
+        cx.subtitle_of::<measurements::Surprise>("share of y above zero, dotted: random weights")
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{analysis::ema, labs::traces::TraceSettings, ui::views::prelude::*};
 pub const NAMES: [&str; 3] = ["fast", "medium", "slow"];
 
 /// Shown by a lab that has no sentence: short enough for a small tile.
-const SENTENCE: &str = "the keeper of the old light found a small brass key under the stairs";
+pub const SENTENCE: &str = "the keeper of the old light found a small brass key under the stairs";
 
 /// The settings of the views of traces; a lab without them gets the paper's.
 pub struct Sentence {

@@ -3,7 +3,7 @@
 
 use eframe::egui::{Stroke, epaint::TextShape};
 
-use super::sentence::{NAMES, Sentence};
+use super::sentence::{NAMES, SENTENCE, Sentence};
 use crate::{analysis::ema, labs::traces::TraceSettings, ui::views::prelude::*};
 
 /// Seconds a word takes while playing.
@@ -58,7 +58,7 @@ impl TraceStrips {
     fn sentence_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let Ok(mut text) = cx.config.value(TraceSettings::sentence) else { return };
         cx.setting_ui(ui, CONTROLS, |ui, cx| {
-            if text_line(ui, &mut text, "sentence", "type a sentence").changed() {
+            if text_line(ui, &mut text, "sentence", SENTENCE).changed() {
                 cx.set(TraceSettings::sentence.name, Value::Text(text));
             }
         });

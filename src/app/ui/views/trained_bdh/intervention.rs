@@ -114,10 +114,10 @@ impl Intervention {
     fn names_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, target: TargetKind, setting: &SettingKey<String>) {
         let (hint, tip, name) = match target {
             TargetKind::Neurons => {
-                ("0:12, 2:517", "head:index, both counted from 0, separated by commas.", "neurons to change")
+                ("0:12, 0:31", "head:index, both counted from 0, separated by commas.", "neurons to change")
             }
             TargetKind::Synapses => (
-                "2 0:517>3:33",
+                "1 0:12>0:31",
                 "layer y>x, separated by commas: from a neuron of y in the layer before to one of x in this layer.",
                 "synapses to change",
             ),
@@ -162,7 +162,7 @@ impl Intervention {
         chart.add(Line::new(format!("these {}", m.kind()), cx.theme.accent, points(&m.divergence)));
         if !m.null_draws.is_empty() {
             let null = Line::new(random, cx.theme.secondary, points(&m.null_divergence));
-            chart.add(null.dashed());
+            chart.add(null.null_baseline());
         }
         chart.marker = cx.selection.token.map(|t| t as f64);
         chart

@@ -80,7 +80,7 @@ fn values_are_those_of_the_newest_recorded_step() {
     assert_eq!(first.each, [(0, 1.0), (1, 3.0)]);
     assert_eq!(late.mean(1), None, "a seed that has no number leaves none to the mean");
     assert_eq!((late.extent(), r.last_step()), (Some([0.5, 9.0]), 20));
-    assert_eq!((r.best(0, &late), r.best(0, &r.as_of(0, 0))), (Some(0), Some(0)));
+    assert_eq!((r.best(0, &late), r.best(0, &r.as_of(0, 0))), (vec![0], vec![0]));
 }
 
 #[test]
@@ -91,24 +91,28 @@ fn a_value_of_an_earlier_step_is_not_compared_with_later_ones() {
     let late = r.as_of(0, 20);
     assert_eq!((late.newest_step(), late.mean(2), late.other_steps(2)), (Some(20), Some(0.1), Some([5, 5])));
     assert_eq!((late.other_steps(0), late.other_steps(3)), (None, None));
-    assert_eq!(r.best(0, &late), Some(0));
-    assert_eq!(r.best(0, &r.as_of(0, 5)), Some(2), "at its own step it is compared");
+    assert_eq!(r.best(0, &late), [0]);
+    assert_eq!(r.best(0, &r.as_of(0, 5)), [2], "at its own step it is compared");
     // one seed of the first point ended early
     r.numbers[0].series[1] = Arc::new(vec![(0, 4.0)]);
     let late = r.as_of(0, 20);
-    assert_eq!((late.other_steps(0), r.best(0, &late)), (Some([0, 20]), None));
+    assert_eq!((late.other_steps(0), r.best(0, &late)), (Some([0, 20]), vec![]));
 }
 
 #[test]
-fn a_tie_has_no_best() {
+fn what_seeds_do_not_tell_apart_is_best_together() {
     let mut r = results();
-    r.numbers[0].series[2] = Arc::clone(&r.numbers[0].series[0]);
-    r.numbers[0].series[1] = Arc::clone(&r.numbers[0].series[0]);
-    r.numbers[0].series[3] = Arc::clone(&r.numbers[0].series[0]);
+    for series in 1..4 {
+        r.numbers[0].series[series] = Arc::clone(&r.numbers[0].series[0]);
+    }
     let late = r.as_of(0, 20);
-    assert_eq!((late.mean(0), late.mean(1), r.best(0, &late)), (Some(1.0), Some(1.0), None));
-    assert_eq!(only_least([(3, 2.0), (4, 1.0), (5, f64::NAN)].into_iter()), Some(4));
-    assert_eq!(only_least(std::iter::empty()), None);
+    assert_eq!((late.mean(0), late.mean(1), r.best(0, &late)), (Some(1.0), Some(1.0), vec![0, 1]));
+    let best = |better, numbers: &[(usize, [f64; 2])]| best_within_spread(better, numbers.iter().copied());
+    let numbers = [(2, [1.0, 0.2]), (3, [1.3, 0.2]), (5, [1.5, 0.2]), (7, [f64::NAN, 0.0])];
+    assert_eq!(best(Better::Lower, &numbers), [2, 3]);
+    assert_eq!(best(Better::Higher, &numbers), [3, 5]);
+    assert_eq!(best(Better::Lower, &[(0, [1.0, 0.0]), (1, [1.1, 0.0])]), [0], "one seed has no spread");
+    assert!(best(Better::Neither, &numbers).is_empty() && best(Better::Lower, &[]).is_empty());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::{
     experiments::sweep::results::{AsOf, AxisKind, brush::Dimension},
     ui::{
         panels::prelude::*,
-        plot::{Axis, Chart, Data, Line, Mark, Stroke},
+        plot::{Axis, Chart, Line, Mark, Stroke},
         sweep_pictures::{OWN_COLOURS, point_colours},
     },
 };
@@ -90,23 +90,9 @@ fn mean(values: &[f64]) -> Option<f64> {
     Some(if is_one { first } else { values.iter().sum::<f64>() / values.len() as f64 })
 }
 
-/// Room beside the outermost dots, so that their marks are whole: a share of the distance between them.
+/// Room beside the outermost dots, so that their marks are whole: a share of the distance between them. The y axis has
+/// one of its own.
 const MARGIN: f64 = 0.04;
-
-/// Widens the x axis of a chart of dots by the margin; the y axis has one of its own.
-fn add_margin(chart: &mut Chart<'_>, scale: Scale) {
-    let dots = chart.lines.iter().flat_map(|line| match &line.data {
-        Data::Points(dots) => &dots[..],
-        Data::Curve(_) => &[],
-    });
-    let places: Vec<f64> = dots.map(|dot| scale.place(dot[0])).filter(|place| place.is_finite()).collect();
-    let low = places.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = places.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if low < high {
-        let margin = MARGIN * (high - low);
-        chart.x.include = [low - margin, high + margin].map(|place| scale.value(place)).into();
-    }
-}
 
 /// The chart, and which point each of its lines is of.
 fn chart(
@@ -123,7 +109,7 @@ fn chart(
         Axis::new(format!("{}{steps}", label(results, dimension)))
     };
     let [x, y] = [0, 1].map(|i| axis(of[i], &values[i]));
-    let mut chart = Chart::new("scatter of runs", x, y).empty("No run has recorded both by this step.");
+    let mut chart = Chart::new("scatter of runs", x.margin(MARGIN), y).empty("No run has recorded both by this step.");
     chart.legend = results.points.len() <= OWN_COLOURS;
     let (mut points, colours) = (vec![], point_colours(results, theme));
     let [Some(x), Some(y)] = values else {
@@ -161,8 +147,7 @@ pub fn scatter_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage, st
         log_ui(ui, &mut state.chart);
         if let (Some(x), Some(y)) = (&state.x, &state.y) {
             let saved = |format| {
-                let (mut chart, _) = chart(&results, [x, y], step, None, shell.theme);
-                add_margin(&mut chart, state.chart.scale_x.unwrap_or_default());
+                let (chart, _) = chart(&results, [x, y], step, None, shell.theme);
                 match format {
                     ExportFormat::Csv => chart.csv(&state.chart),
                     ExportFormat::Svg => chart.svg(&state.chart, shell.theme),
@@ -175,8 +160,7 @@ pub fn scatter_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage, st
     ui.horizontal(|ui| selected_ui(ui, shell, &results, page.points.selected));
     scrubber_ui(ui, shell, page);
     if let (Some(x), Some(y)) = (state.x.clone(), state.y.clone()) {
-        let (mut chart, points) = chart(&results, [&x, &y], step, page.points.selected, shell.theme);
-        add_margin(&mut chart, state.chart.scale_x.unwrap_or_default());
+        let (chart, points) = chart(&results, [&x, &y], step, page.points.selected, shell.theme);
         let room = vec2(ui.available_width(), ui.available_height().max(160.0));
         let shown = chart.show(ui, room, shell.theme, &mut state.chart);
         let hovered = shown.hovered_line.and_then(|line| points.get(line).copied());
@@ -236,6 +220,7 @@ mod tests {
     use crate::{
         experiments::sweep::results::{Number, NumberId, ResultAxis, ResultPoint, SweepRun},
         labs::headline::Better,
+        ui::plot::Data,
     };
 
     fn results() -> SweepResults {
@@ -274,10 +259,8 @@ mod tests {
         assert_eq!(names([&all[1], &all[2]], 10), ["slow"], "the other has no gate");
         assert!(names([&all[0], &all[1]], 9).is_empty(), "nothing is recorded by then");
         assert_eq!(about(&results, 0, [&all[0], &all[1]], 10), "slow\ntrain.lr: 0.1000\nloss: 2.000");
-        let (mut shown, _) = chart(&results, [&all[0], &all[1]], 10, None, &theme);
-        add_margin(&mut shown, Scale::Linear);
-        let [low, high] = shown.x.include[..] else { panic!("{:?}", shown.x.include) };
-        assert!((low - 0.096).abs() < 1e-9 && (high - 0.204).abs() < 1e-9, "no mark is cut: {low} to {high}");
+        let (shown, _) = chart(&results, [&all[0], &all[1]], 10, None, &theme);
+        assert!(shown.x.margin > 0.0, "no mark is cut");
         let later = about(&results, 0, [&all[0], &all[1]], 400);
         assert_eq!(later, "slow\ntrain.lr: 0.1000\nloss: 2.000 (step 10)", "a value says its own step");
     }

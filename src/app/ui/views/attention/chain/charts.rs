@@ -67,7 +67,8 @@ impl Quantity {
         let grey = cx.theme.secondary;
         match self {
             Self::Entropy => {
-                chart.add(Line::new("looking everywhere alike", grey, by_place(&chain.uniform_entropy)).dashed());
+                let uniform = Line::new("looking everywhere alike", grey, by_place(&chain.uniform_entropy));
+                chart.add(uniform.null_baseline());
                 chart.add(Line::new("this head", colour, by_place(&chain.row_entropy)));
             }
             Self::Stationary => {

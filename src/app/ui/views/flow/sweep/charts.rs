@@ -10,7 +10,7 @@ use crate::{
         FlowSweepGradientMemory, FlowSweepInvariance, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe,
         FlowSweepTolerance, GradientCurve, NfeCurve, RankCorrelation, SteeringCurves, StepPolicy, SweepProgress,
     },
-    ui::views::prelude::*,
+    ui::{plot::NULL_BASELINE, views::prelude::*},
 };
 
 /// A measurement that comes point by point and is one chart.
@@ -135,7 +135,7 @@ fn layers(chart: &mut Chart<'static>, sweep: &FlowSweepLayers, theme: &Theme) {
     let accuracy = pairs(&sweep.taus, &sweep.accuracy);
     chart.add(line("accuracy", (theme.series(0), Stroke::Solid), accuracy));
     let chance = level(&sweep.taus, sweep.progress, sweep.chance);
-    chart.add(line("chance", (theme.secondary, Stroke::Dashed), chance));
+    chart.add(line("chance", (theme.secondary, NULL_BASELINE), chance));
     chart.band("95%", theme.text, pairs(&sweep.taus, &sweep.low), pairs(&sweep.taus, &sweep.high));
 }
 

@@ -121,7 +121,7 @@ pub const KINDS: [SweepKind; 10] = [
         Needs::Steering,
         FlowSweepKind::Layers,
         "readable",
-        "What a linear probe reads from the state at a depth, cross-validated. Dashed is chance.",
+        "What a linear probe reads from the state at a depth, cross-validated. Dotted is chance.",
     ),
     SweepKind::new::<FlowSweepLatency>(
         Needs::Words,

@@ -1,0 +1,66 @@
+//! An axis of a chart.
+
+use super::scale::Scale;
+
+/// An axis: its words with unit, and what it must show.
+#[derive(Debug, Clone, Default)]
+pub struct Axis {
+    /// "step", "loss (nats a token)".
+    pub label: String,
+    /// Division until the person clicks the axis.
+    pub scale: Scale,
+    /// Values that are in sight whatever the data are.
+    pub include: Vec<f64>,
+    /// Fixed ends, when data should not move them.
+    pub fixed: Option<[f64; 2]>,
+    /// Ticks stand only at integers.
+    pub integer_ticks: bool,
+    /// Counts training steps: what happened in the run is marked on it.
+    pub counts_steps: bool,
+    /// The label is not written beside the axis, because a title above the chart has it.
+    pub has_hidden_label: bool,
+    /// Room beside the outermost values, a share of the distance between them: for signs that would be cut at the edge.
+    pub margin: f64,
+}
+
+impl Axis {
+    pub fn new(label: impl Into<String>) -> Self {
+        Self { label: label.into(), ..Self::default() }
+    }
+
+    /// The axis of training steps.
+    pub fn steps() -> Self {
+        Self { counts_steps: true, integer_ticks: true, ..Self::new("step") }
+    }
+
+    pub fn log(mut self) -> Self {
+        self.scale = Scale::Log;
+        self
+    }
+
+    pub fn include(mut self, values: &[f64]) -> Self {
+        self.include.extend_from_slice(values);
+        self
+    }
+
+    pub fn fixed(mut self, from: f64, to: f64) -> Self {
+        self.fixed = Some([from, to]);
+        self
+    }
+
+    pub fn margin(mut self, share: f64) -> Self {
+        self.margin = share;
+        self
+    }
+
+    pub fn integer_ticks(mut self) -> Self {
+        self.integer_ticks = true;
+        self
+    }
+
+    /// Leaves the label out of the drawing; it still names the axis for tooltips and for charts that share its range.
+    pub fn hide_label(mut self) -> Self {
+        self.has_hidden_label = true;
+        self
+    }
+}
