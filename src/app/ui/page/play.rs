@@ -1,7 +1,7 @@
 //! Playing a run: the shown step goes through what was recorded, at a speed by which the whole takes so many seconds.
 //! It asks for frames only while it plays, and only in the lab that is open.
 
-use super::Page;
+use super::{Page, training::why_ended};
 use crate::ui::run::Run;
 
 /// Seconds in which the whole run may be played.
@@ -78,7 +78,10 @@ pub fn show_next(page: &mut Page) -> Result<(), String> {
     match page.scrub.map(|step| step + 1) {
         Some(step) if step < newest => page.scrub = Some(step),
         Some(_) => follow(page),
-        None => return Err("This is the newest recorded step. Run, at the bottom, trains on.".into()),
+        None => {
+            let next = why_ended(page).unwrap_or("Run, at the bottom, trains on");
+            return Err(format!("This is the newest recorded step: {next}."));
+        }
     }
     Ok(())
 }

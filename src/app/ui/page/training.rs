@@ -56,7 +56,7 @@ fn begins_run(page: &Page) -> bool {
     own_or_replayed(page).is_none() || is_changed()
 }
 
-/// Why the present run makes no step; `None` where it does, or there is none.
+/// Why the present run makes no further step; `None` where it can, or where there is no run.
 pub fn why_ended(page: &Page) -> Option<&'static str> {
     let run = own_or_replayed(page).filter(|run| run.has_ended())?;
     Some(match (&run.mirror.state, &run.origin) {

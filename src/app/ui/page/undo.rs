@@ -229,7 +229,7 @@ pub(super) fn shown_run(page: &Page) -> Option<ShownRun> {
 /// The consequence for the run of a change of the settings since `before`, as the end of a sentence.
 fn consequence(page: &Page, before: &Config) -> &'static str {
     match page.wanted {
-        Some(ShownRun::Recorded(_)) => return ". Its record is opened again.",
+        Some(ShownRun::Recorded(_)) => return ". The run of before is opened again.",
         Some(ShownRun::Example) => return ". The recorded example is shown again.",
         Some(ShownRun::New) => return ". A new run of these settings is ready.",
         None => {}

@@ -131,7 +131,7 @@ fn objective_ui(ui: &mut Ui, theme: &Theme, state: &mut SweepDraftState) {
         let choices = all.into_iter().map(|(id, label)| (id, label, draft.objective == id));
         let width = ui.available_width();
         let (chosen, list) = list_box(ui, ("objective", label.id), width, &shown, choices);
-        list.on_hover_text(format!("{shown}: the headline number that marks the best point."));
+        list.on_hover_text(format!("{shown}: the headline number by which points are best."));
         if let Some(chosen) = chosen {
             chosen.clone_into(&mut draft.objective);
         }

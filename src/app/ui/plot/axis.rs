@@ -19,7 +19,8 @@ pub struct Axis {
     pub counts_steps: bool,
     /// The label is not written beside the axis, because a title above the chart has it.
     pub has_hidden_label: bool,
-    /// Room beside the outermost values, a share of the distance between them: for signs that would be cut at the edge.
+    /// Room beside the outermost values of an x axis, a share of the distance between them: for signs that would be cut at
+    /// the edge. A y axis has a margin of its own, whatever this is.
     pub margin: f64,
 }
 

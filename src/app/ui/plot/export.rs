@@ -152,7 +152,7 @@ impl Chart<'_> {
                 [Pos2::new(plot.left(), y), Pos2::new(plot.right(), y)]
             };
             if plot.expand(1.0).contains(path[0]) {
-                svg.line(path, Paint::stroke(theme.secondary, 1.0).dashes(Stroke::Dashed.dashes()));
+                svg.line(path, Paint::stroke(theme.secondary, 1.0).dashes(reference.stroke.dashes()));
             }
         }
         for label in &layout.labels {

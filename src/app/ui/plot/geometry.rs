@@ -96,7 +96,7 @@ pub struct Layout {
     pub y_words: String,
     /// The distance of the x axis' words below its numbers, points: 0 where they stand at the end of these.
     pub x_words_drop: f32,
-    /// The lowest edge of the rows of names above the plot, points.
+    /// How far down the rows of names above the plot may reach, points.
     pub names_bottom: f32,
     /// Number of lines whose names found no room, and the position of that note.
     pub unnamed: Option<(usize, Pos2)>,

@@ -59,11 +59,14 @@ impl Layout {
         let most_names = |height: f32| (height * 0.25).max(1.5 * ROW);
         let mut layout = framed(size, 0.0, most_names(size[1]));
         if layout.plot.height() < least.y {
-            let lower = [1.5, 0.5].map(|rows| framed(size, 0.0, rows * ROW));
             let more = size[0] - 4.0 - measure(MORE, false);
-            let fits =
-                |layout: &Self| layout.plot.height() >= least.y && layout.unnamed.is_none_or(|(_, at)| at.x <= more);
-            layout = lower.into_iter().find(fits).unwrap_or(layout);
+            let lower = [1.5, 0.5].into_iter().map(|rows| framed(size, 0.0, rows * ROW));
+            for lower in lower.filter(|layout| layout.unnamed.is_none_or(|(_, at)| at.x <= more)) {
+                layout = lower;
+                if layout.plot.height() >= least.y {
+                    break;
+                }
+            }
         }
         // more height can have room for one more row of names, and then for one again
         for _ in 0..6 {
@@ -72,7 +75,7 @@ impl Layout {
                 break;
             }
             size[1] += lacking;
-            layout = framed(size, 0.0, most_names(size[1]));
+            layout = framed(size, 0.0, layout.names_bottom);
         }
         layout.name_x_axis(chart, measure);
         if layout.covers_x_ticks(measure) {

@@ -54,7 +54,7 @@ pub use tile::{
 /// Smallest size at which a chart is legible, points.
 pub const MIN_SIZE: Vec2 = Vec2::new(140.0, 90.0);
 
-/// Opacity of a faint line: words' colour still has a contrast of 3:1 with the ground.
+/// Opacity of a faint line: one in the colour of words still has a contrast of 3:1 with the ground.
 const FAINT: f32 = 0.5;
 
 /// Where a line's points come from.
@@ -308,13 +308,15 @@ impl Zone {
     }
 }
 
-/// A dashed line at a known value, with its label.
+/// A line at a known value, with its label.
 #[derive(Debug, Clone)]
 pub struct Reference {
     pub label: String,
     pub at: f64,
     /// Vertical (an x value) or horizontal (a y value).
     pub vertical: bool,
+    /// Dashed, or [`NULL_BASELINE`].
+    pub stroke: Stroke,
     /// The claim of the ledger that it is the number of: "A15".
     pub claim: Option<&'static str>,
 }
@@ -392,12 +394,20 @@ impl<'a> Chart<'a> {
 
     /// A known value of y; where its `claim` is set, the label opens it.
     pub fn level(&mut self, label: impl Into<String>, at: f64) -> &mut Reference {
-        self.references.push_mut(Reference { label: label.into(), at, vertical: false, claim: None })
+        self.references.push_mut(Reference {
+            label: label.into(),
+            at,
+            vertical: false,
+            stroke: Stroke::Dashed,
+            claim: None,
+        })
     }
 
     /// A known value of x; where its `claim` is set, the label opens it.
     pub fn upright(&mut self, label: impl Into<String>, at: f64) -> &mut Reference {
-        self.references.push_mut(Reference { label: label.into(), at, vertical: true, claim: None })
+        let reference = self.level(label, at);
+        reference.vertical = true;
+        reference
     }
 
     pub fn empty(mut self, words: impl Into<String>) -> Self {

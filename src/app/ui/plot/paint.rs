@@ -7,7 +7,7 @@ use eframe::egui::{
 };
 
 use super::{
-    Chart, ChartState, Mark, Scale, Stroke,
+    Chart, ChartState, Mark, NULL_BASELINE, Scale, Stroke,
     claim_link::claim_link_ui,
     clip,
     empty::empty_ui,
@@ -368,7 +368,8 @@ impl Canvas<'_> {
             }
             [pos2(area.left(), y), pos2(area.right(), y)]
         };
-        clip::paint_dashed(&self.painter, &path, stroke, 5.0, 4.0);
+        let (dash, gap) = if reference.stroke == NULL_BASELINE { (1.5, 3.5) } else { (5.0, 4.0) };
+        clip::paint_dashed(&self.painter, &path, stroke, dash, gap);
     }
 
     /// Draws text over lines on a patch of the background colour, so that it stays legible.

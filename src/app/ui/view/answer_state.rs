@@ -342,8 +342,8 @@ impl<'a> ViewCx<'a> {
         let has_ended =
             matches!(self.mirror.state, Some(RunState::Stopped | RunState::Followed(_) | RunState::Failed { .. }));
         match self.open_question(key) {
-            // of the same arguments, but of live settings that were changed, or undone, since it was asked
             Some(_) if is_same && self.is_of_present_settings(sample) => None,
+            // the sample is of other arguments, or of live settings that were changed, or undone, since it was asked for
             Some(question) => (question.since >= NOTE_DELAY).then_some(Outdated::Asked(question)),
             None if is_same => None,
             None if has_ended && self.mirror.is_example => (now != first).then_some(Outdated::Example),

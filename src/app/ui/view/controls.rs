@@ -8,17 +8,15 @@ use crate::{labs::restrictions::VIEW_CONTROLS, ui::theme::LOCKED_OPACITY};
 /// The reason why a locked control does not move.
 pub const LOCKED: &str = "Locked by the link that this page was opened with.";
 
-/// Draws controls, and where they are locked such as cannot be moved, whose words can be read all the same.
+/// Draws controls. Locked ones cannot be moved, and fade less than other disabled ones, because their values are to be read.
 pub fn lockable_ui<R>(ui: &mut Ui, is_locked: bool, add: impl FnOnce(&mut Ui) -> R) -> InnerResponse<R> {
-    let opacity = ui.visuals().disabled_alpha;
-    if is_locked {
-        ui.visuals_mut().disabled_alpha = LOCKED_OPACITY;
-    }
-    let added = ui.add_enabled_ui(!is_locked, add);
-    if is_locked {
-        ui.visuals_mut().disabled_alpha = opacity;
-    }
-    added
+    ui.scope(|ui| {
+        if is_locked {
+            ui.visuals_mut().disabled_alpha = LOCKED_OPACITY;
+            ui.disable();
+        }
+        add(ui)
+    })
 }
 
 impl ViewCx<'_> {

@@ -138,7 +138,7 @@ struct Panels<V> {
     view: V,
     /// The panel that was chosen among [`PanelView::CHOICE`].
     chosen: usize,
-    /// The panels as they were last drawn: their controls stand above them.
+    /// What the last frame drew, for controls that are drawn before the panels.
     last: LastPanels,
     states: HashMap<usize, Vec<ChartState>>,
 }
@@ -146,9 +146,9 @@ struct Panels<V> {
 /// The panels of a view in the last frame.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct LastPanels {
-    /// There is one.
+    /// There is at least one.
     has_any: bool,
-    /// The main one has something in it.
+    /// The main one is not empty.
     is_filled: bool,
 }
 
@@ -170,8 +170,8 @@ impl<V: PanelView> Panels<V> {
     }
 
     fn charts_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        // in a tile that is too low for a chart with its axes, they would be out of sight below it
-        let is_foot_above = ui.max_rect().height() < min_chart_height(ui.ctx());
+        // in a tile that is too low for both, the controls would be out of sight below the chart
+        let is_foot_above = ui.max_rect().height() < min_chart_height(ui.ctx()) + V::FOOTER_HEIGHT;
         if is_foot_above && V::FOOTER_HEIGHT > 0.0 && self.view.has_footer(!self.last.is_filled) {
             cx.controls_ui(ui, |ui, cx| self.view.footer_ui(ui, cx));
         }

@@ -61,7 +61,7 @@ impl PanelView for Accuracy {
         self.tracked.draw(&mut chart, cx.mirror, channels::ACCURACY, cx.theme, look);
         let asked = run.unwrap_or(set);
         let mut reference = |words: &str, at: f64| {
-            chart.level(format!("{words}: {at:.2}"), at);
+            chart.level(format!("{words}: {at:.2}"), at).stroke = NULL_BASELINE;
         };
         if let Some(chance) = chance(cx) {
             reference(asked.map_or("guessing", |q| q.guess), chance);

@@ -82,10 +82,9 @@ impl PanelView for Gate {
         let is_negative = (0..cx.mirror.variants().len())
             .filter_map(|v| cx.mirror.curve(v, channels::GATE)?.value_at(cx.step))
             .any(|gate| gate < 0.0);
-        let sign =
-            if is_negative { "; below zero it is as open as above, so that its size is |tanh \u{3b3}|" } else { "" };
+        let sign = if is_negative { "; below zero as open as above: its size is |tanh \u{3b3}|" } else { "" };
         let several = cx.mirror.variants().len() > groups(cx.mirror).len();
         let seeds = if several { ", a line a seed" } else { "" };
-        cx.subtitle(&format!("weight of the slow path{sign}, and its gradient{seeds}{}", correlations(cx)))
+        cx.subtitle(&format!("weight of the slow path, and its gradient{seeds}{sign}{}", correlations(cx)))
     }
 }

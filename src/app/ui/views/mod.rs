@@ -78,7 +78,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "Loss of each other variant minus the loss of the first one, on the same batches. Below zero it is better than \
      the first; where its band holds 0, no difference is known.";
     "accuracy", "Accuracy", panels::<accuracy::Accuracy>,
-    "Share of the asked positions that each variant answers rightly, over training. The dashed line is what guessing \
+    "Share of the asked positions that each variant answers rightly, over training. The dotted line is what guessing \
      reaches.";
     "generator", "Generator", panels::<equilibrium::GeneratorView>,
     "Rates between states as a matrix and as a graph, and the stationary distribution that they lead to. Drag a cell \
@@ -132,7 +132,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "generator_distance", "Not a generator", panels::<generator_distance::GeneratorDistanceView>,
     "Column sums of the post block's one-step matrix I + J at a token, which are all 1 for a generator of a Markov \
      chain, and how far the nearest generator is from J, over training. Beside both: the same entries in random \
-     places, and the random map of the paper.";
+     places (dotted over training), and the random map of the paper.";
     "token_residuals", "By token", panels::<token_residuals::TokenResidualsView>,
     "How far each token's fast state is from its quasi-steady state after 0, 1, 2, 4 and 8 passes, and the same over \
      training beside the gate. If the gate opened where the fast path is close, it would rise as the lines \
@@ -149,7 +149,7 @@ pub static VIEWS: &[ViewEntry] = views! {
      may be behind by seconds.";
     "pair_attention", "Where the pair is found", panels::<pair_attention::PairAttention>,
     "Attention from a question of associative recall to the value, or the key, of the pair that answers it, by layer \
-     over training. A line that leaves the dashed one, which is attention spread evenly, is a layer that has learned \
+     over training. A line that leaves the dotted one, which is attention spread evenly, is a layer that has learned \
      to look there.";
     "step_lengths", "Step lengths", panels::<step_lengths::StepLengths>,
     "How long a step each head of a coupled model has learned to make before queries meet keys, over training. A \
@@ -165,7 +165,8 @@ pub static VIEWS: &[ViewEntry] = views! {
      gone, nobody who reads the trace can tell which sentence it was.";
     "recoverability", "Recoverability", panels::<recoverability::Recoverability>,
     "How often a trained reader names the token k steps back, with 95% intervals. No reader of a trace can know more \
-     than the trace holds; the reader of the raw tokens shows what was thrown away.";
+     than the trace holds; the reader of the raw tokens shows what was thrown away. \
+     Over depth, dotted: the same map with the tokens exchanged.";
     "settling", "Settling", raster::<grammar_roles::SettlingView>,
     "A sentence read word by word: the units of every level after each sweep, then what the level above had wrong, \
      how much each unit's error counts, and the feedback weights; traces grow under the sentence. Units that change \

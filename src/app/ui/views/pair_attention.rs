@@ -134,7 +134,7 @@ impl PanelView for PairAttention {
         };
         if !chart.is_empty() {
             for at in uniform(cx) {
-                chart.level(format!("even attention: {at:.3}"), at);
+                chart.level(format!("even attention: {at:.3}"), at).stroke = NULL_BASELINE;
             }
         }
         Panel::single(chart)

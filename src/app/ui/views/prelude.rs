@@ -15,7 +15,7 @@ pub use crate::ui::{
     identity::{KeyedCache, RunNumber, unique},
     mirror::Mirror,
     plot::{
-        self, Axis, Chart, ChartResponse, ChartState, Curve, Line, Mark, Scale, Stroke, by_place, clip,
+        self, Axis, Chart, ChartResponse, ChartState, Curve, Line, Mark, NULL_BASELINE, Scale, Stroke, by_place, clip,
         colour_bar::{Colours, colour_bar},
         distance_to, drawing, fits_two,
         map::{MapFrame, MapState, MapUi, paint_map},

@@ -48,8 +48,8 @@ impl Recoverability {
             if common - uniform < LABEL {
                 label = format!("{label}, {}", std::mem::take(&mut chance));
             }
-            chart.level(label, common);
-            chart.level(chance, uniform);
+            chart.level(label, common).stroke = NULL_BASELINE;
+            chart.level(chance, uniform).stroke = NULL_BASELINE;
         }
         chart
     }

@@ -58,9 +58,9 @@ pub fn choice_menu<T: PartialEq>(
     is_clicked
 }
 
-/// A box this many points wide with a label of its own, in which `shown` stands, cut off where it is too long, unless the
-/// style of `ui` wraps words. Each choice comes with its words, and true if
-/// it is the one. Gives the choice that was clicked, and the box.
+/// A box this many points wide with a label of its own, in which `shown` stands. Where that is too long it is cut off, or
+/// goes on below if the style of `ui` wraps words. Each choice comes with its words, and true if it is the one. Gives the
+/// choice that was clicked, and the box.
 pub fn list_box<T>(
     ui: &mut Ui,
     (salt, label): (&str, Id),

@@ -178,7 +178,8 @@ fn job(theme: &Theme, runs: &[StyledText], size: f32, colour: Color32) -> Layout
                 Script::Sub | Script::None => Align::BOTTOM,
             };
             let mut at = 0;
-            for id in ids_of_claims(&text) {
+            let ids = if script == Script::None { ids_of_claims(&text) } else { vec![] };
+            for id in ids {
                 job.append(&text[at..id.start], 0.0, format.clone());
                 job.append(&text[id.clone()], 0.0, TextFormat { color: theme.accent, ..format.clone() });
                 at = id.end;

@@ -380,17 +380,19 @@ impl SweepResults {
 
 /// The rule of [`best_within_spread`], for whoever sees its marks.
 pub const BEST_RULE: &str = "Every point is marked whose mean \u{b1} standard deviation over seeds overlaps with that of the best \
-                             mean: seeds do not tell them apart.";
+                             mean; none where all do.";
 
-/// The place of the best mean and those that seeds do not tell from it: each mean and standard deviation overlaps with the
-/// best one's. None where neither way is better.
+/// The place of the best mean, and every one whose mean and standard deviation overlap with the best one's: no test, but none
+/// is called best on a difference within the spread. None where all overlap, and where neither way is better.
 pub fn best_within_spread(better: Better, numbers: impl Iterator<Item = (usize, [f64; 2])>) -> Vec<usize> {
     let Some(sign) = better.sign() else { return vec![] };
     let numbers: Vec<(usize, [f64; 2])> = numbers.filter(|(_, [mean, _])| mean.is_finite()).collect();
     let best = numbers.iter().map(|(_, number)| *number).min_by(|a, b| (sign * a[0]).total_cmp(&(sign * b[0])));
     let Some([best, spread]) = best else { return vec![] };
     let is_as_good = |(_, [mean, sd]): &(usize, [f64; 2])| (mean - best).abs() <= spread + sd;
-    numbers.into_iter().filter(is_as_good).map(|(place, _)| place).collect()
+    let count = numbers.len();
+    let as_good: Vec<usize> = numbers.into_iter().filter(is_as_good).map(|(place, _)| place).collect();
+    if count > 1 && as_good.len() == count { vec![] } else { as_good }
 }
 
 impl RunCounts {

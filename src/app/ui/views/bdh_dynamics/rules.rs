@@ -29,8 +29,7 @@ pub struct Rules {
     machine: Option<Machine>,
     /// Time of the last round played; `None` while paused.
     playing: Option<f64>,
-    /// The height of the longest sentences of the machine's text, and the width, the gap and the points of a pixel for which
-    /// they were laid out: there are several a token.
+    /// The result of [`Rules::longest_height`], with the width, the gap and the pixels per point that it is of.
     longest: Option<([f32; 3], f32)>,
 }
 
@@ -85,8 +84,8 @@ impl Rules {
         });
     }
 
-    /// The height of the longest sentences that rounds of this text have, points. No step changes it, and there are several
-    /// sentences a token: it is known until the room is another.
+    /// The height of the longest sentences that rounds of this text have, points. It is kept until the text or the room
+    /// changes, because several sentences a token are laid out for it.
     fn longest_height(&mut self, ui: &Ui, machine: &Machine, measured: Measured<'_, BdhDynamicsWeights>) -> f32 {
         let room = [ui.available_width(), ui.spacing().item_spacing.y, ui.pixels_per_point()];
         if let Some((_, height)) = self.longest.filter(|(known, _)| *known == room) {

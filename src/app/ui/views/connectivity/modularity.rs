@@ -37,7 +37,7 @@ fn against(measured: &GraphModularity, y: &[f64]) -> Vec<[f64; 2]> {
 
 const ON_DEMAND: &str = "Not measured yet. Press \u{201c}Measure now\u{201d}: it takes seconds.";
 
-/// The charts, by which of them a low tile shows.
+/// The numbers and names of the charts, of which a low tile shows one.
 const CHARTS: [(usize, &str); 2] = [(0, "by edges"), (1, "over training")];
 /// Both charts are beside one another in a room that is wider than this many times its height.
 const WIDE: f32 = 1.2;
@@ -77,7 +77,7 @@ impl Modularity {
         chart.add(Line { width: 2.5, ..model });
         for NullModel { label, short, colour, of } in NULL_MODELS {
             let colour = colour.map_or(cx.theme.secondary, |c| cx.theme.series(c));
-            let line = Line::new(label, colour, against(&measured, of(&measured)));
+            let line = Line::new(label, colour, against(&measured, of(&measured))).null_baseline();
             chart.add(line.short(short).dots());
         }
         let first = cx.mirror.samples(cx.selection.variant, GraphModularity::CHANNEL).first();
@@ -99,7 +99,7 @@ impl Modularity {
             .empty("Nothing over training yet: \u{201c}Curve every\u{201d} says how often it is measured.");
         let line = |of: fn(&ModularityAtStep) -> f64| -> Vec<[f64; 2]> { steps().map(|(x, m)| [x, of(m)]).collect() };
         let model = Line { width: 2.5, ..Line::new("this model", cx.theme.accent, line(|m| m.model)) };
-        let null = Line::new("same degrees", cx.theme.series(0), line(|m| m.degree_preserving));
+        let null = Line::new("same degrees", cx.theme.series(0), line(|m| m.degree_preserving)).null_baseline();
         chart.lines.extend([model, null].into_iter().filter(|l| !l.data.is_empty()));
         // these two do not depend on the model, so that they are constant
         let measured = Self::shown(cx);

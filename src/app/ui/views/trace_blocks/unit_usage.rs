@@ -41,7 +41,7 @@ impl UnitUsage {
         let units = m.value.blocks.first().map_or(0, |b| b.usage.len());
         if units > 0 && !chart.is_empty() {
             let at = m.value.kept as f64 / units as f64;
-            chart.level(format!("all alike: {at:.3}"), at);
+            chart.level(format!("all alike: {at:.3}"), at).stroke = NULL_BASELINE;
         }
         chart
     }

@@ -100,14 +100,15 @@ fn a_value_of_an_earlier_step_is_not_compared_with_later_ones() {
 }
 
 #[test]
-fn what_seeds_do_not_tell_apart_is_best_together() {
+fn points_within_the_spread_are_best_together_and_all_of_them_are_none() {
     let mut r = results();
     for series in 1..4 {
         r.numbers[0].series[series] = Arc::clone(&r.numbers[0].series[0]);
     }
     let late = r.as_of(0, 20);
-    assert_eq!((late.mean(0), late.mean(1), r.best(0, &late)), (Some(1.0), Some(1.0), vec![0, 1]));
+    assert_eq!((late.mean(0), late.mean(1), r.best(0, &late)), (Some(1.0), Some(1.0), vec![]));
     let best = |better, numbers: &[(usize, [f64; 2])]| best_within_spread(better, numbers.iter().copied());
+    assert!(best(Better::Lower, &[(0, [1.0, 0.5]), (1, [1.2, 0.5])]).is_empty(), "none is best where all are alike");
     let numbers = [(2, [1.0, 0.2]), (3, [1.3, 0.2]), (5, [1.5, 0.2]), (7, [f64::NAN, 0.0])];
     assert_eq!(best(Better::Lower, &numbers), [2, 3]);
     assert_eq!(best(Better::Higher, &numbers), [3, 5]);
