@@ -104,10 +104,9 @@ impl SweepTable {
     fn best(&self, folder: &SweepFolder) -> Option<(usize, Vec<usize>)> {
         let objective = folder.sweep.objective.as_ref()?;
         let column = self.columns.iter().position(|c| objective.means(&c.key, &c.group))?;
-        let better = folder.sweep.lab.headline(&objective.key)?.better;
+        let better = folder.sweep.lab.headline(&objective.key).map(|h| h.better).filter(|b| *b != Better::Neither)?;
         let number = |(i, row): (usize, &PointRow)| row.numbers[column].as_ref().map(|n| (i, [n.mean, n.sd]));
-        let best = best_within_spread(better, self.rows.iter().enumerate().filter_map(number));
-        (better != Better::Neither).then_some((column, best))
+        Some((column, best_within_spread(better, self.rows.iter().enumerate().filter_map(number))))
     }
 
     /// The table as aligned text for a terminal.

@@ -35,7 +35,7 @@ pub(super) use crate::{
         view::{LOCKED, lockable_ui},
         widgets::{
             choice_menu::list_box,
-            notes::{note_ui, small_text, wrapped_ui},
+            notes::{capital, note_ui, small_text, wrapped_ui},
             number,
         },
     },

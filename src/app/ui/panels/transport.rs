@@ -85,8 +85,7 @@ fn training_buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
 
 /// A reason as a sentence.
 fn sentence(why: Option<&str>) -> String {
-    let mut letters = why.unwrap_or_default().chars();
-    letters.next().map_or(String::new(), |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
+    capital(why.unwrap_or_default()) + "."
 }
 
 fn pace_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {

@@ -54,7 +54,7 @@ impl PlottedLine {
     /// True if it is drawn in dashes or dots.
     pub fn is_in_dashes(&self) -> bool {
         let length = |ends: &[[f64; 2]]| (ends[1][0] - ends[0][0]).hypot(ends[1][1] - ends[0][1]);
-        !self.stroke.dashes().is_empty() && self.points.windows(2).map(length).sum::<f64>() <= MAX_DASHED
+        self.stroke.dashes().is_some() && self.points.windows(2).map(length).sum::<f64>() <= MAX_DASHED
     }
 }
 

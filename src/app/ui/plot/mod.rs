@@ -123,12 +123,12 @@ pub enum Stroke {
 pub const NULL_BASELINE: Stroke = Stroke::Dotted;
 
 impl Stroke {
-    /// The lengths of its dashes and gaps in SVG; empty for a line without gaps.
-    fn dashes(self) -> &'static str {
+    /// The lengths of its dashes and of the gaps between them, points; `None` for a line without gaps.
+    fn dashes(self) -> Option<[f32; 2]> {
         match self {
-            Self::Dashed => "5 4",
-            Self::Dotted => "1.5 3.5",
-            Self::Solid | Self::Stairs | Self::Stems | Self::Marks(_) => "",
+            Self::Dashed => Some([5.0, 4.0]),
+            Self::Dotted => Some([1.5, 3.5]),
+            Self::Solid | Self::Stairs | Self::Stems | Self::Marks(_) => None,
         }
     }
 }

@@ -7,7 +7,7 @@ use eframe::egui::{
 };
 
 use super::{
-    Chart, ChartState, Mark, NULL_BASELINE, Scale, Stroke,
+    Chart, ChartState, Mark, Scale, Stroke,
     claim_link::claim_link_ui,
     clip,
     empty::empty_ui,
@@ -368,7 +368,7 @@ impl Canvas<'_> {
             }
             [pos2(area.left(), y), pos2(area.right(), y)]
         };
-        let (dash, gap) = if reference.stroke == NULL_BASELINE { (1.5, 3.5) } else { (5.0, 4.0) };
+        let Some([dash, gap]) = reference.stroke.dashes() else { return };
         clip::paint_dashed(&self.painter, &path, stroke, dash, gap);
     }
 

@@ -185,10 +185,15 @@ mod tests {
 
     #[test]
     fn a_margin_is_a_share_of_the_shown_division() {
-        let points = vec![[1.0, 1.0], [100.0, 7.0]];
-        let axis = Axis::new("x").margin(0.1);
-        let chart = Chart::new("", axis, Axis::new("y")).line(Line::new("a", Color32::RED, points));
-        for (scale, expected) in [(Scale::Linear, [-8.9, 109.9]), (Scale::Log, [-0.2, 2.2])] {
+        let cases = [
+            (0.1, [1.0, 100.0], Scale::Linear, [-8.9, 109.9]),
+            (0.1, [1.0, 100.0], Scale::Log, [-0.2, 2.2]),
+            (0.04, [0.1, 0.2], Scale::Linear, [0.096, 0.204]),
+        ];
+        for (margin, x, scale, expected) in cases {
+            let axis = Axis::new("x").margin(margin);
+            let points = x.map(|x| [x, 7.0]).to_vec();
+            let chart = Chart::new("", axis, Axis::new("y")).line(Line::new("a", Color32::RED, points));
             let ends = x_limits(&chart, &ChartState::default(), scale);
             assert!(ends.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9), "{scale:?}: {ends:?}");
         }

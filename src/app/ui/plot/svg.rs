@@ -23,8 +23,8 @@ struct Ink {
 pub struct Paint {
     fill: Option<Ink>,
     stroke: Option<(Ink, f32)>,
-    /// Lengths of dashes and gaps; empty for a line without gaps.
-    dashes: &'static str,
+    /// The lengths of dashes and gaps; `None` for a line without gaps.
+    dashes: Option<[f32; 2]>,
 }
 
 impl Ink {
@@ -65,11 +65,11 @@ impl Paint {
         Self {
             fill: (fill.a() > 0).then(|| Ink::new(fill, 1.0)),
             stroke: (!stroke.is_empty()).then(|| (Ink::new(stroke.color, 1.0), stroke.width)),
-            dashes: "",
+            dashes: None,
         }
     }
 
-    pub fn dashes(self, dashes: &'static str) -> Self {
+    pub fn dashes(self, dashes: Option<[f32; 2]>) -> Self {
         Self { dashes, ..self }
     }
 }
@@ -85,8 +85,8 @@ impl Display for Paint {
             write!(f, "{} stroke-width=\"{width}\"", ink.attributes("stroke"))?;
         }
         match self.dashes {
-            "" => Ok(()),
-            dashes => write!(f, " stroke-dasharray=\"{dashes}\""),
+            Some([dash, gap]) => write!(f, " stroke-dasharray=\"{dash} {gap}\""),
+            None => Ok(()),
         }
     }
 }

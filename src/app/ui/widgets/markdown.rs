@@ -58,9 +58,9 @@ fn block_ui(ui: &mut Ui, theme: &Theme, block: &Block) -> Option<String> {
         Block::Heading(level, runs) => {
             ui.add_space(6.0);
             let size = if *level == 1 { theme::HEADING } else { theme::TITLE };
-            words_ui(ui, theme, job(theme, runs, size, theme.text))
+            words_ui(ui, theme, words(theme, runs, size, theme.text))
         }
-        Block::Words(runs) => words_ui(ui, theme, job(theme, runs, theme::BODY, theme.text)),
+        Block::Words(runs) => words_ui(ui, theme, words(theme, runs, theme::BODY, theme.text)),
         Block::Item(depth, sign, runs) => {
             let item_ui = |ui: &mut Ui| {
                 ui.spacing_mut().item_spacing.x = 6.0;
@@ -68,28 +68,36 @@ fn block_ui(ui: &mut Ui, theme: &Theme, block: &Block) -> Option<String> {
                 let mut mark = LayoutJob::default();
                 mark.append(sign, 0.0, TextFormat::simple(FontId::proportional(theme::BODY), theme.secondary));
                 ui.label(mark);
-                words_ui(ui, theme, job(theme, runs, theme::BODY, theme.text))
+                words_ui(ui, theme, words(theme, runs, theme::BODY, theme.text))
             };
             ui.horizontal_top(item_ui).inner
         }
         Block::Code(text) => {
             let run = StyledText { text: text.clone(), style: SpanStyle { code: true, ..SpanStyle::default() } };
             let frame = Frame::NONE.fill(theme.raised).corner_radius(theme::CORNER);
-            let code_ui = |ui: &mut Ui| words_ui(ui, theme, job(theme, &[run], theme::BODY, theme.text));
+            let code_ui = |ui: &mut Ui| words_ui(ui, theme, words(theme, &[run], theme::BODY, theme.text));
             frame.inner_margin(Margin::symmetric(8, 4)).show(ui, code_ui).inner
         }
         Block::Table(rows) => table_ui(ui, theme, rows),
     }
 }
 
+/// Words to be laid out.
+#[derive(Default)]
+struct Words {
+    job: LayoutJob,
+    /// The places of the ids of claims in them, in bytes.
+    ids: Vec<Range<usize>>,
+}
+
 /// Draws words, with the ids of claims as links; the id that was clicked.
-fn words_ui(ui: &mut Ui, theme: &Theme, mut job: LayoutJob) -> Option<String> {
-    let width = ui.available_width();
-    let label = ui.add(Label::new(job.clone()).wrap());
-    let ids = ids_of_claims(&job.text);
+fn words_ui(ui: &mut Ui, theme: &Theme, Words { mut job, ids }: Words) -> Option<String> {
     if ids.is_empty() {
+        ui.add(Label::new(job).wrap());
         return None;
     }
+    let width = ui.available_width();
+    let label = ui.add(Label::new(job.clone()).wrap());
     // the label does not say where its letters stand: laid out again as it was, they stand at the same places
     job.wrap.max_width = width;
     let galley = ui.painter().layout_job(job);
@@ -125,13 +133,13 @@ fn ids_of_claims(text: &str) -> Vec<Range<usize>> {
 fn table_ui(ui: &mut Ui, theme: &Theme, rows: &[Vec<Vec<StyledText>>]) -> Option<String> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0).max(1);
     let gap = 8.0;
-    let cell_job = |row: usize, cell: &[StyledText]| {
-        job(theme, cell, theme::SMALL, if row == 0 { theme.secondary } else { theme.text })
+    let cell_words = |row: usize, cell: &[StyledText]| {
+        words(theme, cell, theme::SMALL, if row == 0 { theme.secondary } else { theme.text })
     };
     let mut least = vec![32.0_f32; columns];
     for (i, row) in rows.iter().enumerate() {
         for (cell, least) in row.iter().zip(&mut least) {
-            *least = least.max(longest_word(&ui.painter().layout_job(cell_job(i, cell))));
+            *least = least.max(longest_word(&ui.painter().layout_job(cell_words(i, cell).job)));
         }
     }
     let room = ui.available_width() - gap * (columns - 1) as f32;
@@ -144,7 +152,7 @@ fn table_ui(ui: &mut Ui, theme: &Theme, rows: &[Vec<Vec<StyledText>>]) -> Option
                 for (cell, width) in row.iter().zip(&widths) {
                     ui.allocate_ui(vec2(*width, 0.0), |ui| {
                         ui.set_width(*width);
-                        clicked = words_ui(ui, theme, cell_job(i, cell)).or(clicked.take());
+                        clicked = words_ui(ui, theme, cell_words(i, cell)).or(clicked.take());
                     });
                 }
                 ui.end_row();
@@ -158,8 +166,8 @@ fn table_ui(ui: &mut Ui, theme: &Theme, rows: &[Vec<Vec<StyledText>>]) -> Option
     clicked
 }
 
-fn job(theme: &Theme, runs: &[StyledText], size: f32, colour: Color32) -> LayoutJob {
-    let mut job = LayoutJob::default();
+fn words(theme: &Theme, runs: &[StyledText], size: f32, colour: Color32) -> Words {
+    let Words { mut job, mut ids } = Words::default();
     for run in runs {
         for (text, script) in scripts(&run.text) {
             let size = size * if script == Script::None { 1.0 } else { 0.75 };
@@ -177,9 +185,10 @@ fn job(theme: &Theme, runs: &[StyledText], size: f32, colour: Color32) -> Layout
                 Script::Super => Align::TOP,
                 Script::Sub | Script::None => Align::BOTTOM,
             };
-            let mut at = 0;
-            let ids = if script == Script::None { ids_of_claims(&text) } else { vec![] };
-            for id in ids {
+            let (before, mut at) = (job.text.len(), 0);
+            let found = if script == Script::None { ids_of_claims(&text) } else { vec![] };
+            for id in found {
+                ids.push(before + id.start..before + id.end);
                 job.append(&text[at..id.start], 0.0, format.clone());
                 job.append(&text[id.clone()], 0.0, TextFormat { color: theme.accent, ..format.clone() });
                 at = id.end;
@@ -189,7 +198,7 @@ fn job(theme: &Theme, runs: &[StyledText], size: f32, colour: Color32) -> Layout
             }
         }
     }
-    job
+    Words { job, ids }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -35,3 +35,9 @@ pub fn canvas_ui(ui: &mut Ui, size: Vec2, sense: Sense, name: impl Into<String>)
     note_canvas(ui, &name, rect);
     (rect, response, ui.painter_at(rect))
 }
+
+/// Words that begin with a capital letter.
+pub fn capital(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}

@@ -114,11 +114,6 @@ fn result_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow) {
     }
 }
 
-fn capital(words: &str) -> String {
-    let mut letters = words.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
-}
-
 fn changed_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow) {
     let theme = shell.theme;
     if row.settings.is_empty() {

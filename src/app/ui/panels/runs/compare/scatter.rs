@@ -260,7 +260,7 @@ mod tests {
         assert!(names([&all[0], &all[1]], 9).is_empty(), "nothing is recorded by then");
         assert_eq!(about(&results, 0, [&all[0], &all[1]], 10), "slow\ntrain.lr: 0.1000\nloss: 2.000");
         let (shown, _) = chart(&results, [&all[0], &all[1]], 10, None, &theme);
-        assert!(shown.x.margin > 0.0, "no mark is cut");
+        assert_eq!(shown.x.margin, 0.04, "no mark is cut");
         let later = about(&results, 0, [&all[0], &all[1]], 400);
         assert_eq!(later, "slow\ntrain.lr: 0.1000\nloss: 2.000 (step 10)", "a value says its own step");
     }
