@@ -173,12 +173,7 @@ fn tokenizer(what: &str, json: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tokenizer.json");
     fs::write(&path, json).unwrap();
-    let spec = CorpusSpec {
-        source: Source::Generated("harbour".into()),
-        tokenizer: TokenizerSpec::HuggingFace(path),
-        held_out: 0.1,
-        seed: 1,
-    };
+    let spec = CorpusSpec::new(Source::Generated("harbour".into()), TokenizerSpec::HuggingFace(path));
     let said = bounded(what, json.len() + (2 << 20), || refusal(Corpus::open(&spec)));
     println!("  {said}");
     said
@@ -210,12 +205,7 @@ fn characters(what: &str, name: &str, bytes: &[u8]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
     fs::write(&path, bytes).unwrap();
-    let spec = CorpusSpec {
-        source: Source::Generated("harbour".into()),
-        tokenizer: TokenizerSpec::Characters(path),
-        held_out: 0.1,
-        seed: 1,
-    };
+    let spec = CorpusSpec::new(Source::Generated("harbour".into()), TokenizerSpec::Characters(path));
     let said = bounded(what, bytes.len() + (2 << 20), || refusal(Corpus::open(&spec)));
     println!("  {}", said.chars().take(300).collect::<String>());
     said

@@ -23,13 +23,7 @@ fn a_large_text_is_read_where_it_is_needed() {
         for tokenizer in TOKENIZERS {
             let before = resident_kib();
             let now = Instant::now();
-            let corpus = Corpus::open(&CorpusSpec {
-                source: Source::File(path.clone()),
-                tokenizer: tokenizer.clone(),
-                held_out: 0.1,
-                seed: 1,
-            })
-            .unwrap();
+            let corpus = Corpus::open(&CorpusSpec::new(Source::File(path.clone()), tokenizer.clone())).unwrap();
             let opened = now.elapsed();
             assert!(corpus.describe().contains("67.") || corpus.describe().contains("68."), "{}", corpus.describe());
             (0..40).for_each(|drawn| drop(corpus.batch(&Position { seed: 1, drawn }, 4, 256).unwrap()));

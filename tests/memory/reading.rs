@@ -13,12 +13,10 @@ use orrery::{
 
 /// Bytes held at most while a text of so many tokens is read.
 fn most_held(tokens: usize) -> Result<f64> {
-    let corpus = Corpus::open(&corpus::CorpusSpec {
-        source: corpus::Source::Generated("harbour".into()),
-        tokenizer: corpus::TokenizerSpec::Byte { vocab: 256 },
-        held_out: 0.1,
-        seed: 1,
-    })
+    let corpus = Corpus::open(&corpus::CorpusSpec::new(
+        corpus::Source::Generated("harbour".into()),
+        corpus::TokenizerSpec::Byte { vocab: 256 },
+    ))
     .unwrap();
     let spec = BdhSpec { d_model: 8, heads: 2, neurons: 256, layers: 2, ..BdhSpec::default() };
     let mut model = ModelSpec::Bdh(spec).build(corpus.vocab(), 3, &Device::Cpu)?;

@@ -29,7 +29,7 @@ fn corpus(source: &str) -> Corpus {
 }
 
 fn of_source(source: Source) -> Corpus {
-    let spec = CorpusSpec { source, tokenizer: TokenizerSpec::Byte { vocab: 256 }, held_out: 0.1, seed: 1 };
+    let spec = CorpusSpec::new(source, TokenizerSpec::Byte { vocab: 256 });
     Corpus::open(&spec).unwrap()
 }
 

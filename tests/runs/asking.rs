@@ -40,7 +40,7 @@ fn corpus(folder: &Path) -> Corpus {
     let path = folder.join("text.txt");
     fs::write(&path, "The tide turned, and the harbour filled again.\n".repeat(40)).unwrap();
     let tokenizer = TokenizerSpec::Byte { vocab: 256 };
-    Corpus::open(&CorpusSpec { source: Source::File(path), tokenizer, held_out: 0.2, seed: 1 }).unwrap()
+    Corpus::open(&CorpusSpec { held_out: 0.2, ..CorpusSpec::new(Source::File(path), tokenizer) }).unwrap()
 }
 
 fn ask<M: Measurement>(model: &mut dyn Trainable, corpus: &Corpus, args: &[(&str, Value)]) -> (M, Vec<String>) {

@@ -20,12 +20,10 @@ use orrery::{
 };
 
 fn text() -> Corpus {
-    Corpus::open(&corpus::CorpusSpec {
-        source: corpus::Source::Generated("harbour".into()),
-        tokenizer: corpus::TokenizerSpec::Char { max_vocab: 64 },
-        held_out: 0.1,
-        seed: 1,
-    })
+    Corpus::open(&corpus::CorpusSpec::new(
+        corpus::Source::Generated("harbour".into()),
+        corpus::TokenizerSpec::Char { max_vocab: 64 },
+    ))
     .unwrap()
 }
 

@@ -18,7 +18,7 @@ use orrery::{
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 fn corpus(tokenizer: TokenizerSpec) -> Result<Corpus, orrery::corpus::CorpusError> {
-    Corpus::open(&CorpusSpec { source: Source::Generated("mixture".into()), tokenizer, held_out: 0.1, seed: 1 })
+    Corpus::open(&CorpusSpec::new(Source::Generated("mixture".into()), tokenizer))
 }
 
 #[test]

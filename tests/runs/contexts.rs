@@ -52,7 +52,7 @@ fn corpus(folder: &Path, text: &str) -> Corpus {
     let path = folder.join("text.txt");
     fs::write(&path, text).unwrap();
     let tokenizer = TokenizerSpec::Byte { vocab: 256 };
-    Corpus::open(&CorpusSpec { source: Source::File(path), tokenizer, held_out: 0.2, seed: 1 }).unwrap()
+    Corpus::open(&CorpusSpec { held_out: 0.2, ..CorpusSpec::new(Source::File(path), tokenizer) }).unwrap()
 }
 
 fn args(more: &[(&str, Value)]) -> Args {

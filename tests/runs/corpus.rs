@@ -1,6 +1,8 @@
 //! Corpora from outside: generated text, files good and bad, batches, tasks.
 
-use orrery::corpus::{Corpus, CorpusError, CorpusSpec, Position, Source, Task, TokenizerSpec, Windows, generated};
+use orrery::corpus::{
+    Corpus, CorpusError, CorpusSpec, Position, Source, Task, TextSpan, TokenizerSpec, Windows, generated,
+};
 use proptest::prelude::*;
 use std::{
     collections::HashSet,
@@ -14,7 +16,7 @@ const BYTES: TokenizerSpec = TokenizerSpec::Byte { vocab: 320 };
 const WORDS: TokenizerSpec = TokenizerSpec::Word { max_vocab: 4000 };
 
 fn spec(source: Source, tokenizer: TokenizerSpec) -> CorpusSpec {
-    CorpusSpec { source, tokenizer, held_out: 0.1, seed: 1 }
+    CorpusSpec::new(source, tokenizer)
 }
 
 fn made(id: &str, tokenizer: TokenizerSpec) -> Corpus {
@@ -433,11 +435,31 @@ fn a_text_shorter_than_a_window_says_what_to_do() {
     assert_eq!(corpus.batch(&at(1, 0), 4, 512).unwrap().rows, 4);
 }
 
+/// Only the beginning of a text is read, of a file as of a generated text, and no character of it is cut.
+#[test]
+fn a_text_of_a_given_length_ends_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("book.txt");
+    fs::write(&path, "aß€😀".repeat(400) + &"z".repeat(4000)).unwrap();
+    let bytes = |source: Source, length| {
+        let corpus = Corpus::open(&CorpusSpec { length: Some(length), ..spec(source, BYTES) }).unwrap();
+        let ids = corpus.chunk(TextSpan::Whole, 0).unwrap().unwrap().ids;
+        String::from_utf8(ids.into_iter().map(|id| u8::try_from(id).unwrap()).collect()).unwrap()
+    };
+    let all = fs::read_to_string(&path).unwrap();
+    for length in 2000..2010 {
+        assert_eq!(bytes(Source::File(path.clone()), length), all[..all.floor_char_boundary(length)]);
+    }
+    assert_eq!(bytes(Source::File(path), 1_000_000), all);
+    let mixture = generated::by_id("mixture").unwrap().text(1, generated::SIZE);
+    assert_eq!(bytes(Source::Generated("mixture".into()), 9_000), mixture[..mixture.floor_char_boundary(9_000)]);
+}
+
 #[test]
 fn settings_out_of_range_are_refused_in_words() {
     let open = |held_out, id: &str| {
         let source = Source::Generated(id.into());
-        Corpus::open(&CorpusSpec { source, tokenizer: BYTES, held_out, seed: 1 }).err().unwrap().to_string()
+        Corpus::open(&CorpusSpec { held_out, ..CorpusSpec::new(source, BYTES) }).err().unwrap().to_string()
     };
     for held_out in [0.0, 1.0, -0.1, f64::NAN] {
         assert!(open(held_out, "mixture").contains("held-out fraction"));

@@ -15,7 +15,7 @@ use orrery::{
 use super::folders::contents;
 
 fn spec(source: Source) -> CorpusSpec {
-    CorpusSpec { source, tokenizer: TokenizerSpec::Byte { vocab: 256 }, held_out: 0.1, seed: 1 }
+    CorpusSpec::new(source, TokenizerSpec::Byte { vocab: 256 })
 }
 
 fn folder_of(path: &Path, domains: usize) -> Result<Corpus, String> {

@@ -41,7 +41,7 @@ use orrery::{
 
 fn corpus(language_batches: u64, prompt: Option<&str>, tokenizer: TokenizerSpec) -> Corpus {
     let steering = Steering { language_batches, prompt: prompt.map(str::to_owned) };
-    Corpus::open(&CorpusSpec { source: Source::Steering(steering), tokenizer, held_out: 0.1, seed: 1 }).unwrap()
+    Corpus::open(&CorpusSpec::new(Source::Steering(steering), tokenizer)).unwrap()
 }
 
 fn words(max_vocab: usize) -> TokenizerSpec {

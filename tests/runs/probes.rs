@@ -30,12 +30,10 @@ struct Bench {
 
 impl Bench {
     fn of(spec: ModelSpec) -> Result<Self, Box<dyn std::error::Error>> {
-        let corpus = Corpus::open(&corpus::CorpusSpec {
-            source: corpus::Source::Generated("harbour".into()),
-            tokenizer: corpus::TokenizerSpec::Byte { vocab: 320 },
-            held_out: 0.1,
-            seed: 1,
-        })?;
+        let corpus = Corpus::open(&corpus::CorpusSpec::new(
+            corpus::Source::Generated("harbour".into()),
+            corpus::TokenizerSpec::Byte { vocab: 320 },
+        ))?;
         let model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
         Ok(Self { corpus, model })
     }

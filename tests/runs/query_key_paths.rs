@@ -18,12 +18,10 @@ use orrery::{
 };
 
 fn corpus() -> Corpus {
-    Corpus::open(&corpus::CorpusSpec {
-        source: corpus::Source::Generated("harbour".into()),
-        tokenizer: corpus::TokenizerSpec::Byte { vocab: 320 },
-        held_out: 0.1,
-        seed: 1,
-    })
+    Corpus::open(&corpus::CorpusSpec::new(
+        corpus::Source::Generated("harbour".into()),
+        corpus::TokenizerSpec::Byte { vocab: 320 },
+    ))
     .unwrap()
 }
 

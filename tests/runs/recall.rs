@@ -15,8 +15,7 @@ const LEVELS: [(&str, usize, usize); 3] = [("mqar_easy", 4, 64), ("mqar_medium",
 const CHARS: TokenizerSpec = TokenizerSpec::Char { max_vocab: 64 };
 
 fn open(id: &str, tokenizer: TokenizerSpec) -> Corpus {
-    Corpus::open(&corpus::CorpusSpec { source: Source::Generated(id.into()), tokenizer, held_out: 0.1, seed: 1 })
-        .unwrap()
+    Corpus::open(&corpus::CorpusSpec::new(Source::Generated(id.into()), tokenizer)).unwrap()
 }
 
 fn batch(corpus: &Corpus, drawn: u64, rows: usize, len: usize) -> Windows {
@@ -87,7 +86,7 @@ fn too_short_a_window_and_too_small_a_vocabulary_say_so() {
     let error = corpus.batch(&Position { seed: 1, drawn: 0 }, 2, 63).unwrap_err().to_string();
     assert!(error.contains("16 pairs") && error.contains("at least 64"), "{error}");
     let tokenizer = TokenizerSpec::Char { max_vocab: 40 };
-    let spec = corpus::CorpusSpec { source: Source::Generated("mqar_easy".into()), tokenizer, held_out: 0.1, seed: 1 };
+    let spec = corpus::CorpusSpec::new(Source::Generated("mqar_easy".into()), tokenizer);
     let error = Corpus::open(&spec).err().unwrap().to_string();
     assert!(error.contains("vocabulary of 64"), "{error}");
 }

@@ -24,7 +24,7 @@ use orrery::{
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 fn open(source: Source, tokenizer: TokenizerSpec) -> Result<Corpus, corpus::CorpusError> {
-    Corpus::open(&corpus::CorpusSpec { source, tokenizer, held_out: 0.1, seed: 1 })
+    Corpus::open(&corpus::CorpusSpec::new(source, tokenizer))
 }
 
 fn bytes() -> TokenizerSpec {

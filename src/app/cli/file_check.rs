@@ -58,7 +58,7 @@ fn check_text(file: &ChosenFile, settings: &Config) -> Result<(), String> {
             FileKind::TextFolder => Source::Folder { path, domains: 1 },
             _ => Source::File(path),
         };
-        texts = vec![CorpusSpec { source, tokenizer: TokenizerSpec::Byte { vocab: BYTES }, held_out: 0.1, seed: 1 }];
+        texts = vec![CorpusSpec::new(source, TokenizerSpec::Byte { vocab: BYTES })];
     }
     texts.iter().try_for_each(CorpusSpec::check_file).map_err(words)
 }

@@ -63,7 +63,8 @@ mod tests {
     use crate::corpus::{Corpus, CorpusSpec, Source, TokenizerSpec};
 
     fn open(path: &std::path::Path, tokenizer: TokenizerSpec) -> Corpus {
-        Corpus::open(&CorpusSpec { source: Source::File(path.to_owned()), tokenizer, held_out: 0.2, seed: 1 }).unwrap()
+        Corpus::open(&CorpusSpec { held_out: 0.2, ..CorpusSpec::new(Source::File(path.to_owned()), tokenizer) })
+            .unwrap()
     }
 
     fn all(corpus: &Corpus, span: TextSpan) -> Vec<u32> {
@@ -107,12 +108,7 @@ mod tests {
 
     #[test]
     fn windows_made_to_order_have_no_pieces() {
-        let spec = CorpusSpec {
-            source: Source::Generated("recall".into()),
-            tokenizer: TokenizerSpec::Byte { vocab: 256 },
-            held_out: 0.1,
-            seed: 1,
-        };
+        let spec = CorpusSpec::new(Source::Generated("recall".into()), TokenizerSpec::Byte { vocab: 256 });
         let Ok(corpus) = Corpus::open(&spec) else { return };
         assert_eq!((corpus.chunk(TextSpan::Whole, 0).unwrap(), corpus.span_bytes(TextSpan::Whole)), (None, 0));
     }

@@ -90,7 +90,7 @@ mod tests {
     fn bytes_of(text: &str, folder: &Path) -> CorpusSpec {
         let path = folder.join("text.txt");
         std::fs::write(&path, text.repeat(400)).unwrap();
-        CorpusSpec { source: Source::File(path), tokenizer: TokenizerSpec::Byte { vocab: 256 }, held_out: 0.1, seed: 1 }
+        CorpusSpec::new(Source::File(path), TokenizerSpec::Byte { vocab: 256 })
     }
 
     #[test]

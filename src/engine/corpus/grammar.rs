@@ -204,7 +204,7 @@ mod tests {
 
     fn open(own: Option<&Path>, tokenizer: TokenizerSpec) -> Result<Corpus, CorpusError> {
         let source = Source::GrammarRoles(GrammarRoles { own: own.map(Path::to_owned), ..sets() });
-        Corpus::open(&CorpusSpec { source, tokenizer, held_out: 0.1, seed: 5 })
+        Corpus::open(&CorpusSpec { seed: 5, ..CorpusSpec::new(source, tokenizer) })
     }
 
     fn corpus() -> Corpus {

@@ -222,10 +222,9 @@ mod tests {
 
     fn open(own: Option<PathBuf>, classes: usize) -> Result<Corpus, CorpusError> {
         Corpus::open(&CorpusSpec {
-            source: Source::Labels(Labels { own, classes }),
-            tokenizer: TokenizerSpec::Byte { vocab: 256 },
             held_out: 0.25,
             seed: 5,
+            ..CorpusSpec::new(Source::Labels(Labels { own, classes }), TokenizerSpec::Byte { vocab: 256 })
         })
     }
 

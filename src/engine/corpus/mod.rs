@@ -51,6 +51,8 @@ pub use text_tokenizer::TextTokenizer;
 pub struct CorpusSpec {
     /// The source of the text.
     pub source: Source,
+    /// The number of bytes of a running text that are read, from its start; none reads all of it.
+    pub length: Option<usize>,
     /// The tokeniser that turns the text into ids.
     pub tokenizer: TokenizerSpec,
     /// The last fraction of the text is held out (0.1 for the paper's tenth).
@@ -60,6 +62,11 @@ pub struct CorpusSpec {
 }
 
 impl CorpusSpec {
+    /// The whole text of a source, a tenth of it held out; where it is generated, with seed 1.
+    pub fn new(source: Source, tokenizer: TokenizerSpec) -> Self {
+        Self { source, length: None, tokenizer, held_out: 0.1, seed: 1 }
+    }
+
     /// The largest number of tokens that its tokeniser may come to know, without opening anything: of one that counts
     /// characters or words, no more than the text has.
     pub fn largest_vocab(&self) -> u64 {

@@ -53,6 +53,7 @@ impl Source {
     /// Opens the file or generates the text. Errors: the file cannot be read, or the id is unknown.
     pub(super) fn open(&self, spec: &CorpusSpec) -> Result<OpenedSource, CorpusError> {
         let text = |name: String, text: TextFile| -> Result<OpenedSource, CorpusError> {
+            let text = if let Some(bytes) = spec.length { text.beginning(bytes)? } else { text };
             Ok(OpenedSource { name: name.clone(), stream: Box::new(Text::split(name, text, spec.held_out)?) })
         };
         let generated = |id: &str| format!("{id} (generated)");

@@ -72,6 +72,8 @@ pub(super) struct TextFile {
     store: Store,
     /// The position after a byte-order mark.
     start: usize,
+    /// Bytes after it that are never read, because the text is not wanted whole.
+    unread: usize,
     pub(super) encoding: Encoding,
 }
 
@@ -157,7 +159,7 @@ impl TextFile {
 
     /// Text made in memory, UTF-8.
     pub(super) fn made(text: String) -> Self {
-        Self { store: Store::Made(text.into_bytes()), start: 0, encoding: Encoding::Utf8 }
+        Self { store: Store::Made(text.into_bytes()), start: 0, unread: 0, encoding: Encoding::Utf8 }
     }
 
     /// Opens a file. Errors, each with the next step: missing, no ordinary file, not readable, empty, binary,
@@ -174,7 +176,7 @@ impl TextFile {
             return Err(CorpusError::new(format!("{here} is empty: choose a file that has text in it.")));
         }
         let store = Store::File { path: path.to_owned(), bytes };
-        let mut text = Self { store, start: 0, encoding: Encoding::Utf8 };
+        let mut text = Self { store, start: 0, unread: 0, encoding: Encoding::Utf8 };
         (text.start, text.encoding) = check_encoding(&text, path)?;
         Ok(text)
     }
@@ -185,7 +187,19 @@ impl TextFile {
             Store::Made(text) => text.len(),
             Store::File { bytes, .. } => bytes.len(),
         };
-        all - self.start
+        all - self.start - self.unread
+    }
+
+    /// The first bytes of the text, as many as these or up to three fewer, since no character is cut.
+    pub(super) fn beginning(mut self, bytes: usize) -> Result<Self, CorpusError> {
+        if bytes < self.len() {
+            // a character of UTF-8 has at most four bytes
+            let from = bytes.saturating_sub(3);
+            let last = self.read(from, bytes + 1)?;
+            let cut = last.iter().rposition(|&byte| self.encoding.begins(byte)).unwrap_or(last.len());
+            self.unread += self.len() - from - cut;
+        }
+        Ok(self)
     }
 
     /// The text from one byte to another.

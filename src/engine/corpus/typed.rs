@@ -81,7 +81,7 @@ mod tests {
 
     fn open(id: &str, tokenizer: TokenizerSpec) -> Corpus {
         let source = Source::Task(Task { id: id.to_owned(), spacing: 0, answers_only: true });
-        Corpus::open(&CorpusSpec { source, tokenizer, held_out: 0.1, seed: 1 }).unwrap()
+        Corpus::open(&CorpusSpec::new(source, tokenizer)).unwrap()
     }
 
     #[test]

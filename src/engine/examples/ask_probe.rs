@@ -16,10 +16,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let trained = Checkpoint::open(Path::new(file), &BdhSpec::default(), &Device::Cpu)?;
     let mut model = trained.model(trained.facts.layers.map_or(6, |known| known.value))?;
     let corpus = Corpus::open(&CorpusSpec {
-        source: Source::File(text.into()),
-        tokenizer: TokenizerSpec::Byte { vocab: trained.vocab },
-        held_out: 0.1,
         seed: 0,
+        ..CorpusSpec::new(Source::File(text.into()), TokenizerSpec::Byte { vocab: trained.vocab })
     })?;
     let question = NextTokensArgs { text: prompt.clone(), length: 64, ..NextTokensArgs::default() };
     let probe = probe::find(NextTokensArgs::PROBE).ok_or("there is no such probe")?;

@@ -11,10 +11,8 @@ const SEED: u64 = 7;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let corpus = Corpus::open(&CorpusSpec {
-        source: Source::Generated("mixture".into()),
-        tokenizer: TokenizerSpec::Byte { vocab: 256 },
-        held_out: 0.1,
         seed: SEED,
+        ..CorpusSpec::new(Source::Generated("mixture".into()), TokenizerSpec::Byte { vocab: 256 })
     })?;
     let spec = FastSlowSpec { d_model: 64, ..FastSlowSpec::default() };
     let model = FastSlow::new(&spec, corpus.vocab(), SEED, &Device::Cpu)?;

@@ -11,7 +11,7 @@ use crate::{
 
 /// A generated text in bytes.
 pub(super) fn text(source: Source) -> Result<Corpus> {
-    Ok(Corpus::open(&CorpusSpec { source, tokenizer: TokenizerSpec::Byte { vocab: 320 }, held_out: 0.1, seed: 1 })?)
+    Ok(Corpus::open(&CorpusSpec::new(source, TokenizerSpec::Byte { vocab: 320 }))?)
 }
 
 /// Prose in bytes.

@@ -71,6 +71,9 @@ settings! {
         /// How many domains the text mixes; 1 is coherent. Acts on the corpus `domains` and on a folder, where the first files by name are used; the text is as long whatever the number.
         #[knob("Domains", range(1..=domains::MAX_DOMAINS))]
         domains: usize = domains::MAX_DOMAINS,
+        /// How much of the text is read, from its start. 0 reads all of it. Acts on running text, not on windows made to order.
+        #[knob("Text length", range(0..=(1 << 40)), unit("bytes"))]
+        length: usize = 0,
         /// The kind of token. Bytes need no vocabulary; characters and words are easier to read; sorted_char numbers the characters of the whole text by code point, as char-rnn and nanoGPT do, or as the vocabulary file below lists them; spaced has words and the spaces between them; BPE is learned from the text.
         #[knob("Tokens")]
         tokenizer: TokenKind = TokenKind::Byte,
@@ -181,7 +184,13 @@ impl CorpusSettings {
     }
 
     fn reading(&self, source: Source) -> Result<CorpusSpec, ConfigError> {
-        Ok(CorpusSpec { source, tokenizer: self.tokenizer_spec()?, held_out: self.held_out, seed: self.seed })
+        Ok(CorpusSpec {
+            source,
+            tokenizer: self.tokenizer_spec()?,
+            length: (self.length > 0).then_some(self.length),
+            held_out: self.held_out,
+            seed: self.seed,
+        })
     }
 
     fn tokenizer_spec(&self) -> Result<TokenizerSpec, ConfigError> {

@@ -183,10 +183,8 @@ pub fn plan(config: &Config, s: &GrammarRolesSettings) -> Result<Plan, ConfigErr
         own: s.sentences.file.path(),
     };
     let text = corpus::CorpusSpec {
-        source: Source::GrammarRoles(sets),
-        tokenizer: GrammarRoles::tokenizer(),
-        held_out: 0.1,
         seed: config.seed,
+        ..corpus::CorpusSpec::new(Source::GrammarRoles(sets), GrammarRoles::tokenizer())
     };
     let probes = vec![ask_every(&s.roles.args(), RoleSettings::every, s.roles.every)];
     let variants = variants(s)?;

@@ -52,12 +52,10 @@ fn args<const N: usize>(all: [(&str, Value); N]) -> Args {
 }
 
 fn corpus() -> Corpus {
-    Corpus::open(&corpus::CorpusSpec {
-        source: corpus::Source::Generated("harbour".into()),
-        tokenizer: corpus::TokenizerSpec::Byte { vocab: VOCAB },
-        held_out: 0.1,
-        seed: 1,
-    })
+    Corpus::open(&corpus::CorpusSpec::new(
+        corpus::Source::Generated("harbour".into()),
+        corpus::TokenizerSpec::Byte { vocab: VOCAB },
+    ))
     .unwrap()
 }
 

@@ -62,12 +62,7 @@ fn texts(corpus: &Corpus, count: usize, len: usize) -> std::result::Result<Vec<(
         return Ok(all);
     }
     for id in TEXTS.iter().filter(|id| **id != own) {
-        let spec = CorpusSpec {
-            source: Source::Generated((*id).to_owned()),
-            tokenizer: TokenizerSpec::Byte { vocab: BYTES },
-            held_out: 0.1,
-            seed: 1,
-        };
+        let spec = CorpusSpec::new(Source::Generated((*id).to_owned()), TokenizerSpec::Byte { vocab: BYTES });
         all.push(((*id).to_owned(), Corpus::open(&spec)?.held_out(count, len)?));
     }
     Ok(all)

@@ -100,7 +100,7 @@ mod tests {
         let folder = tempfile::tempdir()?;
         std::fs::write(folder.path().join("text.txt"), "The tide turned, and the harbour filled again.\n".repeat(40))?;
         let source = Source::File(folder.path().join("text.txt"));
-        let spec = CorpusSpec { source, tokenizer: TokenizerSpec::Byte { vocab: 256 }, held_out: 0.2, seed: 1 };
+        let spec = CorpusSpec { held_out: 0.2, ..CorpusSpec::new(source, TokenizerSpec::Byte { vocab: 256 }) };
         let corpus = Corpus::open(&spec)?;
         let sizes = BdhSpec { heads: 2, neurons: 64, d_model: 16, layers: 3, ..BdhSpec::default() };
         let model = Bdh::new(&sizes, 256, 3, &Device::Cpu)?;
