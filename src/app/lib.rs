@@ -1,13 +1,11 @@
 //! # Orrery
 //!
-//! A desktop laboratory for the dynamics of small sequence models, while they learn and while they
-//! read. This page is the architecture; `tests/tidy` holds it to its word, and
-//! `docs/imports.svg` draws who imports whom.
+//! A desktop laboratory for the dynamics of small sequence models, while they learn and while they read. This page is
+//! the architecture; `tests/tidy` checks the code against it, and `docs/imports.svg` draws its imports.
 //!
-//! ## The way of the data
+//! ## Data flow
 //!
-//! **corpus -> model -> trainer -> (tap -> probe) -> telemetry -> inbox -> mirror -> view.**
-//! Commands run the other way.
+//! **corpus -> model -> trainer -> (tap -> probe) -> telemetry -> inbox -> mirror -> view**; commands go the other way.
 //!
 //! | crate | what it is | knows |
 //! | --- | --- | --- |
@@ -50,7 +48,7 @@
 //! - **Capability.** A model offers what it has, its attention, its flow, its synapses
 //!   ([`models::capabilities`]); probes ask for that and never for a family.
 //! - **Local learning.** A family whose update is a rule of its own rather than a gradient offers it
-//!   ([`models::capabilities::LocalLearning`]); the trainer hands it a batch where it would else differentiate a loss and
+//!   ([`models::capabilities::LocalLearning`]); the trainer hands it a batch where it would otherwise differentiate a loss and
 //!   step an optimiser. What is learned lies in parameters and buffers, so that all else is as for any run.
 //! - **Part.** A block is given its attention and its MLP; a variant is a small file (`nn/attention`).
 //! - **Settings.** A lab's settings are one declaration, from which knobs, ranges, TOML, tooltips and the

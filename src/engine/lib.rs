@@ -1,9 +1,9 @@
 //! The engine of Orrery: small sequence models, their training, the questions put to them and the record of both.
 //! It opens no window and draws nothing, so that a program can train and probe models with this crate alone.
 //!
-//! What such a program needs is named at the root; families, measurements and all else stand in the modules. A corpus
-//! gives [`Batch`]es, a family is [`Trainable`] and stepped by [`AdamW`]. A whole run with checkpoints and a record is a
-//! [`Plan`] that [`drive`] carries out, telling each [`Sink`]. A [`Probe`] asks a model, and its answer is a
+//! What such a program needs is named at the root; families, measurements and all else are in the modules. A corpus
+//! gives [`Batch`]es, a family is [`Trainable`] and stepped by [`AdamW`]. A whole run with checkpoints and a record is
+//! a [`Plan`] that [`drive`] carries out, telling each [`Sink`]. A [`Probe`] asks a model, and its answer is a
 //! [`Measurement`]. `examples` has two programs of 40 lines.
 
 #![warn(missing_docs)]

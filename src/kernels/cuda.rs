@@ -130,7 +130,7 @@ mod tests {
         Var::from_vec(values(shape.iter().product(), seed), shape, device)
     }
 
-    /// The largest difference, as a part of the largest value.
+    /// The largest absolute difference, relative to the largest value.
     fn relative_error(a: &Tensor, b: &Tensor) -> Result<f32> {
         let (a, b) = (host::to_f32(a)?, host::to_f32(b)?);
         assert_eq!(a.len(), b.len());

@@ -20,7 +20,7 @@ pub trait Elementwise<const I: usize, const O: usize>: Copy {
     -> Vectors<S, U, O>;
 }
 
-/// Applies a function to slices of one length: `U` vectors at a time, then single vectors, then what is left.
+/// Applies a function to slices of one length: `U` vectors at a time, then single vectors, then the remaining values.
 #[inline(always)]
 pub fn apply<S: Simd, P: Elementwise<I, O>, const I: usize, const O: usize, const U: usize>(
     simd: S,

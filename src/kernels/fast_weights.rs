@@ -16,7 +16,7 @@ pub struct HebbianRule {
     pub min_variance: f32,
 }
 
-/// The state that one text has taught, over D channels.
+/// The fast weights and error variances after the tokens of one text so far, over D channels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FastWeightState {
     /// W_fast, transposed: the weights of an input lie side by side, `(D inputs, D outputs)`.
@@ -86,7 +86,7 @@ mod tests {
         let mut state = FastWeightState::new(2);
         let (inputs, mut errors, mut inverse) = ([1.0, 0.0, 0.6, 0.8], [2.0, 0.5, 2.0, 0.5], [0.0; 2]);
         read(RULE, &inputs, &mut errors, &mut inverse, &mut state);
-        // the first token's error is what the base leaves
+        // the first token's error is that of the base weights alone
         assert_eq!(errors[..2], [2.0, 0.5]);
         let v = [0.99 + 0.01 * 4.0, 0.99 + 0.01 * 0.25];
         assert!((inverse[0] - (v[0] + v[1]) / 2.0).abs() < 1e-6);

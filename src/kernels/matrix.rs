@@ -64,7 +64,7 @@ impl<'a> View<'a> {
         self.data[row * self.row_step + col * self.col_step]
     }
 
-    /// The values of a row whose columns lie side by side.
+    /// The values of a row whose columns are adjacent in memory.
     ///
     /// # Panics
     /// If there is no such row.

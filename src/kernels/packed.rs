@@ -139,7 +139,7 @@ impl Packed {
         let (width, wide) = (self.width, self.n.next_multiple_of(self.width));
         let mut p = rows.start;
         while p < rows.end {
-            // the block of DEPTH rows that row p lies in, and the end of what is asked of it
+            // the block of DEPTH rows that holds row p, and the last of its rows that is asked for
             let (first, here) = (p / DEPTH * DEPTH, p % DEPTH);
             let (depth, end) = (DEPTH.min(self.k - first), (first + DEPTH).min(rows.end));
             let mut j = cols.start;
@@ -290,7 +290,7 @@ unsafe fn gemm_left_packed(dst: *mut f32, step: usize, a: View, b: View, scale: 
     });
 }
 
-/// Columns of a panel of a matrix of n columns: those of a tile, or fewer whole cache lines where they suffice.
+/// Columns of a panel of a matrix of n columns: those of a tile, or fewer complete cache lines if they suffice.
 fn panel_width(n: usize) -> usize {
     tile::width().min(n.next_multiple_of(LINE))
 }

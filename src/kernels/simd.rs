@@ -126,7 +126,7 @@ pub fn exp_unrolled<S: Simd, const U: usize>(simd: S, x: [S::f32s; U]) -> [S::f3
 pub fn clamp<S: Simd, const U: usize>(simd: S, x: [S::f32s; U], [low, high]: [f32; 2]) -> [S::f32s; U] {
     let (low, high) = (simd.splat_f32s(low), simd.splat_f32s(high));
     unrolled::<S, U>(simd, |u| {
-        // the constants are the first operands: of a NaN and a number, x86 returns the second
+        // the constants come first: of a NaN and a number, x86 returns the second operand, so that a NaN stays one
         let within = simd.min_f32s(high, simd.max_f32s(low, x[u]));
         // the scalar functions return the number
         if S::IS_SCALAR { simd.select_f32s(simd.equal_f32s(x[u], x[u]), within, x[u]) } else { within }

@@ -14,7 +14,7 @@ use std::{
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// The threads besides the calling one; none for a single thread.
+/// The helper threads besides the calling one; none if one thread is set.
 static HELPERS: Mutex<Option<Arc<ThreadPool>>> = Mutex::new(None);
 
 thread_local! {

@@ -1,5 +1,6 @@
 //! Runs of networks that learn by a rule of their own: the same bits whatever the threads and however often a run is
-//! stopped, stages that end with the one pass over the sentences, and a divergence that is told and ends nothing.
+//! stopped, stages that end with the one pass over the sentences, and a divergence that is told and ends nothing. A treebank
+//! in place of the grammar.
 
 use std::collections::BTreeSet;
 

@@ -292,7 +292,7 @@ fn the_merging_view_goes_through_its_stages() {
     let done = "stages: base 3 done, child A 2 done, child B 2 done, merged made";
     assert!(stages(&harness, done));
     let csv = harness.state().csv.clone().unwrap();
-    // each text, and the translations of the few windows that are read
+    // each text, and the translations that the windows have
     let translations = csv.lines().filter(|l| l.starts_with("translations ")).count();
     assert!(translations >= 4 && translations.is_multiple_of(4), "{csv}");
     assert_eq!(csv.lines().count(), 1 + 3 * 4 + translations, "{csv}");

@@ -147,7 +147,8 @@ fn typed(id: &str, question: &Args) -> Result<(&'static dyn AnyProbe, Args), Fai
     Ok((probe, arguments(probe.id(), &probe.knobs(), &set)?))
 }
 
-/// The probe of this name, its own or that of the protocol, so that runs of this program and of others are asked alike.
+/// Finds the probe of this name, Orrery's own or the protocol's, so that runs of this program and of others are asked
+/// in the same way.
 fn find(id: &str) -> Result<&'static dyn AnyProbe, Failure> {
     asks::probe_of(id).ok_or_else(|| Failure::usage(view_words(id).unwrap_or_else(|| probe::unknown(id))))
 }

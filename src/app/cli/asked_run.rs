@@ -1,6 +1,5 @@
-//! Questions to a run without a window, over the files of its folder (docs/protocol.md): a thread looks for them, hands the
-//! run commands, and answers once the run has done them. The run records each as it records every command, so that a
-//! replay and a continuation know of it.
+//! Questions to a run without a window, over the files of its folder (docs/protocol.md): a thread looks for them, hands
+//! the run commands, and answers once they are done. The run records each as a command, for replays and continuations.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -79,7 +78,7 @@ impl AskedRun {
     /// Answers no more questions, once the run has ended.
     pub fn end(self) {
         self.training.lock().is_over = true;
-        // a thread that has panicked has said so
+        // a panic of the thread has been reported already
         let _ = self.answering.join();
     }
 }
@@ -93,15 +92,14 @@ struct TrainingState {
     lr: f64,
     /// How often the learning rate was changed.
     lr_changes: u64,
-    /// The step of the newest checkpoint; `None` where a setting was changed since.
+    /// The step of the newest checkpoint; `None` if a setting was changed since.
     checkpoint: Option<u64>,
     /// How many checkpoints were written.
     checkpoints: u64,
 }
 
 impl TrainingState {
-    /// Returns true if a checkpoint was written after `before`, or the newest one holds the present step and settings: then no
-    /// other is written.
+    /// True if a checkpoint was written after `before`, or the newest is of this step and these settings: none is due.
     fn is_saved_since(&self, before: &Self) -> bool {
         self.checkpoints > before.checkpoints || self.checkpoint == Some(self.step)
     }

@@ -35,14 +35,13 @@ fn left_out(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// The step in a file's name: its last number. `ckpt_0500.pt`, `step-500-epoch.pt` and `model500.safetensors` are of step 500.
+/// The step in a file's name: its last number, as in `ckpt_0500.pt`, `step-500-epoch.pt` and `model500.safetensors`.
 fn step_of(path: &Path) -> Option<u64> {
     let stem = path.file_stem()?.to_str()?;
     stem.split(|c: char| !c.is_ascii_digit()).rfind(|digits| !digits.is_empty())?.parse().ok()
 }
 
-/// The value of each of [`STEP_KEYS`] in a file; none for a file that cannot be read, which is reported when it is
-/// opened.
+/// The value of each of [`STEP_KEYS`] in a file; none for an unreadable file, which is reported when opened.
 fn recorded_steps(path: &Path) -> [Option<u64>; STEP_KEYS.len()] {
     let Ok(file) = Weights::open(path) else { return Default::default() };
     let metadata: Vec<(&str, &str)> = file.metadata().collect();
@@ -65,10 +64,10 @@ fn steps_inside(paths: &[PathBuf]) -> Option<(&'static str, Vec<u64>)> {
     })
 }
 
-/// The checkpoints of a folder by step: the one that all of them say inside, or else that in their names.
+/// The checkpoints of a folder by step, which is read inside the files if all of them hold it, else from names.
 ///
 /// # Errors
-/// If no key tells them apart and a file's name has no number or two have the same, or if there are too many.
+/// If neither a key nor a number in their names tells the files apart, or if there are too many.
 pub fn step_files(folder: &Path) -> Result<Vec<StepFile>, Failure> {
     let paths: Vec<PathBuf> = checkpoints(folder).take(MAX_CHECKPOINTS + 1).collect();
     let mut files = vec![];
@@ -129,11 +128,10 @@ fn with_file(lab: &Lab, config: &Config, path: &Path) -> Result<Config, Failure>
     Ok(config)
 }
 
-/// Records the checkpoints of `folder` as a run in `out`, with the settings of `config`, whose paths are absolute; gives the
-/// run's folder.
+/// Records the checkpoints of `folder` as a run in `out` by `config`, whose paths are absolute; returns its folder.
 ///
 /// # Errors
-/// If a file is none of a step, cannot be opened, or is of other sizes than the first.
+/// If a file names no step, cannot be opened, or has other sizes than the first.
 pub fn record(
     folder: &Path,
     lab: &Lab,
@@ -164,7 +162,7 @@ pub fn record(
     writer.folder().ok_or_else(|| Failure::run("the run's folder was not made"))
 }
 
-/// Reports on the terminal.
+/// Reports each step on the terminal.
 pub struct StepReport;
 
 impl Sink for StepReport {

@@ -11,7 +11,7 @@ pub fn one_of<T: Choice + Send + Sync>(choices: &[T]) -> impl TypedValueParser<V
         .try_map(|id| T::all().into_iter().find(|choice| choice.id() == id).ok_or("there is no such choice"))
 }
 
-/// Reads one of these by its name; help names them, and says of each what it is where words stand beside it.
+/// Reads one of these by its name; help lists the names, each with its description if it has one.
 pub fn one_named<T: Copy + Send + Sync + 'static>(
     choices: &'static [(T, &'static str, &'static str)],
 ) -> impl TypedValueParser<Value = T> + use<T> {

@@ -89,7 +89,7 @@ pub enum StudyCommand {
 }
 
 impl Command {
-    /// The runs that were named and are looked at only, so that they may be logs of other tools too.
+    /// The named runs that the command only reads, so that they may be logs of other tools too.
     fn named_runs(&mut self) -> Vec<&mut PathBuf> {
         match self {
             Self::Replay { run } => vec![run],

@@ -150,8 +150,7 @@ fn heading(row: &RunRow, key: &str) -> String {
     }
 }
 
-/// The name of each run in a legend: the one that the user gave it, or the settings in which it differs from the
-/// others, if they are short; else its folder.
+/// The names of the runs in legends: the user's own, or short settings in which they differ, or their folders.
 fn names(rows: &[&RunRow], differing: &[Difference]) -> Vec<String> {
     const LONG: usize = 48;
     let by_settings = |i: usize| {
@@ -196,7 +195,7 @@ fn folded(mut figures: Vec<Comparison>) -> Vec<Comparison> {
     figures
 }
 
-/// Every number over the steps of runs of which each is of a point, with its name: one line per point, over its seeds.
+/// Every number over the steps of runs, each of which belongs to the named point: one line per point, over its seeds.
 ///
 /// # Errors
 /// If a run cannot be read.

@@ -72,8 +72,7 @@ struct Searched {
     name: String,
     seed: u64,
     loss: f64,
-    /// The shares of sentences, in known frames and in new ones, where the model expects a continuation of the noun's
-    /// class. `None` in a rehearsal.
+    /// The shares of sentences, in known frames and in new ones, that expect the noun's class. `None` in a rehearsal.
     knows: Option<[f64; 2]>,
 }
 

@@ -18,11 +18,10 @@ pub struct Continuation {
     pub notices: Vec<String>,
 }
 
-/// Decides whether the run of this folder may go on; changes nothing. `steps` is how far, if not as far as
-/// recorded.
+/// Decides, changing nothing, whether the run of this folder may continue, to `steps` if not as far as recorded.
 ///
 /// # Errors
-/// If going on would not be what the run would have done had it never ended.
+/// If continuing would not be what the run would have done had it never ended.
 pub fn decide(folder: &Path, steps: Option<u64>) -> Result<Continuation, Failure> {
     let (lab, mut config) = recorded(folder)?;
     let info = Reader::open(folder).map_err(Failure::wrong)?.info();
@@ -60,13 +59,13 @@ pub fn decide(folder: &Path, steps: Option<u64>) -> Result<Continuation, Failure
     }
 }
 
-/// The settings must be those that run.json recorded.
+/// Checks that the settings are those that run.json recorded.
 fn check_settings(folder: &Path, config: &Config, info: &RunInfo) -> Result<(), Failure> {
     let mut keys = config.changed_keys(&info.config);
     if config.seed != info.config.seed {
         keys.push("seed".to_owned());
     }
-    // A setting that the recorded version did not have stands at its default, which is what it did.
+    // A setting that the recorded version did not have is at its default, which is what it did.
     keys.retain(|key| key == "seed" || info.config.get(key).is_some());
     if keys.is_empty() {
         return Ok(());

@@ -1,5 +1,4 @@
-//! Records that are not whole: every command that reads one says the same sentence, and one that hands it on refuses, unless
-//! a part is asked for.
+//! Records that are not whole: all who read one say the same, and who hands it on refuses, unless asked for a part.
 
 use crate::{cli::prelude::*, store::export::Record};
 

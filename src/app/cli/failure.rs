@@ -26,7 +26,7 @@ impl Failure {
         Self { words: words.into(), code: 2 }
     }
 
-    /// The reader of the output has left; nothing is said, as other commands do.
+    /// The reader of the output has closed it; nothing is printed, as in other commands.
     pub fn reader_left() -> Self {
         Self::reported(READER_LEFT)
     }
@@ -50,12 +50,12 @@ impl Failure {
         if helps { Self { words: self.words + &words, ..self } } else { self }
     }
 
-    /// A file, a setting or an argument that is wrong, as the error says.
+    /// A wrong file, setting or argument; the error says which.
     pub fn wrong(error: impl Error) -> Self {
         Self::usage(error.to_string())
     }
 
-    /// A run, a window or a device that failed, as the error says.
+    /// A failed run, window or device; the error says which.
     pub fn failed(error: impl Error) -> Self {
         Self::run(error.to_string())
     }

@@ -137,7 +137,7 @@ pub fn view(id: &str) -> Result<&'static ViewEntry, Failure> {
     })
 }
 
-/// Checks that a picture may have this name: a PNG is written, and its name must say so.
+/// Checks the name of a picture: only PNG is written, and the name must end accordingly.
 ///
 /// # Errors
 /// If it ends in anything but `.png`.
@@ -145,7 +145,7 @@ pub fn check_png(path: &Path) -> Result<(), Failure> {
     output::check_extension(path, "png", "pictures are written as PNG")
 }
 
-/// A run folder as the interface would know it, and what of its record is lost.
+/// Replays a run folder into a mirror, as the window would have it, and returns the damage of its record.
 pub fn replay(folder: &Path) -> Result<(Mirror, Damage), Failure> {
     let events = Reader::open(folder).map_err(Failure::wrong)?;
     let mut mirror = Mirror::default();
@@ -166,8 +166,7 @@ pub fn check_folder(folder: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Draws every pane of the run's lab that has something to show into `figures/`, and says how many, or why this machine can
-/// draw none.
+/// Draws every pane of the run's lab that can show something into `figures/`; says how many, or why none can be.
 ///
 /// # Errors
 /// If the run cannot be read or a figure cannot be written.

@@ -12,7 +12,7 @@ use crate::{
 /// Reads the file beside the present settings of its lab, in which it is not yet.
 ///
 /// # Errors
-/// In words, if the file cannot be read or holds something else.
+/// If the file cannot be read or holds something else.
 pub fn check(file: &ChosenFile, settings: &Config) -> Result<CheckedFile, String> {
     let path = file.path.as_path();
     let mut checked = CheckedFile::default();

@@ -35,7 +35,7 @@ const LONGEST_CHAR: usize = 8;
 /// Tokens before those that are shown: some decoders put a space between two.
 const CONTEXT: usize = 4;
 
-/// Text on standard output as it comes, character by whole character.
+/// Prints text to standard output as it is generated, one complete character at a time.
 struct Printer<'a> {
     tokenizer: &'a TextTokenizer,
     /// The prompt's and those that were written.
@@ -52,7 +52,7 @@ impl Printer<'_> {
         self.failure.is_none()
     }
 
-    /// Shows the token, unless it is a part of a character; whether more can be shown.
+    /// Shows the token, unless it is a part of a character; returns true if more can be shown.
     fn add(&mut self, id: u32) -> bool {
         self.ids.push(id);
         let bytes = self.unseen();

@@ -1,5 +1,4 @@
-//! Graphs from files as the events of a run that has ended, so that the neuron graph's lab shows them as it shows its
-//! own.
+//! Graphs from files as the events of an ended run, so that the neuron graph's lab shows them as its own.
 
 use std::collections::{HashMap, HashSet};
 
@@ -172,7 +171,7 @@ fn neuron_graph(graph: &GraphFile) -> NeuronGraph {
     }
 }
 
-/// Gives every node what is measured of it, under names that the file does not use.
+/// Adds the measures of every node as values, under names that the file does not use.
 pub fn measure(graph: &mut GraphFile) {
     let measured = neuron_graph(graph);
     let file = measured.file.unwrap_or_default();

@@ -78,7 +78,7 @@ impl GraphArgs {
     }
 }
 
-/// The model whose graph it is. The graph is of the weights, so that the number of layers does not matter.
+/// The model whose graph is exported. The graph follows from the weights alone, for any number of layers.
 fn model(from: &Path, variant: Option<&str>, partial: PartialArgs) -> Result<Bdh, Failure> {
     if !from.is_dir() {
         let checkpoint = Checkpoint::open(from, &BdhSpec::default(), &Device::Cpu).map_err(Failure::wrong)?;

@@ -105,7 +105,7 @@ fn lay_out(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
     print_line!("{} ({} steps on the processor, {secs:.2} s)", out.display(), layout::steps_for(graph.nodes.len()))
 }
 
-/// Gives every node its place at rest, and says how far that is.
+/// Lays out the graph until it is at rest, and reports the progress.
 fn place_nodes(graph: &mut GraphFile) {
     let nodes = graph.nodes.len();
     let edges: Vec<_> = graph.edges.iter().map(|e| (e.from as u32, e.to as u32, e.weight as f32)).collect();

@@ -118,7 +118,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     train(lab, &config, &args.set.out, RunOptions { until, ..args.wanted.clone() }).map(|_| ())
 }
 
-/// Records a folder of checkpoints as a run; gives its folder.
+/// Records a folder of checkpoints as a run; returns its folder.
 pub fn record_series(folder: &Path, set: &Settings) -> Result<PathBuf, Failure> {
     let (lab, mut config) = checkpoint_series::configured(folder)?;
     settings::apply(set, lab, &mut config)?;

@@ -1,5 +1,4 @@
-//! The desktop as the window's host: runs, folders, files and dialogs, each on a thread of its own, so that
-//! the interface asks and goes on.
+//! The desktop as the window's host: runs, folders, files and dialogs on threads, so that the interface never waits.
 
 use std::fmt::Display;
 
@@ -112,7 +111,7 @@ impl DesktopHost {
         });
     }
 
-    /// Does `work` on another thread and delivers what comes of it, if anything does.
+    /// Does `work` on another thread and delivers its result, if it has one.
     fn spawn_work<D: Into<Option<Delivery>>>(&self, work: impl FnOnce() -> D + Send + 'static) {
         let (sender, wake) = (self.sender.clone(), Arc::clone(&self.wake));
         let spawned = spawn("host", move || {
@@ -371,7 +370,7 @@ fn make_parent(path: &Path, out: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The runs for the window, newest first; the newest of each lab that was interrupted says so.
+/// The runs for the window, newest first; the newest interrupted run of each lab is marked.
 fn past_runs(found: Vec<RunSummary>) -> Vec<PastRun> {
     let mut interrupted_labs = BTreeSet::new();
     let past_run = |run: RunSummary| {

@@ -1,5 +1,4 @@
-//! `orrery model intervene`: what a text costs a trained BDH while neurons or synapses of it are silenced, scaled or held at a
-//! value, beside random ones that are as active.
+//! `orrery model intervene`: what a text costs a trained BDH while neurons or synapses are changed, beside random ones.
 
 use super::{
     choice::one_of,

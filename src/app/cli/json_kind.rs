@@ -23,7 +23,7 @@ pub fn is_too_large(path: &Path) -> bool {
 }
 
 /// # Errors
-/// In words, if the file cannot be read, is no JSON, or holds the settings of a lab.
+/// If the file cannot be read, is no JSON, or holds the settings of a lab.
 pub fn kind_of(path: &Path) -> Result<FileContent, String> {
     let shown = path.display();
     let unread = |e: FileError| format!("{shown} cannot be read: {e}");

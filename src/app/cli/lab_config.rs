@@ -1,5 +1,4 @@
-//! The lab and settings of a command: the default lab, the default lab on a text file, or those that a run folder
-//! records.
+//! The lab and settings of a command: the default lab, also on a text file, or those that a run folder records.
 
 use super::settings;
 use crate::{cli::prelude::*, files::read_text_inside, labs::foreign};

@@ -1,5 +1,4 @@
-//! The commands; the only module that wires everything: labs to trainer, trainer to store and
-//! window, run folders to pictures.
+//! The commands; the only module that wires labs to trainer, trainer to store and window, run folders to pictures.
 
 mod activations;
 mod ask;
@@ -183,7 +182,7 @@ pub fn main() -> ExitCode {
     ))
 }
 
-/// What is said of a text that is no number, in place of what the standard library says.
+/// The message for a text that is no number, in place of the standard library's.
 fn expected_number(why: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
     match (why.downcast_ref::<ParseIntError>(), why.is::<ParseFloatError>()) {
         (Some(e), _) if *e.kind() == IntErrorKind::PosOverflow => Some("the number is too large"),

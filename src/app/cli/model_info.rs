@@ -38,7 +38,7 @@ pub fn run(args: &InfoArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A number of the file, or one of a file beside it, which is said.
+/// A number from the file; if it comes from a file beside it, that is added.
 fn number(known: KnownNumber) -> String {
     match known.from {
         Evidence::File => known.value.to_string(),

@@ -1,11 +1,10 @@
-//! Files that a run reads and that are no longer where it recorded them: they are looked for beside the run, and known by
-//! their content. Nothing is copied.
+//! Files that a run reads, no longer where it recorded them: looked for beside the run, by their content.
 
 use crate::{cli::prelude::*, files::fingerprint, telemetry::InputFile};
 
 /// Folders around the run that are looked in, the run's own among them.
 const SEARCHED_FOLDERS: usize = 4;
-/// Names of a path's end that are kept together: a run and its file may have been moved with the folders that held them.
+/// The most names at the end of a path that a moved run and its file may still share.
 const MAX_SHARED_NAMES: usize = 4;
 
 /// Leads the settings and the recorded inputs to files that were moved together with the run in `folder`; says which.

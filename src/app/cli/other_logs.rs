@@ -1,5 +1,4 @@
-//! Logs of other tools (TensorBoard, W&B, Lightning, Trackio): wherever a run folder may be named they may be too, and are
-//! read into one.
+//! Logs of other tools (TensorBoard, W&B, Lightning, Trackio), named in place of a run folder, and read into one.
 
 use std::path::{Path, PathBuf};
 

@@ -56,10 +56,10 @@ pub fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension().is_some_and(|e| e.eq_ignore_ascii_case(extension))
 }
 
-/// Checks that the name of a file ends as those of its kind do; `why` says of which.
+/// Checks that a file's name has the extension of its kind; `why` names the kind.
 ///
 /// # Errors
-/// If it ends otherwise.
+/// If it has another extension.
 pub fn check_extension(path: &Path, extension: &str, why: &str) -> Result<(), Failure> {
     match has_extension(path, extension) {
         true => Ok(()),

@@ -1,5 +1,4 @@
-//! Progress on stderr, for a run (as its sink) and for any other long work: a bar on a terminal, a line now and then
-//! elsewhere.
+//! Progress on stderr, of a run (as its sink) or other long work: a bar on a terminal, else a line now and then.
 
 use indicatif::{ProgressBar, ProgressStyle};
 

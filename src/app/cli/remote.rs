@@ -29,8 +29,7 @@ pub use question::RemoteQuestion;
 
 /// The file in the copy that says whose copy it is.
 const SOURCE: &str = ".source";
-/// The longest silent wait for the first part of a run; also for its last part before a question is sent, and for the
-/// configuration of `ssh`.
+/// The longest silent wait for the first part of a run, for the last before a question, and for `ssh`'s configuration.
 const SILENT_WAIT: Duration = Duration::from_secs(5);
 /// The longest pause between two tries.
 const MAX_PAUSE: Duration = Duration::from_secs(10);
@@ -58,13 +57,14 @@ pub struct RemoteSource {
 }
 
 impl RemoteSource {
-    /// True if all that was there has come and the connection stands. The end of an older copy says nothing: the run may
-    /// have gone on since. Of a copy that another Orrery writes it is not known, and false.
+    /// True if all that was there has come and the connection stands. The end of an older copy says nothing: the run
+    /// may have continued since. Of a copy that another Orrery writes it is not known, and false.
     pub fn is_up_to_date(&self) -> bool {
         self.copied.is_up_to_date.load(Ordering::SeqCst)
     }
 
-    /// True if the description of the run has come in this process, so that it says what is allowed now.
+    /// True if the description of the run was received in this process, so that it is current about what the program
+    /// allows.
     pub fn is_described(&self) -> bool {
         self.copied.is_described.load(Ordering::SeqCst)
     }
@@ -181,8 +181,7 @@ pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> 
     Ok(run)
 }
 
-/// The folder in `out` for the copy of this run, made if it is not there. `advice` ends the error where another folder is in
-/// its place.
+/// The folder in `out` for the copy of this run, made if absent. `advice` ends the error if another is in its place.
 ///
 /// # Errors
 /// If it is something else's copy, or cannot be made.
@@ -303,7 +302,7 @@ impl Copy {
         Ok(LocalPart { log: log.to_owned(), bytes, end })
     }
 
-    /// Writes what comes, until it ends.
+    /// Writes the frames as they arrive, until the connection ends.
     fn read(&self, mut frames: Frames, has_answered: &mut bool) -> Result<(), String> {
         let CopyState { is_described, is_up_to_date, .. } = &*self.copied;
         while let Some(frame) = frames.read_frame::<Frame>()? {

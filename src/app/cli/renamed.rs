@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use super::shell::quoted;
 
-/// Old name of a command and the words that now stand for `orrery NAME`.
+/// The old name of a command, and the words that replace it after `orrery`.
 const RENAMED: [(&str, &str); 12] = [
     ("activations", "orrery model activations"),
     ("bench", "cargo run --release -p orrery-bench --"),

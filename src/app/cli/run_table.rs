@@ -1,4 +1,4 @@
-//! `orrery runs`: the table of past runs with the user's notes. Rows come from `run_rows`; nothing here reads a log.
+//! `orrery runs`: the table of past runs with the user's notes. `run_rows` makes the rows; nothing here reads a log.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -42,7 +42,7 @@ pub struct RunsArgs {
     edit: Edit,
 }
 
-/// The arguments of listing, which say nothing of a run that is changed.
+/// The arguments of a listing, which have no meaning where a run is changed.
 const LISTING: [&str; 4] = ["filter", "sort", "json", "csv"];
 
 /// Changes of the run that is named.
@@ -106,10 +106,10 @@ pub fn run(args: &RunsArgs) -> Result<(), Failure> {
     output::print(text.as_bytes())
 }
 
-/// Checks that a folder of runs that was named is there. The default one is made by the first run.
+/// Checks that a folder of runs exists if the user named it. The default one is made by the first run.
 ///
 /// # Errors
-/// If it is not.
+/// If it does not exist.
 pub fn check_named(out: &Path) -> Result<(), Failure> {
     match out.is_dir() || out == Path::new(RUNS) {
         true => Ok(()),
@@ -155,7 +155,7 @@ fn edit(run: &Path, edit: &Edit) -> Result<(), Failure> {
     note::write(run, &kept).map_err(Failure::wrong)
 }
 
-/// Says where a run lies to which its path leads over a link: the trash is there too.
+/// Prints the real path of a run that is reached over a link, since its trash is there too.
 fn report_place(run: &Path) {
     if let (Ok(named), Ok(place)) = (std::path::absolute(run), run.canonicalize())
         && named != place
@@ -187,8 +187,7 @@ fn print_table(rows: &[&RunRow], all: &[RunRow], out: &Path) -> Result<(), Failu
     Ok(())
 }
 
-/// The cells of a run: its path whole, as commands take it, its name of little more than `widest` characters, and none of
-/// the others of more.
+/// The cells of a run: its path whole, for commands, its name of about `widest` characters, and no other of more.
 fn cells(row: &RunRow, widest: usize) -> [String; 11] {
     let pin = if row.note.pinned { "* " } else { "" };
     let note = row.note.note.lines().next().map_or(String::new(), |line| format!(" ({line})"));
@@ -207,7 +206,7 @@ fn cells(row: &RunRow, widest: usize) -> [String; 11] {
     ]
 }
 
-/// The headline numbers that are no losses, in few words.
+/// The headline numbers that are no losses, briefly.
 fn results(row: &RunRow) -> String {
     const SHOWN: usize = 2;
     let told = row.headlines.keys().into_iter().filter(|key| !split(key).0.ends_with("loss") && *key != "perplexity");

@@ -10,7 +10,7 @@ use crossbeam::channel::{Receiver, Sender, bounded};
 use super::interrupt;
 use crate::trainer::Process;
 
-/// The runs that have been begun. Nothing is sent on its channels: that one end is gone is the message.
+/// The runs that were started. Nothing is sent on its channels; they signal by being disconnected.
 pub struct Runs {
     /// Gone when the process is ending.
     going: Mutex<Option<OpenRuns>>,

@@ -1,5 +1,4 @@
-//! `orrery schema`: the JSON schemas of what a run folder holds, for programs in other languages that
-//! read or write such files.
+//! `orrery schema`: the JSON schemas of what a run folder holds, for programs in other languages.
 
 use serde_json::Value;
 
@@ -41,7 +40,7 @@ fn find(channel: &str) -> Result<&'static MeasurementEntry, Failure> {
     })
 }
 
-/// A line of `samples.jsonl`: what all samples have, and for each channel the schema of its payload.
+/// The schema of a line of `samples.jsonl`: the common fields, and for each channel the schema of its payload.
 fn line_schema() -> Value {
     let payload = |m: &MeasurementEntry| {
         json!({

@@ -14,7 +14,7 @@ pub enum ResolvedName {
     Config(&'static Lab, Config),
     /// A step of a lab's lesson.
     Lesson(LessonLink),
-    /// Settings, and what is looked at.
+    /// A lab's settings, with the step and views that a link shows.
     Page(&'static Lab, Box<Permalink>),
     /// A run folder.
     Run(PathBuf),
@@ -169,7 +169,7 @@ pub fn pair_of(text: &str) -> Result<(&str, &str), Failure> {
 /// Applies `--set`, `--seed`, `--steps`, `--device` and `--text`, and checks that the lab can be planned so.
 pub fn apply(settings: &Settings, lab: &Lab, config: &mut Config) -> Result<(), Failure> {
     set(settings, lab, config)?;
-    // A lab that cannot be planned with these settings says so before anything is made.
+    // A lab that cannot plan a run with these settings refuses before anything is made.
     (lab.plan)(config)?;
     Ok(())
 }

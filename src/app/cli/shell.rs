@@ -13,9 +13,8 @@ pub fn quoted(word: impl AsRef<OsStr>) -> String {
     }
 }
 
-/// Writes control characters as their codes, in the quotes `$'..'` of POSIX.1-2024, which bash, zsh and ksh know and dash
-/// does not. A program that reads commands line by line, such as GNU parallel, would take what follows the end of a line for
-/// another command.
+/// Writes control characters as their codes, in the quotes `$'..'` of POSIX.1-2024 (bash, zsh, ksh; not dash). What
+/// reads commands line by line, such as GNU parallel, would take what follows a line's end for another command.
 fn escaped(text: &str) -> String {
     let mut out = "$'".to_owned();
     for c in text.chars() {

@@ -1,6 +1,6 @@
 //! `orrery stream`: the growth of a run folder on standard output, for `orrery follow ssh://..` on another machine.
 //!
-//! Each frame is a line of JSON ([`Frame`]), and after one that names a file this many bytes of it. Whoever goes on
+//! Each frame is a line of JSON ([`Frame`]), and after one that names a file this many bytes of it. Whoever continues
 //! after a cut says of each log how much of it is there, and how that ends.
 
 use std::{
@@ -15,12 +15,11 @@ use crate::{
     files::{open_inside, read_inside},
 };
 
-/// How often a folder is looked at. Size and content are compared, so that it works where no change is announced, as on
-/// network file systems.
+/// How often a folder is looked at, by size and content, since network file systems announce no change.
 pub const POLL: Duration = Duration::from_millis(250);
 /// The version of the frames.
 pub const VERSION: u32 = 1;
-/// The files that are sent whole as often as they change, and the most bytes of each.
+/// The files that are sent whole whenever they change, with the largest number of bytes of each.
 pub const WHOLE: [(&str, u64); 2] = [("run.json", 4 << 20), ("config.toml", 256 << 10)];
 const EVENTS: &str = "events.jsonl";
 /// The logs, of which what was appended is sent; the one that says that a run has ended comes last.

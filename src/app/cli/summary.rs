@@ -1,5 +1,4 @@
-//! The headline numbers of a run as a small table for the terminal, for each variant, or mean and standard deviation
-//! over its seeds.
+//! The headline numbers of a run as a small table: for each variant, or mean and standard deviation over seeds.
 
 use std::borrow::Cow;
 
@@ -105,12 +104,12 @@ pub(super) fn spread_legend<'a>(cells: impl Iterator<Item = (&'a Headline, &'a S
     (!known.is_empty()).then(|| known.join("; "))
 }
 
-/// A [`cell`] with the step of its number where that is another than the table says: "5.5500 (step 0)".
+/// A [`cell`] with the step of its number if that differs from the table's: "5.5500 (step 0)".
 pub(super) fn cell_at(headline: &Headline, group: Option<&SeedSummary>, other_step: Option<u64>) -> String {
     format!("{}{}", cell(headline, group), step_words(other_step))
 }
 
-/// " (step 0)", behind a number of another step than the table says.
+/// " (step 0)", after a number whose step differs from the table's.
 pub(super) fn step_words(other_step: Option<u64>) -> String {
     other_step.map_or(String::new(), |step| format!(" (step {step})"))
 }

@@ -2,8 +2,7 @@
 //! character reaches the terminal that would act there: such a character is shown as its code.
 //!
 //! Standard error takes words about the work ([`notice`]). That it is closed, or full, must end nothing: a run is worth
-//! more than the account of it. Results go to standard output by [`super::output::print_line`], whose failure is the
-//! command's.
+//! more than its account. Results go to standard output by [`super::output::print_line`], and fail with it.
 
 use std::{
     borrow::Cow,
@@ -23,8 +22,7 @@ pub fn print_notice(words: fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{}", printable(&words.to_string()));
 }
 
-/// The text with the code in place of every character that a terminal acts on (`\u{1b}`, `\r`) or that turns the direction
-/// of what follows. Tabs and ends of lines stay.
+/// The text with codes for characters that act on a terminal (`\u{1b}`, `\r`) or turn the direction of text.
 pub fn printable(text: &str) -> Cow<'_, str> {
     replaced(text, |c| !matches!(c, '\n' | '\t') && is_unprintable(c))
 }

@@ -92,7 +92,7 @@ impl ReadArgs {
     }
 }
 
-/// The kinds of token of a vocabulary.
+/// The kinds of token that a vocabulary may have, with their names and descriptions.
 const TOKENIZERS: [(TokenizerKind, &str, &str); 4] = [
     (TokenizerKind::Byte, "byte", ""),
     (TokenizerKind::SortedChar, "sorted_char", "The distinct characters of the text by code point"),

@@ -18,18 +18,17 @@ pub struct Model {
     pub weights: Vec<(String, Tensor)>,
 }
 
-/// The weights in a run's newest checkpoint, of the named variant or the only one. Where that cannot be read they are those of
-/// an earlier step, which is reported.
+/// The weights of the named or only variant in a run's newest readable checkpoint; an earlier one is reported.
 pub fn newest(run: &Path, variant: Option<&str>) -> Result<Model, Failure> {
     let (model, lost) = read(run, variant)?;
     damage::report(run, &lost);
     Ok(model)
 }
 
-/// Same as [`newest`], for a command that hands the weights on.
+/// Same as [`newest`], for a command that passes the weights on.
 ///
 /// # Errors
-/// Also if they are those of an earlier step, and no part was asked for.
+/// Also if they belong to an earlier step, and no part was asked for.
 pub fn newest_whole(run: &Path, variant: Option<&str>, partial: PartialArgs) -> Result<Model, Failure> {
     let (model, lost) = read(run, variant)?;
     partial.check(run, &lost)?;

@@ -49,7 +49,7 @@ pub fn open(open: &OpenArgs, began: Instant) -> Result<(), Failure> {
         Some(ResolvedName::Lesson(link)) => Some(Opening::Lesson(link)),
         Some(ResolvedName::Page(lab, link)) => Some(Opening::Page(Box::new(linked(open, lab, *link)?))),
         None if open.set.is_empty() => None,
-        // a lab that is named without any setting opens on its example, as from the gallery
+        // a lab that is named without any setting opens on its recorded example, as from the gallery
         Some(ResolvedName::Config(lab, _)) if open.set.is_empty() && open.what.as_deref() == Some(lab.id) => {
             Some(Opening::Config(lab.opening_config()?))
         }
@@ -73,8 +73,7 @@ fn resolve(what: &str, runs: &Path) -> Result<ResolvedName, Failure> {
     settings::resolve(what)
 }
 
-/// Whoever waits for the process learns that it was asked to end, by Ctrl-C in the terminal or by the system, whether a run
-/// was in view, paused or elsewhere.
+/// Whoever waits for the process learns that it was asked to end, by Ctrl-C or by the system, whatever was in view.
 fn outcome(is_asked_to_end: bool) -> Result<(), Failure> {
     match is_asked_to_end {
         true => Err(Failure::interrupted("stopped; every run that had begun has a checkpoint")),
@@ -82,15 +81,14 @@ fn outcome(is_asked_to_end: bool) -> Result<(), Failure> {
     }
 }
 
-/// JSON with nodes and links; any other is something else. What is too large to be looked at is refused by the reader of
-/// graphs.
+/// JSON with nodes and links, and nothing else. What is too large to look at is for the reader of graphs to refuse.
 fn is_graph_json(path: &Path) -> bool {
     path.is_file()
         && output::has_extension(path, "json")
         && (json_kind::is_too_large(path) || json_kind::kind_of(path) == Ok(FileContent::Graph))
 }
 
-/// The window, until it closes and every run in it has ended its record: also when the display goes away.
+/// Shows the window until it closes and every run in it has ended its record, also if the display disappears.
 fn show(
     open: &OpenArgs,
     opening: Option<Opening>,
@@ -129,7 +127,7 @@ pub fn open_graph(file: PathBuf, reading: GraphReading, open: &OpenArgs, began: 
     show(open, opening, |host| host.graph = Some((file, reading)), began)
 }
 
-/// A run folder that is written elsewhere, in the window; it is read on until the run ends.
+/// Opens a run folder that is written elsewhere in the window, and follows it until the run ends.
 pub fn follow(followed: FollowedRun, open: &OpenArgs, began: Instant) -> Result<(), Failure> {
     let opening = Some(Opening::Run(followed.folder.clone()));
     show(open, opening, |host| host.followed = Some(followed), began)

@@ -24,8 +24,8 @@ mod changed_tiles;
 
 use changed_tiles::{FrameShapes, PixelRect};
 
-/// The seconds within which two clicks are a double click. Each press and release takes a frame of its own, and those of a
-/// software adapter are long.
+/// The longest time of a double click in seconds: press and release take a frame each, which software adapters draw
+/// slowly.
 const DOUBLE_CLICK: f64 = 0.6;
 
 /// The counts of what a canvas has drawn.
@@ -142,8 +142,7 @@ struct Canvas {
     pipeline: wgpu::RenderPipeline,
     layout: wgpu::BindGroupLayout,
     picture: Option<Picture>,
-    /// The shapes that the picture shows. While they are held no other galley or callback can have the address of one of
-    /// theirs, so that equal addresses mean equal things.
+    /// The shapes that the picture shows, held so that no other galley or callback can have the address of one.
     shown: Option<FrameShapes>,
     /// Textures set and freed in frames that were not drawn yet.
     textures: TexturesDelta,
@@ -177,8 +176,7 @@ impl Canvas {
         }
     }
 
-    /// Uploads textures. Where one was replaced, or one that is not a font was written to, equal shapes may look
-    /// otherwise than before, so that all is drawn again.
+    /// Uploads textures. If one was replaced, or one other than a font was written to, all is drawn again.
     fn take_textures(&mut self, device: &wgpu::Device, queue: &wgpu::Queue) {
         for id in mem::take(&mut self.unused) {
             self.renderer.free_texture(&id);

@@ -32,7 +32,7 @@ pub struct Edge {
     pub ink: f32,
 }
 
-/// The graph: what is put on the device once.
+/// The graph: the data that is uploaded to the device once.
 #[derive(Debug, Clone, Default)]
 pub struct GraphShape {
     pub nodes: Vec<Node>,
@@ -65,7 +65,7 @@ pub enum Camera {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GraphStyle {
     pub selected: Option<u32>,
-    /// Factor on radii.
+    /// A factor on the radii of all nodes.
     pub swell: f32,
     /// Strength and width (points) of edges.
     pub strength: f32,
@@ -90,7 +90,7 @@ pub struct NodePositions {
     pub start_revision: u64,
     pub step: u64,
     pub places: Vec<[f32; 2]>,
-    /// Why there is no picture.
+    /// The reason why there is no picture.
     pub complaint: Option<String>,
 }
 
@@ -114,7 +114,7 @@ pub struct Graph {
     /// Nodes that the pointer holds, with their positions.
     pub moved_nodes: Vec<(u32, [f32; 2])>,
     pub styles: Arc<Vec<NodeStyle>>,
-    /// Grows when a colour, a size or who is held changes.
+    /// Increases when a colour, a size or the dragged node changes.
     pub style_revision: u64,
     pub camera: Camera,
     pub look: GraphStyle,

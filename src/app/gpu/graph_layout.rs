@@ -1,5 +1,4 @@
-//! A graph's layout on the device, by `shaders/graph_layout.wgsl`: nodes, springs and positions in buffers, and a step
-//! of the forces as a few compute passes.
+//! A graph's layout on the device, by `shaders/graph_layout.wgsl`: buffers, and compute passes for a step of forces.
 
 use bytemuck::{Pod, Zeroable};
 use eframe::egui_wgpu::wgpu;
@@ -102,7 +101,7 @@ pub struct GraphLayout {
     turns: wgpu::Buffer,
     /// Two bind groups: a step reads the first buffer of positions and writes the second, or the reverse.
     bound: [wgpu::BindGroup; 2],
-    /// Index of the current one of the two buffers of positions, and of the two boxes.
+    /// Index of the current buffer of the two buffers of positions, and of the two bounding boxes.
     now: usize,
     steps: u64,
 }
@@ -245,8 +244,7 @@ impl GraphLayout {
         }
     }
 
-    /// The present places, and beyond the last the corners (min, max) of the box around all; whole
-    /// rows of [`ROW`].
+    /// The present places, then the corners (min, max) of the box around all; whole rows of [`ROW`].
     pub fn places(&self) -> &wgpu::Buffer {
         &self.places[self.now]
     }

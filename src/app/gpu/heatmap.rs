@@ -1,5 +1,4 @@
-//! A matrix as colours, by `shaders/heatmap.wgsl`: pan, zoom, value range, linear or logarithmic. The cells are
-//! uploaded only when they change.
+//! A matrix as colours, by `shaders/heatmap.wgsl`: pan, zoom, range, logarithm. Only changed cells are uploaded.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -38,7 +37,7 @@ pub struct Heatmap {
     /// Values of the first and last colour; positive when `log`.
     pub range: [f32; 2],
     pub log: bool,
-    /// Left, top, right and bottom of what is seen, in cells.
+    /// Left, top, right and bottom of the visible part, in cells.
     pub window: [f32; 4],
     /// Colour of cells without a value, sRGB.
     pub missing: [u8; 3],
@@ -127,7 +126,7 @@ struct HeatmapPipeline {
     uploads: u64,
 }
 
-/// Heatmaps not painted for this many paints of any are forgotten.
+/// A heatmap is dropped if it was not painted during this many paints of all heatmaps.
 const KEPT_TURNS: u64 = 4096;
 
 /// The number of uploads to this renderer so far.

@@ -1,4 +1,4 @@
-//! wgpu pipelines, one a file, and the off-screen renderer.
+//! wgpu pipelines, one per file, and the off-screen renderer.
 //!
 //! A pipeline is made lazily, the first time its paint callback is prepared, so that the same code
 //! draws in a window, in a test harness and off screen. What it needs to know for that is the format
@@ -99,7 +99,7 @@ const MANY_CALLBACKS: usize = 64;
 
 /// The paint callback for `rect`. One that is still held and was made of the same `drawn` is taken again instead of
 /// `callback`, so that who compares shapes ([`canvas`]) sees that nothing changed. `drawn` names all that the picture
-/// depends on; what is large stands in it by its address, which nothing else has while the callback holds it.
+/// depends on; what is large is in it by its address, which nothing else has while the callback holds it.
 fn paint_callback(rect: Rect, drawn: &str, callback: impl CallbackTrait + 'static) -> PaintCallback {
     let made = Callback::new_paint_callback(rect, callback);
     let mut hasher = DefaultHasher::new();

@@ -77,8 +77,8 @@ impl Drawing {
     }
 }
 
-/// Lays out what `ui` draws in a fresh context that `prepare` may style (fonts, visuals), to be painted by the
-/// [`Offscreen`] whose target this is.
+/// Lays out the shapes that `ui` draws in a fresh context, styled by `prepare`, for the [`Offscreen`] whose target this
+/// is.
 pub fn lay_out(
     sheet: Sheet,
     target: super::Target,
@@ -204,8 +204,7 @@ impl Offscreen {
         }
     }
 
-    /// The context dies with its picture, its textures with it. The font atlas keeps its id and is
-    /// written again by the next context.
+    /// The context dies with its picture and textures. The next context writes the font atlas again under its id.
     fn forget_textures(&self, made: &[egui::TextureId]) {
         let mut renderer = self.state.renderer.write();
         for id in made {
@@ -296,8 +295,7 @@ fn input(sheet: Sheet, pass: usize) -> RawInput {
     }
 }
 
-/// Drives a future on this thread. wgpu's futures are ready at once on native backends, so nothing
-/// is gained by sleeping between polls.
+/// Drives a future on this thread, without sleeping: wgpu's futures are ready at once on native backends.
 fn wait_for<T>(future: impl Future<Output = T>) -> T {
     let mut future = std::pin::pin!(future);
     let mut cx = TaskContext::from_waker(Waker::noop());

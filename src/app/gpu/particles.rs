@@ -62,7 +62,7 @@ pub struct Particles {
     /// Grows when the field changes.
     pub revision: u64,
     pub field: Arc<VectorField>,
-    /// Step to be seen, counted from anywhere.
+    /// The step to show, counted from any origin.
     pub step: u64,
     /// A new field is shown as if it had always been there: for pictures that stand still.
     pub settled: bool,

@@ -1,5 +1,4 @@
-//! The things on a device that several pipelines have: textures and buffers, shaders, what they bind, and the pipelines
-//! themselves.
+//! The resources of a device that several pipelines share: textures, buffers, shaders, bindings and pipelines.
 
 use eframe::egui_wgpu::wgpu;
 
@@ -41,7 +40,7 @@ pub(super) fn upload<T: bytemuck::Pod>(queue: &wgpu::Queue, texture: &wgpu::Text
     queue.write_texture(texture.as_image_copy(), bytemuck::cast_slice(data), layout, texture.size());
 }
 
-/// The whole of a texture, to be bound.
+/// A view of the whole texture, to be bound.
 pub(super) fn view_of(texture: &wgpu::Texture) -> wgpu::TextureView {
     texture.create_view(&wgpu::TextureViewDescriptor::default())
 }

@@ -1,7 +1,6 @@
 //! Everything a key, a button, a menu, the palette or a view can ask for, by area.
 //!
-//! Panels and views never do things themselves; they push an [`Action`] into the one list [`Actions`], and the app
-//! performs it after the frame.
+//! Panels and views do nothing themselves: they push an [`Action`] into the one list [`Actions`], for the app to do.
 
 mod file;
 mod keys;

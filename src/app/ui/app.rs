@@ -54,7 +54,7 @@ pub struct App {
     pub(super) pages: BTreeMap<&'static str, Page>,
     /// The lab in front; none: home.
     pub(super) open: Option<&'static str>,
-    /// Run folders being opened, until they say which lab they are of.
+    /// Run folders that are being opened and whose lab is not known yet.
     pub(super) opening: Vec<Run>,
     /// A run folder that is being opened because a link leads to it.
     pub(super) sought: Option<(PathBuf, Permalink)>,
@@ -196,7 +196,7 @@ impl App {
         &self.theme
     }
 
-    /// Takes news; unless the window is hidden, in which egui's time stands still, playing and messages go on too.
+    /// Takes news; unless the window is hidden, in which egui's time stands still, playing and messages continue too.
     fn listen(&mut self, ctx: &Context, is_hidden: bool) {
         let now = ctx.input(|i| i.time);
         for page in self.pages.values_mut() {
@@ -286,7 +286,7 @@ impl App {
             }
         }
         if let Some(Overlay::StopFirst(sheet)) = &mut self.overlay {
-            // the training goes on behind the sheet
+            // the training continues behind the sheet
             sheet.step = self.pages.get(sheet.id).map_or(sheet.step, Page::newest);
         }
         if let Some(overlay) = &mut self.overlay {
@@ -332,7 +332,7 @@ impl eframe::App for App {
         if self.frames.frames == 2 {
             self.milestones.frame_shown();
         }
-        // The theme changes between two frames, so that the shapes of each and the ground that none covers are of one theme.
+        // The theme changes between two frames, so that a frame and the background behind it have one theme.
         if self.theme.dark != self.session.dark {
             self.theme = Theme::new(self.session.dark);
             theme::apply(&self.theme, self.session.still, ctx);

@@ -7,7 +7,7 @@ use std::sync::{
 
 use eframe::egui::{Context, ViewportCommand};
 
-/// Shared between the window and who may ask it to close.
+/// Shared between the window and the parts that may ask it to close.
 #[derive(Debug, Default)]
 pub struct CloseRequest {
     is_asked: AtomicBool,

@@ -19,7 +19,7 @@ use crate::{
 };
 
 const SIZE: Vec2 = Vec2::new(960.0, 600.0);
-/// Colours of their own that lines have; further ones are dashed.
+/// The number of distinct colours of lines; further lines are dashed.
 const COLOURS: usize = 7;
 
 /// One run's curve.
@@ -54,7 +54,7 @@ pub struct ComparedRuns {
     /// The label of each run.
     pub names: Vec<String>,
     pub folders: Vec<PathBuf>,
-    /// The views that the pages of all of them have, to be read when one is asked for.
+    /// The views that the pages of all compared labs have, to be read when the user asks for one.
     pub views: Vec<&'static str>,
     pub differences: Vec<Difference>,
     /// One number of one variant each.
@@ -95,7 +95,7 @@ impl Comparison {
             folded.entry(line.like).or_default().push(line);
         }
         self.lines = folded.into_values().map(mean_line).collect();
-        // Colours by what is left.
+        // A line's place gives its colour, so that the remaining lines are numbered again.
         self.lines.iter_mut().enumerate().for_each(|(place, line)| line.place = place);
     }
 

@@ -54,20 +54,19 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// The curve of means and, where there is a spread, those of one standard deviation below and above, of steps with mean
-    /// and standard deviation, by rising step.
+    /// The curve of means and, if there is a spread, those one standard deviation below and above, by rising step.
     pub fn mean_and_band(points: &[[f64; 3]]) -> (Self, Option<[Self; 2]>) {
         let curve = |sign: f64| {
             let mut curve = Self::default();
             points.iter().for_each(|p| curve.push(p[0] as u64, p[1] + sign * p[2]));
             curve
         };
+        // a step of one seed leaves a gap in the band: its standard deviation is NaN
         let has_band = points.iter().any(|p| p[2] > 0.0);
         (curve(0.0), has_band.then(|| [curve(-1.0), curve(1.0)]))
     }
 
-    /// Appends in amortised constant time; a step at or before the last one replaces what is there
-    /// from it on (a resumed run).
+    /// Appends in amortised constant time; a step at or before the last one (a resumed run) replaces all from it on.
     pub fn push(&mut self, step: u64, value: f64) {
         if self.steps.last().is_some_and(|last| *last >= step) {
             self.rewind(self.steps.partition_point(|s| *s < step));
@@ -187,8 +186,8 @@ impl Curve {
         self.steps[a..b].iter().copied().zip(self.values[a..b].iter().copied())
     }
 
-    /// At most `n` buckets of equally many points over `from..=to`; every point by itself when there
-    /// are no more than `n`.
+    /// At most `n` buckets of equally many points over `from..=to`; if there are no more than `n` points, one bucket
+    /// each.
     pub fn range(&self, from: u64, to: u64, n: usize) -> Vec<Bucket> {
         let (a, b) = self.indices(from, to);
         let count = b - a;

@@ -24,11 +24,11 @@ use crate::{
 
 /// Margin around a figure, points.
 pub const MARGIN: f32 = 16.0;
-/// How many times a picture may be made higher; charts above one another share the added height.
+/// The largest factor by which a picture may be made higher; charts above one another share the added height.
 const MAX_HEIGHTENED: usize = 6;
 /// Height of title and subtitle, points.
 pub const HEAD_HEIGHT: f32 = 48.0;
-/// The longest side of a picture, in pixels; what is larger is drawn with fewer pixels a point.
+/// The longest side of a picture, in pixels; what is larger is drawn with fewer pixels per point.
 const MAX_PIXELS: f32 = 8000.0;
 
 /// One view of one run at one step, to be drawn outside of its page.
@@ -63,8 +63,7 @@ fn inside(sheet: Rect) -> Rect {
     Rect::from_min_max(top_left, sheet.right_bottom() - vec2(MARGIN, MARGIN))
 }
 
-/// The ground of a sheet with its title and subtitle, each on a line that is cut where it is too long, and the room that they
-/// leave.
+/// The background of a sheet with its title and subtitle, each on a line, cut if too long, and the remaining room.
 pub fn sheet_ui(ui: &mut egui::Ui, theme: &Theme, title: &str, subtitle: &str) -> egui::Ui {
     let sheet = ui.max_rect();
     ui.painter().rect_filled(sheet, 0.0, theme.panel);
@@ -90,7 +89,7 @@ pub fn png(
     image.png().map_err(|e| e.to_string())
 }
 
-/// A view whose picture says, in place of the subtitle, that it shows the answer to another question than the controls do.
+/// A view whose picture has a note in place of the subtitle: it shows the answer to another question.
 pub struct NotedView<'a> {
     pub view: &'a mut dyn View,
     pub note: Option<&'a str>,
@@ -109,7 +108,7 @@ impl View for NotedView<'_> {
         self.note.map_or_else(|| self.view.subtitle(cx), str::to_owned)
     }
 
-    /// Under a line that says it.
+    /// The CSV, under a line with the note.
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let table = self.view.csv(cx)?;
         Some(self.note.map_or_else(|| table.clone(), |note| format!("# {}\n{table}", note.replace('\n', " "))))
@@ -127,8 +126,7 @@ impl Figure<'_> {
         offscreen.paint_drawing(drawing).map_err(|e| e.to_string())
     }
 
-    /// A given view, as it is and with what is selected, laid out to be painted on another thread. It is higher than the
-    /// figure where the names of all lines need that.
+    /// A given view, as it is, to be painted on another thread; higher than the figure if all names need that.
     pub fn lay_out(&self, view: &mut dyn View, selection: &mut Selection, target: Target) -> Drawing {
         let mut sheet = Sheet { size: self.size, pixels_per_point: self.pixels_per_point };
         let title = views::find(self.view).map_or("", |v| v.title);
@@ -195,9 +193,8 @@ impl Figure<'_> {
         Ok(words.filter(|_| !has_data))
     }
 
-    /// Runs a pass of a view's interface code without painting, so that it has caught up with the run and knows its size.
-    /// Returns the reason why a part had nothing to show, if
-    /// there is one.
+    /// Runs a pass of a view's interface code without painting, so that it has caught up with the run and knows its
+    /// size. Returns the reason, if any, why a part had nothing to show.
     fn pass(&self, view: &mut dyn View, selection: &mut Selection) -> Option<String> {
         let ctx = egui::Context::default();
         theme::apply(self.theme, true, &ctx);

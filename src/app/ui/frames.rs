@@ -36,7 +36,7 @@ impl Default for NewsPace {
 }
 
 impl NewsPace {
-    /// A frame begins. `changed`: the share of the window that the last one had to draw, where software draws it.
+    /// Notes the start of a frame. `changed`: the share of the window that software had to draw for the last one.
     pub fn frame_begins(&self, now: Instant, is_hidden: bool, changed: Option<f32>) {
         let apart = match changed {
             _ if is_hidden => HIDDEN_INTERVAL,

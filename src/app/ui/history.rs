@@ -1,5 +1,4 @@
-//! Undo and redo as named steps. A step keeps what it changed as it was before; undone, it changes places with the
-//! present state, and so can be redone.
+//! Undo and redo as named steps. A step keeps the state before it; undone, it keeps the present one, to be redone.
 
 /// A step: its name, and what it changed, as it was (or, undone, as it had become).
 #[derive(Debug)]
@@ -54,7 +53,7 @@ impl<T> History<T> {
         }
     }
 
-    /// The last step, if it was noted at this moment.
+    /// The last step, if it was noted at this time.
     pub fn last_noted_at(&mut self, now: f64) -> Option<&mut T> {
         let is_now = self.last.as_ref().is_some_and(|(_, at)| *at == now);
         self.past.last_mut().filter(|_| is_now).map(|step| &mut step.state)
@@ -92,7 +91,7 @@ impl<T> History<T> {
         self.past.iter().rev().find(|step| is_of_kind(&step.state)).map(|step| step.name.as_str())
     }
 
-    /// The state that the last step of a kind would put in place if it were undone.
+    /// The state that undoing the last step of a kind would restore.
     pub fn undo_state(&self, is_of_kind: impl Fn(&T) -> bool) -> Option<&T> {
         self.past.iter().rev().map(|step| &step.state).find(|state| is_of_kind(state))
     }

@@ -177,21 +177,21 @@ pub trait Host {
         None
     }
 
-    /// Begins a run on its own thread, paused. The run folder is made when training starts. `insist_memory`: although
-    /// [`Host::memory`] refuses it.
+    /// Begins a paused run on its own thread; training makes its folder. `insist_memory`: despite [`Host::memory`].
     fn launch(&mut self, config: &Config, insist_memory: bool) -> Result<RunHandle, String>;
-    /// Opens a run folder, the log of another tool, or a graph's file as a run that has ended: its events are delivered into the handle's inbox, and it stays as finished (its models are rebuilt from the last checkpoint to answer questions, if they can be).
+    /// Opens a run folder, the log of another tool, or a graph's file as a run that has ended: its events are delivered
+    /// into the handle's inbox, and it stays finished. Its models are rebuilt from the last checkpoint to answer
+    /// questions, if that is possible.
     fn open_run(&mut self, folder: PathBuf) -> RunHandle;
-    /// Reads the recorded example of a lab, which has ended and has no models, as [`Host::open_run`] reads a folder; `None`
-    /// where there is none.
+    /// Reads the recorded example of a lab, an ended run without models, like [`Host::open_run`]; `None` without one.
     fn example(&mut self, _lab: &str) -> Option<RunHandle> {
         None
     }
     /// Shows a dialog on another thread.
     fn pick(&mut self, dialog: DialogKind);
     fn read_text(&mut self, path: PathBuf);
-    /// Finds out what a path leads to, where its name does not tell: names of folders may end as files' do, and JSON may
-    /// hold several things. [`Delivery::Identified`] says it.
+    /// Finds out what kind of thing a path leads to, where its name does not tell: folders may have names like files,
+    /// and JSON may hold several things. The answer is [`Delivery::Identified`].
     fn identify(&mut self, path: PathBuf);
     /// Reads a file to find out whether it holds what a setting takes it for beside the others, and answers by
     /// [`Delivery::Checked`]; false for a host that cannot read files.
@@ -202,9 +202,9 @@ pub trait Host {
     /// The folder of exports that no dialog asks about.
     fn export_folder(&self) -> PathBuf;
     fn list_runs(&mut self);
-    /// Asks for the table of runs: at once what is known of it, then the whole.
+    /// Asks for the table of runs: first the rows that are known already, then all of them.
     fn list_run_table(&mut self) {}
-    /// Reads runs to be set beside each other.
+    /// Reads runs to be compared.
     fn compare_runs(&mut self, _runs: Vec<PathBuf>) {}
     /// Reads compared runs whole, with all that they measured.
     fn replay_runs(&mut self, _runs: Vec<PathBuf>) {}
@@ -216,7 +216,7 @@ pub trait Host {
     fn list_sweeps(&mut self) {}
     /// Reads what the runs of a sweep have recorded so far.
     fn read_sweep(&mut self, _folder: PathBuf) {}
-    /// Writes the folder of a sweep after every point of it was tried; its runs are begun, if that is wanted.
+    /// Writes the folder of a sweep after checking that every point can be planned; starts its runs if `is_begun`.
     fn make_sweep(&mut self, _file: SweepFile, _is_begun: bool) {}
     /// Makes what a sweep has no end of, in the background, and reads it.
     fn complete_sweep(&mut self, _folder: PathBuf) {}

@@ -1,5 +1,4 @@
-//! Data kept between frames, with their identity: numbers that no two things of this process share, and the one cache
-//! that is emptied when its key changes.
+//! Data kept between frames: numbers that are unique in this process, and a cache that is emptied for another key.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -41,8 +40,7 @@ impl Clone for Lineage {
     }
 }
 
-/// A value computed for a key. For another key it is computed again, so that nothing of one run, variant, step or
-/// question is shown for another.
+/// A value computed for a key, and again for another one, so that nothing of one run or step is shown for another.
 #[derive(Debug, Clone)]
 pub struct KeyedCache<K, T> {
     key: Option<K>,

@@ -17,7 +17,7 @@ pub struct Pressed {
     pub actions: Actions,
     /// A session string that was pasted.
     pub pasted: Option<String>,
-    /// The last key in plain words, for presenter mode.
+    /// The last key as plain text, for presenter mode.
     pub shown: Option<String>,
     /// What was typed after a key that opens a sheet with a field to type in: it is for that field.
     pub typed_ahead: Option<Vec<Event>>,

@@ -1,4 +1,4 @@
-//! The numbers that stand large above the tiles: the lab's headline numbers as they were known at the shown step, read
+//! The numbers that are large above the tiles: the lab's headline numbers as they were known at the shown step, read
 //! from the mirror once for each of its revisions and each step.
 
 use std::collections::BTreeSet;
@@ -40,7 +40,7 @@ pub struct ReadNumber {
 pub struct GroupNumber {
     pub group: SeedGroup,
     pub summary: SeedSummary,
-    /// The first and the last step at which its seeds were measured: mostly the same.
+    /// The first and the last step at which its seeds were measured, which mostly are the same.
     pub measured: [u64; 2],
     /// What the value means, as text; empty where there is no meaning.
     pub meaning: String,
@@ -49,8 +49,7 @@ pub struct GroupNumber {
 }
 
 impl ReadNumber {
-    /// The value of the group that the variant belongs to; where that has none, of one that the lab is about, or of the first
-    /// that has one.
+    /// The value of the variant's group; without one, of one that the lab is about, or of the first that has one.
     pub fn in_focus(&self, variant: usize) -> Option<&GroupNumber> {
         let own = self.groups.iter().find(|g| g.group.members.contains(&variant));
         let subject = || self.groups.iter().find(|g| self.number.is_about(&g.group.id));
@@ -66,7 +65,7 @@ pub struct LargeNumbers {
 }
 
 impl LargeNumbers {
-    /// The lab's large numbers as they were known at the step; those that were not measured by then are left out.
+    /// The lab's large numbers as of the step; those that were not measured by then are left out.
     pub fn at(&mut self, lab: &Lab, mirror: &Mirror, step: u64) -> &[ReadNumber] {
         self.read.at((mirror.run, mirror.revision, step)).get_or_insert_with(|| read(lab, mirror, step))
     }

@@ -31,8 +31,7 @@ pub fn next(lab: &Lab, config: &Config, knobs: &[Knob], knob: &Knob, [value, wan
     (0..SEARCH_RADIUS).map(|by| wanted + way * by).find(|value| is_legal(*value)).unwrap_or(value)
 }
 
-/// The last layer of the model of these settings, for a setting that names one of its layers. Nothing where a checkpoint
-/// brings its own, or the settings leave their number open.
+/// The index of the last layer, for a setting that names a layer; `None` if the settings leave the number open.
 pub fn last_layer(config: &Config, knob: &Knob) -> Option<i64> {
     let is_of_file = config.get(BdhSettings::checkpoint.name).is_some_and(|path| !path.to_string().is_empty());
     match config.get(BdhSettings::layers.name) {

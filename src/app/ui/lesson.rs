@@ -52,7 +52,7 @@ pub struct LessonState {
     judged: KeyedCache<(Option<RunRevision>, usize), Option<Vec<Outcome>>>,
 }
 
-/// A run when its step of the lesson was left for another.
+/// The state of a run when the reader left its step of the lesson for another.
 #[derive(Debug, Clone, Copy, Default)]
 struct LeftRun {
     /// As [`LessonState::has_run_since`].
@@ -130,7 +130,7 @@ impl LessonState {
         mirror.step > before
     }
 
-    /// Notes that a run of its own replaces the one that an undone step may have brought back.
+    /// Notes that another run replaces the one that an undone step may have brought back.
     pub fn note_other_run(&mut self) {
         self.brought_back = None;
     }
@@ -164,7 +164,7 @@ impl LessonState {
         self.brought_back = with_run.then_some(place.run);
     }
 
-    /// Judges the current step by the run, again when the run has gone on.
+    /// Judges the current step by the run, again when the run has continued.
     pub fn judge(&mut self, mirror: Option<&Mirror>) -> &[Outcome] {
         let Some(current) = self.current else { return &[] };
         let of = (mirror.map(|m| (m.run, m.revision)), current);
@@ -205,7 +205,7 @@ pub fn outcome(check: &Check, mirror: Option<&Mirror>) -> Outcome {
     let says = &check.says;
     let Some(mirror) = mirror else { return Outcome::Waits("not yet: press Space".into()) };
     if let Some(found) = found(check, mirror).filter(|f| check.holds(f.value)) {
-        // If the check accepts any value, the value itself says nothing.
+        // If the check accepts any value, the value itself decides nothing.
         let value = if check.wanted().is_empty() {
             String::new()
         } else {

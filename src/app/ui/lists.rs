@@ -1,9 +1,9 @@
-//! The labs and views that a window is made of. Tests bring their own.
+//! The labs and views that a window offers. Tests pass their own.
 
 use super::{view::ViewEntry, views::VIEWS};
 use crate::labs::{LABS, Lab, foreign};
 
-/// The lists the window is made from; tests bring their own.
+/// The labs and views that the window offers; tests pass their own.
 #[derive(Clone, Copy)]
 pub struct Lists {
     pub labs: &'static [&'static Lab],

@@ -47,11 +47,11 @@ pub struct Mirror {
     pub revision: u64,
     /// An earlier run whose curves stay in sight.
     pinned: Option<PinnedRun>,
-    /// This run stays in sight behind those that follow it.
+    /// The curves of this run stay visible behind those of later runs.
     is_pinned: bool,
 }
 
-/// Most samples a channel keeps; beyond it every second old one is dropped.
+/// Most samples per channel keeps; beyond it every second old one is dropped.
 const KEPT_SAMPLES: usize = 256;
 
 /// Most questions whose state is known; more than a page asks at a time.
@@ -160,8 +160,7 @@ impl Mirror {
         matches!(self.state, Some(RunState::Followed(_))) && self.info.is_some() && !self.is_foreign()
     }
 
-    /// The changes of live settings with which a recorded run goes on: those before its newest checkpoint; all of them
-    /// where it has none.
+    /// The changes of live settings with which a recorded run continues: those before its newest checkpoint, or all.
     pub fn changes_to_go_on_with(&self) -> &[(u64, String, crate::config::Value)] {
         self.checkpointed_changes.and_then(|n| self.changes.get(..n)).unwrap_or(&self.changes)
     }
@@ -171,8 +170,7 @@ impl Mirror {
         self.snapshots[..self.snapshots.partition_point(|s| *s <= step)].last().copied()
     }
 
-    /// The earlier run whose curves are drawn behind this one's. A run is never behind itself, though it was opened
-    /// again from its folder.
+    /// The earlier run whose curves are drawn behind this one's; never this run itself, opened again from its folder.
     pub fn pinned(&self) -> Option<&PinnedRun> {
         let folder = self.info.as_ref().and_then(|info| info.folder.as_ref());
         self.pinned.as_ref().filter(|pinned| folder.is_none() || pinned.info.folder.as_ref() != folder)
@@ -183,8 +181,7 @@ impl Mirror {
         self.is_pinned
     }
 
-    /// Keeps this run in sight behind those that follow it, in place of the one that was pinned before. False if it has
-    /// no curve yet.
+    /// Keeps this run in sight behind those that follow it, in place of one pinned before. False without a curve.
     pub fn pin(&mut self) -> bool {
         let has_curves = self.info.is_some() && !self.scalars.is_empty();
         if has_curves {
@@ -203,7 +200,7 @@ impl Mirror {
         self.pinned = earlier.take_pinned();
     }
 
-    /// The pinned run for a run that follows: this one if it is pinned, whose curves go with it.
+    /// The run to pin when another follows: this one if it is pinned, with its curves.
     fn take_pinned(&mut self) -> Option<PinnedRun> {
         match &self.info {
             Some(info) if self.is_pinned => {
@@ -258,7 +255,7 @@ impl Mirror {
         self.answers.get(&(variant, Channel::new(channel)))
     }
 
-    /// Every channel that has an answer to an asked question, with the variants that gave it.
+    /// Every channel that has an answer to a question, with the variants that answered.
     pub fn answer_channels(&self) -> BTreeMap<Channel, Vec<usize>> {
         with_variants(self.answers.keys())
     }

@@ -1,5 +1,4 @@
-//! The application: shell, mirror, theme, panels, views. Knows runs only through telemetry, files
-//! and dialogs only through [`host::Host`].
+//! The application: shell, mirror, theme, panels, views. It knows runs by telemetry, and files by [`host::Host`].
 //!
 //! Nothing here waits: what takes time is asked of the host and comes back as a
 //! [`host::Delivery`] or through a run's inbox, each of which asks for a frame.

@@ -1,5 +1,4 @@
-//! A lab's page: its settings, its run, its tiles, the step shown. Panels draw it; the modules below change it in larger
-//! steps than one setting or one command.
+//! A lab's page: its settings, its run, its tiles, the step shown. Panels draw it; the modules below change it.
 
 pub mod controls;
 pub mod example;
@@ -76,9 +75,9 @@ pub struct Page {
     /// Tiles to be saved when they are next drawn.
     pub exports: Vec<(TileId, ExportFormat)>,
     pub selection: Selection,
-    /// The numbers that stand large above the tiles.
+    /// The numbers that are large above the tiles.
     pub large_numbers: LargeNumbers,
-    /// The step looked at; `None` follows the run.
+    /// The shown step; `None` follows the run.
     pub scrub: Option<u64>,
     pub play: Play,
     /// Steps a second; 0: as fast as it goes.
@@ -92,7 +91,7 @@ pub struct Page {
     pub refused: BTreeMap<String, String>,
     /// Why no run could be made of the settings.
     pub problem: Option<String>,
-    /// The memory that the run that was last asked for takes, in words, where the host can estimate it.
+    /// The memory that the last requested run takes, as text, where the host can estimate it.
     pub memory: Option<String>,
     /// Settings that were refused for the memory they take: asked for once more, they are insisted on.
     refused_memory: Option<Config>,
@@ -188,8 +187,7 @@ impl Page {
         (page, complaints)
     }
 
-    /// Arranges the lab's tiles for an area of this size, points ([`Tiling::fit`]). No user did it, so that it is not a
-    /// step to undo.
+    /// Arranges the lab's tiles for an area of this size, points ([`Tiling::fit`]), which is not a step to undo.
     pub fn fit_tiles(&mut self, room: Vec2) {
         if self.tiling.fit(self.lab.id, room) {
             undo::remember(self);
@@ -213,7 +211,7 @@ impl Page {
         self.begin(host, ctx, left_run::note_left_run);
     }
 
-    /// Makes a run like [`Page::launch`], as the history does it again.
+    /// Makes a run like [`Page::launch`], when the history makes it again.
     pub fn launch_again(&mut self, host: &mut dyn Host, ctx: &egui::Context) {
         self.begin(host, ctx, |_| {});
     }
@@ -365,7 +363,7 @@ impl Page {
         }
     }
 
-    /// Every setting at once: a preset, or a config file.
+    /// Replaces every setting by those of a preset or a config file.
     pub fn take_config(&mut self, config: Config, now: f64) {
         let preset = self.lab.preset(&config.preset);
         let is_preset = preset.is_some() && preset_of(self.lab, &self.knobs, &config) == config;
@@ -400,7 +398,7 @@ impl Page {
         self.is_detached &= !self.has_settings_of_run();
     }
 
-    /// True if the settings are those of the run, but for what views alone read.
+    /// True if the settings are those of the run, except for settings that only views read.
     fn has_settings_of_run(&self) -> bool {
         let is_of_preset = |launched: &Config| launched.preset == self.config.preset;
         self.launched.as_ref().is_none_or(is_of_preset) && self.pending().is_empty()
@@ -451,7 +449,7 @@ impl Page {
         file_key(&self.knobs, kind)
     }
 
-    /// Saves what a tile shows, once it is in sight.
+    /// Saves what a tile shows, once it is visible.
     pub fn export(&mut self, tile: TileId, format: ExportFormat) {
         self.tiling.bring_tile_forward(tile);
         self.exports.push((tile, format));

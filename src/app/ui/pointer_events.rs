@@ -4,10 +4,9 @@ use std::mem;
 
 use eframe::egui::{Context, Event, Plugin, RawInput};
 
-/// Lets a frame see events only up to a button that goes down or up, and keeps the rest for the frame after it. egui looks
-/// for what is under the pointer once a frame, where the pointer is at its end: of a press, a move and a release in one
-/// frame it would take the press to be where the pointer went, and a slider would follow moves that came after it was let
-/// go.
+/// Lets a frame see events only up to a button that goes down or up, and keeps the rest for the frame after it. egui
+/// looks for what is under the pointer once a frame, at its last position: of a press, a move and a release in one
+/// frame it would take the press to be where the pointer went, and a slider would follow moves after its release.
 #[derive(Default)]
 pub(super) struct PointerEvents {
     waiting: Vec<Event>,
@@ -29,8 +28,7 @@ impl Plugin for PointerEvents {
     }
 }
 
-/// The number of events that a frame sees: up to the first press, or to the first release, which stands alone after what
-/// the pointer was moved before it.
+/// The number of events that a frame sees: up to the first press, or to the first release with the moves before it.
 fn end_of_frame(events: &[Event]) -> usize {
     let is_move = |event: &Event| matches!(event, Event::PointerMoved(_));
     for (i, event) in events.iter().enumerate() {

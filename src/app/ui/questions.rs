@@ -14,15 +14,13 @@ use crate::{
 /// put to the weights of another step, is always put again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Freshness {
-    /// Asked only where nothing was measured at the shown step, and only while nothing trains: for what the schedule
-    /// brings by itself.
+    /// Asked only where the schedule has measured nothing at the shown step, and only while nothing trains.
     IfMissing,
     /// Asked again so many training steps later, and once training pauses, of the model at that step.
     Steps(u64),
     /// Asked again whenever the schedule has measured the same channel again.
     WithSchedule,
-    /// Asked again whenever the answer with this number, which it goes with, was asked for later than itself:
-    /// for what belongs to another answer.
+    /// Asked again whenever the answer with this number, to which it belongs, was asked for later than itself.
     FollowsAnswer(u64),
 }
 
@@ -125,7 +123,7 @@ impl Questions {
         !self.is_unasked && self.last.contains_key(&key)
     }
 
-    /// Forgets what was asked of another run. Request numbers go on.
+    /// Forgets what was asked of another run. Request numbers continue.
     pub fn follow_run(&mut self, mirror: &Mirror) {
         if self.run != mirror.run {
             self.run = mirror.run;
@@ -270,8 +268,7 @@ impl Questions {
         }
     }
 
-    /// True if the question last put has neither an answer nor a refusal yet; `reached` is the number of the newest
-    /// answer that came.
+    /// True if the question last put has no answer or refusal yet; `reached` is the number of the newest answer.
     pub fn is_open(&self, key: Key, reached: u64, mirror: &Mirror) -> bool {
         let Some(request) = self.request(key) else { return false };
         request > reached && !mirror.question(request).is_some_and(is_end)
@@ -305,7 +302,7 @@ impl Questions {
         std::mem::take(&mut self.touched)
     }
 
-    /// Those of these questions that have been put and not been answered, the oldest first; `now`: the window's clock.
+    /// The questions among these that were put and are not answered yet, the oldest first; `now`: the window's clock.
     pub fn unanswered(&mut self, keys: &[Key], mirror: &Mirror, now: f64) -> Vec<Unanswered> {
         let mut all = vec![];
         let requests: Vec<u64> = keys.iter().filter_map(|key| self.request(*key)).collect();
@@ -331,7 +328,7 @@ fn schedule_of(info: &RunInfo) -> Vec<ScheduledProbe> {
     probes.map(|p| ScheduledProbe { probe: p.probe, every: p.every, every_key: p.every_key, args: p.args }).collect()
 }
 
-/// True if nothing more comes of a question.
+/// True if a question has reached its last state.
 fn is_end(state: &QuestionState) -> bool {
     !matches!(state, QuestionState::Working(_))
 }

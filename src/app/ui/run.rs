@@ -62,8 +62,7 @@ pub struct PumpResult {
 }
 
 impl Run {
-    /// Watches `handle`. `mirror` may hold what an earlier run reported: it stays in view until this
-    /// run sends its own description.
+    /// Watches `handle`. `mirror` may hold what an earlier run reported, in view until this run describes itself.
     pub fn new(handle: RunHandle, mut mirror: Mirror, origin: RunOrigin, ctx: &egui::Context) -> Self {
         let (ctx, pace) = (ctx.clone(), news_pace(ctx));
         handle.inbox.set_wake(move || ctx.request_repaint_after(pace.wait(Instant::now())));
@@ -81,8 +80,7 @@ impl Run {
         }
     }
 
-    /// The mirror for a run that follows this one: its reports stay in view until the next run reports; of an example
-    /// only what is pinned stays.
+    /// The mirror for a run that follows this one: its reports stay until the next run's; of an example what is pinned.
     pub fn into_followed(mut self) -> Mirror {
         if !self.is_example() {
             return self.mirror;
@@ -104,8 +102,7 @@ impl Run {
         self.handle.send(Command::Set { key: key.to_owned(), value }).map_err(Into::into)
     }
 
-    /// The recorded changes of live settings that have come since the last call, without those of settings that this
-    /// window has changed.
+    /// The recorded changes of live settings since the last call, but not of settings that this window has changed.
     pub(super) fn take_recorded_changes(&mut self) -> Vec<(String, Value)> {
         let recorded = self.mirror.changes_to_go_on_with();
         let new = recorded.iter().skip(self.taken_changes).filter(|(_, key, _)| !self.changed_here.contains(key));

@@ -1,5 +1,4 @@
-//! Variants that differ only by seed, drawn as one line with a band of one standard deviation in every chart over
-//! steps.
+//! Variants that differ only by seed, drawn in charts over steps as one line with a band of one standard deviation.
 
 use std::collections::HashMap;
 
@@ -29,7 +28,7 @@ pub struct SeedGroup {
 }
 
 impl SeedGroup {
-    /// Its colour; `place`: among the groups of the run.
+    /// Its colour; `place` is its index among the groups of the run.
     pub fn colour(&self, place: usize, theme: &Theme) -> Color32 {
         theme.variant(&self.id, place)
     }
@@ -137,7 +136,7 @@ pub struct SeriesStyle {
 /// The way in which a group with several seeds is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Seeds {
-    /// Mean, and a band of one standard deviation.
+    /// Draws the mean, and a band of one standard deviation.
     #[default]
     Spread,
     /// The mean and the band, with each seed drawn faintly.
@@ -237,16 +236,14 @@ impl SeedSeries {
     }
 }
 
-/// Mean and standard deviation over the seeds of a group ([`over_seeds`]), up to where all of them have come: a run in
-/// progress measures them one after the other.
+/// Mean and standard deviation over the seeds of a group ([`over_seeds`]), up to the step that all have reached.
 pub fn spread_of(seeds: &[Vec<(u64, f64)>]) -> Vec<[f64; 3]> {
     let end = seeds.iter().map(|s| s.last().map_or(0, |p| p.0)).min().unwrap_or(0);
     let reached = |s: &Vec<(u64, f64)>| s.partition_point(|p| p.0 <= end);
     over_seeds(&seeds.iter().map(|s| &s[..reached(s)]).collect::<Vec<_>>())
 }
 
-/// Mean and mean plus or minus one standard deviation over several curves, as [`spread_of`] defines them; kept beside its
-/// sources as they grow.
+/// Mean and mean plus or minus one standard deviation of several growing curves, as [`spread_of`] defines them, kept.
 #[derive(Debug, Clone, Default)]
 pub struct Spread {
     pub mean: Curve,

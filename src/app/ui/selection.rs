@@ -87,7 +87,7 @@ impl Selection {
         result
     }
 
-    /// The first slot that differs in a selection made of this one: its noun, and its value before and after.
+    /// The first slot in which a selection differs from this one: its noun, and its value before and after.
     pub(super) fn slot_step(&self, after: &Self) -> Option<SlotStep> {
         self.slots.keys().chain(after.slots.keys()).find_map(|key| {
             let (was, is) = (self.slots.get(key), after.slots.get(key));

@@ -104,8 +104,7 @@ impl Session {
         }
     }
 
-    /// The visibility of the controls and the right panel in a window of this width: in a narrow one the right panel
-    /// gives way to the controls.
+    /// The visibility of the controls and the right panel, which gives way to them in a window that is too narrow.
     pub fn side_panels(&self, width: f32) -> (bool, bool) {
         let has_room = width >= BOTH_PANELS || !self.controls_open;
         (self.controls_open, self.inspector_open && has_room)
@@ -125,7 +124,7 @@ impl Session {
         self.dismissed_runs.drain(..old);
     }
 
-    /// True if the user wants to hear no more of this interrupted run.
+    /// True if the user has dismissed this interrupted run.
     pub fn is_dismissed(&self, folder: &Path) -> bool {
         self.dismissed_runs.contains(&folder.display().to_string())
     }
@@ -173,8 +172,7 @@ pub fn preset_of(lab: &Lab, knobs: &[Knob], config: &Config) -> Config {
     lab.config(id).or_else(|_| lab.config(None)).unwrap_or_else(|_| Config::defaults(lab.id, knobs))
 }
 
-/// A saved config read with today's knobs: what no longer fits is left at the preset's value and
-/// named.
+/// A saved config read with today's knobs: what no longer fits keeps the preset's value and is named.
 pub fn adopt(lab: &Lab, knobs: &[Knob], saved: &Config) -> (Config, Vec<String>) {
     fit(preset_of(lab, knobs, saved), knobs, saved)
 }
@@ -189,7 +187,7 @@ pub fn adopt_recorded(lab: &Lab, knobs: &[Knob], recorded: &Config) -> (Config, 
     (config, complaints.into_iter().map(words).collect())
 }
 
-/// `saved` over `base`, and what does not fit.
+/// Applies `saved` to `base`; returns the settings that do not fit too.
 fn fit(mut base: Config, knobs: &[Knob], saved: &Config) -> (Config, Vec<String>) {
     base.seed = saved.seed;
     let mut complaints = vec![];

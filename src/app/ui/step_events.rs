@@ -1,5 +1,4 @@
-//! The events of a run for the axes of training steps: live changes under their controls' names, and the starts of
-//! stages.
+//! The events of a run on axes of training steps: live changes under their controls' names, and starts of stages.
 
 use super::{mirror::Mirror, plot::StepEvent};
 use crate::config::{Knob, Value};

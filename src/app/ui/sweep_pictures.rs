@@ -177,7 +177,7 @@ fn sheet_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, title: &str) -> (Rect
 /// Height of a picture's title.
 const TITLE: f32 = 20.0;
 
-/// Small words on one line, cut to a width.
+/// Small text on one line, cut to a width.
 fn small_text(ui: &Ui, text: &str, colour: Color32, width: f32) -> Arc<Galley> {
     truncated(ui.painter(), text, FontId::proportional(theme::SMALL), colour, width)
 }

@@ -19,8 +19,7 @@ impl Table {
         Self { rows: 0, ..table }
     }
 
-    /// A table with a row a token: its place from 0, its text, and the number of each named list there, as by
-    /// [`number_at`].
+    /// A table with a row per token: its place from 0, its text, and each list's number there, as by [`number_at`].
     pub fn per_token(tokens: impl IntoIterator<Item = String>, lists: &[(&str, &[f64])]) -> Self {
         let mut table = Self::new(["position", "token"].into_iter().chain(lists.iter().map(|(name, _)| *name)));
         for (at, token) in tokens.into_iter().enumerate() {
@@ -62,7 +61,7 @@ pub fn optional_field(value: Option<impl Display>) -> String {
     value.map_or(String::new(), |value| value.to_string())
 }
 
-/// A number of a list as a field; empty where the list has none, or NaN for it.
+/// A number of a list as a field; empty if the list has none there, or NaN.
 pub fn number_at(values: &[f64], at: usize) -> String {
     optional_field(values.get(at).filter(|value| !value.is_nan()))
 }

@@ -34,8 +34,8 @@ const fn palette<const N: usize>(codes: [u32; N]) -> [Color32; N] {
 const VARIANTS_DARK: [Color32; 7] = palette([0x0072b2, 0xd55e00, 0xcc79a7, 0x009e73, 0x56b4e9, 0xe69f00, 0xf0e442]);
 const VARIANTS_LIGHT: [Color32; 7] = palette([0x0072b2, 0xd55e00, 0xcc79a7, 0x009e73, 0x600c00, 0xe69f00, 0xf0e442]);
 
-/// Groups of nodes in a graph's picture, the largest first, by mode: light ones to glow on the dark
-/// ground, deep ones to stand on paper.
+/// Groups of nodes in a graph's picture, the largest first, by mode: light ones to glow on the dark ground, deep ones
+/// to be on paper.
 const GROUPS_DARK: [Color32; 10] =
     palette([0x5ab4f0, 0xf2b134, 0xe87db6, 0x3cc8a0, 0xa990f8, 0xf07c50, 0xd9df5c, 0xa8e6ea, 0xd2a686, 0x8fb462]);
 const GROUPS_LIGHT: [Color32; 10] =
@@ -53,7 +53,7 @@ pub struct Theme {
     pub dark: bool,
     pub page: Color32,
     pub panel: Color32,
-    /// The background of inputs, and of what is under the pointer.
+    /// The background of inputs, and of widgets under the pointer.
     pub raised: Color32,
     pub line: Color32,
     pub text: Color32,
@@ -171,7 +171,7 @@ impl Theme {
         if self.dark { rgb(0x7c8895) } else { rgb(0x777f88) }
     }
 
-    /// The same colour, faint: raw values behind smoothed ones, bands for spread.
+    /// The same colour, faint: bands for spread, and thin lines in the colour of text.
     pub fn faint(&self, colour: Color32) -> Color32 {
         colour.gamma_multiply(0.25)
     }
@@ -196,12 +196,12 @@ pub fn numbers() -> FontId {
     FontId::monospace(SMALL)
 }
 
-/// A panel's face of small words.
+/// The font of small text in a panel.
 pub fn small() -> FontId {
     FontId::proportional(SMALL)
 }
 
-/// The family of bold words.
+/// The font family of bold text.
 pub const BOLD: &str = "Inter SemiBold";
 
 /// The style of section titles.

@@ -27,8 +27,7 @@ pub const GAP: f32 = 8.0;
 /// The tiles of a lab's page.
 pub struct Tiling {
     pub tree: Layout,
-    /// The panes of the lab, from which [`Tiling::fit`] arranges the tiles until the user does; empty where nothing is
-    /// known of them.
+    /// The panes of the lab, from which [`Tiling::fit`] arranges the tiles until the user does; empty if unknown.
     panes: Vec<LabPane>,
     /// The area that the tiles had in the last frame, points, and their layout for it.
     fitted: Option<(Vec2, Layout)>,
@@ -36,7 +35,7 @@ pub struct Tiling {
     pub views: HashMap<TileId, Box<dyn View>>,
     pub selected: Option<TileId>,
     pub maximised: Option<TileId>,
-    /// The number of each tile, as long as it is open; those of closed ones too, should they come back.
+    /// The number of each open tile, and of closed ones in case they return.
     numbers: HashMap<TileId, usize>,
 }
 
@@ -51,10 +50,9 @@ impl Tiling {
         Self { tree, panes: vec![], fitted: None, views, selected: None, maximised: None, numbers }
     }
 
-    /// Arranges the lab's own tiles for an area of this size, in points: where they would be too small to be read, fewer
-    /// stand on the page and the rest are tabs. What is in front stays so, above all what is selected, and views that were
-    /// opened as tabs stay tabs of their tiles. An arrangement that the user has made is left as it is. True if something
-    /// changed.
+    /// Arranges the lab's own tiles for an area of this size, in points: where they would be too small to be read,
+    /// fewer are on the page and the rest are tabs. What is in front stays so, above all what is selected, and views
+    /// opened as tabs stay tabs of their tiles. The user's own arrangement is left as it is. True if something changed.
     pub fn fit(&mut self, lab: &str, room: Vec2) -> bool {
         let is_fitted = |(area, layout): &(Vec2, Layout)| *area == room && *layout == self.tree;
         if self.fitted.as_ref().is_some_and(is_fitted) {
@@ -107,8 +105,7 @@ impl Tiling {
         true
     }
 
-    /// Puts the lab's own layout in place, fits it for the area of the last frame, and numbers all tiles again when they
-    /// next have their places.
+    /// Puts the lab's own layout in place, fits it for the last frame's area, and later numbers all tiles again.
     pub fn reset(&mut self, lab: &str, panes: &[LabPane]) {
         self.replace(Self::new(lab, panes).tree);
         if let Some((room, _)) = self.fitted {
@@ -198,7 +195,7 @@ impl Tiling {
         found.into_iter().map(|(id, view, _)| (id, view)).collect()
     }
 
-    /// Open tiles in reading order, the tabs of a place as they stand in its bar.
+    /// Open tiles in reading order, the tabs of a place as they are in its bar.
     fn as_they_stand(&self) -> Vec<TileId> {
         let mut all: Vec<TileId> = vec![];
         for (id, _) in self.in_order() {
@@ -212,9 +209,8 @@ impl Tiling {
         all
     }
 
-    /// Gives tiles that have no number the lowest free ones, as they stand, so that the numbers of a bar of tabs rise in
-    /// every arrangement; call when they have their places. A tile that comes back has its former number, unless another
-    /// has it now.
+    /// Gives tiles that have no number the lowest free ones, as they are, so that the numbers of a bar of tabs always
+    /// rise; call when they have their places. A tile that comes back has its former number, unless another has it now.
     pub fn number(&mut self) {
         let open = self.as_they_stand();
         let mut taken: HashSet<usize> = HashSet::new();
@@ -264,8 +260,7 @@ impl Tiling {
         };
     }
 
-    /// Shows a view: brings its tile forward, puts it back where it was closed, or opens it as a tab of the selected
-    /// tile, or else of the first.
+    /// Shows a view: brings its tile forward or back, or opens it as a tab of the selected tile, or else of the first.
     pub fn show(&mut self, view: &str) {
         let id = self.known(view).unwrap_or_else(|| {
             let order = self.in_order();
@@ -295,7 +290,7 @@ impl Tiling {
         id
     }
 
-    /// The tiles that stand in tabs with this one, itself among them.
+    /// The tiles that are in tabs with this one, itself among them.
     fn tabs_with(&self, id: TileId) -> Vec<TileId> {
         match self.tree.tiles.parent_of(id).and_then(|parent| self.tree.tiles.get(parent)) {
             Some(Tile::Container(Container::Tabs(tabs))) => tabs.children.clone(),
@@ -310,7 +305,7 @@ impl Tiling {
         front.map(|(_, view)| view).collect()
     }
 
-    /// The settings whose controls stand in tiles in sight, each with the id of its view: of the first one that has it.
+    /// The settings whose controls are in visible tiles, each with the id of its view: of the first one that has it.
     pub fn controls(&self) -> HashMap<&'static str, String> {
         let active = self.tree.active_tiles();
         let is_shown = |id: TileId| self.maximised.map_or(active.contains(&id), |only| only == id);
@@ -323,8 +318,7 @@ impl Tiling {
         all
     }
 
-    /// Brings these views to the front, opens those that are not on the page, each in front of a tile that none of them
-    /// needs, and closes what else would be in front.
+    /// Brings these views to the front, opening those that are not on the page, and closes other tiles in front.
     pub fn bring_in_front(&mut self, views: &[String]) {
         let (known, new): (Vec<&String>, Vec<&String>) = views.iter().partition(|view| self.known(view).is_some());
         known.into_iter().for_each(|view| self.show(view));
@@ -357,7 +351,7 @@ impl Tiling {
         panes.find(|(id, _)| !self.tree.tiles.is_visible(**id)).map(|(id, _)| *id)
     }
 
-    /// Tiles that stand in tabs, whose bar shows their titles.
+    /// Tiles that are in tabs, whose bar shows their titles.
     pub fn tabbed(&self) -> HashSet<TileId> {
         let containers = self.tree.tiles.tiles().filter_map(|t| match t {
             Tile::Container(Container::Tabs(tabs)) => Some(tabs.children.clone()),

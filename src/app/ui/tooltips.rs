@@ -1,5 +1,4 @@
-//! Tooltips while something is dragged: none opens, and one that stands is not drawn, since it could cover what is dragged
-//! or where it goes.
+//! While something is dragged no tooltip opens, and none that stands is drawn: it could cover what the hand needs.
 
 use eframe::egui::{Context, Order};
 

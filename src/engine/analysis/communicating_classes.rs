@@ -1,5 +1,5 @@
 //! The communicating classes of a Markov chain, whose states can reach one another, and the closed ones, in which mass
-//! stays. It takes rates and probabilities alike: what stands on the diagonal plays no part.
+//! stays. It takes rates and probabilities alike: what is on the diagonal plays no part.
 
 use petgraph::{algo::tarjan_scc, graph::DiGraph};
 

@@ -1,8 +1,8 @@
 //! Exponential moving average (EMA) traces: h_t = (1-a) h_{t-1} + a x_t with h_{-1} = 0
 //! (arXiv 2604.08556, equation 6), their closed forms, and the sparse random codes they carry.
 //!
-//! Pure mathematics on slices. The coefficient `a` is in
-//! (0, 1]; outside it the formulas are evaluated as they stand and mean nothing.
+//! Pure mathematics on slices. The coefficient `a` is in (0, 1]; outside it the formulas are evaluated as they are and
+//! mean nothing.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -36,7 +36,7 @@ pub struct FileNode {
     pub id: String,
     /// The id is a JSON value other than a string: 7, or `[0,1]`.
     pub is_json_id: bool,
-    /// `None`: it is called by its id.
+    /// The name to show; `None` if the node is named by its id.
     pub label: Option<String>,
     /// x to the right, y upwards.
     pub place: Option<[f64; 2]>,

@@ -29,7 +29,7 @@ pub const STEPS: u32 = 300;
 const MAX_NODE_STEPS: usize = 15_000_000;
 /// Fewer steps untangle nothing.
 const MIN_STEPS: usize = 40;
-/// Nodes from which a step is made by several threads.
+/// The number of nodes from which several threads make a step.
 const PARALLEL_FROM: usize = 20_000;
 
 /// The number of steps from the start to rest for this many nodes: [`STEPS`], or fewer for a large graph.
@@ -58,7 +58,7 @@ impl Default for ForceParams {
     }
 }
 
-/// A graph as the forces see it: symmetric, as lists of neighbours.
+/// The springs of a graph: symmetric, as lists of neighbours.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Springs {
     /// Mass of each node, mean about 1.
@@ -139,7 +139,7 @@ pub struct Schedule {
     skipped: u32,
     /// Steps of the whole cooling.
     steps: u32,
-    /// Springs are loose from the beginning.
+    /// True if springs are loosened from the first step, instead of between the shares [`LOOSENING`].
     parted: bool,
     nodes: usize,
 }

@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn equal_points_are_told_apart_by_nobody() {
-        // each pair is one point with both labels: whatever is said is right half of the time at most
+        // each pair is one point with both labels, so that any prediction is right half of the time at most
         let points: Vec<Vec<f64>> = (0..40).map(|i| vec![noise(i / 2), noise(i / 2 + 50)]).collect();
         let labels: Vec<bool> = (0..40).map(|i| i % 2 == 0).collect();
         let groups: Vec<usize> = (0..40).map(|i| i / 2).collect();

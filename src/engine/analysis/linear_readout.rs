@@ -25,9 +25,9 @@ impl LinearReadout {
         Self { fitted: x, judged: centred(judged, &mean), factor: cholesky::factor(gram) }
     }
 
-    /// R^2 on the rows that judge of the map fitted to `fitted`, targets `(rows, targets)` of the same rows as the features,
-    /// over all targets together: 1 where they are recovered whole, 0 where their means say as much, below where the fit
-    /// does not carry over. NaN where nothing varies or a number is not finite.
+    /// R^2 of the map fitted to `fitted`, evaluated on the rows `judged`, over all targets together; targets `(rows,
+    /// targets)` of the same rows as the features. 1 if they are recovered exactly, 0 if the map is no better than
+    /// their means, below 0 if the fit does not carry over. NaN where nothing varies or a number is not finite.
     pub fn explained(&self, fitted: &DMatrix<f64>, judged: &DMatrix<f64>) -> f64 {
         let Some(factor) = &self.factor else { return f64::NAN };
         let mean = fitted.row_mean();
@@ -70,7 +70,8 @@ mod tests {
         assert!((r2(&x, &y) - 1.0).abs() < 1e-6);
     }
 
-    /// A sum of two independent vectors of equal variance says half of the variance of either, and one of n of them 1 / n.
+    /// A sum of two independent vectors of equal variance explains half of the variance of either, and one of n of them
+    /// 1 / n.
     #[test]
     fn a_sum_dilutes_what_it_adds() {
         let parts: Vec<DMatrix<f64>> = (0..4).map(|i| noise(i + 10, 4000, 5)).collect();

@@ -1,4 +1,4 @@
-//! The correction of p-values for how many there are.
+//! Corrections of p-values for multiple testing.
 
 /// Holm's step-down: each p as it counts when the chance of any false one is to be held. Same order as
 /// given. Scand. J. Stat. 6 (1979) 65.

@@ -22,8 +22,8 @@ pub fn mean(rows: &[&[f32]], dims: usize) -> Vec<f64> {
     mean
 }
 
-/// The scores of every row on the first components, most explained first, each with unit standard deviation over the rows
-/// that are fitted: those from `first` on. 0 where these do not differ in so many directions.
+/// The scores of every row on the first components, most explained first, each with unit standard deviation over the
+/// rows that are fitted: those from `first` on. 0 if these have fewer directions.
 pub fn standard_scores(rows: &[&[f32]], first: usize, components: usize) -> Vec<Vec<f64>> {
     let dims = rows.first().map_or(0, |row| row.len());
     let fitted = rows.get(first..).unwrap_or_default();

@@ -24,7 +24,7 @@ pub fn spearman(a: &[f64], b: &[f64]) -> f64 {
     correlation(&ranks(a), &ranks(b))
 }
 
-/// Spearman's coefficient beside those of sequences that have nothing to do with one another.
+/// Spearman's coefficient, with those of unrelated sequences as its null distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ShiftTest {
     /// Spearman's coefficient.
@@ -75,7 +75,7 @@ mod tests {
         assert!(spearman(&a, &[1.0; 5]).is_nan());
     }
 
-    /// Two independent slow walks correlate by accident, and the shifts know it; one that follows the other is found.
+    /// Two independent slow walks correlate by accident, which the shifts detect; one that follows the other is found.
     #[test]
     fn neighbours_that_depend_do_not_fool_the_test() {
         let mut rng = ChaCha8Rng::seed_from_u64(5);

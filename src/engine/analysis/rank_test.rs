@@ -1,7 +1,7 @@
 //! A rank test that one sample lies above another: Mann and Whitney's U with its effect sizes. It takes
 //! all values as independent; see [`super::clustered_tests`] where they are not.
 
-/// U of one sample against another, and what follows from it.
+/// The statistic U of one sample against another, from which the p-value and the effect sizes follow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MannWhitney {
     /// Pairs (a, b) with a above b, and half of those that are equal.

@@ -182,7 +182,7 @@ fn highest(scores: &[f32]) -> u8 {
     (1..scores.len()).fold(0, |best, i| if scores[i] > scores[best] { i } else { best }) as u8
 }
 
-/// W of (G + lambda I) W = C.
+/// Solves (G + lambda I) W = C for W.
 fn solve(mut gram: Vec<f64>, cross: Vec<f64>, classes: usize, lambda: f64) -> Option<Vec<f64>> {
     let d = cross.len() / classes.max(1);
     (0..d).for_each(|i| gram[i * d + i] += lambda);

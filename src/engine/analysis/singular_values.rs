@@ -1,4 +1,4 @@
-//! Singular values of a dense matrix and what they say of its rank.
+//! Singular values of a dense matrix, and its effective rank.
 
 use nalgebra::{DMatrix, SVD};
 
@@ -26,7 +26,7 @@ pub fn effective_rank(values: &[f64]) -> f64 {
     if squares > 0.0 { sum * sum / squares } else { f64::NAN }
 }
 
-/// exp of the entropy of s / sum s: how many equal singular values would be as uncertain; NaN where all are zero.
+/// exp of the entropy of s / sum s: the number of equal singular values with the same entropy; NaN if all are zero.
 pub fn entropy_rank(values: &[f64]) -> f64 {
     let sum: f64 = values.iter().sum();
     if !(sum > 0.0 && sum.is_finite()) {

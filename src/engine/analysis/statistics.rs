@@ -49,7 +49,7 @@ pub fn difference(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| a - b).collect()
 }
 
-/// exp(l) over the sum of it.
+/// exp(l_i) / sum_j exp(l_j), computed without overflow.
 pub fn softmax(logits: &[f64]) -> Vec<f64> {
     let top = logits.iter().copied().fold(f64::MIN, f64::max);
     let exp: Vec<f64> = logits.iter().map(|l| (l - top).exp()).collect();

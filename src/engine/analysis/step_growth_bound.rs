@@ -30,8 +30,8 @@ pub struct StepCount {
     pub rejected: usize,
 }
 
-/// Returns true if the bound on growth alone explains that two solves over `span` differ in their steps: the fewest
-/// possible steps differ by just as many as were taken, and no rejection had a part in it.
+/// Returns true if the bound on growth alone explains that two solves over `span` differ in their steps: their minimum
+/// numbers of steps differ by as much as their actual ones, and as many steps were rejected in both.
 pub fn explains(before: StepCount, after: StepCount, span: f64) -> bool {
     let rungs = i64::from(min_steps(after.h_init, span)) - i64::from(min_steps(before.h_init, span));
     let taken = after.accepted as i64 - before.accepted as i64;

@@ -17,7 +17,7 @@ pub fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
         return 1.0;
     }
     let front = (libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b) + a * x.ln() + b * (-x).ln_1p()).exp();
-    // the fraction converges fast on this side of the mean
+    // the continued fraction converges fast on this side of the mean
     if x < (a + 1.0) / (a + b + 2.0) {
         front * fraction(a, b, x) / a
     } else {
@@ -62,7 +62,7 @@ pub fn t_exceeded(tail: f64, degrees: f64) -> f64 {
     bisected(0.0, high, |t| t_tail(t, degrees) > tail)
 }
 
-/// The confidence of an interval where nothing else is said.
+/// The default confidence of an interval.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// How many standard errors the interval of a mean of this many values, two or more, reaches to either side.
@@ -70,8 +70,8 @@ pub fn standard_errors(values: usize, confidence: f64) -> f64 {
     t_exceeded((1.0 - confidence) / 2.0, values as f64 - 1.0)
 }
 
-/// The interval of the mean of normally distributed values at this confidence by Student's t: (low, high); `None` for fewer
-/// than two, which tell nothing of their spread. For paired samples, of their differences.
+/// The interval of the mean of normally distributed values at this confidence by Student's t: (low, high); `None` for
+/// fewer than two, whose spread is unknown. For paired samples, pass their differences.
 pub fn mean_interval(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
     let n = values.len() as f64;
     if values.len() < 2 {

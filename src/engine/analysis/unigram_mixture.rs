@@ -1,5 +1,5 @@
 //! A mixture of unigrams: each document is drawn from one of K distributions of tokens (Nigam et al. 2000), fitted by
-//! expectation maximisation. How much of a document's loss it saves says how much its domain tells.
+//! expectation maximisation. The loss that it saves on a document measures how much its domain predicts of it.
 
 use std::collections::BTreeMap;
 
@@ -61,7 +61,7 @@ impl UnigramMixture {
         while let Some(document) = seed.filter(|_| mixture.log_p.len() < components) {
             mixture.log_p.push(component(&total([(1.0, document)], vocab)));
             mixture.log_shares.push(-(components as f64).ln());
-            // the document that the components so far say least of
+            // the document that the components so far fit worst
             seed = documents.iter().min_by(|a, b| mixture.fit_per_token(a).total_cmp(&mixture.fit_per_token(b)));
         }
         for _ in 0..ROUNDS {

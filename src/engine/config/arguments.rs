@@ -17,10 +17,10 @@ pub trait Arguments: Default + Clone + PartialEq {
     /// The arguments as plain values by name.
     fn to_args(&self) -> BTreeMap<String, Value>;
 
-    /// Reads the arguments from plain values by name. A number outside of its range is taken as the nearer end of it.
+    /// Reads the arguments from plain values by name. A number outside of its range is clamped to it.
     ///
     /// # Errors
-    /// A name that is not an argument of the probe, or a value of another type.
+    /// If a name is not an argument of the probe, or a value has another type.
     fn from_args(args: &BTreeMap<String, Value>) -> Result<Self, ConfigError>;
 }
 

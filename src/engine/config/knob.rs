@@ -42,11 +42,11 @@ pub enum FileKind {
     Checkpoint,
     /// A folder of texts to learn from.
     TextFolder,
-    /// A square matrix of numbers, a row a line.
+    /// A square matrix of numbers, a row per line.
     Matrix,
     /// Characters with their ids: a JSON list or object, or a text.
     Vocabulary,
-    /// Labelled sentences, one a line.
+    /// Labelled sentences, one per line.
     Sentences,
 }
 
@@ -57,7 +57,7 @@ pub enum Applies {
     AtReset,
     /// The running model and its trainer take it over at once ([`crate::telemetry::Command::Set`]).
     Live,
-    /// Views alone read it; a run neither waits for it nor learns of it.
+    /// Only views read it, so that a change neither waits for a reset nor reaches the run.
     InViews,
 }
 

@@ -36,8 +36,8 @@ use serde::{Deserialize, Serialize};
 /// Larger seeds cannot be written: TOML's whole numbers have 64 bits with a sign.
 pub const MAX_SEED: u64 = i64::MAX as u64;
 
-/// The resolved settings of one run of one lab: every key of the lab's schema has a value. Those of another program's run
-/// have whatever keys it wrote.
+/// The resolved settings of one run of one lab: every key of the lab's schema has a value. A run of another program has
+/// the keys that the program wrote.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Config {
@@ -100,7 +100,7 @@ impl Config {
         Ok(())
     }
 
-    /// Puts a value of the same kind in the place of one that is there, as a run found it; a key that is not there stays so.
+    /// Replaces a value by one of the same kind, as a run found it; a key that is absent stays absent.
     pub fn replace(&mut self, key: &str, value: Value) {
         if let Some(old) = self.values.get_mut(key) {
             *old = value;
@@ -181,8 +181,8 @@ impl Config {
         }
     }
 
-    /// The settings of any program, as they stand in its file: without a schema nothing is checked. Tables in tables become
-    /// one key with dots; a list is taken as its text. `lab` is the lab of a file that names none.
+    /// The settings of any program, as they are in its file: without a schema nothing is checked. Tables in tables
+    /// become one key with dots; a list is taken as its text. `lab` is the lab of a file that names none.
     ///
     /// # Errors
     /// If it is no TOML.

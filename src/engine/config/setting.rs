@@ -1,5 +1,5 @@
-//! The Rust types that a setting can have: numbers, switches, text, enums, paths. Each knows its
-//! [`Range`] and how it stands in a [`Value`].
+//! The Rust types that a setting can have: numbers, switches, text, enums, paths. Each knows its [`Range`] and how it
+//! is in a [`Value`].
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use super::{FileKind, Range, Value};
 
 /// A type that a setting can have.
 pub trait Setting: Sized {
-    /// The knob of a field that says no more.
+    /// The range of a field whose declaration gives none.
     fn range() -> Range;
     /// The value as a config holds it.
     fn to_value(&self) -> Value;

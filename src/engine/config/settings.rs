@@ -78,7 +78,7 @@ impl<T: Setting> Field<T> {
         self
     }
 
-    /// Does nothing where the number under this key is less; then no control is shown for it.
+    /// The setting has no effect if the number under this key is less; then no control is shown for it.
     pub fn needs(mut self, key: &SettingKey<usize>, min: i64) -> Self {
         self.knob.needs = Some((key.name, min));
         self
@@ -114,7 +114,7 @@ impl<T: Choice> Field<T> {
     }
 }
 
-/// Values that have passed their knobs, by key.
+/// Values by key that were checked against their knobs.
 pub struct CheckedValues(BTreeMap<String, Value>);
 
 impl CheckedValues {
@@ -144,7 +144,7 @@ pub(super) fn typed<T: Setting>(key: &str, value: &Value) -> Result<T, ConfigErr
     })
 }
 
-/// Settings that stand together: those of one section, or all of a lab.
+/// Settings that are together: those of one section, or all of a lab.
 pub trait Group {
     /// The knobs in order; their defaults are the present values.
     fn knobs(&self) -> Vec<Knob>;
@@ -196,7 +196,7 @@ impl Config {
         Ok(group)
     }
 
-    /// One setting by its typed key. Errors: the lab has no such setting, or it is of another type.
+    /// Returns one setting by its typed key. Errors: the lab has no such setting, or it has another type.
     pub fn value<T: Setting>(&self, key: &SettingKey<T>) -> Result<T, ConfigError> {
         let value = self.get(key.name).ok_or_else(|| ConfigError::UnknownKey {
             lab: self.lab.clone(),

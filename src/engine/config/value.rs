@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A switch, whole number, float or text, as it stands in a config file.
+/// A switch, whole number, float or text, as it is in a config file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
@@ -17,7 +17,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// Reads typed text; with `as_text` nothing is guessed.
+    /// Parses typed text as a switch or number if it is one; with `as_text` it stays text.
     pub fn parse(text: &str, as_text: bool) -> Self {
         let t = text.trim();
         if as_text {

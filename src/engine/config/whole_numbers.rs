@@ -1,4 +1,4 @@
-//! Whole numbers: a text setting that lists some, and how many there are of something.
+//! Whole numbers: a text setting that lists some of them, such as the layers that take part.
 
 use std::ops::RangeInclusive;
 

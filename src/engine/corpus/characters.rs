@@ -49,7 +49,7 @@ impl Characters {
     /// Symbols and their ids, as a list has them.
     ///
     /// # Errors
-    /// In words, if two symbols have one id, one symbol has two, or none is a character.
+    /// If two symbols have one id, one symbol has two, or none is a character.
     fn listed(pairs: Vec<(String, u64)>) -> Result<Self, String> {
         let mut symbols: Vec<String> = vec![];
         let mut ids = HashMap::new();

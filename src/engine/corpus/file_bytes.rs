@@ -1,5 +1,5 @@
-//! The bytes of an opened file: a small file's are held in memory, a large one's are read where they are wanted. A file
-//! that changes underneath is noticed.
+//! The bytes of an opened file: a small file is held in memory, a large one is read on demand. A change of the file
+//! meanwhile is noticed.
 
 use std::{
     borrow::Cow,
@@ -14,7 +14,7 @@ use crate::files::{self, FileError, reading_budget};
 
 /// Files up to this size are held whole.
 pub(super) const MAX_CACHED: u64 = 32 << 20;
-/// One part of the memory that reading may take; a file beyond it is not held.
+/// A file is read into memory only if it takes at most one part in so many of [`reading_budget`].
 const HELD_SHARE: u64 = 4;
 
 pub(super) struct FileBytes {

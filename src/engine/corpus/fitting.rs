@@ -1,5 +1,5 @@
-//! Chooses tokens for a text that is read by a given model: as many as its vocabulary has. Nothing is guessed: only an
-//! exact fit is taken, and it is reported.
+//! Chooses a tokeniser for a text that is read by a given model: one with as many tokens as the model's vocabulary.
+//! Only an exact fit is taken, and it is reported.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ const PADDED_BYTES: usize = 320;
 const LISTS: [&str; 7] =
     ["meta.pkl", "stoi.json", "vocab.json", "vocabulary.json", "characters.json", "chars.json", "tokenizer.json"];
 
-/// The file beside a checkpoint that lists as many tokens as the model knows, as a tokeniser.
+/// The file beside a checkpoint that lists as many tokens as the model has, as a tokeniser.
 pub fn list_beside(checkpoint: &Path, rows: usize) -> Option<TokenizerSpec> {
     let folder = checkpoint.parent()?;
     LISTS.iter().map(|name| folder.join(name)).filter(|path| path.is_file()).find_map(|path| {

@@ -46,7 +46,7 @@ pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, CorpusError> {
             )));
         }
         let entry = entry.map_err(|e| refused(folder, e.into()))?;
-        // What cannot be looked at is refused when it is opened.
+        // A file whose metadata cannot be read is refused when it is opened.
         let is_file = fs::metadata(entry.path()).map_or(true, |meta| meta.is_file());
         if !is_file || entry.file_name().as_encoded_bytes().starts_with(b".") {
             continue;
@@ -121,7 +121,7 @@ pub(super) fn open(folder: &Path, domains: usize, seed: u64) -> Result<(String, 
     Ok((name, TextFile::made(domains::mixed(seed, shares.total as usize, &texts))))
 }
 
-/// Bytes of its text in memory; 0 where opening it says why there is none.
+/// Bytes of its text in memory; 0 for a folder that opening will refuse.
 pub(super) fn bytes(folder: &Path) -> u64 {
     DomainShares::new(folder, 1).map_or(0, |shares| shares.total)
 }

@@ -1,6 +1,7 @@
 //! Sentences whose words have grammatical roles, as three fixed sets: to learn from, to ask in the same vocabulary, and
-//! to ask in the other one. A row of a batch is one sentence: its words, and their roles as targets. Sentences of a
-//! file of one's own, whose roles nobody knows, are only looked at.
+//! to ask in the other one. A row of a batch is one sentence: its words, and their roles as targets. A treebank may take the
+//! place of the grammar; it has the first two sets, and its tags are the roles. Sentences of a file of one's own, whose roles
+//! nobody knows, are only looked at.
 
 use std::path::{Path, PathBuf};
 
@@ -26,9 +27,9 @@ pub struct GrammarRoles {
     pub train: usize,
     /// Sentences of each test.
     pub test: usize,
-    /// The seed of all three sets, each of which has draws of its own.
+    /// The seed of all three sets, each of which has its own random stream.
     pub seed: u64,
-    /// A text file of sentences to look at, one a line.
+    /// A text file of sentences to look at, one per line.
     pub own: Option<PathBuf>,
 }
 
@@ -54,7 +55,7 @@ impl GrammarRoles {
         if set == SentenceSet::Train { self.train } else { self.test }
     }
 
-    /// The sentence at this place of a set: a pure function of seed, set and place.
+    /// The sentence of the grammar at this place of a set: a pure function of seed, set and place.
     pub fn sentence(&self, set: SentenceSet, index: usize) -> Sentence {
         let key = scramble(scramble(scramble(self.seed) ^ set as u64) ^ index as u64);
         let vocabulary = if set == SentenceSet::TestTransfer { Vocabulary::Vehicles } else { Vocabulary::Animals };
@@ -89,10 +90,10 @@ pub(super) struct SentenceStream {
 }
 
 impl SentenceStream {
-    /// Reads the file of sentences, if there is one.
+    /// Reads the treebank and the file of sentences, as far as there are any.
     ///
     /// # Errors
-    /// If it cannot be read, or has no sentence.
+    /// If one cannot be read, or has too few sentences.
     pub(super) fn open(sets: &GrammarRoles) -> Result<Self, CorpusError> {
         let lines = match &sets.own {
             Some(path) => lines_of(path)?,
@@ -104,7 +105,7 @@ impl SentenceStream {
     /// The lines in ids.
     ///
     /// # Errors
-    /// If a line has a word that is not of the grammar, or too many.
+    /// If a line has a word that the tokeniser lacks, or too many.
     fn measure_own(&mut self, tokenizer: &Tokenizer) -> Result<(), CorpusError> {
         let name = self.sets.own.as_deref().unwrap_or(Path::new("")).display().to_string();
         for (i, line) in self.lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
@@ -156,7 +157,7 @@ impl Stream for SentenceStream {
         Ok(grammar_roles::words().join(" "))
     }
 
-    /// Every word must be an id of its own, since what is made here are ids.
+    /// Every word of the grammar must be an id of its own, since what is made here are ids.
     fn measure(&mut self, tokenizer: &Tokenizer) -> Result<(), CorpusError> {
         let words = grammar_roles::words();
         let ids = tokenizer.encode(&words.join(" "))?;
@@ -182,7 +183,7 @@ impl Stream for SentenceStream {
         self.windows((0..count).map(|index| self.sets.sentence(SentenceSet::TestWithin, index)), len)
     }
 
-    /// A sentence of one's own file, or of the first test, whatever its length.
+    /// Returns a sentence of the user's file, or of the first test set without one, whatever its length.
     fn passage(&self, _: &Tokenizer, index: u64, _len: usize) -> Vec<u32> {
         if !self.own.is_empty() {
             return self.own[(index % self.own.len() as u64) as usize].clone();
@@ -221,6 +222,7 @@ mod tests {
             let n = sentence.words.len();
             assert_eq!(windows.inputs[12 * row..][..n], sentence.words);
             let roles: Vec<u32> = sentence.roles.iter().map(|r| *r as u32).collect();
+    /// The grammar's words, or the sentences of a treebank to learn from.
             assert_eq!(windows.targets[12 * row..][..n], roles);
             assert!(windows.targets[12 * row + n..][..12 - n].iter().all(|t| *t == IGNORE));
         }

@@ -12,8 +12,8 @@ use crate::files;
 pub struct LabelledLine {
     /// The label of the sentence.
     pub label: String,
-    /// The topic, which other sentences of its label may share; the sentence itself, or the first of a pair, where the line does
-    /// not say.
+    /// The topic, which other sentences of its label may share; if the line has none, the sentence itself, or the first
+    /// of a pair.
     pub group: String,
     /// The text of the sentence; of a pair that of both, with a line break between them and nowhere else.
     pub sentence: String,

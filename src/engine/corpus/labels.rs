@@ -1,6 +1,6 @@
 //! Sentences under labels as a stream for classification: a row of a batch is one sentence, and its only target is the
-//! number of its label, at the sentence's last token. Sentences of one group lie in one part, to learn from or held out.
-//! Two sentences under one label stand in one row with a separator between them.
+//! number of its label, at the sentence's last token. Sentences of one group lie in one part, to learn from or held
+//! out. Two sentences under one label are in one row with a separator between them.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -194,7 +194,7 @@ impl Stream for LabelStream {
         Some(counts.max()? as f64 / self.held_out.len().max(1) as f64)
     }
 
-    /// Every sentence comes once before any comes again.
+    /// Every sentence comes once before any comes a second time.
     fn batch(&self, _: &Tokenizer, at: &Position, rows: usize, len: usize) -> Result<Windows, CorpusError> {
         let (first, count) = (at.drawn.wrapping_mul(rows as u64), self.train.len() as u64);
         let key = scramble(self.seed ^ scramble(at.seed));

@@ -70,7 +70,7 @@ impl CorpusSpec {
     /// The largest number of tokens that its tokeniser may come to know, without opening anything: of one that counts
     /// characters or words, no more than the text has.
     pub fn largest_vocab(&self) -> u64 {
-        // windows made to order are of a language that is as large as one likes
+        // Windows that are generated on demand have no text of a known size; that of generated texts stands in for it.
         let text = match self.source.bytes() {
             0 => generated::SIZE as u64,
             bytes => bytes,
@@ -111,8 +111,8 @@ impl CorpusSpec {
         self.source.asks_questions()
     }
 
-    /// Checks that the files that it names can be read: the text at a quick look; sentences of a grammar and a
-    /// tokeniser's file as a whole, and whether it can say the beginning of the text.
+    /// Checks that the files that it names can be read: the text at a quick look; a treebank, sentences of a
+    /// grammar and a tokeniser's file as a whole, and whether it can say the beginning of the text.
     pub fn check_file(&self) -> Result<(), CorpusError> {
         match (&self.tokenizer, &self.source) {
             (TokenizerSpec::HuggingFace(_) | TokenizerSpec::Characters(_), _) => Corpus::open(self).map(drop),
@@ -140,7 +140,7 @@ pub enum TokenizerSpec {
         /// The number of ids, at least 256.
         vocab: usize,
     },
-    /// Characters of the training part by frequency, at most this many, one for all others.
+    /// Characters of the training part by frequency, at most this many; one token stands for all others.
     Char {
         /// The largest number of characters that get an id.
         max_vocab: usize,
@@ -160,8 +160,8 @@ pub enum TokenizerSpec {
         /// The largest number of words that get an id.
         max_vocab: usize,
     },
-    /// Words with white space kept, each space a token of its own: what comes after a word is then a bare space,
-    /// whatever word is to come.
+    /// Words with white space kept, each space a token of its own: a bare space then follows a word, whatever the next
+    /// word is.
     Spaced {
         /// The largest number of words that get an id.
         max_vocab: usize,
@@ -219,8 +219,7 @@ impl CorpusError {
     }
 }
 
-/// Rows of ids: `inputs` and `targets` hold `rows * len` values each; a target may be `u32::MAX`
-/// (asks nothing).
+/// Rows of ids: `inputs` and `targets` hold `rows * len` values each; a target `u32::MAX` is ignored by the loss.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Windows {
     /// The number of windows.
@@ -301,13 +300,13 @@ impl Corpus {
         self.tokenizer.vocab()
     }
 
-    /// Text to ids; what the tokeniser cannot say becomes its unknown id. Empty when a tokenizer.json
-    /// has no unknown id to say it with.
+    /// Encodes a text; characters that the tokeniser lacks become its unknown token. The result is empty if a
+    /// tokenizer.json has no unknown token either.
     pub fn encode(&self, text: &str) -> Vec<u32> {
         self.tokenizer.encode(text).unwrap_or_default()
     }
 
-    /// Same as [`Corpus::encode`], with an error that names what the tokeniser cannot say.
+    /// Same as [`Corpus::encode`], with an error that names the characters that the tokeniser lacks.
     pub fn try_encode(&self, text: &str) -> Result<Vec<u32>, CorpusError> {
         self.tokenizer.encode(text)
     }
@@ -330,7 +329,7 @@ impl Corpus {
         self.stream.batch(&self.tokenizer, at, rows, len)
     }
 
-    /// Same as [`Corpus::batch`], but each row goes on where the batch before has left it, over `every` batches; then
+    /// Same as [`Corpus::batch`], but each row continues where the batch before has left it, over `every` batches; then
     /// all rows begin elsewhere. Tasks have windows that nothing follows, and are refused.
     pub fn batch_along(&self, at: &Position, rows: usize, len: usize, every: u64) -> Result<Windows, CorpusError> {
         self.stream.batch_along(&self.tokenizer, at, BatchShape { rows, len }, every)?.ok_or_else(|| {
@@ -351,8 +350,9 @@ impl Corpus {
         self.stream.span_bytes(span)
     }
 
-    /// The ids from byte `from` of a span on, some tens of thousands of them; `None` at its end, and where windows are made
-    /// to order. A tokeniser of byte pairs may cut two words apart at a chunk's end that it would else have joined.
+    /// The ids from byte `from` of a span on, some tens of thousands of them; `None` at its end, and where windows are
+    /// made to order. A tokeniser of byte pairs may cut two words apart at a chunk's end that it would otherwise have
+    /// joined.
     ///
     /// # Errors
     /// If the file cannot be read or has changed since it was opened.
@@ -366,7 +366,7 @@ impl Corpus {
         self.tokenizer.token_texts(ids)
     }
 
-    /// Ids below this can stand in a text: of bytes 256, however many rows the embedding has.
+    /// Ids below this can be in a text: of bytes 256, however many rows the embedding has.
     pub fn decodable_vocab(&self) -> usize {
         self.tokenizer.decodable_vocab()
     }

@@ -62,7 +62,7 @@ pub struct NamedTokenizer {
 }
 
 impl NamedTokenizer {
-    /// Ids below this can stand in a text.
+    /// Ids below this can be in a text.
     pub fn decodable_vocab(&self) -> usize {
         match self.kind {
             TokenizerKind::Byte => BYTES,

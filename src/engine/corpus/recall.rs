@@ -102,7 +102,7 @@ impl Stream for RecallStream {
         self.windows((0..count as u64).map(|i| (Subset::HeldOut, 0, i)), len)
     }
 
-    /// A held-out example, as long as it must be at least.
+    /// A held-out example of this length, or of the minimum length if that is greater.
     fn passage(&self, _: &Tokenizer, index: u64, len: usize) -> Vec<u32> {
         let (mut ids, _) = self.row(Subset::HeldOut, 0, index, len.max(self.examples.min_len()));
         ids.pop();

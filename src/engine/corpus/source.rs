@@ -26,7 +26,7 @@ pub enum Source {
     Task(Task),
     /// A steering run: the language of the corpus `steering` first, then prompts to steer at.
     Steering(Steering),
-    /// Sentences whose words have grammatical roles.
+    /// Sentences whose words have grammatical roles, of a grammar or of a treebank.
     GrammarRoles(GrammarRoles),
     /// Sentences with labels, to be classified.
     Labels(Labels),
@@ -97,8 +97,8 @@ impl Source {
         }
     }
 
-    /// Bytes of its text as they lie in memory; of windows made to order, none. A file of which nothing is known has none
-    /// either: opening it says why.
+    /// Bytes of its text in memory; 0 for windows that are generated on demand, and for a file whose size is unknown,
+    /// which opening will refuse.
     pub(super) fn bytes(&self) -> u64 {
         match self {
             Self::Task(_) | Self::Steering(_) | Self::GrammarRoles(_) => 0,
@@ -171,7 +171,7 @@ impl Source {
     }
 }
 
-/// Bytes of a file; 0 where there is none.
+/// Bytes of a file; 0 if it does not exist.
 pub(super) fn length(path: &std::path::Path) -> u64 {
     std::fs::metadata(path).map_or(0, |meta| meta.len())
 }

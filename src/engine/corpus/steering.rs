@@ -71,7 +71,7 @@ impl SteeringStream {
                     sentence.adverb.map_or(Ok(0), |adverb| add(adverb, true))?;
                     add(sentence.adjective, true)?;
                 }
-                // The one prompt, a word after it that says where it ends, and then nothing that counts.
+                // The one prompt, a word after it that marks its end, and then padding.
                 Some(prompt) => {
                     let n = add(prompt, false)?;
                     if n == 0 || n > len {

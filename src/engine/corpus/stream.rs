@@ -78,8 +78,8 @@ pub(super) trait Stream: Send + Sync {
 
     fn batch(&self, tokenizer: &Tokenizer, at: &Position, rows: usize, len: usize) -> Result<Windows, CorpusError>;
 
-    /// Same as [`Stream::batch`], each window of ids going on where the batch before left it, over
-    /// `every` batches; `None` where no window follows another.
+    /// Same as [`Stream::batch`], each window of ids continuing where the batch before left it, over `every` batches;
+    /// `None` where no window follows another.
     fn batch_along(
         &self,
         _tokenizer: &Tokenizer,
@@ -93,7 +93,7 @@ pub(super) trait Stream: Send + Sync {
     /// The first `count` held-out windows, or as many as there are.
     fn held_out(&self, tokenizer: &Tokenizer, count: usize, len: usize) -> Result<Windows, CorpusError>;
 
-    /// About `len` held-out ids that begin at a sentence; `index` picks which.
+    /// About `len` held-out ids that begin at a sentence; `index` selects which.
     fn passage(&self, tokenizer: &Tokenizer, index: u64, len: usize) -> Vec<u32>;
 
     /// Bytes of a span of the text; 0 where there is no running text.

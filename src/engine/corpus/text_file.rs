@@ -15,7 +15,7 @@ use crate::files::{self, FileError};
 
 /// The bytes read at each of the places where a file is probed.
 const PROBE: usize = 64 << 10;
-/// More control characters than one in this many, and the file is not text.
+/// A file is not text if more than one in this many characters is a control character.
 const CONTROL_ONE_IN: usize = 20;
 
 /// The bytes whose characters are counted in one go.
@@ -77,7 +77,7 @@ pub(super) struct TextFile {
     pub(super) encoding: Encoding,
 }
 
-/// A part of a text, of which only what is asked for is read.
+/// A part of a text, of which only the requested bytes are read.
 #[derive(Clone, Copy)]
 pub(super) struct TextSlice<'a> {
     file: &'a TextFile,
@@ -217,7 +217,7 @@ impl TextFile {
         }
     }
 
-    /// Checks that the file is still the one that was opened, so that all windows are of one text.
+    /// Checks that the file is still the one that was opened, so that all windows come from one text.
     pub(super) fn check_unchanged(&self) -> Result<(), CorpusError> {
         let Store::File { path, bytes } = &self.store else { return Ok(()) };
         let how = match bytes.change() {
@@ -232,8 +232,8 @@ impl TextFile {
     }
 }
 
-/// Reads a whole file of at most `longest` bytes, which takes `growth` times its bytes of memory. `misfit` words an error
-/// that is of what it holds, and not of the file system or of memory.
+/// Reads a whole file of at most `longest` bytes, which takes `growth` times its size in memory. `misfit` words an
+/// error in the content, as opposed to one of the file system or of memory.
 pub(super) fn read_whole(
     path: &Path,
     longest: u64,
@@ -318,7 +318,7 @@ fn check_encoding(file: &TextFile, path: &Path) -> Result<(usize, Encoding), Cor
     Ok((start, encoding(&probes)))
 }
 
-/// UTF-8 unless the probes hold more broken sequences than whole ones.
+/// UTF-8, unless the probes hold more broken sequences than valid ones.
 fn encoding(probes: &[Cow<'_, [u8]>]) -> Encoding {
     let (mut broken, mut whole) = (0usize, 0usize);
     for probe in probes {
@@ -328,7 +328,7 @@ fn encoding(probes: &[Cow<'_, [u8]>]) -> Encoding {
             whole += chunk.valid().chars().filter(|c| !c.is_ascii()).count();
             broken += usize::from(!chunk.invalid().is_empty());
         }
-        // The sequence cut at the probe's end counts as broken above: take it back.
+        // The sequence cut at the probe's end was counted as broken above; it is subtracted again.
         let tail = &probe[probe.len().saturating_sub(3)..];
         broken -= usize::from(probes.len() > 1 && broken > 0 && tail.iter().any(|&b| b >= 0xC0));
     }

@@ -1,5 +1,5 @@
-//! Text to ids and back: bytes, characters, words; characters of fixed ids stand in [`super::characters`], byte pairs
-//! and Hugging Face files stand in [`super::subword`].
+//! Text to ids and back: bytes, characters, words; characters of fixed ids are in [`super::characters`], byte pairs and
+//! Hugging Face files are in [`super::subword`].
 
 use super::{
     CorpusError, TokenizerSpec,
@@ -171,7 +171,7 @@ impl Tokenizer {
         })
     }
 
-    /// What stands between two sentences that are read as one: the separator of a tokenizer.json that has one, a line
+    /// The text between two sentences that are read as one: the separator of a tokenizer.json that has one, a line
     /// break, or a space where the vocabulary has no line break.
     pub(super) fn separator(&self) -> Result<Vec<u32>, CorpusError> {
         if let Self::Subword(subword) = self
@@ -216,8 +216,8 @@ impl Tokenizer {
         }
     }
 
-    /// The text of each id on a token axis: that of [`Tokenizer::token_text`], but for bytes that make a character together, of which
-    /// the first shows it and the others are empty.
+    /// The text of each id on a token axis: that of [`Tokenizer::token_text`], except for bytes that make a character
+    /// together, of which the first shows it and the others are empty.
     pub(super) fn token_texts(&self, ids: &[u32]) -> Vec<String> {
         let mut shown: Vec<String> = ids.iter().map(|id| self.token_text(*id)).collect();
         if matches!(self, Self::Byte { encoding: Encoding::Utf8, .. }) {
@@ -226,7 +226,7 @@ impl Tokenizer {
         shown
     }
 
-    /// Ids below this can stand in a text.
+    /// Ids below this can be in a text.
     pub(super) fn decodable_vocab(&self) -> usize {
         match self {
             Self::Byte { .. } => 256,

@@ -9,17 +9,17 @@ use super::{
 const OFFERED: usize = 10;
 
 impl Corpus {
-    /// The ids of a typed text. Where the vocabulary is of single symbols, these may be written without blanks between
-    /// them, and blanks that it lacks are dropped.
+    /// Encodes a typed text. If all tokens of the vocabulary are single symbols, the text may be written without blanks
+    /// between them, and blanks that the vocabulary lacks are dropped.
     ///
     /// # Errors
-    /// A text of which the vocabulary knows nothing, or, where it is one of single symbols, not all.
+    /// If the vocabulary knows nothing of the text, or, if its tokens are single symbols, not all of it.
     pub fn encode_typed(&self, text: &str) -> Result<Vec<u32>, CorpusError> {
         let symbols = self.tokenizer.symbols();
         let text = match &symbols {
             Some(symbols) => {
                 let kept = text.chars().filter(|c| !c.is_whitespace() || symbols.contains(*c));
-                // a tokeniser of words takes symbols that stand together for one word
+                // a tokeniser of words takes symbols that are together for one word
                 let separator = if matches!(self.tokenizer, Tokenizer::Word(_)) { " " } else { "" };
                 kept.map(String::from).collect::<Vec<_>>().join(separator)
             }
@@ -54,7 +54,8 @@ impl Inventory<String> {
 }
 
 impl Tokenizer {
-    /// The symbols of a vocabulary that is of single characters without white space, in their order; `None` for others.
+    /// The symbols, in their order, of a vocabulary whose tokens are single characters other than white space; `None`
+    /// for other vocabularies.
     fn symbols(&self) -> Option<String> {
         let mut symbols: Vec<char> = match self {
             Self::Char(known) => known.symbols.clone(),

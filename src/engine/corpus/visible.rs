@@ -39,7 +39,7 @@ pub(super) fn join_bytes(ids: &[u32], shown: &mut [String]) {
 mod tests {
     use super::*;
 
-    /// A part of a character stays as it is, before, between and after whole ones, and so does an id that is not a
+    /// A part of a character stays as it is, before, between and after complete ones, and so does an id that is not a
     /// byte.
     #[test]
     fn only_whole_characters_are_joined() {

@@ -1,4 +1,4 @@
-//! Windows of ids out of one part of a text: packed, shuffled without a list, read when asked for.
+//! Windows of ids from one part of a text: packed, shuffled without a list, read on demand.
 
 use super::{
     CorpusError, Position,
@@ -154,8 +154,8 @@ impl TextPart<'_> {
         }
     }
 
-    /// About `len` ids from the start of a paragraph or sentence; from the start of the part if it has
-    /// neither. Empty if the tokeniser cannot say them.
+    /// About `len` ids from the start of a paragraph or sentence; from the start of the part if it has neither. Empty
+    /// if the tokeniser lacks their characters.
     pub(super) fn passage(&self, index: u64, len: usize) -> Result<Vec<u32>, CorpusError> {
         let last = self.text.len().saturating_sub(self.stride(len) + PARAGRAPH_REACH);
         let at = if index == 0 { 0 } else { (scramble(index) % (last as u64 + 1)) as usize };

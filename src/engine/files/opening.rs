@@ -46,7 +46,7 @@ pub enum FileError {
     /// A text that is not UTF-8 from byte `at` on.
     #[error("it is not UTF-8 (byte {at})")]
     NotUtf8 {
-        /// The first byte that is wrong.
+        /// The index of the first invalid byte.
         at: usize,
     },
     /// A file that needs more memory than is free.

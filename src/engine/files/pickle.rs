@@ -77,7 +77,7 @@ impl<'a> Pickle<'a> {
     }
 }
 
-/// Objects, and places on the stack and in the memo: each tensor has some twenty.
+/// The largest number of objects, and of places on the stack and in the memo: each tensor has some twenty.
 const MAX_OBJECTS: usize = 1 << 18;
 /// Members of lists and dictionaries; a pickle may repeat them many times.
 const MAX_MEMBERS: usize = 1 << 20;

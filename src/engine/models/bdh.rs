@@ -49,7 +49,7 @@ impl FamilySpec for BdhSpec {
     }
 
     fn check_files(&self) -> Result<()> {
-        // values too: what is not a number, or damaged, is the file's fault and not the run's
+        // the values too: a damaged or non-finite one is the file's fault and not the run's
         if let Some(path) = &self.weights {
             import_state_dict::open(path, self)?.load(&Device::Cpu)?;
         }
@@ -179,12 +179,13 @@ impl Bdh {
 }
 
 impl Bdh {
-    /// The loss of a batch whose rows go on where the last batch ended, whose state it reads; the state
-    /// after it is what the next will read. Gradients end at the batch's beginning.
+    /// The loss of a batch whose rows continue where the last batch ended, whose state it reads; the state after it is
+    /// what the next will read. Gradients end at the batch's beginning.
     fn continued_loss(&self, batch: &Batch) -> Result<Tensor> {
         let (rows, t) = batch.tokens.dims2()?;
         self.spec.carry.map_or(Ok(()), |carry| carry.check_rows(rows))?;
-        // Copies: `remember` below writes into what is carried, and backward reads what this batch has read.
+        // Copies: `remember` below writes into the carried state, and backward needs the state that this batch has
+        // read.
         let layers = self.carried.iter().map(|t| t.detach().copy()).collect::<Result<_>>()?;
         let mut state = State { layers, at: self.since as usize * t, traces: vec![] };
         let v = self.net.encode(&batch.tokens, &mut Tap::off(), Some(&mut state), &self.dropout())?;

@@ -58,7 +58,7 @@ impl FamilySpec for BiGruSpec {
             WordInput::OneHot => (0.0, step.vocab),
         };
         let weights = embedded + 2.0 * 3.0 * h * (e + h + 2.0) + tags * 2.0 * h;
-        // the mask, and what it leaves
+        // the mask, and the values that it lets pass
         let dropped = if self.dropout > 0.0 { 4.0 * h } else { 0.0 };
         // the gates, their inputs and their gradients at every position and direction
         let each = 4.0 * e + 2.0 * 34.0 * h + 8.0 * h + dropped;

@@ -1,5 +1,5 @@
-//! The trait that the sizes of a family implement to stand in the list, and the macro that makes a list of such sizes
-//! the type [`ModelSpec`](super::ModelSpec).
+//! The trait that the sizes of a family implement to be in the list, and the macro that makes a list of such sizes the
+//! type [`ModelSpec`](super::ModelSpec).
 
 use std::path::Path;
 

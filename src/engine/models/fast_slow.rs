@@ -157,8 +157,8 @@ impl FastSlow {
         Ok(y)
     }
 
-    /// One norm stands before the head, where the paper writes two in a row (lines 17 and 18 of its Proposition 9): the second
-    /// changes nothing until the first has learned a weight, and then the size of a token's state alone.
+    /// One norm is before the head, where the paper writes two in a row (lines 17 and 18 of its Proposition 9): the
+    /// second changes nothing until the first has learned a weight, and then the size of a token's state alone.
     fn cross_entropy(&self, net: &Net, x: &Tensor, targets: &Tensor) -> Result<Tensor> {
         head_cross_entropy(&rms_norm(x, &net.norm, EPS)?, &net.embed, targets)
     }
@@ -212,7 +212,7 @@ impl Trainable for FastSlow {
         Ok(scalars)
     }
 
-    /// `coupling_scale`: s. `gate`: an absolute gate in place of s tanh(gamma); NaN gives it back.
+    /// `coupling_scale`: s. `gate`: an absolute gate in place of s tanh(gamma); NaN restores the latter.
     fn set_runtime_param(&mut self, name: &str, value: f64) -> bool {
         match name {
             "coupling_scale" => self.scale = value,

@@ -129,7 +129,7 @@ struct Sizes {
 type BlockPass<'a> = dyn FnMut(usize, &Tensor, &mut Tap) -> Result<Tensor> + 'a;
 
 impl Net {
-    /// Builds the net with this many learned positions, or with ALiBi where there are none.
+    /// Builds the net with this many learned positions, or with ALiBi if `None`.
     fn new(p: &mut Params, vocab: usize, sizes: Sizes, positions: Option<usize>) -> Result<Self> {
         let Sizes { d_model: d, heads, layers, residual, window } = sizes;
         let block = Gpt2BlockSpec { d_model: d, heads, writers: 2 * layers, alibi: positions.is_none(), window };
@@ -241,7 +241,7 @@ pub struct Gpt {
     update: u64,
 }
 
-/// Keys and values that go on from batch to batch, first in, first out; they are buffers of the parameters.
+/// Keys and values that continue from batch to batch, first in, first out; they are buffers of the parameters.
 struct CarriedKeys {
     carry: Carry,
     /// The tokens of which there are keys and values at most.
@@ -297,8 +297,8 @@ impl Gpt {
         Dropout::for_update(spec.dropout, self.seed, self.update).map(|dropout| self.net.with_dropout(dropout))
     }
 
-    /// The loss of a batch whose rows go on where the last batch ended, whose keys and values it reads; those after it are
-    /// what the next will read. Gradients end at the batch's beginning.
+    /// The loss of a batch whose rows continue where the last batch ended, whose keys and values it reads; those after
+    /// it are what the next will read. Gradients end at the batch's beginning.
     fn continued_loss(&self, batch: &Batch, carried: &CarriedKeys) -> Result<Tensor> {
         let CarriedKeys { carry, window, since } = *carried;
         let (rows, t) = batch.tokens.dims2()?;

@@ -1,4 +1,4 @@
-//! The model families: one a file, and the one list of them.
+//! The model families: one per file, and the one list of them.
 
 use std::path::Path;
 
@@ -121,7 +121,7 @@ pub struct AccumulatedLoss {
     pub parts: Vec<(&'static str, Tensor)>,
 }
 
-/// The usual advice for a training that diverges, as a sentence without its end.
+/// The default advice for a training that diverges, as a sentence without its end.
 pub const DEFAULT_ADVICE: &str = "A smaller learning rate or a longer warm-up usually helps";
 
 /// A thing with weights that a trainer can drive and a probe can question.
@@ -132,9 +132,8 @@ pub trait Trainable: Send {
     /// The family and the sizes, enough to build another model of this kind.
     fn spec(&self) -> ModelSpec;
 
-    /// Told before each update which one it is, from 1. What a model does by stage (what it minimises,
-    /// which weights it holds still) must follow from this number and its parameters alone, so that a
-    /// resumed run continues exactly.
+    /// Called before each update with its number, from 1. A model's behaviour by stage (its objective, its frozen
+    /// weights) must follow from this number and its parameters alone, so that a resumed run continues exactly.
     fn begin_step(&mut self, _step: u64) -> Result<()> {
         Ok(())
     }
@@ -161,7 +160,7 @@ pub trait Trainable: Send {
     /// It must record no graph and save nothing for a backward pass (see [`Params::build_twice`]).
     fn evaluate(&self, batch: &Batch) -> Result<Tensor>;
 
-    /// True if its loss is of the text in a batch; false where it draws its data by itself.
+    /// True if its loss is computed on the text in a batch; false if it draws its data by itself.
     fn reads_text(&self) -> bool {
         true
     }
@@ -191,7 +190,7 @@ pub trait Trainable: Send {
         Ok(vec![])
     }
 
-    /// The usual advice where the loss or the gradient is no longer a finite number, as a sentence without its end.
+    /// The advice if the loss or the gradient is no longer finite, as a sentence without its end.
     fn advice_on_divergence(&self) -> &'static str {
         DEFAULT_ADVICE
     }

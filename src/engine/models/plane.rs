@@ -12,7 +12,7 @@ use crate::{models::prelude::*, nn::layers::SiluMlp, ode::Field};
 pub const HALF_SIDE: f64 = 3.0;
 /// Points of one update, and of a held-out measurement.
 const POINTS: usize = 256;
-/// The damping of van der Pol's equation: how strongly it leaves the middle and comes back from outside.
+/// The damping mu of van der Pol's equation.
 const MU: f64 = 1.5;
 
 defaults! {
@@ -51,7 +51,7 @@ pub struct Plane {
     /// y `(N, 2)` -> dy/dt `(N, 2)`
     net: SiluMlp,
     inference_net: SiluMlp,
-    /// The third and fourth number of the control stay 0.
+    /// The control; its third and fourth number stay 0.
     control: FlowControl,
 }
 

@@ -7,7 +7,7 @@
 //! The exact input of each reader when it answers at position t:
 //! - `Single`, `Three`: the trace vector(s) at t and nothing else: an MLP with one hidden layer.
 //! - `Attention`: the same three trace vectors at t, as three slots for softmax attention with one
-//!   head a distance; what the heads read stands beside the vectors themselves before the MLP (the
+//!   head a distance; what the heads read is beside the vectors themselves before the MLP (the
 //!   residual path of a transformer block). It is downstream of the same three vectors as `Three`,
 //!   so the data-processing inequality binds it just the same.
 //! - `AttentionPast`: the trace vectors of every position t-W..=t, kept apart as slots, with their
@@ -74,7 +74,7 @@ pub struct RecoverSpec {
     pub code_seed: u64,
     /// Units of the reader's hidden layer for each trace it reads.
     pub hidden: usize,
-    /// A trace is read with this many bits a unit, of the range 0..code height; 0 reads it as it is (f32).
+    /// A trace is read with this many bits per unit, of the range 0..code height; 0 reads it as it is (f32).
     pub bits: u32,
 }
 

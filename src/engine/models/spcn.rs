@@ -2,7 +2,7 @@
 //! sparse states, one reading from left to right and one from right to left, that learn only to predict each level from
 //! the one above, by a precision-gated Hebbian rule and without any gradient.
 //!
-//! How a network without gradients fits the way of the data:
+//! How a network without gradients fits into the data flow:
 //! - Its update is [`LocalLearning::learn`]: the trainer hands it a batch, whose rows are sentences, and it reads them one
 //!   after another, learning after each word. One pass over the training sentences is as many steps as there are batches;
 //!   then its stage ends, and it stays as it is.

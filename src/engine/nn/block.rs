@@ -120,8 +120,8 @@ impl Block {
         &x + self.transform(&x)?
     }
 
-    /// scale (Attn(norm1 x') + MLP(norm2 x')) with x' = x + row: the slope of a vector field at x. x
-    /// `(B, T, D)`, row `(B or 1, 1, D)`, scale `()` -> `(B, T, D)`. Offers as [`Block::forward`].
+    /// scale (Attn(norm1 x') + MLP(norm2 x')) with x' = x + row: the slope of a vector field at x. x `(B, T, D)`, row
+    /// `(B or 1, 1, D)`, scale `()` -> `(B, T, D)`. Offers the tap the same activations as [`Block::forward`].
     pub fn slope(&self, x: &Tensor, row: &Tensor, scale: &Tensor, tap: &mut Tap) -> Result<Tensor> {
         if let Some((spec, weights)) = self.fused_for(x, tap) {
             return slope(x, row, &self.flat(weights, Some(scale))?, spec);
@@ -151,14 +151,14 @@ impl Block {
         self.dropped(self.mlp.forward(&self.norm2.forward(x)?)?, 1)
     }
 
-    /// The one operation, where a gradient will be asked for, so that it is worth it, and nothing inside is
-    /// looked at.
+    /// The sizes and weights of the fused operation, if a gradient will be needed, since it pays only then, and no
+    /// activation inside is tapped.
     fn fused_for(&self, x: &Tensor, tap: &Tap) -> Option<(LayerSpec, Vec<&Tensor>)> {
         let learns = x.track_op() || self.norm1.weight().track_op();
         if tap.is_on() || self.dropout.is_some() || !learns || !layer::suits(x) { None } else { self.fused() }
     }
 
-    /// The one operation's sizes and weights, if both parts have such a form and go together.
+    /// The sizes and weights of the fused operation, if both sublayers have fused forms that go together.
     fn fused(&self) -> Option<(LayerSpec, Vec<&Tensor>)> {
         let (attention, mlp) = (self.attention.fused()?, self.mlp.fused()?);
         let style = self.norm1.style();

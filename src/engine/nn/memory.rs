@@ -15,8 +15,8 @@ static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 static BYTES: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
-    /// Bytes that this thread holds more than when it began to be watched, and the most of them;
-    /// nothing while it is not watched.
+    /// The bytes that this thread holds more than when watching began, and their maximum; `None` while it is not
+    /// watched.
     static WATCHED: Cell<Option<[i64; 2]>> = const { Cell::new(None) };
 }
 
@@ -84,8 +84,7 @@ pub fn allocations() -> [u64; 2] {
 /// The limit of a `/proc/PROCESS/status` in bytes.
 const MAX_STATUS: u64 = 1 << 20;
 
-/// Most resident memory that a process (`self`, or a number) ever had, MiB; `None` where the system
-/// does not tell.
+/// Peak resident memory of a process (`self`, or a number), MiB; `None` if the system does not report it.
 pub fn peak_mib(process: &str) -> Option<f64> {
     let status = files::read_text(Path::new(&format!("/proc/{process}/status")), MAX_STATUS).ok()?;
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;

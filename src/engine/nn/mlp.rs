@@ -53,7 +53,7 @@ pub struct UnbiasedMlp {
 }
 
 impl UnbiasedMlp {
-    /// Parameters `<path>.{gate,up,down}.weight`, gate only of a gated one. `writers`: how many times a
+    /// Parameters `<path>.{gate,up,down}.weight`; only a gated MLP has a gate. `writers`: the number of times that a
     /// forward pass adds to the residual stream.
     pub fn new(
         params: &mut Params,

@@ -44,7 +44,7 @@ impl Tap {
         &self.found
     }
 
-    /// The value taken at this path.
+    /// The activation taken at this path.
     pub fn get(&self, path: &str) -> Option<&Tensor> {
         self.found.iter().find(|(p, _)| p == path).map(|(_, t)| t)
     }

@@ -101,7 +101,7 @@ impl Vjp for Checkpoints {
             dk = if slope.is_some() { found.pop() } else { None };
             dy = found.swap_remove(0);
         }
-        // the very first slope, where a method was given one, is the field's at the start
+        // the very first slope, if the method received one, is the field's value at the start
         if let (Some(dk), Some(first)) = (dk, self.steps.first()) {
             let y = Var::from_tensor(&first.y)?;
             let mut found = gradients(&[(&self.field.at(first.t, &y)?, &dk)], &[&y], &self.weights)?;

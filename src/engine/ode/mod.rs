@@ -26,7 +26,7 @@ pub use solve::{solve, solve_at, solve_for};
 pub struct Span {
     /// t0, of the start.
     pub start: f64,
-    /// t1, of the end; after the start.
+    /// The end time t1, after the start.
     pub end: f64,
 }
 

@@ -93,7 +93,7 @@ struct Stop(SolveFailure, f64);
 
 type Outcome<T> = result::Result<T, Stop>;
 
-/// Inside a step an error of candle is one of the field's.
+/// Every error of candle inside a step comes from the field.
 impl From<candle_core::Error> for Stop {
     fn from(error: candle_core::Error) -> Self {
         Stop(error.into(), f64::NAN)
@@ -124,12 +124,12 @@ impl<'a> Solver<'a> {
         self.run(y0, span.start, &[span.end], keep, &mut |_| Ok(()))
     }
 
-    /// An error of candle's after the solve, in a solve's words.
+    /// Turns an error of candle's after the solve into a solve's error.
     pub(super) fn failed(&self, error: candle_core::Error, t: f64) -> SolveError {
         SolveError { reason: error.into(), t, trace: self.trace.clone() }
     }
 
-    /// Goes to the last of `times`, tells `watch` of each step taken.
+    /// Solves to the last of `times`, and calls `watch` for each step taken.
     pub(super) fn run(
         &mut self,
         y0: &Tensor,
@@ -291,7 +291,7 @@ impl<'a> Solver<'a> {
             let (a, b, c, d) = (k.shape(), k.dtype(), y.shape(), y.dtype());
             return Err(Stop(SolveFailure::Field(format!("it gave {a:?} {b:?} for a state {c:?} {d:?}")), t));
         }
-        // sums over slices need it, and a field may end in a transpose
+        // sums over slices need contiguous values, and a field may end in a transpose
         Ok(k.contiguous()?)
     }
 
@@ -342,7 +342,7 @@ impl<'a> Solver<'a> {
         Ok(if self.clips() && end >= t1 - 8.0 * f64::EPSILON * t1.abs().max(t.abs()) { (t1 - t, t1) } else { (h, end) })
     }
 
-    /// E of a step; 0 of one that nobody controls. Fails where the numbers end.
+    /// The error E of a step; 0 if the step size is not controlled. Fails where values are not finite.
     fn error(&self, made: &Step, t: f64, fixed: bool) -> Outcome<f64> {
         let error = if fixed {
             if state::is_finite(&made.y1)? { 0.0 } else { f64::NAN }

@@ -95,7 +95,7 @@ pub enum ErrorScope {
     Only(Range<usize>),
 }
 
-/// The tolerances of an error, and what must meet them.
+/// The norm in which an error is measured: its tolerances, and the values that must meet them.
 #[derive(Debug, Clone)]
 pub struct Measure {
     pub rtol: f64,

@@ -9,7 +9,7 @@ pub struct Step {
     pub y0: Tensor,
     pub y1: Tensor,
     pub h: f64,
-    /// Slopes of all stages; none of a step that its field made.
+    /// Slopes of all stages; empty for a step that the field made itself.
     pub ks: Vec<Tensor>,
 }
 

@@ -22,7 +22,7 @@ use crate::{
 /// Makes a [`measurements::AttentionChain`], which says so where the weights are no Markov chain.
 pub struct AttentionChain;
 
-/// A held-out passage is made no shorter than about this.
+/// Makes a [`measurements::AttentionChain`], with a note where the weights are no Markov chain.
 const SHORTEST: usize = 8;
 /// Draws of each null model.
 const DRAWS: usize = 40;

@@ -1,5 +1,4 @@
-//! The causality probe: change one token and see which logits hear of it. Nothing before the change
-//! may.
+//! The causality probe: change one token and see which logits change. None before it may.
 
 use crate::{
     models::capabilities::{CouplingModel, CouplingSettings},
@@ -20,7 +19,7 @@ pub struct GatedModel<'m> {
 
 /// The number of likely tokens in the measurement.
 const LIKELY_TOKENS: usize = 5;
-/// A gate below this is shut: what comes through is not seen.
+/// A gate below this counts as shut: its effect is not measurable.
 const SHUT: f64 = 0.02;
 /// The gate at which the wrong upsampling is shown then.
 const OPEN_GATE: f64 = 0.5;

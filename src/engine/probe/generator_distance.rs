@@ -24,8 +24,8 @@ const MAX_TOKENS: usize = 32;
 const MAX_STATES: usize = 4096;
 /// Draws of the null model.
 const DRAWS: usize = 20;
-/// The paper's random map: its size, and a step with which column sums of normal entries scatter as the paper's do, which
-/// does not say how its own were drawn.
+/// The size of the paper's random map, and a step with which column sums of normal entries scatter as the paper's do;
+/// the paper does not say how its entries were drawn.
 const STATES: usize = 12;
 const DT: f64 = 0.018;
 const MAPS: usize = 1000;
@@ -160,7 +160,7 @@ mod tests {
         Ok(())
     }
 
-    /// The paper says [.892, 1.096] of one draw.
+    /// The paper reports [.892, 1.096] for one draw.
     #[test]
     fn a_random_map_scatters_as_the_papers() {
         let map = paper_map();

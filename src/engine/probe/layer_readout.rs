@@ -121,8 +121,8 @@ impl States {
     }
 }
 
-/// Refuses to read more states than memory holds, by those of the first rows of all `rows`. Besides the states a fit holds
-/// about four copies of one reader's.
+/// Refuses states that do not fit in memory, estimated from those of the first rows of all `rows`. Besides the states a
+/// fit holds about four copies of one reader's.
 fn check_states_fit(first: &[Vec<f64>], first_rows: usize, rows: usize) -> Result<()> {
     let held: usize = first.iter().map(Vec::len).sum();
     let one = first.first().map_or(0, Vec::len);

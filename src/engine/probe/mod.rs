@@ -83,7 +83,7 @@ pub(crate) fn refuse_beyond_memory(bytes: u64, what: &str, remedy: &str) -> Resu
     }
 }
 
-/// A measurement with what it was measured on.
+/// A measurement with the data that it was measured on.
 pub struct Answer {
     /// A description of the input that it was measured on.
     pub about: String,
@@ -106,7 +106,7 @@ impl Answer {
 pub struct ProbeContext<'a> {
     /// The model that is asked.
     pub model: &'a mut dyn Trainable,
-    /// The step of the run that the model's weights are of.
+    /// The step of the run at which the model's weights were taken.
     pub step: u64,
     /// The corpus that the model reads.
     pub corpus: &'a Corpus,
@@ -132,7 +132,7 @@ impl<'a> ProbeContext<'a> {
 /// The inputs of a probe beside the model.
 #[derive(Clone, Copy)]
 pub struct ProbeInputs<'a> {
-    /// The step of the run that the model's weights are of.
+    /// The step of the run at which the model's weights were taken.
     pub step: u64,
     /// The corpus that the model reads.
     pub corpus: &'a Corpus,
@@ -177,10 +177,10 @@ pub trait AnyProbe: Sync {
     /// See [`Probe::TAKES_LONG`].
     fn takes_long(&self) -> bool;
 
-    /// Gives no answers where the probe does not apply to the model.
+    /// Returns no answers where the probe does not apply to the model.
     ///
     /// # Errors
-    /// Arguments that the probe does not have or cannot read, and those of [`Probe::ask`].
+    /// If arguments do not exist or cannot be read, and those of [`Probe::ask`].
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Answer>>;
 }
 

@@ -9,7 +9,7 @@ use crate::{
 /// Makes a [`Measured`].
 pub struct NextTokens;
 
-/// Ids of a prompt at most.
+/// The largest number of ids of a prompt.
 const MAX_PROMPT: usize = 128;
 
 impl Probe for NextTokens {
@@ -39,7 +39,7 @@ impl Probe for NextTokens {
     }
 }
 
-/// A held-out passage and the token after it. Of a task, one that ends at its first question.
+/// A held-out passage and the token after it. If the text is a task, the passage ends at its first question.
 fn held_out(corpus: &Corpus, read: impl Fn(usize) -> Result<Prompt>) -> Result<(Prompt, Option<u32>)> {
     let asked = corpus.held_out(1, MAX_PROMPT).ok().and_then(|w| {
         let at = w.answers.as_ref()?.iter().position(|is_answer| *is_answer)?;

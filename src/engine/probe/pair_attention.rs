@@ -71,7 +71,7 @@ struct PairQuery {
     value: usize,
 }
 
-/// Every question whose key and answer stand side by side before it; the first such place is the pair.
+/// Every question whose key and answer are side by side before it; the first such place is the pair.
 fn questions(windows: &Windows) -> Vec<PairQuery> {
     let answers = windows.answers.as_deref().unwrap_or_default();
     let of_row = |row: usize| {

@@ -23,7 +23,7 @@ impl<'m> FromShared<'m> for LongReader<'m> {
     }
 }
 
-/// Makes a [`Measured`] of a model of traces, or of a transformer that reads texts of any length; nothing where the text is
+/// Makes a [`Measured`] for a model of traces, or for a transformer that reads texts of any length; none if the text is
 /// a task.
 pub struct PositionLosses;
 

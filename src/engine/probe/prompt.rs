@@ -21,7 +21,7 @@ pub(super) struct Prompt {
 impl Prompt {
     /// The usual limit of a prompt, in tokens.
     pub const MAX_TOKENS: usize = 96;
-    /// The limit of prompts that stand beside recorded attention, in tokens: a token is the same one in all of them, and
+    /// The limit of prompts that are beside recorded attention, in tokens: a token is the same one in all of them, and
     /// maps are the heaviest thing that a run records.
     pub const DEFAULT_TOKENS: usize = 48;
 
@@ -30,11 +30,11 @@ impl Prompt {
         if text.is_empty() { Self::DEFAULT_TOKENS } else { Self::MAX_TOKENS }
     }
 
-    /// The text, or the held-out passage of this number where the text is empty; at most `longest` ids. A text is named by
-    /// its beginning, because a lab may have set it and nobody typed it.
+    /// Reads the text, or the held-out passage of this number if the text is empty; at most `longest` ids. A text is
+    /// named by its beginning, because a lab may have set it and nobody typed it.
     ///
     /// # Errors
-    /// A text that has no tokens, or none that the vocabulary knows.
+    /// If a text has no tokens, or none that the vocabulary has.
     pub fn read(cx: &ProbeInputs<'_>, text: &str, passage: u64, longest: usize) -> Result<Self> {
         let corpus = cx.corpus;
         let (mut ids, what) = match text {

@@ -6,7 +6,7 @@ use crate::{
     telemetry::measurements::{IntegrationScheme, QueryKeyEvolution, QueryKeyPathsArgs},
 };
 
-/// Makes a [`measurements::QueryKeyPaths`], which says so where a layer's queries and keys do not evolve.
+/// Makes a [`measurements::QueryKeyPaths`], with a note for layers whose queries and keys do not evolve.
 pub struct QueryKeyPaths;
 
 /// A model whose queries and keys may evolve.

@@ -1,5 +1,6 @@
 //! The grammatical roles of words, read off a network's features by ridge regression, or named by a supervised
-//! tagger, in the same sentences: within the vocabulary that was learned, in the other one, and at deep roles.
+//! tagger, in the same sentences: within the vocabulary that was learned, in the other one, and at deep roles. A treebank has
+//! no other vocabulary; words of its held-out sentences that are outside of the one it has stand in its place.
 //!
 //! Probes are fitted to the training sentences with the weights as they are at the step: at step 0 to those of a network
 //! that has learned nothing.
@@ -91,7 +92,7 @@ impl Sentences {
         Self { is_new, transfer: sets.sentences(SentenceSet::TestTransfer), train, within }
     }
 
-    /// Counts the named labels, which stand in the order of the words, from the sentence `from` on.
+    /// Counts the named labels, which are in the order of the words, from the sentence `from` on.
     fn count(&self, set: SentenceSet, from: usize, named: &[u8], into: &mut RoleRepresentation) {
         let sentences = if set == SentenceSet::TestTransfer { &self.transfer } else { &self.within };
         let mut named = named.iter();
@@ -156,7 +157,7 @@ fn ranks(encoder: &dyn SentenceEncoder, args: &RoleAccuracyArgs) -> Result<Vec<f
     Ok(by_level.iter().map(|ranks| mean(ranks)).collect())
 }
 
-/// A linear map with what it reads.
+/// A fitted linear map, with the features that it reads.
 struct FittedProbe {
     map: Option<LinearMap>,
     found: RoleRepresentation,

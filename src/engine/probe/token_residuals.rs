@@ -88,8 +88,8 @@ fn gate_benefit(model: &mut dyn Trainable, cx: &ProbeInputs<'_>) -> Result<Optio
     Ok(Some(GateBenefit { gate, windows, residual, benefit, correlation: test.rho, null_mean, null_sd, p: test.p }))
 }
 
-/// The tokens of windows of `len` tokens whose change of the loss counts: those of the first block, where the slow path says
-/// nothing yet, do not, and a next token that nobody asks for has no loss.
+/// The tokens of windows of `len` tokens whose change of the loss counts. Those of the first block do not, since the
+/// slow path gives no input yet, nor does a next token without a loss.
 pub(super) fn counted(changes: &[f64], len: usize, pool: usize) -> impl Iterator<Item = usize> {
     (0..changes.len()).filter(move |at| at % len >= pool && changes[*at].is_finite())
 }

@@ -21,7 +21,7 @@ type StreamingTraces<'m> = (TraceModel<'m>, &'m dyn StreamingModel);
 /// Ids of a prompt at most, and of a held-out one.
 const MAX_PROMPT: usize = 256;
 const DEFAULT_TOKENS: usize = 96;
-/// Channels of a trace that are kept at most.
+/// The largest number of channels of a trace that are kept.
 const CHANNELS: usize = 128;
 
 impl Probe for TraceReading {

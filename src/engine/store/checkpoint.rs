@@ -1,10 +1,10 @@
-//! Everything a run needs to go on exactly: weights, optimiser moments, data positions, live settings, and how long the
-//! logs were. Tensors are kept by name, positions as numbers.
+//! Everything a run needs to continue exactly: weights, optimiser moments, data positions, live settings, and how long
+//! the logs were. Tensors are kept by name, positions as numbers.
 //!
-//! A checkpoint is a folder that appears at once and whole: written under a hidden name, forced to
-//! the disk, then renamed. The newest [`KEPT_CHECKPOINTS`] stay. Each file's length, checksum, names and shapes
-//! stand in `state.json`, and a checksum of `state.json` in itself, so that a damaged one is noticed and the
-//! one before it used instead. One whose weights are not finite is neither written nor read.
+//! A checkpoint is a folder that appears at once and whole: written under a hidden name, forced to the disk, then
+//! renamed. The newest [`KEPT_CHECKPOINTS`] stay. Each file's length, checksum, names and shapes are in `state.json`,
+//! and a checksum of `state.json` in itself, so that a damaged one is noticed and the one before it used instead. One
+//! whose weights are not finite is neither written nor read.
 
 use std::{
     collections::BTreeMap,
@@ -35,7 +35,7 @@ pub const KEPT_CHECKPOINTS: usize = 3;
 const STATE: &str = "state.json";
 /// Version of `state.json`. 2 has a checksum of itself; 1 had none.
 const FORMAT: u32 = 2;
-/// Longer ones are not ours: a line or two a tensor.
+/// The largest number of bytes of `state.json`, which has a line or two per tensor.
 const MAX_STATE: u64 = 8 << 20;
 const REMOVING: &str = ".removing-";
 
@@ -205,8 +205,8 @@ pub fn load(run: &Path, device: &Device) -> Result<Option<Loaded>, StoreError> {
     newest(run, |path| load_at(path, device))
 }
 
-/// Same as [`load`], but only a checkpoint whose logs still have every line from before it, so that a run that goes on
-/// from it has a record without a hole.
+/// Same as [`load`], but only a checkpoint whose logs still have every line from before it, so that a run that
+/// continues from it has a record without a hole.
 pub fn load_resumable(run: &Path, device: &Device) -> Result<Option<Loaded>, StoreError> {
     for log in [METRICS, SAMPLES, EVENTS] {
         match open_inside(run, log) {
@@ -337,8 +337,8 @@ fn checksum(fields: &Fields) -> u32 {
     by_name.iter().fold(0, |sum, (name, value)| crc32c::crc32c_append(sum, format!("{name}={value};").as_bytes()))
 }
 
-/// `step-00000200`, or `step-00000200-2` when that step was written before: a good checkpoint is
-/// never taken away before its successor is whole.
+/// `step-00000200`, or `step-00000200-2` if that step was written before: a good checkpoint is never removed before its
+/// successor is complete.
 fn free_place(folder: &Path, step: u64) -> PathBuf {
     folder.join(names::numbered(&format!("step-{step:08}"), |name| folder.join(name).exists()))
 }
@@ -363,7 +363,7 @@ fn drop_old(run: &Path) {
     let mut found = found(&run.join(CHECKPOINTS));
     found.truncate(found.len().saturating_sub(KEPT_CHECKPOINTS));
     for (_, path) in found {
-        // Renamed first: a checkpoint that is half removed must not look like one.
+        // It is renamed first, so that a partly removed checkpoint does not look like one.
         let going = Path::new(CHECKPOINTS).join(format!("{REMOVING}{}", name_of(&path)));
         if files::rename_inside(run, within(&path), &going).is_ok() {
             let _ = files::remove_folder_inside(run, &going);

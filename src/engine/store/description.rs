@@ -1,4 +1,4 @@
-//! The description of a run folder, from `run.json`, or as far as `config.toml` and the logs can tell.
+//! The description of a run folder, from `run.json`, or inferred from `config.toml` and the logs.
 
 use std::{
     io::{BufRead, BufReader, Read},
@@ -20,7 +20,7 @@ use crate::{
 
 /// Far more than any run compares; a table of some hundred thousand would take minutes.
 const MAX_VARIANTS: usize = 1024;
-/// Questions of one program that are listed.
+/// The largest number of one program's questions that are listed.
 const MAX_ASKS: usize = 64;
 /// Bytes of the name of a question.
 const MAX_ASK: usize = 64;
@@ -58,7 +58,7 @@ impl From<RunRecord> for Description {
     }
 }
 
-/// The machines that made the parts of a run, in their order; none where `run.json` does not tell.
+/// The machines that made the parts of a run, in their order; none if `run.json` names none.
 pub fn machines(folder: &Path) -> Vec<Environment> {
     let text = read_inside(folder, RUN, MAX_RUN).ok();
     let Some(run) = text.and_then(|text| serde_json::from_slice::<RunRecord>(&text).ok()) else { return vec![] };
@@ -203,7 +203,7 @@ impl DescriptionStamp {
         Self { described, has_metrics: changed(&folder.join(METRICS)).1 > 0 }
     }
 
-    /// True if nothing of a run is there.
+    /// True if the folder holds nothing of a run.
     pub fn is_missing(&self) -> bool {
         self.described == [(0, 0); 2] && !self.has_metrics
     }

@@ -17,7 +17,7 @@ pub struct Environment {
     pub orrery: String,
     /// "Debian GNU/Linux 12 (bookworm), x86_64".
     pub os: String,
-    /// Model name, as the system tells it.
+    /// The processor's model name, as the system reports it.
     pub cpu: String,
     /// Instruction sets that change results or speed: "avx2", "avx512f".
     pub cpu_features: Vec<String>,

@@ -12,7 +12,8 @@ pub struct StoreError {
     source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
-/// Bytes of a sentence. What it quotes of somebody else's folder may be megabytes, which no window could lay out.
+/// The largest number of bytes in a message. A quotation from a foreign folder may be megabytes long, which no window
+/// could lay out.
 const MAX_WORDS: usize = 8 << 10;
 
 /// The words, or as many of them as a sentence has, with "…" behind.

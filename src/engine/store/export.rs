@@ -25,12 +25,12 @@ pub struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// A run whose record must be whole.
+    /// A run whose record must be undamaged.
     pub fn intact(run: &'a Path) -> Self {
         Self { run, allows_damage: false }
     }
 
-    /// Checks that nothing of the record is lost, or that this is allowed; says what.
+    /// Checks that the record is undamaged, or that damage is allowed; returns the damage.
     ///
     /// # Errors
     /// If it is not allowed.
@@ -48,7 +48,7 @@ impl<'a> Record<'a> {
 pub struct Exported<T> {
     /// The files or the number of rows.
     pub written: T,
-    /// The sentences about what is lost.
+    /// The sentences about the damage.
     pub damage: Damage,
 }
 
@@ -129,11 +129,11 @@ fn commit(out: Writer<Replacement>, path: &Path) -> Result<(), StoreError> {
     file.commit().at("write", path)
 }
 
-/// Writes every sample of a run, a CSV a channel: `step,variant,request,field,index,value`, one row a value
-/// (see [`table::cells`]). Returns the files.
+/// Writes every sample of a run, one CSV per channel: `step,variant,request,field,index,value`, one row per value (see
+/// [`table::cells`]). Returns the files.
 ///
 /// # Errors
-/// If the run cannot be read, or not whole, or a file cannot be written.
+/// If the run cannot be read, or not completely, or a file cannot be written.
 pub fn samples(record: Record<'_>, to: &Path) -> Result<Exported<Vec<PathBuf>>, StoreError> {
     let ids = variant_ids(record.run)?;
     let mut taken = names::TakenNames::new();

@@ -70,7 +70,7 @@ pub fn last_change(folder: &Path) -> Option<SystemTime> {
     [METRICS, SAMPLES, EVENTS].iter().filter_map(changed).max()
 }
 
-/// True if the last recorded state of a run is one from which it does not go on by itself.
+/// True if the last recorded state of a run is one from which it does not continue by itself.
 pub fn has_ended(folder: &Path) -> bool {
     matches!(last_state(folder), Some(RunState::Finished | RunState::Stopped | RunState::Failed { .. }))
 }

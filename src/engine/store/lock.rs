@@ -15,7 +15,7 @@ pub fn is_being_written(folder: &Path) -> bool {
     lock.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
-/// Takes the lock, until what is returned is dropped.
+/// Takes the lock until the returned file is dropped.
 pub(super) fn lock_folder(folder: &Path) -> Result<WatchedFile, StoreError> {
     let path = folder.join(LOCK);
     let file = WatchedFile::open(folder, LOCK).at("write in", &path)?;

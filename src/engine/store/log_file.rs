@@ -25,12 +25,12 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Opens (makes) the log and cuts it to `length`, but for the lines beyond that `is_kept` wants; the others are first
-    /// copied to [`superseded_name`].
+    /// Opens (makes) the log and cuts it to `length`, except for the lines beyond that `is_kept` wants; the others are
+    /// first copied to [`superseded_name`].
     ///
     /// # Errors
-    /// If the log ends before `length` or within a line there, so that going on would leave a hole; if something
-    /// that is not an ordinary file is in its place; if the system refuses.
+    /// If the log ends before `length` or within a line there, so that continuing would leave a hole; if something that
+    /// is not an ordinary file is in its place; if the system refuses.
     pub fn open(
         folder: &Path,
         name: &str,
@@ -79,7 +79,7 @@ impl Log {
         })?;
         self.line.push(b'\n');
         if let Err(e) = self.file.write_all(&self.line) {
-            // A full disk took half a line: it is taken back, so that a later line stands alone.
+            // A full disk took half a line: it is taken back, so that a later line is alone.
             self.is_torn = self.file.cut(self.length).is_err();
             return Err(StoreError::io("write", self.file.path(), e));
         }
@@ -89,7 +89,7 @@ impl Log {
         Ok(())
     }
 
-    /// Checks that the path still leads to this log; an error says what happened to it.
+    /// Checks that the path still leads to this log; an error says what has happened to the file.
     pub fn check_place(&self) -> Result<(), StoreError> {
         self.file.check_place().map_err(|e| StoreError::moved(self.file.path(), e))
     }
@@ -131,9 +131,9 @@ pub(super) fn superseded_name(log: &str) -> String {
     format!("{}.superseded.jsonl", log.strip_suffix(".jsonl").unwrap_or(log))
 }
 
-/// Copies the lines beyond `from` to the log's file of superseded lines and takes them out, but for those that are kept;
-/// returns the log and the length that is left. Whenever it is interrupted, the log has all of these lines or those that are
-/// kept.
+/// Copies the lines beyond `from` to the log's file of superseded lines and takes them out, except for those that are
+/// kept; returns the log and the length that is left. Whenever it is interrupted, the log has all of these lines or
+/// those that are kept.
 fn supersede(
     mut file: WatchedFile,
     from: u64,
@@ -153,7 +153,8 @@ fn supersede(
     Ok((file, in_place))
 }
 
-/// The lines beyond `from`, those that are kept and the others by turns. A line without an end is not kept.
+/// Splits the lines beyond `from` into runs of lines that are kept and runs of lines that are not. A line without an
+/// end is not kept.
 fn parts(file: &mut WatchedFile, from: u64, is_kept: &mut dyn FnMut(&[u8]) -> bool) -> io::Result<Vec<Part>> {
     file.seek(SeekFrom::Start(from))?;
     let mut reader = BufReader::with_capacity(CHUNK as usize, file);

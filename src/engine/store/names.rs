@@ -25,7 +25,7 @@ pub(super) const ANSWER: &str = "answer";
 
 /// The limit of a config file, of a sweep or of a task's log in bytes; a run's settings are some kilobytes.
 pub const MAX_CONFIG: u64 = 256 << 10;
-/// The limit of `run.json` in bytes: a kilobyte a variant, and one each time the run was resumed.
+/// The limit of `run.json` in bytes: a kilobyte per variant, and one each time the run was resumed.
 pub(super) const MAX_RUN: u64 = 4 << 20;
 
 /// Bytes of the name of a channel or of a variant.
@@ -34,7 +34,7 @@ pub(super) const MAX_NAME: usize = 1 << 10;
 /// Begins the name of a folder that is not whole yet.
 pub(super) const MAKING: &str = ".making-";
 
-/// Returns true if something in the folder is of a run.
+/// Returns true if the folder holds a file of a run.
 pub fn is_run(folder: &Path) -> bool {
     [RUN, CONFIG, METRICS].iter().any(|part| folder.join(part).is_file())
 }
@@ -51,7 +51,7 @@ pub fn check_folder(folder: &Path) -> Result<(), StoreError> {
 }
 
 /// # Errors
-/// If nothing in the folder is of a run.
+/// If the folder holds no file of a run.
 pub(super) fn check_run(folder: &Path) -> Result<(), StoreError> {
     match is_run(folder) {
         true => Ok(()),
@@ -72,7 +72,7 @@ pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     file.sync_all().at("write", path)
 }
 
-/// Makes a folder of a run, if it is not there.
+/// Makes a folder of a run, if it does not exist.
 ///
 /// # Errors
 /// If the system refuses, or something else has its name.

@@ -33,7 +33,7 @@ use crate::{
     telemetry::{Args, Array, Payload, RunInfo, Sample},
 };
 
-/// Bytes of a question; a program reads no more.
+/// The largest number of bytes of a question; a program reads no more.
 const MAX_QUESTION: usize = 64 << 10;
 /// Bytes of an answer, and of the tensors beside it.
 pub const MAX_ANSWER: u64 = 64 << 20;
@@ -62,8 +62,8 @@ pub enum Reply {
     Answered {
         /// The result in a sentence; may be empty.
         words: String,
-        /// The answer as a measurement. Where the program gave words alone, they are a text in the channel `answer/NAME`,
-        /// and tensors beside the answer are arrays there.
+        /// The answer as a measurement. If the program gave only text, it is in the channel `answer/NAME`, and tensors
+        /// beside the answer are arrays there.
         sample: Sample,
     },
 }
@@ -76,7 +76,7 @@ pub struct OpenQuestion {
     ask: String,
 }
 
-/// A question that is not put yet.
+/// A question that is composed but not yet sent.
 #[derive(Debug, Clone)]
 pub struct ComposedQuestion {
     /// Reads the answer, once the question is put.
@@ -142,10 +142,10 @@ impl OpenQuestion {
         &self.ask
     }
 
-    /// The program's reply, once it is there; `info` describes the run.
+    /// The program's reply, once it has arrived; `info` describes the run.
     ///
     /// # Errors
-    /// If what is there is not an answer to this question, or too large.
+    /// If the file is not an answer to this question, or too large.
     pub fn reply(&self, info: &RunInfo) -> Result<Option<Reply>, StoreError> {
         let Some((path, bytes)) = self.answer_file("json", 1)? else { return Ok(None) };
         let wrong = |words: &dyn std::fmt::Display| {

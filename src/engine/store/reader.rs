@@ -78,7 +78,7 @@ struct RunEnd {
 }
 
 impl RunEnd {
-    /// True if the run does not go on by itself.
+    /// True if the run does not continue by itself.
     fn is_recorded(&self) -> bool {
         matches!(self.state, Some(RunState::Finished | RunState::Stopped | RunState::Failed { .. }))
     }
@@ -93,7 +93,7 @@ struct ReadDescription {
 /// The state in which a followed folder was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FolderStatus {
-    /// The folder that was read so far; it may have grown, and its description may say more.
+    /// It is the same folder; it may have grown, and its description may say more.
     Same,
     /// The folder is incomplete at the moment, as while a copy is put in place.
     Missing {
@@ -114,8 +114,8 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Opens a run folder that may still be written: what is there is read, and after each [`Reader::poll`] what was
-    /// appended since. A line without its end waits for the rest.
+    /// Opens a run folder that may still be written: reads the present content, and after each [`Reader::poll`] what
+    /// was appended since. A line without its end waits for the rest.
     ///
     /// # Errors
     /// See [`Reader::open`].
@@ -329,7 +329,7 @@ impl Iterator for Reader {
     }
 }
 
-/// True if two descriptions are of one lab and name the same variants in one order.
+/// True if two descriptions have the same lab and name the same variants in the same order.
 fn has_same_variants(a: &RunInfo, b: &RunInfo) -> bool {
     let ids = |info: &RunInfo| -> Vec<String> { info.variants.iter().map(|v| v.id.clone()).collect() };
     a.lab == b.lab && ids(a) == ids(b)

@@ -36,7 +36,7 @@ pub struct RunRecord {
     pub environment: Environment,
     /// The description of the run.
     pub run: RunInfo,
-    /// The starts of its resumed parts.
+    /// The starts of the parts with which it was resumed.
     #[serde(default)]
     pub resumed: Vec<Resumed>,
 }
@@ -57,8 +57,8 @@ impl RunRecord {
     }
 }
 
-/// The description of a run as `run.json` has it: without its folder, which can be moved, and the questions, which stand beside
-/// it.
+/// The description of a run as `run.json` has it: without its folder, which can be moved, and the questions, which are
+/// beside it.
 pub(super) fn stored(info: &RunInfo) -> RunInfo {
     RunInfo { folder: None, asks: vec![], ..info.clone() }
 }
@@ -173,7 +173,7 @@ enum NumberOrOther {
     Other(de::IgnoredAny),
 }
 
-/// The variant of a line: an id in new files; an index is understood too. A line that names none is of the first.
+/// The variant of a line: an id in new files; an index is understood too. A line that names none belongs to the first.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub(super) enum VariantRef {

@@ -119,7 +119,8 @@ pub fn run_folders(runs: &Path) -> Result<Vec<OsString>, StoreError> {
     Ok(names)
 }
 
-/// Bytes on disk of everything in a run folder. What cannot be looked at counts nothing; links are not followed.
+/// Bytes on disk of everything in a run folder. A file whose metadata cannot be read counts nothing; links are not
+/// followed.
 pub fn bytes(run: &Path) -> u64 {
     bytes_within(run, MAX_DEPTH)
 }

@@ -25,7 +25,7 @@ use crate::{
     telemetry::{Channel, number},
 };
 
-/// A copy of what one variant computed with, which training does not change: its weights and its live parameters.
+/// A copy of one variant's weights and live parameters, which training does not change.
 #[derive(Debug, Clone)]
 pub struct VariantWeights {
     /// Id of the variant.
@@ -89,7 +89,7 @@ pub fn write(run: &Path, step: u64, variants: &[&VariantWeights]) -> Result<(), 
     write().at("write", &path)
 }
 
-/// The steps whose weights are kept, with where they lie.
+/// The steps whose weights are kept, with their files.
 pub fn list(run: &Path) -> BTreeMap<u64, PathBuf> {
     let Ok(folder) = folder_inside(run, SNAPSHOTS) else { return BTreeMap::new() };
     let mut kept = BTreeMap::new();

@@ -22,7 +22,7 @@ impl Superseded {
         answered.is_some_and(|at| at <= step)
     }
 
-    /// Notes a line of events beyond the checkpoint, none of which stays.
+    /// Notes a line of events after the checkpoint, none of which are kept.
     pub(super) fn keeps_event(&mut self, line: &[u8]) -> bool {
         if let Ok(Some((step, Event::Changed { key, value, .. }))) = record::event_in(line) {
             let words = format!("{key} {value} at step {step}");

@@ -50,7 +50,7 @@ impl EventFile {
         self.frame(&event)
     }
 
-    /// Writes what is buffered and gives the file its name.
+    /// Writes the buffered events and gives the file its name.
     pub fn finish(self) -> Result<(), StoreError> {
         let file = self.out.into_inner().map_err(|e| e.into_error()).at("write", &self.path)?;
         file.commit().at("write", &self.path)

@@ -210,7 +210,7 @@ pub(super) fn read_with_checksum(
     Ok((tensors.collect::<Result<_, StoreError>>()?, header.metadata().clone().unwrap_or_default()))
 }
 
-/// The bytes of a file, if they and the tensors made of them find room.
+/// Reads the bytes of a file, if they and the tensors made of them fit in memory.
 fn read_tensors(file: File) -> Result<Vec<u8>, FileError> {
     check_memory(file.metadata()?.len().saturating_mul(2))?;
     read_all(file, u64::MAX)

@@ -8,10 +8,10 @@ use crate::files;
 /// Its folder within the folder of runs.
 pub const TRASH: &str = ".trash";
 
-/// Moves a run to the trash beside it; where it lies now.
+/// Moves a run to the trash beside it; returns its new path.
 ///
 /// # Errors
-/// If it is not a run folder, is a link to one, is being written, or the system refuses. Then it lies where it was.
+/// If it is not a run folder, is a link to one, is being written, or the system refuses. Then it stays where it was.
 pub fn discard(run: &Path) -> Result<PathBuf, StoreError> {
     names::check_run(run)?;
     let shown = run.display();

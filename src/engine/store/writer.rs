@@ -91,8 +91,8 @@ impl Writer {
         Self::planned(out.into(), false)
     }
 
-    /// Same as [`Writer::new`], but makes the folder as soon as the run is told of: for a run without a window, which
-    /// is asked for on purpose.
+    /// Same as [`Writer::new`], but makes the folder at the run's first event: for a run without a window, which was
+    /// started on purpose.
     pub fn at_once(out: impl Into<PathBuf>) -> Self {
         Self::planned(out.into(), true)
     }
@@ -105,8 +105,8 @@ impl Writer {
         Self(Arc::new(Mutex::new(inner)))
     }
 
-    /// Takes up a run folder again from a checkpoint of it, or from the beginning if it has none.
-    /// Lines of the logs beyond it go to `<name>.superseded.jsonl`, but for the answers to questions about steps up to its own:
+    /// Takes up a run folder again from a checkpoint of it, or from the beginning if it has none. Lines of the logs
+    /// beyond it go to `<name>.superseded.jsonl`, except for the answers to questions about steps up to its own:
     /// training does not give those again.
     pub fn resume(folder: &Path, from: Option<&Checkpoint>) -> Result<Self, StoreError> {
         let lock = lock_folder(folder)?;
@@ -142,8 +142,8 @@ impl Writer {
         Ok(Self::wrap(Inner { place: FolderState::Open(Box::new(open)), info: None, waiting: vec![] }))
     }
 
-    /// What the resume has taken out of the record, since it is of later steps, and training does not give it again: answers to
-    /// questions, and changes of settings. `None` without any.
+    /// The records of later steps that the resume has removed and that training does not write again: answers to
+    /// questions, and changes of settings. `None` if there were none.
     pub fn set_aside(&self) -> Option<String> {
         match &self.lock().place {
             FolderState::Open(open) => open.superseded.words(&open.path),
@@ -159,8 +159,8 @@ impl Writer {
         }
     }
 
-    /// Writes a checkpoint that knows how long the logs are; returns where it lies. To be called when
-    /// everything up to its step has been told, by whoever then tells [`Event::Checkpoint`].
+    /// Writes a checkpoint with the lengths of the logs, and returns its path. To be called when everything up to its
+    /// step has been sent to the writer; the caller then sends [`Event::Checkpoint`].
     pub fn checkpoint(&self, mut checkpoint: Checkpoint) -> Result<PathBuf, StoreError> {
         let mut inner = self.lock();
         let open = inner.open()?;
@@ -300,7 +300,7 @@ impl OpenFolder {
         Ok(open)
     }
 
-    /// The logs of a folder at this step, cut to these lengths but for answers about steps up to it.
+    /// The logs of a folder at this step, cut to these lengths except for answers about steps up to it.
     fn around(path: PathBuf, lock: WatchedFile, lengths: Lengths, step: u64) -> Result<Self, StoreError> {
         let mut superseded = Superseded::default();
         let metrics = Log::open(&path, METRICS, lengths.metrics, &mut |_| false)?;
@@ -414,7 +414,7 @@ pub fn check_writable(out: &Path) -> Result<(), StoreError> {
     folder_beside(out, MAKING).at("make a run folder in", out).map(drop)
 }
 
-/// The files and folders of a run that has not begun.
+/// Writes the files and folders of a run that has not begun.
 fn fill(folder: &Path, info: &RunInfo) -> Result<(), StoreError> {
     for inner in [CHECKPOINTS, SNAPSHOTS, FIGURES] {
         files::make_folder_inside(folder, inner).at("make the run folder", &folder.join(inner))?;

@@ -9,7 +9,7 @@ use half::f16;
 pub enum Precision {
     /// Half precision: 11 bits of mantissa, about three decimal digits; magnitudes up to 65,504.
     Half,
-    /// Four bytes a value.
+    /// Four bytes per value.
     #[default]
     Single,
 }

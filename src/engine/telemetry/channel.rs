@@ -41,13 +41,13 @@ impl fmt::Display for Channel {
 
 /// The channels that more than one file names, with their units.
 pub mod channels {
-    /// Training cross-entropy, nats a token.
+    /// Training cross-entropy, nats per token.
     pub const LOSS_TRAIN: &str = "loss/train";
-    /// Held-out cross-entropy, nats a token.
+    /// Held-out cross-entropy, nats per token.
     pub const LOSS_HELD_OUT: &str = "loss/held_out";
     /// Training cross-entropy of a model that classifies texts, nats a label.
     pub const LABELS_TRAIN: &str = "labels/train";
-    /// Its held-out cross-entropy, nats a label.
+    /// Held-out cross-entropy of the label, nats per label.
     pub const LABELS_HELD_OUT: &str = "labels/held_out";
     /// Global gradient norm before clipping.
     pub const GRAD_NORM: &str = "train/grad_norm";
@@ -67,7 +67,8 @@ pub mod channels {
     pub const MEMORY_HIGH: &str = "memory/high";
     /// |x - G(x)| / |x| over all positions where the last equilibrium solve ended: large states hide small ones.
     pub const DEQ_RESIDUAL: &str = "deq/residual";
-    /// Equilibrium solves of a training step that stopped short of the tolerance at some position; there is one a round.
+    /// Equilibrium solves of a training step that stopped short of the tolerance at some position; there is one per
+    /// round.
     pub const DEQ_MISSED: &str = "deq/missed";
     /// Solves of its backward pass that did.
     pub const DEQ_BACKWARD_MISSED: &str = "deq/backward_missed";

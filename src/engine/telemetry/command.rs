@@ -27,7 +27,7 @@ pub struct Question {
 /// A command to a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
-    /// Start or go on.
+    /// Start or continue.
     Run,
     /// Stops training until the next `Run`.
     Pause,
@@ -35,7 +35,7 @@ pub enum Command {
     StepOnce,
     /// Start or continue, and pause at this step; ignored for a step that is past.
     RunTo(u64),
-    /// End the run (keeps its folder). Dropping the sender does the same.
+    /// Ends the run and keeps its folder. Dropping the sender does the same.
     Stop,
     /// A live setting: learning rate, coupling scale, a probe's cadence.
     Set {

@@ -197,7 +197,7 @@ pub struct Sample {
     pub variant: usize,
     /// The channel of the measurement.
     pub channel: Channel,
-    /// The data of the measurement: "held-out window 3, 96 tokens".
+    /// The data that were measured: "held-out window 3, 96 tokens".
     pub about: String,
     /// The token axis, if it has one.
     #[serde(default)]
@@ -210,7 +210,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// The measurement, if it is of this type.
+    /// The measurement, if it has this type.
     pub fn measurement<M: Measurement>(&self) -> Option<&M> {
         M::from_payload(&self.payload)
     }
@@ -260,8 +260,8 @@ pub enum QuestionState {
 pub enum Event {
     /// The run begins, with its description.
     Started(Arc<RunInfo>),
-    /// The description of the run that has begun was replaced, such as by one with more settings: its variants are the
-    /// same, and it goes on. It is not recorded.
+    /// The description of the running run was replaced, such as by one with more settings: its variants are the same,
+    /// and it continues. It is not recorded.
     Described(Arc<RunInfo>),
     /// The state of the run changed.
     State(RunState),

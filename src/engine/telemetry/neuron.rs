@@ -14,10 +14,11 @@ pub fn neuron_name(neuron: usize, per_head: usize) -> String {
     }
 }
 
-/// The numbers of the neurons that a person wrote, separated by commas or blanks: `2:517 0:3`, or numbers in the model.
+/// Parses the numbers of neurons that a person wrote, separated by commas or blanks: `2:517 0:3`, or numbers in the
+/// model.
 ///
 /// # Errors
-/// In words, if one is not a neuron of a model with this many heads and neurons per head.
+/// If one is not a neuron of a model with this many heads and neurons per head.
 pub fn read_neurons(text: &str, heads: usize, per_head: usize) -> Result<Vec<usize>, String> {
     let read = |word: &str| {
         let number = |digits: &str| {
@@ -69,7 +70,7 @@ impl Synapse {
 /// The synapses that a person wrote, separated by commas: `2 0:517>3:33`, or layer and two numbers in the model, `2:517:1569`.
 ///
 /// # Errors
-/// In words, if one is not a synapse of a model with this many layers, heads and neurons per head.
+/// If one is not a synapse of a model with this many layers, heads and neurons per head.
 pub fn read_synapses(text: &str, layers: usize, heads: usize, per_head: usize) -> Result<Vec<Synapse>, String> {
     let mut all = vec![];
     for item in text.split([',', ';', '\n']).map(str::trim).filter(|item| !item.is_empty()) {

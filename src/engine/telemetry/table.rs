@@ -1,5 +1,5 @@
-//! Any measurement as one long table, derived from its struct: a row a value, with the field it stands in
-//! and its index in the lists around it.
+//! Any measurement as one long table, derived from its struct: a row per value, with the field it is in and its index
+//! in the lists around it.
 
 mod serializer;
 
@@ -20,7 +20,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Its indices in one word, the outermost first: `0 3 1`; empty for a value that stands in no list.
+    /// Its indices in one word, the outermost first: `0 3 1`; empty for a value that is in no list.
     pub fn place(&self) -> String {
         let index: Vec<String> = self.index.iter().map(ToString::to_string).collect();
         index.join(" ")

@@ -40,15 +40,15 @@ pub(super) struct SharedRun {
     pub device: Device,
 }
 
-/// A question with whom it is put to.
+/// A question, and the variants that it is put to.
 pub(super) struct AnswerJob {
     pub question: Question,
-    /// Indices of the variants that are asked, each with the step that its samples are of.
+    /// Indices of the variants that are asked, each with the step of its weights.
     pub variants: Vec<(usize, u64)>,
     pub weights: Source,
 }
 
-/// The threads that answer, and what they have said.
+/// The threads that answer questions, and the events that they have sent.
 pub(super) struct Answering {
     shared_run: SharedRun,
     /// A thread for quick questions and one for slow ones.
@@ -327,7 +327,7 @@ mod tests {
         AnswerJob { question, variants: vec![], weights: Source::Memory(vec![]) }
     }
 
-    /// True if what a thread had kept is there still when a question comes after this long.
+    /// True if a thread still holds its loaded models when a question arrives after this long.
     fn is_kept(rest: Duration, question_after: Duration) -> bool {
         let thread = AnswerThread(Arc::default());
         let shared = Arc::clone(&thread.0);

@@ -22,7 +22,7 @@ pub(super) struct Context<'a> {
 pub(super) struct ProbeRequest<'a> {
     /// Index of the variant that the model is.
     pub variant: usize,
-    /// The step that its weights are of.
+    /// The step at which its weights were taken.
     pub step: u64,
     /// Id of the probe.
     pub probe: &'a str,
@@ -68,7 +68,7 @@ pub(super) struct SampleOrigin {
 }
 
 impl SampleOrigin {
-    /// `None` for an answer that is not a measurement.
+    /// Turns an answer into a sample; `None` for an answer that is not a measurement.
     pub fn sample(self, answer: Answer) -> Option<Sample> {
         Some(Sample {
             step: answer.step.unwrap_or(self.step),

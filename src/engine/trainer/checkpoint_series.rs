@@ -25,11 +25,11 @@ pub struct SeriesStep {
     pub source: String,
 }
 
-/// Records the steps, which rise, with `writer`, and tells `sinks` of the same.
+/// Records the steps, which are in rising order, with `writer`, and sends the same events to `sinks`.
 ///
 /// # Errors
-/// If a checkpoint cannot be opened or its sizes are others than those of the first; the message names it. What was recorded
-/// before stays.
+/// If a checkpoint cannot be opened or its sizes differ from those of the first; the message names it. What was
+/// recorded before stays.
 pub fn record_series(
     steps: Vec<SeriesStep>,
     writer: &Writer,
@@ -119,7 +119,7 @@ impl ModelSizes {
     }
 
     /// # Errors
-    /// If another is of other sizes.
+    /// If another has other sizes.
     fn check(&self, other: &Self) -> Result<(), RunError> {
         let refused = |what: String| {
             let (a, b) = (&other.name, &self.name);

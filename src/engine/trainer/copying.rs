@@ -1,4 +1,4 @@
-//! Copies what the variants of a run compute with, each as often as it changes.
+//! Copies the weights and buffers of a run's variants, each only when it has changed.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ impl Variant {
 }
 
 impl Run {
-    /// A copy of what variant `i` computes with now; the same one as long as that has not changed.
+    /// A copy of the weights and buffers of variant `i`; the same copy as long as they have not changed.
     ///
     /// # Errors
     /// If it has yet to take over its weights, or they cannot be copied.

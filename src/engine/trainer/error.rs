@@ -1,4 +1,4 @@
-//! The reason why a run could not begin or go on. The cause stays reachable as the error's source.
+//! The reason why a run could not begin or continue. The cause stays reachable as the error's source.
 
 use std::path::PathBuf;
 

@@ -51,7 +51,7 @@ impl Listeners {
     /// The record has ended, for this reason.
     pub fn fail(&mut self, why: RunError) {
         if let Some(record) = self.record.take() {
-            // Perhaps there is room for the last word of it. The checkpoint before stands in any case.
+            // Perhaps there is room for the last word of it. The checkpoint before it is kept in any case.
             let message = why.to_string();
             let _ = record.record(&Event::State(RunState::Failed { message }));
         }
@@ -63,7 +63,7 @@ impl Listeners {
         self.failure.is_some()
     }
 
-    /// Checks that everything so far has been recorded; gives the error that ended the record once.
+    /// Checks that everything so far has been recorded; returns the error that ended the record once.
     pub fn check(&mut self) -> Result<(), RunError> {
         self.failure.take().map_or(Ok(()), Err)
     }

@@ -48,7 +48,7 @@ impl MemoryEstimate {
         estimate
     }
 
-    /// Bytes; the largest number where there are more.
+    /// The sum in bytes, saturating at the largest integer.
     pub fn bytes(&self) -> u64 {
         (self.texts + self.models + self.working) as u64
     }

@@ -106,7 +106,8 @@ pub struct Stage {
     /// The variants whose weights it starts from at `from`, by index in [`Plan::variants`]: nobody's (its own, drawn),
     /// one variant's, or two as one.
     pub init_from: Vec<usize>,
-    /// The texts it reads, update by update in turn: 0 is [`Plan::corpus`], 1 the first of [`Plan::more_texts`].
+    /// The indices of the texts that it reads, one after another from update to update: 0 is [`Plan::corpus`], 1 the
+    /// first of [`Plan::more_texts`].
     pub texts: Vec<usize>,
     /// Its share of the learning rate. Warm-up and cosine span its own updates.
     pub lr_share: f64,

@@ -91,7 +91,7 @@ impl Run {
         })
     }
 
-    /// The run's own.
+    /// Returns the run's own corpus.
     pub fn corpus(&self) -> &Corpus {
         &self.texts[0]
     }
@@ -288,8 +288,8 @@ impl Run {
         }
     }
 
-    /// Gives every variant the weights that were kept of it, so that the next question is put to these. Training does not
-    /// go on from here: the optimiser keeps its own state.
+    /// Gives every variant the weights that were kept of it, so that the next question is put to these. Training does
+    /// not continue from here: the optimiser keeps its own state.
     ///
     /// # Errors
     /// If weights of a variant are missing or do not fit it.
@@ -373,7 +373,8 @@ impl Run {
     }
 }
 
-/// Errors: gradients of several batches are to be summed where there are none, or where a state goes on from batch to batch.
+/// Errors: gradients of several batches are to be summed where there are none, or where a state continues from batch to
+/// batch.
 fn check_accumulation(plan: &Plan, variants: &[Variant]) -> Result<(), RunError> {
     let refused = |why: &str| Err(RunError::Plan(TrainSettings::refused_sum(plan.accumulate, why)));
     match variants.iter().find(|v| v.learns_locally) {

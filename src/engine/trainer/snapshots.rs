@@ -1,8 +1,7 @@
-//! The weights of the past: copies taken as training goes, within a budget, in the run's folder. Memory holds those that
-//! no folder has, so that a window whose labs have a run each holds no past of them. The older they are, the wider they
-//! stand.
+//! Snapshots of the weights, taken during training and kept in the run's folder within a budget. A run without a folder
+//! keeps them in memory. The older the snapshots, the further apart they are.
 //!
-//! Which steps are kept follows from the plan and the sizes alone, never from a clock.
+//! The steps that are kept follow from the plan and the sizes alone, never from a clock.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -78,7 +77,7 @@ impl Snapshots {
         }
     }
 
-    /// The run's folder, with what is kept there now.
+    /// Sets the run's folder, and lists the snapshots in it.
     pub fn set_folder(&mut self, run: &Path) {
         self.on_disk = snapshots::list(run);
         self.run = Some(run.to_owned());

@@ -42,7 +42,7 @@ pub struct DriveOptions {
     pub writer: Option<Writer>,
     /// The checkpoint to continue from.
     pub from: Option<Checkpoint>,
-    /// The process that it runs in, if that waits for its end.
+    /// The process that it runs in, if the process waits for the worker's end.
     pub process: Option<Process>,
     /// Start even if the estimate says that memory will not suffice.
     pub insist_memory: bool,
@@ -72,7 +72,7 @@ pub struct Outcome {
     pub is_refused: bool,
 }
 
-/// Commands that may wait; a slider sends at most one a frame.
+/// Commands that may wait; a slider sends at most one per frame.
 const QUEUE: usize = 1024;
 
 /// Drives a run on a thread of its own. Events go to the returned handle's inbox as well as to `sinks`.
@@ -128,7 +128,7 @@ struct Worker {
     running: bool,
     /// Pause at this step.
     pause_at: Option<u64>,
-    /// Least time a step may take ([`Command::Pace`]).
+    /// The minimum time of a step ([`Command::Pace`]).
     min_step: Duration,
     threads: usize,
     /// Step of the newest checkpoint.
@@ -201,7 +201,7 @@ impl Worker {
             if !begun {
                 if let Some(writer) = &self.options.writer {
                     writer.begin()?;
-                    // a window starts a run before its folder exists, so it is told the folder here
+                    // a window starts a run before its folder exists, so the worker learns the folder here
                     if let Some(folder) = writer.folder().filter(|_| self.options.stay) {
                         self.listeners.emit(Event::Folder(folder.to_string_lossy().into_owned()));
                     }
@@ -228,7 +228,7 @@ impl Worker {
     /// functions that hear commands.
     fn take_commands(&mut self, commands: &Receiver<Command>) -> ControlFlow<()> {
         loop {
-            // a run without a window would wait for ever, if it is paused, and nobody would see that it cannot go on
+            // a run without a window would wait for ever, if it is paused, and nobody would see that it cannot continue
             if !self.options.stay && self.listeners.has_failed() {
                 return ControlFlow::Continue(());
             }
@@ -237,7 +237,7 @@ impl Worker {
                 Ok(c) => self.handle_command(c)?,
                 Err(WaitOutcome::Timeout) => return ControlFlow::Continue(()),
                 Err(WaitOutcome::Answer(event)) => self.listeners.emit(*event),
-                // Headless, nobody holds the other end: go on to the last step.
+                // Headless, nobody holds the other end: continue to the last step.
                 Err(WaitOutcome::Disconnected) if !self.options.stay && self.running => {
                     return ControlFlow::Continue(());
                 }

@@ -1,4 +1,4 @@
-//! GELU and SiLU as operations of their own, where what comes after is not a linear map.
+//! GELU and SiLU as separate operations, where no linear map follows that they could be fused with.
 
 use std::sync::OnceLock;
 

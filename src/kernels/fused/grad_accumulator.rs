@@ -21,7 +21,7 @@ pub struct GradAccumulator {
     entries: Mutex<Vec<Arc<Entry>>>,
 }
 
-/// A scalar whose graph lacks the weights that an accumulator has taken.
+/// A scalar whose graph lacks the weights whose gradients an accumulator collects.
 #[derive(Debug)]
 pub struct PartialGraph(Tensor);
 
@@ -108,7 +108,7 @@ impl Entry {
         self.sums.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets `write` store the gradient, or, where the flag is set, add it to what is there.
+    /// Lets `write` store the gradient, or, if the flag is set, add it to the present one.
     pub(super) fn accumulate(&self, write: impl FnOnce((&mut [f32], bool))) {
         let mut sums = self.sums();
         match &mut *sums {

@@ -30,18 +30,18 @@ pub struct LinearAttentionSpec {
     pub damped: bool,
     /// True if gradients reach keys and values, and so earlier tokens.
     pub through_past: bool,
-    /// Rotation for each token in turns, by pair of neurons `(N / 2)`, the same in every head; `None` for
+    /// Rotation per token, in full turns, by pair of neurons `(N / 2)`, the same in every head; `None` for
     /// [`default_frequency`].
     pub frequencies: Option<Arc<[f32]>>,
 }
 
 impl LinearAttentionSpec {
-    /// Rotation for each token in turns, for each pair of n neurons per head, `(N / 2)`.
+    /// Rotation per token, in full turns, for each pair of n neurons per head, `(N / 2)`.
     pub fn pair_frequencies(&self, n: usize) -> Vec<f32> {
         (0..n / 2).map(|i| self.pair_frequency(i, n)).collect()
     }
 
-    /// Rotation for each token in turns of pair `pair` of n neurons per head.
+    /// Rotation per token, in full turns, of pair `pair` of n neurons per head.
     pub fn pair_frequency(&self, pair: usize, n: usize) -> f32 {
         match &self.frequencies {
             Some(table) => table.get(pair).copied().unwrap_or_default(),
@@ -141,7 +141,7 @@ pub fn rotate(x: &Tensor, from: usize, spec: &LinearAttentionSpec) -> Result<Ten
     Tensor::cat(&rotated, 3)?.reshape((b, h, t, n))
 }
 
-/// Rotation for each token in turns of pair `pair` of n neurons per head: 65536^(-2 pair / n) / 2 pi.
+/// Rotation per token, in full turns, of pair `pair` of n neurons per head: 65536^(-2 pair / n) / 2 pi.
 pub fn default_frequency(pair: usize, n: usize) -> f32 {
     THETA.powf(-((2 * pair) as f32 / n as f32)) / TAU
 }

@@ -207,7 +207,7 @@ impl HeadlineReader {
                 value,
             }));
         }
-        // Places of several variants stand together.
+        // Places of several variants are together.
         let order = distinct(values[before..].iter().map(|value| value.key.clone()));
         values[before..].sort_by_key(|value| order.iter().position(|key| *key == value.key));
     }

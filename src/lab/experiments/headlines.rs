@@ -30,7 +30,7 @@ pub(super) fn open(folder: &Path) -> Result<(Reader, Arc<RunInfo>), StoreError> 
     Ok((reader, info))
 }
 
-/// Reads a run folder, whole or not; `each` is told every step, happening and notice besides.
+/// Reads a run folder, complete or not; `each` is called with every step, event and notice besides.
 ///
 /// # Errors
 /// If it is not a run folder, or the system refuses to read it.

@@ -30,7 +30,7 @@ pub struct LinkSelection {
 pub struct Permalink {
     pub config: Config,
     pub restrictions: Restrictions,
-    /// The step that is looked at; `None`: nothing need be trained.
+    /// The shown step; `None`: nothing need be trained.
     pub step: Option<u64>,
     /// Ids of the views in front, in reading order; empty: the lab's own layout.
     pub views: Vec<String>,
@@ -115,7 +115,7 @@ impl Permalink {
         Ok(())
     }
 
-    /// `key=value` of all that is looked at.
+    /// `key=value` of everything that the page shows.
     fn place(&self) -> Vec<(&'static str, String)> {
         let Self { step, views, selection, .. } = self;
         let number = |n: &Option<u64>| n.map(|n| n.to_string());
@@ -164,7 +164,8 @@ impl fmt::Display for Permalink {
     }
 }
 
-/// The settings that a link's differ from, with the name under which it says so: a preset of the lab, or the defaults.
+/// The settings from which a link's differ, with the name under which the link refers to them: a preset of the lab, or
+/// the defaults.
 fn base_of<'a>(lab: &Lab, preset: &'a str) -> (&'a str, Config) {
     match lab.presets.iter().any(|p| p.id == preset).then(|| lab.config(Some(preset))) {
         Some(Ok(config)) => (preset, config),
@@ -205,7 +206,7 @@ fn pairs(text: &str) -> Result<Vec<(String, String)>, String> {
     Ok(found)
 }
 
-/// Percent-encoded (RFC 3986), but for what needs no encoding where a value stands.
+/// Percent-encoded (RFC 3986), except for what needs no encoding where a value stands.
 fn encoded(text: &str) -> String {
     text.bytes().fold(String::new(), |mut out, byte| {
         match byte {

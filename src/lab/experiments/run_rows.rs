@@ -23,7 +23,7 @@ use crate::{
     telemetry::{Event, FOREIGN, Level, RunInfo, RunState, channels},
 };
 
-/// Recorded warnings that a row keeps; what is lost of the record stands there besides.
+/// Recorded warnings that a row keeps; what is lost of the record is there besides.
 const PROBLEMS: usize = 3;
 /// Folders are read by at most this many threads, which a training beside them should not feel.
 const READERS: usize = 4;
@@ -42,8 +42,8 @@ fn version() -> String {
     format!("{} 7 {}", env!("CARGO_PKG_VERSION"), ids.collect::<Vec<_>>().join(" "))
 }
 
-/// Every run in `runs`. A folder that cannot be read is a row that says so. `on_known` is called with what is known at once,
-/// before anything is read.
+/// Lists every run in `runs`. A folder that cannot be read has a row that says so. `on_known` is called at once with
+/// the rows of the index, before any folder is read.
 ///
 /// # Errors
 /// If the folder of runs itself cannot be listed.
@@ -81,7 +81,8 @@ fn list_names(
     for name in &names {
         let stamp = Stamp::read(&runs.join(name));
         match index.get(name, &stamp) {
-            // The index is believed on what a folder holds, not on where it lies.
+            // A row of the index holds for the content of a folder; the folder's name is the present one, since it may
+            // have been moved.
             Some(row) => rows.push(RunRow { folder: name.clone(), ..row.clone() }),
             None => stale.push((name.clone(), stamp)),
         }

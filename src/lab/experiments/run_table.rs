@@ -191,7 +191,7 @@ impl RunRow {
         measured.filter(|step| *step != self.steps).map_or(String::new(), |step| format!(" (step {step})"))
     }
 
-    /// Values in few words: "1.37 / 1.38"; where they were not measured at the run's newest step, with the step of their
+    /// Values briefly: "1.37 / 1.38"; where they were not measured at the run's newest step, with the step of their
     /// measurement: "5.55 / 5.56 (step 0)".
     fn values_label(&self, values: &[(String, Option<u64>)]) -> String {
         const SHOWN: usize = 3;
@@ -214,7 +214,7 @@ impl RunRow {
         groups.filter_map(|(label, group)| Some((label, self.headlines.group(key, group)?.mean))).collect()
     }
 
-    /// A headline number of every variant in few words: "0.0001 / 2.3145".
+    /// A headline number of every variant briefly: "0.0001 / 2.3145".
     pub fn headline_label(&self, key: &str) -> String {
         let Some(headline) = self.headline_of(key) else { return String::new() };
         let step = |group: &str| self.headlines.step(key, group);

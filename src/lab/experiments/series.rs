@@ -32,7 +32,7 @@ type Values = BTreeMap<(String, usize), BTreeMap<u64, f64>>;
 /// Takes a run's events and keeps its numbers.
 pub struct SeriesReader {
     lab: Option<&'static Lab>,
-    /// Selects the channels of scalars that are kept besides headline numbers.
+    /// Selects the scalar channels that are kept besides headline numbers.
     keeps: fn(&str) -> bool,
     values: Values,
     /// Seconds of training by step.
@@ -89,7 +89,7 @@ impl SeriesReader {
     fn difference_from_first(&mut self, lab: &Lab, info: &RunInfo) {
         for headline in lab.headlines {
             let Source::DifferenceFromFirst { channel } = headline.source else { continue };
-            // the scalar itself may stand under the key of a headline number
+            // the scalar itself may be under the key of a headline number
             let is_itself = |source: Source| match source {
                 Source::Scalar { channel: c, value } => c == channel && value(2.0) == 2.0,
                 _ => false,

@@ -231,7 +231,7 @@ impl Sweep {
         Ok(sweep)
     }
 
-    /// A point with these values, unless there is one like it.
+    /// Adds a point with these values, unless the sweep has it already.
     fn add(&mut self, values: Vec<Value>, base: &Config) -> Result<(), SweepError> {
         let knobs = (self.lab.knobs)();
         let mut config = base.clone();

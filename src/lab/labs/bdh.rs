@@ -74,7 +74,7 @@ impl BdhSettings {
 }
 
 settings! {
-    /// Carrying a state over batches; the settings stand among those of training.
+    /// Carrying a state over batches; the settings are among those of training.
     pub struct CarrySettings in "train" {
         /// Each batch continues where the one before ended, and carries the state of every row on, for this many updates; then both start afresh. Gradients stay within a batch. 0 reads every window by itself. Held-out windows always begin without a past. A step takes longer with it.
         #[knob("Carry the state", range(0..=4096), unit("updates"))]

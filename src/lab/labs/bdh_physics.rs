@@ -70,7 +70,7 @@ settings! {
     pub struct PhysicsLabSettings {
         physics: RuleSettings,
         toy: ToySettings,
-        // The equations have no heads, and the gates are none of theirs; the rules are of one residual.
+        // The equations have neither heads nor gates, and their rules have one residual.
         #[fixed(heads, gated, checkpoint, dropout)]
         #[only(form: Form::Code, Form::Paper)]
         model: BdhSettings = BdhSettings {

@@ -1,7 +1,7 @@
 //! The Equilibrium lab (arXiv 2606.16730, sections 5 to 8): the quasi-steady state of a fast linear flow with generator
 //! structure is a stationary distribution, and what breaks that.
 //!
-//! **The way of its data.** The model owns a generator whose log rates a slow control tilts, and a network that learns the
+//! **Data flow.** The model owns a generator whose log rates a slow control tilts, and a network that learns the
 //! stationary distribution from that control; its batches are controls of its own, and the corpus plays no part. What a
 //! person changes (the control, single rates, the step of forward Euler) is read by views alone and goes to the probes as
 //! arguments, so that every picture is an answer of the run's own generator.

@@ -194,7 +194,7 @@ pub fn refuse_if<W: Into<String>>(is_so: bool, key: &str, why: impl FnOnce() -> 
 }
 
 /// # Errors
-/// Of batches that are summed to one update: a model that draws its own points would draw the same ones for each.
+/// If batches are accumulated to one update: a model that draws its own points would draw the same ones for each.
 pub fn refuse_accumulation(train: &TrainSettings) -> Result<(), ConfigError> {
     let why = "the model draws its own points, and would sum the same ones; make `train.batch` larger";
     let refused = || TrainSettings::refused_sum(train.accumulate, why);

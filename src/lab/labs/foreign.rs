@@ -102,7 +102,7 @@ pub fn view_of(channel: &str) -> &'static str {
     SHOWN_VIEWS.iter().find(|(_, channels)| channels.contains(&channel)).map_or(LOGGED, |(pane, _)| pane.view)
 }
 
-/// Tiles that stand beside one another; further views are tabs of the last.
+/// Tiles that are beside one another; further views are tabs of the last.
 const TILES: usize = 6;
 
 /// The page of a run that has these channels and can be asked these questions (`None`: nothing can be asked of it): the views

@@ -1,8 +1,9 @@
 //! Grammar roles (arXiv 2604.08556, sections 3 and 4): can a network that learns without labels and gradients tell who does
-//! what to whom, and what of that does the network add to traces of the bare words?
+//! what to whom, and what of that does the network add to traces of the bare words? A treebank may take the place of the
+//! grammar, as the paper plans in its section 8; its tags are then the roles.
 //!
 //! The networks make one pass over the training sentences, a batch a step, and then stay as they are: their stage ends
-//! there. Supervised taggers beside them go on to the run's last step, pass after pass.
+//! there. Supervised taggers beside them continue to the run's last step, pass after pass.
 
 mod drawing;
 mod headlines;
@@ -64,7 +65,7 @@ pub static LAB: Lab = Lab {
     opens_with_run: true,
 };
 
-/// A row that holds any sentence has no use for more words.
+/// A row that holds any sentence of the grammar has no use for more words, and few sentences of a treebank are longer.
 const MAX_WINDOW: usize = 64;
 /// Coefficients of the fast traces, level by level (the paper's).
 const FAST: [f64; 4] = [0.5, 0.2, 0.1, 0.05];

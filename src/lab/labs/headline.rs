@@ -92,7 +92,7 @@ fn without_sign_of_zero(text: String) -> String {
     }
 }
 
-/// Numbers of one measurement, each with the place that tells it from the others (empty where there is one alone).
+/// Reads the numbers of one measurement, each with the place that distinguishes it (empty if there is only one).
 pub type ReadNumbers = fn(&Payload) -> Vec<(String, f64)>;
 
 /// Where a headline number is found in a run's record.

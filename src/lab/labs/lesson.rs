@@ -98,11 +98,11 @@ pub struct Check {
     pub channel: String,
     /// The id of the variant; `None` is the first.
     pub variant: Option<String>,
-    /// The variant whose value is taken off.
+    /// The variant whose value is subtracted.
     pub minus: Option<String>,
     /// JSON pointer into a measurement: `/accuracy/3`.
     pub entry: Option<String>,
-    /// JSON pointer to the number that is taken off that of `entry`.
+    /// JSON pointer to the number that is subtracted from that of `entry`.
     pub minus_entry: Option<String>,
     pub above: Option<f64>,
     pub below: Option<f64>,
@@ -141,7 +141,7 @@ impl Check {
 }
 
 impl StepActions {
-    /// The settings with which the step begins. A preset replaces those of the user, but for device, threads and
+    /// The settings with which the step begins. A preset replaces those of the user, except for device, threads and
     /// opened files; without a preset they stay. The settings that the step names are put on top.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! The stages of merging: a base, two children that take over its weights and go on with texts of their
-//! own, and the merged model, which takes over both, side by side.
+//! The stages of merging: a base, two children that take over its weights and continue with texts of their own, and the
+//! merged model, which takes over both, side by side.
 //!
 //! All four are variants of one run, each with its own part of the steps, so that everything that can be
 //! asked of a model can be asked of each; the worker trains, hands weights down and tells, and the window
@@ -35,7 +35,7 @@ settings! {
         /// Updates of the merged model, on all three texts in turn. 0 leaves it as the merging made it, which is what the paper asks about.
         #[knob("Tune the merged", range(0..=10_000_000), unit("updates"))]
         after: u64 = 0,
-        /// How many tokens each model writes after a prompt of each text, whenever its losses are measured. 0 writes nothing.
+        /// How many tokens each model writes after a prompt of each text, and after a sentence in a language that none has learned, whenever its losses are measured. 0 writes nothing.
         #[knob("Samples", range(0..=4096), unit("tokens"))]
         write: usize = 100,
         /// Without children: a second trained BDH (.safetensors, .pt, .pth) of the same width, heads and layers. The view Merging puts both side by side and compares their losses; `orrery model merge` writes the file.
@@ -45,7 +45,7 @@ settings! {
 }
 
 settings! {
-    /// The children's own texts. They stand behind `corpus.file`, which a dropped file is given to.
+    /// The children's own texts. They are behind `corpus.file`, which a dropped file is given to.
     pub struct ChildFiles in "merging" {
         /// A text file of your own for the first child.
         #[knob("File of child A")]

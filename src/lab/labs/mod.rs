@@ -47,8 +47,8 @@ use headline::{Headline, large::LargeNumber};
 
 /// A ready-made config, shipped as a file of `configs/`.
 pub struct Preset {
-    /// The file's stem, and what `orrery run` takes: `fast_slow_needed`. Named `<lab>_<view>` it brings that
-    /// view to the front.
+    /// The file's stem, which `orrery run` takes: `fast_slow_needed`. A preset named `<lab>_<view>` brings that view to
+    /// the front.
     pub id: &'static str,
     pub title: &'static str,
     /// A sentence that says what it shows.
@@ -122,7 +122,7 @@ pub struct Lab {
     pub plan: fn(&Config) -> Result<Plan, ConfigError>,
     /// Draws the picture on its card in the gallery.
     pub drawing: fn(&Canvas, &mut Drawing),
-    /// The views of its page: the one that shows its effect, what stands beside that, and the rest.
+    /// The views of its page: the one that shows its effect, what is beside that, and the rest.
     pub panes: &'static [Pane],
     /// The few numbers that are its result, in order.
     pub headlines: &'static [Headline],

@@ -1,6 +1,6 @@
 //! The ODE flow lab: a transformer with a flow in its middle, whose control a person holds.
 //!
-//! **The way of a steering run's data.** The corpus makes windows to order, and the number of a batch
+//! **Data flow of a steering run.** The corpus makes windows to order, and the number of a batch
 //! says which stage it belongs to ([`Steering`]): below `steer.language_steps` the language with every
 //! id a target, from there on prompts whose only targets are where the steering is asked for. The
 //! trainer knows nothing of it: it tells the model the number of each update

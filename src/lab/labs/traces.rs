@@ -1,5 +1,5 @@
-//! The Traces lab (arXiv 2604.08556): what is left of a word in a fixed-coefficient trace, and what a
-//! reader can still name from it.
+//! The Traces lab (arXiv 2604.08556): how much of a word remains in a fixed-coefficient trace, and how well a reader
+//! can still name it.
 
 mod drawing;
 mod headlines;

@@ -1,7 +1,7 @@
 //! The lab of a trained BDH (arXiv 2509.26507), of others or one's own: it is opened, looked at, asked and intervened in,
 //! and nothing is trained.
 //!
-//! **The way of its data.** The plan has one variant, whose weights and sizes are those of the file, and no steps: such a
+//! **Data flow.** The plan has one variant, whose weights and sizes are those of the file, and no steps: such a
 //! run holds no optimiser and stands ready as soon as it is open. Its probes are those of the three labs that train a
 //! BDH, and views ask them when they are looked at. Training on is the same plan with steps.
 //!
@@ -97,7 +97,7 @@ fn plan(config: &Config, s: &TrainedBdhSettings) -> Result<Plan, ConfigError> {
     Ok(Plan { probe_args_group: "graph".into(), ..plan })
 }
 
-/// Measured at the start of a run without a window, and as it trains on; a window asks when a view is looked at.
+/// Measured at the start of a run without a window, and while it trains on; a window asks when a view is shown.
 fn probes(s: &TrainedBdhSettings) -> Vec<ProbeSchedule> {
     let (key, every) = (ProbeSettings::every, s.probe.every);
     let mut probes = vec![

@@ -57,18 +57,18 @@ fn asked_info(folder: &Path, name: &str, args: &AskArgs) -> Result<Option<Arc<Ru
     Ok(info.filter(|info| info.lab == FOREIGN || is_command))
 }
 
-/// A question as it was typed, right as far as that is known without the run.
+/// A question as it was typed, checked as far as is possible without the run.
 struct TypedQuestion<'a> {
     name: &'a str,
     question: Args,
-    /// The names of the two that are asked in place of the program.
+    /// The names of the two matrices that are asked about in place of the program.
     matrices: Option<[&'a str; 2]>,
     typed: &'a AskArgs,
 }
 
 impl<'a> TypedQuestion<'a> {
     /// # Errors
-    /// If an option does not go with it, or an argument is wrong.
+    /// If an option does not go with the question, or an argument is wrong.
     fn new(name: &'a str, typed: &'a AskArgs) -> Result<Self, Failure> {
         let matrices = match &typed.matrices[..] {
             [] => None,
@@ -121,7 +121,7 @@ impl<'a> TypedQuestion<'a> {
     }
 }
 
-/// An argument of a question that the program alone knows: a number or a switch where it reads as one, else a text.
+/// An argument that only the program knows: a number or a switch if it can be parsed as one, otherwise text.
 fn plain_argument(pair: &str) -> Result<(String, Value), Failure> {
     let (key, text) = settings::pair_of(pair)?;
     let value = match Value::parse(text, false) {
@@ -136,8 +136,7 @@ pub struct AskedProgram<'a> {
     /// The folder of its run, or the copy of it.
     pub folder: &'a Path,
     pub info: &'a RunInfo,
-    /// The run's address on another machine, as the user named it in this process. The address stored in a copy is not
-    /// enough to open a connection.
+    /// The run's address elsewhere as the user named it here. That stored in a copy suffices for no connection.
     pub remote: Option<&'a RemoteSource>,
 }
 
@@ -153,10 +152,10 @@ impl ProgramQuestion {
         self.open.ask()
     }
 
-    /// The program's reply, once it is there; `info` describes the run.
+    /// The program's reply, once it has arrived; `info` describes the run.
     ///
     /// # Errors
-    /// If what is there is not an answer to this question, or none will come.
+    /// If the file is not an answer to this question, or no answer will come.
     pub fn reply(&self, info: &RunInfo) -> Result<Option<Reply>, Failure> {
         // a failure after the answer came does not matter any more
         let failure = self.remote.as_ref().and_then(RemoteQuestion::failure);
@@ -176,17 +175,15 @@ impl ProgramQuestion {
 }
 
 impl AskedProgram<'_> {
-    /// True if the run has ended, which its record says. That of an older copy says nothing.
+    /// True if the run has ended according to its record. The record of an older copy decides nothing.
     pub fn has_ended(&self, is_recorded: impl FnOnce() -> bool) -> bool {
         self.remote.is_none_or(RemoteSource::is_up_to_date) && is_recorded()
     }
 
-    /// Puts a question by the name of a probe or of the protocol, which waits for its answer so long as `patience` says;
-    /// until it is withdrawn if not given.
+    /// Puts a question by the name of a probe or of the protocol, which is withdrawn after `patience`, if any.
     ///
     /// # Errors
-    /// Why it is not asked: the run has ended, its script does not allow the question, or its folder takes none; or the
-    /// system refuses.
+    /// If the run has ended, its script does not allow the question, its folder takes none, or the system refuses.
     pub fn send(
         &self,
         has_ended: bool,
@@ -240,10 +237,10 @@ impl AskedProgram<'_> {
         }
     }
 
-    /// The program's answer; waits for it for as long as `patience` says, from `begun` on.
+    /// The program's answer, waited for as long as `patience` allows, from `begun` on.
     ///
     /// # Errors
-    /// A refusal, an answer that is none, and none in time.
+    /// If the question is refused, the reply is no answer, or none comes in time.
     pub fn ask(&self, name: &str, args: &Args, begun: Instant, patience: Duration) -> Result<Sample, Failure> {
         let Self { folder, info, remote } = *self;
         let has_ended = || self.has_ended(|| store::has_ended(folder));
@@ -252,7 +249,7 @@ impl AskedProgram<'_> {
         let since = jiff::Zoned::now().strftime("%H:%M:%S").to_string();
         let is_asked_to_end = interrupt::cancel_flag();
         loop {
-            // looked at first, so that what comes at the last moment is taken
+            // This is read first, so that an answer that arrives at the last moment is still taken.
             let has_ended = has_ended();
             let (is_late, is_interrupted) = (begun.elapsed() >= patience, is_asked_to_end.load(Ordering::SeqCst));
             let reply = question.reply(info);

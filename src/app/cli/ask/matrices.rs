@@ -1,5 +1,4 @@
-//! Graphs of any two matrices among the weights that the program of a run keeps (docs/protocol.md): the probes of a graph of
-//! neurons, asked of values instead of a model.
+//! Graphs of any two matrices that the program of a run keeps (docs/protocol.md): a graph's probes, asked of values.
 
 use crate::{
     cli::{prelude::*, remote},

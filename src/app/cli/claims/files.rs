@@ -32,7 +32,8 @@ pub struct Source {
 }
 
 impl Source {
-    /// The folder that is named, or `claims` here where it holds claims; and a named folder of results, which may be made later.
+    /// Takes the folder that the user names, else the folder `claims` here if it holds claims. The folder of results
+    /// need not exist yet.
     pub fn new(named: Option<&Path>, results: Option<&Path>) -> Self {
         let here = || stems(Path::new(CLAIMS), "toml").is_ok_and(|found| !found.is_empty());
         let folder = named.map(Path::to_owned).or_else(|| here().then(|| PathBuf::from(CLAIMS)));
@@ -143,7 +144,7 @@ pub fn known_paper<'a>(ledger: &'a Ledger, id: &str) -> Result<&'a Paper, Failur
 }
 
 /// # Errors
-/// If no claim has this id; the message has the nearest one.
+/// If no claim has this id; the message suggests the nearest one.
 pub fn known_claim<'a, 'b>(rows: &'b [Row<'a>], id: &str) -> Result<&'b Row<'a>, Failure> {
     rows.iter().find(|row| row.claim.id.eq_ignore_ascii_case(id)).ok_or_else(|| {
         let meant = did_you_mean(id, rows.iter().map(|row| row.claim.id.as_str()));
@@ -152,8 +153,7 @@ pub fn known_claim<'a, 'b>(rows: &'b [Row<'a>], id: &str) -> Result<&'b Row<'a>,
     })
 }
 
-/// The files of a folder with this extension, each with its stem, in the order of their names. The folder may be
-/// somebody else's: no link is followed.
+/// The files of a folder with this extension, each with its stem, by name. It may be a stranger's: no link is followed.
 fn texts(folder: &Path, extension: &str) -> Result<Vec<NamedText>, Failure> {
     let text = |stem: String| {
         let name = format!("{stem}.{extension}");

@@ -1,5 +1,4 @@
-//! The numbers that a rule reads of its runs, of those that have ended: headline numbers of their record, or what their models
-//! answer to a probe.
+//! The numbers that a rule reads of runs that have ended: headline numbers, or what their models answer to a probe.
 
 use std::{
     collections::HashMap,
@@ -65,7 +64,7 @@ struct RunPoint {
 }
 
 impl Machines {
-    /// Those of a run, which was held by `device`.
+    /// The numbers of one run, whose model `device` held.
     fn of_run(folder: &Path, device: &str) -> Self {
         let parts = store::machines(folder);
         Self {
@@ -298,7 +297,7 @@ impl<'a> Answers<'a> {
         Ok(points)
     }
 
-    /// The values of a field whose place begins as it is asked.
+    /// The values of a field at every place that begins with the requested one.
     fn values(&self, key: &str, group: &str) -> Result<Vec<f64>, Failure> {
         let (field, place) = key.split_once('@').unwrap_or((key, ""));
         let places: Vec<&str> = place.split_whitespace().collect();

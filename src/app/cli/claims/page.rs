@@ -82,7 +82,7 @@ fn table_row(row: &Row, entry: Option<&ClaimEntry>, theme: &Theme, out: &mut Str
     let picture = judged.and_then(|(rule, judged)| picture_svg(theme, rule, judged, PICTURE)).map(|svg| image(&svg));
     let picture = picture.map_or(String::new(), |svg| format!("{svg}<br>"));
     let drawn = judged.map_or(String::new(), |(rule, judged)| values_and_curves(theme, rule, judged));
-    // rule, seeds, machine and what else is known, in the words of `orrery claims show`
+    // rule, seeds, machine and other facts, in the wording of `orrery claims show`
     let fact = |(name, text): (&str, String)| format!("<br>{}: {}", escaped(name), escaped(&text));
     let facts: String = entry.map(ClaimEntry::facts).unwrap_or_default().into_iter().map(fact).collect();
     let command = entry.and_then(ClaimEntry::command);

@@ -36,7 +36,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         match made(claim, rule, args, commit.as_deref()) {
             // made elsewhere: there is nothing to read yet
             Ok(None) => {}
-            // written at once: who is interrupted keeps what was made
+            // A result is written at once, so that an interrupted command keeps what it has made.
             Ok(Some(result)) => {
                 let result = ledger.judged(&result);
                 ledger.results.insert(claim.id.clone(), result.clone());
@@ -109,8 +109,7 @@ pub(super) fn seeds_of(rule: &Rule, first: Option<u64>, count: u64) -> Result<Ve
 /// after those that it has, so that no run is made again.
 ///
 /// # Errors
-/// If another process is making runs of this sweep while seeds are to be added, the runs would be too many, or the folder is not
-/// what it should be.
+/// If another process makes runs of this sweep while seeds are added, these are too many, or the folder is unfit.
 pub(super) fn with_known_seeds(file: SweepFile, seeds: &[u64], out: &Path) -> Result<SweepFile, Failure> {
     let file = in_known_folder(file, out);
     let name = file.name.clone().unwrap_or_default();
@@ -152,7 +151,7 @@ pub(super) fn in_known_folder(file: SweepFile, out: &Path) -> SweepFile {
     }
 }
 
-/// The specification of the folder `name` under `out`, and its sweep, if they are those of this sweep but for the seeds.
+/// The specification of the folder `name` under `out`, and its sweep, if they differ from this in seeds alone.
 fn known_sweep(file: &SweepFile, name: &str, out: &Path) -> Option<(SweepFile, SweepFolder)> {
     let text = files::read_text_inside(&out.join(name), SPEC, store::MAX_CONFIG).ok()?;
     let known = SweepFile::parse(&text).ok()?;
@@ -164,7 +163,7 @@ fn known_sweep(file: &SweepFile, name: &str, out: &Path) -> Option<(SweepFile, S
     Some((known, sweep))
 }
 
-/// The commit of the repository that a folder is in, where git tells it.
+/// The commit of the repository that a folder is in; `None` without git.
 fn commit(folder: &Path) -> Option<String> {
     let output = Command::new("git").args(["rev-parse", "HEAD"]).current_dir(folder).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

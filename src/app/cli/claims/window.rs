@@ -61,7 +61,7 @@ impl WindowClaims {
         make::make(&file, runs, Some(sweeps)).map(|_| ()).map_err(Failure::run)
     }
 
-    /// The runs of a claim's rule and what they say; `None` while there is no folder of them.
+    /// The runs of a claim's rule and their results; `None` while there is no folder of them.
     ///
     /// # Errors
     /// If there is no such rule, or the folder cannot be read.

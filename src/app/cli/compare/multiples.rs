@@ -13,11 +13,11 @@ use crate::{
     },
 };
 
-/// Reads runs whole.
+/// Replays the runs of these folders from their first event to their last, to be compared under these names.
 pub fn replayed_runs(folders: &[PathBuf], names: &[String]) -> Result<Vec<ReplayedRun>, Failure> {
     let read = |(folder, name): (&PathBuf, &String)| {
         let (lab, config) = recorded(folder)?;
-        // the row of the run says what is lost
+        // the row of the run mentions the damage of its record
         let (mirror, _) = replay(folder)?;
         Ok(ReplayedRun { name: name.clone(), config, knobs: (lab.knobs)(), mirror })
     };
@@ -29,8 +29,7 @@ pub fn shows(run: &ReplayedRun, view: &str) -> bool {
     run.figure(view, u64::MAX, &Theme::dark()).nothing().is_ok_and(|words| words.is_none())
 }
 
-/// Writes a picture of each view, and of two runs the difference as a picture and as CSV, into `out`; without a step, as of the
-/// last step of any run.
+/// Writes a picture of each view, and of two runs their difference with its CSV, into `out`; `None`: the last step.
 ///
 /// # Errors
 /// If no run has the step, or no run has anything to show of a view; and if a file cannot be written.

@@ -1,5 +1,4 @@
-//! Compared runs as the points of a sweep that nobody specified: the settings that differ are its axes, so that the
-//! pictures and the table of sweeps show them.
+//! Compared runs as the points of a sweep whose axes are the settings that differ, for its pictures and its table.
 
 use super::{super::sweep::results::numbers, ComparedRun, TRAIN_LOSS, first_but_for_seed};
 use crate::{

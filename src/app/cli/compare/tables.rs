@@ -1,5 +1,4 @@
-//! The tables of compared runs: the settings in which they differ, and their headline numbers. A row is of one run, or of all
-//! that differ in nothing but the seed.
+//! The tables of compared runs: differing settings and headline numbers, by run or, over seeds, by settings.
 
 use super::{
     super::summary::{cell_at, spread_legend, step_words},
@@ -81,7 +80,7 @@ impl NumberLine {
         self.numbers.iter().flatten().filter_map(|number| number.step).max()
     }
 
-    /// The step of a number, where that is another than the line says.
+    /// The step of a number, if it differs from the line's.
     fn other_step(&self, number: &Number) -> Option<u64> {
         number.step.filter(|at| Some(*at) != self.step())
     }

@@ -1,5 +1,4 @@
-//! Tells a window of a run folder that another program writes, and of what is appended to it; and takes the window's
-//! questions to that program.
+//! Tells a window of a run folder as another program writes it, and takes the window's questions to that program.
 
 use std::{fs, sync::atomic::AtomicBool, time::SystemTime};
 
@@ -23,7 +22,7 @@ use crate::{
     telemetry::{Command, FollowedState, Inbox, Question, QuestionState},
 };
 
-/// Looks after which a run that may continue is said to be followed; one that is just ending is not.
+/// Polls after which a run that may continue is reported as followed; one that is just ending is not.
 const POLLS_BEFORE_NOTICE: u32 = 4;
 
 /// The number of events that are sent at a time.
@@ -47,8 +46,8 @@ pub(super) struct FollowOptions<'a> {
     pub followed: Option<&'a FollowedRun>,
 }
 
-/// Delivers the events of a run: all that is there, and while another process writes it, all that is appended. A run
-/// that another program has written is followed as long as the window shows it.
+/// Delivers the events of a run: those that are recorded, and while another process writes it, those that are appended.
+/// A run that another program has written is followed as long as the window shows it.
 ///
 /// # Errors
 /// If it is not a run folder.
@@ -110,7 +109,7 @@ struct FollowedFolder<'a> {
     weights_changed: Option<SystemTime>,
     /// The problem that was reported last.
     trouble: String,
-    /// The state that the window knows.
+    /// The state that was last sent to the window.
     sent: Option<FollowedState>,
 }
 
@@ -153,8 +152,8 @@ impl<'a> FollowedFolder<'a> {
         !self.is_whole && (self.is_foreign || is_written())
     }
 
-    /// Delivers what can be read now. The states of a run that trains elsewhere are left out, since no model here takes
-    /// commands or answers by itself; that it failed is told.
+    /// Delivers the events that can be read now. States of a run that trains elsewhere are left out, except for its
+    /// failure, since no model here takes commands or answers by itself.
     fn deliver_new_events(&mut self) {
         let (is_foreign, is_whole) = (self.is_foreign, self.is_whole);
         let is_delivered = |event: &Event| match event {
@@ -190,7 +189,7 @@ impl<'a> FollowedFolder<'a> {
         }
     }
 
-    /// Sends the state of the run if the window knows another. A failure is delivered from the record instead.
+    /// Sends the state of the run if it has changed. A failure is delivered from the record instead.
     fn send_state(&mut self) {
         let state = (!self.reader.has_failed()).then(|| self.state());
         if let Some(new) = state.filter(|_| state != self.sent) {
@@ -334,7 +333,7 @@ impl<'a> FollowedFolder<'a> {
         self.inbox.deliver(Event::Question { request, state });
     }
 
-    /// Says what only the end of a record tells.
+    /// Delivers what is known at a record's end alone: that the run stopped, and the events that were held back.
     fn finish(&mut self) {
         if !self.reader.has_failed() {
             self.inbox.deliver(Event::State(RunState::Stopped));

@@ -1,5 +1,4 @@
-//! Replays a recorded run, or a folder of checkpoints, into a window, with its models restored; and the recorded example of
-//! a lab, which has none.
+//! Replays a recorded run or folder of checkpoints into a window, with models; and a lab's example, which has none.
 
 use super::follow::{self, FollowOptions, FollowOutcome};
 use crate::{
@@ -42,7 +41,7 @@ fn ends(process: &Process) -> bool {
     matches!(process.shutdown.try_recv(), Err(TryRecvError::Disconnected))
 }
 
-/// Records a folder of checkpoints as a run, and tells the window of each as it is measured; gives the run's folder.
+/// Records a folder of checkpoints as a run, and tells the window of each as it is measured; returns the run's folder.
 fn record_series(folder: &Path, out: &Path, inbox: &Arc<Inbox>, process: Option<&Process>) -> Result<PathBuf, String> {
     let (lab, config) = checkpoint_series::configured(folder).map_err(|e| e.words)?;
     let sinks: Vec<Box<dyn Sink>> = vec![Box::new(Recorded(Arc::clone(inbox)))];
@@ -63,9 +62,9 @@ pub(super) fn example(packed: &[u8], inbox: &Inbox) {
     inbox.deliver(Event::State(state));
 }
 
-/// Tells the recorded past, and what is still being written; then stands the models up again from the last checkpoint, so that they
-/// can be questioned and, if the run was not finished, go on. Runs that are made from checkpoints or from the log of another
-/// tool go to `out`; `followed` is this run if the command line follows it.
+/// Tells the recorded past, and what is still being written; then stands the models up again from the last checkpoint,
+/// so that they can be questioned and, if the run was not finished, continue. Runs that are made from checkpoints or
+/// from the log of another tool go to `out`; `followed` is this run if the command line follows it.
 pub(super) fn replay(
     folder: &Path,
     out: &Path,

@@ -1,5 +1,4 @@
-//! `orrery study merge-story`: the preset `synapses_merging` without a window, its losses and samples as a table, and
-//! the four models as weights.
+//! `orrery study merge-story`: `synapses_merging` without a window, its losses and samples, and four models' weights.
 
 use serde::Serialize;
 
@@ -51,7 +50,7 @@ struct StoryModel {
     loss: Vec<f64>,
     /// Held-out nats per token of translations, by direction.
     translations: BTreeMap<String, f64>,
-    /// The continuation that the model wrote after each prompt, by text.
+    /// The continuation that the model wrote after each prompt.
     writes: Vec<String>,
 }
 

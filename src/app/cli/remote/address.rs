@@ -14,7 +14,7 @@ pub struct Address {
 }
 
 impl Address {
-    /// Reads `ssh://[user@]host[:port]/path`; `None` for what is no such address.
+    /// Parses `ssh://[user@]host[:port]/path`; `None` for other text.
     ///
     /// # Errors
     /// If the address lacks a part, or a part could be taken for an option.

@@ -58,8 +58,7 @@ impl Drop for RemoteQuestion {
 }
 
 impl RemoteQuestion {
-    /// Asks the program that writes the run there. The answer is written into the folder that the question names, the copy
-    /// of the run.
+    /// Asks the program that writes the run there; the answer lands in the copy, the folder that the question names.
     ///
     /// # Errors
     /// If no thread can be started.
@@ -75,7 +74,7 @@ impl RemoteQuestion {
         worker.map(|_| asked).map_err(Failure::run)
     }
 
-    /// Why no answer will come, if so; it is said once.
+    /// The reason why no answer will come, if there is one; it is returned once.
     pub fn failure(&self) -> Option<Failure> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

@@ -26,7 +26,7 @@ use crate::cli::{
 
 /// Most bytes of a frame's line.
 pub(super) const MAX_LINE: u64 = 64 << 10;
-/// Said of output that was not written by the program that was asked for.
+/// The message if the output was written by another program than the requested one.
 pub(super) const NOT_A_STREAM: &str = "the data that arrived are not from `orrery stream` or the script in its place";
 /// Said where the other side ends within a frame.
 const CUT: &str = "the connection was cut";
@@ -41,7 +41,7 @@ const NO_CONNECTION: i32 = 255;
 /// A connection over which nothing comes for so long is given up: a frame is due every two seconds. `ssh` itself notices
 /// sooner, except where it goes over a connection that the user's own configuration shares and does not watch.
 const MAX_SILENCE: Duration = Duration::from_secs(30);
-/// A child that was asked to end is killed after so long.
+/// A child that was asked to end is killed after this time.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 /// Bytes of the path of a socket that every Unix takes, with the ending that `ssh` gives it while it is made.
 const MAX_SOCKET_PATH: usize = 80;
@@ -93,8 +93,7 @@ fn ssh(address: &Address, prompt: Prompt) -> Command {
     command
 }
 
-/// The script for the other side's `sh`, which reads it from its standard input, with its arguments as they stand in a
-/// command line.
+/// The script for the other side's `sh`, which reads it from standard input, with arguments as on a command line.
 pub(super) fn script(address: &Address, arguments: &str, options: &ConnectionOptions) -> Command {
     let mut command = ssh(address, Prompt::here());
     let words = format!("exec sh -s -- {} {arguments}", address.quoted_path());
@@ -108,8 +107,7 @@ pub(super) fn script(address: &Address, arguments: &str, options: &ConnectionOpt
 pub(super) struct Configuration(String);
 
 impl Configuration {
-    /// Asks `ssh`, which connects to nothing; `None` if it does not say within `limit`, as where a command of the
-    /// configuration hangs.
+    /// Asks `ssh`, which connects to nothing; `None` if a command of its configuration hangs for longer than `limit`.
     pub fn read(address: &Address, limit: Duration) -> Option<Self> {
         // not in batch mode, where Debian's `ssh` sets a keepalive that is not the user's
         let mut command = ssh(address, Prompt::Terminal);
@@ -162,8 +160,8 @@ pub(super) struct SharedSocket {
 }
 
 impl SharedSocket {
-    /// `None` where the user's own configuration shares connections, or one is open that it would take; where `ssh` knows
-    /// no sharing; and where no folder of a short name can be made.
+    /// `None` if the user's own configuration shares connections, or one is open that it would take; if this `ssh`
+    /// cannot share connections; and if no folder with a short name can be made.
     pub fn new(configured: &Configuration) -> Option<Self> {
         if !cfg!(unix) {
             return None;
@@ -183,12 +181,12 @@ impl SharedSocket {
     fn options(&self, is_first: bool) -> [String; 3] {
         let master = if is_first { "auto" } else { "no" };
         let path = self.folder.path().join("ssh");
-        // kept by the user's own setting, the first one would go on in the background and outlive this process
+        // kept by the user's own setting, the first one would continue in the background and outlive this process
         ["ControlPersist=no".to_owned(), format!("ControlMaster={master}"), format!("ControlPath={}", path.display())]
     }
 }
 
-/// True if the child ends by itself in this time, which is waited for.
+/// Waits for the child; true if it ends by itself in this time.
 fn ends_within(child: &mut Child, limit: Duration) -> bool {
     let begun = Instant::now();
     while matches!(child.try_wait(), Ok(None)) {
@@ -212,9 +210,8 @@ impl Ssh {
         self.is_over.load(Ordering::SeqCst)
     }
 
-    /// Starts an `ssh`, keeps it so that it can be ended, and writes `input` to it; what it writes. `None` if it is over
-    /// already. Waits while another one of this process connects. Once something has come, a longer silence than
-    /// `max_silence` is an error of the frames.
+    /// Starts an `ssh`, keeps it so that it can be ended, writes `input` to it, and returns its output; `None` if it is
+    /// over. Waits while another one connects. A later silence of more than `max_silence` is an error of the frames.
     pub fn connect(&self, mut command: Command, input: &[u8], max_silence: Duration) -> Result<Option<Frames>, String> {
         let connecting = CONNECTING.lock().unwrap_or_else(PoisonError::into_inner);
         // held while it starts, so that whoever ends this finds the child or keeps it from being started
@@ -227,7 +224,7 @@ impl Ssh {
         *held = Some(child);
         drop(held);
         if let Some(mut to_shell) = to_shell {
-            // an `ssh` that does not take it says why itself
+            // an `ssh` that refuses the input reports the reason itself
             let _ = to_shell.write_all(input);
         }
         let output = out.map(|out| Output::begin(out, max_silence)).transpose().inspect_err(|_| {
@@ -236,8 +233,8 @@ impl Ssh {
         Ok(output.map(|output| Frames { out: BufReader::new(output), connecting: Some(connecting) }))
     }
 
-    /// Ends it. It is asked to first, so that a terminal at which it asks for a password is put back as it was and what it
-    /// has started ends too.
+    /// Ends it. It is first asked to end, so that it can restore a terminal in which it asks for a password and end its
+    /// own children.
     pub fn end(&self) {
         self.is_over.store(true, Ordering::SeqCst);
         if let Some(mut child) = self.child.lock().unwrap_or_else(PoisonError::into_inner).take() {

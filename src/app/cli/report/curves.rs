@@ -10,7 +10,7 @@ use crate::{
     ui::{plot::svg::hex, seed_series::variant_colour},
 };
 
-/// Points of a report; of longer runs every so-manieth step is taken.
+/// The largest number of points in a report; of longer runs every n-th step is taken.
 const MAX_POINTS: usize = 300_000;
 
 /// The scalars, in the order of their first appearance.
@@ -35,7 +35,7 @@ pub struct SeriesData {
     pub steps: Vec<u64>,
     /// `None` for what is not finite.
     pub values: Vec<Option<f64>>,
-    /// Standard deviations, for a band.
+    /// Standard deviations, for a band; `None` at a step that one seed alone has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sd: Option<Vec<f64>>,
 }

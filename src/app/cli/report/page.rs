@@ -34,8 +34,7 @@ pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Inside of a script element. No `<` is left in it: a name from a run could end the element, or begin a comment or another
-/// script that swallows what follows.
+/// Inside of a script element, without any `<`: a name from a run could end the element, or begin another script.
 fn embedded(value: &Value) -> String {
     value.to_string().replace('<', "\\u003c")
 }
@@ -268,7 +267,7 @@ pub fn setting_row(out: &mut String, key: &str, value: &str, further: &str) {
         writeln!(out, "<tr><td><code>{key}</code></td><td class=\"number\"><code>{value}</code></td>{further}</tr>");
 }
 
-/// Headings two ranks lower, so that they stand below the page's own.
+/// Headings two ranks lower, so that they are below the page's own.
 fn lowered(event: pulldown_cmark::Event<'_>) -> pulldown_cmark::Event<'_> {
     use pulldown_cmark::{Event, HeadingLevel, Tag, TagEnd};
     match event {
@@ -281,7 +280,7 @@ fn lowered(event: pulldown_cmark::Event<'_>) -> pulldown_cmark::Event<'_> {
     }
 }
 
-/// A file is named without the folders that lead to it: the page goes to others.
+/// Names a file without the folders that lead to it, because the page is meant to be shared.
 pub fn shared_label(knob: &Knob, value: &str) -> String {
     match knob.file_kind() {
         Some(_) => std::path::Path::new(value).file_name().map_or(String::new(), |n| n.to_string_lossy().into_owned()),

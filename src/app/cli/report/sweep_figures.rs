@@ -1,5 +1,4 @@
-//! The effect of each axis of a sweep on the numbers of its table: the slices and the heat map of the sweep's page, as
-//! SVG.
+//! The effect of a sweep's axes on the numbers of its table: the slices and the heat map of its page, as SVG.
 
 use std::fmt::Write as _;
 
@@ -18,7 +17,7 @@ use crate::{
     ui::sweep_pictures::{PictureChoices, Prepared, axis_figures},
 };
 
-/// Numbers that are drawn; all stand in the table.
+/// Numbers that are drawn; all are in the table.
 const MAX_COLUMNS: usize = 6;
 
 /// Figures of the objective first, then of the other numbers.

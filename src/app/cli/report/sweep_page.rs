@@ -1,5 +1,5 @@
-//! The report of a sweep: its axes, the table of its points, curves with bands over seeds, and what each axis does. The numbers
-//! are those of its table; it makes no run.
+//! The report of a sweep: its axes, the table of its points, curves with bands over seeds, and the effect of each axis.
+//! It shows the numbers of the sweep's table and starts no run.
 
 use std::fmt::Write as _;
 

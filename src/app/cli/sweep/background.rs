@@ -1,5 +1,4 @@
-//! Sweeps that the window has started: each is a process of its own that makes the runs, outlives the window, and can
-//! be asked to stop.
+//! Sweeps that the window started: each is a process that outlives it, makes the runs, and can be asked to stop.
 
 use std::{
     collections::HashMap,
@@ -69,8 +68,7 @@ impl Background {
         ))
     }
 
-    /// Asks it to stop, as Ctrl-C in a terminal does: its runs write a checkpoint first. Where it is killed, what was being
-    /// made goes on from its last one.
+    /// Asks it to stop, as Ctrl-C does: its runs write a checkpoint first. Killed, they resume from their last ones.
     pub fn stop(&self, folder: &Path) {
         let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(child) = children.get_mut(folder)

@@ -1,5 +1,4 @@
-//! The folder of a sweep: its specification, the settings that its points share, and its runs. A run is matched to its
-//! point by the settings that it recorded.
+//! The folder of a sweep: its specification, its points' common settings, and its runs, matched by recorded settings.
 
 use std::{ffi::OsString, io};
 
@@ -18,7 +17,7 @@ const BASE: &str = "base.toml";
 pub const RUNS: &str = "runs";
 /// The output of each run, by its number.
 pub const LOGS: &str = "logs";
-/// Bytes at the end of an output in which its last words are looked for.
+/// The last bytes of a run's output that are read to find its last lines.
 pub const MAX_OUTPUT: u64 = 1 << 20;
 
 /// A sweep with its folder.
@@ -152,7 +151,7 @@ impl SweepFolder {
         Some(String::from_utf8_lossy(&said).into_owned())
     }
 
-    /// Every run of the sweep, by its number.
+    /// Returns the state of every run of the sweep, in the order of their numbers.
     pub fn states(&self) -> Result<Vec<TaskState>, Failure> {
         let rows = SweepRuns::find(&self.path)?.rows();
         let state = |task| {
@@ -166,8 +165,7 @@ impl SweepFolder {
     }
 }
 
-/// The run folders in the folder of a sweep. A run to which a link leads lies elsewhere and is none of the sweep's, which would
-/// go on with it where it lies.
+/// The run folders in a sweep's folder; not those behind links, which the sweep would continue with where they lie.
 pub struct SweepRuns {
     /// The folder in which they lie; `None` if there is none yet.
     folder: Option<PathBuf>,

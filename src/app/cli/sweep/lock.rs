@@ -16,7 +16,7 @@ const MAX_LOCK: u64 = 1 << 10;
 /// Locks that are removed by those who held them before this one gets one that stays.
 const ATTEMPTS: usize = 100;
 
-/// A lock that this process holds, until it is dropped; the system lets go of it when the process dies.
+/// A lock that this process holds until it is dropped; the system releases it when the process dies.
 pub struct SweepLock {
     folder: PathBuf,
     name: PathBuf,

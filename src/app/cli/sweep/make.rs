@@ -4,7 +4,7 @@
 use super::{SWEEPS, background::Background, folder::SweepFolder};
 use crate::{cli::prelude::*, experiments::sweep::SweepFile};
 
-/// Writes it; its runs are begun by `begun`, if that is given. Errors are in words.
+/// Writes it; its runs are begun by `begun`, if that is given. An error is a message for the user.
 ///
 /// # Errors
 /// If a point cannot be run, another sweep has this name, or the disk refuses.
@@ -12,7 +12,7 @@ pub fn make(file: &SweepFile, runs: &Path, begun: Option<&Background>) -> Result
     let out = sweeps_beside(runs)?;
     let text = with_absolute_paths(file)?.to_toml()?;
     let spec = out.join("sweep.toml");
-    // the specification is not a file of its own yet, so that its place says nothing
+    // the specification is not a file of its own yet, so that its path would tell the user nothing
     let place = format!("{}: ", spec.display());
     let folder = SweepFolder::from_text(&text, &spec, &out).map_err(|e| e.words.replace(&place, ""))?;
     if let Some(background) = begun {
@@ -21,7 +21,7 @@ pub fn make(file: &SweepFile, runs: &Path, begun: Option<&Background>) -> Result
     Ok(folder.path)
 }
 
-/// The folder of the sweeps that the window makes, beside the one of its runs. Errors are in words.
+/// The folder of the sweeps that the window makes, beside the one of its runs. An error is a message for the user.
 ///
 /// # Errors
 /// If the path of the folder of runs cannot be used.

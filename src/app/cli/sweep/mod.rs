@@ -75,8 +75,7 @@ pub struct MakeArgs {
 }
 
 impl MakeArgs {
-    /// Takes the lock of a sweep, unless its runs are only printed: whoever makes or submits runs decides alone which are
-    /// missing.
+    /// Takes the lock of a sweep, unless runs are only printed: who makes or submits runs decides which are missing.
     ///
     /// # Errors
     /// If another process holds it, or its file cannot be written.
@@ -87,7 +86,7 @@ impl MakeArgs {
         }
     }
 
-    /// Makes these runs of a sweep; how many have failed, or `None` where they are made elsewhere.
+    /// Makes these runs of a sweep. Returns how many have failed, or `None` if they are made elsewhere.
     ///
     /// # Errors
     /// Those of [`pool::run`]; if nobody takes the runs, or a command cannot be printed.

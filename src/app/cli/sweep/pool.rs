@@ -1,5 +1,4 @@
-//! The runs of a sweep by processes of this machine, so many at once. A run that is killed takes no other with it; where the
-//! disk is full no further one is begun.
+//! The runs of a sweep by so many processes of this machine, each on its own; a full disk stops further ones.
 
 use std::{
     io,
@@ -21,7 +20,7 @@ use crate::cli::{prelude::*, process::terminate};
 
 /// Bytes that must fit on the disk for another run to be started.
 const ROOM: usize = 256 << 10;
-/// Time between two looks at whether a run has ended.
+/// The interval at which a run is checked for its end.
 const POLL: Duration = Duration::from_millis(50);
 
 /// True if the disk of a folder has no room left; where that cannot be found out it is taken to have room.
@@ -55,7 +54,7 @@ pub fn run(sweep: &SweepFolder, numbers: &[usize], jobs: usize) -> Result<usize,
                             run.map_or("finished".to_owned(), |run| format!("finished: {run}"))
                         }
                         Ok(status) if status.code() == Some(i32::from(INTERRUPTED)) => "stopped".to_owned(),
-                        // before it could listen
+                        // the signal came before the run had installed its handler
                         Ok(status) if status.code().is_none() && stopping.load(Ordering::SeqCst) => {
                             "stopped".to_owned()
                         }
@@ -95,8 +94,7 @@ fn full_disk_message(sweep: &SweepFolder) -> String {
     )
 }
 
-/// Waits for a run to end; once the sweep is asked to end it is asked too, and ends with a checkpoint. Without signals the
-/// console has asked it already.
+/// Waits for a run to end. A sweep asked to end asks it too, for a checkpoint; without signals the console already has.
 fn wait(mut child: Child, stopping: &AtomicBool) -> io::Result<ExitStatus> {
     let mut is_asked = false;
     loop {
@@ -113,14 +111,12 @@ fn wait(mut child: Child, stopping: &AtomicBool) -> io::Result<ExitStatus> {
     }
 }
 
-/// Begins a run. A signal from a terminal or to the group of the sweep reaches the sweep alone, which asks each run once:
-/// asked twice, a run would end without a checkpoint.
+/// Begins a run. Signals reach the sweep alone, which asks each run once: a second time leaves no checkpoint.
 fn make(sweep: &SweepFolder, number: usize, name: &str) -> io::Result<Child> {
     spawn(&std::env::current_exe()?, &sweep.path, &["--task", &number.to_string()], &format!("{name}.txt"))
 }
 
-/// Runs `orrery sweep FOLDER` with these arguments as a process that leads a group of its own; what it prints is in this file
-/// among the folder's logs.
+/// Runs `orrery sweep FOLDER` with these arguments, leading a process group; it prints into this file among the logs.
 pub fn spawn(program: &Path, folder: &Path, arguments: &[&str], log: &str) -> io::Result<Child> {
     files::make_folder_inside(folder, LOGS)?;
     let log = files::create_inside(folder, Path::new(LOGS).join(log))?;

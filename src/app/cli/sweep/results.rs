@@ -1,5 +1,4 @@
-//! A sweep's folder as its pictures need it: every run with its state and its numbers over steps; and the sweeps that
-//! lie beside a folder of runs.
+//! A sweep's folder for its pictures: runs with state and numbers over steps; and the sweeps beside a folder of runs.
 
 use super::{
     super::{shell::quoted, sweep_names::is_sweep},
@@ -115,7 +114,7 @@ pub fn numbers(headlines: &'static [Headline], series: &[Option<Arc<RunSeries>>]
     ids.into_iter().map(number).collect()
 }
 
-/// `accuracy@8` stands before `accuracy@16`.
+/// `accuracy@8` is before `accuracy@16`.
 fn place_order(key: &str) -> u64 {
     split(key).1.parse().unwrap_or(0)
 }

@@ -1,5 +1,4 @@
-//! The runs of a sweep as an array job of Slurm. It writes a script and submits it; nothing waits for the job, and nothing
-//! of Slurm's accounting is asked.
+//! The runs of a sweep as an array job of Slurm: a script is written and submitted, and nobody waits for the job.
 
 use std::{io, process::Command};
 

@@ -35,7 +35,7 @@ impl Column {
     }
 }
 
-/// A point.
+/// A row of the table: one point of the sweep.
 pub struct PointRow {
     /// The value of each axis.
     pub values: Vec<String>,
@@ -47,7 +47,7 @@ pub struct PointRow {
 
 /// The table of a sweep.
 pub struct SweepTable {
-    /// Keys.
+    /// The keys of the settings that vary.
     pub axes: Vec<String>,
     pub columns: Vec<Column>,
     /// A row for each point.
@@ -83,8 +83,7 @@ impl SweepTable {
         table
     }
 
-    /// The exponents of the objective, for every group of variants that has it, along the only axis of the sweep. A seed
-    /// counts once all of its points have ended.
+    /// The objective's exponents along the sweep's only axis, for every group that has it. A seed counts once complete.
     fn exponents(&self, folder: &SweepFolder, states: &[TaskState]) -> Vec<(usize, SeedSummary)> {
         let sweep = &folder.sweep;
         let (Some(objective), [axis]) = (&sweep.objective, sweep.axes.as_slice()) else { return vec![] };

@@ -1,4 +1,4 @@
-//! One run of a sweep: made, resumed, or left as it is, as its folder says.
+//! One run of a sweep: made, resumed, or left as it is, depending on its folder.
 
 use super::{
     super::{
@@ -42,7 +42,7 @@ pub fn run(sweep: &SweepFolder, number: usize) -> Result<(), Failure> {
         Some(row) => {
             notice!("{name} ({words}): {}; going on", row.state_label());
             match headless::resume(&ResumeArgs::without_figures(row.path.clone())) {
-                // a run that cannot be resumed starts over; one that was told to stop does not
+                // a run that cannot be resumed starts over; one that was interrupted does not
                 Err(failure) if failure.code == 2 => notice!("{}: {}; making it again", row.folder, failure.words),
                 ended => return ended,
             }
@@ -55,7 +55,7 @@ pub fn run(sweep: &SweepFolder, number: usize) -> Result<(), Failure> {
 /// The shell command that makes the run of this number.
 ///
 /// # Errors
-/// If the system does not tell where this program is.
+/// If the system does not know the path of this program.
 pub fn command_line(sweep: &SweepFolder, number: usize) -> Result<String, Failure> {
     let program = std::env::current_exe().map_err(Failure::failed)?;
     Ok(format!("{} sweep {} --task {number}", quoted(&program), quoted(&sweep.path)))

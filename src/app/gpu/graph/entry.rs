@@ -1,5 +1,4 @@
-//! One graph on the device: brought up to the wanted step, styled, drawn when something changed, and its positions read
-//! back.
+//! One graph on the device: brought up to the wanted step, styled, drawn after changes, its positions read back.
 
 use std::sync::{
     Arc,
@@ -59,8 +58,7 @@ pub(super) struct GraphEntry {
     pub uniform: wgpu::Buffer,
     pub drawing: wgpu::BindGroup,
     pub sheet: Option<(wgpu::TextureView, wgpu::BindGroup)>,
-    /// The inputs that the sheet was drawn from: its size, the uniform, the versions of positions and style, and the
-    /// edges.
+    /// The sheet's inputs as it was last drawn: its size, the uniform, the versions of positions and style, the edges.
     pub shown: Option<([u32; 2], Uniform, u64, u64, DrawnEdges)>,
     moved_nodes: Vec<(u32, [f32; 2])>,
     held: Vec<bool>,

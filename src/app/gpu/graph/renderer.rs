@@ -1,4 +1,4 @@
-//! The graphs on the device, each of which stays there until it has not been painted for a while.
+//! The graphs on the device, each of which is dropped once it has not been painted for a while.
 
 use std::collections::HashMap;
 
@@ -30,7 +30,7 @@ pub(super) struct Renderer {
     entries: HashMap<u64, GraphEntry>,
     /// Paints of any graph so far.
     turn: u64,
-    /// Pictures drawn so far, and steps made; tests hold them.
+    /// The numbers of pictures drawn and of steps made so far, which tests check.
     drawn: u64,
     steps: u64,
 }

@@ -14,15 +14,13 @@ pub enum FileAction {
     PictureSheet(PictureOrder),
     /// Draws that picture and asks for its place.
     SavePicture(PictureOrder),
-    /// Writes the window's next frame inside this rectangle (points) as PNG into the export folder, without a message:
-    /// one picture of a sequence.
+    /// Writes this rectangle (points) of the next frame as PNG for export, without a message: one of a sequence.
     Record(Rect, String),
     /// Asks for a place and writes bytes there, under this name.
     Save(String, Vec<u8>),
     /// Writes bytes into the export folder, without asking.
     SaveInExports(String, Vec<u8>),
-    /// Saves like [`FileAction::SaveInExports`] a matrix of transition probabilities, which then opens as a generator
-    /// of this many states.
+    /// Saves like [`FileAction::SaveInExports`] a matrix of transitions, and opens it as a generator of these states.
     OpenTransitions {
         name: String,
         bytes: Vec<u8>,

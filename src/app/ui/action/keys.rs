@@ -28,9 +28,8 @@ const fn yielding(key: Key, action: Action, shown: &'static str, words: &'static
     KeyBinding { modifiers: Modifiers::NONE, key, action, shown, words, yields_to_focus: true }
 }
 
-/// Every key. The help sheet prints this list, the palette offers it. Digits 1 to 9 (select a
-/// tile), Ctrl-C and Ctrl-V (copy and paste a session) and Ctrl +, -, 0 (scale) are not keys in
-/// egui's sense or are many; they stand in [`OTHER_KEYS`].
+/// Every key, as the help sheet prints and the palette offers them, except for several that egui treats otherwise:
+/// digits select a tile, Ctrl-C and Ctrl-V copy and paste a session, Ctrl +, -, 0 scale. They are in [`OTHER_KEYS`].
 pub static KEYS: &[KeyBinding] = &[
     yielding(
         Key::Space,

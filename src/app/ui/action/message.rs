@@ -1,6 +1,6 @@
 //! The actions on the clipboard and on messages.
 
-/// Copies, pastes or says something.
+/// Copies, pastes or shows a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MessageAction {
     CopySession,

@@ -27,7 +27,7 @@ pub enum PageAction {
     Export(TileId, ExportFormat),
     /// Keeps the curves of the run in sight, faint, behind those of later runs.
     PinRun,
-    /// Takes the pinned run out of sight.
+    /// Hides the pinned run.
     UnpinRun,
     /// Begins to make a sweep of the settings, or leaves that.
     DraftSweep,

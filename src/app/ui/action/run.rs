@@ -9,7 +9,7 @@ pub enum RunAction {
     Space,
     /// Trains, or pauses the training; plays a replay that nothing can train.
     RunPause,
-    /// Trains a model that was only looked at, by as many updates as such training on begins with.
+    /// Trains a model that was only opened, by a default number of updates.
     TrainOn,
     StepOnce,
     /// Shows the next recorded step, where a run is replayed or looked back at; otherwise as [`RunAction::StepOnce`].
@@ -18,8 +18,8 @@ pub enum RunAction {
     RunTo(u64),
     /// Begins again with the settings shown.
     Reset,
-    /// Begins again like [`RunAction::Reset`], once the user has agreed that a training ends by it: one letter, pressed
-    /// by mistake, ends none.
+    /// Begins again like [`RunAction::Reset`], but once the user agrees to end a training, since the key may be pressed
+    /// by mistake.
     LetterR,
     /// Steps a second; 0: as fast as it goes.
     Pace(f64),

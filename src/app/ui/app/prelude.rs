@@ -1,5 +1,4 @@
-//! The vocabulary of what the app does: itself, the actions, the page and the run that they are done to, and how it says
-//! what came of them.
+//! The names that the modules of the app share: the app, its actions, the page, the run, and messages to the user.
 
 pub(super) use std::path::{Path, PathBuf};
 

@@ -26,7 +26,7 @@ pub(super) fn fit_to_monitor(ctx: &Context) {
     }
 }
 
-/// The size for a window that is too large for its monitor.
+/// The size that a window gets if it is too large for its monitor.
 fn fitting(window: Vec2, monitor: Vec2) -> Option<Vec2> {
     let fits = window.min(monitor - vec2(0.0, BARS)).max(MIN_SIZE.into());
     (fits != window).then_some(fits)

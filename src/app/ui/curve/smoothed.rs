@@ -12,7 +12,7 @@ use super::Curve;
 pub struct Smoothed {
     weight: f64,
     curve: Curve,
-    /// The sums over the values before each one.
+    /// The weighted sums over the values before each one.
     before: Vec<WeightedSum>,
     /// Lineage of the source.
     source: u64,
@@ -57,8 +57,7 @@ impl WeightedSum {
 const NEGLIGIBLE: f64 = 1e-20;
 
 impl Smoothed {
-    /// Catches up with `source`. Starts again when the weight changed, when points were taken back, and
-    /// for another source.
+    /// Catches up with `source`: from the start for another weight or source, and after points were taken back.
     pub fn follow(&mut self, source: &Curve, weight: f64) -> &Curve {
         let weight = weight.clamp(0.0, 0.9999);
         if self.weight != weight || self.source != source.lineage() {
@@ -96,7 +95,7 @@ impl Smoothed {
                 if !mean.is_finite() {
                     value
                 } else if half < reach {
-                    // what is taken away again must leave nothing behind, however large it is
+                    // A value that leaves the window must leave no rounding error behind, however large it is.
                     let around = source.extent_between(first, last + 1);
                     mean.clamp(around.min, around.max)
                 } else {

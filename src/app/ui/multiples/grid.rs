@@ -4,7 +4,7 @@ use eframe::egui::{Pos2, Rect, Vec2, vec2};
 
 /// The gap between pictures.
 const GAP: f32 = 8.0;
-/// A picture is no smaller, points.
+/// The minimum size of a picture, points.
 const MIN_CELL: Vec2 = vec2(340.0, 260.0);
 /// Width of a picture for its height, where there is a choice.
 const SHAPE: f32 = 1.5;
@@ -18,8 +18,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// The grid with the largest cells that the room allows; where even the smallest do not fit, it is higher than the
-    /// room.
+    /// The grid with the largest cells that the room allows; higher than the room if even the smallest do not fit.
     pub fn in_room(room: Vec2, count: usize) -> Self {
         let count = count.max(1);
         let with_columns = |cols: usize| {

@@ -1,5 +1,4 @@
-//! One view of several runs as small multiples at one step, and the difference of two of them where the view has one. Runs
-//! come as they were read elsewhere.
+//! One view of several runs as small multiples at one step, and the difference of two of them, if the view has one.
 
 pub mod difference;
 mod grid;
@@ -54,7 +53,7 @@ impl fmt::Debug for ReplayedRuns {
     }
 }
 
-/// The views that stand on the pages of all these labs, in the first one's order.
+/// The views that are on the pages of all these labs, in the first one's order.
 pub fn shared_views(labs: &[&Lab]) -> Vec<&'static ViewEntry> {
     let Some((first, others)) = labs.split_first() else { return vec![] };
     let have = |view: &&str| others.iter().all(|lab| lab.panes.iter().any(|p| p.view == *view));

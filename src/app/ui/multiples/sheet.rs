@@ -55,8 +55,7 @@ pub fn png(offscreen: &mut Offscreen, of: Multiple<'_>, runs: &[ReplayedRun]) ->
     })
 }
 
-/// The bytes of a PNG file of a difference; `names`: what is subtracted, and what it is subtracted from. Errors are in
-/// words.
+/// The bytes of a PNG file of a difference; `names`: minuend and subtrahend. An error is a message for the user.
 pub fn difference_png(
     offscreen: &mut Offscreen,
     difference: &Difference,

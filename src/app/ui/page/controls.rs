@@ -1,5 +1,4 @@
-//! The controls of a page: which settings differ from the preset, and which the link that the page was opened with keeps the
-//! user from changing.
+//! The controls of a page: which settings differ from the preset, and which the page's link keeps from being changed.
 
 use std::collections::HashMap;
 
@@ -16,17 +15,15 @@ use crate::{
 /// The state of the control panel.
 #[derive(Debug, Default)]
 pub struct ControlsState {
-    /// The settings that differ from the preset, as they are listed: as of the last frame in which no button of the pointer
-    /// was down, so that nothing moves during a drag.
+    /// The settings that differ from the preset, as of the last frame without a pressed button: a drag moves nothing.
     pub changed: Vec<&'static str>,
-    /// The settings whose controls stand in tiles in sight, each with the id of its view.
+    /// The settings whose controls are in visible tiles, each with the id of its view.
     pub in_tiles: HashMap<&'static str, String>,
-    /// Every setting is shown because one of them was sought.
+    /// Every setting is shown because the user searched for one of them.
     pub is_unfolded: bool,
 }
 
-/// True for a setting with a control in the panel. The top bar has device and threads; some settings do nothing beside the
-/// others; the page's link may hide some.
+/// True for a setting with a control in the panel: not in the top bar, of some effect, and not hidden by the link.
 pub fn is_in_panel(page: &Page, knob: &Knob) -> bool {
     let is_in_top_bar = [RunSettings::device.name, RunSettings::threads.name].contains(&knob.key);
     !is_in_top_bar && knob.acts(&page.config) && !page.restrictions.hides(knob.key)
@@ -67,8 +64,7 @@ pub fn unlock(page: &mut Page) {
     }
 }
 
-/// How many controls the page's link keeps from being moved, and how many it does not show: "The link locks 3 controls and
-/// hides 2."; `None` where it restricts none.
+/// How many controls the page's link locks and hides: "The link locks 3 controls and hides 2."; `None` without any.
 pub fn restrictions_sentence(page: &Page) -> Option<String> {
     let restrictions = &page.restrictions;
     let keys = page.knobs.iter().map(|knob| knob.key).chain([SEED]);

@@ -12,12 +12,12 @@ use crate::{
     },
 };
 
-/// The words beside a recorded example.
+/// The text beside a recorded example.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExampleLabel {
     /// "example, seed 7, recorded".
     pub words: String,
-    /// The way to a run of one's own, which can be asked.
+    /// Tells how to start a run that can be asked, which a recorded one cannot.
     pub hint: &'static str,
 }
 
@@ -34,8 +34,7 @@ pub fn show(page: &mut Page, host: &mut dyn Host, ctx: &Context) -> bool {
     true
 }
 
-/// Shows the example of the lab in place of the present run, as a step back does. The settings of the page stay as they
-/// are; what is pinned stays in view.
+/// Shows the example of the lab in place of the present run, as a step back does. Settings and what is pinned stay.
 pub fn show_again(page: &mut Page, host: &mut dyn Host, ctx: &Context) {
     let Some(handle) = host.example(page.lab.id) else { return };
     let mut mirror = Mirror::default();
@@ -53,7 +52,7 @@ fn names_file(page: &Page) -> bool {
     files.map(|knob| knob.key).any(|key| page.config.get(key) != page.preset.get(key))
 }
 
-/// The words beside the example that the page shows; `None` where it shows none, or has not read it yet.
+/// The text beside the example that the page shows; `None` where it shows none, or has not read it yet.
 pub fn label(page: &Page) -> Option<ExampleLabel> {
     let run = page.run.as_ref().filter(|run| run.is_example())?;
     let recorded = &run.mirror.info.as_ref()?.config;

@@ -31,8 +31,8 @@ pub fn waiting(page: &Page, i: usize) -> BTreeMap<String, toml::Value> {
     set.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
-/// True if lessons judge the run: an example is not the reader's, and before a new run reports, the one of before is still
-/// in sight, which is not the step's.
+/// True if lessons judge the run. They do not judge an example, which is not the reader's, nor an earlier run that is
+/// visible until the new one reports.
 pub fn is_judged(run: &Run) -> bool {
     !run.is_example() && (run.replayed_folder().is_some() || run.mirror.state.is_some())
 }

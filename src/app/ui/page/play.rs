@@ -86,20 +86,19 @@ pub fn show_next(page: &mut Page) -> Result<(), String> {
     Ok(())
 }
 
-/// Shows a step that the user chose; playing goes on from there.
+/// Shows a step that the user chose; playing continues from there.
 pub fn scrub_to(page: &mut Page, step: u64) {
     page.scrub = Some(step);
     page.play.at = page.play.at.map(|_| step as f64);
 }
 
-/// Follows the run, and plays no more.
+/// Returns to the newest step, and pauses the replay.
 pub fn follow(page: &mut Page) {
     page.scrub = None;
     page.play.stop();
 }
 
-/// Moves the shown step on if it plays. `is_held`: a button of the pointer is down, and time waits. Returns how
-/// long until it moves again, seconds.
+/// Moves the shown step on if it plays, unless a button `is_held`. Returns how long until it moves again, seconds.
 pub fn advance_play(page: &mut Page, now: f64, is_held: bool) -> Option<f64> {
     let at = page.play.at?;
     let newest = page.newest();

@@ -1,5 +1,4 @@
-//! The views on the page of a run that another program has written: those that have something to show, opened as it comes,
-//! and those of what the program can be asked.
+//! The views of a run that another program writes: those with something to show, and those of what it can be asked.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -12,15 +11,13 @@ use crate::{
 /// The views that were opened for what a run has measured.
 #[derive(Debug, Default)]
 pub struct RecordedViews {
-    /// Number of channels that were looked at, and of the questions that the run's script allowed; `None` where nothing
-    /// could be asked.
+    /// The channels looked at, and the questions allowed by the run's script; `None` where nothing could be asked.
     seen: (usize, Option<usize>),
     /// The views that are open, in the order of their names.
     open: BTreeSet<String>,
 }
 
-/// Opens the views for which something new was measured. The page is laid out anew for them until the user has opened or
-/// closed a view; from then on they come as tabs.
+/// Opens the views for which something new was measured: laid out again, or as tabs once the user arranged them.
 pub fn open(page: &mut Page) {
     let Some(run) = page.run.as_ref().filter(|_| !page.lab.trains()) else { return };
     let channels = run.mirror.channels();

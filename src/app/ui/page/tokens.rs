@@ -24,7 +24,7 @@ pub fn choose_tokens_of(page: &mut Page, kind: FileKind, now: f64) {
     }
 }
 
-/// Another model is opened, which need not know the tokens of the one before: they are found again.
+/// Finds the tokens again, since another model is opened, whose vocabulary may differ from that of the one before.
 pub fn forget_tokens(page: &mut Page, now: f64) {
     let defaults = [
         (CorpusSettings::tokenizer.name, TokenKind::Byte.to_value()),

@@ -1,4 +1,4 @@
-//! The training of a page's run: begun, paused, gone on with; and the settings that a run brings along.
+//! The training of a page's run: begun, paused and continued; and the settings that a run brings along.
 
 use eframe::egui::Context;
 
@@ -19,8 +19,7 @@ const SETTLE: f64 = 0.3;
 /// Updates by which a model that was only looked at is trained on at first.
 const TRAIN_ON: i64 = 200;
 
-/// Decides whether to insist on the memory that a run of the settings takes; `None`, with the reason as the problem,
-/// where it is refused for the first time.
+/// Decides whether to insist on the memory of a run; the first time `None`, with the reason as the problem.
 pub(super) fn has_memory(page: &mut Page, host: &dyn Host) -> Option<bool> {
     let need = host.memory(&page.config);
     page.memory = need.as_ref().map(|need| need.words.clone());
@@ -50,7 +49,7 @@ fn own_or_replayed(page: &Page) -> Option<&Run> {
     page.run.as_ref().filter(|run| !run.is_example())
 }
 
-/// True if the button that runs begins another run than the present one.
+/// True if the run button begins another run than the present one.
 fn begins_run(page: &Page) -> bool {
     let is_changed = || !page.pending().is_empty() && page.run.as_ref().is_some_and(Run::is_untouched);
     own_or_replayed(page).is_none() || is_changed()
@@ -101,7 +100,7 @@ pub fn is_only_looked_at(page: &Page) -> bool {
     page.run.as_ref().filter(|r| r.is_own()).and_then(|r| r.mirror.info.as_ref()).is_some_and(|i| i.total_steps == 0)
 }
 
-/// Begins to train a model that was only looked at; the losses before and after stand in the view Loss.
+/// Begins to train a model that was only opened; the view Loss shows the losses before and after.
 pub fn train_on(page: &mut Page, host: &mut dyn Host, ctx: &Context) -> Result<(), String> {
     if is_only_looked_at(page) {
         page.change(TrainSettings::steps.name, Value::Int(TRAIN_ON), ctx.input(|i| i.time));
@@ -131,8 +130,7 @@ pub fn checkpoint(page: &Page) -> Result<(), String> {
     }
 }
 
-/// Applies settled changes to a run that has not begun. Returns how long to wait before asking
-/// again, if changes are still settling.
+/// Applies settled changes to a run that has not begun. Returns how long to wait if changes are still settling.
 pub fn settle(page: &mut Page, host: &mut dyn Host, ctx: &Context, now: f64) -> Option<f64> {
     let since = page.dirty_since?;
     let untouched = match &page.run {
@@ -155,8 +153,7 @@ pub fn settle(page: &mut Page, host: &mut dyn Host, ctx: &Context, now: f64) -> 
 
 // ---- settings ----
 
-/// Takes over the settings that a run found out as it began, such as the tokens of a trained model, unless the user
-/// changed them meanwhile.
+/// Takes over settings that a run found out as it began, such as a trained model's tokens, if the user left them alone.
 pub(super) fn take_found(page: &mut Page) {
     let Some(run) = page.run.as_ref().filter(|run| run.is_own()) else { return };
     let (Some(info), Some(launched)) = (&run.mirror.info, &mut page.launched) else { return };
@@ -196,13 +193,12 @@ pub(super) fn take_recorded(page: &mut Page, recorded: &Config, owner: SettingsO
     page.complaints.extend(complaints);
 }
 
-/// Takes over the live settings that were changed while a recorded run trained, since it goes on with them. A control that
-/// the user has moved meanwhile stays.
+/// Takes over the live settings that were changed while a recorded run trained, unless the user moved a control.
 pub(super) fn take_changes(page: &mut Page, owner: SettingsOwner) {
     let (Some(run), Some(launched)) = (&mut page.run, &mut page.launched) else { return };
     for (key, value) in run.take_recorded_changes() {
         let is_of_run = owner == SettingsOwner::Run && page.config.get(&key) == launched.get(&key);
-        // a value that this version does not take keeps the run from going on
+        // a value that this version does not take keeps the run from continuing
         let is_taken = launched.set(&page.knobs, &key, value.clone()).is_ok();
         if is_taken && is_of_run {
             let _ = page.config.set(&page.knobs, &key, value);

@@ -1,5 +1,6 @@
 //! The undo steps of a page and their names. A step changes the settings, the layout, the selection, the run,
-//! or several of them, and keeps each that it changed, whole, as it was ([`Snapshot`]); undone, it changes nothing else.
+//! or several of them, and keeps each that it changed, whole, as it was ([`Snapshot`]), the run with the step shown;
+//! undone, it changes nothing else.
 //! Settings are noted where they are changed; layout and selection, which views and tiles change themselves, are
 //! compared after each frame in which the user did something. A view's zoom, and what time moves (a text that is
 //! played), are not steps. A live setting that its control changed reaches the run when it is undone, as it did before;

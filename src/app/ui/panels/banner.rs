@@ -1,5 +1,5 @@
-//! A strip over the tiles for what the user must know: a run that failed, settings of which no run can be made, an
-//! earlier run that was cut off. It takes room; it covers nothing.
+//! A strip above the tiles for important messages: a run that failed, settings of which no run can be made, an earlier
+//! run that was cut off. It takes room instead of covering anything.
 
 use super::{
     bordered,
@@ -39,7 +39,7 @@ struct Failure {
     message: String,
 }
 
-/// The words for a run that failed; of one that never began nothing was recorded.
+/// The text for a run that failed; of one that never began nothing was recorded.
 fn failure(mirror: &Mirror) -> Option<Failure> {
     let Some(RunState::Failed { message }) = &mirror.state else { return None };
     let message = message.clone();
@@ -86,7 +86,7 @@ fn interrupted_ui(ui: &mut Ui, shell: &mut Shell<'_>, run: &PastRun) {
     });
 }
 
-/// The words of a strip.
+/// The text of a strip.
 struct Strip<'a> {
     title: &'a str,
     words: &'a str,

@@ -28,7 +28,7 @@ use crate::{
 /// Widest a card gets, points: longer lines cannot be read.
 const CARD: f32 = 1280.0;
 
-/// The page: the ledger as the host read it, and what is asked of it.
+/// The page: the ledger as the host read it, and the requests of its controls.
 #[derive(Debug, Default)]
 pub struct ClaimsPage {
     /// The page is shown, in place of a lab.
@@ -47,13 +47,13 @@ pub struct ClaimsPage {
     states: BTreeSet<ClaimState>,
     /// Only those of most interest.
     is_starred: bool,
-    /// For each paper the places of the claims that are shown.
+    /// For each paper the indices of the claims that are shown.
     shown: Vec<Vec<usize>>,
     /// The shown claims must be found again.
     is_stale: bool,
     /// Ids of the claims that are unfolded.
     unfolded: BTreeSet<String>,
-    /// The runs of claims that were looked at, by the claim's id.
+    /// The runs of the claims whose rows were unfolded, by the claim's id.
     runs: BTreeMap<String, RunsHere>,
 }
 
@@ -85,7 +85,7 @@ impl ClaimsPage {
         self.unfolded.insert(id);
     }
 
-    /// True if the ledger is neither known nor on its way; then it is to be asked for.
+    /// True if the ledger has not been read and is not being read; then the caller asks for it.
     pub fn begins_to_read(&mut self) -> bool {
         !self.has_arrived && !std::mem::replace(&mut self.is_reading, true)
     }
@@ -176,7 +176,7 @@ impl ClaimsPage {
 }
 
 impl RunsHere {
-    /// True while some runs are being made.
+    /// True while runs are being made.
     fn are_going(&self) -> bool {
         self.read.as_ref().is_some_and(|read| read.is_being_made || read.running > 0)
     }

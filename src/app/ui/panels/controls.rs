@@ -1,5 +1,5 @@
-//! The control panel, generated from the lab's knobs: at first the settings that the lab is about, all others a click away,
-//! and what was changed from the preset. What acts now stands apart from what waits for the next run.
+//! The control panel, generated from the lab's knobs: at first the settings that the lab is about, all others a click
+//! away, and what was changed from the preset. What acts now is apart from what waits for the next run.
 
 use eframe::egui::CollapsingHeader;
 
@@ -119,7 +119,7 @@ fn matches(knob: &Knob, page: &Page, filter: &str) -> bool {
         || [knob.key, knob.label, knob.symbol, heading].iter().any(|text| text.to_lowercase().contains(filter))
 }
 
-/// Without a search, a lesson or a link hides the controls, and says so above.
+/// Offers to clear a search that no control matches; a lesson or a link that hides controls is named above.
 fn nothing_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
     if page.filter.trim().is_empty() {
         return;
@@ -248,8 +248,7 @@ fn focus_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
 /// Height of what waits for a reset.
 const APPLY: f32 = 80.0;
 
-/// The changes that wait for a reset, always in sight. Once a run has begun their place is reserved, so that nothing
-/// moves while the user changes a setting.
+/// The changes that wait for a reset, always in sight. A begun run reserves their place, so that nothing moves.
 fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     if page.run.as_ref().is_none_or(Run::is_untouched) {
         return;

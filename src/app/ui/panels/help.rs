@@ -23,7 +23,7 @@ pub fn help_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
             table_ui(right, shell, "more keys", OTHER_KEYS.iter().copied());
             right.add_space(8.0);
             heading(right, shell.theme, "Mouse");
-            // columns would stretch the words of a line that continues
+            // columns would stretch the words of a wrapped line
             right.with_layout(Layout::top_down(Align::Min), |ui| {
                 for (gesture, words) in GESTURES {
                     ui.label(RichText::new(*gesture).color(shell.theme.text));

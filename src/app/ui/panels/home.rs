@@ -22,7 +22,7 @@ pub struct PastRuns {
 }
 
 impl PastRuns {
-    /// The newest run of the lab that was interrupted, unless the user wants to hear no more of it.
+    /// The newest run of the lab that was interrupted, unless the user has dismissed it.
     pub fn interrupted(&self, lab: &str, session: &Session) -> Option<&PastRun> {
         let is_interrupted = |r: &&PastRun| r.lab == lab && r.interruption.is_some();
         self.runs.iter().find(is_interrupted).filter(|r| !session.is_dismissed(&r.folder))

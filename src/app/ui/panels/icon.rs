@@ -1,4 +1,4 @@
-//! Small signs drawn with lines, and the button that wears one. No font is trusted to have them.
+//! Small signs drawn with lines, and the button that shows one, since not every font has them.
 
 use eframe::egui::Role;
 
@@ -19,7 +19,7 @@ pub enum Icon {
     LeftPanel {
         is_open: bool,
     },
-    /// The same at its right side.
+    /// A window with a panel at its right side.
     RightPanel {
         is_open: bool,
     },
@@ -98,7 +98,7 @@ pub enum IconStyle {
     Plain,
     /// Switched on.
     On,
-    /// The one thing to press.
+    /// The main button of a group.
     Primary,
 }
 

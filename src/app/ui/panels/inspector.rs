@@ -198,7 +198,7 @@ fn values_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, step: u64) {
 /// A variant over its column of values, or beside its value.
 struct NamedVariant<'a> {
     label: &'a str,
-    /// As much of the label as a column has room for.
+    /// The beginning of the label, as far as a column has room for it.
     head: String,
     colour: Color32,
 }
@@ -216,16 +216,16 @@ fn number_text(words: &str, chars: usize, colour: Color32) -> RichText {
     RichText::new(format!("{words:>chars$}")).font(theme::numbers()).color(colour)
 }
 
-/// Least width of a column of values, characters.
+/// Minimum width of a column of values, characters.
 const MIN_CHARS: usize = 9;
 /// The gap between the columns of the values, points.
 const COLUMN_GAP: f32 = 12.0;
-/// Least width of the names beside them, points.
+/// Minimum width of the names beside them, points.
 const MIN_NAMES_WIDTH: f32 = 96.0;
 
 /// A channel, with its value of each variant.
 struct ValueRow {
-    /// With the steps that the values are of, where they are others than the one shown.
+    /// The name, followed by the steps of the values where these differ from the shown step.
     name: String,
     values: Vec<Option<f64>>,
 }
@@ -301,7 +301,7 @@ mod tests {
     use super::*;
     use crate::telemetry::{Event, StepStats, VariantInfo};
 
-    /// The values at a step in a panel of this width, and the places of the words that are drawn.
+    /// The values at a step in a panel of this width, and the rectangles of the drawn text.
     fn drawn(mirror: &Mirror, step: u64, width: f32) -> Vec<(String, Rect)> {
         let (ctx, theme) = (Context::default(), Theme::dark());
         theme::apply(&theme, true, &ctx);

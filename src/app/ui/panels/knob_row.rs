@@ -15,7 +15,7 @@ const SLIDABLE: f64 = 1e5;
 
 pub fn knob_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob) {
     let Some(value) = page.config.get(knob.key).cloned() else { return };
-    // Named outright: a control keeps its name, and a drag goes on, whatever comes or goes above it.
+    // Named outright: a control keeps its name, and a drag continues, whatever comes or goes above it.
     let place = UiBuilder::new().scope_id(egui::Id::unique(("control", page.lab.id, knob.key)));
     ui.scope_builder(place, |ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
@@ -42,7 +42,7 @@ pub fn knob_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob)
 fn value_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, value: &Value) {
     match (&knob.range, value) {
         (Range::Int { min, max }, Value::Int(v)) => {
-            // the model of the run that is shown, before any that would be made
+            // the model of the shown run takes precedence over one that the settings would make
             let of_run = page.mirror().and_then(|mirror| mirror.info.as_ref());
             let config = of_run.map_or(&page.config, |info| &info.config);
             let max = legal::last_layer(config, knob).map_or(*max, |last| last.max(*v).clamp(*min, *max));
@@ -57,7 +57,7 @@ fn value_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, va
     }
 }
 
-/// The name of a setting whose control stands in a tile in sight, with a way to that tile.
+/// The name of a setting whose control is in a visible tile, with a way to that tile.
 fn elsewhere_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, view: &str) {
     let Some(entry) = shell.lists.view(view) else { return };
     row_ui(ui, shell, page, knob, |ui, shell, _| {
@@ -73,8 +73,7 @@ fn elsewhere_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob
     });
 }
 
-/// The name: an accent dot where the value differs from the preset's, the paper's symbol, the unit.
-/// Double-click goes back to the preset.
+/// The name, dotted where the value is not the preset's, to which a double-click resets; the paper's symbol; the unit.
 fn name_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob) -> Response {
     let theme = shell.theme;
     let differs = page.differs(knob.key);
@@ -208,7 +207,7 @@ impl RefusedText {
         taken
     }
 
-    /// Says below the control what was refused.
+    /// Shows below the control which value was refused.
     fn show(self, page: &mut Page, knob: &Knob, range: RangeInclusive<String>) {
         if let Some(typed) = self.0.into_inner() {
             let (min, max) = range.into_inner();

@@ -1,5 +1,4 @@
-//! The strip above the tiles: the lab's own numbers, large, as they were known at the shown step; the pinned run; and that
-//! what is shown is an example.
+//! The strip above the tiles: the lab's numbers at the shown step, large; the pinned run; and that it is an example.
 
 use eframe::egui::accesskit::Role;
 
@@ -11,7 +10,7 @@ use crate::ui::{
     widgets::large_figure::{FigureOwner, HEIGHT, LargeFigure, large_figures_ui},
 };
 
-/// Height that the strip takes from the tiles, points.
+/// The height of the strip above the tiles, points.
 pub const ROOM: f32 = HEIGHT + 8.0;
 
 /// Draws the strip. It has its room from the moment there is a run, so that no tile moves when the first number comes.

@@ -79,7 +79,7 @@ fn step_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: 
     }
 }
 
-/// The question, the text and the outcomes of the step that is followed. Nothing tells the answer before the reader has
+/// The question, the text and the outcomes of the current step. Nothing reveals the answer before the reader has
 /// guessed, asked for it, or run the lab since.
 fn followed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: &LessonStep) {
     let mirror = page.run.as_ref().filter(|run| is_judged(run)).map(|run| &run.mirror);
@@ -111,7 +111,7 @@ fn label<'a>(page: &Page, key: &'a str) -> &'a str {
     page.knobs.iter().find(|knob| knob.key == key).map_or(key, |knob| knob.label)
 }
 
-/// Describes the changes that a click on the step makes, by the names that stand on screen.
+/// Describes the changes that a click on the step makes, by the names that are on screen.
 fn describe_settings(shell: &Shell<'_>, page: &Page, step: &LessonStep) -> String {
     let does = &step.does;
     let preset = |id| shell.lists.preset_title(page.lab.id, id);
@@ -185,8 +185,8 @@ fn is_open(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Waits(_) | Outcome::Due { .. })
 }
 
-/// Shows how the run bears out the step; what it found waits for a guess unless it `may_show`. `asked`: the step asks for a
-/// guess, which this is in words. Then no sign stands before what was found: it would seem to judge the guess.
+/// Shows how the run bears out the step; what it found waits for a guess unless it `may_show`. `asked`: the step asks
+/// for a guess, which this is in words. Then no sign is before what was found: it would seem to judge the guess.
 fn outcomes_ui(
     ui: &mut Ui,
     shell: &Shell<'_>,

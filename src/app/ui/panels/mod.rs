@@ -1,5 +1,4 @@
-//! The panels of the window, one a file, and their order on a lab's page. A panel draws and pushes
-//! actions; it never performs them.
+//! The panels of the window, one per file, and their order on a lab's page. A panel only draws and pushes actions.
 
 use std::collections::BTreeSet;
 
@@ -94,8 +93,7 @@ fn filter_ui(ui: &mut Ui, theme: &Theme, filter: &mut String, example: &str, tip
     ui.add(field).labelled_by(label.id).on_hover_text(tip).changed()
 }
 
-/// A lab's page: bars, side panels, tiles. `interrupted` is a run of the lab that was interrupted, if the page
-/// mentions it.
+/// A lab's page: bars, side panels, tiles. `interrupted`: an interrupted run of the lab, for the page to mention.
 pub fn lab_page_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, interrupted: Option<&PastRun>) {
     let bar = Margin::symmetric(12, 0);
     let title = page.lab.title;
@@ -184,8 +182,7 @@ impl Overlay {
     }
 }
 
-/// Moves what is shown to a step up to the `last` one, which `None` stands for. `width`: of the slider, from the room that
-/// there is.
+/// Moves what is shown to a step; `None` stands for the `last` one. `width`: of the slider, from the room there is.
 fn step_ui(ui: &mut Ui, theme: &Theme, shown: &mut Option<u64>, last: u64, width: fn(f32) -> f32, about: &str) {
     let label = note_ui(ui, theme, "step");
     ui.spacing_mut().slider_width = width(ui.available_width()).max(80.0);
@@ -196,8 +193,8 @@ fn step_ui(ui: &mut Ui, theme: &Theme, shown: &mut Option<u64>, last: u64, width
     }
 }
 
-/// True if what another process adds to is to be read again now, `seconds` after it was last asked for; until then a frame is
-/// asked for. `now` and `asked` are of egui's clock.
+/// True if a folder to which another process writes must be read again, `seconds` after it was last read; until then a
+/// repaint is requested. `now` and `asked` are times of egui's clock.
 fn is_read_again(ui: &Ui, now: f64, asked: f64, seconds: f64, is_reading: bool) -> bool {
     let waits = asked + seconds - now;
     if waits > 0.0 {
@@ -206,7 +203,7 @@ fn is_read_again(ui: &Ui, now: f64, asked: f64, seconds: f64, is_reading: bool) 
     waits <= 0.0 && !is_reading
 }
 
-/// Takes an item out of a set, or puts it in.
+/// Removes an item from a set, or inserts it.
 fn toggle<T: Ord>(set: &mut BTreeSet<T>, item: T) {
     if !set.remove(&item) {
         set.insert(item);

@@ -1,13 +1,12 @@
-//! The note on a tile whose question has been open for a while: for how long, the progress of the answer, and a button
-//! that cancels it.
+//! The note on a tile whose question has been open for a while: since when, its progress, and a button to cancel.
 
 use crate::ui::{panels::prelude::*, questions::Unanswered};
 
 /// Seconds after which the note appears.
 const NOTE_DELAY: f64 = 0.5;
-/// Time between two looks at the clock, seconds.
+/// The interval at which the waiting time is updated, seconds.
 const TICK: f32 = 0.1;
-/// Width of the words and the button, points.
+/// Width of the text and the button, points.
 const WIDTH: f32 = 190.0;
 
 /// The one that has been open longest, if any for long; asks for a frame as long as one is open.

@@ -1,5 +1,4 @@
-//! The sheet that opens things by path, for systems without file dialogs, and the words shown while
-//! a file hangs over the window.
+//! The sheet that opens things by path where no file dialog is, and the words while a file hangs over the window.
 
 use eframe::egui::LayerId;
 

@@ -1,5 +1,4 @@
-//! Pictures in progress: a view drawn again off screen, or the window cut to a rectangle, as PNG bytes. Painting,
-//! cutting and encoding run on threads of their own.
+//! Pictures in progress: a view drawn off screen, or a part of the window, encoded as PNG on threads of their own.
 
 use std::sync::Mutex;
 
@@ -46,7 +45,7 @@ enum Studio {
     Open(Painter, Target),
 }
 
-/// Pictures under way and ready.
+/// Pictures in progress and finished ones.
 #[derive(Default)]
 pub struct Pictures {
     asked: Vec<(Rect, String)>,
@@ -110,8 +109,7 @@ impl Pictures {
         });
     }
 
-    /// Asks for what the window shows in `rect` (points), as one of a sequence, to be called `name`. It is taken of the
-    /// frame after this one.
+    /// Asks for the next frame's picture of `rect` (points) in the window, as one of a sequence, to be called `name`.
     pub fn ask(&mut self, rect: Rect, name: String, ctx: &Context) {
         self.asked.push((rect, name));
         ctx.request_repaint();
@@ -140,7 +138,7 @@ impl Pictures {
     }
 }
 
-/// Cuts `rect` (points, at `scale` pixels a point) out of `shot` and encodes it as PNG.
+/// Cuts `rect` (points, at `scale` pixels per point) out of `shot` and encodes it as PNG.
 fn encode(shot: &ColorImage, rect: Rect, scale: f32) -> Result<Vec<u8>, String> {
     let [width, height] = shot.size;
     let clamp = |v: f32, max: usize| (v * scale).round().clamp(0.0, max as f32) as usize;

@@ -1,4 +1,5 @@
-//! The sheet that asks what a picture of a view shall be: its size, its ground, and PNG or, where the view can, SVG.
+//! The sheet that asks for the properties of a view's picture: its size, its background, and PNG or, where the view can
+//! draw it, SVG.
 
 use crate::ui::panels::prelude::*;
 

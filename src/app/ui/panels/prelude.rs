@@ -1,5 +1,4 @@
-//! The vocabulary of panels: the parts of egui that they are made of, the page and the shell that they see, and the actions
-//! that they put.
+//! The vocabulary of panels: their parts of egui, the page and shell that they see, and the actions that they put.
 
 pub(super) use std::{collections::HashMap, path::PathBuf, sync::Arc};
 

@@ -1,5 +1,4 @@
-//! The page with the table of runs: what was asked of it, and its parts in order. Rows come from the host; nothing here reads
-//! a file.
+//! The page with the table of runs: the requests of its controls, and its parts in order. The host reads its rows.
 
 mod compare;
 mod details;
@@ -40,7 +39,7 @@ impl Draft {
         Self { folder: row.folder.clone(), saved, tags: note.tags.join(", "), note }
     }
 
-    /// Follows the note on the disk. One that somebody else wrote takes the place of a draft that was not edited.
+    /// Follows the note on the disk. A note that another program wrote replaces a draft that was not edited.
     fn follow(&mut self, row: &RunRow) {
         let is_edited = || self.note != self.saved || parse_tags(&self.tags) != self.saved.tags;
         if self.folder != row.folder || self.saved != row.note && !is_edited() {
@@ -51,7 +50,7 @@ impl Draft {
     }
 }
 
-/// The page: rows as the host found them, and what is asked of them.
+/// The page: rows as the host found them, and the requests of its controls.
 #[derive(Default)]
 pub struct RunsPage {
     /// The page is shown, in place of a lab.
@@ -70,7 +69,7 @@ pub struct RunsPage {
     shown: Vec<usize>,
     /// The shown rows must be found again.
     is_stale: bool,
-    /// Folder of the run that is looked at.
+    /// Folder of the selected run.
     selected: Option<String>,
     /// Folders of the runs that are ticked.
     ticked: BTreeSet<String>,
@@ -142,7 +141,7 @@ impl RunsPage {
         None
     }
 
-    /// Back from a comparison to the table; false if there is none.
+    /// Returns from a comparison to the table; false if no comparison is open.
     pub fn back(&mut self) -> bool {
         self.comparison.take().is_some()
     }
@@ -227,7 +226,7 @@ pub fn runs_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
     });
 }
 
-/// Width from which the filter and what stands beside it share a line, points.
+/// Width from which the filter and what is beside it share a line, points.
 const ONE_LINE: f32 = 920.0;
 
 fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
@@ -256,7 +255,7 @@ fn find_ui(ui: &mut Ui, theme: &Theme, page: &mut RunsPage) {
     page.is_stale |= filter_ui(ui, theme, &mut page.filter, "lab:fast_slow lr<1e-3 state:killed !wide", tip);
 }
 
-/// The order of the rows, and what is done with all of them.
+/// The order of the rows, and the buttons that act on all of them.
 fn order_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
     let label = note_ui(ui, shell.theme, "sort by");
     let shown = key_label(&page.order.key);
@@ -349,7 +348,7 @@ fn empty_message(page: &RunsPage) -> Option<String> {
     })
 }
 
-/// A small word over something.
+/// A caption in small text.
 fn caption(ui: &mut Ui, theme: &theme::Theme, words: &str) {
     ui.add_space(8.0);
     super::heading(ui, theme, words);

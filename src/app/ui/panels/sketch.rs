@@ -5,7 +5,7 @@ use crate::{
     ui::panels::prelude::*,
 };
 
-/// Height of the line that says what is drawn.
+/// Height of the caption under the drawing.
 const CAPTION: f32 = 18.0;
 
 /// Draws into `rect`. `pointer`: where the pointer is across it (0 to 1).

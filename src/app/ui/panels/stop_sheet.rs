@@ -10,7 +10,7 @@ pub struct StopSheet {
     pub lab: &'static str,
     pub step: u64,
     pub total: u64,
-    /// Goes on from "to": "open the replay".
+    /// Continues from "to": "open the replay".
     pub doing: String,
 }
 

@@ -1,4 +1,4 @@
-//! The page of a sweep: its pictures under one slider of steps, its table, and what is left to make. A worker reads the
+//! The page of a sweep: its pictures under one slider of steps, its table, and the runs that remain. A worker reads the
 //! files, because the interface thread must not block.
 
 mod head;
@@ -19,11 +19,11 @@ use crate::{
 struct SeedMenu {
     point: usize,
     at: Pos2,
-    /// Opened in this frame, whose click does not close it.
+    /// True in the frame in which it opens, whose click must not close it.
     is_new: bool,
 }
 
-/// The page: a sweep as the host read it, and what is asked of it.
+/// The page: a sweep as the host read it, and the requests of its controls.
 #[derive(Debug, Default)]
 pub struct SweepPage {
     /// The page is shown, in place of a lab.
@@ -33,7 +33,7 @@ pub struct SweepPage {
     /// Why it could not be read.
     complaint: Option<String>,
     is_reading: bool,
-    /// It is read again by itself, of which the page says nothing.
+    /// It is being read again in the background, which the page does not show.
     is_rereading: bool,
     /// When it was asked for last, egui's clock.
     asked: f64,
@@ -106,7 +106,7 @@ impl SweepPage {
         self.brush.ranges.retain(|dimension, _| matches!(dimension, Dimension::Axis(_)));
     }
 
-    /// The pictures' data, worked out again where something has changed; nothing while no number is recorded.
+    /// The pictures' data, computed again if something has changed; `None` while no number is recorded.
     fn prepare(&mut self, is_dark: bool) -> Option<Prepared> {
         let results = Arc::clone(self.results.as_ref()?);
         let number = results.number(self.number.as_ref()?)?;
@@ -163,8 +163,7 @@ pub fn sweep_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
 /// How often a sweep is read again whose runs nobody is known to make, seconds.
 const UNMADE_REREAD_SECONDS: f64 = 10.0;
 
-/// Until every run has finished, what they have recorded is read again and again, more rarely while nobody is known to make
-/// them: another process may begin to.
+/// Until every run has finished, their records are read repeatedly, more rarely while nobody is known to make them.
 fn read_again(ui: &Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
     let Some(results) = &page.results else { return };
     let progress = results.progress();

@@ -1,5 +1,4 @@
-//! Making a sweep in the control panel: controls are ticked, each gets values, and the foot says how many runs that is. It
-//! neither writes nor runs anything.
+//! Making a sweep in the control panel: controls are ticked and get values, and the foot counts the runs to make.
 
 use super::hairline;
 use crate::{

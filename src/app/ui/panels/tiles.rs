@@ -161,7 +161,7 @@ impl Stage<'_> {
         }
         let body = Rect::from_min_max(pos2(rect.left() + MARGIN, header.bottom()), rect.max - Vec2::splat(MARGIN));
         if body.is_positive() {
-            // Its widgets keep their names, and a drag goes on, whatever the header has beside them.
+            // Its widgets keep their ids, so that a drag continues, whatever the header has beside them.
             let name = ui.scope_id().with(("view", self.lab, &pane.view, id.0));
             let mut inner = ui.new_child(UiBuilder::new().max_rect(body).scope_id(name));
             // the margin at the right and below has the bars of what scrolls
@@ -302,10 +302,11 @@ const OUTDATED: f32 = 0.55;
 /// A view is laid out in at least this much room; a smaller tile is scrolled.
 const MIN_TILE: Vec2 = vec2(300.0, 200.0);
 
-/// Shows the view, in a scroll area where it is larger than its room. While the answer in it is not to the question that its
-/// controls show, it is faint but for these, and a note has room of its own below it, which is made for what is `noted`: not
-/// while a button is held, when nothing may move and the note covers the view's lower edge. Returns the note. A view may ask
-/// while it is drawn, so that it is known only in the next frame whether and what it notes.
+/// Shows the view, in a scroll area where it is larger than its room. While the answer in it is not to the question
+/// that its controls show, it is faint except for these, and a note has room of its own below it, which is made for
+/// what is `noted`: not while a button is held, when nothing may move and the note covers the view's lower edge.
+/// Returns the note. A view may ask while it is drawn, so that it is known only in the next frame whether and what it
+/// notes.
 fn body_ui(ui: &mut Ui, id: TileId, view: &mut dyn View, cx: &mut ViewCx<'_>, noted: Option<&str>) -> Option<String> {
     plot::begin_tile(ui.ctx(), id.0);
     let (place, clip, opacity) = (ui.max_rect(), ui.clip_rect(), ui.opacity());
@@ -371,7 +372,7 @@ fn view_ui(ui: &mut Ui, view: &mut dyn View, cx: &mut ViewCx<'_>) {
     plot::end_tile(ui.ctx(), shown.inner_rect.size(), shown.content_size);
 }
 
-/// The step of what a view shows, as its subtitle says it, which may be older than the step that the page shows.
+/// The step in a view's subtitle, which may be older than the step that the page shows.
 fn step_said(subtitle: &str) -> Option<u64> {
     subtitle.split(" \u{b7} ").find_map(|part| part.strip_prefix("step ")?.parse().ok())
 }

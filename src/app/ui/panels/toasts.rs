@@ -1,5 +1,5 @@
-//! Messages in the lower right corner: they queue, they go by themselves, errors stay until
-//! dismissed. They stand over the right panel or the page's edge, never over the controls.
+//! Messages in the lower right corner: they queue, they go by themselves, errors stay until dismissed. They are over
+//! the right panel or the page's edge, never over the controls.
 
 use eframe::egui::Area;
 
@@ -10,8 +10,7 @@ use super::{
 use crate::{telemetry::Level, ui::panels::prelude::*};
 
 const WIDTH: f32 = 264.0;
-/// Most that are shown at once, and one fewer errors, so that what leaves by itself is never kept from sight by what stays;
-/// the others wait.
+/// Most that are shown at once, and one fewer errors, which stay and must not hide what leaves; the others wait.
 const MAX_SHOWN: usize = 4;
 
 #[derive(Debug)]
@@ -19,7 +18,7 @@ struct Toast {
     id: u64,
     level: Level,
     text: String,
-    /// A button: words and what it does.
+    /// A button, with its label and its action.
     offer: Option<(String, Action)>,
     /// When it goes, egui's clock; set when it is first shown.
     until: Option<f64>,
@@ -62,7 +61,7 @@ impl Toasts {
         self.queue.retain(|t| t.offer.as_ref().is_none_or(|(_, offered)| offered != done));
     }
 
-    /// Lets the old ones go and asks for a frame when the next one does.
+    /// Drops the old messages and asks for a frame when the next one expires.
     pub fn age(&mut self, ctx: &Context, now: f64) {
         for i in self.shown() {
             let t = &mut self.queue[i];

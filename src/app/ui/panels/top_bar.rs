@@ -1,4 +1,4 @@
-//! The bar at the top: where one is, preset, seed, device, and what acts on everything.
+//! The bar at the top: the open lab, preset, seed, device, and buttons that concern the whole window.
 
 use super::{
     TOP_BAR, ground,
@@ -18,7 +18,7 @@ pub fn top_bar_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>, t
         .show(ui, |ui| bar_ui(ui, shell, page, title));
 }
 
-/// The right side is laid out first; the rest shares the room that is left, and what does not fit is in the menu.
+/// The right side is laid out first; the rest shares the remaining room, and controls that do not fit are in the menu.
 fn bar_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>, title: Option<&'static str>) {
     ui.horizontal_centered(|ui| {
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -182,7 +182,7 @@ fn threads_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     }
 }
 
-/// Settings that stand in this bar and not on the control panel.
+/// Settings that are in this bar and not on the control panel.
 pub const DEVICE: &str = RunSettings::device.name;
 pub const THREADS: &str = RunSettings::threads.name;
 

@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// Paces to choose from: name, steps a second (0: no limit), words.
+/// Paces to choose from: name, steps per second (0: no limit), words.
 const PACES: [(&str, f64, &str); 3] =
     [("x1", 4.0, "Four steps a second"), ("x4", 16.0, "Sixteen steps a second"), ("max", 0.0, "As fast as it goes")];
 
@@ -141,7 +141,7 @@ fn follow_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     shell.on_click(button.on_hover_text(words), action);
 }
 
-/// Playing what was recorded, from right to left: again at the end, how fast, play.
+/// The controls that replay a recorded run, from right to left: again at the end, the pace, and play.
 fn play_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     let can_play = page.newest() > 0;
     ui.spacing_mut().item_spacing.x = 4.0;
@@ -174,8 +174,7 @@ fn play_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     ui.spacing_mut().item_spacing.x = 8.0;
 }
 
-/// The scrubber: the whole run from left to right, what is done in a stronger line, checkpoints as
-/// ticks under it.
+/// The scrubber: the whole run from left to right, the finished part in a stronger line, checkpoints as ticks under it.
 fn scrubber_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     let newest = page.newest();
     let total = page.total().max(newest).max(1);

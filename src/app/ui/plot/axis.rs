@@ -13,7 +13,7 @@ pub struct Axis {
     pub include: Vec<f64>,
     /// Fixed ends, when data should not move them.
     pub fixed: Option<[f64; 2]>,
-    /// Ticks stand only at integers.
+    /// True if ticks are only at integers.
     pub integer_ticks: bool,
     /// Counts training steps: what happened in the run is marked on it.
     pub counts_steps: bool,

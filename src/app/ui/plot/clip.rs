@@ -5,8 +5,7 @@ use std::ops::RangeInclusive;
 
 use eframe::egui::{Painter, Pos2, Rect, Shape, Stroke};
 
-/// A coordinate outside of the rectangle is taken to lie at most so far away, so that a difference of two
-/// is finite.
+/// Coordinates are clamped to this size, so that differences are finite.
 const MAX_COORDINATE: f64 = 1e300;
 
 /// Points beyond a painter's clip rectangle at which lines are cut: their ends and joins stay unseen.
@@ -24,9 +23,8 @@ impl Window {
         (self.x[0]..=self.x[1]).contains(&p[0]) && (self.y[0]..=self.y[1]).contains(&p[1])
     }
 
-    /// The part of a segment inside: the same points where both lie inside, and `None` where no part does or
-    /// a coordinate is NaN. Each edge cuts in its turn, and a cut point has the edge's own coordinate, so that
-    /// an end that lies 1e300 away costs no accuracy.
+    /// The part of a segment inside: the same points where both lie inside, `None` where no part does or a coordinate
+    /// is NaN. Each edge cuts in turn with its own coordinate, so that an end 1e300 away costs no accuracy.
     pub fn segment(&self, from: [f64; 2], to: [f64; 2]) -> Option<[[f64; 2]; 2]> {
         if self.contains(from) && self.contains(to) {
             return Some([from, to]);
@@ -57,8 +55,7 @@ impl Window {
         Some([self.inside(a), self.inside(b)])
     }
 
-    /// The runs of a polyline that lie inside; the whole line as it is where nothing lies outside. A point
-    /// that is NaN parts the line.
+    /// The runs of a polyline that lie inside, or the whole line if all does. A point that is NaN parts the line.
     pub fn polyline(&self, points: &[[f64; 2]]) -> Vec<Vec<[f64; 2]>> {
         if points.iter().all(|p| self.contains(*p)) {
             return if points.is_empty() { vec![] } else { vec![points.to_vec()] };
@@ -85,8 +82,8 @@ impl Window {
         runs
     }
 
-    /// The columns (x, low, high) of an area between two lines, cut to the rectangle: new columns stand
-    /// where a line crosses an edge. Ascending x; no coordinate may be NaN.
+    /// The columns (x, low, high) of an area between two lines, cut to the rectangle: new columns are where a line
+    /// crosses an edge. Ascending x; no coordinate may be NaN.
     pub fn area(&self, columns: &[[f64; 3]]) -> Vec<[f64; 3]> {
         let is_inside = |c: &[f64; 3]| self.contains([c[0], c[1]]) && self.contains([c[0], c[2]]);
         if columns.iter().all(is_inside) {
@@ -140,8 +137,8 @@ fn lerp<const N: usize>(a: [f64; N], b: [f64; N], t: f64) -> [f64; N] {
     std::array::from_fn(|k| a[k] * (1.0 - t) + b[k] * t)
 }
 
-/// A line without the points that lie on the one before them, closer than the eye or a renderer can tell: the
-/// direction between such two has no value. `nearest` is how close, on each axis.
+/// A line without points that lie so close to the one before that neither the eye nor a renderer can separate them: the
+/// direction between such two is meaningless. `nearest` is the limit, on each axis.
 pub fn distinct(points: Vec<[f64; 2]>, nearest: [f64; 2]) -> Vec<[f64; 2]> {
     let mut out: Vec<[f64; 2]> = Vec::with_capacity(points.len());
     for p in points {
@@ -156,7 +153,7 @@ pub fn distinct(points: Vec<[f64; 2]>, nearest: [f64; 2]) -> Vec<[f64; 2]> {
 /// Points of the screen that are one.
 pub const NEAREST: f64 = 1e-3;
 
-/// The runs of a line that a painter shows.
+/// The visible parts of a line, cut to what the painter shows.
 fn visible(painter: &Painter, points: &[Pos2]) -> Vec<Vec<Pos2>> {
     let window = Window::from(painter.clip_rect().expand(CLIP_MARGIN));
     let points: Vec<[f64; 2]> = points.iter().map(|p| [f64::from(p.x), f64::from(p.y)]).collect();
@@ -165,14 +162,14 @@ fn visible(painter: &Painter, points: &[Pos2]) -> Vec<Vec<Pos2>> {
     runs.map(|run| run.iter().map(place).collect()).collect()
 }
 
-/// A line of which only what is seen becomes a shape.
+/// Paints a line. Only its visible part becomes a shape.
 pub fn paint_line(painter: &Painter, points: &[Pos2], stroke: Stroke) {
     for run in visible(painter, points).into_iter().filter(|run| run.len() > 1) {
         painter.line(run, stroke);
     }
 }
 
-/// A dashed line of which only what is seen becomes dashes.
+/// Paints a dashed line. Only its visible part becomes dashes.
 #[expect(clippy::disallowed_methods, reason = "the line is clipped first")]
 pub fn paint_dashed(painter: &Painter, points: &[Pos2], stroke: Stroke, dash: f32, gap: f32) {
     for run in visible(painter, points) {

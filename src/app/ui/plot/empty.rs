@@ -1,4 +1,4 @@
-//! The words of an empty tile, and the reason why a picture has nothing to show.
+//! The text of an empty tile, and the reason why a picture has nothing to show.
 
 use eframe::egui::{self, FontId, Id, Response, Sense, Ui, Vec2, WidgetInfo, accesskit::Role, pos2};
 

@@ -50,8 +50,7 @@ impl Chart<'_> {
         Some(table.finish())
     }
 
-    /// A drawing of what is shown, in the size it was last shown at, or higher where the names of all lines need it. `None`
-    /// without points.
+    /// A drawing as it was last shown, but higher where the names of all lines need it; `None` without points.
     pub fn svg(&self, state: &ChartState, theme: &Theme) -> Option<String> {
         if self.is_empty() {
             return None;
@@ -65,8 +64,7 @@ impl Chart<'_> {
         Some(svg.finish())
     }
 
-    /// The layout with a name for every line: a drawing has no list of the rest to open. Names take a quarter of
-    /// the height.
+    /// The layout with every line named, since a drawing has no list to open. Names take a quarter of the height.
     pub(super) fn named_layout(&self, state: &ChartState, [width, height]: [f32; 2], measure: Measure<'_>) -> Layout {
         let with_rows = |rows: usize| Layout::new(self, state, [width, height + 4.0 * ROW * rows as f32], measure);
         let mut layout = with_rows(0);
@@ -215,7 +213,7 @@ fn sheet(state: &ChartState) -> [f32; 2] {
     state.size.unwrap_or([640.0, 400.0])
 }
 
-/// Width of words in a face that is not at hand: a little generous.
+/// Estimates the width of text in a font that is not at hand, a little generously.
 fn guess_width(text: &str, mono: bool) -> f32 {
     text.chars().count() as f32 * TEXT * if mono { 0.62 } else { 0.56 }
 }

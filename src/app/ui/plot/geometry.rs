@@ -4,9 +4,9 @@ use eframe::egui::{Color32, Pos2, Rect, pos2};
 
 use super::{Mark, Scale, Stroke};
 
-/// Size of all words on a chart, points.
+/// Font size of all text on a chart, points.
 pub const TEXT: f32 = 12.0;
-/// Height of a row of words.
+/// Height of a row of text.
 pub const ROW: f32 = 16.0;
 /// Length of the stroke before a name.
 pub const SWATCH: f32 = 14.0;
@@ -42,12 +42,11 @@ pub struct PlottedLine {
     pub stroke: Stroke,
     pub dots: bool,
     pub stems: bool,
-    /// Signs in place of a line.
+    /// Signs that are drawn in place of a line.
     pub mark: Option<Mark>,
 }
 
-/// A line that is longer than this many times the plot's side goes up and down so often that its dashes would not be seen as
-/// such, and would be a hundred thousand.
+/// A line longer than this many sides of the plot is not dashed: it would have a hundred thousand unseen dashes.
 const MAX_DASHED: f64 = 8.0;
 
 impl PlottedLine {
@@ -58,7 +57,7 @@ impl PlottedLine {
     }
 }
 
-/// An area between two thinned lines, cut to what is in sight: (x, low, high) as shares of the plot.
+/// An area between two thinned lines, clipped to the visible part: (x, low, high) as shares of the plot.
 #[derive(Debug, Clone)]
 pub struct Area {
     pub columns: Vec<[f64; 3]>,
@@ -81,7 +80,7 @@ pub struct Layout {
     pub plot: Rect,
     pub x_scale: Scale,
     pub y_scale: Scale,
-    /// Ends of the axes, in places.
+    /// Ends of the axes, in the coordinates of their scales.
     pub x: [f64; 2],
     pub y: [f64; 2],
     pub x_ticks: Vec<(f64, String)>,
@@ -94,7 +93,7 @@ pub struct Layout {
     /// The labels of the axes, shortened to the space there is.
     pub x_words: String,
     pub y_words: String,
-    /// The distance of the x axis' words below its numbers, points: 0 where they stand at the end of these.
+    /// The distance of the x axis' words below its numbers, points: 0 where they are at the end of these.
     pub x_words_drop: f32,
     /// How far down the rows of names above the plot may reach, points.
     pub names_bottom: f32,
@@ -171,8 +170,7 @@ pub fn distance_to(path: &[Pos2], at: Pos2) -> f32 {
 /// Positions lie at most this many times the plot's size away from it.
 const FAR: f64 = 1e4;
 
-/// The position of a place between two ends, as a share of their distance. Values are halved first, because the
-/// distance of two finite numbers may overflow.
+/// The position between two ends as a share of their distance, which may overflow unless values are halved first.
 pub(super) fn share_of(place: f64, [a, b]: [f64; 2]) -> f64 {
     (place * 0.5 - a * 0.5) / (b * 0.5 - a * 0.5)
 }

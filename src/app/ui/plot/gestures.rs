@@ -2,13 +2,12 @@
 
 use eframe::egui::{EventFilter, Key, Response, Ui};
 
-/// The factor by which scrolling and pinching in this frame bring a picture closer: e for every this many points
-/// scrolled, 1 where nothing moves.
+/// The factor by which scrolling and pinching bring a picture closer: e for every this many points, else 1.
 pub fn zoom_factor(ui: &Ui, points: f32) -> f32 {
     ui.input(|i| i.zoom_delta() * (i.smooth_scroll_delta().y / points).exp())
 }
 
-/// How often a key was pressed in this frame; nothing else sees these presses.
+/// How often a key was pressed in this frame; the presses are consumed.
 pub fn presses(ui: &Ui, key: Key) -> i32 {
     ui.input_mut(|i| i.count_and_consume_key(Default::default(), key)) as i32
 }

@@ -1,5 +1,4 @@
-//! A reader's guess: a curve drawn by hand on a chart before the run is seen, under which the run is then laid. The
-//! page sets once a frame which chart takes it.
+//! A reader's guess: a curve drawn by hand on a chart, chosen by the page, before the run is shown over it.
 
 use eframe::egui::{Context, Id, Ui};
 

@@ -1,5 +1,4 @@
-//! Places the labels of zones, spans, reference lines and lines that claims state: inside the plot, on no other label, and off
-//! the lines where there is room.
+//! Places labels of zones, spans, reference lines and claimed lines: inside, on no other label, off lines if possible.
 
 use eframe::egui::{Align2, Pos2, Rect, pos2, vec2};
 
@@ -110,8 +109,8 @@ fn beside_line(layout: &Layout, line: usize) -> Vec<(Pos2, Align2)> {
     places.into_iter().flatten().flat_map(both).collect()
 }
 
-/// Where a zone is named: at its foot when there is room inside it, else under it; `None` out of
-/// sight.
+/// The position of a zone's name: at its foot if there is room inside, else under it; `None` if the zone is not
+/// visible.
 fn zone_label_at(layout: &Layout, zone: &super::Zone) -> Option<(Pos2, bool)> {
     let ends = [zone.from, zone.to].map(|v| layout.y_at(layout.y_scale.place(v)));
     let (top, foot) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
@@ -135,7 +134,7 @@ pub(super) fn kept_in(plot: Rect, rect: Rect) -> Rect {
     rect.translate(vec2((inside.left() - rect.left()).max(0.0), (inside.top() - rect.top()).max(0.0)))
 }
 
-/// How badly a label would stand: on other labels, then on lines.
+/// The penalty of a label's place: it counts overlaps with other labels, then with lines.
 fn cost(layout: &Layout, placed: &[Label], rect: Rect) -> f32 {
     if placed.iter().any(|l| l.rect.expand(1.0).intersects(rect)) {
         return OVERLAPS;

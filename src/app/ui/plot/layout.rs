@@ -13,7 +13,7 @@ use super::{
     weave::weave,
 };
 
-/// Words as long as those that stand for names without room.
+/// The longest text that may stand for the names without room; its width is reserved.
 const MORE: &str = "+ 10 more";
 
 mod thinning;
@@ -21,8 +21,7 @@ mod thinning;
 use thinning::{envelope, extremes, stairs, with_neighbours};
 
 impl Layout {
-    /// The layout in this size. In a tile where the data would have too little room, names go to the list of the rest, and
-    /// where that is not enough, the chart is higher.
+    /// The layout in this size. In a tile with too little room for data, names leave, and then the chart grows.
     pub fn new(chart: &Chart<'_>, state: &ChartState, size: [f32; 2], measure: Measure<'_>) -> Self {
         let mut size = [size[0].max(MIN_SIZE.x), size[1].max(MIN_SIZE.y)];
         let x_scale = state.scale_x.unwrap_or(chart.x.scale);
@@ -106,15 +105,14 @@ impl Layout {
         [share_of(p[0], self.x), share_of(p[1], self.y)]
     }
 
-    /// Margins, and names either at the lines' ends (when they fit and leave the data at least this width) or in rows
-    /// above.
+    /// Margins, and names at the lines' ends, if they fit and leave the data this width, or in rows above.
     fn place_frame(&mut self, chart: &Chart<'_>, size: [f32; 2], least: f32, measure: Measure<'_>) {
         let widest = self.y_ticks.iter().map(|t| measure(&t.1, true)).fold(0.0, f32::max);
         let left = chart.margins.map_or((widest + 10.0).max(chart.min_left_margin), |m| m[0].max(widest + 10.0));
         let bottom = size[1] - ROW - 4.0 - self.x_words_drop;
         let mut named: Vec<usize> =
             if chart.legend { (0..chart.lines.len()).filter(|i| is_named(chart, *i)).collect() } else { vec![] };
-        // a line alone needs no name, unless it is of another run
+        // A line alone needs no name, unless it belongs to another run.
         if named.len() == 1 && !chart.lines[named[0]].is_pinned {
             named.clear();
         }
@@ -201,7 +199,7 @@ impl Layout {
         self.names = at.into_iter().map(|(line, y)| LineName { line, at: pos2(x, y) }).collect();
     }
 
-    /// The numbers and the words of the x axis.
+    /// The numbers and the text of the x axis.
     fn name_x_axis(&mut self, chart: &Chart<'_>, measure: Measure<'_>) {
         let (x, scale) = (self.x, self.x_scale);
         let wanted = (self.plot.width() / 72.0).floor().clamp(2.0, 8.0) as usize;
@@ -214,7 +212,7 @@ impl Layout {
         self.x_words = elided(axis_label(&chart.x, scale), self.plot.width() * 0.8, measure);
     }
 
-    /// True for a number that the words at the end of its row would cover, or that would stand out of the sheet.
+    /// True for a number that the text at the end of its row would cover, or that would stand out of the sheet.
     fn is_covered(&self, (place, number): &(f64, String), measure: Measure<'_>) -> bool {
         let end = match self.x_words_drop > 0.0 || self.x_words.is_empty() {
             true => self.size[0] + 1.0,
@@ -223,8 +221,7 @@ impl Layout {
         self.x_at(*place) + measure(number, true) / 2.0 > end
     }
 
-    /// True where the words of the x axis cover so many of its numbers that they shall have a row of their own: more than
-    /// one, or all but one.
+    /// True where the x axis's words cover so many numbers that they get a row: more than one, or all but one.
     fn covers_x_ticks(&self, measure: Measure<'_>) -> bool {
         let covered = self.x_ticks.iter().filter(|tick| self.is_covered(tick, measure)).count();
         !self.x_words.is_empty() && covered > 0 && (covered > 1 || self.x_ticks.len() - covered < 2)
@@ -272,8 +269,7 @@ impl Layout {
         }
     }
 
-    /// Splits at gaps and at the marker, and cuts off what is out of sight; what lies after the marker is
-    /// fainter.
+    /// Splits at gaps and at the marker, after which all is fainter, and cuts off what is out of sight.
     fn push_trace(&mut self, chart: &Chart<'_>, line: usize, points: Vec<[f64; 2]>, strength: f32, width: f32) {
         let style = &chart.lines[line];
         let few = (points.len() as f32) < self.plot.width() / 16.0;
@@ -321,13 +317,13 @@ impl Layout {
         if single.len() == points.len() {
             let measured = single.len();
             let points = clip::distinct(single, nearest);
-            // A line whose points all lie on one spot would not be seen at all.
+            // A line whose points coincide would not be visible at all.
             let has_collapsed = points.len() == 1 && measured > 1;
             let dots = trace.dots || has_collapsed && trace.strength > 0.3;
             self.traces.push(PlottedLine { points, dots, ..trace });
             return;
         }
-        // Dots stand at points, not where a line was cut.
+        // Dots are at points, not where a line was cut.
         let lines = window.polyline(points).into_iter().map(|run| clip::distinct(run, nearest));
         let lines = lines.filter(|run| run.len() > 1);
         self.traces.extend(lines.map(|points| PlottedLine { points, dots: false, ..trace.clone() }));

@@ -1,5 +1,4 @@
-//! The controls around a chart: names that switch their lines on and off, the list of all names where not every one has
-//! room, and the y axis held while the run continues.
+//! The controls around a chart: names that switch lines on and off, the list of all names, and a y axis that is held.
 
 use eframe::egui::{
     self, Align2, CursorIcon, FontId, Id, Rect, Sense, Stroke as Pen, Ui, WidgetInfo, accesskit::Role, pos2, vec2,

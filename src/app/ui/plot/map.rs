@@ -1,5 +1,4 @@
-//! A matrix on the screen: the GPU heatmap with axes, pan and zoom, the exact value under the pointer, and a colour bar
-//! with ticks.
+//! A matrix on the screen: the GPU heatmap with axes, pan and zoom, the pointed value, and a colour bar with ticks.
 
 use eframe::egui::{
     self, Align2, Color32, CornerRadius, FontId, Painter, Pos2, Rect, Response, Sense, StrokeKind, Ui, Vec2,
@@ -89,7 +88,7 @@ pub struct MapFrame {
     pub has_bar: bool,
     /// Rows and columns are numbered.
     pub has_ticks: bool,
-    /// Stands over the map in place of what rows and columns are.
+    /// A title above the map, in place of the labels of rows and columns.
     pub title: Option<Title>,
 }
 
@@ -108,7 +107,7 @@ pub struct Title {
     pub value: String,
 }
 
-/// Width of the colour bar with its words.
+/// Width of the colour bar with its labels.
 const BAR: f32 = 64.0;
 const LEFT_MARGIN: f32 = 34.0;
 const BOTTOM_MARGIN: f32 = 20.0;
@@ -117,7 +116,7 @@ const TOP_MARGIN: f32 = 18.0;
 const HIGH_HEAD: f32 = 34.0;
 /// Narrower than this, a title may have two lines, points.
 pub const NARROW: f32 = 120.0;
-/// Height of the colour bar with its words where it lies under the map.
+/// Height of the colour bar with its labels where it lies under the map.
 const BAR_BELOW: f32 = 36.0;
 
 impl MapFrame {
@@ -157,7 +156,7 @@ impl MapWindow {
 }
 
 impl<'a> MapUi<'a> {
-    /// A map of what queries look at which keys, with nothing outlined.
+    /// A map of the weights of queries (rows) on keys (columns), with no cell outlined.
     pub fn attention(
         name: &'a str,
         held: &'a MapCells,
@@ -211,8 +210,7 @@ impl<'a> MapUi<'a> {
         MapPointed { hovered, clicked }
     }
 
-    /// Where the map and its bar stand. The bar stands where it leaves the map larger: beside it, or under it in a high
-    /// and narrow place.
+    /// Places the map and its bar: beside it, or under it where that leaves the map larger.
     fn places(&self, sheet: Rect, shape: f32) -> (Rect, Rect) {
         let size = sheet.size();
         let (left, head, foot) = self.frame.margins(size.x);
@@ -279,7 +277,7 @@ impl<'a> MapUi<'a> {
         let words = painter.layout_job(job);
         let (size, said) = (value.size(), words.size());
         painter.galley(pos2(rect.left(), rect.top() - 3.0 - said.y), words, title.colour);
-        // beside the title where there is room, else in the corner of what is masked
+        // The value goes beside the title where there is room, else into the corner of the masked part.
         let is_beside = said.x + 8.0 + size.x <= rect.width();
         let low = if is_beside { rect.top() - 3.0 - size.y } else { rect.top() + 2.0 };
         let place = Rect::from_min_size(pos2(rect.right() - size.x - 2.0, low), size);

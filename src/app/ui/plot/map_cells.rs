@@ -19,8 +19,8 @@ pub struct MapCells {
 }
 
 impl MapCells {
-    /// Copies a matrix of `source`, which `part` names among its matrices, unless it is held already.
-    /// `has_value` says which cells have one; the others are drawn as missing.
+    /// Copies a matrix of `source`, which `part` names among its matrices, unless it is cached already. `has_value`
+    /// decides which cells have a value; the others are drawn as missing.
     pub fn hold(&mut self, source: &Arc<Payload>, part: &str, matrix: MatrixView<'_>, has_value: impl Fn(f32) -> bool) {
         if self.part == part && self.is_of(source) {
             return;

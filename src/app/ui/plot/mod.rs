@@ -109,7 +109,7 @@ pub enum Stroke {
     Solid,
     /// A number of the paper, a fit or a bound, or the second of two series of one thing.
     Dashed,
-    /// What chance or a null model gives.
+    /// What chance or a null model gives, such as a prediction that ignores the input.
     Dotted,
     /// Holds each value until the next x.
     Stairs,
@@ -150,7 +150,7 @@ pub struct Line<'a> {
     pub label: String,
     pub colour: Color32,
     pub data: Data<'a>,
-    /// Drawn behind at 25%: the line before smoothing.
+    /// Drawn behind, as faint as a line may be: the line before smoothing.
     pub raw: Option<&'a Curve>,
     pub stroke: Stroke,
     /// Marks each point while there are few.
@@ -167,7 +167,7 @@ pub struct Line<'a> {
     pub is_pinned: bool,
     /// The claim of the ledger that it is the number of: its name is then written beside it as well, and opens the claim.
     pub claim: Option<&'static str>,
-    /// Its values are means over neighbours, which the readout says.
+    /// Its values are means over neighbours; the readout mentions it.
     pub is_smoothed: bool,
 }
 
@@ -276,7 +276,7 @@ pub struct Band<'a> {
     pub high: Data<'a>,
 }
 
-/// A strip over the whole width or height, labelled inside: "paper: stays closed", a block of tokens.
+/// A band over the whole width or height, labelled inside: "paper: stays closed", a block of tokens.
 #[derive(Debug, Clone)]
 pub struct Zone {
     pub label: String,
@@ -332,13 +332,13 @@ pub struct Chart<'a> {
     pub bands: Vec<Band<'a>>,
     pub zones: Vec<Zone>,
     pub references: Vec<Reference>,
-    /// The step that the scrubber shows: marked, with what came later drawn faint.
+    /// The step that the scrubber shows: it is marked, and the data after it is drawn faint.
     pub marker: Option<f64>,
-    /// The text shown while there are no points; it says how to get some.
+    /// The text that is shown while there are no points, with advice on how to get some.
     pub empty: String,
     /// Names the lines at their ends or above; false where a chart beside it already does.
     pub legend: bool,
-    /// Left and right margins to stand under another chart; from its [`ChartResponse`].
+    /// Left and right margins to be under another chart; from its [`ChartResponse`].
     pub margins: Option<[f32; 2]>,
     /// Smallest left margin, for charts above one another to agree on.
     pub min_left_margin: f32,

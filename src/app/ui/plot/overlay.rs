@@ -18,7 +18,7 @@ impl Canvas<'_> {
         self.layout.x_at(self.layout.x_scale.place(step as f64)) + self.corner.x
     }
 
-    /// A hairline with a sign at its head for each event in sight.
+    /// A hairline with a sign at its head for each visible event.
     pub(super) fn events(&self, events: &[StepEvent]) {
         let area = self.area();
         let colour = self.theme.secondary;
@@ -34,7 +34,7 @@ impl Canvas<'_> {
         }
     }
 
-    /// The words of the events near the pointer.
+    /// The text of the events near the pointer.
     pub(super) fn event_tooltip(&self, events: &[StepEvent], pointer: Pos2) {
         let area = self.area();
         for (i, event) in near(events, |step| self.event_x(step), pointer.x).into_iter().rev().take(4).enumerate() {

@@ -27,7 +27,7 @@ pub struct ChartResponse {
     /// The x value under the pointer.
     pub hovered_x: Option<f64>,
     pub clicked_x: Option<f64>,
-    /// Left and right margins, for a chart to stand under this one.
+    /// Left and right margins, for a chart to be under this one.
     pub margins: [f32; 2],
     /// Where the data are, screen points.
     pub area: Rect,
@@ -150,7 +150,7 @@ impl Chart<'_> {
         }
     }
 
-    /// A drag picks what to see; a mostly level one keeps y, a mostly upright one keeps x.
+    /// A drag zooms to its rectangle; a mostly horizontal one keeps y, a mostly vertical one keeps x.
     fn zoom_ui(&self, canvas: &Canvas<'_>, response: &Response, state: &mut ChartState) {
         if response.double_clicked() {
             (state.zoom_x, state.zoom_y) = (None, None);

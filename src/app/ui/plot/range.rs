@@ -8,7 +8,7 @@ fn chosen_limits(wanted: Option<[f64; 2]>, scale: Scale) -> Option<[f64; 2]> {
     (a.is_finite() && b > a).then(|| resolvable([a, b], scale))
 }
 
-/// Ends of the x axis in places: the zoom, what was fixed, or all that is drawn.
+/// Ends of the x axis in the scale's coordinates: the zoom, the fixed range, or the range of the data.
 pub(super) fn x_limits(chart: &Chart<'_>, state: &ChartState, scale: Scale) -> [f64; 2] {
     if let Some(ends) = chosen_limits(state.zoom_x.or(chart.x.fixed), scale) {
         return ends;
@@ -46,7 +46,7 @@ pub(super) fn y_limits(chart: &Chart<'_>, state: &ChartState, scale: Scale, x: [
     if let Some(ends) = chosen_limits(state.zoom_y.or(state.fixed_y).or(chart.y.fixed), scale) {
         return ends;
     }
-    // a place on a log axis, as a value again, may be just below the value whose place it is
+    // a coordinate on a log axis, turned into a value again, may fall just below the original value
     let slack = 1e-9 * x[0].abs().max(x[1].abs());
     let x = [x[0] - slack, x[1] + slack];
     let mut ends = Extremes::default();

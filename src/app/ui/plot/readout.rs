@@ -13,7 +13,7 @@ use super::{
 };
 
 impl Line<'_> {
-    /// The name of its values, which says whether they are smoothed.
+    /// The name of its values; it mentions smoothing.
     pub fn values_label(&self) -> String {
         format!("{}{}", self.label, if self.is_smoothed { ", smoothed" } else { "" })
     }

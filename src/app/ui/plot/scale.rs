@@ -1,4 +1,4 @@
-//! Linear and logarithmic axes: mapping, ticks and the words on them. Pure arithmetic.
+//! Linear and logarithmic axes: mapping, ticks and the text on them. Pure arithmetic.
 
 use crate::{experiments::short_number::scientific, labs::headline::rounded};
 
@@ -46,7 +46,7 @@ impl Scale {
     }
 }
 
-/// Largest span that is divided as it is; a larger one is divided as a thousandth of itself.
+/// The largest span that is divided directly; a larger one is first divided by a thousand.
 const MAX_PLAIN_SPAN: f64 = 1e300;
 /// Numbers of this size and larger are written with a power of ten.
 const HUGE: f64 = 1e12;
@@ -112,7 +112,7 @@ fn log_ticks(from: f64, to: f64, wanted: usize) -> Vec<(f64, String)> {
 /// The powers of ten of a logarithmic axis in plain decimals; where one lies outside, all are written with their exponent.
 const PLAIN_EXPONENTS: std::ops::RangeInclusive<i64> = -4..=4;
 
-/// Ticks at these multiples of every so-manieth power of ten.
+/// Ticks at these multiples of every n-th power of ten.
 fn decade_ticks([from, to]: [f64; 2], every: i64, mantissas: &[f64]) -> Vec<(f64, String)> {
     let exponents = (from.floor() as i64..=to.ceil() as i64).filter(|exponent| exponent.rem_euclid(every) == 0);
     let tick = |exponent: i64, m: f64| {

@@ -108,8 +108,7 @@ impl Svg {
         Self { out }
     }
 
-    /// A whole drawing as a part of this one, scaled down where it is larger than `room`. `nth` tells the clip of its
-    /// plot from those of other parts.
+    /// A whole drawing as a part of this one, scaled down into `room`. `nth` separates the clips of parts' plots.
     pub fn part(&mut self, room: Rect, drawing: &str, nth: usize) {
         let Some((head, rest)) = drawing.split_once('>') else { return };
         let Some([w, h]) = size_in(head) else { return };
@@ -167,7 +166,7 @@ impl Svg {
         );
     }
 
-    /// Adds a text whose `anchor` (start, middle, end) stands on the base line at a position.
+    /// Adds a text whose `anchor` (start, middle, end) is on the base line at a position.
     pub fn text(&mut self, at: Pos2, anchor: &str, words: &str, colour: Color32) {
         if !words.is_empty() {
             let (paint, words) = (Paint::fill(colour), escape(words));
@@ -190,8 +189,8 @@ fn size_in(head: &str) -> Option<[f32; 2]> {
     Some([number("width")?, number("height")?])
 }
 
-/// Escapes text for use between tags. A control character, as a name in somebody else's run may have it, is left out: XML
-/// has no way to say it, and a drawing with one could not be opened.
+/// Escapes text for use between tags. Control characters, which names in foreign runs may contain, are left out: XML
+/// cannot represent them, and a drawing with one could not be opened.
 pub fn escape(words: &str) -> String {
     let is_valid = |c: &char| *c >= ' ' && !matches!(c, '\u{fffe}' | '\u{ffff}') || matches!(c, '\t' | '\n' | '\r');
     let words: String = words.chars().filter(is_valid).collect();

@@ -1,5 +1,4 @@
-//! The tile that is being drawn. Its charts keep a least size, so that the tile scrolls before they are too small to be
-//! read, and it is noted where they are.
+//! The tile that is being drawn. Its charts keep a readable minimum size, for which the tile scrolls, and are noted.
 
 use eframe::egui::{Context, Id, Rect, Ui, Vec2};
 
@@ -8,10 +7,10 @@ pub const MIN_PLOT_SIZE: Vec2 = Vec2::new(260.0, 160.0);
 /// Room of a chart around its data, and of the gap to its neighbour, points.
 const CHART_MARGIN: Vec2 = Vec2::new(76.0, 48.0);
 
-/// Least size of a tile with its bars and margins, points: smaller, its chart has to be scrolled to.
+/// Minimum size of a tile with its bars and margins, points: smaller, its chart has to be scrolled to.
 pub const MIN_TILE_SIZE: Vec2 = Vec2::new(350.0, 300.0);
 
-/// Height of some lines of words, points.
+/// Height of some lines of text, points.
 const WORDS: f32 = 60.0;
 
 /// A chart, or another picture, as it was drawn in a tile.
@@ -21,7 +20,7 @@ pub struct DrawnPlot {
     pub chart: String,
     /// Where its data are, screen points; in part out of sight where the tile is scrolled.
     pub area: Rect,
-    /// The part of it that is in sight.
+    /// Its visible part.
     pub in_sight: Rect,
 }
 
@@ -134,8 +133,7 @@ pub fn note_table(ctx: &Context, table: &'static str, room: f32, content: f32) {
     note(ctx, |drawn, tile| drawn.tables.push(DrawnTable { tile, table, room, content }));
 }
 
-/// Notes from now on what is drawn in tiles, so that it can be measured with [`drawn`]. A window that nobody measures
-/// notes nothing.
+/// Notes from now on what is drawn in tiles, for [`drawn`] to measure. Unmeasured windows note nothing.
 pub fn watch(ctx: &Context) {
     ctx.data_mut(|d| d.insert_temp(drawn_id(), Drawn::default()));
 }
@@ -164,15 +162,14 @@ pub fn fits(ctx: &Context, width: f32) -> bool {
     current_tile(ctx).is_none() || width >= MIN_PLOT_SIZE.x + CHART_MARGIN.x
 }
 
-/// True if two charts have room beside one another in this width: in a tile each keeps its least width; elsewhere from
-/// `wide` on.
+/// True if two charts fit beside one another in this width: in a tile at their minimum widths, elsewhere from `wide`
+/// on.
 pub fn fits_two(ctx: &Context, width: f32, wide: f32) -> bool {
     let least = if current_tile(ctx).is_some() { 2.0 * (MIN_PLOT_SIZE.x + CHART_MARGIN.x) } else { 0.0 };
     width > wide.max(least)
 }
 
-/// True where a view draws the words that explain its charts last: in a tile that is too low for them above a chart, so that the
-/// chart is in sight as a whole.
+/// True where a view's words come last: in a tile too low for them above a chart, which is then seen as a whole.
 pub fn are_words_last(ui: &Ui) -> bool {
     is_lower(ui, MIN_PLOT_SIZE.y + CHART_MARGIN.y + WORDS)
 }
@@ -182,13 +179,13 @@ pub fn is_lower(ui: &Ui, height: f32) -> bool {
     current_tile(ui.ctx()).is_some() && ui.available_height() < height
 }
 
-/// Least height of a chart with what is around its data, points: in a tile; elsewhere it is drawn at any height.
+/// Minimum height of a chart with what is around its data, points: in a tile; elsewhere it is drawn at any height.
 pub fn min_chart_height(ctx: &Context) -> f32 {
     if current_tile(ctx).is_some() { MIN_PLOT_SIZE.y + CHART_MARGIN.y } else { 0.0 }
 }
 
-/// Charts of one x axis that stand beside one another: 1, where they have their least heights above one another, and
-/// outside of tiles; in a tile that is too low for that as many as have their least widths.
+/// Charts of one x axis that are beside one another: 1, where they have their minimum heights above one another, and
+/// outside of tiles; in a tile that is too low for that as many as have their minimum widths.
 pub fn columns(ctx: &Context, room: Vec2, charts: usize) -> usize {
     let least = MIN_PLOT_SIZE + CHART_MARGIN;
     match current_tile(ctx).is_some() && room.y < least.y * charts as f32 {

@@ -1,5 +1,4 @@
-//! Lines that coincide: where one lies on another, both colours are seen in turn. It knows positions and not what they
-//! mean.
+//! Lines that coincide: where one covers another, their colours alternate along the line. It knows positions alone.
 
 use eframe::egui::Rect;
 
@@ -62,8 +61,7 @@ fn shown(heights: &[Vec<f32>], line: usize) -> Vec<bool> {
     own.iter().enumerate().map(|(c, y)| y.is_nan() || in_turn(c, *y)).collect()
 }
 
-/// The parts of a trace over the columns in which it is shown. Its dots stay, and so do the risers of stairs: upright,
-/// they lie on no other line.
+/// Cuts a trace to the columns that show it. Dots stay, and so do the upright risers of stairs, which cover no line.
 fn cut(trace: PlottedLine, shown: &[bool], woven: &mut Vec<PlottedLine>) {
     let columns = shown.len() as f64;
     let is_shown = |x: f64| shown[((x * columns).floor().max(0.0) as usize).min(shown.len() - 1)];
@@ -145,7 +143,7 @@ mod tests {
         }
     }
 
-    /// Where stairs lie on another line their treads may be hidden; their risers are what tells that they are stairs.
+    /// Where stairs lie on another line their treads may be hidden; their risers still show that they are stairs.
     #[test]
     fn risers_of_stairs_stay() {
         let points = vec![[0.0, 0.2], [0.5, 0.2], [0.5, 0.8], [1.0, 0.8]];

@@ -31,7 +31,7 @@ pub fn curve_lines(results: &SweepResults, number: usize) -> Vec<CurveLine> {
     (0..results.points.len()).map(line).collect()
 }
 
-/// The chart, and which point each of its lines is of.
+/// The chart, and the index of the point to which each of its lines belongs.
 pub fn chart<'a>(view: &SweepView<'a>, lines: &'a [CurveLine], step: Option<u64>) -> (Chart<'a>, Vec<usize>) {
     let is_few = view.results.points.len() <= OWN_COLOURS;
     let y = Axis::new(view.heading());

@@ -123,7 +123,7 @@ pub fn mean_line_label(view: &SweepView<'_>, axis: usize) -> &'static str {
     }
 }
 
-/// The recorded steps that the shown number comes from: "at step 400", "at steps 350 to 400".
+/// The recorded steps of the shown number: "at step 400", "at steps 350 to 400".
 pub fn step_label(view: &SweepView<'_>) -> String {
     let steps = view.values().and_then(|as_of| as_of.steps);
     steps.map_or_else(|| "at no step yet".to_owned(), |steps| format!("at {}", steps_label(steps)))

@@ -33,8 +33,8 @@ impl Upright {
         plot.bottom() - self.ends.share(value) * plot.height()
     }
 
-    /// Paints the axis with its name and figures, which stand on a patch of the ground so that lines do not cross them.
-    /// `room`: the maximum width of the name, points.
+    /// Paints the axis with its name and figures, which are on a patch of the background so that lines do not cross
+    /// them. `room`: the maximum width of the name, points.
     fn paint(&self, ui: &Ui, theme: &Theme, sheet: Rect, plot: Rect, room: f32) {
         ui.painter().vline(self.x, plot.y_range(), Stroke::new(1.0, theme.secondary));
         let name = small_text(ui, &self.name, theme.text, room.min(240.0));

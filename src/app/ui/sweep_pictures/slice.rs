@@ -11,7 +11,7 @@ use crate::ui::theme::Theme;
 const LEFT_MARGIN: f32 = 44.0;
 const BOTTOM_MARGIN: f32 = 34.0;
 
-/// Along the axis of this place.
+/// Draws the slice along the axis of this index.
 pub fn slice_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, axis: usize) -> PointedAt {
     let (results, theme) = (view.results, view.theme);
     let Some(setting) = results.axes.get(axis) else { return PointedAt::default() };

@@ -24,8 +24,8 @@ impl Arrangement {
     /// No grid has more columns or more rows.
     const MAX_SIDE: usize = 3;
 
-    /// The one for an area of this size: as many tiles as stand in it at their least size ([`plot::MIN_TILE_SIZE`]). A lab
-    /// that has none side by side needs the whole width for each.
+    /// The one for an area of this size: as many tiles as are in it at their minimum size ([`plot::MIN_TILE_SIZE`]). A
+    /// lab that has none side by side needs the whole width for each.
     pub fn for_room(panes: &[LabPane], room: Vec2) -> Self {
         let mut places = places(panes);
         let tall = places.remove(&None).map_or(0, |tall| tall.len());
@@ -61,7 +61,7 @@ pub fn is_arranged_as(a: &Layout, b: &Layout) -> bool {
     a.root == b.root && without_fronts(a) == without_fronts(b)
 }
 
-/// The views of the tiles by their row, the tall ones first, at `None`; the tabs of a tile stand behind its first view.
+/// The views of the tiles by their row, the tall ones first, at `None`; the tabs of a tile are behind its first view.
 fn places(panes: &[LabPane]) -> BTreeMap<Option<usize>, Vec<Vec<&'static str>>> {
     let mut places: BTreeMap<Option<usize>, Vec<Vec<&'static str>>> = BTreeMap::new();
     let mut row = None;
@@ -81,8 +81,7 @@ fn places(panes: &[LabPane]) -> BTreeMap<Option<usize>, Vec<Vec<&'static str>>> 
     places
 }
 
-/// Tall tiles from the left, then rows from the top; the tiles of a row share its width, and the tabs of a tile stand behind
-/// its first view.
+/// Tall tiles from the left, then rows from the top, whose tiles share the width; tabs are behind a first view.
 pub fn initial(lab: &str, panes: &[LabPane], arrangement: Arrangement) -> Layout {
     let mut tiles = Tiles::default();
     let mut insert = |view: &str| tiles.insert_pane(Pane { view: view.to_owned() });

@@ -18,7 +18,7 @@ fn a_closed_view_can_be_opened_again() {
     assert_eq!(t.in_order().len(), 3, "a view that is there is brought forward, not doubled");
 }
 
-/// A second view in a tab, a first in a row: each stands again where it stood, also after a restart.
+/// A second view in a tab, a first in a row: each returns to its place, also after a restart.
 #[test]
 fn a_closed_view_goes_back_where_it_was() {
     let mut panes = panes();
@@ -122,7 +122,7 @@ fn a_view_from_the_list_opens_as_a_tab() {
     assert_eq!(t.in_front(), ["d"], "also over the only tile");
 }
 
-/// A tall tile stands beside the rows, with its tabs.
+/// A tall tile is beside the rows, with its tabs.
 #[test]
 fn a_tall_view_has_a_column_of_its_own() {
     let panes = [LabPane::tall("a"), LabPane::tab("b"), LabPane::tile("c", 0), LabPane::tile("d", 1)];
@@ -232,7 +232,7 @@ fn a_small_page_knows_what_a_large_one_shows() {
     assert_eq!(t.in_front_of_large_page("x"), ["a"], "the user has closed a tile");
 }
 
-/// Five tiles in rows of three, as a run of another program has them: four stand where there is room for two by two.
+/// Five tiles in rows of three, as a run of another program has them: four are shown if two by two fit.
 #[test]
 fn many_tiles_stand_in_a_grid() {
     let panes: Vec<LabPane> =

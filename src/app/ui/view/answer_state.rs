@@ -1,4 +1,4 @@
-//! The state of a panel that shows the answer to a question, and the words for it.
+//! The state of a panel that shows the answer to a question, and the text for it.
 
 use eframe::egui::Ui;
 
@@ -103,7 +103,7 @@ impl OpenQuestion {
 }
 
 impl ShownAnswer<'_> {
-    /// Says of which question the answer is, and what became of the one that the controls show; `None` where they are the
+    /// Says which question the answer belongs to, and the state of the controls' own question; `None` if both are the
     /// same.
     pub fn note(&self) -> Option<String> {
         let Sample { step, about, request, .. } = self.sample;
@@ -123,7 +123,7 @@ impl ShownAnswer<'_> {
 }
 
 impl Absence<'_> {
-    /// The words in the place of the picture: `hint` where no run has begun, `demand` where nothing asks by itself.
+    /// The text in the place of the picture: `hint` where no run has begun, `demand` where nothing asks by itself.
     fn sentence(&self, cx: &ViewCx<'_>, probe: &str, hint: &str, demand: &str) -> String {
         match self {
             Self::NoRun | Self::Untrained => hint.to_owned(),
@@ -184,8 +184,7 @@ impl<'a> ViewCx<'a> {
         self.question_state::<M>().unwrap_or_else(|| AnswerState::Absent(self.absence::<M>()))
     }
 
-    /// Why nothing of `M` is shown: what was refused, what is being asked, when it will be measured, why it cannot be;
-    /// these words where no run has begun.
+    /// Why nothing of `M` is shown: it was refused, is being asked, will be measured or cannot be; `hint` before a run.
     pub fn why_nothing<M: Measurement>(&self, hint: &str) -> String {
         self.why_nothing_before_asking::<M>(hint, &format!("This run does not measure this. {}", self.needs(M::PROBE)))
     }
@@ -209,7 +208,7 @@ impl<'a> ViewCx<'a> {
         empty_ui(ui, ui.available_size(), self.theme, words);
     }
 
-    /// Like [`ViewCx::why_nothing`], for a view with a button that asks: `demand` says so.
+    /// Like [`ViewCx::why_nothing`], for a view with a button that asks, which `demand` mentions.
     pub fn why_nothing_before_asking<M: Measurement>(&self, hint: &str, demand: &str) -> String {
         match self.question_state::<M>() {
             Some(AnswerState::Refused(words)) => words.to_owned(),
@@ -244,8 +243,7 @@ impl<'a> ViewCx<'a> {
         self.questions.take_outdated();
     }
 
-    /// Why a chart of numbers over training is empty: `hint` where no run has begun, `absent` where the run has trained
-    /// without reporting such a number.
+    /// Why a chart of numbers over training is empty: `hint` before a run, `absent` if a run reported no such number.
     pub fn why_no_curve(&self, hint: &str, absent: &str) -> String {
         match self.run_absence() {
             // a record has the curves of its run whole, whether its models can be asked or not
@@ -343,7 +341,7 @@ impl<'a> ViewCx<'a> {
             matches!(self.mirror.state, Some(RunState::Stopped | RunState::Followed(_) | RunState::Failed { .. }));
         match self.open_question(key) {
             Some(_) if is_same && self.is_of_present_settings(sample) => None,
-            // the sample is of other arguments, or of live settings that were changed, or undone, since it was asked for
+            // The sample was measured with other arguments, or with live settings that have changed since.
             Some(question) => (question.since >= NOTE_DELAY).then_some(Outdated::Asked(question)),
             None if is_same => None,
             None if has_ended && self.mirror.is_example => (now != first).then_some(Outdated::Example),
@@ -352,8 +350,7 @@ impl<'a> ViewCx<'a> {
         }
     }
 
-    /// Like [`ViewCx::outdated`] for a question that a button puts: it may not have been put with the arguments that the
-    /// controls show.
+    /// Like [`ViewCx::outdated`] for a question that a button puts, perhaps not with the controls' arguments.
     fn outdated_by_hand(&self, key: Key, sample: &Sample) -> Option<Outdated<'a>> {
         let [first, now] = self.questions.shown_args(key)?;
         if !self.can_ask() || self.questions.args(key) == Some(now) {
@@ -377,9 +374,8 @@ impl<'a> ViewCx<'a> {
         sample.request.and_then(|request| self.questions.args_of(request)).is_some_and(|own| own != args)
     }
 
-    /// Notes the question of `M` that a button of the view would put to a variant (`None`: all), and why the sample that is
-    /// `shown` is not the answer to it. A view with such a button calls this in every frame; one that asks by itself calls
-    /// [`ViewCx::ask`].
+    /// Notes the question of `M` that a button of the view would put to a variant (`None`: all), and why the `shown`
+    /// sample does not answer it. A view with such a button calls this in every frame, others [`ViewCx::ask`].
     pub fn shows_question<M: Measurement>(&mut self, variant: Option<usize>, args: &M::Args, shown: Option<&Sample>) {
         let key = (M::PROBE, variant);
         self.questions.show_args(key, args.to_args());

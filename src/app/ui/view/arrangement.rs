@@ -19,8 +19,8 @@ pub enum Arrangement {
     Grid,
     /// Each in half of the room: beside one another where it is wider than this (points), else above one another.
     Halves { wide: f32 },
-    /// Each in half of the room: beside one another where it is this many times as wide as high, else above one
-    /// another.
+    /// Each in half of the room: beside one another where it is so many times as wide as high, else stacked; in a tile
+    /// too low for that the one that [`super::PanelView::single_panel`] names.
     HalvesByShape { wide: f32 },
     /// Beside one another where the room is wider than this (points), else the one that [`super::PanelView::single_panel`] names.
     HalvesOrOne { wide: f32 },
@@ -55,16 +55,16 @@ pub enum Placement {
     Grid,
     /// Beside one another in these sizes, points.
     Row(Vec<Vec2>),
-    /// Above one another in these sizes, points. An x axis that the chart below has too is named under that one alone.
+    /// Above one another in these sizes, points. An x axis that several charts share is named under the lowest alone.
     Column(Vec<Vec2>),
     /// Groups of panels beside one another, or above: the size of each, points, its number of panels, and their places in it.
     Groups { is_row: bool, groups: Vec<(Vec2, usize, Placement)> },
-    /// So, with small words below.
+    /// So, with small text below.
     Noted(Box<Placement>, String),
 }
 
 impl Placement {
-    /// Draws the panels, each with its state. Gives the response of a panel that stands alone, or of a canvas.
+    /// Draws the panels, each with its state. Returns the response of a panel that is alone, or of a canvas.
     pub(super) fn show(
         self,
         ui: &mut Ui,

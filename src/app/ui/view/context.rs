@@ -1,5 +1,4 @@
-//! The context of a view during one frame: the run at a step, the settings, the selection, and the list to which it
-//! adds actions.
+//! The context of a view in a frame: the run at a step, the settings, the selection, and the actions that it adds.
 
 use std::{borrow::Cow, ops::Deref};
 
@@ -69,8 +68,7 @@ impl<'a> ViewCx<'a> {
     }
 
     /// The latest measurement at or before the shown step, of the variant in focus if it has one, else of the first
-    /// variant that has; an answer to a question where nothing came by schedule, or where a live setting was changed
-    /// since.
+    /// that has; an answer to a question where nothing came by schedule, or where a live setting was changed since.
     pub fn latest<M: Measurement>(&self) -> Option<Measured<'a, M>> {
         let mirror: &'a Mirror = self.mirror;
         let scheduled = self.in_focus(|v| mirror.sample_at(v, M::CHANNEL, self.step));
@@ -81,8 +79,7 @@ impl<'a> ViewCx<'a> {
         newer.or(scheduled).and_then(Measured::new)
     }
 
-    /// True for the newest answer of a program that trains the run elsewhere, which is asked by hand alone, until it is put
-    /// aside ([`Questions::forget`]).
+    /// True for the newest answer of a program elsewhere, asked by hand, until put aside ([`Questions::forget`]).
     fn is_asked_by_hand<M: Measurement>(&self, sample: &Sample) -> bool {
         let is_put = |key| sample.request.is_some() && self.questions.request(key) == sample.request;
         self.is_trained_elsewhere()
@@ -101,8 +98,7 @@ impl<'a> ViewCx<'a> {
         !changed || sample.request.is_some_and(|r| self.questions.is_of_present_settings(r, self.mirror))
     }
 
-    /// The step whose weights are asked: the newest at or before the shown one that are kept; `None` for those of the
-    /// newest step.
+    /// The step whose weights are asked: the newest kept at or before the shown one; `None` for the newest step's.
     pub fn at(&self) -> Option<u64> {
         let is_past = !self.follow && self.step < self.mirror.step;
         is_past.then(|| self.mirror.snapshot_at(self.step).unwrap_or(self.step))
@@ -152,22 +148,20 @@ impl<'a> ViewCx<'a> {
         mirror.sample_at(variant, M::CHANNEL, self.step).and_then(|sample| Measured::new((variant, sample)))
     }
 
-    /// The newest answer of one variant, where it comes before what the run measured by itself ([`ViewCx::answered`]).
+    /// The newest answer of one variant, if it takes precedence over the scheduled measurement ([`ViewCx::answered`]).
     pub fn answer_of<M: Measurement>(&self, variant: usize) -> Option<Measured<'a, M>> {
         let is_wanted = self.has_asked::<M>(variant) || self.scheduled::<M>(variant).is_none();
         let answer = self.shown_answer::<M>(variant).filter(|_| is_wanted);
         answer.and_then(|sample| Measured::new((variant, sample)))
     }
 
-    /// Both sources of a measurement of one variant at the shown step: the answer to a question, then the scheduled
-    /// one.
+    /// Both sources of a variant's measurement at the shown step: the answer to a question, then the scheduled one.
     pub fn known<M: Measurement>(&self, variant: usize) -> impl Iterator<Item = Measured<'a, M>> + use<'a, M> {
         let answer = self.answer_of::<M>(variant).filter(|m| m.sample.step <= self.step);
         answer.into_iter().chain(self.scheduled::<M>(variant))
     }
 
-    /// The newest measurement of one variant at the shown step that `fits`; of two at the same step the answer is
-    /// preferred to the scheduled one.
+    /// The newest measurement of a variant at the shown step that `fits`; of two at the same step the answer.
     pub fn measured<M: Measurement>(&self, variant: usize, fits: impl Fn(&M) -> bool) -> Option<Measured<'a, M>> {
         let newer = |a: Measured<'a, M>, b: Measured<'a, M>| if b.sample.step > a.sample.step { b } else { a };
         self.known::<M>(variant).filter(|m| fits(m.value)).reduce(newer)
@@ -290,7 +284,7 @@ impl<'a> ViewCx<'a> {
         self.each_variant(move |variant| Some(self.history::<M>(variant)).filter(|history| !history.is_empty()))
     }
 
-    /// Each variant of which something is found, with its colour and that.
+    /// Iterates over the variants for which `find` returns something, with their colours.
     pub fn each_variant<T>(
         &self,
         find: impl Fn(usize) -> Option<T>,
@@ -300,8 +294,7 @@ impl<'a> ViewCx<'a> {
         all.filter_map(move |(v, info)| Some((info, variant_colour(mirror, v, theme), find(v)?)))
     }
 
-    /// Sets a setting, as if on the control panel; [`ViewCx::setting`] returns it in this frame already. One that the page's
-    /// link hides or locks stays as it is.
+    /// Sets a setting as a control does, so that [`ViewCx::setting`] has it at once, unless the page's link keeps it.
     pub fn set(&mut self, key: &str, value: Value) {
         if !self.is_restricted(&[key]) && self.setting(key).as_ref() != Some(&value) {
             self.act(SettingAction::Change(key.to_owned(), value));
@@ -369,8 +362,7 @@ impl<'a> ViewCx<'a> {
         matches!(self.mirror.state, Some(RunState::Paused | RunState::Running | RunState::Finished))
     }
 
-    /// True where questions are answered: by a model here, or by the program that trains the run elsewhere and the weights
-    /// that it keeps.
+    /// True where questions are answered: by a model here, or by the program that trains the run and its kept weights.
     pub fn is_answered(&self) -> bool {
         self.can_ask() || self.mirror.can_be_asked_elsewhere()
     }

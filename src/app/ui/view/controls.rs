@@ -1,4 +1,4 @@
-//! Controls in a view, as far as the page's link lets them be shown and moved.
+//! Controls in a view, shown and enabled as the page's link allows.
 
 use eframe::egui::{InnerResponse, Ui};
 
@@ -20,8 +20,7 @@ pub fn lockable_ui<R>(ui: &mut Ui, is_locked: bool, add: impl FnOnce(&mut Ui) ->
 }
 
 impl ViewCx<'_> {
-    /// True where a view shows the controls that it has of its own: not in a picture, and not where the page's link hides
-    /// them.
+    /// True where a view shows controls of its own: not in a picture, and not where the page's link hides them.
     pub fn shows_controls(&self) -> bool {
         self.has_controls && !self.restrictions.hides(VIEW_CONTROLS)
     }

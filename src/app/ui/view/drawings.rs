@@ -20,8 +20,7 @@ pub fn shown_drawings<'c, 's>(
     charts.into_iter().filter_map(drawing).collect()
 }
 
-/// Drawings as one, each where it stands; those under one that is higher than in its tile are moved down. `None` without
-/// any.
+/// Drawings as one, each where it stands; those under one higher than in its tile move down. `None` without any.
 pub fn joined(name: &str, mut drawings: Vec<(Pos2, String)>, theme: &Theme) -> Option<String> {
     if drawings.len() < 2 {
         return drawings.pop().map(|(_, drawing)| drawing);

@@ -1,5 +1,4 @@
-//! The face of a view towards the page that shows it, and what it sees of the run. The views themselves and their list are
-//! in `views`.
+//! The face of a view towards its page, and what it sees of the run. The views themselves are listed in `views`.
 
 use eframe::egui::{
     Rect, ScrollArea, Ui, UiBuilder, Vec2,
@@ -47,8 +46,7 @@ pub fn scrolled_ui(
     })
 }
 
-/// A view of a run. One instance lives as long as its tile; state that should survive a restart is
-/// in `Selection` or in settings.
+/// A view of a run, which lives as long as its tile; what outlives that is in `Selection` or in settings.
 pub trait View {
     /// Asks its questions and follows its curves. The page calls it in every frame before it draws the view.
     fn needs(&mut self, _cx: &mut ViewCx<'_>) {}
@@ -63,7 +61,7 @@ pub trait View {
     /// Subtitle beside the title: of what data, at which step.
     fn subtitle(&self, cx: &ViewCx<'_>) -> String;
 
-    /// The caption of its pictures where something was measured in the run that [`ViewEntry::about`] would deny.
+    /// The caption of its pictures in a run for which [`ViewEntry::about`] would be wrong.
     fn caption(&self, _mirror: &Mirror) -> Option<String> {
         None
     }

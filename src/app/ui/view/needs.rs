@@ -1,4 +1,4 @@
-//! The requirements of each probe on a model, in words: they explain why a panel of another lab stays empty.
+//! The requirements of each probe on a model, as text that explains why a panel of another lab stays empty.
 
 use std::sync::LazyLock;
 
@@ -87,8 +87,7 @@ pub fn needs_of(probe: &str) -> &'static str {
     NEEDS.iter().find(|(_, probes)| probes.contains(&probe)).map_or("", |(words, _)| words)
 }
 
-/// The same for a run of this lab whose schedule lacks the probe: where a preset of the lab itself asks it, that one is named
-/// rather than another lab.
+/// The same for a run of this lab that does not schedule the probe: a preset of its own that asks it comes first.
 pub fn needs_in(lab: &str, probe: &str) -> String {
     let words = needs_of(probe);
     let asks = |preset: &&AskingPreset| preset.lab == lab && preset.probes.iter().any(|asked| asked == probe);

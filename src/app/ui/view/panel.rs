@@ -46,8 +46,7 @@ impl<'a> Panel<'a> {
         vec![Self::new(chart, 1.0)]
     }
 
-    /// A picture that is not a chart. `paint` draws it in a size in points, and gives the response of its place. It has
-    /// no part in the table of the charts.
+    /// A picture that is not a chart, and not in the table of charts. `paint` draws it in a size in points.
     pub fn canvas(name: &'static str, paint: impl Fn(&mut Ui, Vec2) -> Response + 'a) -> Self {
         Self { body: Body::Canvas(Canvas { name, paint: Box::new(paint) }), share: 1.0, prefix: None }
     }

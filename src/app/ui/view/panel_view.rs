@@ -38,8 +38,7 @@ pub trait PanelView {
     /// Asks its questions and follows its curves.
     fn needs(&mut self, _cx: &mut ViewCx<'_>) {}
 
-    /// The panels. The first is the main one: its words stand for the view while it is empty, and its columns lead the
-    /// table.
+    /// The panels. The first is the main one: while empty it speaks for the view, and its columns lead the table.
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>>;
 
     /// Why it has no panels, where it has none.
@@ -52,7 +51,7 @@ pub trait PanelView {
         0
     }
 
-    /// The index of the panel that is drawn where there is room for only one. `chosen`: of [`PanelView::CHOICE`], else 0.
+    /// The index of the panel drawn where only one has room. `chosen` is of [`PanelView::CHOICE`], else 0.
     fn single_panel(&self, chosen: usize) -> usize {
         chosen
     }
@@ -97,7 +96,7 @@ pub trait PanelView {
     /// Text and tokens above the charts, in pictures too.
     fn above_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>) {}
 
-    /// The words that explain the charts, in pictures too: above them, or below in a tile without room for both.
+    /// The text that explain the charts, in pictures too: above them, or below in a tile without room for both.
     fn words_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>) {}
 
     /// Controls right below the charts, and above them in a tile too low for both; a picture has none.
@@ -116,7 +115,7 @@ pub trait PanelView {
     /// Controls and text below the charts, in pictures too.
     fn below_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>, _height: f32) {}
 
-    /// Handles the pointer on a chart that stands alone.
+    /// Handles the pointer on a chart that is alone.
     fn pointed(&mut self, _ui: &Ui, _cx: &mut ViewCx<'_>, _on: &ChartResponse) {}
 
     /// Handles the pointer on a canvas.
@@ -170,7 +169,7 @@ impl<V: PanelView> Panels<V> {
     }
 
     fn charts_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        // in a tile that is too low for both, the controls would be out of sight below the chart
+        // in a tile that is too low for both, the controls below the chart would not be visible
         let is_foot_above = ui.max_rect().height() < min_chart_height(ui.ctx()) + V::FOOTER_HEIGHT;
         if is_foot_above && V::FOOTER_HEIGHT > 0.0 && self.view.has_footer(!self.last.is_filled) {
             cx.controls_ui(ui, |ui, cx| self.view.footer_ui(ui, cx));

@@ -1,5 +1,4 @@
-//! Change one token and see how far the logits move at every position: none before it, at any scale
-//! of the coupling.
+//! Change one token and see how far the logits move at every position: none before it, however strong the coupling.
 
 use super::task::task_ui;
 use crate::{
@@ -13,7 +12,7 @@ use crate::{
 
 /// View `causality`.
 pub struct Causality {
-    /// A sentence of one's own; empty asks about a held-out passage.
+    /// A sentence that the user typed; if it is empty, a held-out passage is asked about.
     text: String,
     /// The replacement of the changed token, which is the selection shared by all views.
     replacement: KeyedCache<RunNumber, String>,
@@ -129,8 +128,7 @@ fn leak_ui(ui: &mut Ui, cx: &ViewCx<'_>, causality: &measurements::Causality) {
     wrapped_ui(ui, words, colour);
 }
 
-/// The caption of a measured leak: logits moved before the token that was changed, in the model itself or with the wrong
-/// upsampling that was asked about beside it.
+/// The caption of a measured leak: logits moved before the changed token, by the model or the wrong upsampling.
 fn leak_caption(mirror: &Mirror) -> Option<String> {
     let all = (0..mirror.variants().len()).flat_map(|variant| {
         let asked = mirror.answer(variant, measurements::Causality::CHANNEL).into_iter();
@@ -194,7 +192,7 @@ impl PanelView for Causality {
 
     fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let answered = cx.answered::<measurements::Causality>();
-        // a sentence that was refused can be mended; chart or note say why
+        // a refused sentence can be corrected, and the chart or the note gives the reason
         if answered.is_none() && cx.refusal_of::<measurements::Causality>(Some(cx.selection.variant)).is_none() {
             return;
         }

@@ -1,5 +1,4 @@
-//! The cost of a forward pass in layers of full length, computed from the live settings, and the measured time of a
-//! training step.
+//! The cost of a forward pass in layers of full length, by the live settings, and the measured time of a step.
 
 use crate::{
     analysis::statistics::upper_quantile,

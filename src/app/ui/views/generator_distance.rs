@@ -1,5 +1,4 @@
-//! The distance of a refining map from a step of a Markov chain: the column sums of its one-step matrix, and its
-//! distance from the nearest generator over training.
+//! How far a refining map is from a step of a Markov chain: its column sums, and the nearest generator over training.
 
 use crate::{telemetry::measurements::GeneratorDistance, ui::views::prelude::*};
 

@@ -39,7 +39,7 @@ impl Difference {
     }
 }
 
-/// Mean and deviation of the last [`RUNNING`] points.
+/// The mean of a difference over the steps on both sides of each point, in a band of one standard deviation.
 #[derive(Debug, Clone, Default)]
 struct Running {
     mean: Curve,

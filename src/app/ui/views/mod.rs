@@ -1,4 +1,4 @@
-//! Every view, one a file, and the one list of them.
+//! Every view, one per file, and the one list of them.
 
 pub mod accuracy;
 pub mod attention;

@@ -6,13 +6,13 @@ use crate::{
     ui::{views::prelude::*, widgets::token_strip::Mark},
 };
 
-/// Width below which variants stand under one another, points.
+/// Width below which variants are under one another, points.
 const COLUMN: f32 = 190.0;
 
 /// View `next_tokens`.
 #[derive(Default)]
 pub struct NextTokens {
-    /// A text of one's own; empty reads a held-out passage.
+    /// A text that the user typed; if it is empty, a held-out passage is read.
     text: String,
 }
 
@@ -24,7 +24,7 @@ impl NextTokens {
     /// One measurement for each variant that answered: the one at the shown step, or the answer to the typed text.
     fn measured<'a>(&self, cx: &ViewCx<'a>) -> Vec<Measured<'a, Likely>> {
         let is_typed = !self.text.is_empty();
-        // a program that trains the run elsewhere is asked in a view of its own
+        // a program that trains the run elsewhere is asked in another view
         let is_shown = |m: &Likely| m.is_typed == is_typed || cx.is_trained_elsewhere();
         (0..cx.mirror.variants().len()).filter_map(|v| cx.measured(v, is_shown)).collect()
     }

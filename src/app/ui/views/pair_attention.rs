@@ -1,5 +1,4 @@
-//! Attention from a question of associative recall to the pair that answers it, over training: by layer of one variant,
-//! or the strongest layer of each variant.
+//! Attention from a question of associative recall to the pair that answers it, over training, by layer or by variant.
 
 use crate::{
     labs::corpus::questions,
@@ -98,13 +97,12 @@ fn choice_ui<T: Copy + PartialEq>(ui: &mut Ui, chosen: &mut T, of: &[(T, &str)])
     }
 }
 
-/// "layer 2" where the path says no more than that.
+/// "layer 2" for a path that holds no more than the layer's number.
 fn layer_name(path: &str) -> String {
     path.strip_prefix("layers.").map_or_else(|| path.to_owned(), |place| format!("layer {place}"))
 }
 
-/// The weights of uniform attention, one for each kind of layer of the variant in focus, because a window sees fewer
-/// tokens.
+/// Uniform attention's weights, one per kind of layer of the variant in focus, as a window sees fewer tokens.
 fn uniform(cx: &ViewCx<'_>) -> Vec<f64> {
     let history = cx.history_in_focus::<Measured>().map_or(vec![], |(_, history)| history);
     let layers = history.last().map_or(&[][..], |(_, newest)| &newest.layers);

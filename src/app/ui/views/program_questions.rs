@@ -18,7 +18,7 @@ use crate::{
     ui::{action::RunAction, run::EXAMPLE_CANNOT_BE_ASKED, views::prelude::*},
 };
 
-/// Seconds after which it is said what may keep an answer.
+/// Seconds after which a hint tells what may delay an answer.
 const HINT_DELAY: f64 = 10.0;
 /// The reasons that may keep the program from an answer: another one, and a run of Orrery's own.
 const WAIT_REASONS: [&str; 2] = [
@@ -86,8 +86,7 @@ impl Form {
     }
 }
 
-/// The questions that the program allows, in its order: of a run of Orrery's own commands alone; who may pause may also
-/// let training go on.
+/// The questions that the program allows, in its order: of Orrery's own runs commands alone; who may pause may resume.
 fn allowed(info: &RunInfo) -> Vec<&str> {
     let is_taken = |ask: &&str| info.lab == FOREIGN || asks::is_command(ask);
     let mut all: Vec<&str> = info.asks.iter().map(String::as_str).filter(is_taken).collect();
@@ -131,7 +130,7 @@ fn why_unanswered(cx: &ViewCx<'_>, info: &RunInfo) -> Option<&'static str> {
     })
 }
 
-/// The words for what a run of Orrery's own does not allow, and what would allow it; `None` where it allows everything.
+/// The text for what a run of Orrery's own does not allow, and what would allow it; `None` where it allows everything.
 fn not_allowed(info: &RunInfo) -> Option<String> {
     let lacking: Vec<&str> = OWN_ASKS.into_iter().filter(|ask| !asks::is_allowed(&info.asks, ask)).collect();
     let allow = lacking.join(",");
@@ -171,7 +170,7 @@ impl Row {
         self.factor.unwrap_or(ScaleLrArgs::default().factor)
     }
 
-    /// Puts the question; that of a view is put as the view would, so that the view shows what becomes of it.
+    /// Puts the question; a view's question is put as the view would put it, so that the view shows its progress.
     fn ask(&mut self, cx: &mut ViewCx<'_>, ask: &str, form: Form, now: f64) {
         let text = self.typed.clone();
         let request = match ask {
@@ -218,7 +217,7 @@ impl Row {
         field.lost_focus() && ui.input(|i| i.key_pressed(Key::Enter)) && self.can_be_asked(form)
     }
 
-    /// The name of the question, its fields, and what became of it. It rests where `why_not` says why.
+    /// The name of the question, its fields, and its state. It is disabled with the reason `why_not`.
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, ask: &str, why_not: Option<&str>) {
         let (form, now) = (Form::new(ask), ui.input(|i| i.time));
         let mut is_asked = false;
@@ -279,7 +278,7 @@ fn withdraw_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, sent: SentQuestion, tip: &str) 
     }
 }
 
-/// The words of an answer that is nothing else.
+/// The text of an answer that holds only text.
 fn words_of(sample: &Sample) -> Option<&str> {
     match &*sample.payload {
         Payload::Unknown(json) if json.get("kind").is_some_and(|kind| kind == "text") => json.get("text")?.as_str(),
@@ -296,7 +295,7 @@ fn program(cx: &ViewCx<'_>) -> String {
     }
 }
 
-/// The outcome of a question to `who`, in a sentence. `wait_reasons` are added where an answer is long in coming.
+/// The outcome of a question to `who`, in a sentence. `wait_reasons` are added if an answer takes long.
 fn outcome_ui(ui: &mut Ui, cx: &ViewCx<'_>, sent: SentQuestion, who: &str, wait_reasons: &str) {
     let mut colour = cx.theme.secondary;
     let words = match cx.mirror.question(sent.request) {
@@ -321,7 +320,7 @@ fn outcome_ui(ui: &mut Ui, cx: &ViewCx<'_>, sent: SentQuestion, who: &str, wait_
 }
 
 impl ProgramQuestions {
-    /// Why a question would do nothing now: of pausing and going on one does.
+    /// Why a question would do nothing now: of pausing and continuing one does.
     fn why_not(&self, cx: &ViewCx<'_>, ask: &str) -> Option<&'static str> {
         let is_paused = cx.mirror.state == Some(RunState::Followed(FollowedState::Paused));
         match ask {
@@ -331,7 +330,7 @@ impl ProgramQuestions {
         }
     }
 
-    /// True if a pause was answered and no going on was asked since: a program may wait without recording it.
+    /// True if a pause was answered and nobody asked to resume since: a program may wait without recording it.
     fn has_paused(&self, cx: &ViewCx<'_>) -> bool {
         let sent = |ask: &str| self.rows.get(ask).and_then(|row| row.sent).map(|sent| sent.request);
         let is_answered = |request: &u64| matches!(cx.mirror.question(*request), Some(QuestionState::Answered));

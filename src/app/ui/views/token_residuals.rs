@@ -1,5 +1,4 @@
-//! The distance of every token's state from the quasi-steady state over training, and the gate beside it: does it help
-//! where the fast path is close?
+//! Every token's distance from the quasi-steady state over training, and the gate: does it help where that is short?
 
 use crate::{
     telemetry::measurements::{GateBenefit, TokenResiduals},

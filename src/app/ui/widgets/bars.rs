@@ -32,7 +32,7 @@ impl Bar {
     }
 }
 
-/// A probability to four decimals, which stand under one another.
+/// A probability to four decimals, which are under one another.
 fn share_label(p: f64) -> String {
     match p {
         p if p.is_nan() => "no value".to_owned(),
@@ -45,8 +45,7 @@ const ROW: f32 = 19.0;
 const FIGURE: f32 = 58.0;
 const SIGN: f32 = 12.0;
 
-/// Draws bars over the available width; `most` is the value at the right end. `title` names them for
-/// a screen reader, which is read every value.
+/// Draws bars over the available width, which `most` fills. `title` names them for screen readers.
 pub fn bars_ui(ui: &mut Ui, theme: &Theme, title: &str, bars: &[Bar], max: f64) -> Response {
     let width = ui.available_width().max(160.0);
     let (rect, response) = ui.allocate_exact_size(vec2(width, ROW * bars.len() as f32), Sense::hover());

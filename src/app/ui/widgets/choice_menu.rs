@@ -6,8 +6,7 @@ use eframe::egui::{
     containers::menu::{MenuButton, MenuConfig, SubMenuButton, is_in_menu},
 };
 
-/// A button for each of a few choices, with its label and its tooltip, which may be empty. Gives
-/// the one that was clicked.
+/// A button for each choice, with its label and its tooltip, which may be empty. Returns the one clicked.
 pub fn choice_buttons<T: PartialEq>(
     ui: &mut Ui,
     chosen: &T,
@@ -37,7 +36,7 @@ pub fn controls_menu(ui: &mut Ui, words: impl Into<String>, add: impl FnOnce(&mu
     }
 }
 
-/// Chooses one of `choices`, each with its label; returns true if one was clicked. `words` stand on the button.
+/// Chooses one of `choices`, each with its label; returns true if one was clicked. `words` is the label of the button.
 pub fn choice_menu<T: PartialEq>(
     ui: &mut Ui,
     words: &str,
@@ -58,9 +57,8 @@ pub fn choice_menu<T: PartialEq>(
     is_clicked
 }
 
-/// A box this many points wide with a label of its own, in which `shown` stands. Where that is too long it is cut off, or
-/// goes on below if the style of `ui` wraps words. Each choice comes with its words, and true if it is the one. Gives the
-/// choice that was clicked, and the box.
+/// A box this many points wide with a label of its own, in which `shown` is cut off, or wrapped if the style of `ui`
+/// wraps. Each choice has its label, and true if it is the one. Returns the clicked choice, and the box.
 pub fn list_box<T>(
     ui: &mut Ui,
     (salt, label): (&str, Id),
@@ -82,8 +80,7 @@ pub fn list_box<T>(
     (clicked, combo.response.labelled_by(label))
 }
 
-/// Chooses one of `choices`, each with its label, from a box this many points wide, in which `shown` stands; in a menu, from a
-/// menu of it. `name` is its accessible name.
+/// Chooses one of labelled `choices` from a box this wide (points), or from a submenu; `name` is for screen readers.
 pub fn choice_box<T: PartialEq>(
     ui: &mut Ui,
     name: &str,

@@ -8,7 +8,7 @@ pub fn longest_word(text: &Galley) -> f32 {
     words.filter_map(|word| Some(word.last()?.max_x() - word.first()?.pos.x)).fold(0.0, f32::max).ceil()
 }
 
-/// Columns that share this room in equal parts; one whose least width is more has that, and the others share the rest.
+/// Columns that share this room in equal parts, except for those whose minimum width is more.
 pub fn shared_widths(mut room: f32, least: &[f32]) -> Vec<f32> {
     let mut widths = vec![0.0; least.len()];
     let mut widest_first: Vec<usize> = (0..least.len()).collect();

@@ -1,4 +1,4 @@
-//! A line that opens and folds what stands below it.
+//! A line that opens and folds what is below it.
 
 use eframe::egui::{Button, Role, Ui, WidgetInfo, vec2};
 

@@ -1,4 +1,4 @@
-//! A number shown large: its name, its value, its trend, and its meaning in words.
+//! A number shown large: its name, its value, its trend, and its meaning as a sentence.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub struct LargeFigure {
     pub owner: Option<FigureOwner>,
     /// "open".
     pub meaning: String,
-    /// Its limits in few words: the step that it was measured at, its interval.
+    /// Its limits briefly: the step that it was measured at, its interval.
     pub note: String,
     /// Measured points, oldest first, joined by lines.
     pub trend: Vec<(u64, f64)>,
@@ -152,11 +152,10 @@ impl LargeFigure {
     }
 }
 
-/// The minimum height of a trend, as a share of its largest absolute value: a small change does not look like a large
-/// one.
+/// The minimum height of a trend, as a share of its largest absolute value, so that small changes look small.
 const MIN_RELATIVE_RANGE: f64 = 0.05;
 
-/// The ends of a trend, apart by at least [`MIN_RELATIVE_RANGE`].
+/// Widens the range of a trend to at least [`MIN_RELATIVE_RANGE`].
 fn widened([low, high]: [f64; 2]) -> [f64; 2] {
     let lacking = MIN_RELATIVE_RANGE * low.abs().max(high.abs()) - (high - low);
     if lacking > 0.0 { [low - lacking / 2.0, high + lacking / 2.0] } else { [low, high] }
@@ -217,7 +216,7 @@ pub fn large_figures_ui(ui: &mut Ui, theme: &Theme, figures: &[LargeFigure], sen
 /// Width of the note that stands for the figures without room.
 const MORE_WIDTH: f32 = 40.0;
 
-/// The number of figures of these widths that fit, the first in any case; if not all do, the words for the rest fit too.
+/// The number of figures of these widths that fit, the first in any case; if not all do, the text for the rest fits too.
 fn count_that_fits(widths: &[f32], room: f32) -> usize {
     let total = |n: usize| widths[..n].iter().sum::<f32>() + GAP * n.saturating_sub(1) as f32;
     if total(widths.len()) <= room {

@@ -1,6 +1,5 @@
-//! Markdown as lessons use it: headings, paragraphs, lists, tables, code; bold in a bold face, and the subscripts and
-//! superscripts of formulas (`h_t`, `h_{t-1}`, `x^2`); the id of a claim is a link to it. It fetches nothing: pictures and
-//! other links are their words.
+//! Markdown as lessons use it: headings, paragraphs, lists, tables, code; bold in a bold face, sub- and superscripts of
+//! formulas (`h_t`, `h_{t-1}`, `x^2`); a claim's id links to it. Nothing is fetched: pictures and links are words.
 
 use std::ops::Range;
 
@@ -98,7 +97,7 @@ fn words_ui(ui: &mut Ui, theme: &Theme, Words { mut job, ids }: Words) -> Option
     }
     let width = ui.available_width();
     let label = ui.add(Label::new(job.clone()).wrap());
-    // the label does not say where its letters stand: laid out again as it was, they stand at the same places
+    // egui's label does not return where its letters are; laid out again in the same way, they are at the same places
     job.wrap.max_width = width;
     let galley = ui.painter().layout_job(job);
     let cursor = |byte: usize, prefer_next_row: bool| {
@@ -128,8 +127,8 @@ fn ids_of_claims(text: &str) -> Vec<Range<usize>> {
     words.filter(|word| is_claim(&text[word.clone()])).collect()
 }
 
-/// Columns share the width: nothing is cut, what is long goes on below. Where the longest words have no room beside one
-/// another, the table is scrolled. Returns the id of the claim that was clicked.
+/// Columns share the width: nothing is cut, what is long continues below. Where the longest words have no room beside
+/// one another, the table is scrolled. Returns the id of the claim that was clicked.
 fn table_ui(ui: &mut Ui, theme: &Theme, rows: &[Vec<Vec<StyledText>>]) -> Option<String> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0).max(1);
     let gap = 8.0;
@@ -264,7 +263,7 @@ struct Reader {
     style: SpanStyle,
     /// For each open list, the number of the next item, if it has numbers.
     lists: Vec<Option<u64>>,
-    /// The sign of the item whose first words come next.
+    /// The sign of the item whose text comes next.
     item: Option<String>,
     code: Option<String>,
     rows: Vec<Vec<Vec<StyledText>>>,

@@ -7,7 +7,7 @@ use crate::ui::{
     theme::{self, Theme},
 };
 
-/// Small words of a colour.
+/// Small text of a colour.
 pub fn small_text(words: impl Into<String>, colour: Color32) -> RichText {
     RichText::new(words).size(theme::SMALL).color(colour)
 }
@@ -22,12 +22,12 @@ pub fn note_height(ui: &Ui, words: &str, width: f32) -> f32 {
     ui.painter().layout(words.to_owned(), theme::small(), Color32::PLACEHOLDER, width).size().y
 }
 
-/// Small words that go on in further lines where the room is too narrow.
+/// Small text that continue in further lines where the room is too narrow.
 pub fn wrapped_ui(ui: &mut Ui, words: impl Into<String>, colour: Color32) -> Response {
     ui.add(Label::new(small_text(words, colour)).wrap())
 }
 
-/// Room for a drawing, which screen readers know by its name, and a painter that draws in it alone.
+/// Allocates room for a drawing, names it for screen readers, and returns a painter that is clipped to it.
 pub fn canvas_ui(ui: &mut Ui, size: Vec2, sense: Sense, name: impl Into<String>) -> (Rect, Response, Painter) {
     let (rect, response) = ui.allocate_exact_size(size, sense);
     let name = name.into();

@@ -1,5 +1,5 @@
-//! Charts on one x axis: its zoom and its division are shared. They stand above one another, with shared margins too,
-//! or in rows, beside one another, in a tile that is wide and too low for all of them.
+//! Charts on one x axis: its zoom and its division are shared. They are above one another, with shared margins too, or
+//! in rows, beside one another, in a tile that is wide and too low for all of them.
 
 use eframe::egui::{Ui, Vec2, vec2};
 

@@ -1,4 +1,4 @@
-//! The one control of smoothing: the factor by which the weights of an average fall from point to point.
+//! The one control of smoothing: the decay factor of an exponential average over points.
 
 use eframe::egui::{DragValue, Slider, Ui};
 
@@ -7,7 +7,7 @@ const NUMBER: f32 = 68.0;
 const MIN_SLIDER: f32 = 48.0;
 const MAX_SLIDER: f32 = 90.0;
 
-/// Says of a chart that it is smoothed; `about` says which of its lines. Where no slider has room the number alone is dragged.
+/// The control that smooths a chart; `about` names its lines. Without room for the slider it shows its number.
 pub fn smoothing_ui(ui: &mut Ui, weight: &mut f64, about: &str) {
     let label = ui.label("smooth").id;
     let room = ui.available_width() - NUMBER;

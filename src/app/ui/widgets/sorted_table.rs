@@ -1,5 +1,4 @@
-//! A table whose rows are clicked and whose columns are sorted by. Only rows in sight are drawn; columns that have no room
-//! are scrolled to.
+//! A table with clickable rows and sortable columns. Only rows in sight are drawn; columns without room scroll.
 
 use eframe::egui::{
     Align, Color32, CursorIcon, FontId, Rect, Response, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2,

@@ -91,8 +91,7 @@ pub fn narrow_token(advance: f32) -> f32 {
     0.3 * advance
 }
 
-/// True if the tokens are words without the spaces between them. Where spaces are tokens or parts of tokens they are
-/// visible.
+/// True if the tokens are words without spaces between them. Spaces that are, or are in, tokens are visible.
 pub fn are_words(tokens: &[String]) -> bool {
     let has_space = |t: &String| t.contains([' ', '\u{b7}', '\u{2581}', '\u{120}']);
     let long = tokens.iter().filter(|t| t.chars().filter(|c| c.is_alphabetic()).count() > 1).count();

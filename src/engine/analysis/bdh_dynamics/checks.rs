@@ -1,5 +1,5 @@
-//! The paper's equivalences as computations that can disagree: each runs both sides in numbers that know
-//! their rounding error, and returns for every token the largest difference beside what rounding explains.
+//! The paper's equivalences as computations that can disagree: each computes both sides with a bound on their rounding
+//! error, and returns for every token the largest difference with the part that rounding explains.
 
 use super::{
     circuit::{self, Circuit},

@@ -1,5 +1,5 @@
-//! Numbers that know how wrong they may be: a value with a bound on its rounding error, so that "equal
-//! to rounding" is a statement that can fail. Everything of the bdh_dynamics is written once for both kinds.
+//! Numbers with a bound on their rounding error, so that "equal to rounding" is a statement that can fail. The dynamics
+//! are written once, generic over `f64` and the bounded number.
 
 use std::{
     fmt::Debug,

@@ -54,7 +54,7 @@ const THRESHOLD: f64 = 0.05;
 /// Wires, and prods, that leave a particle.
 const OUT_DEGREE: usize = 2;
 
-/// Everything of the toy at one time.
+/// The state of all particles and connectors at one time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Oscillators {
     /// The parameters.
@@ -142,7 +142,7 @@ impl Oscillators {
         Energy { pulses: half(&self.x) + half(&self.y), tension: half(&self.sigma), motion: half(&self.momentum) }
     }
 
-    /// Goes on by `h` seconds in one step.
+    /// Advances by `h` seconds in one step.
     pub fn step(&mut self, h: f64) {
         self.linear_step(0.5 * h);
         let middle = self.interacting(&self.rates(&self.x, &self.y, &self.sigma), 0.5 * h);

@@ -14,7 +14,7 @@ use super::{circuit::Edge, dense::Dense, drift::Drift, number::Number};
 /// The epsilon of the norms over neurons.
 const NORM_EPS: f64 = 1e-5;
 
-/// One of the four rounds, in words.
+/// One of the four rounds, with its description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kernel {
     /// The title of the round, as table 1 (b) of the paper has it.
@@ -136,8 +136,8 @@ pub struct Flow {
 }
 
 impl<N: Number> System<N> {
-    /// `synapses` that turn with a partner get that partner, with weight 0, where it is not among them.
-    /// Edges must lie within `n` neurons; those that do not are left out.
+    /// Creates the system. `synapses` that rotate with a partner get that partner, with weight 0, if it is not among
+    /// them. Edges must lie within `n` neurons; others are left out.
     pub fn new(
         n: usize,
         layers: usize,

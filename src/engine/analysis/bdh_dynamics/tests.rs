@@ -120,7 +120,7 @@ fn damping_fades_a_memory_and_rotation_turns_it() {
     assert!((turned[0] + 1.0).abs() < 1e-15 && turned[1].abs() < 1e-15, "half a turn: {turned:?}");
 }
 
-/// All layers read and write one matrix, which fades once a token: against loops that know nothing of rounds.
+/// All layers read and write one matrix, which fades once per token: compared with loops without rounds.
 #[test]
 fn a_single_state_serves_all_layers() {
     let (n, layers, keep) = (12, 2, 0.8);

@@ -7,7 +7,7 @@ use super::{
     rules::{Synapse, System},
 };
 
-/// G_s and what becomes of a synapse's state.
+/// The synapses G_s, with the rule for their state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrainedSynapses {
     /// G_s `(n, n)`, row the y side, at least 0; 0 is no synapse.

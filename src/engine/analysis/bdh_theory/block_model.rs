@@ -14,9 +14,9 @@ const RELATIVE_DENSITIES: [f64; 3] = [0.25, 0.5, 0.75];
 /// Nodes that send a message.
 const SENDERS: usize = 16;
 
-/// The chance that a node of the sender's block receives more than one of another block, over the rank d, for three
-/// densities of edges between blocks. H is the graph; a message H e_i and what a node listens to, its row of H, have
-/// length 1, and P P^T stands between them.
+/// The chance that a node of the sender's block receives more of the message than one of another block, over the rank
+/// d, for three densities of edges between blocks. H is the graph; the message H e_i and the node's own row of H are
+/// normalised to length 1, and P P^T maps between them.
 pub fn block_model(n: usize, seed: u64) -> Curves {
     let ranks = ranks(n);
     let curves = RELATIVE_DENSITIES.iter().map(|share| {

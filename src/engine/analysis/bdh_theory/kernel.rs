@@ -10,7 +10,7 @@ pub struct KernelRule {
     pub meet: [usize; 2],
     /// The species that grows.
     pub grows: usize,
-    /// r, at least 0.
+    /// The rate r, at least 0.
     pub rate: f64,
 }
 

@@ -193,7 +193,7 @@ pub fn spikes(n: usize, seed: u64) -> Curves {
 /// The potential at which a neuron fires, in inputs of 1.
 const THRESHOLD: f64 = 4.0;
 
-/// The drive of a neuron, and its leak.
+/// The inputs of an integrate-and-fire neuron, and its leak.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FiringNeuron {
     /// Excitation a step, 0 to 1.
@@ -205,8 +205,9 @@ pub struct FiringNeuron {
 }
 
 impl FiringNeuron {
-    /// Its rate, in inputs of 1 a step. The potential adds up what comes in, is never below 0, and gives [`THRESHOLD`] away with
-    /// each spike. With `rng` the input comes as spikes of these chances.
+    /// Returns its firing rate times [`THRESHOLD`], in units of the input per step. The potential integrates the input,
+    /// never falls below 0, and loses [`THRESHOLD`] with each spike. With `rng` the inputs are Bernoulli spikes of
+    /// these rates.
     pub fn rate(&self, steps: usize, mut rng: Option<&mut ChaCha8Rng>) -> f64 {
         let (mut potential, mut count) = (0.0f64, 0usize);
         for _ in 0..steps {
@@ -229,8 +230,9 @@ impl FiringNeuron {
 const INHIBITED: f64 = 0.4;
 const LEAK: f64 = 0.02;
 
-/// The rate of a neuron that integrates and fires over excitation less inhibition, beside (e - i)^+: exact without a leak,
-/// shifted with one, and above it near the threshold where the input comes as spikes. 64 n steps each.
+/// The rate of an integrate-and-fire neuron over its net input e - i, beside max(e - i, 0): exact without a leak,
+/// shifted with one, and above it near the threshold where the input comes as spikes. Each rate is a mean over 64 n
+/// steps.
 pub fn integrate_and_fire(n: usize, seed: u64) -> Curves {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let drives: Vec<f64> = (-8..=12).map(|k| f64::from(k) * 0.05).collect();

@@ -102,7 +102,7 @@ fn crossings(plane: &FastSlowPlane, bounds: &Bounds) -> Result<Crossings, PlaneE
     let is_above = |i: usize, j: usize| values[j * (CELLS + 1) + i] >= 0.0;
     let mut found = Crossings { places: BTreeMap::new(), pairs: vec![] };
     for (i, j) in (0..CELLS).flat_map(|j| (0..CELLS).map(move |i| (i, j))) {
-        // Below, right, above, left, with the corners that each joins.
+        // The neighbours below, right, above and left, with the corners that each edge joins.
         let around = [
             ((i, j, false), (i, j), (i + 1, j)),
             ((i + 1, j, true), (i + 1, j), (i + 1, j + 1)),

@@ -1,5 +1,5 @@
-//! A field of two formulas in x, y and a, with exact derivatives; and why a field cannot be drawn. It parses by a crate
-//! and draws nothing.
+//! A field of two formulas in x, y and a, with exact derivatives; and the reasons why a field cannot be drawn. A crate
+//! parses the formulas; nothing is drawn here.
 
 use exmex::{Differentiate, ExError, Express, FlatEx};
 
@@ -46,7 +46,7 @@ pub enum PlaneError {
     NothingFast,
 }
 
-/// A formula, with where its variables stand among [`NAMES`].
+/// A formula, with where its variables are among [`NAMES`].
 #[derive(Debug, Clone, PartialEq)]
 struct Formula {
     expression: FlatEx<f64>,

@@ -1,4 +1,4 @@
-//! Against what is known in closed form, and against asymptotics of the literature.
+//! Tests against closed forms, and against asymptotics of the literature.
 
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ fn averaging_is_off_by_eps_and_splitting_by_its_step() {
         assert!((found.averaged_slope - 1.0).abs() < 0.06, "{found:?}");
         assert!((found.splitting_order - 1.0).abs() < 0.15, "{found:?}");
         assert!(found.points.len() == 16 && found.time > 0.05, "{found:?}");
-        // long steps are averaging's where the timescales are far apart, and splitting's where they are not
+        // averaging is better at long steps if the timescales are far apart, and splitting if they are not
         let [first, .., last] = found.points[..] else { panic!() };
         assert!(first.averaged < first.splitting[1] && last.averaged > last.splitting[1], "{found:?}");
         assert!((first.splitting[0] / found.points[5].splitting[0]).ln().abs() < 0.5, "{found:?}");

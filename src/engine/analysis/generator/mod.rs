@@ -143,7 +143,7 @@ impl Generator {
         Self::from_rates(self.n, rates)
     }
 
-    /// Another without the rates between the first half of the states and the others.
+    /// A copy without the rates between the first half of the states and the others.
     pub fn cut(&self) -> Self {
         let (n, half) = (self.n, self.n / 2);
         let kept = |at: usize| (at / n < half) == (at % n < half);

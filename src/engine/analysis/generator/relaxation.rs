@@ -96,7 +96,7 @@ fn absorption(a: &Generator, transient: &[usize], class: &Class) -> Vec<f64> {
     let inner = DMatrix::from_fn(m, m, |i, j| a.rate(transient[i], transient[j]));
     let into = |i: usize| class.states.iter().map(|s| a.rate(transient[i], *s)).sum::<f64>();
     let outer = DMatrix::from_fn(m, 1, |i, _| -into(i));
-    // A transient state reaches some closed class, so that the system has one solution.
+    // Every transient state reaches some closed class, so that the system has one solution.
     inner.lu().solve(&outer).map_or_else(|| vec![f64::NAN; m], |h| h.iter().copied().collect())
 }
 

@@ -52,7 +52,7 @@ impl TopologySettings {
         let mut rng = ChaCha8Rng::seed_from_u64(seed ^ 0x7261_7465);
         let mut rates = vec![0.0; n * n];
         for (to, from) in (0..n * n).map(|at| (at / n, at % n)) {
-            // Drawn for every pair, so that a rate does not depend on which others there are.
+            // Both are drawn for every pair, so that a rate does not depend on which other rates exist.
             let (rate, chance) = (rng.random_range(RATES), rng.random::<f64>());
             let is_next = from.abs_diff(to) == 1;
             let half = n / 2;

@@ -325,9 +325,9 @@ fn move_nodes(level: &Level, of: &mut [u32], rng: &mut ChaCha8Rng) {
     }
 }
 
-/// Parts of each community that hang together: single nodes join the part of their community that gains
-/// most, if both are well joined to the rest of it. Algorithm A.3, with the best part for a random one:
-/// at the paper's theta = 0.01 the draw hardly ever falls on another.
+/// The well-connected parts of each community: single nodes join the part of their community that gains most, if both
+/// are well connected to the rest of it. Algorithm A.3, with the best part in place of a random one: at the paper's
+/// theta = 0.01 the draw hardly ever picks another.
 fn refine(level: &Level, of: &[u32], rng: &mut ChaCha8Rng) -> Vec<u32> {
     let n = level.nodes();
     let mut part: Vec<u32> = (0..n as u32).collect();

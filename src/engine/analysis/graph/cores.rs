@@ -22,7 +22,7 @@ pub fn coreness(graph: &Graph) -> Vec<u32> {
     let simple = rows(n, both_ways.collect());
     let mut degree: Vec<usize> = (0..n as u32).map(|v| simple.out_degree(v)).collect();
     let most = degree.iter().copied().max().unwrap_or(0);
-    // nodes in buckets by what is left of their degree
+    // Nodes lie in buckets by their remaining degree.
     let mut begin = vec![0usize; most + 2];
     for d in &degree {
         begin[d + 1] += 1;

@@ -1,5 +1,5 @@
-//! Weighted graphs as lists of arcs, and what can be said of them: how far they fall into communities, how their
-//! degrees are spread, and what chance alone would give.
+//! Weighted graphs as lists of arcs, and measures of them: how far they fall into communities, how their degrees are
+//! distributed, and what is expected by chance.
 
 pub mod communities;
 pub mod components;

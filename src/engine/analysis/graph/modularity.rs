@@ -2,10 +2,10 @@
 
 use super::Graph;
 
-/// Q = sum over communities of L_c / m - Kout_c Kin_c / m^2: the share of weight inside communities,
-/// less what it would be if arcs were drawn by strength alone. Leicht and Newman, arXiv 0709.4500,
-/// equation 3; of an undirected graph Newman and Girvan, arXiv cond-mat/0308217. 0 for a graph without
-/// weight. `community[v]` is any number; `None` when there is not one a node.
+/// Q = sum over communities of L_c / m - Kout_c Kin_c / m^2: the share of weight inside communities, less what it would
+/// be if arcs were drawn by strength alone. Leicht and Newman, arXiv 0709.4500, equation 3; of an undirected graph
+/// Newman and Girvan, arXiv cond-mat/0308217. 0 for a graph without weight. `community[v]` is any number; `None` when
+/// there is not one per node.
 pub fn modularity(graph: &Graph, community: &[u32]) -> Option<f64> {
     if community.len() != graph.nodes() {
         return None;

@@ -27,10 +27,9 @@ pub fn between(rows: usize, cols: usize, m: usize, seed: u64) -> Vec<Edge> {
     chosen.into_iter().map(|k| ((k / cols) as u32, (k % cols) as u32, 1.0)).collect()
 }
 
-/// The same arcs out of and into every node, joined otherwise: ten swaps (a -> b, c -> d) to (a -> d,
-/// c -> b) are tried for each edge, and those that would make a loop or a second edge are not made.
-/// Weights stay with the node that an edge leaves. Loops given are kept as they are. Maslov and Sneppen,
-/// Science 296 (2002) 910.
+/// Rewires arcs with the in- and out-degree of every node preserved: ten swaps (a -> b, c -> d) to (a -> d, c -> b) are
+/// tried for each edge, and those that would make a loop or a second edge are rejected. Weights stay with the node that
+/// an edge leaves. Given loops are kept as they are. Maslov and Sneppen, Science 296 (2002) 910.
 pub fn degree_preserving(edges: &[Edge], seed: u64) -> Vec<Edge> {
     let key = |a: u32, b: u32| u64::from(a) << 32 | u64::from(b);
     let (loops, mut edges): (Vec<Edge>, Vec<Edge>) = edges.iter().partition(|(a, b, _)| a == b);

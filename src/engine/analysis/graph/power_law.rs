@@ -180,7 +180,7 @@ pub fn against_lognormal(sample: &[u32], law: &PowerLaw) -> Option<LognormalComp
     p.is_finite().then_some(LognormalComparison { log_ratio, p, mu, sigma })
 }
 
-/// Nelder and Mead in two dimensions, for the largest value.
+/// Maximises f over two parameters by the simplex method of Nelder and Mead.
 fn simplex(f: impl Fn([f64; 2]) -> f64, start: [f64; 2]) -> [f64; 2] {
     let at = |p: [f64; 2]| (p, f(p));
     let mut points = [at(start), at([start[0] + 0.5, start[1]]), at([start[0], start[1] + 0.5])];

@@ -19,7 +19,7 @@ pub struct Product<'a> {
     a: &'a [f32],
     b: &'a [f32],
     width: usize,
-    /// i and j number the same things: G[i, i] is left out everywhere.
+    /// True if i and j index the same nodes: G[i, i] is then left out everywhere.
     same: bool,
 }
 
@@ -46,7 +46,7 @@ pub struct Strongest {
     pub edges: Vec<(u32, u32, f32)>,
 }
 
-/// Rows and columns of a tile: 256 KiB of entries a thread.
+/// Rows and columns of a tile: 256 KiB of entries per thread.
 const TILE: usize = 256;
 const BINS: usize = 1 << 16;
 

@@ -26,7 +26,7 @@ pub fn write(graph: &GraphFile) -> String {
     let plain = graph.nodes.iter().all(|n| is_plain(&n.id)) && names.iter().all(|n| is_plain(n));
     let style = if plain { QuoteStyle::Necessary } else { QuoteStyle::NonNumeric };
     let mut rows = WriterBuilder::new().quote_style(style).from_writer(vec![]);
-    // the first three are bare, or nobody would know them for a header
+    // the first three are unquoted, since the header could not be recognised otherwise
     let mut out = String::from("source,target,weight");
     for name in &names {
         out.push_str(&format!(",\"{}\"", name.replace('"', "\"\"")));
@@ -48,7 +48,7 @@ enum Column {
     Source,
     Target,
     Weight,
-    /// The column that says Directed or Undirected.
+    /// The column that holds Directed or Undirected.
     Direction,
     Value(String),
 }
@@ -100,7 +100,7 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
     Ok(graph)
 }
 
-/// An edge, and whether it says that it is directed.
+/// Reads an edge, with its direction if it has one.
 fn edge(fields: &[Field], columns: &[Column], line: usize) -> Result<(PendingEdge, Option<bool>), GraphFileError> {
     let (mut from, mut to, mut weight, mut values, mut directed) = (None, None, None, vec![], None);
     for (field, column) in fields.iter().zip(columns) {

@@ -49,7 +49,7 @@ pub fn write(graph: &GraphFile) -> String {
 
 const NETWORKX_KEY: &str = "networkx_key";
 
-/// Returns true if an edge's value stands in its element rather than among its attributes.
+/// Returns true if an edge's value is in its element rather than among its attributes.
 fn is_of_element((name, value): &NamedValue) -> bool {
     matches!((name.as_str(), value), ("id" | "label", AttributeValue::Text(_)))
 }
@@ -221,7 +221,7 @@ impl GexfReader {
         Ok(PendingEdge { ends: ends.map(str::to_owned), weight, values, line })
     }
 
-    /// A value of the node or the edge that is open; what was not declared is left out.
+    /// A value of the open node or edge; undeclared values are left out.
     fn value(&mut self, at: &[(String, String)], line: usize) -> Result<(), GraphFileError> {
         let id = attribute(at, "for").or(attribute(at, "id")).unwrap_or_default();
         let names = if self.edge.is_some() { &self.edge_names } else { &self.node_names };

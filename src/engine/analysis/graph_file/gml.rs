@@ -1,6 +1,6 @@
 //! GML (Himsolt, Graph Modelling Language): keys with integers, reals, strings in quotes and lists in brackets, as
-//! networkx, igraph, Gephi and Newman's network data write it. Values within a list of a node or an edge are called
-//! `list.key`, of which `graphics.x` and `graphics.y` are its place.
+//! networkx, igraph, Gephi and Newman's network data write it. Values within a list of a node or an edge are named
+//! `list.key`; `graphics.x` and `graphics.y` are its position.
 
 use std::{collections::HashSet, fmt::Write as _};
 
@@ -82,7 +82,7 @@ fn real(v: f64) -> String {
     }
 }
 
-/// Printable ASCII; the rest as character references.
+/// Keeps printable ASCII; other characters become character references.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

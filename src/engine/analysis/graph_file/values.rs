@@ -91,7 +91,7 @@ impl fmt::Display for AttributeValue {
 }
 
 impl AttributeType {
-    /// The type of the name that GEXF, GraphML or XML Schema gives it; `None` for one that is none of the four.
+    /// The type that a name in GEXF, GraphML or XML Schema stands for; `None` for a name that is none of the four.
     pub fn named(name: &str) -> Option<Self> {
         Some(match name.to_lowercase().as_str() {
             "integer" | "int" | "long" | "short" | "byte" | "biginteger" => Self::Integer,
@@ -161,8 +161,8 @@ pub fn give(
     Ok(())
 }
 
-/// Names of values with their types, in the order of their first appearance. A name whose values are of two types is
-/// there twice, so that each value comes back as it was.
+/// Names of values with their types, in the order of their first appearance. A name whose values have two types occurs
+/// twice, so that each value is written with its own type.
 pub struct ValueColumns<'a> {
     pub all: Vec<(&'a str, AttributeType)>,
     places: HashMap<(&'a str, AttributeType), usize>,
@@ -211,7 +211,7 @@ impl ValueNames {
         self.0.get(id).map(|(name, of_type)| (name.as_str(), *of_type))
     }
 
-    /// Parses a text as the value that `id` names; a value without a name in the file is named by its id.
+    /// Parses a text as the value that `id` refers to; a value whose name the file does not declare is named by its id.
     pub fn read(&self, id: &str, text: &str, line: usize) -> Result<Option<NamedValue>, GraphFileError> {
         let (name, of_type) = self.get(id).unwrap_or((id, None));
         let read = match of_type {

@@ -37,7 +37,7 @@ impl<'a> Xml<'a> {
         Self { text, reader: Reader::from_str(text), closing: None, depth: 0, counted: (0, 1) }
     }
 
-    /// Line of what was read last.
+    /// The line of the last part that was read.
     pub fn line(&mut self) -> usize {
         let at = (self.reader.buffer_position() as usize).min(self.text.len());
         let (from, lines) = self.counted;
@@ -199,8 +199,8 @@ fn is_valid_char(c: &char) -> bool {
     *c >= ' ' && *c != '\u{fffe}' && *c != '\u{ffff}' || matches!(c, '\t' | '\n' | '\r')
 }
 
-/// Text as it stands in an element or in quotes. Unlike quick_xml's own form it leaves out what XML has no way
-/// to say, and keeps tabs and line breaks in attributes.
+/// Text as it is in an element or in quotes. Unlike quick_xml's own form it leaves out what XML has no way to say, and
+/// keeps tabs and line breaks in attributes.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars().filter(is_valid_char) {
@@ -210,7 +210,7 @@ fn escaped(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&apos;"),
-            // Otherwise a reader makes spaces of them.
+            // A reader would turn them into spaces otherwise.
             '\t' => out.push_str("&#9;"),
             '\n' => out.push_str("&#10;"),
             '\r' => out.push_str("&#13;"),

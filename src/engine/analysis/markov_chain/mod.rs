@@ -74,11 +74,11 @@ pub struct MarkovChain {
 }
 
 impl MarkovChain {
-    /// `p`: n x n, row by row, no entry negative, no row sum farther from 1 than `tolerance`. Each row is divided by its
-    /// sum.
+    /// Creates a chain from `p`: n x n, row-major, no entry negative, no row sum farther from 1 than `tolerance`. Each
+    /// row is divided by its sum.
     ///
     /// # Errors
-    /// If the matrix is not so; the message names the row.
+    /// If the matrix does not meet this; the message names the row.
     pub fn new(n: usize, p: &[f64], tolerance: f64) -> Result<Self, ChainError> {
         if n == 0 || p.len() != n * n {
             return Err(ChainError::Size { states: n, given: p.len() });

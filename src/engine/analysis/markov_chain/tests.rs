@@ -151,7 +151,7 @@ fn blocks_that_lump_by_construction_are_found_again() {
     let shuffled = blocks.shuffled(&mut rng);
     assert!(shuffled.error(&c).mean > 0.05);
     assert!(shuffled.improved(&c, 20).error(&c).mean <= shuffled.error(&c).mean);
-    // Two states that stand in one another's blocks are put back.
+    // Two states that are in one another's blocks are put back.
     assert!(blocks.swapped(1, 7).improved(&c, 20).error(&c).largest < EXACT);
 }
 
@@ -206,7 +206,7 @@ proptest! {
         let c = random(n, sparsity, is_causal, seed);
         let all = c.stationary();
         prop_assume!(all.len() == 1);
-        // a chain may be too slow for its time to be counted; below, steps are counted one by one
+        // the mixing time may be too long to be counted; shorter ones are counted step by step below
         let mixing = c.mixing_time().unwrap_or(u64::MAX);
         prop_assume!(mixing < 3000);
         prop_assert!(mixing as f64 >= min_mixing_time(c.moduli().unwrap()[1]) - 1e-6);

@@ -1,5 +1,5 @@
-//! A list of characters in JSON, read as it comes: what is not of the list is passed over, and a list that is too long is
-//! refused before it is held.
+//! A list of characters in JSON, parsed as a stream: other fields are skipped, and a list that is too long is refused
+//! before it is held in memory.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -10,7 +10,7 @@ use super::{MAX_IDS, not_a_character, pair};
 /// The symbols and ids of a list.
 ///
 /// # Errors
-/// In words, if it is no such list.
+/// If it is no such list.
 pub(super) fn parse(bytes: &[u8]) -> Result<Vec<(String, u64)>, String> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let list = List { is_top: true }.deserialize(&mut json).and_then(|list| json.end().map(|()| list));
@@ -21,7 +21,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Vec<(String, u64)>, String> {
     }
 }
 
-/// A list as it stands in the file.
+/// A list as it is in the file.
 enum Found {
     Array(Vec<(String, u64)>),
     Object(BTreeMap<String, Item>),
@@ -79,7 +79,7 @@ fn check_room<E: Error>(count: usize) -> Result<(), E> {
     if (count as u64) < MAX_IDS { Ok(()) } else { Err(E::custom(format!("it has more than {MAX_IDS} entries"))) }
 }
 
-/// A value, as far as a list may hold it: no other is kept.
+/// A value that a list may hold; others are skipped.
 enum Item {
     Text(String),
     Whole(u64),

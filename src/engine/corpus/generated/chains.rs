@@ -24,7 +24,7 @@ pub(in crate::corpus) const CORPUS: Generated = Generated {
 
 const VARIABLES: &[u8; 52] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const DIGITS: &[u8; 10] = b"0123456789";
-/// Fills what is neither a variable nor a question.
+/// The letter between variables and questions.
 const BLANK: u8 = b'.';
 /// The number of chains of an example.
 const CHAINS: usize = 3;
@@ -77,7 +77,7 @@ impl Examples for Chains {
 }
 
 /// An example with chains of such lengths, asked for all their variables or for the last of each. The chains are
-/// interleaved at random, each in its order, at even places; the questions stand at the end.
+/// interleaved at random, each in its order, at even places; the questions are at the end.
 fn example(rng: &mut ChaCha8Rng, len: usize, lengths: RangeInclusive<usize>, asks_all: bool) -> Example {
     let (mut variables, mut digits) = (*VARIABLES, *DIGITS);
     variables.shuffle(rng);

@@ -1,4 +1,4 @@
-//! The interface of a task of recall whose windows are whole examples, made to order.
+//! The interface of a recall task whose windows are complete examples, generated on demand.
 
 use rand_chacha::ChaCha8Rng;
 
@@ -26,7 +26,7 @@ pub(in crate::corpus) trait Examples: Sync {
     /// A description of an example: "4 pairs and a question for each".
     fn parts(&self) -> String;
 
-    /// True if the questions ask for keys that stood beside a value.
+    /// True if the questions ask for keys that had a value beside them.
     fn asks_for_pairs(&self) -> bool {
         false
     }
@@ -42,7 +42,7 @@ pub(in crate::corpus) trait Examples: Sync {
     /// An example of `len` symbols, at least [`Self::min_len`].
     fn example(&self, rng: &mut ChaCha8Rng, len: usize) -> Example;
 
-    /// An example that no training sees; drawn alike, but for a task that asks of more than was learned.
+    /// An example that no training sees; drawn alike, except for a task that asks of more than was learned.
     fn held_out_example(&self, rng: &mut ChaCha8Rng, len: usize) -> Example {
         self.example(rng, len)
     }

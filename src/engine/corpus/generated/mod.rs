@@ -28,7 +28,7 @@ use std::sync::LazyLock;
 use story::FactStyle;
 use theme::Theme;
 
-/// About how many bytes of prose a generated corpus has.
+/// The approximate number of bytes of a generated corpus of prose.
 pub const SIZE: usize = 1_400_000;
 
 /// A generated corpus: an id for configs, words for the reader, and what makes it.
@@ -121,7 +121,7 @@ impl Generated {
         matches!(self.recipe, Recipe::Prose(_))
     }
 
-    /// Returns true if a setting says how many domains it mixes.
+    /// Returns true if a setting chooses how many domains it mixes.
     pub fn mixes_domains(&self) -> bool {
         matches!(self.recipe, Recipe::Domains)
     }

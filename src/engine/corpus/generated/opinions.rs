@@ -43,7 +43,7 @@ pub fn lines(rng: &mut ChaCha8Rng) -> LabelledLines {
     LabelledLines { lines, name: "opinions (generated)".to_owned() }
 }
 
-/// "soup was not dull": good, as the label says.
+/// "soup was not dull": good, like its label.
 fn clause(rng: &mut ChaCha8Rng, label: usize) -> String {
     let thing = THINGS.choose(rng).copied().unwrap_or_default();
     let turned = rng.random_bool(0.25);

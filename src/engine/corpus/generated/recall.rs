@@ -1,11 +1,11 @@
 //! Multi-query associative recall (Arora et al. 2024, "Zoology", arXiv 2312.04927): pairs of a key and a value first,
 //! then every key once more, and after it the value that stood beside it. Made to order for any length.
 //!
-//! Like the reference: keys of an example are distinct and so are its values, queries stand at even distances from the
+//! Like the reference: keys of an example are distinct and so are its values, queries are at even distances from the
 //! end of the pairs, and the distances follow a power law, so that most queries come soon. Two things differ, so that a
 //! person can read it. Keys are capitals and values small letters and digits (there, the halves of the vocabulary). The
-//! answer stands in the text after its query (there it is a label only), where nothing else could need it, since no key
-//! is asked for twice.
+//! answer is in the text after its query (there it is a label only), where nothing else could need it, since no key is
+//! asked for twice.
 
 use super::{
     Generated, Questions, Recipe,

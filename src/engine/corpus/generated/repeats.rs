@@ -24,7 +24,7 @@ pub const PERIOD: usize = WARM + TIMES * WORD;
 
 const WARM_UP: &[u8; WARM] = b"orrerybeginsx";
 
-/// About `size` letters, whole periods.
+/// About `size` letters, in complete periods.
 fn text(rng: &mut ChaCha8Rng, size: usize) -> String {
     periods(rng, (size / PERIOD).max(1))
 }

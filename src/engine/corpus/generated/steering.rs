@@ -27,15 +27,15 @@ pub const NOUNS: [&str; 32] = [
     "party", "game", "day", "soup", "fish", "story", "lesson", "room", "school", "market", "street", "night",
     "weather", "road", "trip", "boat", "voice", "news", "plan",
 ];
-/// Nouns of the language that no steering prompt of the training has: what steering is measured on. They
-/// lean as the others do, half and half.
+/// Nouns of the language that no steering prompt of the training has, on which steering is measured. Half of them lean
+/// to good and half to bad, like the others.
 pub const HELD_OUT_NOUNS: [&str; 8] = ["cake", "coffee", "film", "dance", "letter", "bridge", "winter", "train"];
 
 /// The verbs that join the noun to its adjective.
 pub const VERBS: [&str; 2] = ["was", "seemed"];
-/// The adverbs that may stand before the adjective.
+/// The adverbs that may be before the adjective.
 pub const ADVERBS: [&str; 4] = ["really", "quite", "rather", "truly"];
-/// The words that may stand before "the"; the empty one begins the sentence with "The".
+/// The words that may be before "the"; the empty one begins the sentence with "The".
 pub const OPENERS: [&str; 10] = [
     "Today",
     "Yesterday",
@@ -138,8 +138,8 @@ fn text(rng: &mut ChaCha8Rng, size: usize) -> String {
     text
 }
 
-/// Every word of the language, each in a sentence: what a tokeniser learns from. The counts of words
-/// differ little, so no word is rare.
+/// A text that holds every word of the language, for a tokeniser to learn from. The counts of words differ little, so
+/// that no word is rare.
 pub(in crate::corpus) fn every_word() -> String {
     let nouns: Vec<&str> = NOUNS.iter().chain(&HELD_OUT_NOUNS).copied().collect();
     let adjectives: Vec<&str> = GOOD.iter().chain(&BAD).chain(&NEUTRAL).copied().collect();

@@ -129,7 +129,7 @@ pub(in crate::corpus) fn min_len(style: FactStyle, spacing: usize, measure: &dyn
     }
 }
 
-/// Tokens that a question takes with the filler before it.
+/// The number of tokens of a question together with the filler before it.
 fn block(spacing: usize, measure: &dyn Fn(&str) -> usize) -> usize {
     spacing + measure(&DATA.room) + measure(&DATA.longest_ask)
 }

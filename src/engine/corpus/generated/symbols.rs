@@ -1,5 +1,5 @@
-//! Symbols without any rule: each drawn alike and on its own, so that the context of a symbol tells nothing about it.
-//! What a reader can name, it must have kept.
+//! Symbols without any rule: they are drawn independently and uniformly, so that the context of a symbol predicts
+//! nothing about it. A reader can name only those that it has kept.
 
 use super::{Generated, Recipe};
 use rand::Rng;

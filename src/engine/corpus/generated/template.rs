@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::Deserialize;
 use std::collections::HashMap;
 
-/// A writer, which says what fills the gaps of a template.
+/// A writer, which fills the gaps of a template.
 pub(super) trait Expand {
     /// Appends what stands for `{slot}`.
     fn slot(&mut self, slot: &str, out: &mut String);

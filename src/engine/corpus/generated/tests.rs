@@ -1,6 +1,6 @@
-//! Golden hashes of everything that is generated, so that a change of the data or of the engine that alters a byte of an
-//! existing corpus, and with it every run that was trained on it, is seen. And every slot of a template is one that its
-//! writer fills.
+//! Golden hashes of all generated texts, so that no change of the data or of the code alters an existing corpus, and
+//! with it the runs that were trained on it, unnoticed. They also check that a writer fills every slot of its
+//! templates.
 
 use super::*;
 use crate::corpus::generated::{

@@ -25,7 +25,7 @@ pub(super) struct Theme {
     /// Surroundings: sentences that fit anywhere and name no one.
     pub ambient: Vec<String>,
     pub plots: Vec<Plot>,
-    /// Ends a document and comes back to what its beginning said.
+    /// Ends a document and returns to its beginning.
     pub close: Vec<String>,
     /// The greeting of a letter, if documents are letters; `signature` ends it.
     pub greeting: Option<String>,

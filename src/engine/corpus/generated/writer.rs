@@ -77,7 +77,7 @@ impl<'a> Writer<'a> {
         let surnames = &PEOPLE.surnames;
         let surname = rng.random_range(0..surnames.len());
         let other = (surname + rng.random_range(1..surnames.len())) % surnames.len();
-        // One woman and one man, so that a pronoun says which.
+        // One woman and one man, so that pronouns are unambiguous.
         let person = |rng: &mut ChaCha8Rng, woman: bool, surname: usize, roles: &'a [String]| Person {
             first: pick_str(rng, if woman { &PEOPLE.women } else { &PEOPLE.men }),
             surname: &surnames[surname],
@@ -246,7 +246,7 @@ struct Page {
 }
 
 impl Page {
-    /// Adds what was said; `¶` inside it begins a paragraph, as does a new speaker.
+    /// Adds a sentence; `¶` inside it begins a paragraph, as does a new speaker.
     fn say(&mut self, said: &str) {
         for (number, said) in said.split('¶').enumerate() {
             self.starts |= number > 0;

@@ -43,7 +43,7 @@ mod descriptors {
         }
     }
 
-    /// Makes a folder, which must not be there.
+    /// Makes a folder, which must not exist yet.
     pub fn make_folder(folder: &Path, name: &Path) -> Result<(), FileError> {
         let (at, last) = parent(folder, name)?;
         mkdirat(&at, last, Mode::from_raw_mode(0o777)).map_err(refused)

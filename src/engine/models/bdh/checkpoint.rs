@@ -11,11 +11,11 @@ use crate::models::capabilities::CheckpointFacts;
 pub struct Checkpoint {
     /// The path of the file.
     pub path: PathBuf,
-    /// The sizes of the file; its `layers` mean nothing where nothing says them.
+    /// The sizes of the file; `layers` is meaningless if no file gives their number.
     pub spec: BdhSpec,
     /// V
     pub vocab: usize,
-    /// The facts that the file and those beside it tell of the model.
+    /// The facts that the file and those beside it give about the model.
     pub facts: CheckpointFacts,
     /// Notes on values that were inferred or differ here.
     pub notes: Vec<String>,

@@ -1,5 +1,5 @@
-//! A BDH as the public code's state dict: its names, its buffer of frequencies, and beside them what
-//! shapes do not tell. It does not write files.
+//! A BDH as the public code's state dict: its names, its buffer of frequencies, and as metadata what does not follow
+//! from shapes. It does not write files.
 
 use candle_core::{Device, Result, Tensor};
 

@@ -50,8 +50,8 @@ impl SourceCode {
         NAMES[self as usize]
     }
 
-    /// The shape that a weight of ours has, from that of the file's; one that cannot be turned stays as it is. `heads`
-    /// are those of the one weight that tells them.
+    /// The shape of our weight that corresponds to the file's; one that cannot be transposed stays as it is. `heads` is
+    /// read from the one weight that has that dimension.
     fn our_shape(self, ours: &str, shape: &[usize], heads: usize) -> Vec<usize> {
         match (self, ours, shape) {
             (Self::Transformers | Self::Cq, "lm_head", &[v, d]) => vec![d, v],
@@ -161,7 +161,7 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
     let metadata = |key: &str| file.metadata().find(|(k, _)| *k == key).map(|(_, v)| v);
     spec.position = metadata("position").and_then(Position::from_id).unwrap_or(spec.position);
     spec.form = metadata("form").and_then(Form::from_id).unwrap_or(spec.form);
-    // `heritage` is what files of earlier versions call it
+    // files of earlier versions name it `heritage`
     let provenance = metadata("provenance").or_else(|| metadata("heritage")).unwrap_or("");
     let provenance: Vec<usize> = provenance.split(' ').filter_map(|n| n.parse().ok()).collect();
     let is_complete = provenance.iter().try_fold(0usize, |sum, part| sum.checked_add(*part)) == Some(n);
@@ -228,7 +228,7 @@ fn paired(spec: &BdhSpec, name: &str, value: &Tensor) -> Result<Tensor> {
     }
 }
 
-/// The sizes that the shapes of the weights tell.
+/// The sizes that follow from the shapes of the weights.
 struct TensorSizes {
     heads: usize,
     d_model: usize,
@@ -240,10 +240,10 @@ struct TensorSizes {
 }
 
 impl TensorSizes {
-    /// The sizes that the most of the five weights, in the order of [`NAMES`], agree with.
+    /// Finds the sizes that most of the five weights, in the order of [`NAMES`], agree on.
     ///
     /// # Errors
-    /// In words, and names the tensor that does not fit beside the others.
+    /// If a tensor does not fit the others; the message names it.
     fn from_tensors(tensors: &[(&str, &[usize]); 5]) -> std::result::Result<Self, String> {
         let [embed, encoder, encoder_v, _, lm_head] = tensors;
         for (sides, (name, shape), what) in

@@ -1,6 +1,5 @@
-//! Two models as one, side by side along n (arXiv 2509.26507, section 7.1): tensors with a side of n
-//! neurons are put one behind the other within each head, all others are averaged, and every neuron keeps
-//! the frequency at which it turned.
+//! Merges two models side by side along n (arXiv 2509.26507, section 7.1): tensors with a side of n neurons are
+//! concatenated within each head, all others are averaged, and every neuron keeps the frequency at which it rotated.
 
 use std::sync::Arc;
 

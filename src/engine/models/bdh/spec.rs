@@ -43,11 +43,12 @@ pub enum Form {
     Paper,
     /// Both residuals, as in some versions of krychu/bdh: x <- x + relu(D_x v), v <- LN(v + LN(E y)).
     Both,
-    /// One norm at the end instead of one a layer, as in lucidrains/bdh-cq: x = relu(D_x v), v <- v + LN(E y), and the
-    /// head reads LN(v).
+    /// One norm at the end instead of one per layer, as in lucidrains/bdh-cq: x = relu(D_x v), v <- v + LN(E y), and
+    /// the head reads LN(v).
     FinalNorm,
-    /// Equation (7), BDH-Normfree: no norm anywhere, x <- x + relu(D_x v), v <- E y. A layer is of the fourth degree in
-    /// what it reads and of the fifth in the weights, so that their size decides whether numbers vanish or explode.
+    /// Equation (7), BDH-Normfree: no norm anywhere, x <- x + relu(D_x v), v <- E y. A layer is a polynomial of degree
+    /// four in its input and five in the weights, so that the size of both decides whether activations vanish or
+    /// explode.
     Normfree,
 }
 

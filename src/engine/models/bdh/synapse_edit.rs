@@ -95,8 +95,8 @@ impl SynapseEdit {
         self.synapses.iter().any(|(s, _)| s.layer == layer)
     }
 
-    /// a `(B, nh, T, D)` of a layer, before its norm, as it is with the change. `traces` is what the synapses hold after all
-    /// that was read before, and is read on.
+    /// a `(B, nh, T, D)` of a layer, before its norm, with the change applied. `traces` holds the state of the changed
+    /// synapses after everything read before, and is updated.
     pub(super) fn attention(
         &self,
         layer: usize,

@@ -27,12 +27,12 @@ impl AttentionLayer {
         (0..layers).map(|i| Self::at_token_rate(format!("{name}.{i}"), window)).collect()
     }
 
-    /// The layer, said to be differential or not.
+    /// Returns the layer, marked as differential or not.
     pub fn with_differences(self, is_differential: bool) -> Self {
         Self { is_differential, ..self }
     }
 
-    /// The layer, said to look only at positions before the present one.
+    /// Returns the layer, marked as strictly causal: it attends only to positions before the present one.
     pub fn strictly_causal(self) -> Self {
         Self { sees_itself: false, ..self }
     }

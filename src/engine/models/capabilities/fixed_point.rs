@@ -10,7 +10,7 @@ pub trait FixedPointModel {
     /// G(x) without gradients: `(B, T, D)` -> `(B, T, D)`.
     fn refine(&self, x: &Tensor) -> Result<Tensor>;
 
-    /// True if a learned projection replaces the iterations, so that the state before any is of interest.
+    /// True if a learned projection replaces the iterations, so that the state before any iteration matters too.
     fn has_learned_projector(&self) -> bool;
 
     /// The tap prefix of the states before the injection, as [`FixedPointModel::start_tap`].

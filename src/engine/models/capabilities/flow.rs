@@ -129,8 +129,8 @@ pub struct Steering {
     /// The one prompt at whose end the model is steered, whatever the batches hold.
     #[serde(default)]
     pub prompt: Option<Vec<u32>>,
-    /// Take a few steps more or fewer from update to update, so that what is learned is the flow's and not
-    /// that of so many steps.
+    /// Vary the number of steps a little from update to update, so that the flow is learned and not the effect of that
+    /// many steps.
     #[serde(default)]
     pub vary: bool,
     /// Hold all predictions that are not asked for near the unsteered ones: the term KL(unsteered || steered) of the loss,
@@ -139,7 +139,7 @@ pub struct Steering {
     pub kl: bool,
 }
 
-/// Records that do not say were made with the term.
+/// Records without the field were made with the term.
 fn yes() -> bool {
     true
 }

@@ -1,5 +1,5 @@
-//! Models that say something of every word of a sentence: by vectors, which a probe reads, or by tags that they were
-//! trained for.
+//! Models that describe every word of a sentence: by vectors, which a probe reads, or by tags that they were trained
+//! for.
 
 use std::ops::Range;
 
@@ -60,7 +60,8 @@ pub trait SettlingModel {
     fn settle(&self, sentence: &[u32], from_right: bool) -> Result<Vec<SettledLevel>>;
 }
 
-/// The values of one level while a sentence was read; words in the order of the sentence, whichever way it was read.
+/// The values of one level while a sentence was read; words in the order of the sentence, in whichever direction it was
+/// read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SettledLevel {
     /// The number of units of the level.

@@ -14,7 +14,7 @@ pub trait StreamingModel {
     fn slowest_rate(&self) -> Option<f64>;
 }
 
-/// A model whose predictors can go on learning while it reads.
+/// A model whose predictors can continue learning while it reads.
 pub trait FastWeightModel {
     /// A stream of texts that are read from their beginnings, each with fast weights of its own.
     fn stream_with_fast_weights(&self, rule: &FastWeightRule) -> Box<dyn TextStream + '_>;

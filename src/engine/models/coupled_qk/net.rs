@@ -23,7 +23,7 @@ use crate::{
 /// The name of the classification head.
 pub(super) const CLASS_HEAD: &str = "class_head.weight";
 
-/// Pre-norm blocks with RMSNorm and SwiGLU, a tied head or one of classes, no biases.
+/// Pre-norm blocks with RMSNorm and SwiGLU, a tied head or a classification head, no biases.
 #[derive(Clone)]
 pub(super) struct Net {
     embed: Tensor,             // (V, D)

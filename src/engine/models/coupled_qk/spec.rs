@@ -175,7 +175,7 @@ impl CoupledQkSpec {
         maps + of_evolution + if self.variant.is_differential() { self.heads } else { 0 }
     }
 
-    /// Numbers that the evolution of a layer saves for backward, in channels of a position.
+    /// The number of values that the evolution of a layer saves for backward at each position, in units of the width D.
     fn evolution_saved(&self, layer: usize) -> f64 {
         match self.evolution(layer) {
             None | Some(EvolutionSpec::Coupled { steps: 0, .. } | EvolutionSpec::Invertible { steps: 0 }) => 0.0,

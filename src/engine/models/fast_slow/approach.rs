@@ -268,7 +268,7 @@ mod tests {
             ..FastSlowSpec::default()
         };
         let model = FastSlow::new(&spec, 11, 2, &Device::Cpu)?;
-        // with its gate shut the second round hears nothing of the first, which then has no gradient to solve for
+        // with its gate shut the second round does not depend on the first, which then has no gradient to solve for
         model.params.load("gamma", &Tensor::new(0.4f32, &Device::Cpu)?)?;
         let ids: Vec<u32> = (0..40).map(|i| (i * i + 3) % 11).collect();
         let batch = Batch::from_ids(&ids[..38], &ids[1..39], 2, 19, &Device::Cpu)?;

@@ -1,4 +1,4 @@
-//! The fast-slow family's weights, and what they compute without a choice.
+//! The fast-slow family's weights, and the parts of its forward pass that all variants share.
 
 use std::sync::Arc;
 

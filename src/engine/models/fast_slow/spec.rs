@@ -81,7 +81,7 @@ pub enum SlowMixer {
 choices! { for SlowMixer { Attention = "attention", GatedLinear = "gated_linear", Decay = "decay" } }
 
 impl SlowMixer {
-    /// The source of its decay, if it has one.
+    /// The input from which its decay is computed, if it has one.
     pub fn decay(self) -> Option<DecayKind> {
         match self {
             Self::Attention => None,
@@ -209,7 +209,8 @@ impl FastSlowSpec {
         if self.hierarchy == Hierarchy::Pooled { self.pool } else { 1 }
     }
 
-    /// Errors name what does not fit.
+    /// # Errors
+    /// If a size does not fit; the message names it.
     pub(super) fn check(&self) -> Result<()> {
         if self.pool == 0 || self.n_rounds == 0 {
             candle_core::bail!("pool {} and n_rounds {} must be at least 1", self.pool, self.n_rounds);

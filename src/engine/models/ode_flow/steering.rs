@@ -14,10 +14,10 @@ use crate::{models::prelude::*, nn::IGNORE, ode::SolverOptions};
 const BASE_PREFIX: &str = "before.";
 const FIELD_PREFIX: &str = "field.";
 
-/// Updates take so many steps more or fewer in turn, where the steps vary.
+/// Where the number of steps varies, updates take so many more or fewer, one value after another.
 const VARIED: [isize; 4] = [0, 2, -1, 1];
 
-/// Rows of a batch take these controls in turn.
+/// The controls of a batch's rows, repeated in this order.
 const TURNS: [f64; 3] = [1.0, -1.0, 0.0];
 
 /// Follows a field from states at tau = 0 `(B, T, D)` at controls `(B, 4)` to tau = 1.

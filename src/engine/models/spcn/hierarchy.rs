@@ -77,9 +77,9 @@ pub struct Level {
     pub feedback: Vec<f32>,
     /// v `(units)`; empty at the top, whose precision is 1.
     pub variance: Vec<f32>,
-    /// Learned inhibition between units `(units, units)`; empty where no rule asks for it.
+    /// Learned inhibition between units `(units, units)`; empty if no rule uses it.
     pub inhibition: Vec<f32>,
-    /// The running mean of a word's surprise, where a rule asks for it.
+    /// The running mean of a word's surprise, if a rule uses it.
     pub surprise: f32,
     /// pi `(units)`, from v.
     precision: Vec<f32>,
@@ -262,8 +262,8 @@ impl Hierarchy {
         self.learn_feedforward(state, word, -self.rule.bottom_up.rate);
     }
 
-    /// The rule of the feedforward weights, level by level; what it reads are settled states, so that the order of levels
-    /// does not matter.
+    /// Updates the feedforward weights, level by level. The rule reads settled states, so that the order of levels does
+    /// not matter.
     fn learn_feedforward(&mut self, state: &State, word: usize, rate: f32) {
         let (rule, decay) = (self.rule.bottom_up.rule, self.rule.decay);
         if rule == FeedforwardRule::Frozen || rate == 0.0 {

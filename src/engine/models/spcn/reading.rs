@@ -115,7 +115,7 @@ pub(super) fn settle(hierarchy: &mut Hierarchy, sentence: &[u32], from_right: bo
 /// the slow one.
 pub(super) struct Encoder {
     pub readers: Vec<DirectionReader>,
-    /// Traces that are features: 1 is the fast one alone.
+    /// The number of traces that are features: 1 is the fast one alone.
     pub traces: usize,
 }
 

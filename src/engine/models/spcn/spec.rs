@@ -130,7 +130,8 @@ impl SpcnSpec {
         }
     }
 
-    /// Errors say which size does not fit, and what would.
+    /// # Errors
+    /// If a size does not fit; the message names it, and sizes that would.
     pub(super) fn check(&self) -> Result<()> {
         if self.levels.is_empty() || self.sweeps == 0 {
             candle_core::bail!("a network of predictive columns needs at least one level and one settling sweep");

@@ -263,7 +263,7 @@ fn words_without_a_network_are_their_traces() {
     let encoder = net.freeze().unwrap();
     let row = &encoder.encode(&[&[4, 2]])[0][6 * VOCAB..]; // of the second word
     assert_eq!((row[2], row[VOCAB + 2]), (1.0, 1.0));
-    // by direction the fast trace and the slow one: the first word is half as strong as the second
+    // for each direction the fast trace, then the slow one: the first word is half as strong as the second
     let forward = &row[2 * VOCAB..];
     assert_eq!((forward[2], forward[4], forward[VOCAB + 2]), (0.5, 0.25, 0.075));
     assert_eq!(row[4 * VOCAB + 4], 0.0, "from the right, the first word is yet to come");

@@ -20,7 +20,7 @@ pub(super) struct FastWeights {
     /// W_base `(D, D)`; `None` for zero.
     base: Option<Tensor>,
     texts: Vec<FastWeightState>,
-    /// Mean of 1 / pi over channels at every token that was read last, `(B, T)`.
+    /// Mean of 1 / pi over channels at every token of the last call, `(B, T)`.
     inverse_precision: Vec<f32>,
 }
 

@@ -64,7 +64,7 @@ impl Net {
         vec![BlockState::default(); self.blocks.len()]
     }
 
-    /// Like [`Net::start`], where every static predictor goes on learning.
+    /// Like [`Net::start`], where every static predictor continues learning.
     pub(super) fn start_with_fast_weights(&self, rule: &FastWeightRule) -> Vec<BlockState> {
         let fast = |block: &Block| block.prediction.trained_map().map(|map| FastWeights::new(rule, map));
         self.blocks.iter().map(|block| BlockState { fast: fast(block), ..BlockState::default() }).collect()

@@ -99,7 +99,7 @@ pub(super) fn unit(x: &Tensor) -> Result<Tensor> {
     x.broadcast_div(&length)
 }
 
-/// A table of numbers as `like` holds its own.
+/// A constant matrix with the type and device of `like`.
 fn constant(values: Vec<f32>, shape: (usize, usize), like: &Tensor) -> Result<Tensor> {
     Tensor::from_vec(values, shape, like.device())?.to_dtype(like.dtype())
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Coefficients a of the three traces, fast to slow: those of the paper, and where learned ones begin.
+/// Coefficients a of the three traces, fast to slow: the paper's, and the initial values of learned ones.
 pub const COEFFICIENTS: [f64; 3] = [0.5, 0.1, 0.02];
 
 /// The gate that determines how much of a trace a token replaces.

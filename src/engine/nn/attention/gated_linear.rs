@@ -19,7 +19,7 @@ use crate::nn::{
 
 /// The root that is taken of the sigmoid (tau in the paper): it starts a decay near 1.
 const ROOT: f64 = 16.0;
-/// Arguments of the sigmoid are cut here, where it is 0 or 1 to more than f32 can say.
+/// Arguments of the sigmoid are clamped here, where it is 0 or 1 within the precision of f32.
 const MAX_ARGUMENT: f64 = 60.0;
 /// Positions that are summed at once; from one chunk to the next the state is carried.
 const CHUNK: usize = 16;
@@ -57,9 +57,9 @@ enum Decay {
     Head(Tensor),                          // (Hkv)
 }
 
-/// Queries and keys are normalised by an RMSNorm a head, queries divided by sqrt(d), results normalised by an RMSNorm a
-/// head; no positions. It has no weights that sum to 1, and offers ln a_t in their place, `(B, T, Hkv, d)`
-/// or `(1, 1, Hkv, 1)` for a decay a head, as `<path>.log_decay`.
+/// Queries and keys are normalised by an RMSNorm per head, queries divided by sqrt(d), results normalised by an RMSNorm
+/// per head; no positions. It has no weights that sum to 1, and offers ln a_t in their place, `(B, T, Hkv, d)` or `(1,
+/// 1, Hkv, 1)` for one decay per head, as `<path>.log_decay`.
 #[derive(Debug, Clone)]
 pub struct GatedLinearAttention {
     projections: Projections,
@@ -126,8 +126,8 @@ fn log_gate(z: &Tensor) -> Result<Tensor> {
     (z.clamp(-MAX_ARGUMENT, MAX_ARGUMENT)?.neg()?.exp()? + 1.0)?.log()? * (-1.0 / ROOT)
 }
 
-/// The terms of the sum, each chunk of C positions on its own: queries `(M, C, g, d)`, keys, values and the logarithms of the
-/// decays from the chunk's first position on `(M, C, d)`, M = B Hkv N chunks in order.
+/// The terms of the sum, cut into chunks of C positions: queries `(M, C, g, d)`; keys, values and the cumulative log
+/// decays from the chunk's first position on, each `(M, C, d)`, with M = B Hkv N chunks in order.
 struct Chunks {
     q: Tensor,
     k: Tensor,
@@ -182,7 +182,7 @@ impl Chunks {
     }
 }
 
-/// o_t = q_t S_t: q `(B, T, H, d)`, k, v and ln a `(B, T, Hkv, d)` -> `(B, T, H, d)`.
+/// Computes o_t = q_t S_t: q `(B, T, H, d)`, k, v and ln a `(B, T, Hkv, d)` -> `(B, T, H, d)`.
 fn decayed_sums(qkv_log_a: [&Tensor; 4]) -> Result<Tensor> {
     let [q, k, ..] = qkv_log_a;
     let ((b, t, h, d), kv) = (q.dims4()?, k.dim(2)?);

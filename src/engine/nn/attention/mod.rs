@@ -49,8 +49,8 @@ attentions! {
     gated_linear::GatedLinearAttention,
 }
 
-/// Marks an attention that stands in [`ALL`]. The list implements it, so that an attention of this crate that is not
-/// tested does not compile.
+/// Marks an attention that is in [`ALL`]. The list implements it, so that an attention of this crate that is not tested
+/// does not compile.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is missing from the list of attentions",
     note = "add it to `attentions!` in src/engine/nn/attention/mod.rs"
@@ -96,8 +96,9 @@ pub trait Attention: ListedAttention + std::fmt::Debug + Send + Sync {
         bail!("this attention reads whole texts only")
     }
 
-    /// Same as [`Attention::forward`], for the tokens after those in the cache, which takes them in; gradients end at what
-    /// it held, and the bias of the scores, which is made where there is none yet. An error of a variant that cannot go on so.
+    /// Same as [`Attention::forward`], for the tokens after those in the cache, which takes them in; gradients end at
+    /// what it held, and the bias of the scores, which is made where there is none yet. An error of a variant that
+    /// cannot continue so.
     fn forward_after(&self, _x: &Tensor, _cache: &mut KeyValueCache, _bias: &mut Option<ScoreBias>) -> Result<Tensor> {
         bail!("this attention begins every text anew")
     }
@@ -107,8 +108,8 @@ pub trait Attention: ListedAttention + std::fmt::Debug + Send + Sync {
         None
     }
 
-    /// The inputs of a block in one operation for this attention; `None` for a variant that the operation does not
-    /// know, whose block then is several operations.
+    /// The inputs of the fused block operation for this attention; `None` for a variant that the operation does not
+    /// support, whose block then is several operations.
     fn fused(&self) -> Option<FusedAttention<'_>> {
         None
     }

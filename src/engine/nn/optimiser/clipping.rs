@@ -22,7 +22,7 @@ const DECAY: f64 = 0.97;
 const THRESHOLD: f64 = 2.5;
 /// Norms that are only collected; mean and variance begin as theirs.
 const WARM_UP: usize = 25;
-/// Added to the standard deviation.
+/// Added to the standard deviation, against division by zero.
 const EPS: f64 = 1e-6;
 
 /// The norms so far.

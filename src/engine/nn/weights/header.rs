@@ -53,7 +53,7 @@ pub enum HeaderError {
     Io(#[from] io::Error),
 }
 
-/// Takes in the header as it is read, so that nothing is made of it but what is kept.
+/// Filters the header while it is parsed, so that nothing is allocated but the entries that are kept.
 struct HeaderVisitor {
     tensors: BTreeMap<String, TensorInfo>,
     metadata: Metadata,

@@ -13,7 +13,7 @@ pub(super) const LONGEST_PATH: usize = 1 << 10;
 /// Words may hold JSON whose words hold JSON.
 const MAX_DEPTH: usize = 2;
 
-/// The metadata collected so far, and the place in the file that it belongs to.
+/// The metadata collected so far, and the place in the file where reading is.
 #[derive(Debug, Default)]
 pub(super) struct Metadata {
     found: BTreeMap<String, String>,
@@ -56,7 +56,7 @@ impl Metadata {
         }
     }
 
-    /// Returns true if there was more than is kept; then reading on is of no use.
+    /// Returns true if the metadata is larger than the limit, so that reading on is useless.
     pub fn is_too_much(&self) -> bool {
         self.is_too_much
     }

@@ -1,5 +1,5 @@
-//! The table of contents of a file of `torch.save`: a zip, uncompressed, of one pickle that names
-//! storages and one file a storage.
+//! The table of contents of a file of `torch.save`: an uncompressed zip of one pickle that names storages and one file
+//! per storage.
 
 use std::{
     collections::HashMap,
@@ -14,7 +14,7 @@ use crate::files::pickle::{self, Node, Pickle};
 
 /// Larger pickles hold more than names: a model's is some kilobytes, with an optimiser's state some more.
 const MAX_PICKLE: u64 = 64 << 20;
-/// Values looked at while walking a pickle, and how deep; objects may hold each other.
+/// Limits on the number of values visited in a pickle and on their depth, since objects may hold each other.
 const MAX_NODES: usize = 1 << 20;
 const MAX_DEPTH: usize = 16;
 /// A part a storage, a storage a tensor.
@@ -120,7 +120,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Keys that are words or whole numbers, and what stands under them.
+    /// Keys that are words or whole numbers, and what is under them.
     fn pairs(&mut self, pairs: &[(usize, usize)], depth: usize) -> Result<(), String> {
         for (key, value) in pairs {
             match self.pickle.get(*key) {
@@ -188,7 +188,7 @@ impl Walk<'_> {
             kind,
             kind_name: class.trim_end_matches("Storage").to_lowercase(),
             at: from,
-            // torch.save can be told to leave checksums out; then they are 0
+            // torch.save has an option to leave checksums out; then they are 0
             checksum: Some(checksum).filter(|c| c.crc32 != 0),
         };
         self.entries.push(checked(entry, checksum.to)?);

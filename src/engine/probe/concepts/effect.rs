@@ -111,7 +111,7 @@ impl EffectReader<'_> {
             let ids: Vec<&[u32]> = part.iter().map(|r| r.ids.as_slice()).collect();
             let log_probs = read_rows(self.model, &ids, change, self.device)?; // (B, T, V)
             for (k, row) in part.iter().enumerate() {
-                // position s tells of token s + 1
+                // The output at position s predicts token s + 1.
                 let followed = &row.ids[row.from..];
                 let places = log_probs.get(k)?.narrow(0, row.from - 1, followed.len())?;
                 all.push(mean(&nats_at(&places, followed)?));

@@ -56,7 +56,7 @@ fn likelihoods(
     let logits = model.token_model()?.logits(&Tensor::from_slice(&ids, (rows.len(), t), device)?, &mut Tap::off())?; // (B,T,V)
     let v = logits.dim(2)?;
     let log_probs = host::to_f32(&candle_nn::ops::log_softmax(&logits, candle_core::D::Minus1)?)?;
-    // Position s tells of token s + 1.
+    // The output at position s predicts token s + 1.
     let log_likelihood = |(b, row): (usize, &Vec<u32>)| -> f64 {
         (from..row.len()).map(|s| f64::from(log_probs[(b * t + s - 1) * v + row[s] as usize])).sum()
     };

@@ -45,7 +45,7 @@ pub const PAPER: f64 = 0.86;
 pub const MARGIN: f64 = 0.4;
 /// The corrected p that confirms.
 pub const LEVEL: f64 = 0.05;
-/// Random models where a question does not say how many.
+/// The default number of random models.
 const RANDOM: usize = 3;
 
 /// The search put to one model.

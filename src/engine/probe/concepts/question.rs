@@ -11,7 +11,7 @@ use crate::corpus::{
     },
 };
 
-/// The sentences' extent: as much of the parliament as the corpus has, or all of it where the corpus is another.
+/// The extent of the sentences: as much of the parliament as the corpus has, or all of it if the corpus is another one.
 pub fn extent(corpus: &Corpus, naive: bool) -> Extent {
     let whole = if naive { Extent::NAIVE } else { Extent::WHOLE };
     corpus.source().parliament().filter(|e| e.naive == naive).unwrap_or(whole)
@@ -209,8 +209,8 @@ impl ConceptQuestion {
         })
     }
 
-    /// The question of a file: sentences with this label against those with any other. Of each label every second group, in
-    /// the order of the file, confirms; sentences of a group stand on one side and are drawn together.
+    /// The question of a file: sentences with this label against those with any other. Of each label every second
+    /// group, in the order of the file, confirms; sentences of a group are on one side and are drawn together.
     ///
     /// # Errors
     /// If the tokeniser cannot say a sentence.
@@ -224,7 +224,7 @@ impl ConceptQuestion {
         let mut known: HashMap<(&str, &str), usize> = HashMap::new();
         let mut of_label: HashMap<&str, usize> = HashMap::new();
         let mut part_of: Vec<SplitSide> = vec![];
-        // the concept stands first, wherever the file has it
+        // the concept is first, wherever the file has it
         let (own, others): (Vec<_>, Vec<_>) = lines.lines.iter().partition(|line| line.label == concept);
         for line in own.into_iter().chain(others) {
             let with = line.label == concept;

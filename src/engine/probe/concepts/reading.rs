@@ -20,7 +20,7 @@ choices! {
         Mean = "mean",
         /// The value at the sentence's end.
         Sum = "sum",
-        /// Its greatest step at one token.
+        /// Its largest change at one token.
         Peak = "peak",
     }
 }
@@ -117,7 +117,7 @@ impl SentenceReader<'_> {
         })
     }
 
-    /// Every pair of the given neurons of a layer, `(sentence, ys, xs)` row-major: one list a layer.
+    /// Every pair of the given neurons of a layer, `(sentence, ys, xs)` row-major: one list per layer.
     pub fn pairs(
         &self,
         items: &[&ConceptSentence],

@@ -38,7 +38,7 @@ pub struct ContextSearch {
 
 /// Values of one activation of one layer that a batch may hold.
 const MAX_BATCH_VALUES: usize = 1 << 22;
-/// Windows that are read side by side at most.
+/// The largest number of windows that are read in one batch.
 const ROWS: usize = 32;
 
 impl TrackedActivation {

@@ -29,11 +29,11 @@ pub struct ReadWindow<'a> {
     pub ids: &'a [u32],
     /// The value of the activation at each token.
     pub values: &'a [f32],
-    /// The layer that each value is of.
+    /// The layer of each value.
     pub layers: &'a [usize],
 }
 
-/// A window that holds one of the greatest values, and where it does.
+/// A window that holds one of the largest values, and its positions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundWindow {
     /// The greatest value of the window.
@@ -162,7 +162,7 @@ impl ActivationTally {
         all
     }
 
-    /// Tokens by their share of the sum, the greatest first; only those that fire.
+    /// Tokens by their share of the sum, in falling order; only those at which the activation is above zero.
     pub fn tokens(&self) -> Vec<(u32, TokenTally)> {
         let mut all: Vec<(u32, TokenTally)> =
             self.tokens.iter().filter(|(_, t)| t.fires > 0).map(|(id, t)| (*id, *t)).collect();

@@ -68,7 +68,7 @@ impl Motion {
         Ok(Self { velocity, curvature, bend })
     }
 
-    /// The mean of |d²H/dtau²| over depth: what bends the path, whatever a solver makes of it.
+    /// The mean of |d²H/dtau²| over depth: the curvature of the path itself, whatever the solver.
     pub fn total_bend(&self) -> f64 {
         let n = self.bend.len();
         if n < 2 {

@@ -1,6 +1,6 @@
-//! Questions about a flow: where a prompt (or a ring of points in the plane) is carried, how the
-//! solver got there, and what the words at the end are. This file reads the question and knows both
-//! kinds of flow; what is measured stands in the files beside it.
+//! Questions about a flow: where a prompt (or a ring of points in the plane) is carried, how the solver got there, and
+//! what the words at the end are. This file reads the question and knows both kinds of flow; what is measured is in the
+//! files beside it.
 
 mod along;
 mod answer;

@@ -84,7 +84,7 @@ fn velocities(
         let all = rhs(tau, &moved.broadcast_add(&row)?)?; // (cells, 2)
         return host::rows_f64(&all);
     }
-    // Attention looks back only: what comes after the followed token plays no part.
+    // Attention is causal: tokens after the followed one play no part.
     let t = input.token + 1;
     let before = state.narrow(1, 0, t)?.broadcast_as((offsets.len(), t, dims))?.contiguous()?; // (cells, t, D)
     let moved = Tensor::from_vec(flat, (offsets.len(), 1, dims), device)?.to_dtype(state.dtype())?;

@@ -1,5 +1,5 @@
-//! Sweeps: one thing turned through its range, measured point by point so that a run continues meanwhile.
-//! This file asks for the points and puts them together; what is measured stands in the files beside.
+//! Sweeps: one thing turned through its range, measured point by point so that a run continues meanwhile. This file
+//! asks for the points and puts them together; what is measured is in the files beside.
 
 mod activation;
 pub(super) mod classes;

@@ -50,9 +50,9 @@ pub fn top(p: &[f64], count: usize) -> Vec<u32> {
     largest(p, count).into_iter().map(|id| id as u32).collect()
 }
 
-/// Goes on from the prompt, whose next token is likeliest to be `first`, always with the likeliest
-/// token. Further tokens are carried as the model was trained: in its own Euler steps, so that a fine
-/// tolerance does not cost as many times over.
+/// Continues from the prompt, whose next token is likeliest to be `first`, always with the likeliest token. Further
+/// tokens are carried as the model was trained: in its own Euler steps, so that a fine tolerance does not cost as many
+/// times over.
 pub fn continuation(
     input: &FlowInput<'_>,
     model: &dyn LanguageFlow,

@@ -14,7 +14,7 @@ use crate::{
 
 /// The number of held-out controls.
 const HELD_OUT: usize = 512;
-/// The map reaches this many times as far as the training did.
+/// The error is measured on controls up to this many times the range of training.
 const EXTRAPOLATION: f64 = 2.0;
 
 /// Makes a [`StationaryMapError`].

@@ -98,7 +98,8 @@ impl<'a> GeneratorQuery<'a> {
     }
 }
 
-/// The slow state at a token as a control, and its origin in words; 0 in the first block, where the slow stream says nothing.
+/// The slow state at a token as a control, and its origin as text; 0 in the first block, where the slow stream gives no
+/// input yet.
 fn own_control(
     (model, streams): StreamsModel<'_>,
     args: &GeneratorArgs,

@@ -12,7 +12,7 @@ use crate::{
 };
 
 const RATIO: f64 = 1.3;
-/// A tail of fewer neurons says nothing.
+/// A tail of fewer neurons is too short to be fitted.
 const MIN_TAIL: usize = 50;
 
 /// Density over degree of the neurons that have such edges, or over other counts above zero, with what was fitted from

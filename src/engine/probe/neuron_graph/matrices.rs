@@ -30,8 +30,9 @@ pub struct MatrixPair {
 }
 
 impl MatrixPair {
-    /// The product of two named matrices; each is taken by its rows or by its columns, so that both have one length and D is
-    /// as small as it can be: of `c_proj` `(D, n)` and `c_fc` `(n, D)` of an MLP the neurons are its n hidden ones.
+    /// The product of two named matrices. Each is taken by its rows or by its columns, so that the inner dimensions
+    /// agree and D is as small as possible: of `c_proj` `(D, n)` and `c_fc` `(n, D)` of an MLP the neurons are its n
+    /// hidden units.
     ///
     /// # Errors
     /// If one of them is not a matrix, or no side of one is as long as a side of the other.

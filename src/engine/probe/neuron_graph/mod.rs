@@ -61,7 +61,8 @@ impl CompactGraph {
         Self { neurons, edges }
     }
 
-    /// Best of `restarts` searches, each perturbed so often; neurons without edges would change nothing.
+    /// The best of `restarts` searches, each perturbed this many times. Neurons without edges are left out, since they
+    /// would change nothing.
     fn communities(&self, restarts: usize, perturbations: Option<usize>, seed: u64) -> Result<Communities> {
         let graph = Graph::new(self.neurons.len(), &self.edges, true)?;
         Ok(communities(&graph, Search { seed, restarts, perturbations, ..Search::default() }))

@@ -22,7 +22,7 @@ impl Probe for GraphNeuron {
     type Subject<'m> = &'m dyn SynapseModel;
 
     fn ask(model: &dyn SynapseModel, args: &GraphNeuronArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        // partners are of either sign, whatever the edges of the graph are
+        // A neuron's partners are listed with either sign, whichever sign the edges of the graph have.
         let whole = NeuronGraphArgs { from_head: 0, to_head: 0, sign: Sign::Both, ..args.graph.clone() };
         let factors = Factors::new(model, &whole, cx)?;
         let i = args.neuron.unwrap_or_else(|| factors.strongest_writer());

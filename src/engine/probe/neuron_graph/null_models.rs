@@ -62,7 +62,7 @@ fn measured(
 ) -> Result<measurements::GraphModularity> {
     let model = RankedEdges::new(factors, graph, most)?;
     let sizes: Vec<usize> = (0..).map(|k| 1000 << k).take_while(|m| *m <= most.min(model.0.len())).collect();
-    // a graph smaller than the least size is measured whole
+    // a graph smaller than the minimum size is measured whole
     let sizes = if sizes.is_empty() && !model.0.is_empty() { vec![model.0.len()] } else { sizes };
     let thin = RankedEdges::new(&factors.random(false, seed ^ 1), graph, most)?;
     let matched = RankedEdges::new(&factors.random(true, seed ^ 2), graph, most)?;

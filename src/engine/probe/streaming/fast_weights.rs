@@ -1,5 +1,5 @@
-//! Fast weights that go on learning while a model reads: a sweep over their learning rate and the limit of precisions,
-//! and what remains of the model without the trained weights.
+//! Fast weights that continue learning while a model reads: a sweep over their learning rate and the limit of
+//! precisions, and what remains of the model without the trained weights.
 
 use super::{
     reading::{StreamReader, TokenCosts, perplexity_added},

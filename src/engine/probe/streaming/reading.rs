@@ -65,7 +65,7 @@ pub(super) struct StreamReader<'a> {
 }
 
 impl StreamReader<'_> {
-    /// The tokens of a span of all streams of a text, by a reader that stands at its beginning.
+    /// The tokens of a span of all streams of a text, by a reader that is at its beginning.
     pub fn read(
         &self,
         text: usize,

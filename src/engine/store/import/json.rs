@@ -131,7 +131,7 @@ impl<'de> Visitor<'de> for NumberVisitor {
         Ok(Some(value as f64))
     }
 
-    /// Numbers that are not finite are words, as Trackio writes them.
+    /// Numbers that are not finite are strings, as Trackio writes them.
     fn visit_str<E>(self, word: &str) -> Result<Option<f64>, E> {
         Ok(["NaN", "Infinity", "-Infinity"].contains(&word).then(|| number(word)).flatten())
     }

@@ -1,4 +1,5 @@
-//! Lightning's CSV logger: `metrics.csv`, a row a call with empty cells, and the settings beside it in `hparams.yaml`.
+//! Lightning's CSV logger: `metrics.csv`, a row per call with empty cells, and the settings beside it in
+//! `hparams.yaml`.
 
 use std::{
     fs::File,
@@ -16,7 +17,7 @@ use super::{
 const MAX_HEAD: u64 = 1 << 20;
 /// Bytes of a table that are read.
 const MAX_TABLE: u64 = 256 << 20;
-/// Bytes of a row; the place of each of its cells takes eight. The first line is one too.
+/// The largest number of bytes of a row; the index of each of its cells takes eight. The first line is a row too.
 const MAX_ROW: u64 = MAX_HEAD + (64 << 10);
 /// Columns of a table: far more than channels that are read.
 const MAX_COLUMNS: usize = 1 << 16;
@@ -106,8 +107,8 @@ fn ends_with_line(file: &mut File) -> io::Result<bool> {
     Ok(last == *b"\n")
 }
 
-/// Reads `hparams.yaml` as far as it is plain: keys with values, keys within keys by their indent, lists. Lines of any
-/// other kind are passed over and counted.
+/// Reads the plain parts of `hparams.yaml`: keys with values, keys within keys by their indent, lists. Other lines are
+/// skipped and counted.
 pub(super) fn settings(text: &str, run: usize, logged: &mut Logged) {
     let mut parents: Vec<(usize, &str)> = vec![];
     let mut lists: Vec<(String, Vec<Json>)> = vec![];

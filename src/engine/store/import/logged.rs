@@ -14,14 +14,14 @@ use crate::{
 
 /// No log of numbers has more.
 const MAX_SCALARS: u64 = 1 << 24;
-/// The memory of a number: its own, half of it again while they are sorted, and what a list that has grown takes.
+/// The memory of a number: its own, half of it again during sorting, and the spare capacity of a growing list.
 const BYTES_OF_A_SCALAR: u64 = 4 * size_of::<Scalar>() as u64;
 /// Longer names are passed over.
 pub(super) const MAX_NAME: usize = 256;
 /// Channels of texts, beside those of numbers.
 const MAX_TEXT_NAMES: usize = 1000;
 const MAX_NUMBER_NAMES: usize = MAX_CHANNELS - MAX_TEXT_NAMES;
-/// Settings of a run; further ones are left out.
+/// The largest number of settings of a run; further ones are left out.
 const MAX_SETTINGS: usize = 1000;
 /// Bytes of all settings of a source: `run.json` has at most 4 MiB, in which a character may take six.
 const MAX_SETTING_BYTES: usize = 512 << 10;
@@ -56,7 +56,7 @@ pub(super) struct Text {
 /// One run, apart from its numbers.
 #[derive(Debug, Default)]
 pub(super) struct LoggedRun {
-    /// Names it among those beside it.
+    /// The name that distinguishes it from those beside it.
     pub id: String,
     /// The name that a person has given it; empty if none.
     pub name: String,
@@ -272,7 +272,7 @@ impl Logged {
     /// Puts the numbers in the order of their steps; of several of one channel at a step the last counts. Says what was
     /// passed over.
     pub fn finish(&mut self) {
-        // within a step the order in which they were logged stays
+        // within a step the order of logging is kept
         self.scalars.sort_by_key(|s| (s.step, s.run, s.channel));
         let before = self.scalars.len();
         self.scalars.dedup_by(|later, kept| {

@@ -41,7 +41,7 @@ pub use write::Imported;
 const MAX_RUNS: usize = 64;
 /// Event files of one run: a writer that was started again makes another.
 const MAX_FILES: usize = 1000;
-/// Entries of a folder and those below it that are looked at.
+/// The largest number of entries that are read in a folder and those below it.
 const MAX_ENTRIES: usize = 20_000;
 /// Folders below the one that was named that are looked into.
 const MAX_DEPTH: usize = 4;
@@ -49,7 +49,7 @@ const MAX_DEPTH: usize = 4;
 const MAX_SETTINGS: u64 = 256 << 10;
 /// Bytes of a record, or of a row of a database: one of numbers has some kilobytes.
 const MAX_RECORD: u64 = 64 << 20;
-/// Memory of a record by its bytes: where it is read into while that grows, and its texts.
+/// The memory that reading a record takes, in multiples of its length: a growing buffer, and the texts parsed from it.
 const RECORD_GROWTH: u64 = 6;
 
 /// The largest number of bytes of a record that are held in memory now. A longer one is passed over.

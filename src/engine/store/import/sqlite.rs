@@ -66,7 +66,7 @@ pub(super) struct Database {
     pub long_rows: DamagedParts,
 }
 
-/// The pages of a write-ahead log that were committed, by their numbers: where in the log each lies.
+/// The committed pages of a write-ahead log, by their numbers, with the place of each in the log.
 struct Wal {
     file: File,
     pages: HashMap<u32, u64>,
@@ -129,8 +129,8 @@ impl Database {
         Ok(found)
     }
 
-    /// Hands every row of a table to `each`, in the order of their numbers. One that is longer than is held in memory is
-    /// passed over and noted in `long_rows`.
+    /// Hands every row of a table to `each`, in the order of their numbers. A row that is longer than memory allows is
+    /// skipped and noted in `long_rows`.
     ///
     /// # Errors
     /// If the system refuses, a page is damaged, or `each` fails. The rows before it were handed over.
@@ -178,8 +178,8 @@ impl Database {
         Ok(())
     }
 
-    /// The bytes of a row whose cell lies at this place of a page, also those on further pages; `None` of one that is passed
-    /// over.
+    /// The bytes of a row whose cell is at this place of a page, with those on overflow pages; `None` for a row that is
+    /// skipped.
     fn payload(&mut self, page: &[u8], at: usize) -> Result<Option<Vec<u8>>, ReadError> {
         let wrong = || damaged("a row is damaged");
         let mut rest = page.get(at..self.usable).ok_or_else(wrong)?;

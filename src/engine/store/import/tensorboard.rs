@@ -52,7 +52,7 @@ pub(super) fn read(file: File, name: &str, run: usize, logged: &mut Logged) -> R
     Ok(())
 }
 
-/// Takes an event. Of one that is malformed, what came before that is taken.
+/// Takes an event. If it is malformed, the fields before the damage are taken.
 fn event(data: &[u8], run: usize, texts: &mut HashSet<String>, logged: &mut Logged) -> Result<(), ReadError> {
     let mut at = LoggedAt { step: 0, wall: f64::NAN };
     for field in Fields(data) {

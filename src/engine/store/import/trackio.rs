@@ -1,4 +1,4 @@
-//! Trackio's database of a project: a table `metrics` with a row a call, whose numbers are a JSON object, and a table
+//! Trackio's database of a project: a table `metrics` with a row per call, whose numbers are a JSON object, and a table
 //! `configs` with the settings of each run. Every run of the project is read.
 
 use std::fs::File;
@@ -78,7 +78,7 @@ fn tolerate(read: Result<(), ReadError>, name: &str, logged: &mut Logged) -> Res
     }
 }
 
-/// Where the columns of a table stand in its rows.
+/// Where the columns of a table are in its rows.
 struct ColumnIndices {
     run_id: Option<usize>,
     run_name: usize,

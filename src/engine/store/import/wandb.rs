@@ -94,7 +94,7 @@ impl Records {
                 continue;
             }
             let Some((kind, part)) = self.part() else {
-                // the rest of the block cannot be parsed; the next block begins with a part again
+                // the rest of the block cannot be parsed; the next block begins with a new part
                 match self.is_cut {
                     true => return Ok(false),
                     false => self.damaged.add("a part of a record does not have its checksum"),
@@ -149,7 +149,7 @@ impl Records {
     }
 }
 
-/// Takes a record. Of one that is malformed, what came before that is taken.
+/// Takes a record. If it is malformed, the fields before the damage are taken.
 fn record(data: &[u8], run: usize, logged: &mut Logged) -> Result<(), ReadError> {
     for field in Fields(data) {
         match field? {

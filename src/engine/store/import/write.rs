@@ -72,7 +72,7 @@ enum EarlierImport {
 
 impl EarlierImport {
     /// # Errors
-    /// If there is a record that the system does not give, or something else in its place: nobody knows whose folder it is.
+    /// If there is a record that cannot be read, or something else in its place: the folder may then belong to anybody.
     fn read(folder: &Path) -> Result<Self, StoreError> {
         match read_text_inside(folder, SOURCE, MAX_SOURCE) {
             Err(e) if e.is_missing() => Ok(Self::Missing),
@@ -183,7 +183,7 @@ impl Source {
         let keep = |record: &ImportRecord| {
             files::replace(&record_path, &to_json(record, &record_path)?).at("write", &record_path)
         };
-        // until all of it is there, it is read again
+        // the marker is incomplete until the import is, so that an interrupted import is read again
         let mut record = ImportRecord { origin, lengths: vec![] };
         keep(&record)?;
         written.metrics()?;
@@ -301,7 +301,7 @@ impl FolderWriter<'_> {
             resumed: vec![],
             asks: vec![],
         };
-        // more than is read of it stands in the description alone
+        // more than is read of it is in the description alone
         let settings = config.to_toml();
         self.replace(
             CONFIG,

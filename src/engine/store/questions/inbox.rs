@@ -21,7 +21,7 @@ use crate::{
     telemetry::Args,
 };
 
-/// Names in `ask/` that are looked at.
+/// The largest number of names in `ask/` that are read.
 const MAX_NAMES: usize = 1000;
 /// Questions that are taken at once.
 const MAX_AT_ONCE: usize = 8;
@@ -49,7 +49,7 @@ struct QuestionIn {
 pub struct ReceivedQuestion {
     /// The name of its file, which the answer gets too.
     pub id: String,
-    /// The protocol's name of what is asked.
+    /// The protocol's name of the question.
     pub ask: String,
     /// The arguments, of which nothing is checked.
     pub args: Args,

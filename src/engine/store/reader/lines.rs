@@ -38,7 +38,7 @@ pub(super) struct Lines {
     pub line: Vec<u8>,
     /// The number of whole lines that were read.
     pub number: u64,
-    /// Only a part of the line was there.
+    /// True if only a part of the line has been read.
     is_part: bool,
     /// The line is too long, and its end was not there.
     is_skipping: bool,
@@ -80,8 +80,8 @@ impl Lines {
         self.source = None;
     }
 
-    /// Goes on with the file of this log, opened anew: false, and nothing is read, if it is not the one that was read so
-    /// far with more at its end.
+    /// Continues with the file of this log, opened again: false, and nothing is read, if it is not the one that was
+    /// read so far with more at its end.
     ///
     /// # Errors
     /// If the system refuses to read it.
@@ -150,7 +150,7 @@ impl Lines {
         let read = source.by_ref().take(most.saturating_sub(before)).read_until(b'\n', &mut self.line);
         self.offset += self.line.len() as u64 - before;
         if read.is_err() {
-            // the bytes read so far are kept for the next try
+            // the bytes read so far are kept for the next attempt
             self.is_part = !self.line.is_empty();
         }
         read.map(|_| ())
@@ -176,7 +176,7 @@ impl Lines {
         self.end()
     }
 
-    /// Keeps the bytes that identify the log, and reads no more for now.
+    /// Ends reading at the present end of the log, and keeps the bytes that identify it.
     fn end(&mut self) -> io::Result<Line> {
         if let Some(mut source) = self.source.take().filter(|_| self.is_followed) {
             let length = self.offset.min(MARK);
@@ -189,7 +189,7 @@ impl Lines {
     }
 }
 
-/// Bytes of a line that are held in memory; fewer where there is little of it.
+/// The largest number of bytes of a line that are held in memory; fewer where memory is short.
 pub(super) fn longest(log: &str) -> u64 {
     match log {
         SAMPLES => LONGEST_SAMPLE.min(reading_budget() / SAMPLE_GROWTH).max(LONGEST_LINE),

@@ -151,7 +151,7 @@ impl LogFile {
             Err(e) => {
                 let (name, holds) = (kind.name, kind.holds);
                 log.damage.push(format!("{name} cannot be opened ({e}): the run is shown without {holds}"));
-                // A log that is not there is a loss that the notice tells of; one that cannot be read is there.
+                // A log that is absent is a loss that the notice mentions; one that cannot be read is not absent.
                 if !e.is_missing() {
                     log.failure = Err::<(), _>(e).at("read", &folder.join(name)).err();
                 }

@@ -5,7 +5,7 @@ use crate::telemetry::measurements::prelude::*;
 measurement! {
     /// Shares of neurons above zero on held-out text, beside the same model with random weights, and the sizes of their values.
     pub struct Activity in "synapses.activity" answers ActivityArgs {
-        /// One a layer, from the first.
+        /// One per layer, from the first.
         pub layers: Vec<LayerActivity>,
     }
 

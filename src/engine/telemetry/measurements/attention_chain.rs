@@ -33,14 +33,14 @@ measurement! {
         pub chain: Option<ChainProperties>,
     }
 
-    /// The behaviour of a row-stochastic matrix that is applied again and again.
+    /// The behaviour of a row-stochastic matrix that is applied repeatedly.
     pub struct ChainProperties {
-        /// No position steps to a later one, as in causal attention: the first is absorbing, and the eigenvalues are the
-        /// diagonal.
+        /// No position leads to a later one, as in causal attention: the first is absorbing, and the eigenvalues are
+        /// the diagonal.
         pub is_causal: bool,
         /// Closed communicating classes: as many independent stationary distributions.
         pub closed_classes: usize,
-        /// pi with pi alpha = pi, `(T)`; nothing where there is more than one closed class.
+        /// pi with pi alpha = pi, `(T)`; `None` if there is more than one closed class.
         pub stationary: Option<Numbers>,
         /// |lambda| of all eigenvalues, falling.
         pub moduli: Numbers,

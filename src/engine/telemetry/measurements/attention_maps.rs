@@ -20,9 +20,9 @@ measurement! {
         pub is_differential: bool,
         /// `(H, T, T)`: head, query, key; each row sums to 1 (but see `is_differential`). A masked key is exactly 0.
         pub weights: Array,
-        /// Mean over queries of -sum w ln w, nats; one a head. Of differential attention that of |w| / sum |w|.
+        /// Mean over queries of -sum w ln w, nats; one per head. Of differential attention that of |w| / sum |w|.
         pub entropy: Numbers,
-        /// The same of attention spread evenly over the keys that each query may see, nats; one a head.
+        /// The same of attention spread evenly over the keys that each query may see, nats; one per head.
         pub uniform_entropy: Numbers,
     }
 }
@@ -49,7 +49,7 @@ impl AttentionLayer {
         }
     }
 
-    /// A description of a row and a column.
+    /// A description of the rows and columns.
     pub fn axis(&self) -> String {
         match self.tokens_per_position {
             1 => "tokens".to_owned(),

@@ -22,13 +22,13 @@ measurement! {
         pub path: String,
         /// Weights are differences of two softmaxes and may be negative.
         pub is_differential: bool,
-        /// Mean over queries of -sum w ln w, nats; one a head.
+        /// Mean over queries of -sum w ln w, nats; one per head.
         pub entropy: Numbers,
-        /// (sum s)^2 / sum s^2 of the singular values s; one a head.
+        /// (sum s)^2 / sum s^2 of the singular values s; one per head.
         pub effective_rank: Numbers,
-        /// s1 / sum s, the share of the largest singular value; one a head.
+        /// s1 / sum s, the share of the largest singular value; one per head.
         pub top_share: Numbers,
-        /// Attention sink: mean weight of position 0 over the queries t >= 1; one a head.
+        /// Attention sink: mean weight of position 0 over the queries t >= 1; one per head.
         pub sink: Numbers,
         /// The same of attention spread evenly over the keys that each query may see.
         pub uniform: UniformStatistics,

@@ -55,7 +55,7 @@ choices! {
     pub enum SynapseDrift {
         /// The effect that the model was trained with.
         Trained = "trained",
-        /// Synapses stay as they are.
+        /// Synapses neither decay nor rotate.
         Nothing = "nothing",
         /// Synapses decay.
         Damping = "damping",
@@ -98,7 +98,7 @@ measurement! {
         pub prods: ConstructionCheck,
     }
 
-    /// One entry a token, each a share of the largest value compared.
+    /// One entry per token, each a share of the largest value compared.
     pub struct CheckByToken {
         /// Largest difference.
         pub error: Numbers,

@@ -41,7 +41,7 @@ choices! {
         SparseState = "sparse_state",
         /// Equation (3): rules of non-negative rates are predator and prey up to normalisation. Both over time.
         Replicator = "replicator",
-        /// Section 2.1: the four rounds of the graph by spikes and AND gates. Error over spikes a round.
+        /// Section 2.1: the four rounds of the graph by spikes and AND gates. Error over spikes per round.
         Spikes = "spikes",
         /// Section 2.5: a neuron that integrates and fires has the rate (e - i)^+. Rate over the drive.
         Fire = "fire",

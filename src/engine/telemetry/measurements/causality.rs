@@ -11,7 +11,7 @@ measurement! {
         pub edited: String,
         /// Position of the changed token, from 0.
         pub position: usize,
-        /// max |delta logits| over the vocabulary, one a position.
+        /// max |delta logits| over the vocabulary, one per position.
         pub delta: Numbers,
         /// The largest of `delta` before `position`; 0 in a causal model.
         pub before_max: f64,
@@ -26,14 +26,14 @@ measurement! {
 
     /// The effect of the upsampling floor(t/P), which leaks the future on purpose.
     pub struct LeakyUpsample {
-        /// max |delta logits|, one a position.
+        /// max |delta logits|, one per position.
         pub delta: Numbers,
         /// The largest of `delta` before the changed token.
         pub before_max: f64,
         /// The gate it was measured through: an open one where the model's is shut.
         #[serde(default)]
         pub gate: f64,
-        /// Tokens of a block, P: those before the change in its own block are where it leaks to.
+        /// Tokens of a block, P: a leak reaches the tokens of the changed token's own block before it.
         #[serde(default)]
         pub pool: usize,
     }

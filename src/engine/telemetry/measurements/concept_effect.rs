@@ -5,8 +5,8 @@ use super::ChangeArgs;
 use crate::telemetry::measurements::prelude::*;
 
 measurement! {
-    /// The change of the loss of what follows each sentence while neurons or synapses are changed, nats a token, and the same
-    /// while random ones that are as active are.
+    /// The change of the loss of what follows each sentence while neurons or synapses are changed, nats per token, and
+    /// the same while random ones that are as active are.
     pub struct ConceptEffect in "synapses.concept_effect" answers ConceptEffectArgs {
         /// "currency", "own sentences".
         pub concept: String,
@@ -18,7 +18,7 @@ measurement! {
         pub follows: String,
         /// Sentences with the concept, and what follows each.
         pub with: ConceptSide,
-        /// Sentences without it.
+        /// The losses after sentences without it.
         pub without: ConceptSide,
         /// Share of random targets that raise the loss after sentences with the concept at least as much, (1 + hits) / (1 + draws).
         pub p_with: f64,
@@ -36,9 +36,9 @@ measurement! {
     pub struct ConceptSide {
         /// Each sentence and what follows, separated by ` | `.
         pub sentences: Vec<String>,
-        /// Loss of what follows as the model is, nats a token.
+        /// Loss of what follows as the model is, nats per token.
         pub loss: Numbers,
-        /// The loss that the change adds, nats a token.
+        /// The loss that the change adds, nats per token.
         pub change: Numbers,
         /// Mean of what each random target adds, an entry a draw.
         pub null_draws: Numbers,

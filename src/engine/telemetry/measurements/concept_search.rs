@@ -9,17 +9,18 @@ measurement! {
     pub struct ConceptSearch in "synapses.concepts" answers ConceptSearchArgs {
         /// The concept that was looked for: "currency", "own sentences", the label of a file.
         pub concept: String,
-        /// The concepts that it was told from: the other labels of a file; empty otherwise.
+        /// The concepts that it was compared with: the other labels of a file; empty otherwise.
         #[serde(default)]
         pub contrast: Vec<String>,
-        /// The sentences are somebody's own: `both_new` is of those that took no part in the search, and other parts have none.
+        /// The user gave the sentences: `both_new` holds the score on those that took no part in the search, and other
+        /// parts have none.
         #[serde(default)]
         pub is_own: bool,
         /// The finding in a sentence or two.
         pub verdict: String,
         /// How many pairs of neurons were ranked.
         pub searched: usize,
-        /// Neurons N of a head; 0 in runs of earlier versions, which do not say.
+        /// Neurons N of a head; 0 in runs of earlier versions, which did not record it.
         #[serde(default)]
         pub per_head: usize,
         /// In the order of the ranking.

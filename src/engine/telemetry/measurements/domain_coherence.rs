@@ -8,7 +8,7 @@ measurement! {
     pub struct DomainCoherence in "text.domains" answers DomainCoherenceArgs {
         /// K.
         pub components: Vec<usize>,
-        /// Loss with so many, nats a token.
+        /// Loss with so many, nats per token.
         pub loss: Numbers,
         /// The same where tokens are exchanged between windows, so that no window has a domain.
         pub exchanged: Numbers,

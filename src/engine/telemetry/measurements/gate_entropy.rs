@@ -4,8 +4,9 @@ use super::RankCorrelation;
 use crate::telemetry::measurements::prelude::*;
 
 measurement! {
-    /// The entropy of the attention that follows the last injection, by token, with the gate as it is and shut: held-out tokens
-    /// whose next token the training asks for, without the first block of each window, where the slow path says nothing yet.
+    /// The entropy of the attention that follows the last injection, by token, with the gate as it is and shut. It is
+    /// taken at held-out tokens whose next token has a loss, without the first block of each window, where the slow
+    /// path gives no input yet.
     pub struct GateEntropy in "fast_slow.gate_entropy" answers GateEntropyArgs {
         /// s tanh(gamma).
         pub gate: f64,

@@ -4,7 +4,7 @@
 use crate::telemetry::measurements::prelude::*;
 
 measurement! {
-    /// Rates between n states, as a person has set them, and what follows from them.
+    /// Rates between n states, as a person has set them, and the properties that follow from them.
     pub struct GeneratorState in "equilibrium.generator" answers GeneratorArgs {
         /// The slow control y.
         pub control: Numbers,
@@ -70,7 +70,7 @@ measurement! {
         pub limit: Numbers,
         /// log of the largest |1 + dt lambda| outside of the kernel: the slope of Euler's log error a step.
         pub euler_slope: f64,
-        /// -gap dt: the slope of the exact flow's log error a step.
+        /// -gap dt: the slope of the exact flow's log error per step.
         pub exact_slope: f64,
         /// The relaxation by forward Euler steps.
         pub euler: RelaxationCurves,

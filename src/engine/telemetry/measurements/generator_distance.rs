@@ -10,7 +10,7 @@ measurement! {
         pub position: usize,
         /// Which repetition of pooling, slow path and injection, from 0.
         pub round: usize,
-        /// Column sums of I + J, the map's one-step matrix, one a channel; 1 for a generator. J^T 1 says the same.
+        /// Column sums of I + J, the map's one-step matrix, one per channel; 1 for a generator. J^T 1 says the same.
         pub column_sums: Numbers,
         /// Share of the entries off the diagonal that are negative.
         pub negative_share: f64,
@@ -18,7 +18,7 @@ measurement! {
         pub distance: f64,
         /// |J| in Frobenius's norm.
         pub norm: f64,
-        /// The same entries in other places.
+        /// The same entries in permuted places.
         pub permuted: NullDistance,
         /// Random maps I + dt W as small as the paper's.
         pub random_map: ColumnSums,

@@ -41,7 +41,7 @@ measurement! {
         pub before: Vec<LikelyToken>,
         /// The likeliest with the change.
         pub after: Vec<LikelyToken>,
-        /// How the text goes on as the model is, each token the likeliest.
+        /// How the text continues as the model is, each token the likeliest.
         pub continuation_before: String,
         /// The same with the change.
         pub continuation_after: String,

@@ -8,7 +8,7 @@ measurement! {
     pub struct LayerReadout in "layers.readout" answers LayerReadoutArgs {
         /// The layer that is looked for, from 1.
         pub layer: usize,
-        /// The layers that read, from 1: those after it, then one more for the last norm.
+        /// The layers that read from it, counted from 1: those after it, then one more for the last norm.
         pub readers: Vec<usize>,
         /// One a reader.
         pub explained: Numbers,

@@ -23,7 +23,7 @@ measurement! {
         pub name: String,
         /// n: neurons over all heads.
         pub neurons: usize,
-        /// Held-out cross-entropy, nats a token; one a text.
+        /// Held-out cross-entropy, nats per token; one per text.
         pub losses: Array,
     }
 }

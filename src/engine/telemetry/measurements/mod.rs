@@ -139,7 +139,7 @@ pub trait Measurement:
     fn into_payload(self) -> Payload;
 }
 
-/// An entry of the one list of measurements, for whoever has a channel's name and not its type.
+/// An entry of the one list of measurements, by which a channel's name leads to its type.
 pub struct MeasurementEntry {
     /// The channel's name, `group.quantity`.
     pub channel: &'static str,
@@ -149,7 +149,7 @@ pub struct MeasurementEntry {
     decode_line: fn(&[u8]) -> serde_json::Result<Payload>,
 }
 
-/// A line of `samples.jsonl`, of which only the payload is looked at.
+/// A line of `samples.jsonl`, of which only the payload is parsed.
 #[derive(Serialize, Deserialize)]
 struct PayloadLine<P> {
     payload: P,

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::{analysis::graph::product::Sign, telemetry::measurements::prelude::*};
 
 measurement! {
-    /// Neurons that carry edges of G above a threshold. All lists have one entry a neuron, in one order; an
-    /// edge names its ends by their place in it.
+    /// Neurons that carry edges of G above a threshold. All lists have one entry per neuron, in one order; an edge
+    /// names its ends by their place in it.
     #[derive(Default)]
     pub struct NeuronGraph in "graph.neurons" answers NeuronGraphArgs {
         /// The neuron's number in the model, counted over all heads.
@@ -17,7 +17,7 @@ measurement! {
         pub labels: Vec<String>,
         /// The edges between the neurons.
         pub edges: GraphEdges,
-        /// Edges into each neuron. Empty: to be counted from the edges.
+        /// Number of edges out of each neuron. Empty if it is to be counted from the edges.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub in_degree: Vec<u32>,
         /// Edges out of each neuron. Empty: to be counted from the edges.
@@ -31,7 +31,7 @@ measurement! {
         /// `(neurons, 2)`: x and y, upwards, where a file says where its nodes are.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub positions: Option<Array>,
-        /// Facts that a file tells of its graph beyond nodes and edges. Absent: the nodes are neurons of a model.
+        /// Facts that a file gives of its graph beyond nodes and edges. Absent: the nodes are neurons of a model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub file: Option<FileGraph>,
         /// Numbers of the whole graph, where it was measured.
@@ -39,7 +39,7 @@ measurement! {
         pub summary: Option<GraphSummary>,
     }
 
-    /// Facts that a file tells of its graph, and measures taken when it was opened.
+    /// Facts that a file gives of its graph, and measures taken when it was opened.
     #[derive(Default)]
     pub struct FileGraph {
         /// True if edges lead from source to target; else they join two nodes.
@@ -64,12 +64,12 @@ measurement! {
         pub modularity: Option<Number<f64>>,
     }
 
-    /// Values under one name, one a node or an edge.
+    /// Values under one name, one per node or an edge.
     #[derive(Default)]
     pub struct GraphColumn {
         /// The file's name for it.
         pub name: String,
-        /// The kind of its values.
+        /// Values that are numbers or booleans (true is 1); `null` if there is none. Empty: the values are texts.
         pub of: ColumnType,
         /// Values that are numbers or booleans (true is 1); `null` where there is none. Empty: the values are texts.
         #[serde(default, skip_serializing_if = "no_numbers")]
@@ -196,7 +196,7 @@ measurement! {
 choices! {
     /// The matrix that makes the graph.
     pub enum Matrix {
-        /// G_x = E D_x, what a neuron's y does to each neuron's x one layer on.
+        /// G_y = E D_y, the effect on each neuron's y.
         X = "x",
         /// G_y = E D_y, what it does to each neuron's y.
         Y = "y",

@@ -10,18 +10,18 @@ measurement! {
         pub prompt: String,
         /// Somebody typed it; else it is a held-out passage.
         pub is_typed: bool,
-        /// The token that the held-out text has next, where the prompt is of one.
+        /// The token that follows in the held-out text, where the prompt comes from it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub truth: Option<String>,
         /// The likeliest first.
         pub likely: Vec<LikelyToken>,
-        /// How the text goes on, each token the likeliest.
+        /// How the text continues, each token the likeliest.
         pub continuation: String,
     }
 }
 
 arguments! {
-    /// How a text goes on.
+    /// How a text continues.
     pub struct NextTokensArgs asks "next_tokens" {
         /// The text that is read; empty for a held-out passage, of a task one that ends where an answer is asked for.
         text: String = String::new(),

@@ -11,7 +11,7 @@ measurement! {
         pub texts: usize,
         /// First place of every bin, from 0, and after the last bin its end.
         pub edges: Vec<usize>,
-        /// By bin: mean cross-entropy, nats a token.
+        /// By bin: mean cross-entropy, nats per token.
         pub loss: Numbers,
         /// By bin: standard error of that mean over the texts; not a number of a single text.
         pub error: Numbers,

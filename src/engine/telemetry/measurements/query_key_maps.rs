@@ -6,8 +6,8 @@ measurement! {
     /// Products of queries and keys along a text. In BDH both are x; the product of tokens t and s is the weight with which what
     /// token s wrote reaches token t, neither scaled nor normalised.
     pub struct QueryKeyMaps in "synapses.query_key_maps" answers QueryKeyMapsArgs {
-        /// True if scores are the model's: turned by rotary position, or damped, by how far apart the tokens are. Else the
-        /// bare x x^T.
+        /// True if scores are the model's: rotated or damped by the distance of the tokens. Else they are the bare x
+        /// x^T.
         pub is_rotated: bool,
         /// From the first to the last.
         pub layers: Vec<QueryKeyLayer>,

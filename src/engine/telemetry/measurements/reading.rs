@@ -3,7 +3,7 @@
 use crate::telemetry::measurements::prelude::*;
 
 measurement! {
-    /// A text read token by token. Every list of values has one entry a token.
+    /// A text read token by token. Every list of values has one entry per token.
     #[serde(rename = "Reading")]
     pub struct SynapseReading in "synapses.reading" answers ReadingArgs {
         /// l: the synapses lead from y of layer l - 1 to x of layer l.
@@ -23,7 +23,7 @@ measurement! {
         pub y: Vec<NeuronTrace>,
         /// The neurons of x at which the synapses end, ascending numbers.
         pub x: Vec<NeuronTrace>,
-        /// Shares of neurons above zero, one entry a layer.
+        /// Shares of neurons above zero, one entry per layer.
         pub firing: Vec<LayerFiring>,
         /// -ln p of each token given those before it, nats; NaN at the first, which has none before it.
         pub loss: Numbers,

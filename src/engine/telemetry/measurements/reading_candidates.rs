@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::telemetry::measurements::prelude::*;
 
 measurement! {
-    /// Every candidate read on the same held-out text. Layers that share their weights do not tell how many there were, and a
-    /// number of tokens does not tell which they are: the least loss does.
+    /// The loss of each candidate on the same held-out text. Neither the number of layers nor the tokeniser can be read
+    /// from weights that all layers share, so that the candidate with the lowest loss is chosen.
     pub struct ReadingCandidates in "synapses.candidates" answers ReadingCandidatesArgs {
         /// By tokens, then by layers.
         pub candidates: Vec<ReadingCandidate>,
@@ -46,15 +46,15 @@ pub enum Evidence {
     Sidecar,
     /// Nothing else fits the sizes of the model.
     OnlyFit,
-    /// The losses on a text tell it.
+    /// It was chosen by the losses on a text.
     Measured,
-    /// Nothing tells it.
+    /// Nothing says it; it is a default.
     #[default]
     Assumed,
 }
 
 impl Evidence {
-    /// "as the file says", to stand after a value.
+    /// "as the file says", to be after a value.
     pub fn label(self) -> &'static str {
         match self {
             Self::Asked => "as asked",
@@ -76,9 +76,9 @@ measurement! {
         pub tokens: String,
         /// L.
         pub layers: usize,
-        /// Mean loss, nats a token.
+        /// Mean loss, nats per token.
         pub loss: f64,
-        /// The standard error of `loss` over windows, nats a token; NaN of a single window.
+        /// The standard error of `loss` over windows, nats per token; NaN of a single window.
         #[serde(default = "unknown")]
         pub loss_error: f64,
         /// The same for each byte of the text, bits: comparable between tokens.

@@ -5,7 +5,7 @@ use crate::telemetry::measurements::prelude::*;
 measurement! {
     /// Accuracy of one trained reader against distance, with what needs no reading.
     pub struct Recoverability in "traces.recoverability" answers RecoverabilityArgs {
-        /// k, tokens back; one a point of the lists below.
+        /// k, tokens back; one per point of the lists below.
         pub distances: Vec<usize>,
         /// Share of right answers, 0 to 1.
         pub accuracy: Numbers,

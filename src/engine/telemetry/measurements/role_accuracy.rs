@@ -30,7 +30,8 @@ measurement! {
         pub level: usize,
         /// Features that the probe reads.
         pub dims: usize,
-        /// True if they are a random projection to so many. Each draw of one is a representation of its own.
+        /// True if they are a random projection to that many dimensions. Each draw of a projection is a representation
+        /// of its own.
         pub projected: bool,
         /// False where features are no finite numbers and nothing can be fitted; counts are then 0.
         pub finite: bool,
@@ -38,7 +39,7 @@ measurement! {
         pub within: RoleCounts,
         /// Those of them that do not occur among the training sentences.
         pub within_new: RoleCounts,
-        /// Sentences of the other vocabulary.
+        /// Sentences of the other vocabulary; of a treebank, the words of `within` that are outside of its vocabulary.
         pub transfer: RoleCounts,
         /// Shares of right answers within, in transfer, and within at deep roles.
         pub shares: Numbers,

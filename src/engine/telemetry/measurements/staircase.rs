@@ -13,9 +13,9 @@ measurement! {
         pub coordinate: String,
         /// Share of the variance of both states that the coordinate holds, 0 to 1.
         pub explained: f64,
-        /// x_t, one a token.
+        /// x_t, one per token.
         pub fast: Numbers,
-        /// y_up, one a token.
+        /// y_up, one per token.
         pub slow: Numbers,
     }
 }

@@ -1,4 +1,4 @@
-//! How long the steps are that the queries and keys of a coupled model make before they are scored.
+//! The lengths of the steps in which queries and keys of a coupled model evolve before they are scored.
 
 use crate::telemetry::measurements::prelude::*;
 

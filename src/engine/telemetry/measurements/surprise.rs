@@ -10,13 +10,13 @@ measurement! {
         pub trained: PeriodCurves,
         /// A model of the same sizes with random weights.
         pub random_weights: PeriodCurves,
-        /// Firing of the model as it stands by the speed of rotary position, one entry a layer.
+        /// Firing of the model as it stands by the speed of rotary position, one entry per layer.
         pub octaves: Vec<OctaveFiring>,
     }
 
     /// Curves over the position in a period, in letters: a warm-up, a new word, and its repetitions.
     pub struct PeriodCurves {
-        /// One entry a layer.
+        /// One entry per layer.
         pub layers: Vec<PeriodFiring>,
         /// Cross-entropy at each position, nats.
         pub loss: Numbers,
@@ -24,7 +24,7 @@ measurement! {
 
     /// One layer over a period.
     pub struct PeriodFiring {
-        /// Shares of neurons above zero, one entry a position.
+        /// Shares of neurons above zero, one entry per position.
         pub firing: LayerFiring,
         /// Pearson correlation of y's share with the loss over the word and its repetitions, -1 to 1.
         pub loss_correlation: f64,

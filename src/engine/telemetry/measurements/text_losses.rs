@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::telemetry::measurements::prelude::*;
 
 measurement! {
-    /// One model on the texts of its run.
+    /// The losses of one model on the texts of its run.
     pub struct TextLosses in "synapses.texts" answers TextLossesArgs {
         /// The run's own text comes first.
         pub texts: Vec<TextLoss>,
@@ -15,13 +15,13 @@ measurement! {
     pub struct TextLoss {
         /// The text's name.
         pub name: String,
-        /// Held-out cross-entropy, nats a token.
+        /// Held-out cross-entropy, nats per token.
         pub loss: f64,
         /// Held-out words that the model was given.
         pub prompt: String,
         /// The text that the model wrote after them; empty where it was not asked to.
         pub continuation: String,
-        /// The loss by language and by direction of translation, where the text is of marked translations.
+        /// The loss by language and by direction of translation, where the text consists of marked translations.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub directions: Vec<DirectionLoss>,
     }
@@ -34,7 +34,7 @@ measurement! {
         pub to: Option<String>,
         /// Tokens that were scored.
         pub tokens: usize,
-        /// Held-out cross-entropy, nats a token.
+        /// Held-out cross-entropy, nats per token.
         pub loss: f64,
     }
 }
@@ -94,7 +94,7 @@ arguments! {
         /// Tokens of a window.
         #[range(2..=65536)]
         window: usize = 128,
-        /// Tokens that the model writes after a prompt of each text.
+        /// Tokens that the model writes after a prompt of each text, and after those in a language that it has not learned.
         #[range(0..=65536)]
         write: usize = 0,
     }

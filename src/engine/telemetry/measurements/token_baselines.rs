@@ -3,13 +3,14 @@
 use crate::telemetry::measurements::prelude::*;
 
 measurement! {
-    /// Cross-entropies of predictors without a memory, nats a token, on the held-out text that models are measured on.
+    /// Cross-entropies of predictors without a memory, nats per token, on the held-out text that models are measured
+    /// on.
     pub struct TokenBaselines in "text.baselines" answers TokenBaselinesArgs {
-        /// ln V: every token of the vocabulary alike.
+        /// ln V: every token of the vocabulary is equally likely.
         pub uniform: f64,
         /// Every token as often as it came in the training text.
         pub unigram: f64,
-        /// Every token as often as it came after the present one: the knowledge of a model that sees no token before it.
+        /// Every token as often as it followed the present one: a model that sees no earlier token.
         pub bigram: f64,
         /// Tokens of the training text that were counted.
         pub counted: usize,

@@ -3,7 +3,7 @@
 use crate::{analysis::statistics::mean_of, telemetry::measurements::prelude::*};
 
 measurement! {
-    /// |x_t - Post(x)_t| / |x_t| of every token t of a text, after some passes of Post, the slow state held.
+    /// |x_t - Post(x)_t| / |x_t| of every token t of a text, after some passes of Post, with the slow state fixed.
     pub struct TokenResiduals in "fast_slow.token_residuals" answers TokenResidualsArgs {
         /// Which repetition of pooling, slow path and injection, from 0: the last.
         pub round: usize,

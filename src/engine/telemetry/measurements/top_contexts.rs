@@ -37,7 +37,7 @@ measurement! {
     pub struct TopContext {
         /// The value at that token.
         pub value: f64,
-        /// The layer that it is of; of a synapse that of x.
+        /// The layer of the value; for a synapse the layer of x.
         pub layer: usize,
         /// Place of the token among all that were read, from 0.
         pub position: usize,

@@ -1,4 +1,4 @@
-//! A text read by blocks that see the past through traces, and how the model goes on.
+//! A text read by blocks that see the past through traces, and how the model continues.
 
 use crate::telemetry::measurements::prelude::*;
 
@@ -33,7 +33,7 @@ measurement! {
 }
 
 arguments! {
-    /// Read a text token by token and go on writing.
+    /// Read a text token by token and continue writing.
     pub struct TraceReadingArgs asks "trace_reading" {
         /// The sentence that is read, at most 256 tokens; empty for a held-out passage.
         text: String = String::new(),

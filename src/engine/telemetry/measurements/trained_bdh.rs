@@ -3,7 +3,7 @@
 use crate::telemetry::measurements::prelude::*;
 
 measurement! {
-    /// Sizes of the model as it stands in memory, whatever any setting says, and its loss on the text.
+    /// Sizes of the model as it is in memory, whatever any setting says, and its loss on the text.
     pub struct TrainedBdh in "synapses.trained_bdh" answers TrainedBdhArgs {
         /// Neurons n of all heads.
         pub neurons: usize,
@@ -28,10 +28,10 @@ measurement! {
         pub notes: Vec<String>,
         /// The tokens that the text is read in, in words.
         pub tokens: String,
-        /// Mean loss on held-out windows of the text, nats a token.
+        /// Mean loss on held-out windows of the text, nats per token.
         pub loss: f64,
-        /// The loss of guessing by the frequencies of the tokens in these very windows, nats a token: whoever reads the text
-        /// in the tokens that it was trained on stays below.
+        /// The loss of a predictor that knows only the frequencies of the tokens in these very windows, nats per token.
+        /// A model that reads the text in the tokens that it was trained on stays below it.
         pub frequency_loss: f64,
         /// Tokens that were read for it.
         pub read: usize,

@@ -28,7 +28,7 @@ measurement! {
         pub name: String,
         /// Mean U of each window, stream by stream.
         pub uncertainty: Numbers,
-        /// Mean cross-entropy of the same windows, nats a token.
+        /// Mean cross-entropy of the same windows, nats per token.
         pub surprise: Numbers,
         /// How well U tells its windows from those of the run's own text; of the own text, the later streams from the
         /// earlier ones, which nothing should tell apart.

@@ -11,7 +11,7 @@ measurement! {
         pub streams: usize,
         /// The run's own held-out text first, then foreign domains.
         pub texts: Vec<WarmUpText>,
-        /// The share that the slowest trace still holds after some tokens; empty where its coefficient is trained.
+        /// The share that the slowest trace still holds after some tokens; empty if its coefficient is learned.
         pub retention: Vec<Retention>,
         /// Domains that were left out, and why.
         pub notes: Vec<String>,

@@ -19,7 +19,7 @@ measurement! {
         pub write_share: f64,
         /// Intervals of the model.
         pub measured: IntervalDistribution,
-        /// Intervals of synapses that are written as often each, at tokens drawn at random: unequal rates alone.
+        /// Intervals of synapses that are written equally often, at random tokens: the effect of unequal rates alone.
         pub shuffled: IntervalDistribution,
     }
 

@@ -39,7 +39,7 @@ impl<'a> Cells<'a> {
         Fields { parts: vec![], key: String::new(), field: self.field, index: self.index, out: self.out }
     }
 
-    /// A serializer for the value of an enum's variant, which stands in a field of the variant's name.
+    /// A serializer for the value of an enum's variant, which is in a field of the variant's name.
     fn for_variant(mut self, variant: &str) -> Self {
         self.field = inner(&self.field, variant);
         self

@@ -1,5 +1,5 @@
-//! The worker's handling of questions: it finds the weights that each is put to, hands it on to those who answer, and
-//! tells what they say. It keeps the weights of the past. It answers nothing itself but what is scheduled.
+//! The worker's handling of questions: it finds the weights for each, hands it on to the answering threads, and reports
+//! their answers. It keeps the snapshots of the weights. It answers only scheduled probes itself.
 
 use std::sync::Arc;
 

@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl Worker {
-    /// A record that has failed ends a run that trains, and one without a window. One that stands in a window can still be
+    /// A record that has failed ends a run that trains, and one without a window. One that is in a window can still be
     /// asked.
     pub(super) fn check_record(&mut self) -> Result<(), RunError> {
         let Err(why) = self.listeners.check() else { return Ok(()) };
@@ -67,8 +67,8 @@ impl Worker {
         Ok(writer)
     }
 
-    /// Records the live settings that were changed before the folder was taken up again: they are told to the sinks when
-    /// they are made, and there was no record then.
+    /// Records the live settings that were changed before the folder was resumed: sinks learn of them when they are
+    /// changed, and there was no record then.
     fn record_changes(&self, writer: &Writer) -> Result<(), StoreError> {
         let recorded = |key: &str| self.options.from.as_ref().and_then(|from| from.dials.get(key));
         let is_new = |(key, value): &(&String, &Value)| recorded(key) != Some(*value);

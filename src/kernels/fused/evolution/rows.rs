@@ -51,7 +51,7 @@ impl Kernel {
         });
     }
 
-    /// Rows `(n, 3 H d)` become those at the end of the evolution; values stay.
+    /// Evolves the queries and keys in rows `(n, 3 H d)` in place; values stay.
     pub fn evolve(&self, rows: &mut [f32]) {
         let (wide, field) = (self.wide(), self.field());
         threads::run_chunks(rows, POSITIONS * 3 * wide, |_, rows| {

@@ -29,6 +29,7 @@ pub struct Sublayer<'a> {
     biases: [Option<&'a [f32]>; 2],
     sizes: WeightSizes,
     d: usize,
+    /// Rows of the input projection: of queries, keys and values together, or of gate and up.
     wide: usize,
     inner: usize,
     body: Body,

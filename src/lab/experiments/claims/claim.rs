@@ -24,7 +24,7 @@ pub struct Claim {
     /// The claim is one of the twenty of most interest.
     #[serde(default, skip_serializing_if = "is_false")]
     pub starred: bool,
-    /// The claim in few words of ours.
+    /// The claim in our own words, briefly.
     pub title: String,
     /// The paper's own words.
     pub quote: String,
@@ -82,7 +82,7 @@ pub(super) fn time_label(hours: f64) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
-    /// The paper's own experiment at its own size, or mathematics, which has none.
+    /// The paper's own experiment at its own size, or a mathematical statement, which has no size.
     Exact,
     /// The same experiment, with a smaller model or less text.
     Scaled,

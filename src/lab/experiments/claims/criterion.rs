@@ -1,4 +1,4 @@
-//! The words of a rule's decision: the statistic, where its effect must lie, and the verdict.
+//! The wording of a rule's decision: the statistic, where its effect must lie, and the verdict.
 
 use serde::{Deserialize, Serialize};
 

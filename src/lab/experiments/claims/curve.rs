@@ -39,7 +39,7 @@ pub struct RunSteps {
     pub numbers: BTreeMap<u64, PointNumbers>,
 }
 
-/// The effect at one step, or at one value of a setting, with the interval of this one alone.
+/// The effect at one step, or at one value of a setting, with the interval of that effect alone.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EffectPoint {
     pub at: f64,
@@ -75,8 +75,8 @@ impl IntervalPlace {
 }
 
 impl Rule {
-    /// True if its effect has a course over steps: numbers that are recorded along runs of equal length, whose seeds have a
-    /// value each.
+    /// True if its effect can be followed over steps: its numbers are recorded along runs of equal length, and each
+    /// seed has one value per step.
     pub fn has_curve(&self) -> bool {
         let varies_steps = self.varied().is_some_and(|over| over.key == TrainSettings::steps.name);
         let is_of_one_step = self.over_steps.is_none() && self.statistic != Statistic::Area;
@@ -106,7 +106,7 @@ impl Rule {
         Some(StepValues { step, values: series.iter().map(value).collect::<Option<Vec<f64>>>()? })
     }
 
-    /// The way in which a kept curve is not one of these seeds, in words; `None` if it is, or there is none.
+    /// The reason why a stored curve does not belong to these seeds; `None` if it does, or there is none.
     pub fn curve_problem(&self, curve: &[StepValues], seeds: &[SeedNumbers]) -> Option<String> {
         let last = curve.last()?;
         let is_rising = curve.windows(2).all(|pair| pair[0].step < pair[1].step);
@@ -210,8 +210,8 @@ impl Rule {
         words.collect::<Vec<_>>().join("; ")
     }
 
-    /// How the intervals lie over steps: "from step 0 beyond the bound; from step 40 within the bound". Long ones end
-    /// with the number of further turns.
+    /// The sides on which the intervals lie over steps: "from step 0 beyond the bound; from step 40 within the bound".
+    /// Long ones end with the number of further changes of side.
     pub fn turns_label(&self, effects: &[EffectPoint]) -> String {
         const SHOWN: usize = 4;
         let place = |point: &EffectPoint| IntervalPlace::new(&self.stands, point.interval);

@@ -157,7 +157,7 @@ impl Judgement {
     }
 
     /// The corrected p, and whether it is the correction by which the claim cannot be told: "p 0.07 after Holm's correction for
-    /// the paper's 22 rules, above 0.05, so that it cannot be told; ..".
+    /// the paper's 22 rules, above 0.05, so that it cannot be told; .."; or why there is no p.
     pub(super) fn correction_label(&self, rule: &Rule) -> Option<String> {
         let (p, rules) = (short(self.p?), counted(self.rules, "rule"));
         let reason = self.outcome.filter(|_| self.is_untold_by_correction(rule)).map(|outcome| {

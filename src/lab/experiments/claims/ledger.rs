@@ -37,7 +37,7 @@ pub struct Paper {
     pub file: PaperFile,
 }
 
-/// All claims with what is known of them.
+/// All claims with their results.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ledger {
     pub papers: Vec<Paper>,
@@ -51,7 +51,7 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// `None` where fewer seeds have a number than the rule asks for.
     pub outcome: Option<Outcome>,
-    /// Corrected for the number of rules of the paper.
+    /// Corrected for the number of rules of the paper; `None` where the values of the seeds do not differ.
     pub p: Option<f64>,
     /// The number of rules of the paper.
     pub rules: usize,

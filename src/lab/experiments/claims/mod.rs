@@ -1,6 +1,6 @@
 //! The ledger of claims: each claim of the papers, the rule by which runs decide it, and what they said.
 //!
-//! The way of the data:
+//! Data flow:
 //!
 //! 1. `claims/PAPER.toml` holds a paper's claims ([`claim`]): quote, place, number, tier, and a rule, or why there is none.
 //! 2. A rule names a preset, settings, steps, seeds, the number to read, a statistic and the region in which the claim

@@ -18,7 +18,7 @@ pub struct ClaimResult {
     pub effect: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<(f64, f64)>,
-    /// Corrected by Holm's method for all rules of the paper.
+    /// Corrected by Holm's method for all rules of the paper; absent where the values of the seeds do not differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
     /// [`ClaimResult::numbers_digest`] when the result was made.
@@ -118,7 +118,7 @@ impl ClaimResult {
     /// The text of its file.
     ///
     /// # Errors
-    /// If a number cannot stand in JSON.
+    /// If a number cannot be in JSON.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string_pretty(self).map(|text| text + "\n")
     }

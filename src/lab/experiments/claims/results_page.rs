@@ -116,7 +116,7 @@ fn paper_section(paper: &Paper, lines: &[&ResultLine], text: &mut String) {
 }
 
 impl ResultLine<'_> {
-    /// Lines on a correction that decides, an interval that turns over steps, and few values of a setting.
+    /// Lines on a correction that decides, a p that is not there, an interval that turns over steps, and few values of a setting.
     fn curve_lines(&self) -> Vec<String> {
         let (id, mut lines) = (&self.row.claim.id, vec![]);
         if self.judged.is_untold_by_correction(self.rule) && !self.judged.is_rule_changed {

@@ -57,7 +57,7 @@ tier = "scaled"
 needs = "a GPU"
 "#;
 
-/// A rule of three runs of `fast_slow` whose gates stand above 0.1, with these lines of TOML besides.
+/// A rule of three runs of `fast_slow` whose gates are above 0.1, with these lines of TOML besides.
 pub fn rule(lines: &str) -> Rule {
     let head = "base = \"fast_slow\"\nseeds = 3\nread = \"gate of coupled\"\nstands = { above = 0.1 }\n";
     toml::from_str(&format!("{head}{lines}")).unwrap()

@@ -90,7 +90,7 @@ pub fn value(rule: &Rule, seed: &SeedNumbers) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// A number, less the other where there is one.
+/// A number, minus the other if there is one.
 pub(super) fn difference(point: &PointNumbers) -> f64 {
     point.number - point.beside.unwrap_or(0.0)
 }

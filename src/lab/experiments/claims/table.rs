@@ -134,7 +134,7 @@ pub fn summary(rows: &[Row]) -> String {
     )
 }
 
-/// The first digits of a digest of the words that the tables lack, so that an edited quotation changes the page.
+/// The first digits of a digest of the texts that the tables leave out, so that an edited quotation changes the page.
 fn words_digest(paper: &Paper) -> String {
     let words =
         paper.file.claims.iter().map(|c| [&c.id, &c.quote, &c.counter, &c.turns].map(String::as_str).join("\n"));

@@ -52,7 +52,8 @@ impl Filter {
         (self.archived || !row.note.archived) && self.terms.iter().all(|term| term.holds(row))
     }
 
-    /// A key that is asked for and that none of these rows has, in words; a misspelt one would else just find nothing.
+    /// A key that is asked for and that none of these rows has, in words; a misspelt one would otherwise just find
+    /// nothing.
     pub fn unknown<'a>(&self, rows: impl Iterator<Item = &'a RunRow> + Clone) -> Option<String> {
         let has = |key: &str| {
             OWN.contains(&key) || rows.clone().any(|r| RunRow::numbers(r, key).is_some() || r.setting(key).is_some())
@@ -63,8 +64,8 @@ impl Filter {
     }
 }
 
-/// `tag=talk` asks what `tag:talk` asks, and `tag!=talk` what `!tag:talk` does: a run has several tags, of which one is to be the
-/// text; so with `is`.
+/// Treats `tag=talk` like `tag:talk`, and `tag!=talk` like `!tag:talk`, since a run has several tags, of which one must
+/// be the text; likewise `is`.
 fn with_one_tag(term: Term) -> Term {
     match term.test {
         Test::Compare { key, by, value } if (key == "tag" || key == "is") && !by.is_order() => Term {

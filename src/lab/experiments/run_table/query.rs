@@ -80,7 +80,7 @@ pub trait FilteredRow {
     }
 }
 
-/// Reads the terms of a line, separated by blanks; names and values with blanks stand in quotes.
+/// Reads the terms of a line, separated by blanks; names and values with blanks are in quotes.
 ///
 /// # Errors
 /// If a term has no value; in words that name the term.

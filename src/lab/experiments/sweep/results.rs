@@ -65,7 +65,7 @@ pub struct SweepRun {
     pub seed: u64,
     /// `None` if the run has not begun.
     pub made: Option<MadeRun>,
-    /// Why it has not begun, where that was tried.
+    /// The reason why it could not be started, if that was tried.
     pub refusal: Option<String>,
 }
 
@@ -135,7 +135,7 @@ pub struct PointValue {
     pub sd: f64,
     /// The value of each seed, with the index of its run.
     pub each: Vec<(usize, f64)>,
-    /// The oldest and the newest step that a value is of.
+    /// The oldest and the newest step at which a value was measured.
     pub steps: [u64; 2],
 }
 
@@ -143,7 +143,7 @@ pub struct PointValue {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AsOf {
     pub step: u64,
-    /// The oldest and the newest step that some value is of.
+    /// The oldest and the newest step at which any value was measured.
     pub steps: Option<[u64; 2]>,
     /// The value of each point; `None` if no seed has recorded one so far.
     pub values: Vec<Option<PointValue>>,
@@ -220,18 +220,19 @@ impl ResultAxis {
 }
 
 impl AsOf {
-    /// The newest step that some value is of: the step at which points are compared.
+    /// The newest step of any value, at which points are compared.
     pub fn newest_step(&self) -> Option<u64> {
         self.steps.map(|[_, newest]| newest)
     }
 
-    /// The steps that the value of a point is of, where that is not the newest step alone, as of a run that was cut off.
+    /// The steps at which the values of a point were measured, if any differs from the newest step, as in a run that
+    /// was cut off.
     pub fn other_steps(&self, point: usize) -> Option<[u64; 2]> {
         let newest = self.newest_step()?;
         self.values.get(point)?.as_ref().map(|value| value.steps).filter(|steps| *steps != [newest; 2])
     }
 
-    /// The value of a point, if all of it is of the newest step.
+    /// The value of a point, if all its runs reached the newest step.
     pub fn mean_at_newest_step(&self, point: usize) -> Option<f64> {
         self.mean(point).filter(|_| self.other_steps(point).is_none())
     }
@@ -378,7 +379,7 @@ impl SweepResults {
     }
 }
 
-/// The rule of [`best_within_spread`], for whoever sees its marks.
+/// The rule of [`best_within_spread`], shown beside its marks.
 pub const BEST_RULE: &str = "Every point is marked whose mean \u{b1} standard deviation over seeds overlaps with that of the best \
                              mean; none where all do.";
 
@@ -396,7 +397,7 @@ pub fn best_within_spread(better: Better, numbers: impl Iterator<Item = (usize, 
 }
 
 impl RunCounts {
-    /// Runs that `--missing` would make or go on with.
+    /// Runs that `--missing` would make or continue.
     pub fn to_make(&self) -> usize {
         self.unfinished + self.failed + self.missing
     }

@@ -1,5 +1,6 @@
-//! Fine-tuning as in the paper's section 3.4: when the models have read their text, each goes on with a classification head
-//! on labelled sentences. The order of the variants and of their stages follows from the settings alone.
+//! Fine-tuning as in the paper's section 3.4: when the models have read their text, each continues with a
+//! classification head on labelled sentences. The order of the variants and of their stages follows from the settings
+//! alone.
 
 use super::settings::{AblationSettings, CoupledQkSettings, FinetuneSettings};
 use crate::{

@@ -9,7 +9,7 @@ const STEP: f32 = 0.05;
 
 pub fn draw(canvas: &Canvas, drawing: &mut Drawing) {
     let y = 3.0 * canvas.pointer_or(0.66) - 1.5;
-    // A drift along the line of states that turns around in its middle, stronger or weaker with y.
+    // A drift along the line of states that reverses in its middle, stronger or weaker with y.
     let up = |k: usize| (y * (k as f32 / (STATES - 1) as f32 - 0.3)).exp();
     let mut p = [0.0; STATES];
     p[2] = 1.0;

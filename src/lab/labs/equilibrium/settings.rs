@@ -169,7 +169,7 @@ impl EquilibriumSettings {
         StationaryMapArgs { y2, y3, ..StationaryMapArgs::default() }
     }
 
-    /// The settings as a view finds them; the usual ones where they are of another lab.
+    /// Reads the settings from a config; the defaults if it is another lab's.
     pub fn read_or_default(config: &Config) -> Self {
         Self::read(config).unwrap_or_default()
     }

@@ -16,7 +16,7 @@ pub const ATTENTION: &str = "attention";
 pub const NEXT_TOKENS: &str = NextTokensArgs::PROBE;
 /// Training waits between two steps.
 pub const PAUSE: &str = "pause";
-/// Training goes on; allowed where `pause` is.
+/// Training continues; allowed where `pause` is.
 pub const RESUME: &str = "resume";
 /// The weights are saved.
 pub const SAVE: &str = "save";

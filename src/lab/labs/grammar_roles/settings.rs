@@ -44,10 +44,10 @@ settings! {
         /// How often a noun phrase that may have an adjective has one. Adjectives shift all later words by one.
         #[knob("Adjectives", range(0.0..=1.0))]
         adjective: f64 = 0.5,
-        /// Sentences of animals that the network reads once, and that probes are fitted to. Without a BiGRU the run ends when they are read, whatever Steps says. The paper has 5,000.
+        /// Sentences of animals, or of a treebank, that the network reads once, and that probes are fitted to. Without a BiGRU the run ends when they are read, whatever Steps says. The paper has 5,000.
         #[knob("Learn from", range(20..=100_000), unit("sentences"))]
         train: usize = 2000,
-        /// Sentences of each test: one of animals, one of vehicles. The paper has 3,000.
+        /// Sentences of each test: one of animals, one of vehicles. A treebank has one test. The paper has 3,000.
         #[knob("Test on", range(10..=100_000), unit("sentences"))]
         test: usize = 1000,
     }

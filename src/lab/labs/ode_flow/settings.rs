@@ -197,7 +197,7 @@ impl OdeFlowSettings {
         FlowArgs { method, policy, rtol, atol, steps, prompt, token: self.steer.token, field, ..FlowArgs::default() }
     }
 
-    /// The arguments of a view's questions, which hold the control too. `None` where the settings are of another lab.
+    /// The arguments of a view's questions, including the control. `None` if the settings are another lab's.
     pub fn held_args(config: &Config) -> Option<FlowArgs> {
         let settings = Self::read(config).ok()?;
         let ControlSettings { u0, u1, u2, u3, alpha } = settings.control;

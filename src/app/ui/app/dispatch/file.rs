@@ -1,5 +1,4 @@
-//! The effect of actions on files: pictures are drawn, and files are written where the user chose or into the export
-//! folder.
+//! The effect of actions on files: pictures are drawn, and files written where the user chose or for export.
 
 use crate::ui::{
     app::prelude::*,

@@ -1,5 +1,4 @@
-//! The link of a page: copied, opened, and led to its step, in a run that is on the disk or in one that has yet to be
-//! trained.
+//! The link of a page: copied, opened, and led to its step, in a run on the disk or in one yet to be trained.
 
 use super::{
     lesson::open_lesson,
@@ -42,8 +41,7 @@ pub(in crate::ui) fn link_of(app: &App, text: &str) -> Option<Result<Link, Strin
     Link::parse(text, app.lists.labs)
 }
 
-/// Opens a link's page, once the user has agreed to the files of this machine that it names: whoever wrote the link chose
-/// them.
+/// Opens a link's page, once the user has agreed to the files that it names: whoever wrote it chose them.
 pub(in crate::ui) fn open_page(app: &mut App, link: Permalink, ctx: &Context) {
     if let Some(view) = link.views.iter().find(|id| !app.lists.views.iter().any(|v| v.id == **id)) {
         let words = format!(

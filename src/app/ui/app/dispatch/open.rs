@@ -1,4 +1,4 @@
-//! The effect of actions that change what is in front.
+//! The effect of actions that change the page, sheet or tile in front.
 
 use super::{
     dispatch as dispatch_any,
@@ -129,7 +129,7 @@ fn back(app: &mut App, ctx: &Context) {
     }
 }
 
-/// The training may end.
+/// Dispatches the pending action, since the user has agreed that the training ends.
 fn stop_and_go_on(app: &mut App, ctx: &Context) {
     app.overlay = None;
     let Some(waiting) = app.waiting.take() else { return };

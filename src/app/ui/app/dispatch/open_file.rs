@@ -17,8 +17,7 @@ use crate::{
     ui::app::prelude::*,
 };
 
-/// Opens a path that the user dropped or typed: a folder, or a file by its name. The host finds out which of them it
-/// is.
+/// Opens a path that the user dropped or typed: the host finds out if it is a folder, or a file by its name.
 pub(in crate::ui) fn open_path(app: &mut App, path: PathBuf, ctx: &Context) {
     match path.to_str().and_then(|text| link_of(app, text)) {
         Some(link) => open_link(app, link, ctx),
@@ -51,8 +50,7 @@ pub(in crate::ui) fn open_config_text(app: &mut App, path: &Path, content: &str,
     }
 }
 
-/// Opens a file of transition probabilities in the lab of generators, with that lab's usual settings but the number of
-/// states, where that setting goes so far.
+/// Opens a file of transition probabilities in the lab of generators, with as many states as its settings allow.
 pub(in crate::ui) fn open_transitions(app: &mut App, matrix: &WrittenMatrix, ctx: &Context) {
     let path = &matrix.path;
     let (lab, knobs) = (&equilibrium::LAB, (equilibrium::LAB.knobs)());
@@ -70,8 +68,7 @@ pub(in crate::ui) fn open_transitions(app: &mut App, matrix: &WrittenMatrix, ctx
     }
 }
 
-/// Opens trained weights in the lab on screen, or in the first one that takes any: a paused run, its
-/// model ready to be asked and to be trained on.
+/// Opens trained weights in the lab on screen, or in the first that takes any: paused, to be asked or trained on.
 pub(in crate::ui) fn open_checkpoint(app: &mut App, path: &Path, ctx: &Context) {
     let takes = |page: &Page| page.file_key(FileKind::Checkpoint).is_some();
     if !app.open.and_then(|id| app.pages.get(id)).is_some_and(takes) {

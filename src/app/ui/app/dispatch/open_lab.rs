@@ -1,4 +1,4 @@
-//! Opens a lab: as it was left, or with settings; and gives its page a file.
+//! Opens a lab, as it was left or with settings, and hands files to its page.
 
 use super::stop_first::{PendingAction, waits};
 use crate::{
@@ -100,8 +100,8 @@ pub(in crate::ui) fn set_path(app: &mut App, kind: FileKind, path: &Path, ctx: &
     }
 }
 
-/// The settings of the lab's first preset, if the page has those with which it opened: for a file of the user's own. The
-/// example may be of a task that reads its own symbols, or of a model that is trained, where an opened one is looked at.
+/// The settings of the lab's first preset, if the page still has those with which it opened: for a file of the user's
+/// own. The example may show a task that reads its own symbols, or an opened model that is not trained.
 fn settings_for_own_file(page: &Page) -> Option<Config> {
     let is_as_opened = page.lab.opening_config().is_ok_and(|opening| opening == page.config);
     page.lab.config(None).ok().filter(|first| is_as_opened && *first != page.config)

@@ -41,7 +41,7 @@ fn typed_file(page: &Page, key: &str, value: &Value) -> Option<ChosenFile> {
     (!path.is_empty()).then(chosen)
 }
 
-/// Begins a preset, once no training would end by it.
+/// Begins a preset, once the user has agreed that a training ends by it.
 fn take_preset(app: &mut App, id: String, ctx: &Context) {
     let Some(lab) = app.page().map(|page| page.lab) else { return };
     let title = lab.preset(&id).map_or(id.as_str(), |p| p.title);

@@ -1,6 +1,5 @@
 //! An action that would end a training waits until the user has agreed: a preset, opened settings, a pasted session,
-//! trained weights, a replay, the letter R. The button Reset does not ask, since beginning again is its meaning; Ctrl Z
-//! opens the record of what it ended.
+//! trained weights, a replay, the letter R. Reset does not ask, and Ctrl Z opens the record of what it ended.
 
 use crate::{
     experiments::permalink::Permalink,
@@ -17,7 +16,7 @@ pub(in crate::ui) enum PendingAction {
 }
 
 /// True if the action must wait until the user has agreed that the lab's training ends; then a sheet asks, and the
-/// caller leaves the action in [`App::waiting`]. `doing` goes on from "to": "begin the preset Needed".
+/// caller leaves the action in [`App::waiting`]. `doing` continues from "to": "begin the preset Needed".
 pub(in crate::ui) fn waits(app: &mut App, lab: &str, doing: &str) -> bool {
     let is_training = |page: &&Page| page.run.as_ref().is_some_and(Run::is_running);
     let Some(page) = app.pages.get(lab).filter(is_training).filter(|_| !app.has_agreed) else { return false };
@@ -27,7 +26,7 @@ pub(in crate::ui) fn waits(app: &mut App, lab: &str, doing: &str) -> bool {
     true
 }
 
-/// True if no training is left that the sheet asks about: the action that waits goes on by itself.
+/// True if the training that the sheet asks about has ended meanwhile, so that the pending action needs no agreement.
 pub(in crate::ui) fn may_go_on(app: &App) -> bool {
     let Some(Overlay::StopFirst(sheet)) = &app.overlay else { return false };
     !app.pages.get(sheet.id).and_then(|page| page.run.as_ref()).is_some_and(Run::is_running)

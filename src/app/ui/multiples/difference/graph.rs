@@ -1,5 +1,4 @@
-//! The edges that two graphs of the same nodes share, and those that one has alone. It lays nothing out: an edge is a point of
-//! the adjacency matrix.
+//! The edges that two graphs of the same nodes share or have alone: points of the adjacency matrix, without a layout.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +43,7 @@ struct Nodes {
 }
 
 /// # Errors
-/// In words, if they are not of the same nodes.
+/// If they are not of the same nodes.
 fn nodes(a: &NeuronGraph, b: &NeuronGraph) -> Result<Nodes, String> {
     let others = |words: String| Err(format!("No difference: the graphs are of different nodes ({words})."));
     match (&a.file, &b.file) {

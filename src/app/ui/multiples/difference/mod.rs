@@ -61,7 +61,7 @@ impl Difference {
     /// The difference of two runs at a step, for the present selection.
     ///
     /// # Errors
-    /// In words, where the two cannot be subtracted: nothing was measured, or it is of other texts, layers or nodes.
+    /// The reason, where the two cannot be subtracted: nothing was measured, or the texts, layers or nodes differ.
     pub fn new(
         kind: DifferenceKind,
         runs: [&ReplayedRun; 2],
@@ -134,7 +134,7 @@ impl<M> Pair<'_, M> {
     }
 
     /// # Errors
-    /// In words, if the two are not of the same text.
+    /// If the two are not of the same text.
     fn check_text(&self, what: &str) -> Result<(), String> {
         let [a, b] = self.samples;
         let is_same = a.tokens == b.tokens && (!a.tokens.is_empty() || a.about == b.about);
@@ -148,8 +148,7 @@ impl<M> Pair<'_, M> {
     }
 }
 
-/// Finds `M` of both runs at a step: the variant in focus in the first run, and the variant with its name in the
-/// second.
+/// Finds `M` of both runs at a step: of the variant in focus in the first run, and of its namesake in the second.
 fn pair<'a, M: Measurement>(runs: [&'a ReplayedRun; 2], step: u64, focus: usize) -> Result<Pair<'a, M>, String> {
     let [a, b] = runs;
     let nothing = |run: &ReplayedRun| {
@@ -178,7 +177,7 @@ fn measured<M: Measurement>(run: &ReplayedRun, step: u64, focus: Option<usize>) 
     focus.into_iter().chain(all).find_map(newest)
 }
 
-/// The picture of a difference with its title, or why there is none.
+/// Draws a difference with its title, or the reason why there is none.
 pub fn cell_ui(
     ui: &mut Ui,
     made: Result<&Difference, &String>,

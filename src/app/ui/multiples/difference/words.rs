@@ -14,7 +14,7 @@ use crate::{
 };
 
 const ROW: f32 = 20.0;
-/// Height of a line of the head, which has one a run, points.
+/// Height of a line of the head, which has one per run, points.
 const HEAD_LINE: f32 = 17.0;
 /// Widths of a probability with its rank, and of a difference with its bounds, points.
 const PROBABILITY: f32 = 88.0;
@@ -30,7 +30,7 @@ pub struct WordDifference {
     pub token: String,
     /// Rank from 1 and probability in either list.
     pub at: [Option<(usize, f64)>; 2],
-    /// The second probability minus the first, at least and at most: equal where both lists have the word.
+    /// The bounds of the second probability minus the first: equal if both lists have the word.
     pub bounds: [f64; 2],
 }
 
@@ -153,8 +153,7 @@ fn differences(a: &[LikelyToken], b: &[LikelyToken]) -> Vec<WordDifference> {
         let at = list.iter().position(|l| l.token == token)?;
         Some((at + 1, list[at].probability))
     };
-    // A token missing from a list is no likelier than the list's last token, nor than the probability that the list
-    // leaves over.
+    // A token missing from a list is no likelier than its last token, nor than the probability that it leaves over.
     let beyond = |list: &[LikelyToken]| {
         let min = list.iter().map(|l| l.probability).fold(1.0, f64::min);
         let left_over = 1.0 - list.iter().map(|l| l.probability).sum::<f64>();
@@ -193,7 +192,7 @@ mod tests {
         assert_eq!((found[0].at, found[0].bounds), ([Some((2, 0.25)), Some((1, 0.75))], [0.5, 0.5]));
         // not among b's two, which leave 0.125 over
         assert_eq!(found[1].bounds, [-0.5, 0.125 - 0.5]);
-        // beyond a's least, 0.25: it may be likelier there
+        // bounded by a's least probability, 0.25: it may be likelier there
         assert_eq!((found[2].bounds, found[2].certain()), ([0.125 - 0.25, 0.125], 0.0));
     }
 }

@@ -119,7 +119,8 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, entry: &ClaimEntry, runs: Opti
     asked
 }
 
-/// Begins the runs that are missing, or stops those that this window makes. What needs another machine is not begun here.
+/// Starts the runs that are missing, or stops those that this window makes. Runs that need another machine are not
+/// started here.
 fn run_all_ui(
     ui: &mut Ui,
     shell: &mut Shell<'_>,
@@ -163,7 +164,7 @@ fn named_ui(ui: &mut Ui, words: &str, id: &str, about: &str) -> Response {
     button.on_hover_text(about)
 }
 
-/// The runs of the rule in this folder, and what they say so far.
+/// The runs of the rule in this folder, and their results so far.
 fn runs_ui(ui: &mut Ui, shell: &Shell<'_>, entry: &ClaimEntry, rule: &Rule, runs: &RunsHere) {
     let theme = shell.theme;
     let complaints = [runs.complaint.as_ref(), runs.read.as_ref().and_then(|read| read.complaint.as_ref())];

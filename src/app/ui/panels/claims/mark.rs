@@ -1,5 +1,5 @@
-//! The sign and the colour of a claim's state. The sign is drawn, so that it is there in every face, and says the state without
-//! the colour.
+//! The sign and the colour of a claim's state. The sign is drawn rather than written, so that no font lacks it, and is
+//! sufficient without the colour.
 
 use eframe::egui::{Color32, Painter, Pos2, Stroke, vec2};
 

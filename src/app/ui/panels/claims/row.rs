@@ -1,4 +1,4 @@
-//! The row of a claim: id, title, effect, and verdict with its sign. Words that do not fit go on in a further line.
+//! The row of a claim: id, title, effect, and verdict with its sign. Words that do not fit continue in a further line.
 
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
-//! The settings that differ from the preset, each with a way back. They stand at the foot of the panel, where they move no
-//! control, and the list changes only while no button of the pointer is down.
+//! The settings that differ from the preset, each with a way back. They are at the foot of the panel, where they move
+//! no control, and the list changes only while no button of the pointer is down.
 
 use super::hairline;
 use crate::ui::{page::controls::changed_keys, panels::prelude::*};
 
-/// Height of a setting, of what stands above the first, and of the margins, points.
+/// Height of a setting, of what is above the first, and of the margins, points.
 const ROW: f32 = 22.0;
 const HEAD_HEIGHT: f32 = 28.0;
 const MARGIN: i8 = 8;
@@ -51,7 +51,7 @@ fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     });
 }
 
-/// A setting with its value, and the way back to the preset's.
+/// A setting with its value, and a button that restores the preset's.
 fn row_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, knob: &Knob) {
     let value = page.config.get(knob.key).map(value_text).unwrap_or_default();
     let preset = page.preset.get(knob.key).map(Value::to_string).unwrap_or_default();

@@ -1,5 +1,4 @@
-//! Runs of the table beside each other: one number of all in one chart, every number in a table, any two in a scatter, or
-//! one view of each, under one scrubber.
+//! Runs of the table beside each other: one number in a chart, all in a table, two in a scatter, or one view of each.
 
 mod curves;
 mod numbers;
@@ -19,7 +18,7 @@ use crate::{
     },
 };
 
-/// Height of what stands under the chart, points.
+/// Height of what is under the chart, points.
 const TABLE: f32 = 216.0;
 /// Height of the scrubber with its gap, points.
 const SCRUBBER: f32 = 40.0;
@@ -39,7 +38,7 @@ pub struct ComparePage {
     curves: curves::CurvesState,
     points: numbers::PointsState,
     scatter: scatter::ScatterState,
-    /// The view of each run that is shown in place of curves.
+    /// The pictures of one view for every run, shown in place of curves.
     multiples: Multiples,
     /// All measurements of the runs, once a view was asked for.
     replayed: Option<Arc<ReplayedRuns>>,
@@ -107,7 +106,7 @@ impl ComparePage {
         self.figures().iter().find(|f| f.key == shown.key && f.variant == shown.group)
     }
 
-    /// The shown number as the runs' results have it, which says how it is written.
+    /// The shown number as the runs' results have it, with its format.
     fn number(&self) -> Option<&Number> {
         let results = self.results();
         results.numbers.get(results.number(self.shown.as_ref()?)?)
@@ -318,8 +317,7 @@ fn table_ui(ui: &mut Ui, shell: &Shell<'_>, page: &ComparePage, step: u64) {
 /// Stands where a run has no value by the step.
 const NOTHING: &str = "–";
 
-/// The newest value of a line at or before a step, with its standard deviation over seeds where it is of several, and with
-/// its own step where that is another.
+/// The newest value of a line at or before a step, with a standard deviation over seeds, and any differing step.
 fn value_label(line: &ComparedLine, number: Option<&Number>, step: u64) -> String {
     let Some((at, mean)) = line.mean.point_at(step) else { return NOTHING.to_owned() };
     let label = |value: f64| number.map_or_else(|| number::short(value), |number| number_label(number, value));

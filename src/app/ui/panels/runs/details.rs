@@ -131,7 +131,7 @@ fn changed_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow) {
     }
 }
 
-/// A word at the left, its value at the right; the word is cut where both have no room.
+/// A label at the left, its value at the right; the label is cut if both have no room.
 fn pair_ui(ui: &mut Ui, shell: &Shell<'_>, word: &str, value: &str) {
     ui.horizontal(|ui| {
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {

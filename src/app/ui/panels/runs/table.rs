@@ -141,7 +141,7 @@ fn state_colour(shell: &Shell<'_>, row: &RunRow) -> egui::Color32 {
     }
 }
 
-/// The tags of a run, and the words behind them: "#talk #wide a note".
+/// The tags of a run, and the text behind them: "#talk #wide a note".
 fn with_tags(row: &RunRow, words: &str) -> String {
     let tags = row.note.tags.iter().map(|tag| format!("#{tag}"));
     let words = Some(words.to_owned()).filter(|words| !words.is_empty());
@@ -201,7 +201,7 @@ fn result(row: &RunRow) -> String {
     found.map_or_else(String::new, |(key, headline)| format!("{} {}", row.headline_label(key), headline.name))
 }
 
-/// The loss and the result of every variant, one a line.
+/// The loss and the result of every variant, one per line.
 fn values_by_variant(row: &RunRow) -> String {
     let known = row.losses.iter().filter_map(|l| Some((&l.label, l.last()?.0)));
     let mut lines: Vec<String> =

@@ -7,7 +7,7 @@ use crate::ui::{
     widgets::choice_menu::controls_menu,
 };
 
-/// Chips that stand above the table; those of other tags are in a menu.
+/// Chips that are above the table; those of other tags are in a menu.
 const SHOWN: usize = 12;
 
 /// A tag with the number of its runs.

@@ -9,7 +9,7 @@ use crate::ui::{
     },
 };
 
-/// Least width of a slice; narrower ones cannot be distinguished, points.
+/// Minimum width of a slice; narrower ones cannot be distinguished, points.
 const MIN_SLICE: f32 = 200.0;
 const GAP: f32 = 16.0;
 

@@ -19,9 +19,9 @@ const HEAD_HEIGHT: f32 = 22.0;
 const POINT: f32 = 72.0;
 /// Width of a named point with its colour, points.
 const NAMED_POINT: f32 = 240.0;
-/// Least width of a setting, points.
+/// Minimum width of a setting, points.
 const PART: f32 = 72.0;
-/// Least width of a number with its spread, points.
+/// Minimum width of a number with its spread, points.
 const NUMBER: f32 = 176.0;
 /// Width of how many runs have ended, points.
 const RUNS: f32 = 72.0;
@@ -77,8 +77,7 @@ struct TableFrame<'a> {
 }
 
 impl<'a> TableFrame<'a> {
-    /// The columns share the width there is, if that is enough for them. Headings that have no room in it stand on two
-    /// lines.
+    /// The columns share the width there is, if it is enough. Headings without room in it are on two lines.
     fn new(ui: &Ui, order: &PointOrder, view: &SweepView<'a>) -> Self {
         let settings = view.results.axes.iter().enumerate().map(|(i, axis)| (Column::Axis(i), axis.key.clone()));
         let numbers: Vec<(Column, String)> =
@@ -166,7 +165,7 @@ fn row_ui(
     }
 }
 
-/// The heading of a number, with the step that its values are of where that is not the step looked at.
+/// The heading of a number, with the step of its values if that differs from the shown step.
 fn heading(view: &SweepView<'_>, number: &Number) -> String {
     let as_of = view.as_of.get(&number.id);
     let step = as_of.and_then(|as_of| as_of.newest_step().filter(|step| *step != as_of.step));
@@ -196,8 +195,7 @@ fn cell(view: &SweepView<'_>, column: &Column, point: usize) -> String {
     }
 }
 
-/// "0.0123 ± 0.0011", and of how many seeds where some have no value yet, and of which steps where they are others than the
-/// heading's.
+/// "0.0123 ± 0.0011", and of how many seeds where some lack a value, and of which steps where not the heading's.
 fn value_label(number: &Number, value: &PointValue, seeds: usize, other_steps: Option<[u64; 2]>) -> String {
     let mean = number_label(number, value.mean);
     let known = value.each.len();

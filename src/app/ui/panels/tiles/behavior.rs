@@ -36,7 +36,7 @@ impl Behavior<Pane> for Stage<'_> {
         self.in_front.contains(&id)
     }
 
-    /// Closed as from its menu: the tile keeps its place.
+    /// Closes the tab as its menu does: the tile keeps its place.
     fn on_tab_close(&mut self, _tiles: &mut Tiles<Pane>, id: TileId) -> bool {
         self.cx.act(PageAction::CloseTile(id));
         false
@@ -54,8 +54,7 @@ impl Behavior<Pane> for Stage<'_> {
         }
     }
 
-    /// Scrolls the bar to the tab that has come to the front, whose title is cut off if it is too long to stand between the
-    /// arrows.
+    /// Scrolls the bar to the tab that came to the front, its title cut off if too long to be between the arrows.
     fn top_bar_right_ui(&mut self, tiles: &Tiles<Pane>, ui: &mut Ui, bar: TileId, tabs: &Tabs, offset: &mut f32) {
         self.front_title = None;
         let Some(tab) = tabs.active else { return };
@@ -153,8 +152,8 @@ struct NotedTitle {
     place: Rangef,
 }
 
-/// The tab in front of a bar of tabs. Whenever it or a width changes, the bar follows it for some frames, in which titles
-/// and arrows find their places; from then on it may be scrolled elsewhere.
+/// The active tab of a bar of tabs. Whenever it or a width changes, the bar scrolls to it for some frames, in which
+/// titles and arrows are laid out; afterwards the user may scroll elsewhere.
 #[derive(Debug, Clone, Copy)]
 struct TabInFront {
     tab: TileId,

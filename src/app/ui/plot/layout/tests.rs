@@ -155,7 +155,7 @@ fn a_faint_line_is_seen_on_either_ground() {
     }
 }
 
-/// In a tile the data have room: the chart is higher than it was to be, and names stand above where they would take width.
+/// In a tile the data have room: the chart is made higher than asked, and names are above where they would take width.
 #[test]
 fn in_a_tile_the_data_have_the_least_room() {
     let in_tile = ChartState { is_in_tile: true, ..Default::default() };

@@ -31,8 +31,7 @@ pub(super) fn extremes(points: Vec<[f64; 2]>, columns: usize, ends: [f64; 2]) ->
     out
 }
 
-/// Thins columns (x, low, high) that are more than [`DENSE`] for each drawn one to the range that each drawn column
-/// covers, at its first and at its last x. Gaps stay.
+/// Thins more than [`DENSE`] columns (x, low, high) per drawn one to the range at its first and last x. Gaps stay.
 pub(super) fn envelope(shares: &[[f64; 3]], columns: usize) -> Vec<[f64; 3]> {
     if shares.len() <= DENSE * columns {
         return shares.to_vec();

@@ -1,4 +1,4 @@
-//! Entropy, effective rank, share of the largest singular value and sink of the attention by layer, a line a variant.
+//! Entropy, effective rank, share of the largest singular value and sink of the attention by layer, a line per variant.
 
 use super::{paper, statistic::Statistic};
 use crate::{
@@ -155,7 +155,7 @@ impl PanelView for AttentionByLayer {
         Statistic::ALL.iter().map(|statistic| Panel::new(self.chart(cx, *statistic), 0.25)).collect()
     }
 
-    /// Above the charts, which a tile scrolls where their names leave them too little room.
+    /// Controls above the charts, which scroll in a tile where their names leave them too little room.
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let Some(measured) = cx.measured_in_focus::<AttentionStatistics>() else { return };
         let heads = measured.value.layers.iter().map(|l| l.entropy.len()).max().unwrap_or(0);

@@ -2,7 +2,7 @@
 
 use crate::ui::views::prelude::*;
 
-/// The logarithmic scale and the linear one, with their names and tips.
+/// The two scales of the colours, logarithmic and linear, with their labels and tooltips.
 pub const SCALES: [(bool, &str, &str); 2] =
     [(false, "log", "Colours by the logarithm of the weight."), (true, "linear", "Colours by the weight itself.")];
 /// Differential weights of at least this size have the last colour.
@@ -10,8 +10,7 @@ const MAX_DIFFERENCE: f32 = 0.25;
 /// Smallest weight with a colour of its own on the logarithmic scale.
 const MIN_WEIGHT: f32 = 1e-3;
 
-/// Colours of weights between 0 and 1, in `map`. Differential weights may be negative, so that they have no logarithm:
-/// their colours diverge from 0.
+/// Colours of weights between 0 and 1, in `map`; of differential ones, which have no logarithm, around 0.
 pub fn weight_colours(is_differential: bool, is_linear: bool, map: ColourMap, theme: &Theme) -> Colours {
     if is_differential {
         return around_zero(MAX_DIFFERENCE, theme);

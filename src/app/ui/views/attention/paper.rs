@@ -9,7 +9,7 @@ pub(super) const LAYERS: usize = 8;
 /// The name of the one line of a chart that leads to the claim of all of them.
 pub(super) const SHORT: &str = "paper, coupled";
 
-/// A line of the paper.
+/// A line of a table from the paper.
 pub(super) struct PaperLine {
     pub label: &'static str,
     /// The id of the variant that it belongs to.
@@ -32,8 +32,7 @@ const TOP_SHARES: [((&str, &str), f64); 2] = [(STANDARD, 0.056), (COUPLED, 0.050
 /// The caption of figure 3: entropy of layer 2, nats.
 const ENTROPIES: [((&str, &str), f64); 3] = [(GQA, 1.65), (STANDARD, 1.95), (COUPLED, 2.5)];
 
-/// The claim of the ledger whose numbers are the paper's lines for a statistic: of ranks, of top shares, and of the dip that a sink
-/// makes in the entropy.
+/// The claim whose numbers are the paper's lines for a statistic; of the entropy it is a sink's, which makes its dip.
 pub(super) fn claim(statistic: Statistic) -> &'static str {
     match statistic {
         Statistic::EffectiveRank => "C15",

@@ -11,7 +11,7 @@ use crate::{
 struct Check {
     /// The column's name in tables.
     id: &'static str,
-    /// One entry a token, or one a matrix.
+    /// One entry per token, or one per matrix.
     of: fn(&BdhDynamicsChecks) -> CheckByToken,
     name: &'static str,
     /// The two sides of the equation that is checked; it begins with the line's name.

@@ -149,7 +149,7 @@ impl Machine {
         self.arrive(Arrival::Poke(neuron), true);
     }
 
-    /// Reads from the beginning until token `t` is through.
+    /// Reads from the beginning up to and including token `t`.
     pub fn read_to(&mut self, t: usize) {
         if self.token().is_none_or(|now| now > t) || self.read.iter().any(|a| matches!(a, Arrival::Poke(_))) {
             self.restart();

@@ -33,7 +33,7 @@ fn keep_fresh<M: Measurement<Args = BdhDynamicsArgs>>(cx: &mut ViewCx<'_>) {
     cx.ask::<M>(None, &args, freshness);
 }
 
-/// The measurement for the settings as they stand: that of the variant in focus, else of the first that has one.
+/// The measurement for the settings as they are: that of the variant in focus, else of the first that has one.
 fn shown<'a, M: Measurement>(cx: &ViewCx<'a>) -> Option<Measured<'a, M>> {
     let is_set_otherwise = cx.is_set_otherwise(&SETTINGS);
     let of_variant = |v| {

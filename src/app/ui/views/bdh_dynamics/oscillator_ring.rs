@@ -1,5 +1,4 @@
-//! Particles on a circle: pulses as displacements, connectors as bands that bulge by their displacement,
-//! wires and prods as thin arrows.
+//! Particles on a circle: pulses as displacements, connectors as bulging bands, wires and prods as thin arrows.
 
 use eframe::egui::{Stroke, epaint::QuadraticBezierShape};
 
@@ -27,7 +26,7 @@ impl Default for VisibleEdges {
     }
 }
 
-/// The particles as they stand.
+/// The particles at their present positions.
 pub(super) struct OscillatorRing<'a> {
     ring: Ring,
     toy: &'a Oscillators,
@@ -104,7 +103,7 @@ impl<'a> OscillatorRing<'a> {
     fn curve(&self, (from, to): (usize, usize), bulge: f32) -> [Pos2; 3] {
         let (a, b) = (self.place(from), self.place(to));
         let along = b - a;
-        // A curve goes half as far as its control point.
+        // A quadratic curve reaches half as far as its control point.
         [a, a + 0.5 * along + along.normalized().rot90() * (2.0 * bulge * self.ring.radius), b]
     }
 

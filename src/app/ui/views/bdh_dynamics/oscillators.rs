@@ -1,5 +1,4 @@
-//! The oscillators of figure 2, to be poked: particles, connectors that relax or swing, and where the energy
-//! is. Computed from the settings: it needs no run.
+//! The oscillators of figure 2, to be poked: particles, connectors that relax or swing, and energy, without a run.
 
 use std::collections::VecDeque;
 
@@ -12,9 +11,9 @@ use crate::{
 
 /// One step of the integrator, seconds.
 const STEP: f64 = 1.0 / 240.0;
-/// Most that one frame may go on by, seconds of the toy: a frame that came late is not made up for.
+/// The longest time that one frame advances the oscillators by, in their own seconds: a late frame is not made up for.
 const MAX_ELAPSED: f64 = 0.1;
-/// Least height of the particles above the chart of their energy, points.
+/// Minimum height of the particles above the chart of their energy, points.
 const MIN_RING_HEIGHT: f32 = 240.0;
 /// Length of the energy's history, and the interval of its samples, seconds.
 const PAST: f64 = 20.0;
@@ -39,8 +38,7 @@ pub struct OscillatorsView {
 }
 
 impl OscillatorsView {
-    /// The toy that the settings describe. Continuous settings change the running toy; another number of particles or
-    /// another seed starts a new one.
+    /// The toy that the settings describe: another number of particles or seed begins again, the rest changes it.
     fn follow(&mut self, config: &Config) {
         let spec = spec_of(config);
         match &mut self.toy {
@@ -82,7 +80,7 @@ impl OscillatorsView {
         }
         let now = ui.input(|i| i.time);
         let since = self.last.map_or(0.0, |l| now - l);
-        // A picture that is drawn twice at one time goes on once.
+        // A frame that is drawn twice at the same time advances once.
         self.advance(since.clamp(0.0, MAX_ELAPSED));
         self.last = Some(now);
         if self.toy.as_ref().is_some_and(|(_, t)| t.energy().total() < REST_ENERGY) {

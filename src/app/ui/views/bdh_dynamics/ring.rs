@@ -1,5 +1,4 @@
-//! Neurons on a circle with their X and Y as bars outwards and A inwards, synapses as faint chords, and what
-//! the last round carried as bright ones.
+//! Neurons on a circle with bars of X and Y outwards and A inwards, faint synapses, and the last round's bright flows.
 
 use eframe::egui::{Stroke, epaint::QuadraticBezierShape};
 

@@ -20,7 +20,7 @@ const ROUND_WIDTH: f32 = 46.0;
 /// The minimum width of the table, from which its longest title has room.
 pub(super) const MIN_WIDTH: f32 = 320.0;
 
-/// The minimum height that the table wants.
+/// The minimum height of the table, points.
 pub(super) const MIN_HEIGHT: f32 = 4.0 * SMALL_ROW + 4.0;
 
 /// Draws the table into `size`.

@@ -29,7 +29,7 @@ pub struct Rules {
     machine: Option<Machine>,
     /// Time of the last round played; `None` while paused.
     playing: Option<f64>,
-    /// The result of [`Rules::longest_height`], with the width, the gap and the pixels per point that it is of.
+    /// The result of [`Rules::longest_height`] with its width, its gap and its pixels per point.
     longest: Option<([f32; 3], f32)>,
 }
 
@@ -99,7 +99,7 @@ impl Rules {
         height
     }
 
-    /// Plays on if it is time.
+    /// Makes the next step of the animation if its time has come.
     fn play(&mut self, ui: &Ui, machine: &mut Machine) {
         let Some(since) = self.playing else { return };
         let now = ui.input(|i| i.time);

@@ -13,7 +13,7 @@ pub struct Theory {
     asked: BdhTheoryArgs,
 }
 
-/// The words of a claim.
+/// The text of a claim.
 struct ClaimWords {
     /// The label of its button.
     name: &'static str,

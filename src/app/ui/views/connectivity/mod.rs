@@ -41,7 +41,7 @@ fn as_planned(cx: &ViewCx<'_>) -> bool {
     planned == args(cx.config).to_args()
 }
 
-/// Asks when nothing is known, again when the settings differ from the run's own, and when the run has gone on since.
+/// Asks when nothing is known, again when the settings differ from the run's own, and when the run has continued since.
 pub(super) fn keep_fresh(cx: &mut ViewCx<'_>) {
     // a model that does not train has no scheduled measurements
     let is_unknown = cx.latest::<EntryHistogram>().is_none();

@@ -58,7 +58,7 @@ impl Modularity {
         GraphModularityArgs { graph: NeuronGraphArgs { edges, ..super::args(cx.config) }, ..Default::default() }
     }
 
-    /// The newest there is: an answer to the button, or the schedule's.
+    /// Returns the newer of the button's answer and the scheduled measurement.
     fn shown<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, GraphModularity>> {
         let scheduled = cx.latest();
         let answer = cx.answer_of(cx.selection.variant).filter(|_| cx.follow);
@@ -182,7 +182,7 @@ impl PanelView for Modularity {
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        // while there is nothing of either chart, nothing says what to measure either
+        // while both charts are empty, no other control names what to measure
         if Self::against_edges(cx).is_empty() && Self::over_training(cx).is_empty() {
             return;
         }

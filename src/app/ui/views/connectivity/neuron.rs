@@ -141,7 +141,7 @@ impl Neuron {
         Some((community, of.map(|(n, _)| neuron_name(*n as usize, shown.per_head as usize)).collect()))
     }
 
-    /// A list with one bar per row; gives the neuron that was clicked.
+    /// A list with one bar per row; returns the neuron that was clicked.
     fn list_ui(ui: &mut Ui, cx: &ViewCx<'_>, heading: &str, about: &str, rows: &[ScoreRow]) -> Option<u32> {
         let mut picked = None;
         note_ui(ui, cx.theme, heading).on_hover_text(about);

@@ -207,7 +207,7 @@ const PAIRS_TIP: &str = "A sign for every pair of heads, from the one that acts 
                          positive entries than random products have, \u{2212} more large negative ones, \u{b1} both, \
                          \u{b7} neither. A click cuts the graph between the two, a second one takes all heads again.";
 
-/// The sign of a tail, and what it says in words.
+/// The sign of a tail, and its meaning as text.
 fn tail_sign(tail: HeavyTail) -> (&'static str, &'static str) {
     match tail {
         HeavyTail::Positive => ("+", "more large positive entries than random products have"),

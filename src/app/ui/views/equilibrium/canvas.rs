@@ -6,10 +6,10 @@ use crate::ui::views::painting::*;
 pub const LEFT_MARGIN: f32 = 30.0;
 pub const BOTTOM_MARGIN: f32 = 20.0;
 pub const TOP_MARGIN: f32 = 20.0;
-/// Width of a colour bar with its words.
+/// Width of a colour bar with its labels.
 pub const BAR: f32 = 56.0;
 
-/// The part of `sheet` that the axes' words leave, in this shape (width over height) if one is given.
+/// The part of `sheet` that the axes' labels leave, in this shape (width over height) if one is given.
 pub fn inner(sheet: Rect, shape: Option<f32>) -> Rect {
     let room = Rect::from_min_max(sheet.min + vec2(LEFT_MARGIN, TOP_MARGIN), sheet.max - vec2(6.0, BOTTOM_MARGIN));
     let Some(shape) = shape else { return room };

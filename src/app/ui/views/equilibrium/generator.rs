@@ -1,5 +1,4 @@
-//! A generator: its rates as an editable matrix and graph, and their limits: the stationary distribution of each closed
-//! class, beside what the network answers.
+//! A generator: its rates as an editable matrix and graph, and its stationary distributions beside the network's.
 
 use super::{
     GAP, control_ui, keep_fresh,
@@ -112,7 +111,7 @@ fn verdict(state: &GeneratorState) -> String {
     }
 }
 
-/// The settings whose controls stand in the tile.
+/// The settings whose controls are in the tile.
 static CONTROLS: [&str; 3] = [GeneratorSettings::cut.name, ControlSettings::y0.name, ControlSettings::y1.name];
 
 impl PanelView for GeneratorView {
@@ -145,7 +144,7 @@ impl PanelView for GeneratorView {
             return Placement::Row(vec![vec2(pictures, room.y), vec2(room.x - pictures - GAP, room.y)]);
         }
         let wide = ((room.x - GAP) / 2.0).floor();
-        // they are square, with their labels, and leave its least height to the chart
+        // they are square, with their labels, and leave its minimum height to the chart
         let chart = GAP + plot::min_chart_height(ui.ctx());
         let high = (0.62 * room.y).min(wide + LABELS).min(room.y - chart).max(0.4 * room.y).floor().max(60.0);
         Placement::Column(vec![vec2(room.x, high), vec2(room.x, (room.y - high - GAP).max(40.0))])

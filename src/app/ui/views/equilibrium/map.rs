@@ -1,5 +1,4 @@
-//! The error of a network that learns the stationary distribution: over the control, inside and outside the range of
-//! training, and over training steps.
+//! The error of a network that learns the stationary distribution, over the control and over training steps.
 
 use eframe::egui::Stroke as Pen;
 
@@ -39,6 +38,7 @@ impl StationaryMapView {
         };
         chart.add(Line::new("held out", cx.theme.series(0), line(|m| m.held_out)).dots());
         chart.add(Line::new("beyond the range", cx.theme.series(1), line(|m| m.outside)).dots());
+        // the null model: one distribution as the answer to every control
         let ignoring = line(|m| m.ignoring);
         chart.add(Line::new("ignoring y", cx.theme.grey(), ignoring).null_baseline());
         if !chart.is_empty() {
@@ -56,7 +56,7 @@ impl StationaryMapView {
         let values = map.error.data();
         let largest = values.iter().filter(|v| v.is_finite()).fold(1e-6f32, |a, b| a.max(*b));
         let colours = sequential([0.0, largest]);
-        // Row 0 is the smallest number of the control, which stands below.
+        // Row 0 is the smallest number of the control, which is below.
         let value = |row: usize, col: usize| f64::from(values[(rows - 1 - row) * cols + col]);
         paint_cells(&painter, rect, (rows, cols), |row, col| {
             Some(value(row, col)).filter(|v| v.is_finite()).map(|v| colour_of(colours, v))

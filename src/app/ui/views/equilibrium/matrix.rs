@@ -13,7 +13,7 @@ fn has_bar(sheet: Rect) -> bool {
     sheet.width() >= NARROW
 }
 
-/// The place of the cells.
+/// The rectangle of the cells, without the colour bar.
 fn cells(sheet: Rect) -> Rect {
     let right = if has_bar(sheet) { BAR } else { 0.0 };
     inner(Rect::from_min_max(sheet.min, sheet.max - vec2(right, 0.0)), Some(1.0))
@@ -28,8 +28,7 @@ pub fn rate_at(sheet: Rect, state: &GeneratorState, at: Pos2) -> Option<Rate> {
     is_inside.then_some((col as usize, row as usize))
 }
 
-/// Draws the matrix: row i, column j is the rate from j to i; the diagonal stays open. Returns the rate under the pointer
-/// too.
+/// Draws the matrix: row i, column j is the rate from j to i, the diagonal open. Returns the pointed rate too.
 pub fn matrix_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState) -> (Response, Option<Rate>) {
     let n = state.states().max(1);
     let words = format!("rates between {n} states: drag a cell up or down, double-click to remove");

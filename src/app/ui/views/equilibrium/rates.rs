@@ -14,8 +14,7 @@ pub enum RateGesture {
     Removed,
 }
 
-/// Draws the matrix and the graph in equal shares of the width. The rate under the pointer in the matrix stands out in the
-/// graph.
+/// Draws matrix and graph in equal shares of the width. The rate pointed at in the matrix stands out in the graph.
 pub fn rates_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState) -> Response {
     // whole points; a width that was rounded down before stays as it is
     let each = vec2(((size.x - GAP) / 2.0 + 0.01).floor(), size.y);

@@ -161,7 +161,7 @@ fn verdict(flow: &GeneratorFlow) -> String {
     format!("{share:.2} of the bound, {bound}; {pace}{limit}{noise}.")
 }
 
-/// The settings whose controls stand in the tile.
+/// The settings whose controls are in the tile.
 const CONTROLS: &[&str] = &[RelaxationSettings::dt.name];
 
 impl PanelView for RelaxationView {

@@ -1,5 +1,4 @@
-//! The eigenvalues of a generator in the complex plane with the Gershgorin discs that contain them, and the spectral
-//! gap by the number of states.
+//! Eigenvalues of a generator in the complex plane, the Gershgorin discs around them, and the gap by number of states.
 
 use eframe::egui::Stroke as Pen;
 

@@ -41,8 +41,7 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// The number of controls that training gave a meaning: one in a steered flow, two in the playground (a wind), none
-    /// elsewhere.
+    /// The controls that training gave a meaning: one in a steered flow, two in the playground (a wind), else none.
     pub fn trained_controls(&self) -> usize {
         match (self.planar_field().is_some(), self.classes()) {
             (true, _) => 2,

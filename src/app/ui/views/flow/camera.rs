@@ -1,5 +1,4 @@
-//! Projects the space of the paths onto a rectangle of the screen: straight down on the plane, or turned by the user.
-//! Parallel projection, equal units on all axes.
+//! Projects the space of the paths onto the screen, from above or turned by the user: parallel, with equal units.
 
 use crate::ui::views::prelude::*;
 

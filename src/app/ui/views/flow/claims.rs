@@ -23,7 +23,7 @@ const COLUMN: f32 = 150.0;
 const NARROW: f32 = 84.0;
 const GAP: f32 = 14.0;
 
-/// A line of the table: what it says of the source, and of each variant.
+/// A line of the table: a fact, its value in the source, and its value for each variant.
 struct ClaimRow {
     name: &'static str,
     source: &'static str,

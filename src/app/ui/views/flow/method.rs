@@ -8,7 +8,7 @@ fn is_fixed(method: &str) -> bool {
     Method::from_id(method).is_some_and(|m| !m.is_adaptive())
 }
 
-/// Chooses the field of the playground, where the answer is of one.
+/// Chooses the field of the playground, where the answer has one.
 pub fn field_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, shown: &str) {
     const FIELDS: [(&str, &str); 4] =
         [("linear", "linear"), ("spiral", "spiral"), ("van_der_pol", "van der Pol"), ("mlp", "trained MLP")];

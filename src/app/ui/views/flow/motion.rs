@@ -8,7 +8,7 @@ use super::{
 };
 use crate::ui::views::prelude::*;
 
-/// The course of the control over a period.
+/// The function of time that the control follows over a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Waveform {
     /// A sawtooth from the lowest value to the highest.
@@ -68,8 +68,7 @@ const COLUMNS: [&str; 11] =
     ["frame", "u0", "u1", "u2", "u3", "p_plus", "p_minus", "top_word", "p_top_word", "nfe", "h_init"];
 /// Pictures in a recording: one period.
 const FRAMES: usize = 60;
-/// Frames that an answer must be in view before its picture is taken, because dependent questions are asked in the
-/// first of them.
+/// Frames for which an answer must be in view before its picture is taken: dependent questions are asked first.
 const SETTLED: u8 = 2;
 /// Frames that a value is held after its picture was asked for, which is taken of the next one.
 const HOLD_FRAMES: u8 = 2;

@@ -21,7 +21,7 @@ pub struct Paths {
     size: Vec2,
     /// Fits the followed token alone: tokens lie far apart, and each is moved a little.
     close: bool,
-    /// `close`, except in the playground, whose starts lie together anyway.
+    /// True if the starts are close to each other: `close`, or the playground, whose starts are close anyway.
     near: bool,
     /// The user's choice; without one the field flows, unless the processor has to draw it.
     chosen: Option<Background>,
@@ -175,7 +175,7 @@ impl Paths {
         let followed = followed(cx, answer, all);
         let attempts = &answer.value.trace.attempts;
         let steps = attempts.iter().filter(|a| a.accepted && a.t > 0.0 && a.t < 1.0).map(|a| a.t).collect();
-        // The axes stand where they cover least of the paths, and no name is drawn over them.
+        // The axes are where they cover least of the paths, and no name is drawn over them.
         let corners = [Align2::LEFT_BOTTOM, Align2::RIGHT_BOTTOM, Align2::LEFT_TOP, Align2::RIGHT_TOP]
             .map(|corner| corner.align_size_within_rect(vec2(84.0, 66.0), sheet));
         let covered = |corner: &Rect| {
@@ -216,8 +216,7 @@ impl Paths {
         self.camera.frame(inner, places.chain(self.patch(all, followed, close)))
     }
 
-    /// The points that the camera fits: in the plane the whole patch of the field; in space the patch would dwarf the
-    /// paths.
+    /// The points that the camera fits: in the plane the field's whole patch, which would dwarf the paths in space.
     fn patch(&self, all: &[Path], followed: Option<usize>, close: bool) -> Vec<[f32; 3]> {
         if !self.has_streaks() || self.camera.solid || close && followed.is_none() {
             return vec![];
@@ -250,8 +249,7 @@ impl Paths {
     }
 }
 
-/// The token whose path is drawn strongly: the selected one, else the one the answer followed, else
-/// the last; none where paths are of no tokens.
+/// The token whose path is drawn strongly: the selected one, else the one that was followed, else the last.
 fn followed(cx: &ViewCx<'_>, answer: Answer<'_>, all: &[Path]) -> Option<usize> {
     if answer.sample.tokens.is_empty() {
         return None;

@@ -25,6 +25,7 @@ impl Scene<'_> {
         self.painter.clip_rect().expand(8.0).contains(at)
     }
 
+    /// Draws another solution's path dashed, to compare with.
     pub fn ghost(&self, path: &Path, strong: bool) {
         let colour = self.theme.text.gamma_multiply(if strong { 0.6 } else { 0.3 });
         let places = self.places(path);

@@ -1,5 +1,4 @@
-//! The settings of a question to the flow: the controls u, the solver, the prompt. All tiles share one set, so that one
-//! question serves them all.
+//! The settings of a question to the flow (controls u, solver, prompt), which all tiles share with its one answer.
 
 use super::answer::Answer;
 use crate::{
@@ -62,7 +61,7 @@ pub const PLANE_CONTROLS: &[&str] =
     &[U[0].key, U[1].key, ALPHA.key, FieldSettings::kind.name, METHOD.key, POLICY.key, RTOL.key, ATOL.key, STEPS.key];
 
 impl NumberSetting {
-    /// The value of the setting; where the settings are of another lab, the value that the answer was solved with.
+    /// The value of the setting; on the page of another lab, the value that the answer was solved with.
     pub fn value(&self, cx: &ViewCx<'_>) -> f64 {
         let used = || Answer::in_focus(cx).map(|a| (self.used)(a.value)).filter(|v| v.is_finite());
         cx.setting(self.key).and_then(|v| v.as_f64()).or_else(used).unwrap_or_default()

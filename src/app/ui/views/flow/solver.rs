@@ -62,8 +62,7 @@ impl Solver {
     }
 }
 
-/// The axis begins a little before the start, so that marks there are whole, and ends a little after the end, where a
-/// last step that reaches beyond is cut.
+/// The axis begins a little before the start, for whole marks, and ends a little after the end, where steps are cut.
 fn depth_axis(attempts: &[SolverAttempt]) -> Axis {
     let over = attempts.iter().any(|a| a.accepted && a.t + a.h > 1.0 + 1e-9);
     Axis::new("depth \u{3c4}").fixed(-0.02, if over { 1.15 } else { 1.02 })

@@ -1,5 +1,5 @@
-//! The ladder of evaluations: a step is at most ten times as long as the one before, so the first step alone fixes how
-//! few there can be. The account says so in sentences and draws it as a strip.
+//! The bound on evaluations by step growth: a step is at most ten times as long as the one before, so that the first
+//! step alone decides the minimum number. It is explained in sentences and drawn as a strip.
 
 use crate::{
     telemetry::measurements::{SolverTrace, SolverUse},
@@ -8,11 +8,10 @@ use crate::{
 
 /// Length of the depth axis.
 const SPAN: f64 = 1.0;
-/// Rungs looked at: a first step below a hundred-millionth is not met in practice.
+/// The bound is shown for up to this many steps; a first step below a hundred-millionth is not met in practice.
 const RUNGS: u32 = 8;
 
-/// A first step of at least this length reaches the end in `steps` steps, each ten times the last:
-/// h (10^k - 1) / 9 >= L.
+/// The least first step to reach the end in `steps` steps, each ten times the last: h (10^k - 1) / 9 >= L.
 pub fn rung(steps: u32) -> f64 {
     9.0 * SPAN / (10f64.powi(steps as i32) - 1.0)
 }

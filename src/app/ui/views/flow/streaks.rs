@@ -1,5 +1,4 @@
-//! A field of the plane as particles behind paths: takes the field, keeps the time of the streaks, and hands both to
-//! the GPU.
+//! A field of the plane as particles behind paths: takes the field, keeps the streaks' time, and hands the GPU both.
 
 use super::camera::Frame;
 use crate::{
@@ -57,7 +56,7 @@ impl Background {
 pub struct Streaks {
     payload: Option<Arc<Payload>>,
     field: Arc<VectorField>,
-    /// No other field has it: what the card holds outlives the view.
+    /// A number that no other field has, since data on the graphics card outlive the view.
     revision: u64,
     /// Ends of the patch of the plane: left, right, low, high.
     pub extent: [f32; 4],

@@ -1,6 +1,5 @@
-//! Measurements over a range, piece by piece in the background: each answer holds all so far, and
-//! the next piece is asked for when it came. Pausing is not asking; going on is asking again; cancelling
-//! is not asking, and forgetting what came.
+//! Measurements over a range of settings, made in parts in the background. Each answer holds all points so far, and the
+//! next part is asked for when it arrives. Pausing stops asking, resuming asks again, cancelling drops the points too.
 
 mod charts;
 mod kinds;
@@ -31,14 +30,14 @@ pub struct Sweep {
     shown: [Option<Sample>; KINDS.len()],
     /// The complete earlier result of a kind, restored if its repetition is cancelled.
     before: [Option<Sample>; KINDS.len()],
-    /// The step of the model that is measured: what trains meanwhile is another one.
+    /// The step of the model that is measured, since training continues meanwhile.
     begun: [Option<u64>; KINDS.len()],
-    /// The settings when it began: it is of one question throughout.
+    /// The arguments with which each sweep began, so that all its parts answer the same question.
     asked: [Option<FlowArgs>; KINDS.len()],
     /// Answers to requests up to this one were cancelled.
     dropped: [u64; KINDS.len()],
     run: RunNumber,
-    /// Why the last one ended, where it was not asked to.
+    /// The reason why the last sweep ended before its last point.
     note: String,
 }
 
@@ -58,8 +57,7 @@ const LOW: f32 = 260.0;
 const TALL: f32 = 420.0;
 
 impl Sweep {
-    /// Asks until `upto` pieces are measured, without measuring any piece again. The first piece fixes the model; the
-    /// others use the same one.
+    /// Asks until `upto` pieces are measured, none of them twice. The first fixes the model of all others.
     fn ask(&mut self, cx: &mut ViewCx<'_>, kind: usize, upto: usize) {
         let begins = upto <= 1;
         let flow = match self.asked[kind].take().filter(|_| !begins) {
@@ -88,7 +86,7 @@ impl Sweep {
         self.begun[kind] = None;
     }
 
-    /// Takes what came, and asks for the next piece.
+    /// Takes the newest answer, and asks for the next part.
     fn follow(&mut self, cx: &mut ViewCx<'_>) {
         if self.run != cx.mirror.run {
             *self = Self { kind: self.kind, run: cx.mirror.run, ..Self::default() };
@@ -155,14 +153,13 @@ impl Sweep {
         if dialled(&asked) == asked.flow {
             return;
         }
-        // the piece that was asked for last, if it is of this kind
+        // The arguments of the part that was asked for last, if it belongs to this kind of sweep.
         let last = cx.questions.args((FlowSweepNfe::PROBE, None)).and_then(read);
         let last = last.filter(|last| last.kind == asked.kind).unwrap_or(asked);
         cx.shows_question::<FlowSweepNfe>(None, &FlowSweepArgs { flow: dialled(&last), ..last }, Some(shown));
     }
 
-    /// The kinds of sweep that apply to the present flow: words only where there are words, classes only where it is
-    /// steered.
+    /// The kinds of sweep that suit the present flow: words only where it has words, classes only where it is steered.
     fn kinds(cx: &ViewCx<'_>) -> Vec<usize> {
         let answer = Answer::in_focus(cx);
         let plane = answer.is_some_and(|a| a.planar_field().is_some());

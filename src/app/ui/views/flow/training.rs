@@ -20,7 +20,7 @@ fn count(curve: &Curve, step: u64) -> [usize; 3] {
 }
 
 impl Training {
-    /// Gradient norms of whole models, then of the fields alone (dashed).
+    /// Gradient norms of whole models, then of their fields alone (dashed).
     fn norms<'a>(cx: &ViewCx<'a>) -> Vec<(String, Color32, &'a Curve, Stroke)> {
         let each = [(channels::GRAD_NORM, "", Stroke::Solid), (FIELD_NORM, ", flow alone", Stroke::Dashed)];
         let of_channel = |(channel, what, stroke): (&'static str, &str, Stroke)| {
@@ -32,7 +32,7 @@ impl Training {
         each.into_iter().flat_map(of_channel).collect()
     }
 
-    /// Milliseconds of a step.
+    /// The duration of a training step, milliseconds.
     fn pace(cx: &ViewCx<'_>) -> Option<String> {
         let each: Vec<String> =
             measured(cx.mirror, cx.step).iter().map(|(group, _, ms)| format!("{} {ms:.1}", group.label)).collect();

@@ -4,7 +4,7 @@ use crate::{analysis::layout::bounds, gpu::graph, ui::views::prelude::*};
 
 /// Points free at the rims when everything is seen.
 pub const MARGIN: f32 = 28.0;
-/// Zoom against the whole picture.
+/// The range of magnifications relative to the whole picture.
 const ZOOM: (f32, f32) = (0.3, 60.0);
 
 /// The user's choice; `None` shows everything.
@@ -85,7 +85,7 @@ impl Camera {
         self.chosen = Some(Window { centre, ..window });
     }
 
-    /// Brings a place into the middle, near enough to tell its neighbours apart.
+    /// Brings a place into the middle, near enough for its neighbours to be distinguished.
     pub fn go_to(&mut self, place: [f32; 2], places: &[[f32; 2]], rect: Rect) {
         let whole = Window::around(places, rect).scale;
         let scale = self.window(places, rect).scale.max(2.5 * whole);

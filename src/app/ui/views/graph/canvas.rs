@@ -183,8 +183,7 @@ impl NeuronGraph {
                     if let Some(slot) = self.motion.places.get_mut(node as usize) {
                         *slot = place;
                     }
-                    // A fitted view would move under the pointer while a node is dragged, so that it becomes a fixed
-                    // one.
+                    // A fitted view would move under the pointer while a node is dragged, so it is fixed.
                     self.camera.pan(Vec2::ZERO, &self.motion.places, rect);
                     self.motion.nudge(network.len());
                 }

@@ -1,5 +1,4 @@
-//! Text over the canvas: the name of the neuron under the pointer, and a card of the selected one with its strongest
-//! partners.
+//! Text over the canvas: the neuron under the pointer by name, and a card of the selected one with its best partners.
 
 use super::{
     NeuronGraph,

@@ -1,5 +1,4 @@
-//! Values of nodes and edges, one list a name: values from a file and measured ones, by which the picture is coloured
-//! and which the table lists.
+//! Values of nodes and edges from a file or measured, a list a name: they colour the picture, and the table lists them.
 
 use crate::{
     telemetry::measurements::{ColumnType, GraphColumn},
@@ -25,7 +24,7 @@ pub enum ColumnValues {
 }
 
 impl Column {
-    /// A column of counts, one a node.
+    /// A column of counts, one per node.
     pub fn counted(name: &str, counts: &[u32]) -> Self {
         let numbers = counts.iter().map(|c| f64::from(*c)).collect();
         Self { name: name.to_owned(), values: ColumnValues::Numbers(numbers) }
@@ -76,7 +75,7 @@ impl Column {
         }
     }
 
-    /// Least and greatest number; `None` where there are none.
+    /// Minimum and maximum number; `None` where there are none.
     pub fn range(&self) -> Option<[f64; 2]> {
         let ColumnValues::Numbers(numbers) = &self.values else { return None };
         let finite = || numbers.iter().copied().filter(|v| v.is_finite());

@@ -124,7 +124,7 @@ impl NeuronGraph {
             self.found = network.find(&self.search);
         }
         if field.lost_focus() && ui.input(|i| i.key_pressed(Key::Enter)) && !self.found.is_empty() {
-            // Each Enter goes to the next of those found.
+            // Each Enter goes to the next node that was found.
             let now = self.selected(cx);
             let at = self.found.iter().position(|n| Some(*n) == now).map_or(0, |i| (i + 1) % self.found.len());
             let node = self.found[at];

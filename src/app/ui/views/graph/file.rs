@@ -1,5 +1,4 @@
-//! Exports the graph that is shown: a model's graph with positions, colours and groups, a file's graph with the values
-//! from that file and the positions.
+//! Exports the graph that is shown: a model's with positions, colours and groups, a file's with its values.
 
 use super::network::Network;
 pub use crate::analysis::graph_file::Format;

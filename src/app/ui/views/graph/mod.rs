@@ -30,7 +30,7 @@ const EMPTY: &str = "No graph has been measured yet. Open the Neuron graph lab a
                      .gml, node-link .json or edge .csv file on the window.";
 /// Height of the controls.
 const CONTROLS_HEIGHT: f32 = 30.0;
-/// Width below which the controls stand in two rows.
+/// Width below which the controls are in two rows.
 const ONE_ROW: f32 = 380.0;
 
 /// View `neuron_graph`.
@@ -49,7 +49,7 @@ pub struct NeuronGraph {
     motion: Motion,
     camera: Camera,
     hovered: Option<u32>,
-    /// A line of the legend that is looked at.
+    /// The group whose line of the legend the pointer is on.
     group: Option<usize>,
     search: String,
     found: Vec<u32>,
@@ -59,8 +59,7 @@ pub struct NeuronGraph {
     picture: Picture,
 }
 
-/// The input of the renderer. Revisions are unique over all views, because pictures outlive their views on the GPU and
-/// must not be confused with one another.
+/// The input of the renderer. Revisions are unique over all views, because pictures outlive their views on the GPU.
 #[derive(Default)]
 struct Picture {
     shape: Arc<GraphShape>,
@@ -121,8 +120,7 @@ impl NeuronGraph {
     /// Moves the layout on; true if another frame is needed.
     fn advance(&mut self, ui: &Ui, network: &Network, cx: &ViewCx<'_>) -> bool {
         let device = LayoutDevice::new(gpu::target(ui.ctx()));
-        // A software adapter lays large graphs out over several frames all the same, unless no further frame will be
-        // drawn.
+        // A software adapter still lays large graphs out over several frames, unless this one is the last.
         let affordable = device != LayoutDevice::SoftwareGpu || network.len() <= 4096 || gpu::is_still(ui.ctx());
         self.motion.advance(network, device, cx.still && affordable)
     }

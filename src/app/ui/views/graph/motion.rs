@@ -19,7 +19,7 @@ pub enum LayoutDevice {
     Gpu,
     /// A software adapter: the steps cost training its time.
     SoftwareGpu,
-    /// No adapter that computes: steps are made here, one a frame.
+    /// No adapter that computes: steps are made here, one per frame.
     Cpu,
 }
 
@@ -74,8 +74,7 @@ pub struct Motion {
 }
 
 impl Motion {
-    /// Starts the layout of another graph: nodes that were shown keep their positions, others begin beside their
-    /// neighbours, and all find a new balance.
+    /// Starts the layout of another graph: nodes that were shown keep their positions, others begin beside neighbours.
     pub fn take(&mut self, old: Option<&Network>, network: &Network) {
         if let Some(old) = old {
             self.kept.extend(old.names.iter().copied().zip(self.places.iter().copied()));
@@ -159,7 +158,7 @@ impl Motion {
         self.held_revision += 1;
     }
 
-    /// Moves on by a frame; true if another frame is needed soon. `at_once`: straight to rest.
+    /// Advances by a frame; true if another frame is needed soon. `at_once`: goes straight to rest.
     pub fn advance(&mut self, network: &Network, device: LayoutDevice, at_once: bool) -> bool {
         if device != LayoutDevice::Cpu {
             self.listen();

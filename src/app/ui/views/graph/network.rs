@@ -1,5 +1,4 @@
-//! A graph of neurons as it was measured, ready for the picture: names, labels, edges, degrees and the groups that a
-//! neuron belongs to.
+//! A measured graph of neurons, ready for the picture: names, labels, edges, degrees and the groups of each neuron.
 
 use super::columns::{Column, ColumnValues};
 use crate::{
@@ -56,8 +55,7 @@ impl ColourBy {
     }
 }
 
-/// A graph ready for the picture. Nodes are counted from 0 in the order of the payload; their names
-/// are the neurons' numbers in the model.
+/// A graph ready for the picture. Nodes are counted from 0 as in the payload, and named by the model's numbers.
 #[derive(Debug, Default)]
 pub struct Network {
     pub names: Vec<u32>,
@@ -75,8 +73,7 @@ pub struct Network {
     pub columns: Vec<Column>,
     /// Values of the edges, where a file gives them.
     pub edge_columns: Vec<Column>,
-    /// What a file tells of its graph, without ids and values of edges that would be those of others; `None`: the nodes are
-    /// neurons of a model.
+    /// A file's facts about its graph, without ids and values of edges not drawn; `None`: nodes are a model's neurons.
     pub file: Option<FileGraph>,
     /// |weight| of the edges that are drawn, rising.
     strengths: Vec<f32>,
@@ -287,7 +284,7 @@ impl Network {
         let end = |e: &(u32, u32, f32)| match (out, e.0 == node, e.1 == node) {
             (true, true, _) => Some(e.1),
             (false, _, true) => Some(e.0),
-            // an undirected edge is one out of either end
+            // an undirected edge counts as outgoing at both ends
             (true, _, true) if !directed => Some(e.0),
             _ => None,
         };
@@ -324,8 +321,7 @@ impl Network {
     }
 }
 
-/// Positions of a file (x and y of each node in turn, y upwards) in the layout's own unit: about one unit
-/// of area a node, y downwards.
+/// A file's positions (x and y of each node in turn, y upwards) in the layout's unit, one area a node, y downwards.
 fn spread(positions: &[f32]) -> Option<Vec<[f32; 2]>> {
     if !positions.iter().all(|v| v.is_finite()) {
         return None;

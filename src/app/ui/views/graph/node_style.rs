@@ -27,7 +27,7 @@ pub struct Palette {
     places: HashMap<u32, usize>,
     /// The colour of each neuron, by name.
     worn: HashMap<u32, usize>,
-    /// Colours of numbers, where they are of numbers.
+    /// The colour scale, where colours stand for numbers.
     pub scale: Option<Colours>,
 }
 
@@ -130,8 +130,7 @@ impl Palette {
     }
 }
 
-/// The colour of each of these groups: the one that most of its neurons had before, largest overlap first; the other
-/// groups take the colours that are left.
+/// The colour of each group: that of most of its neurons before, the largest overlap first, else one that is left.
 fn ranks(
     network: &Network,
     of_nodes: &[Option<u32>],
@@ -192,7 +191,7 @@ fn share(network: &Network, size: SizeBy, node: u32, mean: f32) -> f32 {
         return if size == SizeBy::Same { 1.0 } else { by_degree };
     };
     let along = (column.number(node as usize) - low) / (high - low).max(f64::MIN_POSITIVE);
-    // areas tell, not radii
+    // areas are compared, not radii
     if along.is_nan() { 0.6 } else { 0.6 + 2.6 * along.clamp(0.0, 1.0).sqrt() as f32 }
 }
 

@@ -202,7 +202,7 @@ impl GraphTable {
         response
     }
 
-    /// The numbers of the neurons that a row is of.
+    /// The indices of the neurons that a row is about.
     fn neurons(&self, network: &Network, at: u32) -> Vec<Option<u32>> {
         match self.listed {
             TableKind::Nodes => vec![network.name(at)],

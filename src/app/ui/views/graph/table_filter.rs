@@ -2,7 +2,7 @@
 
 use crate::experiments::run_table::query::{self, FilteredRow, Term, Test};
 
-/// A row with the names of its columns, as a filter asks.
+/// A row with the names of its columns, to which a filter is applied.
 pub struct NamedRow<'a> {
     pub names: &'a [&'a str],
     /// The number of a column; NaN where it has none.

@@ -4,7 +4,7 @@ use eframe::egui::{Vec2, vec2};
 
 use crate::ui::plot::MIN_SIZE;
 
-/// Least width of a panel among others, points.
+/// Minimum width of a panel among others, points.
 const MIN_PANEL_WIDTH: f32 = 260.0;
 /// Height of a panel among others, points.
 const HIGH: f32 = 190.0;
@@ -36,8 +36,7 @@ impl PanelGrid {
         Self { size: vec2(grid.size.x, height), ..grid }
     }
 
-    /// In a picture, which nobody scrolls: narrower and lower than in a tile, as far as all have room so. Where they have
-    /// not, there are as many as do.
+    /// In a picture, which nobody scrolls: narrower and lower than in a tile, so that all, or as many as can, fit.
     pub fn in_picture(count: usize, room: Vec2, gap: Vec2) -> Self {
         let [wide, narrow] = [MIN_PANEL_WIDTH, MIN_SIZE.x].map(|least| columns(least, count, room, gap));
         let mut grids = (wide..=narrow).map(|columns| Self::sharing(columns, count, room, gap));

@@ -161,7 +161,7 @@ fn chart_ui(ui: &mut Ui, cx: &ViewCx<'_>, chart: &Chart<'_>, size: Vec2, state: 
     }
 }
 
-/// The words for a chart on which nothing can be drawn: it has no values, or none that is finite.
+/// The text for a chart on which nothing can be drawn: it has no values, or none that is finite.
 fn why_empty(chart: &Chart<'_>) -> Option<String> {
     let points = || chart.lines.iter().flat_map(|line| points_of(&line.data));
     if points().any(|[_, y]| y.is_finite()) {

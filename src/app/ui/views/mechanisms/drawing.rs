@@ -21,7 +21,7 @@ pub struct ScorePanel {
     pub shows_levels: bool,
 }
 
-/// Room left of a panel for its axis, between panels, and below for each line of words.
+/// Room left of a panel for its axis, between panels, and below for each line of text.
 const LEFT_MARGIN: f32 = 58.0;
 const RIGHT_MARGIN: f32 = 12.0;
 const TOP: f32 = 24.0;
@@ -229,8 +229,7 @@ fn name_of(painter: &Painter, step: &Step, colour: Color32, width: f32) -> Arc<G
     painter.layout_job(job)
 }
 
-/// Draws up to `numbers` lines under a step's name: its score, the change from the step on its left (of a control, from the
-/// first), and its cost.
+/// Draws up to `numbers` lines under a step's name: score, change from the step before (a control's: the first), cost.
 fn numbers_ui(painter: &Painter, theme: &Theme, top: Pos2, step: &Step, numbers: usize) {
     let lines = [
         step.loss.as_ref().map_or("\u{2013}".to_owned(), |r| format!("{:.3}", r.mean)),

@@ -1,5 +1,5 @@
-//! The staircase of mechanisms: what each variant reaches, as a tread above or below the one before, with the spread of
-//! its seeds, its size and its work, and what predictors without a memory reach.
+//! The staircase of mechanisms: the score that each variant reaches, as a tread above or below the one before, with the
+//! spread of its seeds, its size and its cost, and the scores of predictors without a memory.
 
 mod drawing;
 mod steps;

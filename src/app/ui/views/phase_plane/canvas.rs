@@ -19,7 +19,7 @@ impl PhasePlane {
         (frame, [x(sheet.left()), x(sheet.right()), y(sheet.bottom()), y(sheet.top())])
     }
 
-    /// The field behind the paths, computed again where another is looked at.
+    /// The field behind the paths, computed again when another patch of the plane is shown.
     fn follow_field(&mut self, source: &Source, shown: &PhasePortrait, patch: [f32; 4]) {
         let of = match source {
             // neither the start nor the steps change the field

@@ -1,5 +1,4 @@
-//! The rows of controls above the picture. They change the view's own settings and the shared selection; only another
-//! head, layer or text asks a model again.
+//! The controls above the picture: view settings and the shared selection. Another head, layer or text asks a model.
 
 use eframe::egui::SliderClamping;
 
@@ -76,7 +75,7 @@ impl PhasePlane {
         button.on_hover_text("The text whose queries and keys are shown: a held-out passage, or one of your own.");
     }
 
-    /// dt and n, which act in this frame, and what `add` has beside them.
+    /// Controls for dt and n, which act in this frame, and the further controls of `add` beside them.
     pub(super) fn step_ui(
         &mut self,
         ui: &mut Ui,
@@ -122,7 +121,7 @@ impl PhasePlane {
         });
     }
 
-    /// The plane that is looked at, or a toy's start; and what is behind it.
+    /// Chooses the plane that is shown, or a toy's start, and the background.
     pub(super) fn plane_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, mode: Mode, shown: (Option<usize>, usize)) {
         if ui.available_width() >= NARROW {
             self.plane_row_ui(ui, cx, mode, shown);

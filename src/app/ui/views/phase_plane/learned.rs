@@ -1,5 +1,4 @@
-//! The queries and keys of a model as points and a force in f64, and the difference between this integration and the
-//! model's own.
+//! The queries and keys of a model as points and a force in f64, and how far this integration is from the model's.
 
 use crate::{
     analysis::query_key_flow::{Evolution, Force, Integrator, PhasePoint},
@@ -32,7 +31,8 @@ pub struct Learned {
 }
 
 impl Learned {
-    /// The error says what does not fit.
+    /// # Errors
+    /// If the parts do not fit together; the message names them.
     pub fn new(e: &QueryKeyEvolution) -> Result<Self, String> {
         let &[tokens, width] = e.start_q.shape() else {
             return Err("The measured queries are no table of tokens and coordinates.".to_owned());
@@ -83,7 +83,7 @@ impl Learned {
     }
 }
 
-/// A run's file may say anything; no model makes more steps.
+/// A foreign file may hold any number; no model makes more steps.
 const MAX_STEPS: usize = 64;
 
 #[cfg(test)]

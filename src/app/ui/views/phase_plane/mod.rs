@@ -53,7 +53,7 @@ pub struct PhasePlane {
     /// The settings of each toy.
     toys: [ToySettings; 2],
     plane: PlaneChoice,
-    /// A text of one's own; empty reads a held-out passage.
+    /// A text that the user typed; if it is empty, a held-out passage is read.
     text: String,
     read: Option<ParsedMeasurement>,
     shown: KeyedCache<Source, Option<Arc<PhasePortrait>>>,
@@ -103,8 +103,7 @@ impl PhasePlane {
         self.mode.unwrap_or(usual)
     }
 
-    /// The answer of one variant, or its scheduled measurement: that of the selected head if there is one, else the
-    /// newer.
+    /// The answer of a variant or its scheduled measurement: that of the selected head, else the newer one.
     fn variant_paths<'a>(&self, cx: &ViewCx<'a>, variant: usize) -> Option<Measured<'a, QueryKeyPaths>> {
         let is_between = [Some(variant), None].into_iter().any(|of| cx.is_waiting_for::<QueryKeyPaths>(of));
         let typed = cx.known(variant).find(|m: &Measured<'a, QueryKeyPaths>| m.is_typed && !self.text.is_empty());
@@ -116,8 +115,7 @@ impl PhasePlane {
         of_passage.reduce(|a, b| if rank(&b) > rank(&a) { b } else { a })
     }
 
-    /// The paths of the variant in focus; where its queries and keys do not evolve, those of the first variant whose
-    /// do.
+    /// The paths of the variant in focus, or of the first one whose queries and keys evolve.
     fn measured<'a>(&self, cx: &ViewCx<'a>) -> Option<Measured<'a, QueryKeyPaths>> {
         let evolving = cx.in_focus(|v| self.variant_paths(cx, v).filter(|m| evolves(m.value)));
         evolving.map(|(_, m)| m).or_else(|| self.variant_paths(cx, cx.selection.variant))

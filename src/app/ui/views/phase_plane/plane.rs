@@ -17,7 +17,7 @@ pub enum PlaneChoice {
     Principal,
 }
 
-/// Two unit vectors at right angles and the point through which other coordinates are held.
+/// A plane in the space of q and k: two orthogonal unit vectors, and a point that fixes all other coordinates.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plane {
     /// 2d numbers, q before k.
@@ -105,8 +105,7 @@ impl Plane {
         PhasePoint::new(q, k)
     }
 
-    /// (k, f(q)) at points of a patch (left, right, low, high), projected back; in sides of the patch a unit of time.
-    /// `None` for a patch without an extent.
+    /// (k, f(q)) at points of a patch (left, right, low, high), projected back, in its sides; `None` without an extent.
     pub fn field(&self, force: &Force, [x0, x1, y0, y1]: [f32; 4]) -> Option<VectorField> {
         let (wide, high) = (f64::from(x1) - f64::from(x0), f64::from(y1) - f64::from(y0));
         if !(wide > 0.0 && high > 0.0 && wide.is_finite() && high.is_finite()) {

@@ -1,5 +1,4 @@
-//! The phase portrait of one start, computed from settings alone: the paths of both integrators on the plane, and the
-//! numbers in which they differ.
+//! The phase portrait of one start by settings alone: both integrators' paths on the plane, and how they differ.
 
 use super::{
     learned::Learned,
@@ -18,8 +17,7 @@ pub struct Track {
     pub overflows_at: Option<usize>,
     /// Determinant of the first step's Jacobian.
     pub determinant: f64,
-    /// The factor by which a small volume around the start changes; `None` after an overflow, as in the next two
-    /// fields.
+    /// The factor by which a small volume at the start changes; `None` after overflow, as in the next two fields.
     pub volume: Option<f64>,
     /// Distance from the start after as many steps back by -dt.
     pub back: Option<f64>,

@@ -1,5 +1,4 @@
-//! The picture: levels of energy, the paths of both integrators, the other tokens, the blob, and the signs of starts
-//! and ends.
+//! The picture: levels of energy, both integrators' paths, the other tokens, the blob, and signs of starts and ends.
 
 use eframe::egui::Stroke;
 
@@ -18,8 +17,7 @@ pub struct SceneStyle<'a> {
 }
 
 impl<'a> SceneStyle<'a> {
-    /// An integrator has the colour of the variant that integrates so, the one in focus before others; in a run without one a
-    /// colour that no variant has.
+    /// Gives each integrator the colour of the variant that uses it, the one in focus first, or one of its own.
     pub fn new(mirror: &Mirror, focus: usize, theme: &'a Theme) -> Self {
         let groups = groups(mirror);
         let colour = |id: &str, spare: usize| {

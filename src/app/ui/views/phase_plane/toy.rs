@@ -1,5 +1,4 @@
-//! The two systems whose geometry is known, with one query and one key: levels of energy, and a blob of starts whose
-//! area is followed.
+//! The two systems of known geometry, one query and one key: levels of energy, and a blob of starts with its area.
 
 use std::f64::consts::TAU;
 
@@ -26,7 +25,7 @@ const CORNERS: usize = 720;
 /// Points inside.
 const POINTS_INSIDE: usize = 140;
 
-/// The starts around a start, and where they went.
+/// Starts around a start, and their ends.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Blob {
     pub outline: Vec<[f64; 2]>,
@@ -99,7 +98,7 @@ impl Toy {
     }
 }
 
-/// The line of one energy in the plane of one q and one k: closed curves, one a well, or one around both.
+/// The level line of an energy in the plane of one q and one k: closed curves around each well, or around both.
 pub fn level(force: &Force, energy: f64) -> Vec<Vec<[f64; 2]>> {
     const REACH: f64 = 8.0;
     const SAMPLES: usize = 1600;

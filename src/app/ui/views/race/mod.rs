@@ -1,5 +1,4 @@
-//! The race: held-out loss of the variants over tokens, seconds or operations, what each needs to reach a loss, and a
-//! verdict in words with its interval.
+//! The race: held-out loss over tokens, seconds or operations, what each variant needs to reach a loss, and a verdict.
 
 pub(in crate::ui::views) mod results;
 
@@ -30,7 +29,7 @@ const MIN_NAME_WIDTH: f32 = 104.0;
 const GAP: f32 = 10.0;
 /// Measurements from which on the first, made before any training, is left out: it would flatten the others.
 const MIN_TO_SKIP_FIRST: usize = 4;
-/// Height of a row, and of what is above the rows.
+/// Height of a row, and of the part above the rows.
 const ROW: f32 = 19.0;
 const HEAD_HEIGHT: f32 = 54.0;
 
@@ -142,8 +141,8 @@ impl Race {
     }
 }
 
-/// The verdict takes what room is left, as far as it needs it. Where room is lacking the verdict is cut first, then the
-/// names: both are told in full under the pointer or in the legend, the numbers behind them nowhere else.
+/// The verdict gets the remaining room, as far as it needs it. Where room is lacking the verdict is cut first, then the
+/// names: the tooltip and the legend show both in full, whereas the numbers are shown nowhere else.
 fn widths_in(room: f32) -> [f32; 7] {
     let taken = WIDTHS.iter().sum::<f32>() + GAP * (WIDTHS.len() - 1) as f32;
     let mut widths = WIDTHS;

@@ -1,5 +1,4 @@
-//! The results of a race: held-out loss over tokens, seconds and operations, the cost of reaching a loss, and whether
-//! seeds distinguish a variant from the first.
+//! The results of a race: held-out loss by cost, the cost of reaching a loss, and whether seeds tell variants apart.
 
 use crate::{analysis::statistics::mean_sd, experiments::seeds::SeedSummary, labs, ui::views::prelude::*};
 

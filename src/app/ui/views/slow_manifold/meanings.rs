@@ -86,7 +86,7 @@ fn sinkhorn(matrix: [[f64; 2]; 2]) -> Vec<[[f64; 2]; 2]> {
     all
 }
 
-/// Paints the manifold, and points on their way onto it.
+/// Paints the manifold, and points moving onto it.
 pub fn paint(painter: &Painter, theme: &Theme, sheet: &Sheet, meaning: ManifoldMeaning) {
     for path in projections(meaning) {
         let line = sheet.line(&path);

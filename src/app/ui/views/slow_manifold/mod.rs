@@ -1,6 +1,5 @@
-//! The slow manifold: particles of a planar fast-slow system that collapse on f = 0, a trajectory with its pace, and how far
-//! the true motion is from the manifold, or averaging and splitting from the true motion, as eps shrinks. It computes from
-//! settings alone and sees no model.
+//! The slow manifold: particles of a planar fast-slow system that collapse on f = 0, a trajectory with its speed, and
+//! how far the true motion is from it, or averaging and splitting from that, as eps shrinks. No model is needed.
 
 use super::flow::streaks::Background;
 use crate::{

@@ -17,13 +17,12 @@ use crate::{
 const SAMPLES: usize = 97;
 /// The distance that the fastest slow motion crosses in a particle's life, as a share of the height.
 const LIFE_DISTANCE: f64 = 0.5;
-/// The longest way along x in a step, as a share of the width: what is faster is drawn slower, on its own path.
+/// The largest movement along x in a step, as a share of the width: a faster motion is drawn slower, on its own path.
 const MAX_STEP: f32 = 0.05;
 /// Pixels for each particle, on a graphics card and on the processor.
 const SPARSE: f32 = 16.0;
 const SPARSE_SOFTWARE: f32 = 34.0;
-/// The largest number of particles on a graphics card, on the processor, and on the processor when it must bring all of
-/// them up to date at once.
+/// Most particles on a graphics card, on the processor, and on the processor when it must move all of them at once.
 const MAX_PARTICLES: u32 = 50_000;
 const MAX_SOFTWARE: u32 = 5_000;
 const MAX_SOFTWARE_STILL: u32 = 2_500;
@@ -90,7 +89,7 @@ impl ParticleLayer {
         self.time.passes() && self.stirred_at.is_some_and(|at| ui.input(|i| i.time) - at < life)
     }
 
-    /// Lets time pass, and asks for the next frame, while they flow.
+    /// Advances the particles while they flow, and asks for the next frame.
     pub fn flow(&mut self, ui: &Ui, flowing: bool) {
         self.time.pass(ui, flowing && self.dt != 0.0);
     }
@@ -156,7 +155,7 @@ fn stirred(field: &VectorField, stir: Stir) -> VectorField {
         let (x, y) = (share(i % SAMPLES) - stir.at[0], share(i / SAMPLES) - stir.at[1]);
         let weight = (-(x * x + y * y) / (2.0 * STIR_RADIUS * STIR_RADIUS)).exp();
         if weight > 0.01 {
-            // Sharp, so that even a very fast flow does not leak in: what is held is held.
+            // The weight saturates near the pointer, so that even a very fast flow does not leak into the dragged part.
             let held = (2.0 * weight).min(1.0);
             *v = std::array::from_fn(|k| v[k] * (1.0 - held) + stir.velocity[k] * held);
         }

@@ -1,5 +1,4 @@
-//! The picture of the dynamical manifold: branches, folds, the first-order slow manifold, and a trajectory with its
-//! pace.
+//! The picture of the dynamical manifold: branches, folds, the first-order slow manifold, a trajectory and its speed.
 
 use super::{
     field::{Field, Run},

@@ -1,5 +1,4 @@
-//! The tile: the switch of meanings, the picture with the pointer in it, the chart and the facts beside it, and their
-//! export into files.
+//! The tile: the switch of meanings, the interactive picture, chart and facts beside it, and their files.
 
 use super::{
     CachedField, SideChart, SlowManifold, charts,
@@ -31,10 +30,10 @@ const CHARTS: [(SideChart, &str, &str); 2] = [
          fast step is taken. Lie splitting moves x alone, then y alone: off by a multiple of its step.",
     ),
 ];
-/// Width of what stands beside the picture, as a share; and the minimum room for it, points.
+/// Width of what is beside the picture, as a share; and the minimum room for it, points.
 const SIDE_SHARE: f32 = 0.38;
 const MIN_SIDE: f32 = 230.0;
-/// A lower chart says nothing.
+/// A chart that is lower is not readable.
 const MIN_CHART: f32 = 110.0;
 /// The distance that an arrow key moves the start, as a share of the plane.
 const KEY_STEP: f64 = 0.02;
@@ -155,7 +154,7 @@ impl SlowManifold {
         ui.add(label).on_hover_text(if has_room { HINT.to_owned() } else { format!("{words}\n\n{HINT}") });
     }
 
-    /// The plane, answered to the pointer in this frame.
+    /// Draws the plane and handles the pointer in this frame.
     fn canvas_ui(
         &mut self,
         ui: &mut Ui,
@@ -214,7 +213,7 @@ impl SlowManifold {
         }
     }
 
-    /// A press or a drag starts the trajectory where it is; arrow keys move the start.
+    /// A press or a drag starts the trajectory at the pointer; arrow keys move the start.
     fn point(&mut self, ui: &Ui, response: &Response, sheet: &Sheet, made: &CachedField) {
         let field = &made.field;
         let mut chosen = None;
@@ -252,7 +251,7 @@ fn paint_constraint(ui: &Ui, cx: &ViewCx<'_>, outer: Rect, meaning: ManifoldMean
     sheet.axes(&painter, cx.theme, meanings::axes_of(meaning));
 }
 
-/// The settings whose controls stand in the tile.
+/// The settings whose controls are in the tile.
 const CONTROLS: &[&str] = &[SlowManifoldSettings::meaning.name];
 
 impl View for SlowManifold {

@@ -1,5 +1,4 @@
-//! Gain on a foreign text that models learn from, against what they forget of their own: one line per variant, a dot
-//! a rate.
+//! Gain on a foreign text that is learned from against what is forgotten: a line per variant, a dot per rate.
 
 use super::{CONTROLS, VARIANTS_TIP, measure_ui, shown, subtitle_of, tokens_ui, why_nothing};
 use crate::{

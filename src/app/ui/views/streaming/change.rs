@@ -5,7 +5,7 @@ use crate::ui::{views::prelude::*, widgets::number::difference};
 /// A change of this size takes at least half of the colour range; one of 100% takes all of it.
 const VISIBLE: f64 = 0.01;
 
-/// 0.045 is "+4.5%"; what is more than ten times as much is a factor; what is not a number has diverged.
+/// 0.045 becomes "+4.5%", more than a tenfold change a factor, and a value that is not a number "diverged".
 pub fn change_label(change: f64) -> String {
     match change {
         c if !c.is_finite() => "diverged".to_owned(),

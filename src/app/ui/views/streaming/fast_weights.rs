@@ -23,7 +23,7 @@ const GAP: f32 = 8.0;
 const HEAD_HEIGHT: f32 = 17.0;
 const COLUMNS: f32 = 15.0;
 const SPACE_ABOVE: f32 = 5.0;
-/// Least and greatest height of a cell.
+/// Minimum and maximum height of a cell.
 const ROW: [f32; 2] = [14.0, 48.0];
 /// Width of the names of rows.
 const NAMES: f32 = 104.0;

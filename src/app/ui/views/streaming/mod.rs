@@ -1,5 +1,4 @@
-//! Views of texts that a model reads on and on: warm-up, fast weights and uncertainty. Their measurements take seconds
-//! and are started by a button.
+//! Views of texts that are read on and on: warm-up, fast weights, uncertainty. A button starts what takes seconds.
 
 mod adaptation;
 mod change;
@@ -27,7 +26,7 @@ fn shown<'a, M: Measurement>(cx: &ViewCx<'a>) -> Option<Measured<'a, M>> {
     cx.measured(cx.selection.variant, |_| true)
 }
 
-/// Why nothing is shown; `where_absent`: what a model lacks that was asked and had nothing to say.
+/// The reason why nothing is shown. `where_absent` says what a model lacks that has answered without a measurement.
 fn why_nothing<M: Measurement>(cx: &ViewCx<'_>, otherwise: &str, where_absent: &str) -> String {
     let variant = cx.selection.variant;
     if cx.is_answered_without::<M>(variant) {

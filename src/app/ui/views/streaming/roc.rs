@@ -2,7 +2,7 @@
 
 use crate::{telemetry::measurements::Auroc, ui::views::painting::*};
 
-/// Height of a row, and of what stands above the rows.
+/// Height of a row, and of what is above the rows.
 pub const ROW: f32 = 24.0;
 pub const HEAD_HEIGHT: f32 = 38.0;
 const MARK: f32 = 3.5;

@@ -1,5 +1,5 @@
 //! The distribution of U, the inverse precision of a prediction's error, over windows of the run's own text and of
-//! foreign ones, and how well it tells them apart beside the model's own surprise.
+//! foreign ones, and how well it separates the two, compared with the model's own surprise.
 
 use super::{
     CONTROLS, VARIANTS_TIP, measure_ui,

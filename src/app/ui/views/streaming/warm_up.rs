@@ -1,5 +1,4 @@
-//! Perplexity along streamed texts, beside that of the same windows read with empty traces, and how the gap closes
-//! after traces were emptied.
+//! Perplexity along streamed texts, beside that with empty traces, and how the gap closes after traces were emptied.
 
 use super::{CONTROLS, STREAM_TOKENS_TIP, VARIANTS_TIP, measure_ui, shown, subtitle_of, tokens_ui, why_nothing};
 use crate::{
@@ -20,8 +19,7 @@ pub struct WarmUpView {
     asked: WarmUpArgs,
 }
 
-/// The difference of two lists, averaged over bins whose widths grow: the middle of each bin on a logarithmic axis,
-/// counted from 1, and the mean.
+/// The mean difference of two lists over widening bins, each with its middle on a logarithmic axis, counted from 1.
 fn binned_difference(minuend: &[f64], less: &[f64]) -> Vec<[f64; 2]> {
     let n = minuend.len().min(less.len());
     let (mut points, mut from) = (vec![], 0);
@@ -35,7 +33,7 @@ fn binned_difference(minuend: &[f64], less: &[f64]) -> Vec<[f64; 2]> {
     points
 }
 
-/// A sentence about how far streaming reduces perplexity.
+/// A sentence about how much streaming reduces perplexity.
 fn saved(text: &WarmUpText) -> String {
     match text.saved.is_finite() {
         true => {

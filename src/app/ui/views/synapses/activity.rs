@@ -1,5 +1,4 @@
-//! The share of each layer that fires, over training, beside random weights; the sizes of what fires; and the times between
-//! two writes of a synapse.
+//! The share of each layer that fires over training, beside random weights; its size; and times between two writes.
 
 use super::super::connectivity;
 use crate::{
@@ -51,7 +50,7 @@ fn over_layer(
 const EMPTY: &str = "Nothing measured yet. A BDH is measured at its start and as it trains: press Space.";
 
 impl Activity {
-    /// One line a layer over training, and one dotted for random weights.
+    /// One line per layer over training, and one dotted for random weights.
     fn chart(cx: &ViewCx<'_>, which: &Vector) -> Chart<'static> {
         let name = which.name;
         let y = Axis::new(format!("share of {name} that fires")).include(&[0.0]);
@@ -71,7 +70,7 @@ impl Activity {
     }
 }
 
-/// One line a layer over training: root mean squares, of which a logarithmic axis has no place for 0.
+/// One line per layer over training: root mean squares, of which a logarithmic axis has no place for 0.
 fn sizes_chart(cx: &ViewCx<'_>, which: &Vector) -> Chart<'static> {
     let name = which.name;
     let y = Axis::new(format!("root mean square of {name}")).log();

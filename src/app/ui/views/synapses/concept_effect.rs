@@ -39,7 +39,7 @@ fn args(search: &ConceptSearch, Synapse { layer, i, j }: Synapse, target: Target
     }
 }
 
-/// Buttons that put the test of what a search found.
+/// Buttons that test the synapse that a search found.
 pub(super) fn test_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, search: &ConceptSearch) {
     let Some(synapse) = in_focus(cx, search) else { return };
     let variant = Some(cx.selection.variant);

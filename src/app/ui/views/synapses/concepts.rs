@@ -13,8 +13,7 @@ use crate::{
     ui::views::prelude::*,
 };
 
-/// The concepts that can be searched for: id for the probe, name, tip. The last two are the user's own sentences, typed
-/// or from a file.
+/// The concepts that can be searched for: id for the probe, name, tip. The last two are the user's own sentences.
 const CONCEPTS: [(&str, &str, &str); 4] = [
     (
         "currency",
@@ -76,13 +75,12 @@ fn synapse(s: &ConceptSynapse) -> Synapse {
     Synapse { layer: s.layer, i: s.i, j: s.j }
 }
 
-/// The words under a setting, if there are any: the file of labelled sentences, the label that is the concept.
+/// The text under a setting, if there is any: the file of labelled sentences, the label that is the concept.
 fn named(cx: &ViewCx<'_>, key: &str) -> Option<String> {
     cx.setting(key).map(|v| v.to_string()).filter(|words| !words.trim().is_empty())
 }
 
-/// The greatest correlation that any model with random weights reaches in the search, and on new nouns in new frames; NaN
-/// without one.
+/// The greatest correlation of any random model in the search, and on new nouns in new frames; NaN without one.
 fn best_random(search: &ConceptSearch) -> [f64; 2] {
     let best = |of: fn(&RandomSearch) -> f64| search.random_weights.iter().map(of).fold(f64::NAN, f64::max);
     [best(|r| r.search), best(|r| r.best)]
@@ -145,7 +143,7 @@ impl Concepts {
         }
     }
 
-    /// True where the search shown is of the chosen concept.
+    /// True if the shown search was for the chosen concept.
     fn shows(&self, search: &ConceptSearch) -> bool {
         let is_file = search.is_own && !search.contrast.is_empty();
         match self.chosen {

@@ -151,8 +151,7 @@ impl ReadingView {
     }
 
     /// Follows what the model writes while it comes, its newest token in sight. An answer that came complete is played
-    /// instead, from the end of the text on: once for each answer, and not while a model trains, because its answers
-    /// replace one another.
+    /// from the text's end on: once each, and not while a model trains, as its answers replace one another.
     fn play_written(&mut self, ui: &Ui, cx: &mut ViewCx<'_>, shown: &ShownReading<'_>) {
         let request = shown.measured.sample.request;
         if request == self.played || !cx.shows_controls() {
@@ -171,7 +170,7 @@ impl ReadingView {
         }
     }
 
-    /// A page of tokens about the cursor; each as bright as the synapse gains there.
+    /// A page of tokens around the cursor, each as bright as the synapse's gain there.
     fn strip_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, shown: ShownReading<'_>, cursor: usize) {
         let tokens = shown.tokens();
         let from = (cursor / PAGE) * PAGE;
@@ -263,7 +262,7 @@ impl ReadingView {
     }
 }
 
-/// The settings whose controls stand in the tile.
+/// The settings whose controls are in the tile.
 const CONTROLS: &[&str] = &[ReadingSettings::text.name, ReadingSettings::write.name, ReadingSettings::temperature.name];
 
 impl View for ReadingView {

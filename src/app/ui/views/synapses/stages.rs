@@ -1,5 +1,4 @@
-//! The stages of a merging run: which model is trained now and on what, how far it is, and the losses and samples of
-//! base, children and merged model on every text.
+//! The stages of a merging run: the model in training, and the losses and samples of all models on every text.
 
 use eframe::egui::{Stroke, TextStyle};
 
@@ -95,7 +94,7 @@ type Measurements<'a> = [Option<&'a TextLosses>; 4];
 /// A row of the table: a text, or translations of all texts in one direction.
 struct LossRow {
     name: String,
-    /// The held-out loss of each model, nats a token.
+    /// The held-out loss of each model, nats per token.
     losses: [Option<f64>; 4],
 }
 
@@ -266,7 +265,7 @@ fn boxes_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, lengths: Lengths) {
     response.on_hover_text("Click a model and every view that shows one model shows it.");
 }
 
-/// The continuation of each text's prompt by each model.
+/// The continuation of each prompt by each model.
 fn samples_ui(ui: &mut Ui, cx: &ViewCx<'_>, all: &Measurements<'_>) {
     let Some(first) = all.iter().flatten().next() else { return };
     if first.texts.iter().all(|t| t.continuation.is_empty()) {
@@ -311,8 +310,7 @@ fn width_of(ui: &Ui, words: &str) -> f32 {
     ui.painter().layout_no_wrap(words.to_owned(), font, Color32::WHITE).size().x
 }
 
-/// The name, or its end if it is wider than `width` points in the small style: names of texts differ at their
-/// ends.
+/// The name; only its end, where texts' names differ, if it is wider than `width` points in the small style.
 fn ending(ui: &Ui, name: &str, width: f32) -> String {
     let fits = |text: &str| width_of(ui, text) <= width;
     if fits(name) {

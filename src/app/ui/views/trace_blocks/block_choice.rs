@@ -18,7 +18,7 @@ pub fn block_ui(ui: &mut Ui, chosen: &mut usize, paths: &[&str]) {
     choice_box(ui, "block", 90.0, &now, chosen, paths.iter().map(|path| name(path)).enumerate());
 }
 
-/// "block 2" where the path says no more than that.
+/// "block 2" for a path that holds no more than the block's number.
 pub fn name(path: &str) -> String {
     path.strip_prefix("blocks.").map_or_else(|| path.to_owned(), |place| format!("block {place}"))
 }

@@ -7,7 +7,7 @@ use crate::{telemetry::Array, ui::views::painting::*};
 pub const LEFT_MARGIN: f32 = 60.0;
 pub const BAR_WIDTH: f32 = 58.0;
 const GAP: f32 = 8.0;
-/// A map must be as high for the words of its colour bar to stand apart.
+/// The minimum height of a map at which the labels of its colour bar do not overlap.
 const MIN_BAR: f32 = 48.0;
 
 /// The maps, copied for the graphics card once.

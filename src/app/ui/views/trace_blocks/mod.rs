@@ -1,5 +1,4 @@
-//! The views of models whose blocks read the past through traces: a text read, how often units are kept, and what the
-//! traces keep beside what there is to keep.
+//! The views of models whose blocks read the past through traces: a text, the use of units, and what traces keep.
 
 /// The names of the traces in legends, fast to slow.
 const TRACES: [&str; 3] = ["fast", "medium", "slow"];

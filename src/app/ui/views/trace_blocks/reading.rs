@@ -13,9 +13,9 @@ use crate::{
 
 /// Seconds a token takes while playing.
 const TOKEN_TIME: f64 = 0.12;
-/// Height of the chart of lengths, as a share of what is left.
+/// Height of the chart of lengths, as a share of the remaining height.
 const LENGTHS: f32 = 0.3;
-/// Least height of the three traces above the chart of their lengths, points.
+/// Minimum height of the three traces above the chart of their lengths, points.
 const MIN_MAPS_HEIGHT: f32 = 180.0;
 /// A tile lower than this has its controls in a menu and the traces above the text, so that they are in sight, points.
 const LOW: f32 = 330.0;
@@ -49,8 +49,8 @@ impl TraceReadingView {
         TraceReadingArgs { text: self.asked.text.trim_end_matches('\n').to_owned(), ..self.asked.clone() }
     }
 
-    /// The reading of the variant in focus with the present text and temperature, once it is known. A program that trains
-    /// the run elsewhere has read what it chose.
+    /// The reading of the variant in focus with the present text and temperature, if it was measured. A program that
+    /// trains the run elsewhere chooses its own text, which is shown as it is.
     fn shown<'a>(&self, cx: &ViewCx<'a>) -> Option<Measured<'a, TraceReading>> {
         let (is_typed, is_elsewhere) = (!self.asked.text.is_empty(), cx.is_trained_elsewhere());
         let fits = |m: &TraceReading| is_elsewhere || m.is_typed == is_typed && m.temperature == self.asked.temperature;
@@ -118,7 +118,7 @@ impl TraceReadingView {
         clicked
     }
 
-    /// The tokens, and the words on the one at the cursor. Returns the token that was clicked.
+    /// The tokens, and the text on the one at the cursor. Returns the token that was clicked.
     fn words_ui(&self, ui: &mut Ui, cx: &ViewCx<'_>, m: &Measured<'_, TraceReading>, cursor: usize) -> Option<usize> {
         let clicked = self.tokens_ui(ui, cx, m, cursor);
         note_ui(ui, cx.theme, self.token_text(m, cursor));
@@ -151,7 +151,7 @@ impl TraceReadingView {
             chart.add(Line::new(words, cx.theme.trace(trace), by_place(norms)));
         }
         chart.marker = Some(cursor as f64);
-        // It stands under the maps, column under column.
+        // It is under the maps, column under column.
         chart.x = chart.x.fixed(-0.5, m.sample.tokens.len() as f64 - 0.5);
         chart.margins = Some([heat::LEFT_MARGIN, heat::BAR_WIDTH]);
         chart
@@ -261,7 +261,7 @@ impl View for TraceReadingView {
     }
 }
 
-/// "block 1", and how many of its channels are shown where that is not all.
+/// "block 1", with the number of its shown channels if not all are shown.
 fn shown_channels(block: &BlockReading) -> String {
     let shown = block.traces[0].shape().get(1).copied().unwrap_or(0);
     match shown < block.channels {

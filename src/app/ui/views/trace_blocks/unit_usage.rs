@@ -1,5 +1,4 @@
-//! How often the units of each block are kept, from the most used to the least, or the share that is never kept over
-//! training.
+//! How often the units of each block are kept, the most used first, or the share that is never kept over training.
 
 use super::block_choice::name;
 use crate::{

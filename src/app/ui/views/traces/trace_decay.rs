@@ -1,5 +1,4 @@
-//! The decay of a trace: the retained share of a word, its weight, and the step response, for the three coefficients.
-//! Closed forms of the settings: it needs no run.
+//! The decay of a trace for the three coefficients: a word's share, its weight, and the step response, without a run.
 
 use super::sentence::{NAMES, Sentence};
 use crate::{analysis::ema, ui::views::prelude::*};

@@ -11,7 +11,7 @@ const WORD_TIME: f64 = 0.35;
 /// Room for the names of the traces, left of the strips.
 const NAMES_WIDTH: f32 = 84.0;
 
-/// Room in which the words and the numbers of three strips are whole.
+/// The minimum room in which the words and the numbers of three strips are not cut off.
 const MIN_SIZE: Vec2 = vec2(160.0, 190.0);
 /// Width of a word that stands on its head.
 const TURNED: f32 = 14.0;
@@ -169,7 +169,7 @@ fn explain(response: Response, s: &Sentence, word: usize, cursor: usize) {
     response.on_hover_text_at_pointer(words);
 }
 
-/// The settings whose controls stand in the tile.
+/// The settings whose controls are in the tile.
 const CONTROLS: &[&str] = &[TraceSettings::sentence.name];
 
 impl View for TraceStrips {

@@ -1,5 +1,4 @@
-//! Two sentences that differ in one word, and how far apart their traces are after every word.
-//! Computed from the settings: it needs no run.
+//! Two sentences that differ in one word, and how far apart their traces are after every word, computed without a run.
 
 use super::sentence::{NAMES, Sentence};
 use crate::{analysis::ema, labs::traces::TraceSettings, ui::views::prelude::*};
@@ -49,7 +48,7 @@ impl WordSwap {
     }
 }
 
-/// The settings whose controls stand in the tile.
+/// The settings whose controls are in the tile.
 const CONTROLS: &[&str] = &[TraceSettings::swap_word.name, TraceSettings::swap_to.name];
 
 impl PanelView for WordSwap {

@@ -17,7 +17,7 @@ const ROW: f32 = 18.0;
 /// View `trained_bdh`.
 #[derive(Default)]
 pub struct Card {
-    /// Everything that the tensors tell is shown, not only the large numbers.
+    /// All facts about the tensors are shown, not only the large numbers.
     has_details: bool,
 }
 
@@ -165,7 +165,7 @@ fn comparison(m: &ReadingCandidates) -> String {
     format!("loss of the same text by layers and tokens{windows}{known}")
 }
 
-/// The window of training of a model that the run itself trains; 0 leaves it to what a file says.
+/// The training window of a model that the run itself trains; 0 if it is left to the file's metadata.
 fn own_window(cx: &ViewCx<'_>) -> usize {
     let config = cx.run_config();
     let is_file = config.value(FileSettings::checkpoint).is_ok_and(|file| file.path().is_some());
@@ -185,8 +185,7 @@ impl View for Card {
         };
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
             large_figures_ui(ui, cx.theme, &large_figures(m.value), Sense::hover());
-            // the depth stands first where only a comparison can decide it, so that a model of the wrong depth is
-            // noticed
+            // the depth is first where only a comparison can decide it, so that a model of the wrong depth is noticed
             if m.layers_unsaid {
                 candidates_ui(ui, cx);
                 ui.add_space(8.0);

@@ -1,5 +1,4 @@
-//! The effect on a text of silencing, scaling or clamping chosen neurons or synapses, beside random ones that are as
-//! active.
+//! The effect on a text of silencing, scaling or clamping neurons or synapses, beside random ones as active.
 
 use super::text_ui;
 use crate::{
@@ -21,7 +20,7 @@ pub struct Intervention {
     names: Option<String>,
 }
 
-/// Share of the chart in the height that the text leaves, and its least height, points.
+/// Share of the chart in the height that the text leaves, and its minimum height, points.
 const CHART: f32 = 0.5;
 const MIN_CHART: f32 = 110.0;
 
@@ -170,7 +169,7 @@ impl Intervention {
 
     fn likely_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &InterventionEffect) {
         let (theme, mut shown) = (cx.theme, m.after.clone());
-        // tokens that are no longer likely stand below those that are
+        // tokens that are no longer likely are below those that are
         let lost = m.before.iter().filter(|b| !m.after.iter().any(|a| a.token == b.token));
         shown.extend(lost.map(|b| LikelyToken { token: b.token.clone(), probability: f64::NAN }));
         let before = |token: &str| m.before.iter().find(|b| b.token == token).map(|b| b.probability);
@@ -187,7 +186,7 @@ impl Intervention {
     }
 }
 
-/// The settings whose controls stand in the tile.
+/// The settings whose controls are in the tile.
 const CONTROLS: &[&str] = &[
     ReadingSettings::text.name,
     ChangeSettings::target.name,

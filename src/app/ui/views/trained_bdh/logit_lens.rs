@@ -17,11 +17,11 @@ pub struct LogitLensView {
     typed: Option<String>,
 }
 
-/// Least width and greatest height of a cell, points.
+/// Minimum width and maximum height of a cell, points.
 const CELL: [f32; 2] = [30.0, 30.0];
 /// Width of the rows' names with their losses at the left, points.
 const NAMES: f32 = 104.0;
-/// Width of the rows' numbers with their losses, which stand at the left where names would make the grid too narrow, points.
+/// Width of the rows' numbers with their losses, at the left where names leave the grid too little room, points.
 const NUMBERS: f32 = 68.0;
 /// Width of a scroll bar.
 const BAR: f32 = 10.0;
@@ -47,7 +47,7 @@ impl LogitLensView {
         }
     }
 
-    /// The grid; gives the cell that was clicked.
+    /// The grid; returns the cell that was clicked.
     fn grid_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &Measured<'_, LogitLens>, chosen: Cell, height: f32) -> Option<Cell> {
         let rows = (m.layers + 2) as f32; // the text itself under the layers
         // in a tile a few rows fill the height of a legible picture

@@ -1,5 +1,4 @@
-//! Views of an opened BDH: its properties, its prediction after every layer, the contexts of a neuron, and
-//! interventions. They share the text under Reading.
+//! Views of an opened BDH: properties, predictions after layers, contexts of neurons, interventions on one text.
 
 mod card;
 mod intervention;

@@ -122,7 +122,7 @@ pub fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// A value as it stands in JSON. A float keeps its point, so that it comes back as one.
+/// A value in JSON. A float keeps its decimal point, so that it is read as a float again.
 fn json(value: &AttributeValue) -> String {
     match value {
         AttributeValue::Text(text) => quoted(text),

@@ -1,4 +1,4 @@
-//! Lines of a server's log: the time goes on, and a request that begins ends later under the same number.
+//! Lines of a server's log: the time advances, and a request that begins ends later under the same number.
 
 use super::words::WORDS;
 use rand::Rng;

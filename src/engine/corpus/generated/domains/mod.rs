@@ -1,5 +1,6 @@
-//! One to eight domains that have nothing in common but letters, mixed document by document: how coherent a text is,
-//! as a number. The text is as long whatever the number, so that only its coherence changes.
+//! One to eight domains that have nothing in common but letters, mixed document by document, so that the coherence of a
+//! text is a number. The length of the text does not depend on the number of domains, so that only its coherence
+//! changes.
 
 mod catalogue;
 mod code;
@@ -80,7 +81,7 @@ pub(in crate::corpus) fn mixed(seed: u64, size: usize, texts: &[String]) -> Stri
     for round in 1.. {
         order.shuffle(&mut rng);
         for &domain in &order {
-            // A domain that is ahead of the others waits until they have given as many bytes.
+            // A domain that is ahead waits until the others have given as many bytes.
             while given[domain] < round * DOCUMENT && out.len() < size {
                 let Some((document, rest)) = document(rests[domain]) else { return out };
                 rests[domain] = rest;
@@ -168,7 +169,7 @@ mod tests {
                 assert!((0.2..0.45).contains(&share), "{}: {share}", char::from(letter));
             }
         }
-        // A document is of one domain.
+        // Every document belongs to one domain.
         let documents: Vec<&str> = mixed.split(DOCUMENT_SEPARATOR).filter(|d| !d.trim().is_empty()).collect();
         for document in &documents[..documents.len() - 1] {
             let letters: HashSet<char> = document.chars().filter(|c| c.is_alphabetic()).collect();

@@ -79,8 +79,8 @@ roles! {
 }
 
 impl Role {
-    /// Returns true if it belongs to the relative clause or to the verb behind it: what can only be told across the
-    /// clause.
+    /// Returns true if it belongs to the relative clause or to the verb after it, so that it can only be named by
+    /// reading across the clause.
     pub fn is_deep(self) -> bool {
         matches!(self, Self::RelPron | Self::VerbRel | Self::DetRel | Self::NounRel | Self::VerbMain)
     }
@@ -123,7 +123,7 @@ pub const MAX_SENTENCE: usize = 11;
 pub struct Grammar {
     /// Share of passive sentences: at a half, the first word is as often the patient's as the agent's.
     pub passive: f64,
-    /// Share of transitive sentences. The other four structures have what is left in equal shares.
+    /// Share of transitive sentences. The other four structures share the rest equally.
     pub transitive: f64,
     /// The share of noun phrases with an adjective: how often one that may have an adjective has one.
     pub adjective: f64,
@@ -135,7 +135,7 @@ impl Default for Grammar {
     }
 }
 
-/// A sentence with what each of its words is.
+/// A sentence with the role of each of its words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sentence {
     /// The structure of the sentence.

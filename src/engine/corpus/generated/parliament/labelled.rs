@@ -17,7 +17,7 @@ pub enum SplitSide {
     NewNouns,
     /// Nouns of the search in new frames.
     NewFrames,
-    /// New nouns in new frames: what counts.
+    /// New nouns in new frames: the test of generalisation.
     BothNew,
 }
 
@@ -119,7 +119,8 @@ fn sentence_text(language: &Language, (class, entity): (Class, usize), frame: us
     format!("<F:{}>{sentence}", language.code)
 }
 
-/// The frames that the i-th noun is asked in; neighbours in turn, so that each frame is met by many nouns.
+/// The frames that the i-th noun is asked in: consecutive ones that begin where those of the noun before end, so that
+/// each frame is met by many nouns.
 fn frames(part: SplitSide, i: usize, extent: &Extent) -> Vec<usize> {
     let turn = |from: usize, to: usize, count: usize| {
         (0..count.min(to - from)).map(move |k| from + (i * count + k) % (to - from))

@@ -127,7 +127,7 @@ pub(super) struct Language {
     frames: Vec<String>,
     /// Sentences with several nouns of one class, in `{list}`.
     lists: Vec<String>,
-    /// The word before the last of a list, and what it is before an i where that differs.
+    /// The conjunction before the last item of a list, and its form before an i if that differs.
     and: String,
     and_before_i: Option<String>,
     /// Continuations after a sentence with a noun of each class.

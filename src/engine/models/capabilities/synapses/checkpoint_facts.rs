@@ -1,4 +1,4 @@
-//! Facts about a model from a file of weights and the files beside it that the weights do not tell.
+//! Facts about a model that its weights do not show, from a file of weights and the files beside it.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ pub struct KnownNumber {
 pub struct CheckpointFacts {
     /// The path of the file of weights.
     pub path: PathBuf,
-    /// L, which weights that all layers share do not tell.
+    /// L, which cannot be read from weights that all layers share.
     pub layers: Option<KnownNumber>,
     /// Tokens of the windows that the model was trained on.
     pub window: Option<KnownNumber>,

@@ -1,5 +1,5 @@
-//! Generates text after a prompt, token by token, by the recurrent form: the state is of fixed size, so that a token
-//! costs the same however many came before.
+//! Generates text after a prompt, token by token, by the recurrent form: the state has a fixed size, so that the cost
+//! of a token does not grow with the number of tokens before it.
 
 use candle_core::{Result, Tensor};
 use rand::{Rng, SeedableRng};
@@ -20,9 +20,8 @@ pub struct Sampling {
     pub seed: u64,
 }
 
-/// Reads the prompt and writes `count` tokens, each given to `each` as soon as it is there, which says whether to go
-/// on.
-/// Ids that are `known` and no others are written.
+/// Reads the prompt and writes `count` tokens. `each` gets every token as soon as it is drawn, and returns whether to
+/// continue. Only `known` ids are written.
 ///
 /// # Errors
 /// If the prompt is empty, or the device fails.

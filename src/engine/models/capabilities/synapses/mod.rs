@@ -41,7 +41,7 @@ pub trait SynapseModel: Model {
     /// The metadata stored with the model's weights, if they came from a file.
     fn checkpoint(&self) -> Option<&CheckpointFacts>;
 
-    /// True if the number of layers is certain, false if it was assumed because nothing says it.
+    /// True if the number of layers is certain, false if it was assumed.
     fn layers_are_known(&self) -> bool {
         self.checkpoint().is_none_or(|facts| facts.layers.is_some())
     }
@@ -58,8 +58,8 @@ pub trait SynapseModel: Model {
     /// v `(B, T, D)` of any layer -> the logits `(B, T, V)` that it would give were it the last.
     fn head(&self, v: &Tensor) -> Result<Tensor>;
 
-    /// A faster reader of single tokens that goes on after `state`, which has one row; `None` where there is none, and
-    /// [`SynapseModel::read`] serves.
+    /// A faster reader of single tokens that continues after `state`, which has one row; `None` where there is none,
+    /// and [`SynapseModel::read`] serves.
     fn token_recurrence(&self, state: &State) -> Result<Option<Box<dyn TokenRecurrence>>>;
 
     /// A model of `layers` layers that share these weights.
@@ -81,7 +81,7 @@ pub trait TokenRecurrence {
     fn read(&mut self, id: u32) -> Result<Vec<f32>>;
 }
 
-/// A model of a checkpoint, and what a merge with it gives.
+/// A model of a checkpoint, with the result of merging another one into it.
 pub struct MergedModels {
     /// The name of the checkpoint: the stem of its file.
     pub name: String,

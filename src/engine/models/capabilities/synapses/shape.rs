@@ -2,7 +2,7 @@
 
 use crate::nn::fused::linear_attention::LinearAttentionSpec;
 
-/// Sizes of a model with synapses, and what time does to them.
+/// Sizes of a model with synapses, and the effect of time on them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SynapseShape {
     /// D
@@ -31,7 +31,7 @@ impl SynapseShape {
         self.neurons / self.heads.max(1)
     }
 
-    /// 3 n D + 2 V D, and the few of the gates.
+    /// 3 n D + 2 V D, and the parameters of the gates.
     pub fn parameters(&self, vocab: usize) -> usize {
         let gates = if self.gated { self.heads * (self.d_model + 1) + self.layers } else { 0 };
         3 * self.neurons * self.d_model + 2 * vocab * self.d_model + gates

@@ -8,8 +8,8 @@ use crate::nn::Tap;
 /// The form in which a text is read that may be longer than the window of training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadingForm {
-    /// The text is one stream: every token sees all that came before it. A short text is read by the parallel form, a
-    /// longer one by the exact recurrence.
+    /// The text is one stream: every token depends on all tokens before it. A short text is read by the parallel form,
+    /// a longer one by the exact recurrence.
     Streamed,
     /// Windows of this many tokens by the parallel form, each from an empty state. A window predicts the token after
     /// each of its own, the first of the next window included, so that every token but the text's first is scored once.
@@ -33,7 +33,8 @@ const ACTIVATIONS: usize = 1 << 25;
 /// Tokens at which the recurrent form takes no longer than the parallel one.
 const LONGEST_AT_ONCE: usize = 2048;
 
-/// Tokens of the longest text that the parallel form reads whole: there it is the faster one, with the same result.
+/// The length in tokens of the longest text that the parallel form reads at once: up to there it is the faster form,
+/// with the same result.
 pub fn longest_at_once(shape: &SynapseShape) -> usize {
     (ACTIVATIONS / shape.neurons.max(1)).min(LONGEST_AT_ONCE)
 }
@@ -61,7 +62,7 @@ impl ReadTokens<'_> {
     }
 }
 
-/// Reads texts with a model. Every method hands over the tokens that were read at once, in their order.
+/// Reads texts with a model. Every method passes on the tokens that were read in one call, in their order.
 pub struct TextReader<'a> {
     model: &'a dyn SynapseModel,
     paths: Vec<String>,

@@ -69,7 +69,8 @@ pub fn shares(
     Ok(total.into_iter().map(|t| t / count.max(1) as f64).collect())
 }
 
-/// The tokens of both classes. Where spaces are tokens they are of words all the same, whatever the model was steered to.
+/// The tokens of both classes: of good and bad words where the tokeniser has a token for a space, since the word then
+/// follows the space; else those that the model was steered to.
 pub fn class_ids(classes: &Steering, cx: &ProbeInputs<'_>) -> [Vec<u32>; 2] {
     match words::space(cx.corpus) {
         Some(_) => [words::single_token_ids(cx.corpus, &GOOD), words::single_token_ids(cx.corpus, &BAD)],
@@ -103,7 +104,7 @@ pub fn class<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeIn
     }))
 }
 
-/// The accuracy with which a classifier that never saw a noun tells from the last token's state whether u0 was +1 or
+/// The accuracy with which a classifier that never saw a noun predicts from the last token's state whether u0 was +1 or
 /// -1.
 pub fn layers<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeInputs<'_>) -> Result<Sweep<'a>> {
     let (model, _) = steered(input)?;

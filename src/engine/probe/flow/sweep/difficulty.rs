@@ -123,8 +123,8 @@ mod tests {
         assert!(places(1).is_empty());
     }
 
-    /// Two values that know nothing of one another, the one at rest and the other swinging fast: the error of either alone
-    /// asks for its own steps, and that of both for no fewer than the faster.
+    /// Two independent values, one at rest and the other swinging fast: the error of either alone asks for its own
+    /// steps, and that of both for no fewer than the faster.
     #[test]
     fn steps_answer_to_the_error_of_the_values_that_count() -> Result<()> {
         let field = |t: f64, y: &Tensor| -> Result<Tensor> {

@@ -1,5 +1,5 @@
-//! Models of sweeps that are not finished: a sweep asked for point by point is of the weights as they were when it was
-//! begun, however far the run has got meanwhile.
+//! Copies of models for sweeps that are not finished: a sweep that is asked for point by point uses the weights with
+//! which it began, however far the run has got meanwhile.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -18,8 +18,8 @@ pub struct FrozenModel {
 
 /// Frozen models by their question. The oldest is dropped first; a sweep whose model was dropped begins again.
 static FROZEN_MODELS: Mutex<Vec<(u64, FrozenModel)>> = Mutex::new(vec![]);
-/// The limit allows as many as there may be variants and kinds under way: frozen models are as large as the trained
-/// ones.
+/// The largest number of frozen models, each as large as a trained one: one for each variant and kind of sweep in
+/// progress.
 const MAX_MODELS: usize = 4;
 
 pub fn take(question: u64) -> Option<FrozenModel> {

@@ -1,5 +1,5 @@
-//! The duration of a forward pass with a flow in the middle and with plain layers in its place, measured
-//! in turns so that whatever else the machine does falls on both.
+//! The duration of a forward pass with a flow in the middle and with plain layers in its place. The two are measured
+//! alternately, so that other load of the machine falls on both.
 
 use std::time::Instant;
 

@@ -18,7 +18,7 @@ use crate::{
 const METHODS: [Method; 3] = [Method::DOPRI5, Method::TSIT5, Method::ADAPTIVE_HEUN];
 /// Points of u0 in [-2, 2].
 const CONTROLS: usize = 41;
-/// The finest tolerance is about what f32 can tell.
+/// The finest tolerance is about the precision of f32.
 const TOLERANCES: [f64; 9] = [1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6];
 const STEPS: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 /// Controls at which invariance is measured.

@@ -6,7 +6,7 @@ use crate::{
     telemetry::measurements::Evidence,
 };
 
-/// Tokens of a window where nothing tells how long those of training were.
+/// Tokens of a window if the length of those in training is not known.
 pub const DEFAULT_WINDOW: usize = 256;
 /// The number of standard errors below which a difference between two candidates does not count.
 const CLOSE: f64 = 2.0;

@@ -60,8 +60,8 @@ impl KnownFacts {
     }
 }
 
-/// The tokens and the layers with which a model reads the beginning of a text best, where nothing says them. `open` gives
-/// the model with this many layers.
+/// Chooses the tokens and the number of layers with which a model predicts the beginning of a text best, as far as no
+/// file gives them. `open` builds the model with this many layers.
 ///
 /// # Errors
 /// If no candidate can read the beginning of the text.
@@ -173,7 +173,7 @@ impl Probe for Candidates {
     const TAKES_LONG: bool = true;
 
     fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
-        // the gates' logits are a mean over layers, so that a deeper model is another one
+        // the gates' logits are a mean over layers, so that a model with more layers is a different model
         model.capabilities().synapses.filter(|m| !m.shape().gated)
     }
 

@@ -203,7 +203,7 @@ fn synapses_alike(model: &dyn SynapseModel, texts: &[&[u32]], synapse: Synapse) 
         }
     }
     others.sort_by(|a, b| (a.1 - own).abs().total_cmp(&(b.1 - own).abs()).then(a.0.cmp(&b.0)));
-    // some of them may be taken by other synapses of the same change
+    // some of them may already be taken by other synapses of the same change
     others.truncate(4 * ALIKE);
     Ok((own, others))
 }

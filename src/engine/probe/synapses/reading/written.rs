@@ -1,4 +1,4 @@
-//! A text that the model goes on writing, shown while it is written.
+//! A text that the model continues writing, shown while it is written.
 
 use std::time::{Duration, Instant};
 

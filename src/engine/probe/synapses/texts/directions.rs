@@ -37,7 +37,7 @@ impl Marks {
         Self(marks.chain(ends).map(ids).filter(|(ids, _)| !ids.is_empty()).collect())
     }
 
-    /// The direction of each target of a row; `None` for marks, for what stands before the first one of the row, and for
+    /// The direction of each target of a row; `None` for marks, for what is before the first one of the row, and for
     /// translations of a passage that began before it.
     fn directions(&self, targets: &[u32]) -> Vec<Option<Direction>> {
         let mut found = vec![None; targets.len()];

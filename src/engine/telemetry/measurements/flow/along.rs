@@ -14,7 +14,7 @@ measurement! {
 
     /// Speed and curvature along a solved path.
     pub struct FlowMotion {
-        /// tau: depths, 0 to 1; one a point of the lists below.
+        /// tau: depths, 0 to 1; one per point of the lists below.
         pub taus: Numbers,
         /// rms |dH/dtau| over all values of the state, units of the state.
         pub velocity: Numbers,

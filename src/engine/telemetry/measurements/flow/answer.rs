@@ -57,7 +57,7 @@ measurement! {
         pub prompt: String,
         /// The likeliest next tokens, likeliest first.
         pub next: Vec<NextToken>,
-        /// How the text goes on, always with the likeliest token.
+        /// How the text continues, always with the likeliest token.
         pub continuation: Vec<String>,
         /// The target that the control was trained to lead to; absent of a flow that was never steered.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,10 +1,11 @@
-//! The claim of a steering by the measure that it was trained on, beside its effect on words.
+//! The claim that a control steers a model: its effect by the measure that it was trained on, beside its effect on
+//! words.
 
 use super::FlowArgs;
 use crate::telemetry::measurements::prelude::*;
 
 measurement! {
-    /// A steering's claims, in the model's own Euler steps.
+    /// The measured effect of a steering, in the model's own Euler steps.
     pub struct FlowClaims in "flow.claims" answers FlowClaimsArgs {
         /// The target that the control was trained to lead to.
         pub classes: ClassTokens,
@@ -14,7 +15,7 @@ measurement! {
         /// token.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub words: Option<ClassShares>,
-        /// The prompt and how it goes on.
+        /// The prompt and how it continues.
         pub continuations: ClaimedContinuations,
     }
 

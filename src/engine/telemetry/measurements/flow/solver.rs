@@ -91,7 +91,7 @@ measurement! {
         pub t: f64,
         /// h: its length, in depth.
         pub h: f64,
-        /// E: estimated error over the tolerated one; at most 1 is accepted; 0 where none is estimated.
+        /// E: the estimated error over the tolerated one; a step is accepted at 1 or less; 0 if none is estimated.
         pub error: f64,
         /// True if it became a step.
         pub accepted: bool,

@@ -1,4 +1,4 @@
-//! The ledger's verdicts, and what its check finds.
+//! The ledger's verdicts, and the mistakes that its check finds.
 
 use super::*;
 use crate::experiments::claims::small_ledger::{PAPER, ledger, ledger_with, result};

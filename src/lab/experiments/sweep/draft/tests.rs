@@ -1,4 +1,4 @@
-//! Drafts of sweeps: what file they become, and what is said of them.
+//! Drafts of sweeps: the files that they become, and their messages.
 
 use super::*;
 use crate::labs;

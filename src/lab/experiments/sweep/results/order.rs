@@ -30,7 +30,7 @@ impl PointOrder {
         self.column = column;
     }
 
-    /// The points in order; those without a value stand last either way.
+    /// The points in order; those without a value are last either way.
     pub fn sorted(&self, results: &SweepResults, as_of: Option<&AsOf>) -> Vec<usize> {
         let key = |point: usize| match &self.column {
             Column::Point => Some(point as f64),
@@ -51,7 +51,7 @@ impl PointOrder {
 }
 
 impl SweepResults {
-    /// All runs of a point, those included that are not made.
+    /// The number of runs of a point, including those that are not made yet.
     pub fn run_count(&self, point: usize) -> usize {
         self.runs_of(point).count()
     }

@@ -1,5 +1,4 @@
-//! One number of all runs over steps or over the time of training, smoothed where that is wanted, and a table of its values
-//! and of the settings that differ.
+//! One number of all runs over steps or time, smoothed if wanted, and a table of its values and differing settings.
 
 use super::{ComparePage, TABLE, save_ui, scrubber_ui, table_ui};
 use crate::ui::{

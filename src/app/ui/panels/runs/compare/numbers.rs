@@ -89,8 +89,8 @@ pub fn selected_ui(ui: &mut Ui, shell: &mut Shell<'_>, results: &SweepResults, s
     }
 }
 
-/// The table as numbers: one row per point, its settings, its seeds where they are no setting, then mean and standard
-/// deviation of each number, and the steps that they are of.
+/// The table as numbers: one row per point with its settings, its seeds if they are no setting, the mean and standard
+/// deviation of each number, and the steps of the values.
 fn csv(results: &SweepResults, step: u64) -> String {
     let mut head: Vec<String> = vec!["run".into()];
     head.extend(results.axes.iter().map(|axis| axis.key.clone()));

@@ -1,5 +1,5 @@
-//! Any two numbers of the compared runs against each other, or a number against a setting: one dot per run, or where seeds
-//! are folded one for their mean.
+//! Any two numbers of the compared runs against each other, or one against a setting: one dot per run, or per mean over
+//! seeds.
 
 use super::{ComparePage, curves::log_ui, numbers::selected_ui, save_ui, scrubber_ui};
 use crate::{
@@ -37,7 +37,7 @@ impl Values {
         })
     }
 
-    /// The steps that the number of a point, or of all, is of, where that is not the step looked at: "step 0".
+    /// The steps at which the number of one or all points was measured, unless they are the shown step: "step 0".
     fn other_steps(&self, point: Option<usize>) -> Option<String> {
         let Self::Number(as_of) = self else { return None };
         let steps = match point {
@@ -90,11 +90,10 @@ fn mean(values: &[f64]) -> Option<f64> {
     Some(if is_one { first } else { values.iter().sum::<f64>() / values.len() as f64 })
 }
 
-/// Room beside the outermost dots, so that their marks are whole: a share of the distance between them. The y axis has
-/// one of its own.
+/// Room beside the outermost dots for their whole marks, as a share of their distance. The y axis has its own.
 const MARGIN: f64 = 0.04;
 
-/// The chart, and which point each of its lines is of.
+/// The chart, and the index of the point to which each of its lines belongs.
 fn chart(
     results: &SweepResults,
     of: [&Dimension; 2],
@@ -177,7 +176,7 @@ pub fn scatter_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage, st
     page.scatter = state;
 }
 
-/// A run's name and its two values; of folded runs the means, and what they are of.
+/// A run's name and its two values; for folded runs the means, and the number of runs.
 fn about(results: &SweepResults, point: usize, of: [&Dimension; 2], step: u64) -> String {
     let mut words = results.point_name(point);
     let values = of.map(|dimension| Values::new(results, dimension, step));
@@ -197,7 +196,7 @@ fn about(results: &SweepResults, point: usize, of: [&Dimension; 2], step: u64) -
     words
 }
 
-/// Chooses what stands on an axis.
+/// Chooses what is on an axis.
 fn axis_ui(ui: &mut Ui, shell: &Shell<'_>, results: &SweepResults, name: &str, chosen: &mut Option<Dimension>) {
     let word = note_ui(ui, shell.theme, name);
     let selected = chosen.as_ref().map_or_else(String::new, |d| label(results, d));

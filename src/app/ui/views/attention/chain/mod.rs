@@ -1,5 +1,4 @@
-//! One attention matrix as a step of a Markov chain: where walks end and linger, how long they take, and whether
-//! positions can be lumped into blocks.
+//! One attention matrix as a step of a Markov chain: where walks end, how long they take, whether blocks are states.
 
 mod charts;
 mod facts;
@@ -16,7 +15,7 @@ const ROOMY: f32 = 440.0;
 const MAX_BLOCK_SIZE: usize = 48;
 const EMPTY: &str = "No attention was read yet. A run answers as soon as it has a model: press Space.";
 
-/// A text of one's own along which attention is read; empty: a held-out passage.
+/// The text along which attention is read, as the user typed it; if it is empty, a held-out passage is read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ChainText(pub String);
 
@@ -54,7 +53,7 @@ impl AttentionChainView {
         }
     }
 
-    /// The words of its empty chart.
+    /// The text of its empty chart.
     fn empty_words(cx: &ViewCx<'_>) -> String {
         let is_answered = cx.questions.request((AttentionChain::PROBE, None)).is_some();
         let label = cx.mirror.variant_label(cx.selection.variant);
@@ -156,7 +155,7 @@ impl PanelView for AttentionChainView {
         Panel::single(if m.is_some() { chart } else { chart.empty(Self::empty_words(cx)) })
     }
 
-    /// Under all that is said about a chain, its chart has a least size.
+    /// The chart keeps a minimum size under all the text about a chain.
     fn arrange(&self, _ui: &Ui, cx: &ViewCx<'_>, room: Vec2, _panels: &[Panel<'_>], _alone: usize) -> Placement {
         match cx.measured_in_focus::<AttentionChain>() {
             Some(_) => Placement::Column(vec![room.max(vec2(140.0, 100.0))]),
@@ -176,7 +175,7 @@ impl PanelView for AttentionChainView {
         if facts::is_usual(m.value) && cx.shows_controls() {
             fold_ui(ui, cx.theme, "Details", &mut self.has_details);
         }
-        // a picture has nothing to open, and what is unusual about a chain is always said
+        // a picture has nothing to open, and unusual facts about a chain are always shown
         if self.has_details || !cx.shows_controls() || !facts::is_usual(m.value) {
             wrapped_ui(ui, facts::sentence(m.value), cx.theme.text);
         }

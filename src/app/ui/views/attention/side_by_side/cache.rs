@@ -1,5 +1,4 @@
-//! The cells of the maps that were looked at, kept between frames, so that nothing is copied or uploaded in a frame in
-//! which nothing changed.
+//! The cells of maps that were looked at, kept so that a frame without changes copies and uploads nothing.
 
 use super::source::Column;
 use crate::{telemetry::measurements::AttentionLayer, ui::views::prelude::*};

@@ -82,8 +82,7 @@ fn weight_label(held: Option<&MapCells>, cell: Option<Cell>, is_difference: bool
 }
 
 impl SideBySide {
-    /// The cell whose weights are printed: the one under the pointer, else the chosen one, whose query every view
-    /// shares.
+    /// The cell whose weights are printed: the one under the pointer, else the chosen one, in every view's query.
     fn cell(&self, cx: &ViewCx<'_>, sheet: &Maps<'_, '_>) -> Option<Cell> {
         let pinned = self.pinned.map(|cell| match cx.selection.token {
             Some(row) if sheet.is_fine() && row < cell.positions => Cell { row, ..cell },
@@ -195,7 +194,7 @@ impl SideBySide {
         let half = ((rect.width() - GAP) / 2.0).clamp(40.0, 320.0);
         let bar = |left: f32, words: String, colours: Colours| {
             said(pos2(left, rect.top() + 22.0), words, theme.secondary, half);
-            // the numbers at both ends stand out by half of their widths
+            // the numbers at both ends extend by half of their widths
             let place = Rect::from_min_size(pos2(left + 1.0, rect.top() + 38.0), vec2(half - 20.0, 9.0));
             colour_bar(painter, place, colours, theme);
         };

@@ -64,7 +64,7 @@ impl SelectedHead {
 }
 
 impl SideBySide {
-    /// Indices of the variants that are subtracted, and the words for it.
+    /// Indices of the variants that are subtracted, and the text for it.
     fn difference(&self, cx: &ViewCx<'_>) -> Option<(usize, usize, String)> {
         let all = members(cx);
         let find = |id: &Option<String>| all.iter().find(|(g, _)| Some(&g.id) == id.as_ref());

@@ -7,7 +7,7 @@ use crate::{telemetry::measurements::AttentionLayer, ui::views::painting::*};
 const NAME: f32 = 17.0;
 const NUMBERS: f32 = 16.0;
 
-/// "2" where the path says no more than that.
+/// "2" for a path that holds no more than the layer's number.
 fn short(path: &str) -> &str {
     path.strip_prefix("layers.").unwrap_or(path)
 }

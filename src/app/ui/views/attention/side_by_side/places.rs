@@ -5,7 +5,7 @@ use crate::ui::{
     views::prelude::*,
 };
 
-/// Height of the line of words and of the colour bars under the maps.
+/// Height of the line of text and of the colour bars under the maps.
 pub const FOOTER_HEIGHT: f32 = 64.0;
 /// The gap between maps, and between the parts.
 pub const GAP: f32 = 12.0;

@@ -12,7 +12,7 @@ use crate::{
 pub struct PromptChoice {
     /// Tokens of a held-out passage; `None`: those of the maps that the run measures by itself.
     pub length: Option<usize>,
-    /// A text of one's own; empty reads the passage.
+    /// A text that the user typed; if it is empty, the passage is read.
     pub own: String,
     /// The layer whose whole maps had to be asked for, since an answer has room for one alone.
     layer: Option<String>,

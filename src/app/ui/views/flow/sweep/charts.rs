@@ -139,7 +139,7 @@ fn layers(chart: &mut Chart<'static>, sweep: &FlowSweepLayers, theme: &Theme) {
     chart.band("95%", theme.text, pairs(&sweep.taus, &sweep.low), pairs(&sweep.taus, &sweep.high));
 }
 
-/// A mark a token and a prompt; the names say how the ranks correlate.
+/// One mark per token and prompt; the names give the rank correlations.
 fn difficulty(chart: &mut Chart<'static>, sweep: &FlowSweepDifficulty, theme: &Theme) {
     let name = |of: &str, c: RankCorrelation| match c.rho.is_finite() {
         true => format!("{of}, ranks {} (p = {:.3})", number::signed(c.rho, 2), c.p),
@@ -198,7 +198,7 @@ pub fn lower_charts(sweep: &FlowSweepNfe, theme: &Theme) -> [Chart<'static>; 3] 
     ]
 }
 
-/// The numbers of steps of which one fewer suffices from some length of a first step on, about where such lengths are met.
+/// The numbers of steps whose shortest sufficient first step ([`rung`]) is near the measured first steps.
 fn rungs(sweep: &FlowSweepNfe) -> impl Iterator<Item = u32> {
     let met = sweep.solvers.iter().flat_map(|c| &c.h_init).filter(|h| h.is_finite());
     let (low, high) = met.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), h| (low.min(*h), high.max(*h)));

@@ -25,7 +25,7 @@ pub struct SweepKind {
     pub newest: for<'a> fn(&ViewCx<'a>, u64) -> Option<&'a Sample>,
     /// The latest measurement by the run's schedule at or before the shown step.
     pub scheduled: for<'a> fn(&ViewCx<'a>) -> Option<&'a Sample>,
-    /// The progress of the sweep in a payload, if it is of this kind.
+    /// The progress of the sweep that a payload holds, if it belongs to this kind.
     pub progress: fn(&Payload) -> Option<SweepProgress>,
     /// The reason why nothing was measured: the first words where no run has begun, the second where a button asks.
     pub why_nothing: fn(&ViewCx<'_>, &str, &str) -> String,

@@ -94,7 +94,8 @@ impl Stage {
     }
 }
 
-/// The words, each above its column, and below each its role where all have room; else in two rows by turns.
+/// Draws each word above its column, and its role below it if all roles have room; otherwise they alternate between two
+/// rows.
 pub(super) fn draw_words(
     painter: &Painter,
     theme: &Theme,
@@ -240,7 +241,7 @@ pub(super) fn draw_headings(painter: &Painter, theme: &Theme, stage: &Stage) {
     for (column, words) in words.into_iter().enumerate() {
         let galley = painter.layout_no_wrap(words.clone(), theme::small(), theme.secondary);
         let words = match galley.size().x > stage.picture {
-            // a number alone, or a shorter word, where the whole has no room
+            // only a number, or a shorter word, where the full label has no room
             true if column < shown => format!("{}", first + column + 1),
             true => words.replace("precision", "prec."),
             false => words,

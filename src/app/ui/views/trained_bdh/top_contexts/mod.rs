@@ -1,5 +1,4 @@
-//! The passages of a text that drive a neuron or a synapse most, how its values are spread, and the tokens that it
-//! answers to.
+//! The passages of a text that drive a neuron or a synapse most, its values' spread, and the tokens it answers to.
 
 mod passages;
 
@@ -21,9 +20,9 @@ use crate::{
 #[derive(Default)]
 pub struct TopContextsView {
     chart: ChartState,
-    /// The bars of the tokens where they are shown, screen points.
+    /// The rectangle of the tokens' bars if they are shown, screen points.
     bars: Option<Rect>,
-    /// The passages where they are shown, screen points.
+    /// The rectangle of the passages if they are shown, screen points.
     passages: Option<Rect>,
 }
 
@@ -49,7 +48,7 @@ fn verdict(m: &TopContexts) -> String {
     )
 }
 
-/// Heads of the model and neurons of each, if it was looked at.
+/// The number of heads, and of neurons per head, once the model has been measured.
 fn sizes(cx: &ViewCx<'_>) -> Option<(usize, usize)> {
     let model = cx.latest::<TrainedBdh>()?;
     Some((model.heads, model.neurons / model.heads.max(1)))

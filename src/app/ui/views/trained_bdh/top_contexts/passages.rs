@@ -1,5 +1,4 @@
-//! Passages one under another, the token that counts in the same place of each line (a concordance), each token as
-//! bright as its value.
+//! Passages one under another with the token that counts in one column (a concordance), tokens as bright as values.
 
 use crate::{
     telemetry::measurements::TopContext,
@@ -23,7 +22,7 @@ pub fn height(passages: usize) -> f32 {
     passages as f32 * (ROW + GAP)
 }
 
-/// Draws all; gives the one that was clicked.
+/// Draws all; returns the one that was clicked.
 pub fn passages_ui(ui: &mut Ui, theme: &Theme, contexts: &[TopContext]) -> Option<usize> {
     ui.spacing_mut().item_spacing.y = GAP;
     let max = contexts.iter().map(|c| c.value).fold(1e-12, f64::max);

@@ -10,8 +10,8 @@ measurement! {
     pub struct FlowSweepActivation in "flow.sweep.activation" answers FlowSweepArgs {
         /// The points of the sweep that are done so far.
         pub progress: SweepProgress,
-        /// u0 of the control. The vector at 1 is as long as half the mean distance between a state at u0 = 1 and at u0 = -1; one a
-        /// point of the lists below.
+        /// u0 of the control. The vector at 1 is as long as half the mean distance between a state at u0 = 1 and at u0
+        /// = -1; one per point of the lists below.
         pub strength: Numbers,
         /// By the control.
         pub control: SteeringCurves,

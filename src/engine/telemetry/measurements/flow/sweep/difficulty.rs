@@ -10,7 +10,7 @@ measurement! {
     pub struct FlowSweepDifficulty in "flow.sweep.difficulty" answers FlowSweepArgs {
         /// The points of the sweep that are done so far.
         pub progress: SweepProgress,
-        /// -ln p of the token, given those before it, nats; one a point of the lists below.
+        /// -ln p of the token, given those before it, nats; one per point of the lists below.
         pub surprise: Numbers,
         /// The same of the token after it.
         pub next: Numbers,

@@ -13,7 +13,7 @@ measurement! {
     pub struct FlowSweepGradientError in "flow.sweep.gradient_error" answers FlowSweepArgs {
         /// The points of the sweep that are done so far.
         pub progress: SweepProgress,
-        /// m: steps of the solve; one a point of the lists below.
+        /// m: steps of the solve; one per point of the lists below.
         pub steps: Vec<usize>,
         /// Relative distance, without unit; one a method.
         pub methods: Vec<GradientCurve>,
@@ -23,7 +23,7 @@ measurement! {
     pub struct GradientCurve {
         /// The method by which gradients are taken.
         pub method: GradientMethod,
-        /// One a point of the sweep.
+        /// One per point of the sweep.
         pub values: Numbers,
     }
 }

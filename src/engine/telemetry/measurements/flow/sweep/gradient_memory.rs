@@ -8,7 +8,7 @@ measurement! {
     pub struct FlowSweepGradientMemory in "flow.sweep.gradient_memory" answers FlowSweepArgs {
         /// The points of the sweep that are done so far.
         pub progress: SweepProgress,
-        /// m: steps of the solve; one a point of the lists below.
+        /// m: steps of the solve; one per point of the lists below.
         pub steps: Vec<usize>,
         /// MiB; NaN where memory is not counted; one a method.
         pub methods: Vec<GradientCurve>,

@@ -8,7 +8,7 @@ measurement! {
     pub struct FlowSweepInvariance in "flow.sweep.invariance" answers FlowSweepArgs {
         /// The points of the sweep that are done so far.
         pub progress: SweepProgress,
-        /// m: Euler steps; one a point of the lists below.
+        /// m: Euler steps; one per point of the lists below.
         pub steps: Vec<usize>,
         /// One a control.
         pub controls: Vec<ControlCurve>,

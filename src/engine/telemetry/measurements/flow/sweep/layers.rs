@@ -1,4 +1,4 @@
-//! At which depth a state tells which way it was steered.
+//! The depth from which a state shows in which direction it was steered.
 
 use super::{FlowSweepArgs, SweepProgress};
 use crate::telemetry::measurements::prelude::*;
@@ -8,7 +8,7 @@ measurement! {
     pub struct FlowSweepLayers in "flow.sweep.layers" answers FlowSweepArgs {
         /// The points of the sweep that are done so far.
         pub progress: SweepProgress,
-        /// tau: depths, 0 to 1; one a point of the lists below.
+        /// tau: depths, 0 to 1; one per point of the lists below.
         pub taus: Numbers,
         /// Share of right verdicts, each noun left out once, 0 to 1.
         pub accuracy: Numbers,

@@ -48,7 +48,7 @@ choices! {
         Invariance = "invariance",
         /// Probabilities of classes of words against the control ([`FlowSweepClass`]).
         Class = "class",
-        /// The control beside activation steering ([`FlowSweepActivation`]).
+        /// The control compared with activation steering ([`FlowSweepActivation`]).
         Activation = "activation",
         /// Steps of the solver against the surprise of what is read ([`FlowSweepDifficulty`]).
         Difficulty = "difficulty",

@@ -8,7 +8,7 @@ measurement! {
     pub struct FlowSweepNfe in "flow.sweep.nfe" answers FlowSweepArgs {
         /// The points of the sweep that are done so far.
         pub progress: SweepProgress,
-        /// u0: the first control; one a point of the lists below.
+        /// u0: the first control; one per point of the lists below.
         pub u0: Numbers,
         /// One a solver.
         pub solvers: Vec<NfeCurve>,

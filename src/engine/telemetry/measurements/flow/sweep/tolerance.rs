@@ -8,7 +8,7 @@ measurement! {
     pub struct FlowSweepTolerance in "flow.sweep.tolerance" answers FlowSweepArgs {
         /// The points of the sweep that are done so far.
         pub progress: SweepProgress,
-        /// Relative and absolute tolerance alike; one a point of the lists below.
+        /// Relative and absolute tolerance alike; one per point of the lists below.
         pub tolerance: Numbers,
         /// One a solver.
         pub solvers: Vec<ToleranceCurve>,
