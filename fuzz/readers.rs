@@ -12,7 +12,9 @@ use std::{
 use orrery::{
     analysis::{generator::MatrixKind, graph_file::Format},
     config::Config,
-    corpus::{Corpus, CorpusSpec, GrammarRoles, LabelledLines, Source, TokenizerSpec},
+    corpus::{
+        Corpus, CorpusSpec, GrammarRoles, LabelledLines, SentenceSet, Source, TagColumn, TokenizerSpec, Treebank,
+    },
     experiments::{
         permalink::Link,
         run_rows,
@@ -51,6 +53,7 @@ pub const READERS: &[FuzzedReader] = &[
     FuzzedReader { name: "snapshot", read: snapshot },
     FuzzedReader { name: "sentences", read: sentences },
     FuzzedReader { name: "grammar", read: grammar },
+    FuzzedReader { name: "treebank", read: treebank },
     FuzzedReader { name: "matrix", read: matrix },
     FuzzedReader { name: "sweep", read: sweep },
     FuzzedReader { name: "run_index", read: run_index },
@@ -118,8 +121,7 @@ fn tokenizer(bytes: &[u8]) {
     let (folder, path) = file("tokenizer.json", bytes);
     let text = folder.path().join("text.txt");
     fs::write(&text, "The tide turned, and the harbour filled again.\n".repeat(40)).expect("a temporary file");
-    let spec =
-        CorpusSpec { source: Source::File(text), tokenizer: TokenizerSpec::HuggingFace(path), held_out: 0.1, seed: 1 };
+    let spec = CorpusSpec::new(Source::File(text), TokenizerSpec::HuggingFace(path));
     let Ok(corpus) = Corpus::open(&spec) else { return };
     let ids = corpus.encode("The tide, \u{e9}t\u{e9} \u{1f30a} turned.\n");
     let _ = corpus.decode(&ids);
@@ -240,11 +242,32 @@ fn sentences(bytes: &[u8]) {
 /// Sentences to look at, of the words of a grammar.
 fn grammar(bytes: &[u8]) {
     let (_folder, path) = file("sentences.txt", bytes);
-    let sets = GrammarRoles { grammar: Default::default(), train: 2, test: 1, seed: 1, own: Some(path) };
-    let spec =
-        CorpusSpec { source: Source::GrammarRoles(sets), tokenizer: GrammarRoles::tokenizer(), held_out: 0.1, seed: 1 };
+    let sets = GrammarRoles { own: Some(path), ..grammar_roles() };
+    let spec = CorpusSpec::new(Source::GrammarRoles(sets), GrammarRoles::tokenizer());
     let Ok(corpus) = Corpus::open(&spec) else { return };
     let _ = corpus.decode(&corpus.passage(1, 24));
+}
+
+fn grammar_roles() -> GrammarRoles {
+    GrammarRoles { grammar: Default::default(), train: 2, test: 1, seed: 1, own: None, treebank: None }
+}
+
+/// A treebank in CoNLL-U, by either of its columns of tags.
+fn treebank(bytes: &[u8]) {
+    let (_folder, path) = file("a.conllu", bytes);
+    for tags in [TagColumn::Upos, TagColumn::Deprel] {
+        let treebank = Treebank { path: path.clone(), tags, lowercase: true, longest: 12 };
+        let sets = GrammarRoles { treebank: Some(treebank), ..grammar_roles() };
+        let spec = CorpusSpec::new(Source::GrammarRoles(sets), TokenizerSpec::Whitespace { max_vocab: 9 });
+        let Ok(corpus) = Corpus::open(&spec) else { continue };
+        let sentences = [SentenceSet::Train, SentenceSet::TestWithin].map(|set| corpus.sentences(set)).concat();
+        assert_eq!(sentences.len(), 3);
+        for sentence in sentences {
+            assert!((1..=12).contains(&sentence.words.len()) && sentence.words.len() == sentence.roles.len());
+            let known = |role: &u8| usize::from(*role) < tags.tags().len();
+            assert!(sentence.roles.iter().all(known) && !corpus.decode(&sentence.words).is_empty());
+        }
+    }
 }
 
 /// The matrix of a chain, as rates and as transitions.
@@ -343,8 +366,7 @@ fn characters(bytes: &[u8]) {
     let (folder, path) = file(if json { "vocab.json" } else { "meta.pkl" }, bytes);
     let text = folder.path().join("text.txt");
     fs::write(&text, "abc\nab\n".repeat(40)).expect("a temporary file");
-    let spec =
-        CorpusSpec { source: Source::File(text), tokenizer: TokenizerSpec::Characters(path), held_out: 0.1, seed: 1 };
+    let spec = CorpusSpec::new(Source::File(text), TokenizerSpec::Characters(path));
     let Ok(corpus) = Corpus::open(&spec) else { return };
     let ids = corpus.encode("abc");
     let _ = corpus.decode(&ids);

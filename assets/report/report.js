@@ -63,7 +63,7 @@ class Curve {
     // One standard deviation on either side; below what a logarithm has, to the foot of the chart.
     const kept = (v) => { const y = this.y(v); return Number.isFinite(y) ? Math.min(Math.max(y, 16), 228) : 228; };
     for (const s of series.filter((s) => s.sd)) {
-      const at = s.values.map((v, i) => i).filter((i) => s.values[i] !== null);
+      const at = s.values.map((v, i) => i).filter((i) => s.values[i] !== null && s.sd[i] !== null);
       const edge = (i, sign) => `${this.x(s.steps[i]).toFixed(1)} ${kept(s.values[i] + sign * s.sd[i]).toFixed(1)}`;
       const path = at.map((i) => edge(i, 1)).concat(at.reverse().map((i) => edge(i, -1))).join("L");
       if (path) make("path", { d: `M${path}Z`, fill: s.colour, "fill-opacity": 0.18, stroke: "none" }, this.svg);
@@ -102,7 +102,7 @@ class Curve {
       }
       const entry = document.createElement("span"), mark = document.createElement("i");
       mark.style.background = s.colour;
-      entry.append(mark, `${s.label} ${words(s.values[i])}${s.sd ? ` ± ${words(s.sd[i])}` : ""} (step ${s.steps[i]})`);
+      entry.append(mark, `${s.label} ${words(s.values[i])}${s.sd && s.sd[i] !== null ? ` ± ${words(s.sd[i])}` : ""} (step ${s.steps[i]})`);
       entry.title = s.values[i] === null ? "not a number" : String(s.values[i]);
       this.legend.append(entry);
     }

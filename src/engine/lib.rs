@@ -8,6 +8,16 @@
 
 #![warn(missing_docs)]
 
+/// Returns an error unless a condition holds: this one, or candle's in these words.
+macro_rules! ensure {
+    ($holds:expr, $words:literal $(, $value:expr)* $(,)?) => {
+        if !$holds { candle_core::bail!($words $(, $value)*); }
+    };
+    ($holds:expr, $error:expr) => {
+        if !$holds { return Err($error); }
+    };
+}
+
 pub mod config;
 pub mod files;
 

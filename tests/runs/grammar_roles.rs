@@ -2,16 +2,17 @@
 //! stopped, stages that end with the one pass over the sentences, and a divergence that is told and ends nothing. A treebank
 //! in place of the grammar.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, path::Path};
 
 use crossbeam::channel::bounded;
 use orrery::{
-    config::Settings,
+    config::{Arguments, Settings},
+    corpus::SentenceSet,
     labs::grammar_roles::{self, settings::GrammarRolesSettings},
     nn,
     telemetry::{
         Event, RunState, Sample, channels,
-        measurements::{RoleAccuracy, RoleCounts},
+        measurements::{RoleAccuracy, RoleCounts, RoleFeatures, Settling, SettlingArgs, SettlingSet},
     },
     trainer::{self, DriveOptions, Plan, Run},
 };
@@ -198,6 +199,74 @@ fn a_divergence_is_told_and_the_others_go_on() {
         _ => None,
     });
     assert!(accuracy.unwrap().representations.iter().all(|r| !r.finite && r.within.share(|_| true).is_nan()));
+}
+
+/// A treebank of 42 sentences, 40 of which have at most eleven words.
+fn treebank() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/shared/treebank.conllu");
+    path.to_string_lossy().into_owned()
+}
+
+#[test]
+fn tags_of_a_treebank_are_read_off() {
+    let path = treebank();
+    for (tags, roles) in [("upos", 17), ("deprel", 37)] {
+        let own = [("grammar.treebank", path.as_str()), ("grammar.tags", tags), ("grammar.train", "28")];
+        let sizes = [("grammar.test", "12"), ("train.steps", "6")];
+        let mut run = Run::open(plan(&[&own[..], &sizes].concat())).unwrap();
+        let (text, about) =
+            (run.corpus().describe(), "28 sentences, 12 to test, of 40 in the file; 2 longer than 11 words");
+        assert!(text.contains("treebank.conllu") && text.contains(about), "{text}");
+        go_on(&mut run, 6);
+        let held_out = run.corpus().sentences(SentenceSet::TestWithin);
+        let words: Vec<u32> = held_out.into_iter().flat_map(|sentence| sentence.words).collect();
+        let unknown = words.iter().filter(|word| **word == 0).count();
+        assert!(unknown > 0, "words of the test alone are outside of the vocabulary");
+        let args = run.plan.probes[0].args.clone();
+        for variant in 0..3 {
+            let samples = run.ask(variant, "role_accuracy", &args).unwrap();
+            let accuracy = samples[0].measurement::<RoleAccuracy>().unwrap();
+            assert_eq!((accuracy.roles.len(), accuracy.tests()), (roles, ["within", "unknown words"]));
+            for of in &accuracy.representations {
+                let counts = [&of.within, &of.transfer].map(|counts| counts.sum(|_| true).1 as usize);
+                assert_eq!(counts, [words.len(), unknown], "variant {variant}");
+            }
+            if let Some(both) = accuracy.by_features(RoleFeatures::Both, 0).filter(|_| variant == 1) {
+                // many held-out words are known, and most of these have one tag
+                let ([within, _, deep], majority) = (accuracy.shares(both), both.within.majority());
+                assert!(
+                    within > majority + 0.2 && deep.is_nan(),
+                    "{tags}: {within}, and everywhere the same {majority}"
+                );
+            }
+        }
+        let mut settle = |set| {
+            let args = SettlingArgs { set, ..SettlingArgs::default() }.to_args();
+            run.ask(0, "settling", &args).map_err(|e| e.to_string())
+        };
+        let samples = settle(SettlingSet::Train).unwrap();
+        let settling = samples[0].measurement::<Settling>().unwrap();
+        assert!(!settling.roles.is_empty() && settling.roles.len() == samples[0].tokens.len());
+        let why = settle(SettlingSet::Transfer).unwrap_err();
+        assert!(why.contains("no sentences of another vocabulary"), "{why}");
+    }
+}
+
+#[test]
+fn settings_that_do_not_fit_a_treebank_are_named() {
+    let path = treebank();
+    let plan = |setting: (&str, &str)| {
+        let config =
+            grammar_roles::config(&[SMALL, &[("grammar.treebank", path.as_str()), setting]].concat(), 3).unwrap();
+        grammar_roles::plan(&config, &GrammarRolesSettings::read(&config).unwrap()).map_err(|e| e.to_string())
+    };
+    for (setting, word) in
+        [(("grammar.words", "2001"), "compare.bigru_one_hot"), (("train.window", "65"), "at most 64")]
+    {
+        let error = plan(setting).err().unwrap();
+        assert!(error.contains(word), "{error}");
+    }
+    assert!(plan(("train.window", "5")).is_ok(), "longer sentences are left out");
 }
 
 #[test]

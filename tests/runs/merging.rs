@@ -10,6 +10,7 @@ use std::{
 use candle_core::{Device, Tensor};
 use orrery::{
     config::Config,
+    corpus::generated::parliament::AUXILIARY,
     labs,
     models::{
         Model, Trainable,
@@ -214,8 +215,9 @@ fn the_story_trains_merges_and_tells_every_loss() -> Outcome {
     let folder = tempfile::tempdir()?;
     let out = folder.path().join("story").display().to_string();
     let mut args = vec!["study", "merge-story", "--steps", "6", "--tune", "3", "--out", &out];
-    let small = ["model.neurons=64", "model.d_model=8", "train.window=32", "train.batch=2", "run.device=cpu"];
-    for pair in small.iter().chain(&["run.eval_windows=2", "merging.write=5"]) {
+    let small = ["model.neurons=64", "model.d_model=8", "train.window=128", "train.batch=2", "run.device=cpu"];
+    // enough windows to meet translations of each language into English
+    for pair in small.iter().chain(&["run.eval_windows=32", "merging.write=5"]) {
         args.extend(["--set", pair]);
     }
     let (done, words) = orrery(&args)?;
@@ -230,11 +232,22 @@ fn the_story_trains_merges_and_tells_every_loss() -> Outcome {
         let losses: Vec<f64> =
             m["loss"].as_array().ok_or("no loss")?.iter().filter_map(serde_json::Value::as_f64).collect();
         assert!(losses.len() == 3 && losses.iter().all(|l| (1.0..8.0).contains(l)), "{losses:?}");
-        assert_eq!(m["writes"].as_array().map(Vec::len), Some(3));
+        let writes: Vec<&str> =
+            m["writes"].as_array().ok_or("no writes")?.iter().filter_map(serde_json::Value::as_str).collect();
+        assert!(writes.len() == 6 && writes.iter().all(|text| !text.is_empty()), "{writes:?}");
         assert!(m["translations"].is_object(), "{m}");
         assert!(std::path::Path::new(m["file"].as_str().ok_or("no file")?).is_file());
     }
     assert!(words.contains("held-out loss (nats) on") && words.contains("merged, 128 neurons"), "{words}");
+    // after the prompts of the texts, one sentence that no text has, as each language that is translated into English
+    let prompts: Vec<&str> =
+        story["prompts"].as_array().ok_or("no prompts")?.iter().filter_map(serde_json::Value::as_str).collect();
+    let auxiliary = ["de", "es", "fr"].map(|code| format!("<F:{code}>{}<T:en>", AUXILIARY.sentence));
+    assert_eq!(prompts[3..], auxiliary);
+    for prompt in auxiliary {
+        let line = format!("a language that no model has learned (\u{201c}{}\u{201d}) | {prompt}", AUXILIARY.english);
+        assert!(words.contains(&line), "{line} is not in {words}");
+    }
     Ok(())
 }
 

@@ -375,6 +375,8 @@ fn a_report_has_the_numbers_of_the_table_and_says_what_is_missing() {
     let page = fs::read_to_string(here.join("sweep.html")).unwrap();
     assert!(page.contains("7 of 8 runs finished") && page.contains("Unfinished runs"), "what is missing is said");
     assert!(page.contains(": not begun</li>") && page.contains(">1/2</td>"));
+    assert!(page.contains(", one seed\"") && page.contains("the spread of one seed is not known"), "it is not 0");
+    assert!(!page.contains("best by"), "a point of one seed may be as good as any");
 }
 
 #[test]

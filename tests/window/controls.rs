@@ -371,6 +371,28 @@ fn a_link_locks_and_hides_controls_until_they_are_unlocked() {
     assert_eq!(number(&d, "model.coupling_scale"), 3.0);
 }
 
+/// The controls that have a padlock, by name.
+fn padlocks(d: &Desktop) -> BTreeSet<String> {
+    let labels = d.harness.query_all_by_role(Role::Image).filter_map(|node| node.accesskit_node().label());
+    labels.filter_map(|label| Some(label.strip_suffix(": locked")?.to_owned())).collect()
+}
+
+#[test]
+fn a_locked_control_has_a_padlock_and_a_free_one_none() {
+    let mut d = lab_page("fast_slow");
+    assert_eq!(padlocks(&d), BTreeSet::new());
+    paste(&mut d, "orrery:fast_slow?lock=train.lr,seed");
+    assert_eq!(padlocks(&d), BTreeSet::from(["Learning rate".to_owned(), "Seed".to_owned()]));
+    let (padlock, name) = (d.harness.get_by_label("Learning rate: locked").rect(), in_panel(&d, "Learning rate")[0]);
+    assert!(padlock.left() >= 0.0 && padlock.right() <= name.left(), "{padlock} {name}");
+    assert!(padlock.y_range().contains(name.center().y), "{padlock} {name}");
+    d.harness.hover_at(padlock.center());
+    d.until("why, under the pointer", |d| d.shows(LOCKED));
+    d.click("Unlock");
+    d.steps(4);
+    assert_eq!(padlocks(&d), BTreeSet::new());
+}
+
 #[test]
 fn nothing_goes_back_to_the_preset_while_all_that_was_changed_is_locked() {
     let mut d = open(Opening::Lab("fast_slow".into()), VIEWS);
@@ -440,6 +462,8 @@ fn a_locked_setting_is_not_changed_in_a_tile() {
     d.steps(4);
     assert_eq!((number(&d, "control.u0"), value(&d)), (before, shown));
     assert_eq!(dial(&d), Some(true), "it is disabled");
+    let is_in_tile = |node: Node<'_>| node.rect().left() > CONTROLS;
+    assert!(d.harness.query_all_by_label("Control u\u{2080}: locked").any(is_in_tile), "no padlock in the tile");
     d.harness.get_by_role_and_label(Role::Slider, "u\u{2080}").hover();
     d.until("why, under the pointer", |d| d.shows(LOCKED));
 }
@@ -457,6 +481,7 @@ fn a_link_locks_or_hides_the_controls_in_views() {
     d.until("the dials", |d| dial(d) == Some(false));
     paste(&mut d, "orrery:ode_flow?lock=view_controls#view=steer");
     d.until("locked dials", |d| dial(d) == Some(true));
+    assert!(padlocks(&d).contains("Controls of the view"));
     assert!(d.shows("The link locks the controls in the views.") && d.shows("Control u₀ is in the tile Steering"));
     paste(&mut d, "orrery:ode_flow?hide=view_controls#view=steer");
     d.until("the setting in the panel", |d| d.harness.query_by_role_and_label(Role::Slider, "Control u₀").is_some());

@@ -6,6 +6,7 @@ use egui_kittest::kittest::{NodeT, Queryable};
 use orrery::{
     config::{Config, Value},
     labs::{LABS, find, lesson::LessonLink},
+    telemetry::RunState,
     ui::{
         app::Opening,
         page::{Page, UndoKind, lesson, undo},
@@ -15,6 +16,7 @@ use orrery::{
 };
 
 use crate::{
+    stage::Stage,
     stub_host::StubHost,
     ui::{Desktop, Worker, open_labs},
 };
@@ -295,6 +297,26 @@ fn a_step_is_undone_at_once_and_whole() {
     assert_eq!(page.history.next_undo(), None);
     undo::step_back(&mut page, UndoKind::Redo, 2.0).unwrap();
     assert_eq!((page.lesson.current, page.selection.token), (Some(3), Some(12)));
+}
+
+#[test]
+fn an_undone_step_leaves_neither_scrubber_nor_mark() {
+    let mut stage = Stage::new(find("fast_slow").unwrap(), "gate");
+    take_step(&mut stage.page, 1);
+    stage.begin(30, RunState::Paused);
+    for before in [None, Some(7)] {
+        stage.page.scrub = before;
+        take_step(&mut stage.page, 2);
+        assert_eq!(stage.page.scrub, Some(20));
+        for (kind, scrub) in [(UndoKind::Undo, before), (UndoKind::Redo, Some(20)), (UndoKind::Undo, before)] {
+            undo::step_back(&mut stage.page, kind, 1.0).unwrap();
+            assert_eq!(stage.page.scrub, scrub, "{kind:?}");
+        }
+    }
+    take_step(&mut stage.page, 4);
+    assert_eq!(stage.page.sought, Some("model.upsample"));
+    undo::step_back(&mut stage.page, UndoKind::Undo, 2.0).unwrap();
+    assert_eq!(stage.page.sought, None);
 }
 
 /// The comparison with the wrong upsampling, say, would stand in red beside the tick of a step about the right one.

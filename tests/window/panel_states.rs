@@ -58,6 +58,19 @@ fn no_view_advises_to_begin_a_run_that_has_begun() {
     }
 }
 
+/// A lab that is opened by hand may have no run; the page of a link has one that has not begun.
+#[test]
+fn an_empty_view_of_a_graph_says_how_to_begin() {
+    for view in ["graph_modularity", "graph_threshold", "graph_degrees"] {
+        let mut stage = Stage::new(lab("neuron_graph"), view);
+        let words = stage.words();
+        assert!(is_advice(&words), "{view}, by hand: {words}");
+        stage.begin(0, RunState::Paused);
+        let words = stage.words();
+        assert!(is_advice(&words) || !stage.questions().is_empty(), "{view}, by a link: {words}");
+    }
+}
+
 /// The models are there once that process has ended; a new run is no way to an answer.
 #[test]
 fn a_run_that_another_process_trains_says_when_it_can_be_asked() {

@@ -12,10 +12,14 @@ use orrery::{
     ui::{
         app::{App, Opening, Start},
         page::Page,
+        views::VIEWS,
     },
 };
 
-use crate::multiples::{record, small};
+use crate::{
+    multiples::{record, small},
+    ui::{Worker, open_labs},
+};
 
 struct Desk {
     harness: Harness<'static, App>,
@@ -98,6 +102,17 @@ fn a_link_opens_the_page_and_trains_nothing() {
     let Some(Ok(Link::Page(copied))) = Link::parse(&copied, LABS) else { panic!("{copied}") };
     assert_eq!(copied.config, config);
     assert_eq!((copied.step, copied.selection), (None, link(config, None).selection));
+}
+
+#[test]
+fn a_view_that_a_link_opens_says_how_to_begin() {
+    let lab = LABS.iter().find(|lab| lab.id == "neuron_graph").unwrap();
+    let views = vec!["graph_modularity".to_owned()];
+    let page = Permalink { views, selection: LinkSelection::default(), ..link(lab.config(None).unwrap(), None) };
+    let mut desk = open_labs(Opening::Page(Box::new(page)), Worker::Steps, VIEWS, [1280.0, 800.0]);
+    desk.until("the models are ready", |d| d.state() == "ready");
+    desk.steps(3);
+    assert!(desk.shows("press Space: the graph of the weights is measured"));
 }
 
 #[test]

@@ -246,6 +246,32 @@ fn a_control_moved_in_a_replay_stays_where_it_was_moved_to() {
     assert!(desk.page.pending().is_empty(), "the run has it too");
 }
 
+/// Until a new run reports, the page has the reports of the run that it left, which is not what a redo brings.
+#[test]
+fn a_run_that_is_still_prepared_is_redone_as_a_new_one() {
+    let lab = LABS[0];
+    let mut desk = Desk::new(lab, 1);
+    let commands = Rc::clone(&desk.commands);
+    let mut host = StubHost(move |config: &Config| {
+        let handle = handle(&commands, config, 12, RunState::Paused);
+        handle.inbox.deliver(Event::Folder("runs/1".into()));
+        Ok(handle)
+    });
+    desk.page.launch(&mut host, &desk.ctx);
+    desk.page.pump();
+    assert!(desk.page.recorded_folder().is_some());
+    let mut silent = StubHost(|_: &Config| Ok(RunHandle { commands: bounded(1).0, inbox: Default::default() }));
+    desk.page.take_config(lab.config(Some(lab.presets[1].id)).unwrap(), 1.0);
+    desk.page.launch(&mut silent, &desk.ctx);
+    assert_eq!(desk.page.recorded_folder(), None, "nothing of the new run is recorded");
+    let (before, new) = ("The run of before is opened again.", "A new run of these settings is ready.");
+    // no window opens what the steps ask for: each finds the run that the one before brings back
+    for (kind, brings) in [(UndoKind::Undo, before), (UndoKind::Redo, new), (UndoKind::Undo, before)] {
+        let said = undo::step_back(&mut desk.page, kind, 2.0).unwrap();
+        assert!(said.contains(brings), "{kind:?}: {said}");
+    }
+}
+
 #[test]
 fn what_views_alone_read_keeps_no_control_from_its_run() {
     let lab = labs::find("ode_flow").unwrap();

@@ -285,7 +285,13 @@ fn a_click_on_the_graph_puts_a_synapse_in_focus() {
 
 #[test]
 fn the_merging_view_goes_through_its_stages() {
-    let small = [("train.steps", "3"), ("merging.tune", "2"), ("merging.write", "4"), ("run.eval_windows", "1")];
+    let small = [
+        ("train.steps", "3"),
+        ("merging.tune", "2"),
+        ("merging.write", "4"),
+        ("train.window", "128"),
+        ("run.eval_windows", "16"),
+    ];
     let set = [SMALL, &small].concat();
     let mut harness = tile_of("merging", run(plan("synapses_merging", &small)), config("synapses_merging", &set));
     let stages = |h: &Harness<'static, Tile>, words: &str| h.query_by_role_and_label(Role::Canvas, words).is_some();
@@ -301,6 +307,8 @@ fn the_merging_view_goes_through_its_stages() {
         harness.get_by_label(text);
     }
     harness.get_by_label_contains("the merged model is");
+    let unknown = "a language that no model has learned (\u{201c}The text mentions the pound";
+    assert!(harness.query_all_by_label_contains(unknown).count() > 0, "{csv}");
     // a click on a model puts it in focus for every view
     let place = harness.get_by_role_and_label(Role::Canvas, done).rect();
     for pressed in [true, false] {

@@ -1151,6 +1151,29 @@ fn a_checkpoint_that_a_preset_drops_comes_back_by_an_undo() {
     d.until("the weights are opened again", |d| opened(d).as_deref() == Some("one.pt"));
 }
 
+/// Both in one frame, so that the replay that the undo asks for is not open yet.
+#[test]
+fn a_redo_at_once_after_an_undo_keeps_the_run_that_it_brings() {
+    let mut d = desk(Worker::Steps);
+    drop_file(&mut d, "runs-2026-11-20");
+    d.until("the replay", |d| d.state() == "replay");
+    d.harness.get_by_role_and_label(Role::Slider, "Step shown").set_value_accesskit(7.0);
+    d.steps(3);
+    d.press(Key::R);
+    d.until("a new run", |d| d.state() == "ready");
+    let shift = Modifiers { shift: true, ..Modifiers::COMMAND };
+    let key = |modifiers| egui::Event::Key { key: Key::Z, physical_key: None, pressed: true, repeat: false, modifiers };
+    d.harness.input_mut().events.extend([key(Modifiers::COMMAND), key(shift)]);
+    d.steps(3);
+    d.until("a new run again", |d| d.state() == "ready" && d.page().newest() == 0);
+    d.command(Key::Z);
+    d.until("the replay again", |d| d.state() == "replay" && d.page().newest() == 40);
+    assert_eq!(d.page().scrub, Some(7), "at the step at which it was left");
+    d.command(Key::Y);
+    d.until("the new run once more", |d| d.state() == "ready" && d.page().newest() == 0);
+    assert_eq!(d.page().scrub, None);
+}
+
 /// Shows the answer to another question than its controls.
 struct Outdated;
 

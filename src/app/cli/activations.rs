@@ -61,8 +61,6 @@ pub fn run(args: &ActivationArgs) -> Result<(), Failure> {
     }
     chosen.print()?;
     print_line!("{} tokens ({})", grouped(ids.len()), tokenizer.label())?;
-    for (name, tensor) in &found {
-        print_line!("{name} {:?}", tensor.dims())?;
-    }
+    found.iter().try_for_each(|(name, tensor)| print_line!("{name} {:?}", tensor.dims()))?;
     print_line!("{}", args.out.display())
 }

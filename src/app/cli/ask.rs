@@ -89,9 +89,7 @@ pub fn run(args: &AskArgs) -> Result<(), Failure> {
         return list(args.what.as_deref().filter(is_asked).or(args.probe.as_deref()));
     }
     let (Some(what), Some(id)) = (&args.what, &args.probe) else {
-        return Err(Failure::usage(
-            "name a run and a probe: orrery ask RUN PROBE; `orrery ask --list` names the probes",
-        ));
+        return Err(usage!("name a run and a probe: orrery ask RUN PROBE; `orrery ask --list` names the probes"));
     };
     if let (Some(view), Some(out)) = (&args.view, &args.out) {
         figures::view(view)?;
@@ -101,11 +99,10 @@ pub fn run(args: &AskArgs) -> Result<(), Failure> {
     if foreign::run(what, id, args)? {
         return Ok(());
     }
-    if !args.matrices.is_empty() {
-        return Err(Failure::usage(
-            "--matrices is only for the runs of other programs: the models of this one have matrices of their own",
-        ));
-    }
+    ensure!(
+        args.matrices.is_empty(),
+        "--matrices is only for the runs of other programs: the models of this one have matrices of their own"
+    );
     let probe = find(id)?;
     let question = arguments(probe.id(), &probe.knobs(), &args.set)?;
     let mut asked = OpenedRun::open(what, args)?;
@@ -184,10 +181,7 @@ fn arguments(name: &str, knobs: &[Knob], set: &[String]) -> Result<Args, Failure
 
 fn list(of: Option<&str>) -> Result<(), Failure> {
     let Some(id) = of else { return PROBES.iter().try_for_each(|p| print_line!("{}", p.id())) };
-    let knobs = match asks::knobs_of(asks::ask_of(id)) {
-        Some(knobs) => knobs,
-        None => find(id)?.knobs(),
-    };
+    let knobs = asks::knobs_of(asks::ask_of(id)).map_or_else(|| find(id).map(|probe| probe.knobs()), Ok)?;
     knobs.iter().try_for_each(|k| {
         let default = match k.default.to_string() {
             text if text.is_empty() => "chosen by the probe".to_owned(),
@@ -226,9 +220,7 @@ impl OpenedRun {
     }
 
     fn from_config(lab: &'static Lab, mut config: Config, args: &AskArgs) -> Result<Self, Failure> {
-        if args.step.is_some() {
-            return Err(Failure::usage("--step needs a run folder: nothing else keeps the weights of several steps"));
-        }
+        ensure!(args.step.is_none(), "--step needs a run folder: nothing else keeps the weights of several steps");
         if let Some(path) = &args.text {
             settings::set_text_file(lab, &mut config, path)?;
         }
@@ -243,12 +235,8 @@ impl OpenedRun {
     }
 
     fn from_folder(folder: PathBuf, args: &AskArgs) -> Result<Self, Failure> {
-        if args.text.is_some() {
-            return Err(Failure::usage("a run is asked on the text that it was trained on: leave out --text"));
-        }
-        if args.layers.is_some() {
-            return Err(Failure::usage("a run has the layers that it was trained with: leave out --layers"));
-        }
+        ensure!(args.text.is_none(), "a run is asked on the text that it was trained on: leave out --text");
+        ensure!(args.layers.is_none(), "a run has the layers that it was trained with: leave out --layers");
         let (lab, config) = lab_config::recorded(&folder)?;
         let Continuation { plan, from, notices } = continuation::decide(&folder, None)?;
         notices.iter().for_each(|notice| notice!("note: {notice}"));
@@ -281,14 +269,11 @@ impl OpenedRun {
             })?;
             samples.extend(answered);
         }
-        if samples.is_empty() {
-            let id = probe.id();
-            let words = format!(
-                "none of {} has what `{id}` asks about; `orrery ask --list {id}` says what it takes",
-                ids.join(", ")
-            );
-            return Err(Failure::usage(words));
-        }
+        let (id, ids) = (probe.id(), ids.join(", "));
+        ensure!(
+            !samples.is_empty(),
+            "none of {ids} has what `{id}` asks about; `orrery ask --list {id}` says what it takes"
+        );
         Ok(samples)
     }
 
@@ -319,8 +304,7 @@ fn set_layers(lab: &Lab, config: &mut Config, layers: usize) -> Result<(), Failu
     let file = import_state_dict::open(Path::new(&path), &BdhSpec::default()).map_err(Failure::wrong)?;
     match file.facts.layers {
         Some(said) if said.value != layers => {
-            let words = format!("`{path}` says that its model has {} layers: leave out --layers", said.value);
-            Err(Failure::usage(words))
+            Err(usage!("`{path}` says that its model has {} layers: leave out --layers", said.value))
         }
         _ => Ok(config.set_text(&(lab.knobs)(), FileSettings::layers.name, &layers.to_string())?),
     }
@@ -354,9 +338,7 @@ fn draw(
 fn without_checkpoint(folder: &Path) -> Failure {
     let failure = no_checkpoint(folder);
     match snapshots::list(folder).last_key_value() {
-        Some((step, _)) => {
-            Failure::usage(format!("{}, and --step {step} asks the weights that it kept", failure.words))
-        }
+        Some((step, _)) => usage!("{}, and --step {step} asks the weights that it kept", failure.words),
         None => failure,
     }
 }

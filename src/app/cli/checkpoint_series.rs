@@ -147,12 +147,8 @@ pub fn record(
     for file in step_files(folder)? {
         let config = with_file(lab, config, &file.path)?;
         let plan = (lab.plan)(&config)?;
-        if plan.steps > 0 {
-            return Err(Failure::usage("a folder of checkpoints is looked at and not trained on: leave out the steps"));
-        }
-        for variant in &plan.variants {
-            variant.model.check_files().map_err(Failure::wrong)?;
-        }
+        ensure!(plan.steps == 0, "a folder of checkpoints is looked at and not trained on: leave out the steps");
+        plan.variants.iter().try_for_each(|v| v.model.check_files()).map_err(Failure::wrong)?;
         let source = file.key.map_or_else(|| "its name".to_owned(), |key| format!("its `{key}`"));
         steps.push(SeriesStep { step: file.step, plan, name: file.path.display().to_string(), source });
     }

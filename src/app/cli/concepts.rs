@@ -11,10 +11,10 @@ use super::{
     trained_run::{no_checkpoint, passed_over},
 };
 use crate::{
-    analysis::statistics::mean_sd,
     cli::prelude::*,
     config::Setting,
     corpus::generated::parliament::{Class, labelled::SplitSide},
+    experiments::seeds::mean_spread,
     labs::corpus::{CorpusSettings, GeneratedCorpus},
     probe::concepts::{self, ConceptQuestion, ConceptVerdict, PAPER, PRESETS, Scalar, SearchParams, SearchResult},
     store::checkpoint,
@@ -79,11 +79,7 @@ struct Searched {
 /// The models, each trained or opened once it is asked for.
 fn models(args: &ConceptArgs) -> Result<Box<dyn Iterator<Item = Result<Trained, Failure>> + '_>, Failure> {
     if !args.runs.is_empty() {
-        if !args.set.is_empty() {
-            return Err(Failure::usage(
-                "a trained run already has its settings; leave out --set, --steps and the like",
-            ));
-        }
+        ensure!(args.set.is_empty(), "a trained run already has its settings; leave out --set, --steps and the like");
         return Ok(Box::new(args.runs.iter().map(|folder| opened(folder))));
     }
     let ResolvedName::Config(lab, mut config) = settings::resolve(&args.preset)? else {
@@ -225,23 +221,20 @@ fn table(
         "p, Holm"
     )?;
     let mut rows = vec![];
-    for (searched, f) in named.iter().zip(trained) {
-        printed(&searched.name, Some(searched), f, &mut rows)?;
-    }
+    named.iter().zip(trained).try_for_each(|(searched, f)| printed(&searched.name, Some(searched), f, &mut rows))?;
     for (searched, f) in named.iter().zip(random) {
         printed(&format!("random {}", searched.seed), None, f, &mut rows)?;
     }
     let verdicts: Vec<ConceptVerdict> = trained.iter().map(|f| ConceptVerdict::new(question, f, random)).collect();
     let firsts: Vec<f64> = trained.iter().map(|f| f.first_correlation()).collect();
-    let (mean, sd) = mean_sd(&firsts);
+    let (mean, sd) = mean_spread(&firsts);
+    let spread = sd.map_or(String::new(), |sd| format!(" +- {sd:.2}"));
     print_line!(
-        "first of the ranking on both new: {mean:.2} +- {sd:.2} over {} models, best of any random synapse {:.2} (paper {PAPER}: one model, no random weights beside)",
-        firsts.len(),
+        "first of the ranking on both new: {mean:.2}{spread} over {}, best of any random synapse {:.2} (paper {PAPER}: one model, no random weights beside)",
+        counted(firsts.len(), "model"),
         verdicts.first().map_or(f64::NAN, |v| v.random)
     )?;
-    for (searched, v) in named.iter().zip(&verdicts) {
-        print_line!("{}: {}", searched.name, v.text)?;
-    }
+    named.iter().zip(&verdicts).try_for_each(|(searched, v)| print_line!("{}: {}", searched.name, v.text))?;
     Ok(json!({ "rows": rows, "verdicts": verdicts.iter().map(|v| v.text.clone()).collect::<Vec<_>>() }))
 }
 

@@ -82,18 +82,14 @@ fn check_checkpoint(from: &Checkpoint, lab: &Lab, config: &Config, plan: &Plan) 
     let mut live = config.clone();
     for (key, value) in &from.dials {
         live.set(&knobs, key, value.clone()).map_err(|e| {
-            Failure::usage(format!(
-                "the checkpoint of step {step} holds a live setting that this lab does not take: {e}"
-            ))
+            usage!("the checkpoint of step {step} holds a live setting that this lab does not take: {e}")
         })?;
     }
     let held: Vec<&str> = from.variants.iter().map(|v| v.id.as_str()).collect();
     let planned: Vec<&str> = plan.variants.iter().map(|v| v.id.as_str()).collect();
     if held != planned {
         let (held, planned) = (held.join(", "), planned.join(", "));
-        return Err(Failure::usage(format!(
-            "the checkpoint of step {step} is of the models {held}, and the settings make {planned}"
-        )));
+        return Err(usage!("the checkpoint of step {step} is of the models {held}, and the settings make {planned}"));
     }
     Ok(())
 }

@@ -64,9 +64,7 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
     if let Some(dir) = &args.samples {
         let Exported { written, damage } = export::samples(record, dir).map_err(Failure::failed)?;
         lost = damage;
-        for file in written {
-            print_line!("{}", file.display())?;
-        }
+        written.iter().try_for_each(|file| print_line!("{}", file.display()))?;
     }
     if let Some(dir) = &args.tensorboard {
         lost = export::tensorboard(record, dir).map_err(Failure::failed)?.damage;

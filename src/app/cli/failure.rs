@@ -61,6 +61,20 @@ impl Failure {
     }
 }
 
+/// A [`Failure::usage`] in the words of `format!`.
+macro_rules! usage {
+    ($($words:tt)*) => { $crate::cli::failure::Failure::usage(::std::format_args!($($words)*).to_string()) };
+}
+
+/// Returns such a failure unless the condition holds.
+macro_rules! ensure {
+    ($holds:expr, $($words:tt)*) => {
+        if !$holds { return Err($crate::cli::failure::usage!($($words)*)); }
+    };
+}
+
+pub(crate) use {ensure, usage};
+
 impl From<crate::config::ConfigError> for Failure {
     fn from(e: crate::config::ConfigError) -> Self {
         Self::wrong(e)

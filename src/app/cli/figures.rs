@@ -159,9 +159,7 @@ pub fn replay(folder: &Path) -> Result<(Mirror, Damage), Failure> {
 /// If `figures` is a link or no folder.
 pub fn check_folder(folder: &Path) -> Result<(), Failure> {
     match folder_inside(folder, FIGURES) {
-        Err(e) if !e.is_missing() => {
-            Err(Failure::usage(format!("{} cannot be written to: {e}", folder.join(FIGURES).display())))
-        }
+        Err(e) if !e.is_missing() => Err(usage!("{} cannot be written to: {e}", folder.join(FIGURES).display())),
         _ => Ok(()),
     }
 }

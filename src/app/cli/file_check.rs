@@ -26,7 +26,7 @@ pub fn check(file: &ChosenFile, settings: &Config) -> Result<CheckedFile, String
         FileKind::Sentences => LabelledLines::read(path).map(drop).map_err(words)?,
         FileKind::Tokenizer => open_tokenizer(TokenizerSpec::HuggingFace(path.to_owned()))?,
         FileKind::Vocabulary => open_tokenizer(TokenizerSpec::Characters(path.to_owned()))?,
-        FileKind::Text | FileKind::TextFolder => check_text(file, settings)?,
+        FileKind::Text | FileKind::TextFolder | FileKind::Treebank => check_text(file, settings)?,
         FileKind::Checkpoint => {
             let weights = Some(path.to_owned());
             BdhSpec { weights, ..BdhSpec::default() }.check_files().map_err(words)?;
@@ -70,7 +70,9 @@ fn texts_with(file: &ChosenFile, settings: &Config) -> Result<Vec<CorpusSpec>, C
     settings.set(&(lab.knobs)(), file.key, Value::Text(file.path.display().to_string()))?;
     let is_of_file = |text: &&CorpusSpec| match &text.source {
         Source::File(path) | Source::Folder { path, .. } => *path == file.path,
-        Source::GrammarRoles(sets) => sets.own.as_ref() == Some(&file.path),
+        Source::GrammarRoles(sets) => {
+            sets.treebank.iter().map(|treebank| &treebank.path).chain(&sets.own).any(|path| *path == file.path)
+        }
         _ => false,
     };
     Ok(plan(file.lab, &settings)?.texts().filter(is_of_file).cloned().collect())
@@ -153,6 +155,16 @@ mod tests {
         let desk = Desk::new("grammar_roles");
         let why = desk.check(FileKind::Text, desk.file("own.txt", "colourless green ideas\n")).unwrap_err();
         assert!(why.contains("own.txt"), "{why}");
+    }
+
+    #[test]
+    fn a_treebank_is_refused_by_its_line() {
+        let desk = Desk::new("grammar_roles");
+        let treebank = |tag: &str| format!("1\ttide\t_\t{tag}\t_\t_\t0\troot\t_\t_\n");
+        let good = desk.file("good.conllu", treebank("NOUN"));
+        assert_eq!(desk.check(FileKind::Treebank, good), Ok(CheckedFile::default()));
+        let why = desk.check(FileKind::Treebank, desk.file("own.conllu", treebank("noun"))).unwrap_err();
+        assert!(why.contains("Line 1 of") && why.contains("own.conllu"), "{why}");
     }
 
     #[test]

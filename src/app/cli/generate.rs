@@ -86,19 +86,14 @@ fn is_cut(bytes: &[u8]) -> bool {
 }
 
 pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
-    if !(args.temperature.is_finite() && args.temperature >= 0.0) {
-        return Err(Failure::usage("--temperature is a number from 0"));
-    }
-    if args.prompt.is_empty() {
-        return Err(Failure::usage("the prompt is empty: the first token needs one before it"));
-    }
+    ensure!(args.temperature.is_finite() && args.temperature >= 0.0, "--temperature is a number from 0");
+    ensure!(!args.prompt.is_empty(), "the prompt is empty: the first token needs one before it");
     let checkpoint = args.trained.open(&args.checkpoint, args.layers)?;
     let Some(layers) = KnownFacts::new(&checkpoint.facts, args.layers).layers else {
-        let words = format!(
+        return Err(usage!(
             "{} does not say how many layers its model has: give --layers (`orrery model eval` on a text finds out)",
             args.checkpoint.display()
-        );
-        return Err(Failure::usage(words));
+        ));
     };
     let tokenizers = args.trained.fitting(&checkpoint, args.prompt.as_bytes())?;
     // a file given by the user comes last and is preferred to bytes

@@ -63,9 +63,7 @@ impl GraphArgs {
         if self.beta.is_some() && found.edges.len() >= MAX_EDGES {
             notice!("note: more entries are above the threshold; the {MAX_EDGES} strongest are written");
         }
-        if found.edges.is_empty() {
-            return Err(Failure::usage("no entry is above the threshold, so that the graph is empty: lower --beta"));
-        }
+        ensure!(!found.edges.is_empty(), "no entry is above the threshold, so that the graph is empty: lower --beta");
         let graph = graph_of(&found, about);
         for (path, format) in [(&self.gexf, Format::Gexf), (&self.graphml, Format::GraphMl)] {
             if let Some(path) = path {

@@ -96,9 +96,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         }
         ResolvedName::Text(path) => with_text(path)?,
         ResolvedName::Lesson(link) => {
-            return Err(Failure::usage(format!(
-                "`{link}` is a step of a lesson; `orrery '{link}'` opens it in the window"
-            )));
+            return Err(usage!("`{link}` is a step of a lesson; `orrery '{link}'` opens it in the window"));
         }
         ResolvedName::Series(folder) => {
             let run = record_series(&folder, &args.set)?;
@@ -151,9 +149,7 @@ pub fn train(lab: &Lab, config: &Config, out: &Path, wanted: RunOptions) -> Resu
         return Err(Failure::usage(format!("the link is of step {step}, and its settings have {steps} steps")));
     }
     plan.texts().try_for_each(|t| t.check_file()).map_err(Failure::wrong)?;
-    for variant in &plan.variants {
-        variant.model.check_files().map_err(Failure::wrong)?;
-    }
+    plan.variants.iter().try_for_each(|v| v.model.check_files()).map_err(Failure::wrong)?;
     check_memory_need(&plan, wanted.insist_memory)?;
     store::check_writable(out).map_err(Failure::failed)?;
     let writer = Writer::at_once(out);

@@ -204,6 +204,7 @@ impl Host for DesktopHost {
                 DialogKind::Open(FileKind::Tokenizer) => pick("Open a tokenizer.json", "JSON", &["json"]),
                 DialogKind::Open(FileKind::Vocabulary) => chooser("Open a list of characters, or a text").pick_file(),
                 DialogKind::Open(FileKind::Sentences) => pick("Open labelled sentences", "Text", &["tsv", "txt"]),
+                DialogKind::Open(FileKind::Treebank) => pick("Open a treebank", "CoNLL-U", &["conllu"]),
                 DialogKind::Open(FileKind::Checkpoint) => pick("Open a trained BDH", "Weights", &CHECKPOINT_EXTENSIONS),
                 DialogKind::SaveAs { suggested } => chooser("Save as").set_file_name(suggested).save_file(),
             };

@@ -65,7 +65,7 @@ impl InterveneArgs {
 }
 
 /// An intervention that names nothing is a mistake.
-const NOTHING: &str = "no neuron or synapse is named: --neurons 0:12,2:517 or --synapse 2:517:1569";
+const NO_TARGET: &str = "no neuron or synapse is named: --neurons 0:12,2:517 or --synapse 2:517:1569";
 
 pub fn run(args: &InterveneArgs) -> Result<(), Failure> {
     args.read.check_table(args.csv.as_deref())?;
@@ -74,9 +74,7 @@ pub fn run(args: &InterveneArgs) -> Result<(), Failure> {
     let ids = chosen.encode_to_score(&text, &args.read.text)?;
     let model = chosen.model()?;
     let asked = request(&args.change(), model.shape()).map_err(Failure::wrong)?;
-    if asked.is_empty() {
-        return Err(Failure::usage(NOTHING));
-    }
+    ensure!(!asked.is_empty(), "{NO_TARGET}");
     let options = EffectOptions { draws: args.draws as usize, length: args.tokens as usize, seed: args.seed };
     let shown = std::cell::RefCell::new(StepProgress::new("reading", STEPS));
     let report = |share: f32| shown.borrow_mut().step((f64::from(share) * STEPS as f64) as u64);

@@ -43,9 +43,7 @@ pub fn run(args: &ListArgs) -> Result<(), Failure> {
     }
     for lab in LABS {
         print_line!("{}: {}\n  {}", lab.id, lab.title, lab.question)?;
-        for p in lab.presets {
-            print_line!("    {:<20} {}", p.id, p.about)?;
-        }
+        lab.presets.iter().try_for_each(|p| print_line!("    {:<20} {}", p.id, p.about))?;
     }
     print_line!("\n`orrery run NAME` runs one without a window; `orrery list --knobs LAB` lists its settings.")
 }

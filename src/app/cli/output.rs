@@ -10,7 +10,10 @@ use std::{
 
 use serde::Serialize;
 
-use super::{failure::Failure, terminal::printable};
+use super::{
+    failure::{Failure, ensure},
+    terminal::printable,
+};
 use crate::{files, store};
 
 /// Checks that a command that reads `inputs` may write this file or folder.
@@ -20,17 +23,13 @@ use crate::{files, store};
 pub fn check(path: &Path, inputs: &[&Path]) -> Result<(), Failure> {
     let shown = path.display();
     let there = resolved(path);
-    if inputs.iter().any(|input| resolved(input) == there) {
-        return Err(Failure::usage(format!("{shown} is an input: give another name to write to")));
-    }
-    if store::import::is_log(&there) {
-        let words =
-            format!("{shown} is the log of another tool, which is never written over: give another name to write to");
-        return Err(Failure::usage(words));
-    }
-    if store::is_record(&there) {
-        return Err(Failure::usage(format!("{shown} belongs to the record of a run: give another name to write to")));
-    }
+    let is_input = inputs.iter().any(|input| resolved(input) == there);
+    ensure!(!is_input, "{shown} is an input: give another name to write to");
+    ensure!(
+        !store::import::is_log(&there),
+        "{shown} is the log of another tool, which is never written over: give another name to write to"
+    );
+    ensure!(!store::is_record(&there), "{shown} belongs to the record of a run: give another name to write to");
     Ok(())
 }
 

@@ -11,7 +11,7 @@ pub(super) use clap::{Args, ValueEnum};
 pub(super) use serde_json::json;
 
 pub(super) use super::{
-    failure::Failure,
+    failure::{Failure, ensure, usage},
     output::{self, print_line},
     terminal::notice,
 };

@@ -8,8 +8,8 @@ use crate::cli::prelude::*;
 /// The minimum time between two lines where there is no terminal.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// A bar if stderr is a terminal.
-fn bar(style: &str) -> Option<ProgressBar> {
+/// Returns a progress bar if stderr is a terminal.
+fn progress_bar(style: &str) -> Option<ProgressBar> {
     use std::io::IsTerminal;
     std::io::stderr().is_terminal().then(|| {
         let bar = ProgressBar::new(0);
@@ -35,7 +35,7 @@ impl StepProgress {
 
     /// Shows the progress of a task whose unit of work has another name than "step".
     pub fn counting(what: impl Into<String>, unit: &'static str, total: u64) -> Self {
-        let bar = bar(&format!("{{bar:32}} {{pos}}/{{len}} {unit}s, {{eta}} left  {{msg}}"));
+        let bar = progress_bar(&format!("{{bar:32}} {{pos}}/{{len}} {unit}s, {{eta}} left  {{msg}}"));
         let what = what.into();
         if let Some(bar) = &bar {
             bar.set_length(total);
@@ -71,7 +71,7 @@ pub struct RunProgress {
 impl RunProgress {
     /// A bar if stderr is a terminal, plain lines otherwise.
     pub fn new() -> Self {
-        let bar = bar("{bar:32} {pos}/{len} steps, {eta} left  {msg}");
+        let bar = progress_bar("{bar:32} {pos}/{len} steps, {eta} left  {msg}");
         Self { bar, names: vec![], losses: vec![], last_report: Instant::now(), total: 0, shown: 0 }
     }
 

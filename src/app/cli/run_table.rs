@@ -92,9 +92,7 @@ pub fn run(args: &RunsArgs) -> Result<(), Failure> {
     if let Some(words) = filter.unknown(all.iter()).filter(|_| !all.is_empty()) {
         return Err(Failure::usage(words));
     }
-    if !all.is_empty() && !order.is_known(all.iter()) {
-        return Err(Failure::usage(format!("no run here has `{}` to sort by", order.key)));
-    }
+    ensure!(all.is_empty() || order.is_known(all.iter()), "no run here has `{}` to sort by", order.key);
     let mut rows: Vec<&RunRow> = all.iter().filter(|row| filter.wants(row)).collect();
     order.sort(&mut rows);
     let text = match (args.json, args.csv) {
@@ -149,9 +147,7 @@ fn edit(run: &Path, edit: &Edit) -> Result<(), Failure> {
     }
     kept.pinned = edit.pin.unwrap_or(kept.pinned);
     kept.archived = edit.archive.unwrap_or(kept.archived);
-    if kept == before {
-        return Err(Failure::usage("say what to change: --name, --note, --tags, --pin, --archive or --delete"));
-    }
+    ensure!(kept != before, "say what to change: --name, --note, --tags, --pin, --archive or --delete");
     note::write(run, &kept).map_err(Failure::wrong)
 }
 
@@ -218,10 +214,7 @@ fn results(row: &RunRow) -> String {
 }
 
 fn short(text: &str, max: usize) -> String {
-    match text.chars().count() > max {
-        true => text.chars().take(max - 1).chain(['…']).collect(),
-        false => text.to_owned(),
-    }
+    if text.chars().count() > max { text.chars().take(max - 1).chain(['…']).collect() } else { text.to_owned() }
 }
 
 fn as_json(rows: &[&RunRow]) -> Result<String, Failure> {

@@ -13,7 +13,7 @@ use crate::trainer::Process;
 /// The runs that were started. Nothing is sent on its channels; they signal by being disconnected.
 pub struct Runs {
     /// Gone when the process is ending.
-    going: Mutex<Option<OpenRuns>>,
+    open: Mutex<Option<OpenRuns>>,
     /// Disconnected when no run is alive any more.
     ended: Receiver<Infallible>,
 }
@@ -29,18 +29,18 @@ struct OpenRuns {
 impl Runs {
     pub fn new() -> Arc<Self> {
         let ((alive, ended), (_shutdown, shutdown)) = (bounded(0), bounded(0));
-        Arc::new(Self { going: Mutex::new(Some(OpenRuns { alive, _shutdown, shutdown })), ended })
+        Arc::new(Self { open: Mutex::new(Some(OpenRuns { alive, _shutdown, shutdown })), ended })
     }
 
     /// The handle for a run that begins; `None` while the process is ending.
     pub fn process(&self) -> Option<Process> {
-        let going = self.going.lock().unwrap_or_else(PoisonError::into_inner);
-        going.as_ref().map(|g| Process { alive: g.alive.clone(), shutdown: g.shutdown.clone() })
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.as_ref().map(|g| Process { alive: g.alive.clone(), shutdown: g.shutdown.clone() })
     }
 
     /// Stops every run and waits until the record of each is complete.
     pub fn end(&self) {
-        drop(self.going.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(self.open.lock().unwrap_or_else(PoisonError::into_inner).take());
         // An error is expected: it comes once the other end is dropped.
         let _ = self.ended.recv();
     }

@@ -32,10 +32,9 @@ pub fn run(args: &SchemaArgs) -> Result<(), Failure> {
 
 fn find(channel: &str) -> Result<&'static MeasurementEntry, Failure> {
     MEASUREMENTS.iter().find(|m| m.channel == channel).ok_or_else(|| {
-        let hint = match nearest(channel, MEASUREMENTS.iter().map(|m| m.channel)) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "`orrery schema --channels` lists them".to_owned(),
-        };
+        let near = nearest(channel, MEASUREMENTS.iter().map(|m| m.channel));
+        let hint =
+            near.map_or("`orrery schema --channels` lists them".into(), |near| format!("did you mean `{near}`?"));
         Failure::usage(format!("there is no channel `{channel}`; {hint}"))
     })
 }

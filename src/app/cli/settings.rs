@@ -80,8 +80,7 @@ fn linked(link: Link) -> Result<ResolvedName, Failure> {
         Link::Page(link) => link,
     };
     if let Some(view) = link.views.iter().find(|id| views::find(id).is_none()) {
-        let words = format!("the link names the view `{view}`, which does not exist; `orrery list --views` names them");
-        return Err(Failure::usage(words));
+        return Err(usage!("the link names the view `{view}`, which does not exist; `orrery list --views` names them"));
     }
     Ok(ResolvedName::Page(labs::known(LABS, &link.config.lab)?, link))
 }

@@ -84,11 +84,11 @@ pub(super) fn cell(headline: &Headline, group: Option<&SeedSummary>) -> String {
     let digits = headline.digits;
     match group {
         None => "-".to_owned(),
-        Some(SeedSummary { mean, seeds: 1, .. }) => digits.format(*mean),
+        Some(SeedSummary { mean, sd: None, .. }) => digits.format(*mean),
         Some(SeedSummary { mean, interval: Some((low, high)), .. }) if headline.is_paired() => {
             format!("{} [{}, {}]", digits.format(*mean), digits.format(*low), digits.format(*high))
         }
-        Some(SeedSummary { mean, sd, .. }) => format!("{} ± {}", digits.format(*mean), digits.format(*sd)),
+        Some(SeedSummary { mean, sd: Some(sd), .. }) => format!("{} ± {}", digits.format(*mean), digits.format(*sd)),
     }
 }
 

@@ -38,10 +38,7 @@ fn replaced(text: &str, is_shown_as_code: impl Fn(char) -> bool) -> Cow<'_, str>
     }
     let mut out = String::with_capacity(text.len() + 8);
     for c in text.chars() {
-        match is_shown_as_code(c) {
-            true => out.extend(c.escape_default()),
-            false => out.push(c),
-        }
+        if is_shown_as_code(c) { out.extend(c.escape_default()) } else { out.push(c) }
     }
     Cow::Owned(out)
 }

@@ -178,9 +178,7 @@ impl Canvas {
 
     /// Uploads textures. If one was replaced, or one other than a font was written to, all is drawn again.
     fn take_textures(&mut self, device: &wgpu::Device, queue: &wgpu::Queue) {
-        for id in mem::take(&mut self.unused) {
-            self.renderer.free_texture(&id);
-        }
+        mem::take(&mut self.unused).iter().for_each(|id| self.renderer.free_texture(id));
         for (id, images) in self.textures.set.drain() {
             for image in images {
                 if image.is_whole() || id != TextureId::default() {
@@ -208,18 +206,13 @@ impl Canvas {
             self.shown = None;
         }
         let frame = FrameShapes::new(shapes, size, scale);
-        let changed = match &self.shown {
-            Some(shown) => frame.changed_since(shown),
-            None => vec![PixelRect::from_size(size)],
-        };
+        let all = || vec![PixelRect::from_size(size)];
+        let changed = self.shown.as_ref().map_or_else(all, |shown| frame.changed_since(shown));
         self.counts.frames += 1;
         let pixels: u64 = changed.iter().map(|rect| rect.area()).sum();
         self.counts.pixels += pixels;
         note_share(ctx, pixels as f32 / PixelRect::from_size(size).area().max(1) as f32);
-        let mut jobs: Vec<ClippedPrimitive> = vec![];
-        for rect in &changed {
-            jobs.extend(ctx.tessellate(frame.within(*rect), scale));
-        }
+        let mut jobs: Vec<_> = changed.iter().flat_map(|rect| ctx.tessellate(frame.within(*rect), scale)).collect();
         let drawn: Vec<_> = jobs.iter().filter_map(callback).map(|callback| Arc::clone(&callback.callback)).collect();
         jobs.extend(preparations(&frame.shapes, &drawn));
         let commands = self.renderer.update_buffers(device, queue, encoder, &jobs, screen);

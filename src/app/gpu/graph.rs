@@ -147,25 +147,12 @@ impl Graph {
         if (n + 2).div_ceil(COLUMNS as usize) > target.max_texture as usize {
             return Err(GraphError::TooMany(n));
         }
-        let Self {
-            key,
-            shape,
-            start,
-            begun,
-            wanted,
-            moved_nodes,
-            styles,
-            camera,
-            look,
-            edges,
-            drawn,
-            node_positions,
-            ..
-        } = &self;
-        let revisions = [self.shape_revision, self.start_revision, self.style_revision];
-        let held = (Arc::as_ptr(shape), Arc::as_ptr(start), Arc::as_ptr(styles), Arc::as_ptr(node_positions));
-        let picture = (key, revisions, held, begun, wanted, moved_nodes, camera, look, edges, drawn, target);
-        let picture = format!("graph {picture:?}");
+        let g = &self;
+        let revisions = [g.key, g.shape_revision, g.start_revision, g.style_revision];
+        let held =
+            (Arc::as_ptr(&g.shape), Arc::as_ptr(&g.start), Arc::as_ptr(&g.styles), Arc::as_ptr(&g.node_positions));
+        let seen = (g.begun, g.wanted, &g.moved_nodes, g.camera, g.look, g.edges, g.drawn, target);
+        let picture = format!("graph {revisions:?} {held:?} {seen:?}");
         Ok(paint_callback(rect, &picture, GraphCallback { graph: self, rect, target }).into())
     }
 }
@@ -257,7 +244,7 @@ impl CallbackTrait for GraphCallback {
         resources: &mut CallbackResources,
     ) -> Vec<wgpu::CommandBuffer> {
         let renderer = resources.entry::<Renderer>().or_insert_with(|| Renderer::new(device, self.target));
-        renderer.take(device, queue, encoder, self, screen.pixels_per_point);
+        renderer.update(device, queue, encoder, self, screen.pixels_per_point);
         vec![]
     }
 

@@ -277,10 +277,7 @@ fn consistent(nodes: &[Node], springs: &[Spring], start: &[[f32; 2]], laws: &Law
     if nodes.iter().any(|node| node.first > node.end || node.end > s) {
         return Err(wrong("a node's springs are out of range"));
     }
-    if springs.iter().any(|spring| spring.to >= n) {
-        return Err(wrong("a spring leads to no node"));
-    }
-    Ok(())
+    if springs.iter().any(|spring| spring.to >= n) { Err(wrong("a spring leads to no node")) } else { Ok(()) }
 }
 
 /// max x, max y, max -x, max -y.

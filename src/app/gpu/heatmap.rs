@@ -146,7 +146,7 @@ impl CallbackTrait for HeatmapCallback {
         let pipeline = resources
             .entry::<HeatmapPipeline>()
             .or_insert_with(|| HeatmapPipeline::new(device, queue, self.target.format));
-        pipeline.take(device, queue, self);
+        pipeline.update(device, queue, self);
         vec![]
     }
 
@@ -170,7 +170,7 @@ impl HeatmapPipeline {
     }
 
     /// Brings the device up to date with a heatmap about to be painted.
-    fn take(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, paint: &HeatmapCallback) {
+    fn update(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, paint: &HeatmapCallback) {
         self.turn += 1;
         let (heatmap, turn) = (&paint.heatmap, self.turn);
         let cells = &*heatmap.cells;

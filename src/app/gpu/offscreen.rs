@@ -172,9 +172,7 @@ impl Offscreen {
     pub fn paint_drawing(&mut self, drawing: Drawing) -> Result<Image, OffscreenError> {
         let Drawing { sheet, textures, jobs, made } = drawing;
         let size = self.check(sheet);
-        for delta in textures {
-            self.take_textures(delta);
-        }
+        textures.into_iter().for_each(|delta| self.take_textures(delta));
         let [width, height] = match size {
             Ok(size) => size,
             Err(e) => {
@@ -186,10 +184,8 @@ impl Offscreen {
         let texture = self.paint(&jobs, &screen);
         let image = self.read_back(&texture);
         self.forget_textures(&made);
-        match self.complaint.lock().ok().and_then(|mut c| c.take()) {
-            Some(words) => Err(OffscreenError::Drawing(words)),
-            None => image,
-        }
+        let complaint = self.complaint.lock().ok().and_then(|mut c| c.take());
+        complaint.map_or(image, |words| Err(OffscreenError::Drawing(words)))
     }
 
     fn take_textures(&self, mut delta: egui::TexturesDelta) {
@@ -199,17 +195,13 @@ impl Offscreen {
                 renderer.update_texture(&self.state.device, &self.state.queue, id, &image);
             }
         }
-        for id in delta.free.drain() {
-            renderer.free_texture(&id);
-        }
+        delta.free.drain().for_each(|id| renderer.free_texture(&id));
     }
 
     /// The context dies with its picture and textures. The next context writes the font atlas again under its id.
     fn forget_textures(&self, made: &[egui::TextureId]) {
         let mut renderer = self.state.renderer.write();
-        for id in made {
-            renderer.free_texture(id);
-        }
+        made.iter().for_each(|id| renderer.free_texture(id));
     }
 
     fn paint(&self, jobs: &[egui::ClippedPrimitive], screen: &ScreenDescriptor) -> wgpu::Texture {

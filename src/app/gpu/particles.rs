@@ -236,7 +236,7 @@ impl CallbackTrait for ParticlesCallback {
         let pipelines = resources
             .entry::<ParticlesPipelines>()
             .or_insert_with(|| ParticlesPipelines::new(device, self.target.format));
-        pipelines.take(device, queue, encoder, self, screen.pixels_per_point);
+        pipelines.update(device, queue, encoder, self, screen.pixels_per_point);
         vec![]
     }
 
@@ -252,7 +252,7 @@ impl CallbackTrait for ParticlesCallback {
 
 impl ParticlesPipelines {
     /// Brings the device up to date with particles about to be painted.
-    fn take(
+    fn update(
         &mut self,
         device: &wgpu::Device,
         queue: &wgpu::Queue,

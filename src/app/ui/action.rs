@@ -16,7 +16,7 @@ mod time;
 
 pub use self::{
     file::FileAction,
-    keys::{GESTURES, KEYS, KeyBinding, OTHER_KEYS},
+    keys::{GESTURES, KEYS, KeyBinding, OTHER_KEYS, key_groups},
     lesson::LessonAction,
     look::LookAction,
     message::MessageAction,

@@ -91,9 +91,7 @@ impl Comparison {
     /// Lines of one place become their mean, with the spread over them.
     pub fn fold(&mut self) {
         let mut folded: BTreeMap<usize, Vec<ComparedLine>> = BTreeMap::new();
-        for line in std::mem::take(&mut self.lines) {
-            folded.entry(line.like).or_default().push(line);
-        }
+        std::mem::take(&mut self.lines).into_iter().for_each(|line| folded.entry(line.like).or_default().push(line));
         self.lines = folded.into_values().map(mean_line).collect();
         // A line's place gives its colour, so that the remaining lines are numbered again.
         self.lines.iter_mut().enumerate().for_each(|(place, line)| line.place = place);
@@ -176,7 +174,12 @@ mod tests {
         figure.fold();
         let [folded, alone] = figure.lines.as_slice() else { panic!("{figure:?}") };
         assert_eq!((folded.name.as_str(), folded.place), ("lr 0.001, 2 seeds", 0));
-        assert_eq!(folded.points, [[1.0, 3.0, 2f64.sqrt()], [2.0, 1.0, 0.0]]);
+        assert_eq!(folded.points[0], [1.0, 3.0, 2f64.sqrt()]);
+        assert!(folded.points[1][1] == 1.0 && folded.points[1][2].is_nan(), "at the second step there is one seed");
+        assert_eq!(folded.mean.points(0, 9).collect::<Vec<_>>(), [(1, 3.0), (2, 1.0)]);
+        assert!(folded.band.as_ref().is_some_and(|[low, high]| {
+            low.value_at(1) == Some(3.0 - 2f64.sqrt()) && high.value_at(2).is_some_and(f64::is_nan)
+        }));
         assert_eq!((alone.name.as_str(), alone.place), ("lr 0.1, seed 1", 1));
         assert_eq!(figure.file_stem(), "a_b-c");
         assert!(figure.svg(&Theme::dark()).is_some_and(|svg| svg.contains("2 seeds")));

@@ -56,14 +56,14 @@ pub struct Curve {
 impl Curve {
     /// The curve of means and, if there is a spread, those one standard deviation below and above, by rising step.
     pub fn mean_and_band(points: &[[f64; 3]]) -> (Self, Option<[Self; 2]>) {
-        let curve = |sign: f64| {
+        let curve = |y: fn(&[f64; 3]) -> f64| {
             let mut curve = Self::default();
-            points.iter().for_each(|p| curve.push(p[0] as u64, p[1] + sign * p[2]));
+            points.iter().for_each(|p| curve.push(p[0] as u64, y(p)));
             curve
         };
         // a step of one seed leaves a gap in the band: its standard deviation is NaN
         let has_band = points.iter().any(|p| p[2] > 0.0);
-        (curve(0.0), has_band.then(|| [curve(-1.0), curve(1.0)]))
+        (curve(|p| p[1]), has_band.then(|| [curve(|p| p[1] - p[2]), curve(|p| p[1] + p[2])]))
     }
 
     /// Appends in amortised constant time; a step at or before the last one (a resumed run) replaces all from it on.
@@ -261,9 +261,7 @@ mod tests {
 
     fn curve(values: &[f64]) -> Curve {
         let mut c = Curve::default();
-        for (i, v) in values.iter().enumerate() {
-            c.push(i as u64 + 1, *v);
-        }
+        values.iter().enumerate().for_each(|(i, v)| c.push(i as u64 + 1, *v));
         c
     }
 

@@ -82,11 +82,11 @@ impl FrameTimes {
         if let Some(last) = self.last_start.replace(now) {
             let gap = now.duration_since(last);
             if gap < IDLE {
-                keep(&mut self.gap_ms, gap.as_secs_f32() * 1e3);
+                push_bounded(&mut self.gap_ms, gap.as_secs_f32() * 1e3);
             }
         }
         if let Some(secs) = busy_secs {
-            keep(&mut self.busy_ms, secs * 1e3);
+            push_bounded(&mut self.busy_ms, secs * 1e3);
         }
         self.frames += 1;
     }
@@ -112,7 +112,7 @@ impl std::fmt::Display for FrameStats {
     }
 }
 
-fn keep(ring: &mut VecDeque<f32>, value: f32) {
+fn push_bounded(ring: &mut VecDeque<f32>, value: f32) {
     if ring.len() == FRAME_HISTORY {
         ring.pop_front();
     }

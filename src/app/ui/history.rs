@@ -142,9 +142,7 @@ mod tests {
     #[test]
     fn one_drag_is_one_step() {
         let mut c = Changed::default();
-        for (i, now) in [0.0, 0.1, 0.2].into_iter().enumerate() {
-            c.set(i as i64 + 1, "lr", now);
-        }
+        [0.0, 0.1, 0.2].into_iter().enumerate().for_each(|(i, now)| c.set(i as i64 + 1, "lr", now));
         c.set(9, "seed", 0.3);
         assert_eq!((c.undo().as_deref(), c.value), (Some("seed 9"), 3));
         assert_eq!((c.undo().as_deref(), c.value), (Some("lr 3"), 0));

@@ -134,8 +134,11 @@ mod tests {
         let shift = Modifiers { shift: true, ..Modifiers::COMMAND };
         assert_eq!(action_of(Key::Z, Modifiers::COMMAND, false, false), Some(PageAction::Undo.into()));
         assert_eq!(action_of(Key::Z, shift, false, false), Some(PageAction::Redo.into()));
+        assert_eq!(action_of(Key::Y, Modifiers::COMMAND, false, false), Some(PageAction::Redo.into()));
         assert_eq!(action_of(Key::Z, Modifiers::NONE, false, false), None);
-        assert_eq!(action_of(Key::Z, Modifiers::COMMAND, true, true), None, "a text field undoes its own text");
+        for key in [Key::Z, Key::Y] {
+            assert_eq!(action_of(key, Modifiers::COMMAND, true, true), None, "a text field undoes its own text");
+        }
     }
 
     #[test]

@@ -59,12 +59,8 @@ const KEPT_QUESTIONS: usize = 4096;
 
 impl Mirror {
     pub fn apply_batch(&mut self, batch: InboxBatch) {
-        for e in batch.events {
-            self.apply(e);
-        }
-        for s in batch.samples {
-            self.apply(Event::Sample(s));
-        }
+        batch.events.into_iter().for_each(|e| self.apply(e));
+        batch.samples.into_iter().for_each(|s| self.apply(Event::Sample(s)));
     }
 
     pub fn apply(&mut self, event: Event) {

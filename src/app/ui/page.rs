@@ -262,6 +262,7 @@ impl Page {
             if self.recorded_folder().as_deref() != run.replayed_folder() {
                 left_run::note_left_run(self);
             }
+            follow(self);
         }
         self.shown_notices = run.mirror.notices.len();
         self.is_detached = false;
@@ -269,7 +270,6 @@ impl Page {
         take_changes(self, owner);
         self.recorded_views = RecordedViews::default();
         recorded_views::open(self);
-        follow(self);
         self.problem = None;
     }
 

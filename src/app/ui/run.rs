@@ -161,7 +161,9 @@ impl Run {
 
     /// Nothing of the user's has been trained yet, so beginning again loses nothing.
     pub fn is_untouched(&self) -> bool {
-        self.is_example() || self.is_own() && self.mirror.step == 0 && !self.is_running()
+        // before it reports, the mirror has the steps of the run of before
+        let has_stepped = self.mirror.step > 0 && !self.mirror.is_preparing;
+        self.is_example() || self.is_own() && !has_stepped && !self.is_running()
     }
 
     /// Milliseconds a step took of late; none of an example, which another machine has recorded.

@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use eframe::egui::Color32;
 
 use crate::{
-    analysis::statistics::mean_sd,
-    experiments::seeds::over_seeds,
+    experiments::seeds::{mean_spread, over_seeds},
     telemetry::VariantInfo,
     ui::{
         identity::{KeyedCache, RunNumber},
@@ -272,7 +271,9 @@ impl Spread {
                     *i += 1;
                 }
             }
-            let (mean, sd) = mean_sd(&here);
+            let (mean, sd) = mean_spread(&here);
+            // a step that only one seed has leaves a gap in the band
+            let sd = sd.unwrap_or(f64::NAN);
             self.mean.push(step, mean);
             self.low.push(step, mean - sd);
             self.high.push(step, mean + sd);
@@ -288,24 +289,22 @@ mod tests {
     #[test]
     fn points_of_seeds_end_where_one_has_not_come_yet() {
         let seeds = [vec![(0, 1.0), (5, 2.0), (9, 3.0)], vec![(0, 3.0), (7, 3.0)]];
-        assert_eq!(spread_of(&seeds), [[0.0, 2.0, 2f64.sqrt()], [5.0, 2.0, 0.0], [7.0, 3.0, 0.0]]);
+        let points = spread_of(&seeds);
+        assert_eq!(points.iter().map(|p| [p[0], p[1]]).collect::<Vec<_>>(), [[0.0, 2.0], [5.0, 2.0], [7.0, 3.0]]);
         assert!(spread_of(&[]).is_empty());
     }
 
     #[test]
     fn mean_and_spread_are_over_the_seeds_that_have_a_step() {
         let (mut a, mut b) = (Curve::default(), Curve::default());
-        for s in [1u64, 2, 3, 5] {
-            a.push(s, s as f64);
-        }
-        for s in [1u64, 3, 4, 5] {
-            b.push(s, s as f64 + 2.0);
-        }
+        [1u64, 2, 3, 5].into_iter().for_each(|s| a.push(s, s as f64));
+        [1u64, 3, 4, 5].into_iter().for_each(|s| b.push(s, s as f64 + 2.0));
         let mut spread = Spread::default();
         spread.follow(&[&a, &b]);
         assert_eq!(spread.mean.points(0, 9).collect::<Vec<_>>(), [(1, 2.0), (2, 2.0), (3, 4.0), (4, 6.0), (5, 6.0)]);
         let sd = 2f64.sqrt();
         assert!((spread.high.value_at(1).unwrap() - 2.0 - sd).abs() < 1e-12);
+        assert!(spread.high.value_at(2).unwrap().is_nan(), "one seed has no band");
         a.push(4, 10.0);
         b.push(6, 1.0);
         spread.follow(&[&a, &b]);

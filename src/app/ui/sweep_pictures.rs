@@ -104,8 +104,10 @@ impl<'a> SweepView<'a> {
         let words = match value {
             None => "no value so far".to_owned(),
             Some(v) if seeds <= 1 => value_label(v.mean),
-            Some(v) if v.each.len() == 1 => format!("{}, one of {seeds} seeds", value_label(v.mean)),
-            Some(v) => format!("{} ± {}, {} of {seeds} seeds", value_label(v.mean), value_label(v.sd), v.each.len()),
+            Some(v) => match v.sd {
+                None => format!("{}, one of {seeds} seeds", value_label(v.mean)),
+                Some(sd) => format!("{} ± {}, {} of {seeds} seeds", value_label(v.mean), value_label(sd), v.each.len()),
+            },
         };
         format!("point {}: {name}\n{}: {words}{other}", point + 1, self.heading())
     }
@@ -151,6 +153,11 @@ fn axis_scale(kind: &AxisKind) -> Scale {
         AxisKind::Numbers { is_log: true } => Scale::Log,
         _ => Scale::Linear,
     }
+}
+
+/// The seeds that a picture of means is of.
+pub fn seeds_legend(results: &SweepResults) -> &'static str {
+    if results.seeds.len() == 1 { "one seed" } else { "mean over seeds" }
 }
 
 /// The meaning of the bands of the curves, after a comma; empty where there are none.

@@ -184,6 +184,14 @@ pub const TITLE: f32 = 16.0;
 pub const HEADING: f32 = 22.0;
 /// The opacity of controls that are locked: less would make the secondary colour too pale to be read on paper.
 pub const LOCKED_OPACITY: f32 = 0.92;
+/// The opacity of lines that are faint beside others, such as pinned runs and single seeds: one in the colour of text
+/// still has a contrast of 3:1 with the ground.
+pub const FAINT_LINE: f32 = 0.5;
+/// The opacity of the faintest lines: raw values behind smoothed ones, and what came after the shown step. With less,
+/// not every colour of a line would have a contrast of 1.6:1 with the ground.
+pub const FAINTEST_LINE: f32 = 0.42;
+/// The opacity of the line over an interval, behind the mark of its value.
+pub const INTERVAL_LINE: f32 = 0.6;
 /// The grid everything stands on, in points.
 pub const GRID: f32 = 8.0;
 /// Seconds for which the pointer rests before a tooltip opens.

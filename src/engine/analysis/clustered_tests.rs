@@ -28,9 +28,7 @@ impl Clusters {
         lists.iter_mut().for_each(|l: &mut Vec<f64>| l.sort_unstable_by(f64::total_cmp));
         let mut wins = vec![0.0; n * n];
         for a in 0..n {
-            for b in 0..n {
-                wins[a * n + b] = above(&lists[a], &lists[b]);
-            }
+            (0..n).for_each(|b| wins[a * n + b] = above(&lists[a], &lists[b]));
         }
         Self { with: with.to_vec(), sizes: lists.iter().map(|l| l.len() as f64).collect(), wins }
     }

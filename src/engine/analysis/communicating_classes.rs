@@ -58,20 +58,14 @@ fn stationary(n: usize, states: &[usize], rate: impl Fn(usize, usize) -> f64) ->
         for row in before {
             row[k] /= left;
             let share = row[k];
-            for (value, through) in row[..k].iter_mut().zip(&rest[0][..k]) {
-                *value += share * through;
-            }
+            row[..k].iter_mut().zip(&rest[0][..k]).for_each(|(value, through)| *value += share * through);
         }
     }
     let mut weights = vec![1.0; m];
-    for k in 1..m {
-        weights[k] = (0..k).map(|i| weights[i] * q[i][k]).sum();
-    }
+    (1..m).for_each(|k| weights[k] = (0..k).map(|i| weights[i] * q[i][k]).sum());
     let total: f64 = weights.iter().sum();
     let mut all = vec![0.0; n];
-    for (state, weight) in states.iter().zip(weights) {
-        all[*state] = weight / total;
-    }
+    states.iter().zip(weights).for_each(|(state, weight)| all[*state] = weight / total);
     all
 }
 

@@ -40,9 +40,7 @@ pub fn trace(x: &[f64], width: usize, a: f64) -> Vec<f64> {
     let mut h = vec![0.0; width];
     let mut all = Vec::with_capacity(x.len());
     for row in x.chunks_exact(width.max(1)) {
-        for (h, x) in h.iter_mut().zip(row) {
-            *h = (1.0 - a) * *h + a * x;
-        }
+        h.iter_mut().zip(row).for_each(|(h, x)| *h = (1.0 - a) * *h + a * x);
         all.extend_from_slice(&h);
     }
     all
@@ -134,9 +132,7 @@ mod tests {
         for a in [0.02, 0.1, 0.5] {
             let mut x = vec![0.0; 60];
             x[0] = 1.0;
-            for (k, h) in trace(&x, 1, a).iter().enumerate() {
-                assert!((h - impulse(a, k as f64)).abs() < 1e-15);
-            }
+            trace(&x, 1, a).iter().enumerate().for_each(|(k, h)| assert!((h - impulse(a, k as f64)).abs() < 1e-15));
             for (k, h) in trace(&[1.0; 60], 1, a).iter().enumerate() {
                 assert!((h - step_response(a, k as f64)).abs() < 1e-14);
             }

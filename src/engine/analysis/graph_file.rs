@@ -151,9 +151,7 @@ impl Format {
     pub fn read(self, text: &str) -> Result<GraphFile, GraphFileError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let graph = self.parts().2(text)?;
-        if graph.nodes.is_empty() {
-            return Err(GraphFileError::new(1, "the file has no nodes, so there is nothing to see"));
-        }
+        ensure!(!graph.nodes.is_empty(), GraphFileError::new(1, "the file has no nodes, so there is nothing to see"));
         Ok(graph)
     }
 }
@@ -308,10 +306,7 @@ impl Edges {
 
 /// Checks that one more edge may be read.
 fn check_count(edges: usize, line: usize) -> Result<(), GraphFileError> {
-    if edges >= MAX_EDGES {
-        return Err(GraphFileError::new(line, format!("more than {MAX_EDGES} edges")));
-    }
-    Ok(())
+    if edges >= MAX_EDGES { Err(GraphFileError::new(line, format!("more than {MAX_EDGES} edges"))) } else { Ok(()) }
 }
 
 /// A finite number.

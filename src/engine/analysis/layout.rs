@@ -85,9 +85,7 @@ impl Springs {
             first[*b as usize + 1] += 1;
             (total, sum) = (total + 1, sum + f64::from(w.abs()));
         }
-        for i in 0..nodes {
-            first[i + 1] += first[i];
-        }
+        (0..nodes).for_each(|i| first[i + 1] += first[i]);
         let mean_weight = (sum / total.max(1) as f64).max(f64::from(f32::MIN_POSITIVE)) as f32;
         let mean_degree = 2.0 * total as f32 / nodes.max(1) as f32;
         let mut next = first.clone();

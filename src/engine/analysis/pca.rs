@@ -15,9 +15,7 @@ pub struct PrincipalComponent {
 pub fn mean(rows: &[&[f32]], dims: usize) -> Vec<f64> {
     let mut mean = vec![0.0; dims];
     for row in rows {
-        for (m, &v) in mean.iter_mut().zip(*row) {
-            *m += f64::from(v) / rows.len() as f64;
-        }
+        mean.iter_mut().zip(*row).for_each(|(m, &v)| *m += f64::from(v) / rows.len() as f64);
     }
     mean
 }
@@ -50,9 +48,7 @@ pub fn first_component(centred: &[Vec<f64>], dims: usize) -> PrincipalComponent 
     const ROUNDS: usize = 300;
     let mut variance = vec![0.0; dims];
     for row in centred {
-        for (s, v) in variance.iter_mut().zip(row) {
-            *s += v * v;
-        }
+        variance.iter_mut().zip(row).for_each(|(s, v)| *s += v * v);
     }
     let total: f64 = variance.iter().sum();
     let widest = (0..dims).fold(0, |best, i| if variance[i] > variance[best] { i } else { best });

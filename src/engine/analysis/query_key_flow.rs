@@ -120,9 +120,7 @@ impl Evolution<'_> {
     /// The point after `steps` steps, if f32 can hold it.
     pub fn end(&self, start: &PhasePoint, steps: usize) -> Option<PhasePoint> {
         let mut point = start.clone();
-        for _ in 0..steps {
-            self.step(&mut point);
-        }
+        (0..steps).for_each(|_| self.step(&mut point));
         point.is_finite().then_some(point)
     }
 

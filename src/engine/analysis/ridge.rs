@@ -90,6 +90,11 @@ impl NormalEquations {
         }
     }
 
+    /// The number of labels.
+    pub fn classes(&self) -> usize {
+        self.classes
+    }
+
     /// Rows that were added.
     pub fn rows(&self) -> f64 {
         self.counts.iter().sum()

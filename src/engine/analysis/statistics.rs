@@ -154,8 +154,6 @@ mod tests {
         let (low, high) = wilson(50.0, 100.0);
         assert!((low - 0.403_83).abs() < 1e-4 && (high - 0.596_17).abs() < 1e-4);
         assert_eq!(wilson(0.0, 0.0), (0.0, 1.0));
-        for n in 1..200 {
-            assert_eq!(wilson(f64::from(n), f64::from(n)).1, 1.0, "all of {n}");
-        }
+        (1..200).for_each(|n| assert_eq!(wilson(f64::from(n), f64::from(n)).1, 1.0, "all of {n}"));
     }
 }

@@ -4,8 +4,8 @@ use super::statistics::mean_sd;
 
 /// Terms of the continued fraction; it ends after a few dozen.
 const MAX_TERMS: usize = 500;
-/// Halvings of an interval, of which an end at 0 may need many: below the resolution of a number.
-const HALVINGS: usize = 200;
+/// The number of bisections of an interval; an end at 0 may need many, down to the resolution of a number.
+const BISECTIONS: usize = 200;
 
 /// The regularised incomplete beta function I_x(a, b), for a, b > 0 and x in 0..1, by Lentz's continued fraction
 /// (Press et al., Numerical Recipes, 3rd ed., 6.4).
@@ -111,7 +111,7 @@ pub fn share_interval(hits: usize, n: usize, confidence: f64) -> (f64, f64) {
 
 /// The point at which a condition that holds at the low end ceases to hold, by bisection.
 fn bisected(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
-    for _ in 0..HALVINGS {
+    for _ in 0..BISECTIONS {
         let middle = (low + high) / 2.0;
         if middle == low || middle == high {
             break; // neighbours

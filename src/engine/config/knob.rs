@@ -48,6 +48,8 @@ pub enum FileKind {
     Vocabulary,
     /// Labelled sentences, one per line.
     Sentences,
+    /// A treebank in the form CoNLL-U.
+    Treebank,
 }
 
 /// The time at which a changed setting takes effect.

@@ -20,7 +20,7 @@ pub use error::{ConfigError, json_error_message};
 pub use knob::{Applies, FileKind, Knob, Range, did_you_mean, file_key, nearest};
 pub use setting::{
     CheckpointFile, Choice, MatrixFile, Number, SentenceFile, Setting, TextFile, TextFolder, TokenizerFile,
-    VocabularyFile,
+    TreebankFile, VocabularyFile,
 };
 pub use settings::{CheckedValues, Field, Group, SettingKey, Settings, fix, narrow};
 pub use value::Value;

@@ -169,7 +169,9 @@ files!(
     /// The path of a list of characters or of a text to take them from, or none.
     VocabularyFile: Vocabulary,
     /// The path of labelled sentences, or none.
-    SentenceFile: Sentences
+    SentenceFile: Sentences,
+    /// The path of a treebank, or none.
+    TreebankFile: Treebank
 );
 
 /// Makes an enum, or one that exists, the choices of a setting, each with its id in files:

@@ -12,9 +12,10 @@ use super::{
     CorpusError, Position, TokenizerSpec, Windows,
     generated::grammar_roles::{self, Grammar, MAX_SENTENCE, Role, Sentence, Vocabulary},
     permutation::{permute, scramble},
-    stream::{IGNORE, Stream},
+    stream::{IGNORE, SentenceSet, Stream, TaggedSentence},
     text_file::refused,
     tokenizer::Tokenizer,
+    treebank::{Treebank, TreebankSentence, TreebankSentences},
 };
 use crate::files;
 
@@ -31,17 +32,8 @@ pub struct GrammarRoles {
     pub seed: u64,
     /// A text file of sentences to look at, one per line.
     pub own: Option<PathBuf>,
-}
-
-/// The set that sentences belong to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SentenceSet {
-    /// Sentences about animals for training, to which probes are fitted too.
-    Train = 1,
-    /// Other sentences about animals.
-    TestWithin = 2,
-    /// Sentences about vehicles.
-    TestTransfer = 3,
+    /// The treebank that sentences are drawn from in place of the grammar.
+    pub treebank: Option<Treebank>,
 }
 
 impl GrammarRoles {
@@ -52,7 +44,37 @@ impl GrammarRoles {
 
     /// The number of sentences of a set.
     pub fn count(&self, set: SentenceSet) -> usize {
-        if set == SentenceSet::Train { self.train } else { self.test }
+        match set {
+            SentenceSet::Train => self.train,
+            SentenceSet::TestTransfer if self.treebank.is_some() => 0,
+            SentenceSet::TestWithin | SentenceSet::TestTransfer => self.test,
+        }
+    }
+
+    /// The names of the roles that words may have, in the order of their numbers.
+    pub fn roles(&self) -> Vec<&'static str> {
+        match &self.treebank {
+            Some(treebank) => treebank.tags.tags().to_vec(),
+            None => Role::ALL.into_iter().map(Role::name).collect(),
+        }
+    }
+
+    /// True for each role that can only be told across a relative clause: none of a treebank's.
+    pub fn deep_roles(&self) -> Vec<bool> {
+        match &self.treebank {
+            Some(treebank) => vec![false; treebank.tags.tags().len()],
+            None => Role::ALL.into_iter().map(Role::is_deep).collect(),
+        }
+    }
+
+    /// True if words are read in lower case, as the grammar has them.
+    pub fn lowercase(&self) -> bool {
+        self.treebank.as_ref().is_none_or(|treebank| treebank.lowercase)
+    }
+
+    /// Words of the longest sentence.
+    fn longest(&self) -> usize {
+        self.treebank.as_ref().map_or(MAX_SENTENCE, |treebank| treebank.longest)
     }
 
     /// The sentence of the grammar at this place of a set: a pure function of seed, set and place.
@@ -60,11 +82,6 @@ impl GrammarRoles {
         let key = scramble(scramble(scramble(self.seed) ^ set as u64) ^ index as u64);
         let vocabulary = if set == SentenceSet::TestTransfer { Vocabulary::Vehicles } else { Vocabulary::Animals };
         self.grammar.sentence(vocabulary, &mut ChaCha8Rng::seed_from_u64(key))
-    }
-
-    /// The sentences of a set.
-    pub fn sentences(&self, set: SentenceSet) -> Vec<Sentence> {
-        (0..self.count(set)).map(|index| self.sentence(set, index)).collect()
     }
 
     /// The training sentence that comes as number `drawn`: the first pass is in order, every later one shuffled again.
@@ -84,7 +101,12 @@ const MAX_WORDS: usize = 24;
 /// The sets as a stream.
 pub(super) struct SentenceStream {
     sets: GrammarRoles,
-    /// Lines of one's own file, and what they are in ids once the tokeniser is known.
+    /// A description of the sets.
+    about: String,
+    /// The sentences of a treebank, those to learn from first, and the same in ids once the tokeniser is known.
+    treebank: Vec<TreebankSentence>,
+    tagged: Vec<TaggedSentence>,
+    /// The lines of the user's file; their ids follow once the tokeniser is known.
     lines: Vec<String>,
     own: Vec<Vec<u32>>,
 }
@@ -96,10 +118,38 @@ impl SentenceStream {
     /// If one cannot be read, or has too few sentences.
     pub(super) fn open(sets: &GrammarRoles) -> Result<Self, CorpusError> {
         let lines = match &sets.own {
-            Some(path) => lines_of(path)?,
+            Some(path) => lines_of(path, sets.lowercase())?,
             None => vec![],
         };
-        Ok(Self { sets: sets.clone(), lines, own: vec![] })
+        let GrammarRoles { train, test, .. } = *sets;
+        let about = format!("{train} sentences, {test} of animals and {test} of vehicles to test");
+        let mut all = Self { sets: sets.clone(), about, treebank: vec![], tagged: vec![], lines, own: vec![] };
+        if let Some(treebank) = &sets.treebank {
+            all.draw(treebank)?;
+        }
+        Ok(all)
+    }
+
+    /// Draws as many sentences of a treebank as are asked for, none twice.
+    ///
+    /// # Errors
+    /// If it cannot be read, or has too few.
+    fn draw(&mut self, treebank: &Treebank) -> Result<(), CorpusError> {
+        let TreebankSentences { mut sentences, too_long } = treebank.read()?;
+        let GrammarRoles { train, test, seed, .. } = self.sets;
+        let (count, longest) = (sentences.len(), treebank.longest);
+        if count < train + test {
+            let name = treebank.path.display();
+            return Err(CorpusError::new(format!(
+                "{name} has {count} sentences of at most {longest} words ({too_long} are longer), and {train} to learn from and {test} to test are asked for: lower `grammar.train` or `grammar.test`, or raise `train.window`."
+            )));
+        }
+        let place = |index: usize| permute(index as u64, count as u64, scramble(seed)) as usize;
+        self.treebank = (0..train + test).map(|index| std::mem::take(&mut sentences[place(index)])).collect();
+        self.about = format!(
+            "{train} sentences, {test} to test, of {count} in the file; {too_long} longer than {longest} words are left out"
+        );
+        Ok(())
     }
 
     /// The lines in ids.
@@ -120,27 +170,47 @@ impl SentenceStream {
         Ok(())
     }
 
-    fn windows(&self, sentences: impl Iterator<Item = Sentence>, len: usize) -> Result<Windows, CorpusError> {
-        if len < MAX_SENTENCE {
+    /// The treebank's sentences in ids.
+    ///
+    /// # Errors
+    /// If the tokeniser cuts words.
+    fn tag(&self, tokenizer: &Tokenizer) -> Result<Vec<TaggedSentence>, CorpusError> {
+        let tagged = |sentence: &TreebankSentence| {
+            let words = tokenizer.encode(&sentence.words.join(" "))?;
+            match words.len() == sentence.tags.len() {
+                true => Ok(TaggedSentence { words, roles: sentence.tags.clone() }),
+                false => Err(CorpusError::new(format!(
+                    "The words of a treebank have a tag each, and the tokeniser, {}, cuts them: take words as white space separates them.",
+                    tokenizer.describe()
+                ))),
+            }
+        };
+        self.treebank.iter().map(tagged).collect()
+    }
+
+    fn windows(&self, sentences: impl Iterator<Item = TaggedSentence>, len: usize) -> Result<Windows, CorpusError> {
+        let longest = self.sets.longest();
+        if len < longest {
             return Err(CorpusError::new(format!(
-                "A window of {len} words has no room for a sentence of {MAX_SENTENCE}: make the window at least {MAX_SENTENCE} long."
+                "A window of {len} words has no room for a sentence of {longest}: make the window at least {longest} long."
             )));
         }
         let mut windows = Windows { rows: 0, len, inputs: vec![], targets: vec![], answers: None };
-        for Sentence { words, roles, .. } in sentences {
+        for TaggedSentence { words, roles } in sentences {
             windows.rows += 1;
             windows.inputs.extend(words);
             windows.inputs.resize(windows.rows * len, 0);
-            windows.targets.extend(roles.iter().map(|role: &Role| *role as u32));
+            windows.targets.extend(roles.into_iter().map(u32::from));
             windows.targets.resize(windows.rows * len, IGNORE);
         }
         Ok(windows)
     }
 }
 
-fn lines_of(path: &Path) -> Result<Vec<String>, CorpusError> {
+fn lines_of(path: &Path, lowercase: bool) -> Result<Vec<String>, CorpusError> {
     let text = files::read_text(path, MAX_BYTES).map_err(|e| refused(path, e))?;
-    let lines: Vec<String> = text.lines().map(str::to_lowercase).collect();
+    let lines: Vec<String> =
+        text.lines().map(|line| if lowercase { line.to_lowercase() } else { line.to_owned() }).collect();
     match lines.iter().any(|line| !line.trim().is_empty()) {
         true => Ok(lines),
         false => Err(CorpusError::new(format!("{} has no sentence: write one a line.", path.display()))),
@@ -149,16 +219,24 @@ fn lines_of(path: &Path) -> Result<Vec<String>, CorpusError> {
 
 impl Stream for SentenceStream {
     fn describe(&self) -> String {
-        let GrammarRoles { train, test, .. } = &self.sets;
-        format!("{train} sentences, {test} of animals and {test} of vehicles to test")
+        self.about.clone()
     }
 
+    /// The grammar's words, or the sentences of a treebank to learn from.
     fn sample(&self) -> Result<String, CorpusError> {
-        Ok(grammar_roles::words().join(" "))
+        if self.treebank.is_empty() {
+            return Ok(grammar_roles::words().join(" "));
+        }
+        let train = self.treebank.iter().take(self.sets.train);
+        Ok(train.map(|sentence| sentence.words.join(" ")).collect::<Vec<_>>().join(" "))
     }
 
     /// Every word of the grammar must be an id of its own, since what is made here are ids.
     fn measure(&mut self, tokenizer: &Tokenizer) -> Result<(), CorpusError> {
+        if !self.treebank.is_empty() {
+            self.tagged = self.tag(tokenizer)?;
+            return self.measure_own(tokenizer);
+        }
         let words = grammar_roles::words();
         let ids = tokenizer.encode(&words.join(" "))?;
         match ids.iter().copied().eq(0..words.len() as u32) {
@@ -175,12 +253,24 @@ impl Stream for SentenceStream {
     fn batch(&self, _: &Tokenizer, at: &Position, rows: usize, len: usize) -> Result<Windows, CorpusError> {
         let first = at.drawn.wrapping_mul(rows as u64);
         let index = |row: u64| self.sets.drawn(first.wrapping_add(row));
-        self.windows((0..rows as u64).map(|row| self.sets.sentence(SentenceSet::Train, index(row))), len)
+        self.windows((0..rows as u64).filter_map(|row| self.sentence(SentenceSet::Train, index(row))), len)
     }
 
     fn held_out(&self, _: &Tokenizer, count: usize, len: usize) -> Result<Windows, CorpusError> {
         let count = count.min(self.sets.test).max(1);
-        self.windows((0..count).map(|index| self.sets.sentence(SentenceSet::TestWithin, index)), len)
+        self.windows((0..count).filter_map(|index| self.sentence(SentenceSet::TestWithin, index)), len)
+    }
+
+    fn sentence(&self, set: SentenceSet, index: usize) -> Option<TaggedSentence> {
+        if index >= self.sets.count(set) {
+            return None;
+        }
+        if self.sets.treebank.is_some() {
+            let first = if set == SentenceSet::Train { 0 } else { self.sets.train };
+            return self.tagged.get(first + index).cloned();
+        }
+        let Sentence { words, roles, .. } = self.sets.sentence(set, index);
+        Some(TaggedSentence { words, roles: roles.into_iter().map(|role| role as u8).collect() })
     }
 
     /// Returns a sentence of the user's file, or of the first test set without one, whatever its length.
@@ -188,7 +278,8 @@ impl Stream for SentenceStream {
         if !self.own.is_empty() {
             return self.own[(index % self.own.len() as u64) as usize].clone();
         }
-        self.sets.sentence(SentenceSet::TestWithin, index as usize).words
+        let place = index % self.sets.test.max(1) as u64;
+        self.sentence(SentenceSet::TestWithin, place as usize).map_or_else(Vec::new, |sentence| sentence.words)
     }
 }
 
@@ -197,10 +288,10 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::corpus::{Corpus, CorpusSpec, Source};
+    use crate::corpus::{Corpus, CorpusSpec, Source, TagColumn};
 
     fn sets() -> GrammarRoles {
-        GrammarRoles { grammar: Grammar::default(), train: 60, test: 30, seed: 5, own: None }
+        GrammarRoles { grammar: Grammar::default(), train: 60, test: 30, seed: 5, own: None, treebank: None }
     }
 
     fn open(own: Option<&Path>, tokenizer: TokenizerSpec) -> Result<Corpus, CorpusError> {
@@ -222,7 +313,6 @@ mod tests {
             let n = sentence.words.len();
             assert_eq!(windows.inputs[12 * row..][..n], sentence.words);
             let roles: Vec<u32> = sentence.roles.iter().map(|r| *r as u32).collect();
-    /// The grammar's words, or the sentences of a treebank to learn from.
             assert_eq!(windows.targets[12 * row..][..n], roles);
             assert!(windows.targets[12 * row + n..][..12 - n].iter().all(|t| *t == IGNORE));
         }
@@ -243,15 +333,15 @@ mod tests {
 
     #[test]
     fn sets_are_drawn_apart() {
-        let sets = sets();
+        let corpus = corpus();
         let [train, within, transfer] =
-            [SentenceSet::Train, SentenceSet::TestWithin, SentenceSet::TestTransfer].map(|set| sets.sentences(set));
+            [SentenceSet::Train, SentenceSet::TestWithin, SentenceSet::TestTransfer].map(|set| corpus.sentences(set));
         assert_eq!([train.len(), within.len(), transfer.len()], [60, 30, 30]);
         assert!(train[..30] != within[..]);
         assert!(transfer.iter().flat_map(|s| &s.words).all(|w| *w < 7 || *w >= 77), "content words are vehicles'");
         assert!(train.iter().flat_map(|s| &s.words).all(|w| *w < 77));
-        let other = GrammarRoles { seed: 6, ..sets }.sentences(SentenceSet::Train);
-        assert_ne!(train, other);
+        let other = GrammarRoles { seed: 6, ..sets() };
+        assert!(train.iter().enumerate().any(|(i, s)| s.words != other.sentence(SentenceSet::Train, i).words));
     }
 
     #[test]
@@ -273,6 +363,62 @@ mod tests {
         }
         std::fs::remove_file(file.path()).unwrap();
         assert!(read().is_err());
+    }
+
+    /// Sentences of one word that no other has, which is their number in the file, behind a word that all have; the third is
+    /// too long.
+    fn treebank(seed: u64, tokenizer: TokenizerSpec) -> Result<Corpus, CorpusError> {
+        let file = tempfile::Builder::new().suffix(".conllu").tempfile().unwrap();
+        let line = |id: usize, word: &str, tag: &str| format!("{id}\t{word}\t_\t{tag}\t_\t_\t0\troot\t_\t_\n");
+        let long = line(3, "flows", "VERB");
+        let sentence = |i: usize| {
+            let tail = if i == 2 { long.as_str() } else { "" };
+            format!("{}{}{tail}\n", line(1, "Tide", "NOUN"), line(2, &i.to_string(), "NUM"))
+        };
+        std::fs::write(file.path(), (0..100).map(sentence).collect::<String>()).unwrap();
+        let path = file.path().to_owned();
+        let treebank = Treebank { path, tags: TagColumn::Upos, lowercase: true, longest: 2 };
+        let source = Source::GrammarRoles(GrammarRoles { treebank: Some(treebank), seed, ..sets() });
+        Corpus::open(&CorpusSpec::new(source, tokenizer))
+    }
+
+    const WORDS: TokenizerSpec = TokenizerSpec::Whitespace { max_vocab: 200 };
+
+    #[test]
+    fn a_treebank_is_drawn_from_without_return() {
+        let corpus = treebank(5, WORDS).unwrap();
+        let about = "60 sentences, 30 to test, of 99 in the file; 1 longer than 2 words are left out";
+        assert!(corpus.name().ends_with(".conllu") && corpus.describe().contains(about), "{}", corpus.describe());
+        assert_eq!(corpus.vocab(), 62, "the common word, those of the sentences to learn from, and all others");
+        let [train, within, transfer] =
+            [SentenceSet::Train, SentenceSet::TestWithin, SentenceSet::TestTransfer].map(|set| corpus.sentences(set));
+        assert_eq!([train.len(), within.len(), transfer.len()], [60, 30, 0]);
+        let place = |tag: &str| TagColumn::Upos.tags().iter().position(|known| *known == tag).unwrap() as u8;
+        assert!(train.iter().chain(&within).all(|s| s.roles == [place("NOUN"), place("NUM")]));
+        let words: HashSet<u32> = train.iter().map(|s| s.words[1]).collect();
+        assert!(words.len() == 60 && !words.contains(&0), "no sentence twice");
+        assert!(within.iter().all(|s| s.words == [1, 0]), "words of the test alone are unknown: {within:?}");
+        let windows = corpus.batch(&Position { seed: 1, drawn: 0 }, 1, 3).unwrap();
+        assert_eq!(windows.inputs[..2], train[0].words);
+        assert_eq!(windows.targets, [u32::from(place("NOUN")), u32::from(place("NUM")), IGNORE]);
+        let texts = |corpus: &Corpus| corpus.decode(&corpus.sentence(SentenceSet::Train, 0).unwrap().words);
+        assert_eq!(texts(&corpus), texts(&treebank(5, WORDS).unwrap()));
+        let others: HashSet<String> = (6..12).map(|seed| texts(&treebank(seed, WORDS).unwrap())).collect();
+        assert!(others.len() > 1, "another seed draws other sentences: {others:?}");
+    }
+
+    #[test]
+    fn a_treebank_needs_words_as_they_are_and_enough_sentences() {
+        let said = |opened: Result<Corpus, CorpusError>| opened.err().unwrap().to_string();
+        let cut = said(treebank(5, TokenizerSpec::Byte { vocab: 256 }));
+        assert!(cut.contains("bytes, cuts them"), "{cut}");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/shared/treebank.conllu");
+        let treebank = Treebank { path, tags: TagColumn::Deprel, lowercase: false, longest: 11 };
+        let source = Source::GrammarRoles(GrammarRoles { treebank: Some(treebank), ..sets() });
+        let few = said(Corpus::open(&CorpusSpec::new(source, WORDS)));
+        let words =
+            "has 40 sentences of at most 11 words (2 are longer), and 60 to learn from and 30 to test are asked for";
+        assert!(few.contains(words) && few.contains("treebank.conllu"), "{few}");
     }
 
     #[test]

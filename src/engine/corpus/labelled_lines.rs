@@ -4,7 +4,10 @@
 
 use std::{collections::HashMap, fmt::Display, path::Path};
 
-use super::{CorpusError, text_file::refused};
+use super::{
+    CorpusError,
+    text_file::{refused, utf8},
+};
 use crate::files;
 
 /// A sentence with its label.
@@ -49,12 +52,8 @@ impl LabelledLines {
     pub fn read(path: &Path) -> Result<Self, CorpusError> {
         let name = path.display().to_string();
         let bytes = files::read(path, MAX_BYTES).map_err(|e| refused(path, e))?;
-        let text = std::str::from_utf8(&bytes).map_err(|e| {
-            let line = bytes[..e.valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
-            CorpusError::with_source(format!("Line {line} of {name} is not UTF-8: save the file as UTF-8."), e)
-        })?;
         let (mut lines, mut columns) = (vec![], None);
-        for (i, line) in text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate() {
+        for (i, line) in utf8(&name, &bytes)?.lines().enumerate() {
             if line.trim().is_empty() || line.starts_with('#') {
                 continue;
             }

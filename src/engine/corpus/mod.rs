@@ -26,6 +26,7 @@ mod text;
 mod text_file;
 mod text_tokenizer;
 mod tokenizer;
+mod treebank;
 mod typed;
 mod visible;
 mod windows;
@@ -37,14 +38,16 @@ use tokenizer::Tokenizer;
 
 pub use chunks::{TextChunk, TextSpan};
 pub use fitting::{BYTES, is_character_list, list_beside};
-pub use grammar::{GrammarRoles, SentenceSet};
+pub use grammar::GrammarRoles;
 pub use labelled_lines::{LabelledLine, LabelledLines, MIN_GROUPS};
 pub use labels::Labels;
 pub use model_tokenizers::{NamedTokenizer, TokenizerChoice, TokenizerError, TokenizerKind, fitting_tokenizers};
 pub use source::Source;
 pub use steering::Steering;
+pub use stream::{SentenceSet, TaggedSentence};
 pub use task::Task;
 pub use text_tokenizer::TextTokenizer;
+pub use treebank::{TagColumn, Treebank};
 
 /// The training data as plain data, enough to open the corpus again.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,9 +83,9 @@ impl CorpusSpec {
             TokenizerSpec::Char { max_vocab } | TokenizerSpec::SortedChar { max_vocab } => {
                 (*max_vocab as u64).min(text)
             }
-            TokenizerSpec::Word { max_vocab } | TokenizerSpec::Spaced { max_vocab } => {
-                (*max_vocab as u64).min(text / LETTERS)
-            }
+            TokenizerSpec::Word { max_vocab }
+            | TokenizerSpec::Spaced { max_vocab }
+            | TokenizerSpec::Whitespace { max_vocab } => (*max_vocab as u64).min(text / LETTERS),
             TokenizerSpec::Characters(path) => source::length(path).min(MANY_CHARS),
             TokenizerSpec::Listed { words } => words.len() as u64,
             TokenizerSpec::HuggingFace(path) => source::length(path) / ENTRY,
@@ -101,6 +104,7 @@ impl CorpusSpec {
             TokenizerSpec::Char { .. }
             | TokenizerSpec::Word { .. }
             | TokenizerSpec::Spaced { .. }
+            | TokenizerSpec::Whitespace { .. }
             | TokenizerSpec::Bpe { .. } => 2,
         };
         self.source.bytes().min(MAX_CACHED) * copies
@@ -117,6 +121,7 @@ impl CorpusSpec {
         match (&self.tokenizer, &self.source) {
             (TokenizerSpec::HuggingFace(_) | TokenizerSpec::Characters(_), _) => Corpus::open(self).map(drop),
             (_, Source::File(path)) => TextFile::open(path).map(drop),
+            (_, Source::GrammarRoles(GrammarRoles { treebank: Some(treebank), .. })) => treebank.read().map(drop),
             (_, Source::GrammarRoles(sets)) if sets.own.is_some() => Corpus::open(self).map(drop),
             (_, Source::Labels(labels)) if labels.own.is_some() => Corpus::open(self).map(drop),
             (_, Source::Folder { path, domains }) => folder::open(path, *domains, self.seed).map(drop),
@@ -166,6 +171,11 @@ pub enum TokenizerSpec {
         /// The largest number of words that get an id.
         max_vocab: usize,
     },
+    /// Words as white space separates them, the most frequent of the training part, at most this many, one for all others.
+    Whitespace {
+        /// The largest number of words that get an id.
+        max_vocab: usize,
+    },
     /// These words, each with its place as id, and no others.
     Listed {
         /// The words in the order of their ids.
@@ -187,7 +197,7 @@ impl TokenizerSpec {
             Self::Byte { .. } => "byte",
             Self::Char { .. } => "char",
             Self::SortedChar { .. } | Self::Characters(_) => "sorted_char",
-            Self::Word { .. } | Self::Listed { .. } => "word",
+            Self::Word { .. } | Self::Whitespace { .. } | Self::Listed { .. } => "word",
             Self::Spaced { .. } => "spaced",
             Self::Bpe { .. } => "bpe",
             Self::HuggingFace(_) => "huggingface",
@@ -343,6 +353,16 @@ impl Corpus {
     /// The first `count` held-out windows (fewer if there are fewer; at least one or an error).
     pub fn held_out(&self, count: usize, len: usize) -> Result<Windows, CorpusError> {
         self.stream.held_out(&self.tokenizer, count.max(1), len)
+    }
+
+    /// The sentence with this index in a set, whose words have roles; `None` after its last, and for other texts.
+    pub fn sentence(&self, set: SentenceSet, index: usize) -> Option<TaggedSentence> {
+        self.stream.sentence(set, index)
+    }
+
+    /// All sentences of a set.
+    pub fn sentences(&self, set: SentenceSet) -> Vec<TaggedSentence> {
+        (0..).map_while(|index| self.sentence(set, index)).collect()
     }
 
     /// Bytes of a span of the text; 0 where windows are made to order.

@@ -57,6 +57,7 @@ impl Source {
             Ok(OpenedSource { name: name.clone(), stream: Box::new(Text::split(name, text, spec.held_out)?) })
         };
         let generated = |id: &str| format!("{id} (generated)");
+        let file_name = |path: &PathBuf| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         match self {
             Self::Task(task) => open_task(task, spec.seed),
             Self::Steering(steering) => {
@@ -64,7 +65,9 @@ impl Source {
                 Ok(OpenedSource { name: generated("steering"), stream: Box::new(stream) })
             }
             Self::GrammarRoles(sets) => {
-                Ok(OpenedSource { name: generated("grammar_roles"), stream: Box::new(SentenceStream::open(sets)?) })
+                let own = sets.treebank.as_ref().map(|treebank| file_name(&treebank.path));
+                let name = own.unwrap_or_else(|| generated("grammar_roles"));
+                Ok(OpenedSource { name, stream: Box::new(SentenceStream::open(sets)?) })
             }
             Self::Labels(labels) => {
                 let stream = LabelStream::open(labels, spec.held_out, spec.seed)?;
@@ -81,10 +84,7 @@ impl Source {
                 let made = generated::part_of_parliament(spec.seed, generated::SIZE, extent);
                 text(generated("part of parliament"), TextFile::made(made))
             }
-            Self::File(path) => {
-                let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-                text(name, TextFile::open(path)?)
-            }
+            Self::File(path) => text(file_name(path), TextFile::open(path)?),
             Self::Domains(count) => {
                 let count = (*count).clamp(1, domains::MAX_DOMAINS);
                 let made = domains::text(spec.seed, generated::SIZE, count);
@@ -101,7 +101,8 @@ impl Source {
     /// which opening will refuse.
     pub(super) fn bytes(&self) -> u64 {
         match self {
-            Self::Task(_) | Self::Steering(_) | Self::GrammarRoles(_) => 0,
+            Self::Task(_) | Self::Steering(_) => 0,
+            Self::GrammarRoles(sets) => sets.treebank.as_ref().map_or(0, |treebank| length(&treebank.path)),
             Self::Generated(_) | Self::Parliament(_) | Self::Domains(_) => generated::SIZE as u64,
             Self::Labels(labels) => labels.own.as_deref().map_or(0, length),
             Self::File(path) => length(path),
@@ -162,7 +163,9 @@ impl Source {
         match self {
             Self::File(path) => Ok(vec![path.clone()]),
             Self::Folder { path, .. } => folder::files(path),
-            Self::GrammarRoles(sets) => Ok(sets.own.iter().cloned().collect()),
+            Self::GrammarRoles(sets) => {
+                Ok(sets.own.iter().chain(sets.treebank.iter().map(|treebank| &treebank.path)).cloned().collect())
+            }
             Self::Labels(labels) => Ok(labels.own.iter().cloned().collect()),
             Self::Generated(_) | Self::Parliament(_) | Self::Task(_) | Self::Steering(_) | Self::Domains(_) => {
                 Ok(vec![])

@@ -30,6 +30,26 @@ pub(super) fn window_rng(corpus_seed: u64, seed: u64, subset: u64, index: u64) -
     ChaCha8Rng::seed_from_u64(scramble(scramble(corpus_seed ^ scramble(seed)) ^ scramble(index) ^ subset))
 }
 
+/// The set that sentences whose words have roles belong to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SentenceSet {
+    /// Sentences for training, about animals where they are of the grammar. Probes are fitted to them too.
+    Train = 1,
+    /// Other sentences of the same vocabulary.
+    TestWithin = 2,
+    /// Sentences about vehicles; a treebank has none.
+    TestTransfer = 3,
+}
+
+/// A sentence whose words have roles.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaggedSentence {
+    /// The ids of the words.
+    pub words: Vec<u32>,
+    /// The number of each word's role.
+    pub roles: Vec<u8>,
+}
+
 /// The shape of a batch of windows.
 #[derive(Clone, Copy)]
 pub(super) struct BatchShape {
@@ -95,6 +115,11 @@ pub(super) trait Stream: Send + Sync {
 
     /// About `len` held-out ids that begin at a sentence; `index` selects which.
     fn passage(&self, tokenizer: &Tokenizer, index: u64, len: usize) -> Vec<u32>;
+
+    /// The sentence at this place of a set; `None` behind its last, and where words have no roles.
+    fn sentence(&self, _set: SentenceSet, _index: usize) -> Option<TaggedSentence> {
+        None
+    }
 
     /// Bytes of a span of the text; 0 where there is no running text.
     fn span_bytes(&self, _span: TextSpan) -> usize {

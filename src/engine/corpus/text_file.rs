@@ -248,6 +248,18 @@ pub(super) fn read_whole(
     Ok(bytes)
 }
 
+/// The text of a whole file in UTF-8, without a byte-order mark.
+///
+/// # Errors
+/// If it is not UTF-8; the message says in which line.
+pub(super) fn utf8<'b>(name: &str, bytes: &'b [u8]) -> Result<&'b str, CorpusError> {
+    let text = std::str::from_utf8(bytes).map_err(|e| {
+        let line = bytes[..e.valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
+        CorpusError::with_source(format!("Line {line} of {name} is not UTF-8: save the file as UTF-8."), e)
+    })?;
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
+}
+
 /// The error message for a file that the operating system refuses, with the next step.
 pub(super) fn refused(path: &Path, error: FileError) -> CorpusError {
     let here = path.display();

@@ -17,6 +17,7 @@ pub(super) enum Tokenizer {
     Characters(Characters),
     Word(Inventory<String>),
     Spaced(Inventory<String>),
+    Whitespace(Inventory<String>),
     Listed(WordList),
     Subword(Box<Subword>),
 }
@@ -126,6 +127,10 @@ impl Tokenizer {
                 at_least(*max_vocab, 3, "word-and-space")?;
                 Self::Spaced(Inventory::count(pieces(&sample()?).map(str::to_owned), *max_vocab))
             }
+            TokenizerSpec::Whitespace { max_vocab } => {
+                at_least(*max_vocab, 2, "whitespace")?;
+                Self::Whitespace(Inventory::count(sample()?.split_whitespace().map(str::to_owned), *max_vocab))
+            }
             TokenizerSpec::Listed { words } => Self::Listed(WordList::new(words)?),
             TokenizerSpec::Bpe { vocab } => {
                 at_least(*vocab, 257, "byte-pair")?;
@@ -141,7 +146,7 @@ impl Tokenizer {
             Self::Byte { .. } => "bytes".into(),
             Self::Char(_) => format!("characters ({})", self.vocab()),
             Self::Characters(all) => format!("{} characters by code point or list", all.len()),
-            Self::Word(_) => format!("words ({})", self.vocab()),
+            Self::Word(_) | Self::Whitespace(_) => format!("words ({})", self.vocab()),
             Self::Spaced(_) => format!("words and spaces ({})", self.vocab()),
             Self::Listed(_) => format!("{} listed words", self.vocab()),
             Self::Subword(s) => format!("{} ({})", s.kind(), self.vocab()),
@@ -153,7 +158,7 @@ impl Tokenizer {
             Self::Byte { vocab, .. } => *vocab,
             Self::Char(i) => i.symbols.len() + 1,
             Self::Characters(all) => all.len(),
-            Self::Word(i) | Self::Spaced(i) => i.symbols.len() + 1,
+            Self::Word(i) | Self::Spaced(i) | Self::Whitespace(i) => i.symbols.len() + 1,
             Self::Listed(list) => list.words.len(),
             Self::Subword(s) => s.vocab(),
         }
@@ -166,6 +171,7 @@ impl Tokenizer {
             Self::Characters(all) => all.encode(text)?,
             Self::Word(i) => words(text).map(|w| i.ids.get(w).copied().unwrap_or(0)).collect(),
             Self::Spaced(i) => pieces(text).map(|w| i.ids.get(w).copied().unwrap_or(0)).collect(),
+            Self::Whitespace(i) => text.split_whitespace().map(|w| i.ids.get(w).copied().unwrap_or(0)).collect(),
             Self::Listed(list) => list.encode(text)?,
             Self::Subword(s) => s.encode(text)?,
         })
@@ -193,7 +199,9 @@ impl Tokenizer {
             }
             Self::Char(i) => ids.iter().map(|&id| i.symbol(id).copied().unwrap_or('\u{FFFD}')).collect(),
             Self::Characters(all) => ids.iter().map(|&id| all.symbol(id).unwrap_or("\u{FFFD}")).collect(),
-            Self::Word(i) => join_words(ids.iter().map(|&id| i.symbol(id).map_or("\u{FFFD}", String::as_str))),
+            Self::Word(i) | Self::Whitespace(i) => {
+                join_words(ids.iter().map(|&id| i.symbol(id).map_or("\u{FFFD}", String::as_str)))
+            }
             Self::Spaced(i) => ids.iter().map(|&id| i.symbol(id).map_or("\u{FFFD}", String::as_str)).collect(),
             Self::Listed(list) => join_words(ids.iter().map(|&id| list.word(id).unwrap_or("\u{FFFD}"))),
             Self::Subword(s) => s.decode(ids),
@@ -210,7 +218,9 @@ impl Tokenizer {
             },
             Self::Char(i) => i.symbol(id).map_or_else(|| unknown(id), |c| visible(&c.to_string())),
             Self::Characters(all) => all.symbol(id).map_or_else(|| format!("<{id}>"), visible),
-            Self::Word(i) | Self::Spaced(i) => i.symbol(id).map_or_else(|| unknown(id), |w| visible(w)),
+            Self::Word(i) | Self::Spaced(i) | Self::Whitespace(i) => {
+                i.symbol(id).map_or_else(|| unknown(id), |w| visible(w))
+            }
             Self::Listed(list) => list.word(id).map_or_else(|| format!("<{id}>"), visible),
             Self::Subword(s) => s.token_text(id),
         }
@@ -328,6 +338,12 @@ mod tests {
         assert_eq!(t.decode(&t.encode(PAGE).unwrap()), PAGE);
         let shown: Vec<String> = t.encode(" far (it's").unwrap().iter().map(|&id| t.token_text(id)).collect();
         assert_eq!(shown, ["\u{b7}", "far", "\u{b7}", "(", "it's"]);
+    }
+
+    #[test]
+    fn words_may_be_taken_as_white_space_separates_them() {
+        let t = open(TokenizerSpec::Whitespace { max_vocab: 3 }, "do n't 's ... 's\nn't");
+        assert_eq!((t.encode("'s  n't\n... U.S.").unwrap(), t.vocab()), (vec![1, 2, 0, 0], 3));
     }
 
     #[test]

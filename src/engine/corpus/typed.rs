@@ -71,7 +71,7 @@ impl Tokenizer {
     }
 
     fn is_unknown(&self, id: u32) -> bool {
-        id == 0 && matches!(self, Self::Char(_) | Self::Word(_) | Self::Spaced(_))
+        id == 0 && matches!(self, Self::Char(_) | Self::Word(_) | Self::Spaced(_) | Self::Whitespace(_))
     }
 }
 

@@ -153,12 +153,8 @@ pub fn folder_inside(folder: &Path, name: impl AsRef<Path>) -> Result<PathBuf, F
     for part in parts(name.as_ref())? {
         path.push(part);
         let kind = fs::symlink_metadata(&path)?.file_type();
-        if kind.is_symlink() {
-            return Err(FileError::Link);
-        }
-        if !kind.is_dir() {
-            return Err(io::Error::from(io::ErrorKind::NotADirectory).into());
-        }
+        ensure!(!kind.is_symlink(), FileError::Link);
+        ensure!(kind.is_dir(), io::Error::from(io::ErrorKind::NotADirectory).into());
     }
     Ok(path)
 }
@@ -214,9 +210,7 @@ pub fn read_end_inside(folder: &Path, name: impl AsRef<Path>, limit: u64) -> Res
 /// Those of [`read`].
 pub fn read_all(file: File, limit: u64) -> Result<Vec<u8>, FileError> {
     let length = file.metadata()?.len();
-    if length > limit {
-        return Err(FileError::TooLong { limit });
-    }
+    ensure!(length <= limit, FileError::TooLong { limit });
     check_memory(length)?;
     let mut bytes = Vec::with_capacity(length as usize);
     // Files of /proc claim no length and may have no end.
@@ -248,12 +242,8 @@ fn check_type(kind: FileType) -> Result<(), FileError> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::FileTypeExt;
-        if kind.is_fifo() {
-            return Err(FileError::Pipe);
-        }
-        if kind.is_socket() {
-            return Err(FileError::Socket);
-        }
+        ensure!(!kind.is_fifo(), FileError::Pipe);
+        ensure!(!kind.is_socket(), FileError::Socket);
     }
     match () {
         () if kind.is_file() => Ok(()),
@@ -370,9 +360,7 @@ mod tests {
         use std::os::unix::fs::symlink;
         let folder = tempfile::tempdir().unwrap();
         let (run, elsewhere) = (folder.path().join("run"), folder.path().join("elsewhere"));
-        for path in [&run, &elsewhere, &run.join("sub")] {
-            fs::create_dir(path).unwrap();
-        }
+        [&run, &elsewhere, &run.join("sub")].into_iter().for_each(|path| fs::create_dir(path).unwrap());
         fs::write(elsewhere.join("a"), "secret").unwrap();
         fs::write(run.join("sub/a"), "own").unwrap();
         symlink(elsewhere.join("a"), run.join("link")).unwrap();

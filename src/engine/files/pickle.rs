@@ -209,14 +209,14 @@ impl<'a> Machine<'a> {
                 let inner = self.pop()?;
                 self.push(Node::Persistent(inner));
             }
-            b'q' => self.keep(1)?,
-            b'r' => self.keep(4)?,
+            b'q' => self.memo_put(1)?,
+            b'r' => self.memo_put(4)?,
             0x94 => {
                 let top = *self.stack.last().ok_or("nothing to keep")?;
                 self.memo.insert(self.memo.len(), top);
             }
-            b'h' => self.recall(1)?,
-            b'j' => self.recall(4)?,
+            b'h' => self.memo_get(1)?,
+            b'j' => self.memo_get(4)?,
             _ => return Err(format!("it uses an operation that no weights need, code {code:#x}")),
         }
         Ok(())
@@ -315,14 +315,14 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn keep(&mut self, width: usize) -> PickleResult<()> {
+    fn memo_put(&mut self, width: usize) -> PickleResult<()> {
         let key = self.count(width)?;
         let top = *self.stack.last().ok_or("nothing to keep")?;
         self.memo.insert(key, top);
         Ok(())
     }
 
-    fn recall(&mut self, width: usize) -> PickleResult<()> {
+    fn memo_get(&mut self, width: usize) -> PickleResult<()> {
         let key = self.count(width)?;
         let found = *self.memo.get(&key).ok_or("it recalls an object that it never stored")?;
         self.stack.push(found);

@@ -34,7 +34,7 @@ impl Replacement {
         builder.prefix(".writing-").suffix(".tmp");
         allow(&mut builder, 0o666);
         let folder = folder_of(path);
-        let temporary = builder.tempfile_in(folder).map_err(|e| unmade(folder, &e))?;
+        let temporary = builder.tempfile_in(folder).map_err(|e| creation_error(folder, &e))?;
         Ok(Self { path: path.to_owned(), temporary })
     }
 
@@ -82,11 +82,11 @@ pub fn folder_beside(folder: &Path, prefix: &str) -> io::Result<TempDir> {
     let mut builder = Builder::new();
     builder.prefix(prefix);
     allow(&mut builder, 0o777);
-    builder.tempdir_in(folder).map_err(|e| unmade(folder, &e))
+    builder.tempdir_in(folder).map_err(|e| creation_error(folder, &e))
 }
 
 /// The reason why nothing can be made in a folder, without the random name of what was to be made.
-fn unmade(folder: &Path, e: &io::Error) -> io::Error {
+fn creation_error(folder: &Path, e: &io::Error) -> io::Error {
     let words = match e.kind() {
         io::ErrorKind::NotFound => format!("there is no folder {}", folder.display()),
         why => format!("nothing can be made in {}: {why}", folder.display()),

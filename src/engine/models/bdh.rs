@@ -14,8 +14,6 @@ mod token_reader;
 
 use std::path::Path;
 
-use candle_core::{DType, Device, Result, Tensor, bail};
-
 pub use self::{
     checkpoint::Checkpoint,
     export_state_dict::{StateDict, export_state_dict},
@@ -25,17 +23,16 @@ pub use self::{
 
 use self::net::{ForwardChange, Net};
 use super::{
-    Carry, FamilySpec, Loss, Model, ModelSpec, Trainable,
-    capabilities::{
-        Capabilities, CheckpointFacts, Intervention, MergedModels, State, SynapseModel, SynapseShape, TokenRecurrence,
-    },
+    Carry,
+    capabilities::{CheckpointFacts, Intervention, MergedModels, State, SynapseModel, SynapseShape, TokenRecurrence},
     carry::CARRIED,
-    step_memory::{StepMemory, StepSizes},
 };
-use crate::nn::{
-    Batch, Params, Tap,
-    dropout::Dropout,
-    fused::{GradAccumulator, cross_entropy::head_cross_entropy, linear::linear_transposed},
+use crate::{
+    models::prelude::*,
+    nn::{
+        dropout::Dropout,
+        fused::{cross_entropy::head_cross_entropy, linear::linear_transposed},
+    },
 };
 
 impl FamilySpec for BdhSpec {

@@ -125,9 +125,7 @@ impl BiGru {
         if spec.hidden == 0 || spec.tags == 0 || spec.width(vocab) == 0 {
             candle_core::bail!("a tagger needs hidden units, tags, and an embedding that is not empty");
         }
-        if !(0.0..1.0).contains(&spec.dropout) {
-            candle_core::bail!("dropout {} must be at least 0 and less than 1", spec.dropout);
-        }
+        ensure!((0.0..1.0).contains(&spec.dropout), "dropout {} must be at least 0 and less than 1", spec.dropout);
         let mut params = Params::new(seed, device, DType::F32);
         let (net, inference_net) = params.build_twice(|p| Net::new(p, spec, vocab))?;
         Ok(Self { spec: spec.clone(), params, net, inference_net, seed, update: 0 })

@@ -4,21 +4,20 @@
 mod net;
 mod spec;
 
-use candle_core::{DType, Device, Result, Tensor, bail};
-
 pub use spec::{CoupledQkSpec, EvolvedLayers, QkVariant};
 
 use self::net::{CLASS_HEAD, Net};
 use super::{
-    DEFAULT_ADVICE, FamilySpec, Loss, Model, ModelSpec, Trainable,
-    capabilities::{AttentionLayer, Capabilities, LayerDynamics, QueryKeyDynamics, TextClassifier},
-    step_memory::{self, BlockSizes, StepMemory, StepSizes},
+    DEFAULT_ADVICE,
+    capabilities::{AttentionLayer, LayerDynamics, QueryKeyDynamics, TextClassifier},
+    step_memory::{self, BlockSizes},
 };
-use crate::nn::{
-    Batch, Params, Tap,
-    attention::{Evolution, KeyValueCache},
-    fused::{GradAccumulator, cross_entropy::head_cross_entropy, linear::linear},
-    host,
+use crate::{
+    models::prelude::*,
+    nn::{
+        attention::{Evolution, KeyValueCache},
+        fused::cross_entropy::head_cross_entropy,
+    },
 };
 
 impl FamilySpec for CoupledQkSpec {
@@ -39,7 +38,7 @@ impl FamilySpec for CoupledQkSpec {
             weights: (step.vocab + positions + 1.0 + classes) * d + self.blocks_weights() as f64,
             shared: self.fused_weights() as f64,
             activations: layers * block.saved(n)
-                + n * self.more_saved()
+                + n * self.extra_saved()
                 + block.backward(n)
                 + step_memory::head(self.d_model, &outputs),
         }

@@ -1,7 +1,7 @@
 //! The fast-slow hierarchical transformer (arXiv 2606.16730): a fast path at token rate, a slow path over pooled
 //! blocks, coupled through one gate.
 
-use candle_core::{D, backprop::GradStore};
+use candle_core::backprop::GradStore;
 
 use super::capabilities::{
     AttentionLayer, CapabilitiesMut, CouplingModel, CouplingSettings, FixedPointModel, RuntimeParam, SolvedEquation,

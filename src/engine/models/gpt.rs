@@ -222,9 +222,7 @@ pub(super) fn embed_from(tokens: &Tensor, embed: &Tensor, positions: Option<&Ten
     let x = embedding(embed, tokens)?;
     let Some(positions) = positions else { return Ok(x) };
     let (t, most) = (x.dim(1)?, positions.dim(0)?);
-    if first + t > most {
-        bail!("{} tokens, but the model has learned positions for {most}", first + t);
-    }
+    ensure!(first + t <= most, "{} tokens, but the model has learned positions for {most}", first + t);
     x.broadcast_add(&positions.narrow(0, first, t)?)
 }
 
@@ -267,9 +265,7 @@ impl Gpt {
     /// Like [`Gpt::with_learned_positions`], with ALiBi in place of the positions.
     pub fn with_alibi(spec: &AlibiGptSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
         let AlibiGptSpec { d_model, heads, layers, residual, window, carry, dropout } = *spec;
-        if !(0.0..1.0).contains(&dropout) {
-            bail!("dropout {dropout} must be at least 0 and less than 1");
-        }
+        ensure!((0.0..1.0).contains(&dropout), "dropout {dropout} must be at least 0 and less than 1");
         let sizes = Sizes { d_model, heads, layers, residual, window };
         let net = |p: &mut Params| Net::new(p, vocab, sizes, None);
         let mut model = Self::new(ModelSpec::AlibiGpt(spec.clone()), Params::new(seed, device, DType::F32), net)?;

@@ -20,19 +20,11 @@
 mod net;
 mod spec;
 
-use candle_core::{DType, Device, Result, Tensor};
-
 pub use spec::GraphBdhSpec;
 
 use self::net::{Net, SynapseState};
-use super::{
-    Loss, Model, ModelSpec, Trainable,
-    capabilities::{Capabilities, GraphMatrices, TrainedGraph},
-};
-use crate::nn::{
-    Batch, Params, Tap,
-    fused::{GradAccumulator, cross_entropy::head_cross_entropy, linear::linear},
-};
+use super::capabilities::{GraphMatrices, TrainedGraph};
+use crate::{models::prelude::*, nn::fused::cross_entropy::head_cross_entropy};
 
 /// Taps: `layers.l.x`, `layers.l.y` `(B, 1, T, n)`.
 pub struct GraphBdh {

@@ -110,10 +110,7 @@ impl Trainable for OdeFlow {
     params_and_spec!(OdeFlow);
 
     fn begin_step(&mut self, step: u64) -> Result<()> {
-        match &mut self.steered {
-            Some(steered) => steered.begin_step(&mut self.params, step),
-            None => Ok(()),
-        }
+        self.steered.as_mut().map_or(Ok(()), |steered| steered.begin_step(&mut self.params, step))
     }
 
     /// The loss of the language with u = 0, or in the second stage of a steering run that of the classes.

@@ -1,10 +1,6 @@
 //! Flows in the plane, where everything can be seen: three written down, and a small network that learns one of them
 //! from its velocities.
 
-use candle_core::D;
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
-
 use super::capabilities::{FlowControl, FlowModel, PlanarField, PlanarFlow, RuntimeParam};
 use crate::{models::prelude::*, nn::layers::SiluMlp, ode::Field};
 

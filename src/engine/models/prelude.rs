@@ -13,5 +13,7 @@ pub(super) use crate::{
         host,
     },
 };
-pub(super) use candle_core::{DType, Device, Result, Tensor, bail};
+pub(super) use candle_core::{D, DType, Device, Result, Tensor, bail};
+pub(super) use rand::{Rng, SeedableRng};
+pub(super) use rand_chacha::ChaCha8Rng;
 pub(super) use serde::{Deserialize, Serialize};

@@ -18,8 +18,6 @@
 //! Every vector is centred and scaled to unit variance over its units before it is read, so that no
 //! reader is held back by the size of a trace (that of a = 0.02 is fifty times smaller).
 
-use candle_core::D;
-
 use super::capabilities::RecoveryModel;
 use crate::{
     analysis::ema,
@@ -407,9 +405,7 @@ fn check(spec: &RecoverSpec) -> Result<()> {
     if spec.code_active == 0 || spec.code_active > spec.code_dim {
         candle_core::bail!("a code has {} units and {} of them on; some must be on", spec.code_dim, spec.code_active);
     }
-    if alphas(&spec.reader).iter().any(|a| !(*a > 0.0 && *a <= 1.0)) {
-        candle_core::bail!("a trace's alpha is above 0 and at most 1");
-    }
+    ensure!(alphas(&spec.reader).iter().all(|a| *a > 0.0 && *a <= 1.0), "a trace's alpha is above 0 and at most 1");
     Ok(())
 }
 

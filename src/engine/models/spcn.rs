@@ -120,7 +120,7 @@ impl Spcn {
     }
 
     /// Puts what a direction has learned into the parameters.
-    fn keep(&self, direction: &str, hierarchy: &mut Hierarchy) -> Result<()> {
+    fn store_learned(&self, direction: &str, hierarchy: &mut Hierarchy) -> Result<()> {
         let learns = self.spec.feedforward_rule != FeedforwardRule::Frozen;
         for (l, level) in hierarchy.levels().iter().enumerate() {
             let (d, device) = (level.units, self.params.device());
@@ -196,7 +196,7 @@ impl LocalLearning for Spcn {
         let loss = mean_error(&passes);
         for (direction, pass) in self.spec.directions().iter().zip(&mut passes) {
             if let DirectionReader::Network(hierarchy) = &mut pass.reader {
-                self.keep(direction, hierarchy)?;
+                self.store_learned(direction, hierarchy)?;
             }
         }
         let diverges = !loss.is_finite() || !self.is_finite()?;

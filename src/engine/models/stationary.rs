@@ -3,10 +3,6 @@
 
 use std::path::{Path, PathBuf};
 
-use candle_core::D;
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
-
 use super::capabilities::StationaryMap;
 use crate::{
     analysis::generator::{

@@ -90,9 +90,7 @@ mod tests {
 
     #[test]
     fn names_that_exist_open() {
-        for name in ["cpu", " CPU ", "auto"] {
-            assert!(open(name).is_ok(), "{name}");
-        }
+        ["cpu", " CPU ", "auto"].into_iter().for_each(|name| assert!(open(name).is_ok(), "{name}"));
         assert_eq!(super::name(&Device::Cpu), "cpu");
     }
 

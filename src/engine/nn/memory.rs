@@ -23,10 +23,10 @@ thread_local! {
 fn count(size: usize) {
     ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
     BYTES.fetch_add(size as u64, Ordering::Relaxed);
-    hold(size as i64);
+    track(size as i64);
 }
 
-fn hold(change: i64) {
+fn track(change: i64) {
     // a thread that ends may free memory after its thread-local cell is gone
     let _ = WATCHED.try_with(|w| {
         if let Some([held, most]) = w.get() {
@@ -64,13 +64,13 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Counting<A> {
 
     unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count(size);
-        hold(-(layout.size() as i64));
+        track(-(layout.size() as i64));
         // SAFETY: the caller's contract is the same.
         unsafe { self.0.realloc(ptr, layout, size) }
     }
 
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        hold(-(layout.size() as i64));
+        track(-(layout.size() as i64));
         // SAFETY: the caller's contract is the same.
         unsafe { self.0.dealloc(ptr, layout) }
     }

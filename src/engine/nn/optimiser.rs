@@ -184,9 +184,7 @@ mod tests {
             &(&w * w.zeros_like()?)?.sum_all()?.backward()?,
             0.5,
         )?;
-        for (a, b) in start.iter().zip(host::to_f32(&w)?) {
-            assert!((a * 0.95 - b).abs() < 1e-6);
-        }
+        start.iter().zip(host::to_f32(&w)?).for_each(|(a, b)| assert!((a * 0.95 - b).abs() < 1e-6));
         Ok(())
     }
 

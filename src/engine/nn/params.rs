@@ -153,18 +153,14 @@ impl Params {
     /// Keeps a parameter as it is: the optimiser neither updates nor decays it, and its gradient is
     /// computed but does not count in the global norm.
     pub fn freeze(&mut self, name: &str) -> Result<()> {
-        if self.get(name).is_none() {
-            candle_core::bail!("cannot freeze `{name}`: the model has no such parameter");
-        }
+        ensure!(self.get(name).is_some(), "cannot freeze `{name}`: the model has no such parameter");
         self.frozen.push(name.to_owned());
         Ok(())
     }
 
     /// Leaves a parameter out of weight decay; its gradient alone moves it.
     pub fn exempt_from_decay(&mut self, name: &str) -> Result<()> {
-        if self.get(name).is_none() {
-            candle_core::bail!("cannot exempt `{name}` from decay: the model has no such parameter");
-        }
+        ensure!(self.get(name).is_some(), "cannot exempt `{name}` from decay: the model has no such parameter");
         self.exempt_from_decay.push(name.to_owned());
         Ok(())
     }

@@ -244,9 +244,7 @@ impl CustomOp1 for InjectBack {
 
 /// to += from * scale
 fn add<T: WithDType>(to: &mut [T], from: &[T], scale: T) {
-    for (a, &v) in to.iter_mut().zip(from) {
-        *a += v * scale;
-    }
+    to.iter_mut().zip(from).for_each(|(a, &v)| *a += v * scale);
 }
 
 /// The values of a tensor, for an operation that takes floats which lie one after another.

@@ -216,9 +216,7 @@ fn short(name: &str) -> String {
 /// Strides of a row-major tensor.
 fn row_major(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1usize; shape.len()];
-    for i in (1..shape.len()).rev() {
-        strides[i - 1] = strides[i].saturating_mul(shape[i]);
-    }
+    (1..shape.len()).rev().for_each(|i| strides[i - 1] = strides[i].saturating_mul(shape[i]));
     strides
 }
 

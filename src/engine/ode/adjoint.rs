@@ -4,7 +4,7 @@
 
 use std::result;
 
-use candle_core::{Result, Tensor, Var, bail};
+use candle_core::{Result, Tensor, Var};
 
 use super::{
     SharedField, Solution, SolveError, SolverOptions, Span,
@@ -62,9 +62,7 @@ impl AdjointVjp {
         let part = |i: usize| flat.narrow(0, i * n, n)?.contiguous()?.reshape(self.end.shape());
         let y = Var::from_tensor(&part(0)?)?;
         let f = self.field.at(self.span.end - s, &y)?;
-        if f.shape() != self.end.shape() {
-            bail!("the field gave {:?} for a state {:?}", f.shape(), self.end.shape());
-        }
+        ensure!(f.shape() == self.end.shape(), "the field gave {:?} for a state {:?}", f.shape(), self.end.shape());
         let found = gradients(&[(&f, &part(1)?)], &[&y], &self.weights)?;
         let mut pieces = vec![f.detach().neg()?.flatten_all()?];
         for g in found {

@@ -5,14 +5,16 @@ use std::{error::Error, fmt, sync::Arc};
 use super::Trace;
 
 /// The reason of a failed solve.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SolveFailure {
     /// T <= t0, or one of them is not a number.
+    #[error("the end {t1} is not after the start")]
     Span {
         /// The end that was asked for.
         t1: f64,
     },
     /// A tolerance that is not above 0.
+    #[error("{name} is {value}; it must be above 0 and finite")]
     Tolerance {
         /// The name of the tolerance.
         name: &'static str,
@@ -20,43 +22,55 @@ pub enum SolveFailure {
         value: f64,
     },
     /// A fixed-step method with no steps.
+    #[error("a method of fixed steps needs at least one step")]
     NoSteps,
     /// A first step that is not above 0.
+    #[error("the first step is {value}; it must be above 0 and finite")]
     FirstStep {
         /// Its length.
         value: f64,
     },
     /// Output times that do not lie in (t0, T] in rising order.
+    #[error("output time {value} is not after the one before it")]
     Times {
         /// The first time that is wrong.
         value: f64,
     },
     /// The state is empty or not of floating-point numbers.
+    #[error("the state {0}")]
     State(String),
     /// The start holds a value that is not finite.
+    #[error("the start has a value that is not finite")]
     NonFiniteStart,
     /// The field gave a value that is not finite.
+    #[error("the field gave a value that is not finite")]
     NonFiniteField,
     /// The field was finite, but the state grew past the largest number.
+    #[error("the state grew past the largest number")]
     Overflow,
     /// A step too small to move t.
+    #[error("the step {h:e} is too small to move on")]
     Underflow {
         /// The length of the step.
         h: f64,
     },
     /// The solve took as many attempts as allowed.
+    #[error("the end was not reached in {max} attempts")]
     TooManyAttempts {
         /// The number of attempts allowed.
         max: usize,
     },
     /// The field gave a tensor unlike the state, or has weights that no gradient can be given to.
+    #[error("the field failed: {0}")]
     Field(String),
     /// The field itself failed.
+    #[error("the field failed: {0}")]
     Failed(FieldFailure),
 }
 
 /// The error of a field. Two are equal if they are the same object.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{0}")]
 pub struct FieldFailure(Arc<candle_core::Error>);
 
 impl PartialEq for FieldFailure {
@@ -68,26 +82,6 @@ impl PartialEq for FieldFailure {
 impl From<candle_core::Error> for SolveFailure {
     fn from(error: candle_core::Error) -> Self {
         SolveFailure::Failed(FieldFailure(Arc::new(error)))
-    }
-}
-
-impl fmt::Display for SolveFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SolveFailure::Span { t1 } => write!(f, "the end {t1} is not after the start"),
-            SolveFailure::Tolerance { name, value } => write!(f, "{name} is {value}; it must be above 0 and finite"),
-            SolveFailure::NoSteps => write!(f, "a method of fixed steps needs at least one step"),
-            SolveFailure::FirstStep { value } => write!(f, "the first step is {value}; it must be above 0 and finite"),
-            SolveFailure::Times { value } => write!(f, "output time {value} is not after the one before it"),
-            SolveFailure::State(what) => write!(f, "the state {what}"),
-            SolveFailure::NonFiniteStart => write!(f, "the start has a value that is not finite"),
-            SolveFailure::NonFiniteField => write!(f, "the field gave a value that is not finite"),
-            SolveFailure::Overflow => write!(f, "the state grew past the largest number"),
-            SolveFailure::Underflow { h } => write!(f, "the step {h:e} is too small to move on"),
-            SolveFailure::TooManyAttempts { max } => write!(f, "the end was not reached in {max} attempts"),
-            SolveFailure::Field(what) => write!(f, "the field failed: {what}"),
-            SolveFailure::Failed(FieldFailure(error)) => write!(f, "the field failed: {error}"),
-        }
     }
 }
 

@@ -260,10 +260,7 @@ impl<'a> Solver<'a> {
         if !matches!(y0.dtype(), DType::F64 | DType::F32 | DType::F16 | DType::BF16) {
             return stop(SolveFailure::State(format!("is of {:?}, not of floating-point numbers", y0.dtype())));
         }
-        if !state::is_finite(y0)? {
-            return stop(SolveFailure::NonFiniteStart);
-        }
-        Ok(before)
+        if state::is_finite(y0)? { Ok(before) } else { stop(SolveFailure::NonFiniteStart) }
     }
 
     /// A step of Euler's method by a field that has its own way to it; its slope counts as evaluated.
@@ -275,18 +272,18 @@ impl<'a> Solver<'a> {
             return Ok(None);
         };
         self.trace.nfe += 1;
-        Self::like(y, y1, t).map(Some)
+        Self::check_like(y, y1, t).map(Some)
     }
 
     /// One evaluation of the field, counted.
     fn evaluate(&mut self, t: f64, y: &Tensor) -> Outcome<Tensor> {
         self.trace.nfe += 1;
         let k = self.field.at(t, y).map_err(|e| Stop(e.into(), t))?;
-        Self::like(y, k, t)
+        Self::check_like(y, k, t)
     }
 
     /// Evaluates the field at y and checks shape and type.
-    fn like(y: &Tensor, k: Tensor, t: f64) -> Outcome<Tensor> {
+    fn check_like(y: &Tensor, k: Tensor, t: f64) -> Outcome<Tensor> {
         if k.shape() != y.shape() || k.dtype() != y.dtype() {
             let (a, b, c, d) = (k.shape(), k.dtype(), y.shape(), y.dtype());
             return Err(Stop(SolveFailure::Field(format!("it gave {a:?} {b:?} for a state {c:?} {d:?}")), t));
@@ -298,9 +295,7 @@ impl<'a> Solver<'a> {
     /// The first step and the first slope.
     fn start(&mut self, y0: &Tensor, t0: f64, t1: f64) -> Outcome<(f64, Tensor)> {
         let f0 = self.evaluate(t0, y0)?;
-        if !state::is_finite(&f0)? {
-            return Err(Stop(SolveFailure::NonFiniteField, t0));
-        }
+        ensure!(state::is_finite(&f0)?, Stop(SolveFailure::NonFiniteField, t0));
         if let Some(h) = self.options.first_step {
             return Ok((h, f0));
         }
@@ -313,9 +308,7 @@ impl<'a> Solver<'a> {
         let ahead = state::advance(y0, h0, &[1.0], std::slice::from_ref(&f0))?;
         let at = if self.clips() { (t0 + h0).min(t1) } else { t0 + h0 };
         let f1 = self.evaluate(at, &ahead)?;
-        if !state::is_finite(&f1)? {
-            return Err(Stop(SolveFailure::NonFiniteField, at));
-        }
+        ensure!(state::is_finite(&f1)?, Stop(SolveFailure::NonFiniteField, at));
         let ks = [f0, f1];
         let d2 = self.measure.size(1.0, &[-1.0, 1.0], &ks, y0, y0)? / h0;
         let h1 = if d1 <= 1e-15 && d2 <= 1e-15 {
@@ -335,9 +328,7 @@ impl<'a> Solver<'a> {
         }
         let end = t + h;
         // the negated form also refuses NaN
-        if !(end > t && end.is_finite()) {
-            return Err(Stop(SolveFailure::Underflow { h }, t));
-        }
+        ensure!(end > t && end.is_finite(), Stop(SolveFailure::Underflow { h }, t));
         // a remainder of a few floats' length is added to this step
         Ok(if self.clips() && end >= t1 - 8.0 * f64::EPSILON * t1.abs().max(t.abs()) { (t1 - t, t1) } else { (h, end) })
     }
@@ -359,9 +350,7 @@ impl<'a> Solver<'a> {
                 return Err(Stop(SolveFailure::NonFiniteField, t + node * made.h));
             }
         }
-        if fixed {
-            return Err(Stop(SolveFailure::Overflow, t));
-        }
+        ensure!(!fixed, Stop(SolveFailure::Overflow, t));
         // the field is finite all along: a shorter step may do
         Ok(f64::MAX)
     }

@@ -1,9 +1,6 @@
 //! One attention matrix read as a step of a Markov chain: what becomes of it when it is applied again and again, and
 //! whether its positions can be lumped into blocks.
 
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
-
 use super::tapped::AttendingModel;
 use crate::{
     analysis::{
@@ -131,8 +128,6 @@ fn null_of(values: &[f64]) -> NullError {
 
 #[cfg(test)]
 mod tests {
-    use candle_core::Device;
-
     use super::*;
     use crate::{
         config::Value,

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rand::{SeedableRng, seq::SliceRandom};
-use rand_chacha::ChaCha8Rng;
+use rand::seq::SliceRandom;
 
 use crate::{
     analysis::unigram_mixture::{Counts, UnigramMixture, counts, loss},
@@ -90,8 +89,6 @@ fn across_halves(windows: &[Counts], vocab: usize, components: usize, rng: &mut 
 
 #[cfg(test)]
 mod tests {
-    use candle_core::Device;
-
     use super::*;
     use crate::{
         config::Value,

@@ -1,9 +1,6 @@
 //! The change that an open gate makes to the entropy of the attention behind it, token by token, beside what the gate lets in
 //! and beside the loss.
 
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
-
 use super::{
     attention_maps::rows_of,
     position_losses::token_losses,
@@ -145,12 +142,9 @@ impl GatedAttention<'_> {
 
 #[cfg(test)]
 mod tests {
-    use candle_core::Device;
-
     use super::*;
     use crate::{
         config::Value,
-        corpus::Corpus,
         models::{ModelSpec, capabilities::CouplingSettings, fast_slow::FastSlowSpec},
         probe::testing,
     };

@@ -1,8 +1,6 @@
 //! The distance of the Jacobian of a model's refining map from a generator: column sums, signs, the nearest generator.
 
 use candle_core::Var;
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 use super::tapped::RefiningModel;
 use crate::{

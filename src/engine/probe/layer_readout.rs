@@ -2,8 +2,7 @@
 //! state to what the layer added.
 
 use nalgebra::DMatrix;
-use rand::{SeedableRng, seq::SliceRandom};
-use rand_chacha::ChaCha8Rng;
+use rand::seq::SliceRandom;
 
 use crate::{
     analysis::linear_readout::LinearReadout,
@@ -30,9 +29,7 @@ impl Probe for LayerReadout {
 
     fn ask((model, stack): Self::Subject<'_>, args: &LayerReadoutArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let layers = stack.layers;
-        if args.layer > layers {
-            candle_core::bail!("the model has no layer {}; choose 1 to {layers}", args.layer);
-        }
+        ensure!(args.layer <= layers, "the model has no layer {}; choose 1 to {layers}", args.layer);
         let wanted = ResidualLayers::added_tap(args.layer - 1);
         let readers = stack.readers().split_off(args.layer);
         let states = States::read(model, cx, args, wanted, &readers)?;
@@ -139,8 +136,6 @@ fn halves(rows: &DMatrix<f64>) -> [DMatrix<f64>; 2] {
 
 #[cfg(test)]
 mod tests {
-    use candle_core::Device;
-
     use super::*;
     use crate::{
         config::Value,

@@ -155,9 +155,7 @@ mod tests {
         let (heads, len) = (2, 9);
         // Head 0 is even over the past; head 1 looks at the value with 0.75 and at the key with 0.25.
         let mut weights = vec![0.0f32; heads * len * len];
-        for at in 0..len {
-            weights[at * len..=at * len + at].fill(1.0 / (at + 1) as f32);
-        }
+        (0..len).for_each(|at| weights[at * len..=at * len + at].fill(1.0 / (at + 1) as f32));
         for q in &asked {
             let from = (len + q.at) * len;
             weights[from + q.value] = 0.75;

@@ -1,5 +1,8 @@
 //! Names that most probes use.
 
+pub(super) use rand::{Rng, SeedableRng};
+pub(super) use rand_chacha::ChaCha8Rng;
+
 pub(super) use super::{
     Answer, FromModel, FromShared, Probe, ProbeInputs, Progress,
     held_out::WindowBatch,

@@ -58,9 +58,7 @@ impl<'a> Progress<'a> {
     /// # Errors
     /// If the answer is no longer wanted.
     pub fn at(&self, done: usize, total: usize) -> Result<()> {
-        if self.cancelled.load(Ordering::Relaxed) {
-            candle_core::bail!("cancelled")
-        }
+        ensure!(!self.cancelled.load(Ordering::Relaxed), "cancelled");
         (self.report)(self.from + self.size * (done as f32 / total.max(1) as f32).min(1.0));
         Ok(())
     }

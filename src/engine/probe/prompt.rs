@@ -41,9 +41,7 @@ impl Prompt {
             "" => (corpus.passage(passage, longest), format!("held-out passage {passage}")),
             text => (corpus.encode_typed(text)?, format!("text \u{201c}{}\u{201d}", beginning(text))),
         };
-        if ids.is_empty() {
-            candle_core::bail!("the {what} has no tokens; type a sentence that this corpus's tokeniser can say");
-        }
+        ensure!(!ids.is_empty(), "the {what} has no tokens; type a sentence that this corpus's tokeniser can say");
         let cut = ids.len() > longest;
         ids.truncate(longest);
         let about = format!("{what}, {}{}", if cut { "first " } else { "" }, counted(ids.len(), "token"));

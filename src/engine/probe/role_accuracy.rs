@@ -7,19 +7,13 @@
 
 use std::{collections::HashSet, ops::Range};
 
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
-
 use crate::{
     analysis::{
         ridge::{LinearMap, NormalEquations},
         singular_values::{entropy_rank, singular_values},
         statistics::mean,
     },
-    corpus::{
-        GrammarRoles, SentenceSet, Source,
-        generated::grammar_roles::{Role, Sentence},
-    },
+    corpus::{SentenceSet, Source, TaggedSentence},
     models::capabilities::{FeedforwardWeights, FrozenEncoder, LevelFeatures, SentenceEncoder, SequenceTagger},
     probe::prelude::*,
     telemetry::measurements::{RoleAccuracy, RoleAccuracyArgs, RoleCounts, RoleFeatures, RoleRepresentation},
@@ -27,7 +21,6 @@ use crate::{
 
 /// Sentences whose features are in memory at once.
 const BATCH_SENTENCES: usize = 128;
-const ROLES: usize = Role::ALL.len();
 /// Draws of a random projection, each of which is read on its own (the paper's table has five).
 const PROJECTIONS: u64 = 5;
 
@@ -55,41 +48,45 @@ impl Probe for RoleProbe {
 
     fn ask(reader: RoleReader<'_>, args: &RoleAccuracyArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let Source::GrammarRoles(sets) = cx.corpus.source() else { return Ok(vec![]) };
-        let sentences = Sentences::new(sets);
+        let (sentences, roles) = (Sentences::new(cx.corpus, sets.treebank.is_some()), sets.roles());
         let (representations, ranks) = match reader {
             RoleReader::Encoder(encoder) => {
-                (read_features(encoder.freeze()?.as_ref(), &sentences, args, cx)?, ranks(encoder, args)?)
+                let read = read_features(encoder.freeze()?.as_ref(), &sentences, roles.len(), args, cx)?;
+                (read, ranks(encoder, args)?)
             }
-            RoleReader::Tagger(tagger) => (vec![read_tags(tagger, &sentences)?], vec![]),
+            RoleReader::Tagger(tagger) => (vec![read_tags(tagger, &sentences, roles.len())?], vec![]),
         };
         let accuracy = RoleAccuracy {
-            roles: Role::ALL.iter().map(|r| r.name().to_owned()).collect(),
-            deep: Role::ALL.iter().map(|r| r.is_deep()).collect(),
+            roles: roles.into_iter().map(str::to_owned).collect(),
+            deep: sets.deep_roles(),
             train_sentences: sentences.train.len(),
             representations,
             ranks: ranks.into(),
         }
         .with_shares();
-        let about = format!("{} sentences of each test, {} to fit", sets.test, sets.train);
+        let of = if sets.treebank.is_some() { "held-out sentences" } else { "sentences of each test" };
+        let about = format!("{} {of}, {} to fit", sets.test, sets.train);
         Ok(vec![Answer::new(accuracy, about, vec![])])
     }
 }
 
 /// The three sets.
 struct Sentences {
-    train: Vec<Sentence>,
-    within: Vec<Sentence>,
-    transfer: Vec<Sentence>,
+    train: Vec<TaggedSentence>,
+    within: Vec<TaggedSentence>,
+    transfer: Vec<TaggedSentence>,
     /// True for each sentence of `within` that does not occur in training.
     is_new: Vec<bool>,
+    /// True of a treebank, whose id 0 stands for all words outside of its vocabulary: these are counted as transfer too.
+    has_unknown: bool,
 }
 
 impl Sentences {
-    fn new(sets: &GrammarRoles) -> Self {
-        let (train, within) = (sets.sentences(SentenceSet::Train), sets.sentences(SentenceSet::TestWithin));
+    fn new(corpus: &Corpus, has_unknown: bool) -> Self {
+        let (train, within) = (corpus.sentences(SentenceSet::Train), corpus.sentences(SentenceSet::TestWithin));
         let known: HashSet<&[u32]> = train.iter().map(|s| s.words.as_slice()).collect();
         let is_new = within.iter().map(|s| !known.contains(s.words.as_slice())).collect();
-        Self { is_new, transfer: sets.sentences(SentenceSet::TestTransfer), train, within }
+        Self { is_new, transfer: corpus.sentences(SentenceSet::TestTransfer), train, within, has_unknown }
     }
 
     /// Counts the named labels, which are in the order of the words, from the sentence `from` on.
@@ -97,8 +94,11 @@ impl Sentences {
         let sentences = if set == SentenceSet::TestTransfer { &self.transfer } else { &self.within };
         let mut named = named.iter();
         for (i, sentence) in sentences.iter().enumerate().skip(from) {
-            for (role, named) in sentence.roles.iter().zip(&mut named) {
-                let (role, is_right) = (*role as usize, *role as u8 == *named);
+            for ((word, role), named) in sentence.words.iter().zip(&sentence.roles).zip(&mut named) {
+                let (role, is_right) = (usize::from(*role), role == named);
+                if self.has_unknown && *word == 0 {
+                    into.transfer.add(role, is_right);
+                }
                 match set {
                     SentenceSet::TestTransfer => into.transfer.add(role, is_right),
                     _ => into.within.add(role, is_right),
@@ -114,12 +114,12 @@ impl Sentences {
     }
 }
 
-fn word_ids(sentences: &[Sentence]) -> Vec<&[u32]> {
+fn word_ids(sentences: &[TaggedSentence]) -> Vec<&[u32]> {
     sentences.iter().map(|s| s.words.as_slice()).collect()
 }
 
-fn representation(features: RoleFeatures, level: usize, dims: usize) -> RoleRepresentation {
-    let counts = || RoleCounts::new(ROLES);
+fn representation(features: RoleFeatures, level: usize, dims: usize, roles: usize) -> RoleRepresentation {
+    let counts = || RoleCounts::new(roles);
     RoleRepresentation {
         features,
         level,
@@ -133,8 +133,8 @@ fn representation(features: RoleFeatures, level: usize, dims: usize) -> RoleRepr
     }
 }
 
-fn read_tags(tagger: &dyn SequenceTagger, sentences: &Sentences) -> Result<RoleRepresentation> {
-    let mut found = representation(RoleFeatures::Tags, 0, 0);
+fn read_tags(tagger: &dyn SequenceTagger, sentences: &Sentences, roles: usize) -> Result<RoleRepresentation> {
+    let mut found = representation(RoleFeatures::Tags, 0, 0, roles);
     for (set, of) in [(SentenceSet::TestWithin, &sentences.within), (SentenceSet::TestTransfer, &sentences.transfer)] {
         sentences.count(set, 0, &tagger.tags(&word_ids(of))?, &mut found);
     }
@@ -166,16 +166,17 @@ struct FittedProbe {
 fn read_features(
     encoder: &dyn FrozenEncoder,
     sentences: &Sentences,
+    roles: usize,
     args: &RoleAccuracyArgs,
     cx: &ProbeInputs<'_>,
 ) -> Result<Vec<RoleRepresentation>> {
     let read = args.levels.unwrap_or(usize::MAX).max(1);
     let levels: Vec<LevelFeatures> = encoder.levels().into_iter().take(read).collect();
     let total = sentences.train.len() + sentences.within.len() + sentences.transfer.len();
-    let mut equations: Vec<NormalEquations> = levels.iter().map(|l| NormalEquations::new(l.width, ROLES)).collect();
+    let mut equations: Vec<NormalEquations> = levels.iter().map(|l| NormalEquations::new(l.width, roles)).collect();
     for (i, chunk) in sentences.train.chunks(BATCH_SENTENCES).enumerate() {
         cx.progress.at(i * BATCH_SENTENCES, total)?;
-        let labels: Vec<u8> = chunk.iter().flat_map(|s| s.roles.iter().map(|r| *r as u8)).collect();
+        let labels: Vec<u8> = chunk.iter().flat_map(|s| s.roles.iter().copied()).collect();
         for (equations, features) in equations.iter_mut().zip(encoder.encode(&word_ids(chunk))) {
             equations.add(&features, &labels);
         }
@@ -223,7 +224,7 @@ fn reading(map: Option<LinearMap>, found: RoleRepresentation) -> FittedProbe {
 fn fit(l: usize, level: &LevelFeatures, sums: &NormalEquations, lambda: f64) -> Vec<FittedProbe> {
     let fit_part = |(features, part): &(RoleFeatures, Range<usize>)| {
         let map = sums.solve(std::slice::from_ref(part), lambda);
-        reading(map, representation(*features, l, part.len()))
+        reading(map, representation(*features, l, part.len(), sums.classes()))
     };
     parts(level).iter().map(fit_part).collect()
 }
@@ -237,7 +238,7 @@ fn fit_projected(level: &LevelFeatures, sums: &NormalEquations, lambda: f64, see
         let (features, part): &(RoleFeatures, Range<usize>) = &parts[which];
         let projection = gaussian(seed ^ dims as u64 ^ (draw << 32), part.len(), dims);
         let map = sums.solve_projected(std::slice::from_ref(part), &projection, lambda);
-        reading(map, RoleRepresentation { projected: true, ..representation(*features, 0, dims) })
+        reading(map, RoleRepresentation { projected: true, ..representation(*features, 0, dims, sums.classes()) })
     };
     projections.into_iter().filter(|(_, dims)| *dims > 0).flat_map(draws).map(fit_projection).collect()
 }

@@ -2,7 +2,7 @@
 //! typed.
 
 use crate::{
-    corpus::{SentenceSet, Source},
+    corpus::{SentenceSet, Source, TaggedSentence},
     models::capabilities::{SettledLevel, SettlingModel},
     probe::prelude::*,
     telemetry::measurements::{SettlingArgs, SettlingLevel, SettlingSet},
@@ -33,14 +33,16 @@ impl Probe for Settling {
 
 /// The ids and the known roles of the sentence that is asked for, and its description.
 fn sentence(corpus: &Corpus, args: &SettlingArgs) -> Result<(Vec<u32>, Vec<String>, String)> {
+    let sets = if let Source::GrammarRoles(sets) = corpus.source() { Some(sets) } else { None };
     if !args.text.trim().is_empty() {
-        let ids = corpus.try_encode(&args.text)?;
+        let lowercase = sets.is_some_and(|sets| sets.lowercase());
+        let ids = corpus.try_encode(&if lowercase { args.text.to_lowercase() } else { args.text.clone() })?;
         if ids.is_empty() || ids.len() > MAX_WORDS {
             candle_core::bail!("a sentence of {} words cannot be settled on: type 1 to {MAX_WORDS}", ids.len());
         }
         return Ok((ids, vec![], "typed sentence".to_owned()));
     }
-    let Source::GrammarRoles(sets) = corpus.source() else {
+    let Some(sets) = sets else {
         return Ok((corpus.passage(0, MAX_WORDS), vec![], "held-out passage 0".to_owned()));
     };
     let place = args.sentence;
@@ -53,9 +55,12 @@ fn sentence(corpus: &Corpus, args: &SettlingArgs) -> Result<(Vec<u32>, Vec<Strin
         SettlingSet::Within | SettlingSet::Own => (SentenceSet::TestWithin, "held-out sentence"),
     };
     let place = place.min(sets.count(set).saturating_sub(1));
-    let sentence = sets.sentence(set, place);
-    let roles = sentence.roles.iter().map(|r| r.name().to_owned()).collect();
-    Ok((sentence.words, roles, format!("{what} {place}")))
+    let Some(TaggedSentence { words, roles }) = corpus.sentence(set, place) else {
+        candle_core::bail!("a treebank has no sentences of another vocabulary: choose held-out ones");
+    };
+    let names = sets.roles();
+    let roles = roles.into_iter().map(|role| names[usize::from(role)].to_owned()).collect();
+    Ok((words, roles, format!("{what} {place}")))
 }
 
 fn level(settled: SettledLevel, words: usize, sweeps: usize) -> Result<SettlingLevel> {
@@ -80,9 +85,7 @@ fn blocks(feedback: &[f32], units: usize) -> Result<Array> {
     let (rows, cols) = (count(above), if above > 0 { count(units) } else { 0 });
     let mut sums = vec![0f32; rows * cols];
     for (i, row) in feedback.chunks_exact(units.max(1)).enumerate() {
-        for (j, w) in row.iter().enumerate() {
-            sums[i * rows / above * cols + j * cols / units] += w * w;
-        }
+        row.iter().enumerate().for_each(|(j, w)| sums[i * rows / above * cols + j * cols / units] += w * w);
     }
     let entries = feedback.len() as f32 / sums.len().max(1) as f32;
     let values = sums.into_iter().map(|s| (s / entries).sqrt()).collect();

@@ -1,8 +1,5 @@
 //! The distance of every token's state from the equilibrium of the refining map, pass by pass.
 
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
-
 use super::{position_losses::token_losses, tapped::RefiningModel};
 use crate::{
     analysis::rank_correlation::{ROTATIONS, shift_test},
@@ -125,8 +122,6 @@ pub(super) fn by_token(a: &Tensor, b: &Tensor) -> Result<Vec<f64>> {
 
 #[cfg(test)]
 mod tests {
-    use candle_core::Device;
-
     use super::*;
     use crate::{
         models::{ModelSpec, fast_slow::FastSlowSpec},

@@ -1,9 +1,6 @@
 //! A text read by a model of trace blocks, token by token: surprise, prediction error and traces, and what the model
 //! writes after it.
 
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
-
 use super::{position_losses::token_losses, tapped::TraceModel};
 use crate::{
     analysis::statistics::greatest,

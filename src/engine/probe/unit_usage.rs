@@ -44,9 +44,7 @@ impl Probe for UnitUsage {
 /// Adds, unit by unit, the tokens for which it is not zero. `units`: `(tokens, units)`.
 fn count(units: &[f32], counts: &mut [u64]) {
     for token in units.chunks(counts.len().max(1)) {
-        for (count, unit) in counts.iter_mut().zip(token) {
-            *count += u64::from(*unit != 0.0);
-        }
+        counts.iter_mut().zip(token).for_each(|(count, unit)| *count += u64::from(*unit != 0.0));
     }
 }
 

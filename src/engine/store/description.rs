@@ -53,7 +53,7 @@ impl From<RunRecord> for Description {
             ));
         }
         let mut info = named(run.run);
-        info.asks = asks(run.asks);
+        info.asks = valid_asks(run.asks);
         Self { info, started_at: Some(run.started_at), format: run.format, notices }
     }
 }
@@ -172,7 +172,7 @@ fn named(info: RunInfo) -> RunInfo {
 }
 
 /// The questions that a program names, without those that are not names.
-fn asks(named: Vec<String>) -> Vec<String> {
+fn valid_asks(named: Vec<String>) -> Vec<String> {
     let is_name = |ask: &String| (1..=MAX_ASK).contains(&ask.len()) && !ask.contains(char::is_control);
     named.into_iter().filter(is_name).take(MAX_ASKS).collect()
 }

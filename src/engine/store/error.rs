@@ -18,10 +18,7 @@ const MAX_WORDS: usize = 8 << 10;
 
 /// The words, or as many of them as a sentence has, with "…" behind.
 pub(super) fn bounded(words: String) -> String {
-    match words.len() > MAX_WORDS {
-        true => format!("{}…", &words[..words.floor_char_boundary(MAX_WORDS)]),
-        false => words,
-    }
+    if words.len() > MAX_WORDS { format!("{}…", &words[..words.floor_char_boundary(MAX_WORDS)]) } else { words }
 }
 
 impl StoreError {

@@ -158,19 +158,14 @@ impl OpenQuestion {
                 format!("it is of version {} of the protocol, and this Orrery reads up to {PROTOCOL}", answer.protocol);
             return Err(wrong(&words));
         }
-        if answer.id != self.id {
-            return Err(wrong(&format!("it answers `{}`", shortened(&answer.id))));
-        }
+        ensure!(answer.id == self.id, wrong(&format!("it answers `{}`", shortened(&answer.id))));
         if answer.state == Outcome::Refused {
             return Ok(Some(Reply::Refused(answer.words)));
         }
         let sample = match answer.sample {
             Some(sample) => sample.read(info).map_err(|e| wrong(&e))?,
             None => {
-                let payload = match self.tensors()? {
-                    Some(tensors) => tensors,
-                    None => json!({ "kind": "text", "text": answer.words }),
-                };
+                let payload = self.tensors()?.unwrap_or_else(|| json!({ "kind": "text", "text": answer.words }));
                 Sample {
                     step: answer.step,
                     variant: 0,

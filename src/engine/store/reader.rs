@@ -312,9 +312,7 @@ impl Iterator for Reader {
         if let Some(e) = self.start.pop_front() {
             return Some(e);
         }
-        for feed in &mut self.feeds {
-            feed.fill(&mut self.names, &mut self.notices);
-        }
+        self.feeds.iter_mut().for_each(|feed| feed.fill(&mut self.names, &mut self.notices));
         if let Some(notice) = self.notices.pop_front() {
             return Some(notice);
         }

@@ -190,9 +190,7 @@ pub(super) fn read_with_checksum(
     let path = folder.join(name);
     let bytes = open_inside(folder, name).and_then(read_tensors).at("read", &path)?;
     let damaged = || StoreError::new(format!("`{}` is damaged: its checksum differs", path.display()));
-    if crc32c.is_some_and(|sum| crc32c::crc32c(&bytes) != sum) {
-        return Err(damaged());
-    }
+    ensure!(crc32c.is_none_or(|sum| crc32c::crc32c(&bytes) == sum), damaged());
     let file = parse(&path, &bytes)?;
     let (length, header) = SafeTensors::read_metadata(&bytes)
         .map_err(|e| StoreError::new(format!("cannot read `{}`: {e}", path.display())))?;
@@ -202,9 +200,7 @@ pub(super) fn read_with_checksum(
             let words = format!("`{}` holds no checksum, neither in its name nor as `{CRC32}`", path.display());
             StoreError::new(words)
         })?;
-        if crc32fast::hash(bytes.get(LENGTH + length..).unwrap_or_default()) != told {
-            return Err(damaged());
-        }
+        ensure!(crc32fast::hash(bytes.get(LENGTH + length..).unwrap_or_default()) == told, damaged());
     }
     let tensors = file.names().into_iter().map(|name| Ok((name.to_owned(), load(&path, &file, name, device)?)));
     Ok((tensors.collect::<Result<_, StoreError>>()?, header.metadata().clone().unwrap_or_default()))

@@ -48,9 +48,7 @@ pub fn restore(place: &Path) -> Result<PathBuf, StoreError> {
     let name = place.file_name().ok_or_else(no_trash)?;
     let runs = trash.parent().filter(|runs| !runs.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let run = runs.join(name);
-    if run.exists() {
-        return Err(StoreError::new(format!("`{}` is there already: move it away first", run.display())));
-    }
+    ensure!(!run.exists(), StoreError::new(format!("`{}` is there already: move it away first", run.display())));
     files::rename_inside(runs, Path::new(TRASH).join(name), name).at("take back", place)?;
     Ok(run)
 }

@@ -8,10 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The name of a neuron by its number in the model: neuron i of head h is number h N + i, N neurons per head. Its number where
 /// N is not known (0), as in runs of earlier versions.
 pub fn neuron_name(neuron: usize, per_head: usize) -> String {
-    match neuron.checked_div(per_head) {
-        Some(head) => format!("{head}:{}", neuron % per_head),
-        None => neuron.to_string(),
-    }
+    neuron.checked_div(per_head).map_or_else(|| neuron.to_string(), |head| format!("{head}:{}", neuron % per_head))
 }
 
 /// Parses the numbers of neurons that a person wrote, separated by commas or blanks: `2:517 0:3`, or numbers in the

@@ -48,9 +48,7 @@ pub fn record_series(
     let mut first: Option<ModelSizes> = None;
     let mut kept = vec![];
     for (k, SeriesStep { step, plan, name, source }) in steps.into_iter().enumerate() {
-        if !is_wanted() {
-            return Err(RunError::Refused(format!("stopped before `{name}`")));
-        }
+        ensure!(is_wanted(), RunError::Refused(format!("stopped before `{name}`")));
         let mut run = guard(|| Run::open(plan))?;
         run.step = step;
         run.variants.iter_mut().for_each(|v| v.optimiser.step = step);

@@ -23,9 +23,7 @@ pub fn paths(plan: &Plan) -> Result<Vec<PathBuf>, RunError> {
             add(path);
         }
     }
-    for variant in &plan.variants {
-        variant.model.files().into_iter().for_each(&mut add);
-    }
+    plan.variants.iter().flat_map(|variant| variant.model.files()).for_each(add);
     Ok(paths)
 }
 

@@ -39,9 +39,7 @@ impl Listeners {
         if let Some(Err(e)) = self.record.as_ref().map(|r| r.record(&event)) {
             self.fail(e.into());
         }
-        for text in troubles {
-            self.notice(Level::Error, text);
-        }
+        troubles.into_iter().for_each(|text| self.notice(Level::Error, text));
     }
 
     pub fn notice(&mut self, level: Level, text: impl Into<String>) {

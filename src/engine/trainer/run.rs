@@ -71,9 +71,7 @@ impl Run {
                 let _: bool = v.model.set_runtime_param(&param.name, param.value);
             }
         }
-        if variants.is_empty() {
-            return Err(RunError::Plan("no model is switched on; switch on at least one variant".into()));
-        }
+        ensure!(!variants.is_empty(), RunError::Plan("no model is switched on; switch on at least one variant".into()));
         check_accumulation(&plan, &variants)?;
         Ok(Self {
             plan,
@@ -365,11 +363,7 @@ impl Run {
     /// `model.coupling_scale`); false if none has.
     fn set_runtime_param(&mut self, key: &str, value: f64) -> bool {
         let name = key.rsplit('.').next().unwrap_or(key);
-        let mut has_any = false;
-        for variant in &mut self.variants {
-            has_any |= variant.model.set_runtime_param(name, value);
-        }
-        has_any
+        self.variants.iter_mut().fold(false, |any, variant| variant.model.set_runtime_param(name, value) || any)
     }
 }
 

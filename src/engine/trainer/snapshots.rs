@@ -202,9 +202,7 @@ mod tests {
         let mut kept = Snapshots::new(BUDGET / 4, 8, true);
         kept.set_folder(&dir.path().join("gone"));
         assert!(kept.keep(1, snapshot(1)).is_err(), "it is said");
-        for step in 2..=8 {
-            kept.keep(step, snapshot(step)).unwrap();
-        }
+        (2..=8).for_each(|step| kept.keep(step, snapshot(step)).unwrap());
         assert_eq!((kept.in_memory.len(), kept.on_disk.len()), (4, 0));
         assert!(!Snapshots::new(1, 8, false).is_due(1), "nobody asks, and there is no folder");
     }

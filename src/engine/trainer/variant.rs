@@ -161,9 +161,7 @@ impl Variant {
             let accumulator = GradAccumulator::default();
             let loss = self.model.accumulated_loss(batch, &accumulator)?;
             let cross_entropy = host::scalar(&loss.cross_entropy)?;
-            if !cross_entropy.is_finite() {
-                return Err(diverged("loss", cross_entropy));
-            }
+            ensure!(cross_entropy.is_finite(), diverged("loss", cross_entropy));
             sums.add_scalar(self.loss_channels().train, cross_entropy, *share);
             for (name, part) in &loss.parts {
                 sums.add_scalar(name, host::scalar(part)?, *share);
@@ -177,14 +175,10 @@ impl Variant {
         };
         let mut scalars: Vec<(Channel, f64)> = scalars.into_iter().map(|s| (s.channel, s.sum / s.weight)).collect();
         let norm = self.optimiser.step(self.model.params(), &grads, lr)?;
-        if !norm.is_finite() {
-            return Err(diverged("gradient", norm));
-        }
+        ensure!(norm.is_finite(), diverged("gradient", norm));
         scalars.push((channels::GRAD_NORM.into(), norm));
         scalars.push((channels::LEARNING_RATE.into(), lr));
-        for (name, value) in self.model.scalars(Some(&grads))? {
-            scalars.push((name.into(), value));
-        }
+        self.model.scalars(Some(&grads))?.into_iter().for_each(|(name, value)| scalars.push((name.into(), value)));
         Ok(scalars)
     }
 }

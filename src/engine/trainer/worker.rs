@@ -174,9 +174,7 @@ impl Worker {
             let info = self.run.info(self.threads, folder.map(|f| f.to_string_lossy().into_owned()));
             self.listeners.emit(Event::Started(Arc::new(RunInfo { asks: self.options.asks.clone(), ..info })));
         }
-        for text in self.run.opening_notes() {
-            self.listeners.notice(Level::Info, text);
-        }
+        self.run.opening_notes().into_iter().for_each(|text| self.listeners.notice(Level::Info, text));
         self.find_snapshots();
         self.running = self.options.start;
         let done = self.run.step >= self.run.plan.steps;
@@ -338,9 +336,7 @@ impl Worker {
             }
             self.emit_answers();
         }
-        for text in guard(|| self.run.finish_step())? {
-            self.listeners.notice(Level::Info, text);
-        }
+        guard(|| self.run.finish_step())?.into_iter().for_each(|text| self.listeners.notice(Level::Info, text));
         self.measure_all(self.run.plan.is_stage_boundary(self.run.step))?;
         self.keep_snapshot();
         let every = self.run.plan.checkpoint_every;

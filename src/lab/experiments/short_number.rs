@@ -15,6 +15,12 @@ pub fn short(v: f64) -> String {
     trimmed(&format!("{v:.decimals$}")).to_owned()
 }
 
+/// A p value, which is never 0: "0.03", "1.2e-7", and "< 1e-300" where it is too small for a number.
+pub fn p_label(p: f64) -> String {
+    const SMALLEST: f64 = 1e-300;
+    if p < SMALLEST { format!("< {}", short(SMALLEST)) } else { short(p) }
+}
+
 /// A number with a power of ten, and at most `digits` digits after the point.
 pub fn scientific(v: f64, digits: usize) -> String {
     let text = format!("{v:.digits$e}");
@@ -48,5 +54,10 @@ mod tests {
         ] {
             assert_eq!(short(v), want);
         }
+    }
+
+    #[test]
+    fn no_p_value_is_zero() {
+        assert_eq!([0.03125, 1.31e-8, 1.0, 0.0].map(p_label), ["0.03125", "1.31e-8", "1", "< 1e-300"]);
     }
 }

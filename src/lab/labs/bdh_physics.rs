@@ -53,14 +53,12 @@ pub static LAB: Lab = Lab {
     },
     plan: |config| plan(config, &PhysicsLabSettings::read(config)?),
     drawing: drawing::draw,
-    panes: &[
-        Pane::tall("bdh_rules"),
-        Pane::tile("oscillators", 0),
-        Pane::tab("losses"),
-        Pane::tile("bdh_checks", 1),
-        Pane::more("race"),
-        Pane::more("bdh_theory"),
-    ],
+    panes: panes! {
+        tall: "bdh_rules";
+        0: "oscillators", "losses";
+        1: "bdh_checks";
+        more: "race", "bdh_theory";
+    },
     headlines: headlines::ALL,
     large_numbers: headlines::LARGE_NUMBERS,
     opens_with_run: true,

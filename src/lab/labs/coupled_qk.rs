@@ -75,20 +75,11 @@ pub static LAB: Lab = Lab {
     },
     plan: |config| plan(config, &CoupledQkSettings::read(config)?),
     drawing: drawing::draw,
-    panes: &[
-        Pane::tile("race", 0),
-        Pane::tab("losses"),
-        Pane::tab("loss_difference"),
-        Pane::tab("accuracy"),
-        Pane::tile("phase_plane", 1),
-        Pane::tab("attention"),
-        Pane::tab("attention_side_by_side"),
-        Pane::more("pair_attention"),
-        Pane::more("step_lengths"),
-        Pane::more("next_tokens"),
-        Pane::more("attention_by_layer"),
-        Pane::more("attention_chain"),
-    ],
+    panes: panes! {
+        0: "race", "losses", "loss_difference", "accuracy";
+        1: "phase_plane", "attention", "attention_side_by_side";
+        more: "pair_attention", "step_lengths", "next_tokens", "attention_by_layer", "attention_chain";
+    },
     headlines: headlines::ALL,
     large_numbers: headlines::LARGE_NUMBERS,
     opens_with_run: true,

@@ -80,18 +80,12 @@ pub static LAB: Lab = Lab {
         }
     },
     drawing: drawing::draw,
-    panes: &[
-        Pane::tile("generator", 0),
-        Pane::tab("slow_manifold"),
-        Pane::tile("generator_flow", 1),
-        Pane::tab("generator_distance"),
-        Pane::tile("generator_spectrum", 1),
-        Pane::tab("stationary_map"),
-        Pane::tab("losses"),
-        Pane::more("residual"),
-        Pane::more("attention"),
-        Pane::more("attention_chain"),
-    ],
+    panes: panes! {
+        0: "generator", "slow_manifold";
+        1: "generator_flow", "generator_distance";
+        1: "generator_spectrum", "stationary_map", "losses";
+        more: "residual", "attention", "attention_chain";
+    },
     headlines: headlines::ALL,
     large_numbers: headlines::LARGE_NUMBERS,
     opens_with_run: true,

@@ -67,24 +67,13 @@ pub static LAB: Lab = Lab {
     },
     plan: |config| plan(config, &FastSlowSettings::read(config)?),
     drawing: drawing::draw,
-    panes: &[
-        Pane::tile("gate", 0),
-        Pane::tab("staircase"),
-        Pane::tile("losses", 1),
-        Pane::tab("loss_difference"),
-        Pane::tab("accuracy"),
-        Pane::tile("next_tokens", 1),
-        Pane::tab("causality"),
-        Pane::tab("attention"),
-        Pane::more("token_residuals"),
-        Pane::more("residual"),
-        Pane::more("race"),
-        Pane::more("slow_memory"),
-        Pane::more("equilibrium_solves"),
-        Pane::more("generator_distance"),
-        Pane::more("attention_chain"),
-        Pane::more("cost"),
-    ],
+    panes: panes! {
+        0: "gate", "staircase";
+        1: "losses", "loss_difference", "accuracy";
+        1: "next_tokens", "causality", "attention";
+        more: "token_residuals", "residual", "race", "slow_memory", "equilibrium_solves", "generator_distance",
+            "attention_chain", "cost";
+    },
     headlines: headlines::ALL,
     large_numbers: headlines::LARGE_NUMBERS,
     opens_with_run: true,

@@ -10,7 +10,7 @@ mod headlines;
 pub mod settings;
 
 use crate::{
-    corpus::{self, GrammarRoles, Source, generated::grammar_roles::Grammar},
+    corpus::{self, GrammarRoles, Source, TokenizerSpec, Treebank, generated::grammar_roles::Grammar},
     labs::prelude::*,
     models::{
         bigru::{BiGruSpec, WordInput},
@@ -67,6 +67,8 @@ pub static LAB: Lab = Lab {
 
 /// A row that holds any sentence of the grammar has no use for more words, and few sentences of a treebank are longer.
 const MAX_WINDOW: usize = 64;
+/// Words of a vocabulary that can be read one-hot: six features each, whose products take about a gigabyte.
+const MAX_ONE_HOT: usize = 2000;
 /// Coefficients of the fast traces, level by level (the paper's).
 const FAST: [f64; 4] = [0.5, 0.2, 0.1, 0.05];
 
@@ -104,8 +106,8 @@ fn network(s: &NetworkSettings) -> Result<SpcnSpec, ConfigError> {
     })
 }
 
-/// The network and what runs beside it, in the order that fixes their colours.
-fn variants(s: &GrammarRolesSettings) -> Result<Vec<Variant>, ConfigError> {
+/// The network and what runs beside it, in the order that fixes their colours; taggers name one of so many `tags`.
+fn variants(s: &GrammarRolesSettings, tags: usize) -> Result<Vec<Variant>, ConfigError> {
     let (full, on) = (network(&s.network)?, &s.compare);
     let changed = |change: fn(&mut SpcnSpec)| {
         let mut spec = full.clone();
@@ -115,7 +117,7 @@ fn variants(s: &GrammarRolesSettings) -> Result<Vec<Variant>, ConfigError> {
     let learning = |feedforward_rule| ModelSpec::Spcn(SpcnSpec { feedforward_rule, ..full.clone() });
     let bigru = |input| {
         let (hidden, dropout) = (on.bigru_hidden, on.bigru_dropout);
-        ModelSpec::BiGru(BiGruSpec { input, hidden, dropout, ..BiGruSpec::default() })
+        ModelSpec::BiGru(BiGruSpec { input, hidden, tags, dropout })
     };
     let embedding = |std| WordInput::Embedding { width: on.bigru_embedding, std };
     let CompareSettings { no_unit_norm, words, .. } = *on;
@@ -146,7 +148,8 @@ fn variants(s: &GrammarRolesSettings) -> Result<Vec<Variant>, ConfigError> {
 }
 
 fn check(s: &GrammarRolesSettings) -> Result<(), ConfigError> {
-    let GrammarSettings { passive, transitive, train, .. } = s.grammar;
+    let GrammarSettings { passive, transitive, train, words, .. } = s.grammar;
+    let is_treebank = s.grammar.treebank.path().is_some();
     let why = || {
         format!(
             "`grammar.passive` = {passive} and `grammar.transitive` = {transitive} are more than all sentences; lower one of them"
@@ -161,34 +164,48 @@ fn check(s: &GrammarRolesSettings) -> Result<(), ConfigError> {
     };
     refuse_if(batch * accumulate > train, TrainSettings::batch.name, why)?;
     let (key, longest) = (TrainSettings::window.name, corpus::generated::grammar_roles::MAX_SENTENCE);
-    let why = || {
-        format!(
+    let why = || match is_treebank {
+        true => format!("`{key}` = {window} is more words than a sentence may have here; make it at most {MAX_WINDOW}"),
+        false => format!(
             "`{key}` = {window} is mostly empty: sentences have at most {longest} words; make it at most {MAX_WINDOW}"
-        )
+        ),
     };
     refuse_if(window > MAX_WINDOW, key, why)?;
     let why =
         || format!("`{key}` = {window} has no room for a sentence of {longest} words; make it at least {longest}");
-    refuse_if(window < longest, key, why)
+    refuse_if(!is_treebank && window < longest, key, why)?;
+    let key = GrammarSettings::words.name;
+    let why = || {
+        format!(
+            "`{key}` = {words} are more words than can be read one-hot; make it at most {MAX_ONE_HOT}, or switch off `compare.words` and `compare.bigru_one_hot`"
+        )
+    };
+    let is_one_hot = s.compare.words || s.compare.bigru_one_hot;
+    refuse_if(is_treebank && is_one_hot && words > MAX_ONE_HOT, key, why)
 }
 
 /// The run of these settings. Errors name the key to change.
 pub fn plan(config: &Config, s: &GrammarRolesSettings) -> Result<Plan, ConfigError> {
     check(s)?;
-    let GrammarSettings { passive, transitive, adjective, train, test } = s.grammar;
+    let GrammarSettings { passive, transitive, adjective, train, test, tags, words, lowercase, .. } = s.grammar;
+    let (tags, longest) = (tags.column(), s.train.window);
+    let treebank = s.grammar.treebank.path().map(|path| Treebank { path, tags, lowercase, longest });
+    let tokenizer = match treebank {
+        Some(_) => TokenizerSpec::Whitespace { max_vocab: words },
+        None => GrammarRoles::tokenizer(),
+    };
     let sets = GrammarRoles {
         grammar: Grammar { passive, transitive, adjective },
         train,
         test,
         seed: config.seed,
         own: s.sentences.file.path(),
+        treebank,
     };
-    let text = corpus::CorpusSpec {
-        seed: config.seed,
-        ..corpus::CorpusSpec::new(Source::GrammarRoles(sets), GrammarRoles::tokenizer())
-    };
+    let variants = variants(s, sets.roles().len())?;
+    let text =
+        corpus::CorpusSpec { seed: config.seed, ..corpus::CorpusSpec::new(Source::GrammarRoles(sets), tokenizer) };
     let probes = vec![ask_every(&s.roles.args(), RoleSettings::every, s.roles.every)];
-    let variants = variants(s)?;
     let mut plan = Experiment::new(config, &s.train, &s.run).plan(text, &variants, probes);
     let pass = (train / (s.train.batch * s.train.accumulate)) as u64;
     let learns_on = |model: &ModelSpec| matches!(model, ModelSpec::BiGru(_));

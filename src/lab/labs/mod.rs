@@ -13,6 +13,18 @@ macro_rules! presets {
     };
 }
 
+/// A list of panes, a tile a line: its row or `tall`, then its views, of which the first is in front.
+macro_rules! panes {
+    ($(tall: $tall:literal $(, $beside:literal)*;)? $($row:literal: $front:literal $(, $tab:literal)*;)*
+     $(more: $($more:literal),+;)?) => {
+        &[
+            $($crate::labs::Pane::tall($tall), $($crate::labs::Pane::tab($beside),)*)?
+            $($crate::labs::Pane::tile($front, $row), $($crate::labs::Pane::tab($tab),)*)*
+            $($($crate::labs::Pane::more($more),)+)?
+        ]
+    };
+}
+
 pub mod bdh;
 pub mod bdh_physics;
 pub mod corpus;

@@ -46,15 +46,11 @@ pub static LAB: Lab = Lab {
     },
     plan: |config| plan(config, &NeuronGraphSettings::read(config)?),
     drawing: drawing::draw,
-    panes: &[
-        Pane::tall("neuron_graph"),
-        Pane::tab("graph_table"),
-        Pane::tile("graph_threshold", 0),
-        Pane::tab("graph_neuron"),
-        Pane::tile("graph_modularity", 1),
-        Pane::tab("graph_degrees"),
-        Pane::tab("losses"),
-    ],
+    panes: panes! {
+        tall: "neuron_graph", "graph_table";
+        0: "graph_threshold", "graph_neuron";
+        1: "graph_modularity", "graph_degrees", "losses";
+    },
     headlines: headlines::ALL,
     large_numbers: headlines::LARGE_NUMBERS,
     opens_with_run: false,

@@ -74,18 +74,12 @@ pub static LAB: Lab = Lab {
     },
     plan: |config| plan(config, &OdeFlowSettings::read(config)?),
     drawing: drawing::draw,
-    panes: &[
-        Pane::tile("steer", 0),
-        Pane::tile("flow_paths", 1),
-        Pane::tab("flow_along"),
-        Pane::tile("flow_solver", 1),
-        Pane::tab("flow_claims"),
-        Pane::tab("losses"),
-        Pane::more("flow_sweep"),
-        Pane::more("flow_training"),
-        Pane::more("attention"),
-        Pane::more("attention_chain"),
-    ],
+    panes: panes! {
+        0: "steer";
+        1: "flow_paths", "flow_along";
+        1: "flow_solver", "flow_claims", "losses";
+        more: "flow_sweep", "flow_training", "attention", "attention_chain";
+    },
     headlines: headlines::ALL,
     large_numbers: headlines::LARGE_NUMBERS,
     opens_with_run: true,

@@ -66,22 +66,12 @@ pub static LAB: Lab = Lab {
     },
     plan: |config| plan(config, &SpenSettings::read(config)?),
     drawing: drawing::draw,
-    panes: &[
-        Pane::tile("mechanisms", 0),
-        Pane::tab("race"),
-        Pane::tile("trace_reading", 1),
-        Pane::tab("next_tokens"),
-        Pane::tile("losses", 1),
-        Pane::tab("accuracy"),
-        Pane::tab("position_losses"),
-        Pane::more("recoverability"),
-        Pane::more("unit_usage"),
-        Pane::more("autocorrelation"),
-        Pane::more("fast_weights"),
-        Pane::more("warm_up"),
-        Pane::more("adaptation"),
-        Pane::more("uncertainty"),
-    ],
+    panes: panes! {
+        0: "mechanisms", "race";
+        1: "trace_reading", "next_tokens";
+        1: "losses", "accuracy", "position_losses";
+        more: "recoverability", "unit_usage", "autocorrelation", "fast_weights", "warm_up", "adaptation", "uncertainty";
+    },
     headlines: headlines::ALL,
     large_numbers: headlines::LARGE_NUMBERS,
     opens_with_run: true,

@@ -66,15 +66,12 @@ pub static LAB: Lab = Lab {
     },
     plan: |config| plan(config, &SynapsesSettings::read(config)?),
     drawing: drawing::draw,
-    panes: &[
-        Pane::tall("reading"),
-        Pane::tab("concepts"),
-        Pane::tile("activity", 0),
-        Pane::tab("surprise"),
-        Pane::tile("losses", 1),
-        Pane::more("merging"),
-        Pane::more("race"),
-    ],
+    panes: panes! {
+        tall: "reading", "concepts";
+        0: "activity", "surprise";
+        1: "losses";
+        more: "merging", "race";
+    },
     headlines: headlines::ALL,
     large_numbers: headlines::LARGE_NUMBERS,
     opens_with_run: false,

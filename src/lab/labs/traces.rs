@@ -44,13 +44,11 @@ pub static LAB: Lab = Lab {
     },
     plan: |config| plan(config, &TracesLabSettings::read(config)?),
     drawing: drawing::draw,
-    panes: &[
-        Pane::tile("trace_strips", 0),
-        Pane::tab("word_swap"),
-        Pane::tile("trace_decay", 1),
-        Pane::tile("recoverability", 1),
-        Pane::tab("losses"),
-    ],
+    panes: panes! {
+        0: "trace_strips", "word_swap";
+        1: "trace_decay";
+        1: "recoverability", "losses";
+    },
     headlines: headlines::ALL,
     large_numbers: headlines::LARGE_NUMBERS,
     opens_with_run: false,

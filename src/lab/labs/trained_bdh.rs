@@ -66,24 +66,13 @@ pub static LAB: Lab = Lab {
     },
     plan: |config| plan(config, &TrainedBdhSettings::read(config)?),
     drawing: drawing::draw,
-    panes: &[
-        Pane::tall("neuron_graph"),
-        Pane::tab("reading"),
-        Pane::tab("graph_neuron"),
-        Pane::tile("trained_bdh", 0),
-        Pane::tab("activity"),
-        Pane::tile("logit_lens", 1),
-        Pane::tab("intervention"),
-        Pane::tab("next_tokens"),
-        Pane::more("top_contexts"),
-        Pane::more("concepts"),
-        Pane::more("concept_effect"),
-        Pane::more("query_key_maps"),
-        Pane::more("graph_threshold"),
-        Pane::more("graph_modularity"),
-        Pane::more("graph_degrees"),
-        Pane::more("losses"),
-    ],
+    panes: panes! {
+        tall: "neuron_graph", "reading", "graph_neuron";
+        0: "trained_bdh", "activity";
+        1: "logit_lens", "intervention", "next_tokens";
+        more: "top_contexts", "concepts", "concept_effect", "query_key_maps", "graph_threshold", "graph_modularity",
+            "graph_degrees", "losses";
+    },
     headlines: headlines::ALL,
     large_numbers: headlines::LARGE_NUMBERS,
     opens_with_run: true,

@@ -27,13 +27,10 @@ pub(super) fn run(what: &str, name: &str, args: &AskArgs) -> Result<bool, Failur
     let begun = Instant::now();
     if let Some(address) = Address::parse(what).transpose().map_err(Failure::usage)? {
         let question = TypedQuestion::new(name, args)?;
-        if question.matrices.is_some() {
-            return Err(Failure::usage(format!("the weights of {address} are not copied: ask on that machine")));
-        }
+        ensure!(question.matrices.is_none(), "the weights of {address} are not copied: ask on that machine");
         let run = remote::begin(&address, remote::copy_folder(&address, Path::new(RUNS), "")?, Some(args.patience()))?;
         let Some(info) = asked_info(&run.folder, name, args)? else {
-            let words = "is a run of Orrery's own: ask there, by `orrery ask` on that machine";
-            return Err(Failure::usage(format!("{what} {words}")));
+            return Err(usage!("{what} is a run of Orrery's own: ask there, by `orrery ask` on that machine"));
         };
         let program = AskedProgram { folder: &run.folder, info: &info, remote: Some(&run.source) };
         question.answer(&program, begun)?;
@@ -200,9 +197,7 @@ impl AskedProgram<'_> {
                  over ssh"
             )));
         }
-        if has_ended {
-            return Err(Failure::usage("the run has ended, so no program can answer"));
-        }
+        ensure!(!has_ended, "the run has ended, so no program can answer");
         // an older copy may list outdated permissions; the program itself refuses what it does not allow
         let is_known = remote.is_none_or(RemoteSource::is_described);
         if is_known && info.asks.is_empty() {

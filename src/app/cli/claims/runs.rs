@@ -25,7 +25,7 @@ use crate::{
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let source = Source::new(args.from.from.as_deref(), args.from.results.as_deref());
     let mut ledger = source.ledger()?;
-    let claims = meant(&ledger, &args.what)?;
+    let claims = selected_claims(&ledger, &args.what)?;
     let results = source.results();
     let commit = commit(source.folder());
     if commit.is_none() {
@@ -54,7 +54,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
 }
 
 /// The claim of this id, or those of the paper of this name that have a rule and need nothing that is not here.
-fn meant(ledger: &Ledger, what: &str) -> Result<Vec<(Claim, Rule)>, Failure> {
+fn selected_claims(ledger: &Ledger, what: &str) -> Result<Vec<(Claim, Rule)>, Failure> {
     let ruled = |claim: &Claim| claim.rule.clone().map(|rule| (claim.clone(), rule));
     if let Some(paper) = ledger.papers.iter().find(|paper| paper.id == what) {
         let here = paper.file.claims.iter().filter(|claim| claim.needs.is_none());
@@ -71,11 +71,8 @@ fn made(claim: &Claim, rule: &Rule, args: &RunArgs, commit: Option<&str>) -> Res
     let wrong = |why: String| Failure::usage(format!("the claim {} {why}", claim.id));
     let count = args.seeds.unwrap_or(rule.seeds);
     let seeds = seeds_of(rule, args.first_seed, count).map_err(wrong)?;
-    let file = match args.first_seed {
-        Some(_) => rule.sweep(Seeds::Each(seeds.clone())),
-        None => rule.sweep(Seeds::Count(count)),
-    };
-    let file = with_known_seeds(file.map_err(wrong)?, &seeds, &args.out)?;
+    let asked = if args.first_seed.is_some() { Seeds::Each(seeds.clone()) } else { Seeds::Count(count) };
+    let file = with_known_seeds(rule.sweep(asked).map_err(wrong)?, &seeds, &args.out)?;
     let text = file.to_toml().map_err(wrong)?;
     let sweep = SweepFolder::from_text(&text, &args.out.join("claim.toml"), &args.out)?;
     // held until they are read: a result of the runs that another process is making would lack seeds

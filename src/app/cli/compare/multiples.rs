@@ -43,9 +43,7 @@ pub fn write(
 ) -> Result<(), Failure> {
     let last = runs.iter().map(|r| r.mirror.step).max().unwrap_or(0);
     let step = step.unwrap_or(last);
-    if step > last {
-        return Err(Failure::usage(format!("no run has a step {step}: the last one of any is {last}")));
-    }
+    ensure!(step <= last, "no run has a step {step}: the last one of any is {last}");
     for view in views {
         check_shown(view, step, runs, theme)?;
         let multiple = Multiple { view, step, theme };

@@ -128,7 +128,7 @@ impl Numbers {
 
     /// With all digits, for a program. Beside a number that some line has of several seeds stands its standard deviation.
     pub fn csv(&self) -> String {
-        let is_of_seeds = |number: &Number| number.summary.seeds > 1;
+        let is_of_seeds = |number: &Number| number.summary.sd.is_some();
         let has_spread = |i: usize| self.lines.iter().filter_map(|line| line.numbers[i].as_ref()).any(is_of_seeds);
         let spread: Vec<bool> = (0..self.headings.len()).map(has_spread).collect();
         let mut head = COLUMNS.map(str::to_owned).to_vec();
@@ -141,7 +141,7 @@ impl Numbers {
             let mut cells = vec![line.name.clone(), line.variant.clone(), optional_field(line.step())];
             for (number, has_spread) in line.numbers.iter().zip(&spread) {
                 let mean = |n: &Number| format!("{}{}", n.summary.mean, step_words(line.other_step(n)));
-                let sd = || optional_field(number.as_ref().filter(|n| is_of_seeds(n)).map(|n| n.summary.sd));
+                let sd = || optional_field(number.as_ref().and_then(|n| n.summary.sd));
                 cells.push(number.as_ref().map_or(String::new(), mean));
                 cells.extend(has_spread.then(sd));
             }

@@ -37,6 +37,8 @@ struct Story {
     /// The run folder, with settings and curves.
     run: PathBuf,
     texts: Vec<String>,
+    /// The text of each prompt, or that it is in a language that no model has learned.
+    labels: Vec<String>,
     prompts: Vec<String>,
     models: Vec<StoryModel>,
 }
@@ -85,10 +87,9 @@ fn collect(run: &Path, out: &Path) -> Result<Story, Failure> {
             newest.insert(s.variant, measured.clone());
         }
     }
-    let mut story = Story { run: run.to_owned(), texts: vec![], prompts: vec![], models: vec![] };
+    let mut story = Story { run: run.to_owned(), texts: vec![], labels: vec![], prompts: vec![], models: vec![] };
     for (variant, measured) in newest {
         let translations = measured.translations().into_iter().collect();
-        let texts = measured.texts;
         let name = merging::IDS.get(variant).copied().unwrap_or_default().to_owned();
         let Model { spec, weights } = trained_run::newest(run, Some(&name))?;
         let ModelSpec::Bdh(spec) = spec else { continue };
@@ -96,9 +97,10 @@ fn collect(run: &Path, out: &Path) -> Result<Story, Failure> {
         let state_dict = state_dict_of(&spec, &weights)?;
         tensors::write(&file, &state_dict.tensors, &state_dict.metadata).map_err(Failure::failed)?;
         let neurons = spec.resolved().map_err(Failure::wrong)?.neurons;
-        let loss = texts.iter().map(|t| t.loss).collect();
-        let writes = texts.iter().map(|t| t.continuation.clone()).collect();
-        (story.texts, story.prompts) = texts.into_iter().map(|t| (t.name, t.prompt)).unzip();
+        let (loss, samples) = (measured.texts.iter().map(|t| t.loss).collect(), measured.samples());
+        let writes = samples.iter().map(|s| s.continuation.to_owned()).collect();
+        story.texts = measured.texts.iter().map(|t| t.name.clone()).collect();
+        (story.labels, story.prompts) = samples.into_iter().map(|s| (s.label, s.prompt.to_owned())).unzip();
         story.models.push(StoryModel { name, file, neurons, loss, translations, writes });
     }
     Ok(story)
@@ -106,9 +108,7 @@ fn collect(run: &Path, out: &Path) -> Result<Story, Failure> {
 
 fn table(story: &Story) -> String {
     let mut lines = vec![format!("{:<28}", "held-out loss (nats) on")];
-    for text in &story.texts {
-        lines[0].push_str(&format!("{text:>22}"));
-    }
+    story.texts.iter().for_each(|text| lines[0].push_str(&format!("{text:>22}")));
     for model in &story.models {
         let name = format!("{}, {} neurons", model.name, model.neurons);
         let cells: String = model.loss.iter().map(|l| format!("{l:>22.4}")).collect();
@@ -123,8 +123,8 @@ fn table(story: &Story) -> String {
             lines.push(format!("{direction:<28}{cells}"));
         }
     }
-    for (i, (text, prompt)) in story.texts.iter().zip(&story.prompts).enumerate() {
-        lines.push(format!("\n{text} | {}", one_line(prompt)));
+    for (i, (label, prompt)) in story.labels.iter().zip(&story.prompts).enumerate() {
+        lines.push(format!("\n{label} | {}", one_line(prompt)));
         let writes = |m: &StoryModel| m.writes.get(i).map(|w| format!("  {:<8}| {}", m.name, one_line(w)));
         lines.extend(story.models.iter().filter_map(writes));
     }

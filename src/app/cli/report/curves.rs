@@ -37,7 +37,7 @@ pub struct SeriesData {
     pub values: Vec<Option<f64>>,
     /// Standard deviations, for a band; `None` at a step that one seed alone has.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub sd: Option<Vec<f64>>,
+    pub sd: Option<Vec<Option<f64>>>,
 }
 
 /// The charts, and which steps they show.

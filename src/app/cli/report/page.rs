@@ -126,9 +126,7 @@ impl Report<'_> {
             return;
         }
         out.push_str("<h2>Result</h2>\n<table>\n<tr><th></th>");
-        for (_, label) in &groups {
-            let _ = write!(out, "<th class=\"number\">{}</th>", escaped(label));
-        }
+        groups.iter().for_each(|(_, label)| _ = write!(out, "<th class=\"number\">{}</th>", escaped(label)));
         out.push_str("<th></th></tr>\n");
         for key in keys {
             let Some(headline) = self.lab.headline(key) else { continue };

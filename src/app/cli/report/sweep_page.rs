@@ -23,10 +23,7 @@ use super::{
 use crate::{
     analysis::distinct::distinct,
     cli::prelude::*,
-    experiments::{
-        run_table::{RowState, changed},
-        sweep::results::BEST_RULE,
-    },
+    experiments::run_table::{RowState, changed},
     ui::{
         comparison::{ComparedLine, Comparison},
         plot::svg::hex,
@@ -147,8 +144,7 @@ impl SweepReport {
         }
         out.push_str("</tr>\n");
         for (i, row) in table.rows.iter().enumerate() {
-            let is_best = table.best.as_ref().is_some_and(|(_, best)| best.contains(&i));
-            let mark = if is_best { " \u{2605}" } else { "" };
+            let mark = if table.is_best(i) { " \u{2605}" } else { "" };
             let _ = write!(out, "<tr><td class=\"number\">{}{mark}</td>", i + 1);
             for value in &row.values {
                 let _ = write!(out, "<td class=\"number\"><code>{}</code></td>", escaped(value));
@@ -156,8 +152,11 @@ impl SweepReport {
             let _ = write!(out, "<td class=\"number\">{}/{}</td>", row.finished, table.seeds);
             for (number, column) in row.numbers.iter().zip(&table.columns) {
                 let exact = number.as_ref().map_or(String::new(), |n| {
-                    let (mean, sd) = (n.mean, n.sd);
-                    format!(" data-mean=\"{mean}\" data-sd=\"{sd}\" title=\"mean {mean}, sd {sd}\"")
+                    let mean = n.mean;
+                    match n.sd {
+                        Some(sd) => format!(" data-mean=\"{mean}\" data-sd=\"{sd}\" title=\"mean {mean}, sd {sd}\""),
+                        None => format!(" data-mean=\"{mean}\" title=\"{mean}, one seed\""),
+                    }
                 });
                 let cell = escaped(&summary::cell(column.headline, number.as_ref()));
                 let _ = write!(out, "<td class=\"number\"{exact}>{cell}</td>");
@@ -168,9 +167,8 @@ impl SweepReport {
         if let Some(legend) = table.spread_legend() {
             let _ = write!(out, ": {legend}");
         }
-        if let Some((column, best)) = table.best.as_ref().filter(|(_, best)| !best.is_empty()) {
-            let rule = if best.len() > 1 { format!(". {}", BEST_RULE.trim_end_matches('.')) } else { String::new() };
-            let _ = write!(out, "; \u{2605} best by {}{rule}", escaped(&table.columns[*column].heading));
+        if let Some(legend) = table.best_legend('\u{2605}') {
+            let _ = write!(out, "; {}", escaped(legend.trim_end_matches('.')));
         }
         out.push_str(". The numbers are those of <code>table.csv</code>; point at one to read it in full.</p>\n");
     }
@@ -242,9 +240,9 @@ fn series(line: &ComparedLine, every: usize, theme: &Theme) -> SeriesData {
     for [step, mean, spread] in thinned(&line.points, every) {
         steps.push(step as u64);
         values.push(mean.is_finite().then_some(mean));
-        sd.push(if spread.is_finite() { spread } else { 0.0 });
+        sd.push(spread.is_finite().then_some(spread));
     }
-    let sd = sd.iter().any(|sd| *sd > 0.0).then_some(sd);
+    let sd = sd.iter().flatten().any(|sd| *sd > 0.0).then_some(sd);
     SeriesData { label: line.name.clone(), colour: hex(theme.series(line.place)), steps, values, sd }
 }
 

@@ -35,9 +35,7 @@ impl Background {
     /// # Errors
     /// If it is being made already, or the process cannot be begun.
     pub fn begin(&self, folder: &Path) -> Result<(), Failure> {
-        if self.is_running(folder) {
-            return Err(Failure::usage(format!("the runs of {} are being made already", folder.display())));
-        }
+        ensure!(!self.is_running(folder), "the runs of {} are being made already", folder.display());
         lock::check_free(folder)?;
         let program = self.program.clone().map_or_else(std::env::current_exe, Ok);
         let spawned = program.and_then(|program| pool::spawn(&program, folder, &["--missing"], LOG));

@@ -75,12 +75,11 @@ impl SweepFolder {
         let folder = Self { path, sweep };
         if folder.path.join(SPEC).exists() {
             let (known, held) = (read_inside(&folder.path, SPEC)?, read_inside(&folder.path, BASE)?);
-            if known != text || held != base.to_toml() {
-                return Err(Failure::usage(format!(
-                    "{} holds a sweep of another specification: give this one another `name`",
-                    folder.path.display()
-                )));
-            }
+            ensure!(
+                known == text && held == base.to_toml(),
+                "{} holds a sweep of another specification: give this one another `name`",
+                folder.path.display()
+            );
             folder.check_inner()?;
             return Ok(folder);
         }
@@ -101,9 +100,7 @@ impl SweepFolder {
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let path = std::path::absolute(path).map_err(Failure::wrong)?;
         let spec = path.join(SPEC);
-        if !spec.is_file() {
-            return Err(Failure::usage(format!("`{}` is not the folder of a sweep: it has no {SPEC}", path.display())));
-        }
+        ensure!(spec.is_file(), "`{}` is not the folder of a sweep: it has no {SPEC}", path.display());
         let text = read_inside(&path, SPEC)?;
         let file = SweepFile::parse(&text).map_err(|e| Failure::usage(format!("{}: {e}", spec.display())))?;
         let held = path.join(BASE);

@@ -45,7 +45,7 @@ pub enum Locked {
 pub fn lock_sweep(folder: &Path) -> Result<SweepLock, Failure> {
     match lock(folder, Path::new(LOCK))? {
         Locked::Held(held) => Ok(held),
-        Locked::Taken(who) => Err(taken(folder, &who)),
+        Locked::Taken(who) => Err(lock_taken(folder, &who)),
     }
 }
 
@@ -65,12 +65,12 @@ pub fn lock_task(sweep: &SweepFolder, task: SweepTask) -> Result<Locked, Failure
 pub fn check_free(folder: &Path) -> Result<(), Failure> {
     let file = files::open_inside(folder, LOCK);
     match file.map(|file| file.try_lock_shared()) {
-        Ok(Err(TryLockError::WouldBlock)) => Err(taken(folder, &lock_holder(folder, Path::new(LOCK)))),
+        Ok(Err(TryLockError::WouldBlock)) => Err(lock_taken(folder, &lock_holder(folder, Path::new(LOCK)))),
         _ => Ok(()),
     }
 }
 
-fn taken(folder: &Path, who: &str) -> Failure {
+fn lock_taken(folder: &Path, who: &str) -> Failure {
     let shown = folder.display();
     Failure::usage(format!("the runs of {shown} are being made by {who}: wait for it, or stop it there"))
 }

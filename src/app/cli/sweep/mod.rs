@@ -126,12 +126,11 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
         // the reader of printed commands would take the table for some
         return if args.make.on == RunPlace::Print { Ok(()) } else { present(&sweep) };
     }
-    if begun > 0 && !args.missing {
-        return Err(Failure::usage(format!(
-            "{shown} holds runs already: --missing makes the {} that are not finished, --table shows what there is",
-            waiting.len()
-        )));
-    }
+    ensure!(
+        begun == 0 || args.missing,
+        "{shown} holds runs already: --missing makes the {} that are not finished, --table shows what there is",
+        waiting.len()
+    );
     notice!("{shown}: {} runs, {} to make", states.len(), waiting.len());
     let Some(failed) = args.make.make(&sweep, &waiting)? else { return Ok(()) };
     drop(lock);
@@ -151,17 +150,11 @@ fn open(args: &SweepArgs) -> Result<SweepFolder, Failure> {
     if args.what.is_dir() {
         return SweepFolder::open(&args.what);
     }
-    let is_spec = args.what.extension().is_some_and(|e| e == "toml");
+    let (is_spec, shown) = (args.what.extension().is_some_and(|e| e == "toml"), args.what.display());
     match args.what.exists() {
         true if is_spec => SweepFolder::make(&args.what, &args.out),
-        true => Err(Failure::usage(format!(
-            "`{}` is neither a specification (.toml) nor the folder of a sweep",
-            args.what.display()
-        ))),
-        false => Err(Failure::usage(format!(
-            "there is no `{}`: give a specification (.toml) or the folder of a sweep",
-            args.what.display()
-        ))),
+        true => Err(usage!("`{shown}` is neither a specification (.toml) nor the folder of a sweep")),
+        false => Err(usage!("there is no `{shown}`: give a specification (.toml) or the folder of a sweep")),
     }
 }
 

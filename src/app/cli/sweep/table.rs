@@ -53,8 +53,8 @@ pub struct SweepTable {
     /// A row for each point.
     pub rows: Vec<PointRow>,
     pub seeds: usize,
-    /// The column that ranks points, with its best rows: those that seeds do not tell from the best.
-    pub best: Option<(usize, Vec<usize>)>,
+    /// The column that ranks points, with its best rows, whose seeds tell nothing apart, or why none is marked.
+    pub best: Option<(usize, Result<Vec<usize>, &'static str>)>,
     /// The exponents of the objective along the only axis, by column.
     exponents: Vec<(usize, SeedSummary)>,
 }
@@ -100,12 +100,30 @@ impl SweepTable {
         self.columns.iter().enumerate().filter(|(_, c)| c.key == objective.key).filter_map(fit).collect()
     }
 
-    fn best(&self, folder: &SweepFolder) -> Option<(usize, Vec<usize>)> {
+    fn best(&self, folder: &SweepFolder) -> Option<(usize, Result<Vec<usize>, &'static str>)> {
         let objective = folder.sweep.objective.as_ref()?;
         let column = self.columns.iter().position(|c| objective.means(&c.key, &c.group))?;
         let better = folder.sweep.lab.headline(&objective.key).map(|h| h.better).filter(|b| *b != Better::Neither)?;
-        let number = |(i, row): (usize, &PointRow)| row.numbers[column].as_ref().map(|n| (i, [n.mean, n.sd]));
+        let number = |(i, row): (usize, &PointRow)| row.numbers[column].as_ref().map(|n| (i, n.mean, n.sd));
         Some((column, best_within_spread(better, self.rows.iter().enumerate().filter_map(number))))
+    }
+
+    /// True if a row is among the best.
+    pub fn is_best(&self, row: usize) -> bool {
+        matches!(&self.best, Some((_, Ok(best))) if best.contains(&row))
+    }
+
+    /// The meaning of this mark at the best rows, or why no row has it.
+    pub fn best_legend(&self, mark: char) -> Option<String> {
+        let (column, best) = self.best.as_ref()?;
+        match best {
+            Err(why) => Some((*why).to_owned()),
+            Ok(best) if best.is_empty() => None,
+            Ok(best) => {
+                let rule = if best.len() > 1 { format!(". {BEST_RULE}") } else { String::new() };
+                Some(format!("{mark} best by {}{rule}", self.columns[*column].heading))
+            }
+        }
     }
 
     /// The table as aligned text for a terminal.
@@ -114,7 +132,7 @@ impl SweepTable {
         lines[0].push("runs".to_owned());
         lines[0].extend(self.columns.iter().map(|c| c.heading.clone()));
         for (i, row) in self.rows.iter().enumerate() {
-            let mark = if self.best.as_ref().is_some_and(|(_, best)| best.contains(&i)) { "*" } else { "" };
+            let mark = if self.is_best(i) { "*" } else { "" };
             let mut line = vec![format!("{}{mark}", i + 1)];
             line.extend(row.values.clone());
             line.push(format!("{}/{}", row.finished, self.seeds));
@@ -123,10 +141,7 @@ impl SweepTable {
         }
         let mut words = summary::laid_out(&lines, |column| column == 0);
         words.extend(self.spread_legend());
-        if let Some((column, best)) = self.best.as_ref().filter(|(_, best)| !best.is_empty()) {
-            let rule = if best.len() > 1 { format!(". {BEST_RULE}") } else { String::new() };
-            words.push(format!("* best by {}{rule}", self.columns[*column].heading));
-        }
+        words.extend(self.best_legend('*'));
         for (column, SeedSummary { mean, interval, seeds, .. }) in &self.exponents {
             let (heading, axis) = (&self.columns[*column].heading, &self.axes[0]);
             let spread = interval
@@ -168,7 +183,7 @@ impl SweepTable {
             line.extend([row.finished.to_string(), self.seeds.to_string()]);
             for (number, column) in row.numbers.iter().zip(&self.columns) {
                 let number = number.as_ref();
-                line.extend([number.map(|n| n.mean), number.map(|n| n.sd)].map(optional_field));
+                line.extend([number.map(|n| n.mean), number.and_then(|n| n.sd)].map(optional_field));
                 if column.headline.is_paired() {
                     let interval = number.and_then(|n| n.interval);
                     line.extend([interval.map(|i| i.0), interval.map(|i| i.1)].map(optional_field));

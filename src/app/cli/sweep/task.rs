@@ -18,10 +18,7 @@ pub fn run(sweep: &SweepFolder, number: usize) -> Result<(), Failure> {
     let tasks = sweep.sweep.tasks();
     let count = tasks.len();
     let Some(task) = tasks.get(number).copied() else {
-        return Err(Failure::usage(format!(
-            "there is no run {number}: the sweep has 0 to {}",
-            count.saturating_sub(1)
-        )));
+        return Err(usage!("there is no run {number}: the sweep has 0 to {}", count.saturating_sub(1)));
     };
     // taken before the runs are listed: what another process makes is there, or its lock is held
     let _lock = match lock::lock_task(sweep, task)? {

@@ -41,7 +41,7 @@ impl Renderer {
     }
 
     /// Brings the device up to date with a graph about to be painted.
-    pub fn take(
+    pub fn update(
         &mut self,
         device: &wgpu::Device,
         queue: &wgpu::Queue,

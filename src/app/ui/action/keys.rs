@@ -78,9 +78,15 @@ pub static KEYS: &[KeyBinding] = &[
         words: "Redo",
         yields_to_focus: false,
     },
+    command(Key::Y, Action::Page(PageAction::Redo), "Ctrl Y", "Redo"),
     command(Key::P, Action::Open(OpenAction::Palette), "Ctrl P", "Find a command, lab, preset, view or control"),
     command(Key::O, Action::Open(OpenAction::Sheet), "Ctrl O", "Open a text, config, tokenizer, graph or run folder"),
 ];
+
+/// The keys in groups that do the same, which stand next to one another in [`KEYS`]; the usual one is the first.
+pub fn key_groups() -> impl Iterator<Item = &'static [KeyBinding]> {
+    KEYS.chunk_by(|a, b| a.action == b.action)
+}
 
 /// Keys that are not in [`KEYS`], for the help sheet.
 pub static OTHER_KEYS: &[(&str, &str)] = &[

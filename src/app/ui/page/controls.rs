@@ -50,9 +50,7 @@ pub fn restore(page: &mut Page, keys: &[String], now: f64) {
     }
     note_config(page, before, "back to the preset", "back to the preset".into(), now);
     page.after_change(now);
-    for key in changed {
-        page.send_live(&key);
-    }
+    changed.iter().for_each(|key| page.send_live(key));
 }
 
 /// Lets every control be moved and shown. The answers of the lesson stay hidden.

@@ -43,7 +43,6 @@ pub fn show_again(page: &mut Page, host: &mut dyn Host, ctx: &Context) {
     }
     page.run = Some(Run::new(handle, mirror, RunOrigin::Example, ctx));
     (page.launched, page.is_detached, page.problem) = (None, false, None);
-    follow(page);
 }
 
 /// True if a control names another file than the preset does.

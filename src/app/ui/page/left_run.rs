@@ -9,11 +9,21 @@ use crate::ui::run::Run;
 /// The run that an undone step brings back, once.
 pub fn take_wanted_run(page: &mut Page) -> Option<ShownRun> {
     let wanted = page.wanted.take()?;
+    // it has the settings of the page
+    page.dirty_since = None;
     page.reopened = match &wanted {
         ShownRun::Recorded(folder) => Some(folder.clone()),
         ShownRun::Example | ShownRun::New => None,
     };
     Some(wanted)
+}
+
+/// Takes the run that an undone step brings back from those still being opened: the next step finds it as if it were on
+/// the page.
+pub fn take_awaited(page: &mut Page, opening: &mut Vec<Run>) -> Option<Run> {
+    let run = opening.remove(opening.iter().position(|run| is_reopened(page, run))?);
+    page.wanted = page.reopened.clone().map(ShownRun::Recorded);
+    Some(run)
 }
 
 /// True if the run is opened because an undone step brings it back.
@@ -45,6 +55,6 @@ pub(super) fn note_left_run(page: &mut Page) {
     };
     let is_joined = page.history.last_noted_at(now).is_some_and(|step| step.join_run(&shown));
     if !is_joined {
-        page.history.note(Snapshot::from_run(shown), &what, name, now);
+        page.history.note(Snapshot::from_run(shown, page.scrub), &what, name, now);
     }
 }

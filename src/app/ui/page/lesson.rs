@@ -111,7 +111,7 @@ pub fn take_step(page: &mut Page, i: usize, host: &mut dyn Host, ctx: &Context) 
     }
     page.selection.token = does.token.or(page.selection.token);
     page.selection.neuron = does.neuron.or(page.selection.neuron);
-    if let Some(at) = does.scrub.filter(|at| *at < page.newest()) {
+    if let Some(at) = does.scrub.filter(|at| !begins && *at < page.newest()) {
         scrub_to(page, at);
     }
     // A control that the step changes is shown where it stands.

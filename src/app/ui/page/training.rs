@@ -16,8 +16,8 @@ use crate::{
 
 /// Changes made closer together than this are applied at once, seconds.
 const SETTLE: f64 = 0.3;
-/// Updates by which a model that was only looked at is trained on at first.
-const TRAIN_ON: i64 = 200;
+/// The number of updates that is proposed for training a model that was opened without training.
+const DEFAULT_UPDATES: i64 = 200;
 
 /// Decides whether to insist on the memory of a run; the first time `None`, with the reason as the problem.
 pub(super) fn has_memory(page: &mut Page, host: &dyn Host) -> Option<bool> {
@@ -103,7 +103,7 @@ pub fn is_only_looked_at(page: &Page) -> bool {
 /// Begins to train a model that was only opened; the view Loss shows the losses before and after.
 pub fn train_on(page: &mut Page, host: &mut dyn Host, ctx: &Context) -> Result<(), String> {
     if is_only_looked_at(page) {
-        page.change(TrainSettings::steps.name, Value::Int(TRAIN_ON), ctx.input(|i| i.time));
+        page.change(TrainSettings::steps.name, Value::Int(DEFAULT_UPDATES), ctx.input(|i| i.time));
         page.launch(host, ctx);
     }
     run_or_pause(page, host, ctx)

@@ -46,11 +46,13 @@ pub struct Snapshot {
     selection: Option<Selection>,
     run: Option<ShownRun>,
     lesson: Option<LessonPlace>,
+    /// The step shown, in a step that changes the run or follows the lesson; `None`: the newest.
+    scrub: Option<u64>,
 }
 
 impl Snapshot {
-    pub(super) fn from_run(run: ShownRun) -> Self {
-        Self { run: Some(run), ..Self::default() }
+    pub(super) fn from_run(run: ShownRun, scrub: Option<u64>) -> Self {
+        Self { run: Some(run), scrub, ..Self::default() }
     }
 
     /// Adds the run that was left as every setting was replaced, or a step of the lesson followed; false where this is no such
@@ -120,6 +122,7 @@ pub(super) fn note_lesson(page: &mut Page, name: &str, replaces_all: bool) {
         layout: Some(page.tiling.tree.clone()),
         selection: Some(page.selection.clone()),
         lesson: Some(page.lesson.place(page.mirror())),
+        scrub: page.scrub,
         ..Snapshot::default()
     };
     page.history.note(was, &format!("everything {name}"), name.to_owned(), page.seen.now);
@@ -141,12 +144,8 @@ pub(super) fn end_lesson(page: &mut Page) {
 /// Every setting at once, with a layout where one came along: `name` is where from.
 pub(super) fn note_everything(page: &mut Page, config: Config, layout: Option<Layout>, name: String) {
     let what = format!("everything {name}");
-    page.history.note(
-        Snapshot { config: Some(config), replaces_all: true, layout, ..Snapshot::default() },
-        &what,
-        name,
-        page.seen.now,
-    );
+    let was = Snapshot { config: Some(config), replaces_all: true, layout, scrub: page.scrub, ..Snapshot::default() };
+    page.history.note(was, &what, name, page.seen.now);
     remember(page);
 }
 
@@ -168,7 +167,6 @@ pub fn step_that_ends_run(page: &Page, kind: UndoKind) -> Option<&str> {
 
 /// Undoes or redoes a step; returns a description of what was done.
 pub fn step_back(page: &mut Page, kind: UndoKind, now: f64) -> Option<String> {
-    page.wanted = None;
     let mut history = std::mem::take(&mut page.history);
     let before = page.config.clone();
     let name = match kind {
@@ -184,7 +182,11 @@ pub fn step_back(page: &mut Page, kind: UndoKind, now: f64) -> Option<String> {
 
 /// Restores a state; returns the one that it replaces.
 fn swap(page: &mut Page, was: Snapshot, now: f64) -> Snapshot {
-    let mut here = Snapshot::default();
+    let (mut here, awaited) = (Snapshot::default(), page.wanted.take());
+    if was.run.is_some() || was.lesson.is_some() {
+        page.play.stop();
+        here.scrub = std::mem::replace(&mut page.scrub, was.scrub);
+    }
     if let Some(layout) = was.layout {
         here.layout = Some(page.tiling.replace(layout));
     }
@@ -211,9 +213,10 @@ fn swap(page: &mut Page, was: Snapshot, now: f64) -> Snapshot {
     if let Some(place) = was.lesson {
         here.lesson = Some(page.lesson.place(page.mirror()));
         page.lesson.return_to(place, was.run.is_some());
+        page.sought = None;
     }
     if let Some(run) = was.run {
-        here.run = Some(shown_run(page).unwrap_or(ShownRun::New));
+        here.run = Some(awaited.or_else(|| shown_run(page)).unwrap_or(ShownRun::New));
         page.wanted = Some(run);
     }
     here

@@ -66,10 +66,7 @@ const MAX_RECORDED_LENGTH: usize = 2000;
 
 /// The text, or as much of it as is shown, with "…" behind.
 fn cut(text: &str) -> String {
-    match text.char_indices().nth(MAX_RECORDED_LENGTH) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    text.char_indices().nth(MAX_RECORDED_LENGTH).map_or(text.to_owned(), |(end, _)| format!("{}…", &text[..end]))
 }
 
 /// The settings that another program has written down with its run; nothing here changes them.

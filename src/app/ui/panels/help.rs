@@ -2,7 +2,7 @@
 
 use super::heading;
 use crate::ui::{
-    action::{GESTURES, KEYS, OTHER_KEYS},
+    action::{GESTURES, OTHER_KEYS, key_groups},
     panels::prelude::*,
 };
 
@@ -18,9 +18,13 @@ pub fn help_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
         ui.columns(2, |columns| {
             let [left, right] = columns else { return };
             heading(left, shell.theme, "Keys (plain keys do nothing while a text field has the focus)");
-            table_ui(left, shell, "keys", KEYS.iter().map(|k| (k.shown, k.words)));
+            let keys = key_groups().map(|group| {
+                let shown: Vec<&str> = group.iter().map(|key| key.shown).collect();
+                (shown.join("\n"), group[0].words)
+            });
+            table_ui(left, shell, "keys", keys);
             heading(right, shell.theme, "More keys");
-            table_ui(right, shell, "more keys", OTHER_KEYS.iter().copied());
+            table_ui(right, shell, "more keys", OTHER_KEYS.iter().map(|(keys, words)| ((*keys).to_owned(), *words)));
             right.add_space(8.0);
             heading(right, shell.theme, "Mouse");
             // columns would stretch the words of a wrapped line
@@ -34,7 +38,7 @@ pub fn help_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
     });
 }
 
-fn table_ui<'a>(ui: &mut Ui, shell: &Shell<'_>, id: &str, rows: impl Iterator<Item = (&'a str, &'a str)>) {
+fn table_ui<'a>(ui: &mut Ui, shell: &Shell<'_>, id: &str, rows: impl Iterator<Item = (String, &'a str)>) {
     Grid::new(id).num_columns(2).spacing([16.0, 6.0]).min_col_width(88.0).show(ui, |ui| {
         for (key, words) in rows {
             ui.label(RichText::new(key).font(theme::numbers()).color(shell.theme.accent));

@@ -92,11 +92,7 @@ fn gallery_ui(ui: &mut Ui, shell: &mut Shell<'_>, labs: &[LabCard<'_>], columns:
     }
     ui.spacing_mut().item_spacing = vec2(GAP, GAP);
     for row in labs.chunks(columns) {
-        ui.horizontal(|ui| {
-            for lab in row {
-                card_ui(ui, shell, size, lab);
-            }
-        });
+        ui.horizontal(|ui| row.iter().for_each(|lab| card_ui(ui, shell, size, lab)));
     }
 }
 

@@ -69,11 +69,7 @@ pub fn paint(ui: &Ui, icon: Icon, rect: Rect, colour: Color32) {
             path(vec![p(-3.0, 4.5), p(3.5, 4.5), p(5.5, 2.5), p(5.5, -2.5)]);
             fill(vec![p(1.5, -7.5), p(5.5, -4.5), p(1.5, -1.5)]);
         }
-        Icon::More => {
-            for x in [-5.0, 0.0, 5.0] {
-                painter.circle_filled(p(x, 0.0), 1.5, colour);
-            }
-        }
+        Icon::More => [-5.0, 0.0, 5.0].into_iter().for_each(|x| _ = painter.circle_filled(p(x, 0.0), 1.5, colour)),
         Icon::Close => {
             path(vec![p(-4.0, -4.0), p(4.0, 4.0)]);
             path(vec![p(4.0, -4.0), p(-4.0, 4.0)]);

@@ -272,10 +272,9 @@ fn selection_ui(ui: &mut Ui, theme: &Theme, page: &Page) {
     .collect();
     ui.add_space(8.0);
     heading(ui, theme, "Selected");
-    let words = if parts.is_empty() {
-        "Nothing. Click a token, a head or a position in any view; every view then shows it.".to_owned()
-    } else {
-        parts.join(" · ")
+    let words = match parts.is_empty() {
+        true => "Nothing. Click a token, a head or a position in any view; every view then shows it.".to_owned(),
+        false => parts.join(" · "),
     };
     ui.label(small_text(words, if parts.is_empty() { theme.secondary } else { theme.text }));
 }

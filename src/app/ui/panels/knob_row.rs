@@ -20,12 +20,12 @@ pub fn knob_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob)
     ui.scope_builder(place, |ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
         ui.add_space(2.0);
-        let is_locked = page.restrictions.locks(knob.key);
-        let row = lockable_ui(ui, is_locked, |ui| match page.controls.in_tiles.get(knob.key).cloned() {
+        let lock = page.restrictions.locks(knob.key).then_some(knob.label);
+        let row = lockable_ui(ui, lock, |ui| match page.controls.in_tiles.get(knob.key).cloned() {
             Some(view) => elsewhere_ui(ui, shell, page, knob, &view),
             None => value_ui(ui, shell, page, knob, &value),
         });
-        if is_locked {
+        if lock.is_some() {
             let cover = ui.interact(row.response.rect, ui.scope_id().with("locked"), Sense::hover());
             let tip = tip(knob, page);
             let theme = shell.theme.clone();
@@ -81,7 +81,8 @@ fn name_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob) -> 
     let sought = page.sought == Some(knob.key);
     let colour = if sought || differs { theme.text } else { theme.secondary };
     let name = ui.add(egui::Label::new(RichText::new(knob.label).color(colour)).sense(Sense::click()));
-    if differs {
+    // the padlock of a locked setting has the place of the dot
+    if differs && !page.restrictions.locks(knob.key) {
         ui.painter().circle_filled(name.rect.left_center() - vec2(8.0, 0.0), 2.5, theme.accent);
     }
     if sought {
@@ -157,9 +158,7 @@ fn tip_ui(ui: &mut Ui, theme: &Theme, tip: &Tip) {
     if !tip.about.is_empty() {
         ui.label(tip.about);
     }
-    for note in &tip.notes {
-        note_ui(ui, theme, note);
-    }
+    tip.notes.iter().for_each(|note| _ = note_ui(ui, theme, note));
 }
 
 /// Name on the left, `value` on the right, on one line.
@@ -329,7 +328,7 @@ fn text_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, tex
     let hint = match file {
         None => "",
         Some(FileKind::TextFolder) => "none: type or browse for a folder",
-        Some(FileKind::Sentences) => "none: type or browse for a file",
+        Some(FileKind::Sentences | FileKind::Treebank) => "none: type or browse for a file",
         Some(FileKind::Text | FileKind::Tokenizer | FileKind::Checkpoint | FileKind::Vocabulary | FileKind::Matrix) => {
             "none: type or drop a path"
         }

@@ -54,10 +54,7 @@ pub fn open_question_ui(ui: &mut Ui, theme: &Theme, header: Rect, question: &Una
 /// "asking, 12 s" or "40%, 12 s".
 fn message(question: &Unanswered) -> String {
     let since = question.since.round().max(1.0);
-    match question.share {
-        Some(share) => format!("{:.0}%, {since:.0} s", share * 100.0),
-        None => format!("asking, {since:.0} s"),
-    }
+    question.share.map_or(format!("asking, {since:.0} s"), |share| format!("{:.0}%, {since:.0} s", share * 100.0))
 }
 
 #[cfg(test)]

@@ -75,10 +75,9 @@ pub fn drop_hint_ui(ctx: &Context, theme: &Theme, on_page: bool) {
     let rect = ctx.content_rect().shrink(8.0);
     painter.rect_filled(rect, theme::CORNER, Color32::from_black_alpha(120));
     painter.rect_stroke(rect, theme::CORNER, Stroke::new(2.0, theme.accent), StrokeKind::Inside);
-    let words = if on_page {
-        "Drop it: a text to train on, a config, a tokenizer.json, a checkpoint, a graph or a run folder"
-    } else {
-        "Drop it: a config, a run folder, a checkpoint of BDH, a graph, or a text (you choose the lab)"
+    let words = match on_page {
+        true => "Drop it: a text to train on, a config, a tokenizer.json, a checkpoint, a graph or a run folder",
+        false => "Drop it: a config, a run folder, a checkpoint of BDH, a graph, or a text (you choose the lab)",
     };
     painter.text(rect.center(), Align2::CENTER_CENTER, words, FontId::proportional(theme::HEADING), Color32::WHITE);
 }

@@ -5,7 +5,7 @@ use eframe::egui::Key;
 use crate::{
     labs::lesson::{Lesson, LessonLink, LessonStep},
     ui::{
-        action::{KEYS, LessonAction},
+        action::{LessonAction, key_groups},
         panels::prelude::*,
     },
 };
@@ -135,9 +135,9 @@ fn lessons(labs: &[&Lab]) -> Vec<(LessonLink, String)> {
 fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, String)]) -> Vec<PaletteEntry> {
     let mut all = vec![];
     let [undo, redo] = page.map(|page| page.history.labels()).unwrap_or_default();
-    for k in KEYS
-        .iter()
-        .filter(|k| !matches!(k.action, Action::Open(OpenAction::Palette | OpenAction::Back)) && k.shown != "End")
+    for k in key_groups()
+        .map(|group| &group[0])
+        .filter(|k| !matches!(k.action, Action::Open(OpenAction::Palette | OpenAction::Back)))
         .filter(|k| !(shell.session.is_presenting && folds_panel(&k.action)))
     {
         let step = match k.action {

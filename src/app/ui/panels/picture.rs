@@ -38,7 +38,7 @@ type Painter = Arc<Mutex<Offscreen>>;
 type PendingPainter = Arc<Mutex<Option<Result<Offscreen, OffscreenError>>>>;
 
 #[derive(Default)]
-enum Studio {
+enum PainterState {
     #[default]
     Closed,
     Opening(PendingPainter),
@@ -50,14 +50,14 @@ enum Studio {
 pub struct Pictures {
     asked: Vec<(Rect, String)>,
     ordered: Vec<PictureOrder>,
-    studio: Studio,
+    painter_state: PainterState,
     done: ReadyPictures,
 }
 
 impl Pictures {
     /// Orders a picture of a view.
     pub fn order(&mut self, sheet: PictureOrder, ctx: &Context) {
-        if !sheet.is_svg && matches!(self.studio, Studio::Closed) {
+        if !sheet.is_svg && matches!(self.painter_state, PainterState::Closed) {
             let making = PendingPainter::default();
             let (made, wake) = (making.clone(), ctx.clone());
             std::thread::spawn(move || {
@@ -65,7 +65,7 @@ impl Pictures {
                 *made.lock().unwrap_or_else(|p| p.into_inner()) = Some(offscreen);
                 wake.request_repaint();
             });
-            self.studio = Studio::Opening(making);
+            self.painter_state = PainterState::Opening(making);
         }
         self.ordered.push(sheet);
         ctx.request_repaint();
@@ -73,23 +73,23 @@ impl Pictures {
 
     /// The ordered pictures that can be drawn now; never waits.
     pub fn take_ready(&mut self) -> Vec<PictureOrder> {
-        let made = match &self.studio {
-            Studio::Opening(making) => making.try_lock().ok().and_then(|mut m| m.take()),
-            Studio::Closed | Studio::Open(..) => None,
+        let made = match &self.painter_state {
+            PainterState::Opening(making) => making.try_lock().ok().and_then(|mut m| m.take()),
+            PainterState::Closed | PainterState::Open(..) => None,
         };
         match made {
             Some(Ok(offscreen)) => {
                 let target = offscreen.target();
-                self.studio = Studio::Open(Arc::new(Mutex::new(offscreen)), target);
+                self.painter_state = PainterState::Open(Arc::new(Mutex::new(offscreen)), target);
             }
             Some(Err(e)) => {
-                self.studio = Studio::Closed;
+                self.painter_state = PainterState::Closed;
                 self.ordered.retain(|sheet| sheet.is_svg);
                 self.done.lock().unwrap_or_else(|p| p.into_inner()).push(Err(e.to_string()));
             }
             None => {}
         }
-        let is_open = matches!(self.studio, Studio::Open(..));
+        let is_open = matches!(self.painter_state, PainterState::Open(..));
         let (ready, waiting) = std::mem::take(&mut self.ordered).into_iter().partition(|s| s.is_svg || is_open);
         self.ordered = waiting;
         ready
@@ -97,7 +97,7 @@ impl Pictures {
 
     /// Lays a picture out here and paints it on a thread of its own.
     pub fn paint(&self, sheet: &PictureOrder, ctx: &Context, lay_out: impl FnOnce(Target) -> Drawing) {
-        let Studio::Open(painter, target) = &self.studio else { return };
+        let PainterState::Open(painter, target) = &self.painter_state else { return };
         let (drawing, painter, name) = (lay_out(*target), painter.clone(), sheet.file());
         let (done, wake) = (self.done.clone(), ctx.clone());
         std::thread::spawn(move || {

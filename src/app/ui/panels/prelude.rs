@@ -34,7 +34,7 @@ pub(super) use crate::{
         view::{LOCKED, lockable_ui},
         widgets::{
             choice_menu::list_box,
-            notes::{capital, note_ui, small_text, wrapped_ui},
+            notes::{capitalised, note_ui, small_text, wrapped_ui},
             number,
         },
     },

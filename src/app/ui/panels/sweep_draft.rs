@@ -47,14 +47,14 @@ fn axis_ui(ui: &mut Ui, theme: &Theme, axis: &mut DraftAxis, knob: &Knob) {
         });
     }
     if !axis.is_range {
-        field(ui, &mut axis.list, &format!("Values of {}", knob.label), f32::INFINITY);
+        text_field_ui(ui, &mut axis.list, &format!("Values of {}", knob.label), f32::INFINITY);
         note_ui(ui, theme, "commas between values");
         return;
     }
     ui.horizontal(|ui| {
-        field(ui, &mut axis.from, &format!("{} from", knob.label), 64.0);
+        text_field_ui(ui, &mut axis.from, &format!("{} from", knob.label), 64.0);
         note_ui(ui, theme, "to");
-        field(ui, &mut axis.to, &format!("{} to", knob.label), 64.0);
+        text_field_ui(ui, &mut axis.to, &format!("{} to", knob.label), 64.0);
     });
     ui.horizontal(|ui| {
         let points = ui.add(DragValue::new(&mut axis.points).range(2..=1000).speed(0.1));
@@ -65,7 +65,7 @@ fn axis_ui(ui: &mut Ui, theme: &Theme, axis: &mut DraftAxis, knob: &Knob) {
     });
 }
 
-fn field(ui: &mut Ui, text: &mut String, name: &str, width: f32) {
+fn text_field_ui(ui: &mut Ui, text: &mut String, name: &str, width: f32) {
     let shown = ui.add(TextEdit::singleline(text).desired_width(width));
     let value = text.clone();
     shown.widget_info(|| egui::WidgetInfo {
@@ -98,7 +98,7 @@ fn whole_ui(ui: &mut Ui, theme: &Theme, state: &mut SweepDraftState) {
     let draft = &mut state.draft;
     ui.horizontal(|ui| {
         note_ui(ui, theme, "name");
-        field(ui, &mut draft.name, "Name of the sweep", f32::INFINITY);
+        text_field_ui(ui, &mut draft.name, "Name of the sweep", f32::INFINITY);
     });
     ui.horizontal(|ui| {
         let label = note_ui(ui, theme, "seeds");

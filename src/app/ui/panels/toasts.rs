@@ -101,9 +101,7 @@ impl Toasts {
                 ui.set_width(WIDTH);
                 ui.spacing_mut().item_spacing.y = 8.0;
                 let shown = self.shown();
-                for i in &shown {
-                    toast_ui(ui, shell, &self.queue[*i]);
-                }
+                shown.iter().for_each(|i| toast_ui(ui, shell, &self.queue[*i]));
                 let hidden = self.queue.len() - shown.len();
                 if hidden > 0 {
                     note_ui(ui, shell.theme, format!("{hidden} more wait"));

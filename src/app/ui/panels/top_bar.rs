@@ -42,10 +42,7 @@ fn left_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>, title: O
     crumbs_ui(ui, shell, title);
     if let Some(page) = page {
         ui.add_space(8.0);
-        match page.lab.trains() {
-            true => settings_ui(ui, shell, page, wide),
-            false => run_name_ui(ui, shell, page),
-        }
+        if page.lab.trains() { settings_ui(ui, shell, page, wide) } else { run_name_ui(ui, shell, page) }
     }
 }
 
@@ -87,10 +84,10 @@ fn settings_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, wide: bool) 
 /// Device and threads, as far as a link left them.
 fn hardware_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     if !page.restrictions.hides(DEVICE) {
-        lockable_ui(ui, page.restrictions.locks(DEVICE), |ui| device_ui(ui, shell, page));
+        lockable_ui(ui, page.restrictions.locks(DEVICE).then_some("Device"), |ui| device_ui(ui, shell, page));
     }
     if !page.restrictions.hides(THREADS) {
-        lockable_ui(ui, page.restrictions.locks(THREADS), |ui| threads_ui(ui, shell, page));
+        lockable_ui(ui, page.restrictions.locks(THREADS).then_some("Threads"), |ui| threads_ui(ui, shell, page));
     }
 }
 
@@ -98,7 +95,7 @@ fn seed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     let mut seed = page.config.seed;
     let label = note_ui(ui, shell.theme, "seed");
     let field = DragValue::new(&mut seed).speed(0.1);
-    let field = lockable_ui(ui, page.restrictions.locks(SEED), |ui| ui.add(field))
+    let field = lockable_ui(ui, page.restrictions.locks(SEED).then_some("Seed"), |ui| ui.add(field))
         .inner
         .labelled_by(label.id)
         .on_hover_text("Draws weights and batches: the same seed gives the same run. Applies at a reset.")

@@ -85,7 +85,7 @@ fn training_buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
 
 /// A reason as a sentence.
 fn sentence(why: Option<&str>) -> String {
-    capital(why.unwrap_or_default()) + "."
+    capitalised(why.unwrap_or_default()) + "."
 }
 
 fn pace_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {

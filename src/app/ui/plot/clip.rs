@@ -164,17 +164,13 @@ fn visible(painter: &Painter, points: &[Pos2]) -> Vec<Vec<Pos2>> {
 
 /// Paints a line. Only its visible part becomes a shape.
 pub fn paint_line(painter: &Painter, points: &[Pos2], stroke: Stroke) {
-    for run in visible(painter, points).into_iter().filter(|run| run.len() > 1) {
-        painter.line(run, stroke);
-    }
+    visible(painter, points).into_iter().filter(|run| run.len() > 1).for_each(|run| _ = painter.line(run, stroke));
 }
 
 /// Paints a dashed line. Only its visible part becomes dashes.
 #[expect(clippy::disallowed_methods, reason = "the line is clipped first")]
 pub fn paint_dashed(painter: &Painter, points: &[Pos2], stroke: Stroke, dash: f32, gap: f32) {
-    for run in visible(painter, points) {
-        painter.extend(Shape::dashed_line(&run, stroke, dash, gap));
-    }
+    visible(painter, points).iter().for_each(|run| painter.extend(Shape::dashed_line(run, stroke, dash, gap)));
 }
 
 #[cfg(test)]

@@ -5,16 +5,16 @@ use eframe::egui::{self, FontId, Id, Response, Sense, Ui, Vec2, WidgetInfo, acce
 use crate::ui::theme::Theme;
 
 /// The key of that message in a context.
-const NOTHING: &str = "nothing to show";
+const MESSAGE_KEY: &str = "nothing to show";
 
 /// The message of a view drawn in this context that had nothing to show, if there was one.
 pub fn nothing_shown(ctx: &egui::Context) -> Option<String> {
-    ctx.data(|data| data.get_temp(Id::unique(NOTHING)))
+    ctx.data(|data| data.get_temp(Id::unique(MESSAGE_KEY)))
 }
 
 /// Shows in the middle of an empty tile how to fill it.
 pub fn empty_ui(ui: &mut Ui, size: Vec2, theme: &Theme, words: &str) -> Response {
-    ui.data_mut(|data| data.insert_temp(Id::unique(NOTHING), words.to_owned()));
+    ui.data_mut(|data| data.insert_temp(Id::unique(MESSAGE_KEY), words.to_owned()));
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
     let galley = |size: f32, margin: f32, max: f32| {
         let width = (rect.width() - 2.0 * margin).clamp(60.0, max);

@@ -23,9 +23,7 @@ impl Chart<'_> {
         let shown = layout.x_values();
         let mut columns: Vec<(String, Vec<[f64; 2]>)> = vec![];
         for line in self.lines.iter().filter(|line| !state.hides(line)) {
-            if let Some(raw) = line.raw {
-                columns.push((format!("{} (raw)", line.label), points_of(&Data::Curve(raw), shown)));
-            }
+            columns.extend(line.raw.map(|raw| (format!("{} (raw)", line.label), points_of(&Data::Curve(raw), shown))));
             columns.push((line.values_label(), points_of(&line.data, shown)));
         }
         for band in self.bands.iter().filter(|band| !state.hides_band(self, band)) {
@@ -115,9 +113,7 @@ impl Chart<'_> {
         for trace in &layout.traces {
             let points: Vec<Pos2> = trace.points.iter().map(|p| layout.at_shares(*p)).collect();
             if let Some(mark) = trace.mark {
-                for p in &points {
-                    draw_mark(svg, *p, mark, trace.colour);
-                }
+                points.iter().for_each(|p| draw_mark(svg, *p, mark, trace.colour));
                 continue;
             }
             if trace.stems {

@@ -6,11 +6,12 @@ use super::{
     Chart,
     geometry::{Label, Layout, Measure, ROW},
 };
+use crate::ui::theme::FAINTEST_LINE;
 
 /// The labels that fit without overlapping another one. The list of the chart names all of them.
 pub(super) fn labels(chart: &Chart<'_>, layout: &Layout, measure: Measure<'_>) -> Vec<Label> {
     let mut placed: Vec<Label> = vec![];
-    for PendingLabel { words, anchors, claim } in wanted(chart, layout) {
+    for PendingLabel { words, anchors, claim } in pending_labels(chart, layout) {
         let rows = wrapped(words, layout.plot.width() - 14.0, measure);
         let wide = rows.iter().map(|r| measure(r, false)).fold(0.0, f32::max);
         let size = vec2(wide, rows.len() as f32 * (ROW - 1.0));
@@ -35,7 +36,7 @@ struct PendingLabel<'c> {
 }
 
 /// The labels of the lines and strips that are in sight and named.
-fn wanted<'c>(chart: &'c Chart<'_>, layout: &Layout) -> Vec<PendingLabel<'c>> {
+fn pending_labels<'c>(chart: &'c Chart<'_>, layout: &Layout) -> Vec<PendingLabel<'c>> {
     let plot = layout.plot;
     let rows = || (0..8).map(|i| i as f32 * ROW);
     let mut all = vec![];
@@ -139,7 +140,7 @@ fn cost(layout: &Layout, placed: &[Label], rect: Rect) -> f32 {
     if placed.iter().any(|l| l.rect.expand(1.0).intersects(rect)) {
         return OVERLAPS;
     }
-    let crossed = layout.traces.iter().filter(|t| t.strength > 0.3 && !t.stems).map(|t| {
+    let crossed = layout.traces.iter().filter(|t| t.strength > FAINTEST_LINE && !t.stems).map(|t| {
         let near = rect.expand(2.0);
         let on = t.points.windows(2).filter(|p| {
             let (a, b) = (layout.at_shares(p[0]), layout.at_shares(p[1]));

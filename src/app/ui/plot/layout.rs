@@ -4,7 +4,7 @@
 use eframe::egui::{Pos2, Rect, Vec2, pos2};
 
 use super::{
-    Axis, Chart, ChartState, Data, FAINT, MIN_SIZE, Scale, Stroke,
+    Axis, Chart, ChartState, Data, Line, MIN_SIZE, Scale, Stroke,
     clip::{self, Window},
     geometry::{Area, FIXED, GAP, Layout, LineName, Measure, PlottedLine, ROW, SWATCH, share_of},
     labels::labels,
@@ -12,6 +12,7 @@ use super::{
     tile::MIN_PLOT_SIZE,
     weave::weave,
 };
+use crate::ui::theme::{FAINT_LINE, FAINTEST_LINE};
 
 /// The longest text that may stand for the names without room; its width is reserved.
 const MORE: &str = "+ 10 more";
@@ -256,7 +257,7 @@ impl Layout {
         for (i, line) in shown() {
             if let Some(raw) = line.raw {
                 let points = self.thin(&Data::Curve(raw), columns);
-                self.push_trace(chart, i, points, 0.25, 1.0);
+                self.push_trace(chart, i, points, FAINTEST_LINE, 1.0);
             }
         }
         for (i, line) in shown() {
@@ -264,7 +265,7 @@ impl Layout {
             if line.stroke == Stroke::Stairs {
                 points = stairs(&points);
             }
-            let strength = if line.faint { FAINT } else { 1.0 };
+            let strength = if line.faint { FAINT_LINE } else { 1.0 };
             self.push_trace(chart, i, points, strength, if line.faint { 1.0 } else { line.width });
         }
     }
@@ -278,19 +279,19 @@ impl Layout {
         let marker = chart.marker.map(|m| self.x_scale.place(m)).filter(|m| m.is_finite());
         for run in points.split(|p| !(p[0].is_finite() && p[1].is_finite())) {
             let cut = marker.map_or(run.len(), |m| run.partition_point(|p| p[0] <= m));
-            for (part, share) in [(&run[..cut], 1.0), (&run[cut.saturating_sub(1)..], 0.25)] {
+            for (part, share) in [(&run[..cut], 1.0), (&run[cut.saturating_sub(1)..], FAINTEST_LINE)] {
                 if part.is_empty() || (share < 1.0 && cut == run.len()) {
                     continue;
                 }
-                let is_line = !stems && mark.is_none() && !style.faint && strength > 0.3;
+                let is_line = !stems && mark.is_none() && strength > FAINTEST_LINE;
                 let trace = PlottedLine {
-                    line: is_line.then_some(line),
+                    line: (is_line && !style.faint).then_some(line),
                     points: vec![],
                     colour: style.colour,
-                    strength: strength * share,
+                    strength: (strength * share).max(FAINTEST_LINE),
                     width,
                     stroke: style.stroke,
-                    dots: !stems && mark.is_none() && few && (style.dots || run.len() == 1) && strength > 0.3,
+                    dots: is_line && few && (style.dots || run.len() == 1),
                     stems,
                     mark,
                 };
@@ -319,7 +320,7 @@ impl Layout {
             let points = clip::distinct(single, nearest);
             // A line whose points coincide would not be visible at all.
             let has_collapsed = points.len() == 1 && measured > 1;
-            let dots = trace.dots || has_collapsed && trace.strength > 0.3;
+            let dots = trace.dots || has_collapsed && trace.strength > FAINTEST_LINE;
             self.traces.push(PlottedLine { points, dots, ..trace });
             return;
         }
@@ -411,6 +412,19 @@ pub fn value_before(data: &Data<'_>, x: f64) -> Option<[f64; 2]> {
         Data::Curve(c) => c.point_at(x.max(0.0).floor() as u64).map(|(s, v)| [s as f64, v]),
         Data::Points(p) => p.partition_point(|p| p[0] <= x + 1e-12).checked_sub(1).map(|i| p[i]),
     }
+}
+
+/// The x of the point of a line that is nearest to x on the axis, which a readout over steps shows. Stairs hold a value
+/// until the next x, so that the point is the one before.
+pub fn nearest_x(line: &Line<'_>, x: f64, scale: Scale) -> Option<f64> {
+    let after = || match &line.data {
+        Data::Curve(c) => c.points((x.max(0.0).floor() as u64).saturating_add(1), u64::MAX).next().map(|p| p.0 as f64),
+        Data::Points(p) => p.get(p.partition_point(|p| p[0] <= x + 1e-12)).map(|p| p[0]),
+    };
+    let before = value_before(&line.data, x).map(|p| p[0]);
+    let after = if line.stroke == Stroke::Stairs { None } else { after() };
+    let far = |at: f64| (scale.place(at) - scale.place(x)).abs();
+    before.into_iter().chain(after).min_by(|a, b| far(*a).total_cmp(&far(*b)))
 }
 
 #[cfg(test)]

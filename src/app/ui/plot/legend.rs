@@ -5,17 +5,17 @@ use eframe::egui::{
 };
 
 use super::{
-    Chart, ChartState, FAINT, Line, Stroke, clip,
+    Chart, ChartState, Line, Stroke, clip,
     geometry::{FIXED, ROW, SWATCH, TEXT},
     mark::paint_mark,
     paint::{Canvas, width_of},
     tile::current_tile,
 };
-use crate::ui::theme::Theme;
+use crate::ui::theme::{FAINT_LINE, Theme};
 
 /// A name with its sign, struck where its line is switched off.
 fn paint_name(painter: &egui::Painter, at: egui::Pos2, line: &Line<'_>, theme: &Theme, is_hidden: bool) {
-    let colour = if is_hidden || line.faint { line.colour.gamma_multiply(FAINT) } else { line.colour };
+    let colour = if is_hidden || line.faint { line.colour.gamma_multiply(FAINT_LINE) } else { line.colour };
     let swatch = [at, at + vec2(SWATCH, 0.0)];
     let pen = Pen::new(2.0, colour);
     match line.stroke {

@@ -54,10 +54,7 @@ pub use tile::{
 /// Smallest size at which a chart is legible, points.
 pub const MIN_SIZE: Vec2 = Vec2::new(140.0, 90.0);
 
-/// Opacity of a faint line: one in the colour of words still has a contrast of 3:1 with the ground.
-const FAINT: f32 = 0.5;
-
-/// Where a line's points come from.
+/// The source of a line's points.
 #[derive(Debug, Clone)]
 pub enum Data<'a> {
     /// Drawn through its pyramid: any number of points.

@@ -89,6 +89,8 @@ impl Chart<'_> {
             canvas.guess(guess);
         }
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &self.name));
+        let pointer = response.hover_pos().filter(|p| area.contains(*p)).map(|p| p - canvas.corner);
+        let hovered_x = pointer.map(|p| layout.x_value(p.x));
         self.claims_ui(ui, &canvas, state);
         self.axes_ui(ui, &canvas, area, rect, state);
         self.fix_ui(ui, &canvas, rect, state);
@@ -97,8 +99,6 @@ impl Chart<'_> {
             Some(guess) => canvas.draw_guess(ui, &response, guess),
             None => self.zoom_ui(&canvas, &response, state),
         }
-        let pointer = response.hover_pos().filter(|p| area.contains(*p)).map(|p| p - canvas.corner);
-        let hovered_x = pointer.map(|p| layout.x_value(p.x));
         let shared = share_cursor(ui, &self.x.label, &response, hovered_x);
         if let Some(x) = hovered_x.or(shared) {
             let over =
@@ -338,12 +338,8 @@ impl Canvas<'_> {
         self.painter.text(at, Align2::LEFT_CENTER, &layout.y_words, small.clone(), theme.secondary);
         let at = pos2(area.right() + layout.margins[1] - 4.0, area.bottom() + 4.0 + layout.x_words_drop);
         self.painter.text(at, Align2::RIGHT_TOP, &layout.x_words, small, theme.secondary);
-        for reference in &self.chart.references {
-            self.reference(reference);
-        }
-        for label in &layout.labels {
-            self.label(label);
-        }
+        self.chart.references.iter().for_each(|reference| self.reference(reference));
+        layout.labels.iter().for_each(|label| self.label(label));
         if let Some(marker) = self.chart.marker {
             let x = layout.x_at(layout.x_scale.place(marker)) + self.corner.x;
             if area.x_range().contains(x) {

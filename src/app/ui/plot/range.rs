@@ -19,9 +19,7 @@ pub(super) fn x_limits(chart: &Chart<'_>, state: &ChartState, scale: Scale) -> [
         Data::Curve(c) => {
             // On a log axis step 0 has no place; the first that has one counts.
             let first = c.points(u64::from(scale == Scale::Log), u64::MAX).next().map(|p| p.0);
-            for s in [first, c.last_step()].into_iter().flatten() {
-                ends.take(scale.place(s as f64));
-            }
+            [first, c.last_step()].into_iter().flatten().for_each(|s| ends.take(scale.place(s as f64)));
         }
         Data::Points(p) => p.iter().for_each(|p| ends.take(scale.place(p[0]))),
     };

@@ -7,7 +7,7 @@ use eframe::egui::{self, Color32, FontId, Galley, Painter, Rect, StrokeKind, pos
 use super::{
     ChartState, Line,
     geometry::{ROW, SWATCH, TEXT},
-    layout::value_before,
+    layout::{nearest_x, value_before},
     paint::Canvas,
     scale::value_label,
 };
@@ -23,14 +23,21 @@ impl Canvas<'_> {
     /// The line under the pointer, a dot on each line, and all their values in one box.
     /// The box is painted by `over`, which lies above all tiles.
     pub(super) fn cursor(&self, x: f64, over: Option<&Painter>, state: &ChartState) {
-        let (layout, theme, area) = (self.layout, self.theme, self.area());
-        let at_x = layout.x_at(layout.x_scale.place(x)) + self.corner.x;
+        // a point at an end of the axis is in sight, however its position is rounded
+        let (layout, theme, area) = (self.layout, self.theme, self.area().expand(0.5));
+        let place = |x: f64| layout.x_at(layout.x_scale.place(x)) + self.corner.x;
+        let read_lines = || self.chart.lines.iter().filter(|l| !l.faint && !state.hides(l));
+        let steps = read_lines().filter_map(|line| nearest_x(line, x, layout.x_scale));
+        let far = |step: &f64| (place(*step) - place(x)).abs();
+        let nearest = steps.filter(|_| self.chart.x.counts_steps).min_by(|a, b| far(a).total_cmp(&far(b)));
+        let x = nearest.filter(|step| area.x_range().contains(place(*step))).unwrap_or(x);
+        let at_x = place(x);
         if !area.x_range().contains(at_x) {
             return;
         }
         self.painter.vline(at_x, area.y_range(), egui::Stroke::new(1.0, theme.secondary.gamma_multiply(0.7)));
         let mut read: Vec<(&Line<'_>, [f64; 2])> = vec![];
-        for line in self.chart.lines.iter().filter(|l| !l.faint && !state.hides(l)) {
+        for line in read_lines() {
             let Some([px, py]) = value_before(&line.data, x) else { continue };
             let dot = layout.at(layout.x_scale.place(px), layout.y_scale.place(py)) + self.corner;
             if area.contains(dot) {

@@ -143,10 +143,8 @@ impl Svg {
         if points.len() < 2 {
             return;
         }
-        let mut d = String::new();
-        for (i, p) in points.iter().enumerate() {
-            let _ = write!(d, "{}{:.1} {:.1}", if i == 0 { "M" } else { "L" }, p.x, p.y);
-        }
+        let step = |(i, p): (usize, &Pos2)| format!("{}{:.1} {:.1}", if i == 0 { "M" } else { "L" }, p.x, p.y);
+        let d: String = points.iter().enumerate().map(step).collect();
         let end = if is_closed { "Z" } else { "" };
         let _ = writeln!(self.out, "<path d=\"{d}{end}\" stroke-linejoin=\"round\"{paint}/>");
     }

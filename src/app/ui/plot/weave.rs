@@ -119,9 +119,7 @@ mod tests {
         for trace in &layout.traces {
             for pair in trace.points.windows(2) {
                 let column = |x: f64| ((x * 1000.0).round() as usize).min(1000);
-                for place in &mut top[column(pair[0][0])..column(pair[1][0])] {
-                    *place = Some(trace.colour);
-                }
+                top[column(pair[0][0])..column(pair[1][0])].fill(Some(trace.colour));
             }
         }
         colours.iter().map(|c| top.iter().filter(|t| **t == Some(*c)).count() as f64 / 1000.0).collect()

@@ -18,8 +18,8 @@ pub struct AxisSpan {
     marks: Vec<(f64, String)>,
 }
 
-/// An axis with at most this many values has ticks at them, in place of round numbers.
-const MARKED: usize = 8;
+/// An axis with at most this many values has a tick at each of them instead of at round numbers.
+const MAX_VALUE_TICKS: usize = 8;
 
 /// The margin beyond the outermost values, as a share of the range.
 const MARGIN: f64 = 0.06;
@@ -46,7 +46,7 @@ impl AxisSpan {
             AxisKind::Numbers { .. } => {
                 let places = results.places(axis);
                 let mut ends = Self::around(places.iter().copied(), axis_scale(kind))?;
-                if places.len() <= MARKED {
+                if places.len() <= MAX_VALUE_TICKS {
                     let words = |place: f64| {
                         let point = results.points.iter().position(|p| p.places.get(axis) == Some(&place))?;
                         Some((place, results.value_label(point, axis)))

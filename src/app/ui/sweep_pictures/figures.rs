@@ -99,17 +99,20 @@ impl SweepFigure {
 
     fn subtitle(&self, view: &SweepView<'_>) -> String {
         let (results, name) = (view.results, &view.results.name);
-        let seeds = results.seeds.len();
+        let seeds = match results.seeds.len() {
+            1 => "one seed".to_owned(),
+            seeds => format!("mean over {seeds} seeds"),
+        };
         let at = step_label(view);
         match self.kind {
             FigureKind::Curves => format!(
-                "sweep {name}: {} points, mean over {seeds} seeds{}{}",
+                "sweep {name}: {} points, {seeds}{}{}",
                 results.points.len(),
                 band_legend(results),
                 colour_legend(results)
             ),
             FigureKind::Slice(axis) => format!("sweep {name} {at}: a dot a seed; {}", mean_line_label(view, axis)),
-            FigureKind::Parallel | FigureKind::Heat => format!("sweep {name} {at}: mean over {seeds} seeds"),
+            FigureKind::Parallel | FigureKind::Heat => format!("sweep {name} {at}: {seeds}"),
         }
     }
 }

@@ -3,7 +3,8 @@
 use eframe::egui::{Align2, Color32, Pos2, Rect, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};
 
 use super::{
-    PointedAt, SweepView, axis_span::AxisSpan, empty, figure_text, number_label, pointed, sheet_ui, small_text,
+    PointedAt, SweepView, axis_span::AxisSpan, empty, figure_text, number_label, pointed, seeds_legend, sheet_ui,
+    small_text,
 };
 use crate::{experiments::sweep::results::plane::Cells, gpu::colour::ColourMap};
 
@@ -16,7 +17,7 @@ const STRIPS: usize = 48;
 
 pub fn heat_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, cells: &Cells) -> PointedAt {
     let (results, theme) = (view.results, view.theme);
-    let title = format!("{}, mean over seeds", view.heading());
+    let title = format!("{}, {}", view.heading(), seeds_legend(results));
     let (sheet, response) = sheet_ui(ui, size, view, &title);
     let found = view.values().and_then(|as_of| {
         let means = (0..results.points.len()).filter_map(|p| as_of.mean(p));

@@ -8,7 +8,7 @@ use crate::{
     experiments::sweep::results::brush::{Brush, Dimension},
     ui::{
         plot::{Scale, distance_to},
-        theme::Theme,
+        theme::{FAINT_LINE, Theme},
     },
 };
 
@@ -107,7 +107,7 @@ pub fn parallel_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, brush: &mut Br
     let mut order: Vec<usize> = (0..paths.len()).collect();
     order.sort_by_key(|point| (view.selected == Some(*point), view.is_kept(*point)));
     for point in order {
-        let colour = if view.is_kept(point) { view.colour(point) } else { theme.line };
+        let colour = if view.is_kept(point) { view.colour(point) } else { theme.grey().gamma_multiply(FAINT_LINE) };
         let width = if view.selected == Some(point) { 3.0 } else { 1.5 };
         for part in paths[point].iter().filter(|part| part.len() > 1) {
             ui.painter().line(part.clone(), Stroke::new(width, colour));

@@ -107,10 +107,9 @@ impl ShownAnswer<'_> {
     /// same.
     pub fn note(&self) -> Option<String> {
         let Sample { step, about, request, .. } = self.sample;
-        let own = match request {
-            Some(_) => format!("Shown is the answer to an earlier question: step {step} \u{b7} {about}"),
-            None => format!("Shown is what the run measured by itself: step {step} \u{b7} {about}"),
-        };
+        let what =
+            if request.is_some() { "the answer to an earlier question" } else { "what the run measured by itself" };
+        let own = format!("Shown is {what}: step {step} \u{b7} {about}");
         Some(match self.outdated? {
             Outdated::Unasked => format!("Not asked with these settings yet. {own}"),
             Outdated::Asked(question) => format!("This question is asked {}. {own}", question.label()),
@@ -192,10 +191,8 @@ impl<'a> ViewCx<'a> {
     /// The property of the models that a probe can ask, with a way to such a model.
     fn needs(&self, probe: &str) -> String {
         let is_scheduled = self.questions.scheduled_args(probe).next().is_some();
-        match self.mirror.info.as_deref().filter(|_| !is_scheduled) {
-            Some(info) => needs_in(&info.lab, probe),
-            None => needs_of(probe).to_owned(),
-        }
+        let info = self.mirror.info.as_deref().filter(|_| !is_scheduled);
+        info.map_or_else(|| needs_of(probe).to_owned(), |info| needs_in(&info.lab, probe))
     }
 
     /// Fills a view's room with the reason why nothing of `M` is shown, as [`ViewCx::why_nothing`].

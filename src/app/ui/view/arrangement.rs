@@ -4,10 +4,13 @@ use eframe::egui::{Context, Ui, Vec2, vec2};
 
 use super::panel::{Panel, PanelResponse};
 use crate::ui::{
-    plot::{Chart, ChartState, fits_two},
+    plot::{Chart, ChartState, fits_two, min_chart_height},
     theme::Theme,
     widgets::{notes::note_ui, one_axis::one_axis_ui},
 };
+
+/// Height of a row of controls above the panels, points.
+const CONTROLS: f32 = 40.0;
 
 /// The rule by which the panels of a view share its space.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,19 +30,32 @@ pub enum Arrangement {
 }
 
 impl Arrangement {
-    /// The layout in a space of this size. `gap`: between panels, points; `alone`: the panel that is shown where there
-    /// is room for one.
-    pub(super) fn place(self, ctx: &Context, room: Vec2, gap: Vec2, alone: usize, panels: &[Panel<'_>]) -> Placement {
+    /// True where there is room for only one of several panels. The height is that of the whole view, so that controls
+    /// above the panels find the same as the panels.
+    pub(super) fn shows_one(self, ui: &Ui) -> bool {
+        let (ctx, width, height) = (ui.ctx(), ui.available_width(), ui.max_rect().height());
+        let stacked = 2.0 * min_chart_height(ctx);
+        match self {
+            Self::HalvesOrOne { wide } => !fits_two(ctx, width, wide),
+            Self::HalvesByShape { wide } => {
+                stacked > 0.0 && height < stacked + CONTROLS && !fits_two(ctx, width, wide * height)
+            }
+            Self::OneAxis | Self::Grid | Self::Halves { .. } => false,
+        }
+    }
+
+    /// The layout in this space, where there is room for several panels. `gap`: between panels, points.
+    pub(super) fn place(self, ctx: &Context, room: Vec2, gap: Vec2, panels: &[Panel<'_>]) -> Placement {
         let is_wide = match self {
             Self::OneAxis => return Placement::OneAxis(panels.iter().map(|panel| panel.share).collect()),
             Self::Grid => return Placement::Grid,
-            Self::Halves { wide } | Self::HalvesOrOne { wide } => fits_two(ctx, room.x, wide),
+            Self::Halves { wide } => fits_two(ctx, room.x, wide),
             Self::HalvesByShape { wide } => fits_two(ctx, room.x, wide * room.y),
+            Self::HalvesOrOne { .. } => true,
         };
-        match self {
-            _ if is_wide => Placement::Row(vec![vec2(((room.x - gap.x) / 2.0).floor(), room.y); 2]),
-            Self::HalvesOrOne { .. } => Placement::Alone(alone),
-            _ => Placement::Column(vec![vec2(room.x, ((room.y - gap.y) / 2.0).floor()); 2]),
+        match is_wide {
+            true => Placement::Row(vec![vec2(((room.x - gap.x) / 2.0).floor(), room.y); 2]),
+            false => Placement::Column(vec![vec2(room.x, ((room.y - gap.y) / 2.0).floor()); 2]),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Controls in a view, shown and enabled as the page's link allows.
 
-use eframe::egui::{InnerResponse, Ui};
+use std::f32::consts::PI;
+
+use eframe::egui::{InnerResponse, Rect, Role, Sense, Shape, Stroke, Ui, UiBuilder, Vec2, WidgetInfo, vec2};
 
 use super::ViewCx;
 use crate::{labs::restrictions::VIEW_CONTROLS, ui::theme::LOCKED_OPACITY};
@@ -8,15 +10,47 @@ use crate::{labs::restrictions::VIEW_CONTROLS, ui::theme::LOCKED_OPACITY};
 /// The reason why a locked control does not move.
 pub const LOCKED: &str = "Locked by the link that this page was opened with.";
 
-/// Draws controls. Locked ones cannot be moved, and fade less than other disabled ones, because their values are to be read.
-pub fn lockable_ui<R>(ui: &mut Ui, is_locked: bool, add: impl FnOnce(&mut Ui) -> R) -> InnerResponse<R> {
-    ui.scope(|ui| {
-        if is_locked {
+/// Width of the padlock, points, and of the margin with it at the left of a column.
+const PADLOCK: f32 = 9.0;
+const PADLOCK_MARGIN: f32 = 13.0;
+
+/// Draws controls. `lock`: their name where they are locked. Locked ones cannot be moved, have a padlock at their left,
+/// and fade less than other disabled ones, because their values are to be read.
+pub fn lockable_ui<R>(ui: &mut Ui, lock: Option<&str>, add: impl FnOnce(&mut Ui) -> R) -> InnerResponse<R> {
+    let padlock = lock.map(|name| (name, padlock_place(ui)));
+    let added = ui.scope(|ui| {
+        if lock.is_some() {
             ui.visuals_mut().disabled_alpha = LOCKED_OPACITY;
             ui.disable();
         }
         add(ui)
-    })
+    });
+    // a view may have no controls at present
+    if let Some((name, place)) = padlock.filter(|_| added.response.rect.is_positive()) {
+        padlock_ui(ui, place, name);
+    }
+    added
+}
+
+/// The place of a padlock beside what is drawn next: a place of its own in a row, the margin of a column.
+fn padlock_place(ui: &mut Ui) -> Rect {
+    let size = vec2(PADLOCK, ui.spacing().interact_size.y);
+    match ui.layout().is_horizontal() {
+        true => ui.allocate_space(size).1,
+        false => Rect::from_min_size(ui.cursor().min - vec2(PADLOCK_MARGIN, 0.0), size),
+    }
+}
+
+/// The sign of controls that the link locks.
+fn padlock_ui(ui: &Ui, place: Rect, name: &str) {
+    let (centre, colour) = (place.center(), ui.visuals().weak_text_color());
+    let body = Rect::from_center_size(centre + vec2(0.0, 1.5), vec2(8.0, 6.0));
+    ui.painter().rect_filled(body, 1.0, colour);
+    let arch = (0..=8).map(|i| centre - vec2(0.0, 1.5) + 2.5 * Vec2::angled(-PI * i as f32 / 8.0));
+    ui.painter().add(Shape::line(arch.collect(), Stroke::new(1.2, colour)));
+    let sign = ui.interact(place, ui.next_auto_id().with("padlock"), Sense::hover());
+    sign.widget_info(|| WidgetInfo::labeled(Role::Image, true, format!("{name}: locked")));
+    sign.on_hover_text(LOCKED);
 }
 
 impl ViewCx<'_> {
@@ -63,7 +97,13 @@ impl ViewCx<'_> {
         }
         let added = match self.is_restricted(keys) {
             true => {
-                let locked = lockable_ui(ui, true, |ui| add(ui, self));
+                let mut place = ui.available_rect_before_wrap();
+                if ui.layout().is_vertical() {
+                    // a tile has no margin of its own for the padlock
+                    place.min.x += PADLOCK_MARGIN;
+                }
+                let (place, name) = (UiBuilder::new().max_rect(place), self.locked_names(keys));
+                let locked = ui.scope_builder(place, |ui| lockable_ui(ui, Some(&name), |ui| add(ui, self))).inner;
                 locked.response.on_disabled_hover_text(LOCKED);
                 locked.inner
             }
@@ -71,6 +111,15 @@ impl ViewCx<'_> {
         };
         ui.set_opacity(opacity);
         Some(added)
+    }
+
+    /// The names of those of these settings that are locked, as the control panel has them.
+    fn locked_names(&self, keys: &[&str]) -> String {
+        let name = |key: &&str| {
+            let knob = self.knobs.iter().find(|knob| knob.key == *key);
+            knob.map_or("Controls of the view", |knob| knob.label)
+        };
+        keys.iter().filter(|key| self.restrictions.locks(key)).map(name).collect::<Vec<_>>().join(", ")
     }
 
     /// The height in points that a row of controls takes from a tile; 0 where there are none.

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::ui::{
     mirror::Mirror,
-    plot::{ChartResponse, ChartState, are_words_last, empty_ui, fits_two, min_chart_height},
+    plot::{ChartResponse, ChartState, are_words_last, empty_ui, min_chart_height},
     table::Table,
     widgets::choice_menu::choice_box,
 };
@@ -27,10 +27,11 @@ pub trait PanelView {
     const LOW: f32 = if matches!(Self::ARRANGEMENT, Arrangement::OneAxis) { 200.0 } else { 0.0 };
     /// The gaps between its rows and between panels, points.
     const SPACING: Vec2 = vec2(8.0, 8.0);
-    /// A chart without points keeps its place beside other panels, and says why it has none.
-    const KEEPS_EMPTY: bool = matches!(Self::ARRANGEMENT, Arrangement::HalvesOrOne { .. });
-    /// Names of the two panels of [`Arrangement::HalvesOrOne`] in a choice of the one that is drawn where there is room for
-    /// only one; empty where the view chooses by itself.
+    /// A chart without points keeps its place beside other panels, and shows why it is empty.
+    const KEEPS_EMPTY: bool =
+        matches!(Self::ARRANGEMENT, Arrangement::HalvesOrOne { .. } | Arrangement::HalvesByShape { .. });
+    /// Names of the panels in a choice of the one that is drawn where there is room for only one; empty where the view
+    /// chooses by itself.
     const CHOICE: &'static [&'static str] = &[];
     /// Height of a row of controls below the charts, points; 0 without one.
     const FOOTER_HEIGHT: f32 = 0.0;
@@ -56,19 +57,14 @@ pub trait PanelView {
         chosen
     }
 
-    /// True where there is room for only one of several panels, whatever [`PanelView::ARRANGEMENT`] says.
-    fn shows_one(&self, _ui: &Ui) -> bool {
-        false
-    }
-
-    /// The places of the panels, of which there is at least one, in a room of this size. `alone`: as [`PanelView::single_panel`].
+    /// Places the panels, at least one, in a room of this size. `alone` comes from [`PanelView::single_panel`].
     fn arrange(&self, ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>], alone: usize) -> Placement {
         let has_several = match Self::KEEPS_EMPTY {
             true => panels.len() > 1,
             false => panels.iter().skip(1).any(|panel| !panel.is_empty()) && !panels[0].is_empty(),
         };
-        match has_several && room.y >= Self::LOW && !self.shows_one(ui) {
-            true => Self::ARRANGEMENT.place(ui.ctx(), room, ui.spacing().item_spacing, alone, panels),
+        match has_several && room.y >= Self::LOW && !Self::ARRANGEMENT.shows_one(ui) {
+            true => Self::ARRANGEMENT.place(ui.ctx(), room, ui.spacing().item_spacing, panels),
             false => Placement::Alone(alone.min(panels.len().saturating_sub(1))),
         }
     }
@@ -145,8 +141,8 @@ struct Panels<V> {
 /// The panels of a view in the last frame.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct LastPanels {
-    /// There is at least one.
-    has_any: bool,
+    /// There is more than one.
+    has_several: bool,
     /// The main one is not empty.
     is_filled: bool,
 }
@@ -157,15 +153,17 @@ impl<V: PanelView> Panels<V> {
         self.states.get(&self.view.chart_set()).map_or(&[], Vec::as_slice)
     }
 
-    /// The choice of the panel that is drawn, where there is room for only one.
-    fn choice_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let Arrangement::HalvesOrOne { wide } = V::ARRANGEMENT else { return };
-        let Some(shown) = V::CHOICE.get(self.chosen) else { return };
-        if fits_two(ui.ctx(), ui.available_width(), wide) || !self.last.has_any {
-            return;
-        }
-        let choices = V::CHOICE.iter().copied().enumerate();
-        cx.controls_ui(ui, |ui, _| choice_box(ui, "picture", 100.0, shown, &mut self.chosen, choices));
+    /// The controls of the view and, in their row, the choice of the panel drawn where only one has room.
+    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let shown = V::CHOICE.get(self.chosen).filter(|_| self.last.has_several && V::ARRANGEMENT.shows_one(ui));
+        cx.controls_ui(ui, |ui, cx| {
+            let Some(shown) = shown else { return self.view.controls_ui(ui, cx) };
+            ui.horizontal_wrapped(|ui| {
+                self.view.controls_ui(ui, cx);
+                let choices = V::CHOICE.iter().copied().enumerate();
+                choice_box(ui, "picture", 120.0, shown, &mut self.chosen, choices);
+            });
+        });
     }
 
     fn charts_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
@@ -180,7 +178,7 @@ impl<V: PanelView> Panels<V> {
         states.iter_mut().for_each(ChartState::put_out_of_sight);
         let is_empty = panels.first().is_none_or(Panel::is_empty);
         let below = self.view.height_below(ui, cx, room, is_empty);
-        let last = LastPanels { has_any: !panels.is_empty(), is_filled: !is_empty };
+        let last = LastPanels { has_several: panels.len() > 1, is_filled: !is_empty };
         if std::mem::replace(&mut self.last, last) != last {
             ui.ctx().request_repaint();
         }
@@ -231,8 +229,7 @@ impl<V: PanelView> View for Panels<V> {
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing = V::SPACING;
-        cx.controls_ui(ui, |ui, cx| self.view.controls_ui(ui, cx));
-        self.choice_ui(ui, cx);
+        self.controls_ui(ui, cx);
         self.view.above_ui(ui, cx);
         if are_words_last(ui) {
             self.charts_ui(ui, cx);
@@ -346,6 +343,22 @@ mod tests {
         }
     }
 
+    #[derive(Default)]
+    struct Halved;
+
+    impl PanelView for Halved {
+        const ARRANGEMENT: Arrangement = Arrangement::HalvesByShape { wide: 1.2 };
+        const CHOICE: &'static [&'static str] = &["first", "second"];
+
+        fn panels<'a>(&'a self, _cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+            ["first", "second"].map(|name| Panel::new(chart(name, 1.0), 0.5)).into()
+        }
+
+        fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+            cx.subtitle("two charts")
+        }
+    }
+
     /// Notes where its controls stand.
     #[derive(Default)]
     struct Footed {
@@ -368,13 +381,24 @@ mod tests {
         }
     }
 
-    /// The SVG of a view after a frame of this size.
-    fn drawn(view: &mut dyn View, cx: &mut ViewCx<'_>, size: [f32; 2]) -> String {
+    /// Draws a frame of this size, as that of a tile if it `is_tile`.
+    fn draw(view: &mut dyn View, cx: &mut ViewCx<'_>, size: [f32; 2], is_tile: bool) {
         let ctx = Context::default();
         theme::apply(cx.theme, true, &ctx);
         let screen_rect = Some(Rect::from_min_size(Pos2::ZERO, size.into()));
         let input = RawInput { screen_rect, ..RawInput::default() };
-        ctx.run_ui(input, |ui| view.ui(ui, cx)).drop_without_applying_deltas();
+        let shown = ctx.run_ui(input, |ui| {
+            if is_tile {
+                begin_tile(ui.ctx(), 1);
+            }
+            view.ui(ui, cx);
+        });
+        shown.drop_without_applying_deltas();
+    }
+
+    /// The SVG of a view after a frame of this size.
+    fn drawn(view: &mut dyn View, cx: &mut ViewCx<'_>, size: [f32; 2]) -> String {
+        draw(view, cx, size, false);
         view.svg(cx).unwrap()
     }
 
@@ -418,16 +442,23 @@ mod tests {
 
         cx.has_controls = true;
         for (high, is_above) in [(180.0, true), (400.0, false)] {
-            let (ctx, mut footed) = (Context::default(), Panels::<Footed>::default());
-            theme::apply(cx.theme, true, &ctx);
-            let screen_rect = Some(Rect::from_min_size(Pos2::ZERO, vec2(400.0, high)));
-            let input = RawInput { screen_rect, ..RawInput::default() };
-            let shown = ctx.run_ui(input, |ui| {
-                begin_tile(ui.ctx(), 1);
-                footed.ui(ui, &mut cx);
-            });
-            shown.drop_without_applying_deltas();
+            let mut footed = Panels::<Footed>::default();
+            draw(&mut footed, &mut cx, [400.0, high], true);
             assert_eq!(footed.view.top < high / 2.0, is_above, "controls in a tile {high} points high");
+        }
+
+        let mut halved = Panels::<Halved>::default();
+        for (size, is_tile, chosen, shown) in [
+            ([300.0, 300.0], true, 0, [true, false]),
+            ([300.0, 300.0], true, 1, [false, true]),
+            ([300.0, 600.0], true, 1, [true, true]),
+            ([900.0, 300.0], true, 1, [true, true]),
+            ([300.0, 300.0], false, 1, [true, true]),
+        ] {
+            halved.chosen = chosen;
+            draw(&mut halved, &mut cx, size, is_tile);
+            let svg = halved.svg(&cx).unwrap();
+            assert_eq!(["first", "second"].map(|name| has(&svg, name)), shown, "{size:?}, in a tile: {is_tile}");
         }
     }
 }

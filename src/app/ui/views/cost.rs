@@ -127,9 +127,7 @@ pub fn measured(mirror: &Mirror, step: u64) -> Vec<(SeedGroup, usize, f64)> {
             .filter_map(|v| mirror.curve(*v, channels::STEP_MS))
             .flat_map(|c| c.points(step.saturating_sub(RECENT), step).map(|p| p.1))
             .filter(|v| v.is_finite());
-        if let Some(median) = upper_quantile(ms.collect(), 0.5) {
-            out.push((group, place, median));
-        }
+        out.extend(upper_quantile(ms.collect(), 0.5).map(|median| (group, place, median)));
     }
     out
 }
@@ -266,9 +264,7 @@ impl View for Cost {
             ];
             values.iter().for_each(|(name, value)| table.cells(&[name, value, &"layers"]));
         }
-        for (group, _, ms) in measured(cx.mirror, cx.step) {
-            table.cells(&[&group.label, &ms, &"ms a step"]);
-        }
+        measured(cx.mirror, cx.step).iter().for_each(|(group, _, ms)| table.cells(&[&group.label, ms, &"ms a step"]));
         table.finish_if_any()
     }
 }

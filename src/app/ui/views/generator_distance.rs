@@ -5,7 +5,7 @@ use crate::{telemetry::measurements::GeneratorDistance, ui::views::prelude::*};
 /// Column sums of the paper's random map of 12 states (arXiv 2606.16730, remark 30).
 const PAPER: [f64; 2] = [0.892, 1.096];
 /// Wider tiles have the charts side by side, points.
-const WIDE: f32 = 420.0;
+const WIDE_WIDTH: f32 = 420.0;
 const GAP: f32 = 6.0;
 
 /// View `generator_distance`.
@@ -76,7 +76,7 @@ impl GeneratorDistanceView {
 
 impl PanelView for GeneratorDistanceView {
     const SPACING: Vec2 = vec2(GAP, GAP);
-    const ARRANGEMENT: Arrangement = Arrangement::Halves { wide: WIDE };
+    const ARRANGEMENT: Arrangement = Arrangement::Halves { wide: WIDE_WIDTH };
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         cx.ask_if_missing::<GeneratorDistance>();

@@ -93,7 +93,8 @@ pub static VIEWS: &[ViewEntry] = views! {
      converges while all but the kernel lie in the orange circle; the gap to 0 sets the pace.";
     "stationary_map", "Learned map", panels::<equilibrium::StationaryMapView>,
     "How far a network's answer is from the stationary distribution, over the control that sets the rates. The box \
-     is what it was trained on; outside of it the network extrapolates. Click to set the control.";
+     is what it was trained on; outside of it the network extrapolates. Click to set the control. Over training, dotted: \
+     the distribution at y = 0 as the answer to every control.";
     "staircase", "Staircase", panels::<staircase::Staircase>,
     "One component of the fast state x and of the slow signal y along a sentence. The slow signal holds still over \
      each block; hover a token to see its block and the finished block that it reads.";
@@ -173,8 +174,8 @@ pub static VIEWS: &[ViewEntry] = views! {
      between sweeps were moved by what is above, beside or remembered.";
     "role_accuracy", "Roles", raster::<grammar_roles::RoleAccuracyView>,
     "How often the role of a word is named rightly, from the present activation, from traces and from both, with 95% \
-     intervals: within the vocabulary that was learned, and in one that was never seen. A cross is a supervised \
-     tagger.";
+     intervals: with the words that were learned, and with words that were never seen. A treebank's are those \
+     outside its vocabulary. A cross is a supervised tagger.";
     "mechanisms", "Mechanisms", panels::<mechanisms::Mechanisms>,
     "What each variant reaches, a tread a variant, with the spread of its seeds: every step adds one mechanism to \
      the one before, and the dashed tread is the first model made as large as the largest. Below are size, work and \

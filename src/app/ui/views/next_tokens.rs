@@ -94,9 +94,7 @@ impl View for NextTokens {
         let mut table = Table::new(["variant", "token", "probability"]);
         for m in &measured {
             let label = cx.mirror.variant_label(m.variant);
-            for likely in &m.likely {
-                table.cells(&[&label, &likely.token, &likely.probability]);
-            }
+            m.likely.iter().for_each(|next| table.cells(&[&label, &next.token, &next.probability]));
         }
         (!measured.is_empty()).then(|| table.finish())
     }

@@ -92,9 +92,7 @@ impl PairAttention {
 }
 
 fn choice_ui<T: Copy + PartialEq>(ui: &mut Ui, chosen: &mut T, of: &[(T, &str)]) {
-    for (one, words) in of {
-        ui.selectable_value(chosen, *one, *words);
-    }
+    of.iter().for_each(|(one, words)| _ = ui.selectable_value(chosen, *one, *words));
 }
 
 /// "layer 2" for a path that holds no more than the layer's number.

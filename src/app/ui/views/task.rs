@@ -3,12 +3,12 @@
 use crate::{labs::corpus::questions, ui::views::prelude::*};
 
 /// Height below which the description is one line, with the full text in a tooltip, points.
-const LOW: f32 = 200.0;
+const LOW_HEIGHT: f32 = 200.0;
 
 /// Explains in a line under a passage how to read it. `typed` is the user's own text in its place.
 pub fn task_ui(ui: &mut Ui, cx: &ViewCx<'_>, typed: &str) {
     if let Some(asked) = questions(cx.run_config()).filter(|_| typed.trim().is_empty()) {
         let label = Label::new(small_text(asked.how_to_read, cx.theme.secondary));
-        ui.add(if ui.available_height() < LOW { label.truncate() } else { label.wrap() });
+        ui.add(if ui.available_height() < LOW_HEIGHT { label.truncate() } else { label.wrap() });
     }
 }

@@ -9,7 +9,7 @@ const GAP: f32 = 6.0;
 /// Higher tiles show the gate's help token by token, points.
 const ROOMY: f32 = 340.0;
 /// Wider tiles have the chart over tokens beside those over steps, points.
-const WIDE: f32 = 420.0;
+const WIDE_WIDTH: f32 = 420.0;
 /// The chart over tokens has this share of the height.
 const BY_TOKEN: f32 = 0.45;
 
@@ -136,7 +136,7 @@ impl PanelView for TokenResidualsView {
             return Placement::Alone(0);
         }
         let over_steps = Placement::OneAxis(vec![0.5, 0.5]);
-        if !fits_two(ui.ctx(), room.x, WIDE) {
+        if !fits_two(ui.ctx(), room.x, WIDE_WIDTH) {
             let high = (room.y * BY_TOKEN).floor();
             let lower = (vec2(room.x, room.y - high - 2.0 * GAP), 2, over_steps);
             let groups = vec![(vec2(room.x, high), 2, Placement::Alone(0)), lower];

@@ -271,9 +271,7 @@ struct Reader {
 
 fn blocks(text: &str) -> Vec<Block> {
     let mut reader = Reader::default();
-    for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
-        reader.take(event);
-    }
+    Parser::new_ext(text, Options::ENABLE_TABLES).for_each(|event| reader.take(event));
     reader.blocks
 }
 

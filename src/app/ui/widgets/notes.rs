@@ -36,8 +36,8 @@ pub fn canvas_ui(ui: &mut Ui, size: Vec2, sense: Sense, name: impl Into<String>)
     (rect, response, ui.painter_at(rect))
 }
 
-/// Words that begin with a capital letter.
-pub fn capital(words: &str) -> String {
+/// Returns the text with its first letter in upper case.
+pub fn capitalised(words: &str) -> String {
     let mut letters = words.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }

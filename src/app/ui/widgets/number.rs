@@ -1,7 +1,7 @@
 //! Numbers as people read them.
 
 pub use crate::{
-    experiments::short_number::short,
+    experiments::short_number::{p_label, short},
     labs::headline::{rounded, signed},
 };
 

@@ -39,9 +39,7 @@ pub fn pulse(e: &Dense<f64>, v: &[f64]) -> Vec<f64> {
                 .filter(|(_, f)| **f <= 0.0)
                 .map(|(j, f)| y[*j] / (y[*j] - f))
                 .fold(1.0f64, f64::min);
-            for (j, f) in active.iter().zip(&fit) {
-                y[*j] += step * (f - y[*j]);
-            }
+            active.iter().zip(&fit).for_each(|(j, f)| y[*j] += step * (f - y[*j]));
             if step >= 1.0 {
                 break;
             }

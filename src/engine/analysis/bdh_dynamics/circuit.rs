@@ -75,9 +75,7 @@ impl<N: Number> Circuit<N> {
         at.resize(self.n + self.hidden, N::ZERO);
         for _ in 0..2 {
             let mut next = vec![N::ZERO; at.len()];
-            for e in &self.edges {
-                next[e.to] += e.weight * at[e.from];
-            }
+            self.edges.iter().for_each(|e| next[e.to] += e.weight * at[e.from]);
             at = next;
         }
         at.truncate(self.n);
@@ -90,9 +88,7 @@ impl<N: Number> Circuit<N> {
         for j in 0..self.n {
             let mut pulse = vec![N::ZERO; self.n];
             pulse[j] = N::exact(1.0);
-            for (i, v) in self.propagate(&pulse).into_iter().enumerate() {
-                out.row_mut(i)[j] = v;
-            }
+            self.propagate(&pulse).into_iter().enumerate().for_each(|(i, v)| out.row_mut(i)[j] = v);
         }
         out
     }

@@ -49,9 +49,7 @@ impl<N: Number> Dense<N> {
         let mut out = Self::zeros(self.rows, b.cols);
         for r in 0..self.rows {
             for (k, m) in self.row(r).iter().enumerate() {
-                for (o, b) in out.row_mut(r).iter_mut().zip(b.row(k)) {
-                    *o += *m * *b;
-                }
+                out.row_mut(r).iter_mut().zip(b.row(k)).for_each(|(o, b)| *o += *m * *b);
             }
         }
         out

@@ -86,9 +86,7 @@ impl Drift {
         for (i, [a, b]) in pairs.iter_mut().enumerate() {
             (*a, *b) = self.pair(2 * i, (*a, *b));
         }
-        for last in last {
-            *last = N::exact(self.keep(unpaired)) * *last;
-        }
+        last.iter_mut().for_each(|last| *last = N::exact(self.keep(unpaired)) * *last);
     }
 }
 

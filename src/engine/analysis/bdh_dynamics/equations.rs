@@ -45,15 +45,11 @@ impl<N: Number> Equations<N> {
         let mut y = y0.to_vec();
         let mut all = vec![];
         for sigma in &mut self.sigma {
-            for (x, wires) in x.iter_mut().zip(self.gx.times(&y)) {
-                *x += wires.positive();
-            }
+            x.iter_mut().zip(self.gx.times(&y)).for_each(|(x, wires)| *x += wires.positive());
             let a = sigma.times(&x); // (n): sigma is still that of the token before
             for (i, y) in y.iter().enumerate() {
                 let mask = self.gs.row(i);
-                for ((s, x), g) in sigma.row_mut(i).iter_mut().zip(&x).zip(mask) {
-                    *s += *g * (*y * *x);
-                }
+                sigma.row_mut(i).iter_mut().zip(&x).zip(mask).for_each(|((s, x), g)| *s += *g * (*y * *x));
                 self.drift.row(sigma.row_mut(i));
             }
             y = self.gy.times(&a).iter().zip(&x).map(|(prods, x)| prods.positive() * *x).collect();

@@ -50,9 +50,7 @@ impl<N: Number> Weights<N> {
         let mut all = vec![];
         for state in states {
             let v = self.e.times(&y); // (d)
-            for (x, wires) in x.iter_mut().zip(self.dx.times(&v)) {
-                *x += wires.positive();
-            }
+            x.iter_mut().zip(self.dx.times(&v)).for_each(|(x, wires)| *x += wires.positive());
             let a = attend(state, &x, v);
             y = self.dy.times(&a).iter().zip(&x).map(|(prods, x)| prods.positive() * *x).collect();
             all.push(Layer { x: x.clone(), a, y: y.clone() });
@@ -82,9 +80,7 @@ impl<N: Number> Normfree<N> {
         self.weights.token(y0, &mut self.rho, |rho, x, v| {
             let a = rho.times(x); // (d)
             for (i, v) in v.iter().enumerate() {
-                for (r, x) in rho.row_mut(i).iter_mut().zip(x) {
-                    *r += *v * *x;
-                }
+                rho.row_mut(i).iter_mut().zip(x).for_each(|(r, x)| *r += *v * *x);
                 self.drift.row(rho.row_mut(i));
             }
             a
@@ -116,9 +112,7 @@ impl<N: Number> Unrolled<N> {
             let mut a = vec![N::ZERO; v.len()];
             for (value, key) in past.iter_mut() {
                 let score = super::dense::dot(key, x);
-                for (a, v) in a.iter_mut().zip(value.iter()) {
-                    *a += *v * score;
-                }
+                a.iter_mut().zip(value.iter()).for_each(|(a, v)| *a += *v * score);
                 self.drift.row(key);
             }
             let mut key = x.to_vec();

@@ -124,11 +124,7 @@ impl Oscillators {
 
     /// Displaces a particle: both its pulses become 1, as an outer force would.
     pub fn poke(&mut self, particle: usize) {
-        for pulse in [&mut self.x, &mut self.y] {
-            if let Some(p) = pulse.get_mut(particle) {
-                *p = 1.0;
-            }
-        }
+        [&mut self.x, &mut self.y].into_iter().filter_map(|x| x.get_mut(particle)).for_each(|x| *x = 1.0);
     }
 
     /// a_i: what the connectors of each particle pull with.

@@ -188,7 +188,7 @@ impl<N: Number> System<N> {
     }
 
     /// A synapse's state times its share in `keep`; exactly the state where that is all.
-    fn kept(&self, y: usize, sigma: N) -> N {
+    fn decayed(&self, y: usize, sigma: N) -> N {
         self.keep.get(y).map_or(sigma, |keep| N::exact(*keep) * sigma)
     }
 
@@ -277,9 +277,7 @@ impl<N: Number> System<N> {
             self.fade(sigma);
         }
         let a = std::mem::replace(&mut state.a, vec![N::ZERO; self.n]);
-        for (s, sigma) in self.synapses.iter().zip(sigma.iter()) {
-            state.a[s.y] += *sigma * state.x[s.x];
-        }
+        self.synapses.iter().zip(sigma.iter()).for_each(|(s, sigma)| state.a[s.y] += *sigma * state.x[s.x]);
         self.normed(&mut state.a);
         (changed(&a, &state.a), changed(&before, sigma))
     }
@@ -295,9 +293,7 @@ impl<N: Number> System<N> {
                 None => sigma[*first] = N::exact(self.drift.keep(self.synapses[*first].x)) * sigma[*first],
             }
         }
-        for (s, sigma) in self.synapses.iter().zip(sigma.iter_mut()) {
-            *sigma = self.kept(s.y, *sigma);
-        }
+        self.synapses.iter().zip(sigma.iter_mut()).for_each(|(s, sigma)| *sigma = self.decayed(s.y, *sigma));
     }
 
     /// Round 4l + 1.
@@ -317,9 +313,7 @@ impl<N: Number> System<N> {
     fn prod(&self, state: &mut State<N>) -> Vec<usize> {
         let y = state.y.clone();
         state.send(&self.prods, 1);
-        for i in 0..self.n {
-            state.y[i] += (state.excited[1][i] - state.inhibited[1][i]).positive() * state.x[i];
-        }
+        (0..self.n).for_each(|i| state.y[i] += (state.excited[1][i] - state.inhibited[1][i]).positive() * state.x[i]);
         self.normed(&mut state.y);
         state.a.fill(N::ZERO);
         changed(&y, &state.y)
@@ -331,9 +325,7 @@ impl<N: Number> System<N> {
         state.excited[0].fill(N::ZERO);
         state.inhibited[0].fill(N::ZERO);
         state.send(&self.wires, 0);
-        for i in 0..self.n {
-            state.x[i] += (state.excited[0][i] - state.inhibited[0][i]).positive();
-        }
+        (0..self.n).for_each(|i| state.x[i] += (state.excited[0][i] - state.inhibited[0][i]).positive());
         changed(&x, &state.x)
     }
 
@@ -372,7 +364,7 @@ impl<N: Number> System<N> {
     pub fn drifted(&self, state: &State<N>, layer: usize) -> Dense<N> {
         let (mut all, fades) = (Dense::zeros(self.n, self.n), self.fades(layer));
         for (s, sigma) in self.synapses.iter().zip(&state.sigma[self.state_of(layer)]) {
-            all.row_mut(s.y)[s.x] = if fades { self.kept(s.y, *sigma) } else { *sigma };
+            all.row_mut(s.y)[s.x] = if fades { self.decayed(s.y, *sigma) } else { *sigma };
         }
         if fades {
             (0..self.n).for_each(|i| self.drift.row(all.row_mut(i)));

@@ -143,13 +143,9 @@ fn a_single_state_serves_all_layers() {
         sigma.iter_mut().for_each(|s| *s *= keep);
         let (mut x, mut y) = (vec![0.0; n], pulse.clone());
         for _ in 0..layers {
-            for (x, wires) in x.iter_mut().zip(times(&|i, j| gx.at(i, j), &y)) {
-                *x += wires.max(0.0);
-            }
+            x.iter_mut().zip(times(&|i, j| gx.at(i, j), &y)).for_each(|(x, wires)| *x += wires.max(0.0));
             let a = times(&|i, j| sigma[i * n + j], &x);
-            for (k, s) in sigma.iter_mut().enumerate() {
-                *s += y[k / n] * x[k % n];
-            }
+            sigma.iter_mut().enumerate().for_each(|(k, s)| *s += y[k / n] * x[k % n]);
             y = times(&|i, j| gy.at(i, j), &a).iter().zip(&x).map(|(prods, x)| prods.max(0.0) * x).collect();
         }
         for (system, state) in [(&system, &mut state), (&own, &mut of_own)] {

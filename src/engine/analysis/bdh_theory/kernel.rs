@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     /// Largest difference between the kernel's curves and those of the equation.
-    fn apart(n: usize) -> f64 {
+    fn max_difference(n: usize) -> f64 {
         let found = replicator(n);
         let gap = |k: usize| {
             let pairs = found.curves[k].values.iter().zip(&found.curves[k + 2].values);
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn positive_rules_follow_predators_and_prey() {
-        let [coarse, fine] = [128, 256].map(apart);
+        let [coarse, fine] = [128, 256].map(max_difference);
         assert!(fine < 0.15 && (1.6..2.6).contains(&(coarse / fine)), "{coarse} {fine}: the error is of first order");
         let found = replicator(256);
         let prey = &found.curves[2].values;

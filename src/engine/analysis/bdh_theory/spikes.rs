@@ -196,11 +196,11 @@ const THRESHOLD: f64 = 4.0;
 /// The inputs of an integrate-and-fire neuron, and its leak.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FiringNeuron {
-    /// Excitation a step, 0 to 1.
-    pub excited: f64,
-    /// Inhibition a step, 0 to 1.
-    pub inhibited: f64,
-    /// Share of its potential that a step loses.
+    /// Excitatory input per step, 0 to 1.
+    pub excitation: f64,
+    /// Inhibitory input per step, 0 to 1.
+    pub inhibition: f64,
+    /// The share of its potential that leaks away in a step.
     pub leak: f64,
 }
 
@@ -215,8 +215,8 @@ impl FiringNeuron {
                 Some(rng) => f64::from(u8::from(rng.random::<f64>() < rate)),
                 None => rate,
             };
-            let (excited, inhibited) = (input(self.excited), input(self.inhibited));
-            potential = ((1.0 - self.leak) * potential + excited - inhibited).max(0.0);
+            let (excitation, inhibition) = (input(self.excitation), input(self.inhibition));
+            potential = ((1.0 - self.leak) * potential + excitation - inhibition).max(0.0);
             if potential >= THRESHOLD {
                 potential -= THRESHOLD;
                 count += 1;
@@ -226,8 +226,8 @@ impl FiringNeuron {
     }
 }
 
-/// Inhibition of the curves, and a leak.
-const INHIBITED: f64 = 0.4;
+/// The inhibition and the leak of the neurons in [`integrate_and_fire`].
+const INHIBITION: f64 = 0.4;
 const LEAK: f64 = 0.02;
 
 /// The rate of an integrate-and-fire neuron over its net input e - i, beside max(e - i, 0): exact without a leak,
@@ -236,7 +236,7 @@ const LEAK: f64 = 0.02;
 pub fn integrate_and_fire(n: usize, seed: u64) -> Curves {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let drives: Vec<f64> = (-8..=12).map(|k| f64::from(k) * 0.05).collect();
-    let neuron = |drive: &f64, leak: f64| FiringNeuron { excited: drive + INHIBITED, inhibited: INHIBITED, leak };
+    let neuron = |drive: &f64, leak: f64| FiringNeuron { excitation: drive + INHIBITION, inhibition: INHIBITION, leak };
     let steps = 64 * n;
     let curves = [
         ("(e \u{2212} i)\u{207a}".to_owned(), drives.iter().map(|drive| drive.max(0.0)).collect()),

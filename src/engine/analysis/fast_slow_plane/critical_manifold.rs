@@ -88,17 +88,13 @@ fn crossings(plane: &FastSlowPlane, bounds: &Bounds) -> Result<Crossings, PlaneE
             let p = corner(i, j);
             let f = plane.f(p);
             for (formula, value) in [("f", f), ("g", plane.g(p))] {
-                if !value.is_finite() {
-                    return Err(not_finite(formula, p, bounds));
-                }
+                ensure!(value.is_finite(), not_finite(formula, p, bounds));
             }
             values[j * (CELLS + 1) + i] = f;
             is_fast |= i > 0 && f != values[j * (CELLS + 1) + i - 1];
         }
     }
-    if !is_fast {
-        return Err(PlaneError::NothingFast);
-    }
+    ensure!(is_fast, PlaneError::NothingFast);
     let is_above = |i: usize, j: usize| values[j * (CELLS + 1) + i] >= 0.0;
     let mut found = Crossings { places: BTreeMap::new(), pairs: vec![] };
     for (i, j) in (0..CELLS).flat_map(|j| (0..CELLS).map(move |i| (i, j))) {

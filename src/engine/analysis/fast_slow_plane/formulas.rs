@@ -66,9 +66,7 @@ impl Formula {
     /// NaN where it has no value.
     fn at(&self, values: [f64; 3]) -> f64 {
         let mut given = [0.0; 3];
-        for (slot, place) in given.iter_mut().zip(&self.places) {
-            *slot = values[*place];
-        }
+        given.iter_mut().zip(&self.places).for_each(|(slot, place)| *slot = values[*place]);
         self.expression.eval(&given[..self.places.len()]).unwrap_or(f64::NAN)
     }
 
@@ -116,12 +114,8 @@ impl Formulas {
 
 fn with_derivatives(text: &str, formula: &'static str) -> Result<[Formula; 3], PlaneError> {
     let length = text.chars().count();
-    if text.trim().is_empty() {
-        return Err(PlaneError::Empty { formula });
-    }
-    if length > MAX_LENGTH {
-        return Err(PlaneError::TooLong { formula, length });
-    }
+    ensure!(!text.trim().is_empty(), PlaneError::Empty { formula });
+    ensure!(length <= MAX_LENGTH, PlaneError::TooLong { formula, length });
     let expression = exmex::parse::<f64>(text).map_err(|source| PlaneError::Parse { formula, source })?;
     let value = Formula::new(expression, formula)?;
     let (by_x, by_y) = (value.derivative("x", formula)?, value.derivative("y", formula)?);

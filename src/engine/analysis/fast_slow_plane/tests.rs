@@ -232,9 +232,7 @@ fn a_closed_manifold_is_one_ring_with_two_folds() {
     let plane = formulas("x^2 + y^2 - 1", "x");
     let manifold = traced(&plane);
     assert_eq!(manifold.folds.len(), 2);
-    for [x, y] in &manifold.folds {
-        assert!(x.abs() < 1e-9 && (y.abs() - 1.0).abs() < 1e-9, "{x} {y}");
-    }
+    manifold.folds.iter().for_each(|[x, y]| assert!(x.abs() < 1e-9 && (y.abs() - 1.0).abs() < 1e-9, "{x} {y}"));
 }
 
 proptest! {

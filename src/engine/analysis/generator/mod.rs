@@ -64,19 +64,13 @@ impl Generator {
     /// # Errors
     /// If they do not fill a matrix of 2 to [`MAX_STATES`] states, or a rate is negative or no number.
     pub fn from_rates(n: usize, mut rates: Vec<f64>) -> Result<Self, GeneratorError> {
-        if !(2..=MAX_STATES).contains(&n) {
-            return Err(GeneratorError::Size(n));
-        }
-        if rates.len() != n * n {
-            return Err(GeneratorError::NotSquare { n, values: rates.len() });
-        }
+        ensure!((2..=MAX_STATES).contains(&n), GeneratorError::Size(n));
+        ensure!(rates.len() == n * n, GeneratorError::NotSquare { n, values: rates.len() });
         for from in 0..n {
             let mut sum = 0.0;
             for to in (0..n).filter(|to| *to != from) {
                 let value = rates[to * n + from];
-                if !(value >= 0.0 && value.is_finite()) {
-                    return Err(GeneratorError::Rate { from: from + 1, to: to + 1, value });
-                }
+                ensure!(value >= 0.0 && value.is_finite(), GeneratorError::Rate { from: from + 1, to: to + 1, value });
                 sum += value;
             }
             rates[from * n + from] = -sum;
@@ -89,9 +83,7 @@ impl Generator {
     /// # Errors
     /// If it is not a matrix of probabilities.
     pub fn from_transitions(n: usize, alpha: &[f64]) -> Result<Self, GeneratorError> {
-        if n == 0 || alpha.len() != n * n {
-            return Err(GeneratorError::NotSquare { n, values: alpha.len() });
-        }
+        ensure!(n > 0 && alpha.len() == n * n, GeneratorError::NotSquare { n, values: alpha.len() });
         for (row, values) in alpha.chunks(n).enumerate() {
             let sum: f64 = values.iter().sum();
             if (sum - 1.0).abs() > 1e-3 {

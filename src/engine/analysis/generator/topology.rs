@@ -46,9 +46,7 @@ impl TopologySettings {
     /// If the number of states does not fit.
     pub fn draw(self, seed: u64) -> Result<Generator, GeneratorError> {
         let n = self.states;
-        if !(2..=MAX_STATES).contains(&n) {
-            return Err(GeneratorError::Size(n));
-        }
+        ensure!((2..=MAX_STATES).contains(&n), GeneratorError::Size(n));
         let mut rng = ChaCha8Rng::seed_from_u64(seed ^ 0x7261_7465);
         let mut rates = vec![0.0; n * n];
         for (to, from) in (0..n * n).map(|at| (at / n, at % n)) {

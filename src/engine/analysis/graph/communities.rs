@@ -110,9 +110,7 @@ impl Level {
             starts[a + 1] += 1;
             starts[b + 1] += usize::from(graph.is_directed());
         }
-        for v in 0..n {
-            starts[v + 1] += starts[v];
-        }
+        (0..n).for_each(|v| starts[v + 1] += starts[v]);
         let links = if graph.is_directed() {
             let (mut links, mut next) = (vec![(0, 0.0); starts[n]], starts.clone());
             for (from, to, w) in others().flat_map(|(a, b, w)| [(a, b, w), (b, a, w)]) {
@@ -149,7 +147,7 @@ impl Level {
         for same in members.chunk_by(|a, b| group[*a as usize] == group[*b as usize]) {
             let home = group[same[0] as usize];
             let of = same.iter().flat_map(|v| self.links(*v as usize)).map(|(u, w)| (group[*u as usize], *w));
-            near.look(of.filter(|(c, _)| *c != home));
+            near.accumulate(of.filter(|(c, _)| *c != home));
             links.extend(near.found.iter().map(|c| (*c, near.weight[*c as usize])));
             starts.push(links.len());
         }
@@ -169,10 +167,8 @@ impl CommunityWeights {
         Self { weight: vec![0.0; n], found: vec![] }
     }
 
-    fn look(&mut self, links: impl Iterator<Item = (u32, f64)>) {
-        for c in self.found.drain(..) {
-            self.weight[c as usize] = 0.0;
-        }
+    fn accumulate(&mut self, links: impl Iterator<Item = (u32, f64)>) {
+        self.found.drain(..).for_each(|c| self.weight[c as usize] = 0.0);
         for (c, w) in links {
             let sum = &mut self.weight[c as usize];
             if *sum == 0.0 {
@@ -285,7 +281,7 @@ fn move_nodes(level: &Level, of: &mut [u32], rng: &mut ChaCha8Rng) {
         sums[home as usize][0] -= o;
         sums[home as usize][1] -= i;
         size[home as usize] -= 1;
-        near.look(level.links(v).iter().map(|(u, w)| (of[*u as usize], *w)));
+        near.accumulate(level.links(v).iter().map(|(u, w)| (of[*u as usize], *w)));
         let gain = |c: u32| {
             let [out, into] = sums[c as usize];
             near.weight[c as usize] - (o * into + i * out) * scale
@@ -360,7 +356,7 @@ fn refine(level: &Level, of: &[u32], rng: &mut ChaCha8Rng) -> Vec<u32> {
             continue;
         }
         let inside = level.links(v).iter().filter(|(u, _)| of[*u as usize] as usize == c);
-        near.look(inside.map(|(u, w)| (part[*u as usize], *w)));
+        near.accumulate(inside.map(|(u, w)| (part[*u as usize], *w)));
         let (mut best, mut most) = (v as u32, 0.0);
         for &p in &near.found {
             let at = p as usize;

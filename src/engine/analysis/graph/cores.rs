@@ -24,12 +24,8 @@ pub fn coreness(graph: &Graph) -> Vec<u32> {
     let most = degree.iter().copied().max().unwrap_or(0);
     // Nodes lie in buckets by their remaining degree.
     let mut begin = vec![0usize; most + 2];
-    for d in &degree {
-        begin[d + 1] += 1;
-    }
-    for d in 0..=most {
-        begin[d + 1] += begin[d];
-    }
+    degree.iter().for_each(|d| begin[d + 1] += 1);
+    (0..=most).for_each(|d| begin[d + 1] += begin[d]);
     let (mut order, mut place, mut next) = (vec![0; n], vec![0; n], begin.clone());
     for v in 0..n {
         place[v] = next[degree[v]];

@@ -48,12 +48,8 @@ impl Graph {
     pub fn new(nodes: usize, edges: &[Edge], directed: bool) -> Result<Self, InvalidEdge> {
         for (edge, &(a, b, weight)) in edges.iter().enumerate() {
             let node = a.max(b);
-            if node as usize >= nodes {
-                return Err(InvalidEdge::Outside { edge, node, nodes });
-            }
-            if !(weight >= 0.0 && weight.is_finite()) {
-                return Err(InvalidEdge::Weight { edge, weight });
-            }
+            ensure!((node as usize) < nodes, InvalidEdge::Outside { edge, node, nodes });
+            ensure!(weight >= 0.0 && weight.is_finite(), InvalidEdge::Weight { edge, weight });
         }
         let arcs = if directed {
             edges.to_vec()

@@ -163,18 +163,18 @@ impl<'a> Product<'a> {
                     }
                 }
                 if local.len() > 2 * m + 1024 {
-                    floor = keep(&mut local, m).unwrap_or(floor);
+                    floor = keep_largest(&mut local, m).unwrap_or(floor);
                 }
             });
-            keep(&mut local, m);
+            keep_largest(&mut local, m);
             let mut found = found.lock().unwrap_or_else(|e| e.into_inner());
             found.append(&mut local);
             if found.len() > 2 * m + 1024 {
-                keep(&mut found, m);
+                keep_largest(&mut found, m);
             }
         });
         let mut found = found.into_inner().unwrap_or_else(|e| e.into_inner());
-        keep(&mut found, m);
+        keep_largest(&mut found, m);
         let beta = found.iter().map(|e| e.0).fold(f32::INFINITY, f32::min);
         let mut edges: Vec<_> = found.into_iter().map(|(_, i, j, g)| (i, j, g)).collect();
         edges.sort_unstable_by_key(|(i, j, _)| (*i, *j));
@@ -190,8 +190,8 @@ impl<'a> Product<'a> {
     }
 }
 
-/// Only the first `m` by falling size, then by place; gives the smallest size kept.
-fn keep(found: &mut Vec<(f32, u32, u32, f32)>, m: usize) -> Option<f32> {
+/// Only the first `m` by falling size, then by place; returns the smallest size kept.
+fn keep_largest(found: &mut Vec<(f32, u32, u32, f32)>, m: usize) -> Option<f32> {
     if found.len() > m && m > 0 {
         found.select_nth_unstable_by(m - 1, |a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
     }
@@ -205,16 +205,12 @@ fn powers(entries: &[f32]) -> [f64; 4] {
     let mut add = |lane: usize, g: f32| {
         let g = f64::from(g);
         let square = g * g;
-        for (s, p) in sums.iter_mut().zip([g, square, square * g, square * square]) {
-            s[lane] += p;
-        }
+        sums.iter_mut().zip([g, square, square * g, square * square]).for_each(|(s, p)| s[lane] += p);
     };
     let (chunks, rest) = entries.as_chunks::<8>();
     rest.iter().for_each(|g| add(0, *g));
     for chunk in chunks {
-        for (lane, g) in chunk.iter().enumerate() {
-            add(lane, *g);
-        }
+        chunk.iter().enumerate().for_each(|(lane, g)| add(lane, *g));
     }
     sums.map(|s| s.iter().sum())
 }

@@ -28,9 +28,7 @@ pub fn write(graph: &GraphFile) -> String {
     let mut rows = WriterBuilder::new().quote_style(style).from_writer(vec![]);
     // the first three are unquoted, since the header could not be recognised otherwise
     let mut out = String::from("source,target,weight");
-    for name in &names {
-        out.push_str(&format!(",\"{}\"", name.replace('"', "\"\"")));
-    }
+    names.iter().for_each(|name| out.push_str(&format!(",\"{}\"", name.replace('"', "\"\""))));
     out.push('\n');
     for e in &graph.edges {
         let weight = if e.is_unweighted { String::new() } else { e.weight.to_string() };
@@ -220,9 +218,7 @@ impl Iterator for FieldRows<'_> {
             let message = format!("a line of more than {MAX_COLUMNS} columns; a table of edges has two or three");
             return Some((began, Err(GraphFileError::new(began, message))));
         }
-        for field in fields.iter_mut().filter(|f| !f.quoted) {
-            field.text = field.text.trim().to_owned();
-        }
+        fields.iter_mut().filter(|f| !f.quoted).for_each(|field| field.text = field.text.trim().to_owned());
         Some((began, Ok(fields)))
     }
 }

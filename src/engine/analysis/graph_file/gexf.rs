@@ -137,10 +137,8 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
         }
     }
     let GexfReader { mut graph, nodes, mut edges, is_gexf, .. } = reading;
-    if !is_gexf {
-        return Err(GraphFileError::new(1, "there is no <gexf> element; is this a GEXF file?"));
-    }
-    // ids that only count the edges say nothing
+    ensure!(is_gexf, GraphFileError::new(1, "there is no <gexf> element; is this a GEXF file?"));
+    // ids that only count the edges carry no information
     let counted = |(i, edge): (usize, &PendingEdge)| match value(&edge.values, "id") {
         Some(AttributeValue::Text(id)) => *id == i.to_string(),
         _ => true,

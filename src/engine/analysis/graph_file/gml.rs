@@ -32,9 +32,7 @@ pub fn write(graph: &GraphFile) -> String {
         if let Some(label) = node.label.as_ref().filter(|_| !are_numbers) {
             write_value(&mut out, 4, "title", &AttributeValue::Text(label.clone()));
         }
-        for (key, v) in node.taken() {
-            write_value(&mut out, 4, key, &AttributeValue::Float(v));
-        }
+        node.taken().into_iter().for_each(|(key, v)| write_value(&mut out, 4, key, &AttributeValue::Float(v)));
         write_values(&mut out, 4, &node.values, &["id", "label"]);
         out.push_str("  ]\n");
     }
@@ -136,9 +134,7 @@ fn read_graph(tokens: &mut Tokens<'_>) -> Result<GraphFile, GraphFileError> {
 fn name_by_labels(graph: &mut GraphFile) {
     let distinct: HashSet<&str> = graph.nodes.iter().map(FileNode::name).collect();
     if distinct.len() == graph.nodes.len() {
-        for node in &mut graph.nodes {
-            node.id = node.label.take().unwrap_or(std::mem::take(&mut node.id));
-        }
+        graph.nodes.iter_mut().for_each(|node| node.id = node.label.take().unwrap_or(std::mem::take(&mut node.id)));
     }
 }
 
@@ -149,9 +145,7 @@ fn read_list(
     into: &mut Vec<NamedValue>,
     depth: usize,
 ) -> Result<(), GraphFileError> {
-    if depth > MAX_DEPTH {
-        return Err(tokens.wrong(format!("lists lie more than {MAX_DEPTH} deep; this is not a graph")));
-    }
+    ensure!(depth <= MAX_DEPTH, tokens.wrong(format!("lists lie more than {MAX_DEPTH} deep; this is not a graph")));
     while let Some(key) = tokens.key()? {
         let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
         if name.len() > super::LONGEST_NAME {
@@ -190,10 +184,8 @@ fn read_edge(tokens: &mut Tokens<'_>) -> Result<PendingEdge, GraphFileError> {
         id.ok_or_else(|| GraphFileError::new(line, format!("an edge has no `{name}`; every one needs it")))
     };
     let ends = [end("source")?, end("target")?];
-    let weight = match value(&values, "weight").filter(|v| v.is_number()) {
-        Some(_) => take(&mut values, "weight").and_then(|v| v.number()),
-        None => None,
-    };
+    let is_number = value(&values, "weight").is_some_and(|v| v.is_number());
+    let weight = if is_number { take(&mut values, "weight").and_then(|v| v.number()) } else { None };
     Ok(PendingEdge { ends, weight, values, line })
 }
 

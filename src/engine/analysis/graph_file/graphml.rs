@@ -32,16 +32,12 @@ pub fn write(graph: &GraphFile) -> String {
         if let Some(label) = &node.label {
             xml.text_element("data", &[("key", "label")], label);
         }
-        for (key, v) in node.taken() {
-            xml.text_element("data", &[("key", key)], &v.to_string());
-        }
+        node.taken().into_iter().for_each(|(key, v)| xml.text_element("data", &[("key", key)], &v.to_string()));
         write_values(&mut xml, &node.values, "v", &of_nodes);
         xml.close("node");
     }
     let id = |i: usize| ids.get(i).map_or("", String::as_str);
-    for edge in &graph.edges {
-        write_edge(&mut xml, edge, [id(edge.from), id(edge.to)], &of_edges);
-    }
+    graph.edges.iter().for_each(|edge| write_edge(&mut xml, edge, [id(edge.from), id(edge.to)], &of_edges));
     xml.close("graph");
     xml.close("graphml");
     xml.finish()
@@ -138,9 +134,7 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
         }
     }
     let GraphmlReader { mut graph, nodes, edges, is_graphml, .. } = reading;
-    if !is_graphml {
-        return Err(GraphFileError::new(1, "there is no <graphml> element; is this a GraphML file?"));
-    }
+    ensure!(is_graphml, GraphFileError::new(1, "there is no <graphml> element; is this a GraphML file?"));
     edges.finish(&mut graph, nodes)?;
     Ok(graph)
 }

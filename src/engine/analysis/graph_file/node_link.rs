@@ -66,9 +66,7 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
         GraphFileError::new(e.line().max(1), message)
     })?;
     let NodeLinkReader { mut graph, nodes, edges, has_nodes, has_edges } = reading;
-    if !has_nodes || !has_edges {
-        return Err(GraphFileError::new(1, NO_GRAPH));
-    }
+    ensure!(has_nodes && has_edges, GraphFileError::new(1, NO_GRAPH));
     graph.edges = edges.into_iter().map(|edge| edge.resolve(&nodes)).collect::<Result<_, _>>()?;
     graph.nodes = nodes.all;
     Ok(graph)
@@ -221,9 +219,7 @@ impl NodeLinkReader {
     }
 
     fn take_edge(&mut self, mut values: Vec<NamedValue>) -> Result<(), String> {
-        if self.edges.len() >= MAX_EDGES {
-            return Err(format!("more than {MAX_EDGES} edges"));
-        }
+        ensure!(self.edges.len() < MAX_EDGES, format!("more than {MAX_EDGES} edges"));
         let mut end = |name: &str| {
             let id = take(&mut values, name).map(|id| id_of(id).0);
             id.ok_or_else(|| format!("an edge has no `{name}`; every one needs it"))

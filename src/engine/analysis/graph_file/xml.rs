@@ -184,9 +184,7 @@ impl XmlWriter {
 
 fn element<'a>(name: &'a str, attributes: &[(&str, &str)]) -> BytesStart<'a> {
     let mut element = BytesStart::new(name);
-    for (key, value) in attributes {
-        element.push_attribute((key.as_bytes(), escaped(value).as_bytes()));
-    }
+    attributes.iter().for_each(|(key, value)| element.push_attribute((key.as_bytes(), escaped(value).as_bytes())));
     element
 }
 

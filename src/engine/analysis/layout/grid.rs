@@ -62,9 +62,7 @@ impl Pyramid {
             cells[finest + c] = [at(*sx, cx, 0), at(*sy, cy, 1), *units as f32 * MASS_QUANTUM];
         }
         let mut pyramid = Self { levels, cells, homes };
-        for level in (COARSEST..levels).rev() {
-            pyramid.sum_children(level);
-        }
+        (COARSEST..levels).rev().for_each(|level| pyramid.sum_children(level));
         pyramid
     }
 
@@ -139,9 +137,7 @@ mod tests {
         let masses: Vec<f32> = (0..3000).map(|i| (1 + i % 7) as f32 * 0.25).collect();
         let total: f32 = masses.iter().sum();
         let pyramid = Pyramid::new(7, &places, &masses);
-        for level in COARSEST..=7 {
-            assert!((pyramid.mass(level) / total - 1.0).abs() < 1e-5, "level {level}");
-        }
+        (COARSEST..=7).for_each(|level| assert!((pyramid.mass(level) / total - 1.0).abs() < 1e-5, "level {level}"));
     }
 
     #[test]

@@ -80,9 +80,7 @@ impl MarkovChain {
     /// # Errors
     /// If the matrix does not meet this; the message names the row.
     pub fn new(n: usize, p: &[f64], tolerance: f64) -> Result<Self, ChainError> {
-        if n == 0 || p.len() != n * n {
-            return Err(ChainError::Size { states: n, given: p.len() });
-        }
+        ensure!(n > 0 && p.len() == n * n, ChainError::Size { states: n, given: p.len() });
         if let Some(at) = p.iter().position(|v| !v.is_finite() || *v < 0.0) {
             return Err(ChainError::Entry { row: at / n, column: at % n, value: p[at] });
         }
@@ -219,10 +217,7 @@ impl MarkovChain {
         if states.is_empty() {
             return None;
         }
-        Some(match self.is_triangular() {
-            true => self.quasi_of_triangle(&states),
-            false => self.quasi_by_powers(&states),
-        })
+        Some(if self.is_triangular() { self.quasi_of_triangle(&states) } else { self.quasi_by_powers(&states) })
     }
 
     /// v (Q - lambda I) = 0 by substitution, from the state with the largest diagonal entry down; later states have no

@@ -80,9 +80,7 @@ fn two_closed_classes_have_no_single_stationary_distribution() {
     let n = 7;
     let mut p = vec![0.0; n * n];
     (p[0], p[n * n - 1]) = (1.0, 1.0);
-    for i in 1..n - 1 {
-        (p[i * n + i - 1], p[i * n + i + 1]) = (0.5, 0.5);
-    }
+    (1..n - 1).for_each(|i| (p[i * n + i - 1], p[i * n + i + 1]) = (0.5, 0.5));
     let ruin = chain(n, &p);
     let classes = ruin.classes();
     assert_eq!(classes.iter().filter(|c| c.is_closed()).count(), 2);
@@ -165,9 +163,7 @@ fn sparse_chains_have_eigenvalues_too() {
         let moduli = random(n, sparsity, false, seed).moduli().unwrap();
         assert!((moduli[0] - 1.0).abs() < 1e-10, "{moduli:?}");
     }
-    for seed in 0..3000 {
-        assert!(random(11, 0.92, false, seed).moduli().is_some(), "{seed}");
-    }
+    (0..3000).for_each(|seed| assert!(random(11, 0.92, false, seed).moduli().is_some(), "{seed}"));
 }
 
 proptest! {

@@ -69,9 +69,7 @@ mod descriptors {
         let mut at = rustix::fs::open(folder, as_folder, Mode::empty()).map_err(refused)?;
         for part in way {
             let kind = FileType::from_raw_mode(statat(&at, *part, AtFlags::SYMLINK_NOFOLLOW).map_err(refused)?.st_mode);
-            if kind == FileType::Symlink {
-                return Err(FileError::Link);
-            }
+            ensure!(kind != FileType::Symlink, FileError::Link);
             at = openat(&at, *part, as_folder | OFlags::NOFOLLOW, Mode::empty()).map_err(refused)?;
         }
         Ok((at, *last))

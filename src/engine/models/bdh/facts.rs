@@ -37,7 +37,7 @@ type Scalars = BTreeMap<String, String>;
 pub(super) fn facts(file: &Weights, path: &Path) -> CheckpointFacts {
     let own: Scalars = file.metadata().map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
     let sources: Vec<(Evidence, Scalars)> =
-        std::iter::once((Evidence::File, own)).chain(beside(path).map(|found| (Evidence::Sidecar, found))).collect();
+        std::iter::once((Evidence::File, own)).chain(sidecars(path).map(|found| (Evidence::Sidecar, found))).collect();
     let known = |names: &[&str], max: usize| {
         sources.iter().find_map(|(from, found)| Some(KnownNumber { value: number(found, names, max)?, from: *from }))
     };
@@ -63,7 +63,7 @@ fn positions(file: &Weights) -> Option<usize> {
 
 /// The settings beside a file: a `config.json` in its folder, or a run's `config.toml` there or up to two folders above,
 /// which is where checkpoints and snapshots of a run lie.
-fn beside(path: &Path) -> impl Iterator<Item = Scalars> {
+fn sidecars(path: &Path) -> impl Iterator<Item = Scalars> {
     let json = path.parent().and_then(|folder| {
         let text = files::read_text(&folder.join("config.json"), MAX_CONFIG).ok()?;
         json_scalars(&text)

@@ -81,7 +81,7 @@ const CQ_ROTARY: &str = "rope.";
 /// Base of the rotary frequencies of krychu/bdh and of lucidrains/bdh-cq.
 const THETA: f32 = 10_000.0;
 /// Frequencies closer than this share are the same.
-const SAME: f32 = 1e-5;
+const FREQUENCY_TOLERANCE: f32 = 1e-5;
 /// A checkpoint whose tensors all fit; not yet loaded.
 pub struct ImportedStateDict {
     /// The asked one with the file's sizes. It names no file: a model made of it is a new one.
@@ -118,9 +118,7 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
         head.clone_from(embed);
     }
     for (wanted, name) in code.names().iter().zip(&names) {
-        if name.is_empty() {
-            bail!("`{shown}` lacks the tensor `{prefix}{wanted}`; save the model's whole state_dict")
-        }
+        ensure!(!name.is_empty(), "`{shown}` lacks the tensor `{prefix}{wanted}`; save the model's whole state_dict");
     }
     let extra = all.iter().filter(|(n, _)| n.starts_with(&prefix) && !names.iter().any(|k| k == n));
     if let Some((name, shape)) = extra.clone().find(|(n, _)| !bookkeeping(&plain(n)[plain(&prefix).len()..])) {
@@ -249,9 +247,7 @@ impl TensorSizes {
         for (sides, (name, shape), what) in
             [(3, encoder, "three sides, (heads, width, neurons a head)"), (2, embed, "two sides, (vocabulary, width)")]
         {
-            if shape.len() != sides {
-                return Err(format!("tensor `{name}` has shape {shape:?}; it must have {what}"));
-            }
+            ensure!(shape.len() == sides, format!("tensor `{name}` has shape {shape:?}; it must have {what}"));
         }
         // Any one tensor may have the wrong shape, so the sizes are read from several pairs and the best is kept.
         let mut best: Option<(Self, Vec<String>)> = None;
@@ -356,10 +352,10 @@ fn frequencies(file: &Weights, name: &str, n: usize, notes: &mut Vec<String>) ->
         .turns();
     let table: Vec<f32> = all.iter().step_by(2).copied().collect();
     // neurons that pair turn together
-    if let Some(i) = all.as_chunks().0.iter().position(|[a, b]| (a - b).abs() > SAME * a.abs()) {
+    if let Some(i) = all.as_chunks().0.iter().position(|[a, b]| (a - b).abs() > FREQUENCY_TOLERANCE * a.abs()) {
         bail!("tensor `{name}`: neurons {} and {} are a pair and turn at different speeds", 2 * i, 2 * i + 1)
     }
-    if table.iter().zip(&usual).all(|(a, b)| (a - b).abs() <= SAME * b) {
+    if table.iter().zip(&usual).all(|(a, b)| (a - b).abs() <= FREQUENCY_TOLERANCE * b) {
         return Ok(None);
     }
     notes.push(format!("`{name}` are other frequencies than the usual ones, and are kept"));

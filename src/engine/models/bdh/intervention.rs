@@ -46,9 +46,7 @@ impl Intervention {
                 check_neurons(neurons, shape)?;
                 check_layer(*layer, shape)?;
                 let (mut factor, mut offset) = (vec![1f32; shape.neurons], vec![0f32; shape.neurons]);
-                for &i in neurons {
-                    (factor[i], offset[i]) = (line.0 as f32, line.1 as f32);
-                }
+                neurons.iter().for_each(|&i| (factor[i], offset[i]) = (line.0 as f32, line.1 as f32));
                 let tensor = |values: Vec<f32>| Tensor::from_vec(values, (shape.heads, 1, shape.per_head()), device);
                 let (factor, offset) = (tensor(factor)?, tensor(offset)?);
                 Ok(ActivationEdit::Neurons(NeuronEdit { part: *part, layer: *layer, factor, offset }))
@@ -57,9 +55,7 @@ impl Intervention {
                 for synapse in synapses {
                     check_neurons(&[synapse.i, synapse.j], shape)?;
                     check_layer(Some(synapse.layer), shape)?;
-                    if synapse.layer == 0 {
-                        bail!("a synapse ends in layer 1 or above: no y comes before layer 0")
-                    }
+                    ensure!(synapse.layer > 0, "a synapse ends in layer 1 or above: no y comes before layer 0");
                 }
                 Ok(ActivationEdit::Synapses(SynapseEdit::new(synapses, line, shape)))
             }

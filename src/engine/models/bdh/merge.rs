@@ -74,9 +74,7 @@ pub fn side_by_side(names: [&str; 2], s: &BdhSpec, t: &BdhSpec) -> Result<BdhSpe
             t.form
         )
     }
-    if s.gated || t.gated {
-        bail!("models with gates cannot be merged: a gate weighs what all neurons of a head write")
-    }
+    ensure!(!s.gated && !t.gated, "models with gates cannot be merged: a gate weighs what all neurons of a head write");
     let turns: Arc<[f32]> = [s.shape().turns(), t.shape().turns()].concat().into();
     let turned = matches!(s.position, Position::Rope | Position::Both);
     let spec = BdhSpec {

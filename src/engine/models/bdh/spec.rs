@@ -168,15 +168,11 @@ impl BdhSpec {
         if d == 0 || h == 0 || layers == 0 || n == 0 {
             bail!("width {d}, heads {h}, neurons {n} and layers {layers} must all be at least 1");
         }
-        if !(0.0..1.0).contains(&self.dropout) {
-            bail!("dropout {} must be at least 0 and less than 1", self.dropout);
-        }
+        ensure!((0.0..1.0).contains(&self.dropout), "dropout {} must be at least 0 and less than 1", self.dropout);
         if !(self.init_std.is_finite() && self.init_std > 0.0) {
             bail!("initial weights need a standard deviation above 0, not {}", self.init_std);
         }
-        if !n.is_multiple_of(h) {
-            bail!("{n} neurons do not divide among {h} heads; choose a multiple of {h}");
-        }
+        ensure!(n.is_multiple_of(h), "{n} neurons do not divide among {h} heads; choose a multiple of {h}");
         if self.attention().rotary && !(n / h).is_multiple_of(2) {
             bail!("{} neurons a head do not turn in pairs; choose an even number", n / h);
         }

@@ -92,9 +92,7 @@ mod tests {
         let sizes = BdhSpec { d_model: 16, heads: 2, neurons: 128, layers: 3, ..BdhSpec::default() };
         for position in [Position::Rope, Position::Alibi, Position::Both, Position::Nothing] {
             let model = Bdh::new(&BdhSpec { position, ..sizes.clone() }, 31, 3, &Device::Cpu).unwrap();
-            for (_, var) in model.params().iter() {
-                var.set(&(var.as_tensor() * 8.0).unwrap().detach()).unwrap();
-            }
+            model.params().iter().for_each(|(_, var)| var.set(&(var.as_tensor() * 8.0).unwrap().detach()).unwrap());
             let ids: Vec<u32> = (0..60).map(|i| (i * i * 7 + i / 3) % 31).collect();
             let mut state = State::empty(model.shape(), 1, &Device::Cpu).unwrap();
             let prompt = Tensor::from_slice(&ids[..20], (1, 20), &Device::Cpu).unwrap();

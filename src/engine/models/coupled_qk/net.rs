@@ -2,19 +2,16 @@
 
 use std::sync::Arc;
 
-use candle_core::{Result, Tensor, bail};
-
 use super::CoupledQkSpec;
 use crate::{
-    models::gpt::embed_from,
+    models::{gpt::embed_from, prelude::*},
     nn::{
-        Params, Tap,
         attention::{
             Attention, DifferentialAttention, DifferentialSpec, Evolution, GroupedQueryAttention, GroupedQuerySpec,
             KeyValueCache,
         },
         block::{self, Block},
-        fused::{GradAccumulator, mlp::Act},
+        fused::mlp::Act,
         layers::{EMBEDDING_STD, Norm},
         mlp::{MlpKind, UnbiasedMlp},
     },
@@ -36,9 +33,7 @@ pub(super) struct Net {
 
 impl Net {
     pub(super) fn new(p: &mut Params, spec: &CoupledQkSpec, vocab: usize) -> Result<Self> {
-        if !spec.dt.is_finite() || spec.dt <= 0.0 {
-            bail!("dt = {} is not a step length; give a number above 0", spec.dt);
-        }
+        ensure!(spec.dt.is_finite() && spec.dt > 0.0, "dt = {} is not a step length; give a number above 0", spec.dt);
         let embed = p.normal("embed.weight", (vocab, spec.d_model), EMBEDDING_STD)?;
         let positions = match spec.rotary {
             true => None,

@@ -200,10 +200,10 @@ impl CoupledQkSpec {
         (0..self.layers).filter(|layer| self.is_fused(*layer)).map(|layer| self.block_weights(layer)).sum()
     }
 
-    /// The numbers that all blocks save for backward beside those of a plain block in one operation, for each position:
-    /// queries and keys before an evolution, the results of the operations that a block else is, and of differential
-    /// attention both queries of a head and what they read.
-    pub(super) fn more_saved(&self) -> f64 {
+    /// The number of values that all blocks save for backward for each position, beyond those of a plain fused block:
+    /// queries and keys before an evolution, the intermediate results of a block that is not fused, and for
+    /// differential attention both queries of a head and what they attend to.
+    pub(super) fn extra_saved(&self) -> f64 {
         let d = self.d_model as f64;
         let of_layer = |layer| {
             let apart = match self.is_fused(layer) {

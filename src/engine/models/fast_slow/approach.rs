@@ -123,11 +123,16 @@ impl FastSlow {
 
 #[cfg(test)]
 mod tests {
-    use candle_core::{Device, backprop::GradStore};
+    use std::collections::HashMap;
+
+    use candle_core::Device;
 
     use super::*;
     use crate::{
-        models::{Trainable, fast_slow::FastSlowSpec},
+        models::{
+            Trainable,
+            fast_slow::{FastSlowSpec, update_count::tests::batch},
+        },
         nn::{Batch, block, fused::embedding::embedding, host, pooling::Upsample},
         telemetry::channels,
     };
@@ -151,9 +156,7 @@ mod tests {
             }
         }
         model.params.load("gamma", &Tensor::new(0.4f32, &Device::Cpu)?)?;
-        let ids: Vec<u32> = (0..40).map(|i| (i * i + 3) % 11).collect();
-        let batch = Batch::from_ids(&ids[..38], &ids[1..39], 2, 19, &Device::Cpu)?;
-        Ok((model, batch))
+        Ok((model, batch()?))
     }
 
     #[test]
@@ -169,21 +172,18 @@ mod tests {
         for _ in 0..60 {
             x = ((&anchor + net.post(&x, &mut Tap::off(), 0)?)? - &x)?;
         }
-        let unrolled = model.cross_entropy(net, &x, &batch.targets)?;
-        let implicit = model.loss(&batch)?.total;
-        assert!((host::scalar(&unrolled)? - host::scalar(&implicit)?).abs() < 1e-5);
-        let implicit = implicit.backward()?;
-        compare_gradients(&model, &implicit, &unrolled.backward()?)?;
-        let scalars = model.scalars(Some(&implicit))?;
-        let reading = |name| scalars.iter().find(|(n, _)| *n == name).map_or(f64::NAN, |(_, v)| *v);
-        assert!(reading(channels::DEQ_RESIDUAL) <= GOAL.tolerance && reading(DEQ_BACKWARD) > 0.0);
-        assert!(reading(channels::GATE_GRAD).abs() > 0.0);
-        assert_eq!([reading(channels::DEQ_MISSED), reading(channels::DEQ_BACKWARD_MISSED)], [0.0; 2]);
+        let scalars = compare(&model, &batch, &x, 1e-5)?;
+        assert!(scalars[channels::DEQ_RESIDUAL] <= GOAL.tolerance && scalars[DEQ_BACKWARD] > 0.0);
+        assert!(scalars[channels::GATE_GRAD].abs() > 0.0);
         Ok(())
     }
 
-    /// Compares the gradients of every weight that the unrolled loss depends on.
-    fn compare_gradients(model: &FastSlow, implicit: &GradStore, unrolled: &GradStore) -> Result<()> {
+    /// Compares the loss, and the gradients of every weight that the unrolled one depends on; returns the step's scalars.
+    fn compare(model: &FastSlow, batch: &Batch, x: &Tensor, within: f64) -> Result<HashMap<&'static str, f64>> {
+        let unrolled = model.cross_entropy(&model.net, x, &batch.targets)?;
+        let implicit = model.loss(batch)?.total;
+        assert!((host::scalar(&unrolled)? - host::scalar(&implicit)?).abs() < within);
+        let (implicit, unrolled) = (implicit.backward()?, unrolled.backward()?);
         let mut compared = 0;
         for (name, var) in model.params.iter() {
             let (Some(a), Some(e)) = (implicit.get(var), unrolled.get(var)) else { panic!("no gradient of {name}") };
@@ -195,7 +195,9 @@ mod tests {
             compared += 1;
         }
         assert!(compared > 10, "{compared} gradients");
-        Ok(())
+        let scalars: HashMap<_, _> = model.scalars(Some(&implicit))?.into_iter().collect();
+        assert_eq!([scalars[channels::DEQ_MISSED], scalars[channels::DEQ_BACKWARD_MISSED]], [0.0; 2]);
+        Ok(scalars)
     }
 
     /// A model of one round for which R(x) + u = 0 has a solution that plain passes of x + R(x) + u find. With x' = x / rms(x),
@@ -230,9 +232,7 @@ mod tests {
         set("post.0.mlp.up.weight", 4 * D, D, &|i, j| eye(i, j) - eye(i, j + D))?;
         set("post.0.mlp.down.weight", D, 4 * D, &|i, j| eye(i + D, j) - eye(i, j))?;
         model.params.load("gamma", &Tensor::new(0.8f32.atanh(), &Device::Cpu)?)?;
-        let ids: Vec<u32> = (0..40).map(|i| (i * i + 3) % 11).collect();
-        let batch = Batch::from_ids(&ids[..38], &ids[1..39], 2, 19, &Device::Cpu)?;
-        Ok((model, batch))
+        Ok((model, batch()?))
     }
 
     #[test]
@@ -250,13 +250,7 @@ mod tests {
         let update = (net.post(&x, &mut Tap::off(), 0)? - &x)?;
         let left = fixed_point::relative_distance(&forcing, &update.neg()?)?;
         assert!(left < 1e-4, "R(x) + u is {left:e} of u");
-        let unrolled = model.cross_entropy(net, &x, &batch.targets)?;
-        let implicit = model.loss(&batch)?.total;
-        assert!((host::scalar(&unrolled)? - host::scalar(&implicit)?).abs() < 1e-4);
-        compare_gradients(&model, &implicit.backward()?, &unrolled.backward()?)?;
-        let scalars = model.scalars(None)?;
-        let reading = |name| scalars.iter().find(|(n, _)| *n == name).map_or(f64::NAN, |(_, v)| *v);
-        assert_eq!([reading(channels::DEQ_MISSED), reading(channels::DEQ_BACKWARD_MISSED)], [0.0; 2]);
+        compare(&model, &batch, &x, 1e-4)?;
         Ok(())
     }
 
@@ -270,8 +264,7 @@ mod tests {
         let model = FastSlow::new(&spec, 11, 2, &Device::Cpu)?;
         // with its gate shut the second round does not depend on the first, which then has no gradient to solve for
         model.params.load("gamma", &Tensor::new(0.4f32, &Device::Cpu)?)?;
-        let ids: Vec<u32> = (0..40).map(|i| (i * i + 3) % 11).collect();
-        let batch = Batch::from_ids(&ids[..38], &ids[1..39], 2, 19, &Device::Cpu)?;
+        let batch = batch()?;
         for _ in 0..2 {
             model.loss(&batch)?.total.backward()?;
             let scalars = model.scalars(None)?;

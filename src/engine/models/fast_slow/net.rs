@@ -131,10 +131,7 @@ fn sinkhorn(logits: &Tensor) -> Result<Tensor> {
 
 #[cfg(test)]
 mod tests {
-    use candle_core::{DType, Device};
-
     use super::*;
-    use crate::nn::host;
 
     #[test]
     fn the_sinkhorn_projection_is_doubly_stochastic() -> Result<()> {

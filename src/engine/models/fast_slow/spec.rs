@@ -221,9 +221,7 @@ impl FastSlowSpec {
             );
         }
         if let Hierarchy::UpdateCount { passes, .. } = self.hierarchy {
-            if passes == 0 {
-                candle_core::bail!("a cycle needs at least 1 fast pass");
-            }
+            ensure!(passes > 0, "a cycle needs at least 1 fast pass");
             if self.approach != Approach::OnePass || self.aux_lambda > 0.0 {
                 candle_core::bail!(
                     "a hierarchy by update counts has passes of its own: choose one pass and no residual penalty"

@@ -74,7 +74,7 @@ impl FastSlow {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use candle_core::{DType, Device};
 
     use super::*;
@@ -109,7 +109,7 @@ mod tests {
         (0..40).map(|i| (i * i + 3) % 11).collect()
     }
 
-    fn batch() -> Result<Batch> {
+    pub(in crate::models::fast_slow) fn batch() -> Result<Batch> {
         Batch::from_ids(&ids()[..38], &ids()[1..39], 2, 19, &Device::Cpu)
     }
 

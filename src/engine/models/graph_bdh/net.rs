@@ -2,22 +2,17 @@
 
 use std::sync::Arc;
 
-use candle_core::{DType, Result, Tensor};
-use rand::{SeedableRng, seq::index::sample};
-use rand_chacha::ChaCha8Rng;
+use rand::seq::index::sample;
 
 use super::GraphBdhSpec;
 use crate::{
-    models::capabilities::GraphMatrices,
+    models::{capabilities::GraphMatrices, prelude::*},
     nn::{
-        Params, Tap,
         fused::{
             embedding::embedding,
-            linear::linear,
             norm::rms_norm,
             synapses::{Synapses, synaptic_attention},
         },
-        host,
         params::hash,
     },
 };

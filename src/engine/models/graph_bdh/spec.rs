@@ -73,9 +73,7 @@ impl GraphBdhSpec {
     /// Errors name the size that does not fit.
     pub fn check(&self) -> Result<()> {
         let Self { neurons: n, degree, synapses, layers, memory, .. } = *self;
-        if n == 0 || layers == 0 {
-            bail!("neurons {n} and layers {layers} must be at least 1");
-        }
+        ensure!(n > 0 && layers > 0, "neurons {n} and layers {layers} must be at least 1");
         if n > MAX_NEURONS {
             bail!(
                 "{n} neurons are more than {MAX_NEURONS}: the circuits of this form are made as square matrices; choose BDH-GPU"
@@ -86,9 +84,7 @@ impl GraphBdhSpec {
                 bail!("a neuron has 1 to {n} {what}, one for each of {n} neurons at most, not {count}");
             }
         }
-        if !(memory.is_finite() && memory >= 1.0) {
-            bail!("synapses are kept for at least 1 token, not {memory}");
-        }
+        ensure!(memory.is_finite() && memory >= 1.0, "synapses are kept for at least 1 token, not {memory}");
         Ok(())
     }
 }

@@ -1,8 +1,6 @@
 //! The second stage of a steering run: the field alone learns, for a control of +1 and -1 to lead to
 //! one class of tokens and the other, for 0 to change nothing.
 
-use candle_core::D;
-
 use super::{
     super::capabilities::{CONTROLS, Steering},
     net::{FieldNet, Net},
@@ -36,9 +34,7 @@ pub struct SteeringObjective {
 impl SteeringObjective {
     /// Makes room for the first stage's field beside the weights, so that checkpoints have it.
     pub fn new(params: &mut Params, spec: &OdeFlowSpec, steering: &Steering, vocab: usize) -> Result<Self> {
-        if steering.plus.is_empty() || steering.minus.is_empty() {
-            candle_core::bail!("a class to steer to has no tokens");
-        }
+        ensure!(!steering.plus.is_empty() && !steering.minus.is_empty(), "a class to steer to has no tokens");
         if let Some(id) = steering.plus.iter().chain(&steering.minus).find(|id| **id as usize >= vocab) {
             candle_core::bail!("the token {id} of a class is not one of the {vocab} of the vocabulary");
         }

@@ -162,9 +162,7 @@ impl Hierarchy {
     /// Settles on a word, calling `after_sweep` after each sweep; then the traces take the settled states up.
     pub fn read(&self, state: &mut State, word: usize, after_sweep: &mut dyn FnMut(&State)) {
         for _ in 0..self.rule.sweeps {
-            for l in 0..self.levels.len() {
-                self.settle(state, l, word);
-            }
+            (0..self.levels.len()).for_each(|l| self.settle(state, l, word));
             after_sweep(state);
         }
         for l in 0..self.levels.len() {
@@ -372,7 +370,5 @@ fn retrieve(level: &Level, held: &LevelState, rule: &Retrieval, scores: &mut Vec
     let Some(&(most, _)) = scores.first() else { return };
     scores.iter_mut().for_each(|(score, _)| *score = (*score - most).exp());
     let sum: f32 = scores.iter().map(|(weight, _)| weight).sum();
-    for &(weight, i) in scores.iter() {
-        held.buffer[i].add_to(u, rule.gain * weight / sum);
-    }
+    scores.iter().for_each(|&(weight, i)| held.buffer[i].add_to(u, rule.gain * weight / sum));
 }

@@ -61,10 +61,7 @@ impl Dense {
     }
 
     fn predicted(&self, x: &[Vec<f64>], l: usize) -> Vec<f64> {
-        match x.get(l + 1) {
-            Some(above) => product(&self.feedback[l], above),
-            None => vec![0.0; x[l].len()],
-        }
+        x.get(l + 1).map_or_else(|| vec![0.0; x[l].len()], |above| product(&self.feedback[l], above))
     }
 
     /// Reads and learns; returns states and traces after each word, by level.
@@ -195,9 +192,7 @@ fn settling_learning_and_traces_are_the_equations() {
 
 fn near(found: &[f32], wanted: &[f64]) {
     assert_eq!(found.len(), wanted.len());
-    for (f, w) in found.iter().zip(wanted) {
-        assert!((f64::from(*f) - w).abs() < 2e-4, "{f} is not {w}");
-    }
+    found.iter().zip(wanted).for_each(|(f, w)| assert!((f64::from(*f) - w).abs() < 2e-4, "{f} is not {w}"));
 }
 
 fn learned(batches: &[Batch]) -> (Spcn, Vec<f64>) {
@@ -274,9 +269,7 @@ fn without_unit_norm_it_ends_in_no_numbers_and_says_so() {
     let spec = SpcnSpec { unit_norm: false, rate: 2.0, ..tiny() };
     let mut net = Spcn::new(&spec, VOCAB, 3, &Device::Cpu).unwrap();
     let mut said = vec![];
-    for _ in 0..60 {
-        said.extend(net.learn(&batch(&SENTENCES)).unwrap().divergence);
-    }
+    (0..60).for_each(|_| said.extend(net.learn(&batch(&SENTENCES)).unwrap().divergence));
     assert_eq!(said.len(), 1, "once");
     assert!(said[0].contains("unit norm") && said[0].contains("switched off"), "{}", said[0]);
     assert!(net.learn(&batch(&SENTENCES)).unwrap().loss.is_nan());

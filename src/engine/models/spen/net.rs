@@ -1,7 +1,5 @@
 //! The computation graph of the SPEN family, over a whole text or from where an earlier part ended.
 
-use candle_core::D;
-
 use super::{
     fast_weights::FastWeights,
     predictor::{Prediction, PredictorPast, unit},

@@ -132,7 +132,7 @@ struct Chunks {
     q: Tensor,
     k: Tensor,
     v: Tensor,
-    sums: Tensor,
+    cum_log_decay: Tensor,
 }
 
 impl Chunks {
@@ -147,28 +147,28 @@ impl Chunks {
         let (q, log_a) = (cut(q)?, cut(log_a)?);
         let before: Vec<f32> = (0..CHUNK * CHUNK).map(|at| if at % CHUNK <= at / CHUNK { 1.0 } else { 0.0 }).collect();
         let before = Tensor::from_vec(before, (1, CHUNK, CHUNK), k.device())?.to_dtype(k.dtype())?;
-        let sums = before.broadcast_as((b * kv * n, CHUNK, CHUNK))?.contiguous()?.matmul(&log_a)?;
-        Ok(Self { q: q.reshape((b * kv * n, CHUNK, (), d))?, k: cut(k)?, v: cut(v)?, sums })
+        let cum_log_decay = before.broadcast_as((b * kv * n, CHUNK, CHUNK))?.contiguous()?.matmul(&log_a)?;
+        Ok(Self { q: q.reshape((b * kv * n, CHUNK, (), d))?, k: cut(k)?, v: cut(v)?, cum_log_decay })
     }
 
-    /// The part that keys in the query's own chunk give: `(M, C, g, d)`.
-    fn within(&self) -> Result<Tensor> {
+    /// The contribution of the keys in the query's own chunk: `(M, C, g, d)`.
+    fn intra_chunk(&self) -> Result<Tensor> {
         let (m, c, g, d) = self.q.dims4()?;
-        let later: Vec<f32> = (0..c * c).map(|at| if at % c <= at / c { 0.0 } else { MASKED }).collect();
-        let later = Tensor::from_vec(later, (1, c, c, 1), self.q.device())?.to_dtype(self.q.dtype())?;
-        let ages = self.sums.unsqueeze(2)?.broadcast_sub(&self.sums.unsqueeze(1)?)?; // (M,C,C,d)
-        let kept = ages.broadcast_add(&later)?.exp()?.broadcast_mul(&self.k.unsqueeze(1)?)?;
+        let causal_mask: Vec<f32> = (0..c * c).map(|at| if at % c <= at / c { 0.0 } else { MASKED }).collect();
+        let causal_mask = Tensor::from_vec(causal_mask, (1, c, c, 1), self.q.device())?.to_dtype(self.q.dtype())?;
+        let ages = self.cum_log_decay.unsqueeze(2)?.broadcast_sub(&self.cum_log_decay.unsqueeze(1)?)?; // (M,C,C,d)
+        let kept = ages.broadcast_add(&causal_mask)?.exp()?.broadcast_mul(&self.k.unsqueeze(1)?)?;
         let q = self.q.reshape((m * c, g, d))?.transpose(1, 2)?.contiguous()?; // (M C,d,g)
         let weights = kept.reshape((m * c, c, d))?.matmul(&q)?.reshape((m, c, c, g))?; // (M,queries,keys,g)
         let weights = weights.permute((0, 1, 3, 2))?.contiguous()?.reshape((m, c * g, c))?;
         weights.matmul(&self.v)?.reshape((m, c, g, d))
     }
 
-    /// The part that the state of the chunks before gives, `n` chunks a sequence: `(M, C, g, d)`.
-    fn carried(&self, n: usize) -> Result<Tensor> {
+    /// The contribution of the state after the chunks before, with `n` chunks per sequence: `(M, C, g, d)`.
+    fn inter_chunk(&self, n: usize) -> Result<Tensor> {
         let (m, c, g, d) = self.q.dims4()?;
-        let last = self.sums.narrow(1, c - 1, 1)?; // (M,1,d)
-        let keys = (&self.k * last.broadcast_sub(&self.sums)?.exp()?)?;
+        let last = self.cum_log_decay.narrow(1, c - 1, 1)?; // (M,1,d)
+        let keys = (&self.k * last.broadcast_sub(&self.cum_log_decay)?.exp()?)?;
         let added = keys.transpose(1, 2)?.contiguous()?.matmul(&self.v)?.reshape((m / n, n, d, d))?;
         let kept = last.exp()?.reshape((m / n, n, d, 1))?;
         let mut state = added.narrow(1, 0, 1)?.zeros_like()?; // (B Hkv,1,d,d)
@@ -177,7 +177,7 @@ impl Chunks {
             states.push(state.clone());
             state = (state.broadcast_mul(&kept.narrow(1, at, 1)?)? + added.narrow(1, at, 1)?)?;
         }
-        let q = self.q.broadcast_mul(&self.sums.exp()?.unsqueeze(2)?)?.reshape((m, c * g, d))?;
+        let q = self.q.broadcast_mul(&self.cum_log_decay.exp()?.unsqueeze(2)?)?.reshape((m, c * g, d))?;
         q.matmul(&Tensor::cat(&states, 1)?.reshape((m, d, d))?)?.reshape((m, c, g, d))
     }
 }
@@ -188,8 +188,8 @@ fn decayed_sums(qkv_log_a: [&Tensor; 4]) -> Result<Tensor> {
     let ((b, t, h, d), kv) = (q.dims4()?, k.dim(2)?);
     let chunks = Chunks::new(qkv_log_a)?;
     let n = t.div_ceil(CHUNK);
-    let sums = if n > 1 { (chunks.within()? + chunks.carried(n)?)? } else { chunks.within()? };
-    sums.reshape((b, kv, n * CHUNK, h / kv * d))?.transpose(1, 2)?.narrow(1, 0, t)?.contiguous()?.reshape((b, t, h, d))
+    let o = if n > 1 { (chunks.intra_chunk()? + chunks.inter_chunk(n)?)? } else { chunks.intra_chunk()? };
+    o.reshape((b, kv, n * CHUNK, h / kv * d))?.transpose(1, 2)?.narrow(1, 0, t)?.contiguous()?.reshape((b, t, h, d))
 }
 
 impl Attention for GatedLinearAttention {

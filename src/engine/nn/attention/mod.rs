@@ -78,9 +78,7 @@ impl TinyAttention {
 
 /// Errors: a window of 0.
 fn check_window(window: Option<usize>) -> Result<()> {
-    if window == Some(0) {
-        bail!("an attention window of 0 sees nothing; use 1 or more, or none");
-    }
+    ensure!(window != Some(0), "an attention window of 0 sees nothing; use 1 or more, or none");
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use candle_core::{Result, Tensor, bail};
+use candle_core::{Result, Tensor};
 
 use super::{Attention, FusedAttention, KeyValueCache, TINY_WIDTH, TinyAttention, check_window};
 use crate::nn::{
@@ -36,9 +36,7 @@ impl PackedAttention {
     /// residual stream. Errors name the size that does not fit.
     pub fn new(params: &mut Params, path: &str, d_model: usize, heads: usize, writers: usize) -> Result<Self> {
         let d = d_model;
-        if heads == 0 || !d.is_multiple_of(heads) {
-            bail!("d_model {d} must be a multiple of heads {heads}");
-        }
+        ensure!(heads > 0 && d.is_multiple_of(heads), "d_model {d} must be a multiple of heads {heads}");
         Ok(Self {
             qkv: Affine::input_proj(params, &format!("{path}.qkv"), 3 * d, d)?,
             proj: Affine::residual_out_proj(params, &format!("{path}.proj"), (d, d), writers)?,

@@ -94,13 +94,9 @@ impl Header {
         let mut size = [0u8; 8];
         file.read_exact(&mut size).map_err(|_| HeaderError::NoLength(length))?;
         let size = u64::from_le_bytes(size);
-        if size > MAX_HEADER {
-            return Err(HeaderError::OtherFormat);
-        }
+        ensure!(size <= MAX_HEADER, HeaderError::OtherFormat);
         let data_start = 8 + size;
-        if data_start > length {
-            return Err(HeaderError::CutOff(length));
-        }
+        ensure!(data_start <= length, HeaderError::CutOff(length));
         let mut bytes = vec![0u8; size as usize];
         file.read_exact(&mut bytes)?;
         let mut reading = HeaderVisitor { tensors: BTreeMap::new(), metadata: Metadata::default(), at: None };

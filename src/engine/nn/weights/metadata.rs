@@ -100,23 +100,19 @@ impl<'de> Visitor<'de> for Scalars<'_> {
     }
 
     fn visit_bool<E: Error>(self, v: bool) -> Result<(), E> {
-        self.0.insert(&v.to_string());
-        Ok(())
+        self.visit_str(&v.to_string())
     }
 
     fn visit_i64<E: Error>(self, v: i64) -> Result<(), E> {
-        self.0.insert(&v.to_string());
-        Ok(())
+        self.visit_str(&v.to_string())
     }
 
     fn visit_u64<E: Error>(self, v: u64) -> Result<(), E> {
-        self.0.insert(&v.to_string());
-        Ok(())
+        self.visit_str(&v.to_string())
     }
 
     fn visit_f64<E: Error>(self, v: f64) -> Result<(), E> {
-        self.0.insert(&serde_json::Number::from_f64(v).map_or_else(|| v.to_string(), |n| n.to_string()));
-        Ok(())
+        self.visit_str(&serde_json::Number::from_f64(v).map_or_else(|| v.to_string(), |n| n.to_string()))
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {

@@ -46,12 +46,8 @@ pub(super) fn contents(file: File, length: u64) -> Result<Contents, String> {
             return Err(format!("`{name}` in it is compressed, which torch.save does not do"));
         }
         if let Some(folder) = name.strip_suffix("data.pkl") {
-            if size > MAX_PICKLE {
-                return Err(format!("its pickle has {size} bytes: save the model's state_dict alone"));
-            }
-            if pickle.is_some() {
-                return Err("it holds two pickles, and torch.save writes one: it is damaged".into());
-            }
+            ensure!(size <= MAX_PICKLE, format!("its pickle has {size} bytes: save the model's state_dict alone"));
+            ensure!(pickle.is_none(), "it holds two pickles, and torch.save writes one: it is damaged".into());
             let mut bytes = Vec::with_capacity(size as usize);
             part.read_to_end(&mut bytes).map_err(|e| cut(&e))?;
             pickle = Some((folder.to_owned(), bytes));
@@ -81,9 +77,7 @@ impl Walk<'_> {
     /// Takes in everything under the open path: tensors, numbers, words; leaves out everything else.
     fn go(&mut self, node: usize, depth: usize) -> Result<(), String> {
         self.nodes += 1;
-        if self.nodes > MAX_NODES {
-            return Err("it holds more than a model: save the model's state_dict alone".into());
-        }
+        ensure!(self.nodes <= MAX_NODES, "it holds more than a model: save the model's state_dict alone".into());
         if depth > MAX_DEPTH || self.metadata.is_too_much() {
             return Ok(());
         }
@@ -96,7 +90,7 @@ impl Walk<'_> {
             Node::Dict(pairs) => self.pairs(pairs, depth)?,
             Node::Tuple(items) | Node::List(items) => {
                 for (i, item) in items.iter().enumerate() {
-                    self.under(&i.to_string(), *item, depth)?;
+                    self.visit_entry(&i.to_string(), *item, depth)?;
                 }
             }
             Node::Made { class, arguments, state, pairs } => match p.class(*class) {
@@ -124,15 +118,15 @@ impl Walk<'_> {
     fn pairs(&mut self, pairs: &[(usize, usize)], depth: usize) -> Result<(), String> {
         for (key, value) in pairs {
             match self.pickle.get(*key) {
-                Node::Text(key) => self.under(key, *value, depth)?,
-                Node::Int(key) => self.under(&key.to_string(), *value, depth)?,
+                Node::Text(key) => self.visit_entry(key, *value, depth)?,
+                Node::Int(key) => self.visit_entry(&key.to_string(), *value, depth)?,
                 _ => {}
             }
         }
         Ok(())
     }
 
-    fn under(&mut self, key: &str, value: usize, depth: usize) -> Result<(), String> {
+    fn visit_entry(&mut self, key: &str, value: usize, depth: usize) -> Result<(), String> {
         let before = self.metadata.enter(key);
         let result = self.go(value, depth + 1);
         self.metadata.leave(before);
@@ -158,9 +152,7 @@ impl Walk<'_> {
         let storage = storage.ok_or_else(damaged)?;
         let offset = part(1).and_then(whole).ok_or_else(damaged)?;
         let (shape, strides) = part(2).and_then(list).zip(part(3).and_then(list)).ok_or_else(damaged)?;
-        if shape.len() != strides.len() {
-            return Err(damaged());
-        }
+        ensure!(shape.len() == strides.len(), damaged());
         let class = p.item(storage, 1).and_then(|n| p.class(n)).map(|c| c.1).ok_or_else(damaged)?;
         let key = match p.item(storage, 2).map(|n| p.get(n)) {
             Some(Node::Text(key)) => *key,

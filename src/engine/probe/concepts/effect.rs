@@ -1,9 +1,6 @@
 //! Tests what a search found: whether an intervention changes what follows sentences with the concept, and nothing else.
 //! Sentences are those of the confirmation, which no synapse was chosen by.
 
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
-
 use super::{
     super::synapses::{MatchedNull, continuation, read_rows, request},
     ConceptQuestion, LEVEL, PRESETS, given,

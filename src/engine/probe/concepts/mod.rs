@@ -72,9 +72,7 @@ fn find_in(
     device: &Device,
     progress: Progress<'_>,
 ) -> Result<SearchResult> {
-    if model.shape().layers < 2 {
-        candle_core::bail!("a synapse joins two layers; this model has one")
-    }
+    ensure!(model.shape().layers >= 2, "a synapse joins two layers; this model has one");
     search::search(&reading::SentenceReader { model, device }, question, how, progress)
 }
 

@@ -177,9 +177,7 @@ impl ConceptQuestion {
             for (i, line) in lines.iter().enumerate() {
                 let language = question.language_of(line);
                 let ids = corpus.encode(line);
-                if ids.is_empty() {
-                    return Err(format!("\"{line}\" has no tokens that this corpus's tokeniser can say."));
-                }
+                ensure!(!ids.is_empty(), format!("\"{line}\" has no tokens that this corpus's tokeniser can say."));
                 let part = if i % 2 == 0 { SplitSide::Search } else { SplitSide::BothNew };
                 let noun = question.nouns.len();
                 question.nouns.push(Noun { name: (*line).to_owned(), class: name.to_owned(), with });
@@ -239,9 +237,7 @@ impl ConceptQuestion {
                 question.nouns.len() - 1
             });
             let ids = encode(&line.sentence).map_err(|e| format!("\"{}\": {e}", line.sentence))?;
-            if ids.is_empty() {
-                return Err(format!("\"{}\" has no tokens that the tokeniser can say.", line.sentence));
-            }
+            ensure!(!ids.is_empty(), format!("\"{}\" has no tokens that the tokeniser can say.", line.sentence));
             let language = question.language_of(&line.sentence);
             question.items.push(ConceptSentence { ids, language, noun, part: part_of[noun], with });
         }

@@ -46,9 +46,7 @@ impl Probe for TopContextsProbe {
             max_tokens: most,
         };
         let bytes = cx.corpus.span_bytes(span);
-        if bytes == 0 {
-            candle_core::bail!("{} is made window by window and has no running text: choose a text", cx.corpus.name())
-        }
+        ensure!(bytes > 0, "{} is made window by window and has no running text: choose a text", cx.corpus.name());
         let (read, total) = (std::cell::Cell::new((0usize, 0usize)), |(from, ids): (usize, usize)| {
             (bytes as f64 * ids as f64 / from.max(1) as f64) as usize
         });

@@ -13,7 +13,7 @@ pub const DEPTHS: usize = 17;
 /// Rounds of power iteration at each depth; the vector found at the depth before is the first guess.
 const ROUNDS: usize = 6;
 /// Step of the finite difference of a directional derivative, as a share of the state's size.
-const NUDGE: f64 = 1e-2;
+const FINITE_DIFFERENCE: f64 = 1e-2;
 
 pub fn depths() -> Vec<f64> {
     (0..DEPTHS).map(|i| i as f64 / (DEPTHS - 1) as f64).collect()
@@ -71,10 +71,7 @@ impl Motion {
     /// The mean of |d²H/dtau²| over depth: the curvature of the path itself, whatever the solver.
     pub fn total_bend(&self) -> f64 {
         let n = self.bend.len();
-        if n < 2 {
-            return 0.0;
-        }
-        self.bend.windows(2).map(|w| 0.5 * (w[0] + w[1])).sum::<f64>() / (n - 1) as f64
+        if n < 2 { 0.0 } else { self.bend.windows(2).map(|w| 0.5 * (w[0] + w[1])).sum::<f64>() / (n - 1) as f64 }
     }
 
     /// The measured motion of states at [`depths`].
@@ -121,10 +118,10 @@ fn unit(x: &Tensor) -> Result<Tensor> {
 
 /// J d by a central difference.
 fn jvp(rhs: &Rhs<'_>, t: f64, state: &Tensor, direction: &Tensor) -> Result<Tensor> {
-    let nudge = NUDGE * norm(state)?.max(1e-3);
-    let ahead = rhs(t, &(state + (direction * nudge)?)?)?;
-    let behind = rhs(t, &(state - (direction * nudge)?)?)?;
-    (ahead - behind)? / (2.0 * nudge)
+    let finite_difference = FINITE_DIFFERENCE * norm(state)?.max(1e-3);
+    let ahead = rhs(t, &(state + (direction * finite_difference)?)?)?;
+    let behind = rhs(t, &(state - (direction * finite_difference)?)?)?;
+    (ahead - behind)? / (2.0 * finite_difference)
 }
 
 /// J^T g by differentiating g · F(H).
@@ -132,8 +129,5 @@ fn vjp(rhs: &Rhs<'_>, t: f64, state: &Tensor, g: &Tensor) -> Result<Tensor> {
     let at = candle_core::Var::from_tensor(state)?;
     let product = (rhs(t, at.as_tensor())? * g.detach())?.sum_all()?;
     let grads = product.backward()?;
-    match grads.get(at.as_tensor()) {
-        Some(g) => Ok(g.detach()),
-        None => state.zeros_like(),
-    }
+    grads.get(at.as_tensor()).map_or_else(|| state.zeros_like(), |g| Ok(g.detach()))
 }

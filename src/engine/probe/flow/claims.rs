@@ -44,10 +44,7 @@ impl Probe for FlowClaims {
             let groups = groups(&held_out, model, cx)?;
             class_shares(held_out.len(), |u0| shares(model, &params, u0, &groups, &classes))
         };
-        let words = match good.is_empty() || bad.is_empty() {
-            true => None,
-            false => Some(at_held_out([&good, &bad])?),
-        };
+        let words = if good.is_empty() || bad.is_empty() { None } else { Some(at_held_out([&good, &bad])?) };
         let own = match (one, words) {
             (false, Some(words)) => words,
             (false, None) => at_held_out([&classes.plus, &classes.minus])?,

@@ -110,9 +110,7 @@ impl<'a> FlowInput<'a> {
             None => cx.corpus.decode(&cx.corpus.passage(0, 16)),
         };
         let mut ids = cx.corpus.encode(&prompt);
-        if ids.is_empty() {
-            candle_core::bail!("the prompt has no tokens; type words that this corpus's tokeniser can say");
-        }
+        ensure!(!ids.is_empty(), "the prompt has no tokens; type words that this corpus's tokeniser can say");
         // Asked for a word, not for the space before it, unless that is what it was steered to.
         if let (Some(space), Some(Steering { prompt: None, .. })) = (words::space(cx.corpus), model.steering())
             && ids.last() != Some(&space)

@@ -180,16 +180,12 @@ fn key(model: &dyn Trainable, args: &FlowSweepArgs) -> Result<u64> {
     let mut mix = |bits: u64| hash = (hash ^ bits).wrapping_mul(0x0000_0100_0000_01b3);
     for (name, var) in model.params().iter() {
         mix(params::hash(name));
-        for v in host::to_f32(var.as_tensor())? {
-            mix(u64::from(v.to_bits()));
-        }
+        host::to_f32(var.as_tensor())?.into_iter().for_each(|v| mix(u64::from(v.to_bits())));
     }
     for (name, value) in question(args).to_args() {
         mix(params::hash(&name));
         mix(params::hash(&value.to_string()));
     }
-    for param in model.runtime_params() {
-        mix(param.value.to_bits());
-    }
+    model.runtime_params().into_iter().for_each(|param| mix(param.value.to_bits()));
     Ok(hash)
 }

@@ -1,9 +1,6 @@
 //! The error of a learned map to stationary distributions over a plane of controls, inside of the range that it was trained
 //! on and beyond.
 
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
-
 use super::control;
 use crate::{
     analysis::statistics::mean_of,

@@ -129,8 +129,6 @@ fn control(map: &dyn StationaryMap, asked: [f64; 4]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use candle_core::{Device, Tensor};
-
     use super::*;
     use crate::{
         config::Value,

@@ -96,9 +96,7 @@ impl Factors {
     /// A head that the model lacks.
     pub fn between(&self, from: usize, to: usize) -> Result<Self> {
         let largest = from.max(to);
-        if largest >= self.shape.heads {
-            bail!("the model has {} heads, not {}", self.shape.heads, largest + 1);
-        }
+        ensure!(largest < self.shape.heads, "the model has {} heads, not {}", self.shape.heads, largest + 1);
         let (per_head, width) = (self.shape.per_head(), self.width);
         let of_head = |rows: &[f32], head: usize| rows[head * per_head * width..][..per_head * width].to_vec();
         let (a, b, first) = (of_head(&self.a, from), of_head(&self.b, to), (from * per_head, to * per_head));
@@ -138,12 +136,12 @@ impl Factors {
 
     /// Row i of the whole graph's G: the effect of y_i on every neuron.
     pub fn effects_of(&self, i: usize) -> Vec<f32> {
-        along(&self.b, &self.a[i * self.width..][..self.width])
+        matvec(&self.b, &self.a[i * self.width..][..self.width])
     }
 
     /// Column j of the whole graph's G: the effect of every neuron on neuron j.
     pub fn effects_on(&self, j: usize) -> Vec<f32> {
-        along(&self.a, &self.b[j * self.width..][..self.width])
+        matvec(&self.a, &self.b[j * self.width..][..self.width])
     }
 
     /// The neuron with the longest row of E.
@@ -177,9 +175,7 @@ impl Factors {
     }
 
     fn numbered(&self, mut found: Strongest) -> Strongest {
-        for (i, j, _) in &mut found.edges {
-            (*i, *j) = (self.from(*i), self.to(*j));
-        }
+        found.edges.iter_mut().for_each(|(i, j, _)| (*i, *j) = (self.from(*i), self.to(*j)));
         found
     }
 
@@ -217,6 +213,6 @@ impl Factors {
 }
 
 /// The product of each row with one vector.
-fn along(rows: &[f32], v: &[f32]) -> Vec<f32> {
+fn matvec(rows: &[f32], v: &[f32]) -> Vec<f32> {
     rows.chunks_exact(v.len()).map(|r| r.iter().zip(v).map(|(a, b)| a * b).sum()).collect()
 }

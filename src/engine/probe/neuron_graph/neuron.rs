@@ -1,7 +1,5 @@
-//! One neuron: whom it excites and inhibits most, who does so to it, which tokens make it fire in the
-//! first layer, and towards which tokens it writes.
-
-use candle_core::bail;
+//! One neuron: the neurons that it excites and inhibits most and that excite and inhibit it, the tokens that make it
+//! fire in the first layer, and the tokens that it writes towards.
 
 use super::Factors;
 use crate::{
@@ -26,9 +24,7 @@ impl Probe for GraphNeuron {
         let whole = NeuronGraphArgs { from_head: 0, to_head: 0, sign: Sign::Both, ..args.graph.clone() };
         let factors = Factors::new(model, &whole, cx)?;
         let i = args.neuron.unwrap_or_else(|| factors.strongest_writer());
-        if i >= factors.neurons() {
-            bail!("there is no neuron {i}; the model has {}", factors.neurons());
-        }
+        ensure!(i < factors.neurons(), "there is no neuron {i}; the model has {}", factors.neurons());
         let to = strongest(&factors.effects_of(i), i);
         let from = strongest(&factors.effects_on(i), i);
         let (writes, reads) = tokens(model, &factors, i)?;

@@ -1,7 +1,6 @@
 //! The times between two writes of a synapse, beside those of writes at random times.
 
-use rand::{SeedableRng, seq::index};
-use rand_chacha::ChaCha8Rng;
+use rand::seq::index;
 
 use super::degrees;
 use crate::{

@@ -126,9 +126,7 @@ fn foreign_text(corpus: &Corpus, domain: usize, rows: usize, len: usize) -> std:
             break;
         }
     }
-    if ids.len() < needed {
-        return Err(format!("{name} left out: it has too few tokens"));
-    }
+    ensure!(ids.len() >= needed, format!("{name} left out: it has too few tokens"));
     ids.truncate(needed);
     let unknown = unknown_share(corpus, &ids);
     if unknown > MAX_UNKNOWN {

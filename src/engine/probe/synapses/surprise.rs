@@ -28,9 +28,7 @@ impl Probe for Surprise {
         // Words that no training text of this seed has.
         let text = repeats::fresh(cx.seed, 2 * periods);
         let ids = cx.corpus.encode(&text);
-        if ids.len() != text.len() {
-            candle_core::bail!("surprise is measured letter by letter; choose the tokeniser byte or char");
-        }
+        ensure!(ids.len() == text.len(), "surprise is measured letter by letter; choose the tokeniser byte or char");
         let (trained, octaves) = PeriodMeans::measure(model, &ids)?.into_parts();
         let random = random(model, cx)?;
         let (random_weights, _) = PeriodMeans::measure(synapses_of(random.as_ref())?, &ids)?.into_parts();

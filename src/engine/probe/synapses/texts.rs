@@ -2,15 +2,12 @@
 
 mod directions;
 
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
-
 use crate::{
-    corpus::Windows,
+    corpus::{Windows, generated::parliament::AUXILIARY},
     models::capabilities::{State, draw},
     nn::Batch,
     probe::prelude::*,
-    telemetry::measurements::{TextLoss, TextLosses, TextLossesArgs},
+    telemetry::measurements::{AuxiliarySample, TextLoss, TextLosses, TextLossesArgs},
 };
 
 /// Tokens of a prompt.
@@ -44,8 +41,15 @@ impl Probe for Texts {
                 directions: directions::losses(model, corpus, &windows, device)?,
             });
         }
+        let mut measured = TextLosses { texts, auxiliary: vec![] };
+        let prompts = if args.write > 0 { measured.prompts_into_english(&AUXILIARY.sentence) } else { vec![] };
+        for prompt in prompts {
+            let written = continuation(model, &cx.corpus.encode(&prompt), args.write, device)?;
+            let (english, continuation) = (AUXILIARY.english.clone(), cx.corpus.decode(&written));
+            measured.auxiliary.push(AuxiliarySample { prompt, english, continuation });
+        }
         let about = format!("{count} held-out windows of {len} tokens a text");
-        Ok(vec![Answer::new(TextLosses { texts }, about, vec![])])
+        Ok(vec![Answer::new(measured, about, vec![])])
     }
 }
 

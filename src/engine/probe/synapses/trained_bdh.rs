@@ -50,9 +50,7 @@ impl Probe for TrainedBdhProbe {
 /// Entropy of the tokens' frequencies, nats: the mean of -ln of each token's share of all.
 fn frequency_loss(ids: &[u32]) -> f64 {
     let mut counts: HashMap<u32, f64> = HashMap::new();
-    for id in ids {
-        *counts.entry(*id).or_default() += 1.0;
-    }
+    ids.iter().for_each(|id| *counts.entry(*id).or_default() += 1.0);
     let all = ids.len().max(1) as f64;
     let mut shares: Vec<f64> = counts.into_values().map(|n| n / all).collect();
     // added up in an order of their own, not in that of a hash table

@@ -69,10 +69,7 @@ pub(super) fn numbers<E>(json: &str, each: impl FnMut(&str, Option<f64>) -> Resu
     let mut refused = None;
     let fields = Fields { each, refused: &mut refused };
     let read = serde_json::Deserializer::from_str(json).deserialize_map(fields);
-    match refused {
-        Some(e) => Err(e),
-        None => Ok(read.is_ok()),
-    }
+    refused.map_or(Ok(read.is_ok()), Err)
 }
 
 /// The fields of an object, read one after another.

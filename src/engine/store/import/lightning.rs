@@ -30,9 +30,7 @@ pub(super) fn read(mut file: File, name: &str, run: usize, logged: &mut Logged) 
     let length = file.metadata()?.len();
     let is_whole = length <= MAX_TABLE && ends_with_line(&mut file)?;
     let head = BufReader::new(&mut file).take(MAX_HEAD + 1).skip_until(b'\n')?;
-    if head as u64 > MAX_HEAD {
-        return Err(ReadError::Other("its first line is longer than 1 MiB".to_owned()));
-    }
+    ensure!(head as u64 <= MAX_HEAD, ReadError::Other("its first line is longer than 1 MiB".to_owned()));
     file.seek(SeekFrom::Start(0))?;
     // the inner limit begins again with every row
     let mut table = csv::ReaderBuilder::new().flexible(true).from_reader(file.take(MAX_TABLE).take(MAX_ROW));
@@ -53,7 +51,7 @@ pub(super) fn read(mut file: File, name: &str, run: usize, logged: &mut Logged) 
             break;
         }
         let cell = |i: usize| std::str::from_utf8(row.get(i).unwrap_or_default()).unwrap_or("?").trim();
-        let at = whole(cell(step_column)).map(|step| LoggedAt { step, wall: f64::NAN });
+        let at = parse_integer(cell(step_column)).map(|step| LoggedAt { step, wall: f64::NAN });
         for (i, name) in
             columns.iter().enumerate().take(row.len()).filter(|(i, _)| *i != step_column && !cell(*i).is_empty())
         {
@@ -92,7 +90,7 @@ impl Rows {
 }
 
 /// A whole number, also where it is written as 10.0; `None` for anything else.
-fn whole(text: &str) -> Option<i64> {
+fn parse_integer(text: &str) -> Option<i64> {
     let as_float = || text.parse::<f64>().ok().filter(|x| x.fract() == 0.0 && x.abs() < 1e15).map(|x| x as i64);
     text.parse().ok().or_else(as_float)
 }

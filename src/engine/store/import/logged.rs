@@ -184,9 +184,7 @@ impl Logged {
                 channel
             }
         };
-        if self.scalars.len() as u64 >= self.max {
-            return Err(TooMany { max: self.max });
-        }
+        ensure!((self.scalars.len() as u64) < self.max, TooMany { max: self.max });
         if let Some(run) = self.runs.get_mut(run) {
             self.backwards += u64::from(step < run.last_step);
             run.last_step = run.last_step.max(step);
@@ -250,9 +248,7 @@ impl Logged {
         if let Json::Object(fields) = value
             && depth < MAX_DEPTH
         {
-            for (name, value) in fields {
-                self.setting_at(run, &format!("{key}.{name}"), value, depth + 1);
-            }
+            fields.iter().for_each(|(name, value)| self.setting_at(run, &format!("{key}.{name}"), value, depth + 1));
             return;
         }
         // a key without a group is in `config`, as orrery-log writes it

@@ -258,9 +258,7 @@ impl Source {
         if logged.scalars.is_empty() {
             let shown = self.path.display();
             let mut words = format!("`{shown}` is a log of {} that holds no numbers", self.tool);
-            for (_, notice) in &logged.notices {
-                words = format!("{words}; {notice}");
-            }
+            logged.notices.iter().for_each(|(_, notice)| words = format!("{words}; {notice}"));
             return Err(StoreError::new(words));
         }
         if let [only] = logged.runs.as_mut_slice() {
@@ -278,9 +276,7 @@ impl Source {
             return trackio::read(opened, optional(beside(&log))?, &name, logged);
         }
         let id = self.run_id(file);
-        if logged.runs.len() >= MAX_RUNS && !logged.runs.iter().any(|run| run.id == id) {
-            return Err(ReadError::TooManyRuns);
-        }
+        ensure!(logged.runs.len() < MAX_RUNS || logged.runs.iter().any(|run| run.id == id), ReadError::TooManyRuns);
         let run = logged.run(&id);
         match self.tool {
             Tool::TensorBoard => tensorboard::read(opened, &name, run, logged),

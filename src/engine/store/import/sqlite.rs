@@ -80,9 +80,7 @@ impl Database {
     pub fn open(mut file: File, wal: Option<File>) -> Result<Self, ReadError> {
         let mut head = [0; 100];
         read_at(&mut file, 0, &mut head).map_err(|_| damaged("it is not a SQLite database"))?;
-        if !head.starts_with(MAGIC) {
-            return Err(damaged("it is not a SQLite database"));
-        }
+        ensure!(head.starts_with(MAGIC), damaged("it is not a SQLite database"));
         let page_size = match u16::from_be_bytes([head[16], head[17]]) {
             1 => 65536,
             size => usize::from(size),
@@ -91,9 +89,7 @@ impl Database {
         if !page_size.is_power_of_two() || page_size < 512 || usable < 480 {
             return Err(damaged("its pages have no size that SQLite uses"));
         }
-        if u32::from_be_bytes([head[56], head[57], head[58], head[59]]) > 1 {
-            return Err(damaged("its texts are not UTF-8"));
-        }
+        ensure!(u32::from_be_bytes([head[56], head[57], head[58], head[59]]) <= 1, damaged("its texts are not UTF-8"));
         let wal = wal.map(|file| Wal::open(file, page_size)).transpose()?;
         let in_log = wal.as_ref().map_or(0, |wal| wal.pages.len() as u64 * page_size as u64);
         let bytes = file.metadata()?.len() + in_log;
@@ -144,9 +140,7 @@ impl Database {
         // pages to read, the next one last, each with its depth
         let mut open = vec![(table.root, 0)];
         while let Some((number, depth)) = open.pop() {
-            if !seen.insert(number) || depth > MAX_DEPTH {
-                return Err(damaged("its pages form a loop"));
-            }
+            ensure!(seen.insert(number) && depth <= MAX_DEPTH, damaged("its pages form a loop"));
             let page = self.page(number)?;
             let wrong = || damaged(&format!("page {number} is damaged"));
             // the first page begins with the head of the file
@@ -409,9 +403,7 @@ mod tests {
             Cell::Blob(vec![0xff]),
         ];
         assert_eq!(record(&row).unwrap(), expected);
-        for end in [0, 3, 7, 9, row.len() - 1] {
-            assert_eq!(record(&row[..end]), None, "{end}");
-        }
+        [0, 3, 7, 9, row.len() - 1].into_iter().for_each(|end| assert_eq!(record(&row[..end]), None, "{end}"));
         assert_eq!(varint(&mut &[0x81, 0x00][..]), Some(128));
         assert_eq!(varint(&mut &[0xff; 9][..]), Some(u64::MAX));
     }

@@ -144,9 +144,7 @@ impl Runs {
         if let Some(run) = self.find(entry) {
             return Ok(run);
         }
-        if logged.runs.len() >= MAX_RUNS {
-            return Err(ReadError::TooManyRuns);
-        }
+        ensure!(logged.runs.len() < MAX_RUNS, ReadError::TooManyRuns);
         let id = numbered(&entry.run_name, |id| logged.runs.iter().any(|run| run.id == id));
         let run = logged.run(&id);
         logged.runs[run].name.clone_from(&entry.run_name);

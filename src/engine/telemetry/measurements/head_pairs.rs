@@ -1,8 +1,5 @@
 //! The submatrices of a BDH model's G by the head that acts and the head that is acted on.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::Matrix;
 use crate::telemetry::measurements::prelude::*;
 

@@ -28,10 +28,7 @@ impl LogitLens {
     /// The likeliest tokens after `layers` layers at a position; nothing where there is no such place.
     pub fn likely_at(&self, layers: usize, position: usize) -> &[LikelyToken] {
         let tokens = self.likely.len() / (self.layers + 1).max(1);
-        if position >= tokens {
-            return &[];
-        }
-        self.likely.get(layers * tokens + position).map_or(&[], Vec::as_slice)
+        if position >= tokens { &[] } else { self.likely.get(layers * tokens + position).map_or(&[], Vec::as_slice) }
     }
 }
 

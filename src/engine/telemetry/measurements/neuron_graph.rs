@@ -1,8 +1,5 @@
 //! The graph between a BDH model's neurons at one threshold, or a graph that a file holds.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::{analysis::graph::product::Sign, telemetry::measurements::prelude::*};
 
 measurement! {

@@ -5,6 +5,8 @@ pub(super) use crate::{
     config::{arguments, choices},
     telemetry::{
         Array,
-        number::{Number, Numbers},
+        number::{self, Number, Numbers},
     },
 };
+pub(super) use schemars::JsonSchema;
+pub(super) use serde::{Deserialize, Serialize};

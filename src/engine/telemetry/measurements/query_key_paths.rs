@@ -1,7 +1,4 @@
-//! Queries and keys along a text before and after they evolve, and what evolves them: enough to make the way between anew.
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+//! Queries and keys along a text before and after they evolve, and what evolves them: enough to compute the path between again.
 
 use crate::telemetry::measurements::prelude::*;
 

@@ -1,8 +1,5 @@
 //! The loss of a text under each number of layers and each kind of tokens that a model may have been trained with.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::telemetry::measurements::prelude::*;
 
 measurement! {

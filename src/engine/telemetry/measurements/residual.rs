@@ -2,9 +2,6 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::telemetry::measurements::prelude::*;
 
 measurement! {

@@ -1,8 +1,5 @@
 //! How often a word's grammatical role is named, from a network's features or by a supervised tagger.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::telemetry::measurements::prelude::*;
 
 measurement! {
@@ -89,6 +86,11 @@ impl RoleCounts {
         roles.fold((0.0, 0.0), |(right, of), r| (right + f64::from(self.right[r]), of + f64::from(self.of[r])))
     }
 
+    /// The share of words that have the most common role; NaN of no words.
+    pub fn majority(&self) -> f64 {
+        f64::from(self.of.iter().copied().max().unwrap_or(0)) / self.sum(|_| true).1
+    }
+
     /// Share of right answers over the roles of which this holds; NaN of no words.
     pub fn share(&self, holds: impl Fn(usize) -> bool) -> f64 {
         let (right, of) = self.sum(holds);
@@ -100,6 +102,12 @@ impl RoleAccuracy {
     /// The answers from these features, if they were asked for.
     pub fn by_features(&self, features: RoleFeatures, level: usize) -> Option<&RoleRepresentation> {
         self.representations.iter().find(|r| r.features == features && r.level == level && !r.projected)
+    }
+
+    /// The names of the two tests. Those of a treebank, of whose roles none is deep, have words outside of the vocabulary in
+    /// place of another vocabulary.
+    pub fn tests(&self) -> [&'static str; 2] {
+        ["within", if self.deep.contains(&true) { "transfer" } else { "unknown words" }]
     }
 
     /// Shares of right answers within the vocabulary, in the other one, and within at deep roles.
@@ -134,10 +142,9 @@ mod tests {
     #[test]
     fn shares_are_over_the_chosen_roles() {
         let mut counts = RoleCounts::new(2);
-        for (role, is_right) in [(0, true), (0, false), (1, true)] {
-            counts.add(role, is_right);
-        }
+        [(0, true), (0, false), (1, true)].into_iter().for_each(|(role, is_right)| counts.add(role, is_right));
         assert_eq!((counts.share(|_| true), counts.share(|r| r == 0), counts.share(|r| r == 1)), (2.0 / 3.0, 0.5, 1.0));
-        assert!(RoleCounts::new(2).share(|_| true).is_nan());
+        assert_eq!(counts.majority(), 2.0 / 3.0);
+        assert!(RoleCounts::new(2).share(|_| true).is_nan() && RoleCounts::new(2).majority().is_nan());
     }
 }

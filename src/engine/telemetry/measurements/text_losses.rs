@@ -9,6 +9,9 @@ measurement! {
     pub struct TextLosses in "synapses.texts" answers TextLossesArgs {
         /// The run's own text comes first.
         pub texts: Vec<TextLoss>,
+        /// Samples of a language that no text has, where the texts are of translations into English.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub auxiliary: Vec<AuxiliarySample>,
     }
 
     /// One text.
@@ -24,6 +27,16 @@ measurement! {
         /// The loss by language and by direction of translation, where the text consists of marked translations.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub directions: Vec<DirectionLoss>,
+    }
+
+    /// A sentence of an auxiliary language, passed off as one that the model translates, and the translation that it wrote.
+    pub struct AuxiliarySample {
+        /// The sentence between the marks of that language and of English.
+        pub prompt: String,
+        /// The sentence in English.
+        pub english: String,
+        /// The text that the model wrote after the prompt.
+        pub continuation: String,
     }
 
     /// The loss of the passages in one language, or of the translations from one language into another.
@@ -42,11 +55,19 @@ measurement! {
 impl DirectionLoss {
     /// "en", or "en-fr".
     pub fn label(&self) -> String {
-        match &self.to {
-            Some(to) => format!("{}-{to}", self.from),
-            None => self.from.clone(),
-        }
+        self.to.as_ref().map_or_else(|| self.from.clone(), |to| format!("{}-{to}", self.from))
     }
+}
+
+/// A prompt and its continuation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WrittenSample<'a> {
+    /// The name of the prompt's text, or that it is in a language that no model has learned.
+    pub label: String,
+    /// The words that the model was given.
+    pub prompt: &'a str,
+    /// The text that the model wrote after them.
+    pub continuation: &'a str,
 }
 
 /// The language that all texts of the paper translate into, or from.
@@ -82,6 +103,28 @@ impl TextLosses {
         let into = over("to en", &|d| d.to.as_deref() == Some(HUB));
         let out = over("from en", &|d| d.from == HUB);
         into.into_iter().chain(out).chain(all.iter().map(|d| (d.label(), d.loss))).collect()
+    }
+
+    /// Prompts that ask for `sentence` in English, each passing it off as one of the languages that the texts translate into
+    /// English.
+    pub fn prompts_into_english(&self, sentence: &str) -> Vec<String> {
+        let into = self.directions().into_iter().filter(|d| d.to.as_deref() == Some(HUB));
+        into.map(|d| format!("<F:{}>{sentence}<T:{HUB}>", d.from)).collect()
+    }
+
+    /// All samples: one of each text, then those of the auxiliary language.
+    pub fn samples(&self) -> Vec<WrittenSample<'_>> {
+        let of_texts = self.texts.iter().map(|t| WrittenSample {
+            label: t.name.clone(),
+            prompt: &t.prompt,
+            continuation: &t.continuation,
+        });
+        let auxiliary = self.auxiliary.iter().map(|s| WrittenSample {
+            label: format!("a language that no model has learned (\u{201c}{}\u{201d})", s.english),
+            prompt: &s.prompt,
+            continuation: &s.continuation,
+        });
+        of_texts.chain(auxiliary).collect()
     }
 }
 
@@ -119,7 +162,7 @@ mod tests {
     fn directions_of_several_texts_are_pooled_by_their_tokens() {
         let first = text(&[("en", None, 10, 1.0), ("en", Some("fr"), 10, 2.0), ("fr", Some("en"), 30, 0.5)]);
         let second = text(&[("en", None, 30, 2.0), ("en", Some("de"), 30, 3.0), ("de", Some("en"), 10, 0.9)]);
-        let all = TextLosses { texts: vec![first, second] };
+        let all = TextLosses { texts: vec![first, second], auxiliary: vec![] };
         let english = all.directions().into_iter().find(|d| d.label() == "en").unwrap();
         assert_eq!((english.tokens, english.loss), (40, 1.75));
         let found = all.translations();
@@ -128,6 +171,8 @@ mod tests {
         let value = |name: &str| found.iter().find(|(n, _)| n == name).unwrap().1;
         assert!((value("to en") - 0.6).abs() < 1e-12 && (value("from en") - 2.75).abs() < 1e-12);
         assert_eq!(value("en-de"), 3.0);
-        assert!(TextLosses { texts: vec![text(&[("en", None, 5, 1.0)])] }.translations().is_empty());
+        assert_eq!(all.prompts_into_english("Lel."), ["<F:de>Lel.<T:en>", "<F:fr>Lel.<T:en>"]);
+        let one = TextLosses { texts: vec![text(&[("en", None, 5, 1.0)])], auxiliary: vec![] };
+        assert!(one.translations().is_empty() && one.prompts_into_english("Lel.").is_empty());
     }
 }

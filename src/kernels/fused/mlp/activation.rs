@@ -191,20 +191,20 @@ pub struct Activation {
 }
 
 impl Activation {
-    /// out `(N, f)` = the activation of `given`.
-    pub fn values(self, given: &[f32], out: &mut [f32]) {
+    /// out `(N, f)` = the activation of `inputs`.
+    pub fn values(self, inputs: &[f32], out: &mut [f32]) {
         match self.act {
-            Act::Gelu => arch().dispatch(Values { activation: self, f: Gelu, given, out }),
-            Act::Silu => arch().dispatch(Values { activation: self, f: Silu, given, out }),
+            Act::Gelu => arch().dispatch(Values { activation: self, f: Gelu, inputs, out }),
+            Act::Silu => arch().dispatch(Values { activation: self, f: Silu, inputs, out }),
         }
     }
 
     /// Works in place: `out` `(N, f)` holds the gradient of the activation's values and gets the values themselves;
-    /// `slopes`, like `given`, gets the gradient of `given`.
-    pub fn backward(self, given: &[f32], out: &mut [f32], slopes: &mut [f32]) {
+    /// `slopes`, like `inputs`, gets the gradient of `inputs`.
+    pub fn backward(self, inputs: &[f32], out: &mut [f32], slopes: &mut [f32]) {
         match self.act {
-            Act::Gelu => arch().dispatch(ActivationBackward { activation: self, f: Gelu, given, out, slopes }),
-            Act::Silu => arch().dispatch(ActivationBackward { activation: self, f: Silu, given, out, slopes }),
+            Act::Gelu => arch().dispatch(ActivationBackward { activation: self, f: Gelu, inputs, out, slopes }),
+            Act::Silu => arch().dispatch(ActivationBackward { activation: self, f: Silu, inputs, out, slopes }),
         }
     }
 }
@@ -212,7 +212,7 @@ impl Activation {
 struct Values<'a, F> {
     activation: Activation,
     f: F,
-    given: &'a [f32],
+    inputs: &'a [f32],
     out: &'a mut [f32],
 }
 
@@ -223,9 +223,9 @@ impl<F: Function> WithSimd for Values<'_, F> {
     fn with_simd<S: Simd>(self, simd: S) {
         let f = self.activation.f;
         if !self.activation.gated {
-            return apply::<S, _, _, _, UNROLL>(simd, [self.given], [self.out], Value(self.f));
+            return apply::<S, _, _, _, UNROLL>(simd, [self.inputs], [self.out], Value(self.f));
         }
-        for (pair, out) in self.given.chunks_exact(2 * f).zip(self.out.chunks_exact_mut(f)) {
+        for (pair, out) in self.inputs.chunks_exact(2 * f).zip(self.out.chunks_exact_mut(f)) {
             let (a, b) = pair.split_at(f);
             apply::<S, _, _, _, UNROLL>(simd, [a, b], [out], Gated(self.f));
         }
@@ -235,7 +235,7 @@ impl<F: Function> WithSimd for Values<'_, F> {
 struct ActivationBackward<'a, F> {
     activation: Activation,
     f: F,
-    given: &'a [f32],
+    inputs: &'a [f32],
     out: &'a mut [f32],
     slopes: &'a mut [f32],
 }
@@ -247,9 +247,9 @@ impl<F: Function> WithSimd for ActivationBackward<'_, F> {
     fn with_simd<S: Simd>(self, simd: S) {
         let f = self.activation.f;
         if !self.activation.gated {
-            return apply::<S, _, _, _, UNROLL>(simd, [self.given], [self.out, self.slopes], ValueBackward(self.f));
+            return apply::<S, _, _, _, UNROLL>(simd, [self.inputs], [self.out, self.slopes], ValueBackward(self.f));
         }
-        let rows = self.given.chunks_exact(2 * f).zip(self.slopes.chunks_exact_mut(2 * f));
+        let rows = self.inputs.chunks_exact(2 * f).zip(self.slopes.chunks_exact_mut(2 * f));
         for ((pair, slopes), out) in rows.zip(self.out.chunks_exact_mut(f)) {
             let ((a, b), (da, db)) = (pair.split_at(f), slopes.split_at_mut(f));
             apply::<S, _, _, _, UNROLL>(simd, [a, b], [out, da, db], GatedBackward(self.f));
@@ -318,16 +318,16 @@ mod tests {
     fn halves_of_a_row_of_any_width_are_gated() {
         for f in [1, 5, 16, 19, 33] {
             let some = |n: usize, by: f32| -> Vec<f32> { (0..n).map(|i| (i as f32 * by).sin() * 3.0).collect() };
-            let (given, g) = (some(3 * 2 * f, 0.7), some(3 * f, 1.3));
+            let (inputs, g) = (some(3 * 2 * f, 0.7), some(3 * f, 1.3));
             for act in [Act::Gelu, Act::Silu] {
                 let activation = Activation { act, gated: true, f };
                 let (mut out, mut back, mut slopes) = (vec![0f32; 3 * f], g.clone(), vec![0f32; 3 * 2 * f]);
-                activation.values(&given, &mut out);
-                activation.backward(&given, &mut back, &mut slopes);
+                activation.values(&inputs, &mut out);
+                activation.backward(&inputs, &mut back, &mut slopes);
                 assert_eq!(out, back);
                 for i in 0..3 * f {
                     let (row, at) = (i / f * 2 * f, i % f);
-                    let (a, b) = (given[row + at], given[row + f + at]);
+                    let (a, b) = (inputs[row + at], inputs[row + f + at]);
                     let [value, slope] = found(act, &[a]).map(|v| v[0]);
                     let wanted = [value * b, g[i] * b * slope, g[i] * value];
                     assert_eq!([out[i], slopes[row + at], slopes[row + f + at]], wanted, "{f} wide, at {i}");

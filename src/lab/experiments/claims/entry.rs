@@ -16,7 +16,7 @@ use crate::{
     config::counted,
     experiments::{
         permalink::{LinkSelection, Permalink},
-        short_number::short,
+        short_number::{p_label, short},
     },
 };
 
@@ -159,9 +159,13 @@ impl Judgement {
     /// The corrected p, and whether it is the correction by which the claim cannot be told: "p 0.07 after Holm's correction for
     /// the paper's 22 rules, above 0.05, so that it cannot be told; .."; or why there is no p.
     pub(super) fn correction_label(&self, rule: &Rule) -> Option<String> {
-        let (p, rules) = (short(self.p?), counted(self.rules, "rule"));
-        let reason = self.outcome.filter(|_| self.is_untold_by_correction(rule)).map(|outcome| {
-            let (error, before) = (short(1.0 - rule.confidence), short(outcome.p()));
+        let outcome = self.outcome?;
+        let Some(p) = self.p.map(p_label) else {
+            return Some("no p, as the values of the seeds do not differ".to_owned());
+        };
+        let rules = counted(self.rules, "rule");
+        let reason = self.is_untold_by_correction(rule).then(|| {
+            let (error, before) = (short(1.0 - rule.confidence), p_label(outcome.p()));
             format!(", above {error}, so that it cannot be told; p was {before} before it, and the interval is not corrected")
         });
         Some(format!("p {p} after Holm's correction for the paper's {rules}{}", reason.unwrap_or_default()))

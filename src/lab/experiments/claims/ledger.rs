@@ -328,13 +328,21 @@ impl RuleOutcome<'_> {
         Judgement {
             verdict: outcome.map_or(Verdict::CannotBeTold, |outcome| outcome.verdict(self.p, rule.confidence)),
             outcome,
-            p: outcome.map(|_| self.p),
+            p: outcome.filter(Outcome::has_spread).map(|_| self.p),
             rules: self.rules,
             values: result.seeds.iter().filter_map(|seed| Some((seed.seed, value(seed)?))).collect(),
             curve: rule.effects(result),
             along_axis: rule.effects_along_axis(&result.seeds),
             is_rule_changed: rule.hash() != result.rule,
         }
+    }
+}
+
+impl Outcome {
+    /// False where the values of the seeds do not differ but by rounding. A t test weighs a difference by their spread, so that it
+    /// gives no p then: the value that they share decides. A count has an interval, and a p, even so.
+    fn has_spread(&self) -> bool {
+        !is_same(Some(self.interval.0), Some(self.interval.1))
     }
 }
 

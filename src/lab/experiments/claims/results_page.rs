@@ -8,7 +8,7 @@ use super::{
     rule::Rule,
     table::table_line,
 };
-use crate::experiments::short_number::short;
+use crate::experiments::short_number::{p_label, short};
 
 const INTRO: &str = "# Results
 
@@ -22,7 +22,8 @@ and is no claim's stands in [measurements.md](measurements.md), with its command
 
 An effect is on the scale of its rule: a difference (of losses in nats a token), a ratio, a share, a correlation. The paper's number
 stands beside it where there is one on this scale. A verdict says whether the runs were of the paper's size or of ours. p is corrected
-by Holm's method for all rules of its paper; an interval is not corrected, and the lines below a table say where the correction is why
+by Holm's method for all rules of its paper, and there is none where the values of the seeds do not differ: the value that they share
+decides. An interval is not corrected, and the lines below a table say where the correction is why
 a claim cannot be told. They also say how the interval of each step, or size, alone lies: within the bound of the rule, beyond or
 across it. Minutes are those of training, all runs together, on the machine that is named; several
 results may be of the same runs. The commit of a result that was made outside of a checkout was not recorded, and is not made up
@@ -102,7 +103,7 @@ fn paper_section(paper: &Paper, lines: &[&ResultLine], text: &mut String) {
                 row.effect_label(),
                 rule.published_on_scale().map_or(String::new(), short),
                 row.standing.verdict_label(row.claim.tier),
-                judged.p.map_or(String::new(), short),
+                judged.p.map_or(String::new(), p_label),
                 row.seeds_label(),
                 short(result.made.minutes),
                 result.made.label(),
@@ -119,7 +120,8 @@ impl ResultLine<'_> {
     /// Lines on a correction that decides, a p that is not there, an interval that turns over steps, and few values of a setting.
     fn curve_lines(&self) -> Vec<String> {
         let (id, mut lines) = (&self.row.claim.id, vec![]);
-        if self.judged.is_untold_by_correction(self.rule) && !self.judged.is_rule_changed {
+        let needs_words = self.judged.p.is_none() || self.judged.is_untold_by_correction(self.rule);
+        if needs_words && !self.judged.is_rule_changed {
             let correction = self.judged.correction_label(self.rule);
             lines.extend(correction.map(|words| format!("- {id}: {words}.\n")));
         }

@@ -169,8 +169,8 @@ fn spread_outcome(a: &[f64], b: &[f64], rule: &Rule) -> Option<Outcome> {
 
 fn count_outcome(hits: usize, n: usize, rule: &Rule) -> Outcome {
     let more_than = |share: f64| binomial_tail(hits, n, share);
-    let fewer_than = |share: f64| 1.0 - binomial_tail(hits + 1, n, share);
-    let fewer_than = |share: f64| if hits == n { 1.0 } else { fewer_than(share) };
+    // the misses are counted, because one less the tail of the hits rounds to 0 where it is small
+    let fewer_than = |share: f64| binomial_tail(n - hits, n, 1.0 - share);
     let (p_stands, p_falls) = region_p_values(&rule.stands, |end| (more_than(end), fewer_than(end)));
     Outcome { effect: hits as f64 / n as f64, interval: share_interval(hits, n, rule.confidence), p_stands, p_falls }
 }

@@ -21,10 +21,8 @@ impl Default for Order {
 impl Order {
     /// `steps` rises, `-steps` falls.
     pub fn parse(text: &str) -> Self {
-        match text.strip_prefix('-') {
-            Some(key) => Self { key: key.to_owned(), falling: true },
-            None => Self { key: text.to_owned(), falling: false },
-        }
+        let (key, falling) = text.strip_prefix('-').map_or((text, false), |key| (key, true));
+        Self { key: key.to_owned(), falling }
     }
 
     /// Sorts by a column; a second click reverses the order.

@@ -131,8 +131,8 @@ pub struct SweepResults {
 #[derive(Debug, Clone, PartialEq)]
 pub struct PointValue {
     pub mean: f64,
-    /// Standard deviation over seeds; 0 of one.
-    pub sd: f64,
+    /// Standard deviation over seeds; `None` of one, whose spread is not known.
+    pub sd: Option<f64>,
     /// The value of each seed, with the index of its run.
     pub each: Vec<(usize, f64)>,
     /// The oldest and the newest step at which a value was measured.
@@ -329,11 +329,14 @@ impl SweepResults {
     }
 
     /// The points that the number is best at by [`best_within_spread`], among those with a value of the newest step.
-    pub fn best(&self, number: usize, as_of: &AsOf) -> Vec<usize> {
-        let Some(number) = self.numbers.get(number) else { return vec![] };
+    ///
+    /// # Errors
+    /// [`ONE_SEED`], where one of them has the value of one seed.
+    pub fn best(&self, number: usize, as_of: &AsOf) -> Result<Vec<usize>, &'static str> {
+        let Some(number) = self.numbers.get(number) else { return Ok(vec![]) };
         let value = |i: usize| {
             let value = as_of.values.get(i)?.as_ref().filter(|_| as_of.other_steps(i).is_none())?;
-            Some((i, [value.mean, value.sd]))
+            Some((i, value.mean, value.sd))
         };
         best_within_spread(number.better, (0..self.points.len()).filter_map(value))
     }
@@ -383,17 +386,29 @@ impl SweepResults {
 pub const BEST_RULE: &str = "Every point is marked whose mean \u{b1} standard deviation over seeds overlaps with that of the best \
                              mean; none where all do.";
 
-/// The place of the best mean, and every one whose mean and standard deviation overlap with the best one's: no test, but none
-/// is called best on a difference within the spread. None where all overlap, and where neither way is better.
-pub fn best_within_spread(better: Better, numbers: impl Iterator<Item = (usize, [f64; 2])>) -> Vec<usize> {
-    let Some(sign) = better.sign() else { return vec![] };
-    let numbers: Vec<(usize, [f64; 2])> = numbers.filter(|(_, [mean, _])| mean.is_finite()).collect();
-    let best = numbers.iter().map(|(_, number)| *number).min_by(|a, b| (sign * a[0]).total_cmp(&(sign * b[0])));
-    let Some([best, spread]) = best else { return vec![] };
-    let is_as_good = |(_, [mean, sd]): &(usize, [f64; 2])| (mean - best).abs() <= spread + sd;
+/// The reason why no point is marked where one has one seed.
+pub const ONE_SEED: &str = "no point is marked as best: the spread of one seed is not known";
+
+/// The place of the best mean, and every one whose mean and standard deviation overlap with the best one's, of places with mean
+/// and standard deviation: no test, but none is called best on a difference within the spread. None where all overlap, and where
+/// neither way is better.
+///
+/// # Errors
+/// [`ONE_SEED`], where the standard deviation of one is not known: it may overlap with any.
+pub fn best_within_spread(
+    better: Better,
+    numbers: impl Iterator<Item = (usize, f64, Option<f64>)>,
+) -> Result<Vec<usize>, &'static str> {
+    let Some(sign) = better.sign() else { return Ok(vec![]) };
+    let finite = numbers.filter(|(_, mean, _)| mean.is_finite());
+    let numbers = finite.map(|(place, mean, sd)| Some((place, mean, sd?))).collect::<Option<Vec<(usize, f64, f64)>>>();
+    let numbers = numbers.ok_or(ONE_SEED)?;
+    let best = numbers.iter().min_by(|a, b| (sign * a.1).total_cmp(&(sign * b.1)));
+    let Some(&(_, best, spread)) = best else { return Ok(vec![]) };
+    let is_as_good = |(_, mean, sd): &(usize, f64, f64)| (mean - best).abs() <= spread + sd;
     let count = numbers.len();
-    let as_good: Vec<usize> = numbers.into_iter().filter(is_as_good).map(|(place, _)| place).collect();
-    if count > 1 && as_good.len() == count { vec![] } else { as_good }
+    let as_good: Vec<usize> = numbers.into_iter().filter(is_as_good).map(|(place, ..)| place).collect();
+    Ok(if count > 1 && as_good.len() == count { vec![] } else { as_good })
 }
 
 impl RunCounts {

@@ -23,9 +23,7 @@ pub fn draw(canvas: &Canvas, drawing: &mut Drawing) {
         let strength = (sigma.abs() as f32).sqrt().clamp(0.2, 1.0);
         drawing.path(band, Ink::Slow.thinned(strength), 1.5);
     }
-    for i in 0..N {
-        drawing.node(place(i), 4.0, Ink::Raised.mixed(Ink::Fast, (toy.x[i] as f32).clamp(0.0, 1.0)));
-    }
+    (0..N).for_each(|i| drawing.node(place(i), 4.0, Ink::Raised.mixed(Ink::Fast, (toy.x[i] as f32).clamp(0.0, 1.0))));
     drawing.caption = format!("figure 2\u{2019}s connectors, {seconds:.1} s after a poke");
 }
 

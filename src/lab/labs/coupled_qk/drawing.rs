@@ -18,9 +18,7 @@ pub fn draw(canvas: &Canvas, drawing: &mut Drawing) {
     drawing.path(circle.map(|(s, c)| at([c, s])).collect(), Ink::Line, 1.0);
     let (spiral, closed) = (path(euler), path(leapfrog));
     for (points, ink) in [(spiral, Ink::Warm), (closed, Ink::Accent)] {
-        for point in &points {
-            drawing.disc(*point, 2.0, ink);
-        }
+        points.iter().for_each(|point| drawing.disc(*point, 2.0, ink));
         drawing.path(points, ink.thinned(0.8), 1.5);
     }
     drawing.node(at([1.0, 0.0]), 3.5, Ink::Panel);

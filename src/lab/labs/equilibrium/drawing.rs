@@ -40,8 +40,6 @@ pub fn draw(canvas: &Canvas, drawing: &mut Drawing) {
         let share = i as f32 / last as f32;
         drawing.path(points, Ink::Fast.mixed(Ink::Slow, share), if i == last { 2.0 } else { 1.0 });
     }
-    for (k, p) in lines[last].iter().enumerate() {
-        drawing.disc(place(k, *p), 2.5, Ink::Slow);
-    }
+    lines[last].iter().enumerate().for_each(|(k, p)| drawing.disc(place(k, *p), 2.5, Ink::Slow));
     drawing.caption = format!("dp/dt = A(y) p relaxes to its stationary distribution, y = {}", rounded(y, 1));
 }

@@ -10,19 +10,23 @@ const WITHIN: Headline = Headline {
     id: "within",
     name: "within",
     unit: "",
-    about: "Share of words whose role is named rightly, in sentences of the vocabulary that was learned from, 0 to 1.",
+    about: "Share of words whose role is named rightly, in sentences of the vocabulary or treebank that was learned from, 0 to 1.",
     better: Better::Higher,
     digits: Digits::Decimals(3),
     absent: "roles were not measured yet (`roles.every`)",
     source: measured!(RoleAccuracy, |m| share(m, 0)),
 };
 
+/// Why a run may lack a number that only sentences of the grammar have.
+const OF_THE_GRAMMAR: &str = "roles were not measured yet, or they are those of a treebank";
+
 pub static ALL: &[Headline] = &[
     WITHIN,
     Headline {
         id: "transfer",
         name: "transfer",
-        about: "The same in sentences of the other vocabulary, whose words were never learned from.",
+        about: "The same in sentences of the other vocabulary, whose words were never learned from; of a treebank, at the held-out words outside of its vocabulary.",
+        absent: "roles were not measured yet, or no held-out word of the treebank is outside of its vocabulary",
         source: measured!(RoleAccuracy, |m| share(m, 1)),
         ..WITHIN
     },
@@ -30,7 +34,16 @@ pub static ALL: &[Headline] = &[
         id: "deep",
         name: "deep",
         about: "The same within the vocabulary, at the roles of relative clauses and of the verb behind them.",
+        absent: OF_THE_GRAMMAR,
         source: measured!(RoleAccuracy, |m| share(m, 2)),
+        ..WITHIN
+    },
+    Headline {
+        id: "majority",
+        name: "most common role",
+        about: "The share of the words within that have the most common role: as many are right if it is named everywhere.",
+        better: Better::Neither,
+        source: measured!(RoleAccuracy, |m| Some(named(m)?.within.majority()).filter(|share| share.is_finite())),
         ..WITHIN
     },
     Headline {
@@ -60,6 +73,7 @@ pub static ALL: &[Headline] = &[
         id: "transfer_at",
         name: "transfer, by role",
         about: "The share in the other vocabulary at the roles of which the paper gives it: det_agent, noun_agent, noun_patient, verb_rel.",
+        absent: OF_THE_GRAMMAR,
         source: measured!(RoleAccuracy, transfer_by_role),
         ..WITHIN
     },
@@ -89,7 +103,7 @@ fn named(m: &RoleAccuracy) -> Option<&RoleRepresentation> {
 }
 
 fn share(m: &RoleAccuracy, which: usize) -> Option<f64> {
-    Some(m.shares(named(m)?)[which])
+    Some(m.shares(named(m)?)[which]).filter(|share| share.is_finite())
 }
 
 /// The share of right answers from these features within the vocabulary.
@@ -161,5 +175,7 @@ mod tests {
         assert_eq!(within_traces(&m), [("0".to_owned(), 0.25)]);
         assert_eq!(within_projected(&m), Some(0.4375), "half of the activation's dimensions, mean over draws");
         assert_eq!(transfer_by_role(&m), [("verb_rel".to_owned(), 0.875)], "a role that nobody asks for is left out");
+        let of_treebank = RoleAccuracy { deep: vec![false; 2], ..m };
+        assert_eq!((share(&of_treebank, 0), share(&of_treebank, 2)), (Some(0.5), None), "it has no deep roles");
     }
 }

@@ -1,7 +1,10 @@
 //! The settings of the lab Grammar roles.
 
 use crate::{
-    config::TextFile, labs::prelude::*, models::spcn::feedforward::FeedforwardRule,
+    config::{TextFile, TreebankFile},
+    corpus::TagColumn,
+    labs::prelude::*,
+    models::spcn::feedforward::FeedforwardRule,
     telemetry::measurements::RoleAccuracyArgs,
 };
 
@@ -32,6 +35,24 @@ settings! {
     }
 }
 
+choices! {
+    /// The tags of a treebank that stand for roles.
+    pub enum TreebankTags {
+        Upos = "upos",
+        Deprel = "deprel",
+    }
+}
+
+impl TreebankTags {
+    /// The column that holds them.
+    pub fn column(self) -> TagColumn {
+        match self {
+            Self::Upos => TagColumn::Upos,
+            Self::Deprel => TagColumn::Deprel,
+        }
+    }
+}
+
 settings! {
     /// The sentences.
     pub struct GrammarSettings in "grammar" {
@@ -50,6 +71,18 @@ settings! {
         /// Sentences of each test: one of animals, one of vehicles. A treebank has one test. The paper has 3,000.
         #[knob("Test on", range(10..=100_000), unit("sentences"))]
         test: usize = 1000,
+        /// A treebank in the form CoNLL-U (Universal Dependencies), whose sentences stand in place of the grammar's; the shares above then do nothing. The seed draws those to learn from and to test, none twice. Sentences longer than the window are left out, and the run says how many. In place of another vocabulary stand held-out words outside of the one below.
+        #[knob("Treebank")]
+        treebank: TreebankFile = TreebankFile::default(),
+        /// The roles of a treebank's words: `upos` parts of speech, or `deprel` relations to the head, without subtypes. Which word is the head is not asked.
+        #[knob("Tags")]
+        tags: TreebankTags = TreebankTags::Upos,
+        /// The vocabulary of a treebank: its most frequent words, and one that stands for all others. Bare words without a network are one-hot, so that the time to fit a probe to them grows as the cube of this number.
+        #[knob("Vocabulary", range(10..=50_000), unit("words"))]
+        words: usize = 1000,
+        /// Reads the words of a treebank in lower case.
+        #[knob("Lower case")]
+        lowercase: bool = true,
     }
 }
 

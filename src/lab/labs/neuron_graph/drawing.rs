@@ -36,8 +36,6 @@ pub fn draw(canvas: &Canvas, drawing: &mut Drawing) {
         let ink = if group(*a) == group(*b) { Ink::Group(group(*a) as usize) } else { Ink::Secondary };
         drawing.path(vec![place(*a), place(*b)], ink.thinned(0.35), 1.0);
     }
-    for i in 0..NODES {
-        drawing.disc(place(i), 3.5, Ink::Group(group(i) as usize));
-    }
+    (0..NODES).for_each(|i| drawing.disc(place(i), 3.5, Ink::Group(group(i) as usize)));
     drawing.caption = format!("{NODES} nodes in {GROUPS} planted groups, step {steps} of the layout");
 }

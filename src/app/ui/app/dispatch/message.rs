@@ -50,9 +50,7 @@ pub(in crate::ui) fn paste_session(app: &mut App, text: &str, ctx: &Context) {
     };
     let (config, complaints) = adopt(lab, &(lab.knobs)(), &shared.config);
     let is_open = open_settings(app, config, shared.layout, ctx);
-    for words in complaints {
-        app.toasts.push(Level::Warning, words);
-    }
+    complaints.into_iter().for_each(|words| app.toasts.push(Level::Warning, words));
     if is_open {
         app.toasts.push(Level::Info, "The pasted session is open. Space runs it.".into());
     }

@@ -36,6 +36,8 @@ pub(in crate::ui) fn open_file(app: &mut App, path: PathBuf, ctx: &Context) {
         open_checkpoint(app, &path, ctx);
     } else if !name.contains('.') || name == "events.jsonl" || Format::from_name(&name).is_some() {
         open_run(app, path, ctx);
+    } else if name.ends_with(".conllu") {
+        set_path(app, FileKind::Treebank, &path, ctx);
     } else {
         set_path(app, FileKind::Text, &path, ctx);
     }

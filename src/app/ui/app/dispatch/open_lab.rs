@@ -92,6 +92,7 @@ pub(in crate::ui) fn set_path(app: &mut App, kind: FileKind, path: &Path, ctx: &
         FileKind::Matrix => "matrix of numbers",
         FileKind::Vocabulary => "list of characters",
         FileKind::Sentences => "file of labelled sentences",
+        FileKind::Treebank => "treebank",
     };
     let lab = page.lab;
     match page.file_key(kind) {

@@ -15,10 +15,8 @@ pub(in crate::ui) fn pump_opening(app: &mut App) {
     for mut run in std::mem::take(&mut app.opening) {
         run.pump();
         let lab = run.mirror.info.as_ref().map(|i| i.lab.clone());
-        let failed = match &run.mirror.state {
-            Some(RunState::Failed { message }) => Some(message.clone()),
-            _ => None,
-        };
+        let failed =
+            if let Some(RunState::Failed { message }) = &run.mirror.state { Some(message.clone()) } else { None };
         match (lab, failed) {
             (Some(id), _) => match app.lists.lab(&id) {
                 Some(lab) => {

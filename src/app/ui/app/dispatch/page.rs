@@ -71,16 +71,17 @@ fn step_back(app: &mut App, kind: UndoKind, ctx: &Context) {
         app.waiting = Some(PendingAction::Action(action.into()));
         return;
     }
-    let Some((page, host)) = app.page_and_host() else { return };
+    let Some(page) = app.open.and_then(|id| app.pages.get_mut(id)) else { return };
+    let awaited = left_run::take_awaited(page, &mut app.opening);
     let words = undo::step_back(page, kind, ctx.input(|i| i.time)).unwrap_or_else(|| kind.nothing().to_owned());
     match left_run::take_wanted_run(page) {
         Some(ShownRun::Recorded(folder)) => {
             open_run(app, folder.clone(), ctx);
             app.agreed = app.has_agreed.then_some(folder);
         }
-        Some(ShownRun::Example) => example::show_again(page, host, ctx),
-        Some(ShownRun::New) => page.launch_again(host, ctx),
-        None => {}
+        Some(ShownRun::Example) => example::show_again(page, app.host.as_mut(), ctx),
+        Some(ShownRun::New) => page.launch_again(app.host.as_mut(), ctx),
+        None => app.opening.extend(awaited),
     }
     app.toasts.push(Level::Info, words);
 }

@@ -94,9 +94,7 @@ impl GraphDifference {
     /// Edges of the first alone, of the second alone, of both.
     pub fn counts(&self) -> [usize; 3] {
         let mut counts = [0; 3];
-        for weights in self.edges.values() {
-            counts[class(weights)] += 1;
-        }
+        self.edges.values().for_each(|weights| counts[class(weights)] += 1);
         counts
     }
 

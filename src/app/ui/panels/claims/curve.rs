@@ -62,7 +62,7 @@ pub fn curve_ui(ui: &mut Ui, theme: &Theme, curve: &EffectCurve) {
     let places: Vec<Pos2> = curve.points.iter().map(|point| pos2(x(point.at), y(point.effect))).collect();
     for (point, at) in curve.points.iter().zip(&places) {
         let whisker = y(point.interval.1)..=y(point.interval.0);
-        ui.painter().vline(at.x, whisker, Stroke::new(1.5, theme.series(0).gamma_multiply(0.6)));
+        ui.painter().vline(at.x, whisker, Stroke::new(1.5, theme.series(0).gamma_multiply(theme::INTERVAL_LINE)));
         ui.painter().circle_filled(*at, RADIUS, theme.series(0));
     }
     ui.painter().line(places.clone(), Stroke::new(1.5, theme.series(0)));

@@ -22,8 +22,8 @@ const SIGN: f32 = 20.0;
 const GAP: f32 = 12.0;
 /// The padding above and below the text of a row, points.
 const PAD: f32 = 7.0;
-/// Width below which effect and verdict stand under the title, points.
-const NARROW: f32 = 720.0;
+/// Width below which effect and verdict are under the title, points.
+const NARROW_WIDTH: f32 = 720.0;
 const COLUMNS: [&str; 3] = ["claim", "effect [95% interval]", "verdict"];
 
 /// The state of a claim in the words of its row: that of its stored result, or of the runs here where it has none.
@@ -51,7 +51,7 @@ fn effect(entry: &ClaimEntry, runs: Option<&RunsHere>) -> String {
 /// Names the columns of the rows below, where they have columns.
 pub fn heading_ui(ui: &mut Ui, theme: &Theme) {
     let width = ui.available_width();
-    if width < NARROW {
+    if width < NARROW_WIDTH {
         return;
     }
     let (rect, response) = ui.allocate_exact_size(vec2(width, theme::SMALL + PAD), Sense::hover());
@@ -71,7 +71,7 @@ fn title_room(width: f32) -> f32 {
 /// Draws the row; true if it was clicked.
 pub fn row_ui(ui: &mut Ui, theme: &Theme, entry: &ClaimEntry, runs: Option<&RunsHere>, is_unfolded: bool) -> bool {
     let width = ui.available_width();
-    let is_narrow = width < NARROW;
+    let is_narrow = width < NARROW_WIDTH;
     let layout = |words: String, font: FontId, colour: Color32, room: f32| {
         ui.painter().layout(words, font, colour, room.max(40.0))
     };

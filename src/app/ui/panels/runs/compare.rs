@@ -303,7 +303,7 @@ fn table_ui(ui: &mut Ui, shell: &Shell<'_>, page: &ComparePage, step: u64) {
                     ui.painter().rect_filled(rect, 2.0, theme.series(row.line.map_or(row.runs[0], |l| l.place)));
                     ui.label(row.name);
                 });
-                let value = row.line.map_or_else(|| NOTHING.to_owned(), |line| value_label(line, page.number(), step));
+                let value = row.line.map_or_else(|| NO_VALUE.to_owned(), |line| value_label(line, page.number(), step));
                 ui.label(RichText::new(value).font(theme::numbers()));
                 for difference in differences {
                     ui.label(RichText::new(values_of(&difference.values, row.runs)).font(theme::numbers()));
@@ -314,15 +314,16 @@ fn table_ui(ui: &mut Ui, shell: &Shell<'_>, page: &ComparePage, step: u64) {
     });
 }
 
-/// Stands where a run has no value by the step.
-const NOTHING: &str = "–";
+/// Shown where a run has no value at or before the step.
+const NO_VALUE: &str = "–";
 
 /// The newest value of a line at or before a step, with a standard deviation over seeds, and any differing step.
 fn value_label(line: &ComparedLine, number: Option<&Number>, step: u64) -> String {
-    let Some((at, mean)) = line.mean.point_at(step) else { return NOTHING.to_owned() };
+    let Some((at, mean)) = line.mean.point_at(step) else { return NO_VALUE.to_owned() };
     let label = |value: f64| number.map_or_else(|| number::short(value), |number| number_label(number, value));
-    let sd = line.points.iter().find(|point| point[0] as u64 == at).filter(|_| line.runs.len() > 1);
-    let spread = sd.map_or_else(String::new, |[_, _, sd]| format!(" ± {}", label(*sd)));
+    let here = line.points.iter().find(|point| point[0] as u64 == at).filter(|_| line.runs.len() > 1);
+    let sd = here.map(|point| point[2]).filter(|sd| sd.is_finite());
+    let spread = sd.map_or_else(String::new, |sd| format!(" ± {}", label(sd)));
     let other = if at == step { String::new() } else { format!(" ({})", steps_label([at; 2])) };
     format!("{}{spread}{other}", label(mean))
 }

@@ -78,15 +78,11 @@ fn facts_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow) {
         facts.push(format!("of the sweep {}", row.sweep));
     }
     facts.push(format!("{}, {} on disk", row.when, table::size(row.bytes)));
-    for fact in facts {
-        ui.label(RichText::new(fact).color(theme.text));
-    }
+    facts.into_iter().for_each(|fact| _ = ui.label(RichText::new(fact).color(theme.text)));
     if let RowState::Failed(why) = &row.state {
         ui.label(RichText::new(why).color(theme.error));
     }
-    for problem in &row.problems {
-        ui.label(RichText::new(problem).color(theme.error));
-    }
+    row.problems.iter().for_each(|problem| _ = ui.label(RichText::new(problem).color(theme.error)));
     note_ui(ui, theme, row.path.display().to_string());
 }
 
@@ -99,7 +95,7 @@ fn result_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow) {
     caption(ui, theme, "Headline numbers");
     for key in row.headlines.keys() {
         let Some(headline) = row.headline_of(key) else { continue };
-        let about = format!("{} {}.", headline.about, capital(headline.better.label()));
+        let about = format!("{} {}.", headline.about, capitalised(headline.better.label()));
         ui.label(headline.heading(key)).on_hover_text(about);
         for loss in &row.losses {
             let Some(value) = row.headlines.group(key, &loss.group) else { continue };
@@ -123,9 +119,7 @@ fn changed_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow) {
     if row.changed.is_empty() {
         quiet_ui(ui, theme, "nothing");
     }
-    for (key, value) in &row.changed {
-        pair_ui(ui, shell, key, &value.to_string());
-    }
+    row.changed.iter().for_each(|(key, value)| pair_ui(ui, shell, key, &value.to_string()));
     if !row.changed_in_training.is_empty() {
         note_ui(ui, theme, row.changed_in_training_label());
     }

@@ -182,10 +182,7 @@ fn cells(shell: &Shell<'_>, row: &RunRow) -> [(String, String); COLUMNS.len()] {
 /// The preset, and the sweep whose run it is.
 fn preset_label(shell: &Shell<'_>, row: &RunRow) -> String {
     let preset = shell.lists.preset_title(&row.lab, &row.preset);
-    match row.sweep.is_empty() {
-        true => preset.to_owned(),
-        false => format!("sweep {}, {preset}", row.sweep),
-    }
+    if row.sweep.is_empty() { preset.to_owned() } else { format!("sweep {}, {preset}", row.sweep) }
 }
 
 /// The key of the first headline number that is not a loss, and the number.

@@ -39,9 +39,7 @@ impl TagChips {
     /// Counts the runs of each tag. A chosen tag keeps its chip, even without a run.
     pub fn count<'r>(&mut self, rows: impl Iterator<Item = &'r RunRow>) {
         let mut counts: BTreeMap<&str, usize> = self.chosen.iter().map(|tag| (tag.as_str(), 0)).collect();
-        for tag in rows.flat_map(|row| &row.note.tags) {
-            *counts.entry(tag).or_default() += 1;
-        }
+        rows.flat_map(|row| &row.note.tags).for_each(|tag| *counts.entry(tag).or_default() += 1);
         let chips = counts.into_iter().map(|(tag, runs)| TagCount { tag: tag.to_owned(), runs });
         let is_shown = |(place, chip): &(usize, TagCount)| *place < SHOWN || self.chosen.contains(&chip.tag);
         let (shown, others): (Vec<_>, Vec<_>) = chips.enumerate().partition(is_shown);

@@ -5,7 +5,7 @@ use crate::ui::{
     panels::{prelude::*, step_ui},
     sweep_pictures::{
         PointedAt, Prepared, SweepView, band_legend, colour_legend, curves_ui, heat_ui, mean_line_label, parallel_ui,
-        slice_ui, step_label,
+        seeds_legend, slice_ui, step_label,
     },
 };
 
@@ -68,7 +68,8 @@ fn curves_with_title(
     view: &SweepView<'_>,
     prepared: &Prepared,
 ) -> PointedAt {
-    let words = format!("over steps: mean over seeds{}{}", band_legend(view.results), colour_legend(view.results));
+    let results = view.results;
+    let words = format!("over steps: {}{}{}", seeds_legend(results), band_legend(results), colour_legend(results));
     ui.spacing_mut().item_spacing.y = 0.0;
     let (rect, _) = ui.allocate_exact_size(vec2(size.x, 20.0), eframe::egui::Sense::hover());
     let place = UiBuilder::new().max_rect(rect);

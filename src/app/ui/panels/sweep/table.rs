@@ -43,8 +43,10 @@ pub fn table_ui(ui: &mut Ui, order: &mut PointOrder, view: &SweepView<'_>) -> Op
     clicked
 }
 
-/// The best points of each number, where one way is better and there is more than one to choose from.
-fn best_points(view: &SweepView<'_>) -> BTreeMap<NumberId, Vec<usize>> {
+/// The best points of each number, where there is more than one to choose from, or why none is marked.
+type BestPoints = BTreeMap<NumberId, Result<Vec<usize>, &'static str>>;
+
+fn best_points(view: &SweepView<'_>) -> BestPoints {
     let places = std::iter::once(view.number).chain(view.others.iter().copied());
     let best = |place: usize| {
         let id = &view.results.numbers.get(place)?.id;
@@ -111,15 +113,10 @@ impl<'a> TableFrame<'a> {
     }
 }
 
-fn row_ui(
-    ui: &mut Ui,
-    view: &SweepView<'_>,
-    frame: &TableFrame<'_>,
-    point: usize,
-    best: &BTreeMap<NumberId, Vec<usize>>,
-) -> Response {
+fn row_ui(ui: &mut Ui, view: &SweepView<'_>, frame: &TableFrame<'_>, point: usize, best: &BestPoints) -> Response {
     let theme = view.theme;
-    let is_best = |id: &NumberId| best.get(id).is_some_and(|points| points.contains(&point));
+    let is_best = |id: &NumberId| matches!(best.get(id), Some(Ok(points)) if points.contains(&point));
+    let unmarked = numbers(view).find_map(|number| best.get(&number.id)?.as_ref().err().map(|why| (*why).to_owned()));
     let name = format!("point {}, {}", point + 1, view.results.point_name(point));
     let response = frame.table.row_ui(ui, &name, view.selected == Some(point));
     let mut cut_off = vec![];
@@ -142,7 +139,7 @@ fn row_ui(
         {
             text = format!("★ {text}");
         }
-        let colour = if text == NOTHING { theme.secondary } else { theme.text };
+        let colour = if text == NO_VALUE { theme.secondary } else { theme.text };
         let whole = text.clone();
         let is_cut = cell_ui(ui, place, CellText { text, font: theme::numbers(), colour, at_right: true });
         if let Column::Number(id) = column
@@ -156,13 +153,9 @@ fn row_ui(
         Some(format!("{} at {}", number.heading, steps_label([step; 2])))
     };
     let best: Vec<String> = numbers(view).filter_map(best).collect();
-    let rule = if view.results.seeds.len() > 1 { format!("\n{BEST_RULE}") } else { String::new() };
-    let best = (!best.is_empty()).then(|| format!("★ best by {}{rule}", best.join("; ")));
-    let about: Vec<String> = cut_off.into_iter().chain(best).collect();
-    match about.is_empty() {
-        true => response,
-        false => response.on_hover_text(about.join("\n")),
-    }
+    let best = (!best.is_empty()).then(|| format!("★ best by {}\n{BEST_RULE}", best.join("; ")));
+    let about: Vec<String> = cut_off.into_iter().chain(best).chain(unmarked).collect();
+    if about.is_empty() { response } else { response.on_hover_text(about.join("\n")) }
 }
 
 /// The heading of a number, with the step of its values if that differs from the shown step.
@@ -173,7 +166,7 @@ fn heading(view: &SweepView<'_>, number: &Number) -> String {
 }
 
 /// Stands where nothing is recorded so far.
-const NOTHING: &str = "no value";
+const NO_VALUE: &str = "no value";
 
 fn cell(view: &SweepView<'_>, column: &Column, point: usize) -> String {
     let results = view.results;
@@ -189,7 +182,7 @@ fn cell(view: &SweepView<'_>, column: &Column, point: usize) -> String {
                     let other_steps = as_of.and_then(|as_of| as_of.other_steps(point));
                     value_label(number, value, results.run_count(point), other_steps)
                 }
-                _ => NOTHING.to_owned(),
+                _ => NO_VALUE.to_owned(),
             }
         }
     }
@@ -202,10 +195,7 @@ fn value_label(number: &Number, value: &PointValue, seeds: usize, other_steps: O
     let notes = (known < seeds).then(|| format!("{known} of {seeds}")).into_iter().chain(other_steps.map(steps_label));
     let notes: Vec<String> = notes.collect();
     let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
-    match known {
-        1 => format!("{mean}{notes}"),
-        _ => format!("{mean} ± {}{notes}", number_label(number, value.sd)),
-    }
+    value.sd.map_or(format!("{mean}{notes}"), |sd| format!("{mean} ± {}{notes}", number_label(number, sd)))
 }
 
 #[cfg(test)]
@@ -225,7 +215,10 @@ mod tests {
             digits: Some(Digits::Decimals(2)),
             series: vec![],
         };
-        let of = |each: &[(usize, f64)]| PointValue { mean: 5.55, sd: 0.5, each: each.to_vec(), steps: [0, 400] };
+        let of = |each: &[(usize, f64)]| {
+            let sd = (each.len() > 1).then_some(0.5);
+            PointValue { mean: 5.55, sd, each: each.to_vec(), steps: [0, 400] }
+        };
         let label = |each: &[(usize, f64)], steps| value_label(&number, &of(each), 2, steps);
         let both = [(0, 5.05), (1, 6.05)];
         assert_eq!(label(&both, None), "5.55 ± 0.50");

@@ -3,10 +3,10 @@
 use eframe::egui::Color32;
 
 use super::{
-    super::{Axis, Curve, Line, Smoothed, geometry::place_of},
+    super::{Axis, Curve, Smoothed, geometry::place_of},
     *,
 };
-use crate::ui::theme::{Theme, contrast};
+use crate::ui::theme::{INTERVAL_LINE, Theme, contrast};
 
 fn measure(text: &str, _mono: bool) -> f32 {
     text.chars().count() as f32 * 7.0
@@ -137,12 +137,52 @@ fn a_zoom_is_what_is_shown() {
 }
 
 #[test]
+fn the_nearest_step_is_read() {
+    let mut curve = Curve::default();
+    [10, 20, 40].into_iter().for_each(|step| curve.push(step, 1.0));
+    let read = |curve: &Curve, stroke| {
+        let line = Line::new("a", Color32::RED, curve).stroke(stroke);
+        [3.0, 14.0, 16.0, 29.0, 31.0, 99.0].map(|x| nearest_x(&line, x, Scale::Linear))
+    };
+    assert_eq!(read(&curve, Stroke::Solid), [10.0, 10.0, 20.0, 20.0, 40.0, 40.0].map(Some));
+    let stairs = [None, Some(10.0), Some(10.0), Some(20.0), Some(20.0), Some(40.0)];
+    assert_eq!(read(&curve, Stroke::Stairs), stairs);
+    curve.push(60, 1.0);
+    assert_eq!(read(&curve, Stroke::Solid)[..5], [10.0, 10.0, 20.0, 20.0, 40.0].map(Some), "a later step changes none");
+}
+
+#[test]
 fn what_comes_after_the_marker_is_faint() {
     let data: Vec<[f64; 2]> = (0..10).map(|i| [i as f64, 1.0]).collect();
     let mut c = chart(vec![Line::new("a", Color32::RED, data)]);
     c.marker = Some(4.0);
     let layout = Layout::new(&c, &ChartState::default(), [480.0, 300.0], &measure);
-    assert_eq!(layout.traces.iter().map(|t| t.strength).collect::<Vec<_>>(), [1.0, 0.25]);
+    assert_eq!(layout.traces.iter().map(|t| t.strength).collect::<Vec<_>>(), [1.0, FAINTEST_LINE]);
+}
+
+/// In each colour of a line: raw values, a line that is faint itself, what came after the marker, and intervals.
+#[test]
+fn the_faintest_lines_are_seen_in_every_colour() {
+    let mut curve = Curve::default();
+    (0..10).for_each(|step| curve.push(step, step as f64));
+    for theme in [Theme::dark(), Theme::light()] {
+        let Theme { text, secondary, accent, fast, slow, warm, cool, .. } = theme;
+        let singles = [theme.grey(), text, secondary, accent, fast, slow, warm, cool];
+        let series = (0..7).map(|i| theme.series(i)).chain((0..3).map(|i| theme.trace(i)));
+        for colour in series.chain(singles) {
+            let lines = vec![Line::new("a", colour, &curve).raw(&curve), Line::new("b", colour, &curve).faint()];
+            let chart = Chart { marker: Some(4.0), ..chart(lines) };
+            let traces = Layout::new(&chart, &ChartState::default(), [480.0, 300.0], &measure).traces;
+            for strength in traces.iter().map(|trace| trace.strength).chain([INTERVAL_LINE]) {
+                for ground in [theme.page, theme.panel] {
+                    let ratio = contrast(ground.blend(colour.gamma_multiply(strength)), ground);
+                    assert!(ratio >= 1.6, "{colour:?} at {strength} on {ground:?}: {ratio:.2}");
+                }
+            }
+        }
+        let ratio = contrast(theme.panel.blend(theme.faint(text)), theme.panel);
+        assert!(ratio >= 1.6, "a faint line in the colour of text, dark {}: {ratio:.2}", theme.dark);
+    }
 }
 
 #[test]

@@ -43,10 +43,7 @@ pub(super) fn envelope(shares: &[[f64; 3]], columns: usize) -> Vec<[f64; 3]> {
         let low = group.iter().map(|c| c[1]).fold(f64::INFINITY, f64::min);
         let high = group.iter().map(|c| c[2]).fold(f64::NEG_INFINITY, f64::max);
         let (first, last) = (group[0], group[group.len() - 1]);
-        match is_gap(&first) {
-            true => out.push([f64::NAN; 3]),
-            false => out.extend([[first[0], low, high], [last[0], low, high]]),
-        }
+        if is_gap(&first) { out.push([f64::NAN; 3]) } else { out.extend([[first[0], low, high], [last[0], low, high]]) }
     }
     out
 }
@@ -65,9 +62,7 @@ pub(super) fn stairs(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
     let mut out = Vec::with_capacity(points.len() * 2);
     for (i, p) in points.iter().enumerate() {
         out.push(*p);
-        if let Some(next) = points.get(i + 1) {
-            out.push([next[0], p[1]]);
-        }
+        out.extend(points.get(i + 1).map(|next| [next[0], p[1]]));
     }
     out
 }

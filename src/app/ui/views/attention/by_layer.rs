@@ -81,7 +81,7 @@ impl AttentionByLayer {
         }
         let spread = spread_of(&seeds);
         let line = |side: f64| spread.iter().map(|[x, mean, sd]| [*x, mean + side * sd]).collect::<Vec<_>>();
-        let means = line(0.0);
+        let means: Vec<[f64; 2]> = spread.iter().map(|[x, mean, _]| [*x, *mean]).collect();
         if seeds.len() > 1 {
             let label = format!("{}, \u{b1}1 sd", group.label);
             chart.band(label, colour, line(-1.0), line(1.0));

@@ -69,7 +69,7 @@ impl Attention {
         colours::weight_colours(layer.is_differential, self.linear, self.map, theme)
     }
 
-    fn hold(&mut self, payload: &Arc<Payload>, heads: &[Head<'_>]) {
+    fn cache_maps(&mut self, payload: &Arc<Payload>, heads: &[Head<'_>]) {
         self.held.retain(|name, _| heads.iter().any(|h| h.name == *name));
         for h in heads {
             // Weights that are exactly zero are masked: the future, or beyond the window.
@@ -209,10 +209,9 @@ impl Grid {
 
     pub fn layer_name(&self, layer: usize) -> (egui::Pos2, Align2) {
         let cell = self.cell(layer, 0);
-        if self.across {
-            (pos2(cell.left(), self.corner.y - 3.0), Align2::LEFT_BOTTOM)
-        } else {
-            (pos2(self.corner.x - 6.0, cell.top() + self.side / 2.0), Align2::RIGHT_CENTER)
+        match self.across {
+            true => (pos2(cell.left(), self.corner.y - 3.0), Align2::LEFT_BOTTOM),
+            false => (pos2(self.corner.x - 6.0, cell.top() + self.side / 2.0), Align2::RIGHT_CENTER),
         }
     }
 }
@@ -228,7 +227,7 @@ impl View for Attention {
             let words = "No attention maps yet. A run measures them at its start: press Space.";
             return cx.unmeasured_ui::<AttentionMaps>(ui, words);
         };
-        self.hold(&sample.payload, &heads);
+        self.cache_maps(&sample.payload, &heads);
         let room = ui.available_size() - vec2(0.0, cx.height_of_controls(32.0));
         let large = (room.x * 0.5).min(room.y + 56.0).max(120.0);
         ui.horizontal_top(|ui| {

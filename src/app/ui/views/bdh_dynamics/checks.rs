@@ -61,7 +61,7 @@ const CHECKED: [Check; 5] = [
         of: construction,
         name: "square",
         claim: "square: H\u{1d49}\u{b2} \u{2212} H\u{2071}\u{b2} = DE",
-        about: "Claim 3 itself, entry by entry, for the wires and for the prods. No token changes it: its line is level.",
+        about: "Claim 3 itself, entry by entry, for the wires and for the prods. No token changes it, so that its line is level; that of the matrix which is nearer to its bound is drawn.",
     },
 ];
 
@@ -86,6 +86,12 @@ fn max_or_nan(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |m: f64, v| if v.is_nan() || m.is_nan() { f64::NAN } else { m.max(*v) })
 }
 
+/// The place whose error has the largest share of its bound; a share that is no number counts as the largest.
+fn nearest_to_bound(share: &[f64]) -> Option<usize> {
+    let rank = |place: &usize| if share[*place].is_nan() { f64::INFINITY } else { share[*place] };
+    (0..share.len()).max_by(|a, b| rank(a).total_cmp(&rank(b)))
+}
+
 impl Checks {
     fn chart<'a>(checks: Option<&BdhDynamicsChecks>, theme: &Theme) -> Chart<'a> {
         let y = Axis::new("difference / largest value; dashed: bound").log().include(&[1e-17]);
@@ -93,9 +99,12 @@ impl Checks {
         let Some(checks) = checks else { return chart };
         let tokens = checks.rules.error.len();
         for (i, check) in CHECKED.iter().enumerate() {
-            let CheckByToken { error, bound, .. } = (check.of)(checks);
+            let CheckByToken { error, bound, share } = (check.of)(checks);
+            // without tokens both lines are taken at one matrix, so that an error is compared with its own bound
+            let matrix = nearest_to_bound(&share).filter(|_| i >= BY_TOKEN);
             let points = |y: &[f64]| -> Vec<[f64; 2]> {
-                let y = if i < BY_TOKEN { y.to_vec() } else { vec![max_or_nan(y); tokens] };
+                let level = matrix.and_then(|matrix| y.get(matrix)).map(|y| vec![*y; tokens]);
+                let y = level.unwrap_or_else(|| y.to_vec());
                 y.iter().enumerate().map(|(t, y)| [t as f64, y.clamp(FLOOR, f64::INFINITY)]).collect()
             };
             let colour = theme.series(i);
@@ -195,5 +204,40 @@ impl PanelView for Checks {
             }
         }
         Some(table)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::plot::Data;
+
+    /// The error of the wires is the larger one, and so is the bound of the prods: neither stands beside the other.
+    #[test]
+    fn an_error_is_drawn_beside_the_bound_of_its_own_matrix() {
+        let token = || CheckByToken { error: vec![1e-16].into(), bound: vec![4e-15].into(), share: vec![0.025].into() };
+        let matrix = |error: f64, bound: f64| ConstructionCheck {
+            error,
+            bound,
+            share: error / bound,
+            excitatory_edges: 1,
+            inhibitory_edges: 1,
+            allowed_edges: 1,
+            pairs: 1,
+        };
+        let drawn = |wires: ConstructionCheck, prods: ConstructionCheck| -> Vec<f64> {
+            let (rules, normfree, attention, two_steps) = (token(), token(), token(), token());
+            let checks = BdhDynamicsChecks { rules, normfree, attention, two_steps, wires, prods };
+            let chart = Checks::chart(Some(&checks), &Theme::dark());
+            let first = |line: &Line<'_>| match &line.data {
+                Data::Points(points) => points[0][1],
+                Data::Curve(_) => f64::NAN,
+            };
+            chart.lines.iter().filter(|line| line.label.starts_with("square")).map(first).collect()
+        };
+        assert_eq!(drawn(matrix(3e-15, 2e-15), matrix(1e-15, 8e-15)), [3e-15, 2e-15]);
+        assert_eq!(drawn(matrix(3e-15, 2e-15), matrix(2.5e-15, 1e-15)), [2.5e-15, 1e-15], "the nearer one");
+        let [error, bound] = drawn(matrix(1e-15, 2e-15), matrix(f64::NAN, 8e-15))[..] else { panic!("two lines") };
+        assert!(error.is_nan() && bound == 8e-15, "a check without a number is not hidden by the other");
     }
 }

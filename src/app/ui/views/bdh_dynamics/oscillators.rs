@@ -31,7 +31,7 @@ pub struct OscillatorsView {
     /// Time of the last step, by egui's clock.
     last: Option<f64>,
     /// Seconds not yet gone.
-    owed: f64,
+    pending_seconds: f64,
     past: VecDeque<(f64, Energy)>,
     shown: VisibleEdges,
     chart: ChartState,
@@ -51,7 +51,7 @@ impl OscillatorsView {
                 let mut toy = Oscillators::new(spec);
                 toy.poke(0);
                 self.toy = Some((spec, toy));
-                (self.past, self.owed, self.playing) = (VecDeque::new(), 0.0, false);
+                (self.past, self.pending_seconds, self.playing) = (VecDeque::new(), 0.0, false);
                 self.advance(POKE_AGE);
             }
         }
@@ -60,10 +60,10 @@ impl OscillatorsView {
     /// Advances by a number of seconds, in whole steps.
     fn advance(&mut self, seconds: f64) {
         let Some((_, toy)) = &mut self.toy else { return };
-        self.owed += seconds;
-        while self.owed >= STEP {
+        self.pending_seconds += seconds;
+        while self.pending_seconds >= STEP {
             toy.step(STEP);
-            self.owed -= STEP;
+            self.pending_seconds -= STEP;
             if self.past.back().is_none_or(|(t, _)| toy.time - t >= NOTED) {
                 self.past.push_back((toy.time, toy.energy()));
             }
@@ -202,9 +202,7 @@ impl View for OscillatorsView {
     /// The energy over the time shown.
     fn csv(&self, _: &ViewCx<'_>) -> Option<String> {
         let mut table = Table::new(["seconds", "pulses", "tension", "swing", "all"]);
-        for (t, e) in &self.past {
-            table.cells(&[t, &e.pulses, &e.tension, &e.motion, &e.total()]);
-        }
+        self.past.iter().for_each(|(t, e)| table.cells(&[t, &e.pulses, &e.tension, &e.motion, &e.total()]));
         table.finish_if_any()
     }
 

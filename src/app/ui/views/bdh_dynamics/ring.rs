@@ -101,10 +101,7 @@ impl Ring {
         // Near ones bend little, far ones through the middle.
         let control = self.centre + ((a.to_vec2() + b.to_vec2()) * 0.5 - self.centre.to_vec2()) * 0.25;
         let curve = QuadraticBezierShape::from_points_stroke([a, control, b], false, Color32::TRANSPARENT, stroke);
-        match dashed {
-            true => Shape::dashed_line(&curve.flatten(Some(0.5)), stroke, 4.0, 3.0),
-            false => vec![Shape::from(curve)],
-        }
+        if dashed { Shape::dashed_line(&curve.flatten(Some(0.5)), stroke, 4.0, 3.0) } else { vec![Shape::from(curve)] }
     }
 
     /// Draws the strongest synapses of the layer.

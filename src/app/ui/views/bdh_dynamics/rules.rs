@@ -176,9 +176,7 @@ fn predictions_sentence(measured: Measured<'_, BdhDynamicsWeights>, token: usize
 }
 
 fn sentences_ui(ui: &mut Ui, cx: &ViewCx<'_>, words: &[String]) {
-    for words in words {
-        note_ui(ui, cx.theme, words);
-    }
+    words.iter().for_each(|words| _ = note_ui(ui, cx.theme, words));
 }
 
 /// The height of sentences with the gaps between them, points.
@@ -278,9 +276,7 @@ impl View for Rules {
         });
         let mut table = Table::new(["neuron", "x", "y", "a", "token", "round"]);
         let s = &machine.state;
-        for i in 0..machine.system.n() {
-            table.cells(&[&i, &s.x[i], &s.y[i], &s.a[i], &token, &round]);
-        }
+        (0..machine.system.n()).for_each(|i| table.cells(&[&i, &s.x[i], &s.y[i], &s.a[i], &token, &round]));
         Some(table.finish())
     }
 }

@@ -140,9 +140,7 @@ impl PanelView for Theory {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        match cx.answered::<BdhTheory>() {
-            Some(measured) => format!("numbers drawn at random, no model \u{b7} {}", measured.sample.about),
-            None => "the paper's claims on numbers drawn at random".to_owned(),
-        }
+        let label = |m: Measured<'_, BdhTheory>| format!("numbers drawn at random, no model \u{b7} {}", m.sample.about);
+        cx.answered::<BdhTheory>().map_or("the paper's claims on numbers drawn at random".to_owned(), label)
     }
 }

@@ -19,8 +19,8 @@ use crate::{
 };
 
 /// The text shown while there is no graph.
-const EMPTY: &str = "No graph has been drawn yet. Open a run of the neuron graph lab: the graph of its weights is \
-                     measured before the first step.";
+const EMPTY: &str = "No graph has been measured yet. Open the Neuron graph lab and press Space: the graph of the \
+                     weights is measured before the first step, and as it trains.";
 
 /// The question of these settings; what a lab has no setting for is as usual.
 fn args(config: &Config) -> NeuronGraphArgs {

@@ -1,7 +1,7 @@
 //! Modularity against the number of edges, beside graphs of chance; and over training, at one number
 //! of edges.
 
-use super::points;
+use super::{EMPTY, points};
 use crate::{
     telemetry::measurements::{GraphModularity, GraphModularityArgs, ModularityAtStep, NeuronGraphArgs},
     ui::views::prelude::*,
@@ -29,27 +29,17 @@ const NULL_MODELS: [NullModel; 4] = [
     NullModel { label: "G(n, m)", short: "G(n, m)", colour: Some(4), of: |m| &m.uniform },
 ];
 
-/// Q of one graph against its numbers of edges.
-fn against(measured: &GraphModularity, y: &[f64]) -> Vec<[f64; 2]> {
+/// The points (number of edges, Q) of one graph.
+fn q_by_edges(measured: &GraphModularity, y: &[f64]) -> Vec<[f64; 2]> {
     let edges: Vec<f64> = measured.edges.iter().map(|m| *m as f64).collect();
     points(&edges, y)
 }
 
 const ON_DEMAND: &str = "Not measured yet. Press \u{201c}Measure now\u{201d}: it takes seconds.";
 
-/// The numbers and names of the charts, of which a low tile shows one.
-const CHARTS: [(usize, &str); 2] = [(0, "by edges"), (1, "over training")];
-/// Both charts are beside one another in a room that is wider than this many times its height.
-const WIDE: f32 = 1.2;
-/// Height of the controls above them, points.
-const CONTROLS: f32 = 40.0;
-
 /// View `graph_modularity`.
 #[derive(Default)]
-pub struct Modularity {
-    /// The chart that is shown where there is room for one.
-    chart: usize,
-}
+pub struct Modularity;
 
 impl Modularity {
     /// The question of the button. The number of edges makes no difference to it.
@@ -73,20 +63,29 @@ impl Modularity {
         let mut chart = Chart::new("modularity against edges", Axis::new("edges").log(), y)
             .empty(cx.why_nothing_before_asking::<GraphModularity>(ON_DEMAND, ON_DEMAND));
         let Some(measured) = Self::shown(cx) else { return chart };
-        let model = Line::new("this model", cx.theme.accent, against(&measured, &measured.model)).dots();
+        let model = Line::new("this model", cx.theme.accent, q_by_edges(&measured, &measured.model)).dots();
         chart.add(Line { width: 2.5, ..model });
         for NullModel { label, short, colour, of } in NULL_MODELS {
             let colour = colour.map_or(cx.theme.secondary, |c| cx.theme.series(c));
-            let line = Line::new(label, colour, against(&measured, of(&measured))).null_baseline();
+            let line = Line::new(label, colour, q_by_edges(&measured, of(&measured))).null_baseline();
             chart.add(line.short(short).dots());
         }
         let first = cx.mirror.samples(cx.selection.variant, GraphModularity::CHANNEL).first();
         let first = first.filter(|f| f.step < measured.sample.step);
         if let Some(first) = first.and_then(|f| f.measurement::<GraphModularity>()) {
-            let before = Line::new("this model before training", cx.theme.text, against(first, &first.model));
+            let before = Line::new("this model before training", cx.theme.text, q_by_edges(first, &first.model));
             chart.add(before.dashed().short("before training"));
         }
         chart
+    }
+
+    /// Why there is no curve over training.
+    fn why_no_curve(cx: &ViewCx<'_>) -> String {
+        let unscheduled = "Nothing over training yet: \u{201c}Curve every\u{201d} says how often it is measured.";
+        match cx.setting("probe.graph_curve_every") {
+            Some(_) => cx.why_nothing_before_asking::<ModularityAtStep>(EMPTY, unscheduled),
+            None => cx.why_nothing::<ModularityAtStep>(EMPTY),
+        }
     }
 
     fn over_training(cx: &ViewCx<'_>) -> Chart<'static> {
@@ -95,8 +94,8 @@ impl Modularity {
         let edges = steps().next_back().map(|(_, m)| m.edges);
         let label = |m: usize| format!("Q at {} edges", super::grouped(m as f64));
         let y = Axis::new(edges.map_or("modularity Q".to_owned(), label));
-        let mut chart = Chart::new("modularity over training", Axis::steps(), y.include(&[0.0]))
-            .empty("Nothing over training yet: \u{201c}Curve every\u{201d} says how often it is measured.");
+        let mut chart =
+            Chart::new("modularity over training", Axis::steps(), y.include(&[0.0])).empty(Self::why_no_curve(cx));
         let line = |of: fn(&ModularityAtStep) -> f64| -> Vec<[f64; 2]> { steps().map(|(x, m)| [x, of(m)]).collect() };
         let model = Line { width: 2.5, ..Line::new("this model", cx.theme.accent, line(|m| m.model)) };
         let null = Line::new("same degrees", cx.theme.series(0), line(|m| m.degree_preserving)).null_baseline();
@@ -123,11 +122,11 @@ impl Modularity {
     /// Says from which number of edges on the model's modularity is above that of every random graph.
     fn verdict(cx: &ViewCx<'_>) -> Option<String> {
         let measured = Self::shown(cx)?;
-        let model = against(&measured, &measured.model);
-        let nulls: Vec<Vec<[f64; 2]>> = NULL_MODELS.iter().map(|n| against(&measured, (n.of)(&measured))).collect();
+        let model = q_by_edges(&measured, &measured.model);
+        let nulls: Vec<Vec<[f64; 2]>> = NULL_MODELS.iter().map(|n| q_by_edges(&measured, (n.of)(&measured))).collect();
         let above = |i: usize| nulls.iter().all(|n| n.get(i).is_none_or(|p| p[1] < model[i][1]));
         let from = (0..model.len()).rev().take_while(|i| above(*i)).last();
-        let in_use = against(&measured, &measured.carrying)
+        let in_use = q_by_edges(&measured, &measured.carrying)
             .last()
             .map(|p| format!("; {} edges lie on {:.0}% of the neurons", super::grouped(p[0]), 100.0 * p[1]));
         let verdict = match from {
@@ -140,10 +139,9 @@ impl Modularity {
 }
 
 impl PanelView for Modularity {
-    const LOW: f32 = 0.0;
-    const ARRANGEMENT: Arrangement = Arrangement::HalvesByShape { wide: WIDE };
+    const ARRANGEMENT: Arrangement = Arrangement::HalvesByShape { wide: 1.2 };
     const SPACING: Vec2 = vec2(12.0, 4.0);
-    const KEEPS_EMPTY: bool = true;
+    const CHOICE: &'static [&'static str] = &["by edges", "over training"];
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let (variant, shown) = (Some(cx.selection.variant), Self::shown(cx).map(|m| m.sample));
@@ -156,17 +154,6 @@ impl PanelView for Modularity {
             true => Panel::single(training),
             false => vec![Panel::new(edges, 0.5), Panel::new(training, 0.5)],
         }
-    }
-
-    /// One below the other would be out of sight in a low tile.
-    fn shows_one(&self, ui: &Ui) -> bool {
-        let room = ui.max_rect().size();
-        let high = 2.0 * plot::min_chart_height(ui.ctx());
-        high > 0.0 && room.y < high + CONTROLS && !fits_two(ui.ctx(), room.x, WIDE * room.y)
-    }
-
-    fn single_panel(&self, _chosen: usize) -> usize {
-        self.chart
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
@@ -186,7 +173,6 @@ impl PanelView for Modularity {
         if Self::against_edges(cx).is_empty() && Self::over_training(cx).is_empty() {
             return;
         }
-        let shows_one = self.shows_one(ui);
         let is_waiting = cx.can_ask() && cx.is_waiting_for::<GraphModularity>(Some(cx.selection.variant));
         ui.horizontal_wrapped(|ui| {
             let tip = "Cuts the model's graph and four kinds of random graph at the same numbers of edges, and looks for \
@@ -194,9 +180,6 @@ impl PanelView for Modularity {
             cx.ask_button::<GraphModularity>(ui, Button::new("Measure now"), true, tip, Self::args);
             if is_waiting {
                 note_ui(ui, cx.theme, "measuring");
-            }
-            if shows_one {
-                choice_box(ui, "picture", 120.0, CHARTS[self.chart].1, &mut self.chart, CHARTS);
             }
         });
     }

@@ -14,9 +14,9 @@ use crate::{
 };
 
 /// Narrower tiles have a slider for the first number of the control alone, points.
-const NARROW: f32 = 460.0;
-/// In a tile at least this wide (points) and `FLAT` times as wide as high, the chart stands beside the pictures.
-const ABREAST: f32 = 640.0;
+const NARROW_WIDTH: f32 = 460.0;
+/// In a tile at least this wide (points) and `FLAT` times as wide as high, the chart is beside the pictures.
+const SIDE_BY_SIDE_WIDTH: f32 = 640.0;
 const FLAT: f32 = 2.2;
 /// Height of the labels above and below a picture, points.
 const LABELS: f32 = 44.0;
@@ -58,7 +58,7 @@ impl GeneratorView {
     }
 
     /// Changes the rate that the pointer holds.
-    fn hold(&mut self, cx: &mut ViewCx<'_>, state: &GeneratorState, touched: Option<(Rate, RateGesture)>) {
+    fn drag_rate(&mut self, cx: &mut ViewCx<'_>, state: &GeneratorState, touched: Option<(Rate, RateGesture)>) {
         let Some(((from, to), touch)) = touched else {
             self.dragged = None;
             return;
@@ -139,7 +139,7 @@ impl PanelView for GeneratorView {
 
     /// The matrix and the graph beside the chart in a flat tile, else above it.
     fn arrange(&self, ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, _panels: &[Panel<'_>], _alone: usize) -> Placement {
-        if room.x >= ABREAST && room.x > FLAT * room.y {
+        if room.x >= SIDE_BY_SIDE_WIDTH && room.x > FLAT * room.y {
             let pictures = 2.0 * ((room.x - 2.0 * GAP) * 0.27).floor() + GAP;
             return Placement::Row(vec![vec2(pictures, room.y), vec2(room.x - pictures - GAP, room.y)]);
         }
@@ -153,7 +153,7 @@ impl PanelView for GeneratorView {
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let s = settings(cx);
         ui.horizontal_wrapped(|ui| {
-            self.is_narrow = ui.available_width() < NARROW;
+            self.is_narrow = ui.available_width() < NARROW_WIDTH;
             control_ui(ui, cx, if self.is_narrow { 1 } else { 2 });
             cx.setting_ui(ui, &[GeneratorSettings::cut.name], |ui, cx| {
                 let mut cut = s.generator.cut;
@@ -180,7 +180,7 @@ impl PanelView for GeneratorView {
 
     fn canvas_pointed(&mut self, cx: &mut ViewCx<'_>, on: &Response) {
         if let Some(state) = cx.answered::<GeneratorState>().map(|m| m.value) {
-            self.hold(cx, state, edited(on, state));
+            self.drag_rate(cx, state, edited(on, state));
         }
     }
 

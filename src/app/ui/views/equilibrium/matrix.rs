@@ -7,10 +7,10 @@ use super::{
 use crate::{telemetry::measurements::GeneratorState, ui::views::painting::*};
 
 /// A narrower picture has no colour bar, points.
-const NARROW: f32 = 220.0;
+const NARROW_WIDTH: f32 = 220.0;
 
 fn has_bar(sheet: Rect) -> bool {
-    sheet.width() >= NARROW
+    sheet.width() >= NARROW_WIDTH
 }
 
 /// The rectangle of the cells, without the colour bar.

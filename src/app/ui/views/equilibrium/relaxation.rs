@@ -68,15 +68,13 @@ impl RelaxationView {
         chart.add(line("Euler |x \u{2212} p|", euler, &flow.euler.error));
         chart.add(line("Euler |Ax|", euler, &flow.euler.residual).dashed());
         chart.add(line("exact |x \u{2212} p|", exact, &flow.exact.error));
-        for (name, colour, errors, slope) in [
-            ("slope log|\u{3bb}\u{2082}|", cx.theme.text, &flow.euler.error, flow.euler_slope),
-            ("slope \u{2212}gap \u{394}t", cx.theme.secondary, &flow.exact.error, flow.exact_slope),
-        ] {
-            let points = slope_line(errors, slope);
-            if !points.is_empty() {
-                chart.add(Line::new(name, colour, points).dashed());
-            }
-        }
+        let of_euler = slope_line(&flow.euler.error, flow.euler_slope);
+        let of_exact = slope_line(&flow.exact.error, flow.exact_slope);
+        let slopes = [
+            Line::new("slope log|\u{3bb}\u{2082}|", cx.theme.text, of_euler).dashed(),
+            Line::new("slope \u{2212}gap \u{394}t", cx.theme.secondary, of_exact).dashed(),
+        ];
+        chart.lines.extend(slopes.into_iter().filter(|line| !line.data.is_empty()));
         chart
     }
 

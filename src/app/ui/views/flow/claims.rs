@@ -16,11 +16,11 @@ const EMPTY: &str = "Nothing was steered yet. Choose the preset As published and
 /// P(good) at u = 1, P(bad) at -1, P(good) unsteered, in the source.
 const SOURCE: [&str; 3] = ["98%", "88%", "91%"];
 /// Widths of the columns of names, of the source, and of a variant, points.
-const NAMES: f32 = 128.0;
-const SOURCES: f32 = 78.0;
-const COLUMN: f32 = 150.0;
-/// The least of the last, and what is between columns, points.
-const NARROW: f32 = 84.0;
+const NAME_WIDTH: f32 = 128.0;
+const SOURCE_WIDTH: f32 = 78.0;
+const COLUMN_WIDTH: f32 = 150.0;
+/// The minimum width of a variant's column, and the gap between columns, points.
+const MIN_COLUMN_WIDTH: f32 = 84.0;
 const GAP: f32 = 14.0;
 
 /// A line of the table: a fact, its value in the source, and its value for each variant.
@@ -105,21 +105,21 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
     let claims: Vec<&FlowClaims> = measured.iter().map(|(_, m)| m.value).collect();
     // A narrow tile has the variants side by side and does without the source.
     let (n, room) = (measured.len().max(1) as f32, ui.available_width() - 12.0);
-    let with_source = room >= NAMES + SOURCES + GAP + n * (NARROW + GAP);
-    let used = NAMES + if with_source { SOURCES + GAP } else { 0.0 };
+    let with_source = room >= NAME_WIDTH + SOURCE_WIDTH + GAP + n * (MIN_COLUMN_WIDTH + GAP);
+    let used = NAME_WIDTH + if with_source { SOURCE_WIDTH + GAP } else { 0.0 };
     let lines = table(&claims);
     let longest = lines.iter().filter_map(|line| if let TableLine::Row(row) = line { Some(row) } else { None });
     let longest = longest.flat_map(|row| row.cells.iter().map(|cell| row.longest_word(ui, cell))).fold(0.0, f32::max);
-    let column = ((room - used) / n - GAP).clamp(NARROW, COLUMN).max(longest);
+    let column = ((room - used) / n - GAP).clamp(MIN_COLUMN_WIDTH, COLUMN_WIDTH).max(longest);
     Grid::new("claims")
         .num_columns(1 + usize::from(with_source) + measured.len())
         .spacing([GAP, 5.0])
         .min_row_height(15.0)
         .show(ui, |ui| {
             ui.spacing_mut().interact_size.y = 15.0;
-            cell_ui(ui, NAMES, small_text("", theme.text));
+            cell_ui(ui, NAME_WIDTH, small_text("", theme.text));
             if with_source {
-                cell_ui(ui, SOURCES, small_text("the source", theme.secondary));
+                cell_ui(ui, SOURCE_WIDTH, small_text("the source", theme.secondary));
             }
             for (label, m) in &measured {
                 cell_ui(ui, column, small_text(*label, variant_colour(cx.mirror, m.variant, theme)).strong());
@@ -137,9 +137,9 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
                         ui.allocate_exact_size(eframe::egui::vec2(1.0, high), eframe::egui::Sense::hover());
                     }
                     TableLine::Row(row) => {
-                        cell_ui(ui, NAMES, small_text(row.name, theme.text));
+                        cell_ui(ui, NAME_WIDTH, small_text(row.name, theme.text));
                         if with_source {
-                            cell_ui(ui, SOURCES, small_text(row.source, theme.secondary));
+                            cell_ui(ui, SOURCE_WIDTH, small_text(row.source, theme.secondary));
                         }
                         for cell in &row.cells {
                             cell_ui(ui, column, RichText::new(cell).font(row.font()).color(theme.text));
@@ -192,7 +192,7 @@ impl View for Claims {
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let columns = measured(cx).len();
-        let size = eframe::egui::vec2(NAMES + SOURCES + 66.0 + (COLUMN + GAP) * columns as f32, 440.0);
+        let size = eframe::egui::vec2(NAME_WIDTH + SOURCE_WIDTH + 66.0 + (COLUMN_WIDTH + GAP) * columns as f32, 440.0);
         (columns > 0).then(|| {
             drawing("as published and corrected", size, cx.theme, |ui| {
                 let inside = ui.max_rect().shrink(12.0);

@@ -79,7 +79,7 @@ const ANSWER_TIMEOUT: f64 = 20.0;
 #[derive(Debug, Clone)]
 pub struct Motion {
     dim: usize,
-    way: Waveform,
+    waveform: Waveform,
     /// Seconds.
     period: f64,
     state: State,
@@ -89,7 +89,7 @@ pub struct Motion {
 
 impl Default for Motion {
     fn default() -> Self {
-        Self { dim: 0, way: Waveform::Sine, period: 8.0, state: State::Rest, note: String::new() }
+        Self { dim: 0, waveform: Waveform::Sine, period: 8.0, state: State::Rest, note: String::new() }
     }
 }
 
@@ -111,8 +111,8 @@ impl Motion {
             ui.spacing_mut().item_spacing.x = 6.0;
             let dims = (0..dials).filter(can_move).map(|dim| (dim, name_of(dim)));
             choice_box(ui, "control that moves", 44.0, name_of(self.dim), &mut self.dim, dims);
-            let ways = [Waveform::Sine, Waveform::Sweep].map(|way| (way, way.label()));
-            choice_box(ui, "way of moving", 64.0, self.way.label(), &mut self.way, ways);
+            let ways = [Waveform::Sine, Waveform::Sweep].map(|waveform| (waveform, waveform.label()));
+            choice_box(ui, "way of moving", 64.0, self.waveform.label(), &mut self.waveform, ways);
             let period = DragValue::new(&mut self.period).range(0.5..=120.0).speed(0.1).suffix(" s");
             ui.add(period.update_while_editing(false))
                 .on_hover_text("Time of one round from \u{2212}2 to 2, while the answers keep up.");
@@ -134,7 +134,7 @@ impl Motion {
             );
             if record.on_hover_text(tip).clicked() {
                 let when = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
-                let folder = format!("steering-u{}-{}-{when}", self.dim, self.way.label());
+                let folder = format!("steering-u{}-{}-{when}", self.dim, self.waveform.label());
                 self.note.clear();
                 self.state = State::Recording(Recording { folder, frame: 0, stage: Stage::Set, rows: vec![] });
             }
@@ -152,13 +152,13 @@ impl Motion {
             State::Playing(since) => {
                 // The next value is asked for once the last one was answered.
                 if cx.can_ask() && is_answered(cx) {
-                    let v = self.way.at((now - *since) / self.period);
+                    let v = self.waveform.at((now - *since) / self.period);
                     cx.set(U[self.dim].key, Value::Float(v));
                 }
             }
             State::Recording(recording) => {
-                let (dim, way) = (self.dim, self.way);
-                if let Some(words) = recording.drive(cx, now, ui.ctx().content_rect(), dim, way) {
+                let (dim, waveform) = (self.dim, self.waveform);
+                if let Some(words) = recording.drive(cx, now, ui.ctx().content_rect(), dim, waveform) {
                     self.note = words;
                     self.state = State::Rest;
                 }
@@ -169,11 +169,11 @@ impl Motion {
 }
 
 impl Recording {
-    /// Goes on; once it has ended it says how.
-    fn drive(&mut self, cx: &mut ViewCx<'_>, now: f64, window: Rect, dim: usize, way: Waveform) -> Option<String> {
+    /// Advances the recording; once it has ended, returns its outcome as text.
+    fn drive(&mut self, cx: &mut ViewCx<'_>, now: f64, window: Rect, dim: usize, waveform: Waveform) -> Option<String> {
         match self.stage {
             Stage::Set => {
-                let v = way.at(self.frame as f64 / FRAMES as f64);
+                let v = waveform.at(self.frame as f64 / FRAMES as f64);
                 cx.set(U[dim].key, Value::Float(v));
                 self.stage = Stage::Waiting { seen: 0, since: now };
             }
@@ -228,11 +228,11 @@ mod tests {
 
     #[test]
     fn both_ways_stay_within_reach_and_return() {
-        for way in [Waveform::Sweep, Waveform::Sine] {
+        for waveform in [Waveform::Sweep, Waveform::Sine] {
             for i in 0..200 {
                 let share = f64::from(i) / 50.0;
-                assert!(way.at(share).abs() <= MAX_CONTROL, "{way:?} at {share}");
-                assert_eq!(way.at(share), way.at(share + 1.0), "{way:?} at {share}");
+                assert!(waveform.at(share).abs() <= MAX_CONTROL, "{waveform:?} at {share}");
+                assert_eq!(waveform.at(share), waveform.at(share + 1.0), "{waveform:?} at {share}");
             }
         }
         assert_eq!(Waveform::Sine.at(0.0), 0.0);

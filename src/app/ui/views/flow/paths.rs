@@ -183,7 +183,8 @@ impl Paths {
             places.filter(|place| corner.contains(frame.project(**place))).count()
         };
         let corner = corners.into_iter().min_by_key(covered).unwrap_or(sheet);
-        let mut scene = Scene { painter, frame: &frame, theme: cx.theme, tau: self.tau, steps, named: vec![corner] };
+        let label_rects = vec![corner];
+        let mut scene = Scene { painter, frame: &frame, theme: cx.theme, tau: self.tau, steps, label_rects };
         for path in ghost {
             scene.ghost(path, Some(path.token) == followed);
         }
@@ -201,9 +202,7 @@ impl Paths {
         }
         // The many starts of a playground are not labelled; the pointer names them.
         let named = all.iter().filter(|p| Some(p.token) != followed && answer.planar_field().is_none());
-        for path in named {
-            scene.name(path, tokens, false);
-        }
+        named.for_each(|path| scene.name(path, tokens, false));
         scene.axes(corner, &answer.paths.explained);
     }
 
@@ -314,11 +313,8 @@ impl View for Paths {
         } else {
             String::new()
         };
-        let ghost = if self.compared.get(&cx.mirror.run).is_some_and(|c| c.ghost.is_some()) {
-            " \u{b7} dashed: before the last change"
-        } else {
-            ""
-        };
+        let has_ghost = self.compared.get(&cx.mirror.run).is_some_and(|c| c.ghost.is_some());
+        let ghost = if has_ghost { " \u{b7} dashed: before the last change" } else { "" };
         format!("step {} \u{b7} {}{}{ghost}{pace}", answer.sample.step, answer.whose(cx), answer.sample.about)
     }
 

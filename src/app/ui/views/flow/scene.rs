@@ -12,7 +12,7 @@ pub struct Scene<'a> {
     /// The starts of the solver's steps except for the first.
     pub steps: Vec<f64>,
     /// Rectangles of the labels that are drawn already.
-    pub named: Vec<Rect>,
+    pub label_rects: Vec<Rect>,
 }
 
 impl Scene<'_> {
@@ -76,9 +76,9 @@ impl Scene<'_> {
         ];
         let clip = self.painter.clip_rect();
         let mut rects = places.iter().map(|by| Rect::from_min_size(at + *by, size));
-        let free = rects.find(|r| clip.contains_rect(*r) && !self.named.iter().any(|n| n.intersects(*r)));
+        let free = rects.find(|r| clip.contains_rect(*r) && !self.label_rects.iter().any(|n| n.intersects(*r)));
         let Some(rect) = free else { return };
-        self.named.push(rect);
+        self.label_rects.push(rect);
         self.painter.rect_filled(rect.expand2(vec2(2.0, 0.0)), 2.0, self.theme.panel.gamma_multiply(0.8));
         self.painter.galley(rect.min, galley, colour);
     }

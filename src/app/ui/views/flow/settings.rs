@@ -43,7 +43,7 @@ pub const METHOD: TextSetting = TextSetting {
 pub const POLICY: TextSetting = TextSetting {
     key: SolverSettings::policy.name,
     asked: |a| Some(a.policy.id().to_owned()),
-    used: |a| a.solver.policy.to_string(),
+    used: |a| a.solver.policy.id().to_owned(),
 };
 pub const PROMPT: TextSetting = TextSetting {
     key: SteerSettings::prompt.name,

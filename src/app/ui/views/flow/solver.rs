@@ -24,14 +24,10 @@ impl Solver {
         let marks = |keep: &dyn Fn(&SolverAttempt) -> bool| -> Vec<[f64; 2]> {
             attempts.iter().filter(|a| keep(a)).map(|a| [a.t, a.h]).collect()
         };
-        let rejected = marks(&|a| !a.accepted);
-        if !rejected.is_empty() {
-            chart.add(Line::new("rejected", theme.error, rejected).stroke(Stroke::Marks(Mark::Cross)));
-        }
+        chart.add(Line::new("rejected", theme.error, marks(&|a| !a.accepted)).stroke(Stroke::Marks(Mark::Cross)));
         let capped = marks(&|a| a.growth_capped);
-        if !capped.is_empty() {
-            chart.add(Line::new("growth capped", theme.accent, capped).stroke(Stroke::Marks(Mark::Up)));
-        }
+        chart.add(Line::new("growth capped", theme.accent, capped).stroke(Stroke::Marks(Mark::Up)));
+        chart.lines.retain(|line| !line.data.is_empty());
         let mut stairs = marks(&|a| a.accepted);
         if let Some(last) = attempts.iter().rev().find(|a| a.accepted) {
             stairs.push([last.t + last.h, last.h]);
@@ -51,11 +47,9 @@ impl Solver {
             let those = attempts.iter().filter(|a| a.accepted == accepted && a.error > 0.0);
             those.map(|a| [a.t, a.error]).collect()
         };
-        let (bad, good) = (points(false), points(true));
-        if !bad.is_empty() {
-            chart.add(Line::new("rejected", theme.error, bad).stroke(Stroke::Marks(Mark::Cross)));
-        }
-        chart.add(Line::new("accepted", theme.text, good).stroke(Stroke::Marks(Mark::Ring)));
+        chart.add(Line::new("rejected", theme.error, points(false)).stroke(Stroke::Marks(Mark::Cross)));
+        chart.lines.retain(|line| !line.data.is_empty());
+        chart.add(Line::new("accepted", theme.text, points(true)).stroke(Stroke::Marks(Mark::Ring)));
         chart.level("accepted up to here", 1.0);
         chart.legend = false;
         chart
@@ -127,7 +121,7 @@ impl PanelView for Solver {
             return format!("step {} \u{b7} {}{}", sample.step, answer.whose(cx), sample.about);
         }
         let with = match solver.is_adaptive {
-            true => format!(", {}, rtol {:e}, atol {:e}", solver.policy, solver.rtol, solver.atol),
+            true => format!(", {}, rtol {:e}, atol {:e}", solver.policy.id(), solver.rtol, solver.atol),
             false => String::new(),
         };
         format!("step {} \u{b7} {}{with} \u{b7} {}", sample.step, solver.method, sample.about)

@@ -32,13 +32,13 @@ const TRAINED_TIP: &str = "The control that steering was trained with: W_u u is 
 const UNTRAINED_TIP: &str = "Enters the field as a trained control does, by W_u u, but no training gave it a meaning: its \
                         weights are about as they were drawn. It moves the words all the same.";
 
-/// Width from which controls and answer stand side by side, points.
-const WIDE: f32 = 640.0;
+/// Width from which controls and answer are side by side, points.
+const WIDE_WIDTH: f32 = 640.0;
 const PAD: f32 = 120.0;
 /// Side of the pad in narrow tiles, and the width below which a tile is narrow, points.
 const SMALL_PAD: (f32, f32) = (88.0, 320.0);
 /// A tile lower than this has the sliders beside the answer, points.
-const LOW: f32 = 400.0;
+const LOW_HEIGHT: f32 = 400.0;
 /// Width of the sliders there: a share, and at least this many points.
 const SLIDERS: (f32, f32) = (0.42, 168.0);
 
@@ -69,7 +69,8 @@ impl Steer {
         }
         ui.set_width(side);
         let (i, j) = self.pad.pair;
-        let pad_ui = |ui: &mut Ui, cx: &mut ViewCx<'_>| self.pad.ui(ui, cx.theme, u, side);
+        // a padlock beside the pad takes of its width
+        let pad_ui = |ui: &mut Ui, cx: &mut ViewCx<'_>| self.pad.ui(ui, cx.theme, u, side.min(ui.available_width()));
         if let Some((x, y)) = cx.setting_ui(ui, &[U[i].key, U[j].key], pad_ui).flatten() {
             self.motion.stop();
             cx.set(U[i].key, Value::Float(x));
@@ -314,10 +315,10 @@ impl View for Steer {
             });
         };
         let is_alone = !is_plane && Answer::by_variant(cx).len() < 2;
-        if room.x < WIDE && is_alone && plot::is_lower(ui, LOW) && cx.shows_controls() {
+        if room.x < WIDE_WIDTH && is_alone && plot::is_lower(ui, LOW_HEIGHT) && cx.shows_controls() {
             self.low_ui(ui, cx, answer);
             how_ui(ui, cx);
-        } else if room.x < WIDE {
+        } else if room.x < WIDE_WIDTH {
             // The effect of the dials stands right under them; the solver's settings follow below.
             cx.dials_ui(ui, |ui, cx| {
                 self.dials_ui(ui, cx);
@@ -344,16 +345,11 @@ impl View for Steer {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let Some(answer) = Answer::in_focus(cx) else {
-            return "turn u, and the flow is solved again".to_owned();
-        };
+        let Some(answer) = Answer::in_focus(cx) else { return "turn u, and the flow is solved again".to_owned() };
         let used = answer.control.u;
         let is_in_subtitle = answer.sample.about.contains("u = ");
-        let u = if !is_in_subtitle && used.iter().all(|v| v.is_finite()) {
-            format!(" \u{b7} u = {}", control_text(used))
-        } else {
-            String::new()
-        };
+        let is_shown = !is_in_subtitle && used.iter().all(|v| v.is_finite());
+        let u = if is_shown { format!(" \u{b7} u = {}", control_text(used)) } else { String::new() };
         format!("step {}{u} \u{b7} {}", answer.sample.step, answer.sample.about)
     }
 

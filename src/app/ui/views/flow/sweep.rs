@@ -52,18 +52,15 @@ struct RunningSweep {
 /// The gap between the names of the measurements, points.
 const GAP: f32 = 4.0;
 /// Tiles lower than this show the main chart alone, points.
-const LOW: f32 = 260.0;
-/// Tiles this high have room for the steps whose length the error chose, points.
-const TALL: f32 = 420.0;
+const LOW_HEIGHT: f32 = 260.0;
+/// Tiles of at least this height have room for the steps whose length the error chose, points.
+const TALL_HEIGHT: f32 = 420.0;
 
 impl Sweep {
     /// Asks until `upto` pieces are measured, none of them twice. The first fixes the model of all others.
     fn ask(&mut self, cx: &mut ViewCx<'_>, kind: usize, upto: usize) {
         let begins = upto <= 1;
-        let flow = match self.asked[kind].take().filter(|_| !begins) {
-            Some(flow) => flow,
-            None => FlowSettings::args(cx),
-        };
+        let flow = self.asked[kind].take().filter(|_| !begins).unwrap_or_else(|| FlowSettings::args(cx));
         self.asked[kind] = Some(flow.clone());
         let args = FlowSweepArgs { flow, kind: KINDS[kind].id, upto: Some(upto), begin: begins.then_some(true) };
         self.note.clear();
@@ -234,8 +231,8 @@ impl PanelView for Sweep {
     fn arrange(&self, _ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>], _alone: usize) -> Placement {
         let most = match room.y {
             _ if panels[0].is_empty() => 0,
-            y if y > TALL => 3,
-            y if y > LOW => 2,
+            y if y > TALL_HEIGHT => 3,
+            y if y > LOW_HEIGHT => 2,
             _ => 0,
         };
         let lower = most.min(panels.len() - 1);

@@ -60,6 +60,17 @@ fn shown<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, RoleAccuracy>> {
     cx.in_focus(|v| measured(cx, v).filter(|m| reads_features(m.value))).map(|(_, m)| m)
 }
 
+/// The measurement whose roles are shown: that of a tagger where no features were measured.
+fn accuracy<'a>(cx: &ViewCx<'a>) -> Option<&'a RoleAccuracy> {
+    let any = || (0..cx.mirror.variants().len()).find_map(|v| measured(cx, v));
+    shown(cx).or_else(any).map(|m| m.value)
+}
+
+/// The names of the two tests.
+fn tests(cx: &ViewCx<'_>) -> [&'static str; 2] {
+    accuracy(cx).map_or(["within", "transfer"], RoleAccuracy::tests)
+}
+
 /// The arguments of the run's schedule.
 fn args(cx: &ViewCx<'_>) -> RoleAccuracyArgs {
     GrammarRolesSettings::read(&cx.config_now()).map(|settings| settings.roles.args()).unwrap_or_default()
@@ -90,15 +101,19 @@ impl RoleAccuracyView {
     }
 
     fn rows(cx: &ViewCx<'_>) -> Vec<RoleRow> {
-        let all = (0..cx.mirror.variants().len()).find_map(|v| measured(cx, v));
-        let Some(accuracy) = shown(cx).or(all).map(|m| m.value) else { return vec![] };
-        let roles = 0..accuracy.roles.len();
-        let deep = roles.clone().filter(|r| accuracy.deep[*r]).collect();
-        let mut rows = vec![
-            RoleRow { name: "all roles".to_owned(), roles: roles.clone().collect() },
-            RoleRow { name: "deep roles".to_owned(), roles: deep },
-        ];
-        rows.extend(roles.map(|r| RoleRow { name: accuracy.roles[r].clone(), roles: vec![r] }));
+        let Some(accuracy) = accuracy(cx) else { return vec![] };
+        // a treebank has no deep roles, and may have no word of some of the others
+        let has_words = |r: &usize| {
+            let has = |counts: &RoleCounts| counts.of.get(*r).is_some_and(|words| *words > 0);
+            accuracy.representations.iter().any(|of| !of.finite || has(&of.within) || has(&of.transfer))
+        };
+        let roles: Vec<usize> = (0..accuracy.roles.len()).filter(has_words).collect();
+        let deep: Vec<usize> = roles.iter().copied().filter(|r| accuracy.deep[*r]).collect();
+        let mut rows = vec![RoleRow { name: "all roles".to_owned(), roles: roles.clone() }];
+        if !deep.is_empty() {
+            rows.push(RoleRow { name: "deep roles".to_owned(), roles: deep });
+        }
+        rows.extend(roles.into_iter().map(|r| RoleRow { name: accuracy.roles[r].clone(), roles: vec![r] }));
         rows
     }
 
@@ -131,7 +146,7 @@ impl RoleAccuracyView {
         });
     }
 
-    fn canvas_ui(ui: &mut Ui, theme: &Theme, rows: &[RoleRow], entries: &[AccuracyEntry<'_>]) {
+    fn canvas_ui(ui: &mut Ui, theme: &Theme, tests: [&str; 2], rows: &[RoleRow], entries: &[AccuracyEntry<'_>]) {
         let names = rows.iter().map(|r| width_of(ui, &r.name)).fold(0.0, f32::max) + 10.0;
         let width = ui.available_width();
         let panels = if width > names + 300.0 { 2 } else { 1 };
@@ -153,7 +168,7 @@ impl RoleAccuracyView {
                 let left = rect.left() + names + panel as f32 * (one + GAP);
                 let size = vec2(one - 2.0 * MARK, rect.bottom() - below);
                 let plot = Rect::from_min_size(pos2(left + MARK, below), size);
-                draw_axis(&painter, theme, plot, ["within", "transfer"][panel]);
+                draw_axis(&painter, theme, plot, tests[panel]);
                 for (i, item) in rows.iter().enumerate() {
                     let y = plot.top() + AXIS + row * (i as f32 + 0.5);
                     for (k, entry) in entries.iter().enumerate() {
@@ -178,13 +193,13 @@ impl RoleAccuracyView {
                     theme::small(),
                     colour,
                 );
-                if i == 2 {
+                if i > 0 && item.roles.len() == 1 && rows[i - 1].roles.len() > 1 {
                     painter.hline(rect.x_range(), y - row / 2.0, Stroke::new(1.0, theme.line));
                 }
             }
             let under = response.hover_pos().map(|p| ((p.y - below - AXIS) / row).floor());
             if let Some(item) = under.filter(|i| *i >= 0.0).and_then(|i| rows.get(i as usize)) {
-                response.on_hover_text_at_pointer(row_text(item, entries));
+                response.on_hover_text_at_pointer(row_text(item, tests, entries));
             }
         });
     }
@@ -229,7 +244,7 @@ fn draw_share(painter: &Painter, entry: &AccuracyEntry<'_>, (right, total): (f64
     }
     let at = |share: f64| plot.left() + share as f32 * plot.width();
     let (low, high) = wilson(right, total);
-    painter.hline(at(low)..=at(high), y, Stroke::new(1.5, entry.colour.gamma_multiply(0.6)));
+    painter.hline(at(low)..=at(high), y, Stroke::new(1.5, entry.colour.gamma_multiply(theme::INTERVAL_LINE)));
     draw_sign(painter, entry, pos2(at(right / total), y));
 }
 
@@ -252,17 +267,21 @@ fn draw_sign(painter: &Painter, entry: &AccuracyEntry<'_>, at: Pos2) {
 }
 
 /// The exact numbers of a row.
-fn row_text(row: &RoleRow, entries: &[AccuracyEntry<'_>]) -> String {
+fn row_text(row: &RoleRow, tests: [&str; 2], entries: &[AccuracyEntry<'_>]) -> String {
     let mut words = row.name.clone();
     for entry in entries {
         let part = |counts: &RoleCounts| {
             let (right, total) = counts.sum(|r| row.roles.contains(&r));
+            if total == 0.0 {
+                return "no word".to_owned();
+            }
             let (low, high) = wilson(right, total);
             format!("{:.3} ({low:.3} to {high:.3})", right / total)
         };
+        let [within, other] = tests;
         // writing to a string does not fail
         let _ =
-            write!(words, "\n{}: within {}, transfer {}", entry.label, part(entry.counts[0]), part(entry.counts[1]));
+            write!(words, "\n{}: {within} {}, {other} {}", entry.label, part(entry.counts[0]), part(entry.counts[1]));
     }
     words
 }
@@ -284,7 +303,7 @@ impl View for RoleAccuracyView {
             let no_numbers = "This network's features are no longer finite, so nothing can be read from them.";
             return cx.nothing_ui(ui, if rows.is_empty() { &why } else { no_numbers });
         }
-        Self::canvas_ui(ui, cx.theme, &rows, &entries);
+        Self::canvas_ui(ui, cx.theme, tests(cx), &rows, &entries);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
@@ -303,8 +322,11 @@ impl View for RoleAccuracyView {
         let mut table = Table::new("role,read_from,test,right,words,share,low,high".split(','));
         for row in &rows {
             for entry in &entries {
-                for (counts, test) in entry.counts.iter().zip(["within", "transfer"]) {
+                for (counts, test) in entry.counts.iter().zip(tests(cx)) {
                     let (right, total) = counts.sum(|r| row.roles.contains(&r));
+                    if total == 0.0 {
+                        continue;
+                    }
                     let (low, high) = wilson(right, total);
                     table.cells(&[&row.name, &entry.label, &test, &right, &total, &(right / total), &low, &high]);
                 }

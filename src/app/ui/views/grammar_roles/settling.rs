@@ -48,12 +48,12 @@ impl SettlingView {
     }
 
     /// Chooses the sentence and the direction of reading.
-    fn sentence_ui(&mut self, ui: &mut Ui, has_file: bool) {
+    fn sentence_ui(&mut self, ui: &mut Ui, sets: &[(SettlingSet, &str)]) {
         ui.horizontal(|ui| {
             let browsing = self.asked.text.trim().is_empty();
             ui.add_enabled_ui(browsing, |ui| {
                 let shown = SETS.iter().find(|(set, _)| *set == self.asked.set).map_or("", |(_, name)| name);
-                let sets = SETS.into_iter().filter(|(set, _)| *set != SettlingSet::Own || has_file);
+                let sets = sets.iter().copied();
                 choice_menu(ui, shown, &mut self.asked.set, sets, "Which sentences are browsed.");
                 if ui.button("\u{2039}").on_hover_text("The previous sentence.").clicked() {
                     (self.asked.sentence, self.cursor) = (self.asked.sentence.saturating_sub(1), None);
@@ -103,8 +103,14 @@ impl View for SettlingView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let asked = self.args();
         cx.controls_ui(ui, |ui, cx| {
-            let file = cx.setting("sentences.file").map(|v| v.to_string());
-            self.sentence_ui(ui, file.is_some_and(|f| !f.is_empty()));
+            let has = |key| cx.setting(key).is_some_and(|file| !file.to_string().is_empty());
+            let is_there = |set: &SettlingSet| match set {
+                SettlingSet::Own => has("sentences.file"),
+                SettlingSet::Transfer => !has("grammar.treebank"),
+                SettlingSet::Within | SettlingSet::Train => true,
+            };
+            let sets: Vec<_> = SETS.into_iter().filter(|(set, _)| is_there(set)).collect();
+            self.sentence_ui(ui, &sets);
         });
         if self.args() != asked {
             // another question is put in the next frame

@@ -58,10 +58,8 @@ impl Camera {
 
     /// The camera in the form that the shader takes.
     pub fn for_picture(&self) -> graph::Camera {
-        match self.chosen {
-            None => graph::Camera::Fit { margin: MARGIN },
-            Some(w) => graph::Camera::At { centre: w.centre, scale: w.scale },
-        }
+        let chosen = self.chosen.map(|w| graph::Camera::At { centre: w.centre, scale: w.scale });
+        chosen.unwrap_or(graph::Camera::Fit { margin: MARGIN })
     }
 
     /// The magnification relative to the view of everything.

@@ -141,6 +141,7 @@ impl View for NeuronGraph {
         let head = Rect::from_min_size(room.min, vec2(room.width(), cx.height_of_controls(rows * CONTROLS_HEIGHT)));
         let body = Rect::from_min_max(pos2(room.left(), head.bottom()), room.max);
         cx.controls_ui(ui, |ui, cx| {
+            let head = head.with_min_x(ui.cursor().left());
             ui.scope_builder(UiBuilder::new().max_rect(head), |ui| self.controls_ui(ui, &network, body, cx))
         });
         // the colouring may have been chosen in this frame, and the styles need its palette

@@ -99,10 +99,9 @@ impl Network {
         }
         let given = |degree: &[u32], counted| if degree.len() == n { degree.to_vec() } else { counted };
         let names = graph.neurons.clone();
-        let labels = if graph.labels.len() == n {
-            graph.labels.clone()
-        } else {
-            names.iter().map(|name| format!("neuron {name}")).collect()
+        let labels = match graph.labels.len() == n {
+            true => graph.labels.clone(),
+            false => names.iter().map(|name| format!("neuron {name}")).collect(),
         };
         let mut strengths: Vec<f32> = edges.iter().map(|e| e.2.abs()).filter(|w| *w > 0.0).collect();
         strengths.sort_by(f32::total_cmp);

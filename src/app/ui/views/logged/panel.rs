@@ -201,14 +201,10 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>, table: &Table, name: &str, size: Vec2)
             Grid::new(("table", name)).num_columns(table.columns.len()).spacing([12.0, 4.0]).striped(true).show(
                 ui,
                 |ui| {
-                    for column in &table.columns {
-                        note_ui(ui, cx.theme, column);
-                    }
+                    table.columns.iter().for_each(|column| _ = note_ui(ui, cx.theme, column));
                     ui.end_row();
                     for row in &table.rows {
-                        for cell in row {
-                            ui.label(RichText::new(cell).font(theme::numbers()));
-                        }
+                        row.iter().for_each(|cell| _ = ui.label(RichText::new(cell).font(theme::numbers())));
                         ui.end_row();
                     }
                 },

@@ -27,10 +27,9 @@ const RIGHT_MARGIN: f32 = 12.0;
 const TOP: f32 = 24.0;
 const GAP: f32 = 10.0;
 const LINE: f32 = 15.0;
-/// Width below which a column has no room for numbers, and height below which the drawing has no room for all of them,
-/// points.
-const NARROW: f32 = 62.0;
-const LOW: f32 = 300.0;
+/// Width below which a column lacks room for numbers, and height below which the drawing does for all, points.
+const NARROW_WIDTH: f32 = 62.0;
+const LOW_HEIGHT: f32 = 300.0;
 
 /// Values to heights.
 struct HeightScale {
@@ -42,8 +41,8 @@ struct HeightScale {
 impl HeightScale {
     fn new(rect: Rect, panel: &ScorePanel, steps: &[Step]) -> Self {
         let reached = steps.iter().filter_map(|s| s.reached(panel.score));
-        let mut values: Vec<f64> =
-            reached.flat_map(|r| r.seeds.iter().copied().chain([r.mean - r.sd, r.mean + r.sd])).collect();
+        let band = |r: &StepScores| r.sd.map_or([r.mean; 2], |sd| [r.mean - sd, r.mean + sd]);
+        let mut values: Vec<f64> = reached.flat_map(|r| r.seeds.iter().copied().chain(band(r))).collect();
         if panel.shows_levels {
             values.extend(panel.levels.iter().map(|level| level.at));
         }
@@ -83,7 +82,7 @@ pub fn staircase_ui(
 ) -> Response {
     let (sheet, response, painter) = canvas_ui(ui, size.max(vec2(160.0, 120.0)), Sense::hover(), steps_text(steps));
     let column = (sheet.width() - LEFT_MARGIN - RIGHT_MARGIN) / steps.len().max(1) as f32;
-    let numbers = match (column < NARROW, sheet.height() < LOW) {
+    let numbers = match (column < NARROW_WIDTH, sheet.height() < LOW_HEIGHT) {
         (true, _) => 0,
         (false, true) => 1,
         (false, false) => 4,
@@ -154,8 +153,8 @@ fn draw_tread(
 ) {
     let y = scale.y(of.mean);
     let inside = left + 1.0..=right - 1.0;
-    if of.sd > 0.0 {
-        let (a, b) = (scale.y(of.mean - of.sd), scale.y(of.mean + of.sd));
+    if let Some(sd) = of.sd.filter(|sd| *sd > 0.0) {
+        let (a, b) = (scale.y(of.mean - sd), scale.y(of.mean + sd));
         let band = Rect::from_x_y_ranges(inside.clone(), a.min(b)..=a.max(b));
         painter.rect_filled(band, 0.0, colour.gamma_multiply(0.2));
     }
@@ -251,9 +250,9 @@ fn signed(v: f64) -> String {
 
 /// The tooltip of a step.
 fn explained(step: &Step) -> String {
-    let spread = |r: &StepScores| match r.seeds.len() {
-        0 | 1 => value_label(r.mean),
-        n => format!("{} \u{b1} {} over {n} seeds", value_label(r.mean), value_label(r.sd)),
+    let spread = |r: &StepScores| match r.sd {
+        None => value_label(r.mean),
+        Some(sd) => format!("{} \u{b1} {} over {} seeds", value_label(r.mean), value_label(sd), r.seeds.len()),
     };
     let mut words = step.label.clone();
     if let Some(loss) = &step.loss {

@@ -109,7 +109,7 @@ impl PanelView for Mechanisms {
         let columns = "variant,parameters,flop_per_token,loss,loss_sd,recall,recall_sd,loss_change,low,high";
         let mut table = Table::new(columns.split(','));
         for s in steps.iter() {
-            let scores = [&s.loss, &s.recall].map(Option::as_ref).map(|r| [r.map(|r| r.mean), r.map(|r| r.sd)]);
+            let scores = [&s.loss, &s.recall].map(Option::as_ref).map(|r| [r.map(|r| r.mean), r.and_then(|r| r.sd)]);
             let interval = s.change.and_then(|c| c.interval);
             let change = [s.change.map(|c| c.mean), interval.map(|i| i.0), interval.map(|i| i.1)];
             let numbers = std::iter::once(s.flops).chain(scores.into_iter().flatten()).chain(change);

@@ -38,7 +38,8 @@ impl Score {
 pub struct StepScores {
     pub seeds: Vec<f64>,
     pub mean: f64,
-    pub sd: f64,
+    /// `None` of one seed.
+    pub sd: Option<f64>,
 }
 
 /// A variant of the run.

@@ -9,7 +9,7 @@ use crate::{telemetry::measurements::QueryKeyPaths, ui::views::prelude::*};
 const DT: std::ops::RangeInclusive<f64> = 0.001..=10.0;
 const TOY_DT: std::ops::RangeInclusive<f64> = 0.01..=3.0;
 /// A tile that is less wide has the controls of the plane in a menu: the picture needs their height.
-const NARROW: f32 = 440.0;
+const NARROW_WIDTH: f32 = 440.0;
 const STEPS: usize = 16;
 const TOY_STEPS: usize = 400;
 
@@ -123,7 +123,7 @@ impl PhasePlane {
 
     /// Chooses the plane that is shown, or a toy's start, and the background.
     pub(super) fn plane_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, mode: Mode, shown: (Option<usize>, usize)) {
-        if ui.available_width() >= NARROW {
+        if ui.available_width() >= NARROW_WIDTH {
             self.plane_row_ui(ui, cx, mode, shown);
         } else {
             self.plane_menu_ui(ui, cx, mode, shown);

@@ -100,13 +100,9 @@ impl Scene<'_> {
             let places = self.line(level);
             clip::paint_line(self.painter, &places, Stroke::new(1.2, self.look.theme.secondary));
         }
-        for other in &shown.others {
-            self.other(&other.places);
-        }
+        shown.others.iter().for_each(|other| self.other(&other.places));
         // where both paths coincide, the one of the better integrator lies on top
-        for track in &shown.tracks {
-            self.track(track);
-        }
+        shown.tracks.iter().for_each(|track| self.track(track));
         self.blobs(shown);
         for track in &shown.tracks {
             if let Some(end) = track.end().map(|p| self.at(p)).filter(|at| self.is_seen(*at)) {

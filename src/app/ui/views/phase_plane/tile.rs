@@ -64,7 +64,7 @@ impl PhasePlane {
         mode: Mode,
         measured: Option<Measured<'_, QueryKeyPaths>>,
     ) {
-        let is_low = plot::is_lower(ui, LOW);
+        let is_low = plot::is_lower(ui, LOW_HEIGHT);
         let Some((source, shown)) = self.source(cx).and_then(|source| Some((source.clone(), self.compute(&source)?)))
         else {
             if mode == Mode::Learned && !self.text.is_empty() {
@@ -233,9 +233,8 @@ impl PhasePlane {
     }
 }
 
-/// Below its first row of controls a tile lower than this has the plane's controls in a menu, and tokens and notices under
-/// the picture, points.
-const LOW: f32 = 300.0;
+/// A lower tile, points, has the plane's controls in a menu after the first row, and tokens and notices at the end.
+const LOW_HEIGHT: f32 = 300.0;
 /// Height that the picture leaves to what is under it in such a tile, points.
 const PEEK: f32 = 20.0;
 /// Height from which a tile has room for numbers below the picture, points.
@@ -270,7 +269,7 @@ impl View for PhasePlane {
         self.behind = self.chosen.unwrap_or_else(|| Background::usual(ui));
         ui.spacing_mut().item_spacing.y = 4.0;
         let chosen = cx.controls_ui(ui, |ui, cx| self.mode_ui(ui, cx, mode, measured.map(|m| m.value))).flatten();
-        let is_low = plot::is_lower(ui, LOW);
+        let is_low = plot::is_lower(ui, LOW_HEIGHT);
         if !is_low {
             self.notices_ui(ui, cx, measured);
         }
@@ -306,9 +305,7 @@ impl View for PhasePlane {
         let names = &shown.plane.names;
         let mut table = Table::new(["path", "token", "step", names[0].as_str(), names[1].as_str()]);
         let mut rows = |what: &str, token: usize, places: &[[f64; 2]]| {
-            for (step, [x, y]) in places.iter().enumerate() {
-                table.cells(&[&what, &token, &step, x, y]);
-            }
+            places.iter().enumerate().for_each(|(step, [x, y])| table.cells(&[&what, &token, &step, x, y]));
         };
         shown.tracks.iter().for_each(|t| rows(integrator_label(t.integrator), token, &t.places));
         shown.others.iter().for_each(|o| rows("other token", o.token, &o.places));

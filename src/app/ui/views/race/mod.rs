@@ -126,10 +126,7 @@ impl Race {
 
     /// Loss, verdict, tokens and seconds to the target, parameters, operations.
     fn cells(&self, racer: &Racer, target: Option<f64>) -> [String; 6] {
-        let reach = |over| match target.and_then(|t| racer.reach(t, over)) {
-            Some(v) => abbreviated(v),
-            None => "not yet".to_owned(),
-        };
+        let reach = |over| target.and_then(|t| racer.reach(t, over)).map_or("not yet".to_owned(), abbreviated);
         [
             racer.marks.last().map_or("\u{2013}".to_owned(), |m| format!("{:.3}", m.loss)),
             verdict_sentence(racer),
@@ -192,7 +189,7 @@ impl PanelView for Race {
             let colour = group.colour(racer.place, cx.theme);
             let points = |of: fn(&Mark) -> f64| -> Vec<[f64; 2]> {
                 let untrained = usize::from(leaves_out_first(racer));
-                let at = |m: &Mark| [m.along(self.over), of(m)];
+                let at = |m: &Mark| [m.position(self.over), of(m)];
                 racer.marks.iter().skip(untrained).map(at).filter(|p| p[0].is_finite()).collect()
             };
             if racer.seeds > 1 {

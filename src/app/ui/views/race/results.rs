@@ -46,7 +46,7 @@ pub struct Mark {
 }
 
 impl Mark {
-    pub fn along(&self, over: RaceAxis) -> f64 {
+    pub fn position(&self, over: RaceAxis) -> f64 {
         match over {
             RaceAxis::Tokens => self.tokens,
             RaceAxis::Seconds => self.seconds,
@@ -105,9 +105,9 @@ impl Racer {
         let mut before: Option<&Mark> = None;
         for mark in &self.marks {
             if mark.loss <= loss {
-                let Some(b) = before else { return Some(mark.along(over)) };
+                let Some(b) = before else { return Some(mark.position(over)) };
                 let share = (b.loss - loss) / (b.loss - mark.loss);
-                return Some(b.along(over) + share * (mark.along(over) - b.along(over)));
+                return Some(b.position(over) + share * (mark.position(over) - b.position(over)));
             }
             before = Some(mark);
         }

@@ -45,9 +45,8 @@ pub struct Run {
 
 /// Slow time that a drawn trajectory takes.
 const TRAJECTORY_TIME: f64 = 10.0;
-/// A first-order manifold further from f = 0 than this share of the width is not drawn: eps h1 is not a small
-/// correction.
-const FAR: f64 = 0.04;
+/// A first-order manifold further from f = 0 than this share of the width is not drawn: eps h1 is too large.
+const MAX_CORRECTION: f64 = 0.04;
 
 impl Source {
     pub fn new(settings: &SlowManifoldSettings) -> Self {
@@ -86,7 +85,7 @@ impl Field {
 
     /// Lines of x = h0 + eps h1, cut near folds; true marks an attracting line.
     pub fn first_order_manifold(&self, epsilon: f64) -> Vec<(bool, Vec<Point>)> {
-        let max = FAR * self.bounds.width();
+        let max = MAX_CORRECTION * self.bounds.width();
         let mut lines = vec![];
         for branch in &self.manifold.branches {
             let mut line = vec![];

@@ -104,10 +104,7 @@ impl SlowManifold {
 
 /// An error with what caused it.
 fn sentence(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(source) => format!("{error} ({source})."),
-        None => format!("{error}."),
-    }
+    error.source().map_or(format!("{error}."), |source| format!("{error} ({source})."))
 }
 
 /// The settings as they are in this frame; a lab without them has their defaults.

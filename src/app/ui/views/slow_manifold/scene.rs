@@ -51,9 +51,7 @@ const LEGEND: [(Sample, &str, &str); 7] = [
 
 impl Scene<'_> {
     pub fn paint(&self, field: &Field, run: &Run) {
-        for branch in &field.manifold.branches {
-            self.branch(branch.is_stable, &branch.points);
-        }
+        field.manifold.branches.iter().for_each(|branch| self.branch(branch.is_stable, &branch.points));
         for (is_stable, line) in field.first_order_manifold(run.epsilon) {
             self.first_order(is_stable, &line);
         }

@@ -17,7 +17,7 @@ use crate::{
 const CANVAS: &str = "perplexity with fast weights";
 const CHOICES: [usize; 4] = [500, 1000, 4000, 10_000];
 /// Wider tiles have the texts side by side, points.
-const WIDE: f32 = 560.0;
+const WIDE_WIDTH: f32 = 560.0;
 const GAP: f32 = 8.0;
 /// Heights of a panel's head, of what the columns are, and of the space above what has no base.
 const HEAD_HEIGHT: f32 = 17.0;
@@ -126,7 +126,7 @@ fn draw_names(painter: &Painter, theme: &Theme, found: &FastWeights, text: usize
 
 fn texts_ui(ui: &mut Ui, theme: &Theme, found: &FastWeights, height: f32) -> Response {
     let (n, width) = (found.texts.len().max(1), ui.available_width());
-    let across = if width > WIDE { n.min(2) } else { 1 };
+    let across = if width > WIDE_WIDTH { n.min(2) } else { 1 };
     let down = n.div_ceil(across);
     let rows = found.rates.len() + found.without_base.len();
     let room = (height - GAP * (down as f32 - 1.0)) / down as f32;

@@ -55,7 +55,8 @@ pub fn roc_ui(ui: &mut Ui, theme: &Theme, size: Vec2, rows: &[RocRow<'_>]) -> Re
             let at = |v: f64| plot.left() + v.clamp(0.0, 1.0) as f32 * plot.width();
             let y = y + if which == 0 { -row / 6.0 } else { row / 6.0 };
             if area.low.is_finite() && area.high.is_finite() {
-                painter.hline(at(area.low)..=at(area.high), y, Stroke::new(1.5, colour.gamma_multiply(0.6)));
+                let line = Stroke::new(1.5, colour.gamma_multiply(theme::INTERVAL_LINE));
+                painter.hline(at(area.low)..=at(area.high), y, line);
             }
             draw_mark(&painter, which, pos2(at(area.value), y), colour);
         }

@@ -13,7 +13,7 @@ use crate::{
 
 const GAP: f32 = 8.0;
 /// Wider tiles have the areas beside the histogram, points.
-const WIDE: f32 = 620.0;
+const WIDE_WIDTH: f32 = 620.0;
 const BINS: usize = 24;
 
 /// View `uncertainty`.
@@ -82,7 +82,7 @@ impl PanelView for UncertaintyView {
 
     fn arrange(&self, ui: &Ui, cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>], _alone: usize) -> Placement {
         let Some(m) = shown::<Uncertainty>(cx).filter(|_| panels.len() > 1) else { return Placement::Alone(0) };
-        if fits_two(ui.ctx(), room.x, WIDE) {
+        if fits_two(ui.ctx(), room.x, WIDE_WIDTH) {
             let wide = ((room.x - GAP) * 0.58).floor();
             return Placement::Row(vec![vec2(wide, room.y), vec2(room.x - GAP - wide, room.y)]);
         }

@@ -9,7 +9,7 @@ use crate::{
 const CHOICES: [usize; 4] = [1000, 2000, 4000, 10_000];
 const GAP: f32 = 6.0;
 /// Wider tiles have the charts side by side, points.
-const WIDE: f32 = 700.0;
+const WIDE_WIDTH: f32 = 700.0;
 /// Ratio of the ends of successive bins of positions.
 const RATIO: f64 = 1.4;
 
@@ -91,7 +91,7 @@ impl WarmUpView {
 impl PanelView for WarmUpView {
     const SPACING: Vec2 = vec2(GAP, GAP);
     const FOOTER_HEIGHT: f32 = CONTROLS + GAP;
-    const ARRANGEMENT: Arrangement = Arrangement::Halves { wide: WIDE };
+    const ARRANGEMENT: Arrangement = Arrangement::Halves { wide: WIDE_WIDTH };
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         vec![Panel::new(Self::along(cx), 0.5), Panel::new(Self::after(cx), 0.5)]

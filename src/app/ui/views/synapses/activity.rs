@@ -80,10 +80,9 @@ fn sizes_chart(cx: &ViewCx<'_>, which: &Vector) -> Chart<'static> {
     let history = history(cx);
     for layer in 0..latest.layers.len() {
         let points = over_layer(&history, layer, |l| Some((which.size)(l.size?)).filter(|size| *size > 0.0));
-        if !points.is_empty() {
-            chart.lines.push(Line::new(format!("layer {layer}"), cx.theme.series(layer), points).dots());
-        }
+        chart.add(Line::new(format!("layer {layer}"), cx.theme.series(layer), points).dots());
     }
+    chart.lines.retain(|line| !line.data.is_empty());
     chart.marker = cx.marker();
     chart
 }

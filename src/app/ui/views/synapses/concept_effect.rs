@@ -194,9 +194,7 @@ impl View for ConceptEffectView {
             for ((sentence, loss), change) in side.sentences.iter().zip(side.loss.iter()).zip(side.change.iter()) {
                 table.cells(&[&"sentence", &is, sentence, loss, change]);
             }
-            for (k, draw) in side.null_draws.iter().enumerate() {
-                table.cells(&[&"random", &is, &k, &"", draw]);
-            }
+            side.null_draws.iter().enumerate().for_each(|(k, draw)| table.cells(&[&"random", &is, &k, &"", draw]));
         }
         Some(table.finish())
     }

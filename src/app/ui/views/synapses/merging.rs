@@ -100,9 +100,7 @@ impl View for Merging {
                 bars_ui(ui, theme, &format!("held-out loss on {text}"), &bars, f64::from(max));
             }
             ui.add_space(8.0);
-            for line in &measured.notes {
-                note_ui(ui, theme, line);
-            }
+            measured.notes.iter().for_each(|line| _ = note_ui(ui, theme, line));
         });
     }
 

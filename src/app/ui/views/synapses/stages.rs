@@ -15,7 +15,7 @@ use crate::{
 /// Names and signs of the four, in the order of the run's variants.
 const NAMES: [&str; 4] = ["base", "child A", "child B", "merged"];
 /// The names as heads of the table's columns.
-const SHORT: [&str; 4] = ["base", "A", "B", "merged"];
+const SHORT_NAMES: [&str; 4] = ["base", "A", "B", "merged"];
 const MARKS: [&str; 4] = ["\u{25cb}", "\u{25d0}", "\u{25d1}", "\u{25cf}"];
 /// Settings that choose a text, and those whose path takes its place: of the base and of the children.
 const TEXTS: [(&str, &str, &[&str]); 3] = [
@@ -30,7 +30,7 @@ const BOX_GAP: f32 = 20.0;
 const FIGURE: f32 = 56.0;
 const ROW: f32 = 18.0;
 /// A child that gained less than this, in nats, has gained nothing that merging could retain.
-const NOTHING: f64 = 0.01;
+const MIN_GAIN: f64 = 0.01;
 
 /// Updates of base, children and merged model.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -159,7 +159,7 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>, rows: &[LossRow]) {
         |ui| {
             let words = small_text("loss (nats)", cx.theme.secondary);
             ui.allocate_ui_with_layout(vec2(names, ROW), Layout::left_to_right(Align::Center), |ui| ui.label(words));
-            for (v, short) in SHORT.iter().enumerate() {
+            for (v, short) in SHORT_NAMES.iter().enumerate() {
                 cell(ui, small_text(*short, cx.theme.series(v)));
             }
             ui.end_row();
@@ -193,7 +193,7 @@ fn retained(text: usize, loss: &[Option<f64>; 4]) -> Option<String> {
     let child = (*loss.get(text)?)?;
     let gained = base - child;
     let name = NAMES.get(text)?;
-    Some(match gained > NOTHING {
+    Some(match gained > MIN_GAIN {
         true => format!(
             "{name} gained {gained:.3} nats over the base; the merged model has {:.0}% of it",
             100.0 * (base - merged) / gained
@@ -274,15 +274,16 @@ fn samples_ui(ui: &mut Ui, cx: &ViewCx<'_>, all: &Measurements<'_>) {
     ui.add_space(GRID);
     let widths = NAMES.map(|name| width_of(ui, name));
     let widest = widths.into_iter().fold(0.0, f32::max);
-    for (t, text) in first.texts.iter().enumerate() {
-        let words = format!("after \u{201c}{}\u{201d}", one_line(&text.prompt));
+    let samples = all.map(|measured| measured.map(TextLosses::samples).unwrap_or_default());
+    for (s, sample) in first.samples().iter().enumerate() {
+        let words = format!("{}, after \u{201c}{}\u{201d}", sample.label, one_line(sample.prompt));
         ui.label(RichText::new(words).strong());
-        for (v, text) in all.iter().enumerate().filter_map(|(v, m)| Some((v, m.as_ref()?.texts.get(t)?))) {
+        for (v, sample) in samples.iter().enumerate().filter_map(|(v, of_model)| Some((v, of_model.get(s)?))) {
             ui.horizontal_wrapped(|ui| {
                 ui.label(small_text(MARKS[v], cx.theme.series(v)));
                 note_ui(ui, cx.theme, NAMES[v]);
                 ui.add_space(widest - widths[v]);
-                ui.label(RichText::new(one_line(&text.continuation)).small());
+                ui.label(RichText::new(one_line(sample.continuation)).small());
             });
         }
         ui.add_space(4.0);
@@ -365,7 +366,8 @@ mod tests {
             };
             let directions = vec![direction("fr", "en", loss), direction("en", "fr", 3.0 * loss)];
             let (prompt, continuation) = (String::new(), String::new());
-            TextLosses { texts: vec![TextLoss { name: "parliament".into(), loss, prompt, continuation, directions }] }
+            let texts = vec![TextLoss { name: "parliament".into(), loss, prompt, continuation, directions }];
+            TextLosses { texts, auxiliary: vec![] }
         };
         let (base, merged) = (measured(1.0), measured(0.5));
         let rows = rows(&[Some(&base), None, None, Some(&merged)]);

@@ -19,13 +19,9 @@ const EMPTY: &str = "Nothing measured yet. The preset \u{201c}Surprise\u{201d} t
 impl Surprise {
     fn spans(chart: &mut Chart<'_>, cx: &ViewCx<'_>) {
         let known = WARM + KNOWN_AFTER * WORD;
-        for (label, colour, from, to) in [
-            ("warm-up", cx.theme.line, 0.0, WARM),
-            ("new", cx.theme.warm, WARM, WARM + WORD),
-            ("known", cx.theme.cool, known, WARM + 8.0 * WORD),
-        ] {
-            chart.span(label, colour, [from, to]);
-        }
+        chart.span("warm-up", cx.theme.line, [0.0, WARM]);
+        chart.span("new", cx.theme.warm, [WARM, WARM + WORD]);
+        chart.span("known", cx.theme.cool, [known, WARM + 8.0 * WORD]);
     }
 
     fn firing(cx: &ViewCx<'_>) -> Chart<'static> {
@@ -33,15 +29,13 @@ impl Surprise {
         let mut chart = Chart::new("firing along a period", x, Axis::new("share of y that fires").include(&[0.0]))
             .empty(cx.why_nothing::<measurements::Surprise>(EMPTY));
         let Some(measured) = cx.latest::<measurements::Surprise>() else { return chart };
-        let value: &measurements::Surprise = measured.value;
-        for (curves, is_trained) in [(&value.trained, true), (&value.random_weights, false)] {
-            for (layer, of_layer) in curves.layers.iter().enumerate() {
-                let line = |label| Line::new(label, cx.theme.series(layer), by_place(&of_layer.firing.y));
-                chart.add(match is_trained {
-                    true => line(format!("layer {layer}")),
-                    false => line(format!("layer {layer}, random weights")).null_baseline().unnamed(),
-                });
-            }
+        for (layer, of_layer) in measured.trained.layers.iter().enumerate() {
+            chart.add(Line::new(format!("layer {layer}"), cx.theme.series(layer), by_place(&of_layer.firing.y)));
+        }
+        for (layer, of_layer) in measured.random_weights.layers.iter().enumerate() {
+            let label = format!("layer {layer}, random weights");
+            let line = Line::new(label, cx.theme.series(layer), by_place(&of_layer.firing.y));
+            chart.add(line.null_baseline().unnamed());
         }
         Self::spans(&mut chart, cx);
         chart

@@ -9,9 +9,7 @@ const BUTTONS: usize = 4;
 pub fn block_ui(ui: &mut Ui, chosen: &mut usize, paths: &[&str]) {
     *chosen = (*chosen).min(paths.len().saturating_sub(1));
     if paths.len() <= BUTTONS {
-        for (block, path) in paths.iter().enumerate() {
-            ui.selectable_value(chosen, block, name(path));
-        }
+        paths.iter().enumerate().for_each(|(block, path)| _ = ui.selectable_value(chosen, block, name(path)));
         return;
     }
     let now = paths.get(*chosen).map_or(String::new(), |path| name(path));

@@ -29,7 +29,7 @@ pub struct HeatSource<'a> {
 }
 
 impl Heat {
-    fn hold(&mut self, of: &HeatSource<'_>) {
+    fn cache_maps(&mut self, of: &HeatSource<'_>) {
         for ((held, array), name) in self.held.iter_mut().zip(of.traces).zip(TRACES) {
             let (part, &[tokens, channels]) = (format!("{}.{name}", of.part), array.shape()) else { continue };
             let turned: Vec<f32> = (0..channels)
@@ -42,7 +42,7 @@ impl Heat {
 
     /// Fills `height`; returns the token that was clicked.
     pub fn ui(&mut self, ui: &mut Ui, theme: &Theme, height: f32, of: &HeatSource<'_>) -> Option<usize> {
-        self.hold(of);
+        self.cache_maps(of);
         let size = vec2(ui.available_width(), height);
         let (sheet, response, _) = canvas_ui(ui, size, Sense::click_and_drag(), "traces by token and channel");
         let each = (sheet.height() - 2.0 * GAP) / 3.0;

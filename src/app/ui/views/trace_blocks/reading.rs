@@ -17,8 +17,8 @@ const TOKEN_TIME: f64 = 0.12;
 const LENGTHS: f32 = 0.3;
 /// Minimum height of the three traces above the chart of their lengths, points.
 const MIN_MAPS_HEIGHT: f32 = 180.0;
-/// A tile lower than this has its controls in a menu and the traces above the text, so that they are in sight, points.
-const LOW: f32 = 330.0;
+/// A tile lower than this has its controls in a menu and the traces above the text, so that both are visible, points.
+const LOW_HEIGHT: f32 = 330.0;
 /// Width of that menu, points.
 const MENU: f32 = 320.0;
 /// Height that the traces leave to the text below them in such a tile, points.
@@ -184,7 +184,7 @@ impl View for TraceReadingView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.y = 4.0;
         let shown = self.shown(cx);
-        let is_low = plot::is_lower(ui, LOW);
+        let is_low = plot::is_lower(ui, LOW_HEIGHT);
         cx.controls_ui(ui, |ui, _| {
             let paths: Vec<&str> = shown.map_or(vec![], |m| m.value.blocks.iter().map(|b| b.path.as_str()).collect());
             if !is_low {

@@ -99,9 +99,7 @@ impl PanelView for UnitUsage {
         let m = cx.latest::<Measured>().filter(|_| !self.over_training)?;
         let mut table = Table::new(["block", "unit", "usage"]);
         for block in &m.value.blocks {
-            for (unit, share) in block.usage.iter().enumerate() {
-                table.cells(&[&block.path, &unit, share]);
-            }
+            block.usage.iter().enumerate().for_each(|(unit, share)| table.cells(&[&block.path, &unit, share]));
         }
         Some(table)
     }

@@ -56,9 +56,8 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
     ui.spacing_mut().interact_size.y = 16.0;
     eframe::egui::Grid::new("half-lives").num_columns(6).min_row_height(16.0).spacing(vec2(8.0, 2.0)).show(ui, |ui| {
         let word = |s: &str| small_text(s.to_owned(), cx.theme.secondary);
-        for head in ["in words", "\u{3b1}", "half-life", "window", "after 50", "after 200"] {
-            ui.label(word(head));
-        }
+        let heads = ["in words", "\u{3b1}", "half-life", "window", "after 50", "after 200"];
+        heads.into_iter().for_each(|head| _ = ui.label(word(head)));
         ui.end_row();
         for (i, &a) in sentence.alphas.iter().enumerate() {
             ui.label(small_text(NAMES[i], cx.theme.trace(i)));

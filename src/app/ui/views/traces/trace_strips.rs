@@ -13,8 +13,8 @@ const NAMES_WIDTH: f32 = 84.0;
 
 /// The minimum room in which the words and the numbers of three strips are not cut off.
 const MIN_SIZE: Vec2 = vec2(160.0, 190.0);
-/// Width of a word that stands on its head.
-const TURNED: f32 = 14.0;
+/// Width of a word that is on its head.
+const TURNED_WIDTH: f32 = 14.0;
 
 /// View `trace_strips`.
 #[derive(Default)]
@@ -89,9 +89,7 @@ impl TraceStrips {
         let cursor = s.cursor(cx.selection.token);
         let painter = ui.painter_at(rect);
         draw_words(&painter, &stage, cx, s, cursor);
-        for trace in 0..3 {
-            draw_strip(&painter, &stage, cx, s, trace, cursor);
-        }
+        (0..3).for_each(|trace| draw_strip(&painter, &stage, cx, s, trace, cursor));
         if let Some(word) = under(response.hover_pos()) {
             explain(response, s, word, cursor);
         }
@@ -103,7 +101,7 @@ fn draw_words(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, c
     let column = Rect::from_min_max(pos2(x, stage.rect.top()), pos2(x + stage.column, stage.rect.bottom()));
     painter.rect_filled(column, 2.0, cx.theme.accent.gamma_multiply(0.16));
     // Where columns are narrower than a word, only every second or third word is printed, and the one just read.
-    let every = if stage.upright { 1 } else { (TURNED / stage.column.max(0.1)).ceil().max(1.0) as usize };
+    let every = if stage.upright { 1 } else { (TURNED_WIDTH / stage.column.max(0.1)).ceil().max(1.0) as usize };
     for (i, word) in s.words.iter().enumerate().filter(|(i, _)| i.abs_diff(cursor).is_multiple_of(every)) {
         let colour = match i {
             _ if i > cursor => cx.theme.secondary.gamma_multiply(0.6),

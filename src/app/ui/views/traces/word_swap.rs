@@ -72,10 +72,9 @@ impl PanelView for WordSwap {
             // Before the swap the traces are the same: nothing to draw on a logarithmic axis.
             let points: Vec<[f64; 2]> =
                 far.iter().enumerate().filter(|(_, d)| **d > 0.0).map(|(t, d)| [t as f64 + 1.0, *d]).collect();
-            if !points.is_empty() {
-                chart.add(Line::new(format!("{}, \u{3b1} {a}", NAMES[i]), cx.theme.trace(i), points).dots());
-            }
+            chart.add(Line::new(format!("{}, \u{3b1} {a}", NAMES[i]), cx.theme.trace(i), points).dots());
         }
+        chart.lines.retain(|line| !line.data.is_empty());
         if !chart.lines.is_empty() {
             chart.x.include = vec![1.0, s.words.len() as f64];
             let label = format!("{} / {}", s.words.get(s.swap_word).map_or("", String::as_str), s.swap_to);

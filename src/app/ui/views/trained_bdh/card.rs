@@ -29,11 +29,9 @@ fn large_figures(m: &TrainedBdh) -> [LargeFigure; 2] {
                tokens costs on the same windows.";
     let loss = LargeFigure {
         unit: "nats".into(),
-        meaning: if is_known {
-            large::comparison(digits, m.loss, m.frequency_loss, "frequencies")
-        } else {
-            String::new()
-        },
+        meaning: is_known
+            .then(|| large::comparison(digits, m.loss, m.frequency_loss, "frequencies"))
+            .unwrap_or_default(),
         ..LargeFigure::new("held-out loss", digits.format(m.loss), tip)
     };
     [loss, LargeFigure::new("parameters", grouped(m.parameters as u64), "All numbers of its tensors.")]
@@ -142,9 +140,7 @@ fn candidates_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
             }
         });
     }
-    for words in &m.warnings {
-        ui.label(small_text(words, cx.theme.warm));
-    }
+    m.warnings.iter().for_each(|words| _ = ui.label(small_text(words, cx.theme.warm)));
 }
 
 /// The text that the candidates read, and the facts known before.
@@ -218,9 +214,7 @@ impl View for Card {
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let m = cx.latest::<TrainedBdh>()?;
         let mut table = Table::new(["what", "value"]);
-        for (name, _, value) in rows(m.value) {
-            table.row([name.to_owned(), value]);
-        }
+        rows(m.value).into_iter().for_each(|(name, _, value)| table.row([name.to_owned(), value]));
         table.row(["held-out loss, nats a token".to_owned(), m.loss.to_string()]);
         table.row(["loss by token frequencies, nats a token".to_owned(), m.frequency_loss.to_string()]);
         Some(table.finish())

@@ -66,7 +66,7 @@ impl QueryKeyMapsView {
         colours::around_zero((greatest as f32).max(f32::MIN_POSITIVE), theme)
     }
 
-    fn hold(&mut self, payload: &Arc<Payload>, maps: &QueryKeyMaps) {
+    fn cache_maps(&mut self, payload: &Arc<Payload>, maps: &QueryKeyMaps) {
         let all = places(maps);
         self.held.retain(|at, _| all.contains(at));
         for at in all {
@@ -172,7 +172,7 @@ impl View for QueryKeyMapsView {
         let Some(m) = cx.answered::<QueryKeyMaps>().filter(|m| !m.layers.is_empty()) else {
             return cx.unmeasured_ui::<QueryKeyMaps>(ui, "Nothing was read yet: open a model, and type a text.");
         };
-        self.hold(&m.sample.payload, m.value);
+        self.cache_maps(&m.sample.payload, m.value);
         Self::strip_ui(ui, cx, &m);
         let words = chosen(m.value, cx.selection)
             .map_or(String::new(), |at| format!("{}; each map has a scale of its own", at.label()));

@@ -19,6 +19,19 @@ pub(super) static LANGUAGES: [LazyLock<Language>; 4] = [
     data!("parliament_de.toml"),
 ];
 
+/// A sentence of an auxiliary language, which is in no text.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AuxiliarySentence {
+    /// The sentence, of roots that French and Spanish share.
+    pub sentence: String,
+    /// Its translation.
+    pub english: String,
+}
+
+/// The sentence that models which learned translations are given as a language that they do not know.
+pub static AUXILIARY: LazyLock<AuxiliarySentence> = data!("parliament_auxiliary.toml");
+
 /// Kinds of nouns, in the order of every table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -242,7 +255,8 @@ fn capitalised(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::corpus::generated::parliament::CODES;
+    use crate::corpus::generated::{by_id, parliament::CODES};
+    use std::collections::BTreeSet;
 
     #[test]
     fn languages_have_as_much_of_everything() {
@@ -256,6 +270,17 @@ mod tests {
                 assert_eq!(language.naive[class].len(), NAIVE_FRAMES, "{code} {class:?}");
             }
         }
+    }
+
+    #[test]
+    fn no_text_has_a_word_of_the_auxiliary_language() {
+        let (text, sentence) = (by_id("parliament").unwrap().text(7, 400_000), AUXILIARY.sentence.as_str());
+        let [known, words] = [text.to_lowercase(), sentence.to_lowercase()].map(|text| -> BTreeSet<String> {
+            text.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+        });
+        assert!(known.contains("texto") && words.contains("textu"));
+        assert!(words.is_disjoint(&known), "{:?}", words.intersection(&known));
+        assert_eq!(AUXILIARY.english, LANGUAGES[0].list(Class::Currency, &[2, 5, 7], 2), "pound, krone, rouble");
     }
 
     #[test]

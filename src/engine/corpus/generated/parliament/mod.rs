@@ -14,7 +14,7 @@ mod language;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
-pub use language::Class;
+pub use language::{AUXILIARY, AuxiliarySentence, Class};
 use language::{FOLLOW_UPS, FRAMES, LANGUAGES, Language, NAIVE_FRAMES, NAIVE_TRAINED, SEARCH_FRAMES, TRAINED_FRAMES};
 
 /// Their codes, in order.

@@ -43,9 +43,7 @@ pub fn generate(
             &mut Tap::off(),
         )?)?;
     }
-    if logits.is_empty() {
-        candle_core::bail!("the prompt is empty: the first token needs one before it");
-    }
+    ensure!(!logits.is_empty(), "the prompt is empty: the first token needs one before it");
     let mut rng = ChaCha8Rng::seed_from_u64(sampling.seed);
     let mut reader = model.token_recurrence(&state)?;
     if reader.is_some() {

@@ -46,10 +46,7 @@ impl Recording {
             let words = format!("there is no layer {none}: the model has layers 0 to {}", shape.layers - 1);
             return Err(RecordingError::Refused(words));
         }
-        let mut layers = match self.layers.is_empty() {
-            true => (0..shape.layers).collect(),
-            false => self.layers.clone(),
-        };
+        let mut layers = if self.layers.is_empty() { (0..shape.layers).collect() } else { self.layers.clone() };
         layers.sort_unstable();
         layers.dedup();
         Ok(layers)

@@ -96,9 +96,7 @@ mod tests {
     fn model(layers: usize) -> Bdh {
         let spec = BdhSpec { d_model: 16, heads: 2, neurons: 64, layers, ..BdhSpec::default() };
         let model = Bdh::new(&spec, 31, 3, &Device::Cpu).unwrap();
-        for (_, var) in model.params().iter() {
-            var.set(&(var.as_tensor() * 8.0).unwrap().detach()).unwrap();
-        }
+        model.params().iter().for_each(|(_, var)| var.set(&(var.as_tensor() * 8.0).unwrap().detach()).unwrap());
         model
     }
 

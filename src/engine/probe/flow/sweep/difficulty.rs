@@ -2,9 +2,6 @@
 
 use std::cell::RefCell;
 
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
-
 use super::{
     super::{embedded, end_as_trained},
     Columns, FlowInput, SolveParams, Sweep,
@@ -41,9 +38,7 @@ pub fn difficulty<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a Pr
     };
     let text = cx.corpus.held_out(PROMPTS, LENGTH.min(model.positions()))?;
     let places = places(text.len);
-    if places.is_empty() {
-        candle_core::bail!("the model reads too short a text: two tokens at least are needed");
-    }
+    ensure!(!places.is_empty(), "the model reads too short a text: two tokens at least are needed");
     let (total, prompts) = (text.rows * places.len(), text.rows);
     let options = SolverOptions { method: Method::DOPRI5, ..params.options.clone() };
     let about = format!(
@@ -112,8 +107,6 @@ fn correlation(steps: &[f64], of: &[f64], is_whole: bool, seed: u64) -> RankCorr
 
 #[cfg(test)]
 mod tests {
-    use candle_core::Device;
-
     use super::*;
 
     #[test]

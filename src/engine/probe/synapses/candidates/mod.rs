@@ -155,9 +155,7 @@ fn window_losses(
         }
         (tokens, length) = (tokens + asked.len(), length + bytes(&asked));
         let nats = nats_by_depth(model, ids, targets)?;
-        for (losses, nats) in by_layers.iter_mut().zip(&nats[first..]) {
-            losses.push(nats / asked.len() as f64);
-        }
+        by_layers.iter_mut().zip(&nats[first..]).for_each(|(losses, nats)| losses.push(nats / asked.len() as f64));
     }
     let tokens_per_byte = tokens as f64 / length.max(1) as f64;
     Ok(by_layers.into_iter().map(|by_window| WindowLosses { by_window, tokens_per_byte }).collect())

@@ -67,9 +67,7 @@ impl ForwardPass {
             last = host::to_f32(&logits.get(part.len() - 1)?)?;
             parts.push(logits);
         }
-        if parts.is_empty() {
-            bail!("the text has no tokens")
-        }
+        ensure!(!parts.is_empty(), "the text has no tokens");
         let logits = Tensor::cat(&parts, 0)?; // (T, V)
         let log_probs = candle_nn::ops::log_softmax(&logits, D::Minus1)?;
         let loss = std::iter::once(f64::NAN).chain(next_nats(&log_probs, ids)?).collect();

@@ -1,8 +1,5 @@
 //! An intervention on one text against the model as it is, and against random targets.
 
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
-
 use super::{changed::ForwardPass, null::MatchedNull, request::Request};
 use crate::{
     analysis::statistics::mean,

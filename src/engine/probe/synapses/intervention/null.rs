@@ -1,7 +1,6 @@
 //! Random neurons and synapses that are as active on a text as those that are changed: the null of an intervention.
 
 use rand::seq::IndexedRandom;
-use rand_chacha::ChaCha8Rng;
 
 use super::super::firing;
 use crate::{
@@ -231,8 +230,6 @@ fn sigmas(model: &dyn SynapseModel, texts: &[&[u32]], layer: usize, ys: &[usize]
 
 #[cfg(test)]
 mod tests {
-    use rand::SeedableRng;
-
     use super::*;
 
     #[test]

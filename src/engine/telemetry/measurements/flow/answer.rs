@@ -1,13 +1,7 @@
 //! One solve of a flow at a control: where its states are carried, how, and what comes out.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{FlowArgs, FlowMotion, SolverTrace, SolverUse};
-use crate::telemetry::{
-    measurements::prelude::*,
-    number::{self},
-};
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// A flow solved from depth 0 to 1 at one control.

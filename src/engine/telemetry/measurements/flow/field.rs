@@ -1,10 +1,7 @@
 //! The field of a flow in the plane that its paths are drawn in.
 
 use super::FlowArgs;
-use crate::telemetry::{
-    measurements::prelude::*,
-    number::{self},
-};
+use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Velocities of the followed token on a grid of places, all other tokens where they are at that depth.

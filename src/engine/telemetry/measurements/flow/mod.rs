@@ -8,10 +8,4 @@ mod field;
 mod solver;
 mod sweep;
 
-pub use along::*;
-pub use answer::*;
-pub use arguments::*;
-pub use claims::*;
-pub use field::*;
-pub use solver::*;
-pub use sweep::*;
+pub use self::{along::*, answer::*, arguments::*, claims::*, field::*, solver::*, sweep::*};

@@ -1,10 +1,5 @@
 //! The solver of a flow: what it was asked with and what it did.
 
-use std::fmt;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::telemetry::measurements::prelude::*;
 
 measurement! {
@@ -29,22 +24,15 @@ measurement! {
     }
 }
 
-/// The rule of an adaptive method for the end of the span. Evaluations are comparable within one policy only.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum StepPolicy {
-    /// The rule of torchdiffeq: the last step may reach over the end, and the result is interpolated.
-    Interpolate,
-    /// The rule of diffrax: the last step is cut to the end.
-    Clip,
-}
-
-impl fmt::Display for StepPolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Interpolate => "interpolate",
-            Self::Clip => "clip",
-        })
+choices! {
+    /// The rule of an adaptive method for the end of the span. Evaluations are comparable within one policy only.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum StepPolicy {
+        /// The rule of torchdiffeq: the last step may reach over the end, and the result is interpolated.
+        Interpolate = "interpolate",
+        /// The rule of diffrax: the last step is cut to the end.
+        Clip = "clip",
     }
 }
 

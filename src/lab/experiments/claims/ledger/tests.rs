@@ -122,6 +122,20 @@ fn a_verdict_that_the_correction_takes_says_so() {
     assert!(!words.contains("cannot be told"), "{words}");
 }
 
+/// A t test weighs by the spread of the values, and there is none: no p is given, least of all 0.
+#[test]
+fn seeds_that_do_not_differ_have_no_p() {
+    let ledger = with(&[0.3; 3]);
+    let row = ledger.rows().remove(0);
+    let (rule, judged) = (row.claim.rule.as_ref().unwrap(), row.standing.judgement().unwrap());
+    assert_eq!((judged.verdict, judged.p, ledger.results["X1"].p), (Verdict::DoesNotStand, None, None));
+    let words = judged.effect_label(rule).unwrap();
+    assert!(words.ends_with("; no p, as the values of the seeds do not differ"), "{words}");
+    assert_eq!(ledger.problems(), Vec::<String>::new());
+    let page = ledger.results_markdown();
+    assert!(page.contains("| does not stand, at our scale |  | 3 |") && page.contains("\n- X1: no p, as"), "{page}");
+}
+
 #[test]
 fn an_id_stands_once() {
     let twice = format!("{PAPER}\n{}", PAPER.split("\n\n").nth(1).unwrap());
@@ -133,6 +147,7 @@ fn an_id_stands_once() {
 fn the_ledger_that_is_built_in_is_sound() {
     let ledger = Ledger::built_in().unwrap();
     assert_eq!(ledger.problems(), Vec::<String>::new());
+    assert!(ledger.results.values().all(|result| result.p.is_none_or(|p| p > 0.0)), "no p is 0");
     assert!(ledger.claims().count() >= 120, "{}", ledger.claims().count());
     assert_eq!(ledger.claims().filter(|(_, claim)| claim.starred).count(), 20);
 }

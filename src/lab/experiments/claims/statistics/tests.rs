@@ -127,6 +127,9 @@ fn a_count_is_binomial() {
     let none: Vec<SeedNumbers> = (0..9).map(|_| seed(-1.0, None)).collect();
     let found = outcome(&rule(Statistic::Count, Some(0.5), None), &none).unwrap();
     assert_eq!(found.verdict(found.p(), 0.95), Verdict::DoesNotStand);
+    // none of nine where .999 are asked for: P(X <= 0) is 1e-27, and not 0
+    let found = outcome(&rule(Statistic::Count, Some(0.999), None), &none).unwrap();
+    assert!((1e-27..1e-26).contains(&found.p_falls), "{found:?}");
 }
 
 #[test]

@@ -50,10 +50,7 @@ impl SweepResults {
         let mut by_place: BTreeMap<usize, Vec<[f64; 2]>> = BTreeMap::new();
         for (point, value) in self.points.iter().zip(&as_of.values) {
             let (Some(place), Some(value)) = (point.places.get(axis).copied(), value) else { continue };
-            let key = match is_binned {
-                true => stretch(place),
-                false => places.partition_point(|p| *p < place),
-            };
+            let key = if is_binned { stretch(place) } else { places.partition_point(|p| *p < place) };
             let finite = value.each.iter().map(|(_, v)| *v).filter(|v| v.is_finite());
             by_place.entry(key).or_default().extend(finite.map(|v| [along(place), v]));
         }

@@ -71,16 +71,16 @@ fn values_are_those_of_the_newest_recorded_step() {
     let r = results();
     let early = r.as_of(0, 9);
     let first = early.values[0].as_ref().unwrap();
-    assert_eq!((first.mean, first.sd, first.steps), (4.0, 0.0, [0, 0]));
+    assert_eq!((first.mean, first.sd, first.steps), (4.0, Some(0.0), [0, 0]));
     assert_eq!(early.values[2].as_ref().unwrap().steps, [5, 5]);
     assert_eq!((early.without(), early.steps), (vec![3], Some([0, 5])), "what has no value is no zero");
     let late = r.as_of(0, 20);
     let first = late.values[0].as_ref().unwrap();
-    assert_eq!((first.mean, first.sd), (2.0, 2f64.sqrt()));
+    assert_eq!((first.mean, first.sd), (2.0, Some(2f64.sqrt())));
     assert_eq!(first.each, [(0, 1.0), (1, 3.0)]);
     assert_eq!(late.mean(1), None, "a seed that has no number leaves none to the mean");
     assert_eq!((late.extent(), r.last_step()), (Some([0.5, 9.0]), 20));
-    assert_eq!((r.best(0, &late), r.best(0, &r.as_of(0, 0))), (vec![0], vec![0]));
+    assert_eq!((r.best(0, &late), r.best(0, &r.as_of(0, 0))), (Ok(vec![0]), Ok(vec![0])));
 }
 
 #[test]
@@ -91,36 +91,49 @@ fn a_value_of_an_earlier_step_is_not_compared_with_later_ones() {
     let late = r.as_of(0, 20);
     assert_eq!((late.newest_step(), late.mean(2), late.other_steps(2)), (Some(20), Some(0.1), Some([5, 5])));
     assert_eq!((late.other_steps(0), late.other_steps(3)), (None, None));
-    assert_eq!(r.best(0, &late), [0]);
-    assert_eq!(r.best(0, &r.as_of(0, 5)), [2], "at its own step it is compared");
+    assert_eq!(r.best(0, &late), Ok(vec![0]));
+    assert_eq!(r.best(0, &r.as_of(0, 5)), Err(ONE_SEED), "at its own step it is compared, and has one seed");
     // one seed of the first point ended early
     r.numbers[0].series[1] = Arc::new(vec![(0, 4.0)]);
     let late = r.as_of(0, 20);
-    assert_eq!((late.other_steps(0), r.best(0, &late)), (Some([0, 20]), vec![]));
+    assert_eq!((late.other_steps(0), r.best(0, &late)), (Some([0, 20]), Ok(vec![])));
 }
 
 #[test]
 fn points_within_the_spread_are_best_together_and_all_of_them_are_none() {
     let mut r = results();
-    for series in 1..4 {
-        r.numbers[0].series[series] = Arc::clone(&r.numbers[0].series[0]);
-    }
+    (1..4).for_each(|series| r.numbers[0].series[series] = Arc::clone(&r.numbers[0].series[0]));
     let late = r.as_of(0, 20);
-    assert_eq!((late.mean(0), late.mean(1), r.best(0, &late)), (Some(1.0), Some(1.0), vec![]));
-    let best = |better, numbers: &[(usize, [f64; 2])]| best_within_spread(better, numbers.iter().copied());
-    assert!(best(Better::Lower, &[(0, [1.0, 0.5]), (1, [1.2, 0.5])]).is_empty(), "none is best where all are alike");
-    let numbers = [(2, [1.0, 0.2]), (3, [1.3, 0.2]), (5, [1.5, 0.2]), (7, [f64::NAN, 0.0])];
-    assert_eq!(best(Better::Lower, &numbers), [2, 3]);
-    assert_eq!(best(Better::Higher, &numbers), [3, 5]);
-    assert_eq!(best(Better::Lower, &[(0, [1.0, 0.0]), (1, [1.1, 0.0])]), [0], "one seed has no spread");
-    assert!(best(Better::Neither, &numbers).is_empty() && best(Better::Lower, &[]).is_empty());
+    assert_eq!((late.mean(0), late.mean(1), r.best(0, &late)), (Some(1.0), Some(1.0), Ok(vec![])));
+    let best = |better, numbers: &[(usize, f64, Option<f64>)]| best_within_spread(better, numbers.iter().copied());
+    let alike = [(0, 1.0, Some(0.5)), (1, 1.2, Some(0.5))];
+    assert_eq!(best(Better::Lower, &alike), Ok(vec![]), "none is best where all are alike");
+    let numbers = [(2, 1.0, Some(0.2)), (3, 1.3, Some(0.2)), (5, 1.5, Some(0.2)), (7, f64::NAN, None)];
+    assert_eq!(best(Better::Lower, &numbers), Ok(vec![2, 3]));
+    assert_eq!(best(Better::Higher, &numbers), Ok(vec![3, 5]));
+    assert_eq!((best(Better::Neither, &numbers), best(Better::Lower, &[])), (Ok(vec![]), Ok(vec![])));
+}
+
+/// Its spread is not 0, by which it would be told from all others, but unknown.
+#[test]
+fn a_point_of_one_seed_leaves_the_best_untold() {
+    let best = |numbers: [(usize, f64, Option<f64>); 3]| best_within_spread(Better::Lower, numbers.into_iter());
+    let known = [(0, 1.0, Some(0.1)), (1, 2.0, Some(0.1)), (2, 3.0, Some(0.1))];
+    assert_eq!(best(known), Ok(vec![0]));
+    for place in 0..3 {
+        let mut numbers = known;
+        numbers[place].2 = None;
+        assert_eq!(best(numbers), Err(ONE_SEED), "{place}");
+    }
 }
 
 #[test]
 fn seeds_fold_where_both_have_a_step() {
     let r = results();
     assert_eq!(r.curve(0, 0), [[0.0, 4.0, 0.0], [10.0, 3.0, 2f64.sqrt()], [20.0, 2.0, 2f64.sqrt()]]);
-    assert_eq!(over_seeds(&[&[(1, 2.0), (3, 4.0)], &[(2, 8.0)]]), [[1.0, 2.0, 0.0], [2.0, 8.0, 0.0], [3.0, 4.0, 0.0]]);
+    let apart = over_seeds(&[&[(1, 2.0), (3, 4.0)], &[(2, 8.0)]]);
+    assert_eq!(apart.iter().map(|p| [p[0], p[1]]).collect::<Vec<_>>(), [[1.0, 2.0], [2.0, 8.0], [3.0, 4.0]]);
+    assert!(apart.iter().all(|p| p[2].is_nan()), "a step of one seed has no spread");
     assert!(r.curve(0, 3).is_empty() && over_seeds(&[]).is_empty());
     let long: Vec<(u64, f64)> = (0..10).map(|i| (i, 0.0)).collect();
     let (kept, every) = thinned(long.clone(), 4);

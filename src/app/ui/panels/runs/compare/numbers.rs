@@ -109,7 +109,7 @@ fn csv(results: &SweepResults, step: u64) -> String {
         for number in &as_of {
             let value = number.values.get(point).and_then(Option::as_ref);
             line.push(optional_field(value.map(|v| v.mean)));
-            line.push(optional_field(value.filter(|v| v.each.len() > 1).map(|v| v.sd)));
+            line.push(optional_field(value.and_then(|v| v.sd)));
             line.push(value.map_or(String::new(), |v| match v.steps {
                 [first, last] if first == last => first.to_string(),
                 [first, last] => format!("{first} to {last}"),

@@ -111,9 +111,7 @@ fn chart(
     let mut chart = Chart::new("scatter of runs", x.margin(MARGIN), y).empty("No run has recorded both by this step.");
     chart.legend = results.points.len() <= OWN_COLOURS;
     let (mut points, colours) = (vec![], point_colours(results, theme));
-    let [Some(x), Some(y)] = values else {
-        return (chart, points);
-    };
+    let [Some(x), Some(y)] = values else { return (chart, points) };
     for point in (0..results.points.len()).filter(|p| selected != Some(*p)).chain(selected) {
         let Some(dot) = dot(results, point, [&x, &y]) else { continue };
         let colour = colours.get(point).copied().unwrap_or(theme.text);

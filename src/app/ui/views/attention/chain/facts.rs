@@ -140,10 +140,9 @@ fn mixing(chain: &ChainProperties) -> LargeFigure {
     let bound = chain.min_mixing_time;
     LargeFigure {
         unit: if chain.mixing_time.is_some() { "steps".into() } else { String::new() },
-        note: if bound.is_finite() {
-            format!("at least {} by |\u{3bb}\u{2082}|", Digits::Decimals(0).format(bound.ceil()))
-        } else {
-            String::new()
+        note: match bound.is_finite() {
+            true => format!("at least {} by |\u{3bb}\u{2082}|", Digits::Decimals(0).format(bound.ceil())),
+            false => String::new(),
         },
         ..LargeFigure::new(
             "mixed after",

@@ -75,7 +75,7 @@ impl SideBySide {
     }
 
     /// Copies what this frame shows, unless it is there.
-    fn hold(
+    fn cache_maps(
         &mut self,
         columns: &[Column<'_>],
         overview: &Column<'_>,
@@ -102,7 +102,7 @@ impl SideBySide {
         let focus = cx.selection.variant;
         let Some(overview) = columns.iter().find(|c| c.variant == focus).or(columns.first()) else { return };
         let difference = self.difference(cx);
-        self.hold(columns, overview, chosen, difference.as_ref().map(|(from, less, _)| [*from, *less]));
+        self.cache_maps(columns, overview, chosen, difference.as_ref().map(|(from, less, _)| [*from, *less]));
         let (rect, _) = ui.allocate_exact_size(ui.available_size(), Sense::hover());
         let count = columns.len() + usize::from(difference.is_some());
         let names = overview::names_width(ui, overview.thumbnails);

@@ -1,7 +1,5 @@
 //! The charts of a sweep.
 
-use std::fmt::Display;
-
 use super::super::step_growth_bound::rung;
 use crate::{
     analysis::runge_kutta::Method,
@@ -166,7 +164,7 @@ fn gradients(chart: &mut Chart<'static>, steps: &[usize], curves: &[GradientCurv
     let steps = floats(steps);
     for (place, curve) in curves.iter().enumerate() {
         let look = (theme.series(place), Stroke::Solid);
-        chart.add(line(curve.method.to_string(), look, pairs(&steps, &curve.values)));
+        chart.add(line(curve.method.id(), look, pairs(&steps, &curve.values)));
     }
 }
 
@@ -214,8 +212,8 @@ fn level(x: &[f64], progress: SweepProgress, value: f64) -> Vec<[f64; 2]> {
     x.iter().enumerate().map(|(i, x)| [*x, if i < progress.done { value } else { f64::NAN }]).collect()
 }
 
-fn solver_name(method: &str, policy: impl Display) -> String {
-    format!("{method} {policy}")
+fn solver_name(method: &str, policy: StepPolicy) -> String {
+    format!("{method} {}", policy.id())
 }
 
 /// A solver has its colour in every sweep, its second policy is dashed.

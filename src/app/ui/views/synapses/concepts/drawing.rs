@@ -15,7 +15,7 @@ const MIN_CORRELATION: f64 = -0.4;
 /// A row this wide has room for intervals.
 const ROOMY: f32 = 600.0;
 /// A row narrower than this has its name and figures above its bars.
-const NARROW: f32 = 440.0;
+const NARROW_WIDTH: f32 = 440.0;
 const LINE: f32 = 18.0;
 
 /// The minimum height of a line of dots, points, and what the line of several classes is called.
@@ -36,7 +36,7 @@ struct Columns {
 impl Columns {
     fn new(rect: Rect, languages: usize) -> Self {
         let right = rect.right() - LANGUAGE * languages as f32 - 8.0;
-        let (roomy, narrow) = (rect.width() >= ROOMY, rect.width() < NARROW);
+        let (roomy, narrow) = (rect.width() >= ROOMY, rect.width() < NARROW_WIDTH);
         let name = rect.left() + 4.0;
         let beside = right - if roomy { 172.0 } else { 74.0 };
         let (bars, figures) = match narrow {
@@ -57,10 +57,7 @@ impl Columns {
 
     /// Vertical centres of the name and figures, and of the bars and languages.
     fn middles(&self, rect: Rect) -> [f32; 2] {
-        match self.narrow {
-            true => [rect.top() + LINE / 2.0 + 1.0, rect.bottom() - HIGH / 2.0],
-            false => [rect.center().y; 2],
-        }
+        if self.narrow { [rect.top() + LINE / 2.0 + 1.0, rect.bottom() - HIGH / 2.0] } else { [rect.center().y; 2] }
     }
 }
 
@@ -85,7 +82,7 @@ fn details(search: &ConceptSearch, synapse: &ConceptSynapse) -> String {
 pub fn rows_ui(ui: &mut Ui, theme: &Theme, search: &ConceptSearch, random: [f64; 2], focus: usize) -> Option<usize> {
     let width = ui.available_width();
     let languages = search.synapses.first().map_or(&[][..], |s| &s.languages);
-    let lines = if width < NARROW { 2.0 } else { 1.0 };
+    let lines = if width < NARROW_WIDTH { 2.0 } else { 1.0 };
     let (head, _) = ui.allocate_exact_size(vec2(width, LINE * lines), Sense::hover());
     let columns = Columns::new(head, languages.len());
     let (upper, lower) = (head.top() + LINE / 2.0, head.bottom() - LINE / 2.0);
@@ -126,8 +123,9 @@ pub fn rows_ui(ui: &mut Ui, theme: &Theme, search: &ConceptSearch, random: [f64;
             WidgetInfo::labeled(Role::Button, true, words)
         });
         let found = row.languages.iter();
-        let by: Vec<String> =
-            found.map(|l| format!("{} {} (p {:.3})", l.language, number::rounded(l.correlation, 2), l.p)).collect();
+        let by: Vec<String> = found
+            .map(|l| format!("{} {} (p {})", l.language, number::rounded(l.correlation, 2), number::p_label(l.p)))
+            .collect();
         let details = details(search, row);
         response.on_hover_text(format!("{details}\n{}\nClick to follow it in the reading.", by.join("  ")));
     }
@@ -161,11 +159,8 @@ fn row_painted(painter: &Painter, theme: &Theme, rect: Rect, name: &str, row: &C
     }
     let p = if row.p_holm < 0.001 { "<.001".to_owned() } else { format!("{:.3}", row.p_holm).replacen("0.", ".", 1) };
     let [new, low, high] = [r.both_new, low, high].map(|r| number::rounded(r, 2));
-    let figures = if row.interval.low.is_finite() && columns.roomy {
-        format!("{new} {low}..{high} {p}")
-    } else {
-        format!("{new} {p}")
-    };
+    let has_interval = row.interval.low.is_finite() && columns.roomy;
+    let figures = if has_interval { format!("{new} {low}..{high} {p}") } else { format!("{new} {p}") };
     painter.text(pos2(columns.figures, above), Align2::RIGHT_CENTER, figures, theme::numbers(), theme.text);
     for (l, found) in row.languages.iter().enumerate() {
         let at = pos2(columns.languages + LANGUAGE * (l as f32 + 0.5), middle);

@@ -1,10 +1,5 @@
 //! How far gradients through a solve are from the flow's own.
 
-use std::fmt;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{FlowSweepArgs, SweepProgress};
 use crate::telemetry::measurements::prelude::*;
 
@@ -28,24 +23,16 @@ measurement! {
     }
 }
 
-/// How gradients get from the end of a solve to the weights of its field.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum GradientMethod {
-    /// Through every operation of every step.
-    Backprop,
-    /// The same, each step computed again.
-    Checkpointed,
-    /// The adjoint equation, solved backwards.
-    Adjoint,
-}
-
-impl fmt::Display for GradientMethod {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Backprop => "backprop",
-            Self::Checkpointed => "checkpointed",
-            Self::Adjoint => "adjoint",
-        })
+choices! {
+    /// How gradients get from the end of a solve to the weights of its field.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum GradientMethod {
+        /// Through every operation of every step.
+        Backprop = "backprop",
+        /// The same, each step computed again.
+        Checkpointed = "checkpointed",
+        /// The adjoint equation, solved backwards.
+        Adjoint = "adjoint",
     }
 }

@@ -14,16 +14,10 @@ mod layers;
 mod nfe;
 mod tolerance;
 
-pub use activation::*;
-pub use class::*;
-pub use difficulty::*;
-pub use gradient_error::*;
-pub use gradient_memory::*;
-pub use invariance::*;
-pub use latency::*;
-pub use layers::*;
-pub use nfe::*;
-pub use tolerance::*;
+pub use self::{
+    activation::*, class::*, difficulty::*, gradient_error::*, gradient_memory::*, invariance::*, latency::*,
+    layers::*, nfe::*, tolerance::*,
+};
 
 measurement! {
     /// How much of a sweep is measured. The lists of a sweep are as long as its range; from point `done` on

@@ -1,0 +1,240 @@
+//! A treebank: a file of sentences in the form CoNLL-U of Universal Dependencies, with ten columns a word, tabs between them,
+//! and an empty line behind each sentence. Two of the columns are read: the word, and one that says what it is.
+
+use std::path::PathBuf;
+
+use super::{
+    CorpusError,
+    text_file::{read_whole, utf8},
+};
+use crate::files::FileError;
+
+/// Bytes of a file, and how many times as many it takes in memory with the words that are taken from it.
+const MAX_BYTES: u64 = 256 << 20;
+const GROWTH: u64 = 3;
+
+/// The column of a treebank that says what a word is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TagColumn {
+    /// Universal parts of speech (UPOS).
+    Upos,
+    /// Relations to the head (DEPREL), without what a language adds behind a colon.
+    Deprel,
+}
+
+const UPOS: &[&str] = &[
+    "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ",
+    "SYM", "VERB", "X",
+];
+#[rustfmt::skip]
+const DEPREL: &[&str] = &[
+    "acl", "advcl", "advmod", "amod", "appos", "aux", "case", "cc", "ccomp", "clf", "compound", "conj", "cop", "csubj",
+    "dep", "det", "discourse", "dislocated", "expl", "fixed", "flat", "goeswith", "iobj", "list", "mark", "nmod", "nsubj",
+    "nummod", "obj", "obl", "orphan", "parataxis", "punct", "reparandum", "root", "vocative", "xcomp",
+];
+
+impl TagColumn {
+    /// All tags that the column may have, as Universal Dependencies 2 lists them.
+    pub fn tags(self) -> &'static [&'static str] {
+        match self {
+            Self::Upos => UPOS,
+            Self::Deprel => DEPREL,
+        }
+    }
+}
+
+/// A treebank to read, as plain data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Treebank {
+    /// The file.
+    pub path: PathBuf,
+    /// The column that says what a word is.
+    pub tags: TagColumn,
+    /// True if words are read in lower case.
+    pub lowercase: bool,
+    /// Words of the longest sentence that is taken; longer ones are left out.
+    pub longest: usize,
+}
+
+/// A sentence of a treebank.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct TreebankSentence {
+    /// The words, none of which has white space in it.
+    pub words: Vec<String>,
+    /// The place of each word's tag in [`TagColumn::tags`].
+    pub tags: Vec<u8>,
+}
+
+/// The sentences that are taken from a treebank, in the order of the file.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct TreebankSentences {
+    pub sentences: Vec<TreebankSentence>,
+    /// How many were left out because they are too long.
+    pub too_long: usize,
+}
+
+impl Treebank {
+    /// Reads the file. Comments, the lines of words that are written together (`3-4`) and empty nodes (`5.1`) are passed over.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is too large or not UTF-8; if a line has other than ten columns, a number out of turn, no word,
+    /// or a tag that Universal Dependencies lacks; if no sentence is short enough. The message says which line and what to do.
+    pub(super) fn read(&self) -> Result<TreebankSentences, CorpusError> {
+        let name = self.path.display().to_string();
+        let misfit = |e: &FileError| format!("{name} cannot be read as a treebank: {e}.");
+        let bytes = read_whole(&self.path, MAX_BYTES, GROWTH, misfit)?;
+        let (mut found, mut sentence) = (TreebankSentences::default(), TreebankSentence::default());
+        // the last sentence may lack the empty line behind it
+        for (i, line) in utf8(&name, &bytes)?.lines().chain([""]).enumerate() {
+            if line.trim().is_empty() {
+                match std::mem::take(&mut sentence) {
+                    none if none.words.is_empty() => {}
+                    long if long.words.len() > self.longest => found.too_long += 1,
+                    taken => found.sentences.push(taken),
+                }
+            } else if !line.starts_with('#') {
+                let read = self.read_line(line, &mut sentence);
+                read.map_err(|why| CorpusError::new(format!("Line {} of {name} {why}", i + 1)))?;
+            }
+        }
+        if found.sentences.is_empty() {
+            let (longest, too_long) = (self.longest, found.too_long);
+            return Err(CorpusError::new(format!(
+                "{name} has no sentence of at most {longest} words ({too_long} are longer): choose a treebank in the form CoNLL-U."
+            )));
+        }
+        Ok(found)
+    }
+
+    /// Adds the word of a line to its sentence, if the line has one of its own.
+    fn read_line(&self, line: &str, sentence: &mut TreebankSentence) -> Result<(), String> {
+        let columns: Vec<&str> = line.split('\t').collect();
+        let [id, word, _, upos, _, _, _, deprel, _, _] = columns[..] else {
+            let has = columns.len();
+            return Err(format!("has {has} columns: a word of CoNLL-U has 10, with a tab between them."));
+        };
+        let is_number = |text: &str| text.parse::<usize>().is_ok();
+        if id.split_once(['-', '.']).is_some_and(|(from, to)| is_number(from) && is_number(to)) {
+            return Ok(());
+        }
+        let due = sentence.words.len() + 1;
+        if id.parse::<usize>() != Ok(due) {
+            return Err(format!(
+                "begins with `{id}` where word {due} is due: number the words of each sentence from 1, and leave an empty line \
+                 behind it."
+            ));
+        }
+        // some languages write numbers with spaces
+        let word = word.split_whitespace().collect::<Vec<_>>().join("_");
+        if word.is_empty() {
+            return Err("has no word in column 2.".into());
+        }
+        let (tag, column) = match self.tags {
+            TagColumn::Upos => (upos, 4),
+            TagColumn::Deprel => (deprel.split(':').next().unwrap_or_default(), 8),
+        };
+        let tags = self.tags.tags();
+        let Some(place) = tags.iter().position(|known| *known == tag) else {
+            let known = tags.join(", ");
+            return Err(format!("has `{tag}` in column {column}, which should be one of {known}."));
+        };
+        sentence.words.push(if self.lowercase { word.to_lowercase() } else { word });
+        sentence.tags.push(place as u8);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn read(content: impl AsRef<[u8]>, change: impl FnOnce(&mut Treebank)) -> Result<TreebankSentences, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("own.conllu");
+        std::fs::write(&path, content).unwrap();
+        let mut treebank = Treebank { path, tags: TagColumn::Upos, lowercase: true, longest: 4 };
+        change(&mut treebank);
+        treebank.read().map_err(|e| e.to_string())
+    }
+
+    fn line(id: &str, word: &str, upos: &str, deprel: &str) -> String {
+        format!("{id}\t{word}\t_\t{upos}\t_\t_\t0\t{deprel}\t_\t_\n")
+    }
+
+    /// "Don't swim." with an empty node, then a sentence of five words, then one without an empty line behind it.
+    fn small() -> String {
+        let lines = [
+            "\u{feff}# text = Don't swim.\n".to_owned(),
+            line("1-2", "Don't", "_", "_"),
+            line("1", "Do", "AUX", "aux:pass"),
+            line("2", "n't", "PART", "advmod"),
+            line("2.1", "you", "PRON", "_"),
+            line("3", "swim", "VERB", "root").replace('\n', "\r\n"),
+            line("4", ".", "PUNCT", "punct"),
+            " \n# another\n\n".to_owned(),
+            (1..6).map(|i| line(&i.to_string(), "Oh", "INTJ", "discourse")).collect(),
+            "\n".to_owned(),
+            line("1", "3 000", "NUM", "root"),
+        ];
+        lines.concat()
+    }
+
+    #[test]
+    fn words_and_one_column_are_read() {
+        let tags = |names: &[&str], all: TagColumn| -> Vec<u8> {
+            names.iter().map(|name| all.tags().iter().position(|tag| tag == name).unwrap() as u8).collect()
+        };
+        let found = read(small(), |_| ()).unwrap();
+        assert_eq!((found.sentences.len(), found.too_long), (2, 1));
+        assert_eq!(found.sentences[0].words, ["do", "n't", "swim", "."]);
+        assert_eq!(found.sentences[0].tags, tags(&["AUX", "PART", "VERB", "PUNCT"], TagColumn::Upos));
+        assert_eq!(found.sentences[1].words, ["3_000"]);
+        let found = read(small(), |t| (t.tags, t.lowercase, t.longest) = (TagColumn::Deprel, false, 5)).unwrap();
+        assert_eq!((found.sentences.len(), found.too_long), (3, 0));
+        assert_eq!(found.sentences[0].words[0], "Do");
+        let relations = ["aux", "advmod", "root", "punct"];
+        assert_eq!(found.sentences[0].tags, tags(&relations, TagColumn::Deprel), "without the subtype");
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line() {
+        let [good, second] = ["1", "2"].map(|id| line(id, "tide", "NOUN", "root"));
+        for (bad, words) in [
+            ("the tide turned\n".to_owned(), "has 1 columns: a word of CoNLL-U has 10"),
+            (second.replace("\t_\t_\n", "\t_\n"), "has 9 columns"),
+            (good.clone(), "begins with `1` where word 2 is due"),
+            (line("b", "tide", "NOUN", "root"), "begins with `b` where word 2 is due"),
+            (line("3-x", "tide", "NOUN", "root"), "begins with `3-x`"),
+            (line("2", " ", "NOUN", "root"), "has no word in column 2"),
+            (line("2", "tide", "noun", "root"), "has `noun` in column 4, which should be one of ADJ, ADP"),
+        ] {
+            let said = read(format!("# text\n{good}{bad}"), |_| ()).unwrap_err();
+            assert!(
+                said.contains("Line 3 of") && said.contains("own.conllu") && said.contains(words),
+                "{words}: {said}"
+            );
+        }
+        let said = read(line("1", "tide", "NOUN", "_"), |t| t.tags = TagColumn::Deprel).unwrap_err();
+        assert!(
+            said.contains("Line 1 of") && said.contains("has `_` in column 8, which should be one of acl"),
+            "{said}"
+        );
+        let said = read([good.as_bytes(), b"2\t\xff\n"].concat(), |_| ()).unwrap_err();
+        assert!(said.contains("Line 2 of") && said.contains("is not UTF-8"), "{said}");
+        let said = read(format!("{good}{second}"), |t| t.longest = 1).unwrap_err();
+        assert!(said.contains("no sentence of at most 1 words (1 are longer)"), "{said}");
+        assert!(read("# nothing\n\n", |_| ()).unwrap_err().contains("(0 are longer)"));
+        let said = read("", |t| t.path = Path::new("none.conllu").to_owned()).unwrap_err();
+        assert!(said.contains("does not exist"), "{said}");
+    }
+
+    #[test]
+    fn tags_stand_in_order_and_once() {
+        for (column, count) in [(TagColumn::Upos, 17), (TagColumn::Deprel, 37)] {
+            let tags = column.tags();
+            assert!(tags.len() == count && tags.is_sorted_by(|a, b| a < b), "{column:?}");
+        }
+    }
+}
