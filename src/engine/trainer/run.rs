@@ -363,7 +363,11 @@ impl Run {
     /// `model.coupling_scale`); false if none has.
     fn set_runtime_param(&mut self, key: &str, value: f64) -> bool {
         let name = key.rsplit('.').next().unwrap_or(key);
-        self.variants.iter_mut().fold(false, |any, variant| variant.model.set_runtime_param(name, value) || any)
+        let mut has_any = false;
+        for variant in &mut self.variants {
+            has_any |= variant.model.set_runtime_param(name, value);
+        }
+        has_any
     }
 }
 

@@ -164,11 +164,11 @@ impl RoleAccuracyView {
             }
             let below = rect.top() + legend_height;
             let one = (width - names - GAP * panels as f32) / panels as f32;
-            for panel in 0..panels {
+            for (panel, test) in tests.into_iter().enumerate().take(panels) {
                 let left = rect.left() + names + panel as f32 * (one + GAP);
                 let size = vec2(one - 2.0 * MARK, rect.bottom() - below);
                 let plot = Rect::from_min_size(pos2(left + MARK, below), size);
-                draw_axis(&painter, theme, plot, tests[panel]);
+                draw_axis(&painter, theme, plot, test);
                 for (i, item) in rows.iter().enumerate() {
                     let y = plot.top() + AXIS + row * (i as f32 + 0.5);
                     for (k, entry) in entries.iter().enumerate() {

@@ -29,9 +29,11 @@ fn large_figures(m: &TrainedBdh) -> [LargeFigure; 2] {
                tokens costs on the same windows.";
     let loss = LargeFigure {
         unit: "nats".into(),
-        meaning: is_known
-            .then(|| large::comparison(digits, m.loss, m.frequency_loss, "frequencies"))
-            .unwrap_or_default(),
+        meaning: if is_known {
+            large::comparison(digits, m.loss, m.frequency_loss, "frequencies")
+        } else {
+            String::new()
+        },
         ..LargeFigure::new("held-out loss", digits.format(m.loss), tip)
     };
     [loss, LargeFigure::new("parameters", grouped(m.parameters as u64), "All numbers of its tensors.")]
