@@ -63,10 +63,13 @@ class Curve {
     // One standard deviation on either side; below what a logarithm has, to the foot of the chart.
     const kept = (v) => { const y = this.y(v); return Number.isFinite(y) ? Math.min(Math.max(y, 16), 228) : 228; };
     for (const s of series.filter((s) => s.sd)) {
-      const at = s.values.map((v, i) => i).filter((i) => s.values[i] !== null && s.sd[i] !== null);
       const edge = (i, sign) => `${this.x(s.steps[i]).toFixed(1)} ${kept(s.values[i] + sign * s.sd[i]).toFixed(1)}`;
-      const path = at.map((i) => edge(i, 1)).concat(at.reverse().map((i) => edge(i, -1))).join("L");
-      if (path) make("path", { d: `M${path}Z`, fill: s.colour, "fill-opacity": 0.18, stroke: "none" }, this.svg);
+      const parts = [[]]; // a step without a spread leaves a gap
+      s.values.forEach((v, i) => { if (v === null || s.sd[i] === null) parts.push([]); else parts[parts.length - 1].push(i); });
+      for (const at of parts) {
+        const path = at.map((i) => edge(i, 1)).concat(at.reverse().map((i) => edge(i, -1))).join("L");
+        if (path) make("path", { d: `M${path}Z`, fill: s.colour, "fill-opacity": 0.18, stroke: "none" }, this.svg);
+      }
     }
     for (const s of series) {
       let path = "", pen = false;

@@ -9,7 +9,7 @@ use std::{
 
 use orrery::{
     analysis::graph_file::Format,
-    corpus::{Corpus, CorpusSpec, Source, TokenizerSpec},
+    corpus::{Corpus, CorpusSpec, GrammarRoles, Source, TagColumn, TokenizerSpec, Treebank},
     nn::{Device, weights::Weights},
     store::{Reader, checkpoint, import},
 };
@@ -230,6 +230,34 @@ fn characters_beyond_unicode_are_refused_before_they_are_held() {
         let lists = [&b"\x80\x02]("[..], &b"]".repeat(200_000), b"e."].concat();
         let said = characters("lists in place of characters", "meta.pkl", &lists);
         assert!(said.contains("entry 0 is a list") && said.len() < 1000, "{said}");
+    })
+}
+
+// ---- treebanks ----
+
+fn treebank(what: &str, text: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("own.conllu");
+    fs::write(&path, text).unwrap();
+    let treebank = Some(Treebank { path, tags: TagColumn::Upos, lowercase: true, longest: 4 });
+    let sets = GrammarRoles { grammar: Default::default(), train: 2, test: 1, seed: 1, own: None, treebank };
+    let spec = CorpusSpec::new(Source::GrammarRoles(sets), TokenizerSpec::Whitespace { max_vocab: 9 });
+    let said = bounded(what, text.len(), || refusal(Corpus::open(&spec)));
+    assert!(said.len() < 1000, "{what} is quoted: {} bytes", said.len());
+    println!("  {said}");
+    said
+}
+
+#[test]
+fn lines_and_sentences_of_a_treebank_are_bounded() {
+    alone(|| {
+        const N: usize = 1 << 20;
+        assert!(treebank("a line of tabs", &format!("1{}", "\t".repeat(16 * N))).contains("16777217 columns"));
+        let line = |id: &str, word: &str, tag: &str| format!("{id}\t{word}\t\t{tag}\t\t\t\t\t\t\n");
+        assert!(treebank("a long number", &line(&"9".repeat(8 * N), "a", "X")).contains("where word 1 is due"));
+        assert!(treebank("a long tag", &line("1", "a", &"X".repeat(8 * N))).contains("in column 4"));
+        assert!(treebank("a word of spaces", &line("1", &"a ".repeat(8 * N), "X")).contains("has 1 sentences"));
+        assert_eq!(treebank("sentences of one letter", &(line("1", "a", "X") + "\n").repeat(N)), "");
     })
 }
 

@@ -154,6 +154,9 @@ fn candidates_are_compared_where_the_file_does_not_say() {
         (true, 1),
         "the file says two layers, and bytes alone fit"
     );
+    let beginning = [("model.checkpoint", said.as_str()), ("corpus.length", "200000")];
+    let known: ReadingCandidates = of(&mut Run::open(plan(&beginning)).unwrap(), &Args::new()).unwrap();
+    assert_eq!(known.candidates.len(), 1, "bytes of the whole text are no other tokens than those of its beginning");
     let weights = tensors::read(&path, &Device::Cpu).unwrap();
     let bare = folder.path().join("bare.safetensors");
     tensors::write(&bare, &weights, &[]).unwrap();

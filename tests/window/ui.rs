@@ -1174,6 +1174,23 @@ fn a_redo_at_once_after_an_undo_keeps_the_run_that_it_brings() {
     assert_eq!(d.page().scrub, None);
 }
 
+/// The run that an undone step brings back is opened by a thread; what begins meanwhile is not displaced by it.
+#[test]
+fn a_run_begun_while_an_undone_one_opens_stays() {
+    let mut d = desk(Worker::Steps);
+    drop_file(&mut d, "runs-2026-11-20");
+    d.until("the replay", |d| d.state() == "replay");
+    d.press(Key::R);
+    d.until("a new run", |d| d.state() == "ready");
+    let key = |key, modifiers| egui::Event::Key { key, physical_key: None, pressed: true, repeat: false, modifiers };
+    d.harness.input_mut().events.extend([key(Key::Z, Modifiers::COMMAND), key(Key::R, Modifiers::NONE)]);
+    for _ in 0..60 {
+        d.steps(1);
+        assert_ne!(d.state(), "replay", "the undone step is behind another");
+    }
+    assert_eq!(d.state(), "ready");
+}
+
 /// Shows the answer to another question than its controls.
 struct Outdated;
 
@@ -1472,6 +1489,14 @@ fn a_text_dropped_on_the_gallery_asks_in_which_lab() {
     d.harness.get_by_role_and_label(Role::Button, "Pretend lab").click();
     d.steps(3);
     assert_eq!(d.page().config.value(FILE).unwrap(), "book.txt");
+}
+
+#[test]
+fn a_treebank_dropped_on_the_gallery_opens_in_the_lab_that_reads_it() {
+    let mut d = desk_of(Worker::Steps, Lists { labs: LABS, views: VIEWS }, None);
+    d.steps(2);
+    drop_file(&mut d, "own.conllu");
+    assert_eq!(d.page().config.get("grammar.treebank"), Some(&Value::Text("own.conllu".into())));
 }
 
 #[test]

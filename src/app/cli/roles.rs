@@ -196,8 +196,13 @@ fn table(answers: &[ModelAnswer]) -> String {
     }
     // every row has the same words
     if let Some(row) = rows.iter().find(|row| row.seeds.iter().all(|(_, r)| r.finite)) {
-        let values: Vec<f64> = row.seeds.iter().map(|(_, r)| r.within.majority()).collect();
-        out.push_str(&format!("{:<width$}{:>16}\n", "most common role", cell(&values)));
+        // words outside of the vocabulary have another one than all words
+        let common = |of: fn(&RoleRepresentation) -> &RoleCounts| {
+            let values: Vec<f64> = row.seeds.iter().map(|(_, r)| of(r).majority()).collect();
+            format!("{:>16}", if values.iter().all(|v| v.is_nan()) { "-".to_owned() } else { cell(&values) })
+        };
+        let [within, other] = [common(|r| &r.within), common(|r| &r.transfer)];
+        out.push_str(&format!("{:<width$}{within}{other}\n", "most common role"));
     }
     // a treebank has none of the roles that the paper names, nor any that is deep
     if answers.iter().all(|a| a.accuracy.deep.contains(&true)) {

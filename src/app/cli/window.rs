@@ -81,7 +81,7 @@ fn outcome(is_asked_to_end: bool) -> Result<(), Failure> {
     }
 }
 
-/// JSON with nodes and links, and nothing else. What is too large to look at is for the reader of graphs to refuse.
+/// True for JSON with nodes and links. What is too large to look at is for the reader of graphs to refuse.
 fn is_graph_json(path: &Path) -> bool {
     path.is_file()
         && output::has_extension(path, "json")

@@ -51,7 +51,7 @@ pub struct Mirror {
     is_pinned: bool,
 }
 
-/// Most samples per channel keeps; beyond it every second old one is dropped.
+/// The most samples that a channel keeps; beyond it every second old one is dropped.
 const KEPT_SAMPLES: usize = 256;
 
 /// Most questions whose state is known; more than a page asks at a time.

@@ -114,6 +114,8 @@ pub struct Page {
     wanted: Option<ShownRun>,
     /// The folder of the run that an undone step brought back.
     reopened: Option<PathBuf>,
+    /// The folder of such a run in whose place another began: if it is still being opened, it is not shown any more.
+    superseded: Option<PathBuf>,
     dirty_since: Option<f64>,
     shown_notices: usize,
     /// Settings of a replayed run that this version lacks.
@@ -165,6 +167,7 @@ impl Page {
             picking: None,
             wanted: None,
             reopened: None,
+            superseded: None,
             dirty_since: None,
             shown_notices: 0,
             complaints: vec![],
@@ -228,9 +231,7 @@ impl Page {
         match host.launch(&self.config, insists) {
             Ok(handle) => {
                 leave(self);
-                if self.run.as_ref().is_some_and(|run| left_run::is_reopened(self, run)) {
-                    self.reopened = None;
-                }
+                self.superseded = self.reopened.take();
                 let mirror = self.run.take().map(Run::into_followed).unwrap_or_default();
                 let run = Run::new(handle, mirror, RunOrigin::Own, ctx);
                 if self.pace > 0.0 {

@@ -6,7 +6,7 @@ use std::{fmt, hash};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// An explicit Runge-Kutta method: one of [`Method::ALL`]. It is in files by its id.
+/// An explicit Runge-Kutta method: one of [`Method::ALL`]. Files name it by its id.
 #[derive(Clone, Copy)]
 pub struct Method(&'static Tableau);
 

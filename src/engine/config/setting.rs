@@ -1,5 +1,5 @@
-//! The Rust types that a setting can have: numbers, switches, text, enums, paths. Each knows its [`Range`] and how it
-//! is in a [`Value`].
+//! The Rust types that a setting can have: numbers, switches, text, enums, paths. Each knows its [`Range`] and how a
+//! [`Value`] holds it.
 
 use std::path::PathBuf;
 

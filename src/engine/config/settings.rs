@@ -144,7 +144,7 @@ pub(super) fn typed<T: Setting>(key: &str, value: &Value) -> Result<T, ConfigErr
     })
 }
 
-/// Settings that are together: those of one section, or all of a lab.
+/// Settings that belong together: those of one section, or all of a lab.
 pub trait Group {
     /// The knobs in order; their defaults are the present values.
     fn knobs(&self) -> Vec<Knob>;

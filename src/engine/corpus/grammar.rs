@@ -72,6 +72,12 @@ impl GrammarRoles {
         self.treebank.as_ref().is_none_or(|treebank| treebank.lowercase)
     }
 
+    /// Checks the treebank and the file of sentences by themselves, whatever the number of sentences that a run draws.
+    pub(super) fn check_files(&self) -> Result<(), CorpusError> {
+        self.treebank.as_ref().map_or(Ok(()), |treebank| treebank.read().map(drop))?;
+        self.own.as_ref().map_or(Ok(()), |path| lines_of(path, self.lowercase()).map(drop))
+    }
+
     /// Words of the longest sentence.
     fn longest(&self) -> usize {
         self.treebank.as_ref().map_or(MAX_SENTENCE, |treebank| treebank.longest)
@@ -176,7 +182,7 @@ impl SentenceStream {
     /// If the tokeniser cuts words.
     fn tag(&self, tokenizer: &Tokenizer) -> Result<Vec<TaggedSentence>, CorpusError> {
         let tagged = |sentence: &TreebankSentence| {
-            let words = tokenizer.encode(&sentence.words.join(" "))?;
+            let words = tokenizer.encode(&sentence.words)?;
             match words.len() == sentence.tags.len() {
                 true => Ok(TaggedSentence { words, roles: sentence.tags.clone() }),
                 false => Err(CorpusError::new(format!(
@@ -228,7 +234,7 @@ impl Stream for SentenceStream {
             return Ok(grammar_roles::words().join(" "));
         }
         let train = self.treebank.iter().take(self.sets.train);
-        Ok(train.map(|sentence| sentence.words.join(" ")).collect::<Vec<_>>().join(" "))
+        Ok(train.map(|sentence| sentence.words.as_str()).collect::<Vec<_>>().join(" "))
     }
 
     /// Every word of the grammar must be an id of its own, since what is made here are ids.
@@ -419,6 +425,21 @@ mod tests {
         let words =
             "has 40 sentences of at most 11 words (2 are longer), and 60 to learn from and 30 to test are asked for";
         assert!(few.contains(words) && few.contains("treebank.conllu"), "{few}");
+    }
+
+    #[test]
+    fn sentences_beside_a_treebank_are_checked_too() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/shared/treebank.conllu");
+        let check = |own: &Path| {
+            let treebank = Treebank { path: path.clone(), tags: TagColumn::Upos, lowercase: true, longest: 11 };
+            let sets = GrammarRoles { treebank: Some(treebank), own: Some(own.to_owned()), ..sets() };
+            CorpusSpec::new(Source::GrammarRoles(sets), WORDS).check_file().map_err(|e| e.to_string())
+        };
+        let own = tempfile::NamedTempFile::new().unwrap();
+        assert!(check(own.path()).unwrap_err().contains("has no sentence"));
+        std::fs::write(own.path(), "The tide turns .\n").unwrap();
+        assert_eq!(check(own.path()), Ok(()));
+        assert!(check(Path::new("none.txt")).unwrap_err().contains("none.txt does not exist"));
     }
 
     #[test]

@@ -74,7 +74,7 @@ impl CorpusSpec {
     /// characters or words, no more than the text has.
     pub fn largest_vocab(&self) -> u64 {
         // Windows that are generated on demand have no text of a known size; that of generated texts stands in for it.
-        let text = match self.source.bytes() {
+        let text = match self.bytes() {
             0 => generated::SIZE as u64,
             bytes => bytes,
         };
@@ -92,8 +92,14 @@ impl CorpusSpec {
         }
     }
 
-    /// About how many bytes it holds when it is open: the text, and once more what a tokeniser that learns from it
-    /// takes of it.
+    /// Bytes of the text that are read of its source.
+    fn bytes(&self) -> u64 {
+        let length = self.length.filter(|_| self.source.is_running_text());
+        self.source.bytes().min(length.map_or(u64::MAX, |length| length as u64))
+    }
+
+    /// About how many bytes it holds when it is open: the text, which a file of moderate size is in memory as a whole however
+    /// little of it is read, and once more what a tokeniser that learns from it takes of it.
     pub fn memory(&self) -> u64 {
         let copies = match self.tokenizer {
             TokenizerSpec::Byte { .. }
@@ -121,7 +127,7 @@ impl CorpusSpec {
         match (&self.tokenizer, &self.source) {
             (TokenizerSpec::HuggingFace(_) | TokenizerSpec::Characters(_), _) => Corpus::open(self).map(drop),
             (_, Source::File(path)) => TextFile::open(path).map(drop),
-            (_, Source::GrammarRoles(GrammarRoles { treebank: Some(treebank), .. })) => treebank.read().map(drop),
+            (_, Source::GrammarRoles(sets)) if sets.treebank.is_some() => sets.check_files(),
             (_, Source::GrammarRoles(sets)) if sets.own.is_some() => Corpus::open(self).map(drop),
             (_, Source::Labels(labels)) if labels.own.is_some() => Corpus::open(self).map(drop),
             (_, Source::Folder { path, domains }) => folder::open(path, *domains, self.seed).map(drop),
@@ -256,6 +262,7 @@ pub struct Position {
 /// An opened corpus.
 pub struct Corpus {
     source: Source,
+    length: Option<usize>,
     name: String,
     tokenizer: Tokenizer,
     stream: Box<dyn Stream>,
@@ -282,12 +289,17 @@ impl Corpus {
             return Err(known.unknown(unknown).about(&name));
         }
         stream.measure(&tokenizer)?;
-        Ok(Self { source: spec.source.clone(), name, tokenizer, stream })
+        Ok(Self { source: spec.source.clone(), length: spec.length, name, tokenizer, stream })
     }
 
-    /// The specification from which the corpus was opened.
+    /// The origin of the text.
     pub fn source(&self) -> &Source {
         &self.source
+    }
+
+    /// The number of bytes of a running text that are read, from its start; none reads all of it.
+    pub fn length(&self) -> Option<usize> {
+        self.length
     }
 
     /// "mixture (generated)", or the file's name.

@@ -196,7 +196,7 @@ impl TextFile {
             // a character of UTF-8 has at most four bytes
             let from = bytes.saturating_sub(3);
             let last = self.read(from, bytes + 1)?;
-            let cut = last.iter().rposition(|&byte| self.encoding.begins(byte)).unwrap_or(last.len());
+            let cut = last.iter().rposition(|&byte| self.encoding.begins(byte)).unwrap_or(bytes - from);
             self.unread += self.len() - from - cut;
         }
         Ok(self)

@@ -9,9 +9,13 @@ use super::{
 };
 use crate::files::FileError;
 
-/// Bytes of a file, and how many times as many it takes in memory with the words that are taken from it.
+/// Bytes of a file, and how many times as many its sentences take in memory at most: where each has one word of one letter.
 const MAX_BYTES: u64 = 256 << 20;
-const GROWTH: u64 = 3;
+const GROWTH: u64 = 12;
+/// Columns of a word.
+const COLUMNS: usize = 10;
+/// The largest number of bytes of a field that an error quotes.
+const LONGEST_QUOTE: usize = 40;
 
 /// The column of a treebank that says what a word is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,8 +63,8 @@ pub struct Treebank {
 /// A sentence of a treebank.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct TreebankSentence {
-    /// The words, none of which has white space in it.
-    pub words: Vec<String>,
+    /// The words with a space between them; none has white space in it.
+    pub words: String,
     /// The place of each word's tag in [`TagColumn::tags`].
     pub tags: Vec<u8>,
 }
@@ -88,8 +92,8 @@ impl Treebank {
         for (i, line) in utf8(&name, &bytes)?.lines().chain([""]).enumerate() {
             if line.trim().is_empty() {
                 match std::mem::take(&mut sentence) {
-                    none if none.words.is_empty() => {}
-                    long if long.words.len() > self.longest => found.too_long += 1,
+                    none if none.tags.is_empty() => {}
+                    long if long.tags.len() > self.longest => found.too_long += 1,
                     taken => found.sentences.push(taken),
                 }
             } else if !line.starts_with('#') {
@@ -108,25 +112,26 @@ impl Treebank {
 
     /// Adds the word of a line to its sentence, if the line has one of its own.
     fn read_line(&self, line: &str, sentence: &mut TreebankSentence) -> Result<(), String> {
-        let columns: Vec<&str> = line.split('\t').collect();
+        // one column too many shows that there are others than ten, so that those after it take no memory
+        let columns: Vec<&str> = line.splitn(COLUMNS + 1, '\t').collect();
         let [id, word, _, upos, _, _, _, deprel, _, _] = columns[..] else {
-            let has = columns.len();
-            return Err(format!("has {has} columns: a word of CoNLL-U has 10, with a tab between them."));
+            let has = line.split('\t').count();
+            return Err(format!("has {has} columns: a word of CoNLL-U has {COLUMNS}, with a tab between them."));
         };
+        let quoted = |field: &str| field[..field.floor_char_boundary(LONGEST_QUOTE)].to_owned();
         let is_number = |text: &str| text.parse::<usize>().is_ok();
         if id.split_once(['-', '.']).is_some_and(|(from, to)| is_number(from) && is_number(to)) {
             return Ok(());
         }
-        let due = sentence.words.len() + 1;
+        let due = sentence.tags.len() + 1;
         if id.parse::<usize>() != Ok(due) {
+            let id = quoted(id);
             return Err(format!(
                 "begins with `{id}` where word {due} is due: number the words of each sentence from 1, and leave an empty line \
                  behind it."
             ));
         }
-        // some languages write numbers with spaces
-        let word = word.split_whitespace().collect::<Vec<_>>().join("_");
-        if word.is_empty() {
+        if word.trim().is_empty() {
             return Err("has no word in column 2.".into());
         }
         let (tag, column) = match self.tags {
@@ -135,10 +140,19 @@ impl Treebank {
         };
         let tags = self.tags.tags();
         let Some(place) = tags.iter().position(|known| *known == tag) else {
-            let known = tags.join(", ");
+            let (tag, known) = (quoted(tag), tags.join(", "));
             return Err(format!("has `{tag}` in column {column}, which should be one of {known}."));
         };
-        sentence.words.push(if self.lowercase { word.to_lowercase() } else { word });
+        let word = if self.lowercase { word.to_lowercase() } else { word.to_owned() };
+        for (i, part) in word.split_whitespace().enumerate() {
+            match i {
+                0 if sentence.tags.is_empty() => {}
+                0 => sentence.words.push(' '),
+                // some languages write numbers with spaces
+                _ => sentence.words.push('_'),
+            }
+            sentence.words.push_str(part);
+        }
         sentence.tags.push(place as u8);
         Ok(())
     }
@@ -188,12 +202,12 @@ mod tests {
         };
         let found = read(small(), |_| ()).unwrap();
         assert_eq!((found.sentences.len(), found.too_long), (2, 1));
-        assert_eq!(found.sentences[0].words, ["do", "n't", "swim", "."]);
+        assert_eq!(found.sentences[0].words, "do n't swim .");
         assert_eq!(found.sentences[0].tags, tags(&["AUX", "PART", "VERB", "PUNCT"], TagColumn::Upos));
-        assert_eq!(found.sentences[1].words, ["3_000"]);
+        assert_eq!(found.sentences[1].words, "3_000");
         let found = read(small(), |t| (t.tags, t.lowercase, t.longest) = (TagColumn::Deprel, false, 5)).unwrap();
         assert_eq!((found.sentences.len(), found.too_long), (3, 0));
-        assert_eq!(found.sentences[0].words[0], "Do");
+        assert_eq!(found.sentences[0].words, "Do n't swim .");
         let relations = ["aux", "advmod", "root", "punct"];
         assert_eq!(found.sentences[0].tags, tags(&relations, TagColumn::Deprel), "without the subtype");
     }
@@ -204,6 +218,7 @@ mod tests {
         for (bad, words) in [
             ("the tide turned\n".to_owned(), "has 1 columns: a word of CoNLL-U has 10"),
             (second.replace("\t_\t_\n", "\t_\n"), "has 9 columns"),
+            (second.replace("\t_\t_\n", "\t_\t_\t_\t\n"), "has 12 columns"),
             (good.clone(), "begins with `1` where word 2 is due"),
             (line("b", "tide", "NOUN", "root"), "begins with `b` where word 2 is due"),
             (line("3-x", "tide", "NOUN", "root"), "begins with `3-x`"),

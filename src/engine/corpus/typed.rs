@@ -19,7 +19,7 @@ impl Corpus {
         let text = match &symbols {
             Some(symbols) => {
                 let kept = text.chars().filter(|c| !c.is_whitespace() || symbols.contains(*c));
-                // a tokeniser of words takes symbols that are together for one word
+                // a tokeniser of words takes symbols without blanks between them for one word
                 let separator = if matches!(self.tokenizer, Tokenizer::Word(_)) { " " } else { "" };
                 kept.map(String::from).collect::<Vec<_>>().join(separator)
             }

@@ -157,7 +157,7 @@ impl FastSlow {
         Ok(y)
     }
 
-    /// One norm is before the head, where the paper writes two in a row (lines 17 and 18 of its Proposition 9): the
+    /// There is one norm before the head, where the paper writes two in a row (lines 17 and 18 of its Proposition 9): the
     /// second changes nothing until the first has learned a weight, and then the size of a token's state alone.
     fn cross_entropy(&self, net: &Net, x: &Tensor, targets: &Tensor) -> Result<Tensor> {
         head_cross_entropy(&rms_norm(x, &net.norm, EPS)?, &net.embed, targets)

@@ -7,7 +7,7 @@
 //! The exact input of each reader when it answers at position t:
 //! - `Single`, `Three`: the trace vector(s) at t and nothing else: an MLP with one hidden layer.
 //! - `Attention`: the same three trace vectors at t, as three slots for softmax attention with one
-//!   head a distance; what the heads read is beside the vectors themselves before the MLP (the
+//!   head per distance; the MLP reads what the heads read beside the vectors themselves (the
 //!   residual path of a transformer block). It is downstream of the same three vectors as `Three`,
 //!   so the data-processing inequality binds it just the same.
 //! - `AttentionPast`: the trace vectors of every position t-W..=t, kept apart as slots, with their

@@ -16,10 +16,10 @@ use crate::{
     telemetry::measurements::{AttentionChainArgs, ChainLumping, ChainProperties, NullError},
 };
 
-/// Makes a [`measurements::AttentionChain`], which says so where the weights are no Markov chain.
+/// Makes a [`measurements::AttentionChain`], with a note where the weights are no Markov chain.
 pub struct AttentionChain;
 
-/// Makes a [`measurements::AttentionChain`], with a note where the weights are no Markov chain.
+/// The length in tokens below which a held-out passage is not halved again, for a model with few learned positions.
 const SHORTEST: usize = 8;
 /// Draws of each null model.
 const DRAWS: usize = 40;

@@ -21,7 +21,7 @@ pub(super) struct Prompt {
 impl Prompt {
     /// The usual limit of a prompt, in tokens.
     pub const MAX_TOKENS: usize = 96;
-    /// The limit of prompts that are beside recorded attention, in tokens: a token is the same one in all of them, and
+    /// The limit of prompts that are recorded with their attention, in tokens: a token is the same one in all of them, and
     /// maps are the heaviest thing that a run records.
     pub const DEFAULT_TOKENS: usize = 48;
 

@@ -79,7 +79,7 @@ impl Log {
         })?;
         self.line.push(b'\n');
         if let Err(e) = self.file.write_all(&self.line) {
-            // A full disk took half a line: it is taken back, so that a later line is alone.
+            // A full disk took half a line: it is taken back, so that no later line is joined to it.
             self.is_torn = self.file.cut(self.length).is_err();
             return Err(StoreError::io("write", self.file.path(), e));
         }

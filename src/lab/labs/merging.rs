@@ -45,7 +45,7 @@ settings! {
 }
 
 settings! {
-    /// The children's own texts. They are behind `corpus.file`, which a dropped file is given to.
+    /// The children's own texts. They come after `corpus.file`, so that a dropped file is taken for that one.
     pub struct ChildFiles in "merging" {
         /// A text file of your own for the first child.
         #[knob("File of child A")]

@@ -26,6 +26,13 @@ pub fn take_awaited(page: &mut Page, opening: &mut Vec<Run>) -> Option<Run> {
     Some(run)
 }
 
+/// Drops what is still being opened for undone steps of pages on which another run has begun since.
+pub fn drop_superseded<'a>(pages: impl Iterator<Item = &'a mut Page>, opening: &mut Vec<Run>) {
+    for folder in pages.filter_map(|page| page.superseded.take()) {
+        opening.retain(|run| run.replayed_folder() != Some(folder.as_path()));
+    }
+}
+
 /// True if the run is opened because an undone step brings it back.
 pub(super) fn is_reopened(page: &Page, run: &Run) -> bool {
     page.reopened.is_some() && page.reopened.as_deref() == run.replayed_folder()

@@ -175,6 +175,10 @@ pub fn step_back(page: &mut Page, kind: UndoKind, now: f64) -> Option<String> {
         UndoKind::Redo => history.redo(|was| swap(page, was, now)),
     };
     page.history = history;
+    if name.is_none() {
+        // nothing was undone, so that the run that is being opened is not opened a second time
+        page.wanted = None;
+    }
     remember(page);
     let verb = if kind == UndoKind::Redo { "Redid" } else { "Undid" };
     name.map(|name| format!("{verb}: {name}{}", consequence(page, &before)))
@@ -400,6 +404,16 @@ mod tests {
 
     fn step(before: &Layout, now: &Layout) -> Option<String> {
         layout_step(before, now, |view| view.to_owned(), None).map(|(_, name)| name)
+    }
+
+    #[test]
+    fn what_undoes_nothing_opens_no_run_again() {
+        let lab = labs::find("fast_slow").unwrap();
+        for kind in [UndoKind::Undo, UndoKind::UndoSettings, UndoKind::Redo] {
+            let mut page = Page::new(lab, lab.config(None).unwrap());
+            page.wanted = Some(ShownRun::Example);
+            assert_eq!((step_back(&mut page, kind, 0.0), page.wanted), (None, None));
+        }
     }
 
     #[test]

@@ -66,7 +66,8 @@ const MAX_RECORDED_LENGTH: usize = 2000;
 
 /// The text, or as much of it as is shown, with "…" behind.
 fn cut(text: &str) -> String {
-    text.char_indices().nth(MAX_RECORDED_LENGTH).map_or(text.to_owned(), |(end, _)| format!("{}…", &text[..end]))
+    let end = text.char_indices().nth(MAX_RECORDED_LENGTH);
+    end.map_or_else(|| text.to_owned(), |(end, _)| format!("{}…", &text[..end]))
 }
 
 /// The settings that another program has written down with its run; nothing here changes them.

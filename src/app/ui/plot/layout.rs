@@ -270,7 +270,7 @@ impl Layout {
         }
     }
 
-    /// Splits at gaps and at the marker, after which all is fainter, and cuts off what is out of sight.
+    /// Splits at gaps and at the marker, after which lines are the faintest, and cuts off what is out of sight.
     fn push_trace(&mut self, chart: &Chart<'_>, line: usize, points: Vec<[f64; 2]>, strength: f32, width: f32) {
         let style = &chart.lines[line];
         let few = (points.len() as f32) < self.plot.width() / 16.0;
@@ -288,7 +288,7 @@ impl Layout {
                     line: (is_line && !style.faint).then_some(line),
                     points: vec![],
                     colour: style.colour,
-                    strength: (strength * share).max(FAINTEST_LINE),
+                    strength: strength.min(share),
                     width,
                     stroke: style.stroke,
                     dots: is_line && few && (style.dots || run.len() == 1),

@@ -29,7 +29,7 @@ impl Canvas<'_> {
         let read_lines = || self.chart.lines.iter().filter(|l| !l.faint && !state.hides(l));
         let steps = read_lines().filter_map(|line| nearest_x(line, x, layout.x_scale));
         let far = |step: &f64| (place(*step) - place(x)).abs();
-        let nearest = steps.filter(|_| self.chart.x.counts_steps).min_by(|a, b| far(a).total_cmp(&far(b)));
+        let nearest = steps.filter(|_| self.chart.x.integer_ticks).min_by(|a, b| far(a).total_cmp(&far(b)));
         let x = nearest.filter(|step| area.x_range().contains(place(*step))).unwrap_or(x);
         let at_x = place(x);
         if !area.x_range().contains(at_x) {

@@ -162,8 +162,8 @@ pub fn fits(ctx: &Context, width: f32) -> bool {
     current_tile(ctx).is_none() || width >= MIN_PLOT_SIZE.x + CHART_MARGIN.x
 }
 
-/// True if two charts fit beside one another in this width: in a tile at their minimum widths, elsewhere from `wide`
-/// on.
+/// True if two charts fit beside one another in this width: more than `wide`, and in a tile also more than their
+/// minimum widths.
 pub fn fits_two(ctx: &Context, width: f32, wide: f32) -> bool {
     let least = if current_tile(ctx).is_some() { 2.0 * (MIN_PLOT_SIZE.x + CHART_MARGIN.x) } else { 0.0 };
     width > wide.max(least)

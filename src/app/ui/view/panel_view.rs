@@ -92,7 +92,7 @@ pub trait PanelView {
     /// Text and tokens above the charts, in pictures too.
     fn above_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>) {}
 
-    /// The text that explain the charts, in pictures too: above them, or below in a tile without room for both.
+    /// The text that explains the charts, in pictures too: above them, or below in a tile without room for both.
     fn words_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>) {}
 
     /// Controls right below the charts, and above them in a tile too low for both; a picture has none.

@@ -45,7 +45,7 @@ const ROW: f32 = 19.0;
 const FIGURE: f32 = 58.0;
 const SIGN: f32 = 12.0;
 
-/// Draws bars over the available width, which `most` fills. `title` names them for screen readers.
+/// Draws bars over the available width, which `max` fills. `title` names them for screen readers.
 pub fn bars_ui(ui: &mut Ui, theme: &Theme, title: &str, bars: &[Bar], max: f64) -> Response {
     let width = ui.available_width().max(160.0);
     let (rect, response) = ui.allocate_exact_size(vec2(width, ROW * bars.len() as f32), Sense::hover());

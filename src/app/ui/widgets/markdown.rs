@@ -207,8 +207,8 @@ enum Script {
     Super,
 }
 
-/// The text cut where letters stand lower or higher: `h_t`, `h_{t-1}`, `(1 - a)^k`.A subscript follows a single letter,
-/// so that names such as `fast_slow` stay as they are.
+/// The text cut where letters stand lower or higher: `h_t`, `h_{t-1}`, `(1 - a)^k`. A subscript follows a single
+/// letter, so that names such as `fast_slow` stay as they are.
 fn scripts(text: &str) -> Vec<(String, Script)> {
     let chars: Vec<char> = text.chars().collect();
     let mut out: Vec<(String, Script)> = vec![];

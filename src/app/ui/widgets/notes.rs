@@ -22,7 +22,7 @@ pub fn note_height(ui: &Ui, words: &str, width: f32) -> f32 {
     ui.painter().layout(words.to_owned(), theme::small(), Color32::PLACEHOLDER, width).size().y
 }
 
-/// Small text that continue in further lines where the room is too narrow.
+/// Small text that continues in further lines where the room is too narrow.
 pub fn wrapped_ui(ui: &mut Ui, words: impl Into<String>, colour: Color32) -> Response {
     ui.add(Label::new(small_text(words, colour)).wrap())
 }

@@ -13,7 +13,7 @@ pub(super) const LONGEST_PATH: usize = 1 << 10;
 /// Words may hold JSON whose words hold JSON.
 const MAX_DEPTH: usize = 2;
 
-/// The metadata collected so far, and the place in the file where reading is.
+/// The metadata collected so far, and the dotted path that is being read.
 #[derive(Debug, Default)]
 pub(super) struct Metadata {
     found: BTreeMap<String, String>,

@@ -4,7 +4,7 @@ use super::NeuronGraphArgs;
 use crate::{analysis::statistics::mean, telemetry::measurements::prelude::*};
 
 measurement! {
-    /// How far the graph has a core. Each number is beside those of rewired graphs, in which every neuron keeps its
+    /// How far the graph has a core. Each number comes with those of rewired graphs, in which every neuron keeps its
     /// edges in and out; one above all of theirs is more of a core than the degrees bring with them.
     pub struct CorePeriphery in "graph.core" answers CorePeripheryArgs {
         /// Edges of the graph.

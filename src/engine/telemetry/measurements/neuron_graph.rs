@@ -14,10 +14,10 @@ measurement! {
         pub labels: Vec<String>,
         /// The edges between the neurons.
         pub edges: GraphEdges,
-        /// Number of edges out of each neuron. Empty if it is to be counted from the edges.
+        /// Number of edges into each neuron. Empty if it is to be counted from the edges.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub in_degree: Vec<u32>,
-        /// Edges out of each neuron. Empty: to be counted from the edges.
+        /// Number of edges out of each neuron. Empty if it is to be counted from the edges.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub out_degree: Vec<u32>,
         /// Largest k of a k-core that the neuron is in.
@@ -61,12 +61,12 @@ measurement! {
         pub modularity: Option<Number<f64>>,
     }
 
-    /// Values under one name, one per node or an edge.
+    /// Values under one name, one per node or per edge.
     #[derive(Default)]
     pub struct GraphColumn {
         /// The file's name for it.
         pub name: String,
-        /// Values that are numbers or booleans (true is 1); `null` if there is none. Empty: the values are texts.
+        /// The type of the values.
         pub of: ColumnType,
         /// Values that are numbers or booleans (true is 1); `null` where there is none. Empty: the values are texts.
         #[serde(default, skip_serializing_if = "no_numbers")]
@@ -193,9 +193,9 @@ measurement! {
 choices! {
     /// The matrix that makes the graph.
     pub enum Matrix {
-        /// G_y = E D_y, the effect on each neuron's y.
+        /// G_x = E D_x, the effect of a neuron's y on each neuron's x in the next layer.
         X = "x",
-        /// G_y = E D_y, what it does to each neuron's y.
+        /// G_y = E D_y, its effect on each neuron's y.
         Y = "y",
         /// The synapses after a text, from y of a layer to x of the next: the state of attention, not a product of
         /// weights.

@@ -51,7 +51,7 @@ pub enum Evidence {
 }
 
 impl Evidence {
-    /// "as the file says", to be after a value.
+    /// "as the file says", which follows a value.
     pub fn label(self) -> &'static str {
         match self {
             Self::Asked => "as asked",

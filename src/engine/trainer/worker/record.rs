@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl Worker {
-    /// A record that has failed ends a run that trains, and one without a window. One that is in a window can still be
+    /// A record that has failed ends a run that trains, and one without a window. One that is shown in a window can still be
     /// asked.
     pub(super) fn check_record(&mut self) -> Result<(), RunError> {
         let Err(why) = self.listeners.check() else { return Ok(()) };

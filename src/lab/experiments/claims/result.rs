@@ -118,7 +118,7 @@ impl ClaimResult {
     /// The text of its file.
     ///
     /// # Errors
-    /// If a number cannot be in JSON.
+    /// If a number cannot be written in JSON.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string_pretty(self).map(|text| text + "\n")
     }

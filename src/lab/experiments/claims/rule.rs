@@ -138,7 +138,7 @@ impl Rule {
     /// The sweep that makes its runs. Rules that ask for the same runs, of whatever seeds, have sweeps of the same name.
     ///
     /// # Errors
-    /// If no lab or preset has its base's name, or a value cannot be in TOML, in words.
+    /// If no lab or preset has its base's name, or a value cannot be written in TOML, in words.
     pub fn sweep(&self, seeds: Seeds) -> Result<SweepFile, String> {
         let (_, config) = self.resolved()?;
         let key = TrainSettings::steps.name;

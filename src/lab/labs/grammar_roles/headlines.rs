@@ -24,7 +24,7 @@ pub static ALL: &[Headline] = &[
     WITHIN,
     Headline {
         id: "transfer",
-        name: "transfer",
+        name: "transfer (new words)",
         about: "The same in sentences of the other vocabulary, whose words were never learned from; of a treebank, at the held-out words outside of its vocabulary.",
         absent: "roles were not measured yet, or no held-out word of the treebank is outside of its vocabulary",
         source: measured!(RoleAccuracy, |m| share(m, 1)),
@@ -92,7 +92,7 @@ pub static ALL: &[Headline] = &[
 /// A share by itself has no word: how many words have the most common role depends on the sentences.
 pub static LARGE_NUMBERS: &[LargeNumber] = &[
     LargeNumber::new("within", "roles named, within", "role_accuracy", Meaning::None),
-    LargeNumber::new("transfer", "in the other vocabulary", "role_accuracy", Meaning::None),
+    LargeNumber::new("transfer", "with new words", "role_accuracy", Meaning::None),
     LargeNumber::new("deep", "in relative clauses", "role_accuracy", Meaning::None),
 ];
 

@@ -37,6 +37,7 @@ pub(in crate::ui) fn open_file(app: &mut App, path: PathBuf, ctx: &Context) {
     } else if !name.contains('.') || name == "events.jsonl" || Format::from_name(&name).is_some() {
         open_run(app, path, ctx);
     } else if name.ends_with(".conllu") {
+        open_lab_taking(app, FileKind::Treebank, ctx);
         set_path(app, FileKind::Treebank, &path, ctx);
     } else {
         set_path(app, FileKind::Text, &path, ctx);
@@ -70,18 +71,22 @@ pub(in crate::ui) fn open_transitions(app: &mut App, matrix: &WrittenMatrix, ctx
     }
 }
 
+/// Opens the first lab that takes files of a kind, unless the lab on screen does; false if none does.
+fn open_lab_taking(app: &mut App, kind: FileKind, ctx: &Context) -> bool {
+    let takes = |page: &Page| page.file_key(kind).is_some();
+    if app.open.and_then(|id| app.pages.get(id)).is_some_and(takes) {
+        return true;
+    }
+    let Some(lab) = app.lists.labs.iter().find(|lab| lab.file_key(kind).is_some()) else { return false };
+    open_lab(app, lab.id, ctx);
+    true
+}
+
 /// Opens trained weights in the lab on screen, or in the first that takes any: paused, to be asked or trained on.
 pub(in crate::ui) fn open_checkpoint(app: &mut App, path: &Path, ctx: &Context) {
-    let takes = |page: &Page| page.file_key(FileKind::Checkpoint).is_some();
-    if !app.open.and_then(|id| app.pages.get(id)).is_some_and(takes) {
-        let lab = app.lists.labs.iter().find(|l| l.file_key(FileKind::Checkpoint).is_some());
-        match lab.map(|l| l.id) {
-            Some(id) => open_lab(app, id, ctx),
-            None => {
-                let words = format!("{} was not opened: no lab of this build takes trained weights.", path.display());
-                return app.toasts.push(Level::Warning, words);
-            }
-        }
+    if !open_lab_taking(app, FileKind::Checkpoint, ctx) {
+        let words = format!("{} was not opened: no lab of this build takes trained weights.", path.display());
+        return app.toasts.push(Level::Warning, words);
     }
     if let Some(lab) = app.open
         && waits(app, lab, "open these weights")

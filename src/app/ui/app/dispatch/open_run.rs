@@ -1,7 +1,7 @@
 //! Opens a run by its folder: its page opens once the run's lab is known.
 
 use super::stop_first::{PendingAction, waits};
-use crate::ui::{app::prelude::*, run::RunOrigin};
+use crate::ui::{app::prelude::*, page::left_run, run::RunOrigin};
 
 /// Begins to open a run folder; its page opens once it is known of which lab it is.
 pub(in crate::ui) fn open_run(app: &mut App, folder: PathBuf, ctx: &Context) {
@@ -11,6 +11,7 @@ pub(in crate::ui) fn open_run(app: &mut App, folder: PathBuf, ctx: &Context) {
 }
 
 pub(in crate::ui) fn pump_opening(app: &mut App) {
+    left_run::drop_superseded(app.pages.values_mut(), &mut app.opening);
     let mut waiting = vec![];
     for mut run in std::mem::take(&mut app.opening) {
         run.pump();

@@ -320,7 +320,7 @@ impl Network {
     }
 }
 
-/// A file's positions (x and y of each node in turn, y upwards) in the layout's unit, one area a node, y downwards.
+/// A file's positions (x and y of each node in turn, y upwards) in the layout's unit, a square per node, y downwards.
 fn spread(positions: &[f32]) -> Option<Vec<[f32; 2]>> {
     if !positions.iter().all(|v| v.is_finite()) {
         return None;

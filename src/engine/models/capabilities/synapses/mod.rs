@@ -81,7 +81,7 @@ pub trait TokenRecurrence {
     fn read(&mut self, id: u32) -> Result<Vec<f32>>;
 }
 
-/// A model of a checkpoint, with the result of merging another one into it.
+/// The model of a checkpoint, and the result of merging this one with it.
 pub struct MergedModels {
     /// The name of the checkpoint: the stem of its file.
     pub name: String,

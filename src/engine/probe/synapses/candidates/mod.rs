@@ -243,9 +243,8 @@ fn other_tokens(cx: &ProbeInputs<'_>) -> Vec<(&'static str, Corpus)> {
     let own = cx.corpus.describe();
     let specs = bytes.into_iter().chain([TokenizerSpec::SortedChar { max_vocab: vocab }]);
     let opened = specs.filter_map(|tokenizer| {
-        let (id, source) = (tokenizer.kind(), cx.corpus.source().clone());
-        let spec =
-            corpus::CorpusSpec { held_out: HELD_OUT, seed: cx.seed, ..corpus::CorpusSpec::new(source, tokenizer) };
+        let (id, source, length) = (tokenizer.kind(), cx.corpus.source().clone(), cx.corpus.length());
+        let spec = corpus::CorpusSpec { source, length, tokenizer, held_out: HELD_OUT, seed: cx.seed };
         Some((id, Corpus::open(&spec).ok()?))
     });
     // a tokenizer that cannot read the text, or has a vocabulary of another size, is not a candidate
