@@ -392,7 +392,7 @@ fn percentile(values: &[f32], share: f64) -> f32 {
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or(f32::NAN)
 }
 
-/// `unwatched`: the run's steps a second without a window, before and after.
+/// `unwatched`: the run's steps per second without a window, before and after.
 fn print(preset: &str, draws_all: bool, rows: &[Row], unwatched: [f64; 2]) {
     let how = if draws_all { "every frame drawn whole" } else { "as in the window" };
     println!("{preset}, {how}; milliseconds, and milliseconds of the processor a frame");

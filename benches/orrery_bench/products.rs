@@ -44,7 +44,7 @@ const fn shape(of: &'static str, kind: ProductKind, mkn: [usize; 3]) -> Shape {
 }
 
 /// Batches of 1024 tokens: fast-slow and dense have 128 channels, the flow and its baselines 128 with four times as
-/// many hidden units, BDH 64 channels and 512 neurons a head.
+/// many hidden units, BDH 64 channels and 512 neurons per head.
 const SHAPES: &[Shape] = &[
     shape("attention in", ProductKind::Forward, [1024, 128, 256]),
     shape("GPT attention in", ProductKind::Forward, [1024, 128, 384]),

@@ -11,7 +11,7 @@ use super::{
     transpose,
 };
 
-/// Rows of a panel that are multiplied at a time: of so many a panel stays in the first-level cache.
+/// The rows of a panel that are multiplied at a time, so that they stay in the first-level cache.
 const DEPTH: usize = 128;
 /// Values of a cache line; panels are aligned to it.
 const LINE: usize = 16;

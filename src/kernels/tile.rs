@@ -17,8 +17,8 @@ const fn vectors<S: Simd>() -> usize {
     if S::F32_LANES == 8 { 2 } else { 4 }
 }
 
-/// Vectors of a tile of a single row, which lie in several panels: a multiply-add waits for the one before in its chain, and
-/// so many chains keep the processor busy meanwhile.
+/// The vectors of a tile of a single row, which lie in several panels. A multiply-add waits for the previous one of its
+/// chain, and this many independent chains keep the processor busy meanwhile.
 const ROW_VECTORS: usize = 8;
 
 /// Columns of a panel on this processor.
@@ -51,7 +51,7 @@ fn widths(arch: Arch) -> [usize; 2] {
 #[derive(Clone, Copy)]
 pub struct Strip {
     pub rows: usize,
-    /// Terms of each sum.
+    /// The number of terms of each sum.
     pub k: usize,
     pub a: *const f32,
     /// Distance from one row of a to the next, and from one column to the next, in values.
@@ -348,7 +348,8 @@ impl Strip {
     }
 }
 
-/// The end of a row of a tile: `full` whole vectors of `lanes` values, and `last` values of another.
+/// The layout of a row whose length is no multiple of a vector: `full` whole vectors of `lanes` values, then `last` values
+/// in a partial one.
 #[derive(Clone, Copy)]
 struct Edge {
     lanes: usize,
@@ -441,7 +442,7 @@ mod tests {
             out.into_iter().map(f32::to_bits).collect()
         }
 
-        /// The bits of the same by plain loops.
+        /// Returns the bits of the same product, computed by plain loops.
         fn plain(&self, addends: usize) -> Vec<u32> {
             let [rows, k, n] = self.sizes;
             let value = |r: usize, j: usize| {

@@ -5,10 +5,10 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::arch::arch;
 
-/// Values of a cache line.
+/// The number of f32 values in a cache line.
 const LINE: usize = 16;
 
-/// A transpose of squares; not a closure, which would not always be compiled for the instruction set.
+/// A transpose of squares. It is a trait because a closure would not always be compiled for the instruction set.
 trait Square {
     /// Side of a square.
     const SIDE: usize;
@@ -133,7 +133,7 @@ mod x86 {
     struct Shuffles(Avx);
 
     impl Shuffles {
-        /// Four values of a row at `low`, and of another at `high`.
+        /// Loads four values at `low` into the lower half of a vector, and four at `high` into the upper half.
         ///
         /// # Safety
         /// Both must be readable.
@@ -145,7 +145,7 @@ mod x86 {
             self.0._mm256_insertf128_ps::<1>(self.0._mm256_castps128_ps256(low), high)
         }
 
-        /// Four columns of eight rows, from those rows r and r + 4 side by side.
+        /// Returns four columns of eight rows; each argument holds four values of row r and four of row r + 4.
         #[inline(always)]
         fn columns(&self, [a, b, c, d]: [__m256; 4]) -> [__m256; 4] {
             let avx = self.0;

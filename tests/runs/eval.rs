@@ -99,7 +99,7 @@ impl Oracle {
     }
 }
 
-/// The number before ` nats a token`.
+/// The number before ` nats per token`.
 fn loss_of(said: &str) -> f64 {
     let line = said.lines().find(|l| l.starts_with("loss ")).unwrap_or_else(|| panic!("{said}"));
     line.split(' ').nth(1).unwrap().parse().unwrap()

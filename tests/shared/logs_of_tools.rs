@@ -71,7 +71,7 @@ pub fn wandb_log(records: &[Vec<u8>]) -> Vec<u8> {
     log
 }
 
-/// A number of seven bits a byte, the highest first, as SQLite writes them.
+/// A number of seven bits per byte, the highest first, as SQLite writes them.
 fn sqlite_number(number: u64) -> Vec<u8> {
     let mut bytes = vec![(number & 0x7f) as u8];
     let mut rest = number >> 7;

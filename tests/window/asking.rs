@@ -153,7 +153,7 @@ fn what_was_written_is_told_apart() {
     assert_eq!(written, 24);
 }
 
-/// What a run measured by itself comes before the answer to a question that nobody here has put.
+/// A scheduled measurement takes precedence over an answer to a question that this window did not ask.
 #[test]
 fn an_old_answer_stands_behind_what_was_measured() {
     let mut mirror = recorded::twins();

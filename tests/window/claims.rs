@@ -1,5 +1,5 @@
-//! The page of claims, driven by hand: at a host that pretends, what it shows, finds, unfolds and asks for; at the real one, a
-//! rule whose runs are begun by a click and whose verdict fills in.
+//! Tests the claims page through user input: with a stub host, what it shows, filters, unfolds and requests; with the
+//! real host, a rule whose runs start with a click and whose verdict then appears.
 
 mod references;
 mod words;
@@ -167,7 +167,7 @@ fn ledger() -> Ledger {
     ledger
 }
 
-/// What the page asked of the host.
+/// The requests that the page made to the host.
 #[derive(Default)]
 struct Asked {
     read: Vec<String>,

@@ -1,6 +1,6 @@
-//! Every word is whole and lies on no other word: on every lab's page, with small models that train for a few steps, in the
-//! gallery and on the sheets, and wherever other tests ask, laid out at the sizes that count. Needs no graphics adapter. It
-//! knows no view.
+//! Checks that no word is cut off or covered by another: on every lab's page with a small model that trains for a few
+//! steps, in the gallery, on the sheets, and wherever other tests ask, at typical window sizes. It needs no graphics
+//! adapter, and covers new views without a change.
 
 use std::{
     collections::BTreeSet,
@@ -31,17 +31,17 @@ use crate::{
     ui::{Worker, open_labs},
 };
 
-/// A page's size in points, its pixels a point, and whether it is presented.
+/// The size of a page in points, its pixels per point, and whether it is in presenter mode.
 struct Sheet {
     name: &'static str,
     size: [f32; 2],
     scale: f32,
     presents: bool,
-    /// So narrow that each view of a lab is looked at; on the others those that stand in front.
+    /// True for a width so narrow that every view of a lab is checked; at other widths only the views in front are.
     is_narrow: bool,
 }
 
-/// Everything is one and a half times as large in front of a class.
+/// The scale of presenter mode.
 const PRESENTED: f32 = 1.5;
 
 const SHEETS: [Sheet; 4] = [
@@ -77,10 +77,10 @@ impl Desk {
         let start = Start { opening: Some(Opening::Config(config)), ..Start::default() };
         let harness = Harness::builder()
             .with_size(SHEETS[0].size)
-            // few long frames: what moves comes to rest after some tenths of a second
+            // a few long frames, because animations end after some tenths of a second
             .with_step_dt(0.05)
             .build_eframe(move |cc| App::new(cc, host, start));
-        // Nothing is painted; without a target views say so in place of what they show.
+        // nothing is painted, but without a render target views would only show a message that says so
         let format = eframe::egui_wgpu::wgpu::TextureFormat::Rgba8Unorm;
         let target = gpu::Target { format, max_texture: 8192, compute: true, software: true };
         gpu::install_target(&harness.ctx, target);
@@ -103,13 +103,13 @@ impl Desk {
     fn train(&mut self, steps: u64) {
         for wanted in 1..=steps {
             self.harness.key_press(Key::ArrowRight);
-            // the run pauses once all that is due at the step has been measured
+            // the run pauses once everything scheduled for the step has been measured
             let paused = |m: &Mirror| m.step >= wanted && m.state == Some(RunState::Paused);
             self.until("a step", |app| app.page().and_then(|p| p.mirror()).is_some_and(paused));
         }
     }
 
-    /// Whether the model is asked what it has not answered.
+    /// True while the model has unanswered questions.
     fn is_asked(&self) -> bool {
         let page = self.harness.state().page();
         page.and_then(|page| Some((page, page.mirror()?))).is_some_and(|(page, mirror)| {
@@ -118,7 +118,7 @@ impl Desk {
         })
     }
 
-    /// Until the model has answered what is asked and nothing moves.
+    /// Steps until the model has answered every question and nothing moves.
     fn settle(&mut self) {
         let (mut calm, begun) = (0, Instant::now());
         while calm < 6 && begun.elapsed() < Duration::from_secs(20) {
@@ -146,7 +146,7 @@ impl Desk {
             let is_tab = |label: String| unnumbered(&label) == title;
             let mut buttons = self.harness.query_all_by_role(Role::Button);
             let tab = buttons.find(|node| node.accesskit_node().label().is_some_and(is_tab));
-            // a tab out of sight is under an arrow of its bar or in another tile, where a pointer would press that
+            // a tab that is scrolled out of view is below an arrow of its bar or another tile, which a click would hit
             if let Some(tab) = tab {
                 tab.click_accesskit();
             }
@@ -164,28 +164,28 @@ fn unnumbered(title: &str) -> &str {
     title.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start()
 }
 
-/// A row of words as it is painted.
+/// A row of text as it is painted.
 struct Words {
     text: String,
     ink: Rect,
     clip: Rect,
-    /// Its place among all shapes.
+    /// Its index among all shapes, in painting order.
     order: usize,
 }
 
-/// The words of a frame, and the opaque grounds that are painted over what came before.
+/// The texts of a frame, and the opaque backgrounds that cover earlier shapes.
 #[derive(Default)]
 struct Frame {
     words: Vec<Words>,
     grounds: Vec<(usize, Rect)>,
     screen: Option<Rect>,
-    /// Bars of areas that scroll.
+    /// The scroll bars.
     bars: Vec<Rect>,
-    /// Fields of text, whose words move under the cursor.
+    /// The text fields, whose text scrolls with the cursor.
     fields: Vec<Rect>,
-    /// Where tiles stand; each scrolls by itself.
+    /// The rectangles of the tiles, each of which scrolls by itself.
     tiles: Vec<Rect>,
-    /// A sheet lies over the page, whose words are then those of the sheet.
+    /// True if a sheet covers the page; only the sheet's texts are checked then.
     is_sheet: bool,
 }
 
@@ -195,7 +195,7 @@ impl Frame {
         for (order, clipped) in harness.output().shapes.iter().enumerate() {
             frame.take(order, clipped.clip_rect, &clipped.shape);
         }
-        // an axis that is brushed has the role too, and a name
+        // an axis with a brush has the same role, but also a name
         let bars = harness.query_all_by_role(Role::ScrollBar).filter(|node| node.accesskit_node().label().is_none());
         frame.bars = bars.map(|node| node.rect()).collect();
         frame.fields = harness.query_all_by_role(Role::TextInput).map(|node| node.rect()).collect();
@@ -204,7 +204,7 @@ impl Frame {
         let tiles = &page.tiling.tree.tiles;
         let shown = page.tiling.tree.active_tiles();
         frame.tiles = tiles.tile_ids().filter(|id| shown.contains(id)).filter_map(|id| tiles.rect(id)).collect();
-        // A bar of tabs scrolls to the one in front.
+        // a tab bar scrolls to the front tab
         let behind = tiles.iter().filter(|(id, _)| !shown.contains(id)).filter_map(|(_, tile)| match tile {
             Tile::Pane(pane) => views::find(&pane.view).map(|v| v.title),
             Tile::Container(_) => None,
@@ -236,14 +236,14 @@ impl Frame {
         }
     }
 
-    /// What darkens the whole page under a sheet.
+    /// True for the shape that darkens the page behind a sheet.
     fn is_backdrop(&self, shape: &RectShape) -> bool {
         let is_clear = (1..255).contains(&shape.fill.a());
         is_clear && self.screen.is_some_and(|screen| shape.rect.contains_rect(screen))
     }
 
-    /// Whether the cut words can be scrolled to: their tile, or the panel that they are in, has a bar along the cut side; or
-    /// on a page without tiles, where one area that scrolls may hold another, a bar ends where they are cut.
+    /// True if text that is cut off can be scrolled into view: its tile or panel has a scroll bar along the cut side,
+    /// or, on a page without tiles, where scroll areas may be nested, a scroll bar ends at the cut.
     fn is_scrolled(&self, w: &Words) -> bool {
         let middle = pos2(w.clip.center().x, w.clip.top().min(w.clip.bottom()) + 1.0);
         if self.fields.iter().any(|field| field.expand(4.0).contains(middle)) {
@@ -299,15 +299,15 @@ impl Frame {
     }
 }
 
-/// The words of a frame that are cut or covered.
+/// The texts of a frame that are cut off or covered.
 pub fn faults_of(harness: &Harness<'_, App>) -> Vec<String> {
     Frame::of(harness).faults()
 }
 
-/// So many points of a glyph's box hold no ink.
+/// The margin of a glyph's box that contains no ink, points.
 const SLACK: f32 = 2.0;
 
-/// Draws frames for so many seconds of the window's own time.
+/// Draws frames for this many seconds of the window's own time.
 fn rest(harness: &mut Harness<'static, App>, seconds: f64) {
     let now = |harness: &Harness<'static, App>| harness.ctx.input(|i| i.time);
     let until = now(harness) + seconds;
@@ -324,11 +324,11 @@ fn lay_out(harness: &mut Harness<'static, App>, sheet: &Sheet, presents: &mut bo
     }
     if !sheet.presents {
         harness.set_pixels_per_point(sheet.scale);
-        // The frame that takes over a scale has no size of its own.
+        // the first frame after a change of scale has no size of its own
         harness.step();
     }
     harness.set_size(sheet.size.into());
-    // What appears with the new size comes to rest; the name of the pressed key goes.
+    // waits for animations to end and for the name of the pressed key to disappear
     rest(harness, if sheet.presents { 1.5 } else { 0.6 });
     let width = harness.ctx.content_rect().width();
     assert!((width - sheet.size[0]).abs() < 2.0, "{} is {width} wide", sheet.name);
@@ -337,8 +337,8 @@ fn lay_out(harness: &mut Harness<'static, App>, sheet: &Sheet, presents: &mut bo
 /// Opens a sheet over the page.
 type OpenSheet<'a> = &'a dyn Fn(&mut Harness<'static, App>);
 
-/// The words that are cut or covered, in an ordinary and a small window and in front of a class; of a sheet where one is
-/// opened. Ends in the ordinary window.
+/// The texts that are cut off or covered, in an ordinary and a small window and in presenter mode; on the sheet, if one
+/// is opened. It leaves the window at its ordinary size.
 pub fn faults_at_every_size(
     harness: &mut Harness<'static, App>,
     what: &str,
@@ -350,7 +350,7 @@ pub fn faults_at_every_size(
         if let Some(open) = open {
             open(harness);
         }
-        // a tooltip would lie on words, and the name of a pressed key does for a while
+        // a tooltip would cover words, and so does the name of a pressed key for a while
         harness.remove_cursor();
         rest(harness, if presents && open.is_some() { 1.5 } else { 0.3 });
         let frame = Frame::of(harness);
@@ -431,7 +431,7 @@ fn no_word_is_cut_or_covered() {
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 }
 
-/// At both ends of every chart the values under the pointer stand wholly on the screen.
+/// At both ends of every chart, the readout under the pointer is wholly on the screen.
 #[test]
 fn values_under_the_pointer_are_whole_at_every_edge() {
     let lab = LABS.iter().find(|l| l.id == "fast_slow").unwrap();

@@ -276,7 +276,7 @@ fn a_setting_that_the_palette_seeks_is_unfolded() {
 
 #[test]
 fn a_lesson_shows_its_controls_whether_essential_or_not() {
-    // the step needs the number of tokens that are read, which is not essential
+    // the lesson's step needs the number of tokens to read, which is not among the essential settings
     let needs = ["contexts.of", "contexts.tokens"];
     let lab = orrery::labs::find("trained_bdh").unwrap();
     assert!(!lab.essentials.contains(&needs[1]));

@@ -96,7 +96,7 @@ fn every_slider_is_dragged_from_end_to_end() {
                 continue;
             };
             dragged.push((key.0.clone(), least, most));
-            // From where the handle is towards the farther end.
+            // drags the handle towards the end that is farther away
             let up = (value - least) < (most - value);
             let (from, to) = if up { (rect.left(), rect.right()) } else { (rect.right(), rect.left()) };
             let at = |k: usize| pos2(from + (to - from) * k as f32 / MOVES as f32, rect.center().y);

@@ -305,7 +305,7 @@ fn the_stretch_is_asked_for_once_the_dials_rest() {
         hold(harness, u);
         harness.step();
     };
-    // While it is turned, only the quick question is asked.
+    // while a dial is turned, only the fast question is asked
     for i in 0..30 {
         turn(&mut harness, f64::from(i) / 30.0 + 0.01);
         assert!(questions(&harness).iter().all(|q| q.probe == "flow"), "{:?}", questions(&harness));
@@ -323,7 +323,7 @@ fn the_stretch_is_asked_for_once_the_dials_rest() {
 fn a_path_that_is_clicked_is_followed() {
     let mut harness = answered("flow_paths");
     let canvas = rect_of(&harness, "paths of the states");
-    // Some place on some path: every path's disc at the slider's depth is drawn there. From the middle outwards.
+    // clicks from the middle outwards until a path is hit; each path has a disc at the slider's depth
     let mut places: Vec<_> = (0..40 * 40).map(|i| vec2((i % 40 - 20) as f32, (i / 40 - 20) as f32) / 40.0).collect();
     places.sort_by(|a, b| a.length().total_cmp(&b.length()));
     let hit = places.into_iter().find_map(|share| {

@@ -287,7 +287,7 @@ fn two_matrices_of_the_weights_are_drawn_as_a_graph() {
     };
     let (_, first) = graph(&desk);
 
-    // a second snapshot, and the first one again at a step between the two
+    // after a second snapshot, a step between the two still offers the first
     (2..=4).for_each(|step| run.step(step));
     run.weights(4, &MATRICES);
     desk.until("both are offered", |d| d.newest() == 4 && d.shows("The weights of 2 steps are kept, from 1 to 4."));

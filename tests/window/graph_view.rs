@@ -1,4 +1,5 @@
-//! The picture of the neuron graph: what a hand does to it, that it rests, and how it looks.
+//! Tests the picture of the neuron graph: how it responds to the pointer, that its layout comes to rest, and how it
+//! looks.
 
 use std::{fs, path::PathBuf, sync::Arc};
 
@@ -71,7 +72,7 @@ fn tile(mirror: Mirror, still: bool) -> Harness<'static, Tile> {
     tile_in(sized(SIZE[0], SIZE[1]), mirror, still, true)
 }
 
-/// As in the window: laid out and drawn on the adapter.
+/// A tile as in the window, with layout and drawing on the adapter.
 fn tile_on(offscreen: &Offscreen, size: [f32; 2], mirror: Mirror, dark: bool) -> Harness<'static, Tile> {
     let state = offscreen.render_state().clone();
     let told = state.clone();
@@ -87,7 +88,7 @@ fn tile_in(builder: HarnessBuilder<Tile>, mirror: Mirror, still: bool, dark: boo
     Tile { config, theme, still, ..Tile::new("neuron_graph", mirror) }.shown(builder)
 }
 
-/// A ring of six, and one beside it: positions are given, so that the test knows where they are.
+/// A ring of six nodes and one node beside it, with given positions, so that the test knows where they are.
 fn ring() -> NeuronGraph {
     let at = |i: u32| std::f32::consts::TAU * i as f32 / 6.0;
     let positions: Vec<f32> = (0..6).flat_map(|i| [at(i).cos(), at(i).sin()]).chain([0.0, 0.0]).collect();
@@ -108,7 +109,7 @@ fn canvas(harness: &Harness<'_, Tile>) -> Rect {
     harness.get_by_role(Role::Canvas).rect()
 }
 
-/// Where the node of the ring stands on the screen: the ring fills the canvas's height.
+/// The screen position of a node of the ring, which fills the height of the canvas.
 fn place_of(harness: &Harness<'_, Tile>, node: usize) -> Pos2 {
     let rect = canvas(harness);
     if node == 6 {
@@ -126,7 +127,7 @@ fn click(harness: &mut Harness<'_, Tile>, at: Pos2) {
     }
 }
 
-/// What an export holds now: places, pins and all.
+/// The current export of the graph, with positions and pins.
 fn exported(harness: &mut Harness<'_, Tile>) -> GraphFile {
     harness.state_mut().exports.clear();
     harness.get_by_label("export").click();
@@ -234,7 +235,7 @@ fn a_drawing_has_every_neuron_and_edge_where_they_are() {
     let loops = edges.iter().filter(|e| e.0 == e.1).count();
     assert_eq!(svg.matches('M').count(), edges.len() - loops, "a stroke an edge");
     assert!(svg.ends_with("</svg>\n") && !svg.contains("NaN"));
-    // as far apart as they stand in the plane, at one scale
+    // all distances are those of the plane at one scale
     let places: Vec<[f64; 2]> = exported(&mut harness).nodes.iter().map(|n| n.place.unwrap()).collect();
     let drawn: Vec<[f64; 2]> = svg
         .lines()
@@ -336,7 +337,7 @@ fn a_dragged_neuron_goes_with_the_hand_and_a_pinned_one_stays() {
     assert!(far(place(&before, 0), place(&after, 0)) > 0.0 && far(place(&before, 1), place(&after, 1)) > 0.0);
 }
 
-/// Whether frames are wanted while a hand holds a neuron.
+/// True if frames are requested while the pointer holds a neuron.
 fn exported_while_held(harness: &mut Harness<'_, Tile>) -> bool {
     harness.ctx.has_requested_repaint()
 }
@@ -356,7 +357,7 @@ fn it_comes_to_rest_by_itself_and_then_wants_no_frame() {
         exported(&mut harness).nodes.iter().map(|n| n.place.map(|p| p.map(|v| v as f32)).unwrap()).collect();
     let pure = planted_graph::purity(&graph, &places);
     assert!(pure > 0.8, "{pure}");
-    // Reduced motion: the same places at once.
+    // with reduced motion, the final positions appear at once
     let mut still = tile(mirror(planted_graph::measurement(&graph, |i| i)), true);
     let jumped: Vec<_> = exported(&mut still).nodes.iter().map(|n| n.place.unwrap().map(|v| v as f32)).collect();
     assert!(places == jumped, "the same seed, the same rest");
@@ -367,7 +368,7 @@ fn who_stays_keeps_its_place_when_the_next_sample_comes() {
     let graph = planted_graph::graph(120, 4, 500, 0.8, 3);
     let mut harness = tile(mirror(planted_graph::measurement(&graph, |i| i)), true);
     let before = exported(&mut harness);
-    // Other edges, and every tenth neuron is another.
+    // the edges change, and every tenth neuron is replaced
     let next = planted_graph::graph(120, 4, 520, 0.8, 3);
     let named = |i: u32| if i.is_multiple_of(10) { 1000 + i } else { i };
     let step = {
@@ -397,7 +398,7 @@ fn who_stays_keeps_its_place_when_the_next_sample_comes() {
     assert!(moved[54] < 0.1, "half of those that stay moved more than {} of the picture at once", moved[54]);
 }
 
-/// Communities are counted anew in each sample: their numbers change, their colours do not.
+/// Each sample numbers communities anew; the numbers change, but the colours do not.
 #[test]
 fn a_community_keeps_its_colour_when_its_number_changes() {
     let graph = planted_graph::graph(120, 4, 500, 0.8, 3);
@@ -416,7 +417,7 @@ fn a_community_keeps_its_colour_when_its_number_changes() {
     assert_eq!(different.len(), 4);
 }
 
-/// Where a node of an export stands on the screen, with everything fitted in.
+/// The screen position of an exported node when the whole graph fits the canvas.
 fn seen(harness: &Harness<'_, Tile>, graph: &GraphFile, node: usize) -> Pos2 {
     let places: Vec<[f32; 2]> = graph.nodes.iter().map(|n| n.place.unwrap().map(|v| v as f32)).collect();
     let (rect, b) = (canvas(harness), orrery::analysis::layout::bounds(&places));
@@ -435,8 +436,7 @@ fn rested(harness: &mut Harness<'_, Tile>) -> usize {
     frames
 }
 
-/// As in the window, on whatever adapter there is: places come back from it, picks hit, and nothing is
-/// drawn twice.
+/// On any adapter, positions are read back from it, clicks hit the right nodes, and nothing is drawn twice.
 #[test]
 fn on_an_adapter_it_rests_is_picked_and_drawn_once() {
     let Some(offscreen) = adapter::offscreen() else { return };
@@ -463,14 +463,14 @@ fn on_an_adapter_it_rests_is_picked_and_drawn_once() {
     click(&mut harness, at);
     assert_eq!(harness.state().selection.neuron, Some(15));
     assert!(drawn(&offscreen) > before, "a selection is seen");
-    // Another start ends in the same places.
+    // another start ends in the same positions
     harness.get_by_label("restart").click();
     harness.step();
     rested(&mut harness);
     assert!(exported(&mut harness).nodes.iter().map(|n| n.place).eq(file.nodes.iter().map(|n| n.place)));
 }
 
-/// Large pictures for a person to look at: ORRERY_LOOK=1.
+/// Writes large pictures for visual inspection if ORRERY_LOOK=1.
 #[test]
 fn pictures_to_look_at() {
     if std::env::var("ORRERY_LOOK").is_err() {

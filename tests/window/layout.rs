@@ -10,7 +10,7 @@ fn springs(graph: &planted_graph::Planted) -> Springs {
     Springs::new(graph.nodes, &graph.edges)
 }
 
-/// The whole way from a start to rest.
+/// Runs the layout from a start until it is at rest.
 fn settled(springs: &Springs, places: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
     after(u64::from(steps_for(places.len())), springs, &ForceParams::default(), places, |_| ())
 }

@@ -1,5 +1,5 @@
-//! Runs that a page leaves, or that a crash cut off: with real run folders and the real host. Nothing that a letter does
-//! loses one, what was left comes back by an undo, and an interrupted one is named and goes on.
+//! Tests runs that a page leaves or that a crash interrupted, with real run folders and the real host. No key press
+//! loses a run, undo brings back a run that was left, and an interrupted run is announced and can be continued.
 
 use std::{
     fs,
@@ -29,7 +29,7 @@ use crate::ui::config_with;
 /// The steps of an [`interrupted`] run.
 pub const STEPS: u64 = 6;
 
-/// A model that steps in a moment.
+/// The settings of a model that trains a step in milliseconds.
 fn small() -> Config {
     let settings = [
         ("model.d_model", "32"),
@@ -41,7 +41,7 @@ fn small() -> Config {
     config_with("fast_slow", None, &settings)
 }
 
-/// A run of some steps with a checkpoint of its last, whose process died before it recorded an end.
+/// A run of a few steps with a checkpoint of the last, whose process died before it recorded an end.
 pub fn interrupted(out: &Path) -> PathBuf {
     let lab = labs::find("fast_slow").unwrap();
     let writer = Writer::new(out);
@@ -92,7 +92,7 @@ fn desk(out: &Path) -> Desk {
     desk_at(Box::new(DesktopHost::new(out.to_owned(), Runs::new())))
 }
 
-/// The window at this host, with a new run of [`small`] settings.
+/// The window with this host and a new run with [`small`] settings.
 pub fn desk_at(host: Box<dyn Host>) -> Desk {
     let start = Start { opening: Some(Opening::Config(small())), ..Start::default() };
     let harness = Harness::builder().with_size([1280.0, 800.0]).build_eframe(move |cc| App::new(cc, host, start));
@@ -145,7 +145,7 @@ impl Desk {
         self.harness.query_all_by_label_contains(words).next().is_some()
     }
 
-    /// Trains some steps and pauses; the folder of the run.
+    /// Trains some steps and pauses; returns the run's folder.
     fn paused_run(&mut self) -> PathBuf {
         self.press(Key::Space);
         self.until("steps", |d| d.page().newest() >= 3);
@@ -230,8 +230,8 @@ fn an_undone_reset_opens_the_record_again() {
     assert_eq!(run_folders(out.path()).len(), 1);
 }
 
-/// A preset, pasted settings, a link: what takes their place is a run of the settings of before, and their record comes back
-/// by a redo.
+/// After a preset, pasted settings or a link, undo replaces the run by one with the previous settings, and redo brings
+/// its record back.
 #[test]
 fn other_settings_over_an_untouched_run_are_undone_with_their_run() {
     let out = tempfile::tempdir().unwrap();
@@ -348,7 +348,7 @@ const LETTERS: [Key; 26] = [
     Key::Z,
 ];
 
-/// Presses every letter; each may ask first, or leave a run that an undo brings back.
+/// Presses every letter key; each may ask for confirmation, or leave a run that undo brings back.
 fn press_letters(d: &mut Desk, out: &Path) {
     let (mut state, run) = (d.state(), d.page().recorded_folder().expect("the run has a record"));
     let (folders, mut record) = (run_folders(out), record_of(&run));

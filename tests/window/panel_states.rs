@@ -28,7 +28,7 @@ fn lab(id: &str) -> &'static Lab {
     labs::find(id).unwrap()
 }
 
-/// Advises to begin a run.
+/// True for a text that advises the user to start a run.
 fn is_advice(words: &str) -> bool {
     ["ress Space", "Space runs"].iter().any(|advice| words.contains(advice))
 }

@@ -222,7 +222,7 @@ fn an_overflow_is_a_sentence() {
     let mut harness = answered(Steps::default());
     slide(&mut harness, "n", 16.0);
     slide(&mut harness, "\u{394}t", 10.0);
-    // The made-up force grows as fast as its query, so a few hundred steps of the toy do it.
+    // the recorded force only grows as fast as its query, so that a toy is used to reach an overflow
     harness.get_by_label("double well").click();
     harness.step();
     harness.step();

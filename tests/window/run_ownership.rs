@@ -112,7 +112,7 @@ impl Desk {
                 (vec![], format!("lesson step {step}"))
             }
             2 => {
-                // a link or an opened file
+                // opens a config, as a link or a file does
                 let mut config = lab.config(None).unwrap();
                 config.seed = self.below(5) as u64;
                 let knob = self.page.knobs.iter().find(|k| k.applies == Applies::Live);

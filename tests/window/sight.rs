@@ -1,6 +1,6 @@
-//! The first sight of every lab, measured: how many tiles stand on its page, how high they are, how large its charts are
-//! and whether its tables are whole, at the sizes that count, with the lab's recorded example in it. Needs no graphics
-//! adapter. It knows no view.
+//! Measures the opening page of every lab with its recorded example: the number and height of its tiles, the size of
+//! its charts, and whether its tables are cut off, at typical window sizes. It needs no graphics adapter, and covers
+//! new views without a change.
 
 use std::{
     sync::Arc,
@@ -39,32 +39,32 @@ use crate::{
     ui::{Desktop, Worker, open_labs},
 };
 
-/// A window: its size in points, and its pixels a point.
+/// A window, by its size in points and its pixels per point.
 struct Sheet {
     name: &'static str,
     size: [f32; 2],
     scale: f32,
-    /// Tiles are at least so high, points.
+    /// The minimum height of a tile, points.
     least_tile: f32,
 }
 
 const SHEETS: [Sheet; 6] = [
     Sheet { name: "1280x800", size: [1280.0, 800.0], scale: 1.0, least_tile: 300.0 },
-    // what a desktop of 1280x800 leaves beside its bars, and one of 1920x1080 at three pixels for two points
+    // the space that the bars of a 1280x800 desktop leave, and those of a 1920x1080 one at 1.5 pixels per point
     Sheet { name: "1280x728", size: [1280.0, 728.0], scale: 1.0, least_tile: 300.0 },
     Sheet { name: "1280x648", size: [1280.0, 648.0], scale: 1.0, least_tile: 300.0 },
     Sheet { name: "1024x700", size: [1024.0, 700.0], scale: 1.0, least_tile: 300.0 },
     Sheet { name: "1920x1080", size: [1920.0, 1080.0], scale: 1.0, least_tile: 300.0 },
     Sheet { name: "3840x2160 at 2", size: [1920.0, 1080.0], scale: 2.0, least_tile: 300.0 },
 ];
-/// Too small for any lab.
+/// A window that is too small for any lab.
 const TINY: Sheet = Sheet { name: "640x400", size: [640.0, 400.0], scale: 1.0, least_tile: 300.0 };
 
 const MOST_TILES: usize = 3;
-/// Rounding of sizes, points.
+/// The tolerance for rounded sizes, points.
 const SLACK: f32 = 1.0;
 
-/// A lab's page as it opens, with its recorded example in it.
+/// A lab's page as it opens, with its recorded example.
 fn opened(lab: &'static Lab, ctx: &Context) -> Page {
     let folder = tempfile::tempdir().unwrap();
     let mut host = DesktopHost::new(folder.path().to_owned(), Runs::new()).with_examples();
@@ -79,7 +79,7 @@ fn opened(lab: &'static Lab, ctx: &Context) -> Page {
     page
 }
 
-/// A lab's page with a recorded run in it that has something for every view.
+/// A lab's page with a recorded run that has data for every view.
 fn filled(lab: &'static Lab, ctx: &Context) -> Page {
     let mut page = Page::new(lab, lab.opening_config().unwrap());
     let mut mirror = recorded::twins();
@@ -98,7 +98,7 @@ fn draw(page: &mut Page, ctx: &Context, sheet: &Sheet) -> Drawn {
     plot::drawn(ctx)
 }
 
-/// What a frame has: the words that are whole in sight, and the bars of what scrolls.
+/// The texts of a frame that are wholly visible, and its scroll bars.
 #[derive(Default)]
 struct Seen {
     words: Vec<String>,
@@ -123,7 +123,7 @@ impl Seen {
     }
 }
 
-/// Draws the page some times; returns what is seen last.
+/// Draws the page several times; returns the visible texts and scroll bars of the last frame.
 fn frames(page: &mut Page, ctx: &Context, sheet: &Sheet, session: &mut Session) -> Seen {
     let (theme, mut seen) = (Theme::dark(), Seen::default());
     theme::apply(&theme, true, ctx);
@@ -151,7 +151,7 @@ fn frames(page: &mut Page, ctx: &Context, sheet: &Sheet, session: &mut Session) 
     seen
 }
 
-/// The tiles in front, with the id of their view and their height, the bar of tabs with it.
+/// The tiles in front, with the id of their view and their height including the tab bar.
 fn in_front(page: &Page) -> Vec<(TileId, String, f32)> {
     let tiles = &page.tiling.tree.tiles;
     let active = page.tiling.tree.active_tiles();
@@ -165,7 +165,8 @@ fn in_front(page: &Page) -> Vec<(TileId, String, f32)> {
     front.map(|(id, view)| (id, view, height(id))).collect()
 }
 
-/// The faults of the first sight in words: too many tiles, or something too small; and the number of pictures there are.
+/// Messages about the faults of an opening page (too many tiles, or a part that is too small), and the number of
+/// pictures.
 fn faults(page: &mut Page, ctx: &Context, sheet: &Sheet) -> (Vec<String>, usize) {
     let drawn = draw(page, ctx, sheet);
     let front = in_front(page);
@@ -182,7 +183,7 @@ fn faults(page: &mut Page, ctx: &Context, sheet: &Sheet) -> (Vec<String>, usize)
         |tile: u64| front.iter().find(|(id, ..)| id.0 == tile).map_or("no tile", |(_, view, _)| view.as_str());
     let is_roomy = |size: Vec2| size.x >= plot::MIN_PLOT_SIZE.x - SLACK && size.y >= plot::MIN_PLOT_SIZE.y - SLACK;
     for found in &drawn.plots {
-        // The charts that stand highest in a tile are in sight as a whole; those below may have to be scrolled to.
+        // the topmost charts of a tile must be wholly visible; those below may need scrolling
         let of_tile = drawn.plots.iter().filter(|other| other.tile == found.tile);
         let highest = of_tile.map(|other| other.area.bottom()).fold(f32::INFINITY, f32::min);
         let size = if found.area.top() < highest { found.in_sight.size() } else { found.area.size() };
@@ -193,7 +194,7 @@ fn faults(page: &mut Page, ctx: &Context, sheet: &Sheet) -> (Vec<String>, usize)
     }
     let pictures = || drawn.plots.iter().chain(&drawn.canvases);
     for (id, view, _) in &front {
-        // A tile may have small pictures beside a large one.
+        // small pictures are allowed beside a large one
         let sizes: Vec<Vec2> = pictures().filter(|found| found.tile == id.0).map(|f| f.in_sight.size()).collect();
         let is_small = !sizes.is_empty() && !sizes.iter().any(|size| is_roomy(*size));
         if is_small {
@@ -231,7 +232,7 @@ fn the_first_sight_of_every_lab_is_large_enough() {
     assert!(only.is_some() || pictures >= LABS.len() * SHEETS.len(), "only {pictures} pictures were seen");
 }
 
-/// Whatever a side panel shows, it leaves the tiles their room.
+/// The content of a side panel must not shrink the tiles.
 #[test]
 fn side_panels_keep_their_width() {
     let sheet = &SHEETS[0];
@@ -251,7 +252,7 @@ fn side_panels_keep_their_width() {
     }
 }
 
-/// The words below a sentence do not push the chart out of sight.
+/// The text below a sentence does not push the chart out of view.
 #[test]
 fn a_staircase_is_in_sight_as_a_whole() {
     let (ctx, sheet) = (Context::default(), &SHEETS[0]);
@@ -263,7 +264,7 @@ fn a_staircase_is_in_sight_as_a_whole() {
     assert!(in_front(&page).iter().any(|(_, view, _)| view == "staircase"));
 }
 
-/// Tabs are numbered as they stand in their bars, whatever the arrangement was in which they got their numbers.
+/// Tabs are numbered by their order in the bars, even if they were numbered in another arrangement before.
 #[test]
 fn numbers_of_tabs_rise_along_their_bars() {
     let lab = labs::find("ode_flow").unwrap();
@@ -277,7 +278,7 @@ fn numbers_of_tabs_rise_along_their_bars() {
     }
 }
 
-/// Bars stand in the margin of a tile, beside what it shows.
+/// Scroll bars are in the margin of a tile, beside its content.
 #[test]
 fn bars_of_tiles_cover_nothing() {
     let (ctx, sheet) = (Context::default(), &SHEETS[2]);
@@ -294,12 +295,12 @@ fn bars_of_tiles_cover_nothing() {
     let in_tiles: Vec<(&Rect, &Rect)> = in_tiles.collect();
     assert!(!in_tiles.is_empty(), "the tile of Steering scrolls");
     for (bar, tile) in in_tiles {
-        // of a bar that no pointer is at four points are drawn
+        // a scroll bar away from the pointer is drawn four points wide
         assert!(bar.right() - 4.0 >= tile.right() - 8.0, "{bar:?} in {tile:?}");
     }
 }
 
-/// In front of a class everything is half as large again; the sliders still stand beside what they move.
+/// In presenter mode everything is 1.5 times as large, and the sliders are still beside the parts that they move.
 #[test]
 fn sliders_and_their_effect_are_in_sight_in_presenter_mode() {
     let presented = Sheet { name: "projector", size: [1280.0 / 1.5, 800.0 / 1.5], scale: 1.0, least_tile: 300.0 };
@@ -314,18 +315,18 @@ fn sliders_and_their_effect_are_in_sight_in_presenter_mode() {
     assert!(words.iter().filter(is_share).count() >= 8, "a value at each bar: {words:?}");
 }
 
-/// The measure finds what it looks for.
+/// The check reports each kind of fault.
 #[test]
 fn a_window_that_is_too_small_is_found() {
     let ctx = Context::default();
     let mut page = filled(LABS[0], &ctx);
     let (small, _) = faults(&mut page, &ctx, &TINY);
     assert!(small.iter().any(|fault| fault.contains("points high")), "{small:?}");
-    // more views in front than there may be
+    // more views in front than allowed
     page.tiling.tree = orrery::ui::tiling::Tiling::new("x", &[0, 0, 1, 1].map(|row| tile_of(LABS[0], row))).tree;
     let (many, _) = faults(&mut page, &ctx, &SHEETS[0]);
     assert!(many.iter().any(|fault| fault.contains("4 tiles")), "{many:?}");
-    // a table in half of its width
+    // a table at half of its width
     let lab = labs::find("coupled_qk").unwrap();
     let mut page = filled(lab, &ctx);
     page.tiling.tree = orrery::ui::tiling::Tiling::new("x", &[tile_of(lab, 0), tile_of(lab, 0)]).tree;
@@ -345,7 +346,7 @@ fn open(lab: &str) -> Desktop {
     d
 }
 
-/// A view that does not stand on the page is a click away: it opens as a tab, leaves the list, and is undone by name.
+/// A view that is not on the page can be opened with a click: it becomes a tab, leaves the list, and undo names it.
 #[test]
 fn more_views_has_the_rest_of_the_lab() {
     let mut d = open("fast_slow");
@@ -372,7 +373,7 @@ fn more_views_has_the_rest_of_the_lab() {
     assert!(d.shows("More views"), "what was closed is in the list again");
 }
 
-/// The last tab of a bar, opened from the list, stands in sight, and does so in a narrower window.
+/// The last tab of a bar, opened from the list, is visible, also after the window became narrower.
 #[test]
 fn the_tab_in_front_stays_in_sight() {
     let mut d = open("fast_slow");

@@ -32,7 +32,7 @@ fn compare_in(folder: &Path, name: &str, image: &RgbaImage) -> SnapshotResult {
     Ok(())
 }
 
-/// What is seen before a window's black: nothing is stored of transparency.
+/// Makes an image opaque, as if it were shown on black, because transparency is not compared.
 fn opaque(image: &RgbaImage) -> RgbaImage {
     let mut image = image.clone();
     image.pixels_mut().for_each(|p| p.0[3] = 255);

@@ -323,7 +323,7 @@ fn the_merging_view_goes_through_its_stages() {
         harness.step();
     }
     assert_eq!(harness.state().selection.variant, 3);
-    // another text for a child, which the controls choose, waits for a reset
+    // a new text for a child only takes effect after a reset
     assert!(harness.query_by_label_contains("applies at reset").is_none());
     assert!(harness.query_by_role(Role::ComboBox).is_none());
     let knobs = (labs::find("synapses").unwrap().knobs)();

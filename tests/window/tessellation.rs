@@ -15,7 +15,7 @@ use crate::{recorded, tiles::Tile};
 const MOST_VERTICES: usize = 250_000;
 const MOST_SHAPES: usize = 20_000;
 
-/// As in a window of a card without compute shaders, which nobody looks at.
+/// Sets up a window whose software adapter has no compute shaders, for tests that draw nothing.
 pub fn unseen(builder: HarnessBuilder<Tile>) -> HarnessBuilder<Tile> {
     let target = Target { format: wgpu::TextureFormat::Rgba8Unorm, max_texture: 8192, compute: false, software: true };
     builder.with_context_setup(move |ctx| gpu::install_target(ctx, target))

@@ -1,5 +1,6 @@
-//! Controls of settings that stand in tiles: what the page's link hides or locks is not moved there either, and what a tile
-//! moves has no second control in the panel. Every widget of every tile is used as hands would; no view is known.
+//! Tests the controls of settings in tiles: a setting that the page's link hides or locks cannot be changed there
+//! either, and a setting with a control in a tile has no second one in the panel. The tests operate every widget of
+//! every tile.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -20,10 +21,10 @@ use crate::{
     stage::{Stage, request},
 };
 
-/// Settings that a click on a picture sets, which is no control of them: a sign for each pair of heads cuts the graph, and the
-/// neuron that is selected in the graph is silenced.
+/// Settings that a click on a picture changes without being their control: a mark for each pair of heads cuts the
+/// graph, and the neuron selected in the graph is silenced.
 const SET_BY_PICTURES: [&str; 3] = ["graph.from_head", "graph.to_head", "change.neurons"];
-/// Most entries of an opened list that are chosen.
+/// The maximum number of entries that are chosen in an open list.
 const MOST_ENTRIES: usize = 6;
 
 fn ready(lab: &'static Lab, view: &str) -> Stage {
@@ -37,7 +38,7 @@ fn key(key: Key) -> Input {
     Input::Key { key, physical_key: None, pressed: true, repeat: false, modifiers: Modifiers::NONE }
 }
 
-/// Uses one widget; the settings that it changes.
+/// Operates one widget; returns the settings that this changes.
 fn used(stage: &mut Stage, (id, node): &(NodeId, Node)) -> Vec<String> {
     let frames = match node.role() {
         Role::Slider | Role::SpinButton => {
@@ -54,14 +55,14 @@ fn used(stage: &mut Stage, (id, node): &(NodeId, Node)) -> Vec<String> {
         _ => return vec![],
     };
     let mut changes = vec![];
-    // a field that was typed in reports in the frame after
+    // a text field reports a change one frame late
     for events in frames.into_iter().chain([vec![]]) {
         changes.extend(stage.frame(events).changes);
     }
     changes
 }
 
-/// The widgets of the tile that hands can use: the role and label of each.
+/// The role and label of each widget of the tile that a user can operate.
 fn usable(stage: &mut Stage) -> Vec<(Role, Option<String>)> {
     let is_usable = |role: Role| {
         let typed = matches!(role, Role::Slider | Role::SpinButton | Role::TextInput | Role::MultilineTextInput);
@@ -77,7 +78,7 @@ fn moved(stage: &mut Stage) -> BTreeSet<String> {
     let mut moved = BTreeSet::new();
     for widget in &all {
         moved.extend(used(stage, widget));
-        // a list that was opened, or a menu
+        // an open list or menu
         let is_entry =
             |(id, node): &(NodeId, Node)| node.role() == Role::Button && all.iter().all(|(known, _)| known != id);
         let entries: Vec<_> = stage.widgets().into_iter().filter(is_entry).take(MOST_ENTRIES).collect();
@@ -90,7 +91,7 @@ fn moved(stage: &mut Stage) -> BTreeSet<String> {
     moved
 }
 
-/// The settings whose controls the tile claims.
+/// The settings that the tile declares to control.
 fn claimed(stage: &Stage) -> BTreeSet<String> {
     stage.page.tiling.controls().into_keys().map(str::to_owned).collect()
 }
@@ -136,7 +137,7 @@ fn a_group_that_the_link_hides_has_no_dial() {
     assert_eq!(dials(&["control", "solver"]), BTreeSet::new());
 }
 
-/// The panel shows the control of a setting unless a tile claims it.
+/// The panel shows a setting's control unless a tile declares to control it.
 #[test]
 fn no_setting_has_a_control_in_a_tile_and_in_the_panel() {
     let check = |mut stage: Stage, place: String| {

@@ -1,4 +1,4 @@
-//! One view in a tile, driven by hands: what it shows, what it asks for, what it writes. It knows no view.
+//! Drives one view in a tile through user input: what it shows, requests and exports. It works with any view.
 
 use eframe::egui::{self, Modifiers, PointerButton, Pos2, Rect, accesskit::Role, vec2};
 use egui_kittest::{Harness, HarnessBuilder, kittest::Queryable};
@@ -122,7 +122,7 @@ impl Tile {
     }
 }
 
-/// A tile of so many points, sixty frames a second.
+/// A tile of so many points, sixty frames per second.
 pub fn sized(width: f32, height: f32) -> HarnessBuilder<Tile> {
     Harness::builder().with_size(vec2(width, height)).with_step_dt(1.0 / 60.0)
 }

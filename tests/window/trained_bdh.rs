@@ -1,5 +1,5 @@
-//! What hands do to a trained BDH that is looked at: the text is one for all views, neurons are named and changed, a cell of
-//! the lens is looked at.
+//! Tests the inspection of a trained BDH through user input: all views share one text, neurons can be named and changed,
+//! and a cell of the lens can be examined.
 
 use std::sync::Arc;
 

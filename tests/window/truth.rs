@@ -1,5 +1,5 @@
-//! What a view says is of the run, the step and the selection that are shown: after any sequence of actions on a page
-//! it says what the same view says that was opened this moment.
+//! Checks that a view shows the current run, step and selection: after any sequence of actions on a page, it shows the
+//! same as a newly opened view.
 
 use crossbeam::channel::bounded;
 use eframe::egui::{
@@ -28,13 +28,13 @@ use orrery::{
 
 use crate::{recorded, stub_host::StubHost, tessellation::view_ids};
 
-/// Goes on by its own clock: what it shows depends on when it was opened.
+/// The view that runs by its own clock, so that its content depends on when it was opened.
 const HAS_A_CLOCK: &[&str] = &["oscillators"];
 
 /// Stays where it was scrolled, such as to a neuron that was selected: its whole table is compared.
 const IS_SCROLLED: &[&str] = &["graph_table"];
 
-/// A run whose curves differ from those of every other one; `begun`: how many there are.
+/// Starts a run whose curves differ from those of every other run; `begun` is the number of earlier runs.
 fn begin(begun: u64, config: &Config) -> RunHandle {
     let (commands, _) = bounded(1);
     let inbox = std::sync::Arc::new(Inbox::default());
@@ -56,14 +56,14 @@ struct Desk {
     page: Page,
     host: Box<dyn Host>,
     ctx: Context,
-    /// Draws a view that is opened this moment: it keeps the fonts, and remembers nothing else.
+    /// The context that draws newly opened views: it keeps the fonts and no other state.
     fresh: Context,
     now: f64,
     chance: u64,
     said: Vec<String>,
 }
 
-/// What one view says: its title, words and table.
+/// The content of one view: its title, texts and table.
 pub type Words = (Vec<String>, Option<String>);
 
 impl Desk {
@@ -90,7 +90,7 @@ impl Desk {
         self.page.replay(run);
     }
 
-    /// Replays one of two runs: recorded ones that hold much, of the lab that they were made in, and small ones of any other.
+    /// Replays one of two runs: recorded ones with many measurements if the lab has them, else small ones.
     fn replay_either(&mut self, first: bool) {
         let lab = self.page.lab;
         let mirror = match (lab.id == LABS[0].id, first) {
@@ -140,7 +140,7 @@ impl Desk {
                 "close"
             }
             11 => {
-                // Plays for a moment, then stands.
+                // plays for a moment, then pauses
                 let _ = play::play_or_pause(&mut self.page, self.now);
                 play::advance_play(&mut self.page, self.now + 0.4, false);
                 self.page.play.stop();
@@ -164,7 +164,7 @@ impl Desk {
         self.said.push(format!("{words} (step {} of {})", self.page.shown_step(), self.page.newest()));
     }
 
-    /// What the maximised tile says after some frames.
+    /// The content of the maximised tile after a few frames.
     fn words(&mut self, ctx: &Context) -> Words {
         said(&mut self.page, ctx, self.now)
     }
@@ -201,8 +201,7 @@ fn read(shape: &Shape, texts: &mut Vec<String>) {
     }
 }
 
-/// What the maximised tile of a page says after some frames: its words, and its table. Questions that it asks are put
-/// to the run.
+/// The texts and the table of a page's maximised tile after a few frames. Questions that it requests are sent to the run.
 pub fn said(page: &mut Page, ctx: &Context, now: f64) -> Words {
     let mut texts = vec![];
     for _ in 0..3 {
@@ -211,16 +210,16 @@ pub fn said(page: &mut Page, ctx: &Context, now: f64) -> Words {
     (texts, table(page, &Theme::dark()))
 }
 
-/// What was drawn in one frame.
+/// The content that one frame drew.
 pub struct Frame {
     pub texts: Vec<String>,
-    /// Empty where `Context::enable_accesskit` was not called.
+    /// The accessible nodes; empty unless `Context::enable_accesskit` was called.
     pub widgets: Vec<(NodeId, Node)>,
-    /// The settings that the view would change, by their keys; they stay as they are.
+    /// The changes of settings that the view requests, which are not carried out.
     pub changes: Vec<String>,
 }
 
-/// One frame of the maximised tile of a page, in which this happens. Questions that it asks are put to the run.
+/// Draws one frame of a page's maximised tile with these input events. Questions that it requests are sent to the run.
 pub fn frame(page: &mut Page, ctx: &Context, now: f64, events: Vec<egui::Event>) -> Frame {
     let (theme, mut session) = (Theme::dark(), Session { still: true, ..Session::default() });
     let (mut actions, devices) = (Actions::default(), vec![]);
@@ -240,7 +239,7 @@ pub fn frame(page: &mut Page, ctx: &Context, now: f64, events: Vec<egui::Event>)
     });
     for action in actions.iter() {
         if let Action::Run(RunAction::Ask(question)) = action {
-            // a run of a stub takes no questions
+            // a stub run answers no questions
             let _ = page.send(Command::Measure(question.clone()));
         }
     }
@@ -275,7 +274,7 @@ fn table(page: &mut Page, theme: &Theme) -> Option<String> {
     view.csv(&cx)
 }
 
-/// As many actions as `ORRERY_ACTIONS` says, shared by the labs, each on a thread.
+/// Performs the number of random actions in `ORRERY_ACTIONS`, divided among the labs, with a thread for each.
 #[test]
 fn every_view_says_what_one_opened_now_says_after_random_actions() {
     let actions: usize = std::env::var("ORRERY_ACTIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(500);
@@ -290,7 +289,7 @@ fn every_view_says_what_one_opened_now_says_after_random_actions() {
 fn compare_after_random_actions(lab: &'static Lab, seed: u64, actions: usize) {
     let has_no_clock = |id: &&str| !HAS_A_CLOCK.contains(id);
     let views: Vec<&str> = view_ids().into_iter().filter(has_no_clock).collect();
-    // The lab's own views come again often, so that they live through many actions.
+    // the lab's own views are chosen often, so that they stay open through many actions
     let own: Vec<&str> = views_of(Lists::default(), lab.id).into_iter().filter(has_no_clock).collect();
     let mut desk = Desk::new(lab, seed);
     for _ in 0..actions {

@@ -140,15 +140,15 @@ static PRETEND: [&Lab; 1] = [&LAB];
 pub enum Worker {
     /// Makes a step every 2 ms while told to run.
     Steps,
-    /// The same, and the host has an example of the lab.
+    /// Like `Steps`, with an example of the lab in the host.
     StepsAfterExample,
-    /// Takes no command and tells nothing, as if stuck in a step.
+    /// Handles no command and sends no event, as if stuck in a step.
     Stalled,
     /// Fails at its third step.
     Fails,
 }
 
-/// What the host was asked, shared with the test.
+/// The requests to the host, shared with the test.
 #[derive(Default)]
 pub struct Asked {
     commands: Mutex<Vec<Command>>,
@@ -246,7 +246,7 @@ fn work(worker: Worker, config: Config, inbox: Arc<Inbox>, commands: Receiver<Co
                 Command::Checkpoint => {
                     inbox.deliver(Event::Notice { level: Level::Info, text: format!("step {step} is written") });
                 }
-                // no probe applies to its models
+                // ends without a sample, as if the probe did not apply to the models
                 Command::Measure(Question { request, .. }) => {
                     inbox.deliver(Event::Question { request, state: QuestionState::Answered });
                 }
@@ -694,12 +694,12 @@ fn tiles_are_dragged_split_and_stacked_by_their_titles() {
     assert!(place(&d, teller).left() >= place(&d, other).right());
     undo(&mut d);
 
-    // over its lower half: below it
+    // dropped on its lower half, the tile goes below it
     take(&mut d, onto.lerp_inside(egui::vec2(0.5, 0.75)));
     assert!(place(&d, teller).top() >= place(&d, other).bottom());
     undo(&mut d);
 
-    // over the middle of what is below a bar of tabs: they are stacked, the one that was dragged in front
+    // dropped on the middle below a tab bar, the tile becomes the front tab
     let below_bar = onto.with_min_y(onto.top() + 28.0);
     take(&mut d, below_bar.center());
     let tiling = &d.page().tiling;
@@ -1151,7 +1151,7 @@ fn a_checkpoint_that_a_preset_drops_comes_back_by_an_undo() {
     d.until("the weights are opened again", |d| opened(d).as_deref() == Some("one.pt"));
 }
 
-/// Both in one frame, so that the replay that the undo asks for is not open yet.
+/// Undo and redo happen in one frame, so that the replay requested by the undo is not open yet.
 #[test]
 fn a_redo_at_once_after_an_undo_keeps_the_run_that_it_brings() {
     let mut d = desk(Worker::Steps);

@@ -15,7 +15,7 @@ pub fn until_within<R>(
     looking_every(Duration::from_millis(5), patience, harness, what, found)
 }
 
-/// As [`until_within`], with this pause between two steps: a frame takes time from a run that trains for long.
+/// Like [`until_within`], with a pause between steps, because drawing frames slows a long training run down.
 pub fn looking_every<R>(
     pause: Duration,
     patience: Duration,

@@ -22,9 +22,9 @@ use crate::{
     waiting::{looking_every, until_within},
 };
 
-/// Within a minute the gate opens: what the README promises of two cores, and room for a busy machine.
+/// The README promises that the gate opens within a minute on two cores; a busy machine gets more time.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// Between two frames while the model learns, which leaves the cores to it.
+/// The pause between two frames while the model trains, so that it gets the cores.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// The steps of which a picture is stored.
@@ -146,7 +146,7 @@ fn one_lab_in_five_lines_is_as_the_readme_says() {
     let leak = walk.until("the answer with the wrong upsample", |app| {
         Walk::causality(app)?.leaky_upsample.as_ref().map(|leaky| (leaky.pool, leaky.before_max))
     });
-    // The first token of a block has no earlier one that reads it.
+    // a change of a block's first token cannot leak, since the block has no earlier position
     assert_eq!(leak.1 > 0.0, !position.is_multiple_of(leak.0), "token {position}: the future leaks");
 
     // 4. The scrubber: the views show that step while training goes on.

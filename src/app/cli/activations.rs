@@ -12,7 +12,7 @@ pub struct ActivationArgs {
     /// The file to write: .safetensors or .npz
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
-    /// Arrays to write: x and y (heads, tokens, neurons a head), sigma (heads, neurons a head, neurons a head) after
+    /// Arrays to write: x and y (heads, tokens, neurons per head), sigma (heads, neurons per head, neurons per head) after
     /// the text, logits (tokens, vocabulary)
     #[arg(long, value_parser = ["x", "y", "sigma", "logits"], value_delimiter = ',', default_value = "x,y")]
     what: Vec<String>,

@@ -1,5 +1,5 @@
-//! `orrery ask`: puts the question of any probe to the models of a run folder, of a checkpoint or of a lab, or to the
-//! program that trains a run elsewhere, without a window, and prints the answer as JSON or CSV or draws it.
+//! `orrery ask`: runs a probe on the models of a run folder, of a checkpoint or of a lab, or asks the program
+//! that trains a run elsewhere, without a window, and prints the answer as JSON or CSV or draws it.
 
 pub mod foreign;
 pub mod matrices;
@@ -137,7 +137,7 @@ pub fn answers_by_variant<'v>(
     variants.into_iter().map(of_each).collect()
 }
 
-/// A probe with arguments that are checked against its own.
+/// Finds a probe and checks a question's arguments against its declared ones.
 fn typed(id: &str, question: &Args) -> Result<(&'static dyn AnyProbe, Args), Failure> {
     let probe = find(id)?;
     let set: Vec<String> = question.iter().map(|(key, value)| format!("{key}={value}")).collect();
@@ -295,7 +295,7 @@ impl OpenedRun {
     }
 }
 
-/// The number of layers of a checkpoint that does not say it itself.
+/// Sets the number of layers, for a checkpoint that does not record it.
 fn set_layers(lab: &Lab, config: &mut Config, layers: usize) -> Result<(), Failure> {
     let path = lab.file_key(FileKind::Checkpoint).and_then(|key| config.get(key)).map(ToString::to_string);
     let Some(path) = path.filter(|path| !path.is_empty()) else {
@@ -334,7 +334,7 @@ fn draw(
     figures::draw(&figure, &"this answer", &mut offscreen, out)
 }
 
-/// The failure of a question to a run without a checkpoint: the last weights that it kept can be asked by their step.
+/// The failure when a run without a checkpoint is asked; it names the last saved step, which `--step` can ask.
 fn without_checkpoint(folder: &Path) -> Failure {
     let failure = no_checkpoint(folder);
     match snapshots::list(folder).last_key_value() {

@@ -22,10 +22,10 @@ use crate::{
 const POLL_EVERY: Duration = Duration::from_millis(250);
 /// Time between two looks at the state of the training.
 const POLL: Duration = Duration::from_millis(10);
-/// Characters of a name that a refusal repeats.
+/// The maximum number of characters of a name that an error message repeats.
 const MAX_SHOWN: usize = 80;
 
-/// What others may be allowed to do to a run while it trains, by the protocol's name of it.
+/// The commands that `--allow` lets other processes send to a run while it trains: name, name in the protocol, help text.
 pub const ALLOWED: [(&str, &str, &str); 3] = [
     (PAUSE, PAUSE, "Wait between two steps, and go on"),
     (SAVE, SAVE, "Write a checkpoint"),
@@ -83,7 +83,7 @@ impl AskedRun {
     }
 }
 
-/// How far a training is, by its events.
+/// The progress of a training run, as its events report it.
 #[derive(Debug, Clone, Copy, Default)]
 struct TrainingState {
     step: u64,
@@ -230,14 +230,14 @@ impl Answerer {
         }
         let before = self.training.now();
         let (key, value) = (TrainSettings::lr.name, Value::Float(before.lr * factor));
-        // in the range of the setting, so that the run does not refuse it
+        // tried on a copy first, because the run would refuse a value outside the setting's range
         self.config.clone().set(&self.knobs, key, value.clone()).map_err(|e| e.to_string())?;
         let set = Command::Set { key: key.to_owned(), value };
         let after = self.command(set, |now| now.lr_changes > before.lr_changes)?;
         Ok(format!("learning rate {} -> {}", before.lr, after.lr))
     }
 
-    /// Hands the run a command and waits until it has done it; how far the run is then.
+    /// Sends the run a command and waits until it has been carried out; returns the run's progress then.
     ///
     /// # Errors
     /// If the run ends before.

@@ -20,12 +20,12 @@ pub struct StepFile {
     pub key: Option<&'static str>,
 }
 
-/// The names under which files hold the number of updates behind them, on their top level. The first name is taken that
-/// all files of a folder have, with a different value in each. An epoch is a step where nothing finer is given.
+/// The top-level keys under which checkpoints record their number of updates. The first key that every file of a folder
+/// has, with a different value in each, is used. The epoch serves as the step if nothing finer is recorded.
 const STEP_KEYS: [&str; 9] =
     ["step", "global_step", "iter", "iteration", "iter_num", "num_updates", "steps", "train_step", "epoch"];
 
-/// No more are taken: each is copied into the run.
+/// The maximum number of checkpoints in a series, because each is copied into the run.
 const MAX_CHECKPOINTS: usize = 500;
 
 /// Paths named as checkpoints that are not files: pipes, devices, sockets, folders and broken links.

@@ -44,7 +44,7 @@ pub enum Command {
     Export(export::ExportArgs),
     /// Draw views of a run folder as PNG
     Render(figures::RenderArgs),
-    /// Put the question of any probe to a finished run or a checkpoint: JSON, CSV or a picture of the answer
+    /// Run a probe on a finished run or a checkpoint: the answer is JSON, CSV or a picture
     Ask(ask::AskArgs),
     /// Work with one trained model: read, write, look into or change a BDH of a file
     #[command(subcommand)]
@@ -62,7 +62,7 @@ pub enum Command {
 pub enum ModelCommand {
     /// Print what a trained BDH's file says of the model: its sizes, layers, residuals and position
     Info(model_info::InfoArgs),
-    /// Read a text with a trained BDH: its loss, in nats a token and bits a byte, and token by token
+    /// Read a text with a trained BDH: its loss, in nats per token and bits per byte, and token by token
     Eval(eval::EvalArgs),
     /// Let a trained BDH continue a prompt
     Generate(generate::GenerateArgs),

@@ -20,9 +20,9 @@ use crate::{
 };
 use tables::Numbers;
 
-/// Most lines in one figure; more cannot be distinguished.
+/// The maximum number of lines in one figure; more cannot be told apart.
 const MAX_RUNS: usize = 30;
-/// Most figures that are written; another program may log thousands of channels.
+/// The maximum number of figures that are written; another program may log thousands of channels.
 const MAX_FIGURES: usize = 200;
 /// Key of the training loss, which is no headline number.
 const TRAIN_LOSS: &str = "train_loss";
@@ -54,7 +54,7 @@ pub struct CompareArgs {
 /// A run that is compared.
 struct ComparedRun {
     row: RunRow,
-    /// Headline numbers and the training loss, by key; of another program's run all that it logged.
+    /// The headline numbers and the training loss; for another program's run, every number that it logged.
     series: Vec<NumberSeries>,
     /// Seconds of training by rising step.
     times: Vec<(u64, f64)>,

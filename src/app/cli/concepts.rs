@@ -30,7 +30,7 @@ pub struct ConceptArgs {
     /// The concept to look for: currency or country
     #[arg(long, default_value = "currency")]
     concept: String,
-    /// Seeds of the trained models; as many random ones are searched
+    /// Seeds of the trained models; as many models with random weights are searched for comparison
     #[arg(long, value_delimiter = ',', default_value = "1,2,3")]
     seeds: Vec<u64>,
     /// Take these trained runs (folders of `orrery run`) rather than train

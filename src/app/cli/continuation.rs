@@ -1,5 +1,5 @@
-//! The one place that decides whether a recorded run may continue, and from where. A run continues exactly or not
-//! at all: the same settings, the same files, a checkpoint that is whole, and a record without a hole.
+//! Decides whether a recorded run may continue, and from where. A run continues exactly or not at all: with the same
+//! settings, the same files, an intact checkpoint and a record without gaps.
 
 use super::{lab_config::recorded, moved_inputs, shell::quoted};
 use crate::{

@@ -1,4 +1,5 @@
-//! Records that are not whole: all who read one say the same, and who hands it on refuses, unless asked for a part.
+//! Handles damaged records: every command that reads one warns in the same words, and commands that export one refuse
+//! unless `--partial` is given.
 
 use crate::{cli::prelude::*, store::export::Record};
 
@@ -23,10 +24,10 @@ pub fn report_rows<'a>(rows: impl Iterator<Item = &'a RunRow>) {
 }
 
 impl PartialArgs {
-    /// Says what of a run is lost.
+    /// Reports which part of a run's record is lost.
     ///
     /// # Errors
-    /// If something is, and no part was asked for.
+    /// If something is lost and `--partial` was not given.
     pub fn check(self, run: &Path, damage: &Damage) -> Result<(), Failure> {
         let record = Record { run, allows_damage: self.partial };
         report(run, &record.check(damage.clone()).map_err(Failure::failed)?);

@@ -27,7 +27,7 @@ pub struct ExportArgs {
     /// Write the weights of the newest checkpoint into this file, a BDH's under the names of its public code
     #[arg(long, value_name = "FILE")]
     safetensors: Option<PathBuf>,
-    /// Whose weights, where a run has several models
+    /// The variant whose weights or graph are written, if a run has several models
     #[arg(long, value_name = "ID")]
     variant: Option<String>,
     #[command(flatten)]

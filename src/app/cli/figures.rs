@@ -98,7 +98,7 @@ pub fn draw(figure: &Figure<'_>, of: &dyn Display, offscreen: &mut Offscreen, ou
     print_line!("{}", out.display())
 }
 
-/// The adapter that paints pictures here, with the words to add where there is none.
+/// The offscreen renderer; if the machine has none, a remark to append to messages in its place.
 pub fn painter() -> (Option<Offscreen>, String) {
     match Offscreen::new() {
         Ok(offscreen) => (Some(offscreen), String::new()),

@@ -1,5 +1,6 @@
-//! `orrery model find-concept`: looks in any trained BDH for a synapse that tells one label of a file of sentences, or a concept of the
-//! built-in ones, from the others, and in untrained models of its sizes, and prints what held on sentences that took no part in the search.
+//! `orrery model find-concept`: searches a trained BDH, and untrained models of the same size, for a synapse that
+//! separates one label of a file of sentences, or one built-in concept, from the others. It prints the results on
+//! held-out sentences.
 
 use std::{cell::RefCell, sync::atomic::AtomicBool};
 

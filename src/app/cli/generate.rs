@@ -17,7 +17,7 @@ pub struct GenerateArgs {
     /// How many tokens to write
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     tokens: u64,
-    /// Divides the logits; 0 takes the likeliest token always
+    /// Divides the logits; 0 always takes the likeliest token
     #[arg(long, default_value_t = 1.0)]
     temperature: f64,
     /// Seed of the draws

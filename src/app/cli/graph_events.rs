@@ -29,12 +29,12 @@ const GROWTH: u64 = 32;
 /// Communities and cores of graphs of more edges are not looked for when a file is opened.
 const MAX_SEARCHED: usize = 2_000_000;
 
-/// The format that the name of a file ends in.
+/// The graph format that a file name's extension stands for.
 fn format_of(path: &Path) -> Option<Format> {
     Format::from_name(&path.file_name()?.to_string_lossy())
 }
 
-/// True if a path is a graph's, by its ending.
+/// True if a path's extension is that of a graph file.
 pub fn is_graph(path: &Path) -> bool {
     format_of(path).is_some()
 }
@@ -206,7 +206,7 @@ fn file_graph(graph: &GraphFile, all: &[Edge], modularity: Option<Number<f64>>) 
     }
 }
 
-/// The graph of the edges of positive weight, unless it is too large to search while the user waits.
+/// The subgraph of edges with positive weight, unless it is too large to search while the user waits.
 fn positive(graph: &GraphFile, all: &[Edge]) -> Option<Graph> {
     let positive: Vec<Edge> = all.iter().copied().filter(|(_, _, weight)| *weight > 0.0).collect();
     if positive.is_empty() || positive.len() > MAX_SEARCHED {
@@ -262,7 +262,7 @@ fn columns<'a>(count: usize, items: impl Iterator<Item = &'a [NamedValue]>) -> V
     all
 }
 
-/// A value that a file gives under one of these names, by node; `None` if no node has it.
+/// Each node's attribute under one of these names, if it is a whole number; `None` if no node has one.
 fn values(graph: &GraphFile, names: &[&str]) -> Option<Vec<Option<u32>>> {
     let value = |node: &FileNode| {
         let (_, v) = node.values.iter().find(|(n, _)| names.contains(&n.to_lowercase().as_str()))?;

@@ -29,7 +29,7 @@ pub struct GraphArgs {
     /// The decoder through which neurons act on each other: x is G_x = E D_x, y is G_y = E D_y
     #[arg(long, value_parser = one_of(&[Matrix::X, Matrix::Y]), default_value = "x")]
     matrix: Matrix,
-    /// Which entries make edges
+    /// The sign of the entries that become edges
     #[arg(long, value_parser = one_of(&Sign::ALL), default_value = "excitatory")]
     sign: Sign,
     /// How many edges, the strongest

@@ -27,8 +27,8 @@ const QUEUE: usize = 16;
 
 #[derive(Args)]
 pub struct RunArgs {
-    /// A lab, a preset, a config file, a text file, a trained BDH (.safetensors, .pt, .pth), or a folder of checkpoints
-    /// whose names have their steps, which is recorded as a run
+    /// A lab, a preset, a config file, a text file, a treebank (.conllu), a trained BDH (.safetensors, .pt, .pth), or a
+    /// folder of checkpoints whose names have their steps, which is recorded as a run
     what: String,
     #[command(flatten)]
     set: Settings,
@@ -42,7 +42,7 @@ pub struct RunOptions {
     /// Do not draw figures at the end
     #[arg(long)]
     pub no_figures: bool,
-    /// Start even if the estimate says that memory will not suffice
+    /// Start even if the estimated memory exceeds what is available
     #[arg(long)]
     pub insist_memory: bool,
     /// Let `orrery ask` do this to the run while it trains, over the files of its folder; pause allows resume too
@@ -70,7 +70,7 @@ pub struct ResumeArgs {
     /// Do not draw figures at the end
     #[arg(long)]
     no_figures: bool,
-    /// Continue even if the estimate says that memory will not suffice
+    /// Continue even if the estimated memory exceeds what is available
     #[arg(long)]
     insist_memory: bool,
     /// Let `orrery ask` do this to the run while it trains, over the files of its folder; pause allows resume too
@@ -133,7 +133,7 @@ struct EndAt {
 impl Sink for EndAt {
     fn event(&mut self, event: &Event) -> Result<(), String> {
         if matches!(event, Event::Step(stats) if stats.step >= self.step) {
-            // the worker reads the command before the next step; one is enough
+            // the worker reads the command before its next step; if the queue is full, the next event sends it again
             let _ = self.commands.try_send(Command::Stop);
         }
         Ok(())
@@ -168,10 +168,10 @@ pub fn train(lab: &Lab, config: &Config, out: &Path, wanted: RunOptions) -> Resu
     finish(outcome, writer.folder(), !wanted.no_figures)
 }
 
-/// Says what the plan will hold.
+/// Prints how much memory the plan will hold.
 ///
 /// # Errors
-/// If the machine has less, unless one insists.
+/// If the machine has less memory and `insists` is false.
 fn check_memory_need(plan: &Plan, insists: bool) -> Result<(), Failure> {
     let estimate = trainer::check_plan_memory(plan, insists)
         .map_err(|e| Failure::run(format!("{e}. --insist-memory starts it anyway; the system may end it")))?;

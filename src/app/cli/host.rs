@@ -392,7 +392,7 @@ fn past_runs(found: Vec<RunSummary>) -> Vec<PastRun> {
     found.into_iter().map(past_run).collect()
 }
 
-/// The longest run of exactly the link's settings that has its step.
+/// The longest run whose settings are exactly the link's and that reached the link's step.
 fn run_of(link: &Permalink, rows: &[RunRow]) -> Option<PathBuf> {
     let lab = labs::find(&link.config.lab)?;
     let config = settings::with_absolute_paths(lab, &link.config).ok()?;

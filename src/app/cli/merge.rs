@@ -41,7 +41,7 @@ pub fn run(args: &MergeArgs) -> Result<(), Failure> {
     print_line!("{}", args.out.display())
 }
 
-/// A run's newest model, or a file's.
+/// Loads a parent of the merge: the newest model of a run folder, or the model in a file.
 fn parent(path: &Path, variant: &str, layers: Option<usize>) -> Result<Parent, Failure> {
     let name = path.display().to_string();
     if path.is_dir() {

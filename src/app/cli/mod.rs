@@ -116,8 +116,9 @@ struct Cli {
 /// The argument that the window opens with.
 #[derive(Args)]
 struct OpenArgs {
-    /// A lab, a preset, a link (orrery:LAB?..), a config file, a text file to train on, a trained BDH, a folder of
-    /// checkpoints, each of a step, a run folder, the folder of a sweep, or a log of TensorBoard, W&B, Lightning or Trackio
+    /// A lab, a preset, a link (orrery:LAB?..), a config file, a text file to train on, a treebank (.conllu), a
+    /// trained BDH, a folder of checkpoints, each of a step, a run folder, the folder of a sweep, or a log of TensorBoard,
+    /// W&B, Lightning or Trackio
     what: Option<String>,
     /// Print when the first frame and the first training step came, and frame times at the end
     #[arg(long)]

@@ -1,5 +1,5 @@
-//! The results of commands: files, written whole or not at all, and never over what the command reads or over a run's own
-//! record; and standard output. A result that cannot be written is the failure of the command.
+//! Writes the results of commands to files and to standard output. A file is written atomically, and never over a file
+//! that the command reads or over a run's own record. If a result cannot be written, the command fails.
 
 use std::{
     borrow::Cow,
@@ -134,7 +134,7 @@ pub fn stream() -> Result<impl io::Write, Failure> {
     }
 }
 
-/// Writes a line for a person, printable; the macro [`print_line`] calls it.
+/// Prints a line with its unprintable characters escaped; the macro [`print_line`] calls it.
 ///
 /// # Errors
 /// See [`print`].
@@ -142,7 +142,7 @@ pub fn write_line(line: fmt::Arguments<'_>) -> Result<(), Failure> {
     print(format!("{}\n", printable(&line.to_string())).as_bytes())
 }
 
-/// The failure of a command whose standard output takes no more.
+/// The failure of a command whose standard output can no longer be written to.
 pub fn unprinted(e: &io::Error) -> Failure {
     match e.kind() {
         io::ErrorKind::BrokenPipe => Failure::reader_left(),

@@ -10,10 +10,11 @@ use crate::cli::prelude::*;
 /// `mi_option_purge_delay` of mimalloc's header, which its crate does not name.
 const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
 
-/// Says whether errors have a backtrace; without it, `RUST_BACKTRACE` does, as for panics.
+/// The variable that switches backtraces of errors on; if it is unset, `RUST_BACKTRACE` decides, as for panics.
 const ERROR_BACKTRACES: &str = "RUST_LIB_BACKTRACE";
 
-/// Call it first in `main`: it sets the environment, which no other thread may read meanwhile.
+/// Sets the allocator and the environment of the process. It must be called first in `main`, because no other thread may
+/// read the environment while it is set.
 pub fn prepare_process() {
     // SAFETY: the call only sets a number of milliseconds. The next step needs the memory that a step frees, and the
     // kernel would clear it first, so that it is returned every five seconds instead of every second.
@@ -21,7 +22,7 @@ pub fn prepare_process() {
     // SAFETY: no other thread runs yet. candle's own elementwise pool spins; ours does that work.
     unsafe { std::env::set_var("CANDLE_NUM_THREADS", "1") };
     if std::env::var_os(ERROR_BACKTRACES).is_none() {
-        // SAFETY: as above. The errors of candle would print a backtrace where only that of a panic was wanted.
+        // SAFETY: as above. With `RUST_BACKTRACE` set for panics, candle's errors would print backtraces as well.
         unsafe { std::env::set_var(ERROR_BACKTRACES, "0") };
     }
 }
@@ -43,8 +44,8 @@ pub fn spawn<T: Send + 'static>(
     thread.map_err(|e| format!("no thread could be started: {e}"))
 }
 
-/// Does work that runs backward through a model, which recurses over the graph. The names are those of the thread if it
-/// panics, and of the work if there is no thread for it.
+/// Runs work on a thread with a large stack, because backpropagation recurses over the graph. The names are used in error
+/// messages: the first if the thread panics, the second if it cannot be started.
 pub fn on_large_stack<T: Send>(
     [thread, name]: [&str; 2],
     work: impl FnOnce() -> Result<T, Failure> + Send,

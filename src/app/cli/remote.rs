@@ -243,7 +243,8 @@ impl Copy {
         self.reconnect_loop()
     }
 
-    /// Copies until it is over; after a cut it tries again. A first try without an answer is an error.
+    /// Copies until the run ends, and reconnects after a lost connection. It is an error if the first attempt gets no
+    /// answer.
     fn reconnect_loop(&self) -> Result<(), Failure> {
         let (mut pause, mut told) = (Duration::from_secs(1), String::new());
         let mut has_answered = self.is_enough;

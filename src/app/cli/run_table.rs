@@ -20,9 +20,9 @@ const MAX_CELL_WIDTH: usize = 36;
 
 #[derive(Args)]
 pub struct RunsArgs {
-    /// Which: words in a name, a note or a folder, `lab:fast_slow`, `state:killed`, `sweep:rates`, `tag:talk`, `lr<1e-3`,
-    /// `gate>0.1` of any variant, `gate:coupled>0.1` of one, `size>30MB`, `began>2026-01-31`, `is:pinned`, `is:archived`;
-    /// `!` before a term excludes its matches. All terms must match
+    /// The runs to list: words in a name, a note or a folder, `lab:fast_slow`, `state:killed`, `sweep:rates`,
+    /// `tag:talk`, `lr<1e-3`, `gate>0.1` of any variant, `gate:coupled>0.1` of one, `size>30MB`, `began>2026-01-31`,
+    /// `is:pinned`, `is:archived`; `!` before a term excludes its matches. All terms must match
     #[arg(value_name = "FILTER")]
     filter: Vec<String>,
     /// Sort by began, name, lab, preset, state, steps, seed, size, loss, a setting or a headline number, of the first

@@ -41,7 +41,7 @@ impl Runs {
     /// Stops every run and waits until the record of each is complete.
     pub fn end(&self) {
         drop(self.open.lock().unwrap_or_else(PoisonError::into_inner).take());
-        // An error is expected: it comes once the other end is dropped.
+        // returns with an error once the last run has dropped its sender, which is what this waits for
         let _ = self.ended.recv();
     }
 

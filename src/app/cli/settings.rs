@@ -26,7 +26,7 @@ pub enum ResolvedName {
     Text(PathBuf),
 }
 
-/// Resolves a lab id, a preset id, a config file, a run folder, trained weights or a text file, in this order.
+/// Resolves a lab id, a preset id, a config file, a run folder, trained weights, a treebank or a text file, in this order.
 pub fn resolve(name: &str) -> Result<ResolvedName, Failure> {
     if let Some(link) = Link::parse(name, LABS) {
         return linked(link.map_err(Failure::usage)?);
@@ -164,6 +164,9 @@ pub fn set_text_file(lab: &Lab, config: &mut Config, path: &Path) -> Result<(), 
 pub fn pair_of(text: &str) -> Result<(&str, &str), Failure> {
     text.split_once('=').ok_or_else(|| Failure::usage(format!("`--set {text}` has no `=`; write --set key=value")))
 }
+///
+/// # Errors
+/// If there is none, or the file is a treebank and another setting takes that.
 
 /// Applies `--set`, `--seed`, `--steps`, `--device` and `--text`, and checks that the lab can be planned so.
 pub fn apply(settings: &Settings, lab: &Lab, config: &mut Config) -> Result<(), Failure> {

@@ -15,18 +15,19 @@ use crate::{
     files::{open_inside, read_inside},
 };
 
-/// How often a folder is looked at, by size and content, since network file systems announce no change.
+/// The interval at which a folder is checked by size and content, since network file systems report no changes.
 pub const POLL: Duration = Duration::from_millis(250);
 /// The version of the frames.
 pub const VERSION: u32 = 1;
 /// The files that are sent whole whenever they change, with the largest number of bytes of each.
 pub const WHOLE: [(&str, u64); 2] = [("run.json", 4 << 20), ("config.toml", 256 << 10)];
 const EVENTS: &str = "events.jsonl";
-/// The logs, of which what was appended is sent; the one that says that a run has ended comes last.
+/// The logs, of which only appended bytes are sent. The log that records the end of a run comes last, so that the
+/// others are complete by then.
 pub const LOGS: [&str; 3] = ["metrics.jsonl", "samples.jsonl", EVENTS];
-/// Most bytes of a frame of a log.
+/// The maximum number of bytes of a log in one frame.
 pub const MAX_PART: u64 = 256 << 10;
-/// The number of last bytes that are compared to notice that another log has taken a log's place.
+/// The number of bytes before the read position that are compared, to notice that a log was replaced.
 pub const MARK: u64 = 32;
 /// The longest time between two frames, so that both sides notice a lost connection.
 pub const BEAT: Duration = Duration::from_secs(2);
@@ -35,15 +36,15 @@ pub const BEAT: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Frame {
-    /// The first one.
+    /// The first frame, with the version of the protocol.
     Hello { version: u32 },
     /// A whole file of `bytes` bytes.
     Whole { file: String, bytes: u64 },
     /// `bytes` bytes of a log, starting at offset `from`.
     Part { file: String, from: u64, bytes: u64 },
-    /// Another run is in the folder, or the same one was cut: the logs begin again.
+    /// The folder holds another run now, or the logs were truncated: they are sent again from the start.
     Anew,
-    /// All that is there was sent, and nothing was appended since.
+    /// Everything has been sent and nothing has been appended since; it keeps the connection alive.
     Beat,
 }
 

@@ -51,7 +51,7 @@ fn line(run: &RunHeadlines) -> String {
     lines.join("\n")
 }
 
-/// The lines of a table with names in its first column; turned, if they would be too wide.
+/// The lines of a table with names in its first column; the table is transposed if it would be too wide.
 pub(super) fn fitted(rows: &[Vec<String>]) -> Vec<String> {
     let is_left = |column| column == 0;
     let lines = laid_out(rows, is_left);

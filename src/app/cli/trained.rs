@@ -1,4 +1,4 @@
-//! Arguments of the commands that read a trained BDH from a file, and the file opened by them.
+//! Defines the arguments of commands that read a trained BDH from a file, and opens the file according to them.
 
 use std::fmt::Write as _;
 
@@ -34,10 +34,10 @@ pub struct TrainedArgs {
     /// The model's Hugging Face tokenizer.json
     #[arg(long, value_name = "FILE")]
     tokenizer_json: Option<PathBuf>,
-    /// Residuals, where the file does not say them
+    /// The form of the residuals, if the file does not state it
     #[arg(long, value_parser = one_of(&Form::ALL))]
     form: Option<Form>,
-    /// How positions enter attention, where the file does not say it
+    /// How positions enter attention, if the file does not state it
     #[arg(long, value_parser = one_of(&Position::ALL))]
     position: Option<Position>,
     /// Device: auto, cpu, cuda:0, metal

@@ -159,7 +159,7 @@ fn linked(open: &OpenArgs, lab: &Lab, mut link: Permalink) -> Result<Permalink, 
     Ok(link)
 }
 
-/// Explains itself and does the same work into a folder.
+/// Replaces the window on a machine without a display: explains why, and writes the result into a folder.
 fn without_window(why: &str, open: &OpenArgs, named: Option<ResolvedName>) -> Result<(), Failure> {
     if let Some(ResolvedName::Run(folder)) = named {
         let word = quoted(&folder);

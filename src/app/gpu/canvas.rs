@@ -69,7 +69,7 @@ impl CanvasHandle {
     }
 }
 
-/// Puts in place of a frame's shapes one that draws them through the canvas.
+/// Replaces a frame's shapes by a single one that draws them through the canvas.
 struct CanvasPlugin(Arc<Mutex<Canvas>>);
 
 impl Plugin for CanvasPlugin {
@@ -237,8 +237,8 @@ fn callback(job: &ClippedPrimitive) -> Option<&PaintCallback> {
     if let Primitive::Callback(callback) = &job.primitive { Some(callback) } else { None }
 }
 
-/// The callbacks of a frame but those that are drawn, each drawn nowhere: one that shows the same as before is prepared all
-/// the same, since it may read something back from the device.
+/// The callbacks of a frame that are not drawn because they look as before, with empty clip rectangles: they are prepared
+/// nevertheless, since a callback may read data back from the device.
 fn preparations(shapes: &[ClippedShape], drawn: &[Arc<dyn Any + Send + Sync>]) -> Vec<ClippedPrimitive> {
     fn collect(shape: &Shape, drawn: &[Arc<dyn Any + Send + Sync>], into: &mut Vec<ClippedPrimitive>) {
         match shape {

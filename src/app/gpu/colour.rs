@@ -19,14 +19,14 @@ pub enum ColourMap {
     Magma,
     /// Reads the same with and without red-green colour vision.
     Cividis,
-    /// Cool below the middle, warm above; the middle is the ground's tone, dark or light.
+    /// Cool below the middle and warm above it; the middle has the tone of the background, dark or light.
     Diverging {
         dark: bool,
     },
 }
 
 impl ColourMap {
-    /// All of them, for a mode.
+    /// Every colour map, for a dark or a light background.
     pub fn all(dark: bool) -> [Self; 4] {
         [Self::Viridis, Self::Magma, Self::Cividis, Self::Diverging { dark }]
     }

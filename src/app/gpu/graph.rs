@@ -45,7 +45,7 @@ pub struct GraphShape {
 /// How a node is drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NodeStyle {
-    /// sRGB, and how much it stands out.
+    /// sRGB and alpha; nodes that are not emphasized have a low alpha.
     pub colour: [u8; 4],
     /// Points.
     pub radius: f32,

@@ -44,7 +44,7 @@ fn target_id() -> Id {
     Id::unique("orrery gpu target")
 }
 
-/// Tells the context what it is drawn into. Call once, when a window or test harness starts;
+/// Tells the context which target it draws into. Call once, when a window or test harness starts;
 /// without it, views that need a pipeline say that there is no graphics adapter.
 pub fn install(ctx: &Context, state: &RenderState) {
     install_target(ctx, target_of(state));

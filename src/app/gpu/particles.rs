@@ -119,7 +119,7 @@ impl Particles {
     }
 }
 
-/// The layout must equal the struct of the same fields in the shader.
+/// The parameters of the compute pass, with the layout of the shader's struct of the same fields.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Pod, Zeroable)]
 struct MotionUniform {
@@ -133,7 +133,7 @@ struct MotionUniform {
     padding: f32,
 }
 
-/// The layout must equal the struct of the same fields in the shader.
+/// The parameters of the render pass, with the layout of the shader's struct of the same fields.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Pod, Zeroable)]
 struct StreakUniform {
@@ -178,8 +178,8 @@ fn shader_step(step: u64) -> u32 {
     LIFE + (step % (1 << 30)) as u32
 }
 
-/// Steps to make, as (done, wanted), to show `wanted` where `done` was last. No particle lives longer than [`LIFE`], so
-/// that as many steps bring every particle to its place.
+/// The range of steps, as (from, to), that leads from the step `done` to the step `wanted`; `None` if they are equal. No
+/// particle lives longer than [`LIFE`] steps, so that [`LIFE`] steps suffice from any start.
 fn steps_to_make(done: Option<u32>, wanted: u32) -> Option<(u32, u32)> {
     match done {
         Some(done) if done == wanted => None,
@@ -191,9 +191,9 @@ fn steps_to_make(done: Option<u32>, wanted: u32) -> Option<(u32, u32)> {
 /// The resources of one set of particles on the device.
 struct ParticlesEntry {
     revision: u64,
-    /// Step that the particles are at.
+    /// The step that the particles have reached; `None` if they must be computed anew.
     done: Option<u32>,
-    /// The number of them that are there.
+    /// The number of particles that have been moved to that step.
     moved: u32,
     field: wgpu::Texture,
     particles: wgpu::Buffer,

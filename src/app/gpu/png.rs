@@ -4,7 +4,7 @@ use std::io::Cursor;
 
 use png::{BitDepth, ColorType, Compression, Decoder, Encoder, EncodingError, Filter, Transformations};
 
-/// The bytes of the file; `size`: width and height.
+/// Encodes RGBA pixels as a PNG file.
 pub fn encode(rgba: &[u8], [width, height]: [u32; 2]) -> Result<Vec<u8>, EncodingError> {
     let mut bytes = vec![];
     let mut encoder = Encoder::new(&mut bytes, width, height);
@@ -18,7 +18,7 @@ pub fn encode(rgba: &[u8], [width, height]: [u32; 2]) -> Result<Vec<u8>, Encodin
     Ok(bytes)
 }
 
-/// The pixels of a file in colour, with its width and height; `None` for what is no such file.
+/// Decodes a PNG file in colour to RGBA pixels, with its width and height; `None` if the bytes are not such a file.
 pub fn decode(bytes: &[u8]) -> Option<(Vec<u8>, [u32; 2])> {
     let mut decoder = Decoder::new(Cursor::new(bytes));
     decoder.set_transformations(Transformations::normalize_to_color8() | Transformations::ALPHA);

@@ -32,7 +32,7 @@ use crate::config::Value;
 /// Declares [`Action`] with one variant an area, each made from the area's own actions.
 macro_rules! areas {
     ($($area:ident($of:ident)),* $(,)?) => {
-        /// Something to do.
+        /// An action that the user or a view requests, by area.
         #[derive(Debug, Clone, PartialEq)]
         pub enum Action {
             $($area($of),)*

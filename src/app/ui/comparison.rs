@@ -83,12 +83,12 @@ impl Comparison {
         NumberId { key: self.key.clone(), group: self.variant.clone() }
     }
 
-    /// Letters and digits, for a file's name: `gate-coupled`.
+    /// A file name without its extension, `gate-coupled`, in which `_` replaces characters unsafe in names.
     pub fn file_stem(&self) -> String {
         picture_order::file_stem(&format!("{}-{}", self.key, self.variant))
     }
 
-    /// Lines of one place become their mean, with the spread over them.
+    /// Replaces the lines of runs that differ only by seed by their mean and its spread.
     pub fn fold(&mut self) {
         let mut folded: BTreeMap<usize, Vec<ComparedLine>> = BTreeMap::new();
         std::mem::take(&mut self.lines).into_iter().for_each(|line| folded.entry(line.like).or_default().push(line));

@@ -42,14 +42,14 @@ pub struct Bucket {
     pub extent: Extent,
 }
 
-/// Ascending steps and their values.
+/// A series of values at ascending steps.
 #[derive(Debug, Clone, Default)]
 pub struct Curve {
     steps: Vec<u64>,
     values: Vec<f64>,
     /// `levels[k][i]` covers the points `i * FACTOR^(k+1) ..`; only complete buckets are stored.
     levels: Vec<Vec<Extent>>,
-    /// Another one for each curve, and whenever points are taken back, so that a follower knows to start again.
+    /// Identifies this version of the curve; it changes whenever points are removed, so that derived curves start again.
     lineage: Lineage,
 }
 
@@ -86,7 +86,7 @@ impl Curve {
         }
     }
 
-    /// Puts a value in its place by its step, where it replaces one of the same step: other programs may log in any order.
+    /// Inserts a value by its step, replacing one of the same step, because other programs may log in any order.
     /// Takes logarithmic time where it is the last or replaces one, and otherwise as much as there are later points.
     pub fn insert(&mut self, step: u64, value: f64) {
         let place = self.steps.partition_point(|s| *s < step);

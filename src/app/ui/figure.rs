@@ -89,7 +89,7 @@ pub fn png(
     image.png().map_err(|e| e.to_string())
 }
 
-/// A view whose picture has a note in place of the subtitle: it shows the answer to another question.
+/// A view with a note in place of its subtitle, used if the answer on display belongs to an earlier question.
 pub struct NotedView<'a> {
     pub view: &'a mut dyn View,
     pub note: Option<&'a str>,

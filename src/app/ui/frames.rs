@@ -7,14 +7,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Frames that percentiles are taken over: a minute at 60 frames a second.
+/// Frames that percentiles are taken over: a minute at 60 frames per second.
 const FRAME_HISTORY: usize = 3600;
-/// A longer wait between two frames was idleness, not slowness.
+/// A gap between two frames that is longer than this means that the window was idle, not slow.
 const IDLE: Duration = Duration::from_secs(1);
 
 /// Deliveries closer together than this share a frame.
 const COALESCE_WINDOW: Duration = Duration::from_millis(8);
-/// The beginnings of frames that a canvas draws for news alone are at least this far apart.
+/// The minimum interval between frames that the software renderer draws only because of new events.
 const FRAME_INTERVAL: Duration = Duration::from_millis(25);
 /// The minimum interval if the whole window changes: such a frame takes all cores for about half as long.
 const FULL_FRAME_INTERVAL: Duration = Duration::from_millis(200);
@@ -36,11 +36,12 @@ impl Default for NewsPace {
 }
 
 impl NewsPace {
-    /// Notes the start of a frame. `changed`: the share of the window that software had to draw for the last one.
+    /// Records the start of a frame. `changed`: the share of the window that the software renderer redrew for the last
+    /// frame; `None` with a graphics card.
     pub fn frame_begins(&self, now: Instant, is_hidden: bool, changed: Option<f32>) {
         let apart = match changed {
             _ if is_hidden => HIDDEN_INTERVAL,
-            // A graphics card takes nothing from training.
+            // with a graphics card, drawing takes no processor time from training
             None => Duration::ZERO,
             Some(share) => FULL_FRAME_INTERVAL.mul_f32(share.clamp(0.0, 1.0)).max(FRAME_INTERVAL),
         };
@@ -48,7 +49,7 @@ impl NewsPace {
         self.next_ms.store(next.as_millis() as u64, Ordering::Relaxed);
     }
 
-    /// How long an update that comes now has to wait.
+    /// How long an update that arrives now must wait for the next frame.
     pub fn wait(&self, now: Instant) -> Duration {
         let next = Duration::from_millis(self.next_ms.load(Ordering::Relaxed));
         next.saturating_sub(now.saturating_duration_since(self.began)).max(COALESCE_WINDOW)

@@ -15,11 +15,11 @@ pub struct History<T> {
     future: Vec<UndoStep<T>>,
     /// The key and the time (seconds) of the last change.
     last: Option<(String, f64)>,
-    /// Since when a button of the pointer is held, or a text is being typed, seconds.
+    /// The time, in seconds, since which a pointer button has been held or a text has been typed.
     held_since: Option<f64>,
 }
 
-/// Changes to the same thing closer than this are one, seconds.
+/// Changes of the same setting that follow within this time are merged into one, seconds.
 const MERGE_SECONDS: f64 = 0.6;
 const MAX_STEPS: usize = 200;
 

@@ -136,7 +136,7 @@ pub struct PastRun {
     pub interruption: Option<Interruption>,
 }
 
-/// An end of a run that nothing recorded: the process was killed, or the machine stopped.
+/// An interruption of a run that its record does not mention: the process was killed, or the machine stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interruption {
     /// The local time of the last line: "yesterday 14:03".
@@ -145,7 +145,7 @@ pub struct Interruption {
     pub checkpoint: Option<u64>,
 }
 
-/// The folder of a sweep in a list.
+/// A sweep found on disk, as the lists show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundSweep {
     pub folder: PathBuf,
@@ -218,9 +218,9 @@ pub trait Host {
     fn read_sweep(&mut self, _folder: PathBuf) {}
     /// Writes the folder of a sweep after checking that every point can be planned; starts its runs if `is_begun`.
     fn make_sweep(&mut self, _file: SweepFile, _is_begun: bool) {}
-    /// Makes what a sweep has no end of, in the background, and reads it.
+    /// Makes the runs of a sweep that have not finished, in the background, and reads the sweep.
     fn complete_sweep(&mut self, _folder: PathBuf) {}
-    /// Stops a sweep that was begun so; its runs write a checkpoint first.
+    /// Stops a sweep that runs in the background; its runs write a checkpoint first.
     fn stop_sweep(&mut self, _folder: PathBuf) {}
     /// Reads the ledger of claims.
     fn list_claims(&mut self) {}

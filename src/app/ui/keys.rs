@@ -73,7 +73,7 @@ fn opens_sheet(action: &Action) -> bool {
     matches!(action, Action::Open(OpenAction::Palette | OpenAction::Sheet))
 }
 
-/// Takes what was typed out of the events from this one on, so that nothing else reads it in this frame.
+/// Removes the keyboard events from index `from` on, so that no other widget handles them in this frame.
 pub fn take_typed(events: &mut Vec<Event>, from: usize) -> Vec<Event> {
     let is_typed =
         |e: &Event| matches!(e, Event::Key { .. } | Event::Text(_) | Event::Paste(_) | Event::Copy | Event::Cut);

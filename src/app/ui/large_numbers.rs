@@ -23,7 +23,7 @@ use crate::{
     telemetry::RunInfo,
 };
 
-/// Most points of a trend.
+/// The maximum number of points in a trend.
 const TREND: usize = 16;
 
 /// A large number with its values at a step.
@@ -114,7 +114,7 @@ fn values_at(lab: &Lab, mirror: &Mirror, info: &RunInfo, steps: &BTreeSet<u64>) 
     history
 }
 
-/// The steps at which a trend is read: those of the variant that has most of them.
+/// The steps at which a trend is sampled: those of the variant with the most of them.
 fn trend_steps(mirror: &Mirror, headline: &Headline, step: u64) -> Vec<u64> {
     let channel = headline.source.channel();
     let steps_of = |variant: usize| -> Vec<u64> {

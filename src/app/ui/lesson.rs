@@ -250,7 +250,7 @@ fn last(check: &Check, mirror: &Mirror) -> Option<FoundValue> {
     values(check, mirror, mirror.step, u64::MAX).last().copied()
 }
 
-/// Values from a step to another; of what is measured seldom, the one before as well.
+/// The values from one step to another; for sparse measurements, also the last value before.
 fn values(check: &Check, mirror: &Mirror, from: u64, to: u64) -> Vec<FoundValue> {
     let variant = |id: &Option<String>| match id {
         Some(id) => mirror.variants().iter().position(|v| v.id == *id),

@@ -54,7 +54,7 @@ pub struct Mirror {
 /// The most samples that a channel keeps; beyond it every second old one is dropped.
 const KEPT_SAMPLES: usize = 256;
 
-/// Most questions whose state is known; more than a page asks at a time.
+/// The maximum number of questions whose state is kept; a page asks fewer at a time.
 const KEPT_QUESTIONS: usize = 4096;
 
 impl Mirror {

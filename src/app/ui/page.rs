@@ -1,4 +1,5 @@
-//! A lab's page: its settings, its run, its tiles, the step shown. Panels draw it; the modules below change it.
+//! The page of a lab holds its settings, its run, its tiles and the step shown. Panels draw it; the modules below
+//! change it.
 
 pub mod controls;
 pub mod example;
@@ -89,11 +90,11 @@ pub struct Page {
     pub notes: HashMap<TileId, String>,
     /// The reason why a control refused its last input, by key.
     pub refused: BTreeMap<String, String>,
-    /// Why no run could be made of the settings.
+    /// Why no run could be started with the settings.
     pub problem: Option<String>,
     /// The memory that the last requested run takes, as text, where the host can estimate it.
     pub memory: Option<String>,
-    /// Settings that were refused for the memory they take: asked for once more, they are insisted on.
+    /// Settings whose run was refused because it would need too much memory; requesting them again overrides the refusal.
     refused_memory: Option<Config>,
     /// Text fields being typed in, by key.
     pub drafts: BTreeMap<String, String>,
@@ -104,7 +105,7 @@ pub struct Page {
     pub filter: String,
     /// A control to scroll to and light up.
     pub sought: Option<&'static str>,
-    /// A sweep of these settings that is being made.
+    /// The draft of a sweep over these settings, while the user edits it.
     pub sweep: Option<SweepDraftState>,
     /// How many claims of the ledger the lab can decide, once they have been read.
     pub claims: Option<usize>,

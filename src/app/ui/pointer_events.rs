@@ -1,4 +1,4 @@
-//! Pointer events that come together because a frame was late, handed out one button at a time.
+//! Splits the pointer events of a late frame over several frames, with one press or release in each.
 
 use std::mem;
 

@@ -16,7 +16,7 @@ use crate::{
 pub enum Freshness {
     /// Asked only where the schedule has measured nothing at the shown step, and only while nothing trains.
     IfMissing,
-    /// Asked again so many training steps later, and once training pauses, of the model at that step.
+    /// Asked again after this many training steps, and when training pauses, of the model at that step.
     Steps(u64),
     /// Asked again whenever the schedule has measured the same channel again.
     WithSchedule,
@@ -31,16 +31,16 @@ impl Freshness {
     pub const SELDOM: Self = Self::Steps(50);
 }
 
-/// The last question put to one probe.
+/// The last question that a probe was asked.
 #[derive(Debug, Clone)]
 struct LastQuestion {
     request: u64,
     args: Args,
     /// The step whose weights were asked; `None`: the newest.
     at: Option<u64>,
-    /// Newest step of the run then.
+    /// The newest step of the run when the question was asked.
     step: u64,
-    /// Live settings that had been changed then.
+    /// The live settings that had been changed by then.
     changes: usize,
     /// Newest scheduled measurement of the channel then.
     scheduled: Option<u64>,
@@ -65,7 +65,7 @@ struct ScheduledProbe {
 pub struct QuestionTime {
     /// The step whose weights are asked; `None`: the newest, which the view follows.
     pub at: Option<u64>,
-    /// Step of the newest scheduled measurement of the channel.
+    /// The step of the newest scheduled measurement of the channel.
     pub scheduled: Option<u64>,
     /// The measurement of this channel belongs to the shown step and to the settings in force.
     pub is_measured: bool,
@@ -302,7 +302,7 @@ impl Questions {
         std::mem::take(&mut self.touched)
     }
 
-    /// The questions among these that were put and are not answered yet, the oldest first; `now`: the window's clock.
+    /// Those of these questions that have been asked but not answered, the oldest first; `now`: the window's clock.
     pub fn unanswered(&mut self, keys: &[Key], mirror: &Mirror, now: f64) -> Vec<Unanswered> {
         let mut all = vec![];
         let requests: Vec<u64> = keys.iter().filter_map(|key| self.request(*key)).collect();

@@ -159,9 +159,9 @@ impl Run {
         if let RunOrigin::Folder(folder) = &self.origin { Some(folder) } else { None }
     }
 
-    /// Nothing of the user's has been trained yet, so beginning again loses nothing.
+    /// True if the user has trained nothing yet, so that nothing is lost by starting again.
     pub fn is_untouched(&self) -> bool {
-        // before it reports, the mirror has the steps of the run of before
+        // until the run reports, the mirror still has the previous run's steps
         let has_stepped = self.mirror.step > 0 && !self.mirror.is_preparing;
         self.is_example() || self.is_own() && !has_stepped && !self.is_running()
     }

@@ -74,7 +74,8 @@ pub fn variant_colour(mirror: &Mirror, variant: usize, theme: &Theme) -> Color32
     group.map_or_else(|| theme.series(variant), |(place, group)| group.colour(place, theme))
 }
 
-/// One scalar channel of every variant, smoothed and gathered by group, as it grows; and that of a pinned run.
+/// One scalar channel of every variant and of the pinned run, smoothed, summarized by group of seeds, and updated as it
+/// grows.
 #[derive(Debug, Clone, Default)]
 pub struct SeedSeries {
     weight: f64,
@@ -92,7 +93,7 @@ struct DerivedSeries {
 }
 
 impl DerivedSeries {
-    /// Catches up with the curves of a run's variants; `weight` smooths.
+    /// Processes the new points of the variants' curves; `weight` is the smoothing factor, 0 for none.
     fn follow<'c>(&mut self, groups: &[SeedGroup], weight: f64, curve: impl Fn(usize) -> Option<&'c Curve>) {
         let Self { members, spreads } = self;
         for (place, group) in groups.iter().enumerate() {

@@ -28,7 +28,7 @@ pub trait Slot: Any + Debug + Clone + PartialEq {
     }
 }
 
-/// A [`Slot`] whose type was forgotten.
+/// A type-erased [`Slot`].
 pub(super) trait AnySlot: Any + Debug {
     fn cloned(&self) -> Box<dyn AnySlot>;
     fn equals(&self, other: &dyn AnySlot) -> bool;

@@ -53,7 +53,7 @@ pub struct Session {
     /// The lab that was open; none: home.
     pub lab: Option<String>,
     pub labs: BTreeMap<String, LabSession>,
-    /// Interrupted runs, by their folders, of which no page is to speak again.
+    /// The folders of interrupted runs that pages no longer mention, because the user dismissed them.
     pub dismissed_runs: Vec<String>,
 }
 
@@ -187,7 +187,7 @@ pub fn adopt_recorded(lab: &Lab, knobs: &[Knob], recorded: &Config) -> (Config, 
     (config, complaints.into_iter().map(words).collect())
 }
 
-/// Applies `saved` to `base`; returns the settings that do not fit too.
+/// Applies `saved` to `base`; also returns a complaint for each setting that does not fit.
 fn fit(mut base: Config, knobs: &[Knob], saved: &Config) -> (Config, Vec<String>) {
     base.seed = saved.seed;
     let mut complaints = vec![];

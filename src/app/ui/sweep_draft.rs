@@ -38,7 +38,7 @@ impl SweepDraftState {
         (self.refusal, self.is_waiting) = (Some(words), false);
     }
 
-    /// Checks it again, if anything changed.
+    /// Checks the draft again, if it or the settings have changed.
     pub fn renew(&mut self, lab: &'static Lab, config: &Config) {
         if self.checked.as_ref().is_some_and(|(draft, of)| *draft == self.draft && of == config) {
             return;

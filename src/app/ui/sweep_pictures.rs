@@ -33,7 +33,7 @@ pub use slice::slice_ui;
 
 /// Points that have a colour of their own; more share a colour map, along the first axis.
 pub const OWN_COLOURS: usize = 7;
-/// Most points whose bands are all drawn; with more, only that of the selected point is.
+/// The maximum number of points whose bands are all drawn; with more points, only the selected one has its band.
 const BANDS: usize = 16;
 
 /// The data and the choices that all pictures of a sweep are drawn from.
@@ -53,7 +53,7 @@ pub struct SweepView<'a> {
     pub selected: Option<usize>,
     /// The scale of the number's axis.
     pub scale: Scale,
-    /// Each picture has a title of its own; a file has it in its head.
+    /// True if each picture has its own title; in a file the title is in the header instead.
     pub has_titles: bool,
     pub theme: &'a Theme,
 }
@@ -189,7 +189,7 @@ fn small_text(ui: &Ui, text: &str, colour: Color32, width: f32) -> Arc<Galley> {
     truncated(ui.painter(), text, FontId::proportional(theme::SMALL), colour, width)
 }
 
-/// Says in the middle of a picture why it is empty; at no point of it is anything pointed at.
+/// Writes the reason for an empty picture in its middle; nothing in it can be hovered over or clicked.
 fn empty(ui: &Ui, rect: Rect, theme: &Theme) -> PointedAt {
     let words = "No run has recorded this number at this step.".to_owned();
     let font = FontId::proportional(theme::SMALL);
@@ -216,7 +216,7 @@ fn figure_text(ui: &Ui, at: egui::Pos2, align: Align2, words: &str, colour: Colo
     ui.painter().text(at, align, words, theme::numbers(), colour)
 }
 
-/// The point that a click or the pointer is at, among places on the screen.
+/// The nearest point within reach of the pointer; each place is a point with its distance from the pointer.
 fn nearest(at: Option<egui::Pos2>, places: impl Iterator<Item = (usize, f32)>) -> Option<usize> {
     at?;
     let near = places.filter(|(_, far)| *far <= super::plot::HOVER_DISTANCE);

@@ -62,11 +62,11 @@ pub struct Theme {
     pub accent: Color32,
     pub fast: Color32,
     pub slow: Color32,
-    /// Excitatory.
+    /// The warm colour: excitatory weights, the positive of two classes, warnings.
     pub warm: Color32,
-    /// Inhibitory.
+    /// The cool colour: inhibitory weights, the negative of two classes.
     pub cool: Color32,
-    /// Something went wrong; always beside a word or a sign.
+    /// The colour of errors, always next to a text or an icon, so that colour is not the only cue.
     pub error: Color32,
     variants: [Color32; 7],
     traces: [Color32; 3],
@@ -143,8 +143,8 @@ impl Theme {
         self
     }
 
-    /// The colour of a variant in every view: that of what it reads, where that has one, else by the place of its
-    /// group among the run's, never by its place in a chart. Views ask by [`crate::ui::seed_series::variant_colour`].
+    /// The colour of a variant in every view: that of the trace it reads, if there is one, else that of its group's
+    /// index in the run, not of its index in a chart. Views use [`crate::ui::seed_series::variant_colour`].
     pub fn variant(&self, group: &str, place: usize) -> Color32 {
         let read = READ.iter().find(|(id, _)| *id == group);
         read.map_or_else(|| self.series(place), |(_, strength)| self.trace(*strength))
@@ -192,7 +192,7 @@ pub const FAINT_LINE: f32 = 0.5;
 pub const FAINTEST_LINE: f32 = 0.42;
 /// The opacity of the line over an interval, behind the mark of its value.
 pub const INTERVAL_LINE: f32 = 0.6;
-/// The grid everything stands on, in points.
+/// The spacing unit of the layout, in points.
 pub const GRID: f32 = 8.0;
 /// Seconds for which the pointer rests before a tooltip opens.
 pub const TOOLTIP_DELAY: f32 = 0.4;

@@ -145,7 +145,7 @@ impl Tiling {
         large.in_front()
     }
 
-    /// Puts another layout in place, as undo does; views whose tiles stay keep what they show. Returns the one before.
+    /// Replaces the layout, as undo does, and returns the previous one. Views whose tiles stay keep their state.
     pub fn replace(&mut self, layout: Layout) -> Layout {
         let before = std::mem::replace(&mut self.tree, layout);
         let tree = &self.tree;

@@ -6,13 +6,13 @@ use nalgebra::{Cholesky, DMatrix, Dyn};
 /// Columns of a block.
 const BLOCK: usize = 64;
 
-/// X of A X = B. `None` if A is not positive, or holds a value that is not finite.
+/// Returns the solution X of A X = B. `None` if A is not positive, or holds a value that is not finite.
 pub fn solve(a: DMatrix<f64>, mut b: DMatrix<f64>) -> Option<DMatrix<f64>> {
     factor(a)?.solve_mut(&mut b);
     Some(b)
 }
 
-/// L of A = L L^T, to solve several equations with. `None` if A is not positive, or holds a value that is not finite.
+/// Returns the factor L of A = L L^T, with which several systems can be solved. `None` if A is not positive, or holds a value that is not finite.
 pub fn factor(mut a: DMatrix<f64>) -> Option<Cholesky<f64, Dyn>> {
     if !a.iter().all(|v| v.is_finite()) {
         return None;

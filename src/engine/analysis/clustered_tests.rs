@@ -53,7 +53,8 @@ impl Clusters {
     }
 
     /// One-sided p: how often clusters shuffled between the samples reach the correlation found,
-    /// (1 + hits) / (1 + draws). Exact under exchangeable clusters; Phipson & Smyth 2010 for the ones.
+    /// (1 + hits) / (1 + draws). Exact if the clusters are exchangeable. One is added to both
+    /// counts so that p is never 0 (Phipson & Smyth 2010).
     pub fn permutation_p(&self, draws: usize, seed: u64) -> f64 {
         let found = self.rank_biserial();
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -82,7 +83,7 @@ impl Clusters {
     }
 }
 
-/// Pairs of sorted lists with the first's value above, halves for equal ones.
+/// Counts the pairs (v of `a`, w of `b`) with v > w, and equal ones as halves. `b` must be sorted.
 fn above(a: &[f64], b: &[f64]) -> f64 {
     a.iter().map(|&v| 0.5 * (b.partition_point(|&w| w < v) + b.partition_point(|&w| w <= v)) as f64).sum()
 }
@@ -92,7 +93,8 @@ mod tests {
     use super::super::rank_test::MannWhitney;
     use super::*;
 
-    /// Values of `n` clusters of `size` each: an offset a cluster, and a little within it.
+    /// Draws `n` clusters of `size` values, each with a random offset and a little noise; the first half is shifted by
+    /// `shift`.
     fn drawn(n: usize, size: usize, shift: f64, seed: u64) -> (Vec<f64>, Vec<usize>, Vec<bool>) {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let (mut values, mut of) = (vec![], vec![]);

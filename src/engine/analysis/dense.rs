@@ -1,5 +1,5 @@
-//! Products of dense matrices by the `gemm` crate, behind a call that a person can read: where three matrices lie, how
-//! large they are, and what becomes of what stood there.
+//! Products of dense matrices by the `gemm` crate, behind a readable call: the locations of the three matrices, their
+//! sizes, and whether the result overwrites the old values or is added to them.
 
 use rayon::prelude::*;
 

@@ -1,6 +1,6 @@
-//! Values without repetitions.
+//! Removes duplicates from lists of values.
 
-/// Each value once, in the order of their first appearances.
+/// Returns each value once, in the order of first appearance.
 pub fn distinct<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut found = vec![];
     for value in values {

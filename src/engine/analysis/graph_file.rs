@@ -110,7 +110,7 @@ impl Format {
     /// Every format, in the order of the menus.
     pub const ALL: [Self; 5] = [Self::Gexf, Self::GraphMl, Self::Gml, Self::NodeLinkJson, Self::Csv];
 
-    /// The ending of a file's name, the writer and the reader.
+    /// The extension of a file's name, the writer and the reader.
     fn parts(self) -> (&'static str, Writer, Reader) {
         match self {
             Self::Gexf => ("gexf", gexf::write, gexf::read),
@@ -203,8 +203,8 @@ impl FileNode {
     }
 }
 
-/// The nodes' ids as XML can say them. What it cannot say is left out; an id that another node has then is told
-/// apart by a number.
+/// The nodes' ids as XML allows them. Characters that XML forbids are left out, and a number is appended to an id that
+/// would then be another node's.
 fn xml_ids(graph: &GraphFile) -> Vec<String> {
     let plain: Vec<String> = graph.nodes.iter().map(|n| xml::valid_text(&n.id)).collect();
     let is_same = |(node, plain): &(&FileNode, &String)| node.id == **plain;

@@ -12,11 +12,11 @@ pub struct GeneratorDistance {
     pub column_sums: Vec<f64>,
     /// Share of the entries off the diagonal that are negative: 0 for a generator. NaN for n = 1.
     pub negative_share: f64,
-    /// |J - A| / |J| in Frobenius's norm, A the nearest generator; 0 for a generator, and for J = 0.
+    /// |J - A| / |J| in the Frobenius norm, where A is the nearest generator; 0 for a generator, and for J = 0.
     pub distance: f64,
 }
 
-/// `j`: n x n, row by row.
+/// Measures how far `j`, `(n, n)` row by row, is from a generator.
 pub fn generator_distance(n: usize, j: &[f64]) -> GeneratorDistance {
     let nearest = nearest_generator(n, j);
     let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt();
@@ -34,11 +34,11 @@ fn column_sums(n: usize, j: &[f64]) -> Vec<f64> {
     (0..n).map(|column| 1.0 + (0..n).map(|row| j[row * n + column]).sum::<f64>()).collect()
 }
 
-/// The generator A `(n, n)` with the least |J - A| in Frobenius's norm, exactly.
+/// Returns the generator A `(n, n)` that minimises |J - A| in the Frobenius norm, exactly.
 ///
-/// Columns are independent. Of one with diagonal entry d and others g_i, the nearest has b_i = max(0, g_i - s) off the
-/// diagonal, where s = d + sum b (the condition of Karush, Kuhn and Tucker), and -sum b on it: s falls out of the sorted
-/// g as in the projection onto a simplex.
+/// Columns are independent. For a column of J with diagonal entry d and other entries g_i, the nearest column has
+/// b_i = max(0, g_i - s) off the diagonal and -sum b on it, where s = d + sum b by the Karush-Kuhn-Tucker conditions.
+/// Sorting g gives s, as in the projection onto a simplex.
 pub fn nearest_generator(n: usize, j: &[f64]) -> Vec<f64> {
     let mut nearest = vec![0.0; n * n];
     for column in 0..n {

@@ -41,7 +41,7 @@ pub struct LinearMap {
     pub parts: Vec<Range<usize>>,
     /// The number of labels.
     pub classes: usize,
-    /// `(features, classes)`.
+    /// The weights of the map, `(features, classes)` row by row.
     pub weights: Vec<f32>,
     /// The constant term of each score, one for each label.
     pub bias: Vec<f32>,

@@ -91,7 +91,7 @@ impl Knob {
         Self { key, label, symbol: "", unit: "", tip: "", range, default, applies: Applies::AtReset, needs: None }
     }
 
-    /// False for a setting that does nothing beside the others.
+    /// Returns false if the setting has no effect, because the setting that it needs is off in `config`, or a file takes its place.
     pub fn acts(&self, config: &Config) -> bool {
         self.needs.is_none_or(|(key, least)| !matches!(config.get(key), Some(Value::Int(n)) if *n < least))
     }

@@ -144,7 +144,7 @@ impl Config {
         self.values.iter().filter(|(k, v)| other.values.get(*k) != Some(*v)).map(|(k, _)| k.clone()).collect()
     }
 
-    /// The file form: `lab`, `preset`, `seed`, then one table a group (`model.d_model` is
+    /// The file form: `lab`, `preset`, `seed`, then one table per group (`model.d_model` is
     /// `d_model` under `[model]`).
     pub fn to_toml(&self) -> String {
         let mut root = toml::Table::new();

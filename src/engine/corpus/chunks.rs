@@ -24,7 +24,7 @@ pub struct TextChunk {
 
 /// Bytes of a chunk.
 const CHUNK: usize = 64 << 10;
-/// The distance before the end of a chunk within which white space is looked for, bytes.
+/// The number of bytes before the end of a chunk that are searched for white space, so that no word is split.
 const SPLIT_SEARCH: usize = 256;
 
 /// The ids from byte `from` of a span on, about this many bytes of them; `None` at its end. A chunk ends before white space

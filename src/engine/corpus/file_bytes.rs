@@ -14,7 +14,7 @@ use crate::files::{self, FileError, reading_budget};
 
 /// Files up to this size are held whole.
 pub(super) const MAX_CACHED: u64 = 32 << 20;
-/// A file is read into memory only if it takes at most one part in so many of [`reading_budget`].
+/// A file is read into memory only if it takes at most one part in this many of [`reading_budget`].
 const HELD_SHARE: u64 = 4;
 
 pub(super) struct FileBytes {

@@ -36,9 +36,9 @@ pub fn is_character_list(path: &Path) -> bool {
 }
 
 impl CorpusSpec {
-    /// Fits tokens that nobody chose, which are bytes, to a model of `rows` tokens: bytes get as many rows of the embedding as
-    /// the model has; a model that knows too few for bytes, or too many, reads the tokens that a file beside its checkpoint
-    /// lists, or the characters of the text where there are as many. Gives what was chosen in words.
+    /// Matches the default tokens, bytes, to a model with `rows` rows of embedding. Bytes are kept if the rows suffice, with
+    /// as many ids as rows. A model with too few rows for bytes, or too many, reads the tokens that a file beside its
+    /// checkpoint lists, or the characters of the text if their number fits. Returns the choice in words.
     ///
     /// # Errors
     /// If the model knows too few tokens for bytes and nothing else fits.
@@ -107,7 +107,7 @@ mod tests {
         let mut spec = fresh();
         assert_eq!(spec.match_vocab_to_model(300, Some(&checkpoint)).unwrap(), None);
         assert_eq!(spec.tokenizer, TokenizerSpec::Byte { vocab: 300 });
-        // a list beside the checkpoint is nearer to the model than the text at hand
+        // a list beside the checkpoint belongs to the model, while the text may be any
         let list = folder.path().join("vocab.json");
         std::fs::write(&list, r#"{"c": 0, "b": 1, "a": 2, "\n": 3}"#).unwrap();
         let mut spec = fresh();

@@ -1,5 +1,5 @@
 //! The text files of one folder as domains: each gives as much as the others, mixed document by document. It reads
-//! ordinary files of that folder alone, none of a folder inside it and none over a link: the folder may be somebody else's.
+//! ordinary files of that folder alone, none of a folder inside it and none through a link, because the folder may be untrusted.
 
 use std::{
     fs, io,
@@ -126,7 +126,7 @@ pub(super) fn bytes(folder: &Path) -> u64 {
     DomainShares::new(folder, 1).map_or(0, |shares| shares.total)
 }
 
-/// A file's refusal, with what can be done because it is one of a folder's.
+/// The error of a file that cannot be read, with the advice that applies to a file of a folder.
 fn in_folder(refusal: CorpusError) -> CorpusError {
     let words = format!("{refusal} Or take it out of the folder of domains: every file in it is read.");
     CorpusError::with_source(words, refusal)

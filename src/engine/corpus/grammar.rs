@@ -1,7 +1,7 @@
 //! Sentences whose words have grammatical roles, as three fixed sets: to learn from, to ask in the same vocabulary, and
 //! to ask in the other one. A row of a batch is one sentence: its words, and their roles as targets. A treebank may take the
-//! place of the grammar; it has the first two sets, and its tags are the roles. Sentences of a file of one's own, whose roles
-//! nobody knows, are only looked at.
+//! place of the grammar; it has the first two sets, and its tags are the roles. Sentences of a user's own file, whose roles
+//! are unknown, are shown but never trained on or scored.
 
 use std::path::{Path, PathBuf};
 
@@ -136,10 +136,11 @@ impl SentenceStream {
         Ok(all)
     }
 
-    /// Draws as many sentences of a treebank as are asked for, none twice.
+    /// Draws as many sentences of a treebank as are asked for, none twice. If it has fewer, at most a third of them test, and the
+    /// others are learned from.
     ///
     /// # Errors
-    /// If it cannot be read, or has too few.
+    /// If it cannot be read, or has too few even so.
     fn draw(&mut self, treebank: &Treebank) -> Result<(), CorpusError> {
         let TreebankSentences { mut sentences, too_long } = treebank.read()?;
         let GrammarRoles { train, test, seed, .. } = self.sets;
@@ -371,8 +372,8 @@ mod tests {
         assert!(read().is_err());
     }
 
-    /// Sentences of one word that no other has, which is their number in the file, behind a word that all have; the third is
-    /// too long.
+    /// Opens a treebank of 100 sentences, each of a word that all share and its own number, so that a test can tell which
+    /// sentences were drawn. The third has one word more than `longest` allows.
     fn treebank(seed: u64, tokenizer: TokenizerSpec) -> Result<Corpus, CorpusError> {
         let file = tempfile::Builder::new().suffix(".conllu").tempfile().unwrap();
         let line = |id: usize, word: &str, tag: &str| format!("{id}\t{word}\t_\t{tag}\t_\t_\t0\troot\t_\t_\n");

@@ -31,15 +31,15 @@ pub struct LabelledLines {
     pub name: String,
 }
 
-/// Bytes of a file, its lines, and bytes of one of them.
+/// The limits of a file: its bytes, its lines, and the bytes of one line.
 const MAX_BYTES: u64 = 4 << 20;
 const MAX_LINES: usize = 4000;
 const MAX_LINE: usize = 2000;
-/// Labels of a file, and characters of one.
+/// The limits of distinct labels in a file, and of the characters of one label.
 const MAX_LABELS: usize = 64;
 const LONGEST_LABEL: usize = 60;
-/// The minimum number of groups of a label, and of all others together. Half of them confirm, and with five on either
-/// side there are 252 ways to draw them: with fewer nothing could be told from chance once ten synapses are tried.
+/// The minimum number of groups with a label, and of those without it. Half of them are kept for the confirming test, and
+/// five on either side can be drawn in 252 ways: with fewer, no p could be small enough once ten synapses are tried.
 pub const MIN_GROUPS: usize = 10;
 
 impl LabelledLines {
@@ -132,7 +132,7 @@ impl LabelledLines {
 /// The form of a line, for error messages.
 const FORM: &str = "write a label, a tab and a sentence on each line, or name the columns in the first line (sentence1, a tab, \
                     sentence2, a tab, label).";
-/// The names of columns that GLUE's files have, and that of a group.
+/// The names of columns as GLUE's files have them; the column of groups is Orrery's own.
 const LABEL: [&str; 3] = ["label", "gold_label", "is_duplicate"];
 const SENTENCE: [&str; 6] = ["sentence", "sentence1", "sentence2", "question", "question1", "question2"];
 const GROUP: [&str; 1] = ["group"];
@@ -147,7 +147,7 @@ struct Columns {
 }
 
 impl Columns {
-    /// The columns of a first line, unless it is none that names a label and a sentence. Other columns are passed over.
+    /// Reads the first line as names of columns; `None` unless it names a label and a sentence. Other columns are ignored.
     fn named(line: &str) -> Option<Self> {
         let names: Vec<&str> = line.split('\t').map(str::trim).collect();
         let place = |known: &[&str]| names.iter().position(|name| known.contains(name));

@@ -1,7 +1,7 @@
 //! Bytes to ids to batches: text files, tokenisers and generated text. Plain numbers: no tensor.
 //!
 //! A corpus is a [`Source`] opened as a stream of windows, and a tokeniser. A text (a file or generated, [`text`]) is
-//! cut once into a training part and a held-out part; the windows of a task ([`Task`], [`Steering`]) are made to order.
+//! cut once into a training part and a held-out part; the windows of a task ([`Task`], [`Steering`]) are generated on demand.
 //! The window at a position is a pure function of the position.
 
 mod character_list;
@@ -292,7 +292,7 @@ impl Corpus {
         Ok(Self { source: spec.source.clone(), length: spec.length, name, tokenizer, stream })
     }
 
-    /// The origin of the text.
+    /// The origin of the text, with as many sentences of a treebank as it has.
     pub fn source(&self) -> &Source {
         &self.source
     }
@@ -377,13 +377,13 @@ impl Corpus {
         (0..).map_while(|index| self.sentence(set, index)).collect()
     }
 
-    /// Bytes of a span of the text; 0 where windows are made to order.
+    /// Bytes of a span of the text; 0 where windows are generated on demand.
     pub fn span_bytes(&self, span: TextSpan) -> usize {
         self.stream.span_bytes(span)
     }
 
     /// The ids from byte `from` of a span on, some tens of thousands of them; `None` at its end, and where windows are
-    /// made to order. A tokeniser of byte pairs may cut two words apart at a chunk's end that it would otherwise have
+    /// generated on demand. A tokeniser of byte pairs may cut two words apart at a chunk's end that it would otherwise have
     /// joined.
     ///
     /// # Errors

@@ -97,8 +97,8 @@ impl Source {
         }
     }
 
-    /// Bytes of its text in memory; 0 for windows that are generated on demand, and for a file whose size is unknown,
-    /// which opening will refuse.
+    /// The bytes that its text takes in memory; 0 for windows that are generated on demand, and for a file whose size
+    /// cannot be read, because opening that file reports the error.
     pub(super) fn bytes(&self) -> u64 {
         match self {
             Self::Task(_) | Self::Steering(_) => 0,
@@ -120,12 +120,12 @@ impl Source {
         }
     }
 
-    /// Returns true if it is a text that continues: not windows made to order.
+    /// Returns true if it is one continuous text rather than windows that are generated on demand.
     pub fn is_running_text(&self) -> bool {
         !self.asks_questions() && !matches!(self, Self::GrammarRoles(_))
     }
 
-    /// Returns true if the text has some of this generated domain; false for files, of which it is unknown.
+    /// Returns true if the text contains this generated domain; false for files, whose domains are unknown.
     pub fn has_domain(&self, domain: usize) -> bool {
         match self {
             Self::Domains(count) => domain < *count,

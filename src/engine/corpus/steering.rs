@@ -1,5 +1,5 @@
-//! Batches of a steering run, made to order in two stages: first the language, then the places where
-//! the steering is asked for. Which stage a batch belongs to is a pure function of its number.
+//! Batches of a steering run, generated on demand in two stages: first the language, then the positions at which the
+//! steering is asked for. Which stage a batch belongs to is a pure function of its number.
 //!
 //! In the first stage every id is a target. In the second the sentences have no noun that is held
 //! out, and the only targets are where the word after the verb (or after its adverb) is to come; a

@@ -46,7 +46,7 @@ pub enum SentenceSet {
 pub struct TaggedSentence {
     /// The ids of the words.
     pub words: Vec<u32>,
-    /// The number of each word's role.
+    /// The index of each word's role.
     pub roles: Vec<u8>,
 }
 
@@ -98,7 +98,7 @@ pub(super) trait Stream: Send + Sync {
 
     fn batch(&self, tokenizer: &Tokenizer, at: &Position, rows: usize, len: usize) -> Result<Windows, CorpusError>;
 
-    /// Same as [`Stream::batch`], each window of ids continuing where the batch before left it, over `every` batches;
+    /// Same as [`Stream::batch`], but each row continues its window of the previous batch, for `every` batches in a row;
     /// `None` where no window follows another.
     fn batch_along(
         &self,

@@ -1,4 +1,4 @@
-//! Windows of a task, made to order: any number of them, each a pure function of seeds and index.
+//! Windows of a task, generated on demand: any number of them, each a pure function of seeds and index.
 
 use super::{
     CorpusError, Position, Windows,
@@ -9,10 +9,10 @@ use super::{
 use rand_chacha::ChaCha8Rng;
 
 /// A task: a fact stated at the start of each window and asked for far later. Best read by
-/// [`TokenizerSpec::Word`](crate::corpus::TokenizerSpec::Word), one id a word or symbol; distances are counted in ids.
+/// [`TokenizerSpec::Word`](crate::corpus::TokenizerSpec::Word), one id per word or symbol; distances are counted in ids.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {
-    /// The id of a corpus that is one; the settings below are those of `facts` and `facts_symbols`.
+    /// The id of a generated corpus that is a task. Only `facts` and `facts_symbols` use the settings below.
     pub id: String,
     /// The fewest ids between a statement of the fact and the next question; 0 for the task's own (36 in
     /// the story, 32 in symbols: both beyond three passes of attention over 8 ids, which reach 21).

@@ -22,7 +22,7 @@ pub(super) enum Tokenizer {
     Subword(Box<Subword>),
 }
 
-/// The symbols of a character or word tokeniser. Id 0 stands for all that are not listed.
+/// The symbols of a character or word tokeniser. Id 0 stands for every symbol that is not listed.
 pub(super) struct Inventory<S> {
     pub(super) symbols: Vec<S>,
     ids: HashMap<S, u32>,

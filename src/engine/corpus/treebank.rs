@@ -1,4 +1,4 @@
-//! A treebank: a file of sentences in the form CoNLL-U of Universal Dependencies, with ten columns a word, tabs between them,
+//! A treebank: a file of sentences in the form CoNLL-U of Universal Dependencies, with ten tab-separated columns per word,
 //! and an empty line behind each sentence. Two of the columns are read: the word, and one that says what it is.
 
 use std::path::PathBuf;

@@ -12,7 +12,7 @@ const SAMPLE: usize = 1 << 20;
 const STRETCHES: usize = 16;
 /// Text on which the mean length of a token is measured.
 const MEASURED: usize = 64 << 10;
-/// The distance within which the start of a word, a paragraph, a sentence is looked for.
+/// The distances in bytes within which the start of a word, a paragraph or a sentence is searched for.
 const WORD_REACH: usize = 64;
 const PARAGRAPH_REACH: usize = 900;
 const SENTENCE_REACH: usize = 4 << 10;

@@ -1,5 +1,5 @@
-//! Folders: making, listing, renaming and removing them and what is in them. Inside a folder of somebody else no link is
-//! followed, neither on the way nor at its end.
+//! Makes, lists, renames and removes folders and their entries. Inside an untrusted folder no link is followed, neither on
+//! the path nor at its end.
 
 use std::{
     fs::{self, DirEntry, File, ReadDir},
@@ -33,7 +33,7 @@ pub fn entries(folder: &Path) -> io::Result<impl Iterator<Item = DirEntry>> {
     Ok(all_entries(folder)?.flatten())
 }
 
-/// Makes a file inside a folder of somebody else that must not be there.
+/// Makes a new file inside an untrusted folder; it is an error if the file exists.
 ///
 /// # Errors
 /// Those of [`super::open_inside`]; if something has its name, [`io::ErrorKind::AlreadyExists`].
@@ -48,7 +48,7 @@ pub fn create_new_inside(folder: &Path, name: impl AsRef<Path>) -> Result<File, 
     Ok(File::options().write(true).create_new(true).open(parent.join(last))?)
 }
 
-/// Renames a file or a folder within a folder of somebody else; a link is renamed itself.
+/// Renames a file or a folder within an untrusted folder; a link itself is renamed, not its target.
 ///
 /// # Errors
 /// Those of [`super::open_inside`] for the folders on both ways, and if the system refuses.
@@ -56,7 +56,7 @@ pub fn rename_inside(folder: &Path, from: impl AsRef<Path>, to: impl AsRef<Path>
     inside::rename(folder, from.as_ref(), to.as_ref())
 }
 
-/// Removes a file inside a folder of somebody else; a link is removed itself.
+/// Removes a file inside an untrusted folder; a link itself is removed, not its target.
 ///
 /// # Errors
 /// Those of [`super::open_inside`] for the folders on the way, and if the system refuses.
@@ -64,7 +64,7 @@ pub fn remove_file_inside(folder: &Path, name: impl AsRef<Path>) -> Result<(), F
     inside::remove_file(folder, name.as_ref())
 }
 
-/// Removes a folder inside a folder of somebody else with all that it holds; links are removed themselves.
+/// Removes a folder inside an untrusted folder with its content; links themselves are removed, not their targets.
 ///
 /// # Errors
 /// Those of [`folder_inside`], and if the system refuses.

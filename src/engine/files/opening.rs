@@ -1,5 +1,5 @@
-//! Opening and reading files of which nothing is known: only ordinary files, never more bytes than a limit, and inside
-//! a folder of somebody else no link. Callers say in their messages which file it was and what to do.
+//! Opens and reads untrusted files: only ordinary files, never more bytes than a limit, and through no link inside an
+//! untrusted folder. Callers add to the error messages which file it was and what to do.
 
 pub(super) mod inside;
 
@@ -105,7 +105,7 @@ pub fn open(path: &Path) -> Result<File, FileError> {
     Ok(file)
 }
 
-/// Opens an ordinary file inside a folder of somebody else: `name` is relative to it, and neither the file nor
+/// Opens an ordinary file inside an untrusted folder: `name` is relative to it, and neither the file nor
 /// a folder on the way may be a link. The folder itself may be reached by one.
 ///
 /// # Errors
@@ -144,7 +144,7 @@ pub fn create_inside(folder: &Path, name: impl AsRef<Path>) -> Result<File, File
     Ok(file)
 }
 
-/// The path of a folder inside a folder of somebody else, if it is one, reached over no link.
+/// Returns the path of a folder inside an untrusted folder, if it is a folder and no link leads to it.
 ///
 /// # Errors
 /// Those of [`open_inside`]; if it is not a folder, [`io::ErrorKind::NotADirectory`].
@@ -191,7 +191,7 @@ pub fn read_text_inside(folder: &Path, name: impl AsRef<Path>, limit: u64) -> Re
     text(read_inside(folder, name, limit)?)
 }
 
-/// The last bytes of a file inside a folder of somebody else, at most `limit`.
+/// Returns the last bytes of a file inside an untrusted folder, at most `limit`.
 ///
 /// # Errors
 /// Those of [`open_inside`], and if the system refuses.
@@ -222,7 +222,7 @@ fn text(bytes: Vec<u8>) -> Result<String, FileError> {
     String::from_utf8(bytes).map_err(|e| FileError::NotUtf8 { at: e.utf8_error().valid_up_to() })
 }
 
-/// The path of a folder inside a folder of somebody else like [`folder_inside`], made if there is none.
+/// Same as [`folder_inside`], but makes the folder if there is none.
 ///
 /// # Errors
 /// Those of [`folder_inside`].

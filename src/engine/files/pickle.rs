@@ -22,7 +22,7 @@ pub enum Node<'a> {
     List(Vec<usize>),
     /// Pairs of key and value nodes.
     Dict(Vec<(usize, usize)>),
-    /// Module and name.
+    /// A class or function, by its module and name.
     Class(&'a str, &'a str),
     /// The object that a call would have made, the state it would have been given, and pairs set on it.
     Made {
@@ -35,7 +35,7 @@ pub enum Node<'a> {
         /// Pairs of key and value nodes.
         pairs: Vec<(usize, usize)>,
     },
-    /// Something stored beside the pickle.
+    /// A persistent id, which refers to data stored outside of the pickle.
     Persistent(usize),
     /// Bytes, large numbers, sets.
     Other,

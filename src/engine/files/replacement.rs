@@ -105,7 +105,7 @@ fn allow(builder: &mut Builder<'_, '_>, mode: u32) {
     let _ = (builder, mode);
 }
 
-/// Replaces the file at `path` by one of these bytes.
+/// Replaces the file at `path` by a new file that holds `bytes`.
 ///
 /// # Errors
 /// Those of [`Replacement::create`] and [`Replacement::commit`].

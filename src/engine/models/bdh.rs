@@ -159,7 +159,7 @@ impl Bdh {
         &self.spec
     }
 
-    /// V
+    /// The size V of the vocabulary.
     fn vocab(&self) -> usize {
         self.inference_net.lm_head.dim(1).unwrap_or(0)
     }
@@ -320,7 +320,7 @@ impl SynapseModel for Bdh {
     }
 }
 
-/// Weights by name, without the state that outlives a batch.
+/// Returns the weights by name, without the carried state, which is no weight but lies among the parameters.
 fn weights(of: &dyn Trainable) -> Vec<(String, Tensor)> {
     let own = of.params().iter().filter(|(n, _)| !n.starts_with(CARRIED));
     own.map(|(n, v)| (n.to_owned(), v.as_tensor().detach())).collect()

@@ -72,10 +72,10 @@ impl FamilySpec for BiGruSpec {
 
 #[derive(Clone)]
 struct Net {
-    /// `(V, E)`
+    /// The embedding of the words, `(V, E)`.
     words: Tensor,
     gru: Layer,
-    /// `(tags, 2H)`
+    /// The map from the states of both directions to scores, `(tags, 2H)`.
     head: Tensor,
 }
 

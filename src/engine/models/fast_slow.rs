@@ -136,7 +136,8 @@ impl FastSlow {
         self.slow_update(net, &pooled, tap, round)
     }
 
-    /// A pass through the slow path whose decays are kept where it learns and has any.
+    /// Runs a pass through the slow path, which returns `(B, K, D)`. While the model learns, the decays of a mixer that has
+    /// them are kept, to be shown as scalars.
     fn following_decays(
         &self,
         learn: bool,

@@ -58,8 +58,8 @@ impl FamilySpec for AlibiGptSpec {
 }
 
 impl AlibiGptSpec {
-    /// The memory of a net of so much that carries keys and values, if it does: two buffers a layer, and blocks of several
-    /// operations, each of which saves its own; the scores of a batch are those of its tokens with each other and with
+    /// Adds to `memory` what a net that carries keys and values needs more: two buffers per layer, and blocks of several
+    /// operations, each of which saves its own inputs. The scores of a batch are those of its tokens with each other and with
     /// the tokens before them, of which there are no more than the batches since the last reset had.
     fn with_carried(&self, memory: StepMemory, step: &StepSizes) -> StepMemory {
         let (Some(Carry { rows, every }), Some(window)) = (self.carry, self.window) else { return memory };

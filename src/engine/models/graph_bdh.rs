@@ -7,11 +7,11 @@
 //! - y_l = ((G_y^e - G_y^i) sigma_(t-1, l) x_l)^+ * x_l,
 //! - sigma_(t, l)(i, j) = keep_i (sigma_(t-1, l) + (y_(l-1) x_l^T) * G_s)(i, j).
 //!
-//! What the paper leaves open is chosen so: edges are drawn at random, as many at each neuron; a weight is the size of its
-//! parameter; a token arrives as the pulse (its row of the embedding)^+ and the head reads the last y; the share 1 - u(i, j) of
-//! Table 1 that is left of a synapse after a token depends on i alone, not on j as a U on the right would, and lasts from one
-//! token to [`GraphBdhSpec::memory`]; and norms, which the paper moves
-//! to the neurons in one of its remarks, divide pulses, sigma x and y by their root mean squares.
+//! Where the paper leaves a choice open, these are made: edges are drawn at random, the same number at each neuron; a weight
+//! is the absolute value of its parameter; a token arrives as the pulse (its row of the embedding)^+ and the head reads the last y; the share 1 - u(i, j) of
+//! Table 1 that is left of a synapse after a token depends on i alone, not on j as a U on the right would, with time
+//! constants from one token to [`GraphBdhSpec::memory`]; and norms, which the paper moves to the neurons in one of its
+//! remarks, divide pulses, sigma x and y by their root mean squares.
 //!
 //! By another remark (section 2.2) a single sigma for all layers is no fundamental change. With
 //! [`GraphBdhSpec::single_state`] a layer reads what all layers wrote for the tokens before and those below it for the same

@@ -149,16 +149,17 @@ enum Weights {
     Attention(Heads),
 }
 
-/// Softmax attention with one head a distance, a direct map to symbols, and an MLP over all heads.
+/// Softmax attention with one head per distance, a direct map to symbols, and an MLP over all heads.
 struct Heads {
-    /// `(K, HEAD_WIDTH)`
+    /// The query of each head, `(K, HEAD_WIDTH)`.
     query: Tensor,
     /// Keys `(HEAD_WIDTH, width)`, one for each kind of slot: three for `Attention`, one otherwise.
     keys: Vec<Tensor>,
     values: Vec<Tensor>,
-    /// `(K, POSITION_WIDTH)`; absent for `Attention`, whose slots have no place in time.
+    /// The positional query of each head, `(K, POSITION_WIDTH)`; absent for `Attention`, whose slots have no position in
+    /// time.
     place: Option<Tensor>,
-    /// `(V, HEAD_WIDTH)`, shared by the distances.
+    /// The direct map from values to symbols, `(V, HEAD_WIDTH)`, shared by all distances.
     direct: Tensor,
     up: Tensor,
     down: Tensor,

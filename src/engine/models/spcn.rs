@@ -8,10 +8,10 @@
 //!   then its stage ends, and it stays as it is.
 //! - What it learns (feedback weights) lies in parameters, and what the rule needs besides (running variances of errors)
 //!   in buffers, so that snapshots, checkpoints, resuming and time travel are those of any model.
-//! - It offers its vectors as a [`SentenceEncoder`]; what can be read off them is a probe's affair.
+//! - It offers its vectors as a [`SentenceEncoder`]; probes measure what can be decoded from them.
 //!
-//! Directions learn on threads of their own, since they share nothing. Once it is frozen, sentences do not depend on each
-//! other and are read by all threads. Neither changes a bit.
+//! Each direction learns on a thread of its own, since the two share nothing. Sentences do not depend on each other once
+//! the network is frozen, so all threads read them. Neither changes a bit of the result.
 
 pub mod feedforward;
 mod hierarchy;

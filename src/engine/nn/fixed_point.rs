@@ -158,16 +158,16 @@ pub struct Implicit {
     pub image: Tensor,
     /// The limits at which the backward solve stops.
     pub goal: StopCriterion,
-    /// Gets what each backward solve takes.
+    /// The record of what the backward solves cost, which each of them updates.
     pub backward: Arc<BackwardSolves>,
 }
 
 /// The cost of backward solves.
 #[derive(Debug, Default)]
 pub struct BackwardSolves {
-    /// Applications of the transposed Jacobian in the last one.
+    /// The number of applications of the transposed Jacobian in the last solve.
     pub iterations: AtomicUsize,
-    /// The number that stopped short of the tolerance.
+    /// The number of solves that stopped before they reached the tolerance.
     pub missed: AtomicUsize,
 }
 

@@ -55,7 +55,7 @@ pub struct AdamW {
 /// The name of the state of clipping among the moments.
 const CLIP_STATE: &str = "clip.state";
 
-/// All parameters but the buffers.
+/// Returns all parameters except for the buffers, which no gradient updates.
 fn learning(params: &Params) -> impl Iterator<Item = (&str, &Var)> {
     params.iter().filter(|(name, _)| !params.is_buffer(name))
 }

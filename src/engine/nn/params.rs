@@ -36,8 +36,8 @@ impl Params {
         }
     }
 
-    /// Parameters of these names begin with these values, where shapes agree, and are not drawn first: that takes a second
-    /// for each 25 million weights.
+    /// Gives parameters of these names these initial values, if the shapes agree. No random values are drawn for them, which
+    /// would take a second for each 25 million weights.
     pub fn give(&mut self, values: impl IntoIterator<Item = (String, Tensor)>) {
         self.given.extend(values);
     }

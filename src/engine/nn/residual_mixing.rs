@@ -35,9 +35,9 @@ impl ResidualMixing {
 /// The trained weights of one layer that reads.
 #[derive(Debug, Clone)]
 pub enum Mixer {
-    /// `(N)`
+    /// One weight for each of the N sources, `(N)`.
     Learned(Tensor),
-    /// `(D)`
+    /// The query of attention over the sources, `(D)`.
     Attention(Tensor),
 }
 

@@ -1,5 +1,5 @@
-//! Tensors by name in files that others wrote: safetensors, and what `torch.save` makes. Nothing in a file is believed:
-//! every size is held against the file's length before a byte is set aside for it, and nothing of a pickle is ever run.
+//! Tensors by name in files that others wrote: safetensors, and what `torch.save` makes. Files are not trusted:
+//! every size is compared with the file's length before memory is allocated for it, and no code of a pickle is ever run.
 
 mod header;
 mod metadata;
@@ -52,7 +52,7 @@ impl FloatKind {
     }
 }
 
-/// A tensor of the file, its place held against the file's length.
+/// A tensor of the file, whose byte range was checked against the file's length.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     name: String,
@@ -220,8 +220,8 @@ fn row_major(shape: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// Values from the first to the last of a strided tensor; `None` if there cannot be so many, or if it
-/// would be larger unfolded than it lies.
+/// The number of values from the first to the last of a strided tensor; `None` on overflow, or if the contiguous tensor
+/// would be larger than this span.
 fn span(shape: &[usize], strides: &[usize]) -> Option<usize> {
     if shape.contains(&0) {
         return Some(0);

@@ -59,20 +59,20 @@ pub type SharedField = Arc<dyn Field + Send + Sync>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gradient {
-    /// Back through every operation of every step: exact for the numbers computed; all is kept. The steps that an adaptive
-    /// method chose count as given: their lengths are plain numbers. candle goes back over a graph by recursion: thousands
-    /// of steps need a thread with a large stack, or another way.
+    /// Backpropagates through every operation of every step: exact for the computed numbers, but every intermediate value is
+    /// kept. Steps that an adaptive method chose count as constants. candle walks a graph by recursion, so thousands of
+    /// steps need a thread with a large stack, or another method.
     Backprop,
-    /// The same gradients; each step is computed again when its turn comes. Kept: a state or two a
-    /// step.
+    /// Gives the same gradients, but recomputes each step during backward, so that only one or two states per step are
+    /// kept.
     Checkpointed,
-    /// The adjoint equation, solved backwards (Chen et al. 2018); kept: the end alone. As exact as both
-    /// solves.
+    /// Solves the adjoint equation backwards (Chen et al. 2018); only the end state is kept, and the gradients are as exact
+    /// as both solves.
     Adjoint,
 }
 
-/// [`solve()`] whose end has gradients, by the way asked for. `weights` are the variables that the field
-/// reads and that are to get gradients.
+/// Same as [`solve()`], with an end state through which gradients flow, by the given method. `weights` are the variables
+/// of the field that get gradients.
 ///
 /// # Errors
 /// Those of [`solve()`]; a weight that is not a variable is an error of the field.
@@ -151,8 +151,7 @@ pub struct Attempt {
     pub error: f64,
     /// True if the step was taken.
     pub accepted: bool,
-    /// The next step is the longest allowed, ten times this one: its length says how far the growth has
-    /// come, not how curved the path is.
+    /// True if the next step was capped at ten times this one, so that its length does not tell how curved the path is.
     pub growth_capped: bool,
 }
 

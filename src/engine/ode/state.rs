@@ -76,7 +76,7 @@ fn sum_slices<T: WithDType>(like: &Tensor, y: Option<&Tensor>, weights: &[f64], 
     Tensor::from_vec(total, like.shape(), like.device())
 }
 
-/// out, which is zero, += sum w_i k_i over a range.
+/// Adds sum w_i k_i over the range `at` to `out`, which must be zero.
 #[inline(always)]
 fn weighted_sum<T: WithDType>(out: &mut [T], weights: &[T], ks: &[&[T]], at: std::ops::Range<usize>) {
     for (w, k) in weights.iter().zip(ks) {
@@ -87,11 +87,11 @@ fn weighted_sum<T: WithDType>(out: &mut [T], weights: &[T], ks: &[&[T]], at: std
 /// The values of a state, in row-major order, whose error must meet the tolerances.
 #[derive(Debug, Clone)]
 pub enum ErrorScope {
-    /// All together.
+    /// All values share one error.
     Whole,
-    /// Parts of these lengths, each on its own: the largest error counts.
+    /// Parts of these lengths have an error each, of which the largest counts.
     Parts(Vec<usize>),
-    /// These alone.
+    /// Only the values in this range count.
     Only(Range<usize>),
 }
 

@@ -1,5 +1,5 @@
-//! One attention matrix read as a step of a Markov chain: what becomes of it when it is applied again and again, and
-//! whether its positions can be lumped into blocks.
+//! One attention matrix read as a step of a Markov chain: its limit when it is applied repeatedly, and whether its
+//! positions can be lumped into blocks.
 
 use super::tapped::AttendingModel;
 use crate::{

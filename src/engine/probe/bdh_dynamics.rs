@@ -29,7 +29,7 @@ pub struct BdhDynamics;
 
 /// The limit of the text, in tokens.
 const MAX_TOKENS: usize = 24;
-/// Neurons of a model that the rules are run on at most: they have n^2 synapses a layer.
+/// The largest number of neurons of a model on which the rules are run, because they have n^2 synapses per layer.
 const MAX_NEURONS: usize = 256;
 /// Likeliest next tokens of each prediction.
 const PREDICTIONS: usize = 3;

@@ -1,4 +1,4 @@
-//! The loss of a language model by how much it has read.
+//! The loss of a language model against the number of tokens that it has read.
 
 use crate::{
     analysis::statistics::mean_sd,

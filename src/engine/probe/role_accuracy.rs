@@ -29,7 +29,7 @@ pub struct RoleProbe;
 
 /// The model that reads the roles of words.
 pub enum RoleReader<'m> {
-    /// Its features, read by ridge regression.
+    /// A ridge regression decodes the roles from the encoder's features.
     Encoder(&'m dyn SentenceEncoder),
     Tagger(&'m dyn SequenceTagger),
 }

@@ -19,7 +19,7 @@ pub(super) fn prose() -> Result<Corpus> {
     text(Source::Generated("harbour".into()))
 }
 
-/// What a probe answers about a model with these arguments.
+/// Returns the answers of a probe about a model with these arguments.
 pub(super) fn answers(
     probe: &dyn AnyProbe,
     model: &mut dyn Trainable,

@@ -125,7 +125,7 @@ mod tests {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let row = [0.0, 3.0f32.ln()];
         let ones = (0..4000).filter(|_| drawn(&row, 1.0, &mut rng) == Some(1)).count();
-        // 3 of 4; the standard deviation is 27.
+        // 3,000 are expected, with a standard deviation of 27.
         assert!((2890..3110).contains(&ones), "{ones}");
     }
 }

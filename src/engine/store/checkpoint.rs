@@ -226,7 +226,7 @@ pub fn load_resumable(run: &Path, device: &Device) -> Result<Option<Loaded>, Sto
 }
 
 fn newest(run: &Path, load: impl Fn(&Path) -> Result<Checkpoint, StoreError>) -> Result<Option<Loaded>, StoreError> {
-    // A run folder may come from somebody else: its checkpoints are in it, not behind a link.
+    // A run folder may be untrusted: its checkpoints must lie in it, not behind a link.
     match folder_inside(run, CHECKPOINTS) {
         Err(e) if !e.is_missing() => return Err(e).at("read", &run.join(CHECKPOINTS)),
         _ => {}

@@ -106,7 +106,7 @@ pub(super) fn describe(folder: &Path) -> Result<Description, StoreError> {
     Ok(Description { info, started_at: None, format: FORMAT, notices: vec![words] })
 }
 
-/// What a description has that is not read, if anything; the words follow the name of the folder.
+/// The reason why a description cannot be read, if there is one; the words follow the name of the folder.
 fn refusal(RunRecord { format, protocol, environment, run, .. }: &RunRecord) -> Option<String> {
     let variants = &run.variants;
     if *format > FORMAT {

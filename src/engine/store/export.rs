@@ -169,11 +169,11 @@ pub fn samples(record: Record<'_>, to: &Path) -> Result<Exported<Vec<PathBuf>>, 
     Ok(Exported { written: paths, damage })
 }
 
-/// Writes TensorBoard event files, one folder a variant, so that `tensorboard --logdir <to>` shows
+/// Writes TensorBoard event files, one folder per variant, so that `tensorboard --logdir <to>` shows
 /// each as a run. Values become 32-bit floats (the format's type). Returns the files.
 ///
 /// # Errors
-/// If the run cannot be read, or not whole, or a file cannot be written.
+/// If the run cannot be read or is incomplete, or a file cannot be written.
 pub fn tensorboard(record: Record<'_>, to: &Path) -> Result<Exported<Vec<PathBuf>>, StoreError> {
     let ids = variant_ids(record.run)?;
     let started_at = description::describe(record.run)?.started_at;

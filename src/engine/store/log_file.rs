@@ -207,8 +207,7 @@ fn append(file: &mut WatchedFile, parts: &[Part], to: &mut WatchedFile) -> io::R
     Ok(copied)
 }
 
-/// Puts a file in the place of the log that has all of it up to `in_place` and the kept parts beyond; returns it and its
-/// length.
+/// Replaces the log by a file with all bytes up to `in_place` and the kept parts beyond; returns that file and its length.
 fn replaced(mut file: WatchedFile, in_place: u64, parts: &[Part]) -> io::Result<(WatchedFile, u64)> {
     let path = file.path().to_owned();
     let mut whole = Replacement::create(&path)?;

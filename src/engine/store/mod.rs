@@ -4,9 +4,9 @@
 //! 20260131-142501-fast_slow-needed-s7/
 //!   config.toml      the resolved settings: `orrery run config.toml` makes the run again
 //!   run.json         what ran: variants, corpus, device, and where (version, system, CPU, threads)
-//!   metrics.jsonl    one object a step and variant: step, variant, wall_secs, then scalars by channel
+//!   metrics.jsonl    one object per step and variant: step, variant, wall_secs, then scalars by channel
 //!                    (held-out losses of that step in a second one)
-//!   samples.jsonl    one object a measurement: step, variant, channel, about, tokens, payload; the
+//!   samples.jsonl    one object per measurement: step, variant, channel, about, tokens, payload; the
 //!                    payload is the struct of that channel (`orrery schema CHANNEL`)
 //!   events.jsonl     states, live changes, notices, checkpoints, each with the step and the time
 //!   checkpoints/step-00000200/

@@ -14,7 +14,7 @@ pub(super) const SAMPLES: &str = "samples.jsonl";
 pub(super) const EVENTS: &str = "events.jsonl";
 pub(super) const CONFIG: &str = "config.toml";
 pub(super) const RUN: &str = "run.json";
-/// Locked by the process that writes the folder, and empty.
+/// Locked by the process that writes the folder; empty, or the start of its machine (docs/protocol.md).
 pub const LOCK: &str = ".lock";
 pub(super) const NOTE: &str = "note.toml";
 pub(super) const CHECKPOINTS: &str = "checkpoints";

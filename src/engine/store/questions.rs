@@ -86,8 +86,8 @@ pub struct ComposedQuestion {
 }
 
 impl ComposedQuestion {
-    /// A question by the protocol's name of it, whose answer is looked for in the run folder `run`, so long as `patience`
-    /// says if that is known.
+    /// Composes the question that the protocol calls `ask`, for the program that writes the run folder `run`. If `patience`
+    /// is known, the question says how long its answer is waited for.
     ///
     /// # Errors
     /// If it is longer than a program reads.

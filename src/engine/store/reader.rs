@@ -1,7 +1,7 @@
 //! Opens a run folder and replays it: the events in order, line by line, whatever the size.
 //!
-//! A folder may have lost something: a line cut short by a crash, a file, its description. Each is a
-//! notice that names the file and the line, and everything else is told.
+//! A folder may have lost something: a line cut short by a crash, a file, its description. Each loss
+//! becomes a notice that names the file and the line, and everything else is replayed.
 
 mod lines;
 mod log;
@@ -57,8 +57,8 @@ impl fmt::Display for Damage {
     }
 }
 
-/// The events of a run folder, in order: its start, then steps, samples and what happened, merged by
-/// step. Of a folder that is followed ([`Reader::follow`]) there may be more after the last.
+/// The events of a run folder, in order: its start, then steps, samples and other events, merged by step. In a folder that
+/// is followed ([`Reader::follow`]), more may come after the last.
 pub struct Reader {
     start: VecDeque<Event>,
     notices: VecDeque<Event>,

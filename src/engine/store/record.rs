@@ -14,7 +14,7 @@ use crate::telemetry::{Channel, Event, Payload, RunInfo, Sample, StepStats, numb
 /// Higher steps, and numbers of questions, are none: one more must be a number too.
 pub(super) const MAX_STEP: u64 = i64::MAX as u64;
 
-/// `run.json`.
+/// The content of `run.json`, which describes a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// Version of the format of the folder.
@@ -96,7 +96,7 @@ pub(super) struct MetricsOut<'a, T> {
     pub stats: T,
 }
 
-/// A channel is `group/quantity`; one that is named like a column of ours is put in a group.
+/// The column of a channel in metrics.jsonl. A channel with the name of one of Orrery's own columns gets the group `scalar`.
 fn column(channel: &str) -> std::borrow::Cow<'_, str> {
     match channel {
         "step" | "variant" | "wall_secs" => format!("scalar/{channel}").into(),

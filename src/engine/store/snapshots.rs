@@ -235,7 +235,7 @@ mod tests {
             let said = read(run.path(), &path, &Device::Cpu).unwrap_err().to_string();
             assert!(said.contains(words), "{said}");
         }
-        // one of ours comes first
+        // Orrery's own snapshot of a step takes precedence over another program's
         write(run.path(), 40, &[&weights("x", 40, 1.5)]).unwrap();
         let kept = list(run.path()).remove(&40).unwrap();
         assert!(kept != path && read(run.path(), &kept, &Device::Cpu).is_ok());

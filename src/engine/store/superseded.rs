@@ -1,4 +1,5 @@
-//! What a resumed run takes out of its logs because training goes over those steps again, in words for the user.
+//! Describes, in words for the user, the lines that a resumed run moves out of its logs because training repeats those
+//! steps.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -15,14 +16,15 @@ pub(super) struct Superseded {
 }
 
 impl Superseded {
-    /// Notes a line of samples beyond the checkpoint of `step`; true if it stays: it answers a question about an earlier step.
+    /// Notes a line of samples after the checkpoint of `step`. Returns true if it is kept, because it answers a question about
+    /// an earlier step.
     pub(super) fn keeps_sample(&mut self, line: &[u8], step: u64) -> bool {
         let answered = record::answered_step(line);
         self.answers += usize::from(answered.is_some_and(|at| at > step));
         answered.is_some_and(|at| at <= step)
     }
 
-    /// Notes a line of events after the checkpoint, none of which are kept.
+    /// Notes a changed setting in a line of events after the checkpoint. Returns false: none of these lines are kept.
     pub(super) fn keeps_event(&mut self, line: &[u8]) -> bool {
         if let Ok(Some((step, Event::Changed { key, value, .. }))) = record::event_in(line) {
             let words = format!("{key} {value} at step {step}");
@@ -31,7 +33,7 @@ impl Superseded {
         false
     }
 
-    /// What training does not give again; `None` where that is nothing.
+    /// Describes the lines that training will not produce again; `None` if there are none.
     pub(super) fn words(&self, folder: &Path) -> Option<String> {
         let answers = (self.answers > 0).then(|| {
             let (answers, aside) = (counted(self.answers, "answer"), folder.join(superseded_name(SAMPLES)));

@@ -1,4 +1,4 @@
-//! Runs that were deleted lie in a folder beside the others until somebody takes them back or empties it by hand.
+//! Deleted runs stay in a folder beside the others until they are restored or the folder is emptied by hand.
 
 use std::path::{Path, PathBuf};
 

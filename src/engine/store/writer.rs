@@ -4,11 +4,11 @@
 //! (bounded). From then on each event is one `write` to the system, so a killed process loses
 //! nothing, and nothing is forced to the disk except at a checkpoint and at the end: the worker does not wait.
 //!
-//! Nothing is swallowed here: whatever the system refuses is an error, and who drives the run ends it then, so
-//! that a run that ends well has a record without holes.
+//! No failure is ignored: every error of the system is returned, and the caller then ends the run, so that a run that ends
+//! well has a complete record.
 //!
-//! Answers to questions can come sixty times a second while somebody drags a slider. Of those on the
-//! same channel and variant the newest in each second is kept, and always the last.
+//! Answers to questions can come sixty times a second while a user drags a slider. Of those on the same channel and
+//! variant, the newest in each second is kept, and always the last.
 
 use std::{
     borrow::Cow,
@@ -73,10 +73,10 @@ struct OpenFolder {
     step: u64,
     /// Set until `Started` comes again after a resume.
     resumed_from: Option<u64>,
-    /// What the resume has taken out of the logs.
+    /// The lines that the resume moved out of the logs.
     superseded: Superseded,
     answers: HashMap<(Channel, usize), Answer>,
-    /// Held by the process that writes this folder; the system lets go of it when that dies.
+    /// The lock of the process that writes this folder; the system releases it when that process dies.
     _lock: WatchedFile,
 }
 
@@ -105,9 +105,9 @@ impl Writer {
         Self(Arc::new(Mutex::new(inner)))
     }
 
-    /// Takes up a run folder again from a checkpoint of it, or from the beginning if it has none. Lines of the logs
-    /// beyond it go to `<name>.superseded.jsonl`, except for the answers to questions about steps up to its own:
-    /// training does not give those again.
+    /// Continues a run folder from one of its checkpoints, or from the beginning without one. Lines of the logs after that
+    /// step move to `<name>.superseded.jsonl`, except for answers to questions about earlier steps, because training does
+    /// not produce those again.
     pub fn resume(folder: &Path, from: Option<&Checkpoint>) -> Result<Self, StoreError> {
         let lock = lock_folder(folder)?;
         let description = describe(folder)?;
@@ -328,7 +328,7 @@ impl OpenFolder {
         let Some(from_step) = self.resumed_from.take() else { return Ok(()) };
         let file = self.path.join(RUN);
         let old = match files::read_inside(&self.path, RUN, MAX_RUN) {
-            // A damaged one was said when the folder was opened.
+            // Damage needs no notice here: there was one when the folder was opened.
             Ok(text) => serde_json::from_slice::<RunRecord>(&text).ok(),
             Err(e) if e.is_missing() => None,
             Err(e) => return Err(e).at("read", &file),

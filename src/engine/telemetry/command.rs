@@ -11,7 +11,7 @@ pub type Args = BTreeMap<String, Value>;
 /// the same `probe` and `variant`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
-    /// Chosen by the asker; comes back in [`super::Sample::request`].
+    /// The number that the asker chose, which the answer repeats in [`super::Sample::request`].
     pub request: u64,
     /// Id of a probe in `probe::PROBES`.
     pub probe: String,

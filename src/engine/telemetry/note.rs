@@ -1,4 +1,4 @@
-//! A person's notes on a run: a name, a text, tags, and if it is pinned or archived.
+//! A person's notes on a run: a name, a text, tags, and whether it is pinned or archived.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -8,7 +8,7 @@ use crate::analysis::distinct::distinct;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunNote {
-    /// The name of the run; empty where it goes by its folder.
+    /// The name of the run; empty if the folder's name serves.
     pub name: String,
     /// The text of the note.
     pub note: String,

@@ -187,7 +187,7 @@ impl Shared {
     }
 }
 
-/// A model and the weights that it has taken on.
+/// A model and the weights that were applied to it.
 type ModelOfStep = (Box<dyn Trainable>, Option<Arc<VariantWeights>>);
 
 /// The data that a thread keeps from one question to the next.
@@ -304,7 +304,7 @@ impl Responder {
             }
         };
         if taken_on.as_ref().is_none_or(|known| !Arc::ptr_eq(known, &weights)) {
-            // should it fail halfway, the model has nobody's weights
+            // if it fails halfway, the model's weights belong to no step
             *taken_on = None;
             weights.apply_to(model.as_mut())?;
             *taken_on = Some(weights);

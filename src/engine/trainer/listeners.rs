@@ -46,10 +46,10 @@ impl Listeners {
         self.emit(Event::Notice { level, text: text.into() });
     }
 
-    /// The record has ended, for this reason.
+    /// Ends the record with this error and stores it, because a run without a record must end too.
     pub fn fail(&mut self, why: RunError) {
         if let Some(record) = self.record.take() {
-            // Perhaps there is room for the last word of it. The checkpoint before it is kept in any case.
+            // The disk may still have room for this last line. The checkpoint before it is kept in any case.
             let message = why.to_string();
             let _ = record.record(&Event::State(RunState::Failed { message }));
         }

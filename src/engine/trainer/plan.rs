@@ -12,10 +12,10 @@ use crate::{
 /// The form of the learning rate's decay after warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Decay {
-    /// Half a cosine.
+    /// The rate follows half a cosine.
     #[default]
     Cosine,
-    /// A straight line.
+    /// The rate falls along a straight line.
     Linear,
 }
 
@@ -79,7 +79,7 @@ pub struct VariantSpec {
 pub struct ProbeSchedule {
     /// The id of the probe.
     pub probe: String,
-    /// Steps between askings; also asked at step 0 and at the end. 0: only when asked.
+    /// The steps between two scheduled questions, with one more at step 0 and at the end; 0 schedules none.
     pub every: u64,
     /// The live setting that changes `every`; empty if none does.
     pub every_key: String,
@@ -103,8 +103,8 @@ pub struct Stage {
     pub from: u64,
     /// The step of its last update.
     pub until: u64,
-    /// The variants whose weights it starts from at `from`, by index in [`Plan::variants`]: nobody's (its own, drawn),
-    /// one variant's, or two as one.
+    /// The variants whose weights it starts from at `from`, by index in [`Plan::variants`]: none (its own random weights),
+    /// one, or two that are merged.
     pub init_from: Vec<usize>,
     /// The indices of the texts that it reads, one after another from update to update: 0 is [`Plan::corpus`], 1 the
     /// first of [`Plan::more_texts`].
@@ -130,8 +130,8 @@ impl Stage {
     }
 }
 
-/// Names of the settings that say in which tokens a text is read. Tokens that are fitted to a trained model are recorded
-/// there.
+/// The keys of the settings that choose the tokens of a text. Where tokens are chosen to match a trained model, these
+/// settings record the choice.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TokenKeys {
     /// The kind that [`corpus::TokenizerSpec::kind`] names.
@@ -161,8 +161,8 @@ pub struct Plan {
     pub accumulate: usize,
     /// The number of ids in a window.
     pub window: usize,
-    /// Truncated backpropagation through time: updates whose batches continue each other row by row; 0: each
-    /// batch is of its own.
+    /// The number of updates in a row whose batches continue each other row by row, for truncated backpropagation through
+    /// time; 0 makes all batches independent.
     pub tbptt_steps: u64,
     /// The number of updates of the run.
     pub steps: u64,
@@ -172,8 +172,8 @@ pub struct Plan {
     pub variants: Vec<VariantSpec>,
     /// The scheduled questions.
     pub probes: Vec<ProbeSchedule>,
-    /// Group of settings that are arguments of scheduled questions: changed live, they change those. Empty:
-    /// none.
+    /// The group of settings that are arguments of scheduled questions, so that a live change of one reaches the question.
+    /// Empty if there is none.
     pub probe_args_group: String,
     /// The initial values of the runtime parameters.
     pub runtime_params: Vec<RuntimeParam>,
@@ -183,9 +183,9 @@ pub struct Plan {
     pub eval_windows: usize,
     /// The number of steps between scheduled checkpoints; 0 schedules none.
     pub checkpoint_every: u64,
-    /// `auto`, `cpu`, `cuda:0`, `metal`.
+    /// The device that trains: `auto`, `cpu`, `cuda:0`, `metal`.
     pub device: String,
-    /// Worker threads; 0: all cores but one.
+    /// The number of worker threads; 0 takes all cores but one.
     pub threads: usize,
 }
 

@@ -94,7 +94,7 @@ impl Run {
         &self.texts[0]
     }
 
-    /// What was chosen or inferred as the models were opened, in sentences.
+    /// Sentences about the choices and inferences that were made when the models were opened.
     pub fn opening_notes(&self) -> Vec<String> {
         let of_models = self.variants.iter().flat_map(|v| v.model.notes().iter().cloned());
         self.chosen_tokens.iter().cloned().chain(of_models).collect()
@@ -266,7 +266,7 @@ impl Run {
         context.ask(self.variants[i].model.as_mut(), &request)
     }
 
-    /// What [`Run::ask`] gives, as events. A probe that fails is a notice; the run continues.
+    /// Returns the samples of [`Run::ask`] as events. A probe that fails becomes a notice, so that the run continues.
     pub(super) fn ask_events(&mut self, i: usize, probe: &str, args: &Args) -> Vec<Event> {
         match guard(|| self.ask(i, probe, args)) {
             Ok(samples) => samples.into_iter().map(Event::Sample).collect(),

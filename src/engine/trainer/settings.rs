@@ -12,7 +12,7 @@ use crate::{
 settings! {
     /// How long, how fast and on how much at a time a model learns.
     pub struct TrainSettings in "train" {
-        /// How many updates the run makes. The learning rate's decay ends at the last one. 0 makes none: the models are only looked at.
+        /// How many updates the run makes. The learning rate's decay ends at the last one. 0 makes none: the models are only measured.
         #[knob("Steps", range(0..=10_000_000), unit("updates"))]
         steps: u64 = 600,
         /// Windows of text in one update. All variants see the same ones.

@@ -62,7 +62,7 @@ pub(super) struct Snapshots {
 }
 
 impl Snapshots {
-    /// The snapshots of a run of so many steps whose weights take this many bytes. `is_asked`: true if the run may
+    /// The snapshots of a run of `steps` steps whose weights take `bytes` bytes. `is_asked`: true if the run may
     /// receive questions; otherwise only the folder has copies, for replays.
     pub fn new(bytes: u64, steps: u64, is_asked: bool) -> Self {
         let written = SnapshotInterval::new(BUDGET, bytes, steps);

@@ -44,7 +44,7 @@ pub struct DriveOptions {
     pub from: Option<Checkpoint>,
     /// The process that it runs in, if the process waits for the worker's end.
     pub process: Option<Process>,
-    /// Start even if the estimate says that memory will not suffice.
+    /// Start even if the estimated memory exceeds what is available.
     pub insist_memory: bool,
     /// The questions that the sender of commands accepts from the run's folder, for the run's description.
     pub asks: Vec<String>,

@@ -203,8 +203,8 @@ fn alibi_bias(heads: usize, past: usize, t: usize, like: &Tensor) -> Result<Tens
     Tensor::from_vec(bias, (heads, t, all), like.device())?.to_dtype(like.dtype())
 }
 
-/// 0 where the query of a row, one of the `t` tokens after `past`, may attend to the key of a column, -inf elsewhere.
-/// `(T, past + T)`
+/// The causal mask `(T, past + T)`: 0 where the query of a row, one of the `t` tokens after `past`, may attend to the key of
+/// a column, -inf elsewhere.
 fn mask(past: usize, t: usize, window: Option<usize>, like: &Tensor) -> Result<Tensor> {
     let all = past + t;
     let w = window.unwrap_or(all).max(1);

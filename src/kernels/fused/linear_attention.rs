@@ -146,7 +146,7 @@ pub fn default_frequency(pair: usize, n: usize) -> f32 {
     THETA.powf(-((2 * pair) as f32 / n as f32)) / TAU
 }
 
-/// Cosines and sines by position and pair, each `(T, N / 2)`, from frequencies in cycles a token; whole cycles are dropped
+/// Cosines and sines by position and pair, each `(T, N / 2)`, from frequencies in cycles per token; whole cycles are dropped
 /// before the angle is formed, for precision in f32.
 fn angles(positions: Range<usize>, frequencies: &[f32]) -> (Vec<f32>, Vec<f32>) {
     let phases = positions.flat_map(|at| frequencies.iter().map(move |f| (at as f32 * f).fract() * TAU));

@@ -1,5 +1,5 @@
 //! A page as one link: `orrery:LAB?key=value&...#step=..&view=..`. Before `#` stand the preset, the seed, every setting that
-//! differs from the preset's and the restrictions of the page (`lock`, `hide`, `answers`), after it what is looked at.
+//! differs from the preset's and the restrictions of the page (`lock`, `hide`, `answers`); after it, the view and selection.
 
 use std::fmt::{self, Write as _};
 
@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// The selection by names that mean the same in another window.
+/// The selection, by names and numbers that another window understands.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LinkSelection {
     /// Id of the variant in focus.
@@ -25,7 +25,7 @@ pub struct LinkSelection {
     pub neuron: Option<u64>,
 }
 
-/// Settings, seed, restrictions, step, selection and the views that are in sight.
+/// Settings, seed, restrictions, step, selection and the visible views.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Permalink {
     pub config: Config,
@@ -131,8 +131,8 @@ impl Permalink {
         PARTS.into_iter().zip(values).filter_map(|(key, value)| Some((key, value?))).collect()
     }
 
-    /// The files of this machine that the lab's settings name: elsewhere the link leads to less, and from elsewhere nobody
-    /// reads them unasked.
+    /// The local files that the lab's settings name. On another machine they are missing, and a link from another machine may
+    /// not open them without consent.
     pub fn files(&self, lab: &Lab) -> Vec<NamedFile> {
         let named = |knob: &Knob| {
             let path = self.config.get(knob.key)?.to_string();

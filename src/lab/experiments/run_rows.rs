@@ -51,8 +51,8 @@ pub fn list(runs: &Path, on_known: impl FnOnce(&[RunRow])) -> Result<Listing, St
     list_with_progress(runs, on_known, |_, _| ())
 }
 
-/// Same as [`list`], and reports how many of the folders that must be read have been, after each; where the index has all,
-/// nothing.
+/// Same as [`list`], and calls `progress` after each folder with the number read and the number to read. Folders that the
+/// index has are not read and not reported.
 ///
 /// # Errors
 /// See [`list`].
@@ -64,7 +64,7 @@ pub fn list_with_progress(
     Ok(list_names(runs, run_index::run_folders(runs)?, on_known, progress))
 }
 
-/// Same as [`list`], of these of its folders alone.
+/// Same as [`list`], but only for the folders with these names.
 pub fn list_some(runs: &Path, names: Vec<OsString>) -> Listing {
     list_names(runs, names, |_| {}, |_, _| ())
 }
@@ -163,8 +163,8 @@ fn finish(row: &mut RunRow, runs: &Path) {
     }
 }
 
-/// True if a process holds the folder of a run. Another program's may have no lock: as long as its logs have changed
-/// recently, it may continue.
+/// True if a process holds the folder of a run. Another program's may have no lock, or run on another machine: as long as its
+/// logs have changed recently, it may continue.
 pub fn may_be_written(lab: &str, folder: &Path) -> bool {
     const LATE: Duration = Duration::from_secs(120);
     let has_changed = || store::last_change(folder).and_then(|t| t.elapsed().ok()).is_some_and(|age| age < LATE);

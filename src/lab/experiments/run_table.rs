@@ -28,13 +28,13 @@ use crate::{
 pub enum RowState {
     /// Some process trains it.
     Running,
-    /// Some process holds it and does not train it now.
+    /// A process holds the folder but is not training now.
     Paused,
     Finished,
     /// Ended by a person, with a checkpoint.
     Stopped,
     Failed(String),
-    /// No end is recorded and nobody writes it.
+    /// No end is recorded, and no process writes the folder.
     Killed,
     /// Its folder cannot be read.
     #[default]

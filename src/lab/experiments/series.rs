@@ -13,7 +13,7 @@ use crate::{
     telemetry::{Event, RunInfo, StepStats},
 };
 
-/// The values of one number over steps, a list a seed.
+/// The values of one number over steps, one list per seed.
 type SeedCurves = Vec<Vec<(u64, f64)>>;
 
 /// One number of one group of a run's variants.

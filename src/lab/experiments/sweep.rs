@@ -128,20 +128,20 @@ pub struct Axis {
 /// The headline number that ranks points.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Objective {
-    /// Its key, with a place if there are several.
+    /// The key of the number, with a position such as a layer if the number has several.
     pub key: String,
     /// The group of variants; without one, the first that has the number.
     pub group: Option<String>,
 }
 
 impl Objective {
-    /// "accuracy of coupled", or "accuracy" of whatever group has it.
+    /// Parses "accuracy of coupled", or "accuracy" for the first group that has it.
     pub fn parse(text: &str) -> Self {
         let (key, group) = text.split_once(" of ").map_or((text, None), |(key, group)| (key, Some(group.trim())));
         Self { key: key.trim().to_owned(), group: group.map(str::to_owned) }
     }
 
-    /// True if this number of a group is meant; without a place, the number at any place is.
+    /// Returns true if the objective is this number of a group. A key without a position matches every position.
     pub fn means(&self, key: &str, group: &str) -> bool {
         (key == self.key || split(key).0 == self.key) && self.group.as_ref().is_none_or(|own| own == group)
     }
@@ -166,13 +166,15 @@ pub struct SweepTask {
 }
 
 impl SweepFile {
+    /// Parses the text of a sweep file.
+    ///
     /// # Errors
-    /// If the text is no TOML, or holds what no sweep has; the message has the line.
+    /// If the text is not TOML, or has a key or value that a sweep does not allow; the message has the line.
     pub fn parse(text: &str) -> Result<Self, SweepError> {
         toml::from_str(text).map_err(SweepError::Syntax)
     }
 
-    /// The text that [`SweepFile::parse`] reads as this.
+    /// Writes the text from which [`SweepFile::parse`] makes an equal value.
     ///
     /// # Errors
     /// If a value cannot be written in TOML.

@@ -144,7 +144,7 @@ settings! {
         /// Trains a BDH beside the usual one whose graphs are kept as edges, as the paper's notes on training describe it, and not as products of thin matrices. It has as many neurons and layers.
         #[knob("Train the graph")]
         train: bool = false,
-        /// Edges that end at a neuron in each of four circuits: exciting and inhibiting wires, exciting and inhibiting prods. They are drawn once; training moves weights, whose sign the circuit decides.
+        /// Edges that end at a neuron in each of four circuits: excitatory and inhibitory wires, excitatory and inhibitory prods. They are drawn once; training moves weights, whose sign the circuit decides.
         #[knob("Edges a neuron", range(1..=256), symbol("k"), unit("edges"))]
         degree: usize = 8,
         /// Synapses of a neuron, the edges of Gₛ; each is written with a trained weight. BDH-GPU has one for every pair.

@@ -71,7 +71,7 @@ settings! {
         /// How many domains the text mixes; 1 is coherent. Acts on the corpus `domains` and on a folder, where the first files by name are used; the text is as long whatever the number.
         #[knob("Domains", range(1..=domains::MAX_DOMAINS))]
         domains: usize = domains::MAX_DOMAINS,
-        /// How much of the text is read, from its start. 0 reads all of it. Acts on running text, not on windows made to order.
+        /// How much of the text is read, from its start. 0 reads all of it. Acts on running text, not on windows generated on demand.
         #[knob("Text length", range(0..=(1 << 40)), unit("bytes"))]
         length: usize = 0,
         /// The kind of token. Bytes need no vocabulary; characters and words are easier to read; sorted_char numbers the characters of the whole text by code point, as char-rnn and nanoGPT do, or as the vocabulary file below lists them; spaced has words and the spaces between them; BPE is learned from the text.
@@ -86,7 +86,7 @@ settings! {
         /// The characters that a model trained elsewhere knows, used when Tokens is `sorted_char`: a .json list of characters, a .json object from character to id (or one with `stoi`), nanoGPT's meta.pkl, or the text that it was trained on. A text with any other character is refused.
         #[knob("Vocabulary file")]
         vocabulary_file: VocabularyFile = VocabularyFile::default(),
-        /// The last part of the text, never trained on. Held-out losses are measured there; the fast-slow paper keeps a tenth. Acts on running text: windows that are made to order, such as those of facts, are never the same.
+        /// The last part of the text, never trained on. Held-out losses are measured there; the fast-slow paper keeps a tenth. Acts on running text: windows that are generated on demand, such as those of facts, are never the same.
         #[knob("Held out", range(0.01..=0.5))]
         held_out: f64 = 0.1,
         /// Train on the positions that ask a question and nothing else. Acts on the fact corpora; prose has no questions, and recall always counts answers only.
@@ -111,7 +111,7 @@ pub fn questions(config: &Config) -> Option<Questions> {
 }
 
 impl CorpusSettings {
-    /// The settings that say in which tokens a text is read.
+    /// Returns the keys of the settings that choose the tokens of a text.
     pub fn token_keys() -> TokenKeys {
         TokenKeys {
             kind: Self::tokenizer.name.into(),

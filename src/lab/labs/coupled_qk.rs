@@ -181,7 +181,8 @@ fn ablated(s: &CoupledQkSettings, variant: QkVariant, steps: &[usize]) -> Vec<Va
     of_kind.into_iter().flatten().collect()
 }
 
-/// A model of this id and label, once for each evolution that is compared.
+/// Returns one variant of the model `base` for each evolution that is compared, with ids and labels that extend the given
+/// ones.
 fn evolutions(s: &CoupledQkSettings, steps: &[usize], id: &str, label: &str, base: &CoupledQkSpec) -> Vec<Variant> {
     let variant = base.variant;
     let mut all = vec![];

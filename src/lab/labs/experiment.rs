@@ -99,7 +99,7 @@ impl<'a> Experiment<'a> {
     }
 }
 
-/// Asks with these arguments at step 0, at the end and `every` so many steps between, which the setting `key` changes.
+/// Schedules a probe with these arguments at step 0, every `every` steps and at the end; the setting `key` changes `every`.
 pub fn ask_every<A: Arguments>(args: &A, key: &SettingKey<u64>, every: u64) -> ProbeSchedule {
     ProbeSchedule { probe: A::PROBE.to_owned(), every, every_key: key.name.to_owned(), args: args.to_args() }
 }

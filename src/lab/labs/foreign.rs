@@ -1,5 +1,5 @@
-//! Runs that another program has written into a folder: they are looked at, followed and compared, and nothing of them is
-//! trained here. It is not among the labs to begin with, because a folder brings its settings and what it has measured.
+//! Runs that another program has written into a folder: they are viewed, followed and compared, but not trained here. This
+//! is not among the fixed labs, because a folder brings its own settings and measurements.
 
 pub mod asks;
 

@@ -2,7 +2,7 @@
 //! what to whom, and what of that does the network add to traces of the bare words? A treebank may take the place of the
 //! grammar, as the paper plans in its section 8; its tags are then the roles.
 //!
-//! The networks make one pass over the training sentences, a batch a step, and then stay as they are: their stage ends
+//! The networks make one pass over the training sentences, one batch per step, and then stay as they are: their stage ends
 //! there. Supervised taggers beside them continue to the run's last step, pass after pass.
 
 mod drawing;
@@ -106,7 +106,8 @@ fn network(s: &NetworkSettings) -> Result<SpcnSpec, ConfigError> {
     })
 }
 
-/// The network and what runs beside it, in the order that fixes their colours; taggers name one of so many `tags`.
+/// The network and the models that it is compared with, in the order that fixes their colours; taggers predict one of
+/// `tags` tags.
 fn variants(s: &GrammarRolesSettings, tags: usize) -> Result<Vec<Variant>, ConfigError> {
     let (full, on) = (network(&s.network)?, &s.compare);
     let changed = |change: fn(&mut SpcnSpec)| {

@@ -61,12 +61,13 @@ pub struct Merging<'a> {
     pub settings: &'a MergingSettings,
     pub files: &'a ChildFiles,
     pub training: Training<'a>,
-    /// Models beside it, which merging refuses.
+    /// The settings of compared models, which merging does not support.
     pub beside: &'a ComparedSettings,
 }
 
 impl Merging<'_> {
-    /// Errors: settings that a merging cannot be had with; each names the one to switch off.
+    /// # Errors
+    /// If a setting is on that merging does not support; the message names the one to switch off.
     fn check(&self) -> Result<(), ConfigError> {
         let Training { model, corpus, carry, .. } = &self.training;
         for (key, on, why) in [
@@ -98,7 +99,7 @@ impl Merging<'_> {
         Ok(named.map(|((id, label), spec)| Variant::new(id, label, ModelSpec::Bdh(spec))).collect())
     }
 
-    /// The four variants with their stages, and the probes that go along. Errors name the key.
+    /// Returns the plan of the four variants with their stages, and the probes that are scheduled. Errors name the key.
     pub fn plan(&self, probes: Vec<ProbeSchedule>) -> Result<Plan, ConfigError> {
         self.check()?;
         let (s, corpus) = (self.settings, self.training.corpus);

@@ -1,5 +1,5 @@
-//! A lab is a value: its question, settings, presets, plan, panes, drawing. One lab a file; the one list
-//! is here. Its settings are a struct from which the knobs derive ([`config::Settings`]).
+//! A lab is a value with its question, settings, presets, plan, panes and drawing. Each lab has a file of its own, and the
+//! list of all labs is here. The settings of a lab are a struct from which the knobs derive ([`config::Settings`]).
 
 /// A list of presets, each with its id, title and text. The config is the file of that name.
 macro_rules! presets {
@@ -13,7 +13,7 @@ macro_rules! presets {
     };
 }
 
-/// A list of panes, a tile a line: its row or `tall`, then its views, of which the first is in front.
+/// A list of panes, one tile per line: its row or `tall`, then its views, of which the first is in front.
 macro_rules! panes {
     ($(tall: $tall:literal $(, $beside:literal)*;)? $($row:literal: $front:literal $(, $tab:literal)*;)*
      $(more: $($more:literal),+;)?) => {

@@ -117,8 +117,8 @@ fn predictors(s: &settings::PredictorSettings, base: &SpenSpec) -> Vec<Variant> 
     ])
 }
 
-/// The base model with so many more units, the same share of them active, that its blocks have as many weights as the
-/// largest variant's.
+/// The base model, widened at the same share of active units until its blocks have as many weights as the largest
+/// variant's.
 fn as_large(base: &SpenSpec, variants: &[Variant]) -> SpenSpec {
     let weights = |v: &Variant| if let ModelSpec::Spen(spec) = &v.model { spec.block_weights() } else { 0 };
     let most = variants.iter().map(weights).max().unwrap_or(0);

@@ -1,9 +1,9 @@
-//! The lab of a trained BDH (arXiv 2509.26507), of others or one's own: it is opened, looked at, asked and intervened in,
-//! and nothing is trained.
+//! The lab of a trained BDH (arXiv 2509.26507), the user's own or another's: it is opened, inspected, probed and intervened
+//! in, and nothing is trained.
 //!
 //! **Data flow.** The plan has one variant, whose weights and sizes are those of the file, and no steps: such a
-//! run holds no optimiser and stands ready as soon as it is open. Its probes are those of the three labs that train a
-//! BDH, and views ask them when they are looked at. Training on is the same plan with steps.
+//! run holds no optimiser and is ready as soon as the file is open. Its probes are those of the three labs that train a
+//! BDH, and views ask them while they are visible. To train further is the same plan with steps.
 //!
 //! **Time.** A folder of checkpoints is recorded as a run whose steps are theirs ([`crate::trainer::record_series`]): the plan is
 //! made for each file, its schedule is measured once at each, its weights are the run's snapshot of that step. From there

@@ -20,7 +20,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::op_checks::{check_at, check_reference, check_threads, derive, distance, largest, random};
 
-/// Batch, tokens, channels, heads, neurons a head.
+/// Batch, tokens, channels, heads, neurons per head.
 type Sizes = (usize, usize, usize, usize, usize);
 
 const SPECS: [LinearAttentionSpec; 4] = [

@@ -1,4 +1,4 @@
-//! Every word of the page of claims is whole: of a small ledger at many sizes, and of the one that is built in, row by row.
+//! Checks that no word of the claims page is cut off: for a small ledger at many sizes, and for the built-in one by row.
 
 use eframe::egui::{Key, Rect, accesskit::Role, vec2};
 use egui_kittest::kittest::Queryable;
@@ -7,7 +7,7 @@ use orrery::experiments::claims::ledger::Ledger;
 use super::{Desk, desk, desk_of};
 use crate::clipping::faults_of;
 
-/// The places of the rows.
+/// The rectangles of the rows.
 fn rows(d: &Desk) -> Vec<Rect> {
     d.harness.query_all_by_role(Role::ListItem).map(|node| node.rect()).collect()
 }
@@ -28,8 +28,8 @@ fn words_of_claims_are_whole_at_every_size() {
     }
 }
 
-/// One of each kind: with an interval, along a setting, untold, held by a test, not run, in need of a GPU or of a text, without a
-/// rule.
+/// One claim of each kind: with an interval, along a setting, inconclusive, verified by a test, not run, in need of a GPU
+/// or of a text, without a rule.
 const UNFOLDED: [&str; 9] = ["A2", "D7", "A22", "A7", "C10", "E20", "A21", "F1", "F4"];
 /// A page that is high enough for every row, points.
 const WHOLE: f32 = 20_000.0;

@@ -80,7 +80,7 @@ fn a_run_that_another_process_trains_is_asked_what_it_allows() {
     run.state(STEPS, &json!("paused"));
     desk.until("it is paused", |d| can_click(d, "Ask resume") && !can_click(d, "Ask pause"));
 
-    // a command is of now, whatever step is shown
+    // a command acts on the run's current state even if an earlier step is shown
     desk.scrub(2);
     ask(&mut desk, "scale_lr", "");
     desk.until("the run is asked", |_| run.asked().iter().any(|(_, question)| question["ask"] == "scale_lr"));

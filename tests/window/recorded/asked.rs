@@ -34,7 +34,7 @@ const READING: &[&str] = &[
 /// Questions about the graph of a model's neurons.
 const GRAPH: &[&str] = &["neuron_graph", "graph_curve", "graph_modularity", "graph_neuron"];
 
-/// Writes all answers into a folder, a file a list of samples.
+/// Writes all answers into a folder, with one file per list of samples.
 pub fn write(folder: &Path, steps: [u64; 3]) {
     let store = |name: &str, samples: &[Sample]| {
         let lines: Vec<_> = samples.iter().map(|s| serde_json::to_string(s).unwrap()).collect();
@@ -113,7 +113,7 @@ fn other_model() -> std::path::PathBuf {
 const NEURONS: usize = 512;
 const WIDTH: usize = 16;
 
-/// Strength 0: noise. 1: eight communities, and neurons of very unequal strength.
+/// Weights that are noise at `strength` 0, and have eight communities and neurons of very unequal strength at 1.
 fn weights(strength: f64) -> (Vec<f32>, Vec<f32>) {
     let mut noise = Noise::new(11);
     let axes: Vec<Vec<f64>> = (0..8).map(|_| (0..WIDTH).map(|_| noise.next()).collect()).collect();

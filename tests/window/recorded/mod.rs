@@ -56,7 +56,7 @@ pub fn config() -> Config {
     Config::defaults("fast_slow", &knobs())
 }
 
-/// Noise that is the same each time: about normal, unit spread.
+/// Reproducible noise, approximately standard normal.
 pub struct Noise(u64);
 
 impl Noise {
@@ -302,7 +302,7 @@ fn theory() -> BdhTheory {
     BdhTheory { claim: "l1".into(), x: found.x.into(), curves: curves.collect() }
 }
 
-/// A scheduled sample along the sentence.
+/// Appends a scheduled sample about the sentence.
 fn sample_of(events: &mut Vec<Event>, variant: usize, step: u64, payload: Payload) {
     events.push(Event::Sample(Sample {
         step,

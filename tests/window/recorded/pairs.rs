@@ -4,7 +4,7 @@ use orrery::telemetry::measurements::{LayerPairAttention, PairAttention};
 
 use super::Noise;
 
-/// As measured at this step of a variant; a greater `half` finds pairs later.
+/// A made-up measurement at this step; `half` is the step at which the pairs' attention has risen half-way.
 pub fn at(step: u64, half: f64) -> PairAttention {
     let mut noise = Noise::new(step + half as u64);
     let rise = 1.0 / (1.0 + ((half - step as f64) / 45.0).exp());

@@ -1,4 +1,4 @@
-//! Texts read on and on: made up, with numbers of the right size.
+//! Made-up measurements of streamed texts, with values of a realistic size.
 
 use orrery::telemetry::{
     Event,
@@ -12,7 +12,7 @@ use super::{Noise, measured};
 
 const NAMES: [&str; 4] = ["own text (mixture)", "code", "sums", "tunes"];
 
-/// Tells what was measured at these steps, of the first variant.
+/// Appends the measurements of the first variant at these steps.
 pub fn tell(events: &mut Vec<Event>, steps: &[u64]) {
     for &step in steps {
         measured(events, step, "8 streams of 4000 tokens a text", warm_up(step), "");

@@ -46,8 +46,8 @@ pub(super) fn run(what: &str, name: &str, args: &AskArgs) -> Result<bool, Failur
     Ok(true)
 }
 
-/// The description of the run of a folder, if the question is for the program that trains it: any of another program, and
-/// of Orrery's own the commands to a training. Probes are asked of their checkpoints.
+/// The description of a folder's run, if the question goes to the program that trains it: every question for a run of
+/// another program, and only commands for one of Orrery, whose checkpoints answer the probes.
 fn asked_info(folder: &Path, name: &str, args: &AskArgs) -> Result<Option<Arc<RunInfo>>, Failure> {
     let is_command = asks::is_command(name) && args.matrices.is_empty();
     let info = Reader::open(folder).map_err(Failure::wrong)?.info();
@@ -172,12 +172,12 @@ impl ProgramQuestion {
 }
 
 impl AskedProgram<'_> {
-    /// True if the run has ended according to its record. The record of an older copy decides nothing.
+    /// True if the record says that the run has ended; an outdated copy of a remote record is ignored.
     pub fn has_ended(&self, is_recorded: impl FnOnce() -> bool) -> bool {
         self.remote.is_none_or(RemoteSource::is_up_to_date) && is_recorded()
     }
 
-    /// Puts a question by the name of a probe or of the protocol, which is withdrawn after `patience`, if any.
+    /// Asks a question by its name, a probe's or one of the protocol's; it is withdrawn after `patience`, if that is set.
     ///
     /// # Errors
     /// If the run has ended, its script does not allow the question, its folder takes none, or the system refuses.

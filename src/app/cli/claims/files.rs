@@ -25,9 +25,9 @@ impl From<ClaimError> for Failure {
 
 /// The claims that a command works on.
 pub struct Source {
-    /// `None` for those that are built in.
+    /// The folder of the claim files; `None` for the built-in claims.
     folder: Option<PathBuf>,
-    /// The folder of results that is named.
+    /// The folder of results that the user named.
     results: Option<PathBuf>,
 }
 
@@ -153,7 +153,8 @@ pub fn known_claim<'a, 'b>(rows: &'b [Row<'a>], id: &str) -> Result<&'b Row<'a>,
     })
 }
 
-/// The files of a folder with this extension, each with its stem, by name. It may be a stranger's: no link is followed.
+/// The files of a folder with this extension, sorted by name, each with its stem. No symbolic link is followed, because
+/// the folder may come from someone else.
 fn texts(folder: &Path, extension: &str) -> Result<Vec<NamedText>, Failure> {
     let text = |stem: String| {
         let name = format!("{stem}.{extension}");

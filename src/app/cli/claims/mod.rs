@@ -117,7 +117,7 @@ struct RunArgs {
 
 #[derive(Args)]
 struct CheckArgs {
-    /// Write the verdicts that the stored numbers give now; nothing where the numbers of a result were edited
+    /// Write the verdicts that the stored numbers give now; none is written if the numbers of a result were edited
     #[arg(long)]
     write: bool,
     #[command(flatten)]

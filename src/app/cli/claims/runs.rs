@@ -43,7 +43,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
                 let path = write(&result, &results)?;
                 print_line!("{}: {}, {} ({})", claim.id, result.verdict.label(), claim.tier.scale(), path.display())?;
             }
-            // an interrupted process ends, a run that failed leaves the other claims
+            // a failed run does not affect the other claims, whereas an interruption ends the command
             Err(failure) if failure.code == 1 => failed.push(format!("{}: {}", claim.id, failure.words)),
             Err(failure) => return Err(failure),
         }
@@ -53,7 +53,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     if failed.is_empty() { Ok(()) } else { Err(Failure::run(failed.join("\n"))) }
 }
 
-/// The claim of this id, or those of the paper of this name that have a rule and need nothing that is not here.
+/// The claim of this id, or every claim of this paper that has a rule and needs nothing that this machine may lack.
 fn selected_claims(ledger: &Ledger, what: &str) -> Result<Vec<(Claim, Rule)>, Failure> {
     let ruled = |claim: &Claim| claim.rule.clone().map(|rule| (claim.clone(), rule));
     if let Some(paper) = ledger.papers.iter().find(|paper| paper.id == what) {
@@ -130,8 +130,8 @@ pub(super) fn with_known_seeds(file: SweepFile, seeds: &[u64], out: &Path) -> Re
     Ok(file)
 }
 
-/// The sweep with the name of the folder under `out` that has its runs: its own name, or that of a folder from the time when
-/// a name depended on the seeds too. Of several such folders the one with most seeds is taken.
+/// The sweep with the name of the folder under `out` that has its runs: its own name, or that of an older folder, whose
+/// name also depended on the seeds. Among several of these, the one with the most seeds is taken.
 pub(super) fn in_known_folder(file: SweepFile, out: &Path) -> SweepFile {
     if file.name.as_ref().is_some_and(|name| is_sweep(&out.join(name))) {
         return file;
@@ -148,14 +148,14 @@ pub(super) fn in_known_folder(file: SweepFile, out: &Path) -> SweepFile {
     }
 }
 
-/// The specification of the folder `name` under `out`, and its sweep, if they differ from this in seeds alone.
+/// The specification of the folder `name` under `out`, and its sweep, if it differs from `file` only in its seeds.
 fn known_sweep(file: &SweepFile, name: &str, out: &Path) -> Option<(SweepFile, SweepFolder)> {
     let text = files::read_text_inside(&out.join(name), SPEC, store::MAX_CONFIG).ok()?;
     let known = SweepFile::parse(&text).ok()?;
     if known != (SweepFile { name: Some(name.to_owned()), seeds: known.seeds.clone(), ..file.clone() }) {
         return None;
     }
-    // the settings of its base may be those of another version
+    // fails if another version wrote the sweep and its base settings no longer fit
     let sweep = SweepFolder::from_text(&text, &out.join("claim.toml"), out).ok()?;
     Some((known, sweep))
 }

@@ -44,7 +44,7 @@ impl WindowClaims {
     /// Reads the files of the ledger.
     ///
     /// # Errors
-    /// If one cannot be read, or is none.
+    /// If a file cannot be read or is not a valid claim file.
     pub fn list(&self) -> Result<Vec<PaperEntry>, Failure> {
         let ledger = Arc::new(Source::new(self.folder.as_deref(), None).ledger()?);
         *self.ledger.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&ledger));

@@ -160,7 +160,7 @@ fn number_of(runs: &[&ComparedRun], key: &str, group: &str) -> Option<Number> {
         [one] => (*one).clone(),
         seeds => SeedSummary::new(&seeds.iter().map(|seed| seed.mean).collect::<Vec<_>>())?,
     };
-    // what no lab declares is written with the digits of a loss
+    // a number that no lab declares is formatted like a loss
     let headline = runs.iter().find_map(|run| headline_of(&run.row, key)).unwrap_or(&common::LOSS);
     Some(Number { headline, summary, step: Some(step) })
 }

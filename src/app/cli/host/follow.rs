@@ -1,4 +1,5 @@
-//! Tells a window of a run folder as another program writes it, and takes the window's questions to that program.
+//! Follows a run folder that another program is writing: sends its events to the window, and the window's questions to
+//! that program.
 
 use std::{fs, sync::atomic::AtomicBool, time::SystemTime};
 
@@ -249,7 +250,7 @@ impl<'a> FollowedFolder<'a> {
         );
     }
 
-    /// Puts a question to the program that writes the run, or to the weights that it keeps.
+    /// Asks the program that writes the run a question, or answers it from the weights that the program saved.
     fn ask(&mut self, question: &Question) {
         let Question { request, probe, args, at, .. } = question;
         if MATRIX_PROBES.contains(&probe.as_str()) && args.contains_key(asks::FROM) && args.contains_key(asks::TO) {
@@ -347,7 +348,7 @@ impl<'a> FollowedFolder<'a> {
     }
 }
 
-/// Answers a question by the weights that the program of a run keeps, unless it is cancelled meanwhile.
+/// Answers a question from the weights that the run's program has saved, unless the question is cancelled meanwhile.
 fn answer_by_weights(question: Question, folder: &Path, info: &RunInfo, inbox: &Inbox, is_cancelled: &AtomicBool) {
     let Question { request, probe, mut args, at, .. } = question;
     let names = [asks::FROM, asks::TO].map(|key| match args.remove(key) {

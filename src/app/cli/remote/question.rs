@@ -16,7 +16,7 @@ use crate::{
     store::{ComposedQuestion, MAX_ANSWER},
 };
 
-/// Writes the question and sends the answer. What it is followed by calls its function `ask`.
+/// The shell script that writes the question and sends the answer; the text appended to it calls its function `ask`.
 const SCRIPT: &str = include_str!("ask.sh");
 
 /// A line that the script writes.
@@ -25,11 +25,11 @@ const SCRIPT: &str = include_str!("ask.sh");
 enum AnswerFrame {
     /// There is no answer yet.
     Beat,
-    /// The folder takes no questions.
+    /// No program answers questions about the folder.
     Nobody,
     /// The question could not be written.
     Unwritable,
-    /// The path of this name is a link, or something else that is not a file.
+    /// The path of this name is a link or otherwise not a regular file.
     NoFile {
         name: String,
     },
@@ -44,7 +44,8 @@ enum AnswerFrame {
     },
 }
 
-/// A question that was put over `ssh`. Dropped, it is withdrawn: the script there notices that nobody reads it any more.
+/// A question that was asked over `ssh`. Dropping it withdraws the question: the remote script notices that its output is
+/// no longer read.
 pub struct RemoteQuestion {
     ssh: Arc<Ssh>,
     /// Why no answer will come.
@@ -80,7 +81,7 @@ impl RemoteQuestion {
     }
 }
 
-/// Puts a question by an `ssh` of its own and writes the answer, once it comes, into the copy.
+/// Asks a question over a separate `ssh` connection and writes the answer into the local copy when it arrives.
 fn exchange(source: &RemoteSource, question: &ComposedQuestion, ssh: &Ssh) -> Result<(), Failure> {
     let id = question.open.id();
     let RemoteSource { address, options, .. } = source;

@@ -24,17 +24,17 @@ use crate::cli::{
     process::{spawn, terminate},
 };
 
-/// Most bytes of a frame's line.
+/// The maximum number of bytes of a frame's header line.
 pub(super) const MAX_LINE: u64 = 64 << 10;
-/// The message if the output was written by another program than the requested one.
+/// The message if something other than the requested program wrote the output.
 pub(super) const NOT_A_STREAM: &str = "the data that arrived are not from `orrery stream` or the script in its place";
-/// Said where the other side ends within a frame.
+/// The message if the other side ends in the middle of a frame.
 const CUT: &str = "the connection was cut";
 /// The exit code of a shell that cannot run a command.
 const CANNOT_RUN: i32 = 126;
 /// The exit code of a shell that does not find a command.
 const NOT_FOUND: i32 = 127;
-/// The exit code of our scripts where the folder is not there.
+/// The exit code of our scripts if the folder does not exist.
 pub(super) const NO_FOLDER: i32 = 66;
 /// The exit code of an `ssh` that has no connection.
 const NO_CONNECTION: i32 = 255;
@@ -214,7 +214,7 @@ impl Ssh {
     /// over. Waits while another one connects. A later silence of more than `max_silence` is an error of the frames.
     pub fn connect(&self, mut command: Command, input: &[u8], max_silence: Duration) -> Result<Option<Frames>, String> {
         let connecting = CONNECTING.lock().unwrap_or_else(PoisonError::into_inner);
-        // held while it starts, so that whoever ends this finds the child or keeps it from being started
+        // locked while it starts, so that another thread that ends it either finds the child or prevents its start
         let mut held = self.child.lock().unwrap_or_else(PoisonError::into_inner);
         if self.is_over() {
             return Ok(None);
@@ -296,7 +296,7 @@ impl Read for Output {
         }
         let next = match self.has_begun {
             true => match self.chunks.recv_timeout(self.max_silence) {
-                // this process and its `ssh` may have been stopped meanwhile, and what came in waits to be read
+                // this process and its `ssh` may have been suspended meanwhile, with data waiting to be read
                 Err(RecvTimeoutError::Timeout) => self.chunks.recv_timeout(2 * BEAT),
                 next => next,
             },
@@ -432,7 +432,7 @@ mod tests {
         let patient = options("serveralivecountmax 4\nserveraliveinterval 60\n");
         assert!(patient.words.is_empty(), "{patient:?}");
         assert_eq!(patient.max_silence, Duration::from_secs(240));
-        // `ssh` itself ends a silent connection sooner
+        // here `ssh` ends a silent connection before our own timeout does
         assert_eq!(options("serveralivecountmax 1\nserveraliveinterval 2\n").max_silence, MAX_SILENCE);
     }
 

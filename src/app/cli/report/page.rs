@@ -106,7 +106,7 @@ impl Report<'_> {
             Some(RunState::Stopped) => "stopped".to_owned(),
             _ => "without an end".to_owned(),
         };
-        // another program may have left out what it does not know
+        // a program that logs no seed leaves it at 0, which would be shown as if it were recorded
         let seed = (self.lab.trains() || self.config.seed > 0).then(|| format!("seed {}", self.config.seed));
         let total = info.map(|i| i.total_steps).filter(|total| *total > 0);
         let total = total.map_or(String::new(), |total| format!(" of {total}"));
@@ -191,7 +191,7 @@ impl Report<'_> {
 
     fn settings(&self, out: &mut String) {
         if !self.lab.trains() {
-            // as another program has written them down
+            // another program recorded them, so that there are no knobs with labels and defaults
             out.push_str("<h2>Settings</h2>\n<table>\n");
             self.config.iter().for_each(|(key, value)| setting_row(out, key, &value.to_string(), ""));
             return out.push_str("</table>\n");
@@ -265,7 +265,7 @@ pub fn setting_row(out: &mut String, key: &str, value: &str, further: &str) {
         writeln!(out, "<tr><td><code>{key}</code></td><td class=\"number\"><code>{value}</code></td>{further}</tr>");
 }
 
-/// Headings two ranks lower, so that they are below the page's own.
+/// Makes every heading of a note one of level 3, below the page's own, and shows HTML as text.
 fn lowered(event: pulldown_cmark::Event<'_>) -> pulldown_cmark::Event<'_> {
     use pulldown_cmark::{Event, HeadingLevel, Tag, TagEnd};
     match event {

@@ -17,7 +17,7 @@ use crate::{
     ui::sweep_pictures::{PictureChoices, Prepared, axis_figures},
 };
 
-/// Numbers that are drawn; all are in the table.
+/// The maximum number of metrics that are drawn; the table lists all of them.
 const MAX_COLUMNS: usize = 6;
 
 /// Figures of the objective first, then of the other numbers.

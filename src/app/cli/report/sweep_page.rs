@@ -30,7 +30,7 @@ use crate::{
     },
 };
 
-/// Most points whose curves are drawn; more cannot be distinguished.
+/// The maximum number of points whose curves are drawn; more cannot be told apart.
 const MAX_CURVES: usize = 30;
 /// Points of all curves together; fewer where the file would become too large.
 const POINTS: [usize; 3] = [100_000, 30_000, 5_000];

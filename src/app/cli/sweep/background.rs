@@ -50,7 +50,7 @@ impl Background {
         children.get_mut(folder).is_some_and(|child| matches!(child.try_wait(), Ok(None)))
     }
 
-    /// The last output of the process of this window, if it ended without having made every run.
+    /// How the process that this window started ended, if it failed: its last line of output, or else its exit status.
     pub fn complaint(&self, folder: &Path) -> Option<String> {
         let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
         let status = children.get_mut(folder)?.try_wait().ok()??;

@@ -17,12 +17,12 @@ const BASE: &str = "base.toml";
 pub const RUNS: &str = "runs";
 /// The output of each run, by its number.
 pub const LOGS: &str = "logs";
-/// The last bytes of a run's output that are read to find its last lines.
+/// The maximum number of bytes read from the end of a run's output to find its last lines.
 pub const MAX_OUTPUT: u64 = 1 << 20;
 
 /// A sweep with its folder.
 pub struct SweepFolder {
-    /// Absolute.
+    /// The absolute path of the folder.
     pub path: PathBuf,
     pub sweep: Sweep,
 }
@@ -162,7 +162,7 @@ impl SweepFolder {
     }
 }
 
-/// The run folders in a sweep's folder; not those behind links, which the sweep would continue with where they lie.
+/// The run folders in a sweep's folder. Symbolic links are listed apart, because the sweep would write where they lead.
 pub struct SweepRuns {
     /// The folder in which they lie; `None` if there is none yet.
     folder: Option<PathBuf>,

@@ -85,7 +85,7 @@ fn lock(folder: &Path, name: &Path) -> Result<Locked, Failure> {
         let mut file = WatchedFile::open(folder, name).map_err(|e| unlocked(&path, &e))?;
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => return Ok(Locked::Taken(lock_holder(folder, name))),
-            // whoever had it has removed it since it was opened
+            // the previous holder removed the file after it was opened here, so that this lock would exclude nobody
             Ok(()) if file.check_place().is_err() => continue,
             Ok(()) => {}
             Err(TryLockError::Error(e)) => notice!(

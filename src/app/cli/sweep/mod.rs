@@ -56,7 +56,7 @@ enum RunPlace {
     Here,
     /// An array job of Slurm
     Slurm,
-    /// By whoever takes the printed commands: GNU parallel, Snakemake, ...
+    /// By a program that is given the printed commands: GNU parallel, Snakemake, ...
     Print,
 }
 

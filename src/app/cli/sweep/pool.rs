@@ -94,7 +94,8 @@ fn full_disk_message(sweep: &SweepFolder) -> String {
     )
 }
 
-/// Waits for a run to end. A sweep asked to end asks it too, for a checkpoint; without signals the console already has.
+/// Waits for a run to end. If the sweep is asked to stop, it asks the run to stop too, so that this writes a
+/// checkpoint; on systems without signals the console has already asked it.
 fn wait(mut child: Child, stopping: &AtomicBool) -> io::Result<ExitStatus> {
     let mut is_asked = false;
     loop {
@@ -111,7 +112,8 @@ fn wait(mut child: Child, stopping: &AtomicBool) -> io::Result<ExitStatus> {
     }
 }
 
-/// Begins a run. Signals reach the sweep alone, which asks each run once: a second time leaves no checkpoint.
+/// Starts a run. Signals reach only the sweep's process, which asks each run to stop once, because a second request would
+/// end the run without a checkpoint.
 fn make(sweep: &SweepFolder, number: usize, name: &str) -> io::Result<Child> {
     spawn(&std::env::current_exe()?, &sweep.path, &["--task", &number.to_string()], &format!("{name}.txt"))
 }

@@ -30,9 +30,9 @@ pub fn submit(sweep: &SweepFolder, numbers: &[usize], minutes: Option<f64>) -> R
     let packed = split_into_tasks(numbers, minutes);
     let program = std::env::current_exe().map_err(Failure::failed)?;
     let script = sweep.path.join(SCRIPT);
-    // Slurm replaces what follows a % in the name of an output
+    // Slurm expands patterns that begin with % in output paths, so that a literal % is doubled
     let logs = format!("{}/task-%a.txt", sweep.path.join(LOGS).display().to_string().replace('%', "%%"));
-    // Slurm would follow a link that has the name of an output
+    // created here, because Slurm would follow a symbolic link with the name of an output
     files::make_folder_inside(&sweep.path, LOGS).map_err(|e| unwritten(&sweep.path.join(LOGS), &e))?;
     for task in 0..packed.len() {
         let log = Path::new(LOGS).join(format!("task-{task}.txt"));
@@ -111,7 +111,7 @@ fn timed(sweep: &SweepFolder) -> Result<f64, Failure> {
     Ok(estimate(began.elapsed(), steps) / 60.0)
 }
 
-/// Seconds of a whole run, if a few steps took so long.
+/// Estimates the seconds of a whole run from the time that its first steps took.
 fn estimate(took: Duration, steps: u64) -> f64 {
     took.as_secs_f64() * steps as f64 / TIMED_STEPS.min(steps).max(1) as f64
 }

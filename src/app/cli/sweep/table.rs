@@ -83,7 +83,8 @@ impl SweepTable {
         table
     }
 
-    /// The objective's exponents along the sweep's only axis, for every group that has it. A seed counts once complete.
+    /// The power-law exponents of the objective along the sweep's only axis, one per group; a seed is included once all
+    /// of its runs have finished.
     fn exponents(&self, folder: &SweepFolder, states: &[TaskState]) -> Vec<(usize, SeedSummary)> {
         let sweep = &folder.sweep;
         let (Some(objective), [axis]) = (&sweep.objective, sweep.axes.as_slice()) else { return vec![] };

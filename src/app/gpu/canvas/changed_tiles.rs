@@ -39,10 +39,10 @@ impl PixelRect {
     }
 }
 
-/// The shapes of a frame, and by tile which of them reach into it.
+/// The shapes of a frame, with the shapes that overlap each tile.
 pub(super) struct FrameShapes {
     pub shapes: Vec<ClippedShape>,
-    /// Indices of shapes, in the order of drawing, a tile; rows of tiles from the top.
+    /// For each tile, row by row from the top, the indices of its shapes in drawing order.
     tiles: Vec<Vec<u32>>,
     columns: u32,
     size: [u32; 2],
@@ -153,7 +153,7 @@ impl<'a> Comparison<'a> {
         Self { new: &new.shapes, old: &old.shapes, known: vec![None; new.shapes.len()] }
     }
 
-    /// True where the tiles have equal shapes in the same order.
+    /// True if both tiles have equal shapes in the same order.
     fn are_equal(&mut self, new: &[u32], old: &[u32]) -> bool {
         new.len() == old.len() && new.iter().zip(old).all(|(new, old)| self.is_same(*new, *old))
     }

@@ -162,7 +162,7 @@ impl GraphEntry {
         Some((buffer, own.len() as u32))
     }
 
-    /// Draws edges and all nodes into the sheet.
+    /// Draws the edges that `drawn` allows and all nodes into the texture.
     pub fn draw(
         &self,
         pipelines: &GraphPipelines,
@@ -316,7 +316,7 @@ fn with_box(places: &[[f32; 2]]) -> Vec<[f32; 2]> {
 mod tests {
     use super::*;
 
-    /// 20,000 edges, of which every 183rd is one of node 7: 110 of all strengths.
+    /// Makes 20,000 edges of increasing strength; every 183rd, 110 in all, belongs to node 7.
     fn edges() -> Vec<Edge> {
         let end = |k: u32| if k.is_multiple_of(183) { 7 } else { 8 + k % 1000 };
         (0..20_000).map(|k| Edge { ends: [end(k), 2000 + k % 500], ink: k as f32 / 20_000.0 }).collect()

@@ -5,7 +5,7 @@
 pub enum LookAction {
     Presenter,
     ToggleTheme,
-    /// Scales everything; 1 is the normal size.
+    /// Sets the scale of the whole window; 1 is the normal size.
     Zoom(f32),
     /// Turns reduced motion on or off.
     ToggleStill,

@@ -25,10 +25,10 @@ pub enum PageAction {
     ResetLayout,
     /// Saves what a tile shows; for a picture a sheet opens first.
     Export(TileId, ExportFormat),
-    /// Keeps the curves of the run in sight, faint, behind those of later runs.
+    /// Keeps the run's curves visible, drawn faintly behind those of later runs.
     PinRun,
     /// Hides the pinned run.
     UnpinRun,
-    /// Begins to make a sweep of the settings, or leaves that.
+    /// Opens the draft of a sweep over the settings, or closes it.
     DraftSweep,
 }

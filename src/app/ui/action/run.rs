@@ -24,7 +24,7 @@ pub enum RunAction {
     /// Steps a second; 0: as fast as it goes.
     Pace(f64),
     Checkpoint,
-    /// Puts a question to the run's model.
+    /// Asks the run's model a question.
     Ask(Question),
     /// Withdraws the question with this number.
     Cancel(u64),

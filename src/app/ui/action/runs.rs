@@ -15,7 +15,7 @@ pub enum RunsAction {
     Note(PathBuf, RunNote),
     /// Moves a run to the trash.
     Discard(PathBuf),
-    /// Says no more that this run was interrupted.
+    /// Dismisses the notice that this run was interrupted.
     DismissInterruption(PathBuf),
     /// Takes a run back out of the trash; named by its path there.
     TakeBack(PathBuf),

@@ -1,4 +1,4 @@
-//! The effect of each action, one file an area. Only here does the window change anything but its appearance.
+//! Carries out each action, with one file per area. Only here does the window change more than its appearance.
 
 pub(super) mod deliveries;
 pub(super) mod file;

@@ -30,7 +30,7 @@ pub enum Opening {
     Lesson(LessonLink),
     /// A page by its link.
     Page(Box<Permalink>),
-    /// Settings; their lab opens.
+    /// The settings of a lab, which opens with them.
     Config(Config),
     /// A text file, or anything else that could be dropped on the window.
     Text(PathBuf),

@@ -38,7 +38,7 @@ impl WeightedSum {
         }
     }
 
-    /// The sum without its far end, which has this weight in it: the sum seen from a point that is `steps` away.
+    /// Subtracts the terms beyond the window: `far` is the sum at a point `steps` away, scaled by `weight`.
     fn without(self, weight: f64, steps: f64, far: Self) -> Self {
         Self {
             values: self.values - weight * far.values,
@@ -57,7 +57,8 @@ impl WeightedSum {
 const NEGLIGIBLE: f64 = 1e-20;
 
 impl Smoothed {
-    /// Catches up with `source`: from the start for another weight or source, and after points were taken back.
+    /// Processes the new points of `source`, or all points if the weight or the source has changed or points were
+    /// removed.
     pub fn follow(&mut self, source: &Curve, weight: f64) -> &Curve {
         let weight = weight.clamp(0.0, 0.9999);
         if self.weight != weight || self.source != source.lineage() {

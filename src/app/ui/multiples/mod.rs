@@ -85,9 +85,9 @@ pub struct Multiples {
     /// The indices of the two runs of the difference: the second minus the first.
     pair: [usize; 2],
     is_difference_hidden: bool,
-    /// The difference, with a key of what is compared.
+    /// The computed difference, with the key that it was computed for.
     difference: Option<(DifferenceKey, Result<Difference, String>)>,
-    /// The zoom and selection in the picture of the difference.
+    /// The zoom and the selected cell of the difference map.
     state: MapState,
 }
 
@@ -100,7 +100,7 @@ struct DifferenceKey {
 }
 
 impl Multiples {
-    /// Shows this view of this many runs from now on.
+    /// Switches to another view, of this many runs.
     pub fn take(&mut self, view: &'static ViewEntry, runs: usize) {
         *self = Self {
             view: Some(view),
@@ -114,7 +114,7 @@ impl Multiples {
         self.view
     }
 
-    /// The kind of difference that the shown view has.
+    /// The kind of difference that the current view supports.
     pub fn kind(&self) -> Option<DifferenceKind> {
         self.view.and_then(|v| DifferenceKind::for_view(v.id))
     }
@@ -171,7 +171,7 @@ impl Multiples {
     }
 }
 
-/// A view in a scroll area, as a tile has one: what has no room in its cell is scrolled to.
+/// A view in a scroll area, as in a tile: a view larger than its cell can be scrolled.
 struct ScrolledView<'a>(&'a mut dyn View);
 
 impl View for ScrolledView<'_> {

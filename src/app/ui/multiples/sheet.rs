@@ -1,4 +1,4 @@
-//! Small multiples as files: one picture of all runs, and one of the difference of two. It reads no run.
+//! Draws small multiples for files: one picture of all runs, and one of the difference between two.
 
 use eframe::egui::{Align2, FontId, pos2, vec2};
 

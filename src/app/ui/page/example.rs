@@ -51,7 +51,7 @@ fn names_file(page: &Page) -> bool {
     files.map(|knob| knob.key).any(|key| page.config.get(key) != page.preset.get(key))
 }
 
-/// The text beside the example that the page shows; `None` where it shows none, or has not read it yet.
+/// The label of the example that the page shows; `None` if it shows none or the example has not been read yet.
 pub fn label(page: &Page) -> Option<ExampleLabel> {
     let run = page.run.as_ref().filter(|run| run.is_example())?;
     let recorded = &run.mirror.info.as_ref()?.config;

@@ -4,10 +4,10 @@
 use super::{Page, training::why_ended};
 use crate::ui::run::Run;
 
-/// Seconds in which the whole run may be played.
+/// The durations to choose from for playing the whole run, seconds.
 pub const SPEEDS: [f64; 4] = [5.0, 10.0, 30.0, 60.0];
 
-/// Frames further apart than this were not one after the other: the lab was not in front, seconds.
+/// A gap between two frames that is longer than this means that the lab was not in front, seconds.
 const GAP: f64 = 0.5;
 /// The minimum time between two frames that are asked for, seconds.
 const FRAME: f64 = 1.0 / 60.0;

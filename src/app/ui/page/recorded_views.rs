@@ -11,7 +11,8 @@ use crate::{
 /// The views that were opened for what a run has measured.
 #[derive(Debug, Default)]
 pub struct RecordedViews {
-    /// The channels looked at, and the questions allowed by the run's script; `None` where nothing could be asked.
+    /// The numbers of channels and of allowed questions when the views were last opened; `None` if the run could not be
+    /// asked.
     seen: (usize, Option<usize>),
     /// The views that are open, in the order of their names.
     open: BTreeSet<String>,

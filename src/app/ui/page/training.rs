@@ -40,7 +40,7 @@ pub(super) fn show_config_error(page: &mut Page, e: &ConfigError) {
     page.problem = Some(words);
 }
 
-/// The reason why the window neither trains nor saves a run that another process trains.
+/// The message if the user wants to train or save a run that another process trains.
 const TRAINED_BY_ANOTHER: &str =
     "another process trains this run: Ask the run, at the bottom, shows what it may be asked";
 
@@ -95,7 +95,7 @@ pub fn run_or_pause(page: &mut Page, host: &mut dyn Host, ctx: &Context) -> Resu
     page.run.as_mut().map_or(Ok(()), |run| run.train(Command::Run))
 }
 
-/// True if the run makes no update: its models are only there to be asked.
+/// True if the run makes no updates, because its models were only opened for inspection.
 pub fn is_only_looked_at(page: &Page) -> bool {
     page.run.as_ref().filter(|r| r.is_own()).and_then(|r| r.mirror.info.as_ref()).is_some_and(|i| i.total_steps == 0)
 }

@@ -154,7 +154,7 @@ pub fn last_settings_step(page: &Page) -> Option<&str> {
     page.history.last_of(Snapshot::has_config)
 }
 
-/// The name of the step if it ends the present run, in whose place it puts another.
+/// The name of the next undo or redo step, if it replaces the current run with another.
 pub fn step_that_ends_run(page: &Page, kind: UndoKind) -> Option<&str> {
     let history = &page.history;
     let (next, name) = match kind {

@@ -57,7 +57,7 @@ pub struct ClaimsPage {
     runs: BTreeMap<String, RunsHere>,
 }
 
-/// The runs of one claim in this folder, from the last reading.
+/// The runs of one claim in this folder, as last read.
 #[derive(Debug, Default)]
 struct RunsHere {
     /// `None` where there are none.
@@ -65,7 +65,7 @@ struct RunsHere {
     /// Why they cannot be made or read.
     complaint: Option<String>,
     is_reading: bool,
-    /// When they were asked for last, egui's clock.
+    /// When they were last requested, by egui's clock.
     asked: f64,
 }
 
@@ -85,12 +85,12 @@ impl ClaimsPage {
         self.unfolded.insert(id);
     }
 
-    /// True if the ledger has not been read and is not being read; then the caller asks for it.
+    /// True if the ledger has been neither read nor requested; the caller must then request it.
     pub fn begins_to_read(&mut self) -> bool {
         !self.has_arrived && !std::mem::replace(&mut self.is_reading, true)
     }
 
-    /// Takes what the host read, or why it could not; what was read before stays then.
+    /// Stores the ledger that the host read; on an error the previous one stays.
     pub fn set(&mut self, read: Result<Vec<PaperEntry>, String>) {
         (self.is_reading, self.is_stale) = (false, true);
         match read {
@@ -148,7 +148,7 @@ impl ClaimsPage {
         self.shown = self.papers.iter().map(places).collect();
     }
 
-    /// Asks for a claim's runs, or for what they are now.
+    /// Requests a claim's runs, or an update of them.
     fn ask(&mut self, shell: &mut Shell<'_>, id: &str, action: RunsAction) {
         let runs = self.runs.entry(id.to_owned()).or_default();
         (runs.is_reading, runs.asked) = (true, shell.now);
@@ -220,7 +220,8 @@ fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ClaimsPage) {
     wrapped_ui(ui, words, colour);
 }
 
-/// Chips that choose by state and by star, each with its count among all claims.
+/// Chips that choose by state and by star, each with its count among the claims that the rest of the filter leaves. Those of all
+/// claims stay, so that none moves while one types.
 fn chips_ui(ui: &mut Ui, page: &mut ClaimsPage) {
     let count = |state: ClaimState| page.claims().filter(|entry| entry.state() == state).count();
     let mut states: Vec<(ClaimState, usize)> = ClaimState::ALL.map(|state| (state, count(state))).into();

@@ -59,7 +59,7 @@ fn settings_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     });
 }
 
-/// Most settings of another program that are shown at once; the others are searched for.
+/// The maximum number of another program's settings shown at once; the others can be found by search.
 const MAX_RECORDED: usize = 500;
 /// Characters of such a setting that are shown.
 const MAX_RECORDED_LENGTH: usize = 2000;
@@ -129,7 +129,7 @@ fn nothing_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
     }
 }
 
-/// The essential settings, and all others behind a fold.
+/// Draws the essential settings, and all others in a collapsed section.
 fn first_sight_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knobs: &[&Knob]) {
     let is_essential = |knob: &Knob| page.lab.essentials.contains(&knob.key);
     let by_key = |key: &&str| knobs.iter().copied().find(|knob| knob.key == *key);
@@ -195,7 +195,7 @@ fn times_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knobs: &[&Knob]
 const NOW: &str = "A change reaches the running model, or the views that show it, at once.";
 const NEXT: &str = "A change waits for a reset (R). A run that has begun keeps the settings that it was begun with.";
 
-/// Settings whose changes take effect at the same time, with the name of that time and what it means.
+/// Draws a group of settings whose changes take effect at the same time, under a heading that names this time.
 fn time_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, (title, about): (&str, &str), knobs: &[&Knob]) {
     if knobs.is_empty() {
         return;
@@ -219,7 +219,7 @@ fn search_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
     });
 }
 
-/// Says what the link that opened the page locks and hides, and ends that.
+/// States what the page's link locks and hides, with a button that removes these restrictions.
 fn restrictions_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     let Some(words) = restrictions_sentence(page) else { return };
     Frame::NONE.inner_margin(Margin { left: 16, right: 16, top: 0, bottom: 8 }).show(ui, |ui| {

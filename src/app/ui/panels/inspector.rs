@@ -134,14 +134,14 @@ fn variant_ui(ui: &mut Ui, theme: &Theme, label: &str, on: bool) -> bool {
     button.clicked()
 }
 
-/// Every scalar at the step shown: a row for each channel and a column for each variant, or below the name of each channel a
-/// row for each variant where the columns do not fit or their names, cut, look alike.
+/// Draws every scalar at the step shown, with a row per channel and a column per variant. If the columns do not fit, or
+/// their shortened names would be equal, each channel has a row per variant below its name instead.
 fn values_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, step: u64) {
     let channels = mirror.scalar_channels();
     if channels.is_empty() {
         let words = match mirror.state {
             Some(RunState::Running) => "Nothing measured yet: the run has begun.",
-            // it may have ended: another program's record is followed for as long as it is shown
+            // "so far" even if the run has ended, because a run of another program is followed for as long as it is shown
             Some(RunState::Followed(_)) => "This run has recorded no numbers so far.",
             Some(RunState::Stopped | RunState::Failed { .. }) => "This run has recorded no numbers.",
             _ => "Nothing measured yet. Space runs the lab.",

@@ -57,7 +57,7 @@ fn value_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, va
     }
 }
 
-/// The name of a setting whose control is in a visible tile, with a way to that tile.
+/// Draws the name of a setting whose control is in a visible tile, with a link to that tile.
 fn elsewhere_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, view: &str) {
     let Some(entry) = shell.lists.view(view) else { return };
     row_ui(ui, shell, page, knob, |ui, shell, _| {
@@ -81,7 +81,7 @@ fn name_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob) -> 
     let sought = page.sought == Some(knob.key);
     let colour = if sought || differs { theme.text } else { theme.secondary };
     let name = ui.add(egui::Label::new(RichText::new(knob.label).color(colour)).sense(Sense::click()));
-    // the padlock of a locked setting has the place of the dot
+    // a locked setting has its padlock where the dot would be
     if differs && !page.restrictions.locks(knob.key) {
         ui.painter().circle_filled(name.rect.left_center() - vec2(8.0, 0.0), 2.5, theme.accent);
     }

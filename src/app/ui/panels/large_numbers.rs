@@ -151,7 +151,7 @@ fn change(trend: &[(u64, f64)]) -> Option<&'static str> {
     }
 }
 
-/// The name of the pinned run, and its tooltip.
+/// The label and the tooltip of the pinned run.
 struct PinnedWords {
     name: String,
     tip: String,
@@ -181,7 +181,7 @@ fn pinned_words(page: &Page, mirror: &Mirror) -> Option<PinnedWords> {
     Some(PinnedWords { name: pinned.name(), tip: lines.join("\n") })
 }
 
-/// Most settings that are listed.
+/// The maximum number of settings that are listed.
 const MAX_LISTED: usize = 12;
 
 fn pinned_ui(ui: &mut Ui, shell: &mut Shell<'_>, pinned: &PinnedWords) {

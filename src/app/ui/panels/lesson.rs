@@ -106,7 +106,7 @@ fn followed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, st
 
 const ANSWERS_HIDDEN: &str = "The link that this page was opened with hides the answer.";
 
-/// The name of a setting on screen.
+/// The label of a setting; its key if the page has no such setting.
 fn label<'a>(page: &Page, key: &'a str) -> &'a str {
     page.knobs.iter().find(|knob| knob.key == key).map_or(key, |knob| knob.label)
 }

@@ -146,11 +146,11 @@ pub enum Overlay {
     Open(open_sheet::OpenSheet),
     /// Asks for the settings of a picture of a view.
     Picture(PictureOrder),
-    /// A dropped text file asks in which lab.
+    /// Asks in which lab a dropped text file should open.
     ChooseLab(String),
-    /// A training would end.
+    /// Asks for confirmation, because an action would end a training run.
     StopFirst(stop_sheet::StopSheet),
-    /// A link names files of this machine.
+    /// Asks for confirmation, because a link names files of this machine.
     LinkedFiles(linked_files_sheet::LinkedFilesSheet),
 }
 
@@ -182,7 +182,8 @@ impl Overlay {
     }
 }
 
-/// Moves what is shown to a step; `None` stands for the `last` one. `width`: of the slider, from the room there is.
+/// Draws a slider that chooses the step shown; `None` follows the `last` one. `width` computes the slider's width from
+/// the width available.
 fn step_ui(ui: &mut Ui, theme: &Theme, shown: &mut Option<u64>, last: u64, width: fn(f32) -> f32, about: &str) {
     let label = note_ui(ui, theme, "step");
     ui.spacing_mut().slider_width = width(ui.available_width()).max(80.0);

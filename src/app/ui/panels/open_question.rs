@@ -9,7 +9,7 @@ const TICK: f32 = 0.1;
 /// Width of the text and the button, points.
 const WIDTH: f32 = 190.0;
 
-/// The one that has been open longest, if any for long; asks for a frame as long as one is open.
+/// The question that has been open longest, if it has been open for [`NOTE_DELAY`]. Requests repaints while any is open.
 pub fn overdue<'q>(ui: &Ui, open: &'q [Unanswered]) -> Option<&'q Unanswered> {
     if !open.is_empty() {
         ui.ctx().request_repaint_after_secs(TICK);

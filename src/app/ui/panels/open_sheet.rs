@@ -1,4 +1,5 @@
-//! The sheet that opens things by path where no file dialog is, and the words while a file hangs over the window.
+//! The sheet that opens files and folders by path if there is no file dialog, and the hint shown while a file is
+//! dragged over the window.
 
 use eframe::egui::LayerId;
 

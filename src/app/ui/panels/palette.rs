@@ -38,7 +38,7 @@ impl PaletteEntry {
         Self { kind, words: words.into(), key: "", action: action.into(), leads_away: false }
     }
 
-    /// Its words without the lab that they may end with, or without what follows the name of a page.
+    /// The label without the lab's name at its end, or without the text after a page's name.
     fn name(&self) -> &str {
         let end = if self.kind == "do" { ": " } else { BEFORE_LAB };
         self.words.split(end).next().unwrap_or(&self.words)

@@ -115,7 +115,7 @@ impl Pictures {
         ctx.request_repaint();
     }
 
-    /// Takes the pictures asked for in the last frame.
+    /// Takes the screenshots that were requested in the last frame.
     pub fn begin(&mut self, ctx: &Context) {
         for (rect, name) in std::mem::take(&mut self.asked) {
             let done = self.done.clone();
@@ -132,7 +132,7 @@ impl Pictures {
         }
     }
 
-    /// The pictures that became ready; never waits.
+    /// Takes the pictures that are ready, without waiting for others.
     pub fn take_done(&self) -> Vec<Result<Picture, String>> {
         self.done.try_lock().map(|mut d| std::mem::take(&mut *d)).unwrap_or_default()
     }

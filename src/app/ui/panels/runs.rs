@@ -19,7 +19,7 @@ use crate::{
 
 /// Width of the panel about one run, points.
 const DETAILS: f32 = 312.0;
-/// Most runs in one chart; more lines cannot be distinguished.
+/// The maximum number of runs in one chart; more lines cannot be told apart.
 const MAX_COMPARED: usize = 30;
 
 /// The note that the user is writing about a run, until it is saved.

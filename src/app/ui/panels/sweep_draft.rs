@@ -7,10 +7,10 @@ use crate::{
     ui::{panels::prelude::*, sweep_draft::SweepDraftState},
 };
 
-/// Most runs and points that a field takes.
+/// The maximum number of runs, or of points, that a field accepts.
 const MAX_COUNT: usize = 10_000;
 
-/// A control with a tick in place of its widget; where it is ticked, its values.
+/// Draws a setting with a check box in place of its widget, and with the values of its axis if it is checked.
 pub fn knob_ui(ui: &mut Ui, theme: &Theme, (state, config): (&mut SweepDraftState, &Config), knob: &Knob) {
     let Some(value) = config.get(knob.key) else { return };
     ui.push_id(("sweep", knob.key), |ui| {
@@ -74,7 +74,7 @@ fn text_field_ui(ui: &mut Ui, text: &mut String, name: &str, width: f32) {
     });
 }
 
-/// Name, seeds and objective, how many runs it is, and what makes it.
+/// Draws the name, the seeds and the objective of the sweep, its number of runs, and the buttons that make it.
 pub fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     let Some(mut state) = page.sweep.take() else { return };
     state.renew(page.lab, &page.config);

@@ -112,11 +112,11 @@ struct Stage<'a> {
     lab: &'static str,
     lists: Lists,
     views: &'a mut HashMap<TileId, Box<dyn View>>,
-    /// The numbers of the tiles: the keys that select.
+    /// The number of each tile, which is the key that selects it.
     order: &'a HashMap<TileId, usize>,
     tabbed: &'a HashSet<TileId>,
     in_front: HashSet<TileId>,
-    /// The title in front of the bar of tabs that is drawn, as there is room for it.
+    /// The title in front of the tab bar that is being drawn, shortened to the space available.
     front_title: Option<(TileId, Arc<Galley>)>,
     selected: &'a mut Option<TileId>,
     maximised: Option<TileId>,

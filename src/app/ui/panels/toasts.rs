@@ -79,7 +79,7 @@ impl Toasts {
         }
     }
 
-    /// The indices in the queue of those that are shown.
+    /// The indices in the queue of the toasts that are shown.
     fn shown(&self) -> Vec<usize> {
         let mut errors = 0;
         let have_place = self.queue.iter().enumerate().filter(|(_, toast)| {

@@ -179,7 +179,7 @@ fn threads_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     }
 }
 
-/// Settings that are in this bar and not on the control panel.
+/// Settings that are in this bar instead of the control panel.
 pub const DEVICE: &str = RunSettings::device.name;
 pub const THREADS: &str = RunSettings::threads.name;
 

@@ -5,7 +5,7 @@ use super::scale::Scale;
 /// An axis: its words with unit, and what it must show.
 #[derive(Debug, Clone, Default)]
 pub struct Axis {
-    /// "step", "loss (nats a token)".
+    /// "step", "loss (nats per token)".
     pub label: String,
     /// Division until the person clicks the axis.
     pub scale: Scale,

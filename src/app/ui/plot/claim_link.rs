@@ -4,7 +4,7 @@ use eframe::egui::{CursorIcon, Rect, Sense, Stroke, StrokeKind, Ui, WidgetInfo, 
 
 use crate::ui::theme::Theme;
 
-/// Makes a link of the label `words` in `rect`; true if it was used. `chart` distinguishes equal labels in a view.
+/// Turns the label `words` in `rect` into a link; true if it was clicked. `chart` distinguishes equal labels in a view.
 pub fn claim_link_ui(ui: &Ui, theme: &Theme, rect: Rect, claim: &str, words: &str, chart: &str) -> bool {
     let response = ui.interact(rect, ui.scope_id().with((chart, "claim", claim, words)), Sense::click());
     response.widget_info(|| WidgetInfo::labeled(Role::Link, true, format!("claim {claim}: {words}")));

@@ -5,7 +5,7 @@ use eframe::egui::{Align2, FontId, Mesh, Painter, Rangef, Rect, pos2};
 use super::scale::Scale;
 use crate::{gpu::colour::ColourMap, ui::theme::Theme};
 
-/// How values become colours.
+/// A mapping from values to colours.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Colours {
     pub map: ColourMap,
@@ -63,7 +63,7 @@ pub fn colour_bar(painter: &Painter, rect: Rect, colours: Colours, theme: &Theme
     }
 }
 
-/// The middle of words of this width, moved so that no edge cuts off a sign.
+/// Moves the centre `x` of a text of this width so that the whole text lies within `edges`.
 fn centre_within(x: f32, wide: f32, edges: Rangef) -> f32 {
     x.min(edges.max - wide / 2.0).max(edges.min + wide / 2.0)
 }

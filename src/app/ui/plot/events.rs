@@ -30,7 +30,7 @@ fn id() -> Id {
     Id::unique("orrery step events")
 }
 
-/// Says which events the charts over steps draw from now on.
+/// Sets the events that charts over steps draw from now on.
 pub fn set_step_events(ctx: &Context, events: StepEvents) {
     ctx.data_mut(|d| d.insert_temp(id(), events));
 }

@@ -209,7 +209,7 @@ fn sheet(state: &ChartState) -> [f32; 2] {
     state.size.unwrap_or([640.0, 400.0])
 }
 
-/// Estimates the width of text in a font that is not at hand, a little generously.
+/// Estimates the width of text in a font that is not available, a little generously.
 fn guess_width(text: &str, mono: bool) -> f32 {
     text.chars().count() as f32 * TEXT * if mono { 0.62 } else { 0.56 }
 }

@@ -71,7 +71,7 @@ pub struct LineName {
     pub at: Pos2,
 }
 
-/// A chart with all its positions, in a sheet whose corner is (0, 0).
+/// A chart with the positions of all its parts, relative to its top left corner.
 #[derive(Debug, Clone)]
 pub struct Layout {
     /// The size of the chart, points.
@@ -93,11 +93,11 @@ pub struct Layout {
     /// The labels of the axes, shortened to the space there is.
     pub x_words: String,
     pub y_words: String,
-    /// The distance of the x axis' words below its numbers, points: 0 where they are at the end of these.
+    /// The distance of the x axis' label below its numbers, points; 0 if the label is at their right end.
     pub x_words_drop: f32,
-    /// How far down the rows of names above the plot may reach, points.
+    /// The lower limit of the rows of line names above the plot, points.
     pub names_bottom: f32,
-    /// Number of lines whose names found no room, and the position of that note.
+    /// The number of lines that could not be named for lack of space, and the position of the note that says so.
     pub unnamed: Option<(usize, Pos2)>,
     pub margins: [f32; 2],
 }

@@ -21,7 +21,7 @@ fn id() -> Id {
     Id::unique("orrery guess")
 }
 
-/// Says on which chart there is a guess from now on.
+/// Sets the chart on which there is a guess from now on.
 pub fn set_guess(ctx: &Context, guess: Option<Guess>) {
     ctx.data_mut(|d| d.insert_temp(id(), guess));
 }

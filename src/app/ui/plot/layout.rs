@@ -222,7 +222,8 @@ impl Layout {
         self.x_at(*place) + measure(number, true) / 2.0 > end
     }
 
-    /// True where the x axis's words cover so many numbers that they get a row: more than one, or all but one.
+    /// True if the x axis' label would cover more than one of its numbers, or leave fewer than two: it then gets a row of
+    /// its own.
     fn covers_x_ticks(&self, measure: Measure<'_>) -> bool {
         let covered = self.x_ticks.iter().filter(|tick| self.is_covered(tick, measure)).count();
         !self.x_words.is_empty() && covered > 0 && (covered > 1 || self.x_ticks.len() - covered < 2)
@@ -333,7 +334,7 @@ impl Layout {
         }
     }
 
-    /// Thins a line to about two points a column at most, in axis coordinates; NaN marks a gap.
+    /// Thins a line to about two points per column at most, in axis coordinates; NaN marks a gap.
     fn thin(&self, data: &Data<'_>, columns: usize) -> Vec<[f64; 2]> {
         let place = |x: f64, y: f64| [self.x_scale.place(x), self.y_scale.place(y)];
         let [from, to] = self.x_values();
@@ -414,8 +415,8 @@ pub fn value_before(data: &Data<'_>, x: f64) -> Option<[f64; 2]> {
     }
 }
 
-/// The x of the point of a line that is nearest to x on the axis, which a readout over steps shows. Stairs hold a value
-/// until the next x, so that the point is the one before.
+/// The x of the line's point that is nearest to `x` on the axis, for readouts over steps. A staircase holds its value
+/// until the next point, so that there it is the point before.
 pub fn nearest_x(line: &Line<'_>, x: f64, scale: Scale) -> Option<f64> {
     let after = || match &line.data {
         Data::Curve(c) => c.points((x.max(0.0).floor() as u64).saturating_add(1), u64::MAX).next().map(|p| p.0 as f64),

@@ -210,7 +210,7 @@ impl<'a> MapUi<'a> {
         MapPointed { hovered, clicked }
     }
 
-    /// Places the map and its bar: beside it, or under it where that leaves the map larger.
+    /// Lays out the map and its colour bar, which is beside the map, or below it if the map is larger then.
     fn places(&self, sheet: Rect, shape: f32) -> (Rect, Rect) {
         let size = sheet.size();
         let (left, head, foot) = self.frame.margins(size.x);

@@ -1,4 +1,4 @@
-//! The cells of a matrix that is drawn as a map, copied once for the graphics card.
+//! Holds the cells of a matrix that is drawn as a map, copied once for the graphics card.
 
 use std::sync::Arc;
 

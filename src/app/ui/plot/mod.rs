@@ -104,15 +104,15 @@ impl From<Vec<[f64; 2]>> for Data<'_> {
 pub enum Stroke {
     #[default]
     Solid,
-    /// A number of the paper, a fit or a bound, or the second of two series of one thing.
+    /// A value from the paper, a fit or a bound, or the second of two series of one quantity.
     Dashed,
-    /// What chance or a null model gives, such as a prediction that ignores the input.
+    /// The level of chance or of a null model, such as a prediction that ignores the input.
     Dotted,
     /// Holds each value until the next x.
     Stairs,
-    /// A stem from the foot of the chart to each value: one quantity for each x.
+    /// A stem from the bottom of the chart to each value.
     Stems,
-    /// A sign at each value and no line: events.
+    /// A mark at each value without a line, for events.
     Marks(Mark),
 }
 
@@ -147,14 +147,14 @@ pub struct Line<'a> {
     pub label: String,
     pub colour: Color32,
     pub data: Data<'a>,
-    /// Drawn behind, as faint as a line may be: the line before smoothing.
+    /// The curve before smoothing, drawn faintly behind the line.
     pub raw: Option<&'a Curve>,
     pub stroke: Stroke,
-    /// Marks each point while there are few.
+    /// Marks each point as long as there are few.
     pub dots: bool,
-    /// Drawn faint and left out of the legend and the readout: one of many seeds.
+    /// True for one of many seeds: the line is drawn faintly, and left out of the legend and the readout.
     pub faint: bool,
-    /// The name in the legend, where that is shorter than the label.
+    /// The name in the legend, if it is shorter than the label.
     pub short: Option<String>,
     /// Points wide.
     pub width: f32,
@@ -213,7 +213,7 @@ impl<'a> Line<'a> {
         self
     }
 
-    /// The line is the number of this claim of the ledger.
+    /// Links the line to the claim of the ledger whose number it shows.
     pub fn claim(mut self, id: &'static str) -> Self {
         self.claim = Some(id);
         self
@@ -249,7 +249,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The values at 0, 1, 2, ..
+/// Pairs each value with its index as x.
 pub fn by_place(values: &[f64]) -> Vec<[f64; 2]> {
     values.iter().enumerate().map(|(i, v)| [i as f64, *v]).collect()
 }
@@ -368,7 +368,7 @@ impl<'a> Chart<'a> {
         self.lines.push(line);
     }
 
-    /// The area between `low` and `high`.
+    /// Adds the shaded area between `low` and `high`.
     pub fn band(
         &mut self,
         label: impl Into<String>,
@@ -379,12 +379,12 @@ impl<'a> Chart<'a> {
         self.bands.push(Band { label: label.into(), colour, low: low.into(), high: high.into() });
     }
 
-    /// A strip of these values of y; where its `claim` is set, the label opens it.
+    /// Adds a shaded range of y; if its `claim` is set, its label opens the claim.
     pub fn zone(&mut self, label: impl Into<String>, colour: Color32, [from, to]: [f64; 2]) -> &mut Zone {
         self.zones.push_mut(Zone { label: label.into(), colour, from, to, vertical: false, claim: None })
     }
 
-    /// A strip of these values of x.
+    /// Adds a shaded range of x.
     pub fn span(&mut self, label: impl Into<String>, colour: Color32, [from, to]: [f64; 2]) {
         self.zones.push(Zone { label: label.into(), colour, from, to, vertical: true, claim: None });
     }
@@ -400,7 +400,7 @@ impl<'a> Chart<'a> {
         })
     }
 
-    /// A known value of x; where its `claim` is set, the label opens it.
+    /// Adds a vertical reference line at a known x; if its `claim` is set, its label opens the claim.
     pub fn upright(&mut self, label: impl Into<String>, at: f64) -> &mut Reference {
         let reference = self.level(label, at);
         reference.vertical = true;
@@ -425,9 +425,9 @@ pub struct ChartState {
     pub zoom_y: Option<[f64; 2]>,
     /// The y axis' range, held while the run continues.
     pub fixed_y: Option<[f64; 2]>,
-    /// Names of lines that were switched off in the legend.
+    /// The names of the lines that are switched off in the legend.
     pub hidden: BTreeSet<String>,
-    /// Division chosen by a click on the axis; `None`: the axis' own.
+    /// The scale chosen by a click on the axis; `None` means the axis' own.
     pub scale_x: Option<Scale>,
     pub scale_y: Option<Scale>,
     /// Where a drag began, in screen points.
@@ -450,7 +450,7 @@ impl ChartState {
         self.corner = None;
     }
 
-    /// Takes over the x axis of another chart, its zoom and its division, and which lines are switched off.
+    /// Copies another chart's zoom and scale of the x axis, and which lines are switched off.
     pub fn share_x(&mut self, of: &ChartState) {
         (self.zoom_x, self.scale_x) = (of.zoom_x, of.scale_x);
         self.hidden.clone_from(&of.hidden);

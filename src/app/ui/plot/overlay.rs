@@ -1,4 +1,4 @@
-//! The layer over a chart's data: the events of the run, and a reader's guess, drawn and being drawn.
+//! Draws the layer over a chart's data: the events of the run, and the curve that the user guesses.
 
 use eframe::egui::{Align2, CursorIcon, Pos2, Response, Shape, Stroke, Ui, pos2, vec2};
 

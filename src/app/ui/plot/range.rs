@@ -1,8 +1,8 @@
-//! From where to where the axes of a chart go. It places nothing.
+//! The ranges of a chart's axes, computed before anything is laid out.
 
 use super::{Chart, ChartState, Data, Scale};
 
-/// Ends that were chosen for an axis, in places; `None` where there is no room between them.
+/// The limits that were chosen for an axis, as positions on its scale; `None` if the range is empty.
 fn chosen_limits(wanted: Option<[f64; 2]>, scale: Scale) -> Option<[f64; 2]> {
     let [a, b] = wanted?.map(|v| scale.place(v));
     (a.is_finite() && b > a).then(|| resolvable([a, b], scale))
@@ -17,7 +17,7 @@ pub(super) fn x_limits(chart: &Chart<'_>, state: &ChartState, scale: Scale) -> [
     chart.x.include.iter().for_each(|v| ends.take(scale.place(*v)));
     let mut each = |data: &Data<'_>| match data {
         Data::Curve(c) => {
-            // On a log axis step 0 has no place; the first that has one counts.
+            // a log axis cannot show step 0, so that it begins at the first later step
             let first = c.points(u64::from(scale == Scale::Log), u64::MAX).next().map(|p| p.0);
             [first, c.last_step()].into_iter().flatten().for_each(|s| ends.take(scale.place(s as f64)));
         }
@@ -116,10 +116,10 @@ fn bounded(place: f64, scale: Scale) -> f64 {
     }
 }
 
-/// No axis is shorter.
+/// The minimum length of an axis.
 const MIN_SPAN: f64 = 1e-42;
 
-/// Smallest and largest place so far.
+/// The smallest and the largest position so far.
 struct Extremes(f64, f64);
 
 impl Default for Extremes {

@@ -7,7 +7,7 @@ use crate::{experiments::short_number::scientific, labs::headline::rounded};
 pub enum Scale {
     #[default]
     Linear,
-    /// Base 10; values at or below zero have no place on it.
+    /// Base 10; values at or below zero cannot be shown on it.
     Log,
 }
 
@@ -68,7 +68,7 @@ fn linear_ticks(from: f64, to: f64, wanted: usize) -> Vec<(f64, String)> {
     }
     let inside = |step: f64| ((from / step - 1e-9).ceil(), (to / step + 1e-9).floor());
     let mut step = nice_step(to - from, wanted);
-    // One tick is not enough for a scale: a span around zero may hold just that.
+    // a single tick, such as 0 in a range around zero, does not show the scale
     if inside(step).1 - inside(step).0 < 1.0 {
         step = nice_step(to - from, 2 * wanted.max(1));
     }
@@ -146,7 +146,7 @@ fn tick_label(value: f64, step: f64, largest: f64) -> String {
     plain(value, decimals(step))
 }
 
-/// Digits after the point that tell multiples of `step` apart.
+/// The number of decimals that tells multiples of `step` apart.
 fn decimals(step: f64) -> usize {
     (-(step.log10() + 1e-9).floor()).clamp(0.0, 12.0) as usize
 }

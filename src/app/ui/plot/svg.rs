@@ -153,7 +153,7 @@ impl Svg {
         let _ = writeln!(self.out, "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"{radius:.1}\"{paint}/>", at.x, at.y);
     }
 
-    /// Adds a rectangle whose corners have a radius.
+    /// Adds a rectangle with rounded corners.
     pub fn rect(&mut self, rect: Rect, radius: u8, paint: Paint) {
         let (at, size) = (rect.min, rect.size());
         let round = if radius > 0 { format!(" rx=\"{radius}\"") } else { String::new() };
@@ -164,7 +164,7 @@ impl Svg {
         );
     }
 
-    /// Adds a text whose `anchor` (start, middle, end) is on the base line at a position.
+    /// Adds a text with its baseline at a position, which is the text's start, middle or end as `anchor` says.
     pub fn text(&mut self, at: Pos2, anchor: &str, words: &str, colour: Color32) {
         if !words.is_empty() {
             let (paint, words) = (Paint::fill(colour), escape(words));

@@ -7,7 +7,7 @@ pub const MIN_PLOT_SIZE: Vec2 = Vec2::new(260.0, 160.0);
 /// Room of a chart around its data, and of the gap to its neighbour, points.
 const CHART_MARGIN: Vec2 = Vec2::new(76.0, 48.0);
 
-/// Minimum size of a tile with its bars and margins, points: smaller, its chart has to be scrolled to.
+/// Minimum size of a tile with its bars and margins, points; in a smaller one the chart has to be scrolled.
 pub const MIN_TILE_SIZE: Vec2 = Vec2::new(350.0, 300.0);
 
 /// Height of some lines of text, points.
@@ -18,7 +18,7 @@ const WORDS: f32 = 60.0;
 pub struct DrawnPlot {
     pub tile: u64,
     pub chart: String,
-    /// Where its data are, screen points; in part out of sight where the tile is scrolled.
+    /// The area of its data, screen points, including what is scrolled out of view.
     pub area: Rect,
     /// Its visible part.
     pub in_sight: Rect,
@@ -32,7 +32,7 @@ pub struct DrawnTile {
     pub content: Vec2,
 }
 
-/// A table of a tile: the width that it has, and the width of all its columns.
+/// A table of a tile, with the width available (`room`) and the width of all its columns (`content`).
 #[derive(Debug, Clone, PartialEq)]
 pub struct DrawnTable {
     pub tile: u64,
@@ -60,7 +60,7 @@ fn drawn_id() -> Id {
     Id::unique("orrery drawn in tiles")
 }
 
-/// Says that what is drawn next belongs to this tile.
+/// Marks everything drawn next as part of this tile.
 pub fn begin_tile(ctx: &Context, tile: u64) {
     ctx.data_mut(|d| d.insert_temp(current_id(), Some(tile)));
 }
@@ -169,7 +169,7 @@ pub fn fits_two(ctx: &Context, width: f32, wide: f32) -> bool {
     width > wide.max(least)
 }
 
-/// True where a view's words come last: in a tile too low for them above a chart, which is then seen as a whole.
+/// True if a view's text comes below its chart: in a tile too low for both, so that the whole chart is visible.
 pub fn are_words_last(ui: &Ui) -> bool {
     is_lower(ui, MIN_PLOT_SIZE.y + CHART_MARGIN.y + WORDS)
 }

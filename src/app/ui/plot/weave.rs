@@ -6,11 +6,11 @@ use super::geometry::PlottedLine;
 
 /// Lines nearer than this count as coincident, points.
 const COINCIDENT: f32 = 2.0;
-/// Length of a piece of one colour, points.
+/// Length of a segment in one colour, points.
 const PIECE: usize = 9;
 
-/// Cuts gaps into each line where it lies on earlier ones, which are seen through them. Where n lines coincide, the
-/// first is drawn whole and each other one in its own nth of the length.
+/// Cuts gaps into lines that coincide with earlier ones, so that the earlier ones show through. Where n lines coincide,
+/// the first is continuous, and each of the others is drawn in a different nth of the length.
 pub(super) fn weave(traces: Vec<PlottedLine>, plot: Rect) -> Vec<PlottedLine> {
     let columns = plot.width().ceil().max(1.0) as usize;
     let mut lines: Vec<usize> = traces.iter().filter_map(|t| t.line).collect();
@@ -141,7 +141,7 @@ mod tests {
         }
     }
 
-    /// Where stairs lie on another line their treads may be hidden; their risers still show that they are stairs.
+    /// Where a staircase coincides with another line, its treads may be hidden, but its risers stay visible.
     #[test]
     fn risers_of_stairs_stay() {
         let points = vec![[0.0, 0.2], [0.5, 0.2], [0.5, 0.8], [1.0, 0.8]];

@@ -60,7 +60,7 @@ impl Upright {
         }
     }
 
-    /// Brushes a range on an axis; true if the pointer is at the axis.
+    /// Handles the brush that selects a range of the axis; true if the pointer is at the axis.
     fn brush_ui(&self, ui: &mut Ui, theme: &Theme, plot: Rect, brush: &mut Brush) -> bool {
         let strip = Rect::from_x_y_ranges(self.x - GRIP..=self.x + GRIP, plot.y_range()).expand2(vec2(0.0, 6.0));
         let id = ui.scope_id().with(("brush", &self.name));

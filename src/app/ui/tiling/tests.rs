@@ -169,7 +169,7 @@ fn a_small_page_shows_fewer_tiles() {
     assert!(is_arranged_as(&t.tree, &whole));
 }
 
-/// A page that the user has arranged stays so, a closed tile stays closed, also where the page was left and comes back.
+/// The user's arrangement and closed tiles are kept, also after the page was left and opened again.
 #[test]
 fn what_the_user_arranged_is_left() {
     let low = egui::vec2(720.0, 500.0);
@@ -193,7 +193,7 @@ impl Tiling {
     }
 }
 
-/// A view from the list *More views* is a tab; the page still fits, and what is in front or selected stays.
+/// A view added from *More views* becomes a tab: the page still fits, and the front tabs and the selection stay.
 #[test]
 fn tabs_that_were_added_move_with_their_tile() {
     let (large, low, tiny) = (egui::vec2(720.0, 640.0), egui::vec2(720.0, 500.0), egui::vec2(500.0, 400.0));

@@ -27,13 +27,13 @@ pub enum AnswerState<'a> {
     Answered(ShownAnswer<'a>),
 }
 
-/// Why nothing can be shown where no question is open.
+/// The reason why a view has nothing to show and waits for no answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Absence<'a> {
     NoRun,
     /// The models are being built.
     Preparing,
-    /// The run ended with this error; `is_unmade`: before its models were built.
+    /// The run ended with this error; `is_unmade` if it ended before its models were built.
     Failed {
         message: &'a str,
         is_unmade: bool,
@@ -44,13 +44,13 @@ pub enum Absence<'a> {
     Untrained,
     /// The first measurement was made at this step, after the shown one.
     Later(u64),
-    /// The models were asked and had no answer; the schedule asks again at the step.
+    /// The models had no answer; the schedule asks them again at the step `next`, if there is one.
     Inapplicable {
         next: Option<u64>,
     },
-    /// The run's schedule asks at this step.
+    /// The run's schedule will measure at this step.
     Scheduled(u64),
-    /// The view asks as soon as the run stands.
+    /// The view asks as soon as the run pauses.
     WhenPaused,
     /// The view asks only when the user wants it.
     OnDemand,
@@ -61,9 +61,9 @@ pub enum Absence<'a> {
 pub struct OpenQuestion {
     /// The step whose model is asked.
     pub step: u64,
-    /// Seconds since it was put.
+    /// Seconds since it was asked.
     pub since: f64,
-    /// The share of the answer that is done, if known.
+    /// The fraction of the answer that has been computed, if known.
     pub share: Option<f32>,
 }
 
@@ -71,25 +71,25 @@ pub struct OpenQuestion {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ShownAnswer<'a> {
     pub variant: usize,
-    /// Step, text and request.
+    /// The answer with its step, its text and its request.
     pub sample: &'a Sample,
-    /// Why it is not the answer to the question that the controls show; `None` where it is.
+    /// The reason why the controls ask another question by now; `None` if this is the answer to theirs.
     pub outdated: Option<Outdated<'a>>,
 }
 
-/// Why the answer that is shown is not the one to the question that the controls show.
+/// The reason why the answer shown does not belong to the current question, the one that the controls are set to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Outdated<'a> {
-    /// Theirs waits for a button.
+    /// The current question is only asked when a button is clicked.
     Unasked,
-    /// Theirs is being answered.
+    /// The current question is being answered.
     Asked(OpenQuestion),
     Refused(&'a str),
-    /// The models have no answer to theirs.
+    /// The models have no answer to the current question.
     Inapplicable,
     /// The run has no models to ask.
     CannotAsk,
-    /// Shown is the recorded example of the lab, which has no models.
+    /// The page shows the lab's recorded example, which has no models to ask.
     Example,
 }
 
@@ -183,12 +183,13 @@ impl<'a> ViewCx<'a> {
         self.question_state::<M>().unwrap_or_else(|| AnswerState::Absent(self.absence::<M>()))
     }
 
-    /// Why nothing of `M` is shown: it was refused, is being asked, will be measured or cannot be; `hint` before a run.
+    /// Explains why no `M` is shown: it was refused, is being asked, will be measured or cannot be. Before a run this is
+    /// `hint`.
     pub fn why_nothing<M: Measurement>(&self, hint: &str) -> String {
         self.why_nothing_before_asking::<M>(hint, &format!("This run does not measure this. {}", self.needs(M::PROBE)))
     }
 
-    /// The property of the models that a probe can ask, with a way to such a model.
+    /// Describes the models that a probe can measure, and how to get one.
     fn needs(&self, probe: &str) -> String {
         let is_scheduled = self.questions.scheduled_args(probe).next().is_some();
         let info = self.mirror.info.as_deref().filter(|_| !is_scheduled);
@@ -243,7 +244,7 @@ impl<'a> ViewCx<'a> {
     /// Why a chart of numbers over training is empty: `hint` before a run, `absent` if a run reported no such number.
     pub fn why_no_curve(&self, hint: &str, absent: &str) -> String {
         match self.run_absence() {
-            // a record has the curves of its run whole, whether its models can be asked or not
+            // a record has all curves of its run, even if its models cannot be asked
             Some(Absence::Unrecorded) if self.mirror.step > 0 => absent.to_owned(),
             Some(absence) => absence.sentence(self, "", hint, absent),
             None if self.mirror.step == 0 => "The run has begun; its first numbers are about to come.".to_owned(),
@@ -251,7 +252,7 @@ impl<'a> ViewCx<'a> {
         }
     }
 
-    /// Why the run has nothing to show at all; `None` if it has something.
+    /// The reason why the run has nothing to show in any view; `None` if it has something.
     fn run_absence(&self) -> Option<Absence<'a>> {
         let mirror = self.mirror;
         match &mirror.state {

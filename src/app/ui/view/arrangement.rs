@@ -20,12 +20,13 @@ pub enum Arrangement {
     /// Charts of the same lines on one x axis, two in a row. The axis is named under the last row, and a line that is
     /// switched off in the first chart is switched off in all.
     Grid,
-    /// Each in half of the room: beside one another where it is wider than this (points), else above one another.
+    /// Two panels in halves of the space: side by side if the space is wider than this (points), else stacked.
     Halves { wide: f32 },
-    /// Each in half of the room: beside one another where it is so many times as wide as high, else stacked; in a tile
-    /// too low for that the one that [`super::PanelView::single_panel`] names.
+    /// Two panels in halves of the space: side by side if the ratio of width to height is at least this, else stacked;
+    /// in a tile too low for two, only the one that [`super::PanelView::single_panel`] names.
     HalvesByShape { wide: f32 },
-    /// Beside one another where the room is wider than this (points), else the one that [`super::PanelView::single_panel`] names.
+    /// Two panels side by side if the space is wider than this (points), else only the one that
+    /// [`super::PanelView::single_panel`] names.
     HalvesOrOne { wide: f32 },
 }
 

@@ -60,7 +60,7 @@ impl<'a> ViewCx<'a> {
         self.all_views.iter().find(|entry| entry.id == view).map_or(view, |entry| entry.title)
     }
 
-    /// Opens the claim whose label in a chart was clicked.
+    /// Opens the claim that was clicked in a chart.
     pub fn open_asked_claim(&mut self, chart: &mut ChartState) {
         if let Some(claim) = chart.asked_claim.take() {
             self.act(OpenAction::Claim(claim.to_owned()));
@@ -79,7 +79,7 @@ impl<'a> ViewCx<'a> {
         newer.or(scheduled).and_then(Measured::new)
     }
 
-    /// True for the newest answer of a program elsewhere, asked by hand, until put aside ([`Questions::forget`]).
+    /// True for the newest answer of a program elsewhere, asked by hand, until put aside ([`ViewCx::put_aside`]).
     fn is_asked_by_hand<M: Measurement>(&self, sample: &Sample) -> bool {
         let is_put = |key| sample.request.is_some() && self.questions.request(key) == sample.request;
         self.is_trained_elsewhere()
@@ -124,7 +124,7 @@ impl<'a> ViewCx<'a> {
             .or_else(|| self.in_focus(|v| self.shown_answer::<M>(v)))
     }
 
-    /// True if the page has put a question of `M` to the variant, or to all.
+    /// True if the page has asked the variant, or all variants, for an `M`.
     fn has_asked<M: Measurement>(&self, variant: usize) -> bool {
         [Some(variant), None].into_iter().any(|of| self.questions.is_asked((M::PROBE, of)))
     }
@@ -362,7 +362,8 @@ impl<'a> ViewCx<'a> {
         matches!(self.mirror.state, Some(RunState::Paused | RunState::Running | RunState::Finished))
     }
 
-    /// True where questions are answered: by a model here, or by the program that trains the run and its kept weights.
+    /// True if questions can be answered: by a model in this process, by the program that trains the run, or from the
+    /// weights that it saved.
     pub fn is_answered(&self) -> bool {
         self.can_ask() || self.mirror.can_be_asked_elsewhere()
     }

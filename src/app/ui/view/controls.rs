@@ -10,12 +10,12 @@ use crate::{labs::restrictions::VIEW_CONTROLS, ui::theme::LOCKED_OPACITY};
 /// The reason why a locked control does not move.
 pub const LOCKED: &str = "Locked by the link that this page was opened with.";
 
-/// Width of the padlock, points, and of the margin with it at the left of a column.
+/// Width of the padlock, points, and of the left margin of a column that contains it.
 const PADLOCK: f32 = 9.0;
 const PADLOCK_MARGIN: f32 = 13.0;
 
-/// Draws controls. `lock`: their name where they are locked. Locked ones cannot be moved, have a padlock at their left,
-/// and fade less than other disabled ones, because their values are to be read.
+/// Draws controls. `lock`: their name, if they are locked. Locked controls are disabled, have a padlock at their left,
+/// and fade less than other disabled ones so that their values stay legible.
 pub fn lockable_ui<R>(ui: &mut Ui, lock: Option<&str>, add: impl FnOnce(&mut Ui) -> R) -> InnerResponse<R> {
     let padlock = lock.map(|name| (name, padlock_place(ui)));
     let added = ui.scope(|ui| {
@@ -80,8 +80,8 @@ impl ViewCx<'_> {
         self.setting_ui(ui, &[VIEW_CONTROLS], add)
     }
 
-    /// Draws the control of these settings in a view: none where the page's link hides one of them, and one that cannot be
-    /// moved where it locks one. It is not faint where the rest of the view is, which shows an answer to another question.
+    /// Draws the control of these settings in a view. It is omitted if the page's link hides one of them, and disabled
+    /// if the link locks one. It keeps its full opacity when the view fades because its answer is outdated.
     pub fn setting_ui<R>(
         &mut self,
         ui: &mut Ui,

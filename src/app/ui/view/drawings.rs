@@ -20,7 +20,8 @@ pub fn shown_drawings<'c, 's>(
     charts.into_iter().filter_map(drawing).collect()
 }
 
-/// Drawings as one, each where it stands; those under one higher than in its tile move down. `None` without any.
+/// Joins drawings into one at their positions; if one is taller than in its tile, those below it move down. `None` if
+/// there are none.
 pub fn joined(name: &str, mut drawings: Vec<(Pos2, String)>, theme: &Theme) -> Option<String> {
     if drawings.len() < 2 {
         return drawings.pop().map(|(_, drawing)| drawing);

@@ -58,10 +58,10 @@ pub trait View {
         &[]
     }
 
-    /// Subtitle beside the title: of what data, at which step.
+    /// The subtitle beside the title, which names the data and their step.
     fn subtitle(&self, cx: &ViewCx<'_>) -> String;
 
-    /// The caption of its pictures in a run for which [`ViewEntry::about`] would be wrong.
+    /// The caption of the view's pictures, if [`ViewEntry::about`] does not hold for the run.
     fn caption(&self, _mirror: &Mirror) -> Option<String> {
         None
     }

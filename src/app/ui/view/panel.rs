@@ -46,12 +46,12 @@ impl<'a> Panel<'a> {
         vec![Self::new(chart, 1.0)]
     }
 
-    /// A picture that is not a chart, and not in the table of charts. `paint` draws it in a size in points.
+    /// A picture that is not a chart and therefore not in the table. `paint` draws it at a size in points.
     pub fn canvas(name: &'static str, paint: impl Fn(&mut Ui, Vec2) -> Response + 'a) -> Self {
         Self { body: Body::Canvas(Canvas { name, paint: Box::new(paint) }), share: 1.0, prefix: None }
     }
 
-    /// Adds its lines to the table of the first chart, which has the same x.
+    /// Adds the lines of this panel's chart to the table of the first chart, which has the same x.
     pub fn in_table(self, prefix: &'static str) -> Self {
         Self { prefix: Some(prefix), ..self }
     }

@@ -39,10 +39,11 @@ pub trait PanelView {
     /// Asks its questions and follows its curves.
     fn needs(&mut self, _cx: &mut ViewCx<'_>) {}
 
-    /// The panels. The first is the main one: while empty it speaks for the view, and its columns lead the table.
+    /// The panels. The first is the main one: while it is empty its message stands for the whole view, and its columns
+    /// come first in the table.
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>>;
 
-    /// Why it has no panels, where it has none.
+    /// The reason why the view has no panels, if it has none.
     fn why_nothing(&self, _cx: &ViewCx<'_>) -> String {
         String::new()
     }
@@ -76,7 +77,7 @@ pub trait PanelView {
         None
     }
 
-    /// A table in place of the one that follows from the charts; of canvases there is no other.
+    /// A table to use instead of the one made from the charts; for canvases it is the only table.
     fn table(&self, _cx: &ViewCx<'_>) -> Option<Table> {
         None
     }
@@ -103,15 +104,15 @@ pub trait PanelView {
         true
     }
 
-    /// Height that `room` keeps for [`PanelView::below_ui`], points; with 0 that is not called.
+    /// The height of `room` that is reserved for [`PanelView::below_ui`], points; if it is 0, that is not called.
     fn height_below(&self, _ui: &Ui, _cx: &ViewCx<'_>, _room: Vec2, _is_empty: bool) -> f32 {
         0.0
     }
 
-    /// Controls and text below the charts, in pictures too.
+    /// Draws controls and text below the charts, also in exported pictures.
     fn below_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>, _height: f32) {}
 
-    /// Handles the pointer on a chart that is alone.
+    /// Handles the pointer on a chart that is shown by itself.
     fn pointed(&mut self, _ui: &Ui, _cx: &mut ViewCx<'_>, _on: &ChartResponse) {}
 
     /// Handles the pointer on a canvas.
@@ -133,7 +134,7 @@ struct Panels<V> {
     view: V,
     /// The panel that was chosen among [`PanelView::CHOICE`].
     chosen: usize,
-    /// What the last frame drew, for controls that are drawn before the panels.
+    /// The panels of the last frame, for controls that are drawn before those of this frame are known.
     last: LastPanels,
     states: HashMap<usize, Vec<ChartState>>,
 }
@@ -359,7 +360,7 @@ mod tests {
         }
     }
 
-    /// Notes where its controls stand.
+    /// Records the position of its controls, so that a test can check it.
     #[derive(Default)]
     struct Footed {
         top: f32,

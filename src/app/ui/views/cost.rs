@@ -15,7 +15,7 @@ const DENSE_LAYERS: f64 = 4.0;
 /// Steps over which the measured time is a median.
 const RECENT: u64 = 100;
 
-/// The terms of L_eq = n_pre + n_rounds (n_post + n_slow c), c the cost of a slow layer in fast ones.
+/// The terms of L_eq = n_pre + n_rounds (n_post + n_slow c), where c is the cost of a slow layer relative to a fast one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct CostTerms {
     n_pre: f64,
@@ -26,14 +26,15 @@ struct CostTerms {
     layer: LayerTerms,
 }
 
-/// Multiplications a token of a fast layer, and of a slow one if it ran at every token.
+/// Multiplications per token of a fast layer, and of a slow layer if it ran at every token.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct LayerTerms {
     /// Linear maps of attention and MLP, the same in both.
     maps: f64,
-    /// Scores and sums of values of the fast path, by the keys that a token sees on average.
+    /// Attention scores and weighted sums of the fast path, for the average number of keys that a token attends to.
     fast_attention: f64,
-    /// Scores and sums of the slow path over the whole window, which fall with P; 0 for a decaying state.
+    /// Attention scores and weighted sums of the slow path over the whole window, which shrink with P; 0 for a decaying
+    /// state.
     slow_attention: f64,
     /// Writes and reads of a decaying state; 0 for attention.
     state: f64,
@@ -69,7 +70,7 @@ impl LayerTerms {
 }
 
 impl CostTerms {
-    /// The terms from the settings, if this lab has them.
+    /// Reads the terms from the settings; `None` if the lab lacks one of them.
     fn from_settings(cx: &ViewCx<'_>) -> Option<Self> {
         let get = |key| cx.config.value::<usize>(key).ok().map(|n| n as f64);
         Some(Self {
@@ -117,7 +118,7 @@ impl CostTerms {
     }
 }
 
-/// Median milliseconds a step of each group over its last steps at or before `step`.
+/// The median time per step of each group in milliseconds, over its last steps at or before `step`.
 pub fn measured(mirror: &Mirror, step: u64) -> Vec<(SeedGroup, usize, f64)> {
     let mut out = vec![];
     for (place, group) in groups(mirror).into_iter().enumerate() {

@@ -6,7 +6,7 @@ use crate::{
     ui::{plot::Smoothed, seed_series::Spread, views::prelude::*},
 };
 
-/// The factor by which the weights of the mean fall from point to point: it is as steady as a plain mean of 48 points.
+/// The decay of the exponential mean per point; its variance equals that of a plain mean of 48 points.
 const WEIGHT: f64 = 0.92;
 /// The deviation at a point is that of its value and of up to this many before it, so that a new point changes none.
 const BEFORE: usize = 49;

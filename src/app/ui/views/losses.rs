@@ -1,5 +1,5 @@
-//! Training and held-out loss of every variant. The raw line of a smoothed one stays faintly behind. Seeds of one
-//! variant become mean and band.
+//! Plots the training and held-out loss of every variant. The raw curve stays faintly visible behind a smoothed one, and
+//! the seeds of one variant are summarized by their mean and a band.
 
 use crate::ui::{views::prelude::*, widgets::smoothing::smoothing_ui};
 
@@ -26,7 +26,8 @@ impl Default for Losses {
     }
 }
 
-/// The words with the unit of a loss, which is unknown where another program trains and has no tokens where no text is read.
+/// Appends the unit of a loss to a label: nats per token for a text, plain nats without one, and none if another program
+/// trains, because its unit is unknown.
 pub(super) fn with_loss_unit(words: &str, cx: &ViewCx<'_>) -> String {
     match &cx.mirror.info {
         _ if cx.is_trained_elsewhere() => words.to_owned(),

@@ -1,6 +1,6 @@
-//! The vocabulary of views: what egui, the charts and the widgets call the parts that most views are made of. A view
-//! takes it whole and names only what is its own: its measurements, its settings and its lab. A stroke and a mark are
-//! those of charts; `painting` has egui's stroke instead, and the mark of a token is named.
+//! Re-exports the parts of egui, of the charts and of the widgets that most views are made of. A view imports this
+//! whole module, and by name only what is specific to it: its measurements, its settings and its lab. `Stroke` and
+//! `Mark` are those of charts; `painting` has egui's `Stroke` instead, and a token's mark is imported by name.
 
 pub use std::{collections::HashMap, fmt::Write as _, sync::Arc};
 

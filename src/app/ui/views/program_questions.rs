@@ -1,5 +1,5 @@
-//! Questions to the program that trains a run elsewhere, Orrery's own among them: those that it allows, each with its
-//! arguments, and what became of the one that was put last; and questions to the weights that another program keeps.
+//! Asks the program that trains a run elsewhere, Orrery or another: lists the questions that it allows with their
+//! arguments and the outcome of the last one, and asks questions about the weights that it has saved.
 
 mod weights;
 
@@ -170,7 +170,8 @@ impl Row {
         self.factor.unwrap_or(ScaleLrArgs::default().factor)
     }
 
-    /// Puts the question; a view's question is put as the view would put it, so that the view shows its progress.
+    /// Asks the question. A question that a view also asks is asked in the view's way, so that the view shows its
+    /// progress.
     fn ask(&mut self, cx: &mut ViewCx<'_>, ask: &str, form: Form, now: f64) {
         let text = self.typed.clone();
         let request = match ask {

@@ -6,7 +6,7 @@ use crate::{
     ui::{action::RunAction, views::prelude::*},
 };
 
-/// Levels nearer than this (accuracy) share a label, since two would lie on one another in a low tile.
+/// Levels closer than this (accuracy) share a label, since two labels would overlap in a low tile.
 const LABEL: f64 = 0.12;
 
 /// View `recoverability`.
@@ -37,7 +37,7 @@ impl Recoverability {
                 points(&measured.low),
                 points(&measured.high),
             );
-            // The two readers that keep the past lie on one another near 1.
+            // the curves of the two readers that keep the past coincide near 1
             let stroke = if variant.group == "past" { Stroke::Dashed } else { Stroke::Solid };
             chart.add(Line::new(&variant.label, colour, points(&measured.accuracy)).stroke(stroke).dots());
             levels = levels.or(Some((measured.most_common, measured.uniform)));

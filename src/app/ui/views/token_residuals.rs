@@ -10,7 +10,7 @@ const GAP: f32 = 6.0;
 const ROOMY: f32 = 340.0;
 /// Wider tiles have the chart over tokens beside those over steps, points.
 const WIDE_WIDTH: f32 = 420.0;
-/// The chart over tokens has this share of the height.
+/// The share of the height that the chart over tokens takes.
 const BY_TOKEN: f32 = 0.45;
 
 /// View `token_residuals`.
@@ -126,7 +126,7 @@ impl PanelView for TokenResidualsView {
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        // each keeps its place, and with it its zoom, at steps without a help of the gate
+        // all four even at steps without a gate benefit, because a chart's zoom is stored by its position
         let charts = [Self::by_token(cx), benefit_chart(cx), Self::over_steps(cx), Self::gate(cx)];
         charts.map(|chart| Panel::new(chart, 0.5)).into()
     }

@@ -36,7 +36,8 @@ pub fn controls_menu(ui: &mut Ui, words: impl Into<String>, add: impl FnOnce(&mu
     }
 }
 
-/// Chooses one of `choices`, each with its label; returns true if one was clicked. `words` is the label of the button.
+/// Draws a menu button with the label `words` that chooses one of `choices`, each a value with its label; true if one was
+/// clicked.
 pub fn choice_menu<T: PartialEq>(
     ui: &mut Ui,
     words: &str,

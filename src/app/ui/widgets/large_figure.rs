@@ -13,14 +13,14 @@ use crate::ui::theme::{self, Theme};
 pub const HEIGHT: f32 = 48.0;
 /// Space between two figures.
 pub const GAP: f32 = 24.0;
-/// Height of the line with the name.
+/// Height of the line with the label, points.
 const NAME: f32 = 16.0;
 const TREND: f32 = 48.0;
 const SPACE: f32 = 8.0;
 /// Width of the dot in the colour of the variant.
 const DOT: f32 = 12.0;
 
-/// A number to show large. Empty parts take no room.
+/// A number in large type with its label; parts that are empty take no space.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LargeFigure {
     /// "gate".

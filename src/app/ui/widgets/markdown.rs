@@ -45,7 +45,7 @@ struct StyledText {
     style: SpanStyle,
 }
 
-/// Draws a page; the id of the claim that was clicked in it.
+/// Draws a Markdown text; returns the id of the claim that was clicked in it.
 pub fn markdown_ui(ui: &mut Ui, theme: &Theme, text: &str) -> Option<String> {
     ui.spacing_mut().item_spacing.y = 8.0;
     let clicked = blocks(text).into_iter().filter_map(|block| block_ui(ui, theme, &block));
@@ -85,11 +85,11 @@ fn block_ui(ui: &mut Ui, theme: &Theme, block: &Block) -> Option<String> {
 #[derive(Default)]
 struct Words {
     job: LayoutJob,
-    /// The places of the ids of claims in them, in bytes.
+    /// The byte ranges of claim ids in the text.
     ids: Vec<Range<usize>>,
 }
 
-/// Draws words, with the ids of claims as links; the id that was clicked.
+/// Draws a text with its claim ids as links; returns the id that was clicked.
 fn words_ui(ui: &mut Ui, theme: &Theme, Words { mut job, ids }: Words) -> Option<String> {
     if ids.is_empty() {
         ui.add(Label::new(job).wrap());

@@ -31,9 +31,9 @@ pub struct SortedTable<'a> {
     pub id: &'static str,
     pub theme: &'a Theme,
     pub columns: Vec<TableColumn>,
-    /// Room before the first column, points.
+    /// The space before the first column, points.
     pub left: f32,
-    /// Heights of the head and of a row, points.
+    /// Heights of the header and of a row, points.
     pub head: f32,
     pub row: f32,
     /// The row to scroll to.
@@ -111,7 +111,7 @@ impl SortedTable<'_> {
         clicked
     }
 
-    /// The ground of a row with its accessible name; the cells are drawn on it.
+    /// Draws the background of a row and sets its accessible name; the cells are drawn on top.
     pub fn row_ui(&self, ui: &mut Ui, name: &str, is_selected: bool) -> Response {
         let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), self.row), Sense::click());
         response.widget_info(|| WidgetInfo::selected(Role::ListItem, true, is_selected, name));

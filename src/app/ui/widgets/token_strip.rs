@@ -132,7 +132,7 @@ pub fn drawable_text(ui: &Ui, text: &str) -> String {
     })
 }
 
-/// Spaces and line ends as signs that take no attention.
+/// Makes whitespace visible with unobtrusive characters.
 fn visible(c: char) -> char {
     match c {
         ' ' => '\u{b7}',

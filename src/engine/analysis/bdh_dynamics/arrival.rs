@@ -7,7 +7,7 @@ use crate::analysis::statistics::{difference, norm};
 /// Rounds for each row of E after which the search ends with what it has.
 const ROUNDS_PER_ROW: usize = 10;
 
-/// y >= 0 (`n` values) that makes |E y - v| smallest, for E `(d, n)` and v of `d` values.
+/// Returns the y >= 0 (`n` values) that minimises |E y - v|, for E `(d, n)` and v of `d` values.
 pub fn pulse(e: &Dense<f64>, v: &[f64]) -> Vec<f64> {
     let n = e.cols;
     let mut y = vec![0.0; n];

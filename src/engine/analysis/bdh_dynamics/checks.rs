@@ -106,7 +106,7 @@ fn layers(a: &[Layer<Bounded>], b: &[Layer<Bounded>]) -> Discrepancy {
     })
 }
 
-/// The state of equation (7) against the sum over all past tokens of equations (4) and (5), for each token.
+/// Compares the state of equation (7) with the sum over all past tokens of equations (4) and (5), for each token.
 pub fn state_is_attention(model: &Model, pulses: &[Vec<f64>]) -> Vec<Discrepancy> {
     let weights = model.bounded();
     let mut state = Normfree::new(weights.clone(), model.drift.clone(), model.layers);

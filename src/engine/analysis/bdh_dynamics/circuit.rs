@@ -69,7 +69,7 @@ pub fn circuits<N: Number>(d: &Dense<N>, e: &Dense<N>) -> [Circuit<N>; 2] {
 }
 
 impl<N: Number> Circuit<N> {
-    /// H^2\[V\] z: two steps of z -> H z, read at the neurons.
+    /// Returns H^2\[V\] z, `n` values: two steps of z -> H z, read at the neurons and not at the hidden nodes.
     pub fn propagate(&self, z: &[N]) -> Vec<N> {
         let mut at = z.to_vec();
         at.resize(self.n + self.hidden, N::ZERO);

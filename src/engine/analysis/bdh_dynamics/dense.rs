@@ -56,7 +56,7 @@ impl<N: Number> Dense<N> {
     }
 }
 
-/// Sum of a_k b_k, from the first term on.
+/// Returns the sum of a_k b_k, added in order from the first term, so that its rounding never varies.
 pub fn dot<N: Number>(a: &[N], b: &[N]) -> N {
     a.iter().zip(b).fold(N::ZERO, |s, (a, b)| s + *a * *b)
 }

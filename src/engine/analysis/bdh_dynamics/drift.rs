@@ -28,13 +28,13 @@ impl Drift {
         Self { keep: vec![keep.clamp(0.0, 1.0); n], turns: vec![] }
     }
 
-    /// Pair k (columns 2k and 2k + 1) turns by `angles[k]` radians a token.
+    /// Pair k (columns 2k and 2k + 1) rotates by `angles[k]` radians per token.
     pub fn rotation(n: usize, angles: &[f64]) -> Self {
         let turns = (0..n / 2).map(|k| angles.get(k).copied().unwrap_or(0.0)).map(|a| (a.cos(), a.sin())).collect();
         Self { keep: vec![1.0; n], turns }
     }
 
-    /// RoPE as BDH has it: pair k turns by 65536^(-2k/n) radians a token.
+    /// RoPE with BDH's base: pair k rotates by 65536^(-2k/n) radians per token.
     pub fn rope(n: usize) -> Self {
         let angles: Vec<f64> = (0..n / 2).map(|k| BASE.powf(-((2 * k) as f64) / n as f64)).collect();
         Self::rotation(n, &angles)
@@ -56,12 +56,12 @@ impl Drift {
         !self.turns.is_empty()
     }
 
-    /// u(j), where nothing turns the whole of U.
+    /// u(j), the share of column j that is left after a token; without rotation these are all of U.
     pub fn keep(&self, j: usize) -> f64 {
         self.keep.get(j).copied().unwrap_or(1.0)
     }
 
-    /// The column that j turns with.
+    /// The column that rotates in a pair with j; `None` if j does not rotate.
     pub fn partner(&self, j: usize) -> Option<usize> {
         (j / 2 < self.turns.len()).then_some(j ^ 1)
     }
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// x_s U^(t-s) . x_t against both vectors turned to their places, as BDH-GPU's code does.
+        /// Compares x_s U^(t-s) . x_t with the product of both vectors rotated to their positions, as in BDH-GPU's code.
         #[test]
         fn turning_the_state_is_rope(
             x in prop::collection::vec(-1.0..1.0f64, 8), q in prop::collection::vec(-1.0..1.0f64, 8),

@@ -6,7 +6,7 @@ use std::{
     ops::{Add, AddAssign, Mul, Sub},
 };
 
-/// Half a unit in the last place of 1: what one operation of f64 may be wrong by, relatively.
+/// The unit roundoff of f64: the largest relative error of one operation.
 pub const ROUNDOFF: f64 = f64::EPSILON / 2.0;
 
 /// A plain `f64`, or one with its error bound.

@@ -59,15 +59,15 @@ const OUT_DEGREE: usize = 2;
 pub struct Oscillators {
     /// The parameters.
     pub spec: OscillatorsSpec,
-    /// (from, to), each of weight 1.
+    /// Wires as (from, to), each of weight 1.
     pub wires: Vec<(usize, usize)>,
     /// Prods as (from, to), each of weight 1.
     pub prods: Vec<(usize, usize)>,
-    /// Pulses, `n` each, in \[0, 1\].
+    /// The pulses x, `n` values in \[0, 1\].
     pub x: Vec<f64>,
     /// The pulses y, `n` values in \[0, 1\].
     pub y: Vec<f64>,
-    /// sigma(i, j) and its momentum, `n * n`, row i the y side; the diagonal stays 0.
+    /// The displacements sigma(i, j), `(n, n)` row by row, row i on the y side; the diagonal stays 0.
     pub sigma: Vec<f64>,
     /// The momentum of sigma, `(n, n)`.
     pub momentum: Vec<f64>,

@@ -94,11 +94,11 @@ pub struct System<N> {
 /// All variables of the system.
 #[derive(Debug, Clone, PartialEq)]
 pub struct State<N> {
-    /// X of every neuron.
+    /// The variable X of every neuron, `(n)`.
     pub x: Vec<N>,
-    /// Y of every neuron.
+    /// The variable Y of every neuron, `(n)`.
     pub y: Vec<N>,
-    /// A of every neuron.
+    /// The variable A of every neuron, `(n)`.
     pub a: Vec<N>,
     /// Counters: X^e, X^i, Y^e, Y^i.
     excited: [Vec<N>; 2],
@@ -201,7 +201,7 @@ impl<N: Number> System<N> {
         }
     }
 
-    /// Every pair a synapse of weight 1: G_s = 1, as BDH-GPU has it.
+    /// Returns a synapse of weight 1 for every pair of neurons: G_s = 1, as in BDH-GPU.
     pub fn complete(n: usize) -> Vec<Synapse<N>> {
         (0..n * n).map(|k| Synapse { y: k / n, x: k % n, weight: N::exact(1.0) }).collect()
     }
@@ -221,7 +221,7 @@ impl<N: Number> System<N> {
         &self.synapses
     }
 
-    /// The state before the first token.
+    /// Returns the state before the first token, in which all variables are 0.
     pub fn rest(&self) -> State<N> {
         let zeros = || vec![N::ZERO; self.n];
         State {

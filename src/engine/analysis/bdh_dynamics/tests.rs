@@ -30,7 +30,7 @@ impl Draw {
     }
 }
 
-/// Nothing, damping, rotation, both.
+/// The drifts of every position: nothing, damping, rotation, and both.
 fn drifts(n: usize) -> [Drift; 4] {
     [Drift::identity(n), Drift::damping(n, 0.8), Drift::rope(n), Drift::rope(n).and_damping(0.9)]
 }

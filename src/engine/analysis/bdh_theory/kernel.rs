@@ -6,9 +6,9 @@ use super::Curves;
 /// The rule `q_i, q_j -> q_k` with its rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KernelRule {
-    /// The species that meet.
+    /// The indices i and j of the species that interact.
     pub meet: [usize; 2],
-    /// The species that grows.
+    /// The index k of the species that grows.
     pub grows: usize,
     /// The rate r, at least 0.
     pub rate: f64,

@@ -29,7 +29,7 @@ use crate::analysis::{
 pub struct Curves {
     /// Values of the axis.
     pub x: Vec<f64>,
-    /// The curves, each with a value for each of these.
+    /// The curves, each with one value at every value of `x`.
     pub curves: Vec<Curve>,
 }
 
@@ -38,7 +38,7 @@ pub struct Curves {
 pub struct Curve {
     /// The name for a legend.
     pub name: String,
-    /// A value for each of the axis.
+    /// The values of the curve, one at each value of [`Curves::x`].
     pub values: Vec<f64>,
 }
 

@@ -15,13 +15,13 @@ const SPARSITY: usize = 8;
 /// Keys x and values y of every token, and the encoder E.
 #[derive(Debug, Clone, Copy)]
 pub struct SparseStateInputs<'a> {
-    /// `(t, n)`
+    /// The keys x, `(t, n)` row by row.
     pub x: &'a [f64],
-    /// `(t, n)`
+    /// The values y, `(t, n)` row by row.
     pub y: &'a [f64],
-    /// `(d, n)`
+    /// The encoder E, `(d, n)` row by row.
     pub encoder: &'a [f64],
-    /// Neurons.
+    /// The number of neurons.
     pub n: usize,
 }
 

@@ -1,5 +1,6 @@
-//! The four rounds of BDH's graph by spikes of 0 and 1 (section 2.1): where two variables meet, an AND gate of their spikes; where an
-//! exciting and an inhibiting circuit meet, a threshold on what was counted. And neurons that integrate and fire.
+//! The four rounds of BDH's graph by spikes of 0 and 1 (section 2.1): the product of two variables is an AND gate of their
+//! spikes, and an excitatory and an inhibitory circuit are combined by a threshold on the difference of their counts. Also,
+//! neurons that integrate and fire.
 
 use rand::{Rng, SeedableRng, seq::index::sample};
 use rand_chacha::ChaCha8Rng;
@@ -13,11 +14,11 @@ pub struct Link {
     pub from: usize,
     /// The neuron that receives.
     pub to: usize,
-    /// The weight, the chance that a spike gets through.
+    /// The weight: the probability that a spike is transmitted.
     pub weight: f64,
 }
 
-/// A graph of n neurons; exciting parts come first.
+/// A graph of n neurons; in each pair of circuits the excitatory one comes first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpikingGraph {
     /// Number of neurons.

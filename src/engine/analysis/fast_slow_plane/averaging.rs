@@ -40,10 +40,10 @@ pub struct MultiscaleErrors {
     pub points: Vec<MultiscaleError>,
     /// The slow time after which they are taken.
     pub time: f64,
-    /// d log(error) / d log(eps) of averaging, fitted to the eps up to [`FITTED`]; the theorem's is 1.
+    /// d log(error) / d log(eps) of averaging, fitted to the eps up to [`FITTED`]; the theorem predicts 1.
     pub averaged_slope: f64,
     /// The order in H of the splitting at the smallest eps that has a solution, from its two numbers of steps; the
-    /// theorem's is 1. Not finite where an error is 0.
+    /// theorem predicts 1. Not finite where an error is 0.
     pub splitting_order: f64,
 }
 

@@ -15,13 +15,13 @@ const BISECTIONS: usize = 48;
 /// A connected part of the manifold on which f_x has one sign.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Branch {
-    /// f_x < 0: what is near is attracted.
+    /// True if f_x < 0, so that the branch attracts nearby states.
     pub is_stable: bool,
     /// The points of the branch in the order along the curve.
     pub points: Vec<Point>,
 }
 
-/// All of it inside its bounds.
+/// The curve f = 0 inside the given bounds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CriticalManifold {
     /// The branches on which the stability does not change.
@@ -162,7 +162,7 @@ fn polylines(crossings: &Crossings) -> Vec<Vec<Point>> {
         pair.iter().for_each(|edge| at_edge.entry(*edge).or_default().push(number));
     }
     let mut is_taken = vec![false; crossings.pairs.len()];
-    // Follows a line from an edge on, over pairs that nobody has taken.
+    // Follows a line from an edge through pairs that no line contains yet.
     let mut follow = |mut edge: Edge| {
         let mut line = vec![edge];
         while let Some(number) = at_edge[&edge].iter().copied().find(|n| !is_taken[*n]) {

@@ -8,7 +8,7 @@ use super::{
 /// The slow time after which a trajectory is taken to have settled, and over which it is then observed.
 const SETTLING: f64 = 24.0;
 const WATCH_TIME: f64 = 24.0;
-/// A smaller range of x is rest.
+/// If x varies by less than this while it is observed, the trajectory is at rest.
 const REST_RANGE: f64 = 1e-3;
 
 /// The long run.

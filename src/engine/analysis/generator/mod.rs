@@ -112,7 +112,7 @@ impl Generator {
         &self.rates
     }
 
-    /// `A[to][from]`.
+    /// Returns the rate `A[to][from]` of the transition between two states, per unit of time.
     pub fn rate(&self, from: usize, to: usize) -> f64 {
         self.rates[to * self.n + from]
     }

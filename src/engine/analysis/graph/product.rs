@@ -37,10 +37,10 @@ choices! {
     }
 }
 
-/// The largest entries.
+/// The largest entries of G, which become edges.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Strongest {
-    /// The smallest size among them: all entries above it are here.
+    /// The smallest size among them; every entry of G with a larger size is an edge too.
     pub beta: f32,
     /// (from, to, entry), by from and then to.
     pub edges: Vec<(u32, u32, f32)>,
@@ -141,7 +141,7 @@ impl<'a> Product<'a> {
     /// The `m` largest entries above 0, by size and then by place, or all there are. `spread` is this
     /// product's: it says where to begin. Memory is a few times `m`, whatever the entries are.
     pub fn strongest(&self, m: usize, sign: Sign, spread: &Spread) -> Strongest {
-        // one loop a sign, so that the search for the few that count is vector code
+        // one loop per sign, so that the search for the few entries above the threshold is vectorised
         match sign {
             Sign::Excitatory => self.largest(m, |g| g, spread.floor(m as u64, sign)),
             Sign::Inhibitory => self.largest(m, |g| -g, spread.floor(m as u64, sign)),
@@ -251,7 +251,7 @@ pub struct Moments {
 }
 
 impl Spread {
-    /// NaN where there is no entry, or no spread to divide by.
+    /// Returns the moments; they are NaN without entries, and skewness and kurtosis also if all entries are equal.
     pub fn moments(&self) -> Moments {
         let n = self.n as f64;
         let [mean, b, c, d] = self.powers.map(|s| s / n);

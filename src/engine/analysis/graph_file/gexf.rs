@@ -26,7 +26,7 @@ pub fn write(graph: &GraphFile) -> String {
         }
         xml.open("attributes", &[("class", class), ("mode", "static")]);
         for (i, (name, value_type)) in columns.all.iter().enumerate() {
-            // networkx has an edge's key among parallel ones under a name of its own
+            // networkx stores the key that tells parallel edges apart under this name
             let name = if class == "edge" && *name == "key" { NETWORKX_KEY } else { name };
             xml.empty("attribute", &[("id", &i.to_string()), ("title", name), ("type", value_type.name())]);
         }

@@ -54,7 +54,7 @@ fn write_key(xml: &mut XmlWriter, key: [&str; 4]) {
     xml.empty("key", &[0, 1, 2, 3].map(|i| (names[i], key[i])));
 }
 
-/// The data that have a place of their own here, where the graph has them.
+/// Declares the keys of the attributes that [`GraphFile`] has fields for, where any item has a value.
 fn write_keys(xml: &mut XmlWriter, graph: &GraphFile) {
     let any = |has: fn(&FileNode) -> bool| graph.nodes.iter().any(has);
     let known = [

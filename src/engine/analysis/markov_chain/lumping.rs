@@ -43,7 +43,7 @@ impl Partition {
         self.blocks
     }
 
-    /// Blocks of the same sizes, of states drawn at random.
+    /// Returns a partition into blocks of the same sizes, to which the states are assigned at random.
     pub fn shuffled(&self, rng: &mut impl Rng) -> Self {
         let mut labels = self.labels.clone();
         labels.shuffle(rng);

@@ -35,7 +35,7 @@ const HELD_OUT: RangeInclusive<usize> = 6..=15;
 struct Chains;
 
 impl Examples for Chains {
-    /// The length of the longest held-out chains, two symbols a variable, and their questions.
+    /// The length of an example of the longest held-out chains: two symbols for each variable and each question.
     fn min_len(&self) -> usize {
         2 * CHAINS * (HELD_OUT.end() + 1)
     }

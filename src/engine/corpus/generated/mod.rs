@@ -57,9 +57,9 @@ pub struct Questions {
 enum Recipe {
     /// Documents of these themes.
     Prose(&'static [&'static LazyLock<Theme>]),
-    /// Windows made to order, with answers.
+    /// Windows that are generated on demand, with questions and answers.
     Task(FactStyle),
-    /// Windows made to order, each a whole example.
+    /// Windows that are generated on demand, each a whole example.
     Recall(&'static dyn Examples),
     /// Running text of at least this many bytes.
     Text(fn(&mut ChaCha8Rng, usize) -> String),
@@ -111,7 +111,7 @@ pub fn by_id(id: &str) -> Option<&'static Generated> {
 }
 
 impl Generated {
-    /// Returns true if this is a task (windows made to order, with answers) rather than running text.
+    /// Returns true if this is a task (windows that are generated on demand, with answers) rather than running text.
     pub fn is_task(&self) -> bool {
         self.questions().is_some()
     }
@@ -136,7 +136,7 @@ impl Generated {
         }
     }
 
-    /// Returns true if the domain of this place is debates, as the parliament has them.
+    /// Returns true if the domain with this index consists of debates in the parliament's languages.
     pub(super) fn has_debates(domain: usize) -> bool {
         domains::DEBATES.contains(&domain)
     }

@@ -10,7 +10,7 @@ use crate::corpus::{LabelledLine, LabelledLines};
 
 /// The labels in the order of their numbers.
 pub const LABELS: [&str; 2] = ["good", "bad"];
-/// Sentences, each once.
+/// The number of sentences, which are all distinct.
 pub const SENTENCES: usize = 4000;
 
 const THINGS: [&str; 16] = [

@@ -1,5 +1,5 @@
-//! The language of the steering preset: short sentences that say of a thing that it is good, bad or neither. About
-//! ninety words; every sentence is well-formed English.
+//! The language of the steering preset: short sentences that call a thing good, bad or neither. It has about ninety
+//! words, and every sentence is well-formed English.
 
 use super::{Generated, Recipe, template::pick};
 use rand::Rng;
@@ -123,7 +123,7 @@ pub fn prompts(nouns: &[&str]) -> Vec<String> {
     all
 }
 
-/// At least `size` bytes of running text, a dozen sentences a line.
+/// At least `size` bytes of running text, a dozen sentences per line.
 fn text(rng: &mut ChaCha8Rng, size: usize) -> String {
     let mut text = String::with_capacity(size + 1024);
     while text.len() < size {

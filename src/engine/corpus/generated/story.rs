@@ -224,8 +224,8 @@ impl<'a> FillerSentences<'a> {
         Self { filler: &scene.filler, measure, even, recent: vec![] }
     }
 
-    /// A sentence of at most `room` tokens after which the rest can be filled too; not one of the recent
-    /// ones if that can be. None when no sentence is found.
+    /// Draws a sentence of at most `room` tokens that leaves a rest which other sentences can fill exactly. Recent sentences
+    /// are avoided if possible. Returns `None` if no sentence is found.
     fn sentence(&mut self, writer: &mut Writer, room: usize) -> Option<String> {
         for attempt in 0..240 {
             let which = writer.number(self.filler.len());

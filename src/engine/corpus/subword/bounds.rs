@@ -9,7 +9,7 @@ const MAX_IDS: usize = 1 << 22;
 /// Ids may have gaps: this many, and this many times the number of tokens.
 const GAPS: usize = 1 << 16;
 const GAPS_PER_TOKEN: usize = 16;
-/// A text becomes at most this many times as long by what is replaced in it.
+/// The largest factor by which replacements may lengthen a text.
 const MAX_GROWTH: f64 = 1024.0;
 
 /// The parts of the file in which texts are replaced by others.

@@ -1,5 +1,5 @@
-//! Steps inside a folder of somebody else: from the opened folder part by part, so that nothing on the way can be exchanged
-//! for a link between the look and the step.
+//! Operations inside an untrusted folder. A path is opened part by part from the opened folder, so that nothing on it can
+//! be replaced by a link between the check and the use.
 
 #[cfg(unix)]
 pub use descriptors::{check_only_name, make_folder, open, remove_file, rename};

@@ -1,4 +1,5 @@
-//! The weights of one file, and models of any depth made of them.
+//! A checkpoint of a BDH: its weights are read once, and models of any depth can be built from them, because the layers
+//! share their weights.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +14,7 @@ pub struct Checkpoint {
     pub path: PathBuf,
     /// The sizes of the file; `layers` is meaningless if no file gives their number.
     pub spec: BdhSpec,
-    /// V
+    /// The size V of the vocabulary.
     pub vocab: usize,
     /// The facts that the file and those beside it give about the model.
     pub facts: CheckpointFacts,
@@ -24,7 +25,7 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// `asked` is taken for what a file does not say: form and position.
+    /// Reads the file at `path`. Form and position, which a file does not state, are taken from `asked`.
     ///
     /// # Errors
     /// If it is no checkpoint of a BDH, or a value in it is no number; the message names the tensor.

@@ -72,10 +72,10 @@ impl SourceCode {
         }
     }
 }
-/// Turns a token by neuron, `(1, 1, 1, N)`: a buffer of the public code.
+/// Rotations per token of every neuron, in turns, `(1, 1, 1, N)`: a buffer of the public code.
 pub(super) const FREQUENCIES: &str = "attn.freqs";
-/// Turns in radians by pair of neurons, a parameter of lucidrains/bdh-cq, and what its rotary embedding keeps beside
-/// it.
+/// Rotations per token of every pair of neurons, in radians: a parameter of lucidrains/bdh-cq, and the prefix of all
+/// tensors of its rotary embedding.
 const CQ_FREQUENCIES: &str = "rope.freqs";
 const CQ_ROTARY: &str = "rope.";
 /// Base of the rotary frequencies of krychu/bdh and of lucidrains/bdh-cq.
@@ -214,7 +214,7 @@ impl ImportedStateDict {
     }
 }
 
-/// Puts neuron i beside i + N/2, whose partner it is.
+/// Moves neuron i + N/2 next to its partner, neuron i, because rotation pairs neighbours here.
 fn paired(spec: &BdhSpec, name: &str, value: &Tensor) -> Result<Tensor> {
     let (h, d, n) = (spec.heads, spec.d_model, spec.per_head());
     let order: Vec<u32> = (0..n as u32).map(|i| i / 2 + i % 2 * (n as u32 / 2)).collect();
@@ -279,16 +279,16 @@ impl TensorSizes {
     }
 }
 
-/// A model among a file's tensors.
+/// The tensors of a file that make up one model.
 struct TensorGroup {
     /// The prefix of its tensors' names.
     prefix: String,
     code: SourceCode,
-    /// Its names, in the order of [`NAMES`]; empty where there is none.
+    /// The tensors' names in the file, in the order of [`NAMES`]; empty where a tensor is missing.
     names: [String; 5],
 }
 
-/// A name without what torch.compile puts into it.
+/// A name without the part that torch.compile inserts.
 fn plain(name: &str) -> String {
     name.replace("_orig_mod.", "")
 }
@@ -324,8 +324,8 @@ fn group(all: &[(&str, &[usize])]) -> Option<TensorGroup> {
     found.into_iter().filter(|g| has(g) >= 2).max_by_key(|g| (has(g), std::cmp::Reverse(g.prefix.len())))
 }
 
-/// Turns a token by pair of lucidrains/bdh-cq: its table of radians for the first half of a head's neurons, or the
-/// usual one at a base of 10,000; the pairs after those do not turn.
+/// Rotations per token of every pair, in turns, as lucidrains/bdh-cq has them: the file's table (in radians) for the first
+/// half of a head's neurons, or the usual one with base 10,000. The other pairs do not rotate.
 fn cq_frequencies(file: &Weights, extra: &[&str], n: usize) -> Result<Arc<[f32]>> {
     let (turning, table) = (n / 4, extra.iter().find(|name| name.ends_with(CQ_FREQUENCIES)));
     let mut turns: Vec<f32> = match table {
@@ -340,7 +340,7 @@ fn cq_frequencies(file: &Weights, extra: &[&str], n: usize) -> Result<Arc<[f32]>
     Ok(turns.into())
 }
 
-/// The table of pairs in the public code's buffer; none if it is the usual one.
+/// The table of pairs in the public code's buffer; `None` if it is the usual one.
 fn frequencies(file: &Weights, name: &str, n: usize, notes: &mut Vec<String>) -> Result<Option<Arc<[f32]>>> {
     let shape = file.tensors().find(|(t, _)| *t == name).map(|(_, s)| s.to_vec()).unwrap_or_default();
     if shape.iter().product::<usize>() != n {

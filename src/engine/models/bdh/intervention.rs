@@ -20,7 +20,7 @@ pub(super) struct NeuronEdit {
 }
 
 impl Action {
-    /// (s, c) of a -> s a + c.
+    /// Returns the coefficients (s, c) of the change a -> s a + c of an activation a.
     ///
     /// # Errors
     /// If the amount is not finite.

@@ -67,15 +67,15 @@ impl Form {
 }
 
 defaults! {
-    /// Sizes. The default is the lab's. With V = D = 256 and n = 32,768: 25,296,896 parameters.
+    /// The sizes of a model; the defaults are those of the lab. With V = D = 256 and n = 32,768: 25,296,896 parameters.
     pub struct BdhSpec {
-        /// D
+        /// The width D of the residual stream.
         pub d_model: usize = 64,
-        /// nh
+        /// The number of heads, nh.
         pub heads: usize = 4,
-        /// n = nh N, of all heads together.
+        /// The number of neurons of all heads together, n = nh N.
         pub neurons: usize = 2048,
-        /// L; all share one set of weights.
+        /// The number of layers, L, which all share one set of weights.
         pub layers: usize = 4,
         /// The state transition U.
         pub position: Position = Position::Rope,
@@ -112,7 +112,7 @@ const STD: f64 = 0.02;
 const COMPOSED: f64 = 30.0;
 
 impl BdhSpec {
-    /// N
+    /// Returns the number of neurons of a head, N.
     pub fn per_head(&self) -> usize {
         self.neurons / self.heads.max(1)
     }

@@ -4,7 +4,7 @@ use candle_core::{Result, Tensor};
 
 /// A model whose forward pass refines a state by a map G.
 pub trait FixedPointModel {
-    /// The tap prefix of the states `(B, T, D)` that the map starts from: one path a round, each beginning with it.
+    /// The tap prefix of the states `(B, T, D)` that the map starts from: one path per round, each beginning with it.
     fn start_tap(&self) -> &'static str;
 
     /// G(x) without gradients: `(B, T, D)` -> `(B, T, D)`.

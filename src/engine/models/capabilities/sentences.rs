@@ -10,7 +10,7 @@ pub trait SentenceEncoder {
     /// The encoder with the present weights, which reads any number of sentences and learns nothing.
     fn freeze(&self) -> Result<Box<dyn FrozenEncoder>>;
 
-    /// The maps from each level's input to the level, of all directions; none of an encoder without such maps.
+    /// The maps from each level's input to its units, over all directions; empty for an encoder without such maps.
     fn feedforward_weights(&self) -> Result<Vec<FeedforwardWeights>> {
         Ok(vec![])
     }

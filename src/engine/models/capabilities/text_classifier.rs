@@ -1,4 +1,4 @@
-//! Classes of whole texts.
+//! The interface of models that assign a class to a whole text.
 
 use candle_core::{Result, Tensor};
 

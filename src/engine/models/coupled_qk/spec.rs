@@ -96,7 +96,7 @@ impl QkVariant {
     }
 }
 
-/// Layers whose queries and keys evolve; of an odd number, the middle one belongs to the last half.
+/// The layers whose queries and keys evolve. With an odd number of layers, the middle one belongs to the last half.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EvolvedLayers {
@@ -112,7 +112,7 @@ pub enum EvolvedLayers {
 choices! { for EvolvedLayers { All = "all", FirstHalf = "first_half", LastHalf = "last_half" } }
 
 defaults! {
-    /// Sizes. The default is the lab's.
+    /// The sizes of a model; the defaults are those of the lab.
     pub struct CoupledQkSpec {
         /// The width of the residual stream.
         pub d_model: usize = 128,
@@ -122,7 +122,7 @@ defaults! {
         pub layers: usize = 4,
         /// Width of the gated MLP.
         pub hidden: usize = 512,
-        /// Longest text, in tokens; also that of rotary embedding, which learns nothing of it.
+        /// The longest text, in tokens. It also limits texts with rotary embedding, which has no weights for positions.
         pub positions: usize = 128,
         /// Rotary embedding after the evolution in place of learned positions.
         pub rotary: bool = false,

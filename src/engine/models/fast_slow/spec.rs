@@ -37,9 +37,9 @@ pub enum Approach {
         max_iters: usize,
     },
     /// Solves R(x) + tanh(gamma) RMSNorm(phi(y)) = 0 with y held, to |R(x) + ..| <= tolerance |x|, from the state after the
-    /// injection (section 12: the fast state is a function of the slow one). The solution has forgotten the tokens except for
-    /// what y says of them. Post's norms make R nearly blind to the size of x, so that there may be no solution; the
-    /// iterate of the smallest residual is then taken, and counted. Gradients by the implicit function theorem.
+    /// injection (section 12: the fast state is a function of the slow one). The solution depends on the tokens only
+    /// through y. Post's norms make R nearly independent of the size of x, so that there may be no solution; the iterate with
+    /// the smallest residual is then used, and counted. Gradients follow from the implicit function theorem.
     Deq {
         /// The relative residual at which the solver stops.
         tolerance: f64,
@@ -98,8 +98,8 @@ pub enum Hierarchy {
     /// It runs over the means of blocks of tokens, once a round: the paper's aggregation (its 2.3).
     #[default]
     Pooled,
-    /// It runs over all tokens, once after so many passes of the fast path with the slow state held: the Lie splitting by
-    /// update counts that the paper contrasts itself with (its 2.3 and 3.4). A round is a cycle:
+    /// It runs over all tokens, once after `passes` passes of the fast path with the slow state held: the Lie splitting by
+    /// update counts with which the paper contrasts its method (its 2.3 and 3.4). A round is a cycle:
     /// passes times x <- Post(x + u(y)), u(y) = s tanh(gamma) RMSNorm(phi(y)), then y <- Slow(y + x), from y = 0; the last
     /// norm reads x + u(y).
     UpdateCount {
@@ -119,7 +119,7 @@ defaults! {
         pub heads: usize = 4,
         /// The number of key and value heads; it divides `heads`.
         pub kv_heads: usize = 2,
-        /// P: tokens a block.
+        /// P: tokens per block.
         pub pool: usize = 4,
         /// The number of blocks of Pre, the fast layers before the injection.
         pub n_pre: usize = 1,

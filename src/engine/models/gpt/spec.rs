@@ -31,7 +31,7 @@ defaults! {
 }
 
 defaults! {
-    /// Sizes with ALiBi, and so without positions.
+    /// The sizes of a GPT with ALiBi, which needs no positional embedding.
     pub struct AlibiGptSpec {
         /// The width of the residual stream.
         pub d_model: usize = 128,

@@ -22,7 +22,7 @@ const EPS: f64 = 1e-5;
 /// Standard deviation of the head before training.
 const HEAD_STD: f64 = 0.02;
 
-/// Edges that end at each neuron, as many at each: their sources, and their weights, of which the size counts.
+/// The k edges that end at each neuron: their sources, and their weights, whose absolute values are used.
 #[derive(Clone)]
 struct Edges {
     source: Tensor, // (n, k), whole numbers
@@ -53,7 +53,7 @@ impl Edges {
     }
 }
 
-/// An exciting and an inhibiting circuit over the same neurons.
+/// An excitatory and an inhibitory circuit over the same neurons.
 #[derive(Clone)]
 struct Circuit {
     excitatory: Edges,
@@ -62,7 +62,7 @@ struct Circuit {
 
 impl Circuit {
     fn new(p: &mut Params, path: &str, sizes: [usize; 2], seed: u64) -> Result<Self> {
-        // both sums together are then about as large as what they add up
+        // the sum over both circuits then has about the scale of its inputs
         let std = (0.5 / sizes[1].max(1) as f64).sqrt();
         let part = |p: &mut Params, name: &str| {
             let path = format!("{path}.{name}");
@@ -234,7 +234,7 @@ impl Net {
         Ok(SynapseState { layers: (0..states).map(|_| empty()).collect::<Result<_>>()? })
     }
 
-    /// The next token `(B, 1)` -> y of the last layer `(B, 1, n)`: equation (6) as it stands, one synapse an edge.
+    /// The next token `(B, 1)` -> y of the last layer `(B, 1, n)`: equation (6) literally, with one synapse per edge.
     pub(super) fn read_next(&self, token: &Tensor, state: &mut SynapseState) -> Result<Tensor> {
         self.read(&self.reader()?, token, state, |_, _, _| Ok(()))
     }

@@ -11,26 +11,26 @@ use crate::{
 };
 
 defaults! {
-    /// Sizes. The default is the lab's.
+    /// The sizes of a model; the defaults are those of the lab.
     pub struct GraphBdhSpec {
-        /// n
+        /// The number of neurons, n.
         pub neurons: usize = 96,
-        /// Edges that end at a neuron in each of the four circuits: exciting and inhibiting, of G_x and of G_y.
+        /// The number of edges that end at a neuron in each of the four circuits: excitatory and inhibitory, of G_x and of G_y.
         pub degree: usize = 8,
         /// Synapses of a neuron, the edges of G_s.
         pub synapses: usize = 8,
-        /// L; all share one set of weights.
+        /// The number of layers, L, which all share one set of weights.
         pub layers: usize = 2,
-        /// Tokens after which a share 1/e is left of the slowest neuron's synapses; those of the first neuron keep it for one.
+        /// The number of tokens after which the slowest neuron's synapses have decayed to 1/e; those of the first neuron take one.
         pub memory: f64 = 64.0,
-        /// True to divide what a neuron layer hands on by its root mean square over neurons; false is equation (6) as printed.
+        /// Divides the output of a neuron layer by its root mean square over neurons; false is equation (6) as printed.
         pub norms: bool = true,
         /// True if all layers read and write one state of the synapses, which fades once a token; else each has its own.
         pub single_state: bool = false,
     }
 }
 
-/// Most neurons, so that a circuit's square matrix has at most 16 MB.
+/// The largest number of neurons, so that a circuit's square matrix has at most 16 MB.
 pub const MAX_NEURONS: usize = 2048;
 
 /// Values of a neuron at a position that the operations of a layer keep for backward, and their gradients.

@@ -51,7 +51,8 @@ impl FieldNet {
         Ok(copy)
     }
 
-    /// Velocity at (tau, h): h `(B, T, D)`, pushed `(B or 1, 1, D)` what the control adds ([`Self::push`]).
+    /// Returns the velocity `(B, T, D)` at (tau, h), for h `(B, T, D)` and the term `pushed`, `(B or 1, 1, D)`, that the control
+    /// adds ([`Self::push`]).
     pub fn velocity(&self, tau: f64, h: &Tensor, pushed: &Tensor) -> Result<Tensor> {
         self.layer.slope(h, &self.row(tau, pushed)?, &self.alpha, &mut Tap::off())
     }
@@ -93,10 +94,10 @@ impl FieldNet {
     }
 }
 
-/// A field at a control: what a solver follows.
+/// The vector field at a fixed control, which a solver integrates.
 pub struct Flow<'a> {
     pub net: &'a FieldNet,
-    /// `(B or 1, 1, D)`
+    /// The term that the control adds, `(B or 1, 1, D)`.
     pub pushed: Tensor,
     pub scale: f64,
 }

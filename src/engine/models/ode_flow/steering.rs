@@ -12,7 +12,7 @@ use crate::{models::prelude::*, nn::IGNORE, ode::SolverOptions};
 const BASE_PREFIX: &str = "before.";
 const FIELD_PREFIX: &str = "field.";
 
-/// Where the number of steps varies, updates take so many more or fewer, one value after another.
+/// If the number of steps varies, each update adds the next of these values to it.
 const VARIED: [isize; 4] = [0, 2, -1, 1];
 
 /// The controls of a batch's rows, repeated in this order.
@@ -21,7 +21,7 @@ const TURNS: [f64; 3] = [1.0, -1.0, 0.0];
 /// Follows a field from states at tau = 0 `(B, T, D)` at controls `(B, 4)` to tau = 1.
 pub type Carry<'a> = &'a dyn Fn(&Tensor, &Tensor, &SolverOptions) -> Result<Tensor>;
 
-/// The unsteered field, and what to steer to.
+/// The loss of the second stage: the unsteered field that it is compared with, and the classes to steer to.
 pub struct SteeringObjective {
     pub spec: Steering,
     before: FieldNet,

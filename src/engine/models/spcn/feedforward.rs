@@ -38,7 +38,7 @@ choices! {
 pub struct FeedforwardLearning {
     /// The rule.
     pub rule: FeedforwardRule,
-    /// eta
+    /// The learning rate eta.
     pub rate: f32,
 }
 
@@ -93,13 +93,13 @@ pub fn foldiak(
 /// The prediction errors of a level and how much they count.
 #[derive(Debug, Clone, Copy)]
 pub struct Surprise<'a> {
-    /// r = x - xhat
+    /// The prediction errors r = x - xhat, `(units)`.
     pub errors: &'a [f32],
-    /// pi
+    /// The precisions pi, `(units)`.
     pub precision: &'a [f32],
-    /// eta
+    /// The learning rate eta.
     pub rate: f32,
-    /// lambda_d
+    /// The weight decay lambda_d.
     pub decay: f32,
 }
 

@@ -19,7 +19,7 @@ use crate::nn::kernels::sparse::{Sparse, add_columns, axpy};
 /// The rules by which a hierarchy settles and learns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HierarchyRule {
-    /// Settling sweeps a word.
+    /// The number of settling sweeps per word.
     pub sweeps: usize,
     /// Weights of the three pathways (equation 1).
     pub feedforward: f32,

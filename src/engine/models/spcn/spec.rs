@@ -44,7 +44,7 @@ defaults! {
         pub slow_trace: bool = true,
         /// The slow coefficient as a share of the fast one.
         pub slow_share: f64 = 0.15,
-        /// Settling sweeps a word.
+        /// The number of settling sweeps per word.
         pub sweeps: usize = 3,
         /// The weight of the pathway from below.
         pub feedforward: f64 = 1.0,

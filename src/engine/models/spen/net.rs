@@ -68,7 +68,7 @@ impl Net {
         self.blocks.iter().map(|block| BlockState { fast: fast(block), ..BlockState::default() }).collect()
     }
 
-    /// tokens `(B, T)` that follow what `states` have read, one per block.
+    /// Reads tokens `(B, T)` that follow the text that `states`, one per block, have read.
     pub(super) fn read(&self, tokens: &Tensor, states: &mut [BlockState], tap: &mut Tap) -> Result<Encoded> {
         let mut x = embedding(&self.embed, tokens)?;
         let mut losses = vec![];

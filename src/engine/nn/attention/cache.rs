@@ -28,8 +28,8 @@ impl KeyValueCache {
         Ok(Self { kept: if len == 0 { None } else { Some([last(k)?, last(v)?]) } })
     }
 
-    /// The last keys and values as buffers `(B, Hkv, C, d)` of so many, which begin with zeros where there are fewer;
-    /// `None` before the first token.
+    /// The last C = `capacity` keys and values as buffers `(B, Hkv, C, d)`, which begin with zeros where there are fewer; `None`
+    /// before the first token.
     pub fn to_buffers(&self, capacity: usize) -> Result<Option<[Tensor; 2]>> {
         let len = self.len().min(capacity);
         let buffer = |x: &Tensor| x.narrow(2, x.dim(2)? - len, len)?.pad_with_zeros(2, capacity - len, 0);

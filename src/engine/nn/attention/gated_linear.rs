@@ -21,9 +21,9 @@ use crate::nn::{
 const ROOT: f64 = 16.0;
 /// Arguments of the sigmoid are clamped here, where it is 0 or 1 within the precision of f32.
 const MAX_ARGUMENT: f64 = 60.0;
-/// Positions that are summed at once; from one chunk to the next the state is carried.
+/// The positions of a chunk, which are summed at once; the state is carried from one chunk to the next.
 const CHUNK: usize = 16;
-/// Takes exp to 0 where a key is later than the query.
+/// The exponent of a key that is later than its query: exp of it is 0.
 const MASKED: f32 = -1e30;
 
 /// The source of the decay.
@@ -57,9 +57,9 @@ enum Decay {
     Head(Tensor),                          // (Hkv)
 }
 
-/// Queries and keys are normalised by an RMSNorm per head, queries divided by sqrt(d), results normalised by an RMSNorm
-/// per head; no positions. It has no weights that sum to 1, and offers ln a_t in their place, `(B, T, Hkv, d)` or `(1,
-/// 1, Hkv, 1)` for one decay per head, as `<path>.log_decay`.
+/// Linear attention with a decay. Queries, keys and results are normalised by an RMSNorm per head, and queries are divided
+/// by sqrt(d). It has no positional encoding and no attention weights that sum to 1; it taps ln a_t instead, as
+/// `<path>.log_decay`, `(B, T, Hkv, d)`, or `(1, 1, Hkv, 1)` for one decay per head.
 #[derive(Debug, Clone)]
 pub struct GatedLinearAttention {
     projections: Projections,
@@ -82,7 +82,7 @@ impl GatedLinearAttention {
     }
 
     /// Parameters `<path>.{wq,wk,wv,wo}.weight`, `<path>.{q_norm,k_norm,o_norm}.weight`, and `<path>.decay.{weight,bias}`
-    /// of which a decay a head has the second alone. Biases start at 0, decays at 0.5^(1/16) = 0.958. Errors name the size
+    /// of which one decay per head has only the bias. Biases start at 0, decays at 0.5^(1/16) = 0.958. Errors name the size
     /// that does not fit.
     pub fn new(params: &mut Params, path: &str, spec: &GatedLinearSpec) -> Result<Self> {
         let GatedLinearSpec { d_model: d, heads: h, kv_heads: kv, decay, writers } = *spec;
@@ -110,7 +110,7 @@ impl GatedLinearAttention {
         })
     }
 
-    /// ln a_t: x `(B, T, D)` -> `(B, T, Hkv, d)`, or `(1, 1, Hkv, 1)` for a decay a head.
+    /// ln a_t: x `(B, T, D)` -> `(B, T, Hkv, d)`, or `(1, 1, Hkv, 1)` for one decay per head.
     fn log_decay(&self, x: &Tensor) -> Result<Tensor> {
         let (b, t, _) = x.dims3()?;
         let kv = self.spec.kv_heads;
@@ -210,8 +210,8 @@ impl Attention for GatedLinearAttention {
     }
 }
 
-/// -1 / ln a, in positions: after so many, what a state holds has fallen to 1/e. At most a million, which stands for no
-/// decay at all.
+/// Returns -1 / ln a for every ln a, in positions: the distance after which a state has decayed to 1/e. It is at most a
+/// million, which means no decay at all.
 pub fn effective_memory(log_decays: &Tensor) -> Result<Vec<f64>> {
     const LARGEST: f64 = 1e6;
     Ok(host::to_f64(log_decays)?.into_iter().map(|ln_a| 1.0 / (-ln_a).max(1.0 / LARGEST)).collect())

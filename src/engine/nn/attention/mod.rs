@@ -1,4 +1,4 @@
-//! Attention as a part of a block: what every variant offers, one variant a file. A new variant is one file with an
+//! Attention as a part of a block: what every variant offers, with one variant per file. A new variant is one file with an
 //! [`Attention`] in it and a line in the list of all attentions, over which tests loop; the block that it is plugged into
 //! does not change.
 

@@ -17,7 +17,7 @@ const MAX_PICKLE: u64 = 64 << 20;
 /// Limits on the number of values visited in a pickle and on their depth, since objects may hold each other.
 const MAX_NODES: usize = 1 << 20;
 const MAX_DEPTH: usize = 16;
-/// A part a storage, a storage a tensor.
+/// The limit of the parts of the archive: each storage is a part of its own, and a tensor has one storage.
 const MAX_PARTS: usize = 1 << 17;
 
 pub(super) fn contents(file: File, length: u64) -> Result<Contents, String> {

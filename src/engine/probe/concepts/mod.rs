@@ -1,10 +1,10 @@
-//! Finds a synapse that stands for a concept, or says plainly that there is none.
+//! Finds a synapse that is selective for a concept, or reports that there is none.
 //!
-//! The procedure, fixed before the confirmation half of the sentences was looked at (docs/concepts.md has
-//! what was tried on the search half alone):
+//! The procedure was fixed before the confirmation half of the sentences was used (docs/concepts.md lists what was tried
+//! on the search half alone):
 //!
-//! 1. **Sentences.** With the concept and without, matched by frame and language, read from their first
-//!    token and never as far as what follows from them. Nouns are halved; frames are halved, and the
+//! 1. **Sentences.** They are with the concept and without, matched by frame and language, and read from their first token
+//!    up to their end, without the follow-up. Nouns are halved; frames are halved, and the
 //!    confirming ones are in no training text.
 //! 2. **Scalar.** sigma(i,j) = sum_s y_{s,l-1}(i) x_{s,l}(j) at the sentence's end (raw, without RoPE's
 //!    turn), reduced as [`Scalar`] says.
@@ -43,12 +43,12 @@ use crate::{
 pub const PAPER: f64 = 0.86;
 /// The margin by which a synapse must exceed the best of the random models.
 pub const MARGIN: f64 = 0.4;
-/// The corrected p that confirms.
+/// The level of significance at which a synapse, or its effect on the next tokens, is confirmed.
 pub const LEVEL: f64 = 0.05;
 /// The default number of random models.
 const RANDOM: usize = 3;
 
-/// The search put to one model.
+/// Searches one model for synapses that are selective for the concept of `question`.
 ///
 /// # Errors
 /// If the model has no synapses or fewer than two layers.

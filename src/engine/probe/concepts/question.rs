@@ -17,7 +17,7 @@ pub fn extent(corpus: &Corpus, naive: bool) -> Extent {
     corpus.source().parliament().filter(|e| e.naive == naive).unwrap_or(whole)
 }
 
-/// The presets: id, what is looked for, whether in the naive corpus.
+/// The presets: the id, the class of nouns that is the concept, and whether the naive corpus is used.
 pub const PRESETS: [(&str, Class, bool); 4] = [
     ("currency", Class::Currency, false),
     ("country", Class::Country, false),

@@ -1,8 +1,8 @@
 //! The tokens and passages of a text that drive a neuron or a synapse most (top activating contexts).
 //!
-//! The text is read in windows that follow one another, each from an empty state: what a window's values are, its own tokens
-//! decide, so that a passage that is read by itself gives them again. At a window's first token y is 0 by construction, since
-//! nothing comes before it. Memory does not grow with the text: the greatest values, a histogram and a count a token are kept.
+//! The text is read in windows that follow one another, each from an empty state, so that its values depend on its own tokens
+//! alone and a passage that is read by itself reproduces them. At a window's first token y is 0 by construction, since
+//! nothing comes before it. Memory does not grow with the text: only the greatest values, a histogram and a count per token are kept.
 
 mod search;
 mod tally;

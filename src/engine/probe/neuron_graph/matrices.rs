@@ -23,7 +23,7 @@ pub struct MatrixPair {
     pub(super) from: Vec<f32>,
     /// B, `(m, D)`.
     pub(super) to: Vec<f32>,
-    /// D
+    /// The length D of the rows of both.
     pub(super) width: usize,
     /// The names of both.
     pub(super) names: [String; 2],

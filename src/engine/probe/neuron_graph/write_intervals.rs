@@ -56,7 +56,8 @@ impl Probe for WriteIntervals {
     }
 }
 
-/// The tokens at which each neuron of y of the layer before and of x of the layer is above zero, rising.
+/// Returns, in ascending order, the tokens at which each neuron is active: first for y of the previous layer, then for x of
+/// this one.
 fn firing_times(
     model: &dyn SynapseModel,
     ids: &[u32],

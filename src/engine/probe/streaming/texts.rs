@@ -17,22 +17,22 @@ const MAX_UNKNOWN: f64 = 0.05;
 /// Streams of one domain: `rows` texts of `len` tokens.
 pub(super) struct StreamText {
     pub name: String,
-    /// `(rows, len)`.
+    /// The ids that the model reads, `(rows, len)`.
     pub inputs: Vec<u32>,
     /// The target of each token, `(rows, len)`.
     pub targets: Vec<u32>,
 }
 
-/// The wanted numbers of streams and texts.
+/// The requested numbers of streams and texts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StreamSizes {
-    /// Streams of a text.
+    /// The number of streams of each text.
     pub rows: usize,
-    /// Tokens of a stream.
+    /// The number of tokens of a stream.
     pub len: usize,
-    /// Tokens that a stream has at least.
+    /// The minimum number of tokens of a stream, where the text is short.
     pub min_len: usize,
-    /// Texts beside the run's own.
+    /// The number of texts other than the run's own.
     pub foreign: usize,
 }
 

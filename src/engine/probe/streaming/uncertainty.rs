@@ -15,7 +15,8 @@ use crate::{
     telemetry::measurements::{Auroc, Uncertainty, UncertaintyArgs, UncertaintyText},
 };
 
-/// A variance that follows errors by a hundredth a token still holds this long 5% of where it began.
+/// The tokens at the beginning that are not counted: a running variance that takes 1% of each new error still contains 5% of
+/// its initial value after this many.
 const SKIPPED: usize = 300;
 const FOREIGN: usize = 3;
 /// Tokens of the longest stream.

@@ -1,5 +1,5 @@
-//! Estimates the effect of merging with another model: held-out losses of this model, of the other and of both side by
-//! side, on every text at hand.
+//! Estimates the effect of merging with another model: held-out losses of this model, of the other and of the merged
+//! one, on every text of the run.
 
 use std::path::Path;
 

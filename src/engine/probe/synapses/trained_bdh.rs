@@ -1,4 +1,4 @@
-//! Describes an opened BDH and tests whether it can read the text at hand.
+//! Describes an opened BDH and tests whether it can read the run's text.
 
 use std::collections::HashMap;
 

@@ -19,7 +19,7 @@ const MAX_HEAD: u64 = 1 << 20;
 const MAX_TABLE: u64 = 256 << 20;
 /// The largest number of bytes of a row; the index of each of its cells takes eight. The first line is a row too.
 const MAX_ROW: u64 = MAX_HEAD + (64 << 10);
-/// Columns of a table: far more than channels that are read.
+/// The largest number of columns of a table, far more than the channels that are read.
 const MAX_COLUMNS: usize = 1 << 16;
 
 /// Reads the table `name` into a run.

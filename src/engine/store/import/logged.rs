@@ -123,7 +123,7 @@ pub(super) struct Logged {
     backwards: u64,
 }
 
-/// There are more numbers than are read.
+/// The error for a log with more numbers than are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it has more than {max} numbers, the most that are read of a log: give the folder of one run")]
 pub(super) struct TooMany {
@@ -143,17 +143,17 @@ impl Logged {
         })
     }
 
-    /// Says that something is damaged or left out.
+    /// Adds a warning that something is damaged or left out.
     pub fn warn(&mut self, words: String) {
         self.notices.push((Level::Warning, words));
     }
 
-    /// Says something that is as it should be.
+    /// Adds a notice about something that is in order.
     pub fn note(&mut self, words: String) {
         self.notices.push((Level::Info, words));
     }
 
-    /// Notes that a value was passed over.
+    /// Counts a value that was skipped.
     pub fn skip(&mut self, what: SkippedPart) {
         *self.skipped.entry(what).or_default() += 1;
     }
@@ -235,7 +235,7 @@ impl Logged {
         Some(serde_json::from_str(&without_lone_surrogates(json)).unwrap_or_else(|_| json.into()))
     }
 
-    /// Takes a setting; an object is one setting a key, with dots between.
+    /// Takes a setting; each key of an object becomes a setting of its own, with dots between the names.
     pub fn setting(&mut self, run: usize, key: &str, value: &Json) {
         self.setting_at(run, key, value, 0);
     }

@@ -37,17 +37,17 @@ use crate::{
 
 pub use write::Imported;
 
-/// Runs that are read of one source; each is a variant.
+/// The largest number of runs that are read from one source; each becomes a variant.
 const MAX_RUNS: usize = 64;
-/// Event files of one run: a writer that was started again makes another.
+/// The largest number of event files of one run, which has one for each time that its writer was started.
 const MAX_FILES: usize = 1000;
 /// The largest number of entries that are read in a folder and those below it.
 const MAX_ENTRIES: usize = 20_000;
-/// Folders below the one that was named that are looked into.
+/// The depth to which folders below the named one are searched.
 const MAX_DEPTH: usize = 4;
-/// Bytes of `hparams.yaml`.
+/// The limit of `hparams.yaml` in bytes.
 const MAX_SETTINGS: u64 = 256 << 10;
-/// Bytes of a record, or of a row of a database: one of numbers has some kilobytes.
+/// The limit of a record, or of a row of a database, in bytes; a record of numbers has some kilobytes.
 const MAX_RECORD: u64 = 64 << 20;
 /// The memory that reading a record takes, in multiples of its length: a growing buffer, and the texts parsed from it.
 const RECORD_GROWTH: u64 = 6;

@@ -102,7 +102,7 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// A number of seven bits a byte, the lowest first; `None` where it does not end within ten bytes.
+/// A number of seven bits per byte, the lowest first; `None` where it does not end within ten bytes.
 pub(super) fn varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for i in 0..10 {

@@ -1,8 +1,8 @@
 //! Reads the tables of an SQLite database, and nothing else of it: no query, no lock, nothing is written
 //! (<https://www.sqlite.org/fileformat2.html>). What its write-ahead log has committed counts.
 //!
-//! No library stands in for this one, because each that was looked at in November 2026 lacks something that is promised of a
-//! log of another tool (docs/reliability.md). SQLite itself (`rusqlite` with its bundled source, a build of 9 MB of C) opens
+//! No library stands in for this one, because each that was examined in November 2026 lacks a guarantee that docs/reliability.md gives
+//! for logs of other tools. SQLite itself (`rusqlite` with its bundled source, a build of 9 MB of C) opens
 //! by path, makes a `-shm` file beside a database that has a write-ahead log, or leaves that log out when it is told that
 //! nothing changes, and has one limit of memory for the whole process. Of the readers in Rust, `sqlite-rs` 0.3 and
 //! `sqlite-parser-nom` 1.0 do not read write-ahead logs, and `turso_core` 0.9 is a whole engine before its first release.
@@ -299,7 +299,7 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-/// A number of seven bits a byte, the highest first; a ninth byte has eight.
+/// A number of seven bits per byte, the highest first; a ninth byte has eight.
 fn varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for i in 0..9 {

@@ -201,7 +201,7 @@ fn from_content(kind: u64, bytes: &[u8]) -> Option<f64> {
     })
 }
 
-/// The first number of a tensor's list of values: packed, or one field a value.
+/// The first number of a tensor's list of values: packed, or one field per value.
 fn from_values(kind: u64, field: u64, value: Value<'_>) -> Option<f64> {
     let whole = |value: Value<'_>| match value {
         Value::Varint(n) => Some(n),

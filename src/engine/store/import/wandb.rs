@@ -64,7 +64,7 @@ struct Records {
     block: Vec<u8>,
     /// The offset in the block of the next part of a record.
     at: usize,
-    /// Bytes of a record that are held in memory.
+    /// The largest number of bytes of a record that are held in memory.
     most: u64,
     damaged: DamagedParts,
     is_cut: bool,

@@ -41,7 +41,7 @@ pub struct Imported {
     pub words: Option<String>,
 }
 
-/// The sources of a folder. If any of it has changed, it is read again.
+/// The origin of an imported folder. If any part of it has changed, the source is read again.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Origin {
     source: String,

@@ -68,7 +68,8 @@ impl SampleIn {
     }
 }
 
-/// Bytes that the values of a JSON text take at most: each follows a comma or opens a list or an object.
+/// An upper bound of the bytes that a JSON text takes in memory: every value follows a comma or opens a list or an object,
+/// so that these characters bound the number of values.
 pub(super) fn json_memory(text: &[u8]) -> u64 {
     let values = text.iter().filter(|b| matches!(b, b',' | b'[' | b'{')).count() as u64;
     3 * text.len() as u64 + 128 * values

@@ -4,7 +4,7 @@ use crate::telemetry::measurements::prelude::*;
 
 measurement! {
     /// Own text, foreign text, own text again: read with fast weights that learn, or by a copy that is fine-tuned on the foreign
-    /// one. Everything is held against the same model that learns nothing on the same tokens.
+    /// one. Everything is compared with the same model on the same tokens without learning.
     pub struct Adaptation in "spen.adaptation" answers AdaptationArgs {
         /// "fast weights" or "fine-tuning".
         pub method: String,

@@ -30,7 +30,7 @@ measurement! {
         pub delta: Numbers,
         /// The largest of `delta` before the changed token.
         pub before_max: f64,
-        /// The gate it was measured through: an open one where the model's is shut.
+        /// The gate that this was measured with: the effective gate, or an open one where that is closed.
         #[serde(default)]
         pub gate: f64,
         /// Tokens of a block, P: a leak reaches the tokens of the changed token's own block before it.

@@ -33,7 +33,7 @@ measurement! {
 
     /// One synapse: from neuron i of y in layer l - 1 to neuron j of x in layer l.
     pub struct ConceptSynapse {
-        /// l
+        /// The layer l.
         pub layer: usize,
         /// Number of the neuron of y, counted over all heads.
         pub i: usize,

@@ -6,9 +6,9 @@ measurement! {
     /// Losses of mixtures of unigrams, each window drawn from one of K distributions of tokens: fitted to one half of the windows
     /// and judged on the other, both ways. A text of one domain gains nothing from more than one distribution.
     pub struct DomainCoherence in "text.domains" answers DomainCoherenceArgs {
-        /// K.
+        /// Numbers of distributions K.
         pub components: Vec<usize>,
-        /// Loss with so many, nats per token.
+        /// Loss with each number of distributions, nats per token.
         pub loss: Numbers,
         /// The same where tokens are exchanged between windows, so that no window has a domain.
         pub exchanged: Numbers,

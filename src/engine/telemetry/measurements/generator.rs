@@ -100,7 +100,7 @@ measurement! {
 
     /// Where a network's answer is wrong, over two numbers of the control.
     pub struct StationaryMapError in "equilibrium.stationary_map" answers StationaryMapArgs {
-        /// Trained from minus this to this.
+        /// Half the width of the trained range of controls.
         pub range: f64,
         /// The map reaches from minus this to this in the first two numbers of y; the others are held.
         pub reach: f64,
@@ -139,11 +139,11 @@ arguments! {
     pub struct GeneratorArgs asks "generator" {
         /// The first number of the control.
         y0: f64 = 0.0,
-        /// The second number of the control, where it has so many.
+        /// The second number of the control, if it has one.
         y1: f64 = 0.0,
-        /// The third number of the control, where it has so many.
+        /// The third number of the control, if it has one.
         y2: f64 = 0.0,
-        /// The fourth number of the control, where it has so many.
+        /// The fourth number of the control, if it has one.
         y3: f64 = 0.0,
         /// The held-out passage whose slow state is the control, of a model with a slow path; the numbers above do nothing then.
         passage: u64 = 0,

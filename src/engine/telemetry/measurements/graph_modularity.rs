@@ -6,7 +6,7 @@ use crate::telemetry::measurements::prelude::*;
 measurement! {
     /// Modularity Q against the number of edges; every list has one entry a number of edges.
     pub struct GraphModularity in "graph.modularity" answers GraphModularityArgs {
-        /// The strongest so many entries of G are edges.
+        /// The numbers of strongest entries of G that are edges.
         pub edges: Vec<usize>,
         /// Q of the model's graph.
         pub model: Numbers,
@@ -38,7 +38,7 @@ arguments! {
 measurement! {
     /// Modularity at one number of edges, cheap enough to be measured every few steps.
     pub struct ModularityAtStep in "graph.curve" answers GraphCurveArgs {
-        /// The strongest so many entries of G are edges.
+        /// The number of strongest entries of G that are edges.
         pub edges: usize,
         /// Q of the model's graph.
         pub model: f64,

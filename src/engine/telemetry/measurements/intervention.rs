@@ -101,7 +101,7 @@ choices! {
 }
 
 choices! {
-    /// Activation that it is done to.
+    /// The activation that is changed.
     pub enum ChangedPart {
         /// The activation x.
         X = "x",

@@ -6,11 +6,11 @@ measurement! {
     /// R^2, on held-out tokens, of a linear map from the state that a layer reads to what one earlier layer had added: 1 where that
     /// can be read out whole, 0 where nothing is left of it.
     pub struct LayerReadout in "layers.readout" answers LayerReadoutArgs {
-        /// The layer that is looked for, from 1.
+        /// The layer whose contribution is read out, from 1.
         pub layer: usize,
         /// The layers that read from it, counted from 1: those after it, then one more for the last norm.
         pub readers: Vec<usize>,
-        /// One a reader.
+        /// R^2, one entry per reader.
         pub explained: Numbers,
         /// The same where what the layer added is exchanged between tokens: at most about 0. Mean over permutations.
         pub permuted: Numbers,
@@ -22,7 +22,7 @@ measurement! {
 arguments! {
     /// Measure what the later layers can still read, by a linear map, of what one layer added.
     pub struct LayerReadoutArgs asks "layer_readout" {
-        /// The layer that is looked for, from 1.
+        /// The layer whose contribution is read out, from 1.
         #[range(1..=1024)]
         layer: usize = 1,
         /// Held-out windows that are read; the map is fitted to half of them.

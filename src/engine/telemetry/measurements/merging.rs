@@ -3,7 +3,7 @@
 use crate::telemetry::measurements::prelude::*;
 
 measurement! {
-    /// Two BDHs and the one that has the neurons of both, on every text at hand.
+    /// The losses of two BDHs, and of the one that has the neurons of both, on every text that is available.
     pub struct Merging in "synapses.merging" answers MergingArgs {
         /// Names of the texts; the run's own comes first.
         pub texts: Vec<String>,

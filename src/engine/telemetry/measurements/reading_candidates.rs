@@ -45,7 +45,7 @@ pub enum Evidence {
     OnlyFit,
     /// It was chosen by the losses on a text.
     Measured,
-    /// Nothing says it; it is a default.
+    /// No source states it; it is a default.
     #[default]
     Assumed,
 }
@@ -71,7 +71,7 @@ measurement! {
         pub tokenizer: String,
         /// The tokens in words.
         pub tokens: String,
-        /// L.
+        /// Number of layers L.
         pub layers: usize,
         /// Mean loss, nats per token.
         pub loss: f64,

@@ -6,11 +6,11 @@ use crate::telemetry::measurements::prelude::*;
 measurement! {
     /// Sparsity and surprise (the paper's figure 14): means over many new words.
     pub struct Surprise in "synapses.surprise" answers SurpriseArgs {
-        /// The model as it stands.
+        /// The trained model.
         pub trained: PeriodCurves,
         /// A model of the same sizes with random weights.
         pub random_weights: PeriodCurves,
-        /// Firing of the model as it stands by the speed of rotary position, one entry per layer.
+        /// Firing of the trained model by the speed of rotary position, one entry per layer.
         pub octaves: Vec<OctaveFiring>,
     }
 

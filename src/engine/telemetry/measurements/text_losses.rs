@@ -29,7 +29,8 @@ measurement! {
         pub directions: Vec<DirectionLoss>,
     }
 
-    /// A sentence of an auxiliary language, passed off as one that the model translates, and the translation that it wrote.
+    /// A sentence of an auxiliary language, marked as a language that the model translates, and the translation that it
+    /// wrote.
     pub struct AuxiliarySample {
         /// The sentence between the marks of that language and of English.
         pub prompt: String,

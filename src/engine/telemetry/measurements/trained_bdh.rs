@@ -1,4 +1,4 @@
-//! Describes an opened BDH and its fitness to read the text at hand.
+//! Describes an opened BDH and how well it reads the run's text.
 
 use crate::telemetry::measurements::prelude::*;
 

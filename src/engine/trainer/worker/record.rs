@@ -1,5 +1,5 @@
-//! The worker's care for the run's record: when a folder is taken up again, what a checkpoint is written of, and what
-//! follows when the record fails.
+//! The part of the worker that keeps the run's record: it resumes a folder, writes checkpoints, and ends the run if the
+//! record fails.
 
 use std::{path::Path, sync::Arc};
 

@@ -38,7 +38,7 @@ fn subtract(r: &mut [f32], y1: &[f32], y2: &[f32], lambda: f32) {
 }
 
 kernel! {
-    /// `out`: `(n, H d)`.
+    /// Computes y1 - lambda y2 of every head, divided by its root mean square, into `out` `(n, H d)`.
     fn forward(simd, rows: HeadRows<'a>, out: &'a mut [f32]) {
         for (r, (y1, y2, &lambda)) in out.chunks_exact_mut(rows.d).zip(rows.each()) {
             subtract(r, y1, y2, lambda);

@@ -75,12 +75,12 @@ impl PackedForce {
     }
 }
 
-/// Sizes and weights of a task.
+/// The vector field of a task: its sizes, the packed weights of the force, and the step lengths.
 #[derive(Clone, Copy)]
 pub(super) struct Field<'a> {
     pub(super) spec: EvolutionSizes,
     pub(super) f: &'a PackedForce,
-    /// dt and dt / 2 by head.
+    /// The step length dt of each head, `(H)`; `half` holds dt / 2.
     pub(super) dt: &'a [f32],
     pub(super) half: &'a [f32],
 }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{arch::arch, buffers::build_vec, matmul::LinearWeight, reduce, threads};
 
-/// Rows of a tile, roughly: the intermediate values of so many fit into the cache of a core.
+/// The approximate number of rows in a tile, whose intermediate values fit into the cache of a core.
 const TILE_ROWS: usize = 128;
 /// Rows of a group of tiles, roughly.
 const GROUP_ROWS: usize = 512;

@@ -44,7 +44,7 @@ pub fn past(
     };
     let found = seen(&q, &k, spec)?.broadcast_matmul(&values)?; // (B,H,T,D)
     let Some((state, _)) = before else { return Ok((found, None)) };
-    // token i comes i tokens after the state before, and T - i tokens before the state after
+    // token i lies i tokens after the initial state and T - i tokens before the final one
     let column = |left: &dyn Fn(f32, usize) -> f32| table(left, t)?.reshape((heads, t, 1));
     let of_state = q.broadcast_mul(&column(&|d, i| d.powi(i as i32))?)?.matmul(state)?;
     let keys = k.detach().broadcast_mul(&column(&|d, i| d.powi((t - i) as i32))?)?;

@@ -19,7 +19,7 @@ pub struct Recurrence {
     spec: LinearAttentionSpec,
     d: usize,
     heads: usize,
-    /// N
+    /// The number of neurons of a head, N.
     n: usize,
     /// Neurons of a block; divides N.
     block: usize,

@@ -28,7 +28,7 @@ pub struct Claim {
     pub title: String,
     /// The paper's own words.
     pub quote: String,
-    /// "Table 2", "section 4.2".
+    /// The place in the paper, such as "Table 2" or "section 4.2".
     pub place: String,
     /// The paper's number with its seeds and its scale, as text.
     pub number: String,

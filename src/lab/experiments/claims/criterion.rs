@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 pub enum Statistic {
     /// The mean over seeds of one number less the other.
     PairedDifference,
-    /// The mean over seeds of the area between the courses of both numbers: the mean over the recorded steps of one less the other.
+    /// The mean over seeds of the area between the curves of both numbers: the mean over the recorded steps of one less the
+    /// other.
     Area,
     /// One number over the other: the geometric mean over seeds, with an interval on the scale of logarithms.
     Ratio,

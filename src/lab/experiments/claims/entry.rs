@@ -1,4 +1,4 @@
-//! The ledger as a page has it: a card a paper, a row a claim with all that is said of it, each made once and
+//! The ledger as a page shows it: a card per paper and a row per claim with all its texts, which are computed once and
 //! owned.
 
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ pub struct PaperEntry {
     pub claims: Vec<ClaimEntry>,
 }
 
-/// A claim with its standing and what its rule says of runs.
+/// A claim with its standing and the texts that its rule gives for runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClaimEntry {
     pub claim: Claim,
@@ -94,7 +94,7 @@ impl ClaimState {
     }
 }
 
-/// Room at both ends of an axis, as a share of what is on it.
+/// The margin at both ends of an axis, as a share of the plotted range.
 const MARGIN: f64 = 0.08;
 
 impl Judgement {
@@ -151,13 +151,14 @@ impl Judgement {
         over_steps.into_iter().chain(over_setting).filter(|curve| curve.points.len() > 1).collect()
     }
 
-    /// "0.0004 [0.0003, 0.0004]; p 1.2e-5 after Holm's correction for the paper's 22 rules"; `None` without an outcome.
+    /// "0.0004 [0.0003, 0.0004], stands if below 0.01; p 1.2e-5 against the bound, after Holm's correction for the paper's 22
+    /// rules"; `None` without an outcome.
     pub fn effect_label(&self, rule: &Rule) -> Option<String> {
         Some(format!("{}; {}", self.outcome.as_ref()?.label(), self.correction_label(rule)?))
     }
 
-    /// The corrected p, and whether it is the correction by which the claim cannot be told: "p 0.07 after Holm's correction for
-    /// the paper's 22 rules, above 0.05, so that it cannot be told; .."; or why there is no p.
+    /// The corrected p, and whether it is the correction by which the claim cannot be told: "p 0.07 against the bound, after Holm's
+    /// correction for the paper's 22 rules, above 0.05, so that it cannot be told; .."; or why there is no p.
     pub(super) fn correction_label(&self, rule: &Rule) -> Option<String> {
         let outcome = self.outcome?;
         let Some(p) = self.p.map(p_label) else {
@@ -284,7 +285,7 @@ impl ClaimEntry {
         facts
     }
 
-    /// "10: 7 to 16; without a number, which says nothing: 3", and where they are others than the rule's: "the rule asks 8, from 1
+    /// "10: 7 to 16; without a number (not counted): 3", and where they are others than the rule's: "the rule asks 8, from 1
     /// on".
     fn seeds_label(&self, judged: &Judgement) -> String {
         let seeds: Vec<u64> = judged.values.iter().map(|(seed, _)| *seed).collect();

@@ -339,8 +339,8 @@ impl RuleOutcome<'_> {
 }
 
 impl Outcome {
-    /// False where the values of the seeds do not differ but by rounding. A t test weighs a difference by their spread, so that it
-    /// gives no p then: the value that they share decides. A count has an interval, and a p, even so.
+    /// Returns false if the values of the seeds differ only by rounding. A t test then has no spread to divide by and gives no
+    /// p, so that their common value decides. A count has an interval and a p even then.
     fn has_spread(&self) -> bool {
         !is_same(Some(self.interval.0), Some(self.interval.1))
     }

@@ -60,7 +60,7 @@ pub struct PointNumbers {
     pub at: Option<f64>,
     #[serde(with = "number::Float")]
     pub number: f64,
-    /// The number that it is held against.
+    /// The number that `number` is compared with, if the rule has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<f64>,
 }

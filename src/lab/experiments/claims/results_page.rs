@@ -1,4 +1,4 @@
-//! The page `docs/results.md`: what the runs of claims gave, a line a result.
+//! The page `docs/results.md`: the results of the claims' runs, one per line.
 
 use std::fmt::Write as _;
 

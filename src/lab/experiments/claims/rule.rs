@@ -31,8 +31,8 @@ pub struct Rule {
     /// answer it is a field, as `orrery ask --csv` names it, and its values are averaged: `layers.sink of euler`, or
     /// `layers.sink@0 of euler` for the values whose place begins with 0.
     pub read: String,
-    /// The number that it is held against: `held_out_loss of frozen`; of several variants, `within of sanger or foldiak`, the
-    /// largest.
+    /// The number that `read` is compared with: `held_out_loss of frozen`; of several variants, `within of sanger or
+    /// foldiak`, the largest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<String>,
     /// The step at which numbers are read; the end without it.
@@ -135,7 +135,7 @@ impl Rule {
         self.over.as_ref().or(self.sizes.as_ref())
     }
 
-    /// The sweep that makes its runs. Rules that ask for the same runs, of whatever seeds, have sweeps of the same name.
+    /// The sweep that makes its runs. Rules that need the same runs, up to their seeds, have sweeps of the same name.
     ///
     /// # Errors
     /// If no lab or preset has its base's name, or a value cannot be written in TOML, in words.

@@ -1,5 +1,5 @@
-//! The statistics of rules: one value of each seed, and of all seeds an effect, its interval, and how surely the claim stands
-//! or does not. Pure functions of numbers.
+//! The statistics of rules: one value per seed, and over all seeds an effect, its interval, and the p values that the claim
+//! stands and that it does not. All are pure functions of numbers.
 
 use super::{
     criterion::{Region, Statistic, Verdict},
@@ -12,21 +12,21 @@ use crate::analysis::{
     student::{binomial_tail, mean_above, mean_interval, share_interval, t_exceeded, t_tail},
 };
 
-/// The effect of the numbers and its p values, before it is counted how many claims were tried.
+/// An effect and its p values, not yet corrected for the number of claims that are tested.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outcome {
     pub effect: f64,
     /// The confidence interval of the effect, at the rule's confidence.
     pub interval: (f64, f64),
-    /// Small where the effect surely lies where the claim stands: with two ends by two one-sided tests, each at half of the
-    /// error, so that it is below it just when the interval lies inside.
+    /// The p value of the claim: small if the effect lies in the region where the claim stands. A region with two ends takes
+    /// two one-sided tests, each at half of the error, so that p is below the error exactly if the interval lies inside.
     pub p_stands: f64,
-    /// Small where the effect surely lies outside.
+    /// The p value of the opposite: small if the effect lies outside of that region.
     pub p_falls: f64,
 }
 
 impl Outcome {
-    /// The smaller of both p values: what Holm's correction is given.
+    /// The smaller of both p values, which Holm's correction takes.
     pub fn p(&self) -> f64 {
         self.p_stands.min(self.p_falls)
     }

@@ -1,4 +1,4 @@
-//! The ledger as tables of text: a row a claim, and the page `docs/claims.md`.
+//! The ledger as tables of text with one row per claim, and the page `docs/claims.md`.
 
 use std::{cmp::Ordering, fmt::Write as _};
 

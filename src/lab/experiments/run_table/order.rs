@@ -69,7 +69,7 @@ impl Order {
 enum Key {
     Number(f64),
     Text(String),
-    /// Sorted last in either order.
+    /// The row has no such value, and is sorted last in either direction.
     None,
 }
 

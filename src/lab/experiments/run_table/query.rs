@@ -1,10 +1,10 @@
-//! The one language in which lists are filtered, in one line: `lr<1e-3 lab:fast_slow !state:killed "two words"`. All of it
-//! must hold. What a key names is for the list to say.
+//! The query language that filters every list, in one line: `lr<1e-3 lab:fast_slow !state:killed "two words"`. All terms
+//! must hold. Each list defines its own keys.
 
 /// One condition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Term {
-    /// `!term`
+    /// True for `!term`, which holds if the test fails.
     pub negated: bool,
     pub test: Test,
 }

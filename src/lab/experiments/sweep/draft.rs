@@ -38,9 +38,9 @@ pub struct SweepDraft {
     pub name: String,
     pub axes: Vec<DraftAxis>,
     pub seeds: u64,
-    /// Points of a sweep over more than two settings.
+    /// The number of points that are drawn if the sweep varies more than two settings.
     pub samples: usize,
-    /// Empty if there is none.
+    /// The headline number that ranks the points; empty if there is none.
     pub objective: String,
 }
 

@@ -20,10 +20,10 @@ use crate::{
 /// Steps, rising, each with its value.
 pub type Series = Arc<Vec<(u64, f64)>>;
 
-/// A setting that varies, for pictures.
+/// A setting that varies in the sweep, as an axis of a plot.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResultAxis {
-    /// `train.lr`.
+    /// The key of the setting, such as `train.lr`.
     pub key: String,
     pub kind: AxisKind,
 }
@@ -176,7 +176,7 @@ pub fn thinned(series: Vec<(u64, f64)>, most: usize) -> (Vec<(u64, f64)>, usize)
 }
 
 impl ResultAxis {
-    /// The axes of a sweep, and what each point has on them.
+    /// Returns the axes of a sweep, and the values of each point on them.
     pub fn from_sweep(sweep: &Sweep) -> (Vec<Self>, Vec<ResultPoint>) {
         let knobs = (sweep.lab.knobs)();
         let axes: Vec<Self> = sweep.axes.iter().map(|axis| Self::new(axis, &knobs, &sweep.points)).collect();

@@ -30,7 +30,7 @@ pub static ALL: &[Headline] = &[
     },
 ];
 
-/// The other variants are what the coupled ones are held against.
+/// The coupled variants are the subjects, and the other variants are their baselines.
 const DIFFERENCE_FROM_FIRST: LargeNumber = LargeNumber {
     subjects: &["euler", "hamiltonian", "diff_euler", "diff_hamiltonian"],
     ..large::common::DIFFERENCE_FROM_FIRST

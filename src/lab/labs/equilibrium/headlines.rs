@@ -58,8 +58,8 @@ pub static ALL: &[Headline] = &[
     },
 ];
 
-/// Both are held against what was measured beside them: the error of one that ignores the control on the same controls,
-/// and the distance of the same entries in random places.
+/// Each is compared with a baseline that was measured with it: the error on the same controls of a map that ignores the
+/// control, and the distance of a matrix with the same entries permuted.
 pub static LARGE_NUMBERS: &[LargeNumber] = &[
     LargeNumber::new(
         "map_error",

@@ -10,20 +10,20 @@ use crate::{
     },
 };
 
-/// Attention along a text: the probe `attention_maps`.
+/// The question for the attention maps of a text, which the probe `attention_maps` answers.
 pub const ATTENTION: &str = "attention";
-/// The tokens that may follow a text: the probe of the same name.
+/// The question for the likeliest next tokens of a text, which the probe of the same name answers.
 pub const NEXT_TOKENS: &str = NextTokensArgs::PROBE;
-/// Training waits between two steps.
+/// The command to pause training between two steps.
 pub const PAUSE: &str = "pause";
-/// Training continues; allowed where `pause` is.
+/// The command to continue training; allowed wherever `pause` is.
 pub const RESUME: &str = "resume";
-/// The weights are saved.
+/// The command to save the weights.
 pub const SAVE: &str = "save";
-/// The learning rate is multiplied.
+/// The command to multiply the learning rate.
 pub const SCALE_LR: &str = ScaleLrArgs::PROBE;
 
-/// The argument that names the matrix by which neurons write, where weights that a program keeps are asked as a graph.
+/// The argument that names the matrix by which neurons write, for a graph of weights that another program saved.
 pub const FROM: &str = "from";
 /// The argument that names the matrix by which neurons read.
 pub const TO: &str = "to";
@@ -37,7 +37,7 @@ arguments! {
     }
 }
 
-/// The protocol's name of a question that goes by this name here: that of its probe, or its own.
+/// The protocol's name of the question that Orrery calls `name`. The two differ only for the probe of attention maps.
 pub fn ask_of(name: &str) -> &str {
     if name == AttentionMapsArgs::PROBE { ATTENTION } else { name }
 }

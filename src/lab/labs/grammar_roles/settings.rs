@@ -71,7 +71,7 @@ settings! {
         /// Sentences of each test: one of animals, one of vehicles. A treebank has one test. The paper has 3,000.
         #[knob("Test on", range(10..=100_000), unit("sentences"))]
         test: usize = 1000,
-        /// A treebank in the form CoNLL-U (Universal Dependencies), whose sentences stand in place of the grammar's; the shares above then do nothing. The seed draws those to learn from and to test, none twice. Sentences longer than the window are left out, and the run says how many. In place of another vocabulary stand held-out words outside of the one below.
+        /// A treebank in the form CoNLL-U (Universal Dependencies), whose sentences stand in place of the grammar's; the shares above then do nothing. The seed draws those to learn from and to test, none twice; if there are fewer than asked for, at most a third of them test, and the others are learned from. Sentences longer than the window are left out, and the run says how many. In place of another vocabulary stand held-out words outside of the one below.
         #[knob("Treebank")]
         treebank: TreebankFile = TreebankFile::default(),
         /// The roles of a treebank's words: `upos` parts of speech, or `deprel` relations to the head, without subtypes. Which word is the head is not asked.

@@ -56,7 +56,7 @@ pub enum Reference {
     Scalar(&'static str),
 }
 
-/// The words for a run's first variant in a meaning: a page puts its name in their place.
+/// The placeholder for a run's first variant in a meaning, which a page replaces by that variant's name.
 pub const FIRST_VARIANT: &str = "the first variant";
 
 /// A value, and the numbers that decide its meaning.

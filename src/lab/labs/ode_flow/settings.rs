@@ -63,7 +63,7 @@ settings! {
         /// The control that is trained: +1 leads to good words, -1 to bad ones, 0 leaves the model alone. In the playground a wind from the left.
         #[knob("Control u₀", range(-2.0..=2.0), in_views)]
         u0: f64 = 0.0,
-        /// Enters the flow like the first, but nobody trained it to mean anything. In the playground a wind from below.
+        /// Enters the flow like the first, but is not trained to mean anything. In the playground a wind from below.
         #[knob("Control u₁", range(-2.0..=2.0), in_views)]
         u1: f64 = 0.0,
         /// Untrained, as the second. The flow has four controls in all.

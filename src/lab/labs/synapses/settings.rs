@@ -49,7 +49,7 @@ settings! {
         /// How many tokens the model writes after the text; they are read like it, and marked. 0 writes none.
         #[knob("Write on", range(0..=2000), in_views, unit("tokens"))]
         write: usize = 0,
-        /// Randomness of what the model writes: 0 takes the likeliest token always; 1 draws as the model's probabilities say.
+        /// Randomness of what the model writes: 0 always takes the likeliest token; 1 draws as the model's probabilities say.
         #[knob("Temperature", range(0.0..=5.0), in_views)]
         temperature: f64 = 0.0,
     }

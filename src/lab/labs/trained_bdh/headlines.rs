@@ -1,4 +1,4 @@
-//! The lab's result: whether an opened model can read the text at hand.
+//! The lab's result: whether an opened model can read the run's text.
 
 use crate::{labs::prelude::*, telemetry::measurements::TrainedBdh};
 

@@ -26,11 +26,11 @@ fn take_step(app: &mut App, i: usize, ctx: &Context) {
     }
 }
 
-/// Opens a lesson by its link, with the link's restrictions in place of those that were there.
+/// Opens the lesson that a link names; the link's restrictions replace those in force.
 pub(in crate::ui) fn open_lesson(app: &mut App, link: &LessonLink, ctx: &Context) {
     if let Some(lab) = app.lists.lab(&link.lab) {
         open_lab(app, lab.id, ctx);
-        // they lock the settings of the step, and not those that were there before it
+        // lifted until the step's settings are applied, because locked settings could not be changed
         restrict(app, Restrictions::default());
     }
     open_step(app, link, ctx);

@@ -41,7 +41,7 @@ pub(in crate::ui) fn link_of(app: &App, text: &str) -> Option<Result<Link, Strin
     Link::parse(text, app.lists.labs)
 }
 
-/// Opens a link's page, once the user has agreed to the files that it names: whoever wrote it chose them.
+/// Opens a link's page, once the user has agreed to the files that it names, because the link's author chose them.
 pub(in crate::ui) fn open_page(app: &mut App, link: Permalink, ctx: &Context) {
     if let Some(view) = link.views.iter().find(|id| !app.lists.views.iter().any(|v| v.id == **id)) {
         let words = format!(

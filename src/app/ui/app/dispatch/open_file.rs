@@ -53,7 +53,7 @@ pub(in crate::ui) fn open_config_text(app: &mut App, path: &Path, content: &str,
     }
 }
 
-/// Opens a file of transition probabilities in the lab of generators, with as many states as its settings allow.
+/// Opens a file of transition probabilities in the generator lab, with as many states as the lab's settings allow.
 pub(in crate::ui) fn open_transitions(app: &mut App, matrix: &WrittenMatrix, ctx: &Context) {
     let path = &matrix.path;
     let (lab, knobs) = (&equilibrium::LAB, (equilibrium::LAB.knobs)());

@@ -101,8 +101,9 @@ pub(in crate::ui) fn set_path(app: &mut App, kind: FileKind, path: &Path, ctx: &
     }
 }
 
-/// The settings of the lab's first preset, if the page still has those with which it opened: for a file of the user's
-/// own. The example may show a task that reads its own symbols, or an opened model that is not trained.
+/// The settings of the lab's first preset, for a file that the user opens; `None` if the page has them already or the
+/// user has changed its settings. Those of the example may not fit: its task may have its own symbols, and its model may
+/// only have been opened.
 fn settings_for_own_file(page: &Page) -> Option<Config> {
     let is_as_opened = page.lab.opening_config().is_ok_and(|opening| opening == page.config);
     page.lab.config(None).ok().filter(|first| is_as_opened && *first != page.config)
@@ -139,7 +140,7 @@ fn set_checked_path(app: &mut App, file: &ChosenFile, checked: CheckedFile, ctx:
     let now = ctx.input(|i| i.time);
     let Some(page) = app.pages.get_mut(file.lab) else { return };
     let (key, path) = (file.key, file.path.display());
-    // whoever opens trained weights begins their run
+    // opening trained weights starts their run
     let begins_run = file.is_opened && file.kind == FileKind::Checkpoint;
     if file.is_opened
         && let Some(own) = settings_for_own_file(page)
@@ -165,7 +166,7 @@ fn set_checked_path(app: &mut App, file: &ChosenFile, checked: CheckedFile, ctx:
     if begins_run || is_tried_again {
         page.launch(app.host.as_mut(), ctx);
     }
-    // a run that starts now describes the file itself
+    // if a run starts now, it reports the file itself
     if !begins_run {
         let waits = !is_tried_again && page.run.as_ref().is_some_and(|r| !r.is_untouched());
         let then = if waits { " It is used after a reset (R)." } else { "" };

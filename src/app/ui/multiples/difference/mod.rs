@@ -148,7 +148,8 @@ impl<M> Pair<'_, M> {
     }
 }
 
-/// Finds `M` of both runs at a step: of the variant in focus in the first run, and of its namesake in the second.
+/// Finds the measurement `M` of both runs at a step: for the variant in focus of the first run, and for the variant with
+/// the same id in the second.
 fn pair<'a, M: Measurement>(runs: [&'a ReplayedRun; 2], step: u64, focus: usize) -> Result<Pair<'a, M>, String> {
     let [a, b] = runs;
     let nothing = |run: &ReplayedRun| {
@@ -165,7 +166,7 @@ fn pair<'a, M: Measurement>(runs: [&'a ReplayedRun; 2], step: u64, focus: usize)
     Ok(Pair { values: [value_a, value_b], samples: [sample_a, sample_b], variants: [label(a, of_a), label(b, of_b)] })
 }
 
-/// The newest at or before a step: of the variant in focus if it has it, else of the first that has.
+/// The newest measurement at or before a step: the focused variant's if it has one, else the first that any variant has.
 fn measured<M: Measurement>(run: &ReplayedRun, step: u64, focus: Option<usize>) -> Option<(usize, &Sample, &M)> {
     let all = 0..run.mirror.variants().len();
     let newest = |variant: usize| {

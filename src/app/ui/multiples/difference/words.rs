@@ -14,7 +14,7 @@ use crate::{
 };
 
 const ROW: f32 = 20.0;
-/// Height of a line of the head, which has one per run, points.
+/// Height of a line of the header, which has one line per run, points.
 const HEAD_LINE: f32 = 17.0;
 /// Widths of a probability with its rank, and of a difference with its bounds, points.
 const PROBABILITY: f32 = 88.0;
@@ -147,7 +147,7 @@ impl WordsDifference {
     }
 }
 
-/// The differences of the words of either list, the largest certain one first.
+/// The differences in probability of the tokens in either list, in descending order of the difference that is certain.
 fn differences(a: &[LikelyToken], b: &[LikelyToken]) -> Vec<WordDifference> {
     let place = |list: &[LikelyToken], token: &str| {
         let at = list.iter().position(|l| l.token == token)?;

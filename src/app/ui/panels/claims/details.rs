@@ -189,7 +189,7 @@ fn runs_ui(ui: &mut Ui, shell: &Shell<'_>, entry: &ClaimEntry, rule: &Rule, runs
     ui.add(Label::new(RichText::new(words).color(theme.text)).wrap());
 }
 
-/// "12 of 20 runs ended, 2 running, 1 failed, which says nothing; sweeps/NAME".
+/// "12 of 20 runs ended, 2 running, 1 failed (not counted), in sweeps/NAME.".
 fn progress_label(here: &ClaimRuns) -> String {
     let running = if here.running > 0 { format!(", {} running", here.running) } else { String::new() };
     let failed = if here.failed > 0 { format!(", {} failed, which says nothing", here.failed) } else { String::new() };

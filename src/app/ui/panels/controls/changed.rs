@@ -4,11 +4,11 @@
 use super::hairline;
 use crate::ui::{page::controls::changed_keys, panels::prelude::*};
 
-/// Height of a setting, of what is above the first, and of the margins, points.
+/// Heights of a setting, of the heading above the first, and of the margins, points.
 const ROW: f32 = 22.0;
 const HEAD_HEIGHT: f32 = 28.0;
 const MARGIN: i8 = 8;
-/// Settings that are in sight at once; further ones are scrolled to.
+/// The maximum number of settings visible at once; a longer list scrolls.
 const MAX_SHOWN: usize = 4;
 
 pub fn changed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
@@ -76,7 +76,7 @@ fn row_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, knob: &Knob) {
     });
 }
 
-/// Most letters of a value.
+/// The maximum number of characters of a value.
 const MAX_VALUE_CHARS: usize = 16;
 
 /// The text of a value in the list.

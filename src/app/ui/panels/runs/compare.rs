@@ -317,7 +317,8 @@ fn table_ui(ui: &mut Ui, shell: &Shell<'_>, page: &ComparePage, step: u64) {
 /// Shown where a run has no value at or before the step.
 const NO_VALUE: &str = "–";
 
-/// The newest value of a line at or before a step, with a standard deviation over seeds, and any differing step.
+/// The newest value of a line at or before a step, with its standard deviation over seeds, and with its step if that is
+/// an earlier one.
 fn value_label(line: &ComparedLine, number: Option<&Number>, step: u64) -> String {
     let Some((at, mean)) = line.mean.point_at(step) else { return NO_VALUE.to_owned() };
     let label = |value: f64| number.map_or_else(|| number::short(value), |number| number_label(number, value));

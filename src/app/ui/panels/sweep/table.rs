@@ -13,17 +13,17 @@ use crate::{
 };
 
 const ROW: f32 = 24.0;
-/// Height of the head where every heading has room on one line, points.
+/// Height of the header if every heading fits on one line, points.
 const HEAD_HEIGHT: f32 = 22.0;
 /// Width of a point's number with its colour, points.
 const POINT: f32 = 72.0;
-/// Width of a named point with its colour, points.
+/// Width of a point's name with its colour, points.
 const NAMED_POINT: f32 = 240.0;
 /// Minimum width of a setting, points.
 const PART: f32 = 72.0;
 /// Minimum width of a number with its spread, points.
 const NUMBER: f32 = 176.0;
-/// Width of how many runs have ended, points.
+/// Width of the column that counts the finished runs, points.
 const RUNS: f32 = 72.0;
 
 /// Draws the table; the point that was clicked.

@@ -145,7 +145,7 @@ fn title_id(tab: TileId) -> egui::Id {
     egui::Id::unique(("title of a tab", tab.0))
 }
 
-/// Where the title of a tab stood when it was drawn.
+/// The horizontal position of a tab's title when it was last drawn.
 #[derive(Debug, Clone, Copy)]
 struct NotedTitle {
     pass: u64,

@@ -2,7 +2,7 @@
 
 use crate::ui::{curve::Curve, plot::geometry::share_of};
 
-/// Up to this many points a column are all drawn; more are thinned.
+/// Up to this many points per column are all drawn; more are thinned.
 const DENSE: usize = 4;
 
 /// Thins points that are more than [`DENSE`] a column to the first, the lowest, the highest and the last of each column

@@ -24,7 +24,8 @@ pub fn around_zero(max: f32, theme: &Theme) -> Colours {
     Colours { map: ColourMap::Diverging { dark: theme.dark }, range: [-max, max], log: false }
 }
 
-/// The next of 1, 2 and 5 times a power of ten at or above a magnitude, and at least a thousandth: where a scale ends.
+/// The end of a colour scale for values up to a magnitude: the smallest of 1, 2 and 5 times a power of ten that is not
+/// below it, and at least a thousandth.
 pub fn rounded_up(magnitude: f32) -> f32 {
     let magnitude = f64::from(magnitude.max(1e-3));
     let power = 10f64.powf(magnitude.log10().floor());

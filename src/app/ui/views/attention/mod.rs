@@ -41,7 +41,7 @@ impl Head<'_> {
         self.layer.entropy.get(self.head).copied().unwrap_or(f64::NAN)
     }
 
-    /// The entropy of looking everywhere alike, nats.
+    /// The entropy of uniform attention, nats.
     fn uniform_entropy(&self) -> f64 {
         self.layer.uniform_entropy.get(self.head).copied().unwrap_or(f64::NAN)
     }
@@ -167,7 +167,7 @@ fn head_text(h: &Head<'_>) -> String {
     format!("{} head {}{entropy}{cheap}", h.layer.path, h.head)
 }
 
-/// Draws a bar under a map: its entropy as a share of that of uniform attention.
+/// Draws a bar under a map: its entropy as a share of that of uniform attention; none where the entropy is not known.
 fn entropy_bar(painter: &egui::Painter, map: Rect, h: &Head<'_>, theme: &Theme) {
     let (entropy, uniform) = (h.entropy(), h.uniform_entropy());
     let share = if uniform > 0.0 { (entropy / uniform).clamp(0.0, 1.0) as f32 } else { 0.0 };

@@ -6,15 +6,15 @@ use super::statistic::Statistic;
 /// Layers of the paper's model.
 pub(super) const LAYERS: usize = 8;
 
-/// The name of the one line of a chart that leads to the claim of all of them.
+/// The short name of the one line per chart whose label links to the claim about all of the paper's lines.
 pub(super) const SHORT: &str = "paper, coupled";
 
-/// A line of a table from the paper.
+/// A curve of values that the paper reports.
 pub(super) struct PaperLine {
     pub label: &'static str,
-    /// The id of the variant that it belongs to.
+    /// The id of the variant that the paper measured.
     pub variant: &'static str,
-    /// Layer and value.
+    /// Pairs of layer and value.
     pub points: Vec<[f64; 2]>,
 }
 
@@ -32,7 +32,8 @@ const TOP_SHARES: [((&str, &str), f64); 2] = [(STANDARD, 0.056), (COUPLED, 0.050
 /// The caption of figure 3: entropy of layer 2, nats.
 const ENTROPIES: [((&str, &str), f64); 3] = [(GQA, 1.65), (STANDARD, 1.95), (COUPLED, 2.5)];
 
-/// The claim whose numbers are the paper's lines for a statistic; of the entropy it is a sink's, which makes its dip.
+/// The claim about the paper's values of a statistic. For the entropy it is the claim about attention sinks, because a
+/// sink causes the entropy's dip.
 pub(super) fn claim(statistic: Statistic) -> &'static str {
     match statistic {
         Statistic::EffectiveRank => "C15",

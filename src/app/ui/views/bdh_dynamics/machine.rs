@@ -175,7 +175,7 @@ impl Machine {
         self.memory = None;
     }
 
-    /// `seen`: what it carries will be looked at.
+    /// `seen`: true if its contents will be displayed.
     fn arrive(&mut self, arrival: Arrival, seen: bool) {
         let pulse = match arrival {
             Arrival::Token(t) => self.pulses.get(t).cloned().unwrap_or_default(),

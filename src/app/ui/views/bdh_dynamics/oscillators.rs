@@ -9,9 +9,9 @@ use crate::{
     ui::views::prelude::*,
 };
 
-/// One step of the integrator, seconds.
+/// The step size of the integrator, seconds.
 const STEP: f64 = 1.0 / 240.0;
-/// The longest time that one frame advances the oscillators by, in their own seconds: a late frame is not made up for.
+/// The maximum simulated time that one frame advances the oscillators by, seconds; after a late frame they fall behind.
 const MAX_ELAPSED: f64 = 0.1;
 /// Minimum height of the particles above the chart of their energy, points.
 const MIN_RING_HEIGHT: f32 = 240.0;

@@ -120,7 +120,7 @@ impl Ring {
     fn flows(&self, painter: &Painter, theme: &Theme, machine: &Machine, chosen: Option<usize>) {
         let max = machine.flows.first().map_or(1.0, |f| f.amount.abs());
         let parameters = machine.last.as_ref().is_some_and(|r| r.kernel >= 2);
-        // The weakest first, so that the strongest lie on top.
+        // the weakest are drawn first, so that the strongest are on top
         for flow in machine.flows.iter().rev() {
             let near = chosen.is_none_or(|c| c == flow.from || c == flow.to);
             let share = share((flow.amount.abs() / max) as f32) * if near { 1.0 } else { 0.25 };

@@ -107,7 +107,7 @@ pub(super) fn longest_sentences(machine: &Machine) -> [String; 4] {
 struct Counts {
     /// The first layer is 0.
     layer: usize,
-    /// The number of the round within its layer, 0 to 3.
+    /// The index of the round within its layer, 0 to 3.
     kernel: usize,
     /// Neurons that changed.
     nodes: usize,

@@ -85,7 +85,7 @@ impl Rules {
     }
 
     /// The height of the longest sentences that rounds of this text have, points. It is kept until the text or the room
-    /// changes, because several sentences a token are laid out for it.
+    /// changes, because several sentences per token are laid out for it.
     fn longest_height(&mut self, ui: &Ui, machine: &Machine, measured: Measured<'_, BdhDynamicsWeights>) -> f32 {
         let room = [ui.available_width(), ui.spacing().item_spacing.y, ui.pixels_per_point()];
         if let Some((_, height)) = self.longest.filter(|(known, _)| *known == room) {

@@ -103,7 +103,7 @@ fn chart(cx: &ViewCx<'_>) -> Chart<'static> {
         let axes = words(TheoryClaim::Markov);
         return Chart::new("theory", axes.x, axes.y).empty(cx.why_nothing::<BdhTheory>(EMPTY));
     };
-    // the answer's own claim, which may still be the one before
+    // the claim of the answer, which differs from the chosen one until that is answered
     let claim = TheoryClaim::from_id(&measured.claim);
     let ClaimWords { name, x, y, .. } = words(claim.unwrap_or(TheoryClaim::Markov));
     let is_log = y.scale == Scale::Log;

@@ -22,12 +22,12 @@ use crate::{
 const EMPTY: &str = "No graph has been measured yet. Open the Neuron graph lab and press Space: the graph of the \
                      weights is measured before the first step, and as it trains.";
 
-/// The question of these settings; what a lab has no setting for is as usual.
+/// The probe's arguments according to the settings; those that a lab has no setting for have their defaults.
 fn args(config: &Config) -> NeuronGraphArgs {
     config.group::<GraphSettings>().unwrap_or_default().args()
 }
 
-/// True where the settings are those of the newest scheduled graph. A setting changed live acts from the next one on.
+/// True if the newest scheduled graph was measured with the current settings; a live change only affects later graphs.
 fn as_planned(cx: &ViewCx<'_>) -> bool {
     let Some(info) = &cx.mirror.info else { return true };
     let mut planned = args(&info.config).to_args();

@@ -28,9 +28,9 @@ const RATES: std::ops::RangeInclusive<f64> = 0.001..=1000.0;
 /// View `generator`.
 #[derive(Default)]
 pub struct GeneratorView {
-    /// The rate that is dragged, as it was when the drag began.
+    /// The rate that is being dragged, with its value when the drag began.
     dragged: Option<(Rate, f64)>,
-    /// The last frame had room for only one number of the control.
+    /// True if the last frame had space for only one number in the control.
     is_narrow: bool,
 }
 

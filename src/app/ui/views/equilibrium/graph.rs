@@ -3,7 +3,7 @@
 use super::rate::{Rate, name_ui, rate_at_pointer};
 use crate::{telemetry::measurements::GeneratorState, ui::views::painting::*};
 
-/// Most lines that are drawn: the strongest.
+/// The maximum number of lines drawn, beginning with the strongest.
 const LINES: usize = 600;
 /// Distance from a line within which the pointer selects it, points.
 const NEAR: f32 = 6.0;

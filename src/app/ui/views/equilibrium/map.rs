@@ -103,7 +103,7 @@ fn plane_of(map: &StationaryMapError, sheet: Rect) -> Option<(Sheet, [usize; 2])
     (rows > 0 && cols > 0).then_some((Sheet { rect, bounds }, [rows, cols]))
 }
 
-/// A sentence that describes the error of the network.
+/// A sentence that states the errors of the network.
 fn verdict(map: &StationaryMapError) -> String {
     let short = number::short;
     format!(

@@ -139,7 +139,7 @@ fn particles_ui(ui: &mut Ui, theme: &Theme, size: Vec2, flow: &GeneratorFlow) ->
     response
 }
 
-/// A sentence that describes the effect of a step.
+/// A sentence that states the effect of a step.
 fn verdict(flow: &GeneratorFlow) -> String {
     let share = flow.dt / flow.step_bound;
     let factor = flow.euler_slope.exp();

@@ -10,13 +10,13 @@ use crate::{
     ui::views::prelude::*,
 };
 
-/// The label of the axis, and a name.
+/// For each line, the label of its axis and its short name.
 const LINES: [(&str, &str); 3] = [
     ("speed, rms |dH/d\u{3c4}|", "speed"),
     ("curvature, |d\u{b2}H/d\u{3c4}\u{b2}| / |dH/d\u{3c4}|\u{b2}", "curvature"),
     ("largest singular value of dF/dH", "stretch"),
 ];
-/// Index of the stretch, which takes longer and is a question of its own.
+/// The index of the stretch, which is a separate question because it takes longer.
 const STRETCH_INDEX: usize = 2;
 /// The gap under each chart, points.
 const GAP: f32 = 2.0;

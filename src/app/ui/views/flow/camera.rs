@@ -1,11 +1,12 @@
-//! Projects the space of the paths onto the screen, from above or turned by the user: parallel, with equal units.
+//! Projects the space of the paths onto the screen by a parallel projection with equal scales, from above or from a
+//! direction that the user chooses.
 
 use crate::ui::views::prelude::*;
 
 /// The direction of view.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Camera {
-    /// A view in space; else one from above, on the first two axes.
+    /// True for a view in three dimensions, false for the first two axes seen from above.
     pub solid: bool,
     /// Radians about the third axis, and up from the plane.
     yaw: f32,

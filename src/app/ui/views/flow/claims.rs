@@ -103,7 +103,7 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
     let measured = measured(cx);
     let theme = cx.theme;
     let claims: Vec<&FlowClaims> = measured.iter().map(|(_, m)| m.value).collect();
-    // A narrow tile has the variants side by side and does without the source.
+    // in a narrow tile the column of sources is omitted, so that the variants fit side by side
     let (n, room) = (measured.len().max(1) as f32, ui.available_width() - 12.0);
     let with_source = room >= NAME_WIDTH + SOURCE_WIDTH + GAP + n * (MIN_COLUMN_WIDTH + GAP);
     let used = NAME_WIDTH + if with_source { SOURCE_WIDTH + GAP } else { 0.0 };

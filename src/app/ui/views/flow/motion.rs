@@ -70,7 +70,7 @@ const COLUMNS: [&str; 11] =
 const FRAMES: usize = 60;
 /// Frames for which an answer must be in view before its picture is taken: dependent questions are asked first.
 const SETTLED: u8 = 2;
-/// Frames that a value is held after its picture was asked for, which is taken of the next one.
+/// The number of frames that a value is held after its screenshot was requested, because the next frame is captured.
 const HOLD_FRAMES: u8 = 2;
 /// An answer that takes longer ends a recording, seconds.
 const ANSWER_TIMEOUT: f64 = 20.0;
@@ -80,7 +80,7 @@ const ANSWER_TIMEOUT: f64 = 20.0;
 pub struct Motion {
     dim: usize,
     waveform: Waveform,
-    /// Seconds.
+    /// The duration of one cycle, seconds.
     period: f64,
     state: State,
     /// A message beside the buttons.
@@ -94,12 +94,12 @@ impl Default for Motion {
 }
 
 impl Motion {
-    /// The user took over the control.
+    /// Stops the animation, because the user has moved the control.
     pub fn stop(&mut self) {
         self.state = State::Rest;
     }
 
-    /// The controls that move the first `dials`; none where the page's link lets none be moved.
+    /// Draws the controls that animate one of the first `dials` dials; none if the page's link locks them all.
     pub fn ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, dials: usize) {
         let can_move = |dim: &usize| *dim < dials && !cx.is_restricted(&[U[*dim].key]);
         let Some(first) = (0..dials).find(can_move) else { return };
@@ -144,7 +144,7 @@ impl Motion {
         });
     }
 
-    /// Moves on if it is time; asks for the next frame only while it moves.
+    /// Advances the animation or the recording; requests the next frame only while one is in progress.
     pub fn drive(&mut self, ui: &Ui, cx: &mut ViewCx<'_>) {
         let now = ui.input(|i| i.time);
         match &mut self.state {

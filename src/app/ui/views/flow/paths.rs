@@ -19,7 +19,8 @@ pub struct Paths {
     camera: Camera,
     /// Size of the canvas when it was last shown, points.
     size: Vec2,
-    /// Fits the followed token alone: tokens lie far apart, and each is moved a little.
+    /// True if the camera is fitted to the followed token alone, because tokens are far apart and each moves only a
+    /// little.
     close: bool,
     /// True if the starts are close to each other: `close`, or the playground, whose starts are close anyway.
     near: bool,
@@ -206,7 +207,7 @@ impl Paths {
         scene.axes(corner, &answer.paths.explained);
     }
 
-    /// The camera set on what is shown in a sheet: paths, ghosts and the patch of the field.
+    /// The camera's frame, fitted to everything shown: the paths, the ghosts and the patch of the field.
     fn frame(&self, sheet: Rect, followed: Option<usize>, all: &[Path], ghost: &[Path]) -> Frame {
         let close = self.near && followed.is_some();
         let fitted = |path: &&Path| !close || Some(path.token) == followed;

@@ -105,12 +105,12 @@ impl FlowSettings {
         U.map(|setting| setting.value(cx))
     }
 
-    /// True where a dial that can be moved differs from the preset.
+    /// True if a dial that is not locked differs from the preset.
     pub fn is_touched(cx: &ViewCx<'_>) -> bool {
         Self::dials().any(|key| !cx.is_restricted(&[key]) && cx.setting(key) != cx.preset.get(key).cloned())
     }
 
-    /// The dials that can be moved back to the preset's values.
+    /// Resets the dials that are not locked to the preset's values.
     pub fn reset_dials(cx: &mut ViewCx<'_>) {
         for key in Self::dials().filter(|key| !cx.is_restricted(&[*key])).collect::<Vec<_>>() {
             if let Some(value) = cx.preset.get(key) {
@@ -163,7 +163,7 @@ pub fn keep_fresh(cx: &mut ViewCx<'_>) {
     cx.ask::<FlowAnswer>(None, &FlowSettings::args(cx), Freshness::OFTEN);
 }
 
-/// True where the answer shown, with the field behind the paths, is that of the latest question.
+/// True if the latest question, and that for the field behind the paths, have been answered.
 pub fn is_answered(cx: &ViewCx<'_>) -> bool {
     let field = || Answer::in_focus(cx).is_some_and(|a| cx.is_waiting_for::<FlowField>(Some(a.variant)));
     !cx.is_waiting_for::<FlowAnswer>(None) && !field()

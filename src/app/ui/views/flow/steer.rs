@@ -42,12 +42,12 @@ const LOW_HEIGHT: f32 = 400.0;
 /// Width of the sliders there: a share, and at least this many points.
 const SLIDERS: (f32, f32) = (0.42, 168.0);
 
-/// True where the flow is that of a field over the plane, which has no words.
+/// True if the flow is that of a vector field over the plane, which predicts no tokens.
 fn is_plane(cx: &ViewCx<'_>) -> bool {
     Answer::in_focus(cx).is_some_and(|a| a.planar_field().is_some())
 }
 
-/// The number of dials: a wind over the plane has two directions.
+/// The number of dials: two for a field over the plane, where they are the components of a wind.
 fn dials(cx: &ViewCx<'_>) -> usize {
     if is_plane(cx) { 2 } else { U.len() }
 }

@@ -6,7 +6,7 @@ use crate::{
     ui::views::painting::*,
 };
 
-/// Length of the depth axis.
+/// The length of the depth interval that the flow integrates over.
 const SPAN: f64 = 1.0;
 /// The bound is shown for up to this many steps; a first step below a hundred-millionth is not met in practice.
 const RUNGS: u32 = 8;
@@ -28,7 +28,7 @@ pub struct SolveSummary<'a> {
 }
 
 impl SolveSummary<'_> {
-    /// Evaluations a step, and p; `None` for fixed steps.
+    /// The number of evaluations per step and the solver's order p; `None` for a fixed step size.
     pub fn cost(&self) -> Option<(u32, i32)> {
         self.solver.is_adaptive.then_some((self.solver.evaluations_per_step, self.solver.order as i32))
     }

@@ -2,7 +2,7 @@
 
 use crate::ui::views::{cost::measured, prelude::*};
 
-/// Reported at every step by a model with a flow.
+/// Channels that a model with a flow reports at every step.
 const FIELD_NORM: &str = "flow/grad_norm";
 const ALPHA: &str = "flow/alpha";
 /// A gradient norm below the first has vanished, above the second it has exploded: six and two orders of
@@ -13,7 +13,7 @@ const ENDS: [f64; 2] = [1e-6, 1e2];
 #[derive(Default)]
 pub struct Training;
 
-/// Steps up to this one whose norm has vanished, and has exploded, of all.
+/// Counts the steps up to this one whose gradient norm has vanished, those whose norm has exploded, and all of them.
 fn count(curve: &Curve, step: u64) -> [usize; 3] {
     let all = curve.points(0, step).map(|(_, v)| v);
     all.fold([0; 3], |[low, high, n], v| [low + usize::from(v < ENDS[0]), high + usize::from(v > ENDS[1]), n + 1])

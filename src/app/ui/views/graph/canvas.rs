@@ -11,9 +11,9 @@ use crate::{
     ui::views::prelude::*,
 };
 
-/// Points that an arrow key moves the picture.
+/// The distance that an arrow key pans the picture, points.
 const KEY_PAN: f32 = 40.0;
-/// A software adapter draws only the strongest edges, as many as this, while something moves.
+/// The number of edges, the strongest ones, that a software adapter draws while something moves.
 const MOVING_EDGES: usize = 6_000;
 /// Frames without motion after which all edges are drawn again.
 const QUIET: u8 = 2;
@@ -22,7 +22,7 @@ const ARROW: f32 = 8.0;
 /// More edges than this have no arrowheads but those of the selected node: they would hide one another.
 const MAX_ARROWS: usize = 3_000;
 
-/// The graph as the card takes it.
+/// The graph in the form that the graphics card takes.
 pub fn shape_of(network: &Network) -> GraphShape {
     let springs = &network.springs;
     let node = |i: usize| Node { mass: springs.masses[i], first: springs.first[i], end: springs.first[i + 1], held: 0 };
@@ -42,7 +42,7 @@ pub fn shape_of(network: &Network) -> GraphShape {
     }
 }
 
-/// Points of a node of mean size on a canvas: many nodes are small ones.
+/// The radius of a node of mean size, points; the more nodes there are, the smaller it is.
 pub(super) fn radius(network: &Network, rect: Rect) -> f32 {
     (0.155 * (rect.area() / network.len() as f32).sqrt()).clamp(1.0, 5.5)
 }

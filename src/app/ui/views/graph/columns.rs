@@ -5,10 +5,10 @@ use crate::{
     ui::views::prelude::*,
 };
 
-/// Whole numbers count as names of groups if there are at most this many different ones.
+/// A column of whole numbers is treated as categorical if it has at most this many distinct values.
 const MAX_NAMES: usize = 10;
 
-/// Values under one name.
+/// A named column of values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
     pub name: String,
@@ -17,9 +17,9 @@ pub struct Column {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum ColumnValues {
-    /// NaN where there is none.
+    /// A number for each row; NaN where there is none.
     Numbers(Vec<f64>),
-    /// Groups are indices into the names; the most frequent name is first.
+    /// Categories: `groups` are indices into `names`, which begin with the most frequent.
     Names { groups: Vec<Option<u32>>, names: Vec<String> },
 }
 

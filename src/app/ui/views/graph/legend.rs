@@ -6,7 +6,7 @@ use crate::ui::views::prelude::*;
 const ROW: f32 = 18.0;
 
 impl NeuronGraph {
-    /// The bar of a sequential map, with the name of what it colours.
+    /// Draws the colour bar of a sequential map, labelled with the quantity that it shows.
     fn scale_ui(&self, ui: &Ui, network: &Network, rect: Rect, scale: Colours, cx: &ViewCx<'_>) {
         let missing = self.palette.groups.first();
         let words = self.kind().map_or("", |kind| network.kind_name(kind)).to_owned();

@@ -44,7 +44,7 @@ pub struct NeuronGraph {
     palette: Palette,
     /// The kind and theme that the palette was made for.
     palette_of: Option<(Option<ColourBy>, bool)>,
-    /// The kind that the colours stood for last.
+    /// The kind that the colours represented last.
     palette_kind: Option<Option<ColourBy>>,
     motion: Motion,
     camera: Camera,

@@ -43,10 +43,11 @@ impl LayoutDevice {
     }
 }
 
-/// Pairs that a step made here may cost in one frame where reduced motion wants all steps at once.
+/// The maximum number of node pairs that layout steps on the processor may evaluate in one frame, when reduced motion
+/// asks for all steps at once.
 const MAX_PAIRS_PER_FRAME: u64 = 300_000_000;
 
-/// The seed of the places where nodes begin.
+/// The seed of the nodes' initial positions.
 const SEED: u64 = 1;
 
 /// The layout of one view.
@@ -59,9 +60,9 @@ pub struct Motion {
     /// The positions of nodes at step 0 of `start_revision`.
     pub start: Arc<Vec<[f32; 2]>>,
     pub start_revision: u64,
-    /// The newest positions known here.
+    /// The newest positions that have been copied back from the layout.
     pub places: Vec<[f32; 2]>,
-    /// The step and the revision of the start to which they belong.
+    /// The step and the start revision that `places` belongs to.
     known: (u64, u64),
     pub node_positions: Arc<Mutex<NodePositions>>,
     /// The last position of every neuron ever shown, by name.
@@ -148,7 +149,7 @@ impl Motion {
         }
     }
 
-    /// Pins a neuron, or lets it go and find its place.
+    /// Pins a neuron, or releases it to the layout.
     pub fn toggle_pin(&mut self, name: u32, nodes: usize) {
         if self.pinned.remove(&name) {
             self.nudge(nodes);
@@ -158,7 +159,7 @@ impl Motion {
         self.held_revision += 1;
     }
 
-    /// Advances by a frame; true if another frame is needed soon. `at_once`: goes straight to rest.
+    /// Advances the layout by a frame; true if another frame is needed soon. `at_once` skips to the final step.
     pub fn advance(&mut self, network: &Network, device: LayoutDevice, at_once: bool) -> bool {
         if device != LayoutDevice::Cpu {
             self.listen();

@@ -69,22 +69,22 @@ pub struct Network {
     groups: HashMap<ColourBy, Vec<Option<u32>>>,
     /// Names of the groups of [`ColourBy::Groups`].
     group_names: HashMap<usize, Vec<String>>,
-    /// Values of the nodes: what was counted, then what a file says.
+    /// The attributes of the nodes: computed counts first, then those of a file.
     pub columns: Vec<Column>,
-    /// Values of the edges, where a file gives them.
+    /// The attributes of the edges, if the graph comes from a file that has them.
     pub edge_columns: Vec<Column>,
     /// A file's facts about its graph, without ids and values of edges not drawn; `None`: nodes are a model's neurons.
     pub file: Option<FileGraph>,
-    /// |weight| of the edges that are drawn, rising.
+    /// |weight| of the drawn edges, in ascending order.
     strengths: Vec<f32>,
     /// The nodes' positions in the file.
     pub places: Option<Vec<[f32; 2]>>,
-    /// Node of a name.
+    /// The index of the node with each name.
     nodes: HashMap<u32, u32>,
 }
 
 impl Network {
-    /// `None` where there is no node, or where lists that must have one length do not.
+    /// Builds the network; `None` if there are no nodes, or if lists that must have equal lengths do not.
     pub fn from_graph(graph: &NeuronGraph) -> Option<Self> {
         let n = graph.neurons.len();
         if n == 0 {
@@ -168,7 +168,7 @@ impl Network {
             self.columns.push(column);
         }
         self.edge_columns = file.edge_values.iter().map(|column| Column::from_file(column, kept)).collect();
-        // what does not fit would be given to other nodes and edges
+        // lists of the wrong length are dropped, since their values would be attributed to other nodes and edges
         let mut file = file.clone();
         if file.ids.len() != n {
             file.ids.clear();

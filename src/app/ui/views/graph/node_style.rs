@@ -123,7 +123,7 @@ impl Palette {
         self.groups.get(place).map(|g| g.colour)
     }
 
-    /// The line of the legend that a group stands in.
+    /// The line of the legend that a group belongs to.
     pub fn place(&self, group: Option<u32>) -> usize {
         let grey = self.groups.len().saturating_sub(1);
         group.map_or(grey, |g| self.places.get(&g).copied().unwrap_or(grey))

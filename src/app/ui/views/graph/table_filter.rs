@@ -2,10 +2,10 @@
 
 use crate::experiments::run_table::query::{self, FilteredRow, Term, Test};
 
-/// A row with the names of its columns, to which a filter is applied.
+/// A row of the table, with its column names, that a filter can test.
 pub struct NamedRow<'a> {
     pub names: &'a [&'a str],
-    /// The number of a column; NaN where it has none.
+    /// The row's number in a column; NaN if it has none there.
     pub number: &'a dyn Fn(usize) -> f64,
     pub text: &'a dyn Fn(usize) -> String,
 }

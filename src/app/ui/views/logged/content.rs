@@ -186,7 +186,7 @@ fn rows_of(mut columns: Vec<String>, rows: &[Value]) -> Table {
     Table { columns, rows: shown, total: rows.len() }
 }
 
-/// A list of objects: a row each, a column for each name in the order of the names.
+/// Converts a list of objects into a table with one row per object and one column per key.
 fn records(items: &[Value]) -> Option<Table> {
     let objects: Vec<&Map<String, Value>> = items.iter().map(Value::as_object).collect::<Option<_>>()?;
     let mut columns: Vec<String> = vec![];
@@ -202,7 +202,7 @@ fn records(items: &[Value]) -> Option<Table> {
     (!columns.is_empty()).then_some(Table { columns, rows, total: items.len() })
 }
 
-/// Every value with the field it stands in.
+/// Every value with its field and its position in it.
 fn cells(payload: &Payload) -> Table {
     let cells = table::cells(payload).unwrap_or_default();
     let rows = cells.iter().take(MAX_ROWS).map(|c| vec![c.field.clone(), c.place(), c.value.clone()]).collect();

@@ -37,7 +37,7 @@ pub(super) fn sample<'a>(cx: &ViewCx<'a>, entry: &Entry) -> Option<(usize, &'a S
         .or_else(|| cx.in_focus(|variant| mirror.answer(variant, channel)))
 }
 
-/// The curve of an entry: one line per variant. The title of its panel, or of the view where it is large, has the name.
+/// The chart of an entry, with one line per variant. Its y axis has no label, because the title names the channel.
 pub(super) fn chart<'a>(cx: &ViewCx<'a>, entry: &Entry) -> Chart<'a> {
     let name = entry.channel.as_str();
     let mut chart = Chart::new(name, Axis::steps(), Axis::new(name).hide_label());

@@ -29,14 +29,15 @@ impl PanelGrid {
         Self { columns, rows, size: vec2(width - 2.0, height - 4.0) }
     }
 
-    /// As many panels in a row as there is room for. Few share the room; many are scrolled.
+    /// The grid of a tile, with as many panels per row as fit. A few panels fill the space; many are scrolled.
     pub fn in_tile(count: usize, room: Vec2, gap: Vec2) -> Self {
         let grid = Self::sharing(columns(MIN_PANEL_WIDTH, count, room, gap), count, room, gap);
         let height = grid.size.y.max(HIGH - TITLE).min((room.y - TITLE - 4.0).max(90.0));
         Self { size: vec2(grid.size.x, height), ..grid }
     }
 
-    /// In a picture, which nobody scrolls: narrower and lower than in a tile, so that all, or as many as can, fit.
+    /// The grid of an exported picture, which cannot be scrolled: its panels are smaller than in a tile, so that as
+    /// many as possible fit.
     pub fn in_picture(count: usize, room: Vec2, gap: Vec2) -> Self {
         let [wide, narrow] = [MIN_PANEL_WIDTH, MIN_SIZE.x].map(|least| columns(least, count, room, gap));
         let mut grids = (wide..=narrow).map(|columns| Self::sharing(columns, count, room, gap));

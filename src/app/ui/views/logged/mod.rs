@@ -169,7 +169,7 @@ impl View for Logged {
         }
     }
 
-    /// The chosen channel; of all, every number as of the shown step.
+    /// The CSV of the chosen channel; if none is chosen, every number at the shown step.
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let entries = entries(cx);
         let chosen = self.chosen.as_ref().and_then(|chosen| entries.iter().find(|entry| entry.channel == *chosen));

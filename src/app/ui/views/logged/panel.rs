@@ -18,10 +18,10 @@ pub(super) struct PanelState {
     pub(super) chart: ChartState,
     map: MapState,
     cells: MapCells,
-    /// The smallest and the largest of its values, and the revision of the cells that they belong to.
+    /// The smallest and the largest value of `cells`, and the revision of `cells` that they belong to.
     extent: [f32; 2],
     extent_of: u64,
-    /// The matrix that is shown, of several.
+    /// The index of the matrix shown, if there are several.
     matrix: usize,
     /// The measurement that `content` was read from.
     source: Option<Arc<Payload>>,
@@ -29,7 +29,7 @@ pub(super) struct PanelState {
 }
 
 impl PanelState {
-    /// Reads a measurement, unless it is the one that is shown.
+    /// Reads a measurement, unless it is shown already.
     fn read(&mut self, payload: &Arc<Payload>) {
         if self.source.as_ref().is_none_or(|source| !Arc::ptr_eq(source, payload)) {
             self.content = Some(Content::new(payload));
@@ -117,9 +117,9 @@ impl PanelState {
     }
 }
 
-/// The chart of named lines; one alone has the colour of its variant.
+/// A chart of named lines; if there is only one line, it has the colour of its variant.
 fn curves_chart<'a>(cx: &ViewCx<'_>, curves: &'a Curves, name: &str, own: egui::Color32) -> Chart<'a> {
-    // the title of the panel has the name already
+    // no label by default, because the panel's title is the same name
     let y_axis = if curves.y_axis.is_empty() { Axis::new(name).hide_label() } else { Axis::new(&curves.y_axis) };
     let mut chart = Chart::new(name, Axis::new(&curves.x_axis), y_axis);
     for (i, (line, points)) in curves.lines.iter().enumerate() {
@@ -189,7 +189,7 @@ fn points_of(data: &Data<'_>) -> impl Iterator<Item = [f64; 2]> {
     })
 }
 
-/// Words for an axis: its own, or its length.
+/// The label of an axis: its own, or its length if it has none.
 fn axis<'a>(words: &'a str, length: &'a str) -> &'a str {
     if words.is_empty() { length } else { words }
 }

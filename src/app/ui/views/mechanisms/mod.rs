@@ -11,7 +11,7 @@ use crate::{
 use drawing::{Level, ScorePanel, staircase_ui};
 use steps::{Score, Step, compared_step, steps};
 
-/// The run, the step shown, and how much was measured until then.
+/// The run, the step shown, and the number of measurements up to it.
 type Key = (RunNumber, u64, u64);
 
 /// View `mechanisms`.

@@ -83,7 +83,7 @@ pub fn compared_step(mirror: &Mirror, step: u64) -> Option<u64> {
     }
 }
 
-/// Every group of seeds at the step that they share, as of `step`.
+/// Every group of seeds at the last step, up to `step`, at which all groups were measured.
 pub fn steps(mirror: &Mirror, step: u64) -> Vec<Step> {
     let step = compared_step(mirror, step).unwrap_or(step);
     let all = groups(mirror);

@@ -22,7 +22,7 @@ impl PhasePlane {
     /// The field behind the paths, computed again when another patch of the plane is shown.
     fn follow_field(&mut self, source: &Source, shown: &PhasePortrait, patch: [f32; 4]) {
         let of = match source {
-            // neither the start nor the steps change the field
+            // the defaults, because the field depends neither on the start nor on the number of steps
             Source::Toy(toy, _) => Source::Toy(*toy, toy.settings()),
             Source::Token(read, _, _, plane) => Source::Token(*read, 0, (0.0, 0), *plane),
         };

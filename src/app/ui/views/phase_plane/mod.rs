@@ -58,16 +58,17 @@ pub struct PhasePlane {
     read: Option<ParsedMeasurement>,
     shown: KeyedCache<Source, Option<Arc<PhasePortrait>>>,
     camera: Camera,
-    /// The view is fitted to the token in focus alone: tokens lie far apart, and each moves only a little.
+    /// True if the camera is fitted to the token in focus alone, because tokens are far apart and each moves only a
+    /// little.
     close: bool,
     /// Size of the canvas when it was last shown, points.
     size: Vec2,
-    /// Every number is shown, not only the view's own.
+    /// True if every number is shown, not only the most important ones.
     has_details: bool,
     chosen: Option<Background>,
     behind: Background,
     streaks: Streaks,
-    /// Why the field behind is not to be seen.
+    /// The reason why the background shows no field.
     no_field: Option<String>,
     /// The source of the streaks, and their patch.
     field_of: Option<(Source, [f32; 4])>,

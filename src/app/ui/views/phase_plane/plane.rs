@@ -1,4 +1,4 @@
-//! A plane in the phase space of queries and keys: where a point lies on it, and the field along it.
+//! Projects the phase space of queries and keys onto a plane: the coordinates of a point, and the field within the plane.
 
 use crate::{
     analysis::{

@@ -11,7 +11,7 @@ use crate::analysis::query_key_flow::{Evolution, Force, Integrator, PhasePoint};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Track {
     pub integrator: Integrator,
-    /// Positions on the plane from the start on; the list ends where f32 would overflow.
+    /// Positions on the plane from the start onwards; the list ends before f32 would overflow.
     pub places: Vec<[f64; 2]>,
     /// The step, from 1, that overflows; 0 where the start is not a number.
     pub overflows_at: Option<usize>,
@@ -19,9 +19,9 @@ pub struct Track {
     pub determinant: f64,
     /// The factor by which a small volume at the start changes; `None` after overflow, as in the next two fields.
     pub volume: Option<f64>,
-    /// Distance from the start after as many steps back by -dt.
+    /// The distance from the start after integrating forward and then back by as many steps of -dt.
     pub back: Option<f64>,
-    /// The largest departure of the energy.
+    /// The largest deviation of the energy from its initial value.
     pub drift: Option<f64>,
     /// The blob at the end of the path.
     pub blob: Option<Blob>,
@@ -129,8 +129,8 @@ impl PhasePortrait {
         self.tracks[0].places.first().copied()
     }
 
-    /// The points that the camera is fitted to: the extent, and the paths clamped to its neighbourhood. With `close`
-    /// the paths alone, except in a toy, which has no other tokens.
+    /// The points that the camera is fitted to: the extent, and the paths clamped to its neighbourhood. With `close`,
+    /// only the paths; this has no effect on a toy, which has no other tokens.
     pub fn fitted(&self, close: bool) -> Vec<[f32; 3]> {
         let [x0, x1, y0, y1] = self.extent;
         if close && self.blob.is_none() {

@@ -254,7 +254,7 @@ impl View for PhasePlane {
         let args = QueryKeyPathsArgs { text: self.text.clone(), layer, head, ..QueryKeyPathsArgs::default() };
         cx.ask::<QueryKeyPaths>(Some(focus), &args, Freshness::OFTEN);
         if self.variant_paths(cx, focus).is_some_and(|m| !evolves(m.value)) && cx.mirror.variants().len() > 1 {
-            // some other variant may have what this one lacks
+            // another variant may evolve its queries and keys although this one does not
             cx.ask::<QueryKeyPaths>(None, &args, Freshness::OFTEN);
         }
     }

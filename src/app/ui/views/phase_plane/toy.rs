@@ -55,7 +55,8 @@ impl Toy {
         }
     }
 
-    /// Two rounds and some, so that Euler's spiral has opened; and, in the double well, left its well.
+    /// The default settings: enough steps for more than two periods, so that Euler's spiral visibly grows and, in the
+    /// double well, leaves its well.
     pub fn settings(self) -> ToySettings {
         match self {
             Toy::Harmonic => ToySettings { dt: 0.12, steps: 120, start: [1.0, 0.0] },

@@ -1,4 +1,4 @@
-//! Any two matrices among the weights that a program keeps of its model, asked as a graph of neurons.
+//! Asks for the neuron graph of any two weight matrices that another program has saved of its model.
 
 use super::{FIELD, SentQuestion, outcome_ui, withdraw_ui};
 use crate::{

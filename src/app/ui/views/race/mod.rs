@@ -21,7 +21,7 @@ pub struct Race {
 /// Widths of the table's columns, points: names, loss, verdict, tokens and seconds to the target, parameters, operations.
 const WIDTHS: [f32; 7] = [150.0, 44.0, 212.0, 92.0, 54.0, 70.0, 78.0];
 const VERDICT: usize = 2;
-/// The longest verdict in full, and the minimum widths of verdicts and names in a narrow place.
+/// The width of the longest verdict, and the minimum widths of verdicts and names in a narrow table, points.
 const FULL_VERDICT: f32 = 330.0;
 const MIN_VERDICT_WIDTH: f32 = 150.0;
 const MIN_NAME_WIDTH: f32 = 104.0;
@@ -138,8 +138,8 @@ impl Race {
     }
 }
 
-/// The verdict gets the remaining room, as far as it needs it. Where room is lacking the verdict is cut first, then the
-/// names: the tooltip and the legend show both in full, whereas the numbers are shown nowhere else.
+/// The column widths for a table of this width. The verdict gets what remains, up to its full width. If the table is too
+/// narrow, first the verdict and then the names are shortened: unlike the numbers, they are shown in full elsewhere.
 fn widths_in(room: f32) -> [f32; 7] {
     let taken = WIDTHS.iter().sum::<f32>() + GAP * (WIDTHS.len() - 1) as f32;
     let mut widths = WIDTHS;

@@ -31,16 +31,16 @@ impl RaceAxis {
     }
 }
 
-/// One held-out measurement of all seeds of a variant.
+/// One held-out measurement of a variant, over all its seeds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mark {
     pub step: u64,
     pub tokens: f64,
-    /// Mean over seeds, of the steps up to here.
+    /// The training time up to this step, as the mean over seeds.
     pub seconds: f64,
-    /// 1e9 floating-point operations; NaN where they are not counted.
+    /// Billions of floating-point operations so far; NaN if they are not counted.
     pub gflop: f64,
-    /// Mean over seeds, nats per token.
+    /// The mean loss over seeds, nats per token.
     pub loss: f64,
     pub sd: f64,
 }

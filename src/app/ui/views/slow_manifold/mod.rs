@@ -45,7 +45,7 @@ pub struct SlowManifold {
     fields: KeyedCache<Source, Option<Result<Arc<Field>, String>>>,
     runs: KeyedCache<(Source, f64, Point), Option<Arc<Run>>>,
     errors: KeyedCache<Source, Option<Option<Arc<MultiscaleErrors>>>>,
-    /// The last that could be drawn: it stays while a formula is being typed.
+    /// The last field that could be drawn; it stays visible while the user types a formula.
     made: Option<CachedField>,
     chosen: Option<Background>,
     particles: ParticleLayer,

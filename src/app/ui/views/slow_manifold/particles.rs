@@ -63,7 +63,7 @@ impl ParticleLayer {
         (self.stirred, self.stir, self.revision) = (self.field.clone(), None, unique());
     }
 
-    /// A pointer that moves through them with this velocity in points a second; `None` ends the stirring.
+    /// A pointer that moves through them with this velocity in points per second; `None` ends the stirring.
     pub fn stir(&mut self, ui: &Ui, sheet: &Sheet, pointer: Option<(eframe::egui::Pos2, Vec2)>) {
         let stir = pointer.map(|(at, velocity)| {
             let (wide, high) = (sheet.rect.width(), sheet.rect.height());

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{analysis::fast_slow_plane::Point, ui::views::painting::*};
 
-/// Fast parts of a trajectory that carry a double arrow; later rounds lie on the first.
+/// The number of fast segments of a trajectory that have a double arrow; later cycles coincide with the first.
 const ARROWS: usize = 4;
 /// A fast part shorter than this has no room for an arrow, points.
 const SHORT: f32 = 36.0;

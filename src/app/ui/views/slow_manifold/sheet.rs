@@ -46,7 +46,8 @@ impl Sheet {
         self.bounds.at(across, up)
     }
 
-    /// The part that is `factor` times as wide and as high, with `about` where it is on the screen as far as `all` reaches.
+    /// The visible bounds scaled by `factor` around `about`, which keeps its position on the screen unless the bounds
+    /// would leave `all`.
     pub fn zoomed(&self, about: Point, factor: f64, all: &Bounds) -> Bounds {
         let along = |now: [f64; 2], all: [f64; 2], at: f64| {
             let (before, whole) = (now[1] - now[0], all[1] - all[0]);

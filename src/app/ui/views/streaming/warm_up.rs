@@ -1,4 +1,5 @@
-//! Perplexity along streamed texts, beside that with empty traces, and how the gap closes after traces were emptied.
+//! Plots perplexity along streamed texts with carried and with empty traces, and how the gap closes after the traces
+//! have been cleared.
 
 use super::{CONTROLS, STREAM_TOKENS_TIP, VARIANTS_TIP, measure_ui, shown, subtitle_of, tokens_ui, why_nothing};
 use crate::{
@@ -19,7 +20,8 @@ pub struct WarmUpView {
     asked: WarmUpArgs,
 }
 
-/// The mean difference of two lists over widening bins, each with its middle on a logarithmic axis, counted from 1.
+/// The mean difference of two lists over bins that widen by a constant factor. Each bin's x is its logarithmic middle,
+/// with the first value at 1.
 fn binned_difference(minuend: &[f64], less: &[f64]) -> Vec<[f64; 2]> {
     let n = minuend.len().min(less.len());
     let (mut points, mut from) = (vec![], 0);

@@ -50,7 +50,7 @@ fn over_layer(
 const EMPTY: &str = "Nothing measured yet. A BDH is measured at its start and as it trains: press Space.";
 
 impl Activity {
-    /// One line per layer over training, and one dotted for random weights.
+    /// A chart with one line per layer over training, and a dotted line for random weights.
     fn chart(cx: &ViewCx<'_>, which: &Vector) -> Chart<'static> {
         let name = which.name;
         let y = Axis::new(format!("share of {name} that fires")).include(&[0.0]);

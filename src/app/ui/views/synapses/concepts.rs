@@ -70,17 +70,18 @@ impl Default for Concepts {
     }
 }
 
-/// A synapse for the selection that all views share.
+/// Converts a synapse of the search into the selection that all views share.
 fn synapse(s: &ConceptSynapse) -> Synapse {
     Synapse { layer: s.layer, i: s.i, j: s.j }
 }
 
-/// The text under a setting, if there is any: the file of labelled sentences, the label that is the concept.
+/// The text of a setting if it is not blank, such as the file of labelled sentences or the concept's label.
 fn named(cx: &ViewCx<'_>, key: &str) -> Option<String> {
     cx.setting(key).map(|v| v.to_string()).filter(|words| !words.trim().is_empty())
 }
 
-/// The greatest correlation of any random model in the search, and on new nouns in new frames; NaN without one.
+/// The greatest correlation that any random model reached, in the search and on new nouns in new frames; NaN if there is
+/// no random model.
 fn best_random(search: &ConceptSearch) -> [f64; 2] {
     let best = |of: fn(&RandomSearch) -> f64| search.random_weights.iter().map(of).fold(f64::NAN, f64::max);
     [best(|r| r.search), best(|r| r.best)]

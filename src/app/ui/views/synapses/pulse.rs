@@ -67,7 +67,7 @@ pub fn pulse_ui(
             painter.circle_stroke(centre, 5.0, Stroke::new(1.0, edge));
             let (x, align) = if side == 0 { (-10.0, Align2::RIGHT_CENTER) } else { (10.0, Align2::LEFT_CENTER) };
             let tone = if full > 0.0 { theme.text } else { theme.secondary };
-            // in a low tile, names that would lie on one another are left out
+            // in a low tile, names that would overlap are omitted
             if centre.y >= below {
                 let name = painter.text(centre + vec2(x, 0.0), align, &node.name, theme::numbers(), tone);
                 below = centre.y + name.height();

@@ -20,20 +20,20 @@ use crate::{
 pub struct ReadingView {
     state: ChartState,
     playhead: Playhead,
-    /// The text while it is typed.
+    /// The text while the user types it.
     typed: Option<String>,
-    /// Number of tokens that the model writes, and the temperature, while they are dragged or typed.
+    /// The number of tokens to generate, and the temperature, while the user drags or types them.
     write: Option<f64>,
     temperature: Option<f64>,
-    /// The question whose answer was played last.
+    /// The request number of the answer that was last played.
     played: Option<u64>,
 }
 
-/// Seconds a token takes while playing.
+/// Seconds per token during playback.
 const TOKEN_TIME: f64 = 0.12;
 /// Tokens shown at once around the cursor.
 const PAGE: usize = 280;
-/// A token at which a synapse gains this share of its largest gain has a star.
+/// A token is starred if a synapse gains at least this share of its largest gain there.
 const STAR: f64 = 0.5;
 
 /// The settings with which the probe is asked.

@@ -311,7 +311,7 @@ fn width_of(ui: &Ui, words: &str) -> f32 {
     ui.painter().layout_no_wrap(words.to_owned(), font, Color32::WHITE).size().x
 }
 
-/// The name; only its end, where texts' names differ, if it is wider than `width` points in the small style.
+/// The name, cut to its end if it is wider than `width` points in the small style, because names of texts differ there.
 fn ending(ui: &Ui, name: &str, width: f32) -> String {
     let fits = |text: &str| width_of(ui, text) <= width;
     if fits(name) {

@@ -118,7 +118,7 @@ impl TraceReadingView {
         clicked
     }
 
-    /// The tokens, and the text on the one at the cursor. Returns the token that was clicked.
+    /// Draws the tokens and the text about the one at the cursor; returns the token that was clicked.
     fn words_ui(&self, ui: &mut Ui, cx: &ViewCx<'_>, m: &Measured<'_, TraceReading>, cursor: usize) -> Option<usize> {
         let clicked = self.tokens_ui(ui, cx, m, cursor);
         note_ui(ui, cx.theme, self.token_text(m, cursor));

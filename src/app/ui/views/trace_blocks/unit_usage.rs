@@ -1,4 +1,4 @@
-//! How often the units of each block are kept, the most used first, or the share that is never kept over training.
+//! Plots how often each unit of a block is kept, the most used first, or the share of units never kept over training.
 
 use super::block_choice::name;
 use crate::{

@@ -5,10 +5,10 @@ use crate::{analysis::ema, labs::traces::TraceSettings, ui::views::prelude::*};
 /// Names of the three traces, fast to slow.
 pub const NAMES: [&str; 3] = ["fast", "medium", "slow"];
 
-/// Shown by a lab that has no sentence: short enough for a small tile.
+/// The sentence in labs that have no setting for one, short enough for a small tile.
 pub const SENTENCE: &str = "the keeper of the old light found a small brass key under the stairs";
 
-/// The settings of the views of traces; a lab without them gets the paper's.
+/// The settings of the trace views; a lab without such settings gets the paper's values.
 pub struct Sentence {
     pub alphas: [f64; 3],
     pub words: Vec<String>,
@@ -62,7 +62,7 @@ impl Sentence {
     }
 }
 
-/// Most words that are shown; columns for more would be too narrow to see.
+/// The maximum number of words shown; columns for more would be too narrow.
 const MAX_WORDS: usize = 80;
 
 /// OKLCH (Ottosson 2020) to sRGB, clipped: colours of equal lightness.

@@ -11,9 +11,9 @@ const WORD_TIME: f64 = 0.35;
 /// Room for the names of the traces, left of the strips.
 const NAMES_WIDTH: f32 = 84.0;
 
-/// The minimum room in which the words and the numbers of three strips are not cut off.
+/// The minimum size at which the words and numbers of three strips are not cut off.
 const MIN_SIZE: Vec2 = vec2(160.0, 190.0);
-/// Width of a word that is on its head.
+/// Width of a word that is rotated by 90 degrees, points.
 const TURNED_WIDTH: f32 = 14.0;
 
 /// View `trace_strips`.

@@ -183,7 +183,7 @@ impl View for Card {
         };
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
             large_figures_ui(ui, cx.theme, &large_figures(m.value), Sense::hover());
-            // the depth is first where only a comparison can decide it, so that a model of the wrong depth is noticed
+            // candidates for the depth come first if the file does not record it, so that a wrong depth is noticed
             if m.layers_unsaid {
                 candidates_ui(ui, cx);
                 ui.add_space(8.0);

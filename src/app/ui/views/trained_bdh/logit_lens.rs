@@ -21,7 +21,8 @@ pub struct LogitLensView {
 const CELL: [f32; 2] = [30.0, 30.0];
 /// Width of the rows' names with their losses at the left, points.
 const NAMES: f32 = 104.0;
-/// Width of the rows' numbers with their losses, at the left where names leave the grid too little room, points.
+/// Width of the rows' numbers with their losses, which replace the names if these leave the grid too little space,
+/// points.
 const NUMBERS: f32 = 68.0;
 /// Width of a scroll bar.
 const BAR: f32 = 10.0;

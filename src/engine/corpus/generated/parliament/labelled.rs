@@ -73,12 +73,12 @@ fn contrast(concept: Class, extent: &Extent) -> Vec<(Class, usize)> {
     spoken.iter().map(|&(class, n)| (class, (n * wanted).div_ceil(sum))).collect()
 }
 
-/// The number of frames in which a noun of the search half is asked; of them `fresh` are in no training text.
+/// The number of frames for each noun of the search half, and how many of them are in no training text.
 const SEARCHED: (usize, usize) = (6, 2);
-/// Frames a noun is asked in where only one of noun and frame is new.
+/// The number of frames for each noun in a part of the split in which only the noun or only the frame is new.
 const HALF_NEW: usize = 4;
 
-/// Every sentence of a finder's question about `concept`, asked of a model that has read so much of the
+/// Returns every sentence of the search for a synapse of `concept`, for a model that was trained on this extent of the
 /// parliament.
 pub fn sentences(concept: Class, extent: &Extent) -> Vec<Sentence> {
     let extent = extent.clamped();
@@ -86,7 +86,7 @@ pub fn sentences(concept: Class, extent: &Extent) -> Vec<Sentence> {
     let mut all = vec![];
     for part in SplitSide::ALL {
         let confirms = matches!(part, SplitSide::NewNouns | SplitSide::BothNew);
-        // The even ones are searched with, the odd ones confirmed with.
+        // Nouns with even numbers serve the search, those with odd numbers the confirming test.
         let side = |class: Class| (0..extent.entities(class)).filter(move |e| e % 2 == usize::from(confirms));
         let with: Vec<(Class, usize)> = side(concept).map(|e| (concept, e)).collect();
         let without: Vec<(Class, usize)> =

@@ -25,11 +25,11 @@ pub(super) static LANGUAGES: [LazyLock<Language>; 4] = [
 pub struct AuxiliarySentence {
     /// The sentence, of roots that French and Spanish share.
     pub sentence: String,
-    /// Its translation.
+    /// The translation of the sentence into English.
     pub english: String,
 }
 
-/// The sentence that models which learned translations are given as a language that they do not know.
+/// The sentence in an unknown language on which models that learned translations are tested.
 pub static AUXILIARY: LazyLock<AuxiliarySentence> = data!("parliament_auxiliary.toml");
 
 /// Kinds of nouns, in the order of every table.

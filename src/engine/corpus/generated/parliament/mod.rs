@@ -1,5 +1,5 @@
 //! The multilingual parliament: a sentence about a currency, a country, goods, a city or an institution,
-//! what follows from it, and both again in another language: `<F:en>...<T:es>...`, a pair a line.
+//! what follows from it, and both again in another language: `<F:en>...<T:es>...`, one pair per line.
 //!
 //! Frames take any noun ("The question of the euro is open."), and what follows depends on the noun's
 //! class (rates and coins; borders and laws; stores and quotas), so a model gains by knowing the class,
@@ -17,7 +17,7 @@ use rand_chacha::ChaCha8Rng;
 pub use language::{AUXILIARY, AuxiliarySentence, Class};
 use language::{FOLLOW_UPS, FRAMES, LANGUAGES, Language, NAIVE_FRAMES, NAIVE_TRAINED, SEARCH_FRAMES, TRAINED_FRAMES};
 
-/// Their codes, in order.
+/// The codes of the languages, in the order in which an [`Extent`] takes them.
 pub const CODES: [&str; 4] = ["en", "fr", "es", "de"];
 
 /// The probability that a passage is about a noun of each class.
@@ -47,7 +47,8 @@ pub struct Extent {
     pub follow_ups: usize,
     /// The probability that a pair lists nouns.
     pub listing: f64,
-    /// Each class has frames of its own and nothing follows; the numbers above then hold for languages and nouns.
+    /// Each class has frames of its own, and no sentence has a continuation. Of the settings above, only `languages`,
+    /// `nouns` and `frames` then have an effect.
     pub naive: bool,
 }
 

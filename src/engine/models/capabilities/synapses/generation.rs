@@ -14,7 +14,7 @@ use crate::{
 /// The sampling of the next token.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sampling {
-    /// Divides the logits; 0 takes the likeliest token always.
+    /// Divides the logits; 0 always takes the likeliest token.
     pub temperature: f64,
     /// The seed of the random draws.
     pub seed: u64,

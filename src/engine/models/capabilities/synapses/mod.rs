@@ -1,5 +1,5 @@
 //! Linear attention between sparse positive neurons, whose state is the strength of synapses: the interface through
-//! which probes read such a model, and what is read through it.
+//! which probes read such a model, and the readers, recordings and losses that are built on it.
 
 mod checkpoint_facts;
 mod generation;

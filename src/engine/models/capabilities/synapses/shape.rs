@@ -5,19 +5,19 @@ use crate::nn::fused::linear_attention::LinearAttentionSpec;
 /// Sizes of a model with synapses, and the effect of time on them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SynapseShape {
-    /// D
+    /// The width D of the residual stream.
     pub d_model: usize,
-    /// nh
+    /// The number of heads, nh.
     pub heads: usize,
-    /// n = nh N, of all heads together.
+    /// The number of neurons of all heads together, n = nh N.
     pub neurons: usize,
-    /// L
+    /// The number of layers, L.
     pub layers: usize,
     /// The rotation and damping of what attention wrote before.
     pub attention: LinearAttentionSpec,
     /// The id of the effect of time on a synapse: `rope`, `alibi`, `both` or `nothing`.
     pub position: &'static str,
-    /// Id of its residuals: `code`, `paper` or `both`.
+    /// The id of the form of the residuals: `code`, `paper` or `both`.
     pub form: &'static str,
     /// The logits are a learned mean over all layers, of which no single one is the last.
     pub gated: bool,
@@ -26,7 +26,7 @@ pub struct SynapseShape {
 }
 
 impl SynapseShape {
-    /// N
+    /// The number of neurons of a head, N.
     pub fn per_head(&self) -> usize {
         self.neurons / self.heads.max(1)
     }

@@ -27,7 +27,7 @@ impl TextLoss {
         self.nats / self.tokens as f64
     }
 
-    /// The loss in bits a byte, comparable between tokenisers; NaN without bytes.
+    /// The loss in bits per byte, comparable between tokenisers; NaN without bytes.
     pub fn bits_per_byte(&self) -> f64 {
         self.nats / std::f64::consts::LN_2 / self.bytes as f64
     }

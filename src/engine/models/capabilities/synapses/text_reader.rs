@@ -45,7 +45,7 @@ pub struct ReadTokens<'t> {
     pub from: usize,
     /// The ids, row by row.
     pub ids: &'t [u32],
-    /// `(rows, T, V)`
+    /// The logits after each token, `(rows, T, V)`.
     pub logits: Tensor,
     /// The activations that were asked for.
     pub tap: Tap,

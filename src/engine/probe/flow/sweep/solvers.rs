@@ -76,7 +76,7 @@ pub fn evaluations<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Sweep<
     })
 }
 
-/// The curve that was measured of solver i.
+/// Returns the curve of solver `i` from the measured columns.
 fn nfe_curve(columns: &Columns, (method, policy): (Method, Policy), i: usize) -> NfeCurve {
     let [nfe, h_init, capped, accepted, rejected] = [0, 1, 2, 3, 4].map(|fact| columns.column(FACTS * i + fact));
     let steps =
@@ -151,7 +151,7 @@ pub fn invariance<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Sweep<'
     })
 }
 
-/// |a - b| / |b|
+/// Returns the relative distance |a - b| / |b|.
 fn divergence(a: &Tensor, b: &Tensor) -> Result<f64> {
     let (a, b) = (host::to_f64(a)?, host::to_f64(b)?);
     let apart: f64 = a.iter().zip(&b).map(|(a, b)| (a - b).powi(2)).sum();

@@ -1,5 +1,5 @@
-//! The decision which tokens a trained model has and how many layers it was trained with: what is said of it, or else the
-//! candidate with the lowest loss in windows of the length that it was trained for.
+//! Decides which tokens a trained model has and how many layers it was trained with: as its files or the settings state,
+//! or else by the candidate with the lowest loss in windows of the length that it was trained for.
 
 use crate::{
     analysis::statistics::mean_sd, config::counted, models::capabilities::KnownNumber, nn::Result,
@@ -44,12 +44,12 @@ impl WindowLosses {
         self.nats_per_token() * self.bits()
     }
 
-    /// Bits a byte of one nat a token.
+    /// Bits a byte of one nat per token.
     fn bits(&self) -> f64 {
         self.tokens_per_byte / std::f64::consts::LN_2
     }
 
-    /// The standard error of the difference from another, bits a byte: over pairs of windows where both read the same
+    /// The standard error of the difference from another, bits per byte: over pairs of windows where both read the same
     /// tokens.
     fn error_of_difference(&self, other: &Self, is_paired: bool) -> f64 {
         if is_paired && self.by_window.len() == other.by_window.len() {

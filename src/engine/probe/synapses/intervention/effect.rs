@@ -51,7 +51,7 @@ pub struct Effect {
 /// Reads the text as the model is, with the change, and with random targets changed likewise.
 ///
 /// # Errors
-/// If the text is empty or too long, the change is none of the model's, or nobody waits any more.
+/// If the text is empty or too long, the change does not fit the model, or the question was cancelled.
 pub fn effect(
     model: &dyn SynapseModel,
     ids: &[u32],

@@ -9,7 +9,7 @@ use crate::{
     telemetry::Synapse,
 };
 
-/// A random neuron or synapse is one of so many that are nearest in activity.
+/// A random neuron or synapse is drawn from this many that are nearest in activity.
 const ALIKE: usize = 32;
 /// The number of neurons at either end of the synapses among which others are searched.
 const ENDS: usize = 256;

@@ -163,7 +163,7 @@ mod tests {
             };
             let sigmas = paths.sigma(Synapse { layer: 1, i: 0, j }, Rotation::for_neuron(&shape, j));
             for (now, sigma) in sigmas.iter().enumerate() {
-                // A query with neuron j alone, turned to `now`.
+                // A query in which neuron j alone is active, rotated to position `now`.
                 let mut one = vec![0f32; 8];
                 one[j] = 1.0;
                 let query =

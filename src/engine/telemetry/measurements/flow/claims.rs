@@ -11,7 +11,7 @@ measurement! {
         pub classes: ClassTokens,
         /// By the measure that it was trained on.
         pub own: ClassShares,
-        /// By words of either kind after nouns that no steering prompt had; absent where no such word is one
+        /// By words of either kind after nouns that occur in no steering prompt; absent where no such word is one
         /// token.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub words: Option<ClassShares>,

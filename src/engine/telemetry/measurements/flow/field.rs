@@ -37,7 +37,7 @@ measurement! {
 arguments! {
     /// The field around the followed token's state.
     pub struct FlowFieldArgs asks "flow_field" with flow: FlowArgs {
-        /// Depth at which it is looked at.
+        /// The depth at which the field is evaluated.
         #[range(0.0..=1.0)]
         tau: f64 = 0.0,
         /// Cells along each side of the square.

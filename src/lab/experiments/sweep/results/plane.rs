@@ -20,9 +20,9 @@ pub struct MeanLine {
 /// The cells of two axes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cells {
-    /// Places on the first axis, rising, and on the second.
+    /// The positions of the cells on the first axis and on the second, each ascending.
     pub places: [Vec<f64>; 2],
-    /// The point at each column and row, if the sweep has one.
+    /// The index of the sweep's point at each (column, row); cells without a point are absent.
     pub points: BTreeMap<(usize, usize), usize>,
 }
 

@@ -9,7 +9,7 @@ use crate::ui::{
     widgets::smoothing::smoothing_ui,
 };
 
-/// The axis that curves go along.
+/// The x axis of the curves.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum CurveAxis {
     #[default]
@@ -55,7 +55,7 @@ struct TimedLine {
     band: Option<[Vec<[f64; 2]>; 2]>,
 }
 
-/// The lines of the figure by the choices, worked out unless they stand already.
+/// The lines of the figure for these choices; they are computed again only if the choices have changed.
 fn drawn_lines<'d>(
     drawn: &'d mut KeyedCache<CurveChoices, Option<Vec<DrawnLine>>>,
     figure: &Comparison,

@@ -1,5 +1,5 @@
-//! Every number of the compared runs in a table with the best of each marked, and the chosen one along the settings that
-//! differ: the pictures of a sweep, whose points are the runs.
+//! A table of every metric of the compared runs, with the best value of each marked, and charts of the chosen metric over
+//! the settings that differ: those of a sweep, with the runs as its points.
 
 use super::{ComparePage, scrubber_ui};
 use crate::{

@@ -90,9 +90,10 @@ fn add_spectrum_facts(chain: &ChainProperties, facts: &mut Vec<LargeFigure>) {
     ));
 }
 
-/// The entropy of a row, and its share of that of looking everywhere alike: means over the queries that have a choice.
+/// The mean entropy of a row, and its mean share of the entropy of uniform attention, over the queries that can attend to
+/// more than one key.
 fn row_entropy(chain: &ChainProperties) -> Option<[f64; 2]> {
-    // The first query of causal attention has no choice.
+    // the first query of causal attention can only attend to itself
     let free = || chain.row_entropy.iter().zip(&chain.uniform_entropy).filter(|(_, uniform)| **uniform > 0.0);
     let n = free().count() as f64;
     let add = |[mean, share]: [f64; 2], (h, uniform): (&f64, &f64)| [mean + h / n, share + h / uniform / n];

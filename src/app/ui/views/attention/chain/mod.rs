@@ -11,7 +11,7 @@ use charts::Quantity;
 
 /// Higher tiles show every number, points.
 const ROOMY: f32 = 440.0;
-/// Most positions of a block.
+/// The maximum number of positions in a block.
 const MAX_BLOCK_SIZE: usize = 48;
 const EMPTY: &str = "No attention was read yet. A run answers as soon as it has a model: press Space.";
 
@@ -26,7 +26,7 @@ pub struct AttentionChainView {
     /// Positions that are lumped into a block.
     width: usize,
     quantity: Quantity,
-    /// Every number is shown, not only those of the quantity.
+    /// True if every number is shown, not only those of the chosen quantity.
     has_details: bool,
 }
 
@@ -155,7 +155,7 @@ impl PanelView for AttentionChainView {
         Panel::single(if m.is_some() { chart } else { chart.empty(Self::empty_words(cx)) })
     }
 
-    /// The chart keeps a minimum size under all the text about a chain.
+    /// Gives the chart a minimum size, because the text about a chain can take up all the space.
     fn arrange(&self, _ui: &Ui, cx: &ViewCx<'_>, room: Vec2, _panels: &[Panel<'_>], _alone: usize) -> Placement {
         match cx.measured_in_focus::<AttentionChain>() {
             Some(_) => Placement::Column(vec![room.max(vec2(140.0, 100.0))]),

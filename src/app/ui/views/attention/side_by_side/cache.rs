@@ -1,4 +1,4 @@
-//! The cells of maps that were looked at, kept so that a frame without changes copies and uploads nothing.
+//! Caches the cells of displayed maps, so that a frame without changes copies and uploads nothing.
 
 use super::source::Column;
 use crate::{telemetry::measurements::AttentionLayer, ui::views::prelude::*};

@@ -33,7 +33,7 @@ struct Slot<'c> {
     colour: Color32,
     held: Option<&'c MapCells>,
     colours: Colours,
-    /// A difference has a sign before it.
+    /// True if the map shows a difference, whose numbers are written with their sign.
     is_difference: bool,
 }
 
@@ -53,7 +53,7 @@ impl Maps<'_, '_> {
         format!("{} looks at {}", self.position(cell.row), self.position(cell.col))
     }
 
-    /// True where each position is one token.
+    /// True if each position of the map is a single token.
     fn is_fine(&self) -> bool {
         self.first().is_some_and(|(_, layer)| layer.tokens_per_position == 1)
     }
@@ -101,7 +101,7 @@ impl SideBySide {
             let step = column.sample.step;
             let is_alike = sheet.columns.iter().all(|c| c.sample.tokens == sheet.columns[0].sample.tokens);
             let title = match column.sample.about.as_str() {
-                // while answers come in, some are still those before
+                // the answers arrive one by one, so that some may still be about the previous prompt
                 about if !is_alike => format!("{label} ({about})"),
                 _ if Some(step) != newest => format!("{label} (step {step})"),
                 _ => label.to_owned(),

@@ -13,7 +13,7 @@ pub const GAP: f32 = 12.0;
 const ROOM_FOR_TICKS: f32 = 190.0;
 /// The small maps take no more of the width than this share.
 const MAX_SHARE: f32 = 0.42;
-/// A small map and its name take no less, points.
+/// The minimum widths of a small map, and of all small maps with the names of the layers, points.
 const MIN_SMALL: f32 = 15.0;
 const NARROWEST: f32 = 88.0;
 

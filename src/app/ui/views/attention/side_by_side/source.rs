@@ -90,7 +90,7 @@ impl PromptChoice {
         }
     }
 
-    /// Asks whatever is missing of the maps of `layer`.
+    /// Requests those maps of `layer` that have not been measured.
     pub fn ask(&mut self, cx: &mut ViewCx<'_>, layer: Option<&str>) {
         if !self.is_asked() {
             self.layer = None;

@@ -137,7 +137,7 @@ fn layers(chart: &mut Chart<'static>, sweep: &FlowSweepLayers, theme: &Theme) {
     chart.band("95%", theme.text, pairs(&sweep.taus, &sweep.low), pairs(&sweep.taus, &sweep.high));
 }
 
-/// One mark per token and prompt; the names give the rank correlations.
+/// Adds one mark per token and per prompt; the series' names state the rank correlations.
 fn difficulty(chart: &mut Chart<'static>, sweep: &FlowSweepDifficulty, theme: &Theme) {
     let name = |of: &str, c: RankCorrelation| match c.rho.is_finite() {
         true => format!("{of}, ranks {} (p = {:.3})", number::signed(c.rho, 2), c.p),
@@ -216,7 +216,7 @@ fn solver_name(method: &str, policy: StepPolicy) -> String {
     format!("{method} {}", policy.id())
 }
 
-/// A solver has its colour in every sweep, its second policy is dashed.
+/// The colour of a solver, the same in every sweep, and its stroke, dashed for the second step policy.
 fn solver_look(method: &str, policy: StepPolicy, place: usize, theme: &Theme) -> (Color32, Stroke) {
     let known = Method::ALL.iter().position(|m| m.id() == method);
     let stroke = if policy == StepPolicy::Clip { Stroke::Dashed } else { Stroke::Solid };

@@ -10,7 +10,7 @@ use crate::{
     ui::views::prelude::*,
 };
 
-/// A kind of sweep: its texts, and functions over its measurement, whose type they know.
+/// A kind of sweep: its texts, and the functions that handle its type of measurement.
 #[derive(Clone, Copy)]
 pub struct SweepKind {
     /// The probe's argument `kind`.
@@ -68,13 +68,13 @@ fn newest<'a, M: SweepChart>(cx: &ViewCx<'a>, dropped: u64) -> Option<&'a Sample
     all.into_iter().flatten().map(|m| m.sample).find(|s| s.request.is_none_or(|r| r > dropped))
 }
 
-/// The property of a flow without which the sweep has no meaning.
+/// What a flow must have for a sweep to be meaningful.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
     Flow,
-    /// The flow ends in words.
+    /// The flow must end in a distribution over tokens.
     Words,
-    /// A trained control.
+    /// The flow must have a trained control.
     Steering,
 }
 

@@ -213,7 +213,7 @@ pub(super) fn draw_level(
     if level.feedback.rows() == 0 {
         return;
     }
-    // from a tenth to ten, logarithmic
+    // the colours cover precisions from 0.1 to 10 on a logarithmic scale
     let precision = |v: f32| Some(ColourMap::Viridis.colour(0.5 + 0.5 * v.max(1e-6).log10()));
     bitmap::draw(painter, stage.corner(place, shown + 1), stage.cell, level.precision.data(), ground, precision);
     draw_feedback(painter, theme, stage, place, level);
@@ -241,7 +241,7 @@ pub(super) fn draw_headings(painter: &Painter, theme: &Theme, stage: &Stage) {
     for (column, words) in words.into_iter().enumerate() {
         let galley = painter.layout_no_wrap(words.clone(), theme::small(), theme.secondary);
         let words = match galley.size().x > stage.picture {
-            // only a number, or a shorter word, where the full label has no room
+            // a number or an abbreviation, because the full label does not fit
             true if column < shown => format!("{}", first + column + 1),
             true => words.replace("precision", "prec."),
             false => words,

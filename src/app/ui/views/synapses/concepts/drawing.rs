@@ -219,7 +219,7 @@ pub fn nouns_ui(ui: &mut Ui, theme: &Theme, title: &str, values: &[f32], nouns: 
             {
                 pointed = Some((far, format!("{noun}: {v:.3} (mean over its sentences)")));
             }
-            // The strongest are named, where there is room.
+            // only the three strongest are named, because more names would overlap
             if k < 3 {
                 let words = painter.layout_no_wrap((*noun).to_owned(), FontId::proportional(11.0), theme.text);
                 let at = (x - words.size().x / 2.0).min(free - words.size().x);

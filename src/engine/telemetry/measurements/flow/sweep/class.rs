@@ -10,9 +10,9 @@ measurement! {
         pub progress: SweepProgress,
         /// u0: the first control; one per point of the lists below.
         pub u0: Numbers,
-        /// After nouns that no steering prompt had.
+        /// After nouns that occur in no steering prompt.
         pub held_out: ClassCurves,
-        /// After as many nouns that were steered with.
+        /// After as many nouns that occur in steering prompts.
         pub trained: ClassCurves,
         /// Words of neither class after held-out nouns, 0 to 1.
         pub neutral: Numbers,
