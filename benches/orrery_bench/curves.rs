@@ -70,7 +70,7 @@ struct Costs {
 pub fn report(args: &BenchArgs, python: &str, script: &str, picture: Option<&Path>) -> Result<(), Failure> {
     let sides =
         peer::Sides { python, script, threads: args.threads(), steps: args.steps, warm: 1, compile: args.compile };
-    println!("{} threads, {} steps a point after one that is not timed", args.threads(), args.steps);
+    println!("{} threads, {} steps per point after one that is not timed", args.threads(), args.steps);
     let mut charts = vec![];
     for curve in &CURVES {
         println!("\n| {} | case | ms | PyTorch | ratio | MiB | PyTorch | ratio | exponent | PyTorch |", curve.label);

@@ -190,7 +190,7 @@ fn measure(args: &BenchArgs, cases: &[Case]) -> candle_core::Result<()> {
     if !args.json {
         println!(
             "{:<12}{:>10}{:>12}{:>20}{:>12}{:>12}",
-            "case", "params", "ms a step", "least .. most", "GFLOP/s", "peak MiB"
+            "case", "params", "ms per step", "least .. most", "GFLOP/s", "peak MiB"
         );
     }
     for case in cases {

@@ -40,7 +40,7 @@ struct TokenCost {
 
 pub fn report() -> Result<()> {
     println!("one text of random bytes, token by token; the last {TIMED} tokens of each length");
-    println!("{:<20}{:>10}{:>14}{:>10}{:>14}", "SPEN with", "read", "ns a token", "ratio", "kB a token");
+    println!("{:<20}{:>10}{:>14}{:>10}{:>14}", "SPEN with", "read", "ns per token", "ratio", "kB per token");
     for (name, predictor, lengths) in MODELS {
         let spec =
             SpenSpec { gate: TraceGate::Fixed, predictor, values: PredictorValues::Input, ..SpenSpec::default() };

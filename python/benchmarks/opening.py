@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("--orrery", default="orrery", help="the program")
     parser.add_argument("--steps", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--rate", type=float, default=50.0, help="steps a second that are logged while it is followed")
+    parser.add_argument("--rate", type=float, default=50.0, help="steps per second that are logged while it is followed")
     parser.add_argument("--seconds", type=float, default=30.0, help="for which it is followed")
     args = parser.parse_args()
 
@@ -57,7 +57,7 @@ def main() -> None:
                 seconds[name].append(time.perf_counter() - began)
         for name, times in seconds.items():
             print(f"{statistics.median(times):6.2f} s  ({min(times):.2f} to {max(times):.2f})  {name}")
-        print(f"{follow(args, run):6.2%} of a core to follow {args.rate:g} steps a second")
+        print(f"{follow(args, run):6.2%} of a core to follow {args.rate:g} steps per second")
         run.finish()
 
 

@@ -145,11 +145,11 @@ def update(config: Any = None, **known: Any) -> None:
     _call("update", config, **known)
 
 
-def watch(model: Any, every: int = 50, attention: bool = True, **options: Any) -> Any:
+def watch(model: Any, every: int = 50, attention: bool | None = None, **options: Any) -> Any:
     """Looks into a PyTorch module every `every` steps while it trains, by forward hooks.
 
     attention: maps of every layer, of the first batch item: `scaled_dot_product_attention`, softmax over square scores,
-        `nn.MultiheadAttention`, and the public BDH.
+        `nn.MultiheadAttention`, and the public BDH. True says so where none is seen, False looks for none.
     gates: names or patterns of gate parameters, whose tanh is logged each step; True for those named gate, gamma or
         alpha; or a dict of functions that give the openings.
     activations: names or patterns of modules whose mean, deviation and share at or below zero are logged; True for

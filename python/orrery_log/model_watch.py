@@ -38,7 +38,7 @@ class Watch:
         run: Run,
         model: Any,
         every: int = 50,
-        attention: bool = True,
+        attention: bool | None = None,
         *,
         gates: Gates | None = None,
         activations: bool | str | Iterable[str] | None = None,
@@ -160,7 +160,7 @@ class Watch:
                 seen.tokens = self._tokens(args, kwargs)
                 self._current = seen
                 self._thread = threading.current_thread()
-            if self._attention:
+            if self._attention is not False:
                 self._capture = Capture(module, self.max_tokens, self._failed)
             for name, inner in self._modules:
                 self._temporary.append(inner.register_forward_hook(self._activation(name)))
@@ -180,10 +180,10 @@ class Watch:
         try:
             capture = self._capture
             self._end_capture()
-            if capture is not None and not capture.layers:
-                kind = type(self._model).__name__
-                text = f"no attention was seen in {kind}: attention(layer, weights) takes weights"
-                self.run.notices.once("no attention", f"{text}, watch(.., attention=False)")
+            # a model without attention is usual where nobody asked for maps
+            if self._attention and capture is not None and not capture.layers:
+                text = f"no attention was seen in a pass of {type(self._model).__name__}"
+                self.run.notices.once("no attention", f"{text}; log its maps by attention(layer, weights)")
         except Exception as e:
             self._failed(e)
 

@@ -242,6 +242,8 @@ class Run(Measurements):
         writer = self.active
         if writer is None:
             return
+        if not hasattr(values, "items"):
+            raise TypeError(f"log takes a dict of numbers, as {{'loss': loss}}, and not a {type(values).__name__}")
         step = self.next_step if step is None else self._step(step)
         if self.last_step is not None and step < self.last_step:
             self.notices.once("back", f"step {step} comes after step {self.last_step}: steps should not fall")
@@ -333,7 +335,7 @@ class Run(Measurements):
         if not writer.put(METRICS, self._describe, 0):
             self._describing = False
 
-    def watch(self, model: Any, every: int = 50, attention: bool = True, **options: Any) -> Any:
+    def watch(self, model: Any, every: int = 50, attention: bool | None = None, **options: Any) -> Any:
         """See `orrery_log.watch`."""
         try:
             from .model_watch import Watch

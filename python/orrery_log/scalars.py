@@ -46,7 +46,8 @@ class ScalarChannels:
     def __init__(self, notices: Notices) -> None:
         self._notices = notices
         self._by_name: dict[str, str] = {}
-        self._taken: set[str] = set()
+        #: The name that took each channel.
+        self._taken: dict[str, str] = {}
 
     def add(self, to: dict[str, arrays.Scalar], values: Mapping[str, Any], prefix: str = "", depth: int = 0) -> None:
         """Adds `values` by channel. What cannot be written is left out and said once; None is left out silently."""
@@ -78,9 +79,10 @@ class ScalarChannels:
         channel = f"scalar/{name}" if name in COLUMNS else ALIASES.get(name.lower(), name)
         if channel in self._taken:
             if name in self._taken or name in COLUMNS:
-                text = f"`{name}` has the same name as another scalar (`{channel}`): it is left out"
+                other = self._taken[channel]
+                text = f"`{other}` and `{name}` are both written as `{channel}`: `{name}` is left out"
                 raise Refused(f"name {name}", text)
             channel = name
         self._by_name[name] = channel
-        self._taken.add(channel)
+        self._taken[channel] = name
         return channel

@@ -265,7 +265,7 @@ class Writer:
 
 
 def lock(folder: str) -> int | None:
-    """Holds `.lock`, so that other programs of this machine can tell that the folder is being written.
+    """Holds `.lock`, so that other programs of this machine can tell that the folder is being written, or is no more.
 
     Raises BlockingIOError where another process holds it. Nothing where the system has no such locks.
     """
@@ -278,5 +278,11 @@ def lock(folder: str) -> int | None:
         os.close(fd)
         raise
     except OSError:
-        pass  # some network file systems have no locks
+        return fd  # some network file systems have no locks
+    # on another machine the lock may not be seen, and says nothing there
+    with contextlib.suppress(OSError):
+        with open("/proc/sys/kernel/random/boot_id", "rb") as boot:
+            machine = boot.read()
+        os.ftruncate(fd, 0)
+        write_all(fd, machine)
     return fd

@@ -83,6 +83,12 @@ def test_the_run_of_another_program_is_not_overwritten(tmp_path, record, words, 
     assert Folder(run.folder).scalar("a") == [(0, 1)] and words in capfd.readouterr().err
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/sys/kernel/random/boot_id"), reason="only Linux tells its start")
+def test_the_lock_tells_on_which_machine_it_is_held(begin):
+    run = begin()
+    assert Path(run.folder, ".lock").read_bytes() == Path("/proc/sys/kernel/random/boot_id").read_bytes()
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
 @pytest.mark.parametrize("name", ["run.json", "metrics.jsonl", "events.jsonl", ".lock"])
 @pytest.mark.parametrize("trap", ["link", "pipe", "hard link"])

@@ -17,6 +17,24 @@ def test_names_that_clash_are_refused_once(begin, capfd):
     assert capfd.readouterr().err.count("given twice") == 1
 
 
+def test_a_clash_names_both_names(begin, capfd):
+    run = begin()
+    run.log({"loss": 1.0, "loss/train": 2.0})
+    assert run.read().scalar("loss/train") == [(0, 1.0)]
+    said = capfd.readouterr().err
+    assert "`loss` and `loss/train` are both written as `loss/train`: `loss/train` is left out" in said
+
+
+def test_what_is_no_dict_is_said_and_makes_no_step(begin, capfd):
+    run = begin()
+    run.log("loss")
+    run.log(0.5)
+    run.log({"loss": 1.0})
+    assert run.read().scalar("loss/train") == [(0, 1.0)]
+    said = capfd.readouterr().err
+    assert "log takes a dict of numbers, as {'loss': loss}, and not a str" in said and "Attribute" not in said
+
+
 @pytest.mark.parametrize(
     ("name", "channel"),
     [

@@ -538,14 +538,15 @@ def test_patterns_that_match_nothing_are_said(begin, capfd):
     assert "no parameter of the model matches" in run.read().notices()
 
 
-def test_a_model_without_attention_is_said_once(begin, capfd):
-    run = begin()
-    model = nn.Sequential(nn.Linear(3, 3), nn.Softmax(-1))
-    run.watch(model, every=1)
-    for step in range(3):
-        model(torch.zeros(2, 3))
-        run.log({"a": 1}, step=step)
-    assert run.read().notices().count("no attention was seen") == 1
+def test_a_model_without_attention_is_said_once_where_maps_were_asked_for(begin, capfd):
+    for asked, said in ((True, 1), (None, 0), (False, 0)):
+        run = begin()
+        model = nn.Sequential(nn.Linear(3, 3), nn.Softmax(-1))
+        run.watch(model, 1, asked)
+        for step in range(3):
+            model(torch.zeros(2, 3))
+            run.log({"a": 1}, step=step)
+        assert run.read().notices().count("no attention was seen in a pass of Sequential") == said
 
 
 def fresh():

@@ -385,7 +385,7 @@ mod tests {
         (all, steps)
     }
 
-    fn some(n: usize, seed: usize) -> Vec<f32> {
+    fn test_values(n: usize, seed: usize) -> Vec<f32> {
         (0..n).map(|i| ((i * 7 + seed * 13) as f32 * 0.37).sin()).collect()
     }
 
@@ -404,7 +404,7 @@ mod tests {
         fn products_are_sums_in_every_layout(
             (m, k, n) in (1usize..40, 1usize..300, 1usize..200), layouts in (0usize..3, 0usize..3), add: bool,
         ) {
-            let (a, b, was) = (some(m * k, 1), some(k * n, 2), some(m * n, 3));
+            let (a, b, was) = (test_values(m * k, 1), test_values(k * n, 2), test_values(m * n, 3));
             let (la, lb) = (strided(&a, m, k, layouts.0), strided(&b, k, n, layouts.1));
             let (va, vb) = (view(&la, m, k), view(&lb, k, n));
             let mut found = was.clone();
@@ -414,7 +414,7 @@ mod tests {
             let mut again = vec![f32::NAN; m * n];
             packed.matmul(&mut again, va, 0.5);
             let mut matmul_into = vec![f32::NAN; m * n];
-            let bias = some(n, 4);
+            let bias = test_values(n, 4);
             packed.matmul_into(&mut matmul_into, va, Some(&bias), Some(&was));
             for i in 0..m {
                 for (j, bias) in bias.iter().enumerate() {
@@ -438,7 +438,7 @@ mod tests {
             let (from, to) = (share.0 * (k - 1) / 100, share.1 * n / 100);
             let rows = from..from + 1 + share.2 * (k - from - 1) / 100;
             let cols = to.min(n - 1)..n;
-            let (a, b) = (some(m * rows.len(), 1), some(k * n, 2));
+            let (a, b) = (test_values(m * rows.len(), 1), test_values(k * n, 2));
             let a = View::new(&a, m, rows.len());
             let all = View::new(&b, k, n);
             let mut found = vec![f32::NAN; m * cols.len()];
@@ -456,14 +456,14 @@ mod tests {
         fn a_transposed_left_side_gives_the_bits_of_its_rows(
             (m, k, n) in (1usize..600, 1usize..200, 1usize..100), far: bool, accumulate: bool,
         ) {
-            let (a, b) = (some(m * k, 1), some(k * n, 2));
+            let (a, b) = (test_values(m * k, 1), test_values(k * n, 2));
             let b = View::new(&b, k, n);
             let step = if far { FAR } else { m };
             let mut columns = vec![f32::NAN; k * step];
             for (p, column) in columns.chunks_exact_mut(step).enumerate() {
                 (0..m).for_each(|i| column[i] = a[i * k + p]);
             }
-            let [mut wanted, mut found] = [some(m * n, 3), some(m * n, 3)];
+            let [mut wanted, mut found] = [test_values(m * n, 3), test_values(m * n, 3)];
             gemm(&mut wanted, View::new(&a, m, k), b, 0.5, accumulate);
             gemm(&mut found, View::with_steps(&columns, [m, k], [1, step]), b, 0.5, accumulate);
             prop_assert!(found.iter().zip(&wanted).all(|(f, w)| f.to_bits() == w.to_bits()));
@@ -472,7 +472,7 @@ mod tests {
         /// Tasks rely on it: a row has the same bits whichever rows are multiplied with it, packed or not.
         #[test]
         fn a_row_has_the_same_bits_among_any_others((m, k, n) in (1usize..30, 1usize..300, 1usize..400)) {
-            let (a, b) = (some(m * k, 1), some(k * n, 2));
+            let (a, b) = (test_values(m * k, 1), test_values(k * n, 2));
             let packed = Packed::new(View::new(&b, k, n));
             let layouts = [0, 1, 2].map(|layout| strided(&b, k, n, layout));
             let mut all = vec![f32::NAN; m * n];

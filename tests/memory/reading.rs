@@ -38,7 +38,7 @@ fn a_text_of_a_hundred_thousand_tokens_is_read_in_bounded_memory() -> Result<()>
         println!("{short} bytes for 2,000 tokens, {long} for 100,000: {a_token:.0} a token");
         // neurons of both ends that are followed, three times 48 numbers of four bytes; 12 synapses, up to 24
         // ends, the layers' shares and the loss of eight; the token's text twice; room that vectors take ahead
-        assert!(a_token < 2_500.0, "{a_token} bytes a token");
+        assert!(a_token < 2_500.0, "{a_token} bytes per token");
         // a score for every pair of tokens, in a single head, would be this
         assert!(long < 100_000f64.powi(2) * 4.0 / 100.0);
         Ok(())

@@ -164,7 +164,15 @@ fn without_an_answer_it_is_said_who_was_asked_and_since_when() {
     lock.lock().unwrap();
     let (_, said) = orrery(here.path(), "ask run attention --set text=hi --wait 1");
     assert!(said.contains("It looks once a step"), "{said}");
-    drop(lock);
+    #[cfg(target_os = "linux")]
+    {
+        let boot = fs::read("/proc/sys/kernel/random/boot_id").unwrap();
+        fs::write(run.folder.join(".lock"), boot).unwrap();
+        drop(lock);
+        let (code, said) = orrery(here.path(), "ask run attention --set text=hi --wait 60");
+        assert!(code == Some(2) && said.contains("this run was killed, so it cannot answer"), "{said}");
+        fs::remove_file(run.folder.join(".lock")).unwrap();
+    }
     // it ends while it is asked
     let (code, said, _) =
         asked(&run, "attention --set text=hi", |run, _| run.state(3, &json!({"failed": {"message": "out of memory"}})));

@@ -95,6 +95,38 @@ fn every_command_takes_a_run_of_another_program() {
     }
 }
 
+#[test]
+fn each_compared_channel_has_a_figure_of_its_own() {
+    let here = tempfile::tempdir().unwrap();
+    for name in ["first", "second"] {
+        let run = ForeignRun::begin(here.path(), name, &json!({}));
+        for step in 1..=2 {
+            let mut line = json!({"step": step, "variant": "model"});
+            ["\u{65e5}", "\u{672c}", "a b", "a_b", "A_b"].iter().for_each(|channel| line[*channel] = json!(step));
+            run.line("metrics.jsonl", &line);
+        }
+    }
+    let (code, said) = orrery(here.path(), "compare first second --out compared");
+    assert!(code == Some(0) && said.contains("5 figures"), "{said}");
+    let files = fs::read_dir(here.path().join("compared")).unwrap().map(|entry| entry.unwrap().file_name());
+    let names = files.map(|name| name.to_string_lossy().to_lowercase()).filter(|name| name.ends_with(".svg"));
+    let names: std::collections::BTreeSet<String> = names.collect();
+    let expected = ["_-model.svg", "_-model-2.svg", "a_b-model.svg", "a_b-model-2.svg", "a_b-model-3.svg"];
+    assert_eq!(names, std::collections::BTreeSet::from(expected.map(String::from)));
+}
+
+#[test]
+fn it_is_said_where_another_program_keeps_its_weights() {
+    let here = tempfile::tempdir().unwrap();
+    let run = ForeignRun::finished(here.path(), "run", 1e-3);
+    let (code, said) = orrery(here.path(), "export run --safetensors out.safetensors");
+    assert!(code == Some(2) && said.contains("keeps no weights in it"), "{said}");
+    [10, 20].iter().for_each(|step| run.weights(*step, &[("w", 2, 3)]));
+    let (code, said) = orrery(here.path(), "export run --safetensors out.safetensors");
+    assert!(code == Some(2) && said.contains("snapshots/step-00000020.safetensors"), "{said}");
+    assert!(!here.path().join("out.safetensors").exists());
+}
+
 /// Skipped where nothing can paint.
 #[test]
 fn views_are_drawn() {

@@ -215,7 +215,7 @@ fn tags_of_a_treebank_are_read_off() {
         let sizes = [("grammar.test", "12"), ("train.steps", "6")];
         let mut run = Run::open(plan(&[&own[..], &sizes].concat())).unwrap();
         let (text, about) =
-            (run.corpus().describe(), "28 sentences, 12 to test, of 40 in the file; 2 longer than 11 words");
+            (run.corpus().describe(), "28 sentences, 12 to test, of 42 in the file; left out: 2 longer than 11 words");
         assert!(text.contains("treebank.conllu") && text.contains(about), "{text}");
         go_on(&mut run, 6);
         let held_out = run.corpus().sentences(SentenceSet::TestWithin);
@@ -250,6 +250,32 @@ fn tags_of_a_treebank_are_read_off() {
         let why = settle(SettlingSet::Transfer).unwrap_err();
         assert!(why.contains("no sentences of another vocabulary"), "{why}");
     }
+}
+
+/// 27 of the 60 sentences that are asked for are there: networks read those once, and a tagger goes on.
+#[test]
+fn a_small_treebank_is_read_once_too() {
+    let path = treebank();
+    let of = |more: &[(&str, &str)]| {
+        let own = [("grammar.treebank", path.as_str()), ("grammar.train", "60"), ("grammar.test", "30")];
+        Run::open(plan(&[&own[..], &[("train.steps", "6")], more].concat()))
+    };
+    let run = of(&[]).unwrap();
+    let until: Vec<u64> = (0..3).map(|i| run.plan.stage(i).until).collect();
+    assert_eq!((until, run.plan.steps), (vec![3, 3, 6], 6));
+    assert_eq!(of(&[("compare.bigru", "false")]).unwrap().plan.steps, 3);
+    let why = of(&[("train.batch", "28")]).err().unwrap().to_string();
+    assert!(why.contains("the treebank has 27 to learn from"), "{why}");
+}
+
+#[test]
+fn settings_that_a_treebank_replaces_have_no_control() {
+    let own = grammar_roles::config(&[("grammar.treebank", "own.conllu")], 1).unwrap();
+    let knobs = (grammar_roles::LAB.knobs)();
+    let idle: Vec<&str> = knobs.iter().filter(|knob| !knob.acts(&own)).map(|knob| knob.key).collect();
+    assert_eq!(idle, ["grammar.passive", "grammar.transitive", "grammar.adjective"]);
+    let of_grammar = grammar_roles::config(&[], 1).unwrap();
+    assert!(knobs.iter().all(|knob| knob.acts(&of_grammar)));
 }
 
 #[test]

@@ -110,6 +110,15 @@ fn a_study_refuses_its_output_before_it_trains() {
     }
 }
 
+#[test]
+fn a_study_refuses_a_seed_that_is_named_twice() {
+    let here = tempfile::tempdir().unwrap();
+    for words in ["study roles --seeds 1,2,1", "study concepts --seeds 1,2,1"] {
+        let (code, said) = orrery(here.path(), words);
+        assert!(code == Some(2) && said.contains("named twice") && said.contains("--seeds 1,2"), "{words}: {said}");
+    }
+}
+
 /// A line of a log that is no line of a record.
 fn damage(run: &Path, log: &str) {
     let text = fs::read_to_string(run.join(log)).unwrap();

@@ -405,6 +405,27 @@ fn runs_are_named_deleted_and_taken_back() {
     }
 }
 
+/// A run of another program is taken for running for a while after its last line, unless its lock says that it was held here.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_program_of_this_machine_that_left_its_lock_was_killed() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = crate::foreign_run::ForeignRun::begin(dir.path(), "run", &serde_json::json!({"lr": 0.1}));
+    run.step(1);
+    let state = || run_rows::list(dir.path(), |_| ()).unwrap().rows[0].state.clone();
+    assert_eq!(state(), RowState::Running, "it may run elsewhere");
+    let boot = fs::read("/proc/sys/kernel/random/boot_id").unwrap();
+    let elsewhere = b"another machine".to_vec();
+    for (holder, left) in [(vec![], RowState::Running), (elsewhere, RowState::Running), (boot, RowState::Killed)] {
+        let lock = fs::File::create(run.folder.join(".lock")).unwrap();
+        lock.lock().unwrap();
+        fs::write(run.folder.join(".lock"), &holder).unwrap();
+        assert_eq!(state(), RowState::Running);
+        drop(lock);
+        assert_eq!(state(), left, "{}", String::from_utf8_lossy(&holder));
+    }
+}
+
 #[test]
 fn what_is_being_written_is_running_and_is_not_deleted() {
     let dir = tempfile::tempdir().unwrap();

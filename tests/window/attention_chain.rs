@@ -96,7 +96,7 @@ fn a_chain_opens_as_a_generator_and_what_is_none_does_not() {
     let strict = AttentionChain { weights: Array::new([2, 2], vec![0.0, 0.0, 1.0, 0.0]).unwrap(), ..strict };
     let mut harness = Tile::new("attention_chain", with(strict)).shown(sized(640.0, 420.0));
     press(&mut harness, "Details");
-    assert!(words(&harness).contains("Strictly causal: token 0 looks at nothing"), "{}", words(&harness));
+    assert!(words(&harness).contains("Strictly causal: token 0 attends to nothing"), "{}", words(&harness));
     press(&mut harness, "in Equilibrium");
     let [FileAction::OpenTransitions { bytes, states, .. }] = harness.state().exports.as_slice() else {
         panic!("nothing was opened")

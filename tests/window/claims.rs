@@ -339,9 +339,11 @@ fn claims_are_found_by_the_filter_and_by_chips() {
     let mut d = desk();
     d.filter("lab:fast_slow !is:starred");
     assert_eq!(d.ids(), ["X2", "X3"]);
+    assert!(d.shows("★ starred 0") && d.shows("needs data or hardware 0"), "chips count what the filter leaves");
     d.click("stands 1");
     assert_eq!(d.ids(), ["X2"]);
-    d.click("not run 1");
+    assert!(d.shows("outdated 1"), "a chip that is on does not empty those beside it");
+    d.click("not run 0");
     assert_eq!(d.ids(), ["X2"], "the only claim that was not run is starred");
     d.filter("gate<1");
     assert!(d.shows("a claim has no `gate`"));
@@ -366,7 +368,8 @@ fn a_row_unfolds_into_all_that_is_known() {
         "a loss that is not below",
         "3: 7 to 9",
         "Orrery 0.3.0 (commit not recorded), 2 cores of a processor, 3.5 minutes",
-        "after Holm's correction",
+        "stands if below 0; p ",
+        "against the bound, after Holm's correction",
         "neither the rule (",
         "from step 0 across the bound; from step 200 within the bound.",
         "orrery claims run X2",

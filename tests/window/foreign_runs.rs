@@ -124,6 +124,19 @@ fn what_is_appended_shows_and_can_be_scrubbed() {
     desk.until("it goes on", |d| d.state() == "followed");
     run.state(1, &json!("paused"));
     desk.until("it is paused", |d| d.state() == "paused");
+    #[cfg(target_os = "linux")]
+    {
+        let lock = std::fs::File::create(run.folder.join(".lock")).unwrap();
+        lock.lock().unwrap();
+        let boot = std::fs::read("/proc/sys/kernel/random/boot_id").unwrap();
+        std::fs::write(run.folder.join(".lock"), boot).unwrap();
+        run.step(2);
+        desk.until("it goes on in its lock", |d| d.newest() == 2 && d.state() == "paused");
+        drop(lock);
+        desk.until("it was killed, whatever it wrote a moment ago", |d| d.state() == "killed");
+        std::fs::remove_file(run.folder.join(".lock")).unwrap();
+        desk.until("without a lock it may run elsewhere", |d| d.state() == "paused");
+    }
     // no program holds the folder, and nothing was written for an hour
     for log in ["metrics.jsonl", "samples.jsonl", "events.jsonl"] {
         let file = std::fs::File::options().append(true).open(run.folder.join(log)).unwrap();
@@ -324,9 +337,10 @@ fn an_answer_stands_before_what_is_logged() {
     mirror.apply(Event::Question { request, state: QuestionState::Answered });
     (0..2).for_each(|_| tile.step());
     assert!(tile.state().subtitle.contains("by hand"), "{}", tile.state().subtitle);
-    tile.state_mut().questions.forget(key);
-    (0..2).for_each(|_| tile.step());
+    tile.get_by_role_and_label(Role::Button, "Back to the run").click();
+    (0..3).for_each(|_| tile.step());
     assert!(tile.state().subtitle.contains("batch 0"), "{}", tile.state().subtitle);
+    assert!(tile.query_by_label("Back to the run").is_none(), "the run itself is shown");
 }
 
 /// Only a run that is resumed goes back in its steps; another program may log in any order.
@@ -393,6 +407,19 @@ fn the_name_of_a_channel_is_printed_once() {
     (0..3).for_each(|_| tile.step());
     assert_eq!(times(&tile, "my/ratio"), 1, "{:?}", painted(&tile));
     assert!(tile.state().subtitle.contains("my/ratio"), "{}", tile.state().subtitle);
+}
+
+#[test]
+fn what_has_no_finite_number_is_said_and_not_drawn_as_0() {
+    let here = tempfile::tempdir().unwrap();
+    let run = ForeignRun::begin(here.path(), "run", &json!({}));
+    run.step(1);
+    run.sample(1, "matrix/nan", &json!({"kind": "matrix", "values": [["NaN", "NaN"], ["NaN", "Infinity"]]}));
+    run.sample(1, "histogram/nan", &json!({"kind": "histogram", "edges": [0, 1, 2], "counts": [0, 0]}));
+    let words = painted(&shown(Tile::new("logged", mirror(&run))));
+    for part in ["No finite number anywhere.", "No values."] {
+        assert!(words.iter().any(|painted| painted == part), "{part}: {words:?}");
+    }
 }
 
 #[test]

@@ -184,9 +184,9 @@ fn hovering_a_chart_shows_the_value_of_every_line() {
 fn hovering_a_map_shows_the_weight_of_the_cell() {
     let mut harness = tile("attention", recorded::twins());
     hover(&mut harness, "attention map");
-    let said = painted(&harness).into_iter().find(|words| words.contains(" looks at ")).expect("a box");
+    let said = painted(&harness).into_iter().find(|words| words.contains(" attends to ")).expect("a box");
     let (cell, weight) = said.split_once('\n').unwrap();
-    let (row, col) = cell.split_once(" looks at ").unwrap();
+    let (row, col) = cell.split_once(" attends to ").unwrap();
     let position = |words: &str| words.split(' ').next().unwrap().parse::<usize>().unwrap();
     let written: f32 = table(&harness).1[position(row)][position(col) + 1].parse().unwrap();
     assert_eq!(weight, value_label(f64::from(written)), "{cell}");

@@ -93,7 +93,7 @@ fn a_loss_is_of_a_token_only_where_a_text_is_read() {
         let harness = Tile::new("losses", mirror).shown(sized(560.0, 360.0));
         harness.state().svg.clone().unwrap()
     };
-    assert!(axis(1024).contains(">loss (nats a token)<"));
+    assert!(axis(1024).contains(">loss (nats per token)<"));
     assert!(axis(0).contains(">loss (nats)<"));
 }
 

@@ -86,12 +86,52 @@ fn a_step_says_what_is_missing_and_then_what_was_found() {
     let mut d = open(Opening::Lesson(link("fast_slow", 2)));
     d.until("a run", |d| d.page().mirror().is_some_and(|m| m.info.is_some()));
     d.steps(3);
-    assert!(d.shows("not yet; by step 150 at the latest") && !d.shows("the gate opened"));
+    let due = "what this step looks for: not yet; by step 150 at the latest";
+    assert!(d.shows(due) && !d.shows("the gate opened"));
     d.press(Key::Space);
     d.until("steps", |d| d.page().newest() > 155);
     d.steps(3);
     assert!(d.shows("Check: not so at step"), "the pretended gate stays shut");
     assert!(d.shows("The run says:"), "no sign, which would seem to judge a guess");
+}
+
+#[test]
+fn hidden_answers_leave_of_a_check_only_that_it_was_measured() {
+    let mut d = open(Opening::Lab("fast_slow".into()));
+    d.harness.event(egui::Event::Paste("orrery:fast_slow?lesson=2&answers=hidden".into()));
+    d.steps(8);
+    d.press(Key::Space);
+    d.until("steps", |d| d.page().newest() > 5);
+    d.steps(1);
+    assert!(d.shows("what this step looks for: not yet; by step 150 at the latest") && !d.shows("the gate opened"));
+    d.until("steps", |d| d.page().newest() > 155);
+    d.steps(3);
+    assert!(d.shows("Check: measured; the link hides what was found"));
+    assert!(!d.shows("the gate opened") && !d.shows("not so at step") && !d.shows("The run says:"));
+}
+
+#[test]
+fn hidden_answers_hide_the_text_after_the_steps() {
+    const AFTER: &str = "cleverness does not lift the curves";
+    let mut d = open(Opening::Lesson(link("traces", 2)));
+    assert!(d.shows(AFTER) && d.shows("all claims of this lab"));
+    d.harness.event(egui::Event::Paste("orrery:traces?lesson=2&answers=hidden".into()));
+    d.steps(8);
+    assert!(!d.shows(AFTER) && !d.shows("all claims of this lab"));
+    assert!(d.shows("Step 6: A memory of two bits"), "the steps stay");
+}
+
+#[test]
+fn a_step_says_which_of_its_settings_a_link_locks() {
+    let mut d = open(Opening::Lab("fast_slow".into()));
+    d.harness.event(egui::Event::Paste("orrery:fast_slow?lesson=2&lock=model.upsample".into()));
+    d.steps(8);
+    assert!(!d.shows("is locked by the link"), "this step leaves it as it is");
+    click(&mut d, "Step 5: What a leak looks like");
+    d.steps(4);
+    assert_ne!(d.page().config.get("model.upsample").unwrap().to_string(), "leaky");
+    assert!(d.shows("\u{201c}Upsampling\u{201d} is locked by the link, so that this step is not judged"));
+    assert!(!d.shows("click the step's heading"));
 }
 
 #[test]
@@ -297,6 +337,23 @@ fn a_step_is_undone_at_once_and_whole() {
     assert_eq!(page.history.next_undo(), None);
     undo::step_back(&mut page, UndoKind::Redo, 2.0).unwrap();
     assert_eq!((page.lesson.current, page.selection.token), (Some(3), Some(12)));
+}
+
+#[test]
+fn a_step_taken_again_as_it_stands_begins_nothing_anew() {
+    let mut stage = Stage::new(find("fast_slow").unwrap(), "gate");
+    take_step(&mut stage.page, 1);
+    stage.begin(30, RunState::Paused);
+    stage.page.lesson.draft = "half a guess".into();
+    let is_seen = |page: &Page| page.lesson.has_run_since(page.mirror().unwrap());
+    assert!(is_seen(&stage.page), "the run was made for this step");
+    take_step(&mut stage.page, 1);
+    assert!(is_seen(&stage.page) && stage.page.lesson.draft == "half a guess");
+    assert_eq!(stage.page.lesson.sought, Some(1), "it is scrolled to");
+    stage.page.change("train.steps", Value::Int(7), 1.0);
+    take_step(&mut stage.page, 1);
+    assert_ne!(stage.page.config.get("train.steps"), Some(&Value::Int(7)), "what was changed is set again");
+    assert_eq!(stage.page.lesson.draft, "");
 }
 
 #[test]

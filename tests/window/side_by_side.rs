@@ -119,7 +119,7 @@ fn a_cell_is_chosen_in_every_map_at_once() {
     harness.remove_cursor();
     harness.run_steps(3);
     assert_eq!(harness.state().selection.token, Some(5));
-    assert!(says(&harness, "5 \u{201c}f\u{201d} looks at 2 \u{201c}c\u{201d}"), "{:?}", painted(&harness));
+    assert!(says(&harness, "5 \u{201c}f\u{201d} attends to 2 \u{201c}c\u{201d}"), "{:?}", painted(&harness));
     for variant in 0..3 {
         assert!(says(&harness, &said(weight(variant, 0, 0, (5, 2)))), "{variant}: {:?}", painted(&harness));
     }
@@ -156,7 +156,7 @@ fn words_under_the_pointer_name_the_weight_of_every_variant() {
         let line = format!("{label}: {}", said(weight(variant, 0, 0, (6, 3))));
         assert!(all.contains(&line), "{line} is not in {all}");
     }
-    assert!(all.contains("6 \u{201c}g\u{201d} looks at 3 \u{201c}d\u{201d}"), "{all}");
+    assert!(all.contains("6 \u{201c}g\u{201d} attends to 3 \u{201c}d\u{201d}"), "{all}");
     let masked = cell(&harness, "difference of attention", (3, 6));
     harness.event(Event::PointerMoved(masked));
     harness.run_steps(60);
@@ -173,7 +173,7 @@ fn keys_choose_a_cell() {
         harness.run_steps(2);
     }
     assert_eq!(harness.state().selection.token, Some(1));
-    assert!(says(&harness, "1 \u{201c}b\u{201d} looks at 1 \u{201c}b\u{201d}"), "{:?}", painted(&harness));
+    assert!(says(&harness, "1 \u{201c}b\u{201d} attends to 1 \u{201c}b\u{201d}"), "{:?}", painted(&harness));
     assert!(says(&harness, &said(weight(2, 0, 0, (1, 1)))));
 }
 

@@ -191,6 +191,7 @@ fn a_sweep_is_found_brushed_sorted_and_moved_to_a_step() {
     d.until("runs are read", "7 of 8 runs finished, 1 not begun");
     assert!(d.shows("--missing") && d.shows("Make 1 run here"), "what completes it is said");
     assert!(d.shows("held-out loss (nats), coupled as recorded at step 12"), "the objective is shown first");
+    assert!(d.shows("★ best within its spread"), "the mark is explained");
     assert!(d.shows("curves of the sweep") && d.shows("along train.lr") && d.shows("along model.pool"));
     assert!(d.shows("held-out loss (nats), coupled, mean over seeds"), "two axes have a heat map");
     assert_eq!(d.rows().len(), 4, "{:?}", d.rows());

@@ -85,7 +85,7 @@ fn a_synapse_is_taken_over_and_asked_about() {
 fn what_a_search_found_is_tested() {
     let harness = tile("concept_effect", recorded::twins()).shown(sized(700.0, 620.0));
     let said = words(&harness);
-    for part in ["Nothing found", "with it", "without it", "nats a token", "We spoke of the pound."] {
+    for part in ["Nothing found", "with it", "without it", "nats per token", "We spoke of the pound."] {
         assert!(said.contains(part), "{part}: {said}");
     }
     let csv = harness.state().csv.clone().unwrap();

@@ -29,7 +29,7 @@ const STEP_KEYS: [&str; 9] =
 const MAX_CHECKPOINTS: usize = 500;
 
 /// Paths named as checkpoints that are not files: pipes, devices, sockets, folders and broken links.
-fn left_out(folder: &Path) -> Vec<PathBuf> {
+fn non_files(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = named_as_checkpoints(folder).filter(|path| !path.is_file()).collect();
     paths.sort();
     paths
@@ -46,19 +46,19 @@ fn recorded_steps(path: &Path) -> [Option<u64>; STEP_KEYS.len()] {
     let Ok(file) = Weights::open(path) else { return Default::default() };
     let metadata: Vec<(&str, &str)> = file.metadata().collect();
     STEP_KEYS.map(|key| {
-        let (_, said) = metadata.iter().find(|(path, _)| *path == key)?;
+        let (_, text) = metadata.iter().find(|(path, _)| *path == key)?;
         // some write it as a float
-        said.parse()
+        text.parse()
             .ok()
-            .or_else(|| said.parse::<f64>().ok().filter(|v| v.fract() == 0.0 && *v >= 0.0).map(|v| v as u64))
+            .or_else(|| text.parse::<f64>().ok().filter(|v| v.fract() == 0.0 && *v >= 0.0).map(|v| v as u64))
     })
 }
 
 /// The first key whose values differ between the files, with the step of each file.
 fn steps_inside(paths: &[PathBuf]) -> Option<(&'static str, Vec<u64>)> {
-    let said: Vec<_> = paths.iter().map(|path| recorded_steps(path)).collect();
+    let recorded: Vec<_> = paths.iter().map(|path| recorded_steps(path)).collect();
     STEP_KEYS.iter().enumerate().find_map(|(place, key)| {
-        let steps = said.iter().map(|said| said[place]).collect::<Option<Vec<u64>>>()?;
+        let steps = recorded.iter().map(|steps| steps[place]).collect::<Option<Vec<u64>>>()?;
         let distinct: BTreeSet<u64> = steps.iter().copied().collect();
         (distinct.len() == steps.len()).then_some((*key, steps))
     })
@@ -116,7 +116,7 @@ pub fn step_files(folder: &Path) -> Result<Vec<StepFile>, Failure> {
 pub fn configured(folder: &Path) -> Result<(&'static Lab, Config), Failure> {
     let files = step_files(folder)?;
     let newest = files.last().map_or(folder, |file| file.path.as_path());
-    settings::with_checkpoint(&std::path::absolute(newest).map_err(Failure::wrong)?)
+    settings::with_file(FileKind::Checkpoint, &std::path::absolute(newest).map_err(Failure::wrong)?)
 }
 
 fn with_file(lab: &Lab, config: &Config, path: &Path) -> Result<Config, Failure> {
@@ -141,7 +141,7 @@ pub fn record(
     is_wanted: &dyn Fn() -> bool,
 ) -> Result<PathBuf, Failure> {
     let mut steps = vec![];
-    for path in left_out(folder) {
+    for path in non_files(folder) {
         notice!("warning: {} is not an ordinary file and is left out", path.display());
     }
     for file in step_files(folder)? {
@@ -168,7 +168,7 @@ impl Sink for StepReport {
             Event::Step(stats) => {
                 let loss = stats.scalars.iter().find(|(c, _)| c.as_str() == channels::LOSS_HELD_OUT);
                 if let Some((_, loss)) = loss {
-                    notice!("step {}: held-out loss {loss:.4} nats a token", stats.step);
+                    notice!("step {}: held-out loss {loss:.4} nats per token", stats.step);
                 }
             }
             _ => {}
@@ -192,7 +192,7 @@ mod tests {
         let _socket = std::os::unix::net::UnixListener::bind(path("step-3.pt")).unwrap();
         std::os::unix::fs::symlink("nowhere", path("step-4.safetensors")).unwrap();
         assert_eq!(checkpoints(dir.path()).collect::<Vec<_>>(), [path("step-1.pt")]);
-        assert_eq!(left_out(dir.path()), ["step-2.pt", "step-3.pt", "step-4.safetensors"].map(path));
+        assert_eq!(non_files(dir.path()), ["step-2.pt", "step-3.pt", "step-4.safetensors"].map(path));
     }
 
     #[test]

@@ -105,9 +105,12 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
     }
     let theme = if args.light { Theme::light() } else { Theme::dark() };
     let (mut offscreen, words) = figures::painter();
+    let mut taken = store::TakenNames::new();
     for figure in &drawn {
         let png = offscreen.as_mut().map(|offscreen| figure.png(offscreen, &theme));
-        figures::write_picture(out, &figure.file_stem(), figure.svg(&theme), png)?;
+        // the names of other programs may differ in more than a file's name can
+        let stem = store::unique_name(&figure.file_stem(), &mut taken);
+        figures::write_picture(out, &stem, figure.svg(&theme), png)?;
     }
     notice!("{} and 2 tables in {}{words}", counted(drawn.len(), "figure"), out.display());
     if !views.is_empty() {

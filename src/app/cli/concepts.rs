@@ -57,6 +57,7 @@ pub struct ConceptArgs {
 pub fn run(args: &ConceptArgs) -> Result<(), Failure> {
     let procedures = procedures(args)?;
     args.json.check(&[])?;
+    settings::check_seeds(&args.seeds)?;
     on_large_stack(["the search", "the search"], || search(args, &procedures))
 }
 

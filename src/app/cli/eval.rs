@@ -49,7 +49,7 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
     )?;
     print_line!("read {form}")?;
     print_line!(
-        "loss {:.6} nats a token, {:.6} bits a byte (uniform guessing: {:.3} nats)",
+        "loss {:.6} nats per token, {:.6} bits per byte (uniform guessing: {:.3} nats)",
         loss.nats_per_token(),
         loss.bits_per_byte(),
         uniform

@@ -111,7 +111,7 @@ fn print(found: &Effect, asked: &Request, tokenizer: &NamedTokenizer, per_head: 
         print_line!("sigma after the text {:.6}; of the random ones {:.6}", found.sigma, found.null_sigma)?;
     }
     let (before, after) = (mean(&found.loss_before), mean(&found.loss_after));
-    print_line!("loss {before:.6} nats a token, with the change {after:.6} ({:+.6})", after - before)?;
+    print_line!("loss {before:.6} nats per token, with the change {after:.6} ({:+.6})", after - before)?;
     let own = mean(&found.divergence);
     print_line!("mean relative entropy of the next token {own:.6e} nats")?;
     match found.null_draws.len() {

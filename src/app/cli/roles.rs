@@ -4,10 +4,13 @@
 use super::{
     output::JsonArgs,
     process::{cores, on_large_stack},
-    settings::pair_of,
+    settings::{check_seeds, pair_of},
 };
 use crate::{
-    analysis::statistics::{mean_sd, wilson},
+    analysis::{
+        distinct::distinct,
+        statistics::{mean_sd, wilson},
+    },
     cli::prelude::*,
     config::Settings,
     labs::grammar_roles::{self, settings::GrammarRolesSettings},
@@ -53,16 +56,20 @@ const PAPER_ROLES: [&str; 4] = ["det_agent", "verb_rel", "noun_agent", "noun_pat
 struct ModelAnswer {
     seed: u64,
     label: String,
+    /// The sentences that it read, and how many of a treebank were left out.
+    corpus: String,
     accuracy: RoleAccuracy,
 }
 
 pub fn run(args: &RoleArgs) -> Result<(), Failure> {
     args.json.check(&[])?;
+    check_seeds(&args.seeds)?;
     let work = || args.seeds.iter().map(|seed| one_seed(args, *seed)).collect::<Result<Vec<_>, _>>();
     let answers = on_large_stack(["the table's thread", "the table"], work)?;
     let answers: Vec<ModelAnswer> = answers.into_iter().flatten().collect();
     output::print(table(&answers).as_bytes())?;
-    let counts = |a: &ModelAnswer| json!({ "seed": a.seed, "model": a.label, "accuracy": a.accuracy });
+    let counts =
+        |a: &ModelAnswer| json!({ "seed": a.seed, "model": a.label, "corpus": a.corpus, "accuracy": a.accuracy });
     args.json.write(&answers.iter().map(counts).collect::<Vec<_>>(), &[])
 }
 
@@ -128,7 +135,8 @@ fn one_seed(args: &RoleArgs, seed: u64) -> Result<Vec<ModelAnswer>, Failure> {
                 began.elapsed().as_secs_f64()
             );
             let accuracy = samples.iter().find_map(|s| RoleAccuracy::from_payload(&s.payload)).cloned();
-            answers.extend(accuracy.map(|accuracy| ModelAnswer { seed, label, accuracy }));
+            let corpus = run.corpus().describe();
+            answers.extend(accuracy.map(|accuracy| ModelAnswer { seed, label, corpus, accuracy }));
         }
     }
     Ok(answers)
@@ -181,8 +189,10 @@ fn table(answers: &[ModelAnswer]) -> String {
     let rows = rows(answers);
     let width = rows.iter().map(|r| r.name.chars().count()).max().unwrap_or_default();
     let [within, other] = answers.first().map_or(["within", "transfer"], |a| a.accuracy.tests());
-    let mut out =
-        format!("{:<width$}{within:>16}{other:>16}{:>16}{:>16}\n", "roles named rightly", "deep", "within, new");
+    let corpora = distinct(answers.iter().map(|a| &a.corpus));
+    let mut out: String = corpora.into_iter().map(|corpus| format!("{corpus}\n")).collect();
+    let names = ["roles named rightly", "deep", "within, new"];
+    out.push_str(&format!("{:<width$}{within:>16}{other:>16}{:>16}{:>16}\n", names[0], names[1], names[2]));
     for row in &rows {
         let column = |of: &dyn Fn(&RoleAccuracy, &RoleRepresentation) -> f64| {
             let values: Vec<f64> = row.seeds.iter().map(|(a, r)| of(a, r)).collect();
@@ -231,4 +241,28 @@ fn transfer_by_role(rows: &[RepresentationRow<'_>], width: usize) -> String {
         out.push('\n');
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_says_once_which_sentences_were_read() {
+        let answer = |seed| ModelAnswer {
+            seed,
+            label: "network".to_owned(),
+            corpus: "own.conllu, left out: 2 longer".to_owned(),
+            accuracy: RoleAccuracy {
+                roles: vec!["X".into()],
+                deep: vec![false],
+                train_sentences: 1,
+                representations: vec![],
+                ranks: vec![].into(),
+            },
+        };
+        let table = table(&[answer(1), answer(2)]);
+        assert_eq!(table.matches("left out").count(), 1, "{table}");
+        assert!(table.contains("unknown words"), "{table}");
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::{Settings, checkpoint_names, sweep_names::is_sweep};
 use crate::{
+    analysis::distinct::distinct,
     cli::prelude::*,
     experiments::permalink::{Link, Permalink},
     labs::{LABS, RunSettings, TrainSettings, lesson::LessonLink},
@@ -66,7 +67,11 @@ pub fn resolve(name: &str) -> Result<ResolvedName, Failure> {
         return Ok(ResolvedName::Config(lab, config));
     }
     if checkpoint_names::is_named_as_checkpoint(path) {
-        let (lab, config) = with_checkpoint(path)?;
+        let (lab, config) = with_file(FileKind::Checkpoint, path)?;
+        return Ok(ResolvedName::Config(lab, config));
+    }
+    if is_treebank(path) {
+        let (lab, config) = with_file(FileKind::Treebank, path)?;
         return Ok(ResolvedName::Config(lab, config));
     }
     Ok(ResolvedName::Text(path.to_owned()))
@@ -108,10 +113,15 @@ fn run_of_checkpoints(folder: &Path) -> Option<PathBuf> {
     Some(run.to_owned())
 }
 
-/// The first lab that takes trained weights, with these.
-pub fn with_checkpoint(path: &Path) -> Result<(&'static Lab, Config), Failure> {
-    let taking = LABS.iter().find_map(|l| Some((l, l.file_key(FileKind::Checkpoint)?)));
-    let (lab, key) = taking.ok_or_else(|| Failure::usage("no lab of this build takes trained weights"))?;
+/// True for the name of a treebank in the form CoNLL-U.
+fn is_treebank(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e.eq_ignore_ascii_case("conllu"))
+}
+
+/// The first lab that takes files of this kind, such as trained weights or a treebank, with this one.
+pub fn with_file(kind: FileKind, path: &Path) -> Result<(&'static Lab, Config), Failure> {
+    let taking = LABS.iter().find_map(|l| Some((l, l.file_key(kind)?)));
+    let (lab, key) = taking.ok_or_else(|| usage!("no lab of this build takes {}", path.display()))?;
     let mut config = lab.config(None)?;
     config.set_text(&(lab.knobs)(), key, utf8(path)?)?;
     Ok((lab, config))
@@ -154,19 +164,36 @@ pub fn utf8(path: &Path) -> Result<&str, Failure> {
 }
 
 /// Gives a text file to the lab's setting that takes one.
+///
+/// # Errors
+/// If there is none, or the file is a treebank and another setting takes that.
 pub fn set_text_file(lab: &Lab, config: &mut Config, path: &Path) -> Result<(), Failure> {
+    if let Some(key) = lab.file_key(FileKind::Treebank).filter(|_| is_treebank(path)) {
+        let shown = path.display();
+        return Err(usage!(
+            "{shown} is a treebank, and `{key}` takes it: write --set {key}={shown} in place of --text"
+        ));
+    }
     let none = || Failure::usage(format!("the lab `{}` reads no text file", lab.id));
     let key = lab.file_key(FileKind::Text).ok_or_else(none)?;
     Ok(config.set_text(&(lab.knobs)(), key, utf8(path)?)?)
+}
+
+/// Checks that no seed is named twice.
+///
+/// # Errors
+/// If one is.
+pub fn check_seeds(seeds: &[u64]) -> Result<(), Failure> {
+    let different = distinct(seeds.iter().copied());
+    let words = || different.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+    ensure!(different.len() == seeds.len(), "a seed is named twice and would count as two: write --seeds {}", words());
+    Ok(())
 }
 
 /// The key and the value of a `--set`.
 pub fn pair_of(text: &str) -> Result<(&str, &str), Failure> {
     text.split_once('=').ok_or_else(|| Failure::usage(format!("`--set {text}` has no `=`; write --set key=value")))
 }
-///
-/// # Errors
-/// If there is none, or the file is a treebank and another setting takes that.
 
 /// Applies `--set`, `--seed`, `--steps`, `--device` and `--text`, and checks that the lab can be planned so.
 pub fn apply(settings: &Settings, lab: &Lab, config: &mut Config) -> Result<(), Failure> {
@@ -197,4 +224,24 @@ pub fn set(settings: &Settings, lab: &Lab, config: &mut Config) -> Result<(), Fa
     }
     *config = with_absolute_paths(lab, config)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_treebank_goes_to_the_lab_and_the_setting_that_take_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("own.CoNLLU");
+        std::fs::write(&path, "# nothing\n").unwrap();
+        let Ok(ResolvedName::Config(lab, mut config)) = resolve(path.to_str().unwrap()) else {
+            panic!("it is no lab's settings");
+        };
+        assert_eq!(lab.id, "grammar_roles");
+        assert_eq!(config.get("grammar.treebank"), Some(&Value::Text(path.display().to_string())));
+        let why = set_text_file(lab, &mut config, &path).unwrap_err().words;
+        assert!(why.contains("--set grammar.treebank="), "{why}");
+        assert!(set_text_file(lab, &mut config, Path::new("own.txt")).is_ok());
+    }
 }

@@ -8,6 +8,7 @@ use crate::{
     experiments::{
         headlines::{self, RunHeadlines},
         seeds::SeedSummary,
+        short_number::with_spread,
     },
     labs::headline::Headline,
 };
@@ -88,7 +89,7 @@ pub(super) fn cell(headline: &Headline, group: Option<&SeedSummary>) -> String {
         Some(SeedSummary { mean, interval: Some((low, high)), .. }) if headline.is_paired() => {
             format!("{} [{}, {}]", digits.format(*mean), digits.format(*low), digits.format(*high))
         }
-        Some(SeedSummary { mean, sd: Some(sd), .. }) => format!("{} ± {}", digits.format(*mean), digits.format(*sd)),
+        Some(SeedSummary { mean, sd: Some(sd), .. }) => with_spread(*mean, *sd, Some(digits)),
     }
 }
 

@@ -24,15 +24,15 @@ pub fn print_notice(words: fmt::Arguments<'_>) {
 
 /// The text with codes for characters that act on a terminal (`\u{1b}`, `\r`) or turn the direction of text.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    replaced(text, |c| !matches!(c, '\n' | '\t') && is_unprintable(c))
+    escape_chars(text, |c| !matches!(c, '\n' | '\t') && is_unprintable(c))
 }
 
 /// The text as one line of a table, in which the ends of lines and tabs are shown as their codes too.
 pub fn one_line(text: &str) -> Cow<'_, str> {
-    replaced(text, is_unprintable)
+    escape_chars(text, is_unprintable)
 }
 
-fn replaced(text: &str, is_shown_as_code: impl Fn(char) -> bool) -> Cow<'_, str> {
+fn escape_chars(text: &str, is_shown_as_code: impl Fn(char) -> bool) -> Cow<'_, str> {
     if !text.contains(&is_shown_as_code) {
         return Cow::Borrowed(text);
     }

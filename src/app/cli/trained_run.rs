@@ -9,7 +9,7 @@ use crate::{
     cli::prelude::*,
     models::bdh::{BdhSpec, StateDict, export_state_dict},
     nn::Tensor,
-    store::{Loaded, checkpoint},
+    store::{Loaded, checkpoint, snapshots},
 };
 
 /// A trained model of a run.
@@ -46,6 +46,9 @@ pub fn passed_over(loaded: &Loaded) -> Damage {
 
 fn read(run: &Path, variant: Option<&str>) -> Result<(Model, Damage), Failure> {
     let (lab, config) = recorded(run)?;
+    if !lab.trains() {
+        return Err(Failure::usage(weights_elsewhere(run)));
+    }
     let plan = (lab.plan)(&config)?;
     let loaded = checkpoint::load(run, &Device::Cpu).map_err(Failure::wrong)?;
     let loaded = loaded.ok_or_else(|| no_checkpoint(run))?;
@@ -62,6 +65,18 @@ fn read(run: &Path, variant: Option<&str>) -> Result<(Model, Damage), Failure> {
     let kept = loaded.checkpoint.variants.into_iter().find(|v| v.id == chosen.id);
     let kept = kept.ok_or_else(|| Failure::usage(format!("the checkpoint does not hold `{}`", chosen.id)))?;
     Ok((Model { spec: chosen.model.clone(), weights: kept.weights }, lost))
+}
+
+/// Says where another program keeps the weights of its run, whose models it alone can build.
+fn weights_elsewhere(run: &Path) -> String {
+    let shown = run.display();
+    match snapshots::list(run).last_key_value() {
+        Some((_, path)) => format!(
+            "another program trains {shown}, and only it can build the model: its newest weights are in {}",
+            path.display()
+        ),
+        None => format!("another program trains {shown}, and keeps no weights in it (`orrery_log.log_weights` does)"),
+    }
 }
 
 /// The failure of a command that needs the weights of a run which has none yet.

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn questions_come_before_what_may_end_the_run_that_they_are_put_to() {
+    fn questions_precede_actions_that_may_end_the_run() {
         let mut actions = Actions::default();
         actions.push(RunAction::Reset);
         actions.push(SettingAction::Change("a".into(), Value::Int(1)));

@@ -8,7 +8,7 @@ use super::{
     widgets::number,
 };
 use crate::{
-    config::Applies,
+    config::{Applies, Knob},
     labs::{
         Lab,
         lesson::{Check, Lesson, LessonStep},
@@ -182,6 +182,11 @@ fn judge(step: &LessonStep, mirror: Option<&Mirror>, lab: Option<&Lab>) -> Vec<O
     checks.iter().map(|check| outcome(check, mirror)).collect()
 }
 
+/// True if another value of this setting makes another model, of which a step's checks say nothing.
+pub fn is_of_the_model(knob: &Knob) -> bool {
+    knob.applies == Applies::AtReset && !["run", "train"].contains(&knob.group())
+}
+
 /// Why the run that is shown is not the step's, if it is not: what applies at a reset is otherwise.
 fn other_run(step: &LessonStep, mirror: &Mirror, lab: &Lab) -> Option<String> {
     let preset = step.does.preset.as_ref()?;
@@ -193,10 +198,7 @@ fn other_run(step: &LessonStep, mirror: &Mirror, lab: &Lab) -> Option<String> {
     }
     let knobs = (lab.knobs)();
     let changed = step.does.settings(lab, run).ok()?.changed_keys(run);
-    let other = knobs.iter().find(|knob| {
-        let is_of_the_model = knob.applies == Applies::AtReset && !["run", "train"].contains(&knob.group());
-        is_of_the_model && changed.iter().any(|key| key == knob.key)
-    })?;
+    let other = knobs.iter().find(|knob| is_of_the_model(knob) && changed.iter().any(|key| key == knob.key))?;
     Some(words(&format!("the run shown was made with another \u{201c}{}\u{201d}", other.label)))
 }
 

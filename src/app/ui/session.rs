@@ -57,8 +57,8 @@ pub struct Session {
     pub dismissed_runs: Vec<String>,
 }
 
-/// The number of dismissed runs that are remembered.
-const DISMISSED: usize = 100;
+/// The maximum number of dismissed runs that are remembered.
+const MAX_DISMISSED: usize = 100;
 
 impl Default for Session {
     fn default() -> Self {
@@ -120,7 +120,7 @@ impl Session {
     /// No page speaks of this interrupted run again.
     pub fn dismiss_run(&mut self, folder: &Path) {
         self.dismissed_runs.push(folder.display().to_string());
-        let old = self.dismissed_runs.len().saturating_sub(DISMISSED);
+        let old = self.dismissed_runs.len().saturating_sub(MAX_DISMISSED);
         self.dismissed_runs.drain(..old);
     }
 

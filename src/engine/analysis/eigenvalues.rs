@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_matrix_has_none() {
+    fn invalid_matrices_have_no_eigenvalues() {
         assert_eq!(eigenvalues(2, &[1.0, 2.0, 3.0]), None);
         assert_eq!(eigenvalues(1, &[f64::NAN]), None);
         assert_eq!(eigenvalues(0, &[]), None);

@@ -84,6 +84,12 @@ impl<T: Setting> Field<T> {
         self
     }
 
+    /// The setting has no effect if a file is named under this key; then no control is shown for it.
+    pub fn without<F>(mut self, key: &SettingKey<F>) -> Self {
+        self.knob.without = Some(key.name);
+        self
+    }
+
     /// The finished knob.
     pub fn knob(self) -> Knob {
         self.knob

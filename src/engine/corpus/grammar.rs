@@ -100,6 +100,8 @@ impl GrammarRoles {
     }
 }
 
+/// Sentences that a treebank has at least where it has fewer than are asked for.
+const FEWEST: usize = 30;
 /// Bytes of a file of sentences, and words of one of them.
 const MAX_BYTES: u64 = 1 << 20;
 const MAX_WORDS: usize = 24;
@@ -145,16 +147,25 @@ impl SentenceStream {
         let TreebankSentences { mut sentences, too_long } = treebank.read()?;
         let GrammarRoles { train, test, seed, .. } = self.sets;
         let (count, longest) = (sentences.len(), treebank.longest);
+        let mut asked = String::new();
         if count < train + test {
-            let name = treebank.path.display();
-            return Err(CorpusError::new(format!(
-                "{name} has {count} sentences of at most {longest} words ({too_long} are longer), and {train} to learn from and {test} to test are asked for: lower `grammar.train` or `grammar.test`, or raise `train.window`."
-            )));
+            if count < FEWEST {
+                let name = treebank.path.display();
+                return Err(CorpusError::new(format!(
+                    "{name} has {count} sentences of at most {longest} words ({too_long} are longer), and a run needs {FEWEST}: raise `train.window`, or choose a larger treebank."
+                )));
+            }
+            asked = format!(" ({train} and {test} were asked for)");
+            self.sets.test = test.min(count / 3);
+            self.sets.train = train.min(count - self.sets.test);
         }
+        let GrammarRoles { train, test, .. } = self.sets;
         let place = |index: usize| permute(index as u64, count as u64, scramble(seed)) as usize;
         self.treebank = (0..train + test).map(|index| std::mem::take(&mut sentences[place(index)])).collect();
         self.about = format!(
-            "{train} sentences, {test} to test, of {count} in the file; {too_long} longer than {longest} words are left out"
+            "{train} sentences, {test} to test{asked}, of {} in the file; left out: {too_long} longer than {longest} words, {} not drawn",
+            count + too_long,
+            count - train - test
         );
         Ok(())
     }
@@ -266,6 +277,10 @@ impl Stream for SentenceStream {
     fn held_out(&self, _: &Tokenizer, count: usize, len: usize) -> Result<Windows, CorpusError> {
         let count = count.min(self.sets.test).max(1);
         self.windows((0..count).filter_map(|index| self.sentence(SentenceSet::TestWithin, index)), len)
+    }
+
+    fn count(&self, set: SentenceSet) -> usize {
+        self.sets.count(set)
     }
 
     fn sentence(&self, set: SentenceSet, index: usize) -> Option<TaggedSentence> {
@@ -394,7 +409,7 @@ mod tests {
     #[test]
     fn a_treebank_is_drawn_from_without_return() {
         let corpus = treebank(5, WORDS).unwrap();
-        let about = "60 sentences, 30 to test, of 99 in the file; 1 longer than 2 words are left out";
+        let about = "60 sentences, 30 to test, of 100 in the file; left out: 1 longer than 2 words, 9 not drawn";
         assert!(corpus.name().ends_with(".conllu") && corpus.describe().contains(about), "{}", corpus.describe());
         assert_eq!(corpus.vocab(), 62, "the common word, those of the sentences to learn from, and all others");
         let [train, within, transfer] =
@@ -420,12 +435,24 @@ mod tests {
         let cut = said(treebank(5, TokenizerSpec::Byte { vocab: 256 }));
         assert!(cut.contains("bytes, cuts them"), "{cut}");
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/shared/treebank.conllu");
-        let treebank = Treebank { path, tags: TagColumn::Deprel, lowercase: false, longest: 11 };
-        let source = Source::GrammarRoles(GrammarRoles { treebank: Some(treebank), ..sets() });
-        let few = said(Corpus::open(&CorpusSpec::new(source, WORDS)));
-        let words =
-            "has 40 sentences of at most 11 words (2 are longer), and 60 to learn from and 30 to test are asked for";
+        let open = |longest, test| {
+            let treebank = Treebank { path: path.clone(), tags: TagColumn::Deprel, lowercase: false, longest };
+            let sets = GrammarRoles { treebank: Some(treebank), test, ..sets() };
+            Corpus::open(&CorpusSpec::new(Source::GrammarRoles(sets), WORDS))
+        };
+        let few = said(open(7, 30));
+        let words = "has 24 sentences of at most 7 words (18 are longer), and a run needs 30";
         assert!(few.contains(words) && few.contains("treebank.conllu"), "{few}");
+        let counts = |corpus: &Corpus| {
+            [SentenceSet::Train, SentenceSet::TestWithin].map(|set| corpus.sentences(set)).map(|all| all.len())
+        };
+        let corpus = open(11, 30).unwrap();
+        let about = "27 sentences, 13 to test (60 and 30 were asked for), of 42 in the file; left out: 2 longer than 11 words, 0 not drawn";
+        assert!(corpus.describe().contains(about), "{}", corpus.describe());
+        assert_eq!(counts(&corpus), [27, 13], "at most a third tests");
+        let Source::GrammarRoles(sets) = corpus.source() else { panic!("it is no treebank") };
+        assert_eq!((sets.train, sets.test), (27, 13), "whoever asks the corpus is told of as many as there are");
+        assert_eq!(counts(&open(11, 5).unwrap()), [35, 5], "no more than are asked for");
     }
 
     #[test]

@@ -289,7 +289,12 @@ impl Corpus {
             return Err(known.unknown(unknown).about(&name));
         }
         stream.measure(&tokenizer)?;
-        Ok(Self { source: spec.source.clone(), length: spec.length, name, tokenizer, stream })
+        let mut source = spec.source.clone();
+        if let Source::GrammarRoles(sets) = &mut source {
+            // a treebank may have fewer sentences than were asked for
+            (sets.train, sets.test) = (stream.count(SentenceSet::Train), stream.count(SentenceSet::TestWithin));
+        }
+        Ok(Self { source, length: spec.length, name, tokenizer, stream })
     }
 
     /// The origin of the text, with as many sentences of a treebank as it has.

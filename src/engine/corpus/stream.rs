@@ -116,6 +116,11 @@ pub(super) trait Stream: Send + Sync {
     /// About `len` held-out ids that begin at a sentence; `index` selects which.
     fn passage(&self, tokenizer: &Tokenizer, index: u64, len: usize) -> Vec<u32>;
 
+    /// The number of sentences of a set; 0 where words have no roles.
+    fn count(&self, _set: SentenceSet) -> usize {
+        0
+    }
+
     /// The sentence at this place of a set; `None` behind its last, and where words have no roles.
     fn sentence(&self, _set: SentenceSet, _index: usize) -> Option<TaggedSentence> {
         None

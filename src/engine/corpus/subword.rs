@@ -231,7 +231,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_comes_back(text in "\\PC{0,60}") {
+        fn any_text_survives_encoding(text in "\\PC{0,60}") {
             let t = trained();
             prop_assert_eq!(t.decode(&t.encode(&text).unwrap()), text);
         }

@@ -87,6 +87,9 @@ impl Treebank {
         let name = self.path.display().to_string();
         let misfit = |e: &FileError| format!("{name} cannot be read as a treebank: {e}.");
         let bytes = read_whole(&self.path, MAX_BYTES, GROWTH, misfit)?;
+        if bytes.is_empty() {
+            return Err(CorpusError::new(format!("{name} is empty: choose a treebank in the form CoNLL-U.")));
+        }
         let (mut found, mut sentence) = (TreebankSentences::default(), TreebankSentence::default());
         // the last sentence may lack the empty line behind it
         for (i, line) in utf8(&name, &bytes)?.lines().chain([""]).enumerate() {
@@ -240,6 +243,7 @@ mod tests {
         assert!(said.contains("Line 2 of") && said.contains("is not UTF-8"), "{said}");
         let said = read(format!("{good}{second}"), |t| t.longest = 1).unwrap_err();
         assert!(said.contains("no sentence of at most 1 words (1 are longer)"), "{said}");
+        assert!(read("", |_| ()).unwrap_err().contains("own.conllu is empty"));
         assert!(read("# nothing\n\n", |_| ()).unwrap_err().contains("(0 are longer)"));
         let said = read("", |t| t.path = Path::new("none.conllu").to_owned()).unwrap_err();
         assert!(said.contains("does not exist"), "{said}");

@@ -16,8 +16,8 @@ const MEASURED: usize = 64 << 10;
 const WORD_REACH: usize = 64;
 const PARAGRAPH_REACH: usize = 900;
 const SENTENCE_REACH: usize = 4 << 10;
-/// A window is looked for in at most this many bytes, or 64 a token.
-const MAX_WINDOW_TOKENS: usize = 16 << 20;
+/// The largest number of bytes that are read to cut one window, unless 64 per token is more.
+const MAX_WINDOW_BYTES: usize = 16 << 20;
 
 /// The first byte of the held-out part: at white space near the fraction, or at least at a character.
 pub(super) fn split(text: TextSlice<'_>, encoding: Encoding, held_out: f64) -> Result<usize, CorpusError> {
@@ -142,7 +142,7 @@ impl TextPart<'_> {
                 ids.truncate(need);
                 return Ok(ids);
             }
-            if take > MAX_WINDOW_TOKENS.max(64 * need) {
+            if take > MAX_WINDOW_BYTES.max(64 * need) {
                 return Err(CorpusError::new(format!(
                     "{} has a stretch of {} bytes with only {} tokens: choose another tokeniser or take that stretch out.",
                     self.name,

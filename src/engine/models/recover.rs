@@ -247,7 +247,7 @@ impl Weights {
         let h = if keeps_past { spec.hidden } else { spec.hidden * traces };
         Ok(match &spec.reader {
             ReaderInput::Single { .. } | ReaderInput::Three { .. } => Weights::State {
-                up: each_its_own(params, h, traces, width, 0)?,
+                up: init_one_trace_per_unit(params, h, traces, width, 0)?,
                 down: params.normal("down", (k * vocab, h), scale(h))?,
             },
             _ => {
@@ -264,9 +264,9 @@ impl Weights {
                     place: if now { None } else { Some(params.normal("place", (k, POSITION_WIDTH), 0.1)?) },
                     direct: params.normal("direct", (vocab, HEAD_WIDTH), scale(HEAD_WIDTH))?,
                     up: if now {
-                        each_its_own(params, h, traces, width, k * HEAD_WIDTH)?
+                        init_one_trace_per_unit(params, h, traces, width, k * HEAD_WIDTH)?
                     } else {
-                        each_its_own(params, h, 1, 1, k * HEAD_WIDTH)?
+                        init_one_trace_per_unit(params, h, 1, 1, k * HEAD_WIDTH)?
                     },
                     down: params.normal("down", (k * vocab, h), scale(h))?,
                 })
@@ -370,11 +370,10 @@ impl RecoveryModel for Recover {
     }
 }
 
-/// First layer `(H, n width + more)`: at the start the hidden units are shared out among the n traces
-/// and each looks at its own; training may join them. (With every unit looking at everything from the
-/// start, the slow trace drowns what the fast one says for hundreds of steps. Small weights help there
-/// too.) The `more` columns, for what attention read, are looked at by all.
-fn each_its_own(params: &mut Params, h: usize, n: usize, width: usize, more: usize) -> Result<Tensor> {
+/// The initial weights of the first layer, `(H, n width + more)`: each hidden unit reads one of the n traces, and training may
+/// connect it to the others. If every unit read all traces from the start, the slow trace would drown out the fast one for
+/// hundreds of steps; small weights help there too. All units read the `more` columns, the result of attention.
+fn init_one_trace_per_unit(params: &mut Params, h: usize, n: usize, width: usize, more: usize) -> Result<Tensor> {
     let columns = n * width + more;
     let (own, shared) = (1.0 / (width as f32).sqrt(), 1.0 / (more.max(1) as f32).sqrt());
     let share = |row: usize, column: usize| match column / width {

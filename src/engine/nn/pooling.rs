@@ -185,7 +185,7 @@ impl CustomOp2 for Inject {
         let ((b, t, d), (b2, k, d2)) = (l1.shape().dims3()?, l2.shape().dims3()?);
         if (b, t.div_ceil(self.pool), d) != (b2, k, d2) {
             candle_core::bail!(
-                "cannot inject {:?} into {:?} with {} tokens a block",
+                "cannot inject {:?} into {:?} with {} tokens per block",
                 l2.shape(),
                 l1.shape(),
                 self.pool

@@ -130,7 +130,7 @@ pub fn save(run: &Path, checkpoint: &Checkpoint) -> Result<PathBuf, StoreError> 
     check_finite(checkpoint)?;
     let folder = run.join(CHECKPOINTS);
     folder_inside(run, CHECKPOINTS).map(|_| ()).at("write in", &folder)?;
-    sweep(run);
+    remove_incomplete(run);
     let making = folder_beside(&folder, MAKING).at("write in", &folder)?;
     let mut taken = names::TakenNames::new();
     let mut variants = vec![];
@@ -371,8 +371,8 @@ fn drop_old(run: &Path) {
     }
 }
 
-/// Removes the incomplete files of a killed process.
-fn sweep(run: &Path) {
+/// Removes the incomplete checkpoints of a killed process.
+fn remove_incomplete(run: &Path) {
     for entry in files::entries(&run.join(CHECKPOINTS)).into_iter().flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();

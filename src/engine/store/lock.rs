@@ -1,12 +1,23 @@
 //! The lock of a run folder: one process writes it at a time.
 
-use std::{fs::TryLockError, path::Path};
+use std::{
+    fs::TryLockError,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use super::{
     error::{PathContext, StoreError},
     names::LOCK,
 };
-use crate::files::{WatchedFile, open_inside};
+use crate::files::{WatchedFile, open_inside, read_text, read_text_inside};
+
+/// The limit of what a lock says of its holder, bytes.
+const MAX_LOCK: u64 = 1 << 10;
+/// The number of this start of the machine; only Linux has it.
+const BOOT: &str = "/proc/sys/kernel/random/boot_id";
+/// How long a lock that is held is asked for again.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Returns true if a process, this one or another, is writing in this run folder now. Systems that cannot lock are
 /// trusted.
@@ -15,11 +26,26 @@ pub fn is_being_written(folder: &Path) -> bool {
     lock.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
-/// Takes the lock until the returned file is dropped.
+/// Returns true if the program that last held this run folder ran on this machine, as its lock says, and holds it no more.
+/// False where that cannot be told: the lock is empty, or names another machine or an earlier start of this one.
+pub fn was_left_here(folder: &Path) -> bool {
+    let holder = read_text_inside(folder, LOCK, MAX_LOCK).unwrap_or_default();
+    let is_of_here = || read_text(Path::new(BOOT), MAX_LOCK).is_ok_and(|boot| boot.trim() == holder.trim());
+    !holder.trim().is_empty() && is_of_here() && !is_being_written(folder)
+}
+
+/// Takes the lock until the returned file is dropped. A process that this one starts meanwhile has copies of its open files
+/// until its own program begins, and with them a lock that was given back: it is waited for.
 pub(super) fn lock_folder(folder: &Path) -> Result<WatchedFile, StoreError> {
     let path = folder.join(LOCK);
     let file = WatchedFile::open(folder, LOCK).at("write in", &path)?;
-    match file.try_lock() {
+    let began = Instant::now();
+    let mut lock = file.try_lock();
+    while matches!(lock, Err(TryLockError::WouldBlock)) && began.elapsed() < PATIENCE {
+        std::thread::sleep(PATIENCE / 50);
+        lock = file.try_lock();
+    }
+    match lock {
         Err(TryLockError::WouldBlock) => Err(StoreError::new(format!(
             "the run `{}` is being written by another Orrery (or another lab of this one): stop it there first",
             folder.display()

@@ -62,8 +62,8 @@ pub use error::StoreError;
 pub use listing::{
     Interruption, RunSummary, has_ended, has_finished, interruption, last_change, list, local_text, summary,
 };
-pub use lock::is_being_written;
-pub use names::{LOCK, MAX_CONFIG, check_folder, is_record, is_run};
+pub use lock::{is_being_written, was_left_here};
+pub use names::{LOCK, MAX_CONFIG, TakenNames, check_folder, is_record, is_run, unique_name};
 pub use questions::{ComposedQuestion, MAX_ANSWER, OpenQuestion, QuestionInbox, ReceivedQuestion, Reply};
 pub use reader::{Damage, FolderStatus, Reader};
 pub use record::{FORMAT, PROTOCOL, RunRecord, sample_line};

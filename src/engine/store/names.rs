@@ -109,24 +109,25 @@ pub(super) fn safe_name(name: &str) -> String {
     }
 }
 
-/// The safe names that are taken, each with the last number that was tried behind it, so that many equal ones take no time.
-pub(super) type TakenNames = HashMap<String, usize>;
+/// The safe names that are taken, in lower case, each with the last number that was tried behind it, so that many equal ones
+/// take no time.
+pub type TakenNames = HashMap<String, usize>;
 
-/// A safe name that is not yet in `taken`; adds it.
-pub(super) fn unique_name(name: &str, taken: &mut TakenNames) -> String {
+/// A safe name that is not yet in `taken`, in letters of either case, which some file systems take for one; adds it.
+pub fn unique_name(name: &str, taken: &mut TakenNames) -> String {
     let base = safe_name(name);
-    let Some(last) = taken.get(&base).copied() else {
-        taken.insert(base.clone(), 1);
+    let key = base.to_ascii_lowercase();
+    let Some(last) = taken.get(&key).copied() else {
+        taken.insert(key, 1);
         return base;
     };
     let mut n = last + 1;
-    while taken.contains_key(&format!("{base}-{n}")) {
+    while taken.contains_key(&format!("{key}-{n}")) {
         n += 1;
     }
-    let unique = format!("{base}-{n}");
-    taken.insert(base, n);
-    taken.insert(unique.clone(), 1);
-    unique
+    taken.insert(format!("{key}-{n}"), 1);
+    taken.insert(key, n);
+    format!("{base}-{n}")
 }
 
 /// The name, or where it is taken the first of `name-2`, `name-3`, .. that is not.
@@ -153,6 +154,7 @@ mod tests {
         let mut taken = TakenNames::new();
         let named = ["a", "a-2", "a", "a/", "a", "\u{e9}", "\u{e8}"].map(|name| unique_name(name, &mut taken));
         assert_eq!(named, ["a", "a-2", "a-3", "a_", "a-4", "_", "_-2"]);
+        assert_eq!(["A", "B", "b"].map(|name| unique_name(name, &mut taken)), ["A-5", "B", "b-2"], "in either case");
         (0..20_000).for_each(|_| drop(unique_name("\u{ea}", &mut taken)));
         assert_eq!(unique_name("\u{eb}", &mut taken), "_-20003");
     }

@@ -251,7 +251,7 @@ impl OpenQuestion {
 /// Why nobody can be asked in a folder without `ask/`.
 fn no_program_message(run: &Path) -> String {
     format!(
-        "nobody answers in `{}`: it has no folder `{ASK}`, which a program makes where its script allows questions \
+        "no program answers in `{}`: it has no folder `{ASK}`, which a program makes where its script allows questions \
          (docs/protocol.md)",
         run.display()
     )
@@ -415,7 +415,7 @@ mod tests {
         let most = MAX_QUESTION - 1 - composed(0).unwrap();
         assert!(composed(most).is_ok_and(|bytes| bytes == MAX_QUESTION - 1) && composed(most + 1).is_err());
         fs::remove_dir(folder.run.path().join(ASK)).unwrap();
-        assert!(put(&Args::new()).contains("nobody answers in"));
+        assert!(put(&Args::new()).contains("no program answers in"));
     }
 
     #[cfg(unix)]

@@ -200,6 +200,18 @@ impl Plan {
         self.stages.get(i).cloned().unwrap_or_else(|| Stage::only(self.steps))
     }
 
+    /// Ends models that read their sentences once after a pass over this many. Those that are told the roles go on until the
+    /// run's last step; without one the run ends with the pass.
+    pub fn end_after_pass(&mut self, sentences: usize) {
+        let pass = (sentences / self.windows_per_update()) as u64;
+        let goes_on = |v: &VariantSpec| matches!(v.model, models::ModelSpec::BiGru(_));
+        if !self.variants.iter().any(goes_on) {
+            self.steps = self.steps.min(pass);
+        }
+        let until = |v: &VariantSpec| if goes_on(v) { self.steps } else { self.steps.min(pass) };
+        self.stages = self.variants.iter().map(|v| Stage::only(until(v))).collect();
+    }
+
     /// The first steps of the stages after the first, for a person to see.
     pub fn stage_starts(&self) -> Vec<StageStart> {
         let mut starts: BTreeMap<u64, Vec<&str>> = BTreeMap::new();

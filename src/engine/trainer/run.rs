@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     config::Value,
-    corpus::{Corpus, Position, Windows},
+    corpus::{Corpus, Position, Source, Windows},
     nn::{Batch, Device, IGNORE, Tap, device, host},
     probe::Progress,
     store::VariantWeights,
@@ -53,6 +53,22 @@ impl Run {
         let chosen_tokens = tokens::fit(&mut plan)?;
         let inputs = inputs::identify(&plan)?;
         let texts = plan.texts().map(Corpus::open).collect::<Result<Arc<[_]>, _>>()?;
+        let fewer = match (&plan.corpus.source, texts.first().map(Corpus::source)) {
+            (Source::GrammarRoles(asked), Some(Source::GrammarRoles(found))) if found.train < asked.train => {
+                Some(found.train)
+            }
+            _ => None,
+        };
+        if let Some(sentences) = fewer {
+            let update = plan.windows_per_update();
+            let why = || {
+                format!(
+                    "an update reads {update} sentences, and the treebank has {sentences} to learn from; lower `train.batch` or `train.accumulate`"
+                )
+            };
+            ensure!(update <= sentences, RunError::Plan(why()));
+            plan.end_after_pass(sentences);
+        }
         let vocab = texts.first().map_or(0, Corpus::vocab);
         if let Some(other) = texts.iter().find(|t| t.vocab() != vocab) {
             let words = format!("{} has {} tokens and the run's own text {vocab}", other.describe(), other.vocab());

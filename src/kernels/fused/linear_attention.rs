@@ -52,11 +52,11 @@ impl LinearAttentionSpec {
     /// Checks that n neurons per head can be rotated in pairs with these frequencies.
     fn check(&self, n: usize) -> Result<()> {
         if self.rotary && !n.is_multiple_of(2) {
-            bail!("{n} neurons a head cannot be rotated in pairs; choose an even number");
+            bail!("{n} neurons per head cannot be rotated in pairs; choose an even number");
         }
         match &self.frequencies {
             Some(table) if table.len() != n / 2 => {
-                bail!("{} frequencies do not fit {} pairs of neurons a head", table.len(), n / 2)
+                bail!("{} frequencies do not fit {} pairs of neurons per head", table.len(), n / 2)
             }
             _ => Ok(()),
         }

@@ -168,7 +168,7 @@ fn finish(row: &mut RunRow, runs: &Path) {
 pub fn may_be_written(lab: &str, folder: &Path) -> bool {
     const LATE: Duration = Duration::from_secs(120);
     let has_changed = || store::last_change(folder).and_then(|t| t.elapsed().ok()).is_some_and(|age| age < LATE);
-    store::is_being_written(folder) || lab == FOREIGN && has_changed()
+    store::is_being_written(folder) || lab == FOREIGN && !store::was_left_here(folder) && has_changed()
 }
 
 /// The row of one run folder, wherever it lies.

@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn automatic_threads_are_called_so() {
+    fn zero_threads_are_shown_as_auto() {
         let with = |threads: i64| RunRow {
             settings: BTreeMap::from([(RunSettings::threads.name.to_owned(), Value::Int(threads))]),
             ..RunRow::default()

@@ -48,7 +48,7 @@ pub static LAB: Lab = Lab {
         "bdh_physics_swing", "Swinging synapses",
         "Pairs of synapses turn, each at its own speed, as with RoPE: a memory that comes back with the other sign. Two minutes.";
         "bdh_physics_graph", "Training the graph",
-        "BDH-GPU beside a BDH of about as many parameters whose sparse graphs are trained directly: exciting and inhibiting edges, \
+        "BDH-GPU beside a BDH of about as many parameters whose sparse graphs are trained directly: excitatory and inhibitory edges, \
          and synapses at some pairs only. Three seeds.";
     },
     plan: |config| plan(config, &PhysicsLabSettings::read(config)?),

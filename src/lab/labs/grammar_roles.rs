@@ -156,7 +156,7 @@ fn check(s: &GrammarRolesSettings) -> Result<(), ConfigError> {
             "`grammar.passive` = {passive} and `grammar.transitive` = {transitive} are more than all sentences; lower one of them"
         )
     };
-    refuse_if(passive + transitive > 1.0, GrammarSettings::passive.name, why)?;
+    refuse_if(!is_treebank && passive + transitive > 1.0, GrammarSettings::passive.name, why)?;
     let TrainSettings { batch, window, accumulate, .. } = s.train;
     let why = || {
         format!(
@@ -208,13 +208,7 @@ pub fn plan(config: &Config, s: &GrammarRolesSettings) -> Result<Plan, ConfigErr
         corpus::CorpusSpec { seed: config.seed, ..corpus::CorpusSpec::new(Source::GrammarRoles(sets), tokenizer) };
     let probes = vec![ask_every(&s.roles.args(), RoleSettings::every, s.roles.every)];
     let mut plan = Experiment::new(config, &s.train, &s.run).plan(text, &variants, probes);
-    let pass = (train / (s.train.batch * s.train.accumulate)) as u64;
-    let learns_on = |model: &ModelSpec| matches!(model, ModelSpec::BiGru(_));
-    if !plan.variants.iter().any(|v| learns_on(&v.model)) {
-        plan.steps = plan.steps.min(pass);
-    }
-    let until = |model: &ModelSpec| if learns_on(model) { plan.steps } else { plan.steps.min(pass) };
-    plan.stages = plan.variants.iter().map(|v| Stage::only(until(&v.model))).collect();
+    plan.end_after_pass(train);
     Ok(plan)
 }
 

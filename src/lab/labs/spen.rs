@@ -122,9 +122,9 @@ fn predictors(s: &settings::PredictorSettings, base: &SpenSpec) -> Vec<Variant> 
 fn as_large(base: &SpenSpec, variants: &[Variant]) -> SpenSpec {
     let weights = |v: &Variant| if let ModelSpec::Spen(spec) = &v.model { spec.block_weights() } else { 0 };
     let most = variants.iter().map(weights).max().unwrap_or(0);
-    let lacking = most.saturating_sub(base.block_weights());
-    let of_a_unit = base.layers * 2 * base.d_model;
-    let hidden = base.hidden + (lacking as f64 / of_a_unit as f64).round() as usize;
+    let missing = most.saturating_sub(base.block_weights());
+    let weights_per_unit = base.layers * 2 * base.d_model;
+    let hidden = base.hidden + (missing as f64 / weights_per_unit as f64).round() as usize;
     let kept = (base.kept as f64 * hidden as f64 / base.hidden as f64).round() as usize;
     SpenSpec { hidden, kept: kept.clamp(1, hidden), ..base.clone() }
 }

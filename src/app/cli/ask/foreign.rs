@@ -198,6 +198,8 @@ impl AskedProgram<'_> {
             )));
         }
         ensure!(!has_ended, "the run has ended, so no program can answer");
+        let is_killed = remote.is_none() && store::was_left_here(folder);
+        ensure!(!is_killed, "the program that trained this run was killed, so it cannot answer");
         // an older copy may list outdated permissions; the program itself refuses what it does not allow
         let is_known = remote.is_none_or(RemoteSource::is_described);
         if is_known && info.asks.is_empty() {

@@ -121,7 +121,7 @@ fn read(mut frames: Frames, there: &Address, question: &ComposedQuestion, ssh: &
             }
             AnswerFrame::Nobody => {
                 let words = "it has no folder `ask`, which a program makes where its script allows questions";
-                Failure::usage(format!("nobody answers in {there}: {words} (docs/protocol.md)"))
+                Failure::usage(format!("no program answers in {there}: {words} (docs/protocol.md)"))
             }
             AnswerFrame::Unwritable => {
                 Failure::run(format!("the question cannot be written into the folder `ask` of {there}"))

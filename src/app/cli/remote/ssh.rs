@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn the_users_own_keepalive_stands() {
+    fn user_keepalive_takes_precedence() {
         let options = |text: &str| ConnectionOptions::new(Some(&Configuration(text.to_owned())), None, true);
         for none in ["", "serveralivecountmax 3\nserveraliveinterval 0\n", "serveraliveinterval x\n"] {
             let ours = options(none);

@@ -60,10 +60,9 @@ impl Background {
         let said = files::read_end_inside(folder, Path::new(LOGS).join(LOG), MAX_OUTPUT).unwrap_or_default();
         let said = String::from_utf8_lossy(&said);
         let last = said.lines().rev().find(|line| !line.trim().is_empty());
-        Some(last.map_or_else(
-            || format!("ended ({status})"),
-            |line| printable(line.trim_start_matches("orrery: ")).into_owned(),
-        ))
+        Some(
+            last.map_or_else(|| status.to_string(), |line| printable(line.trim_start_matches("orrery: ")).into_owned()),
+        )
     }
 
     /// Asks it to stop, as Ctrl-C does: its runs write a checkpoint first. Killed, they resume from their last ones.
@@ -90,6 +89,8 @@ mod tests {
         while background.is_running(folder.path()) {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
+        let silent = background.complaint(folder.path()).unwrap();
+        assert!(silent.contains("exit status: 1") && !silent.contains("ended"), "{silent}: the page says that");
         let said = [b"\xff begun\n".repeat(MAX_OUTPUT as usize / 4), b"orrery: the disk is full\n".to_vec()].concat();
         std::fs::write(folder.path().join(LOGS).join(LOG), said).unwrap();
         assert_eq!(background.complaint(folder.path()).as_deref(), Some("the disk is full"));

@@ -12,10 +12,11 @@ use super::{
     undo::{end_lesson, note_lesson},
 };
 use crate::{
-    config::{Applies, Config, ConfigError},
+    config::{Applies, Config, ConfigError, Knob},
     labs::lesson::StepActions,
     ui::{
         host::Host,
+        lesson::is_of_the_model,
         plot::{self, Guess},
         run::Run,
         session::preset_of,
@@ -67,6 +68,16 @@ fn settings_of_step(page: &Page, i: usize) -> Result<Config, ConfigError> {
     Ok(config)
 }
 
+/// The label of a locked setting that has another value than a step of the lesson needs: no run that the reader can
+/// begin is then the step's.
+pub fn locked_setting(page: &Page, i: usize) -> Option<&'static str> {
+    let step = page.lesson.lesson.steps.get(i).filter(|_| !page.restrictions.locked.is_empty())?;
+    let changed = step.does.settings(page.lab, &page.config).ok()?.changed_keys(&page.config);
+    let is_locked = |knob: &&Knob| is_of_the_model(knob) && page.restrictions.locks(knob.key);
+    let mut locked = page.knobs.iter().filter(is_locked);
+    locked.find(|knob| changed.iter().any(|key| key == knob.key)).map(|knob| knob.label)
+}
+
 /// True if a step begins another run than the present one.
 pub fn step_begins_run(page: &Page, i: usize) -> bool {
     let Ok(config) = settings_of_step(page, i) else { return false };
@@ -87,14 +98,18 @@ pub fn take_step(page: &mut Page, i: usize, host: &mut dyn Host, ctx: &Context) 
     let config = settings_of_step(page, i).map_err(|e| page.by_label(&e.to_string()))?;
     let begins = step_begins_run(page, i) && (step.does.preset.is_some() || !step.does.set.is_empty());
     let (is_other, name) = (page.config != config, format!("lesson step {}", i + 1));
+    // a step that is taken again as it stands keeps what the reader has seen, drawn and written
+    let is_again = page.lesson.current == Some(i) && !is_other && !begins;
     note_lesson(page, &name, is_other);
-    page.lesson.note_other_run();
-    page.lesson.current = Some(i);
     page.lesson.sought = Some(i);
-    page.lesson.is_drawing = false;
-    page.lesson.draft.clear();
-    page.lesson.waiting = waiting(page, i);
-    page.lesson.taken = page.run.as_ref().map(|run| (run.mirror.run, run.mirror.step));
+    if !is_again {
+        page.lesson.note_other_run();
+        page.lesson.current = Some(i);
+        page.lesson.is_drawing = false;
+        page.lesson.draft.clear();
+        page.lesson.waiting = waiting(page, i);
+        page.lesson.taken = page.run.as_ref().map(|run| (run.mirror.run, run.mirror.step));
+    }
     if is_other {
         page.take_everything(config, None, name, now);
         page.preset = preset_of(page.lab, &page.knobs, &page.config);
@@ -104,7 +119,7 @@ pub fn take_step(page: &mut Page, i: usize, host: &mut dyn Host, ctx: &Context) 
     }
     let does = &step.does;
     if let Some(view) = &does.view {
-        if does.preset.is_some() {
+        if does.preset.is_some() && !is_again {
             page.tiling.renew(view);
         }
         page.tiling.show(view);

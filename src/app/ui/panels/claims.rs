@@ -49,7 +49,11 @@ pub struct ClaimsPage {
     is_starred: bool,
     /// For each paper the indices of the claims that are shown.
     shown: Vec<Vec<usize>>,
-    /// The shown claims must be found again.
+    /// How many claims of each state the filter and the star leave; a chip that is on does not empty those beside it.
+    counts: BTreeMap<ClaimState, usize>,
+    /// How many of the most interest the filter and the states leave.
+    starred: usize,
+    /// True if `shown` is out of date.
     is_stale: bool,
     /// Ids of the claims that are unfolded.
     unfolded: BTreeSet<String>,
@@ -137,15 +141,21 @@ impl ClaimsPage {
             }
         };
         self.complaint = None;
-        let is_shown = |entry: &ClaimEntry| {
-            let has_state = self.states.is_empty() || self.states.contains(&entry.state());
-            has_state && (entry.claim.starred || !self.is_starred) && filter.selects(entry)
-        };
+        let has_state = |entry: &ClaimEntry| self.states.is_empty() || self.states.contains(&entry.state());
+        let has_star = |entry: &ClaimEntry| entry.claim.starred || !self.is_starred;
+        let is_shown = |entry: &ClaimEntry| has_state(entry) && has_star(entry) && filter.selects(entry);
+        let mut counts: BTreeMap<ClaimState, usize> = BTreeMap::new();
+        for entry in self.claims().filter(|entry| has_star(entry) && filter.selects(entry)) {
+            *counts.entry(entry.state()).or_default() += 1;
+        }
+        let is_starred = |entry: &&ClaimEntry| entry.claim.starred && has_state(entry) && filter.selects(entry);
+        let starred = self.claims().filter(is_starred).count();
         let places = |paper: &PaperEntry| {
             let places = paper.claims.iter().enumerate().filter(|(_, entry)| is_shown(entry));
             places.map(|(place, _)| place).collect()
         };
         self.shown = self.papers.iter().map(places).collect();
+        (self.counts, self.starred) = (counts, starred);
     }
 
     /// Requests a claim's runs, or an update of them.
@@ -223,12 +233,12 @@ fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ClaimsPage) {
 /// Chips that choose by state and by star, each with its count among the claims that the rest of the filter leaves. Those of all
 /// claims stay, so that none moves while one types.
 fn chips_ui(ui: &mut Ui, page: &mut ClaimsPage) {
-    let count = |state: ClaimState| page.claims().filter(|entry| entry.state() == state).count();
-    let mut states: Vec<(ClaimState, usize)> = ClaimState::ALL.map(|state| (state, count(state))).into();
-    states.retain(|(state, count)| *count > 0 || page.states.contains(state));
-    let starred = page.claims().filter(|entry| entry.claim.starred).count();
+    let mut states = ClaimState::ALL.to_vec();
+    states.retain(|state| page.states.contains(state) || page.claims().any(|entry| entry.state() == *state));
+    let has_starred = page.claims().any(|entry| entry.claim.starred);
     ui.horizontal_wrapped(|ui| {
-        for (state, count) in states {
+        for state in states {
+            let count = page.counts.get(&state).copied().unwrap_or_default();
             let mut is_on = page.states.contains(&state);
             let about =
                 format!("Only claims that are in this state: {}. Several chips show all of theirs.", state.label());
@@ -237,8 +247,9 @@ fn chips_ui(ui: &mut Ui, page: &mut ClaimsPage) {
                 toggle(&mut page.states, state);
             }
         }
-        if starred > 0 {
-            let chip = ui.toggle_value(&mut page.is_starred, format!("★ starred {starred}"));
+        if has_starred {
+            let words = format!("★ starred {}", page.starred);
+            let chip = ui.toggle_value(&mut page.is_starred, words);
             page.is_stale |= chip.on_hover_text("Only the claims of most interest.").changed();
         }
     });

@@ -5,7 +5,11 @@ use super::bordered;
 use crate::{
     labs::lesson::{LessonLink, LessonStep},
     ui::{
-        action::LessonAction, lesson::Outcome, page::lesson::is_judged, panels::prelude::*, theme::BOLD,
+        action::LessonAction,
+        lesson::Outcome,
+        page::lesson::{is_judged, locked_setting},
+        panels::prelude::*,
+        theme::BOLD,
         widgets::markdown::markdown_ui,
     },
 };
@@ -22,6 +26,10 @@ pub fn lesson_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     for (i, step) in lesson.steps.iter().enumerate() {
         ui.push_id(("step", i), |ui| step_ui(ui, shell, page, i, step));
         ui.add_space(4.0);
+    }
+    // what stands after the steps says what they find
+    if page.restrictions.hides_answers {
+        return;
     }
     ui.push_id("after", |ui| text_ui(ui, shell, &lesson.after));
     claims_ui(ui, shell, page.lab, &lesson.after);
@@ -83,12 +91,20 @@ fn step_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: 
 /// guessed, asked for it, or run the lab since.
 fn followed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: &LessonStep) {
     let mirror = page.run.as_ref().filter(|run| is_judged(run)).map(|run| &run.mirror);
-    let outcomes = page.lesson.judge(mirror).to_vec();
+    let mut outcomes = page.lesson.judge(mirror).to_vec();
+    if let Some(label) = locked_setting(page, i) {
+        let words = format!("\u{201c}{label}\u{201d} is locked by the link, so that this step is not judged");
+        outcomes.fill(Outcome::Waits(words));
+    }
     let is_decided = !outcomes.iter().any(is_open);
     let has_guess = page.lesson.has_guess();
     let may_show = has_guess || mirror.is_some_and(|m| page.lesson.has_run_since(m));
     let is_told = has_guess || may_show && is_decided;
-    let is_answered = is_told && !page.restrictions.hides_answers;
+    let hides_answers = page.restrictions.hides_answers;
+    let is_answered = is_told && !hides_answers;
+    if hides_answers {
+        outcomes.iter_mut().for_each(hide_words);
+    }
     predict_ui(ui, shell, page, step, is_answered);
     text_ui(ui, shell, &step.text);
     let guess = page.lesson.written.get(&i).map(String::as_str);
@@ -181,6 +197,19 @@ fn write_ui(ui: &mut Ui, theme: &Theme, page: &mut Page, i: usize) {
     }
 }
 
+/// Leaves only whether a check has been measured.
+fn hide_words(outcome: &mut Outcome) {
+    match outcome {
+        Outcome::Holds(_) | Outcome::Fails(_) => *outcome = Outcome::Waits(HIDDEN_OUTCOME.into()),
+        Outcome::Due { says, .. } => *says = UNNAMED_CHECK.into(),
+        Outcome::Waits(_) => {}
+    }
+}
+
+const HIDDEN_OUTCOME: &str = "measured; the link hides what was found";
+/// Stands for the sentence of a check that may not be read yet.
+const UNNAMED_CHECK: &str = "what this step looks for";
+
 fn is_open(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Waits(_) | Outcome::Due { .. })
 }
@@ -198,7 +227,7 @@ fn outcomes_ui(
     for outcome in &mut outcomes {
         match outcome {
             Outcome::Due { says, when } if may_show => *outcome = Outcome::Waits(format!("{says}: {when}")),
-            Outcome::Due { when, .. } => *outcome = Outcome::Waits(std::mem::take(when)),
+            Outcome::Due { when, .. } => *outcome = Outcome::Waits(format!("{UNNAMED_CHECK}: {when}")),
             Outcome::Holds(_) | Outcome::Fails(_) if !may_show => {
                 *outcome = Outcome::Waits("the run has the answer: guess first".into());
             }

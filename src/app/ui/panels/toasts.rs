@@ -82,11 +82,11 @@ impl Toasts {
     /// The indices in the queue of the toasts that are shown.
     fn shown(&self) -> Vec<usize> {
         let mut errors = 0;
-        let have_place = self.queue.iter().enumerate().filter(|(_, toast)| {
+        let visible = self.queue.iter().enumerate().filter(|(_, toast)| {
             errors += usize::from(toast.level == Level::Error);
             toast.level != Level::Error || errors < MAX_SHOWN
         });
-        have_place.map(|(i, _)| i).take(MAX_SHOWN).collect()
+        visible.map(|(i, _)| i).take(MAX_SHOWN).collect()
     }
 
     pub fn ui(&self, ctx: &Context, shell: &mut Shell<'_>) {

@@ -16,8 +16,11 @@ use crate::{
 };
 
 /// Paces to choose from: name, steps per second (0: no limit), words.
-const PACES: [(&str, f64, &str); 3] =
-    [("x1", 4.0, "Four steps a second"), ("x4", 16.0, "Sixteen steps a second"), ("max", 0.0, "As fast as it goes")];
+const PACES: [(&str, f64, &str); 3] = [
+    ("x1", 4.0, "Four steps per second"),
+    ("x4", 16.0, "Sixteen steps per second"),
+    ("max", 0.0, "As fast as it goes"),
+];
 
 pub fn transport_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     ui.horizontal_centered(|ui| {

@@ -1,10 +1,11 @@
 //! Places labels of zones, spans, reference lines and claimed lines: inside, on no other label, off lines if possible.
 
-use eframe::egui::{Align2, Pos2, Rect, pos2, vec2};
+use eframe::egui::{Align2, Pos2, Rangef, Rect, pos2, vec2};
 
 use super::{
     Chart,
-    geometry::{Label, Layout, Measure, ROW},
+    clip::Window,
+    geometry::{Label, Layout, Measure, PlottedLine, ROW},
 };
 use crate::ui::theme::FAINTEST_LINE;
 
@@ -26,6 +27,16 @@ pub(super) fn labels(chart: &Chart<'_>, layout: &Layout, measure: Measure<'_>) -
 
 /// The cost of covering another label: more than any position that covers none.
 const OVERLAPS: f32 = 1e6;
+
+/// The cost of covering a line at all: as much as the last of all candidate positions, so that a clear one is chosen before it.
+const CROSSES: f32 = 16.0;
+
+/// Places the labels again, off a further line, which is given in shares of the plot.
+pub(super) fn place_off(chart: &Chart<'_>, layout: &mut Layout, points: Vec<[f64; 2]>, measure: Measure<'_>) {
+    layout.traces.push(PlottedLine { points, strength: 1.0, ..PlottedLine::default() });
+    layout.labels = labels(chart, layout, measure);
+    layout.traces.pop();
+}
 
 /// A label that is still to be placed.
 struct PendingLabel<'c> {
@@ -51,7 +62,8 @@ fn pending_labels<'c>(chart: &'c Chart<'_>, layout: &Layout) -> Vec<PendingLabel
         } else if let Some((at, inside)) = zone_label_at(layout, zone) {
             let aligned = if inside { Align2::LEFT_BOTTOM } else { Align2::LEFT_TOP };
             let across = [at.x, plot.center().x, plot.right() - 60.0];
-            let anchors = across.iter().map(|x| (pos2(*x, at.y), aligned)).collect();
+            let heights = std::iter::once((at.y, aligned)).chain(zone_label_above(layout, zone, inside));
+            let anchors = heights.flat_map(|(y, aligned)| across.map(|x| (pos2(x, y), aligned))).collect();
             all.push(PendingLabel { words: &zone.label, anchors, claim: zone.claim });
         }
     }
@@ -127,6 +139,16 @@ fn zone_label_at(layout: &Layout, zone: &super::Zone) -> Option<(Pos2, bool)> {
     }
 }
 
+/// The other height of a zone's name: at its head if there is room inside, else over it, where that is in sight.
+fn zone_label_above(layout: &Layout, zone: &super::Zone, inside: bool) -> Option<(f32, Align2)> {
+    let [a, b] = [zone.from, zone.to].map(|v| layout.y_at(layout.y_scale.place(v)));
+    let (head, plot) = (a.min(b), layout.plot);
+    match inside {
+        true => Some((head.max(plot.top()) + 2.0, Align2::LEFT_TOP)),
+        false => (head - ROW > plot.top()).then_some((head - 2.0, Align2::LEFT_BOTTOM)),
+    }
+}
+
 /// A label moved inside the plot.
 pub(super) fn kept_in(plot: Rect, rect: Rect) -> Rect {
     let inside = plot.shrink(3.0);
@@ -142,13 +164,23 @@ fn cost(layout: &Layout, placed: &[Label], rect: Rect) -> f32 {
     }
     let crossed = layout.traces.iter().filter(|t| t.strength > FAINTEST_LINE && !t.stems).map(|t| {
         let near = rect.expand(2.0);
-        let on = t.points.windows(2).filter(|p| {
-            let (a, b) = (layout.at_shares(p[0]), layout.at_shares(p[1]));
-            (0..=4).any(|i| near.contains(a.lerp(b, i as f32 / 4.0)))
-        });
-        on.count().min(40)
+        let window = Window { x: ends(near.x_range()), y: ends(near.y_range()) };
+        let at = |shares: &[f64; 2]| {
+            let Pos2 { x, y } = layout.at_shares(*shares);
+            [x, y].map(f64::from)
+        };
+        let on = t.points.windows(2).filter(|p| window.segment(at(&p[0]), at(&p[1])).is_some());
+        let single = t.points.len() == 1 && window.contains(at(&t.points[0]));
+        match on.count() + usize::from(single) {
+            0 => 0.0,
+            n => CROSSES + n.min(40) as f32 * 3.0,
+        }
     });
-    crossed.sum::<usize>() as f32 * 3.0
+    crossed.sum()
+}
+
+fn ends(range: Rangef) -> [f64; 2] {
+    [range.min, range.max].map(f64::from)
 }
 
 /// Wraps a text into rows no wider than `room`.
@@ -204,6 +236,26 @@ mod tests {
             }
             assert!(wide < 240 || layout.labels.iter().filter(|label| label.claim.is_some()).count() == 2);
         }
+    }
+
+    /// A long segment counts as much as many short ones, and a guess as much as a line of the run.
+    #[test]
+    fn labels_are_placed_where_no_line_is() {
+        let steep = Line::new("a", Color32::RED, vec![[0.0, 0.0], [2.0, 1.0], [30.0, 1.0]]);
+        let mut chart = Chart::new("t", Axis::new("x"), Axis::new("y")).line(steep);
+        chart.level("chance", 0.3);
+        let mut layout = Layout::new(&chart, &ChartState::default(), [400.0, 240.0], &measure);
+        let is_on = |rect: Rect, [a, b]: [Pos2; 2]| (0..=200u8).any(|i| rect.contains(a.lerp(b, f32::from(i) / 200.0)));
+        let steep = [[0.0, 0.0], [2.0, 1.0]].map(|[x, y]| layout.at(x, y));
+        let label = layout.labels[0].rect;
+        assert!(!is_on(label, steep), "{label:?} is on the line {steep:?}");
+        // a guess through the label and what is left of it, at its height
+        let (at, plot) = (label.center(), layout.plot);
+        let share = f64::from((plot.bottom() - at.y) / plot.height());
+        place_off(&chart, &mut layout, vec![[0.0, share], [1.0, share]], &measure);
+        let (moved, guess) = (layout.labels[0].rect, [pos2(plot.left(), at.y), pos2(plot.right(), at.y)]);
+        assert!(!is_on(moved, guess), "{moved:?} is on the guess {guess:?}");
+        assert!(layout.traces.iter().all(|trace| trace.line.is_some()), "the guess is no line of the run");
     }
 
     /// A line that is the number of a claim is named beside itself; one that is switched off is not.

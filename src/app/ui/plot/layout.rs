@@ -102,7 +102,8 @@ impl Layout {
         Window { x: [-x, 1.0 + x], y: [-y, 1.0 + y] }
     }
 
-    fn shares(&self, p: &[f64; 2]) -> [f64; 2] {
+    /// Shares of the plot of a place.
+    pub(super) fn shares(&self, p: &[f64; 2]) -> [f64; 2] {
         [share_of(p[0], self.x), share_of(p[1], self.y)]
     }
 

@@ -14,7 +14,7 @@ use super::{
     events::{StepEvents, step_events},
     geometry::{Label, Layout, ROW, TEXT},
     guess::{Guess, guess_on},
-    labels::kept_in,
+    labels::{kept_in, place_off},
     mark::{DOT, LONE, MARK, shape_of},
     tile::{current_tile, is_picture, note_lacking, note_plot},
 };
@@ -72,6 +72,11 @@ impl Chart<'_> {
             let height = layout.size[1];
             layout = self.named_layout(state, layout.size, &measure);
             note_lacking(ui.ctx(), layout.size[1] - height);
+        }
+        if let Some(guess) = &guess {
+            let place = |p: &[f64; 2]| layout.shares(&[layout.x_scale.place(p[0]), layout.y_scale.place(p[1])]);
+            let points = guess.points.iter().map(place).collect();
+            place_off(self, &mut layout, points, &measure);
         }
         state.size = Some(layout.size);
         let (rect, _) = ui.allocate_exact_size(layout.size.into(), Sense::hover());

@@ -10,8 +10,8 @@ const CHART_MARGIN: Vec2 = Vec2::new(76.0, 48.0);
 /// Minimum size of a tile with its bars and margins, points; in a smaller one the chart has to be scrolled.
 pub const MIN_TILE_SIZE: Vec2 = Vec2::new(350.0, 300.0);
 
-/// Height of some lines of text, points.
-const WORDS: f32 = 60.0;
+/// Height of the few lines of text that a view has, points.
+const TEXT_HEIGHT: f32 = 60.0;
 
 /// A chart, or another picture, as it was drawn in a tile.
 #[derive(Debug, Clone, PartialEq)]
@@ -171,7 +171,7 @@ pub fn fits_two(ctx: &Context, width: f32, wide: f32) -> bool {
 
 /// True if a view's text comes below its chart: in a tile too low for both, so that the whole chart is visible.
 pub fn are_words_last(ui: &Ui) -> bool {
-    is_lower(ui, MIN_PLOT_SIZE.y + CHART_MARGIN.y + WORDS)
+    is_lower(ui, MIN_PLOT_SIZE.y + CHART_MARGIN.y + TEXT_HEIGHT)
 }
 
 /// True in a tile that has less height left than this, points; never outside of tiles.

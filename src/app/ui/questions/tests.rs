@@ -87,7 +87,7 @@ fn a_scheduled_measurement_asks_for_another_answer() {
 }
 
 #[test]
-fn a_refusal_is_of_the_question_last_put() {
+fn refusal_belongs_to_the_last_question() {
     let mut q = Questions::default();
     let mut mirror = at(5, RunState::Paused);
     let refused = |request| Event::Question { request, state: QuestionState::Refused("no text".into()) };

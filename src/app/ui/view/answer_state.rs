@@ -160,7 +160,7 @@ impl Absence<'_> {
             ),
             Self::Inapplicable { next } => {
                 let again = next.map_or(String::new(), |next| format!(" They are asked again at step {next}."));
-                format!("The models of this run have no answer to this. {}{again}", cx.needs(probe))
+                format!("This does not apply to the models of this run. {}{again}", cx.needs(probe))
             }
             Self::Scheduled(0) => "Measuring; this can take a while before the first step.".to_owned(),
             Self::Scheduled(next) => format!("The run measures this at step {next}."),
@@ -247,7 +247,7 @@ impl<'a> ViewCx<'a> {
             // a record has all curves of its run, even if its models cannot be asked
             Some(Absence::Unrecorded) if self.mirror.step > 0 => absent.to_owned(),
             Some(absence) => absence.sentence(self, "", hint, absent),
-            None if self.mirror.step == 0 => "The run has begun; its first numbers are about to come.".to_owned(),
+            None if self.mirror.step == 0 => "The run has begun; its first numbers will appear shortly.".to_owned(),
             None => absent.to_owned(),
         }
     }

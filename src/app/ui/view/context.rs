@@ -18,7 +18,7 @@ use crate::{
         seed_series::variant_colour,
         selection::Selection,
         theme::Theme,
-        widgets::choice_menu::choice_menu,
+        widgets::{choice_menu::choice_menu, notes::note_ui},
     },
 };
 
@@ -84,6 +84,25 @@ impl<'a> ViewCx<'a> {
         let is_put = |key| sample.request.is_some() && self.questions.request(key) == sample.request;
         self.is_trained_elsewhere()
             && [Some(self.selection.variant), None].map(|of| (M::PROBE, of)).into_iter().any(is_put)
+    }
+
+    /// Shows what the run has logged of `M` in place of the answer that a variant gave.
+    pub fn put_aside<M: Measurement>(&mut self, variant: usize) {
+        let focus = self.selection.variant;
+        [Some(focus), Some(variant), None].into_iter().for_each(|of| self.questions.forget((M::PROBE, of)));
+    }
+
+    /// Where an answer is shown in place of what the run has logged of `M`: says so, and has a button that goes back.
+    pub fn back_to_run_ui<M: Measurement>(&mut self, ui: &mut Ui) {
+        let Some(shown) = self.latest::<M>().filter(|shown| self.is_asked_by_hand::<M>(shown.sample)) else { return };
+        if self.mirror.samples(shown.variant, M::CHANNEL).is_empty() {
+            return;
+        }
+        note_ui(ui, self.theme, "An answer is shown.");
+        let button = ui.button("Back to the run").on_hover_text("Shows again what the run has logged by itself.");
+        if button.clicked() {
+            self.put_aside::<M>(shown.variant);
+        }
     }
 
     /// True for a sample taken at or before the shown step.

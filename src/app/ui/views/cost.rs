@@ -265,7 +265,7 @@ impl View for Cost {
             ];
             values.iter().for_each(|(name, value)| table.cells(&[name, value, &"layers"]));
         }
-        measured(cx.mirror, cx.step).iter().for_each(|(group, _, ms)| table.cells(&[&group.label, ms, &"ms a step"]));
+        measured(cx.mirror, cx.step).iter().for_each(|(group, _, ms)| table.cells(&[&group.label, ms, &"ms per step"]));
         table.finish_if_any()
     }
 }

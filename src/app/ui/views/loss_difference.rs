@@ -16,14 +16,14 @@ const BEFORE: usize = 49;
 struct Difference {
     curve: Curve,
     taken: usize,
-    seen: (u64, u64),
+    lineages: (u64, u64),
 }
 
 impl Difference {
     fn follow(&mut self, a: &Curve, b: &Curve) {
-        let seen = (a.lineage(), b.lineage());
-        if seen != self.seen {
-            *self = Self { seen, ..Self::default() };
+        let lineages = (a.lineage(), b.lineage());
+        if lineages != self.lineages {
+            *self = Self { lineages, ..Self::default() };
         }
         while let Some((step, value)) = a.point(self.taken) {
             if b.last_step().is_none_or(|last| last < step) {
@@ -47,13 +47,13 @@ struct MeanBand {
     high: Smoothed,
     /// Each value minus and plus the standard deviation of the values up to it.
     edges: [Curve; 2],
-    seen: u64,
+    lineage: u64,
 }
 
 impl MeanBand {
     fn follow(&mut self, source: &Curve) {
-        if self.seen != source.lineage() {
-            *self = Self { seen: source.lineage(), ..Self::default() };
+        if self.lineage != source.lineage() {
+            *self = Self { lineage: source.lineage(), ..Self::default() };
         }
         self.mean.follow(source, WEIGHT);
         let [below, above] = &mut self.edges;

@@ -32,7 +32,7 @@ pub(super) fn with_loss_unit(words: &str, cx: &ViewCx<'_>) -> String {
     match &cx.mirror.info {
         _ if cx.is_trained_elsewhere() => words.to_owned(),
         Some(info) if info.tokens_per_step == 0 => format!("{words} (nats)"),
-        _ => format!("{words} (nats a token)"),
+        _ => format!("{words} (nats per token)"),
     }
 }
 

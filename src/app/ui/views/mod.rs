@@ -102,8 +102,8 @@ pub static VIEWS: &[ViewEntry] = views! {
     "Change one token and see how far the logits move at every position. Before the change they must not move at \
      all, however far the gate is opened.";
     "attention", "Attention", raster::<attention::Attention>,
-    "Attention maps of every layer and head: rows look, columns are looked at. The bar under a map is its entropy \
-     against that of looking everywhere alike.";
+    "Attention maps of every layer and head: rows attend to columns. The bar under a map is its entropy \
+     against that of uniform attention.";
     "phase_plane", "Phase plane", boxed::<phase_plane::PhasePlane>,
     "Where the query and the key of a token go before they meet: dashed by Euler's steps, whole by leapfrog's, in \
      the field that the model learned or in a toy whose true paths are known. Euler's blob of starts grows and its \
@@ -116,7 +116,7 @@ pub static VIEWS: &[ViewEntry] = views! {
      (Equation (1) of the paper puts \u{3b5} before dy/dt, against its own text.)";
     "attention_by_layer", "Attention by layer", panels::<attention::AttentionByLayer>,
     "Entropy, effective rank, share of the largest singular value and weight on the first token, by layer: a line a \
-     variant, dotted what looking everywhere alike would give. Low entropy and a high weight on token 0 are an \
+     variant, dotted what uniform attention would give. Low entropy and a high weight on token 0 are an \
      attention sink; rings are the selected head.";
     "attention_side_by_side", "Side by side", raster::<attention::SideBySide>,
     "One layer and head of every variant on one text and one scale, and the weights of one variant less those of \

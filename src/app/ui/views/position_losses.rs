@@ -23,7 +23,7 @@ impl PanelView for PositionLosses {
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        let y = if self.is_perplexity { "perplexity" } else { "held-out loss (nats a token)" };
+        let y = if self.is_perplexity { "perplexity" } else { "held-out loss (nats per token)" };
         let mut chart =
             Chart::new("loss by position", Axis::new("tokens read before").log(), Axis::new(y))
                 .empty(cx.why_nothing::<Measured>(

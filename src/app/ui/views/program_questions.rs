@@ -259,9 +259,7 @@ impl Row {
         if ask == asks::ATTENTION && !cx.mirror.samples(sample.variant, AttentionMaps::CHANNEL).is_empty() {
             let aside = ui.button("Put aside").on_hover_text("Shows again what the run has logged by itself.");
             if aside.clicked() {
-                [Some(cx.selection.variant), Some(sample.variant)]
-                    .into_iter()
-                    .for_each(|variant| cx.questions.forget((AttentionMaps::PROBE, variant)));
+                cx.put_aside::<AttentionMaps>(sample.variant);
                 self.sent = None;
             }
         }

@@ -6,9 +6,9 @@ use crate::{
 };
 
 const GAP: f32 = 6.0;
-/// Higher tiles show the gate's help token by token, points.
-const ROOMY: f32 = 340.0;
-/// Wider tiles have the chart over tokens beside those over steps, points.
+/// The height above which a tile also shows the gate's benefit token by token, points.
+const TALL_HEIGHT: f32 = 340.0;
+/// The width above which the chart over tokens is beside those over steps, points.
 const WIDE_WIDTH: f32 = 420.0;
 /// The share of the height that the chart over tokens takes.
 const BY_TOKEN: f32 = 0.45;
@@ -143,7 +143,7 @@ impl PanelView for TokenResidualsView {
             return Placement::Groups { is_row: false, groups };
         }
         let half = vec2(((room.x - GAP) / 2.0).floor(), room.y);
-        let left = match !panels[1].is_empty() && room.y > ROOMY {
+        let left = match !panels[1].is_empty() && room.y > TALL_HEIGHT {
             true => Placement::Column(vec![vec2(half.x, ((room.y - GAP) / 2.0).floor()); 2]),
             false => Placement::Alone(0),
         };

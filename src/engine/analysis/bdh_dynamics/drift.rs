@@ -12,26 +12,26 @@ const BASE: f64 = 65536.0;
 pub struct Drift {
     /// u(j): share of column j that is left after a token. In \[0, 1\].
     keep: Vec<f64>,
-    /// (cos, sin) of each pair's angle a token; empty when nothing turns.
-    turns: Vec<(f64, f64)>,
+    /// (cos, sin) of the angle by which each pair rotates per token; empty without rotation.
+    rotations: Vec<(f64, f64)>,
 }
 
 impl Drift {
     /// U = 1 over `n` columns: nothing is forgotten.
     pub fn identity(n: usize) -> Self {
-        Self { keep: vec![1.0; n], turns: vec![] }
+        Self { keep: vec![1.0; n], rotations: vec![] }
     }
 
     /// All columns keep the share `keep` of themselves: ALiBi, whose weight e^(-m d) of a token d back is
     /// u^d with u = e^-m.
     pub fn damping(n: usize, keep: f64) -> Self {
-        Self { keep: vec![keep.clamp(0.0, 1.0); n], turns: vec![] }
+        Self { keep: vec![keep.clamp(0.0, 1.0); n], rotations: vec![] }
     }
 
     /// Pair k (columns 2k and 2k + 1) rotates by `angles[k]` radians per token.
     pub fn rotation(n: usize, angles: &[f64]) -> Self {
-        let turns = (0..n / 2).map(|k| angles.get(k).copied().unwrap_or(0.0)).map(|a| (a.cos(), a.sin())).collect();
-        Self { keep: vec![1.0; n], turns }
+        let angles = (0..n / 2).map(|k| angles.get(k).copied().unwrap_or(0.0));
+        Self { keep: vec![1.0; n], rotations: angles.map(|a| (a.cos(), a.sin())).collect() }
     }
 
     /// RoPE with BDH's base: pair k rotates by 65536^(-2k/n) radians per token.
@@ -53,7 +53,7 @@ impl Drift {
 
     /// Returns true if U rotates pairs of columns.
     pub fn turns(&self) -> bool {
-        !self.turns.is_empty()
+        !self.rotations.is_empty()
     }
 
     /// u(j), the share of column j that is left after a token; without rotation these are all of U.
@@ -63,14 +63,14 @@ impl Drift {
 
     /// The column that rotates in a pair with j; `None` if j does not rotate.
     pub fn partner(&self, j: usize) -> Option<usize> {
-        (j / 2 < self.turns.len()).then_some(j ^ 1)
+        (j / 2 < self.rotations.len()).then_some(j ^ 1)
     }
 
     /// A pair of state at columns j and j + 1 (j even) after a token: (s_j, s_j+1) U.
     pub fn pair<N: Number>(&self, j: usize, (a, b): (N, N)) -> (N, N) {
         let (a, b) = (N::exact(self.keep(j)) * a, N::exact(self.keep(j + 1)) * b);
-        match self.turns.get(j / 2) {
-            // Such that x_s U^(t-s) x_t is the product of both turned to their own places, as RoPE does.
+        match self.rotations.get(j / 2) {
+            // This sign makes x_s U^(t-s) x_t the product of both vectors rotated to their positions, as in RoPE.
             Some((cos, sin)) => {
                 let (cos, sin) = (N::exact(*cos), N::exact(*sin));
                 (cos * a + sin * b, cos * b - sin * a)

@@ -108,7 +108,7 @@ impl SpikingGraph {
         let count = spikes.max(1) as f64;
         let (mut a, mut grown) = (vec![0.0; self.n], vec![0.0; sigma.len()]);
         for _ in 0..spikes.max(1) {
-            let (x, y) = (fired(x, rng), fired(y, rng));
+            let (x, y) = (sample_spikes(x, rng), sample_spikes(y, rng));
             for (k, link) in self.synapses.iter().enumerate() {
                 // each edge has a coin for what it lets through, and one for what it keeps
                 let (passes, is_kept) = (rng.random::<f64>() < sigma[k], rng.random::<f64>() < link.weight);
@@ -118,29 +118,30 @@ impl SpikingGraph {
         }
         a.iter_mut().for_each(|a| *a /= count);
         let sigma = sigma.iter().zip(&grown).map(|(sigma, grown)| sigma + grown / count).collect();
-        let drive = counted(&self.prods, &a, spikes, rng);
+        let drive = sampled_input(&self.prods, &a, spikes, rng);
         let mut y = vec![0.0; self.n];
         for _ in 0..spikes.max(1) {
-            let both = fired(&drive, rng).into_iter().zip(fired(x, rng));
+            let both = sample_spikes(&drive, rng).into_iter().zip(sample_spikes(x, rng));
             y.iter_mut().zip(both).for_each(|(y, (a, b))| *y += f64::from(u8::from(a && b)) / count);
         }
-        let drive = counted(&self.wires, &y, spikes, rng);
+        let drive = sampled_input(&self.wires, &y, spikes, rng);
         let x = x.iter().zip(&drive).map(|(x, drive)| x + drive).collect();
         Rounds { a, sigma, y, x }
     }
 }
 
-/// One spike or none of each variable.
-fn fired(rates: &[f64], rng: &mut ChaCha8Rng) -> Vec<bool> {
+/// Draws whether each variable spikes, with its rate as the probability.
+fn sample_spikes(rates: &[f64], rng: &mut ChaCha8Rng) -> Vec<bool> {
     rates.iter().map(|rate| rng.random::<f64>() < *rate).collect()
 }
 
-/// The input that an exciting and an inhibiting circuit bring to each neuron in so many spikes, above the threshold.
-fn counted(circuits: &[Vec<Link>; 2], rates: &[f64], spikes: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
+/// The input above the threshold that an excitatory and an inhibitory circuit give each neuron, estimated from `spikes`
+/// draws.
+fn sampled_input(circuits: &[Vec<Link>; 2], rates: &[f64], spikes: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
     let count = spikes.max(1) as f64;
     let mut sums = [vec![0.0; rates.len()], vec![0.0; rates.len()]];
     for _ in 0..spikes.max(1) {
-        let spikes = fired(rates, rng);
+        let spikes = sample_spikes(rates, rng);
         for (links, sum) in circuits.iter().zip(&mut sums) {
             for link in links.iter().filter(|link| spikes[link.from]) {
                 sum[link.to] += f64::from(u8::from(rng.random::<f64>() < link.weight));

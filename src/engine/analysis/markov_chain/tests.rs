@@ -112,7 +112,7 @@ fn causal_attention_ends_on_its_first_token() {
 }
 
 #[test]
-fn one_state_is_mixed_and_what_is_no_chain_says_why() {
+fn one_state_is_mixed_and_invalid_chains_are_refused() {
     let c = chain(1, &[1.0]);
     assert_eq!((c.mixing_time(), c.stationary()), (Some(0), vec![vec![1.0]]));
     let refused = |n, p: &[f64]| MarkovChain::new(n, p, 1e-6).unwrap_err().to_string();

@@ -121,7 +121,7 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
         ensure!(!name.is_empty(), "`{shown}` lacks the tensor `{prefix}{wanted}`; save the model's whole state_dict");
     }
     let extra = all.iter().filter(|(n, _)| n.starts_with(&prefix) && !names.iter().any(|k| k == n));
-    if let Some((name, shape)) = extra.clone().find(|(n, _)| !bookkeeping(&plain(n)[plain(&prefix).len()..])) {
+    if let Some((name, shape)) = extra.clone().find(|(n, _)| !can_be_computed(&plain(n)[plain(&prefix).len()..])) {
         let why = match name.ends_with("pos.weight") {
             true => "learned positions are not part of BDH-GPU; train it with rotary ones",
             false => "it belongs to a changed model; take it out of the file if it changes nothing",
@@ -244,9 +244,10 @@ impl TensorSizes {
     /// If a tensor does not fit the others; the message names it.
     fn from_tensors(tensors: &[(&str, &[usize]); 5]) -> std::result::Result<Self, String> {
         let [embed, encoder, encoder_v, _, lm_head] = tensors;
-        for (sides, (name, shape), what) in
-            [(3, encoder, "three sides, (heads, width, neurons a head)"), (2, embed, "two sides, (vocabulary, width)")]
-        {
+        for (sides, (name, shape), what) in [
+            (3, encoder, "three sides, (heads, width, neurons per head)"),
+            (2, embed, "two sides, (vocabulary, width)"),
+        ] {
             ensure!(shape.len() == sides, format!("tensor `{name}` has shape {shape:?}; it must have {what}"));
         }
         // Any one tensor may have the wrong shape, so the sizes are read from several pairs and the best is kept.
@@ -294,7 +295,7 @@ fn plain(name: &str) -> String {
 }
 
 /// True if a tensor beside the weights may be left out because it can be computed.
-fn bookkeeping(rest: &str) -> bool {
+fn can_be_computed(rest: &str) -> bool {
     let starts = ["linear_attn.rotary.", CQ_ROTARY];
     matches!(rest, FREQUENCIES | "backbone.attn.freqs" | "pos_idx") || starts.iter().any(|s| rest.starts_with(s))
 }

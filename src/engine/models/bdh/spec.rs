@@ -174,7 +174,7 @@ impl BdhSpec {
         }
         ensure!(n.is_multiple_of(h), "{n} neurons do not divide among {h} heads; choose a multiple of {h}");
         if self.attention().rotary && !(n / h).is_multiple_of(2) {
-            bail!("{} neurons a head do not turn in pairs; choose an even number", n / h);
+            bail!("{} neurons per head do not turn in pairs; choose an even number", n / h);
         }
         Ok(())
     }

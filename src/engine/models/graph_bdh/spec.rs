@@ -33,29 +33,32 @@ defaults! {
 /// The largest number of neurons, so that a circuit's square matrix has at most 16 MB.
 pub const MAX_NEURONS: usize = 2048;
 
-/// Values of a neuron at a position that the operations of a layer keep for backward, and their gradients.
-const OF_NEURON: f64 = 22.0;
-/// Copies of the states of a text's synapses at all of its tokens, which the backward pass of a layer computes again: one for
-/// each of the tasks that run at a time, of which a text has at most four.
-const OF_STATES: f64 = 1.0;
-/// Values of a synapse at a token and layer that reading token by token keeps for backward, and their gradients.
-const OF_SYNAPSE: f64 = 8.0;
-/// Square matrices of a circuit: two parts, their difference, its transpose, and gradients.
-const OF_CIRCUIT: f64 = 7.0;
+/// The values that a layer saves for backward per neuron and position, and their gradients.
+const VALUES_PER_NEURON: f64 = 22.0;
+/// The copies of the synapses' states at all tokens of a text that the backward pass of a layer recomputes: one for each of
+/// the tasks that run at a time, of which a text has at most four.
+const STATE_COPIES: f64 = 1.0;
+/// The values that reading token by token saves for backward per synapse, token and layer, and their gradients.
+const VALUES_PER_SYNAPSE: f64 = 8.0;
+/// The square matrices that a circuit takes: two parts, their difference, its transpose, and gradients.
+const MATRICES_PER_CIRCUIT: f64 = 7.0;
 
 impl FamilySpec for GraphBdhSpec {
     fn memory(&self, step: &StepSizes) -> StepMemory {
         let (n, layers, positions) = (self.neurons as f64, self.layers as f64, step.positions());
-        let of_layer = positions * n * OF_NEURON;
+        let per_layer = positions * n * VALUES_PER_NEURON;
         let synapses = n * self.synapses as f64;
         let states = match self.single_state {
-            true => OF_SYNAPSE * layers * positions * synapses,
-            false => OF_STATES * step.tokens * synapses,
+            true => VALUES_PER_SYNAPSE * layers * positions * synapses,
+            false => STATE_COPIES * step.tokens * synapses,
         };
         StepMemory {
             weights: n * (4.0 * self.degree as f64 + self.synapses as f64 + 2.0 * step.vocab),
             shared: 0.0,
-            activations: layers * of_layer + states + 2.0 * OF_CIRCUIT * n * n + step_memory::head(self.neurons, step),
+            activations: layers * per_layer
+                + states
+                + 2.0 * MATRICES_PER_CIRCUIT * n * n
+                + step_memory::head(self.neurons, step),
         }
     }
 

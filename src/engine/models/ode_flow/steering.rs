@@ -24,7 +24,7 @@ pub type Carry<'a> = &'a dyn Fn(&Tensor, &Tensor, &SolverOptions) -> Result<Tens
 /// The loss of the second stage: the unsteered field that it is compared with, and the classes to steer to.
 pub struct SteeringObjective {
     pub spec: Steering,
-    before: FieldNet,
+    base_field: FieldNet,
     /// True if the present update belongs to the second stage.
     pub steers: bool,
     /// The present update.
@@ -38,8 +38,8 @@ impl SteeringObjective {
         if let Some(id) = steering.plus.iter().chain(&steering.minus).find(|id| **id as usize >= vocab) {
             candle_core::bail!("the token {id} of a class is not one of the {vocab} of the vocabulary");
         }
-        let before = FieldNet::buffer(params, BASE_PREFIX.trim_end_matches('.'), spec)?;
-        Ok(Self { spec: steering.clone(), before, steers: false, step: 0 })
+        let base_field = FieldNet::buffer(params, BASE_PREFIX.trim_end_matches('.'), spec)?;
+        Ok(Self { spec: steering.clone(), base_field, steers: false, step: 0 })
     }
 
     /// Prepares update `step`: sets the stage, freezes weights, and at the turn copies the field.
@@ -95,8 +95,8 @@ impl SteeringObjective {
         let rest = select(&|row, asked| !asked || turn(row) == 0.0);
         if self.spec.kl && !rest.is_empty() {
             let rest = Tensor::new(rest, device)?;
-            let before = self.before.carry(&start, &u.zeros_like()?, 1.0, options)?;
-            let wanted = log_probabilities(inference_net, &before)?.index_select(&rest, 0)?.detach();
+            let unsteered = self.base_field.carry(&start, &u.zeros_like()?, 1.0, options)?;
+            let wanted = log_probabilities(inference_net, &unsteered)?.index_select(&rest, 0)?.detach();
             let kl = (wanted.exp()? * (wanted - logp.index_select(&rest, 0)?)?)?.sum(D::Minus1)?.mean_all()?;
             parts.push(("steer/kl", kl.detach()));
             total = (total + kl)?;

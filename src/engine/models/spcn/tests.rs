@@ -265,7 +265,7 @@ fn words_without_a_network_are_their_traces() {
 }
 
 #[test]
-fn without_unit_norm_it_ends_in_no_numbers_and_says_so() {
+fn without_unit_norm_it_diverges_and_says_so_once() {
     let spec = SpcnSpec { unit_norm: false, rate: 2.0, ..tiny() };
     let mut net = Spcn::new(&spec, VOCAB, 3, &Device::Cpu).unwrap();
     let mut said = vec![];

@@ -204,7 +204,7 @@ fn judge(m: &mut ConceptEffect) {
     m.p_difference = share_at_least(with - without, differences.into_iter());
     let draws = m.with.null_draws.len();
     let numbers = format!(
-        "Loss of what follows: {} nats a token with the concept (p {:.3}), {} without it (p {:.3}); the difference has p {:.3} \
+        "Loss of what follows: {} nats per token with the concept (p {:.3}), {} without it (p {:.3}); the difference has p {:.3} \
          among {draws} random ones as active.",
         signed(with),
         m.p_with,

@@ -55,25 +55,25 @@ const RANDOM: usize = 3;
 pub fn find(
     model: &dyn Trainable,
     question: &ConceptQuestion,
-    how: &SearchParams,
+    params: &SearchParams,
     device: &Device,
     progress: Progress<'_>,
 ) -> Result<SearchResult> {
     let Some(model) = model.capabilities().synapses else {
         candle_core::bail!("synapses are looked for in a BDH model")
     };
-    find_in(model, question, how, device, progress)
+    find_in(model, question, params, device, progress)
 }
 
 fn find_in(
     model: &dyn SynapseModel,
     question: &ConceptQuestion,
-    how: &SearchParams,
+    params: &SearchParams,
     device: &Device,
     progress: Progress<'_>,
 ) -> Result<SearchResult> {
     ensure!(model.shape().layers >= 2, "a synapse joins two layers; this model has one");
-    search::search(&reading::SentenceReader { model, device }, question, how, progress)
+    search::search(&reading::SentenceReader { model, device }, question, params, progress)
 }
 
 /// An untrained model of the same sizes and as many tokens.
@@ -163,14 +163,14 @@ impl Probe for Concepts {
 
     fn ask(model: &dyn SynapseModel, args: &ConceptSearchArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let question = question(args, cx.corpus)?;
-        let how = SearchParams::default();
+        let params = SearchParams::default();
         let count = args.random.unwrap_or(RANDOM);
-        let search = find_in(model, &question, &how, cx.device, cx.progress.piece(0, count + 1))?;
+        let search = find_in(model, &question, &params, cx.device, cx.progress.piece(0, count + 1))?;
         let mut random_searches = vec![];
         for k in 0..count {
             let model = random_like(model, cx.corpus.vocab(), cx.seed.wrapping_add(k as u64), cx.device)?;
             let progress = cx.progress.piece(k + 1, count + 1);
-            random_searches.push(find(model.as_ref(), &question, &how, cx.device, progress)?);
+            random_searches.push(find(model.as_ref(), &question, &params, cx.device, progress)?);
         }
         let measurement = measurement::concept_search(&question, &search, &random_searches);
         let about = format!("{}, {count} random models", question.describe());

@@ -108,12 +108,12 @@ impl SearchResult {
 pub(super) fn search(
     reader: &SentenceReader<'_>,
     question: &ConceptQuestion,
-    how: &SearchParams,
+    params: &SearchParams,
     progress: Progress<'_>,
 ) -> Result<SearchResult> {
     let items: Vec<&ConceptSentence> = question.items_in(SplitSide::Search).collect();
-    let sides = shortlist(reader, question, &items, how, progress.piece(0, 4))?;
-    let values = reader.pairs(&items, &sides, how.scalar, progress.piece(1, 4))?;
+    let sides = shortlist(reader, question, &items, params, progress.piece(0, 4))?;
+    let values = reader.pairs(&items, &sides, params.scalar, progress.piece(1, 4))?;
     let ranking = progress.piece(2, 4);
     let strata = Strata::new(question, &items);
     let mut ranked: Vec<(f64, Synapse)> = vec![];
@@ -125,14 +125,14 @@ pub(super) fn search(
             }
             let of_pair: Vec<f64> = (0..items.len()).map(|s| f64::from(values[s * size + pair])).collect();
             let synapse = Synapse { layer: *layer, i: ys[pair / xs.len()], j: xs[pair % xs.len()] };
-            ranked.push((strata.score(&of_pair, how.caution), synapse));
+            ranked.push((strata.score(&of_pair, params.caution), synapse));
         }
     }
     let searched = ranked.len();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    let chosen = limit_per_neuron(&ranked, how.confirmed);
+    let chosen = limit_per_neuron(&ranked, params.confirmed);
     let per_head = reader.model.shape().per_head();
-    Ok(SearchResult { searched, per_head, synapses: confirm(reader, question, &chosen, how, progress.piece(3, 4))? })
+    Ok(SearchResult { searched, per_head, synapses: confirm(reader, question, &chosen, params, progress.piece(3, 4))? })
 }
 
 /// The first of a ranking with no neuron of a side more than twice: ten synapses of one neuron would be one
@@ -183,7 +183,7 @@ fn shortlist(
     reader: &SentenceReader<'_>,
     question: &ConceptQuestion,
     items: &[&ConceptSentence],
-    how: &SearchParams,
+    params: &SearchParams,
     progress: Progress<'_>,
 ) -> Result<Vec<ShortList>> {
     let (n, layers) = (reader.model.shape().neurons, reader.model.shape().layers);
@@ -201,7 +201,7 @@ fn shortlist(
     let most = |side: &[ConceptMoments]| -> Vec<usize> {
         let of_neuron = |m: &[ConceptMoments]| statistics::mean_of(m.iter().map(ConceptMoments::selectivity));
         let mean: Vec<f64> = side.chunks(languages).map(of_neuron).collect();
-        statistics::largest(&mean, how.per_side)
+        statistics::largest(&mean, params.per_side)
     };
     Ok((1..layers).map(|layer| ShortList { layer, y: most(&moments[layer][0]), x: most(&moments[layer][1]) }).collect())
 }
@@ -266,16 +266,16 @@ fn confirm(
     reader: &SentenceReader<'_>,
     question: &ConceptQuestion,
     chosen: &[Synapse],
-    how: &SearchParams,
+    params: &SearchParams,
     progress: Progress<'_>,
 ) -> Result<Vec<FoundSynapse>> {
     let items: Vec<&ConceptSentence> = question.items.iter().collect();
-    let values = reader.synapses(&items, chosen, how.scalar, progress.piece(0, 2))?;
+    let values = reader.synapses(&items, chosen, params.scalar, progress.piece(0, 2))?;
     let mut synapses = vec![];
     for (i, (&synapse, values)) in chosen.iter().zip(&values).enumerate() {
         progress.piece(1, 2).at(i, chosen.len())?;
         let strengths =
-            SplitSide::ALL.iter().filter_map(|&part| strength(question, &items, values, part, how)).collect();
+            SplitSide::ALL.iter().filter_map(|&part| strength(question, &items, values, part, params)).collect();
         synapses.push(FoundSynapse { synapse, strengths, holm: 1.0, by_noun: by_noun(question, &items, values) });
     }
     let p: Vec<f64> = synapses.iter().map(|s| s.strength(SplitSide::BothNew).map_or(1.0, |s| s.p)).collect();
@@ -288,7 +288,7 @@ fn strength(
     items: &[&ConceptSentence],
     values: &[f64],
     part: SplitSide,
-    how: &SearchParams,
+    params: &SearchParams,
 ) -> Option<Strength> {
     let values_in = |language: Option<usize>| -> Vec<(f64, &ConceptSentence)> {
         let chosen = |i: &&ConceptSentence| i.part == part && language.is_none_or(|l| i.language == l);
@@ -310,12 +310,12 @@ fn strength(
     let pooled = clusters(&all);
     // The seeds are fixed: the same question has the same answer.
     let languages: Vec<Clusters> = (0..q.languages.len()).map(|l| clusters(&values_in(Some(l)))).collect();
-    let p_of = |c: &Clusters, seed: u64| c.permutation_p(how.draws, seed);
+    let p_of = |c: &Clusters, seed: u64| c.permutation_p(params.draws, seed);
     let confirms = part == SplitSide::BothNew;
     Some(Strength {
         part,
         r: pooled.rank_biserial(),
-        interval: if confirms { pooled.bootstrap(how.draws.min(1999), 1) } else { (f64::NAN, f64::NAN) },
+        interval: if confirms { pooled.bootstrap(params.draws.min(1999), 1) } else { (f64::NAN, f64::NAN) },
         p: if confirms { p_of(&pooled, 2) } else { f64::NAN },
         by_language: languages.iter().map(Clusters::rank_biserial).collect(),
         p_by_language: if confirms {

@@ -216,7 +216,7 @@ impl JsonSchema for Array {
                     name: {
                         "type": "string",
                         "contentEncoding": "base64",
-                        "description": format!("{bytes} bytes a value, little-endian, row by row"),
+                        "description": format!("{bytes} bytes per value, little-endian, row by row"),
                     },
                     "shape": { "type": "array", "items": { "type": "integer", "minimum": 0 } },
                 },

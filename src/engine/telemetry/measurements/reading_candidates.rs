@@ -59,7 +59,7 @@ impl Evidence {
             Self::Sidecar => "as a file beside it says",
             Self::OnlyFit => "nothing else fits",
             Self::Measured => "chosen by its loss",
-            Self::Assumed => "assumed, nothing tells it",
+            Self::Assumed => "assumed by default",
         }
     }
 }

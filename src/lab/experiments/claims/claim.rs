@@ -189,7 +189,7 @@ number = ''
 tier = 'scaled'
 ";
 
-    fn refusal(text: &str) -> String {
+    fn parse_error(text: &str) -> String {
         PaperFile::parse("p", text).err().map(|e| e.to_string()).unwrap_or_default()
     }
 
@@ -197,9 +197,9 @@ tier = 'scaled'
     fn a_claim_has_a_rule_or_says_why_not() {
         let read = PaperFile::parse("p", &format!("{HEAD}needs = 'a GPU'\n")).unwrap();
         assert_eq!((read.claims.len(), read.claims[0].tier), (1, Tier::Scaled));
-        assert!(refusal(HEAD).contains("needs `rule`"), "{}", refusal(HEAD));
-        assert!(refusal(&format!("{HEAD}needs = 'a'\nopen = 'b'\n")).contains("one of"));
-        assert!(refusal(&format!("{HEAD}needs = 'a'\nhours = 2.0\n")).contains("no rule whose runs"));
+        assert!(parse_error(HEAD).contains("needs `rule`"), "{}", parse_error(HEAD));
+        assert!(parse_error(&format!("{HEAD}needs = 'a'\nopen = 'b'\n")).contains("one of"));
+        assert!(parse_error(&format!("{HEAD}needs = 'a'\nhours = 2.0\n")).contains("no rule whose runs"));
     }
 
     #[test]
@@ -210,12 +210,12 @@ tier = 'scaled'
         let (on, off) = (rule(&on), rule(&off_scale(&on)));
         assert_eq!((on.published_on_scale(), off.published_on_scale()), (Some(0.5), None));
         assert_eq!(on.hash(), off.hash());
-        assert!(refusal(&off_scale(PAPER)).contains("`off_scale`"));
+        assert!(parse_error(&off_scale(PAPER)).contains("`off_scale`"));
     }
 
     #[test]
     fn unknown_keys_are_refused() {
-        let said = refusal(&format!("{HEAD}open = 'b'\nnubmer = 1\n"));
+        let said = parse_error(&format!("{HEAD}open = 'b'\nnubmer = 1\n"));
         assert!(said.contains("nubmer"), "{said}");
     }
 }

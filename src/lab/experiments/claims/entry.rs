@@ -154,7 +154,8 @@ impl Judgement {
     /// "0.0004 [0.0003, 0.0004], stands if below 0.01; p 1.2e-5 against the bound, after Holm's correction for the paper's 22
     /// rules"; `None` without an outcome.
     pub fn effect_label(&self, rule: &Rule) -> Option<String> {
-        Some(format!("{}; {}", self.outcome.as_ref()?.label(), self.correction_label(rule)?))
+        let (effect, correction) = (self.outcome.as_ref()?.label(), self.correction_label(rule)?);
+        Some(format!("{effect}, stands if {}; {correction}", rule.stands.label()))
     }
 
     /// The corrected p, and whether it is the correction by which the claim cannot be told: "p 0.07 against the bound, after Holm's
@@ -169,7 +170,8 @@ impl Judgement {
             let (error, before) = (short(1.0 - rule.confidence), p_label(outcome.p()));
             format!(", above {error}, so that it cannot be told; p was {before} before it, and the interval is not corrected")
         });
-        Some(format!("p {p} after Holm's correction for the paper's {rules}{}", reason.unwrap_or_default()))
+        let family = format!("after Holm's correction for the paper's {rules}");
+        Some(format!("p {p} against the bound, {family}{}", reason.unwrap_or_default()))
     }
 
     /// True where its numbers alone decide the claim, but not after Holm's correction.
@@ -297,7 +299,7 @@ impl ClaimEntry {
         let missing: Vec<String> = self.missing.iter().map(ToString::to_string).collect();
         let missing = match missing.is_empty() {
             true => String::new(),
-            false => format!("; without a number, which says nothing: {}", missing.join(", ")),
+            false => format!("; without a number (not counted): {}", missing.join(", ")),
         };
         let all = || seeds.iter().chain(&self.missing);
         let rule = self.claim.rule.as_ref().zip(self.first_seed);

@@ -20,10 +20,10 @@ and is no claim's stands in [measurements.md](measurements.md), with its command
     orrery claims show A2           # rule, numbers of each seed, what would refute it
     orrery claims run A2 --first-seed 100 --results again       # the same with other seeds, kept apart
 
-An effect is on the scale of its rule: a difference (of losses in nats a token), a ratio, a share, a correlation. The paper's number
+An effect is on the scale of its rule: a difference (of losses in nats per token), a ratio, a share, a correlation. The paper's number
 stands beside it where there is one on this scale. A verdict says whether the runs were of the paper's size or of ours. p is corrected
 by Holm's method for all rules of its paper, and there is none where the values of the seeds do not differ: the value that they share
-decides. An interval is not corrected, and the lines below a table say where the correction is why
+decides, unless it is the bound itself. An interval is not corrected, and the lines below a table say where the correction is why
 a claim cannot be told. They also say how the interval of each step, or size, alone lies: within the bound of the rule, beyond or
 across it. Minutes are those of training, all runs together, on the machine that is named; several
 results may be of the same runs. The commit of a result that was made outside of a checkout was not recorded, and is not made up

@@ -53,7 +53,7 @@ pub static ALL: &[Headline] = &[
     },
     Headline {
         about: "Of the map: relative entropy of its distribution to the true one on controls that no update drew, nats. Of a block: \
-                cross-entropy of the next token on text that no update saw, nats a token.",
+                cross-entropy of the next token on text that no update saw, nats per token.",
         ..common::LOSS
     },
 ];

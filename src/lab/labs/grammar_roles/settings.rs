@@ -57,13 +57,13 @@ settings! {
     /// The sentences.
     pub struct GrammarSettings in "grammar" {
         /// Share of passive sentences. At one half the first word is as often the patient's as the agent's, and nothing but the rest of the sentence tells which.
-        #[knob("Passive", range(0.0..=1.0))]
+        #[knob("Passive", range(0.0..=1.0), without(GrammarSettings::treebank))]
         passive: f64 = 0.5,
         /// Share of transitive sentences. The other four structures have what is left in equal shares.
-        #[knob("Transitive", range(0.0..=1.0))]
+        #[knob("Transitive", range(0.0..=1.0), without(GrammarSettings::treebank))]
         transitive: f64 = 0.1,
         /// How often a noun phrase that may have an adjective has one. Adjectives shift all later words by one.
-        #[knob("Adjectives", range(0.0..=1.0))]
+        #[knob("Adjectives", range(0.0..=1.0), without(GrammarSettings::treebank))]
         adjective: f64 = 0.5,
         /// Sentences of animals, or of a treebank, that the network reads once, and that probes are fitted to. Without a BiGRU the run ends when they are read, whatever Steps says. The paper has 5,000.
         #[knob("Learn from", range(20..=100_000), unit("sentences"))]

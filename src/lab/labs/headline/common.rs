@@ -7,7 +7,7 @@ pub const LOSS: Headline = Headline {
     id: "held_out_loss",
     name: "held-out loss",
     unit: "nats",
-    about: "Cross-entropy of the next token on text that no update saw, nats a token.",
+    about: "Cross-entropy of the next token on text that no update saw, nats per token.",
     better: Better::Lower,
     digits: Digits::Decimals(4),
     absent: "no held-out loss was measured yet (`run.eval_every`)",

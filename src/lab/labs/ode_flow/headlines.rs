@@ -22,7 +22,7 @@ const STEERED: Headline = Headline {
 
 pub static ALL: &[Headline] = &[
     Headline {
-        about: "Cross-entropy of the next token on text that no update saw, nats a token; in the playground the squared error over \
+        about: "Cross-entropy of the next token on text that no update saw, nats per token; in the playground the squared error over \
                 the field's mean square.",
         ..common::LOSS
     },

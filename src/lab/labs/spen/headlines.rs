@@ -13,7 +13,7 @@ pub static ALL: &[Headline] = &[
     Headline {
         id: "unigram_loss",
         name: "loss of frequencies",
-        about: "Cross-entropy of a predictor that knows only how often each token occurs, on the same text, nats a token.",
+        about: "Cross-entropy of a predictor that knows only how often each token occurs, on the same text, nats per token.",
         better: Better::Neither,
         absent: "tokens were not counted",
         source: measured!(TokenBaselines, |m| Some(m.unigram).filter(|loss| loss.is_finite())),

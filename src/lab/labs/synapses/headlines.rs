@@ -32,7 +32,7 @@ const LOSS_ON: Headline = Headline {
     id: "loss_on",
     name: "loss",
     unit: "nats",
-    about: "Held-out cross-entropy on each text, and on the passages of all of them by language (en), nats a token.",
+    about: "Held-out cross-entropy on each text, and on the passages of all of them by language (en), nats per token.",
     better: Better::Lower,
     digits: Digits::Decimals(3),
     absent: "the texts were not measured one by one (`merging.tune` is 0, `variants.no_bptt` is off)",
@@ -88,7 +88,7 @@ pub static ALL: &[Headline] = &[
     Headline {
         id: "translation_loss",
         name: "translation",
-        about: "Held-out cross-entropy of what follows the marks of a translation, nats a token: into English and out of it over all texts, then by direction (en-fr).",
+        about: "Held-out cross-entropy of what follows the marks of a translation, nats per token: into English and out of it over all texts, then by direction (en-fr).",
         absent: "the texts were not measured one by one (`merging.tune` is 0, `variants.no_bptt` is off), or have no \
                  translations",
         source: measured!(TextLosses, TextLosses::translations),

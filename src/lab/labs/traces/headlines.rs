@@ -51,7 +51,7 @@ pub static ALL: &[Headline] = &[
         absent: READERS,
         source: measured!(Recoverability, |m| m.most_common),
     },
-    Headline { about: "Cross-entropy of the readers on text that no update saw, nats a question.", ..common::LOSS },
+    Headline { about: "Cross-entropy of the readers on text that no update saw, nats per question.", ..common::LOSS },
 ];
 
 /// The reach is by its definition that of distances told better than by the most common token, with 95% confidence; an

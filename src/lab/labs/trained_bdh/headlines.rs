@@ -6,7 +6,7 @@ const LOSS: Headline = Headline {
     id: "loss",
     name: "loss",
     unit: "nats",
-    about: "Mean loss of the model on held-out windows of the text, nats a token.",
+    about: "Mean loss of the model on held-out windows of the text, nats per token.",
     better: Better::Lower,
     digits: Digits::Decimals(4),
     absent: "the model was not measured yet (`probe.every`)",

@@ -12,7 +12,7 @@ STEPS = 6
 
 
 def gru() -> dict[str, Any]:
-    """Two sequences of seven vectors of five numbers; six hidden units a direction."""
+    """Two sequences of seven vectors of five numbers; six hidden units per direction."""
     layer = nn.GRU(5, 6, batch_first=True, bidirectional=True).double()
     x = torch.randn(2, 7, 5, dtype=torch.float64)
     with torch.no_grad():

@@ -93,7 +93,7 @@ impl AttentionDifference {
             let [a, b] = [0, 1].map(|i| value(&self.maps[i], row, col));
             let less = value(&self.difference, row, col);
             let (query, key) = (self.position(row), self.position(col));
-            format!("{query} looks at {key}\n{}: {a}\n{}: {b}\ndifference: {less}", names[0], names[1])
+            format!("{query} attends to {key}\n{}: {a}\n{}: {b}\ndifference: {less}", names[0], names[1])
         };
         let colours = around_zero(self.max, theme);
         let map = MapUi::attention("difference of attention", &self.difference, colours, &describe);

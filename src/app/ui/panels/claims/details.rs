@@ -167,8 +167,9 @@ fn named_ui(ui: &mut Ui, words: &str, id: &str, about: &str) -> Response {
 /// The runs of the rule in this folder, and their results so far.
 fn runs_ui(ui: &mut Ui, shell: &Shell<'_>, entry: &ClaimEntry, rule: &Rule, runs: &RunsHere) {
     let theme = shell.theme;
-    let complaints = [runs.complaint.as_ref(), runs.read.as_ref().and_then(|read| read.complaint.as_ref())];
-    for words in complaints.into_iter().flatten() {
+    let ended = runs.read.as_ref().and_then(|read| read.complaint.as_ref());
+    let ended = ended.map(|words| format!("The process that made the runs ended: {words}"));
+    for words in runs.complaint.iter().cloned().chain(ended) {
         wrapped_ui(ui, words, theme.error);
     }
     let Some(here) = &runs.read else { return };
@@ -192,7 +193,7 @@ fn runs_ui(ui: &mut Ui, shell: &Shell<'_>, entry: &ClaimEntry, rule: &Rule, runs
 /// "12 of 20 runs ended, 2 running, 1 failed (not counted), in sweeps/NAME.".
 fn progress_label(here: &ClaimRuns) -> String {
     let running = if here.running > 0 { format!(", {} running", here.running) } else { String::new() };
-    let failed = if here.failed > 0 { format!(", {} failed, which says nothing", here.failed) } else { String::new() };
+    let failed = if here.failed > 0 { format!(", {} failed (not counted)", here.failed) } else { String::new() };
     let kept = match here.finished == here.total {
         true => " The command above writes their result.",
         false if here.is_being_made => " They go on when the window closes.",

@@ -7,7 +7,7 @@ mod scatter;
 use super::caption;
 use crate::{
     analysis::distinct::distinct,
-    experiments::sweep::results::Number,
+    experiments::{short_number::with_spread, sweep::results::Number},
     ui::{
         action::Actions,
         comparison::{ComparedLine, ComparedRuns, Comparison},
@@ -321,12 +321,15 @@ const NO_VALUE: &str = "–";
 /// an earlier one.
 fn value_label(line: &ComparedLine, number: Option<&Number>, step: u64) -> String {
     let Some((at, mean)) = line.mean.point_at(step) else { return NO_VALUE.to_owned() };
-    let label = |value: f64| number.map_or_else(|| number::short(value), |number| number_label(number, value));
     let here = line.points.iter().find(|point| point[0] as u64 == at).filter(|_| line.runs.len() > 1);
     let sd = here.map(|point| point[2]).filter(|sd| sd.is_finite());
-    let spread = sd.map_or_else(String::new, |sd| format!(" ± {}", label(sd)));
+    let words = match (sd, number) {
+        (Some(sd), _) => with_spread(mean, sd, number.and_then(|number| number.digits)),
+        (None, Some(number)) => number_label(number, mean),
+        (None, None) => number::short(mean),
+    };
     let other = if at == step { String::new() } else { format!(" ({})", steps_label([at; 2])) };
-    format!("{}{spread}{other}", label(mean))
+    format!("{words}{other}")
 }
 
 /// A row of the table.

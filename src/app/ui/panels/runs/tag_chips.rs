@@ -7,8 +7,8 @@ use crate::ui::{
     widgets::choice_menu::controls_menu,
 };
 
-/// Chips that are above the table; those of other tags are in a menu.
-const SHOWN: usize = 12;
+/// The number of tags that have chips above the table even if they are not chosen; the other tags are in a menu.
+const MAX_CHIPS: usize = 12;
 
 /// A tag with the number of its runs.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl TagChips {
         let mut counts: BTreeMap<&str, usize> = self.chosen.iter().map(|tag| (tag.as_str(), 0)).collect();
         rows.flat_map(|row| &row.note.tags).for_each(|tag| *counts.entry(tag).or_default() += 1);
         let chips = counts.into_iter().map(|(tag, runs)| TagCount { tag: tag.to_owned(), runs });
-        let is_shown = |(place, chip): &(usize, TagCount)| *place < SHOWN || self.chosen.contains(&chip.tag);
+        let is_shown = |(place, chip): &(usize, TagCount)| *place < MAX_CHIPS || self.chosen.contains(&chip.tag);
         let (shown, others): (Vec<_>, Vec<_>) = chips.enumerate().partition(is_shown);
         let without_places = |chips: Vec<(usize, TagCount)>| chips.into_iter().map(|(_, chip)| chip).collect();
         (self.shown, self.others) = (without_places(shown), without_places(others));
@@ -99,7 +99,7 @@ mod tests {
         let rows = [tags((10..40).map(|i| format!("t{i}")).collect()), tags(vec!["t10".to_owned()]), tags(vec![])];
         let mut chips = TagChips::default();
         chips.count(rows.iter());
-        assert_eq!((chips.shown.len(), chips.others.len()), (SHOWN, 30 - SHOWN));
+        assert_eq!((chips.shown.len(), chips.others.len()), (MAX_CHIPS, 30 - MAX_CHIPS));
         assert_eq!(chips.shown[0], TagCount { tag: "t10".to_owned(), runs: 2 });
         assert!(rows.iter().all(|row| chips.wants(row)), "without a choice all runs are shown");
         chips.chosen.extend(["t39".to_owned(), "gone".to_owned()]);

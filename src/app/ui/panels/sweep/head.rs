@@ -1,7 +1,10 @@
 //! The head of a sweep's page: which number, how the runs stand, and what completes them.
 
 use super::SweepPage;
-use crate::ui::{panels::prelude::*, widgets::choice_menu::controls_menu};
+use crate::{
+    experiments::sweep::results::BEST_RULE,
+    ui::{panels::prelude::*, widgets::choice_menu::controls_menu},
+};
 
 pub fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
     let results = page.results.clone();
@@ -87,8 +90,14 @@ fn state_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &SweepPage, results: &Swee
             0 | 1 => String::new(),
             n => format!(" · of long runs one recorded step in {n} is read"),
         };
-        let words = format!("{}{thinned}{}", results.progress_label(), selected.unwrap_or_default());
-        note_ui(ui, shell.theme, words);
+        let shown = page.number.as_ref().and_then(|id| results.numbers.get(results.number(id)?));
+        let is_ranked = shown.is_some_and(|number| number.better.sign().is_some()) && results.points.len() > 1;
+        let star = if is_ranked { " · ★ best within its spread" } else { "" };
+        let words = format!("{}{thinned}{star}{}", results.progress_label(), selected.unwrap_or_default());
+        let note = note_ui(ui, shell.theme, words);
+        if is_ranked {
+            note.on_hover_text(BEST_RULE);
+        }
     });
     if let Some(why) = results.failures().first() {
         let words = format!("failed: {why}");

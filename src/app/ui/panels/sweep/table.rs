@@ -4,7 +4,10 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    experiments::sweep::results::{BEST_RULE, Number, PointValue, order::Column},
+    experiments::{
+        short_number::with_spread,
+        sweep::results::{BEST_RULE, Number, PointValue, order::Column},
+    },
     ui::{
         panels::prelude::*,
         sweep_pictures::{SweepView, number_label},
@@ -153,7 +156,7 @@ fn row_ui(ui: &mut Ui, view: &SweepView<'_>, frame: &TableFrame<'_>, point: usiz
         Some(format!("{} at {}", number.heading, steps_label([step; 2])))
     };
     let best: Vec<String> = numbers(view).filter_map(best).collect();
-    let best = (!best.is_empty()).then(|| format!("★ best by {}\n{BEST_RULE}", best.join("; ")));
+    let best = (!best.is_empty()).then(|| format!("★ best within its spread, by {}\n{BEST_RULE}", best.join("; ")));
     let about: Vec<String> = cut_off.into_iter().chain(best).chain(unmarked).collect();
     if about.is_empty() { response } else { response.on_hover_text(about.join("\n")) }
 }
@@ -195,7 +198,8 @@ fn value_label(number: &Number, value: &PointValue, seeds: usize, other_steps: O
     let notes = (known < seeds).then(|| format!("{known} of {seeds}")).into_iter().chain(other_steps.map(steps_label));
     let notes: Vec<String> = notes.collect();
     let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
-    value.sd.map_or(format!("{mean}{notes}"), |sd| format!("{mean} ± {}{notes}", number_label(number, sd)))
+    let words = value.sd.map_or(mean, |sd| with_spread(value.mean, sd, number.digits));
+    format!("{words}{notes}")
 }
 
 #[cfg(test)]
@@ -223,6 +227,9 @@ mod tests {
         let both = [(0, 5.05), (1, 6.05)];
         assert_eq!(label(&both, None), "5.55 ± 0.50");
         assert_eq!(label(&both, Some([0, 400])), "5.55 ± 0.50 (steps 0 to 400)");
+        let count = Number { digits: Some(Digits::Decimals(0)), ..number.clone() };
+        let two = PointValue { mean: 1.5, sd: Some(0.5f64.sqrt()), each: vec![(0, 2.0), (1, 1.0)], steps: [0, 0] };
+        assert_eq!(value_label(&count, &two, 2, None), "1.50 ± 0.71", "a mean of whole numbers is none");
         assert_eq!(label(&both[..1], Some([0, 0])), "5.55 (1 of 2, step 0)");
     }
 }

@@ -120,7 +120,7 @@ impl Attention {
         let token = |i: usize| position_label(if coarse { &[] } else { &sample.tokens }, 1, i);
         let describe = |row: usize, col: usize| {
             let value = value_label(f64::from(held.value(row, col)));
-            format!("{} looks at {}\n{value}", token(row), token(col))
+            format!("{} attends to {}\n{value}", token(row), token(col))
         };
         let map = MapUi::attention("attention map", held, self.colours(h.layer, cx.theme), &describe);
         let map = MapUi { marked: cx.selection.token.filter(|_| !coarse), ..map };
@@ -134,6 +134,7 @@ impl Attention {
 
     fn controls_ui(&mut self, ui: &mut Ui, heads: &[Head<'_>], cx: &mut ViewCx<'_>) {
         ui.horizontal(|ui| {
+            cx.back_to_run_ui::<AttentionMaps>(ui);
             for (is_linear, words, tip) in colours::SCALES {
                 ui.selectable_value(&mut self.linear, is_linear, words).on_hover_text(tip);
             }
@@ -170,6 +171,9 @@ fn head_text(h: &Head<'_>) -> String {
 /// Draws a bar under a map: its entropy as a share of that of uniform attention; none where the entropy is not known.
 fn entropy_bar(painter: &egui::Painter, map: Rect, h: &Head<'_>, theme: &Theme) {
     let (entropy, uniform) = (h.entropy(), h.uniform_entropy());
+    if !entropy.is_finite() {
+        return;
+    }
     let share = if uniform > 0.0 { (entropy / uniform).clamp(0.0, 1.0) as f32 } else { 0.0 };
     let track = Rect::from_min_size(pos2(map.left(), map.bottom() + 3.0), vec2(map.width(), 3.0));
     painter.rect_filled(track, 1.0, theme.line);
@@ -239,7 +243,7 @@ impl View for Attention {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        cx.subtitle_of::<AttentionMaps>("rows look at columns; bars: entropy, full is uniform")
+        cx.subtitle_of::<AttentionMaps>("rows attend to columns; bars: entropy, full is uniform")
     }
 
     /// The large map, cell by cell.

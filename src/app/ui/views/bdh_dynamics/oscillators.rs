@@ -196,7 +196,7 @@ impl View for OscillatorsView {
             (false, true) => "connectors swing (RoPE)",
             (false, false) => "connectors keep all",
         };
-        format!("computed, no model: {connectors}; Strang splitting, {:.0} steps a second", 1.0 / STEP)
+        format!("computed, no model: {connectors}; Strang splitting, {:.0} steps per second", 1.0 / STEP)
     }
 
     /// The energy over the time shown.

@@ -13,7 +13,7 @@ pub const STEP_RATE: f64 = 30.0;
 /// The distance that a fast particle crosses in its life, as a share of the patch.
 const LIFE_DISTANCE: f32 = 0.4;
 /// Square points for each particle.
-const SPARSE: f32 = 22.0;
+const PIXELS_PER_STREAK: f32 = 22.0;
 
 /// The background behind the paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,7 +166,7 @@ impl Streaks {
             settled: !flowing,
             dt: self.dt,
             stepping: Stepping::Midpoint,
-            drawn: ((area * pixels / SPARSE) as u32).clamp(64, COUNT),
+            drawn: ((area * pixels / PIXELS_PER_STREAK) as u32).clamp(64, COUNT),
             across: flat(across),
             along: flat(along),
             origin: flat(corner - rect.min),

@@ -36,7 +36,7 @@ impl Training {
     fn pace(cx: &ViewCx<'_>) -> Option<String> {
         let each: Vec<String> =
             measured(cx.mirror, cx.step).iter().map(|(group, _, ms)| format!("{} {ms:.1}", group.label)).collect();
-        (!each.is_empty()).then(|| format!("ms a step, median of the last ones: {}", each.join(", ")))
+        (!each.is_empty()).then(|| format!("ms per step, median of the last ones: {}", each.join(", ")))
     }
 }
 

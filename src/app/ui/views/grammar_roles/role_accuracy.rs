@@ -43,6 +43,7 @@ struct AccuracyEntry<'a> {
 /// A row: one role, or several together.
 struct RoleRow {
     name: String,
+    colour: Color32,
     roles: Vec<usize>,
 }
 
@@ -109,11 +110,16 @@ impl RoleAccuracyView {
         };
         let roles: Vec<usize> = (0..accuracy.roles.len()).filter(has_words).collect();
         let deep: Vec<usize> = roles.iter().copied().filter(|r| accuracy.deep[*r]).collect();
-        let mut rows = vec![RoleRow { name: "all roles".to_owned(), roles: roles.clone() }];
+        let of_treebank = !accuracy.deep.contains(&true);
+        let together = |name: &str, roles| RoleRow { name: name.to_owned(), colour: cx.theme.text, roles };
+        let mut rows = vec![together("all roles", roles.clone())];
         if !deep.is_empty() {
-            rows.push(RoleRow { name: "deep roles".to_owned(), roles: deep });
+            rows.push(together("deep roles", deep));
         }
-        rows.extend(roles.into_iter().map(|r| RoleRow { name: accuracy.roles[r].clone(), roles: vec![r] }));
+        rows.extend(roles.into_iter().map(|r| {
+            let name = accuracy.roles[r].clone();
+            RoleRow { colour: super::role_colour(&name, of_treebank, cx.theme), name, roles: vec![r] }
+        }));
         rows
     }
 
@@ -185,13 +191,12 @@ impl RoleAccuracyView {
             }
             for (i, item) in rows.iter().enumerate() {
                 let y = below + AXIS + row * (i as f32 + 0.5);
-                let colour = if item.roles.len() > 1 { theme.text } else { super::role_colour(&item.name, theme) };
                 painter.text(
                     pos2(rect.left() + names - 10.0, y),
                     Align2::RIGHT_CENTER,
                     &item.name,
                     theme::small(),
-                    colour,
+                    item.colour,
                 );
                 if i > 0 && item.roles.len() == 1 && rows[i - 1].roles.len() > 1 {
                     painter.hline(rect.x_range(), y - row / 2.0, Stroke::new(1.0, theme.line));

@@ -5,6 +5,7 @@
 mod drawing;
 
 use crate::{
+    labs::grammar_roles::settings::GrammarSettings,
     telemetry::measurements::{Settling, SettlingArgs, SettlingSet},
     ui::views::prelude::*,
 };
@@ -32,6 +33,11 @@ pub struct SettlingView {
     asked: SettlingArgs,
     /// Place in (word, sweep) order of reading; the end while `None`.
     cursor: Option<usize>,
+}
+
+/// True if the setting names a file.
+fn is_named(cx: &ViewCx<'_>, key: &str) -> bool {
+    cx.setting(key).is_some_and(|file| !file.to_string().is_empty())
 }
 
 impl SettlingView {
@@ -85,7 +91,8 @@ impl SettlingView {
         }
         let position = self.position(found.value, words.len());
         let painter = ui.painter_at(rect);
-        draw_words(&painter, cx.theme, &stage, found, position);
+        let of_treebank = is_named(cx, GrammarSettings::treebank.name);
+        draw_words(&painter, cx.theme, &stage, found, position, of_treebank);
         draw_traces(&painter, cx.theme, &stage, found.value, words.len(), position);
         for (place, level) in found.value.levels.iter().enumerate().rev() {
             draw_level(&painter, cx.theme, &stage, place, level, found.value.sweeps, position);
@@ -103,10 +110,10 @@ impl View for SettlingView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let asked = self.args();
         cx.controls_ui(ui, |ui, cx| {
-            let has = |key| cx.setting(key).is_some_and(|file| !file.to_string().is_empty());
+            let has = |key| is_named(cx, key);
             let is_there = |set: &SettlingSet| match set {
                 SettlingSet::Own => has("sentences.file"),
-                SettlingSet::Transfer => !has("grammar.treebank"),
+                SettlingSet::Transfer => !has(GrammarSettings::treebank.name),
                 SettlingSet::Within | SettlingSet::Train => true,
             };
             let sets: Vec<_> = SETS.into_iter().filter(|(set, _)| is_there(set)).collect();

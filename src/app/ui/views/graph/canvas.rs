@@ -16,9 +16,9 @@ const KEY_PAN: f32 = 40.0;
 /// The number of edges, the strongest ones, that a software adapter draws while something moves.
 const MOVING_EDGES: usize = 6_000;
 /// Frames without motion after which all edges are drawn again.
-const QUIET: u8 = 2;
-/// Points of an arrowhead.
-const ARROW: f32 = 8.0;
+const REST_FRAMES: u8 = 2;
+/// Length of an arrowhead, points.
+const ARROW_LENGTH: f32 = 8.0;
 /// More edges than this have no arrowheads but those of the selected node: they would hide one another.
 const MAX_ARROWS: usize = 3_000;
 
@@ -73,7 +73,7 @@ impl NeuronGraph {
         if let Some(words) = complaint {
             ui.painter().text(rect.left_bottom(), Align2::LEFT_BOTTOM, words, theme::small(), cx.theme.error);
         }
-        if moves || self.picture.quiet <= QUIET {
+        if moves || self.picture.quiet <= REST_FRAMES {
             ui.ctx().request_repaint();
         }
         self.legend_ui(ui, network, rect, cx);
@@ -108,13 +108,13 @@ impl NeuronGraph {
             accent: flat(theme.accent),
             negative: flat(theme.cool),
             arrow: match (self.has_arrows(network), network.is_directed()) {
-                (true, _) => ARROW,
-                (false, true) => -ARROW,
+                (true, _) => ARROW_LENGTH,
+                (false, true) => -ARROW_LENGTH,
                 (false, false) => 0.0,
             },
         };
         let seen = if self.threshold > 0.0 { network.edges_above(self.threshold) } else { usize::MAX };
-        let resting = self.picture.quiet >= QUIET || gpu::is_still(ui.ctx());
+        let resting = self.picture.quiet >= REST_FRAMES || gpu::is_still(ui.ctx());
         let graph = Graph {
             key: ui.scope_id().with("graph").value(),
             shape: self.picture.shape.clone(),

@@ -9,8 +9,8 @@ use super::{
 };
 use crate::ui::views::{connectivity, prelude::*};
 
-/// Graphs of more nodes take long to come to rest, so that their progress is always shown.
-const LARGE: usize = 20_000;
+/// The layout of a graph with more nodes takes long, so that its progress is always shown.
+const LARGE_GRAPH: usize = 20_000;
 
 impl NeuronGraph {
     pub(super) fn controls_ui(&mut self, ui: &mut Ui, network: &Network, canvas: Rect, cx: &mut ViewCx<'_>) {
@@ -55,7 +55,7 @@ impl NeuronGraph {
             );
             Popup::menu(&export).show(|ui| self.export_ui(ui, network, cx));
             // With reduced motion a small graph comes to rest within a frame.
-            let is_large = network.len() > LARGE;
+            let is_large = network.len() > LARGE_GRAPH;
             if !resting && (is_large || room >= 520.0 && !cx.still) {
                 let (done, all) = self.motion.progress();
                 ui.label(format!("{done}/{all}")).on_hover_text("Steps of the layout until it rests.");

@@ -158,7 +158,10 @@ fn histogram(fields: &Map<String, Value>) -> Option<Curves> {
     if edges.len() != counts.len() + 1 || edges.iter().any(|x| !x.is_finite()) || !edges.is_sorted() {
         return None;
     }
-    let points = edges.iter().zip(counts.iter().chain([&0.0])).map(|(x, y)| [*x, *y]).collect();
+    // nothing was counted of values that are all not finite, which is no distribution at 0
+    let has_counts = counts.iter().any(|count| count.is_finite() && *count != 0.0);
+    let stairs = edges.iter().zip(counts.iter().chain([&0.0])).filter(|_| has_counts);
+    let points = stairs.map(|(x, y)| [*x, *y]).collect();
     let lines = vec![(String::new(), points)];
     Some(Curves { x_axis: "value".to_owned(), y_axis: "count".to_owned(), lines, has_stairs: true })
 }
@@ -233,6 +236,10 @@ mod tests {
         let histogram = json!({"kind": "histogram", "edges": [0, 1, 3], "counts": [5, 2]});
         let Content::Curves(curves) = content(histogram) else { panic!("no curve") };
         assert!(curves.has_stairs && curves.lines[0].1 == [[0.0, 5.0], [1.0, 2.0], [3.0, 0.0]]);
+        for counts in [json!([0, 0]), json!(["NaN", 0])] {
+            let nothing = content(json!({"kind": "histogram", "edges": [0, 1, 3], "counts": counts}));
+            assert!(matches!(nothing, Content::Curves(curves) if curves.lines[0].1.is_empty()), "nothing was counted");
+        }
         let two = json!({"kind": "curves", "x_axis": "t", "curves": [{"name": "a", "x": [2, 1], "y": [0, 3]}]});
         let Content::Curves(curves) = content(two) else { panic!("no curve") };
         assert_eq!(curves.lines, [("a".to_owned(), vec![[1.0, 3.0], [2.0, 0.0]])]);

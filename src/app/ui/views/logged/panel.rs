@@ -96,6 +96,10 @@ impl PanelState {
         if self.extent_of != self.cells.revision() {
             (self.extent, self.extent_of) = (extent(&self.cells), self.cells.revision());
         }
+        if self.extent[0] > self.extent[1] {
+            ui.label(RichText::new("No finite number anywhere.").color(cx.theme.secondary));
+            return;
+        }
         let named = |names: &[String], i: usize| names.get(i).map_or(i.to_string(), |name| format!("{i} {name}"));
         let describe = |row: usize, col: usize| {
             let value = value_label(f64::from(self.cells.value(row, col)));

@@ -256,7 +256,7 @@ fn explained(step: &Step) -> String {
     };
     let mut words = step.label.clone();
     if let Some(loss) = &step.loss {
-        words.push_str(&format!("\nheld-out loss {} nats a token", spread(loss)));
+        words.push_str(&format!("\nheld-out loss {} nats per token", spread(loss)));
     }
     if let Some(recall) = &step.recall {
         words.push_str(&format!("\nrecall {}", spread(recall)));

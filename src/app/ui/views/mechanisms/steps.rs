@@ -98,8 +98,8 @@ pub fn steps(mirror: &Mirror, step: u64) -> Vec<Step> {
             place,
             params,
             flops,
-            loss: reached(mirror, group, Score::Loss, step),
-            recall: reached(mirror, group, Score::Recall, step),
+            loss: score_at(mirror, group, Score::Loss, step),
+            recall: score_at(mirror, group, Score::Recall, step),
             change: change.filter(|change| change.mean.is_finite()),
             is_control,
         });
@@ -107,8 +107,8 @@ pub fn steps(mirror: &Mirror, step: u64) -> Vec<Step> {
     steps
 }
 
-/// The score at this step; `None` where a seed was not measured at it.
-fn reached(mirror: &Mirror, group: &SeedGroup, score: Score, step: u64) -> Option<StepScores> {
+/// The score of a group at this step; `None` if one of its seeds was not measured there.
+fn score_at(mirror: &Mirror, group: &SeedGroup, score: Score, step: u64) -> Option<StepScores> {
     let of = |v: &usize| mirror.curve(*v, score.channel())?.point_at(step).filter(|p| p.0 == step).map(|p| p.1);
     let seeds: Vec<f64> = group.members.iter().map(of).collect::<Option<_>>()?;
     let SeedSummary { mean, sd, .. } = SeedSummary::new(&seeds)?;

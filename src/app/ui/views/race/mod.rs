@@ -178,7 +178,7 @@ impl PanelView for Race {
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let racers = self.racers(cx);
-        let y = Axis::new("held-out loss (nats a token)");
+        let y = Axis::new("held-out loss (nats per token)");
         let mut chart = Chart::new("race", Axis::new(self.over.axis()).include(&[0.0]), y).empty(cx.why_no_curve(
             "No race yet. Press Space: all variants train on the same batches, and are measured on the same text.",
             "This run has measured no held-out loss of its variants.",

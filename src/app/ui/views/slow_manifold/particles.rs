@@ -19,10 +19,11 @@ const SAMPLES: usize = 97;
 const LIFE_DISTANCE: f64 = 0.5;
 /// The largest movement along x in a step, as a share of the width: a faster motion is drawn slower, on its own path.
 const MAX_STEP: f32 = 0.05;
-/// Pixels for each particle, on a graphics card and on the processor.
-const SPARSE: f32 = 16.0;
-const SPARSE_SOFTWARE: f32 = 34.0;
-/// Most particles on a graphics card, on the processor, and on the processor when it must move all of them at once.
+/// The number of pixels per particle, on a graphics card and on the processor.
+const PIXELS_PER_PARTICLE: f32 = 16.0;
+const PIXELS_PER_PARTICLE_SOFTWARE: f32 = 34.0;
+/// The maximum number of particles on a graphics card, on the processor, and on the processor if it must move all of them
+/// at once.
 const MAX_PARTICLES: u32 = 50_000;
 const MAX_SOFTWARE: u32 = 5_000;
 const MAX_SOFTWARE_STILL: u32 = 2_500;
@@ -102,9 +103,9 @@ impl ParticleLayer {
         let target = gpu::target(ui.ctx()).ok_or("no graphics adapter, so no particles")?;
         let rect = sheet.rect;
         let (sparse, max) = match (target.software, flowing) {
-            (false, _) => (SPARSE, MAX_PARTICLES),
-            (true, true) => (SPARSE_SOFTWARE, MAX_SOFTWARE),
-            (true, false) => (SPARSE_SOFTWARE, MAX_SOFTWARE_STILL),
+            (false, _) => (PIXELS_PER_PARTICLE, MAX_PARTICLES),
+            (true, true) => (PIXELS_PER_PARTICLE_SOFTWARE, MAX_SOFTWARE),
+            (true, false) => (PIXELS_PER_PARTICLE_SOFTWARE, MAX_SOFTWARE_STILL),
         };
         let pixels = ui.pixels_per_point();
         let particles = Particles {

@@ -40,7 +40,7 @@ fn histogram(values: &[f64], low: f64, high: f64) -> Vec<[f64; 2]> {
 
 impl UncertaintyView {
     fn chart(&self, cx: &ViewCx<'_>) -> Chart<'static> {
-        let x = if self.of_surprise { "surprise of a window (nats a token)" } else { "U of a window" };
+        let x = if self.of_surprise { "surprise of a window (nats per token)" } else { "U of a window" };
         let mut chart =
             Chart::new("windows by uncertainty", Axis::new(x), Axis::new("share of windows").include(&[0.0]));
         let Some(m) = shown::<Uncertainty>(cx) else {

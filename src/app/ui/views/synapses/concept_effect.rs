@@ -125,7 +125,7 @@ fn sides_ui(ui: &mut Ui, theme: &Theme, m: &ConceptEffect) {
         painter.text(pos2(x, below), align, words, FontId::monospace(11.0), theme.secondary);
     };
     tick(across.left, Align2::LEFT_CENTER, value_label(across.range[0]));
-    tick(across.right, Align2::RIGHT_CENTER, format!("{} nats a token", value_label(across.range[1])));
+    tick(across.right, Align2::RIGHT_CENTER, format!("{} nats per token", value_label(across.range[1])));
     let zero = across.at(0.0);
     if zero > across.left + 70.0 && zero < across.right - 150.0 {
         tick(zero, Align2::CENTER_CENTER, "0".to_owned());
@@ -177,7 +177,7 @@ impl View for ConceptEffectView {
             note_ui(ui, cx.theme, words);
             sides_ui(ui, cx.theme, m.value);
             ui.add_space(4.0);
-            let words = "change, loss before (nats a token), the sentence | what follows";
+            let words = "change, loss before (nats per token), the sentence | what follows";
             note_ui(ui, cx.theme, words);
             Self::sentences_ui(ui, cx, m.value);
         });

@@ -109,7 +109,7 @@ impl View for Merging {
             return stages::subtitle(cx);
         }
         let otherwise = "held-out loss of two models and of both as one";
-        cx.answered_subtitle::<measurements::Merging>("held-out loss (nats a token)", otherwise)
+        cx.answered_subtitle::<measurements::Merging>("held-out loss (nats per token)", otherwise)
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {

@@ -139,7 +139,7 @@ impl ReadingView {
                 }
             });
             cx.setting_ui(ui, &[ReadingSettings::temperature.name], |ui, cx| {
-                let tip = "0 takes the likeliest token always; 1 draws as the model's probabilities say.";
+                let tip = "0 always takes the likeliest token; 1 draws as the model's probabilities say.";
                 let label = ui.label("at temperature").on_hover_text(tip).id;
                 let mut heat = self.temperature.unwrap_or(warm);
                 let drag = DragValue::new(&mut heat).range(0.0..=5.0).speed(0.01).max_decimals(2);

@@ -323,7 +323,7 @@ fn ending(ui: &Ui, name: &str, width: f32) -> String {
 
 pub fn subtitle(cx: &ViewCx<'_>) -> String {
     match (0..NAMES.len()).filter_map(|v| cx.scheduled::<TextLosses>(v)).max_by_key(|m| m.sample.step) {
-        Some(m) => format!("step {} \u{b7} held-out loss (nats a token) \u{b7} {}", m.sample.step, m.sample.about),
+        Some(m) => format!("step {} \u{b7} held-out loss (nats per token) \u{b7} {}", m.sample.step, m.sample.about),
         None => "a base, two children tuned on texts of their own, and both as one".to_owned(),
     }
 }

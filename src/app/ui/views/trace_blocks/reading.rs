@@ -105,7 +105,7 @@ impl TraceReadingView {
         let [min, max] = range(&all);
         let share = |token: usize| (all.get(token).copied().unwrap_or(f64::NAN) - min) / (max - min);
         let mark = |token: usize| Mark {
-            ground: ground(cx.theme, share(token)),
+            ground: background(cx.theme, share(token)),
             outline: (token == cursor).then_some(cx.theme.accent),
         };
         let mut clicked = token_strip_ui(ui, cx.theme, &tokens[..prompt], mark).clicked;
@@ -165,8 +165,9 @@ fn range(values: &[f64]) -> [f64; 2] {
     if min <= max { [min, max] } else { [0.0, 1.0] }
 }
 
-/// The ground of a token whose heat is this share of the way from the lowest to the highest; text stays legible on it.
-fn ground(theme: &Theme, share: f64) -> Option<Color32> {
+/// The background of a token whose value is this share of the way from the lowest to the highest, faint enough for its
+/// text to stay legible.
+fn background(theme: &Theme, share: f64) -> Option<Color32> {
     if !share.is_finite() {
         return None;
     }

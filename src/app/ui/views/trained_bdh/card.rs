@@ -25,7 +25,7 @@ pub struct Card {
 fn large_figures(m: &TrainedBdh) -> [LargeFigure; 2] {
     let digits = Digits::Decimals(3);
     let is_known = m.loss.is_finite() && m.frequency_loss.is_finite();
-    let tip = "Mean loss on held-out windows of the text at hand, nats a token, and what guessing by the frequencies of its \
+    let tip = "Mean loss on held-out windows of the text at hand, nats per token, and what guessing by the frequencies of its \
                tokens costs on the same windows.";
     let loss = LargeFigure {
         unit: "nats".into(),
@@ -77,7 +77,7 @@ fn rows(m: &TrainedBdh) -> Vec<(&'static str, &'static str, String)> {
 fn verdict(m: &TrainedBdh) -> (String, bool) {
     let uniform = (m.vocab as f64).ln();
     let costs = format!(
-        "Held-out loss {:.3} nats a token. By the frequencies of these tokens alone: {:.3}; by guessing evenly: {uniform:.3}.",
+        "Held-out loss {:.3} nats per token. By the frequencies of these tokens alone: {:.3}; by guessing evenly: {uniform:.3}.",
         m.loss, m.frequency_loss
     );
     if m.loss.is_finite() && m.loss < m.frequency_loss {
@@ -118,7 +118,7 @@ fn candidates_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
             _ => String::new(),
         };
         let line = format!(
-            "{:>2} layers  {:.4} {error}nats a token  {:.4} bits a byte  {}",
+            "{:>2} layers  {:.4} {error}nats per token  {:.4} bits per byte  {}",
             candidate.layers,
             candidate.loss,
             candidate.bits_per_byte,
@@ -217,8 +217,8 @@ impl View for Card {
         let m = cx.latest::<TrainedBdh>()?;
         let mut table = Table::new(["what", "value"]);
         rows(m.value).into_iter().for_each(|(name, _, value)| table.row([name.to_owned(), value]));
-        table.row(["held-out loss, nats a token".to_owned(), m.loss.to_string()]);
-        table.row(["loss by token frequencies, nats a token".to_owned(), m.frequency_loss.to_string()]);
+        table.row(["held-out loss, nats per token".to_owned(), m.loss.to_string()]);
+        table.row(["loss by token frequencies, nats per token".to_owned(), m.frequency_loss.to_string()]);
         Some(table.finish())
     }
 }

@@ -32,7 +32,7 @@ fn verdict(m: &InterventionEffect) -> String {
     }
     if draws == 0 {
         return format!(
-            "The next token\u{2019}s distribution moves by {own:.2e} nats a token. There are too few others of the same heads \
+            "The next token\u{2019}s distribution moves by {own:.2e} nats per token. There are too few others of the same heads \
              for a random set to compare with."
         );
     }
@@ -43,7 +43,7 @@ fn verdict(m: &InterventionEffect) -> String {
     };
     let alike = if m.synapses.is_empty() { "neurons that fire as often" } else { "synapses that hold as much" };
     format!(
-        "The next token\u{2019}s distribution moves by {own:.2e} nats a token{ratio} \
+        "The next token\u{2019}s distribution moves by {own:.2e} nats per token{ratio} \
          with random {alike} ({random:.2e}). Random sets that move it as far: {} of {draws}.",
         m.draws_above()
     )
@@ -52,7 +52,7 @@ fn verdict(m: &InterventionEffect) -> String {
 /// Describes the change, the activity of the chosen and the random ones, and the loss of the text.
 fn details(m: &InterventionEffect) -> String {
     let loss = match (mean_loss(&m.loss_before), mean_loss(&m.loss_after)) {
-        (Some(before), Some(after)) => format!("Loss of the text {before:.3} \u{2192} {after:.3} nats a token."),
+        (Some(before), Some(after)) => format!("Loss of the text {before:.3} \u{2192} {after:.3} nats per token."),
         _ => "The text has no loss to compare: that takes at least two tokens.".to_owned(),
     };
     let activity = match (m.sigma, m.null_sigma) {

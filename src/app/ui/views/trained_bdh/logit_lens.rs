@@ -85,7 +85,7 @@ impl LogitLensView {
             row(m.layers - layers, &name, &loss);
         }
         row(m.layers + 1, if is_narrow { "text" } else { "the text" }, "nats");
-        response.on_hover_text("Loss of the text if the model ended after this many layers, nats a token.");
+        response.on_hover_text("Loss of the text if the model ended after this many layers, nats per token.");
     }
 
     fn cells_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &Measured<'_, LogitLens>, chosen: Cell, high: f32) -> Option<Cell> {

@@ -120,6 +120,7 @@ fn a_verdict_that_the_correction_takes_says_so() {
     assert!(words.contains("correction for the paper's 2 rules") && words.contains("cannot be told"), "{words}");
     let (_, _, words) = effect(&[0.001, 0.0011, 0.0009]);
     assert!(!words.contains("cannot be told"), "{words}");
+    assert!(words.contains(", stands if ") && words.contains(" against the bound, after Holm's"), "{words}");
 }
 
 /// A t test weighs by the spread of the values, and there is none: no p is given, least of all 0.
@@ -154,7 +155,7 @@ fn the_ledger_that_is_built_in_is_sound() {
 
 /// A claim without a result says why: its hours, what it needs, or what a rule would take.
 #[test]
-fn what_was_not_run_says_what_it_takes() {
+fn claims_not_run_say_what_they_need() {
     let ledger = Ledger::built_in().unwrap();
     let is_silent = |row: &&Row| match &row.standing {
         Standing::NotRun { hours } => hours.is_none(),

@@ -26,8 +26,8 @@ impl Quantity {
     pub fn tip(self) -> &'static str {
         match self {
             Self::Entropy => {
-                "How widely each query looks: \u{2212}\u{3a3} \u{3b1} ln \u{3b1} of its row, beside that of looking everywhere \
-                 alike. It is no entropy that the chain must raise or lower: a diagnostic of the weights alone."
+                "How widely each query attends: \u{2212}\u{3a3} \u{3b1} ln \u{3b1} of its row, beside that of uniform \
+                 attention. It is no entropy that the chain must raise or lower: a diagnostic of the weights alone."
             }
             Self::Stationary => {
                 "Where walks are in the end (\u{3c0} = \u{3c0} \u{3b1}), and where those are that have not yet been absorbed \
@@ -67,7 +67,7 @@ impl Quantity {
         let grey = cx.theme.secondary;
         match self {
             Self::Entropy => {
-                let uniform = Line::new("looking everywhere alike", grey, by_place(&chain.uniform_entropy));
+                let uniform = Line::new("uniform attention", grey, by_place(&chain.uniform_entropy));
                 chart.add(uniform.null_baseline());
                 chart.add(Line::new("this head", colour, by_place(&chain.row_entropy)));
             }

@@ -27,12 +27,12 @@ pub fn sentence(m: &AttentionChain) -> String {
             "One position alone, which can only step to itself: give a text of two tokens or more.".to_owned()
         }
         (1, true) if m.first_sees_nothing => format!(
-            "Strictly causal: {first} looks at nothing, and a walk that has come there stays. All of the stationary \
+            "Strictly causal: {first} attends to nothing, and a walk that has come there stays. All of the stationary \
              distribution is there. What tells instead is how long that takes and where walks linger before."
         ),
         (1, true) => format!(
-            "Causal: nothing looks ahead, so every walk ends on {first}, and all of the stationary distribution is there. What \
-             tells instead is how long that takes and where walks linger before."
+            "Causal: no position attends to later ones, so every walk ends on {first}, and all of the stationary \
+             distribution is there. What tells instead is how long that takes and where walks linger before."
         ),
         (1, false) => "One closed class: a single stationary distribution.".to_owned(),
         (n, _) => format!(
@@ -100,7 +100,7 @@ fn row_entropy(chain: &ChainProperties) -> Option<[f64; 2]> {
     (n > 0.0).then(|| free().fold([0.0; 2], add))
 }
 
-const ENTROPY: &str = "Mean over queries that have a choice, and the mean share of the entropy of looking everywhere alike. A \
+const ENTROPY: &str = "Mean over queries that have a choice, and the mean share of the entropy of uniform attention. A \
                        diagnostic of the weights; not the relative entropy that a chain brings down.";
 
 /// One or two numbers that go with a quantity, shown large.
@@ -110,7 +110,7 @@ pub fn large_figures(m: &AttentionChain, quantity: Quantity) -> Vec<LargeFigure>
         Quantity::Entropy => {
             let entropy = row_entropy(chain).map(|[mean, share]| LargeFigure {
                 unit: "nats".into(),
-                meaning: format!("{}% of looking everywhere", Digits::Decimals(0).format(100.0 * share)),
+                meaning: format!("{}% of uniform attention", Digits::Decimals(0).format(100.0 * share)),
                 ..LargeFigure::new("entropy of a row", Digits::Decimals(2).format(mean), ENTROPY)
             });
             entropy.into_iter().chain([mixing(chain)]).collect()

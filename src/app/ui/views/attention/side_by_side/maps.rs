@@ -50,7 +50,7 @@ impl Maps<'_, '_> {
     }
 
     fn cell(&self, cell: Cell) -> String {
-        format!("{} looks at {}", self.position(cell.row), self.position(cell.col))
+        format!("{} attends to {}", self.position(cell.row), self.position(cell.col))
     }
 
     /// True if each position of the map is a single token.
@@ -185,7 +185,7 @@ impl SideBySide {
             Some(cell) => sheet.cell(cell),
             None if self.prompt.is_waiting(cx) => "Asking the models.".to_owned(),
             None if !sheet.is_fine() => "Rows and columns are means over blocks of tokens.".to_owned(),
-            None => "Rows look at columns. Point at a cell for its weight in every map.".to_owned(),
+            None => "Rows attend to columns. Point at a cell for its weight in every map.".to_owned(),
         };
         let said = |at: Pos2, words: String, colour: Color32, max: f32| {
             paint_truncated(painter, at, &words, theme::small(), colour, max);

@@ -50,7 +50,7 @@ sweep_charts! {
     FlowSweepLayers:
         (Axis::new("depth \u{3c4}").fixed(0.0, 1.0), Axis::new("accuracy of a linear cut").fixed(0.0, 1.04)), layers;
     FlowSweepDifficulty: (Axis::new("surprise (nats)"), Axis::new("steps of dopri5").include(&[0.0])), difficulty;
-    FlowSweepLatency: (Axis::new("turn"), Axis::new("ms a pass").include(&[0.0])), latency;
+    FlowSweepLatency: (Axis::new("turn"), Axis::new("ms per pass").include(&[0.0])), latency;
     FlowSweepGradientError: (Axis::new("steps m").log(), Axis::new("relative distance of the gradients").log()),
         |chart, sweep, theme| gradients(chart, &sweep.steps, &sweep.methods, theme);
     FlowSweepGradientMemory: (Axis::new("steps m").log(), Axis::new("most memory held (MiB)").log()),

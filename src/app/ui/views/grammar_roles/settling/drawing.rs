@@ -102,6 +102,7 @@ pub(super) fn draw_words(
     stage: &Stage,
     found: &Measured<'_, Settling>,
     position: ReadingPosition,
+    of_treebank: bool,
 ) {
     let (tokens, roles) = (&found.sample.tokens, &found.value.roles);
     let width = |text: &str| painter.layout_no_wrap(text.to_owned(), theme::small(), theme.text).size().x + 4.0;
@@ -114,7 +115,7 @@ pub(super) fn draw_words(
             painter.rect_filled(ground, 2.0, theme.accent.gamma_multiply(0.16));
         }
         let role = roles.get(i).map_or("", String::as_str);
-        let colour = if role.is_empty() { theme.text } else { role_colour(role, theme) };
+        let colour = if role.is_empty() { theme.text } else { role_colour(role, of_treebank, theme) };
         let y = top + if in_one_row || i.is_multiple_of(2) { 8.0 } else { 25.0 };
         // a word that still has no room is named under the pointer, as is the position of reading
         if in_one_row || width(word) <= 2.0 * stage.column || i == position.word {
