@@ -85,6 +85,23 @@ pub fn whole() -> TempDir {
     here
 }
 
+/// A run records the absolute path of its text, and is found by the path that the specification has.
+#[test]
+fn runs_of_a_text_that_is_named_from_here_are_found_again() {
+    let spec = SPEC.replace("[set]", "[set]\n\"corpus.file\" = \"book.txt\"").replace("[7, 8]", "[7]");
+    let spec = spec.replace("[1e-3, 1e-2]", "[1e-3]").replace("[2, 4]", "[2]");
+    let with = with_spec(&spec);
+    let here = with.path();
+    fs::write(here.join("book.txt"), "a book of letters that is read more than once. ".repeat(200)).unwrap();
+    let made = || {
+        fs::read_dir(here.join("sweeps/rates/runs")).unwrap().filter(|e| e.as_ref().unwrap().path().is_dir()).count()
+    };
+    done(here, &["sweep", "rates.toml"]);
+    assert_eq!(made(), 1);
+    done(here, &["sweep", "sweeps/rates", "--missing"]);
+    assert_eq!(made(), 1, "the run was made again");
+}
+
 /// The sweeps that the repository offers: each point of each can be run.
 #[test]
 fn the_sweeps_of_the_repository_are_accepted() {
