@@ -119,8 +119,8 @@ fn the_claims_that_are_built_in_are_listed_and_shown() {
     assert!(all.contains("A12 *") && all.contains("125 claims"), "{all}");
     let of = |id: &str| all.lines().find(|line| line.starts_with(id)).unwrap_or_default().to_owned();
     assert!(of("A2 ").contains("between -0.01 and 0.01"), "where it stands, beside its effect: {}", of("A2 "));
-    let paper = done(here.path(), "claims list --paper ema --verdict needs");
-    assert!(paper.contains("B36") && !paper.contains("A21"), "{paper}");
+    let paper = done(here.path(), "claims list --paper fast_slow --verdict needs");
+    assert!(paper.contains("A21") && !paper.contains("C13"), "{paper}");
     assert!(!paper.contains("125 claims") && paper.contains(": 0 stand,"), "the counts are those of the rows: {paper}");
     let one = done(here.path(), "claims show a2");
     assert!(one.contains("within noise") && one.contains("lies between -0.01 and 0.01"), "{one}");

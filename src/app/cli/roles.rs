@@ -215,7 +215,7 @@ fn table(answers: &[ModelAnswer]) -> String {
         out.push_str(&format!("{:<width$}{within}{other}\n", "most common role"));
     }
     // a treebank has none of the roles that the paper names, nor any that is deep
-    if answers.iter().all(|a| a.accuracy.deep.contains(&true)) {
+    if !answers.iter().any(|a| a.accuracy.is_of_treebank()) {
         out.push_str(&transfer_by_role(&rows, width));
     }
     out

@@ -244,27 +244,12 @@ pub fn task_name(task: SweepTask) -> String {
 
 fn sweep(file: &SweepFile, base: &Config, spec: &Path) -> Result<Sweep, Failure> {
     let lab = crate::labs::known(crate::labs::LABS, &base.lab)?;
-    let usage = |e: String| Failure::usage(format!("{}: {e}", spec.display()));
-    Sweep::new(&with_absolute_paths(file).map_err(usage)?, lab, base).map_err(|e| usage(e.to_string()))
-}
-
-/// Paths of files made absolute, as in the settings that runs record: they find them from anywhere, and are
-/// found by them.
-pub(super) fn with_absolute_paths(file: &SweepFile) -> Result<SweepFile, String> {
-    let mut file = file.clone();
-    let lab = labs::LABS.iter().find(|lab| lab.id == file.base || lab.presets.iter().any(|p| p.id == file.base));
-    let knobs = lab.map(|lab| (lab.knobs)()).unwrap_or_default();
-    for (key, value) in &mut file.set {
-        let is_path = knobs.iter().any(|knob| knob.key == key && knob.file_kind().is_some());
-        if let (true, Value::Text(path)) = (is_path, &*value)
-            && !path.is_empty()
-        {
-            let absolute =
-                std::path::absolute(path).map_err(|e| format!("{key}: `{path}` is not a usable path: {e}"))?;
-            *value = Value::Text(absolute.to_string_lossy().into_owned());
-        }
+    let mut sweep = Sweep::new(file, lab, base).map_err(|e| Failure::usage(format!("{}: {e}", spec.display())))?;
+    // runs record absolute paths, and a run is of the point that has its settings
+    for point in &mut sweep.points {
+        *point = settings::with_absolute_paths(lab, point)?;
     }
-    Ok(file)
+    Ok(sweep)
 }
 
 /// The settings that a specification builds on: a config file is looked for beside it first.

@@ -104,10 +104,14 @@ impl RoleAccuracy {
         self.representations.iter().find(|r| r.features == features && r.level == level && !r.projected)
     }
 
-    /// The names of the two tests. Those of a treebank, of whose roles none is deep, have words outside of the vocabulary in
-    /// place of another vocabulary.
+    /// Returns true if the roles are the tags of a treebank, none of which is deep.
+    pub fn is_of_treebank(&self) -> bool {
+        !self.deep.contains(&true)
+    }
+
+    /// The names of the two tests. A treebank has words outside of the vocabulary in place of another vocabulary.
     pub fn tests(&self) -> [&'static str; 2] {
-        ["within", if self.deep.contains(&true) { "transfer" } else { "unknown words" }]
+        ["within", if self.is_of_treebank() { "unknown words" } else { "transfer" }]
     }
 
     /// Shares of right answers within the vocabulary, in the other one, and within at deep roles.

@@ -110,7 +110,7 @@ impl RoleAccuracyView {
         };
         let roles: Vec<usize> = (0..accuracy.roles.len()).filter(has_words).collect();
         let deep: Vec<usize> = roles.iter().copied().filter(|r| accuracy.deep[*r]).collect();
-        let of_treebank = !accuracy.deep.contains(&true);
+        let of_treebank = accuracy.is_of_treebank();
         let together = |name: &str, roles| RoleRow { name: name.to_owned(), colour: cx.theme.text, roles };
         let mut rows = vec![together("all roles", roles.clone())];
         if !deep.is_empty() {
