@@ -1,5 +1,5 @@
-//! Small files that ask for much memory. Every reader takes at most 16 times the bytes of its file, and 64 MB,
-//! whatever the file holds: it refuses the file, or reads it.
+//! Tests small files that try to make a reader allocate much memory. Whatever a file contains, its reader may use at
+//! most 16 times the file's bytes plus 64 MB, whether it refuses the file or reads it.
 
 use std::{
     fs,
@@ -21,7 +21,7 @@ use crate::{
     peak_of,
 };
 
-/// Does `read` with a file of these bytes and holds its memory against the bound; gives what it gave.
+/// Calls `read` and checks its memory against the bound for a file of this size. Returns the result of `read`.
 fn bounded<R>(what: &str, bytes: usize, read: impl FnOnce() -> R) -> R {
     bounded_by(16 * bytes + (64 << 20), what, bytes, read)
 }
@@ -39,12 +39,12 @@ fn refusal<T>(result: Result<T, impl std::fmt::Display>) -> String {
 
 // ---- weights ----
 
-/// What `Weights::open` says of a file with this content; empty if it opens.
+/// The error message of `Weights::open` for a file with this content; empty if it opens.
 fn weights(what: &str, bytes: &[u8]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("bomb.pt");
     fs::write(&path, bytes).unwrap();
-    // Where backtraces are wanted, an error of candle's reads the program's symbols, once.
+    // with backtraces switched on, the first error of candle loads the program's symbols, which must not be measured
     let unmeasured = refusal(Weights::open(&path));
     let said = bounded(what, bytes.len(), || refusal(Weights::open(&path)));
     assert_eq!(said.is_empty(), unmeasured.is_empty());
@@ -58,7 +58,7 @@ fn safetensors(header: &str) -> Vec<u8> {
     bytes
 }
 
-/// A file of torch.save with this pickle.
+/// A file in the format of torch.save with this pickle.
 fn torch(pickle: &[u8]) -> Vec<u8> {
     let mut zip = ZipWriter::new(Cursor::new(vec![]));
     let stored = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
@@ -264,7 +264,7 @@ fn lines_and_sentences_of_a_treebank_are_bounded() {
 // ---- graphs ----
 
 fn graph(what: &str, format: Format, text: &str) -> String {
-    // A node of a few bytes becomes a struct: up to 32 times the file.
+    // a node of a few bytes becomes a struct, so the bound is 32 times the file
     let most = 32 * text.len() + (64 << 20);
     let said = bounded_by(most, what, text.len(), || refusal(format.read(text)));
     println!("  {said}");
@@ -312,7 +312,7 @@ fn the_smallest_nodes_and_edges_are_bounded() {
 
 // ---- logs of other tools ----
 
-/// What is said of a file of this name as the log of another tool: a refusal, or the notices of the run that it becomes.
+/// Imports a file with this name as another tool's log. Returns the error message, or the notices of the imported run.
 fn import(what: &str, name: &str, bytes: &[u8]) -> String {
     import_within(16 * bytes.len() + (64 << 20), what, name, bytes)
 }
@@ -351,7 +351,7 @@ fn numbers_and_settings_of_other_tools_are_not_held_as_json() {
     })
 }
 
-/// A step of W&B with one number under this key.
+/// A step of a W&B log with one number under this key.
 fn history(key: &[u8]) -> Vec<u8> {
     field(2, &[field(1, &wandb_item(key, "0.5")), field(2, &[8, 1])].concat())
 }
@@ -386,7 +386,8 @@ fn cells_and_columns_of_a_table_are_bounded() {
         let quoted = "\"\n\",".repeat(4 << 20);
         let said = import("quoted lines", "metrics.csv", format!("step,a\n1,2\n{quoted}\n").as_bytes());
         assert!(said.contains("a row longer than"), "{said}");
-        // A number of two bytes takes 32, twice that while their list grows, and half of it again while they are sorted.
+        // a number of two bytes takes 32 in memory, twice as much while the list grows, and half as much again for
+        // sorting
         let head = (0..15_000).map(|i| format!(",{i:x}")).collect::<String>();
         let row = ",1".repeat(15_000);
         let rows = (0..200).map(|step| format!("{step}{row}\n")).collect::<String>();
@@ -400,7 +401,7 @@ fn cells_and_columns_of_a_table_are_bounded() {
 
 const CONFIG: &str = "lab = \"fast_slow\"\npreset = \"\"\nseed = 1\n";
 
-/// Every event of a run folder whose file of this name holds these bytes; the notices among them.
+/// Reads all events of a run folder whose file of this name has these bytes. Returns the notices.
 fn replay(what: &str, name: &str, bytes: &[u8]) -> String {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("config.toml"), CONFIG).unwrap();

@@ -1,4 +1,4 @@
-//! Text files are mapped: a large one is not copied into memory.
+//! Tests that text files are memory-mapped, so that a large one is not copied into memory.
 
 use std::{fs, io::Write, time::Instant};
 
@@ -34,13 +34,13 @@ fn a_large_text_is_read_where_it_is_needed() {
                 now.elapsed()
             );
             assert!(opened.as_secs() < 20, "{tokenizer:?} took {opened:?}");
-            // The bound is generous, and still below the size of the file.
+            // the bound is generous, but below the size of the file
             assert!(grown < 60 << 10, "{tokenizer:?} took {grown} KiB");
         }
     })
 }
 
-/// Anonymous memory of this process, which mapped files do not count towards.
+/// The anonymous memory of this process, which excludes mapped files.
 fn resident_kib() -> usize {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|l| l.starts_with("RssAnon")).expect("how much memory is held");

@@ -1,4 +1,4 @@
-//! The graph of a BDH's weights is found in tiles: its matrix is never held as a whole.
+//! Tests that the graph of a BDH's weights is computed in tiles, so that its matrix is never in memory as a whole.
 
 use crate::{alone, peak_of};
 use orrery::analysis::graph::{
@@ -6,7 +6,7 @@ use orrery::analysis::graph::{
     product::{Product, Sign},
 };
 
-/// At the paper's 32,768 neurons G has 4 GiB of entries; what is looked at at once is tiles and counts.
+/// At the paper's 32,768 neurons, G has 4 GiB of entries. Only tiles and counts may be in memory at the same time.
 #[test]
 fn memory_stays_bounded_at_32768_neurons() {
     alone(|| {

@@ -1,5 +1,5 @@
-//! What memory things take. These tests have a process of their own, because the allocator counts for all of
-//! it, and run one at a time: each is the work of [`alone`].
+//! Tests of memory use. They have their own process, because the allocator counts the memory of the whole process, and
+//! run one at a time through [`alone`].
 
 mod bombs;
 #[cfg(target_os = "linux")]
@@ -49,15 +49,15 @@ unsafe impl GlobalAlloc for PeakCounting {
 #[global_allocator]
 static ALLOCATOR: memory::Counting<PeakCounting> = memory::Counting(PeakCounting);
 
-/// The result of a test's `work`, which no other test runs beside, so that what is counted is that test's. It has a thread
-/// of its own, because a thread frees what it keeps for itself only when it ends, which is after the test's result is known.
+/// Runs a test's `work` while no other test runs, so that only its memory is counted. It has its own thread, because
+/// thread-local memory is freed only when the thread ends.
 fn alone<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     static ALONE: Mutex<()> = Mutex::new(());
     let _one = ALONE.lock().unwrap_or_else(|e| e.into_inner());
     thread::scope(|scope| scope.spawn(work).join()).unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-/// The result of `work`, and the most bytes that all threads together held during it above what was held before.
+/// Runs `work`. Returns its result and the peak of allocated bytes of all threads, above the bytes allocated before.
 fn peak_of<R>(work: impl FnOnce() -> R) -> (R, usize) {
     let before = ALIVE.load(SeqCst);
     PEAK.store(before, SeqCst);

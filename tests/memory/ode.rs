@@ -1,5 +1,5 @@
-//! What each way to gradients keeps, counted in bytes at the allocator: the most that is alive between
-//! the start of a solve and the end of its way back.
+//! Tests the memory of each method for gradients of an ODE solve: the peak of allocated bytes between the start of the
+//! solve and the end of its backward pass.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ fn filled(rows: usize, columns: usize, size: f32) -> Result<Var> {
     Var::from_tensor(&Tensor::from_vec(values, (rows, columns), &Device::Cpu)?)
 }
 
-/// Bytes that a solve and its way back have at most, above what was there before, in states' sizes.
+/// The peak memory of a solve and its backward pass, in units of a state's size.
 fn states(way: Gradient, steps: usize) -> Result<f64> {
     let (w1, w2, y0) = (filled(WIDTH, WIDTH, 0.2)?, filled(WIDTH, WIDTH, 0.2)?, filled(ROWS, WIDTH, 1.0)?);
     let weights = vec![w1.as_tensor().clone(), w2.as_tensor().clone()];
@@ -41,7 +41,7 @@ fn the_adjoint_needs_the_same_memory_whatever_the_steps() -> Result<()> {
         println!("states alive at 8 and 128 steps: backprop {all:?}, checkpointed {kept:?}, adjoint {flat:?}");
         assert!(flat[1] < 1.02 * flat[0], "the adjoint grows with the steps: {flat:?}");
         assert!(flat[1] < kept[1] && kept[1] < 0.2 * all[1], "{all:?} {kept:?} {flat:?}");
-        // a checkpoint a step, and little more
+        // one checkpoint per step, and little more
         let a_step = (kept[1] - kept[0]) / 120.0;
         assert!((0.9..1.5).contains(&a_step), "{a_step} states a step");
         assert!((all[1] - all[0]) / 120.0 > 10.0, "{all:?}");

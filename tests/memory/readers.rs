@@ -1,5 +1,5 @@
-//! The seeds of `fuzz/`, and mutations of them that know the formats' words, through the same functions as the fuzz
-//! targets: no panic, and a bounded memory. A short run of what `scripts/fuzz` does for long.
+//! Runs the functions of the fuzz targets with the seeds of `fuzz/` and with mutations of them that use the formats'
+//! dictionaries. They must not panic, and their memory must be bounded. `scripts/fuzz` does the same for a longer time.
 
 use std::{
     fs,
@@ -16,13 +16,15 @@ use crate::{alone, peak_of};
 #[path = "../../fuzz/readers.rs"]
 mod fuzzed;
 
-/// Mutations of each reader's seeds; with `ORRERY_SECONDS`, as many as fit into that time.
+/// The number of mutations of each reader's seeds. With `ORRERY_SECONDS`, as many as fit into that time are tried
+/// instead.
 const MUTATIONS: usize = 600;
-/// Mutated files are at most so long.
+/// The maximum length of a mutated file in bytes.
 const LONGEST: usize = 64 << 10;
-/// Most that a reader of such a file may take.
+/// The maximum memory of a reader of such a file in bytes.
 const MOST: usize = 64 << 20;
-/// The longest that it may take, where a time was asked for; a test among others may have to wait.
+/// The maximum time for a file. It is checked only with `ORRERY_SECONDS`, because a test that runs beside others may
+/// have to wait.
 const LONGEST_TIME: Duration = Duration::from_secs(10);
 
 fn folder(of: &str) -> PathBuf {
@@ -37,7 +39,7 @@ fn seeds(reader: &str) -> Vec<Vec<u8>> {
     paths.iter().map(|p| fs::read(p).unwrap()).collect()
 }
 
-/// The words of a dictionary in the form of libFuzzer: in quotes, with `\"`, `\\` and `\xAB`.
+/// The words of a dictionary in libFuzzer's format: in quotes, with the escapes `\"`, `\\` and `\xAB`.
 fn words(reader: &str) -> Vec<Vec<u8>> {
     let text = fs::read_to_string(folder("dictionaries").join(format!("{reader}.dict"))).unwrap();
     let word = |line: &str| {
@@ -66,12 +68,12 @@ fn mutated(seeds: &[Vec<u8>], words: &[Vec<u8>], rng: &mut ChaCha8Rng) -> Vec<u8
             1 => drop(bytes.drain(at..end)),
             2 => drop(bytes.splice(at..at, words.choose(rng).unwrap().iter().copied())),
             3 => drop(bytes.splice(at..end, words.choose(rng).unwrap().iter().copied())),
-            // a part again and again
+            // repeats a part many times
             4 => {
                 let part = bytes[at..end].repeat(1 << rng.random_range(1..10));
                 drop(bytes.splice(at..at, part));
             }
-            // part of another seed
+            // replaces a part by one of another seed
             5 => {
                 let other = seeds.choose(rng).unwrap();
                 let from = rng.random_range(0..=other.len());
@@ -120,7 +122,7 @@ fn seeds_and_mutations_are_read_or_refused_in_bounded_memory() {
                 assert!(result.is_ok(), "{name}, case {count}, panicked on {}", shown());
                 let is_late = seconds.is_some() && took > LONGEST_TIME;
                 assert!(!is_late, "{name}, case {count}, took {took:.1?} for {}", shown());
-                // what is made once and stays, such as a backtrace's symbols, comes with the first
+                // the first files also allocate what is created once and kept, such as a backtrace's symbols
                 assert!(count < 8 || peak < MOST, "{name}, case {count}, took {} MB for {}", peak >> 20, shown());
                 highest = if count < 8 { 0 } else { highest.max(peak) };
                 count += 1;

@@ -1,5 +1,5 @@
-//! Long texts in reading mode: what is held grows by the numbers that are shown, not with what the model
-//! does on the way. Counted at the allocator.
+//! Tests that the memory for reading a long text grows only by the numbers that are shown, and not by the model's
+//! intermediate results.
 
 use candle_core::Device;
 use orrery::{
@@ -11,7 +11,7 @@ use orrery::{
     telemetry::Args,
 };
 
-/// Bytes held at most while a text of so many tokens is read.
+/// The peak memory in bytes while a text with this number of tokens is read.
 fn most_held(tokens: usize) -> Result<f64> {
     let corpus = Corpus::open(&corpus::CorpusSpec::new(
         corpus::Source::Generated("harbour".into()),
@@ -36,10 +36,11 @@ fn a_text_of_a_hundred_thousand_tokens_is_read_in_bounded_memory() -> Result<()>
         let (short, long) = (most_held(2_000)?, most_held(100_000)?);
         let a_token = (long - short) / 98_000.0;
         println!("{short} bytes for 2,000 tokens, {long} for 100,000: {a_token:.0} a token");
-        // neurons of both ends that are followed, three times 48 numbers of four bytes; 12 synapses, up to 24
-        // ends, the layers' shares and the loss of eight; the token's text twice; room that vectors take ahead
+        // per token: three times 48 numbers of four bytes for the selected neurons; numbers of eight bytes for 12
+        // synapses, up to 24 of their neurons, the layers' shares and the loss; the token's text twice; spare capacity
+        // of vectors
         assert!(a_token < 2_500.0, "{a_token} bytes per token");
-        // a score for every pair of tokens, in a single head, would be this
+        // a score for every pair of tokens in a single head would take a hundred times as much
         assert!(long < 100_000f64.powi(2) * 4.0 / 100.0);
         Ok(())
     })

@@ -1,4 +1,4 @@
-//! A text that is streamed: a token costs as much memory however much was read, but with softmax attention.
+//! Tests that the memory of a streamed text does not grow with its length, except with softmax attention.
 
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -10,7 +10,7 @@ use orrery::{
 
 use super::{ALIVE, alone};
 
-/// Bytes held more after `tokens` further tokens than after the first hundred.
+/// The growth of memory in bytes from the first hundred tokens to `tokens` further ones.
 fn held(predictor: Predictor, tokens: u32) -> Result<i64> {
     let spec = SpenSpec { d_model: 32, hidden: 64, kept: 8, predictor, ..SpenSpec::default() };
     let model = Spen::new(&spec, 64, 1, &Device::Cpu)?;

@@ -1,4 +1,5 @@
-//! Two training steps of every family, at two sizes: the estimate from the sizes alone is near what they hold.
+//! Tests the memory estimate of every family at two sizes: it must be close to the measured memory of two training
+//! steps.
 
 use candle_core::{Device, Result};
 use orrery::{
@@ -27,7 +28,7 @@ use super::{alone, peak_of};
 /// A model, the vocabulary, and the rows and tokens of a batch.
 type Case = (ModelSpec, usize, [usize; 2]);
 
-/// Two sizes of a family, one with other proportions than the other. A new family has to say its own.
+/// Two sizes of a family with different proportions. A new family must add its own.
 fn cases(family: &ModelSpec) -> [Case; 2] {
     let readers = |reader, code_dim, hidden| RecoverSpec {
         reader,
@@ -123,8 +124,8 @@ fn cases(family: &ModelSpec) -> [Case; 2] {
     }
 }
 
-/// What no family's own two sizes have: attention whose block is several operations, a classification head, and a transformer
-/// that drops.
+/// Forms that no family's two sizes include: attention whose block consists of several operations, a classification
+/// head, and a transformer with dropout.
 fn other_forms() -> Vec<Case> {
     let case = |variant| (ModelSpec::CoupledQk(CoupledQkSpec { variant, ..CoupledQkSpec::default() }), 256, [8, 96]);
     let classifier = CoupledQkSpec { classes: Some(7), ..CoupledQkSpec::default() };

@@ -1,4 +1,4 @@
-//! The transformer beside BDH: its size, what it sees, its gradients, and that it learns from the same batches.
+//! Tests the transformer that is compared with BDH: its size, causality, gradients, and training on the same batches.
 
 use candle_core::{Device, Tensor};
 use orrery_lab::{
@@ -68,7 +68,8 @@ fn it_sees_the_past_alone_and_more_of_what_is_near() -> Outcome {
     let before = |x: &Tensor| host::to_f32(&x.narrow(1, 0, at)?);
     assert_eq!(before(&a)?, before(&b)?);
     assert_ne!(host::to_f32(&a)?, host::to_f32(&b)?);
-    // the same two tokens in the other order are another text, though there are no positions
+    // exchanging two tokens changes the logits, although there are no position embeddings, because ALiBi depends on
+    // distance
     let swapped = Tensor::from_slice(&[4u32, 3, 5], (1, 3), &Device::Cpu)?;
     let straight = Tensor::from_slice(&[3u32, 4, 5], (1, 3), &Device::Cpu)?;
     let last = |x: &Tensor| host::to_f32(&model.logits(x, &mut Tap::off())?.narrow(1, 2, 1)?);
@@ -77,7 +78,7 @@ fn it_sees_the_past_alone_and_more_of_what_is_near() -> Outcome {
     Ok(())
 }
 
-/// Each layer looks so many tokens back as its window has, less itself.
+/// Each layer extends the reach into the past by the window's length minus one.
 #[test]
 fn a_window_hides_what_is_further_back() -> Outcome {
     let (window, at) = (5, 12);
@@ -106,7 +107,7 @@ fn a_window_hides_what_is_further_back() -> Outcome {
     Ok(())
 }
 
-/// Learned weights begin as the residual stream; both mixers see the past alone.
+/// Learned mixing weights start as the plain residual stream, and both mixers are causal.
 #[test]
 fn mixed_residuals_are_causal_and_learned_ones_begin_as_the_stream() -> Outcome {
     let (first, at) = (tokens(1, 1, 40)?, 23);
@@ -137,13 +138,13 @@ fn a_tapped_pass_is_the_same_and_every_weight_learns() -> Outcome {
     let grads = model.loss(&batch)?.total.backward()?;
     for (name, var) in model.params().iter() {
         let grad = host::to_f64(grads.get(var).ok_or(format!("{name} has no gradient"))?)?;
-        // what is added to every key cancels in a softmax
+        // single entries may be zero: softmax cancels what is added to every key, so a key bias has no gradient
         assert!(grad.iter().all(|g| g.is_finite()) && grad.iter().any(|g| *g != 0.0), "{name}");
     }
     Ok(())
 }
 
-/// Its masks are those of an update: other ones in the next, none in what is held out; a block composed for them is the same.
+/// Dropout masks differ between updates, are reproducible, and are not used in evaluation.
 #[test]
 fn dropout_is_in_training_alone_and_every_weight_learns_by_it() -> Outcome {
     for (carry, window) in [(None, None), (Some(Carry { rows: 2, every: 1 }), Some(30))] {
@@ -162,7 +163,7 @@ fn dropout_is_in_training_alone_and_every_weight_learns_by_it() -> Outcome {
             let grad = host::to_f64(grads.get(var).ok_or(format!("{name} has no gradient"))?)?;
             assert!(grad.iter().all(|g| g.is_finite()) && grad.iter().any(|g| *g != 0.0), "{name}");
         }
-        // with next to nothing dropped it is the net without
+        // with a tiny dropout rate, the loss equals that of the model without dropout
         let mut hardly = build(1e-9)?;
         hardly.begin_step(1)?;
         plain.begin_step(1)?;
@@ -200,7 +201,7 @@ fn the_lab_trains_both_on_the_same_batches() -> Outcome {
         }
         run.finish_step().unwrap();
     }
-    // questions to one family leave the other alone
+    // the scheduled probes must not fail for the transformer
     for cadence in probes {
         run.ask(1, &cadence.probe, &cadence.args).map_err(|e| format!("{}: {e}", cadence.probe))?;
     }
@@ -254,7 +255,8 @@ fn the_preset_races_both_by_the_recipe_of_the_paper() -> Outcome {
     Ok(())
 }
 
-/// `bdh_paper` has what its header says: both models of the paper's size, their dropout, and what each carries.
+/// The preset `bdh_paper` has what its header states: both models of the paper's size, their dropout, and their carried
+/// state.
 #[test]
 fn the_preset_of_the_papers_size_has_both_models() -> Outcome {
     let lab = labs::find("synapses").ok_or("the lab is gone")?;

@@ -1,5 +1,5 @@
-//! What must hold of every attention: of each type in the list of attentions with its options, and of each variant of the
-//! coupled query-key family, with rotary embedding and without it.
+//! Tests properties that every attention must have: each type in the list of attentions with its options, and each
+//! variant of the coupled query-key family with and without rotary embedding.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -19,19 +19,20 @@ use orrery_lab::{
 
 use crate::op_checks::{check_reference_at, derive, distance, largest, random};
 
-/// More than one chunk of a linear attention, and more than every window.
+/// A length that exceeds one chunk of a linear attention and every window.
 const TOKENS: usize = 19;
 
 type Build = Box<dyn Fn(&mut Params) -> Result<Arc<dyn Attention>>>;
 
-/// An attention by its name, with parameters below `attn`.
+/// A named attention, whose parameters have the prefix `attn`.
 struct Case {
     name: String,
     build: Build,
 }
 
 impl Case {
-    /// Built with parameters that have left their initial values, so that no map is zero and no head is as another.
+    /// Builds the attention with parameters that differ from their initial values, so that no map is zero and all heads
+    /// differ.
     fn moved(&self, dtype: DType) -> Result<(Arc<dyn Attention>, Params)> {
         let mut params = Params::new(7, &Device::Cpu, dtype);
         let attention = (self.build)(&mut params)?;
@@ -90,7 +91,7 @@ fn gradients_agree_with_finite_differences() -> Result<()> {
     Ok(())
 }
 
-/// A block around the attention, with the norms and the MLP with which it may be one operation.
+/// A block around the attention, with the norms and the MLP with which it can run as one fused operation.
 fn block(case: &Case, dtype: DType) -> Result<(Block, Params)> {
     let mut params = Params::new(7, &Device::Cpu, dtype);
     let p = &mut params;
@@ -107,8 +108,9 @@ fn block(case: &Case, dtype: DType) -> Result<(Block, Params)> {
     Ok((block, params))
 }
 
-/// The form that trains, which may be one operation for the whole block, against plain operations in f64. Rounding through
-/// a block's some twenty operations stays far below the bound, and a gradient that is not finite is below none.
+/// Compares the training form, which may be one fused operation for the whole block, with plain operations in f64.
+/// Rounding errors of a block's about twenty operations stay far below the bound; a gradient that is not finite exceeds
+/// it.
 #[test]
 fn training_gradients_are_those_in_double_precision() -> Result<()> {
     for case in cases() {
@@ -128,7 +130,7 @@ fn training_gradients_are_those_in_double_precision() -> Result<()> {
     Ok(())
 }
 
-/// To the last bit, in the form that trains and in that which offers its weights.
+/// Causality holds to the last bit, in the training form and in the form that returns its weights.
 #[test]
 fn later_states_change_nothing_before() -> Result<()> {
     let x = states(DType::F32)?;
@@ -150,8 +152,8 @@ fn later_states_change_nothing_before() -> Result<()> {
     Ok(())
 }
 
-/// Token by token and part by part, with a cache, as the whole text at once. An attention without this refuses by the words
-/// of the trait.
+/// Reading token by token or in parts, with a cache, gives the same result as reading the whole text at once. An
+/// attention that does not support this returns the trait's error message.
 #[test]
 fn reading_on_is_reading_the_whole() -> Result<()> {
     let x = states(DType::F64)?;

@@ -1,4 +1,5 @@
-//! BDH-GPU: counts, the strict past, streaming against the parallel form, gradients of every variant.
+//! Tests BDH-GPU: parameter counts, strict causality, streaming in comparison with the parallel form, gradients of
+//! every variant.
 
 use candle_core::{Device, IndexOp, Tensor};
 use orrery_lab::{
@@ -39,7 +40,7 @@ pub(crate) fn variants() -> Vec<BdhSpec> {
 
 pub(crate) fn model(spec: &BdhSpec) -> candle_core::Result<Bdh> {
     let model = Bdh::new(spec, VOCAB, 3, &Device::Cpu)?;
-    // far from its small start, so that a difference would be seen
+    // the weights are far from the small initial ones, so that differences become visible
     for (_, var) in model.params().iter() {
         var.set(&(var.as_tensor() * 8.0)?.detach())?;
     }
@@ -112,7 +113,7 @@ fn every_weight_of_every_variant_learns() -> Outcome {
     Ok(())
 }
 
-/// Without norms, of weights with which a later layer neither vanishes nor explodes.
+/// The form without norms, with weights of a size at which the second layer neither vanishes nor explodes.
 pub(crate) fn normfree() -> BdhSpec {
     BdhSpec { form: Form::Normfree, init_std: 0.03, layers: 2, ..small() }
 }
@@ -133,7 +134,8 @@ fn without_norms_every_path_is_the_same_function() -> Outcome {
     Ok(())
 }
 
-/// Of the fourth degree in what it reads: tokens twice as large give sixteen times the first layer's y E.
+/// A layer without norms is a homogeneous function of degree four: twice as large embeddings give a sixteen times
+/// larger y E in the first layer.
 #[test]
 fn without_norms_a_layer_is_of_the_fourth_degree() -> Outcome {
     let spec = BdhSpec { layers: 1, ..normfree() };
@@ -165,7 +167,7 @@ fn initial_weights_are_as_large_as_asked() -> Outcome {
     Ok(())
 }
 
-/// x is carried from the first layer into the second, where the forms part ways.
+/// The forms differ in how the second layer uses x of the first, so with one layer they are equal.
 #[test]
 fn both_residuals_are_the_public_code_in_the_first_layer_alone() -> Outcome {
     let ids = tokens(1, 2, 20)?;
@@ -177,7 +179,7 @@ fn both_residuals_are_the_public_code_in_the_first_layer_alone() -> Outcome {
     Ok(())
 }
 
-/// Bits of the training loss of an update.
+/// The bits of the training loss at an update.
 fn loss_at(model: &mut Bdh, step: u64, batch: &Batch) -> candle_core::Result<u64> {
     model.begin_step(step)?;
     host::scalar(&model.loss(batch)?.total).map(f64::to_bits)
@@ -192,7 +194,7 @@ fn dropout_draws_anew_each_update_and_the_same_again() -> Outcome {
         assert_ne!(first, loss_at(&mut plain, 1, &batch)?, "{spec:?}");
         assert_ne!(first, loss_at(&mut with, 2, &batch)?, "{spec:?}");
         assert_eq!(first, loss_at(&mut with, 1, &batch)?, "{spec:?}");
-        // nothing is dropped when it is not trained
+        // nothing is dropped in evaluation
         let logits = |m: &Bdh| m.logits(&batch.tokens, &mut Tap::off());
         assert_eq!(distance(&logits(&plain)?, &logits(&with)?)?, 0.0);
         assert_eq!(distance(&plain.evaluate(&batch)?, &with.evaluate(&batch)?)?, 0.0);
@@ -204,7 +206,7 @@ fn dropout_draws_anew_each_update_and_the_same_again() -> Outcome {
     Ok(())
 }
 
-/// The gradient is that of the loss with the values of this update dropped.
+/// The gradient must belong to the loss with the dropout mask of this update.
 #[test]
 fn gradients_go_through_what_dropout_keeps() -> Outcome {
     let batch = Batch { tokens: tokens(1, 2, 20)?, targets: tokens(2, 2, 20)? };
@@ -215,7 +217,7 @@ fn gradients_go_through_what_dropout_keeps() -> Outcome {
         let var = model.params().get(name).ok_or("no such weight")?;
         let grad = grads.get(var).ok_or("no gradient")?.clone();
         let here = var.as_tensor().copy()?;
-        // along the gradient itself, where the slope is its length
+        // in the direction of the gradient, the slope equals the gradient's norm
         let length = host::scalar(&grad.sqr()?.sum_all()?)?.sqrt();
         let at = |step: f64| -> candle_core::Result<f64> {
             var.set(&(&here + (&grad * (step / length))?)?)?;
@@ -261,7 +263,7 @@ fn a_run_with_dropout_goes_on_bit_for_bit() -> Outcome {
     Ok(())
 }
 
-/// Chunks of any length, one token included, are read as the whole is.
+/// Checks that reading in chunks of any length, including one token, gives the logits of the whole text.
 fn streams(spec: &BdhSpec, rows: usize, chunks: &[usize]) -> Outcome {
     let model = model(spec)?;
     let all = tokens(5, rows, chunks.iter().sum())?;

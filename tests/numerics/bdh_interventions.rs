@@ -1,4 +1,5 @@
-//! Interventions on a BDH: against numbers of PyTorch, against edits of weights, and against the sums that they are parts of.
+//! Tests interventions on a BDH by comparison with PyTorch, with edited weights, and with the sums of which the changed
+//! values are terms.
 
 use candle_core::{Device, Tensor};
 use orrery_lab::{
@@ -69,7 +70,7 @@ fn an_intervention_in_one_layer_leaves_those_before_it() -> Outcome {
     let change = |layer: Option<usize>| on_neurons(&[3], Part::Y, layer, Action::Clamp(5.0));
     let first = changed(&one, &tokens, &change(Some(0)))?;
     assert!(distance(&first, &one.logits(&tokens, &mut Tap::off())?)? > 1e-2);
-    // in its last layer alone, a change is that of the head's input: equal to the usual model up to there
+    // a change of the last layer only leaves the earlier layers unchanged, so it differs from one of all layers
     let last = changed(&three, &tokens, &change(Some(2)))?;
     let all = changed(&three, &tokens, &change(None))?;
     assert!(distance(&last, &all)? > 1e-2);
@@ -102,7 +103,7 @@ fn what_is_changed_reads_in_parts_as_it_reads_whole() -> Outcome {
     Ok(())
 }
 
-/// A case of the oracle.
+/// Parses a case of the oracle.
 fn case(case: &serde_json::Value) -> Result<Intervention, String> {
     let number = |v: &serde_json::Value| v.as_u64().map(|v| v as usize).ok_or(format!("{v} in {case}"));
     let float = |key: &str| case[key].as_f64().ok_or(format!("no `{key}` in {case}"));
@@ -147,8 +148,8 @@ fn interventions_are_those_of_pytorch() -> Outcome {
     Ok(())
 }
 
-/// In the paper's form the values of a layer are nothing but what neurons of the layer before wrote: all synapses scaled alike
-/// scale what attention reads, which its norm undoes. Half of them scaled are no such thing.
+/// In the paper's form, a layer reads only what the neurons of the previous layer wrote. Scaling all synapses by the
+/// same factor scales the attention's output, which the norm cancels. Scaling half of them does change the logits.
 #[test]
 fn the_synapses_of_a_layer_are_all_that_it_reads() -> Outcome {
     for gated in [false, true] {
@@ -175,7 +176,7 @@ fn the_synapses_of_a_layer_are_all_that_it_reads() -> Outcome {
     Ok(())
 }
 
-/// Without norms the logits of the last layer are linear in what its attention reads.
+/// Without norms, the last layer's part of the logits is linear in its attention's output.
 #[test]
 fn without_norms_scaled_synapses_scale_the_logits() -> Outcome {
     let spec = BdhSpec { neurons: 24, ..normfree() };

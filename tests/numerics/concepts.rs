@@ -1,4 +1,5 @@
-//! The search for concepts: it reads sigma, it confirms nothing in noise, and it finds what is planted.
+//! Tests the search for concept synapses: it uses the correct synapse states, confirms nothing in noise, and finds a
+//! planted synapse.
 
 use std::collections::BTreeSet;
 
@@ -42,14 +43,15 @@ fn quick() -> SearchParams {
     SearchParams { per_side: 6, confirmed: 4, draws: 199, ..SearchParams::default() }
 }
 
-/// A few sentences of a preset, so that a test is quick.
+/// The question of a preset with only some of its sentences, so that a test is fast.
 fn thinned(id: &str, rehearsal: bool) -> ConceptQuestion {
     let mut question = ConceptQuestion::preset(id, &corpus("parliament"), rehearsal).unwrap();
     question.items = question.items.into_iter().step_by(if rehearsal { 2 } else { 7 }).collect();
     question
 }
 
-/// By its definition: y of the layer below times x of the layer, summed over the sentence.
+/// A synapse's state computed from its definition: the products of y of the previous layer and x of the layer,
+/// summarised over the sentence.
 fn sigma(model: &dyn Trainable, ids: &[u32], site: Synapse, scalar: Scalar) -> f64 {
     let n = model.capabilities().synapses.unwrap().shape().per_head();
     let (y_path, x_path) = (format!("layers.{}.y", site.layer - 1), format!("layers.{}.x", site.layer));
@@ -94,7 +96,8 @@ fn what_is_confirmed_is_sigma() {
     }
 }
 
-/// What a model knows, against each follow-up read by itself.
+/// A model knows a fact if the right follow-up is the likeliest. The test computes the likelihood of each follow-up
+/// separately.
 #[test]
 fn what_a_model_knows_is_what_it_expects_most() {
     let part = Extent { languages: 2, kinds: 3, nouns: 8, follow_ups: 2, ..Extent::WHOLE };
@@ -130,7 +133,7 @@ fn what_a_model_knows_is_what_it_expects_most() {
     assert!(naive.unwrap().iter().all(|k| k.is_nan()));
 }
 
-/// The ranking has seen nothing but the search half: other sentences for confirmation change no place.
+/// The ranking must use the search half only, so other sentences in the confirmation half do not change it.
 #[test]
 fn the_ranking_knows_the_search_half_alone() {
     let (model, question) = (small(2), thinned("country", false));
@@ -149,7 +152,7 @@ fn the_ranking_knows_the_search_half_alone() {
     assert_ne!(places(&question), places(&searched), "the search half decides nothing");
 }
 
-/// A rehearsal has no sentence of the confirmation half, and its parts keep nouns and frames apart.
+/// A rehearsal uses no sentence of the confirmation half, and its own parts have different nouns and frames.
 #[test]
 fn a_rehearsal_leaves_the_confirmation_half_alone() {
     for (id, ..) in &PRESETS[..2] {
@@ -184,7 +187,7 @@ fn random_weights_confirm_nothing() {
     assert!(verdict.confirmed.is_empty() && verdict.text.starts_with("No synapse confirmed"), "{}", verdict.text);
 }
 
-/// A verdict asks for all of: corrected p, two languages, the margin.
+/// A synapse is confirmed only if the corrected p, the number of languages and the margin all suffice.
 #[test]
 fn a_verdict_needs_everything() {
     let question = ConceptQuestion {
@@ -217,10 +220,11 @@ fn a_verdict_needs_everything() {
     assert!(!confirmed(synapse(0.55, 0.01, [0.01, 0.04])), "margin");
 }
 
-/// A model whose one neuron fires on a certain byte is found out: sentences with it against others.
+/// In a model with a neuron that fires only at a certain byte, the search finds this neuron's synapse with sentences
+/// that contain the byte.
 #[test]
 fn a_planted_synapse_is_found() {
-    // V = 256, D = 4: the byte `$` alone has an embedding along the axis that neuron 5 reads.
+    // V = 256, D = 4: only the byte `$` has an embedding along the axis that neuron 5 reads
     let spec = BdhSpec { d_model: 4, heads: 1, neurons: 16, layers: 2, ..BdhSpec::default() };
     let model = ModelSpec::Bdh(spec).build(256, 3, &Device::Cpu).unwrap();
     let var = |name: &str| model.params().get(name).unwrap();
@@ -243,7 +247,7 @@ fn a_planted_synapse_is_found() {
     assert!(found.synapses[0].holm <= 0.05);
 }
 
-/// The answers of the probe to these arguments.
+/// Asks the probe with these arguments.
 fn asked(model: &mut dyn Trainable, corpus: &Corpus, args: &[(&str, &str)]) -> Result<Vec<Answer>> {
     let value = |name: &str, text: &str| Value::parse(text, name != "random");
     let args: Args = args.iter().map(|(name, text)| ((*name).to_owned(), value(name, text))).collect();
@@ -275,7 +279,8 @@ fn sets(content: &str) -> LabelledLines {
     LabelledLines::read(&path).unwrap()
 }
 
-/// Sentences with a `$` under `money`, without one under two other labels; every group has two sentences.
+/// Sentences with the label `money`, which contain a `$`, and with two other labels, which do not. Every group has two
+/// sentences.
 fn money() -> String {
     let line = |i: usize| {
         let [a, c] = ["a", "c"].map(|s| s.repeat(1 + i % 3));
@@ -311,7 +316,7 @@ fn own_sentences_are_halved_by_group_within_each_label() {
     );
 }
 
-/// A planted synapse is confirmed, in the words of the sets; untrained models confirm nothing.
+/// The verdict on a planted synapse names the user's labels. In untrained models, nothing is confirmed.
 #[test]
 fn a_verdict_speaks_of_ones_own_sets() {
     let spec = BdhSpec { d_model: 4, heads: 1, neurons: 16, layers: 2, ..BdhSpec::default() };
@@ -335,7 +340,7 @@ fn a_verdict_speaks_of_ones_own_sets() {
         assert!(!words.contains("language") && !words.contains("noun") && !words.contains("frame"), "{words}");
     }
     assert!(ConceptVerdict::new(&question, &random[0], &random[1..]).text.starts_with("No synapse confirmed"));
-    // the margin decides what is confirmed, as for the built-in sets
+    // the same margin as for the built-in sets applies
     let best = random.iter().map(SearchResult::best_correlation).fold(f64::NAN, f64::max);
     let passes = |s: &FoundSynapse| s.holm <= 0.05 && s.r(SplitSide::BothNew) >= best + concepts::MARGIN;
     let wanted: Vec<usize> = (0..found.synapses.len()).filter(|k| passes(&found.synapses[*k])).collect();

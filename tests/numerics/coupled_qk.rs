@@ -1,5 +1,5 @@
-//! What must hold of every variant of the coupled query-key model, whatever its weights: published counts, no steps as
-//! the identity, causality, and reading token by token.
+//! Tests properties of every variant of the coupled query-key model that hold for all weights: published parameter
+//! counts, zero steps as the identity, causality, and reading token by token.
 
 use std::collections::BTreeSet;
 
@@ -47,7 +47,7 @@ fn logits(model: &CoupledQk, ids: &[u32]) -> Result<Vec<f32>> {
     host::to_f32(&model.logits(&row(ids)?, &mut Tap::off())?)
 }
 
-/// The maps of linear mixing and of the invertible coupling, which are zero before training, away from it.
+/// Gives random values to the maps of linear mixing and of the invertible coupling, which are zero before training.
 fn with_drawn_maps(model: &CoupledQk) -> Result<()> {
     let mut rng = ChaCha8Rng::seed_from_u64(3);
     for (name, map) in model.params().iter() {
@@ -59,7 +59,7 @@ fn with_drawn_maps(model: &CoupledQk) -> Result<()> {
     Ok(())
 }
 
-/// Step lengths away from their start, so that each head has its own.
+/// Gives each head a different step length.
 fn with_uneven_steps(model: &CoupledQk) -> Result<()> {
     for layer in 0..model.layers() {
         let name = format!("layers.{layer}.attn.tau");
@@ -72,7 +72,8 @@ fn with_uneven_steps(model: &CoupledQk) -> Result<()> {
     Ok(())
 }
 
-/// Table 11 of the paper; the MLP's by the spec; two or four maps of a head's width a layer of the simpler couplings.
+/// The counts are those of the paper's Table 11. That of the MLP follows from its description, and the simpler
+/// couplings add two or four maps of a head's width per layer.
 #[test]
 fn parameter_counts_are_the_papers() -> Result<()> {
     use QkVariant::*;
@@ -109,7 +110,7 @@ fn names_are_unique_and_parsed_back() {
     }
 }
 
-/// A variant that is given no mathematics of its own computes what another does.
+/// If a variant were not connected to its own computation, its logits would equal another variant's.
 #[test]
 fn no_variant_computes_what_another_does() -> Result<()> {
     let tokens = ids(9, 17);
@@ -128,7 +129,7 @@ fn no_variant_computes_what_another_does() -> Result<()> {
     Ok(())
 }
 
-/// The count without building anything is that of what is built.
+/// The parameter count that is computed from the settings equals that of the built model.
 #[test]
 fn counts_are_those_of_what_is_built() -> Result<()> {
     for variant in QkVariant::ALL {
@@ -142,7 +143,7 @@ fn counts_are_those_of_what_is_built() -> Result<()> {
     Ok(())
 }
 
-/// Logits and the weights after three updates.
+/// With zero steps, logits and weights after three updates equal those of standard attention.
 #[test]
 fn no_steps_are_standard_attention_bit_for_bit() -> Result<()> {
     let trained = |spec: &CoupledQkSpec| -> Result<Vec<f32>> {
@@ -188,8 +189,8 @@ fn zero_maps_are_standard_attention_bit_for_bit() -> Result<()> {
     Ok(())
 }
 
-/// Any sizes: what the invertible coupling moves, its inverse moves back. A step multiplies by an exponential, so that a
-/// long way with large maps loses what rounding cannot give back: the maps are small where there are many channels.
+/// For any sizes, the inverse undoes the invertible coupling. Each step multiplies by an exponential, so many steps
+/// with large maps would amplify rounding errors; the maps are therefore smaller for more channels.
 #[test]
 fn the_invertible_coupling_is_undone_by_its_inverse() -> Result<()> {
     for (heads, head_dim, steps) in [(1, 3, 1), (4, 8, 3), (2, 16, 7)] {
@@ -252,7 +253,8 @@ fn sizes_that_do_not_fit_are_named() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Any length, place, variant and kind of position: nothing before the edited token hears of it, to the last bit.
+    /// For any length, position, variant and kind of position encoding, an edited token changes no bit of the logits
+    /// before it.
     #[test]
     fn nothing_before_an_edit_changes(
         which in 0..QkVariant::ALL.len(), rotary in any::<bool>(), len in 2usize..40, place in 0.0f64..1.0, seed in 0u64..1000,
@@ -269,7 +271,7 @@ proptest! {
         prop_assert_ne!(&a[at * VOCAB..][..VOCAB], &b[at * VOCAB..][..VOCAB]);
     }
 
-    /// With a cache of keys and values, token by token, as the whole text at once.
+    /// Reading token by token with a cache of keys and values gives the same logits as reading the whole text at once.
     #[test]
     fn reading_token_by_token_is_reading_the_whole(
         which in 0..QkVariant::ALL.len(), rotary in any::<bool>(), len in 1usize..40, seed in 0u64..1000,

@@ -1,4 +1,5 @@
-//! What must hold of every family of models, at its tiny sizes: the tests that a new family passes by standing in the list.
+//! Tests properties that every family of models must have, at tiny sizes. A new family in the list is tested
+//! automatically.
 
 use candle_core::{Device, Tensor};
 use orrery_lab::{
@@ -16,7 +17,7 @@ fn sizes_are_read_back_as_they_were_stored() {
     }
 }
 
-/// Logits before a changed token stay as they are, but for a tagger, which reads whole sequences.
+/// A changed token must not change the logits before it. Taggers are excluded, because they read whole sequences.
 #[test]
 fn a_later_token_changes_nothing_before_it() -> Result<()> {
     let tokens = ids(7, 19);
@@ -110,7 +111,7 @@ fn runtime_params_are_what_can_be_set() -> Result<()> {
     Ok(())
 }
 
-/// An evaluation that tracked a weight would keep every activation for a backward pass.
+/// If an evaluation tracked a weight, it would keep every activation in memory for a backward pass.
 #[test]
 fn evaluating_records_no_graph() -> Result<()> {
     for spec in ModelSpec::tiny() {

@@ -1,5 +1,5 @@
-//! Reading with fast weights: nothing changes where they learn nothing, nothing looks ahead, and what diverges is said by
-//! numbers that are none.
+//! Tests reading with fast weights: a learning rate of zero changes nothing, reading is causal, and a divergence
+//! results in NaN.
 
 use candle_core::{Device, Tensor};
 use orrery_lab::{
@@ -26,7 +26,7 @@ fn ids(seed: u64, n: usize) -> Vec<u32> {
     (0..n).map(|_| rng.random_range(0..VOCAB as u32)).collect()
 }
 
-/// Logits of rows of equal length, read in parts of this many tokens, and U.
+/// The logits of rows of equal length that are read in parts of `part` tokens, and the final U.
 fn read(model: &Spen, rule: Option<&FastWeightRule>, rows: &[Vec<u32>], part: usize) -> Result<(Vec<f32>, Vec<f32>)> {
     let mut stream = match (rule, model.capabilities().fast_weights, model.capabilities().streaming) {
         (Some(rule), Some(fast), _) => fast.stream_with_fast_weights(rule),
@@ -100,7 +100,7 @@ fn without_a_base_the_error_is_the_whole_input() -> Result<()> {
     let none = FastWeightRule { rate: 0.0, has_base: false, ..TUNED };
     let without = read(&model, Some(&none), &rows, 30)?.0;
     assert_ne!(without, read(&model, None, &rows, 30)?.0);
-    // as a model whose predictors' weights are zero
+    // without learning, the result is that of a model whose predictors' weights are zero
     for block in 0..3 {
         let path = format!("blocks.{block}.pred.weight");
         model.params().load(&path, &Tensor::zeros((16, 16), candle_core::DType::F32, &Device::Cpu)?)?;

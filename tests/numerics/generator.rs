@@ -1,4 +1,5 @@
-//! Generators against the oracle, and what the theorem says of every one of them, over a thousand random ones.
+//! Tests generators of Markov chains: comparison with the oracle, and the theorem's statements for a thousand random
+//! generators.
 
 use candle_core::Device;
 use orrery_lab::{
@@ -48,14 +49,14 @@ fn the_stationary_distribution_and_the_eigenvalues_are_the_oracles() {
         let nearest = found.iter().map(|l| (l[0] - re).hypot(l[1] - im)).fold(f64::INFINITY, f64::min);
         assert!(nearest < 1e-10, "{re} + {im} i: {nearest}");
     }
-    // The paper's check: forward Euler from one state ends within 1e-7 of the null vector (Remark 31).
+    // the paper's check (Remark 31): forward Euler from one state ends within 1e-7 of the null vector
     let mut start = vec![0.0; n];
     start[0] = 1.0;
     let steps = euler(&a, &start, 0.5 * a.step_bound(), 400, &oracle.stationary);
     assert!(steps.error[400] < 9.7e-8 && steps.residual[400] < 1.2e-7, "{} {}", steps.error[400], steps.residual[400]);
 }
 
-/// A generator with some of its rates missing, so that many are reducible, and a distribution.
+/// A random generator with some rates equal to zero, so that many are reducible, and a random distribution.
 fn generators() -> impl Strategy<Value = (Generator, Vec<f64>)> {
     (2usize..12, 0.0..1.0f64).prop_flat_map(|(n, kept)| {
         let rate = (0.0..1.0f64, 0.01..5.0f64).prop_map(move |(chance, rate)| if chance < kept { rate } else { 0.0 });
@@ -85,7 +86,7 @@ proptest! {
         for flow in [euler(&a, &start, dt, 60, &end), exact(&a, &start, dt, 60, &end)] {
             prop_assert!(flow.mass.iter().all(|m| (m - 1.0).abs() < 1e-11));
             prop_assert!(flow.states.iter().flatten().all(|p| *p >= -1e-15));
-            // Where the limit has no mass the relative entropy is infinite as long as some is left there.
+            // the relative entropy is infinite as long as there is mass in states in which the limit has none
             prop_assert!(flow.entropy.windows(2).all(|w| w[1] <= w[0] + 1e-11 || w[0].is_infinite()), "{:?}", flow.entropy);
         }
     }
@@ -104,11 +105,11 @@ proptest! {
         let values = orrery_lab::analysis::singular_values::singular_values(n, n, a.matrix()).unwrap();
         let kernel = values.iter().filter(|s| **s <= 1e-11 * scale).count();
         prop_assert_eq!(kernel, closed.len());
-        // A state is in one class.
+        // every state belongs to exactly one class
         let mut states: Vec<usize> = all.iter().flat_map(|c| c.states.clone()).collect();
         states.sort_unstable();
         prop_assert_eq!(states, (0..n).collect::<Vec<_>>());
-        // The limit is stationary, and the flow leads there: the gap of these says how long that takes.
+        // the limit is stationary and the flow converges to it, in a time that the spectral gap determines
         let end = limit(&a, &all, &start);
         near(&a.apply(&end), &vec![0.0; n], 1e-12 * scale)?;
         let gap = spectrum(&a, closed.len()).unwrap().gap;

@@ -1,4 +1,4 @@
-//! Gradients through an accumulator are those of candle's graph, for every family and every kind of loss.
+//! Tests that the gradients of an accumulator equal those of candle's graph, for every family and every kind of loss.
 
 use candle_core::{Device, Tensor, Var};
 use orrery_lab::{
@@ -139,7 +139,8 @@ fn a_layer_that_the_graph_does_not_lead_to_gives_its_weights_to_the_graph() -> R
     Ok(())
 }
 
-/// Both uses of shared weights, and a variable that is used beside the layer too.
+/// If a weight is used twice, or also outside the layer, the gradients of the graph and of the accumulator must be
+/// added.
 #[test]
 fn gradients_of_the_graph_are_added_to_the_accumulated_ones() -> Result<()> {
     let batch = batch()?;
@@ -161,7 +162,7 @@ fn gradients_of_the_graph_are_added_to_the_accumulated_ones() -> Result<()> {
     Ok(())
 }
 
-/// What the types promise: the weights of blocks are in no graph once an accumulator has taken them, and all are without.
+/// With an accumulator, the weights of blocks are in no autograd graph; without one, all weights are.
 #[test]
 fn an_accumulator_takes_weights_out_of_the_graph_of_its_loss_alone() -> Result<()> {
     let batch = batch()?;

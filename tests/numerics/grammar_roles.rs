@@ -1,5 +1,5 @@
-//! What can be read off networks of predictive columns: at a small size, what holds in any; at the full one, the numbers
-//! that were found before, within their spread (slow: where `ORRERY_SLOW_LESSONS` is set).
+//! Tests the read-outs of networks of predictive columns: at a small size, properties that hold at any; at the full
+//! size, earlier results within their spread (slow, only if `ORRERY_SLOW_LESSONS` is set).
 
 use orrery_lab::{
     config::Settings,
@@ -12,7 +12,7 @@ use orrery_lab::{
     trainer::Run,
 };
 
-/// The shares of right answers within, in transfer and at deep roles of each variant, from these features of level 0.
+/// Trains all variants and returns each one's label with its accuracies.
 fn accuracies(settings: &[(&str, &str)], seed: u64) -> Vec<(String, RoleAccuracy)> {
     nn::set_threads(2);
     let config = grammar_roles::config(settings, seed).unwrap();
@@ -56,13 +56,13 @@ fn traces_tell_roles_that_the_present_word_does_not() {
     let [words, ..] = shares(&all, "words", RoleFeatures::Traces);
     assert!(within > activation + 0.1 && deep > activation_deep + 0.2, "traces: {within} {deep}, without {activation}");
     assert!(within > forward + 0.05, "both directions matter: {within}, {forward}");
-    // from the left, about a third of the words of half of the sentences cannot be told
+    // reading only from the left, about a third of the words in half of the sentences are ambiguous
     assert!(forward < 0.86, "{forward}");
     assert!(words > 0.9, "most of it needs no network: {words}");
 }
 
-/// The stated means of three seeds and their standard deviations, 2,000 sentences; the mean of three others may be off by
-/// three standard errors of their difference.
+/// The expected values are means and standard deviations over three seeds with 2,000 sentences. The mean of three other
+/// seeds may differ by three standard errors of the difference.
 #[test]
 fn the_table_is_within_its_spread() {
     if std::env::var_os("ORRERY_SLOW_LESSONS").is_none() {

@@ -1,4 +1,5 @@
-//! BDH on a graph: its edges, counts, the strict past, and the state of synapses against the parallel form.
+//! Tests BDH on a graph: its edges, parameter counts, strict causality, and the synapses' state in comparison with the
+//! parallel form.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +35,7 @@ fn variants() -> Vec<GraphBdhSpec> {
 
 fn model(spec: &GraphBdhSpec) -> candle_core::Result<GraphBdh> {
     let model = GraphBdh::new(spec, VOCAB, 3, &Device::Cpu)?;
-    // a head that is far from its small start, so that a difference would be seen
+    // the head is far from its small initial values, so that differences become visible
     let head = model.params().get("head.weight").ok_or(candle_core::Error::msg("no head"))?;
     head.set(&(head.as_tensor() * 20.0)?.detach())?;
     Ok(model)
@@ -100,7 +101,8 @@ fn a_later_token_changes_nothing_before_it() -> Outcome {
     Ok(())
 }
 
-/// The state of one synapse an edge, written and read token by token, is what the window sums up at once.
+/// The state with one synapse per edge that is updated token by token equals the sum that the parallel form computes at
+/// once.
 #[test]
 fn streaming_is_the_parallel_form() -> Outcome {
     for spec in variants() {
@@ -117,7 +119,7 @@ fn streaming_is_the_parallel_form() -> Outcome {
     Ok(())
 }
 
-/// The four rounds of Table 1 on the trained edges, with the model's norms, are the model.
+/// The four rounds of Table 1 on the trained edges, with the model's norms, compute the same as the model.
 #[test]
 fn local_rules_on_the_edges_are_the_model() -> Outcome {
     for spec in variants() {
@@ -153,7 +155,7 @@ fn local_rules_on_the_edges_are_the_model() -> Outcome {
     Ok(())
 }
 
-/// With a single layer a state of its own is the single one: values, taps and gradients are those of the parallel form.
+/// With one layer, a state per layer and a single shared state are the same: values, taps and gradients are equal.
 #[test]
 fn one_layer_has_one_state_either_way() -> Outcome {
     let own = GraphBdhSpec { layers: 1, ..small() };
@@ -180,7 +182,8 @@ fn one_layer_has_one_state_either_way() -> Outcome {
     Ok(())
 }
 
-/// With more layers the two differ: the second layer reads what the first has written for the same token.
+/// With more layers they differ, because the second layer reads from a single state what the first has written for the
+/// same token.
 #[test]
 fn more_layers_tell_a_single_state() -> Outcome {
     let [own, single] = [false, true].map(|single_state| model(&GraphBdhSpec { single_state, ..small() }));

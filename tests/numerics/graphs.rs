@@ -1,5 +1,5 @@
-//! What must hold of any graph: modularity under renaming and scaling, what the search promises, and
-//! what each null model keeps.
+//! Tests properties that hold for any graph: invariances of modularity, guarantees of the community search, and what
+//! each null model preserves.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use proptest::prelude::*;
 
 const NODES: usize = 24;
 
-/// Different pairs without loops, weighted.
+/// Random weighted edges without loops or multiple edges.
 fn edges() -> impl Strategy<Value = Vec<Edge>> {
     prop::collection::btree_map((0..NODES as u32, 0..NODES as u32), 0.1f64..4.0, 1..120)
         .prop_map(|m| m.into_iter().filter(|((a, b), _)| a != b).map(|((a, b), w)| (a, b, w)).collect())
@@ -26,7 +26,7 @@ fn labels() -> impl Strategy<Value = Vec<u32>> {
     prop::collection::vec(0u32..6, NODES)
 }
 
-/// From the definition, all pairs: (1/m) sum over i, j of (A_ij - kout_i kin_j / m) [same].
+/// Modularity from its definition as a sum over all pairs: (1/m) sum over i, j of (A_ij - kout_i kin_j / m) [same].
 fn by_pairs(edges: &[Edge], of: &[u32], directed: bool) -> f64 {
     let mut a = vec![[0f64; NODES]; NODES];
     for &(i, j, w) in edges {
@@ -58,7 +58,7 @@ proptest! {
         let plain = q(&edges, &of);
         prop_assert!((plain - by_pairs(&edges, &of, directed)).abs() < 1e-12);
         prop_assert!((-1.0..1.0).contains(&plain));
-        // other names of communities, another unit of weight, other names of nodes, arcs turned round
+        // other labels of communities, another unit of weight, other labels of nodes, reversed edges
         let renamed: Vec<u32> = of.iter().map(|c| 100 - 7 * c).collect();
         prop_assert!((q(&edges, &renamed) - plain).abs() < 1e-12);
         let scaled: Vec<Edge> = edges.iter().map(|(a, b, w)| (*a, *b, w * scale)).collect();
@@ -70,7 +70,7 @@ proptest! {
         prop_assert!((q(&moved, &moved_of) - plain).abs() < 1e-12);
         let turned: Vec<Edge> = edges.iter().map(|(a, b, w)| (*b, *a, *w)).collect();
         prop_assert!((q(&turned, &of) - plain).abs() < 1e-12);
-        // everybody together
+        // all nodes in one community
         prop_assert!(q(&edges, &[3; NODES]).abs() < 1e-12);
     }
 
@@ -84,7 +84,7 @@ proptest! {
         prop_assert_eq!(&found, &communities(&graph, search));
         prop_assert!((found.modularity - modularity(&graph, &found.of).unwrap()).abs() < 1e-12);
         prop_assert!(found.modularity >= modularity(&graph, &of).unwrap() - 1e-12);
-        // no single node would rather be elsewhere
+        // moving any single node does not increase the modularity
         for v in 0..NODES {
             for c in 0..found.count as u32 {
                 let mut other = found.of.clone();
@@ -120,7 +120,7 @@ proptest! {
     fn a_core_is_a_core(edges in edges()) {
         let graph = Graph::new(NODES, &edges, true).unwrap();
         let core = coreness(&graph);
-        // by definition: peel until nobody has fewer than k others
+        // by definition: remove nodes with fewer than k neighbours until none is left
         for k in 1..=core.iter().copied().max().unwrap_or(0) + 1 {
             let mut alive = [true; NODES];
             loop {
@@ -146,7 +146,8 @@ proptest! {
     }
 }
 
-/// Swaps do mix: of a graph of two halves, hardly an edge stays where it was, and the halves are gone.
+/// Degree-preserving swaps randomise a graph of two separate halves: hardly an edge is unchanged, and the communities
+/// disappear.
 #[test]
 fn degree_preserving_swaps_forget_the_communities() {
     let half = |v: u32| v / 100;
@@ -159,7 +160,7 @@ fn degree_preserving_swaps_forget_the_communities() {
     assert!(stayed < 0.15, "{stayed} of the edges are where they were");
     let crossing = swapped.iter().filter(|(a, b, _)| half(*a) != half(*b)).count() as f64 / edges.len() as f64;
     assert!((crossing - 0.5).abs() < 0.05, "{crossing} cross");
-    // what is left is what any random graph of this density has
+    // the remaining modularity is that of a random graph with the same density
     let random = q(&null_models::uniform(200, edges.len(), 9)).modularity;
     assert!((q(&swapped).modularity - random).abs() < 0.03, "{} and {random}", q(&swapped).modularity);
 }

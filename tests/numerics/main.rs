@@ -1,5 +1,5 @@
-//! The mathematics: operations, gradients, solvers, model families and statistics, against references,
-//! oracles and properties. Knows no run folder and no window.
+//! Tests the mathematics (operations, gradients, solvers, model families, statistics) by comparison with references and
+//! oracles and by general properties. No run folder and no window is involved.
 
 mod alibi_gpt;
 mod attention;

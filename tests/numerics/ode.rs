@@ -1,4 +1,5 @@
-//! What must hold of the ODE solvers whatever the field: order, counts, policies, clear errors.
+//! Tests properties of the ODE solvers for different fields: order of convergence, counts of evaluations, policies,
+//! errors.
 
 use std::cell::{Cell, RefCell};
 
@@ -17,7 +18,7 @@ fn vector(values: &[f64]) -> Tensor {
     Tensor::new(values, CPU).unwrap()
 }
 
-/// dy = (tanh y1 + sin t, -y0 cos y1): nonlinear, of its own time, and never explodes.
+/// dy = (tanh y1 + sin t, -y0 cos y1): nonlinear, time-dependent, and without a blow-up.
 fn bent(t: f64, y: &Tensor) -> Result<Tensor> {
     let v = host::to_f64(y)?;
     Tensor::new(&[v[1].tanh() + t.sin(), -v[0] * v[1].cos()], CPU)
@@ -39,14 +40,14 @@ fn refused(field: &dyn Field, y0: &[f64], t1: f64, options: &SolverOptions) -> S
     solve(field, &vector(y0), Span { start: 0.0, end: t1 }, options).unwrap_err()
 }
 
-/// A turning, shrinking plane: the field of which a method's order shows most plainly.
+/// A linear field that rotates and contracts, with which a method's order is measured most precisely.
 fn linear(_: f64, y: &Tensor) -> Result<Tensor> {
     let v = host::to_f64(y)?;
     Tensor::new(&[-0.6 * v[0] + 2.0 * v[1], -2.0 * v[0] - 0.4 * v[1]], CPU)
 }
 
-/// The end of `steps` equal steps to t = 1. Of an adaptive method: a first step as long as asked and
-/// tolerances so wide that it is accepted, one solve a step.
+/// The state at t = 1 after `steps` equal steps. For an adaptive method, each step is a solve whose first step has this
+/// length and whose tolerance is so large that the step is accepted.
 fn even_steps(field: &dyn Field, method: Method, start: &[f64], steps: usize) -> Tensor {
     if !method.is_adaptive() {
         return solved(field, start, 1.0, &SolverOptions::fixed(method, steps)).end;
@@ -66,7 +67,7 @@ fn even_steps(field: &dyn Field, method: Method, start: &[f64], steps: usize) ->
 #[test]
 fn every_method_converges_at_its_order() {
     let fine = SolverOptions { max_attempts: 100_000, ..SolverOptions::adaptive(Method::DOPRI5, Policy::Clip, 1e-13) };
-    // over several starts: of one alone, an error may happen to be near a change of sign
+    // summed over several starts, because the error of a single one may be close to a change of sign
     let starts = [[0.7, 0.9], [-1.0, 0.4], [0.2, -1.3], [1.5, 0.1], [-0.6, -0.8], [1.1, 1.4]];
     for &method in Method::ALL {
         let order = f64::from(method.order());
@@ -78,9 +79,10 @@ fn every_method_converges_at_its_order() {
             (coarse / fine).log2()
         };
         let (plain, curved) = (found(&linear), found(&bent));
-        // Tsitouras' first error term is so small that the next one still shows
+        // the leading error term of Tsitouras' method is so small that the next one is still visible
         assert!(plain > order - 0.25 && plain < order + 0.35, "{method}: order {plain}, not {order}");
-        // where errors of several kinds meet, the smallest term may be the one of its order
+        // with a nonlinear field, the leading error term may be smaller than the next one, which increases the measured
+        // order
         assert!(curved > order - 0.25, "{method}: order {curved}, not {order}");
     }
 }
@@ -104,7 +106,7 @@ fn tables_are_consistent() {
     assert_eq!(Method::from_id("rk45"), None);
 }
 
-/// Growth is at most tenfold, so a field without any error still takes the steps of the ladder.
+/// A step is at most ten times as long as the one before, so a field without any error still needs several steps.
 #[test]
 fn a_constant_field_climbs_the_ladder() {
     let nfe = |c: f64| {
@@ -114,11 +116,11 @@ fn a_constant_field_climbs_the_ladder() {
         assert!((values(&solution.end)[0] - 1.0 - c).abs() < 1e-12);
         let trace = solution.trace;
         assert!(trace.attempts.iter().all(|a| a.growth_capped && a.accepted));
-        // y = 1, scale = 2e-3: d1 = c / scale, no second difference
+        // with y = 1 the scale is 2e-3, d1 is c / scale, and the second difference is zero
         assert!((trace.d1 / (c / 2e-3) - 1.0).abs() < 1e-12 && (trace.d0 - 500.0).abs() < 1e-9);
         let h = (0.01 / trace.d1).powf(0.2);
         assert!((trace.h_init / h - 1.0).abs() < 1e-6, "{} is not {h}", trace.h_init);
-        // k steps suffice iff h_init (10^k - 1) / 9 >= 1
+        // with tenfold growth, k steps reach t = 1 if and only if h_init (10^k - 1) / 9 >= 1
         let k = (1..10).find(|k| h * (10f64.powi(*k) - 1.0) / 9.0 >= 1.0).unwrap() as usize;
         assert_eq!(trace.nfe, 2 + 6 * k);
         trace.nfe
@@ -147,7 +149,7 @@ fn counts_follow_from_the_trace() {
     }
 }
 
-/// Counted by the field itself, of solves in which no step is rejected.
+/// The field counts its evaluations, in solves without a rejected step.
 #[test]
 fn stated_evaluations_are_the_counted_ones() {
     for &method in Method::ALL {
@@ -221,7 +223,7 @@ fn saved_states_lie_on_the_path() {
             assert_eq!(states.len(), solution.trace.accepted() + 1);
             for (t, y) in &states[1..] {
                 let off = distance(y, &solved(&bent, &[0.7, 0.9], *t, &fine).end);
-                // Euler's 400 steps are what is coarse here
+                // the larger error is that of Euler's method with 400 steps
                 assert!(off < if method == Method::EULER { 2e-2 } else { 1e-4 }, "{method} at {t}: {off:e} off");
             }
         }
@@ -324,7 +326,7 @@ impl<F: Fn(f64, &Tensor) -> Result<Tensor>> Field for Own<F> {
     }
 }
 
-/// Steps of its own are Euler's, counted as such, and are asked for by no other method.
+/// A field's own Euler steps give the same result and the same counts, and no other method uses them.
 #[test]
 fn a_field_may_make_the_steps() {
     for &method in Method::ALL {
@@ -352,7 +354,7 @@ fn a_field_may_make_the_steps() {
     assert!(matches!(&failure.reason, SolveFailure::Field(what) if what.contains("[3]")), "{failure}");
 }
 
-/// y' = y^2 has no solution past t = 1: no method may go on for ever towards it.
+/// y' = y^2 has no solution beyond t = 1, and no method may loop endlessly on the way there.
 #[test]
 fn an_explosion_ends_in_an_error() {
     let explodes = |_: f64, y: &Tensor| y.sqr();
@@ -369,7 +371,7 @@ fn an_explosion_ends_in_an_error() {
     assert!(matches!(failure.reason, SolveFailure::Overflow | SolveFailure::NonFiniteField), "{failure}");
 }
 
-/// A jump that no tolerance meets: steps shrink until they cannot.
+/// A noisy field meets no tolerance, so steps shrink until the solver gives up.
 #[test]
 fn impossible_tolerances_end_in_an_error() {
     let noisy = |t: f64, y: &Tensor| y.ones_like()? * (1e9 * (t * 1e12).sin());
@@ -393,7 +395,7 @@ fn the_state_may_have_any_shape_and_type() {
         let half = solve(&field, &wide.to_dtype(DType::F32).unwrap(), Span::UNIT, &options).unwrap();
         assert_eq!((half.end.dtype(), half.end.dims()), (DType::F32, exact.end.dims()));
         assert!(distance(&half.end, &exact.end) < 1e-5, "{method}");
-        // a strided start is the same state
+        // a start with other strides is the same state
         let turned = wide.transpose(0, 2).unwrap().contiguous().unwrap().transpose(0, 2).unwrap();
         assert!(distance(&solve(&field, &turned, Span::UNIT, &options).unwrap().end, &exact.end) < 1e-12, "{method}");
     }
@@ -402,7 +404,7 @@ fn the_state_may_have_any_shape_and_type() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Nothing is evaluated outside the span, whatever the span, the method and the tolerance.
+    /// For any span, method and tolerance, the field is not evaluated outside the span.
     #[test]
     fn clipped_solves_stay_inside(
         t0 in -5.0..5.0f64,
@@ -425,7 +427,7 @@ proptest! {
         prop_assert_eq!(solution.trace.nfe, asked.len());
     }
 
-    /// Both policies, and every adaptive method, agree within the tolerance's order.
+    /// Both policies and all adaptive methods agree, up to an error that the tolerance determines.
     #[test]
     fn methods_agree(a in -1.5..1.5f64, b in -1.5..1.5f64, t1 in 0.1..4.0f64) {
         let fine = SolverOptions::adaptive(Method::DOPRI5, Policy::Clip, 1e-12);
@@ -433,7 +435,8 @@ proptest! {
         for method in Method::ALL.iter().copied().filter(|m| m.is_adaptive()) {
             for policy in Policy::ALL {
                 let off = distance(&solved(&bent, &[a, b], t1, &SolverOptions::adaptive(method, policy, 1e-7)).end, &truth);
-                // no tolerance holds the quartic, and these two have only a rough middle of the step
+                // the tolerance does not control the quartic interpolant, whose midpoint is inaccurate for methods of
+                // lower order
                 let rough = policy == Policy::Interpolate && method.tableau().order < 5;
                 prop_assert!(off < if rough { 1e-2 } else { 1e-4 }, "{} {:?}: {:e}", method, policy, off);
             }

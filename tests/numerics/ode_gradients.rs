@@ -1,5 +1,5 @@
-//! The three ways to gradients of a solve: against finite differences, against each other, and as
-//! part of a larger graph.
+//! Tests the three methods for gradients of a solve: comparison with finite differences and with each other, and use
+//! within a larger graph.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn random(seed: u64, shape: &[usize], size: f64) -> Tensor {
     Tensor::from_vec(values, shape, &Device::Cpu).unwrap()
 }
 
-/// dy = tanh(y W1 + b + sin 3t) W2 on `(3, 4)`, with its weights.
+/// The field dy = tanh(y W1 + b + sin 3t) W2 on states (3, 4), with its weights and a start.
 struct Example {
     weights: Vec<Tensor>,
     y0: Var,
@@ -43,12 +43,12 @@ impl Example {
         })
     }
 
-    /// A loss of the end that is not linear in it.
+    /// A nonlinear loss of the end state.
     fn loss(end: &Tensor) -> Result<Tensor> {
         (end.sqr()? * random(5, &[3, 4], 1.0))?.sum_all()
     }
 
-    /// Of the start and of every weight.
+    /// The gradients of the start and of every weight, concatenated.
     fn gradients(&self, way: Gradient, options: &SolverOptions) -> Result<Vec<f64>> {
         let solved = solve_with(way, &self.field(), &self.weights, &self.y0, Span { start: 0.25, end: 1.75 }, options)?;
         let still = Self { weights: self.weights.iter().map(Tensor::detach).collect(), y0: self.y0.clone() };
@@ -65,7 +65,7 @@ impl Example {
         Ok(all)
     }
 
-    /// The loss with every number moved by h along `way`, as `gradients` orders them.
+    /// The loss after moving the start and all weights by h in the direction `way`, which has the order of `gradients`.
     fn moved(&self, way: &[f64], h: f64, options: &SolverOptions) -> Result<f64> {
         let mut from = 0;
         let mut moved = |t: &Tensor| -> Result<Tensor> {
@@ -82,7 +82,7 @@ impl Example {
     }
 }
 
-/// The largest difference, as a share of the largest of `b`.
+/// The largest difference relative to the largest value of `b`.
 fn apart(a: &[f64], b: &[f64]) -> f64 {
     op_checks::apart(a, b) / op_checks::largest(b.iter().copied())
 }
@@ -104,7 +104,7 @@ fn every() -> impl Iterator<Item = SolverOptions> {
 fn backprop_agrees_with_finite_differences() -> Result<()> {
     let example = Example::new()?;
     for options in every() {
-        // Lengths of steps follow the state, which backprop leaves out: with tighter tolerances less so.
+        // backpropagation ignores that step lengths depend on the state; with tighter tolerances this error is smaller
         let adaptive = options.method.is_adaptive();
         let tolerance = if options.method.tableau().order < 3 { 1e-5 } else { 1e-8 };
         let options = SolverOptions { rtol: tolerance, atol: tolerance, ..options };
@@ -130,7 +130,7 @@ fn checkpoints_give_the_gradients_of_backprop() -> Result<()> {
         let off = apart(&example.gradients(Gradient::Checkpointed, &options)?, &exact);
         assert!(off < 1e-12, "{} {:?}: {off:e}", options.method, options.policy);
     }
-    // a first step that is given, and one that is too long, so that the first attempt is rejected
+    // a given first step, and one that is so long that the first attempt is rejected
     for first_step in [Some(0.05), Some(1.4)] {
         let options = SolverOptions { first_step, rtol: 1e-7, atol: 1e-7, ..SolverOptions::default() };
         let exact = example.gradients(Gradient::Backprop, &options)?;
@@ -160,7 +160,7 @@ fn the_adjoint_agrees_as_the_solves_get_better() -> Result<()> {
                 Ok::<_, candle_core::Error>(apart(&example.gradients(Gradient::Adjoint, &options)?, &truth))
             };
             let (coarse, fine) = (at(false)?, at(true)?);
-            // first order in 256 steps; of the rough quartics, see tests/ode.rs
+            // Euler's method is of first order; for the inaccurate interpolants see `ode.rs`
             let rough = policy == Policy::Interpolate && method.is_adaptive() && method.tableau().order < 5;
             let most = if method == Method::EULER || rough { 2e-2 } else { 1e-4 };
             assert!(fine < most && fine < coarse, "{method} {policy:?}: {coarse:e}, then {fine:e}");
@@ -169,8 +169,7 @@ fn the_adjoint_agrees_as_the_solves_get_better() -> Result<()> {
     Ok(())
 }
 
-/// The start is computed from a weight, the field reads the same weight, and the loss too: all shares
-/// of its gradient add up.
+/// If the start, the field and the loss all depend on the same weight, its gradient is the sum of the three parts.
 #[test]
 fn a_weight_may_be_used_on_both_sides() -> Result<()> {
     let w = Var::from_tensor(&random(1, &[4, 4], 0.7))?;
@@ -194,7 +193,7 @@ fn what_has_no_gradient_gets_none_and_what_cannot_is_said() -> Result<()> {
     let example = Example::new()?;
     let options = SolverOptions::default();
     for way in [Gradient::Checkpointed, Gradient::Adjoint] {
-        // a field that reads nothing and gives the same everywhere
+        // a field that depends neither on the state nor on the weights
         let still: SharedField = Arc::new(|t: f64, y: &Tensor| y.ones_like()?.detach() * t);
         let end = solve_with(way, &still, &example.weights, &example.y0, Span::UNIT, &options)?.end;
         let grads = end.sum_all()?.backward()?;

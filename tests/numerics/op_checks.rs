@@ -1,4 +1,4 @@
-//! Two forms of one operation held against each other: values, gradients, finite differences.
+//! Helpers that compare two forms of an operation: values, gradients, finite differences.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -8,7 +8,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 pub type Op<'a> = &'a dyn Fn(&[Tensor]) -> Result<Tensor>;
-/// Takes the fused form, the reference and the shapes of its arguments.
+/// A function that takes the fused form, the reference form and the shapes of the arguments.
 pub type Check<'a> = &'a mut dyn FnMut(Op, Op, &[Vec<usize>]);
 
 pub fn random(seed: u64, shape: &[usize]) -> Result<Tensor> {
@@ -17,7 +17,7 @@ pub fn random(seed: u64, shape: &[usize]) -> Result<Tensor> {
     Tensor::from_vec(values, shape, &Device::Cpu)
 }
 
-/// Variables, and the numbers that weigh the result into a loss.
+/// Random variables of these shapes.
 pub fn inputs(shapes: &[Vec<usize>], dtype: DType) -> Result<Vec<Var>> {
     shapes.iter().enumerate().map(|(i, s)| Var::from_tensor(&random(i as u64, s)?.to_dtype(dtype)?)).collect()
 }
@@ -28,7 +28,7 @@ pub fn loss(op: Op, vars: &[Var]) -> Result<(Tensor, Tensor)> {
     Ok(((&y * weights)?.sum_all()?, y))
 }
 
-/// The value and every gradient; taken twice, because a graph may be differentiated again.
+/// The value and every gradient. The backward pass runs twice and must give the same bits.
 pub fn derive(op: Op, vars: &[Var]) -> Result<Vec<Tensor>> {
     let (loss, y) = loss(op, vars)?;
     let (first, second) = (loss.backward()?, loss.backward()?);
@@ -41,31 +41,32 @@ pub fn derive(op: Op, vars: &[Var]) -> Result<Vec<Tensor>> {
     Ok(out)
 }
 
-/// The largest size among numbers; NaN where one is NaN, so that no bound holds of it.
+/// The largest absolute value; NaN if one number is NaN, so that every upper bound fails.
 pub fn largest<T: Into<f64>>(numbers: impl IntoIterator<Item = T>) -> f64 {
     let sizes = numbers.into_iter().map(|v| f64::abs(v.into()));
     sizes.fold(0.0, |most, size| if size.is_nan() || size > most { size } else { most })
 }
 
-/// The largest |a - b|; NaN where one is NaN.
+/// The largest |a - b|; NaN if one number is NaN.
 pub fn apart<T: Copy + Into<f64>>(a: &[T], b: &[T]) -> f64 {
     assert_eq!(a.len(), b.len());
     let difference = |a: f64, b: f64| a - b;
     largest(a.iter().zip(b).map(|(a, b)| difference((*a).into(), (*b).into())))
 }
 
-/// As [`apart`], of tensors of one shape.
+/// The same as [`apart`] for tensors of one shape.
 pub fn distance(a: &Tensor, b: &Tensor) -> Result<f64> {
     assert_eq!(a.dims(), b.dims());
     Ok(apart(&host::to_f64(a)?, &host::to_f64(b)?))
 }
 
-/// Against the reference in f64, by the largest value: rounding of the fused form alone.
+/// Compares the fused form in f32 with the reference in f64, relative to the largest value, so that only rounding
+/// errors of the fused form remain.
 pub fn check(fused: Op, reference: Op, shapes: &[Vec<usize>]) -> Result<()> {
     check_at(fused, reference, &inputs(shapes, DType::F32)?)
 }
 
-/// As [`check`], at these values.
+/// The same as [`check`] for given values.
 pub fn check_at(fused: Op, reference: Op, vars: &[Var]) -> Result<()> {
     let shapes: Vec<_> = vars.iter().map(|v| v.dims()).collect();
     let exact: Vec<Var> =
@@ -74,7 +75,8 @@ pub fn check_at(fused: Op, reference: Op, vars: &[Var]) -> Result<()> {
     for (i, (f, w)) in found.iter().zip(&wanted).enumerate() {
         let size = largest(host::to_f64(w)?).max(1e-3);
         let off = distance(f, w)? / size;
-        // off by more only where a few roundings, of the inputs or in f32 on the way, move the reference itself by as much
+        // a larger error is allowed only if rounding the inputs, or computing in f32, changes the reference itself as
+        // much
         let mut allowed = 1e-5;
         if off >= allowed {
             let rounded = [derive(reference, &rounded(&exact)?)?, derive(reference, vars)?];
@@ -86,7 +88,7 @@ pub fn check_at(fused: Op, reference: Op, vars: &[Var]) -> Result<()> {
     Ok(())
 }
 
-/// The values less or more by half of the distance between neighbouring numbers of f32, by turns.
+/// The values changed alternately up and down by the rounding error of f32.
 fn rounded(exact: &[Var]) -> Result<Vec<Var>> {
     let half = f64::from(f32::EPSILON) / 2.0;
     let turned = |v: &Var| {
@@ -97,7 +99,7 @@ fn rounded(exact: &[Var]) -> Result<Vec<Var>> {
     exact.iter().map(turned).collect()
 }
 
-/// The reference's gradients by central differences in f64, along one direction.
+/// Compares the reference's gradients with central differences in f64 along a random direction.
 pub fn check_reference(op: Op, shapes: &[Vec<usize>]) -> Result<()> {
     check_reference_at(op, &inputs(shapes, DType::F64)?)
 }
@@ -121,13 +123,13 @@ pub fn check_reference_at(op: Op, vars: &[Var]) -> Result<()> {
     Ok(())
 }
 
-/// Held by a test that changes the number of threads, which is one for the whole process.
+/// A lock for tests that change the number of threads, which is a setting of the whole process.
 pub fn lock_threads() -> MutexGuard<'static, ()> {
     static THREADS: Mutex<()> = Mutex::new(());
     THREADS.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// The same bits with one, two and three threads.
+/// Checks that one, two and three threads give the same bits.
 pub fn check_threads(fused: Op, shapes: &[Vec<usize>]) -> Result<()> {
     let _threads = lock_threads();
     let vars = inputs(shapes, DType::F32)?;

@@ -1,5 +1,5 @@
-//! Numbers from PyTorch, one test a file of the oracle folder and named after it. Every size comes
-//! from the file, so that other files of the same form can be put in their place.
+//! Comparisons with numbers from PyTorch and other programs. Each test has the name of a file in the oracle folder. All
+//! sizes come from the file, so that other files of the same form can replace it.
 
 use std::{collections::HashMap, path::PathBuf, sync::LazyLock};
 
@@ -56,7 +56,7 @@ const GRADIENTS: f64 = 1e-3;
 const LOSS: f64 = 1e-5;
 const TRAINING: f64 = 1e-3;
 
-/// Where the oracles are compared: the processor, or the device that ORRERY_ORACLE_DEVICE names.
+/// The device of the comparisons: the CPU, or the one in the environment variable ORRERY_ORACLE_DEVICE.
 fn device() -> &'static Device {
     static DEVICE: LazyLock<Device> = LazyLock::new(|| match std::env::var("ORRERY_ORACLE_DEVICE") {
         Ok(name) => open_device(&name).unwrap(),
@@ -68,15 +68,15 @@ fn device() -> &'static Device {
 fn path(file: &str) -> PathBuf {
     let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/oracles");
     let folder = PathBuf::from(std::env::var_os("ORRERY_ORACLES").unwrap_or(default.into()));
-    // The folder may hold the models flat, as this repository does, or under models/.
+    // the files of models are in the folder itself, as in this repository, or in models/
     let nested = folder.join("models").join(file);
     if nested.exists() { nested } else { folder.join(file) }
 }
 
-/// What a file's metadata hold under a key, and its tensors.
+/// The value of a key in a file's metadata, and the file's tensors.
 type Read<T> = Result<(T, HashMap<String, Tensor>), Box<dyn std::error::Error>>;
 
-/// One model file: its sizes and its tensors.
+/// The sizes and the tensors of a model in an oracle file.
 pub(crate) struct Oracle {
     config: Value,
     tensors: HashMap<String, Tensor>,
@@ -126,12 +126,12 @@ impl Oracle {
     }
 }
 
-/// How many parameters are learned.
+/// The number of trainable parameters.
 fn weights(params: &Params) -> usize {
     params.iter().filter(|(name, _)| !params.is_buffer(name)).count()
 }
 
-/// Every weight of the model is in the file, and goes into it.
+/// Loads the file's weights into the model, and checks that the file has every trainable one.
 fn load(oracle: &Oracle, params: &Params) -> Outcome {
     let mut loaded = 0;
     for (name, value) in oracle.under("w.") {
@@ -142,7 +142,7 @@ fn load(oracle: &Oracle, params: &Params) -> Outcome {
     Ok(())
 }
 
-/// Weights, logits, loss, every gradient and the training curve.
+/// Loads the weights and compares logits, loss, every gradient and the training curve.
 fn compare(oracle: &Oracle, model: &dyn Model) -> Outcome {
     load(oracle, model.params())?;
     let evaluated = model.evaluate(&oracle.batch()?)?;
@@ -155,7 +155,7 @@ fn compare(oracle: &Oracle, model: &dyn Model) -> Outcome {
     })
 }
 
-/// Of loaded weights: logits, loss, every gradient and the training curve. `loss` gives what is
+/// Compares logits, loss, every gradient and the training curve, with loaded weights. `loss` returns the loss that is
 /// differentiated and the cross-entropy.
 fn learn(
     oracle: &Oracle,
@@ -169,7 +169,7 @@ fn learn(
     learn_with_state(oracle, &mut { params }, same, logits, |_, batch| loss(batch))
 }
 
-/// Same as [`learn`], of a model that a loss changes.
+/// The same as [`learn`] for a model whose state changes when it computes a loss.
 fn learn_with_state<M>(
     oracle: &Oracle,
     model: &mut M,
@@ -192,7 +192,7 @@ fn learn_with_state<M>(
         let grad = grads.get(var).ok_or(format!("no gradient of `{name}`"))?;
         let largest = largest(host::to_f64(expected)?);
         let off = distance(grad, expected)?;
-        // rounding is left of a gradient that is exactly 0 in the file: of a softmax over one key
+        // a gradient that is exactly 0 in the file (of a softmax over one key) may have a rounding error here
         assert!(off <= (GRADIENTS * largest).max(1e-7), "gradient of {name} is {off:e} off, largest {largest:e}");
         compared += 1;
     }
@@ -209,14 +209,14 @@ fn learn_with_state<M>(
     Ok(())
 }
 
-/// The coupled query-key paper's model with another attention in each file: also queries and keys of the first layer
-/// before and after they evolve, as the tap sees them.
+/// Compares the coupled query-key paper's model, with another attention in each file, and also the first layer's
+/// queries and keys before and after their evolution.
 fn coupled_qk(file: &str) -> Outcome {
     let mut oracle = Oracle::open(file)?;
     let variant = serde_json::from_value::<QkVariant>(oracle.config["kind"].clone())?;
     let rotary = oracle.config["use_rope"].as_bool().ok_or("the config does not say whether positions are rotary")?;
     if rotary {
-        // the file has learned positions that nothing reads
+        // the file has position embeddings that the rotary model does not use
         let unread = oracle.tensors.remove("grad.pos.weight");
         assert!(unread.is_none_or(|grad| host::to_f64(&grad).unwrap().iter().all(|g| *g == 0.0)));
         oracle.tensors.remove("w.pos.weight");
@@ -245,7 +245,7 @@ fn coupled_qk(file: &str) -> Outcome {
     for (ours, theirs) in [("q0", "q0"), ("k0", "k0"), ("q", "q_evolved"), ("k", "k_evolved")] {
         let Ok(wanted) = oracle.get(&format!("out.{theirs}")) else { continue };
         let found = tap.get(&format!("layers.0.attn.{ours}")).ok_or("queries and keys are not offered")?;
-        // the file repeats the keys that several heads read
+        // in the file, keys that several heads share are repeated for each head
         let (heads, of_file) = (found.dim(1)?, wanted.dim(1)?);
         for head in 0..of_file {
             let off = distance(&found.i((.., head * heads / of_file))?, &wanted.i((.., head))?)?;
@@ -255,7 +255,8 @@ fn coupled_qk(file: &str) -> Outcome {
     compare(&oracle, &model)
 }
 
-/// The EMA paper's language model with another predictor in each file: also its balance and the traces of a block.
+/// Compares the EMA paper's language model, with another predictor in each file, and also its balance loss and the
+/// traces of a block.
 fn moving_averages(file: &str) -> Outcome {
     let oracle = Oracle::open(file)?;
     let default = SpenSpec::default();
@@ -362,7 +363,7 @@ fn qk_invertible() -> Outcome {
     coupled_qk("qk_invertible.safetensors")
 }
 
-/// Three classes, read after the last token of each sequence; no other position has a target.
+/// The classifier predicts one of three classes after the last token of each sequence; no other position has a target.
 #[test]
 fn qk_classifier() -> Outcome {
     coupled_qk("qk_classifier.safetensors")
@@ -404,7 +405,7 @@ fn fast_slow(file: &str) -> Outcome {
     };
     let model = FastSlow::new(&spec, oracle.must("vocab")?, 0, device())?;
 
-    // The file's `out.pool` and `out.upsample` are of the embedded tokens.
+    // the file's `out.pool` and `out.upsample` were computed from the embedded tokens
     let tokens = oracle.batch()?.tokens;
     let pooled = causal_pool(&embedding(oracle.get("w.embed.weight")?, &tokens)?, spec.pool)?;
     let off = distance(&pooled, oracle.get("out.pool")?)?;
@@ -528,8 +529,8 @@ fn alibi_gpt_attention() -> Outcome {
     alibi("alibi_gpt_attention.safetensors")
 }
 
-/// A text read part by part with a cache of keys and values, first in, first out: its logits are those of the whole text
-/// read through a window of the same length, and its gradients end where a part begins.
+/// A text is read in parts with a first-in, first-out cache of keys and values. The logits equal those of the whole
+/// text with a sliding window of the same length, and gradients stop at the beginning of a part.
 #[test]
 fn alibi_gpt_cache() -> Outcome {
     let oracle = Oracle::open("alibi_gpt_cache.safetensors")?;
@@ -561,7 +562,7 @@ fn alibi_gpt_cache() -> Outcome {
     })
 }
 
-/// Gradients that stop at keys and values, and thirty steps with them.
+/// Compares gradients that stop at keys and values, and thirty training steps with them.
 #[test]
 fn bdh_no_bptt() -> Outcome {
     let oracle = Oracle::open("bdh_no_bptt.safetensors")?;
@@ -576,25 +577,25 @@ fn bdh_no_bptt() -> Outcome {
     compare(&oracle, &Bdh::new(&spec, oracle.must("vocab")?, 0, device())?)
 }
 
-/// Also x and y of every layer.
+/// Compares x and y of every layer too.
 #[test]
 fn bdh() -> Outcome {
     bdh_activity("bdh.safetensors", Form::Code)
 }
 
-/// Equation (7), with weights of a size at which neither layer vanishes.
+/// Compares Equation (7), with weights of a size at which neither layer vanishes.
 #[test]
 fn bdh_normfree() -> Outcome {
     bdh_activity("bdh_normfree.safetensors", Form::Normfree)
 }
 
-/// Equation (8): x is added up over the layers, and a layer hands on the norm of what it reads out.
+/// Compares Equation (8), in which x is summed over the layers, and a layer passes on its normalised read-out.
 #[test]
 fn bdh_equation_8() -> Outcome {
     bdh_activity("bdh_equation_8.safetensors", Form::Paper)
 }
 
-/// BDH-GPU': a gate on what each head writes, and a learned mean of all layers' logits.
+/// Compares BDH-GPU', which has a gate on each head's output and a learned mean of all layers' logits.
 #[test]
 fn bdh_gated() -> Outcome {
     bdh_activity("bdh_gated.safetensors", Form::Code)
@@ -625,8 +626,8 @@ fn bdh_activity(file: &str, form: Form) -> Outcome {
     compare(&oracle, &model)
 }
 
-/// Equation (6) on a sparse graph, which PyTorch steps through token by token with the state of every pair: also x and y of
-/// every layer. The file's graph is loaded as well.
+/// Compares Equation (6) on a sparse graph, and also x and y of every layer. PyTorch computed it token by token with a
+/// state for every pair of neurons. The graph comes from the file.
 fn graph(file: &str) -> Outcome {
     let mut oracle = Oracle::open(file)?;
     let edges: Vec<(String, Tensor)> = oracle
@@ -669,7 +670,7 @@ fn graph_bdh_normfree() -> Outcome {
     graph("graph_bdh_normfree.safetensors")
 }
 
-/// Every row has a control of its own; the logits are those that a probe gets, row by row.
+/// Every row has its own control, so the logits are computed row by row, in the same way as by a probe.
 #[test]
 fn ode_flow() -> Outcome {
     let oracle = Oracle::open("ode_flow.safetensors")?;
@@ -687,7 +688,7 @@ fn ode_flow() -> Outcome {
     let model = OdeFlow::new(&spec, oracle.must("vocab")?, 0, device())?;
     load(&oracle, model.params())?;
     let (tokens, control) = (oracle.batch()?.tokens, oracle.get("in.control")?);
-    // the file's field is that of the embedded tokens, without positions, at tau = 0.3
+    // the file's field was computed at tau = 0.3 from the embedded tokens without positions
     let embedded = embedding(oracle.get("w.embed.weight")?, &tokens)?;
     let (mut logits, mut slopes) = (vec![], vec![]);
     for row in 0..tokens.dim(0)? {
@@ -706,7 +707,7 @@ fn ode_flow() -> Outcome {
     })
 }
 
-/// The largest difference, where a number is larger than 1 as a share of it.
+/// The largest difference, relative to the expected number if that is larger than 1.
 fn apart_by_size(found: &[f64], expected: &[f64]) -> f64 {
     assert_eq!(found.len(), expected.len());
     largest(found.iter().zip(expected).map(|(a, b)| (a - b) / b.abs().max(1.0)))
@@ -719,7 +720,8 @@ fn numbers(value: &Value) -> Vec<f64> {
     }
 }
 
-/// A bidirectional GRU, the AdamW trajectory and the activations, in f64. No model uses the file's `gelu_tanh`.
+/// Compares a bidirectional GRU, a trajectory of AdamW and the activations in f64. No model uses the file's
+/// `gelu_tanh`.
 #[test]
 fn layers() -> Outcome {
     let file: Value = serde_json::from_slice(&std::fs::read(path("layers.json"))?)?;
@@ -736,7 +738,7 @@ fn layers() -> Outcome {
     Ok(())
 }
 
-/// Claims 5, 7, 8 and 9, observation 8 and the gains of section 5.4 of the paper of BDH on small matrices.
+/// Compares claims 5, 7, 8 and 9, observation 8 and the gains of section 5.4 of the BDH paper on small matrices.
 #[test]
 fn bdh_theory() -> Outcome {
     let file: Value = serde_json::from_slice(&std::fs::read(path("bdh_theory.json"))?)?;
@@ -783,7 +785,7 @@ fn bdh_theory() -> Outcome {
     graph_rounds(&file["rounds"])
 }
 
-/// Equation (3) of three steps, which numpy computes with the whole tensor of rates.
+/// Compares three steps of Equation (3), which numpy computed with the full tensor of rates.
 fn interaction_kernel(file: &Value) -> Outcome {
     let rule = |row: &Value| {
         let row = numbers(row);
@@ -802,7 +804,7 @@ fn interaction_kernel(file: &Value) -> Outcome {
     Ok(())
 }
 
-/// The four rounds of table 1 (b) against whole matrices, and their spikes against them in the mean.
+/// Compares the four rounds of table 1 (b) with full matrices, and the mean of random spikes with the rounds.
 fn graph_rounds(file: &Value) -> Outcome {
     let links = |value: &Value| -> Vec<theory::Link> {
         let rows: Vec<Vec<f64>> = value.as_array().map_or(vec![], |rows| rows.iter().map(numbers).collect());
@@ -828,7 +830,7 @@ fn graph_rounds(file: &Value) -> Outcome {
     Ok(())
 }
 
-/// Four rules for feedforward weights, and the effective rank of what they make.
+/// Compares four learning rules for feedforward weights, and the effective rank of the resulting weights.
 #[test]
 fn hebbian() -> Outcome {
     let file: Value = serde_json::from_slice(&std::fs::read(path("hebbian.json"))?)?;
@@ -836,7 +838,7 @@ fn hebbian() -> Outcome {
     let size = |name: &str| file["sizes"][name].as_u64().map(|n| n as usize).ok_or(format!("no size `{name}`"));
     let (units, inputs, active) = (size("units")?, size("inputs")?, size("active")?);
     let (rate, decay) = (number(&file["rate"])?, number(&file["decay"])?);
-    // the file's rows are units; the program's are inputs
+    // rows are units in the file, and inputs in the program
     let columns = |value: &Value, n: usize| -> Vec<f32> {
         let rows = numbers(value);
         (0..n).flat_map(|j| (0..units).map(|i| rows[i * n + j] as f32).collect::<Vec<_>>()).collect()
@@ -885,7 +887,7 @@ fn hebbian() -> Outcome {
     Ok(())
 }
 
-/// Every state, and that places which do not count change nothing before and after them.
+/// Compares every state of the GRU, and checks that masked positions change no others.
 fn gru(file: &Value) -> Outcome {
     let tensor = |value: &Value, shape: &[usize]| Tensor::from_vec(numbers(value), shape, device());
     let mut params = Params::new(0, device(), DType::F64);
@@ -899,7 +901,7 @@ fn gru(file: &Value) -> Outcome {
     let found = layer.forward(&x, &Tensor::ones((2, 7, 1), DType::F64, device())?)?;
     let off = distance(&found, &expected)?;
     assert!(off < 1e-12, "states are {off:e} off");
-    // two places more on the right that do not count
+    // appends two masked positions
     let longer = Tensor::cat(&[&x, &x.narrow(1, 0, 2)?], 1)?;
     let counts = Tensor::cat(
         &[Tensor::ones((2, 7, 1), DType::F64, device())?, Tensor::zeros((2, 2, 1), DType::F64, device())?],
@@ -910,7 +912,7 @@ fn gru(file: &Value) -> Outcome {
     Ok(())
 }
 
-/// One matrix under AdamW, and the matrix that it is drawn to, from a file of updates.
+/// A matrix that AdamW trains towards a target matrix, from a file of updates.
 struct UpdatedMatrix {
     params: Params,
     p: Tensor,
@@ -950,12 +952,12 @@ fn adamw(file: &Value) -> Outcome {
         let off = distance(&p, &Tensor::from_vec(numbers(&step["p"]), shape, device())?)?;
         assert!(off < 1e-10, "weights after update {i} are {off:e} off");
     }
-    // The first row by hand: a guard against comparing nothing.
+    // guards against an empty matrix, with which every comparison would succeed
     assert_eq!(p.i(0)?.elem_count(), shape.1);
     Ok(())
 }
 
-/// Clipping by the z-score of the norm, and the linear schedule.
+/// Compares clipping by the z-score of the gradient norm, and the linear schedule.
 fn zclip(file: &Value) -> Outcome {
     let UpdatedMatrix { params, p, target, shape, mut adam } = UpdatedMatrix::new(file, 0.0, ClipRule::ZClip)?;
     let (total, warmup) = (number(file, "total")? as u64, number(file, "warmup")? as u64);
@@ -974,7 +976,7 @@ fn zclip(file: &Value) -> Outcome {
     Ok(())
 }
 
-/// A field of solvers.json, by its name; the weights are the file's.
+/// The field with this name in solvers.json, with the file's weights.
 fn solver_field(file: &Value, name: &str) -> Result<Box<dyn ode::Field>, String> {
     let weights = |key: &str| -> Result<Tensor, String> {
         let values = numbers(&file[key]);
@@ -1007,7 +1009,7 @@ fn solver_field(file: &Value, name: &str) -> Result<Box<dyn ode::Field>, String>
     })
 }
 
-/// One row of solvers.json: torchdiffeq's count of evaluations and end state.
+/// Compares a case of solvers.json: the number of evaluations and the end state of torchdiffeq.
 fn solver_case(file: &Value, case: &Value) -> Result<(), String> {
     let text = |name: &str| case[name].as_str().ok_or(format!("no `{name}`"));
     let number = |name: &str| case[name].as_f64().ok_or(format!("no number `{name}`"));
@@ -1030,7 +1032,7 @@ fn solver_case(file: &Value, case: &Value) -> Result<(), String> {
     let (nfe, expected) = (case["nfe"].as_u64().ok_or("no nfe")? as usize, numbers(&case["y1"]));
     let solved = ode::solve(field.as_ref(), &y0, ode::Span { start: 0.0, end: number("t1")? }, &options);
     if expected.iter().any(|v| !v.is_finite()) {
-        // torchdiffeq goes on with numbers that are none; here it is an error that says so
+        // torchdiffeq continues with NaN and infinities; here they must cause an error
         let failure = solved.err().ok_or("the reference is not finite, and this is")?;
         let (reason, done) = (failure.reason, failure.trace.nfe);
         let right = matches!(reason, SolveFailure::NonFiniteField | SolveFailure::Overflow) && done <= nfe;
@@ -1047,7 +1049,7 @@ fn solver_case(file: &Value, case: &Value) -> Result<(), String> {
 
 #[test]
 fn solvers() -> Outcome {
-    // Python writes numbers that are none as words, which are not JSON
+    // Python writes NaN and infinities as words that are not valid JSON
     let text =
         std::fs::read_to_string(path("solvers.json"))?.replace("NaN", "\"none\"").replace("-Infinity", "\"none\"");
     let file: Value = serde_json::from_str(&text.replace("Infinity", "\"none\""))?;
@@ -1065,7 +1067,8 @@ fn solvers() -> Outcome {
     Ok(())
 }
 
-/// Modularity of given partitions, and that the search finds at least what others found, up to 1%.
+/// Compares the modularity of given partitions, and checks that the search reaches at least 99% of the best modularity
+/// of other programs.
 #[test]
 fn communities() -> Outcome {
     let file: Value = serde_json::from_str(&std::fs::read_to_string(path("communities.json"))?)?;
@@ -1084,7 +1087,7 @@ fn communities() -> Outcome {
         assert!((found - expected).abs() < 1e-9, "{name}: {found}, not {expected}");
 
         let (out, into) = degrees::degrees(nodes, &edges);
-        // of a directed graph the file gives what comes in
+        // for a directed graph, the file has the in-degrees
         let both = out.iter().zip(&into).map(|(o, i)| if directed { *i } else { o + i }).collect::<Vec<u32>>();
         let expected: Vec<u32> = serde_json::from_value(case["degrees"].clone())?;
         assert_eq!(both, expected, "{name}: degrees");
@@ -1099,8 +1102,8 @@ fn communities() -> Outcome {
     Ok(())
 }
 
-/// On small directed weighted graphs with planted blocks, the search finds at least what ten runs of Leiden do, and no
-/// more than half a percent less than a search that is many times as long.
+/// On small directed weighted graphs with planted blocks, the search is at least as good as ten runs of Leiden, and at
+/// most half a percent worse than a search that takes many times as long.
 #[test]
 fn communities_of_small_directed_graphs() -> Outcome {
     let file: Value = serde_json::from_str(&std::fs::read_to_string(path("directed_blocks.json"))?)?;
@@ -1130,7 +1133,7 @@ fn statistics() -> Outcome {
     Ok(())
 }
 
-/// Of the same file: how two samples are told apart.
+/// Compares the Mann-Whitney test and Wilson intervals of the same file.
 #[test]
 fn statistics_of_ranks() -> Outcome {
     use orrery_lab::analysis::{rank_test::MannWhitney, statistics::wilson};
@@ -1149,13 +1152,13 @@ fn statistics_of_ranks() -> Outcome {
     for case in file["wilson"].as_array().ok_or("no intervals")? {
         let (low, high) = wilson(number(&case["k"])?, number(&case["n"])?);
         let want = numbers(&case["interval95"]);
-        // ours is at z = 1.96, theirs at the quantile itself
+        // this program uses z = 1.96, and the file the exact quantile
         assert!((low - want[0]).abs() < 1e-5 && (high - want[1]).abs() < 1e-5, "{low} {high} are not {want:?}");
     }
     Ok(())
 }
 
-/// Of the same file: singular values and entropies of matrices whose rows sum to one.
+/// Compares singular values and entropies of row-stochastic matrices from the same file.
 #[test]
 fn statistics_of_spectra() -> Outcome {
     use orrery_lab::analysis::{

@@ -1,4 +1,5 @@
-//! What must hold of the models, whatever their weights: counts, causality, identities, gradients.
+//! Tests properties of the fast-slow family that hold for all weights: parameter counts, causality, identities,
+//! gradients.
 
 use candle_core::{Device, Tensor};
 use orrery_lab::{
@@ -45,7 +46,7 @@ fn open_gate(model: &mut FastSlow, effective: f64) -> Result<()> {
     Ok(())
 }
 
-/// Largest |delta logits| at each position after one token is changed.
+/// The largest absolute change of the logits at each position when one token is changed.
 pub fn edit(model: &dyn Model, tokens: &[u32], at: usize) -> Result<Vec<f64>> {
     let logits = |ids: &[u32]| -> Result<Vec<f32>> {
         host::to_f32(&model.logits(&Tensor::from_slice(ids, (1, ids.len()), &Device::Cpu)?, &mut Tap::off())?)
@@ -84,7 +85,7 @@ fn a_zero_gate_changes_nothing_bit_for_bit() -> Result<()> {
     let of = |m: &dyn Model| host::to_f32(&m.logits(&tokens, &mut Tap::off())?);
     let expected = of(&frozen)?;
     assert_eq!(of(&coupled)?, expected);
-    // Nor does the scale while the gate is shut, nor what the slow path holds.
+    // with a closed gate, neither the scale nor the slow path's weights have an effect
     let mut coupled = coupled;
     coupled.set_runtime_param("coupling_scale", 1e3);
     assert_eq!(of(&coupled)?, expected);
@@ -113,7 +114,7 @@ fn one_seed_one_model_and_one_training() -> Result<()> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Any length, pooling, place and gate: nothing before the edited token hears of it.
+    /// For any length, pooling, position and gate, an edited token does not change the logits before it.
     #[test]
     fn nothing_before_an_edit_changes(
         len in 2usize..40, pool in 1usize..9, place in 0.0f64..1.0, wide in any::<bool>(), seed in 0u64..1000,
@@ -131,13 +132,13 @@ proptest! {
     }
 }
 
-/// The check above is able to fail: reading block floor(t / P) leaks the future at every gate.
+/// The causality check can fail: the wrong upsampling, which reads block floor(t / P), leaks the future at every gate.
 #[test]
 fn the_wrong_upsample_fails_the_causality_check() -> Result<()> {
     for effective in [1.0, 10.0] {
         let mut model = build(&FastSlowSpec { upsample: Upsample::Leaky, ..small() })?;
         open_gate(&mut model, effective)?;
-        // Token 10 is third in its block of four: 8 and 9 must not hear of it, and do.
+        // token 10 is the third in its block of four, so it leaks to tokens 8 and 9
         let deltas = edit(&model, &ids(1, 22), 10)?;
         assert!(before(&deltas, 10) > 1e-3, "gate {effective}: {deltas:?}");
         assert!(before(&deltas, 8) == 0.0, "blocks before hear nothing: {deltas:?}");
@@ -147,8 +148,8 @@ fn the_wrong_upsample_fails_the_causality_check() -> Result<()> {
     Ok(())
 }
 
-/// A solve that stops at a loose tolerance, or runs out of iterations, keeps the past to the last bit: other tokens to come
-/// and other rows of the batch change neither when a position stops nor where.
+/// A solve with a loose tolerance or too few iterations is still causal to the last bit: later tokens and other rows of
+/// the batch change neither a position's number of iterations nor its result.
 #[test]
 fn a_loose_equilibrium_hears_nothing_of_later_tokens() -> Result<()> {
     let (len, at) = (22, 13);
@@ -221,7 +222,7 @@ fn taps_say_what_the_model_did() -> Result<()> {
     Ok(())
 }
 
-/// Every option: a finite gradient for every weight, and gamma's is not zero at the start.
+/// With every option, every weight has a finite gradient, and that of gamma is not zero at the start.
 #[test]
 fn every_parameter_gets_a_finite_gradient() -> Result<()> {
     let variants = [
@@ -256,7 +257,7 @@ fn every_parameter_gets_a_finite_gradient() -> Result<()> {
     Ok(())
 }
 
-/// Every weight gets a finite gradient, and the optimiser finds them all.
+/// Checks that every weight has a finite gradient and that an optimizer step uses them all.
 pub fn finite_gradients(model: &dyn Trainable, batch: &Batch, what: &str) -> Result<()> {
     let grads = model.loss(batch)?.total.backward()?;
     for (name, var) in model.params().iter().filter(|(name, _)| !model.params().is_buffer(name)) {
@@ -267,7 +268,7 @@ pub fn finite_gradients(model: &dyn Trainable, batch: &Batch, what: &str) -> Res
     Ok(())
 }
 
-/// Windows shorter than one block, a scale of 0 and a dialled gate still reach every weight.
+/// Windows shorter than one block, a scale of 0 and a gate set by the user still give every weight a gradient.
 #[test]
 fn gradients_survive_the_edges() -> Result<()> {
     let mut model = build(&small())?;
@@ -299,7 +300,8 @@ fn a_frozen_gate_stays_exactly_zero() -> Result<()> {
     Ok(())
 }
 
-/// One update by gradients of next to nothing moves nothing but what decays.
+/// An update with gradients that are almost zero changes only the weights that decay, so it shows whether the gate
+/// does.
 #[test]
 fn a_gate_without_weight_decay_keeps_its_value() -> Result<()> {
     let after = |gate_weight_decay: bool| -> Result<[f64; 2]> {
@@ -342,7 +344,7 @@ fn more_passes_are_what_they_say() -> Result<()> {
     Ok(())
 }
 
-/// The paper's L_fp: the squares are summed over channels, whatever the width, and averaged over tokens.
+/// In the paper's L_fp, the squares are summed over channels, without division by the width, and averaged over tokens.
 #[test]
 fn the_residual_penalty_is_a_squared_norm() -> Result<()> {
     let model = build(&FastSlowSpec { aux_lambda: 0.1, n_rounds: 1, ..small() })?;
@@ -360,7 +362,8 @@ fn the_residual_penalty_is_a_squared_norm() -> Result<()> {
     Ok(())
 }
 
-/// The decays of the last training step, as scalars: at the start 0.5^(1/16), 23 slow tokens; none with attention.
+/// The scalars give the memory of the last training step. At the start, the decay 0.5^(1/16) corresponds to 23 slow
+/// tokens. With attention there are no such scalars.
 #[test]
 fn a_slow_path_that_decays_says_its_memory() -> Result<()> {
     let start = 16.0 / 2f64.ln();

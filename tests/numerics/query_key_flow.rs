@@ -1,4 +1,4 @@
-//! The evolution of queries and keys in f64 against the operation that models run.
+//! Compares the evolution of queries and keys in f64 with the operation that models use.
 
 use candle_core::{Device, Result, Tensor};
 use orrery_lab::{
@@ -21,7 +21,7 @@ fn drawn(seed: u64, count: usize, size: f32) -> Vec<f32> {
     (0..count).map(|_| rng.random_range(-size..size)).collect()
 }
 
-/// The largest difference over tokens and heads between an operation of `nn` and the flow in f64.
+/// The largest difference, over tokens and heads, between an operation of `nn` and the flow in f64.
 fn largest_difference(
     run: impl Fn(&Tensor, &Tensor, &Tensor, EvolutionSizes) -> Result<Tensor>,
     spec: EvolutionSizes,

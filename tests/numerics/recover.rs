@@ -1,4 +1,4 @@
-//! What must hold of the readers of traces, whatever their weights, and of the traces' weights.
+//! Tests properties of the readers of traces that hold for all weights, and the traces' own coefficients.
 
 use candle_core::{D, DType, Device, Tensor};
 use orrery_lab::{
@@ -96,8 +96,8 @@ fn no_reader_sees_what_comes_later() {
     }
 }
 
-/// The data-processing inequality at its plainest: where traces are equal, so are the answers, whatever
-/// the reader. Two pasts that differ before the trace's memory (rounded to few bits) ends leave one trace.
+/// A simple case of the data-processing inequality: equal traces lead to equal answers for every reader. Two texts that
+/// differ only before the reach of a trace, which is rounded to a few bits, have equal traces.
 #[test]
 fn equal_traces_get_equal_answers_and_only_the_past_or_the_text_escapes() {
     let mut rng = ChaCha8Rng::seed_from_u64(4);
@@ -124,7 +124,7 @@ fn equal_traces_get_equal_answers_and_only_the_past_or_the_text_escapes() {
     }
 }
 
-/// A coefficient of 1 writes the token itself; large ones keep the last few apart: a reader must get them.
+/// A trace with a large coefficient distinguishes the last few tokens, so a reader must learn to name them.
 #[test]
 fn a_reader_of_a_sharp_trace_learns_to_name_the_token_just_before() {
     let mut wide = spec(ReaderInput::Single { alpha: 0.7 }, &[0, 1]);
@@ -172,7 +172,7 @@ fn a_reader_refuses_what_makes_no_sense_in_words() {
     }
 }
 
-/// The strips and the readers speak of the same thing: a word's weight in the trace.
+/// The views and the readers use the same weights of words in a trace; these must sum to the trace's step response.
 #[test]
 fn weights_of_a_sentence_sum_to_what_the_trace_holds() {
     for a in ALPHAS {

@@ -1,4 +1,5 @@
-//! What must hold of the SPEN family, whatever its weights: the published count, causality, and reading part by part.
+//! Tests properties of the SPEN family that hold for all weights: the published parameter count, causality, and reading
+//! in parts.
 
 use candle_core::{Device, Tensor};
 use orrery_lab::{
@@ -19,7 +20,7 @@ const VOCAB: usize = 19;
 const PREDICTORS: [Predictor; 4] =
     [Predictor::Static, Predictor::LinearAttention, Predictor::SoftmaxAttention, Predictor::FullSoftmaxAttention];
 
-/// Every gate with every predictor and source of its values.
+/// Every combination of gate, predictor and source of its values.
 fn specs() -> Vec<SpenSpec> {
     let mut all = vec![];
     for gate in [TraceGate::Fixed, TraceGate::Learned, TraceGate::InputDependent] {
@@ -109,7 +110,7 @@ fn the_balance_is_part_of_what_is_minimised() -> Result<()> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Training reads whole windows, inference part by part.
+    /// Training reads whole windows and inference reads in parts; both must give the same logits.
     #[test]
     fn parts_equal_the_whole(seed in 0u64..1000, n in 1usize..70, cut in 1usize..12) {
         let text = ids(seed, n);

@@ -1,5 +1,5 @@
-//! What a trained BDH is asked while it reads: products of queries and keys against plain arithmetic on recorded x, and text
-//! that it writes on, against what `orrery model generate` writes.
+//! Tests the questions to a trained BDH that reads a text: products of queries and keys are compared with direct
+//! arithmetic on recorded x, and continuations with the output of `orrery model generate`.
 
 use std::{f64::consts::TAU, fs, path::Path, process::Command};
 
@@ -54,7 +54,7 @@ fn text(t: &str) -> Value {
     Value::Text(t.to_owned())
 }
 
-/// x of neuron pairs turned to position `at`, as the paper has it.
+/// x with the paper's rotary embedding of position `at`: each pair of neurons is rotated by its own angle.
 fn turned(x: &[f64], at: usize) -> Vec<f64> {
     let pairs = x.chunks(2).enumerate().flat_map(|(pair, v)| {
         let cycles = 65536f64.powf(-((2 * pair) as f64) / PER_HEAD as f64) / TAU;
@@ -97,7 +97,7 @@ fn products_are_those_of_recorded_x() {
                         };
                         most = most.max(wanted.abs());
                         let value = f64::from(found.products.at(&[head, query, key]).unwrap());
-                        // half precision has 11 bits
+                        // the products are stored in half precision, whose significand has 11 bits
                         assert!(
                             (value - wanted).abs() < 1e-3 * greatest + 1e-12,
                             "{layer} {head} {query} {key}: {value} {wanted}"
@@ -122,7 +122,7 @@ fn what_is_written_on_is_what_generate_writes() {
     for values in reading.synapses.iter().map(|s| &s.sigma).chain([&reading.loss]) {
         assert_eq!(values.len(), 48);
     }
-    // what is likeliest costs less than guessing
+    // the model wrote the likeliest tokens, so their loss is below that of uniform guessing
     assert!(reading.loss[8..].iter().all(|l| *l < 256f64.ln() + 1e-3), "{:?}", reading.loss);
     let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
     let spec = model.sizes().clone();
@@ -151,13 +151,13 @@ fn characters_of_several_bytes_are_shown_as_characters() {
     let (mut model, corpus) = (model(Position::Rope), corpus(folder.path()));
     let (_, tokens): (SynapseReading, _) = ask(&mut model, &corpus, &[("text", text("\u{e9}t\u{e9} \u{20ac}"))]);
     assert_eq!(tokens, ["\u{e9}", "", "t", "\u{e9}", "", "\u{b7}", "\u{20ac}", "", ""]);
-    // a text that is cut inside a character shows what is left of it as bytes
+    // if the length limit cuts a character, the bytes that remain of it are shown
     let args = [("text", text("\u{e9}t\u{20ac}")), ("longest", Value::Int(4))];
     let (_, tokens): (SynapseReading, _) = ask(&mut model, &corpus, &args);
     assert_eq!(tokens, ["\u{e9}", "", "t", "\\xe2"]);
 }
 
-/// Sentences of two labels, of which those of money alone have a sign.
+/// Sentences with two labels; only those labelled "money" contain a `$`.
 fn sets() -> String {
     let line = |i: usize| format!("money\ta{}$ is {i}\nfood\ta{} is {i}\n", "c".repeat(i % 3), "c".repeat(1 + i % 3));
     (0..24).map(line).collect()
@@ -208,7 +208,7 @@ fn any_checkpoint_is_searched_with_sentences_of_ones_own() {
     }
 }
 
-/// The trained model of this file's tests, in a folder.
+/// Saves the model of these tests into a folder.
 fn saved(folder: &Path) {
     let model = model(Position::Rope);
     let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
@@ -229,7 +229,7 @@ fn any_checkpoint_is_searched_with_the_built_in_sentences() {
     assert!(!said.contains("are left out"), "bytes say every letter: {said}");
     let json: serde_json::Value = serde_json::from_slice(&fs::read(folder.path().join("a.json")).unwrap()).unwrap();
     assert_eq!(json["concept"].as_str(), Some("currency, naive corpus"));
-    // a file of that name goes before the set
+    // a file takes precedence over a built-in set of the same name
     fs::write(folder.path().join("currency"), sets()).unwrap();
     let (code, said) =
         orrery(folder.path(), "model find-concept model.safetensors currency --tokenizer byte --per-side 4 --random 1");
@@ -264,7 +264,7 @@ fn languages_whose_letters_a_model_has_not_are_left_out() {
     assert!(ConceptQuestion::built_in("snow", &plain).is_none());
 }
 
-/// A search that takes long is ended by Ctrl-C, with a sentence, a code of its own, and no file.
+/// Ctrl-C ends a long search with a message and its own exit code, and without an output file.
 #[cfg(unix)]
 #[test]
 fn a_search_is_stopped_by_the_keyboard() {

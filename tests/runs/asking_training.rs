@@ -1,4 +1,5 @@
-//! Commands to a run of Orrery's own that trains without a window, over the files of its folder: the real binary on both sides.
+//! Tests commands that are sent through the files of a run folder to an Orrery run that trains without a window. The
+//! real binary is on both sides.
 
 use std::{
     fs,
@@ -13,14 +14,14 @@ use crate::command::orrery;
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// A run of many small steps.
+/// A run that trains in its own process.
 struct Training {
     process: Child,
     folder: PathBuf,
 }
 
 impl Training {
-    /// Begins one in `here` with these options, and waits until it has made some steps.
+    /// Starts a run in `here` with these options and waits for its first steps.
     fn begin(here: &Path, options: &[&str]) -> Self {
         let settings =
             ["train.steps=1000000", "train.batch=2", "train.window=16", "model.d_model=16", "run.checkpoint_every=0"];
@@ -40,13 +41,13 @@ impl Training {
         training
     }
 
-    /// Asks in words separated by blanks; the exit code and the output.
+    /// Runs `orrery ask` with these arguments, separated by spaces. Returns the exit code and the output.
     fn ask(&self, words: &str) -> (Option<i32>, String) {
         let (runs, name) = (self.folder.parent().unwrap(), self.folder.file_name().unwrap().to_str().unwrap());
         orrery(runs, &format!("ask {name} {words} --wait 60"))
     }
 
-    /// The answer to a command that is done.
+    /// Runs `orrery ask`, which must succeed, and returns its output.
     fn answer(&self, words: &str) -> String {
         let (code, said) = self.ask(words);
         assert_eq!(code, Some(0), "{words}: {said}");
@@ -57,7 +58,7 @@ impl Training {
         fs::metadata(self.folder.join("metrics.jsonl")).unwrap().len()
     }
 
-    /// The events with this field.
+    /// The values of this field in the run's events.
     fn events(&self, field: &str) -> Vec<Value> {
         let text = fs::read_to_string(self.folder.join("events.jsonl")).unwrap();
         let events = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -113,7 +114,7 @@ fn a_training_pauses_saves_and_changes_its_rate_when_asked() {
     assert!(training.answer("resume").contains("goes on after step"));
     wait("it does not go on", || (training.length() > length).then_some(()));
     assert_eq!(training.events("state"), ["running", "paused", "running"].map(Value::from));
-    // in the range of the setting, and of the protocol
+    // a value must be in the range of the setting and in that of the protocol
     for (words, part) in [("scale_lr --set factor=0.000001", "train.lr"), ("scale_lr --set factor=1000", "factor")] {
         let (code, said) = training.ask(words);
         assert_eq!(code, Some(2), "{said}");
@@ -131,7 +132,7 @@ fn a_training_does_only_what_is_allowed() {
     let (code, said) = training.ask("pause");
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("`pause` is not allowed by this run, which allows save"), "{said}");
-    // whoever writes the file without looking at what is allowed is refused by the run itself
+    // a program that writes a question's file without checking the permissions is refused by the run itself
     fs::write(training.folder.join("ask/a.json"), json!({"ask": "pause"}).to_string()).unwrap();
     let answer = wait("nobody answers", || fs::read(training.folder.join("answer/a.json")).ok());
     let answer: Value = serde_json::from_slice(&answer).unwrap();
@@ -150,7 +151,8 @@ fn a_training_that_allows_nothing_says_what_would() {
     assert!(!training.folder.join("ask").exists());
 }
 
-/// Nobody would see that it waits for a command which cannot be done, and the thread that takes questions would wait with it.
+/// Otherwise the run would stay paused with an error that nobody sees, and the thread that receives commands would
+/// block.
 #[test]
 fn a_paused_training_that_cannot_save_ends() {
     let here = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What the probe hands over is the model's own, and the equivalences hold on it.
+//! Tests the probe of BDH dynamics: its weights are the model's, and the equivalences of the paper hold for them.
 
 use candle_core::{Device, Tensor};
 use orrery::{
@@ -54,8 +54,8 @@ fn norm(v: &[f64]) -> Vec<f64> {
     v.iter().map(|x| (x - mean) / (variance + 1e-5).sqrt()).collect()
 }
 
-/// The first layer of the low-rank model has the model's own x; and its y, once the norm that the rules lack
-/// is put back: matrices the right way round, pulses, and U in the right sense.
+/// The dynamics with the measured weights reproduce x of the model's first layer, and y if the layer norm, which the
+/// rules lack, is added. A transposed matrix, wrong pulses or a rotation in the wrong direction would fail here.
 #[test]
 fn what_is_handed_over_is_the_models_own_first_layer() {
     let corpus = text();
@@ -140,7 +140,8 @@ fn only_a_small_model_of_one_head_is_asked() {
     assert!(!applies(ModelSpec::GraphBdh(GraphBdhSpec { neurons: 300, ..GraphBdhSpec::default() })));
 }
 
-/// A trained graph is handed over with its norms and what its synapses keep, and so its rules are the model.
+/// The measurement of a trained graph model includes its norms and the decay of its synapses, so the rules must compute
+/// the same predictions as the model.
 #[test]
 fn the_rules_of_a_trained_graph_expect_what_the_model_expects() {
     [false, true].into_iter().for_each(rules_expect_what_the_graph_expects);

@@ -1,5 +1,5 @@
-//! Training with a state that outlives its batch: batches continue each other, what is carried is what
-//! streaming would hold, a resumed run goes on bit for bit, and it learns.
+//! Tests training with a recurrent state that is carried from batch to batch: batches continue each other, the carried
+//! state equals that of streaming, a resumed run continues bit for bit, and the model learns.
 
 use candle_core::{DType, Device, Tensor, Var};
 use orrery::{
@@ -45,7 +45,7 @@ fn rows_go_on_where_the_batch_before_ended() -> Outcome {
             }
         }
         assert!(joined < 2 * rows, "rows begin elsewhere after {every}");
-        // the whole text of a row, from its four batches
+        // the texts of four successive batches, joined for each row
         let text: Vec<u32> = (0..4).flat_map(|k| at(k).map(|w| w.inputs[..len].to_vec()).unwrap_or_default()).collect();
         let whole = corpus.batch(&Position { seed: 5, drawn: 0 }, rows, len * 4)?;
         assert_eq!(text, whole.inputs[..4 * len]);
@@ -104,8 +104,8 @@ fn what_is_carried_is_what_streaming_holds() -> Outcome {
     Ok(())
 }
 
-/// A small step of the weights along the gradient changes the loss of a batch, read from the same state, by the gradient's
-/// length: the state that the batch leaves behind is no part of its gradient.
+/// A small step of the weights along the gradient changes the loss of a batch that starts with the same state by the
+/// gradient's norm. The gradient must therefore not include the state that the batch leaves behind.
 #[test]
 fn gradients_are_of_the_state_that_was_read() -> Outcome {
     const STEP: f64 = 3e-3;
@@ -146,7 +146,8 @@ fn gradients_are_of_the_state_that_was_read() -> Outcome {
     Ok(())
 }
 
-/// A transformer's batches continue each other as the whole text does that is read through a window of the same length.
+/// A transformer with carried keys and values has the same losses on successive batches as on the whole text with a
+/// sliding window of the same length.
 #[test]
 fn a_transformer_goes_on_with_the_keys_and_values_of_the_last_tokens() -> Outcome {
     let (rows, t, every) = (2, 12, 4);
@@ -209,7 +210,7 @@ fn plan(steps: &str) -> Result<Plan, Box<dyn std::error::Error>> {
     Ok((lab.plan)(&config)?)
 }
 
-/// The bits of the losses of BDH and of the transformer beside it.
+/// The bits of the losses of BDH and of the transformer at each step, for exact comparison.
 fn losses(run: &mut Run, steps: usize) -> Result<Vec<[u64; 2]>, Box<dyn std::error::Error>> {
     let mut all = vec![];
     for _ in 0..steps {
@@ -230,14 +231,14 @@ fn a_run_resumed_within_a_stretch_goes_on_bit_for_bit() -> Outcome {
     let mut whole = Run::open(plan("12")?)?;
     let first = losses(&mut whole, 6)?;
     let mut kept = whole.checkpoint();
-    // its tensors are the live ones, as a file's are not
+    // a checkpoint shares its tensors with the live model; copies are independent of it, like those read from a file
     for v in &mut kept.variants {
         for (_, t) in v.weights.iter_mut().chain(&mut v.moments) {
             *t = t.copy()?;
         }
     }
     let rest = losses(&mut whole, 6)?;
-    // the second of four updates of a stretch
+    // the checkpoint is in the middle of a stretch of four updates, so that the carried state matters
     assert_eq!(kept.step % 4, 2);
     let mut again = Run::open(plan("12")?)?;
     again.restore(&kept)?;

@@ -1,5 +1,5 @@
-//! A folder of checkpoints as a time axis: recorded as a run whose steps are theirs, and asked at each of them; the real
-//! binary.
+//! Tests a folder of checkpoints as a time axis: it is recorded as a run with the checkpoints' steps, and can be asked
+//! at each of them. Uses the real binary.
 
 use std::{
     fs,
@@ -48,7 +48,7 @@ fn orrery(folder: &Path, words: &str) -> Output {
 
 const QUIET: &str = "--no-figures --set graph.edges=100 --set run.threads=1 --device cpu";
 
-/// A folder with checkpoints of steps 0, 50 and 200, and the run that is recorded of it.
+/// Writes a folder with checkpoints of steps 0, 50 and 200, and records a run of it. Returns the run's folder.
 fn recorded(folder: &Path) -> PathBuf {
     fs::create_dir(folder.join("made")).unwrap();
     for (seed, step) in [(3, 200), (1, 0), (2, 50)] {
@@ -89,7 +89,7 @@ fn its_steps_are_those_of_the_files() -> Outcome {
     assert_eq!(steps(&modularity), [0, 50, 200]);
     assert_eq!(steps(&models), [0, 50, 200]);
     assert!(losses[0].1 != losses[1].1 && modularity[1].1 != modularity[2].1, "{losses:?} {modularity:?}");
-    // the loss of each is that of the file alone
+    // the loss at a step equals that of the checkpoint's file alone
     let alone = orrery(folder.path(), &format!("run made/ckpt-0050.safetensors {QUIET}"));
     let alone = folder.path().join(String::from_utf8_lossy(&alone.stdout).trim());
     let found = Reader::open(&alone)?.find_map(|e| match e {
@@ -100,7 +100,8 @@ fn its_steps_are_those_of_the_files() -> Outcome {
     Ok(())
 }
 
-/// The names tell nothing, the epochs are all the same, and the folder's name has a dot.
+/// The step in a file's metadata takes precedence over its name. Here the names have no step, all epochs are equal, and
+/// the folder's name has a dot, which must not count as a file ending.
 #[test]
 fn what_the_files_say_of_their_step_goes_before_their_names() -> Outcome {
     let folder = tempfile::tempdir()?;
@@ -115,7 +116,7 @@ fn what_the_files_say_of_their_step_goes_before_their_names() -> Outcome {
     assert!(told.contains("best.safetensors`, as its `iter_num` says"), "{told}");
     let run = folder.path().join(String::from_utf8_lossy(&output.stdout).trim());
     assert_eq!(snapshots::list(&run).keys().copied().collect::<Vec<_>>(), [40, 700, 1000]);
-    // one file that does not say it, and the names count for all
+    // if one file has no step in its metadata, the names of all files are used
     write(&folder.path().join("made.v2/last.safetensors"), 4, 32);
     let output = orrery(folder.path(), &format!("run made.v2 {QUIET}"));
     let told = String::from_utf8_lossy(&output.stderr).into_owned();

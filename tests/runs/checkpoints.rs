@@ -1,5 +1,5 @@
-//! BDH checkpoints that PyTorch wrote: the same logits, and for every way in which a file can be wrong a
-//! message that names what is wrong, and never a panic.
+//! Tests BDH checkpoints that PyTorch wrote: the logits are the same, and every kind of faulty file leads to a message
+//! that names the fault and never to a panic.
 
 use std::{
     collections::HashMap,
@@ -39,7 +39,7 @@ fn at(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/oracles/checkpoints").join(file)
 }
 
-/// The sizes are the file's; three layers where it does not say.
+/// Loads a model with the sizes in the file, and with three layers if the file does not give their number.
 fn from(path: &Path) -> candle_core::Result<Bdh> {
     let spec = BdhSpec { weights: Some(path.to_owned()), layers: 3, ..BdhSpec::default() };
     Bdh::new(&spec, 256, 1, &Device::Cpu)
@@ -119,7 +119,7 @@ fn other_codes_say_what_is_theirs() -> Outcome {
         assert_eq!(found.spec.form, Form::Code);
         assert_eq!(found.notes.iter().any(|n| n.contains("tied")), is_tied, "{:?}", found.notes);
     }
-    // one layer more than BDH has, and a table of the wrong size
+    // a tensor that BDH does not have, and one of the wrong size
     let folder = tempfile::tempdir()?;
     let changed = |name: &str, shape: &[usize]| -> Result<String, Box<dyn std::error::Error>> {
         let mut all = cq_tensors()?;
@@ -140,9 +140,9 @@ fn cq_tensors() -> Result<HashMap<String, Tensor>, Box<dyn std::error::Error>> {
     Ok(candle_core::pickle::read_all(at("cq.pt"))?.into_iter().collect())
 }
 
-// ---- what is wrong is named ----
+// ---- messages about faulty files ----
 
-/// The tensors of a good file, changed, in a file of their own; the message of opening and loading it.
+/// Writes the changed tensors of a valid file into a new file and returns the error message of loading it.
 fn complaint(change: impl FnOnce(&mut HashMap<String, Tensor>)) -> Result<String, Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("changed.safetensors");
@@ -175,7 +175,7 @@ fn a_tensor_that_is_missing_too_many_misshapen_or_no_number_is_named() -> Outcom
         complaint(|t| drop(t.insert("model.encoder".into(), zeros(&[2, 8, 0]))))?,
         &["`model.encoder`", "beside `model.encoder_v`", "must be [2, 8, 12]"],
     );
-    // a tensor lies the wrong way round, and is blamed itself
+    // the message names a transposed tensor, and not another one that does not fit to it
     for (name, turned, right) in [
         ("encoder", vec![2, 12, 8], "[2, 8, 12]"),
         ("encoder_v", vec![2, 12, 8], "[2, 8, 12]"),
@@ -205,7 +205,7 @@ fn a_tensor_that_is_missing_too_many_misshapen_or_no_number_is_named() -> Outcom
     Ok(())
 }
 
-/// A safetensors file of this header and so many bytes of data.
+/// Writes a safetensors file with this header and `data` zero bytes.
 fn with_header(path: &Path, header: &str, data: usize) -> std::io::Result<()> {
     let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
     bytes.extend(header.as_bytes());
@@ -242,7 +242,7 @@ fn what_a_file_claims_and_does_not_hold_is_never_set_aside() -> Outcome {
     Ok(())
 }
 
-/// One changed byte of a weight is still a number, and another model.
+/// A weight with one changed byte is still a valid number, so only the checksum detects the change.
 #[test]
 fn a_changed_byte_of_a_weight_in_a_file_of_torch_is_noticed() -> Outcome {
     let folder = tempfile::tempdir()?;
@@ -284,7 +284,7 @@ fn a_file_cut_off_anywhere_or_with_changed_bytes_is_refused_or_read_but_never_en
         for _ in 0..100 {
             let mut bytes = whole.clone();
             for _ in 0..rng.random_range(1..4) {
-                // half of them where the tables of contents are
+                // half of the changes hit the header or the directory, where they do most harm
                 let near = match rng.random_bool(0.5) {
                     true if file.ends_with("safetensors") => rng.random_range(0..600),
                     true => bytes.len() - 1 - rng.random_range(0..2000),
@@ -303,7 +303,7 @@ fn a_file_cut_off_anywhere_or_with_changed_bytes_is_refused_or_read_but_never_en
     Ok(())
 }
 
-// ---- out again, and in a lab ----
+// ---- export, and use in a lab ----
 
 #[test]
 fn a_state_dict_of_ours_says_all_of_itself() -> Outcome {
@@ -325,7 +325,7 @@ fn a_state_dict_of_ours_says_all_of_itself() -> Outcome {
     Ok(())
 }
 
-/// A run of the lab that begins from this file.
+/// Opens a run of the lab that is initialised from this file.
 fn run(file: &str, set: &[(&str, &str)]) -> Result<Run, Box<dyn std::error::Error>> {
     let lab = labs::find("synapses").ok_or("the lab is gone")?;
     let (knobs, mut config) = ((lab.knobs)(), lab.config(None)?);
@@ -345,7 +345,7 @@ fn the_lab_begins_from_a_file_and_trains_on() -> Outcome {
     let began = from(&at("compiled.pt"))?;
     let embed = |m: &dyn Trainable| host::to_f32(m.params().get("embed.weight").unwrap());
     assert_eq!(embed(run.variants[0].model.as_ref())?, embed(&began)?);
-    // what the lab's probes hold against it is of the same sizes and random
+    // the reference model of the lab's probes has the same sizes and random weights
     let ModelSpec::Bdh(spec) = run.variants[0].model.spec() else { return Err("no BDH".into()) };
     let random = Bdh::new(&spec, 256, 11, &Device::Cpu)?;
     assert_ne!(embed(&random)?, embed(&began)?);

@@ -1,5 +1,5 @@
-//! The ledger of claims as a person uses it: the claims that are built in, and a folder of one's own whose tiny claim is run,
-//! checked, and edited.
+//! Tests the ledger of claims at the command line: the built-in claims, and a user's folder with a small claim that is
+//! run, checked and edited.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{command::orrery, folders::scratch_folder};
 
-/// A claim with a rule that four steps of a small model decide.
+/// A claim whose rule needs only four training steps of a small model.
 fn claim(id: &str, title: &str, rule: &str) -> String {
     format!(
         r#"
@@ -132,7 +132,7 @@ fn the_claims_that_are_built_in_are_listed_and_shown() {
     assert!(code == Some(2) && said.contains("the papers are"), "{said}");
 }
 
-/// The number of each point of a seed, and the one that it is held against.
+/// The number of each point of the first seed, and the number that it is compared with.
 fn points(here: &Path, claim: &str) -> Vec<(f64, Option<f64>)> {
     let text = fs::read_to_string(here.join(format!("ledger/results/{claim}.json"))).unwrap();
     let result: Value = serde_json::from_str(&text).unwrap();
@@ -176,10 +176,10 @@ fn a_claim_is_run_judged_and_checked() {
     assert_eq!((steps, &curve[0]["values"]), (vec![0, 2, 4], &serde_json::json!([0.0, 0.0])));
     done(here.path(), "claims check --from ledger");
 
-    // the folders are the truth: nothing is made again
+    // finished runs are found in their folders and are not repeated
     let again = done(here.path(), "claims run X1 --from ledger --missing");
     assert!(again.contains("2 runs, 0 to make"), "{again}");
-    // other seeds than the rule's take no stored result's place unasked
+    // a run with other seeds than the rule's must not replace the stored result without an explicit option
     let stored = fs::read_to_string(&path).unwrap();
     for other in ["--seeds 3", "--first-seed 20"] {
         let (code, said) = orrery(here.path(), &format!("claims run X1 --from ledger {other}"));
@@ -210,21 +210,21 @@ fn a_claim_is_run_judged_and_checked() {
         assert!(page.contains(words), "{words}: {page}");
     }
 
-    // an edited result is found, and made anew from its numbers
+    // an edited verdict is detected, and `--write` recomputes it from the stored numbers
     fs::write(&path, text.replace("\"stands\"", "\"does_not_stand\"")).unwrap();
     let (code, said) = orrery(here.path(), "claims check --from ledger");
     assert!(code == Some(1) && said.contains("X1: the result says"), "{said}");
     done(here.path(), "claims check --from ledger --write");
     assert_eq!(fs::read_to_string(&path).unwrap(), text);
 
-    // values over steps that do not lead to the numbers are found too
+    // a curve over steps that contradicts the numbers is detected too
     let mut edited: Value = serde_json::from_str(&text).unwrap();
     edited["curve"][0]["values"][0] = 0.5.into();
     fs::write(&path, edited.to_string()).unwrap();
     let (code, said) = orrery(here.path(), "claims check --from ledger");
     assert!(code == Some(1) && said.contains("X1: the curve over steps does not lead to its numbers"), "{said}");
 
-    // an edit that every number agrees with is no result, and is not made one
+    // an edit that is consistent with every number is detected by the digest, and `--write` must not accept it
     let digest = result["digest"].as_str().unwrap();
     for (words, edit) in [
         ("were edited after the run", text.replace("\"seed\": 8", "\"seed\": 9")),
@@ -240,7 +240,7 @@ fn a_claim_is_run_judged_and_checked() {
     }
     fs::write(&path, &text).unwrap();
 
-    // and so is an edited rule, which nothing mends but a run
+    // an edited rule makes the result outdated; only another run can renew it
     fs::write(here.path().join("ledger/paper.toml"), paper().replace("below = 1e-6", "below = 1e-3")).unwrap();
     let (code, said) = orrery(here.path(), "claims check --from ledger --write");
     assert!(code == Some(1) && said.contains("X1: rule changed after the run"), "{said}");
@@ -256,7 +256,7 @@ fn only_sweep(here: &Path) -> PathBuf {
     sweeps.next().unwrap().unwrap().path()
 }
 
-/// Results are read from where a run wrote them: beside no claims, and in a folder of their own.
+/// Results can be read from the folder into which a run wrote them, also if it holds no claims.
 #[test]
 fn results_are_read_where_they_were_written() {
     let here = tempfile::tempdir().unwrap();
@@ -284,7 +284,7 @@ fn results_are_read_where_they_were_written() {
     assert!(code == Some(2) && said.contains("is not a folder of results"), "{said}");
 }
 
-/// Seeds that are asked for later are added to the runs that are there, and a result has those that it asked for.
+/// A later request for more seeds adds runs to the existing ones, and the result contains exactly the requested seeds.
 #[test]
 fn more_seeds_are_added_to_the_runs_that_are_there() {
     let here = with_claims();
@@ -305,7 +305,7 @@ fn more_seeds_are_added_to_the_runs_that_are_there() {
     assert_eq!(fs::read_dir(here.path().join("sweeps")).unwrap().count(), 1, "all in one folder");
     let runs = fs::read_dir(only_sweep(here.path()).join("runs")).unwrap();
     assert_eq!(runs.filter(|run| run.as_ref().unwrap().path().is_dir()).count(), 4);
-    // a folder from the time when its name depended on the seeds too is found
+    // a folder of an older version, in whose name the seeds were included, is still found
     let (sweep, former) = (only_sweep(here.path()), here.path().join("sweeps/fast_slow-00000000"));
     let spec = fs::read_to_string(sweep.join("sweep.toml")).unwrap();
     fs::rename(&sweep, &former).unwrap();
@@ -316,7 +316,7 @@ fn more_seeds_are_added_to_the_runs_that_are_there() {
     assert_eq!(only_sweep(here.path()), former);
 }
 
-/// A number is not read from a record that lost a part: it may be that of another step.
+/// A damaged record may have lost steps, so that its last value may belong to another step. Its seed counts as missing.
 #[test]
 fn a_damaged_record_is_a_missing_seed() {
     let here = with_claims();
@@ -333,7 +333,7 @@ fn a_damaged_record_is_a_missing_seed() {
     assert_eq!((count("seeds"), count("missing")), (Some(1), Some(1)), "{result}");
 }
 
-/// While another process makes the runs of a claim, nothing is said of those that have ended so far.
+/// While another process trains the runs of a claim, the runs that have already ended must not yield a result.
 #[test]
 fn a_claim_whose_runs_are_being_made_has_no_result_yet() {
     let here = with_claims();
@@ -348,7 +348,7 @@ fn a_claim_whose_runs_are_being_made_has_no_result_yet() {
     done(here.path(), "claims run X1 --from ledger --on print");
 }
 
-/// Rules that ask for the same runs share them, and a probe is asked of the runs that are there.
+/// Rules that need the same runs share them, and a rule with a probe asks it of the existing runs.
 #[test]
 fn a_rule_may_ask_a_probe_of_the_same_runs() {
     let here = with_claims();

@@ -1,5 +1,5 @@
-//! The command line as a person meets it: what is wrong is said, with where and what to do, and the
-//! exit code tells scripts. The real binary, real files.
+//! Tests the command line with the real binary and real files: an error message names the fault, its place and a
+//! remedy, and the exit code tells scripts what happened.
 
 use std::{
     fs,
@@ -111,7 +111,7 @@ fn an_answer_says_of_which_step_its_weights_are() {
             serde_json::from_slice(&asked.stdout).unwrap_or_else(|_| panic!("{}", said(&asked)));
         assert_eq!(answer["step"], step, "{answer}");
     }
-    // by the name of the probe, and by the one that is asked of other programs
+    // a probe has its own name and the one that the protocol uses for other programs
     for name in ["attention_maps", "attention"] {
         let asked = orrery(folder.path(), &format!("ask {run} {name} --variant coupled"));
         assert!(asked.status.success(), "{name}: {}", said(&asked));
@@ -150,7 +150,7 @@ fn every_preset_is_listed_by_its_name() {
     }
 }
 
-/// `orrery list ... | head -1`
+/// A reader may close the pipe early, as in `orrery list ... | head -1`. This must end the command without a panic.
 #[cfg(unix)]
 #[test]
 fn a_reader_that_leaves_early_is_no_crash() {
@@ -162,7 +162,7 @@ fn a_reader_that_leaves_early_is_no_crash() {
     let mut p = Command::new(env!("CARGO_BIN_EXE_orrery"));
     p.args(["list", "--knobs", "synapses"]).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut p = p.spawn().unwrap();
-    // a reader with a small buffer, gone after a line: what the lab has to say does not fit into the pipe's
+    // the reader has a small buffer and stops after a line, while the lab's description exceeds the buffer of the pipe
     let mut line = String::new();
     BufReader::with_capacity(16, p.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let mut said = String::new();

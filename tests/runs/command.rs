@@ -1,8 +1,11 @@
-//! The program as a person runs it, in a folder and without a display.
+//! Runs the real binary in a folder, without a display.
 
 use std::{path::Path, process::Command};
 
-/// False where a command said that nothing can paint a picture here, unless the environment asks for an adapter.
+/// False if a command reported that there is no graphics adapter.
+///
+/// # Panics
+/// If there is none and the environment variable `ORRERY_REQUIRE_ADAPTER` requires one.
 pub fn can_paint(said: &str) -> bool {
     let is_missing = said.contains("no graphics adapter was found");
     let is_required = std::env::var_os("ORRERY_REQUIRE_ADAPTER").is_some_and(|value| value != "0");
@@ -10,13 +13,13 @@ pub fn can_paint(said: &str) -> bool {
     !is_missing
 }
 
-/// The command as on a machine without a graphics adapter: where no picture is looked at, painting some takes seconds.
+/// The command without a graphics adapter, because drawing pictures that no test looks at would take seconds.
 pub fn unpainted(command: &mut Command) -> &mut Command {
     let no_driver = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"].map(|name| (name, "/dev/null"));
     command.env("WGPU_BACKEND", "vulkan").envs(no_driver)
 }
 
-/// Exit code, and all that was said on both outputs; arguments are separated by blanks.
+/// Runs the binary with arguments separated by spaces. Returns the exit code and the text of both outputs.
 pub fn orrery(folder: &Path, words: &str) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
     command.args(words.split_whitespace()).current_dir(folder);

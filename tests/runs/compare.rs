@@ -1,4 +1,4 @@
-//! `orrery compare`: what differs between runs, their numbers, and a figure for each, by the command that a person uses.
+//! Tests `orrery compare`: the differences between runs, their numbers, and the figures.
 
 use std::{
     fs,
@@ -24,8 +24,8 @@ use crate::{
     trainer::{fast_slow, started, train},
 };
 
-/// Four runs, made once: the first with a higher learning rate than the second, which the third differs from by its seed
-/// and the fourth by its text.
+/// Four runs, which are trained once for all tests. The first has a higher learning rate than the second; the third and
+/// the fourth differ from the second in the seed and in the text.
 fn runs() -> [&'static Path; 4] {
     static MADE: OnceLock<(TempDir, [PathBuf; 4])> = OnceLock::new();
     let (_, runs) = MADE.get_or_init(|| {
@@ -61,7 +61,7 @@ fn compare(runs: &[&Path], more: &[&str]) -> Output {
     command(runs, more).output().unwrap()
 }
 
-/// With figures as SVG alone.
+/// Compares runs with figures only as SVG, which needs no graphics adapter.
 fn compare_unpainted(runs: &[&Path], more: &[&str]) -> Output {
     unpainted(&mut command(runs, more)).output().unwrap()
 }
@@ -103,7 +103,7 @@ fn runs_are_set_beside_each_other() {
     let legend = "\nmean ± standard deviation over seeds; a difference with the 95% interval";
     assert!(told(&out).contains(legend), "{}", told(&out));
 
-    // with all digits, and over the seeds
+    // the table has all digits, and statistics over the seeds
     let of_gate = |run: &Path| run_rows::row_of(run).unwrap().headlines.group("gate", "coupled").unwrap().mean;
     let mut table = csv::Reader::from_reader(numbers.as_bytes());
     let [mean, sd] =
@@ -127,7 +127,7 @@ fn a_run_that_is_given_twice_is_said() {
     assert!(out.status.success() && told(&out).contains("is given more than once"), "{}", told(&out));
 }
 
-/// A copy of a run as it would be, had it been killed at step 2: after its first measurements alone.
+/// A copy of a run in the state after a kill at step 2, with its first measurements only.
 fn cut_off(run: &Path, to: &Path) {
     copy_folder(run, to);
     for log in ["metrics.jsonl", "samples.jsonl"].map(|log| to.join(log)) {
@@ -154,7 +154,7 @@ fn a_number_of_another_step_says_its_own() {
     assert!(rows[2..].iter().all(|row| row.contains(",9,") && !row.contains("(step")), "{numbers}");
 }
 
-/// The newest sample of a run's first variant, as its folder has it.
+/// The newest sample of the first variant in a run's folder.
 fn last_sample<M: Measurement>(run: &Path) -> Sample {
     let mut found = None;
     let _ = Reader::open(run)

@@ -1,5 +1,5 @@
-//! Top activating contexts: what the search keeps is what a plain pass over every window finds, it ends when told to, and
-//! the command line says the same.
+//! Tests the search for top activating contexts: it finds the same contexts as a direct pass over every window, it can
+//! be stopped, and the command line gives the same results.
 
 use std::{
     cell::Cell,
@@ -136,7 +136,7 @@ fn what_is_kept_is_what_a_plain_pass_finds() {
         assert_eq!(found.contexts.len(), 7);
         for (rank, (c, (value, _))) in found.contexts.iter().zip(&wanted).enumerate() {
             assert!((c.value - value).abs() < 1e-4 * value, "{words} {rank}: {} {value}", c.value);
-            // windows of values that rounding cannot tell apart may change places
+            // windows whose values differ less than the rounding error may be in either order
             let near: Vec<usize> =
                 wanted.iter().filter(|(v, _)| (v - value).abs() < 1e-4 * value).map(|w| w.1).collect();
             assert!(near.contains(&c.position), "{words} {rank}: {} {near:?}", c.position);
@@ -166,7 +166,7 @@ fn a_passage_read_by_itself_gives_its_values_again() {
 #[test]
 fn pieces_of_a_long_text_do_not_show() {
     let folder = tempfile::tempdir().unwrap();
-    // longer than a piece of 64 KiB, whose end lies in a window
+    // the text is longer than one chunk of 64 KiB, whose end lies inside a window
     let long = text().repeat(16);
     let (mut model, corpus) = (model(), corpus(folder.path(), &long));
     let mut first = |tokens: usize| {

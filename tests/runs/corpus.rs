@@ -1,4 +1,4 @@
-//! Corpora from outside: generated text, files good and bad, batches, tasks.
+//! Tests corpora through their public interface: generated texts, valid and invalid files, batches, tasks.
 
 use orrery::corpus::{
     Corpus, CorpusError, CorpusSpec, Position, Source, Task, TextSpan, TokenizerSpec, Windows, generated,
@@ -23,7 +23,7 @@ fn made(id: &str, tokenizer: TokenizerSpec) -> Corpus {
     Corpus::open(&spec(Source::Generated(id.into()), tokenizer)).unwrap()
 }
 
-/// The story of facts by words. Learning its words takes seconds, so some tests share it.
+/// The corpus *facts* with the word tokenizer. Building its vocabulary takes seconds, so tests share it.
 fn facts() -> &'static Corpus {
     static OPENED: OnceLock<Corpus> = OnceLock::new();
     OPENED.get_or_init(|| made("facts", WORDS))
@@ -45,12 +45,12 @@ fn prose() -> impl Iterator<Item = &'static generated::Generated> {
     generated::CORPORA.iter().copied().filter(|c| c.is_prose())
 }
 
-/// The training stretch of `tests` that every tokeniser reads.
+/// One tokenizer of each kind.
 fn every_tokenizer() -> [TokenizerSpec; 4] {
     [BYTES, TokenizerSpec::Char { max_vocab: 120 }, WORDS, TokenizerSpec::Bpe { vocab: 600 }]
 }
 
-/// A file of readable text, `size` bytes of it.
+/// Writes a file of `size` bytes of generated text.
 fn file(folder: &Path, size: usize) -> PathBuf {
     let text = generated::by_id("mixture").unwrap().text(3, size.max(1000));
     let path = folder.join("book.txt");
@@ -128,7 +128,7 @@ fn check_paragraph(id: &str, paragraph: &str) {
     assert!(letter || paragraph.ends_with(['.', '?', '!', '"']), "end: {}", here());
     let bytes = paragraph.as_bytes();
     for (i, pair) in bytes.windows(3).enumerate() {
-        // Inside speech the mark may be followed by who said it: then a quote stands between.
+        // in direct speech a quotation mark follows the punctuation, and then a lower-case word may follow
         if matches!(pair[0], b'.' | b'?' | b'!') && pair[1] == b' ' {
             assert!(!pair[2].is_ascii_lowercase(), "capital at {i}: {}", here());
         }
@@ -136,7 +136,7 @@ fn check_paragraph(id: &str, paragraph: &str) {
     let words: Vec<&str> = paragraph.split([' ', '\n']).filter(|w| !w.is_empty()).collect();
     for pair in words.windows(2) {
         let vowel = pair[1].starts_with(['a', 'e', 'i', 'o', 'u', 'A', 'E', 'I', 'O', 'U']);
-        // By sound: our words with a silent h or a spoken y.
+        // the article depends on the sound: these words have a silent h or begin with the sound of y or w
         let by_sound = match pair[1].to_ascii_lowercase().as_str() {
             w if w.starts_with("hour") || w.starts_with("honest") => true,
             w if w.starts_with("one") || w.starts_with("use") || w.starts_with("uni") => false,
@@ -163,7 +163,7 @@ fn a_page_does_not_repeat_itself() {
     }
 }
 
-/// What is said of a person at the start is what is said later: one keepsake and one first name.
+/// A person has the same keepsake and the same first name throughout a page.
 #[test]
 fn facts_of_a_page_last() {
     let text = generated::by_id("harbour").unwrap().text(4, 200_000);
@@ -231,7 +231,7 @@ fn a_tokenizer_json_is_read_and_a_broken_one_refused() {
 fn characters_are_numbered_by_code_point_over_the_whole_text() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("book.txt");
-    // the held-out part alone has the last character, and a part of the file ends inside one
+    // the last character occurs only in the held-out part, and the end of a chunk of the file falls inside a character
     let text = format!("{}\u{1F600}", "bca\u{e9} \n".repeat(300_000));
     fs::write(&path, &text).unwrap();
     let corpus = open(&path, TokenizerSpec::SortedChar { max_vocab: 7 }).unwrap();
@@ -265,7 +265,7 @@ fn a_vocabulary_file_fixes_the_ids_and_refuses_what_it_has_not() {
 
 #[test]
 fn training_and_held_out_do_not_overlap() {
-    // A file in which every line is told from all others, so that a shared stretch shows.
+    // every line of the file is unique, so that an overlap of the two parts is detected
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("lines.txt");
     let digits = |i: u32| format!("{i:05}").chars().map(|c| format!(" {c}")).collect::<String>();
@@ -321,7 +321,7 @@ fn an_epoch_covers_the_training_part_once() {
     let text: String = (0..3000).map(|i| format!("{i:04}")).collect();
     fs::write(&path, &text).unwrap();
     let corpus = open(&path, BYTES).unwrap();
-    // 10,800 bytes of training text in windows of 32 ids: 337 fit, one is given up for the phase.
+    // 337 windows of 32 ids fit into the 10,800 bytes of training text; the random phase costs one of them
     let (rows, windows) = (4, 336);
     let mut starts: Vec<usize> = vec![];
     for drawn in 0..windows / rows {
@@ -435,7 +435,7 @@ fn a_text_shorter_than_a_window_says_what_to_do() {
     assert_eq!(corpus.batch(&at(1, 0), 4, 512).unwrap().rows, 4);
 }
 
-/// Only the beginning of a text is read, of a file as of a generated text, and no character of it is cut.
+/// With a given length, only the beginning of a file or a generated text is read, and no character is cut.
 #[test]
 fn a_text_of_a_given_length_ends_there() {
     let folder = tempfile::tempdir().unwrap();
@@ -541,7 +541,7 @@ fn every_answer_is_the_fact_and_far_from_it() {
     }
 }
 
-/// Checks one row of an answers-only task; gives where its last answer stands.
+/// Checks one row of a task in which only answers are scored, and returns the position of its last answer.
 fn check_row(corpus: &Corpus, windows: &Windows, row: usize, spacing: usize) -> usize {
     let (from, len) = (row * windows.len, windows.len);
     let (inputs, targets) = (&windows.inputs[from..from + len], &windows.targets[from..from + len]);
@@ -562,7 +562,7 @@ fn check_row(corpus: &Corpus, windows: &Windows, row: usize, spacing: usize) -> 
             assert!(i - last >= spacing, "{} tokens only: `{shown}`", i - last);
             last = i + 1;
         } else {
-            // The fact is said nowhere else.
+            // the fact occurs nowhere else
             assert!(inputs[i] != fact || i == stated || marks[i - 1], "`{shown}`");
         }
     }

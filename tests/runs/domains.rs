@@ -1,4 +1,5 @@
-//! Texts of several domains: generated ones, and a folder of files; what is wrong with a folder; going on with one.
+//! Tests texts of several domains: generated ones and folders of files, messages about faulty folders, and a resumed
+//! run with such a folder.
 
 use std::{
     fs,
@@ -22,7 +23,7 @@ fn folder_of(path: &Path, domains: usize) -> Result<Corpus, String> {
     Corpus::open(&spec(Source::Folder { path: path.to_owned(), domains })).map_err(|e| e.to_string())
 }
 
-/// Writes `kilobytes` of lines of one letter.
+/// Writes a file of `kilobytes` kB whose lines repeat one letter.
 fn write(folder: &Path, name: &str, letter: char, kilobytes: usize) {
     let line = format!("{} \n", letter.to_string().repeat(62));
     fs::write(folder.join(name), line.repeat(16 * kilobytes)).unwrap();
@@ -88,7 +89,7 @@ fn a_folders_first_files_by_name_are_its_domains() {
 #[test]
 fn every_used_file_gives_as_much_and_the_length_stays() {
     let here = tempfile::tempdir().unwrap();
-    // Two files give at most 2 * 30 kB, three at most 3 * 10 kB: so much is also taken of one.
+    // all numbers of domains use the same total length: three files allow at most 3 * 10 kB, so one file gives as much
     for (name, letter, kilobytes) in [("a", 'a', 90), ("b", 'b', 30), ("c", 'c', 10)] {
         write(here.path(), name, letter, kilobytes);
     }

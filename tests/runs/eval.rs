@@ -1,5 +1,5 @@
-//! A trained BDH of a file at the command line: what a text costs it, what its neurons do, what it writes. The numbers
-//! are PyTorch's (`tests/oracles/bdh.safetensors`); the real binary.
+//! Tests the commands for a trained BDH in a file: loss of a text, activations, generated text. The expected numbers
+//! come from PyTorch (`tests/oracles/bdh.safetensors`); the binary is the real one.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use orrery::{analysis::graph_file::Format, nn::host, store::tensors};
 
 pub type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-/// What the oracle's tokens are called: `!` is 0, and so on by code point.
+/// The code point of token 0, `!`; the characters of the other tokens follow it.
 const FIRST: u32 = 33;
 const VOCAB: u32 = 48;
 
@@ -20,11 +20,11 @@ fn character(id: u32) -> char {
     char::from_u32(FIRST + id).unwrap()
 }
 
-/// The oracle's model as a file of its own, its texts of 24 tokens and the one after them, and what PyTorch says.
+/// The oracle's model in a file, its texts of 25 tokens, and the values that PyTorch computed.
 pub struct Oracle {
     folder: tempfile::TempDir,
     texts: [String; 2],
-    /// `(24, V)` each.
+    /// PyTorch's logits after each token of both texts but the last, `(24, V)` each.
     logits: [Vec<Vec<f64>>; 2],
     loss: f64,
     all: Vec<(String, Tensor)>,
@@ -65,13 +65,13 @@ impl Oracle {
         self.folder.path().join(name)
     }
 
-    /// -ln p of every token of a text but the first.
+    /// The negative log-likelihood of every token of a text but the first, in nats.
     pub fn nats(&self, row: usize) -> Vec<f64> {
         let rows = self.logits[row].iter().zip(self.targets(row));
         rows.map(|(logits, t)| logits.iter().map(|v| v.exp()).sum::<f64>().ln() - logits[t]).collect()
     }
 
-    /// The tokens of a text but the first.
+    /// The ids of a text's tokens but the first, which are the targets of the prediction.
     pub fn targets(&self, row: usize) -> Vec<usize> {
         self.texts[row].chars().skip(1).map(|c| (u32::from(c) - FIRST) as usize).collect()
     }
@@ -148,7 +148,7 @@ fn info_says_the_sizes_and_what_a_file_leaves_open() -> Outcome {
 #[test]
 fn candidates_are_all_tried_and_the_least_loss_is_used() -> Outcome {
     let oracle = Oracle::new()?;
-    // a text with each of the 48 characters, so that its own characters fit too
+    // a text with each of the 48 characters, so that the vocabulary of its own characters fits the model too
     let all: String = (0..VOCAB).map(character).collect();
     fs::write(oracle.path("all.txt"), all.repeat(4) + &oracle.texts[0])?;
     let said = oracle.done("model eval unsaid.safetensors all.txt");
@@ -161,7 +161,7 @@ fn candidates_are_all_tried_and_the_least_loss_is_used() -> Outcome {
     let best = rows.iter().min_by(|a, b| a[3].parse::<f64>().unwrap().total_cmp(&b[3].parse().unwrap())).unwrap();
     assert_eq!(best.get(4), Some(&"used"), "{said}");
     assert!(said.contains(&format!("{} layers (chosen by its loss)", best[0])), "{said}");
-    // the same as that number asked for, and other than another
+    // the same loss results if this number of layers is given explicitly
     let asked = |n: &str| loss_of(&oracle.done(&format!("model eval unsaid.safetensors all.txt --layers {n}")));
     assert_eq!(loss_of(&said), asked(best[0]));
     let listed = oracle.done("model eval three.safetensors all.txt --vocabulary list.json");
@@ -178,7 +178,7 @@ fn a_list_of_tokens_beside_the_checkpoint_is_taken_and_said() -> Outcome {
     let [said, noted] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     assert_eq!(loss_of(&said), given);
     assert!(noted.contains("vocab.json") && noted.contains("beside the checkpoint"), "{noted}");
-    // a list of another length is of another model
+    // a list of another length does not fit this model
     fs::write(oracle.path("vocab.json"), r#"["a", "b"]"#)?;
     oracle.refused("model eval three.safetensors 0.txt", 2, &["48 tokens", "vocabulary"]);
     Ok(())
@@ -244,7 +244,7 @@ fn activations_are_pytorchs_and_equal_bytes() -> Outcome {
     let want = |name: &str, row: usize| -> Result<Tensor, Box<dyn std::error::Error>> {
         Ok(oracle.all.iter().find(|(n, _)| n == name).ok_or("no such tensor")?.1.get(row)?)
     };
-    // the 24 tokens that PyTorch read
+    // the text consists of the 24 tokens that PyTorch read
     fs::write(oracle.path("row.txt"), oracle.texts[0].chars().take(24).collect::<String>())?;
     let call = "model activations three.safetensors row.txt --vocabulary list.json --what x,y,sigma,logits --layer 0,2";
     oracle.done(&format!("{call} -o a.safetensors"));
@@ -281,7 +281,7 @@ fn activations_are_pytorchs_and_equal_bytes() -> Outcome {
     for (name, tensor) in npz {
         assert_eq!(host::to_f32(&tensor)?, host::to_f32(get(&name))?, "{name}");
     }
-    // every entry's date is the first that a zip can say, so that the clock does not matter
+    // every entry has the earliest date that a zip file can have, so that the file does not depend on the clock
     let bytes = fs::read(oracle.path("b.npz"))?;
     let entries = bytes.windows(4).enumerate().filter(|(_, w)| *w == b"PK\x03\x04");
     assert!(entries.into_iter().all(|(at, _)| bytes[at + 10..at + 14] == [0, 0, 0x21, 0]), "dates");
@@ -296,7 +296,7 @@ fn what_is_written_is_the_likeliest_of_the_parallel_form() -> Outcome {
     let written = oracle.done(&format!("{call} --temperature 0"));
     let written = written.trim_end_matches('\n');
     assert!(written.starts_with(prompt) && written.chars().count() == 15, "{written}");
-    // each token is the likeliest by the parallel form over all before it
+    // each written token is the likeliest one according to the parallel form on all tokens before it
     fs::write(oracle.path("written.txt"), written)?;
     oracle
         .done("model activations three.safetensors written.txt -o w.safetensors --what logits --vocabulary list.json");
@@ -307,7 +307,7 @@ fn what_is_written_is_the_likeliest_of_the_parallel_form() -> Outcome {
         let best = (0..VOCAB).max_by(|a, b| row[*a as usize].total_cmp(&row[*b as usize])).unwrap();
         assert_eq!(character(best), c, "token {at} of {written}");
     }
-    // draws repeat by their seed
+    // sampling is reproducible with the same seed
     let drawn = |seed: u32| oracle.done(&format!("{call} --temperature 1.5 --seed {seed}"));
     assert_eq!(drawn(1), drawn(1));
     assert_ne!(drawn(1), drawn(2));
@@ -328,7 +328,7 @@ fn the_graph_of_a_file_and_of_a_run_is_written_the_same_each_time() -> Outcome {
         let graph = format.read(&text)?;
         assert_eq!((graph.edges.len(), graph.directed), (700, true));
         assert!(graph.nodes.iter().all(|n| n.value("community").is_some() && n.value("head").is_some()));
-        // the largest entries of G = E D_x, without the diagonal
+        // the edges are the largest entries of G = E D_x outside the diagonal
         let get = |name: &str| oracle.all.iter().find(|(n, _)| n == name).ok_or("gone").map(|(_, t)| t.clone());
         let columns = get("w.encoder")?.transpose(0, 1)?.reshape((32, 256))?;
         let g = host::to_f32(&get("w.decoder")?.matmul(&columns)?)?;

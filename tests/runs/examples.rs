@@ -1,4 +1,5 @@
-//! The recorded examples on which the labs open: each is small, can be read, and is of its preset as that is today.
+//! Tests the recorded examples on which the labs open: each is small, readable, and was recorded with the present
+//! settings of its preset.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +15,7 @@ use orrery::{
     trainer::Plan,
 };
 
-/// The example of a lab, its events, and the plan of the preset that it is of.
+/// The events of a lab's example, and the config and plan of its preset.
 struct Example {
     events: Vec<Event>,
     config: Config,
@@ -96,7 +97,8 @@ fn last(example: &Example, variant: &str, channel: &str) -> f64 {
     value.unwrap_or_else(|| panic!("no {channel}"))
 }
 
-/// What these labs show is not seen in their first presets: a gate that stays closed, and random weights.
+/// The first presets of these labs would not show their effects, because the gate stays closed and the weights are
+/// random. The examples must show them.
 #[test]
 fn an_example_shows_the_effect_of_its_lab() {
     let gated = example(find_lab("fast_slow").unwrap());

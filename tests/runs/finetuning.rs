@@ -1,4 +1,4 @@
-//! Fine-tuning with a classification head: what is taken over, what is asked, and which losses are compared.
+//! Tests fine-tuning with a classification head: the copied weights, the measurements, and which losses are compared.
 
 use orrery::{
     labs::coupled_qk::LAB,
@@ -37,7 +37,7 @@ fn value(stats: &StepStats, channel: &str) -> Option<f64> {
     stats.scalars.iter().find(|(name, _)| name.as_str() == channel).map(|(_, value)| *value)
 }
 
-/// One update of everything that trains at this step.
+/// Makes one step: updates every variant that trains at this step. Returns the notes.
 fn advance(run: &mut Run) -> Vec<String> {
     for v in 0..run.variants.len() {
         if run.plan.stage(v).trains_at(run.step + 1) {
@@ -59,7 +59,7 @@ fn classifiers_go_on_from_their_own_variant_and_seed() {
     let before = weights(&run, 4, "layers.0.attn.wq.weight");
     advance(&mut run);
     let notes = advance(&mut run);
-    // four classifiers take over, those that have read nothing do not
+    // four classifiers start from a pretrained model; the others are trained from scratch
     assert_eq!(notes.iter().filter(|n| n.contains("the head of 2 classes is drawn")).count(), 4, "{notes:?}");
     for (parent, child) in [(0, 2), (1, 3), (5, 7), (6, 8)] {
         for name in ["embed.weight", "layers.0.attn.wq.weight", "layers.0.mlp.down.weight", "norm.weight"] {
@@ -73,7 +73,7 @@ fn classifiers_go_on_from_their_own_variant_and_seed() {
     let at_start = run.evaluate(2).unwrap();
     assert!(value(&at_start, channels::GUESS).is_some_and(|guess| (0.5..0.6).contains(&guess)));
     assert!(value(&at_start, channels::LABELS_HELD_OUT).is_some_and(|loss| (loss - 2f64.ln()).abs() < 0.1));
-    // a loss of labels is none of tokens, and is not set against one
+    // a loss per label is not comparable with one per token, so it is not recorded under that name
     assert_eq!(value(&at_start, channels::LOSS_HELD_OUT), None);
     let head = weights(&run, 2, "class_head.weight");
     advance(&mut run);

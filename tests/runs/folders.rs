@@ -1,4 +1,4 @@
-//! Whole folders, for tests that disturb one and compare it with what it was.
+//! Helpers for tests that disturb a folder and compare it with its earlier content.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 pub use super::copy_folder::copy_folder as copy;
 
-/// Every file of a folder with its bytes, in the order of their paths.
+/// Every file of a folder with its bytes, sorted by path.
 pub fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut all = vec![];
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
@@ -23,7 +23,7 @@ pub fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     all
 }
 
-/// A folder of its own in memory, where there is one: a disk that is waited for at every `fsync` takes most of the time.
+/// A temporary folder, in memory if possible, because on a disk most of the time is spent waiting for `fsync`.
 pub fn scratch_folder() -> TempDir {
     let in_memory = fs::canonicalize("/dev/shm").and_then(tempfile::tempdir_in);
     in_memory.or_else(|_| tempfile::tempdir()).unwrap()

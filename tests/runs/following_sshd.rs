@@ -1,4 +1,4 @@
-//! A run that is followed over a real `sshd` on loopback, whose connection is cut.
+//! Tests following a run over a real `sshd` on the loopback interface, with a lost connection.
 
 use std::{
     collections::BTreeMap,
@@ -20,16 +20,18 @@ const SSHD: [&str; 3] = ["/usr/sbin/sshd", "/usr/local/sbin/sshd", "/usr/bin/ssh
 const LIMIT: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(20);
 
-/// An `sshd` of this user on a free port of 127.0.0.1, with keys and settings of its own, and an `ssh` that knows it as
-/// `loopback`.
+/// An `sshd` of this user on a free port of 127.0.0.1 with its own keys and settings, and an `ssh` command in which its
+/// host name is `loopback`.
 struct LoopbackSshd {
     process: Child,
     here: PathBuf,
 }
 
 impl LoopbackSshd {
+    /// Starts the server.
+    ///
     /// # Errors
-    /// The reason why there is none here.
+    /// The reason why no server can be started on this machine.
     fn begin(here: &Path) -> Result<Self, String> {
         let program = SSHD.iter().find(|path| Path::new(path).exists()).ok_or("there is no sshd here")?;
         let ssh = env::split_paths(&env::var_os("PATH").unwrap_or_default())
@@ -44,7 +46,7 @@ impl LoopbackSshd {
         }
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let shown = here.display();
-        // the other side's commands find the program of this build
+        // commands on the other side find the binary of this build
         fs::create_dir(here.join("there_bin")).unwrap();
         symlink(env!("CARGO_BIN_EXE_orrery"), here.join("there_bin/orrery")).unwrap();
         let settings = format!(
@@ -59,7 +61,7 @@ impl LoopbackSshd {
              StrictHostKeyChecking accept-new\n"
         );
         fs::write(here.join("ssh_config"), configuration).unwrap();
-        // `ssh` reads the home of the account, not $HOME: another configuration needs the option
+        // `ssh` reads the account's home folder, not $HOME, so the configuration must be given as an option
         let script = format!(
             "#!/bin/sh\necho \"$*\" >>'{shown}/commands'\nexec '{}' -F '{shown}/ssh_config' \"$@\"\n",
             ssh.display()
@@ -67,7 +69,7 @@ impl LoopbackSshd {
         fs::create_dir(here.join("bin")).unwrap();
         fs::write(here.join("bin/ssh"), script).unwrap();
         fs::set_permissions(here.join("bin/ssh"), fs::Permissions::from_mode(0o755)).unwrap();
-        // of root it asks for this folder, which only a service manager makes
+        // for root, `sshd` needs this folder, which otherwise only a service manager creates
         if fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0) {
             let _ = fs::create_dir("/run/sshd");
         }
@@ -87,7 +89,7 @@ impl LoopbackSshd {
         Ok(sshd)
     }
 
-    /// Kills the processes of every session, so that their connections end; the listener stays.
+    /// Kills the processes of every session, so that the connections end. The listening process stays.
     fn cut(&self) {
         let processes = sshd_processes();
         let listener = self.process.id();
@@ -97,11 +99,11 @@ impl LoopbackSshd {
         };
         let sessions: Vec<String> = processes.keys().filter(|pid| is_session(pid)).map(u32::to_string).collect();
         assert!(!sessions.is_empty(), "no session stands");
-        // one of them may end by itself as soon as the one before is gone
+        // a process may end by itself as soon as the one before it is killed, so errors are ignored
         let _ = Command::new("sh").args(["-c", "kill -9 \"$@\" 2>/dev/null", "sh"]).args(&sessions).status().unwrap();
     }
 
-    /// The commands that were given to `ssh` for the other side.
+    /// The commands that `ssh` was to run on the other side.
     fn commands(&self) -> Vec<String> {
         let said = fs::read_to_string(self.here.join("commands")).unwrap_or_default();
         said.lines().filter(|line| line.contains(" exec sh -s ")).map(str::to_owned).collect()
@@ -115,7 +117,7 @@ impl Drop for LoopbackSshd {
     }
 }
 
-/// The parent of each process of `sshd`, which newer versions part into several programs.
+/// The parent of each process of `sshd`. Newer versions consist of several programs.
 fn sshd_processes() -> BTreeMap<u32, u32> {
     let read = |entry: fs::DirEntry| {
         let pid = entry.file_name().to_str()?.parse().ok()?;
@@ -128,7 +130,7 @@ fn sshd_processes() -> BTreeMap<u32, u32> {
     fs::read_dir("/proc").unwrap().filter_map(|entry| read(entry.ok()?)).collect()
 }
 
-/// Skipped where there is no `sshd` that this user can begin, unless ORRERY_REQUIRE_SSHD is set.
+/// Skipped if this user cannot start an `sshd`, unless ORRERY_REQUIRE_SSHD is set.
 #[test]
 fn a_run_behind_a_real_sshd_goes_on_by_bytes_after_a_cut() {
     let here = tempfile::tempdir().unwrap();

@@ -1,5 +1,6 @@
-//! Files that are no files, and files that ask for too much, wherever a file can be given: each is refused in a
-//! sentence that says what it is, with the code of a wrong argument, and nothing waits for ever. The real binary.
+//! Tests every argument that takes a file with paths that are no ordinary files and with files that need too much
+//! memory. Each is refused with a message that says what it is and the exit code of a wrong argument, and no command
+//! blocks. Uses the real binary.
 
 #![cfg(unix)]
 
@@ -11,7 +12,7 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Every way to give a file, with the file's name at `FILE`.
+/// Every command that takes a file, whose name replaces `FILE`.
 const WAYS: [(&str, &str); 9] = [
     ("run FILE --no-figures", "toml"),
     ("run FILE --no-figures", "txt"),
@@ -72,7 +73,7 @@ fn a_bad_tokenizer_is_the_files_fault() {
     let here = folder.path();
     let model = r#""model":{"type":"BPE","vocab":{"a":0,"b":4294967295},"merges":[]}"#;
     let level = r#"{"type":"WordLevel","vocab":{"only":0},"unk_token":"missing"}"#;
-    // a WordPiece without the token that it says for what it does not know
+    // a WordPiece vocabulary without its token for unknown words
     let pieces = r#"{"type":"WordPiece","vocab":{"x":0},"unk_token":"?","continuing_subword_prefix":"","max_input_chars_per_word":100}"#;
     for (name, content) in [
         ("empty.json", String::new()),

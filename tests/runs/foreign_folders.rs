@@ -1,5 +1,5 @@
-//! A run folder of somebody else is data: no link in it is followed, nothing but ordinary files is opened, and
-//! what lies outside it is neither read nor written, whatever command is given the folder. The real binary.
+//! Tests that a run folder from somebody else is treated as untrusted data: no command follows a link in it, opens
+//! anything but ordinary files, or reads or writes outside it. Uses the real binary.
 
 #![cfg(unix)]
 
@@ -27,12 +27,12 @@ use super::{
 
 const CHECKPOINT: &str = "checkpoints/step-00000003";
 
-/// Runs the command, which must end by itself soon: a pipe that it opens would hold it for ever.
+/// Runs the command, which must end within a minute: if it opened a pipe, it would block forever.
 fn orrery(args: &[&str]) -> Output {
     orrery_in(Path::new("."), args)
 }
 
-/// As [`orrery`], in this folder.
+/// Runs the command in this folder; see [`orrery`].
 pub fn orrery_in(folder: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
     command.current_dir(folder).args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -49,7 +49,7 @@ pub fn orrery_in(folder: &Path, args: &[&str]) -> Output {
     process.wait_with_output().unwrap()
 }
 
-/// A finished run of three steps, made once.
+/// A finished run of three steps, which is trained once for all tests.
 fn run() -> &'static Path {
     static MADE: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
     let (_, folder) = MADE.get_or_init(|| {
@@ -67,7 +67,7 @@ fn run() -> &'static Path {
     folder
 }
 
-/// Puts a link in the place of a file or folder, to a copy of it that lies elsewhere.
+/// Moves a file or folder elsewhere and replaces it by a link.
 fn put_link(place: &Path, elsewhere: &Path) {
     fs::rename(place, elsewhere).unwrap();
     symlink(elsewhere, place).unwrap();
@@ -79,7 +79,7 @@ pub fn put_pipe(place: &Path) {
     rustix::fs::mknodat(rustix::fs::CWD, place, fifo, 0o600.into(), 0).unwrap();
 }
 
-/// The first file of a folder of the run whose name has this part, by its path in the run.
+/// The path, relative to the run, of the first file in a folder whose name contains `part`.
 fn found(folder: &str, part: &str) -> String {
     let files = fs::read_dir(run().join(folder)).unwrap();
     let mut names = files.map(|e| e.unwrap().file_name().into_string().unwrap());
@@ -145,8 +145,8 @@ fn reading_a_run_follows_no_link_and_waits_for_no_pipe() {
     }
 }
 
-/// A folder with two runs, in the first of which a link or a pipe has the place of this file or folder, and with what the link
-/// leads to in `elsewhere`; `None` where a folder would become a pipe.
+/// A folder with two runs, in the first of which a link or a pipe replaces this file or folder. The link's target is in
+/// `elsewhere`. `None` if a folder would have to become a pipe.
 fn with_trap(name: &str, trap: &str) -> Option<TempDir> {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("run").join(name);
@@ -161,7 +161,7 @@ fn with_trap(name: &str, trap: &str) -> Option<TempDir> {
     Some(folder)
 }
 
-/// Commands that read a run, each with what it reads of it.
+/// Tests every command that reads a run with every file that it reads.
 #[test]
 fn no_command_reads_over_a_link_or_waits_for_a_pipe() {
     const RECORD: &[&str] = &["run.json", "config.toml", "metrics.jsonl", "samples.jsonl", "events.jsonl"];
@@ -186,7 +186,7 @@ fn no_command_reads_over_a_link_or_waits_for_a_pipe() {
         let what = format!("{command}, {file}, a {trap}: {said}");
         assert!(contents(&folder.path().join("elsewhere")) == before, "something changed outside: {what}");
         assert!(done.status.code().is_some() && !said.contains("panicked"), "{what}");
-        // a view is drawn where there is a graphics adapter, a window opened where there is a display
+        // without a graphics adapter or a display, these commands end earlier with another message
         let needs_machine = ["render", "replay"].iter().any(|name| command.starts_with(name));
         assert!(needs_machine || said.contains(&format!("it is a {trap}")), "{what}");
     };
@@ -197,8 +197,8 @@ fn no_command_reads_over_a_link_or_waits_for_a_pipe() {
     });
 }
 
-/// What a run is sent to another machine by, until all that is there has been sent. Each waits for the beat that follows, so
-/// they wait together.
+/// Tests the command that sends a run to another machine. Each case waits for the heartbeat that follows the last file,
+/// so all cases run in parallel.
 #[test]
 fn nothing_is_streamed_over_a_link_or_from_a_pipe() {
     let check = |file: &str, trap: &str| {
@@ -267,7 +267,7 @@ fn a_checkpoint_names_no_file_outside_its_folder() {
     let state = mine.join(CHECKPOINT).join("state.json");
     let name = Path::new(&weights).file_name().unwrap().to_str().unwrap();
     let text = fs::read_to_string(&state).unwrap().replace(name, "../../../secret.safetensors");
-    // as format 1 has it, without the checksum of itself
+    // format 1 has no checksum of the file itself, so that the edited name is not rejected by it
     let mut written: serde_json::Value = serde_json::from_str(&text).unwrap();
     written.as_object_mut().unwrap().remove("crc32c").unwrap();
     written["format"] = 1.into();
@@ -278,7 +278,7 @@ fn a_checkpoint_names_no_file_outside_its_folder() {
     assert!(said.contains("leads out of the folder"), "{said}");
 }
 
-/// Whatever a run folder has in the places that going on with the run writes to, nothing outside of it changes.
+/// Resuming a run must not change anything outside its folder, even if links replace the files that it writes.
 #[test]
 fn going_on_with_a_run_writes_nowhere_else() {
     let logs = ["metrics.jsonl", "samples.jsonl", "events.jsonl"];
@@ -313,7 +313,8 @@ fn going_on_with_a_run_writes_nowhere_else() {
     }
 }
 
-/// A file of the user may be linked into a run of somebody else, and a copy by `cp -al` shares its files with another run.
+/// A file with several hard links is not written: it may be a user's file that is linked into an untrusted run, or a
+/// file that a copy by `cp -al` shares with another run.
 #[test]
 fn no_file_of_another_name_is_written() {
     for name in ["metrics.jsonl", "samples.jsonl", "events.jsonl", ".lock"] {
@@ -333,7 +334,7 @@ fn no_file_of_another_name_is_written() {
     }
 }
 
-/// A name may hold the end of a line, behind which it could pretend to be a step of its own.
+/// A name may contain a line break, after which it could imitate a line about another step.
 #[test]
 fn a_followed_step_is_one_line() {
     let folder = tempfile::tempdir().unwrap();
@@ -347,7 +348,8 @@ fn a_followed_step_is_one_line() {
     assert_eq!(said.trim_end(), r"step 1  a\nstep 9  x\n\u{1b}[2J 1.5", "{}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// The path of a layer becomes part of the name of an export, and the folder of runs may hold a link.
+/// The path of a layer, which the run defines, becomes part of an export's name, and the folder of runs may contain a
+/// link. Neither may lead outside.
 #[test]
 fn exports_of_a_window_stay_in_their_folder() {
     let (here, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -379,7 +381,7 @@ fn exports_of_a_window_stay_in_their_folder() {
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
 }
 
-/// A description of a megabyte can name more variants than a table of them could be made of in an hour.
+/// A description of one megabyte can list so many variants that a table of them would take more than an hour.
 #[test]
 fn a_description_of_too_many_variants_is_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -394,7 +396,7 @@ fn a_description_of_too_many_variants_is_refused() {
     assert!(said.contains("names 100000 variants, and at most 1024 are read"), "{said}");
 }
 
-/// What is said of a record quotes it, and a name of megabytes could be laid out by no window.
+/// Messages quote names from the record, and a window could not lay out a name of several megabytes.
 #[test]
 fn names_and_sentences_of_megabytes_are_cut() {
     let folder = tempfile::tempdir().unwrap();
@@ -420,7 +422,7 @@ fn names_and_sentences_of_megabytes_are_cut() {
     assert!(json.len() + said.len() < 200_000, "{} and {} bytes", json.len(), said.len());
 }
 
-/// A stream is the bytes of the files, which a terminal must not act on.
+/// A stream contains the bytes of the files, which may include escape sequences for a terminal.
 #[cfg(target_os = "linux")]
 #[test]
 fn nothing_is_streamed_to_a_terminal() {

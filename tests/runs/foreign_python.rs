@@ -1,5 +1,5 @@
-//! The Python package writes a run that the real binary asks and opens, while it trains and after it was killed. Skipped where
-//! there is no Python.
+//! Tests that the real binary can ask and open a run that the Python package writes, during the training and after it
+//! was killed. Skipped if there is no Python.
 
 use std::{
     fs,
@@ -13,7 +13,7 @@ use orrery::{store::Reader, telemetry::Event};
 
 use crate::command::orrery;
 
-/// A training script of a few lines that can be asked.
+/// A short training script that accepts questions.
 const SCRIPT: &str = r#"
 import sys, time
 sys.path.insert(0, sys.argv[1])
@@ -41,7 +41,7 @@ while time.monotonic() - begun < 120:
     time.sleep(0.01)
 "#;
 
-/// A process that ends with the test.
+/// A process that is killed at the end of the test.
 pub struct Training(pub Child);
 
 impl Drop for Training {
@@ -51,7 +51,7 @@ impl Drop for Training {
     }
 }
 
-/// The script in training, and the folder of its run.
+/// Starts the script. Returns its process and the folder of its run.
 fn trained(here: &Path) -> Option<(Training, PathBuf)> {
     let python = std::env::var("ORRERY_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let mut packages = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|up| up.join("python"));
@@ -88,7 +88,7 @@ fn it_answers_while_it_trains() {
     assert!(code == Some(2) && said.contains("refused: TypeError"), "{said}");
     let (code, said) = ask("save");
     assert!(code == Some(2) && said.contains("is not allowed"), "{said}");
-    // a question that waits for nobody leaves nothing, and a paused program answers
+    // a paused program answers too, and no question's file remains
     assert!(answered("pause").contains("paused after step"));
     assert!(answered("resume").contains("goes on after step"));
     assert_eq!(fs::read_dir(folder.join("ask")).unwrap().count(), 0);

@@ -1,4 +1,5 @@
-//! Questions to a program that trains a run elsewhere: the real binary asks over the folder, and a stand-in answers.
+//! Tests questions to a program that trains a run in another process: the real binary asks through the run's folder,
+//! and the test answers in place of the program.
 
 use std::{
     fs::{self, File},
@@ -21,7 +22,7 @@ use crate::{
 #[cfg(unix)]
 use crate::{foreign_python::Training, stand_in_ssh::stand_in_ssh};
 
-/// A run that is being written and may be asked these questions.
+/// A run in training that allows these questions.
 fn asked_run(here: &Path, asks: &[&str]) -> ForeignRun {
     let run = ForeignRun::begin(here, "run", &json!({"lr": 0.1}));
     run.state(0, &json!("running"));
@@ -30,7 +31,7 @@ fn asked_run(here: &Path, asks: &[&str]) -> ForeignRun {
     run
 }
 
-/// Replies to the next question as `reply` says, given its id, and gives the question.
+/// Starts a thread that waits for the next question, calls `reply` with its id, and returns the question.
 fn replying(run: &ForeignRun, reply: impl FnOnce(&ForeignRun, &str) + Send + 'static) -> JoinHandle<Value> {
     let run = ForeignRun { folder: run.folder.clone() };
     std::thread::spawn(move || {
@@ -46,7 +47,8 @@ fn replying(run: &ForeignRun, reply: impl FnOnce(&ForeignRun, &str) + Send + 'st
     })
 }
 
-/// What is said of a question whose reply is this, with the exit code; the question is gone afterwards.
+/// Runs `orrery ask` while `reply` answers. Returns the exit code, the output and the question, whose file must be gone
+/// afterwards.
 fn asked(
     run: &ForeignRun,
     words: &str,
@@ -63,7 +65,7 @@ fn asked(
 fn an_answer_is_printed_as_one_of_an_own_run() {
     let here = tempfile::tempdir().unwrap();
     let run = asked_run(here.path(), &["attention", "scale_lr", "lesson"]);
-    // by the name of the probe and by that of the protocol
+    // a question has the name of the probe and that of the protocol
     for name in ["attention", "attention_maps"] {
         let (code, said, question) =
             asked(&run, &format!("{name} --set text=hi --set passage=0"), |run, id| run.answer_attention(id, 7));
@@ -73,7 +75,8 @@ fn an_answer_is_printed_as_one_of_an_own_run() {
         let line = said.lines().find(|line| line.starts_with('{')).unwrap();
         let sample: Value = serde_json::from_str(line).unwrap();
         assert_eq!((&sample["step"], &sample["channel"]), (&json!(7), &json!("attention.maps")));
-        // as a line of samples.jsonl: an id in place of an index, and nothing that is absent
+        // the output has the form of a line of samples.jsonl: with the variant's id instead of its index, and without
+        // absent fields
         assert_eq!((&sample["variant"], sample.get("request")), (&json!("model"), None));
     }
     let (code, said, _) = asked(&run, "attention --set text=hi --csv", |run, id| run.answer_attention(id, 7));
@@ -89,7 +92,7 @@ fn an_answer_is_printed_as_one_of_an_own_run() {
         (&question["ask"], &question["args"]),
         (&json!("lesson"), &json!({"n": 3, "deep": true, "name": "ferry"}))
     );
-    // the tensors beside an answer
+    // an answer may have tensors in a file beside it
     let (code, said, _) = asked(&run, "lesson", |run, id| {
         let header = br#"{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}  "#;
         let values = [1f32, 2.5].map(f32::to_le_bytes).concat();
@@ -100,7 +103,7 @@ fn an_answer_is_printed_as_one_of_an_own_run() {
     assert!(code == Some(0) && said.contains("[1.0,2.5]"), "{said}");
 }
 
-/// Skipped where nothing can paint.
+/// Skipped if there is no graphics adapter.
 #[test]
 fn an_answer_is_drawn_by_a_view() {
     let here = tempfile::tempdir().unwrap();
@@ -159,7 +162,7 @@ fn without_an_answer_it_is_said_who_was_asked_and_since_when() {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert!(run.asked().is_empty(), "the question was withdrawn");
-    // the program is there, and slow
+    // the program holds the lock, so it is running, but it does not answer in time
     let lock = File::options().create(true).append(true).open(run.folder.join(".lock")).unwrap();
     lock.lock().unwrap();
     let (_, said) = orrery(here.path(), "ask run attention --set text=hi --wait 1");
@@ -173,7 +176,7 @@ fn without_an_answer_it_is_said_who_was_asked_and_since_when() {
         assert!(code == Some(2) && said.contains("this run was killed, so it cannot answer"), "{said}");
         fs::remove_file(run.folder.join(".lock")).unwrap();
     }
-    // it ends while it is asked
+    // the program ends while the question is open
     let (code, said, _) =
         asked(&run, "attention --set text=hi", |run, _| run.state(3, &json!({"failed": {"message": "out of memory"}})));
     assert!(code == Some(1) && said.contains("the run ended before its program answered"), "{said}");
@@ -218,7 +221,7 @@ fn no_link_of_a_folder_that_is_asked_is_followed() {
     assert!(code == Some(2) && said.contains("it has no folder `ask`"), "{said}");
 }
 
-/// A machine behind [`stand_in_ssh`].
+/// A machine that is reached through [`stand_in_ssh`].
 #[cfg(unix)]
 struct OtherMachine {
     here: tempfile::TempDir,
@@ -248,13 +251,13 @@ impl OtherMachine {
         command
     }
 
-    /// The options of each `ssh` so far.
+    /// The options of each call of `ssh` so far.
     fn options(&self) -> Vec<String> {
         let options = fs::read_to_string(self.here.path().join("options")).unwrap_or_default();
         options.lines().map(str::to_owned).collect()
     }
 
-    /// Asks the run of the other machine; the exit code and all that was said.
+    /// Asks the run on the other machine. Returns the exit code and the output.
     fn ask(&self, words: &[&str]) -> (Option<i32>, String) {
         let address = self.address();
         let output = self.command(&[&["ask", address.as_str()][..], words].concat()).output().unwrap();
@@ -262,7 +265,7 @@ impl OtherMachine {
         (output.status.code(), String::from_utf8_lossy(&said).into_owned())
     }
 
-    /// Waits until no question is left there.
+    /// Waits until no question's file is left on the other machine.
     fn is_silent_soon(&self) {
         let begun = Instant::now();
         while fs::read_dir(self.run.folder.join("ask")).unwrap().count() > 0 {
@@ -272,7 +275,7 @@ impl OtherMachine {
     }
 }
 
-/// They wait for connections and answers most of the time, so they wait together.
+/// These cases mostly wait for connections and answers, so they run in parallel.
 #[cfg(unix)]
 #[test]
 fn a_program_of_another_machine_is_asked() {
@@ -299,13 +302,14 @@ fn a_program_of_another_machine_is_asked() {
     ];
     std::thread::scope(|scope| {
         for (name, case) in cases {
-            // a panic names its thread
+            // the thread has the case's name, which a panic message then contains
             std::thread::Builder::new().name((*name).to_owned()).spawn_scoped(scope, case).unwrap();
         }
     });
 }
 
-/// Whoever puts a question writes the copy of the run meanwhile; a window that was opened then goes on with it.
+/// A command that asks a question also updates the local copy of the run. When it ends, a window that has opened the
+/// copy meanwhile must continue it.
 #[cfg(unix)]
 fn a_copy_that_nobody_writes_any_more_is_taken_over() {
     let far = OtherMachine::new(&["save"]);
@@ -346,7 +350,7 @@ fn a_program_of_another_machine_is_asked_over_ssh() {
     let commands = fs::read_to_string(far.here.path().join("commands")).unwrap();
     assert!(commands.lines().any(|line| line.starts_with("exec sh -s -- '")), "{commands}");
 
-    // the tensors beside an answer
+    // the tensors of an answer arrive too
     let replier = replying(&far.run, |run, id| {
         let header = br#"{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}  "#;
         let values = [1f32, 2.5].map(f32::to_le_bytes).concat();
@@ -366,7 +370,7 @@ fn a_program_of_another_machine_is_asked_over_ssh() {
     let (code, said) = far.ask(&["save"]);
     assert!(code == Some(2) && said.contains("`save` is not allowed by the script of this run"), "{said}");
 
-    // what was allowed when the copy was made does not count
+    // the permissions at the time of the copy do not count, but the present ones of the run
     far.is_silent_soon();
     far.run.allow(&["save"]);
     let replier = replying(&far.run, |run, id| run.answer(id, &json!({"state": "answered", "words": "saved"})));
@@ -374,19 +378,19 @@ fn a_program_of_another_machine_is_asked_over_ssh() {
     assert!(code == Some(0) && said.contains("saved"), "{said}");
     replier.join().unwrap();
 
-    // what a folder says of itself makes no connection
+    // a copied folder must not cause a connection by itself: the address in it is untrusted
     let before = fs::read_to_string(far.here.path().join("commands")).unwrap();
     let copy = far.here.path().join("runs/run-at-me_far");
     let output = far.command(&["ask", copy.to_str().unwrap(), "lesson"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{said}");
-    // a word that a shell takes as it is
+    // the message quotes the address for a shell
     let word = format!("'{}'", far.address().replace('\'', r"'\''"));
     assert!(said.contains(&format!("`orrery ask {word} lesson ..`")), "{said}");
     assert_eq!(fs::read_to_string(far.here.path().join("commands")).unwrap(), before);
 }
 
-/// A copy that ends says nothing of a run that was gone on with since.
+/// A copy in which the run has ended is out of date if the run was resumed since.
 #[cfg(unix)]
 fn the_end_of_an_older_copy_does_not_count() {
     let far = OtherMachine::new(&["save"]);
@@ -423,8 +427,9 @@ fn a_wrong_question_makes_no_connection() {
     assert!(far.options().is_empty(), "{:?}", far.options());
 }
 
-/// The `ssh` of a question is told the socket of that of the copy. The stand-in shares nothing: that no second password is
-/// asked for is left to a real `ssh`. None is asked for where nobody could type it.
+/// The `ssh` of a question gets the control socket of the copy's `ssh`, so that a real `ssh` asks for no second
+/// password. The stand-in does not share connections, so this test checks the options only. Without a terminal, no
+/// password may be asked for.
 #[cfg(unix)]
 fn a_question_goes_over_the_connection_of_the_copy() {
     let far = OtherMachine::new(&["lesson"]);
@@ -450,18 +455,18 @@ fn a_question_goes_over_the_connection_of_the_copy() {
     let folder = Path::new(&socket(&options[0])).parent().unwrap().to_owned();
     assert!(folder.starts_with("/tmp") && !folder.exists(), "{}", folder.display());
     assert!(options.iter().all(|options| options.contains("ControlPersist=no")), "{options:?}");
-    // a path at which the user's own configuration shares nothing, and one at which it does
+    // a configuration of the user that has a control path but does not share connections, and one that shares them
     let configured = "controlmaster false\ncontrolpath /nowhere/a\n";
     fs::write(far.here.path().join("configured"), configured).unwrap();
     assert!(ask().iter().all(|options| options.contains("ControlPath=") && !options.contains("/nowhere")));
     fs::write(far.here.path().join("configured"), "controlmaster auto\ncontrolpath /home/me/.ssh/a\n").unwrap();
     assert!(ask().iter().all(|options| !options.contains("Control") && options.contains("ServerAliveInterval=5")));
-    // nor is the user's own keepalive overridden
+    // a keepalive setting of the user is not overridden either
     fs::write(far.here.path().join("configured"), "serveraliveinterval 60\nserveralivecountmax 5\n").unwrap();
     assert!(ask().iter().all(|options| options.contains("Control") && !options.contains("ServerAlive")));
 }
 
-/// The connection of a question ends while the question is open; the copy goes on.
+/// If the connection is lost while a question is open, the command ends with an error, and the copying reconnects.
 #[cfg(unix)]
 fn a_connection_that_is_lost_ends_an_open_question() {
     let far = OtherMachine::new(&["lesson"]);
@@ -482,7 +487,7 @@ fn a_connection_that_is_lost_ends_an_open_question() {
     assert!(lines.any(|line| line.unwrap().starts_with("step 41 ")), "the copy goes on");
 }
 
-/// Asked to end while `ssh` waits for a password.
+/// The commands are terminated while `ssh` waits for a password.
 #[cfg(target_os = "linux")]
 fn an_end_while_connecting_leaves_nothing_behind() {
     let far = OtherMachine::new(&["lesson"]);
@@ -502,7 +507,7 @@ fn an_end_while_connecting_leaves_nothing_behind() {
             std::thread::sleep(Duration::from_millis(20));
         };
         assert!(Path::new("/proc").join(&ssh).exists() && file("runs/run-at-me_far").exists(), "{words:?}");
-        // of this process alone, where Ctrl-C reaches `ssh` too
+        // the signal reaches only this process, while Ctrl-C would also reach `ssh`
         assert!(Command::new("kill").args(["-TERM", &process.0.id().to_string()]).status().unwrap().success());
         assert_eq!(process.0.wait().unwrap().code(), Some(130), "{words:?}");
         assert!(!Path::new("/proc").join(&ssh).exists(), "{words:?}: an ssh is left");
@@ -514,7 +519,8 @@ fn an_end_while_connecting_leaves_nothing_behind() {
     }
 }
 
-/// What a cut has left there is taken away by the next question, once it is answered.
+/// A question that remained on the other machine after a lost connection is removed by the next question, if it has
+/// been answered.
 #[cfg(unix)]
 fn a_question_that_was_left_behind_goes_once_it_is_answered() {
     let far = OtherMachine::new(&["lesson"]);
@@ -541,7 +547,7 @@ fn a_connection_is_waited_for_no_longer_than_an_answer() {
     assert!(begun.elapsed() < Duration::from_secs(50), "it ends by itself");
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains(&format!("nothing has come from {} within ", far.address())), "{said}");
-    // an older copy is not enough for a question
+    // a question needs a connection: an older copy of the run does not suffice
     fs::rename(far.here.path().join("hangs"), far.here.path().join("hung")).unwrap();
     let replier = replying(&far.run, |run, id| run.answer(id, &json!({"state": "answered", "words": "done"})));
     let (code, said) = far.ask(&["lesson", "--wait", "60"]);
@@ -555,7 +561,7 @@ fn a_connection_is_waited_for_no_longer_than_an_answer() {
     assert!(said.contains("connect once by hand"), "{said}");
 }
 
-/// As a folder here that is not there.
+/// A missing folder on the other machine has the same exit code as a missing local one.
 #[cfg(unix)]
 fn a_folder_that_is_not_there_is_a_wrong_argument() {
     let far = OtherMachine::new(&["lesson"]);
@@ -568,7 +574,8 @@ fn a_folder_that_is_not_there_is_a_wrong_argument() {
     }
 }
 
-/// Neither the end nor what was allowed in an older copy counts while another Orrery, which has not come through, holds it.
+/// While another Orrery, which has no connection yet, holds the copy, neither the end of the run nor the permissions in
+/// it count.
 #[cfg(unix)]
 fn an_older_copy_that_another_holds_does_not_count() {
     let far = OtherMachine::new(&["lesson"]);
@@ -596,7 +603,7 @@ fn without_an_answer_of_another_machine_the_question_is_withdrawn() {
         assert!(said.contains(part), "{part}: {said}");
     }
     far.is_silent_soon();
-    // the connection is gone when the question is put
+    // the connection is lost before the question is sent
     let mut follower = far.command(&["follow", &address, "--headless"]);
     let mut follower = Training(follower.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());
     BufReader::new(follower.0.stdout.as_mut().unwrap()).read_line(&mut String::new()).unwrap();

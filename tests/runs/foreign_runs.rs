@@ -1,5 +1,5 @@
-//! Runs that another program has written: the commands read them as they read ours, whatever they hold, and follow those that
-//! grow. The real binary, and folders written by hand.
+//! Tests runs that another program has written: the commands read them like Orrery's own, whatever channels they
+//! contain, and follow those that grow. The binary is real; the tests write the folders.
 
 use std::{
     fs,
@@ -45,7 +45,7 @@ fn every_command_takes_a_run_of_another_program() {
     assert_eq!(folders, ["wide"], "{listed}");
     assert!(listed[0]["run"]["problems"].as_array().is_none_or(Vec::is_empty), "{listed}");
 
-    // their sweep table: losses and the settings in which they differ
+    // the table of runs has the losses and the settings in which the runs differ
     let table = done("runs --csv");
     assert!(table.lines().next().unwrap().ends_with(",problems,tags,loss/train:model,setting:lr"), "{table}");
     for (name, lr) in [("wide", "0.0001"), ("narrow", "0.01")] {
@@ -127,7 +127,7 @@ fn it_is_said_where_another_program_keeps_its_weights() {
     assert!(!here.path().join("out.safetensors").exists());
 }
 
-/// Skipped where nothing can paint.
+/// Skipped if there is no graphics adapter.
 #[test]
 fn views_are_drawn() {
     let here = tempfile::tempdir().unwrap();
@@ -225,7 +225,8 @@ fn a_run_that_grows_is_followed() {
     assert!(reader.has_ended());
 }
 
-/// Without run.json the variants are those of the lines: one whose lines come later is a reason to read anew.
+/// Without run.json, the variants are those that occur in the lines. If a new variant occurs later, the folder must be
+/// read again from the beginning.
 #[test]
 fn a_variant_that_comes_later_is_noticed() {
     let here = tempfile::tempdir().unwrap();
@@ -265,12 +266,12 @@ fn a_folder_that_is_replaced_is_noticed_and_a_copy_that_has_grown_goes_on() {
     ForeignRun::begin(here.path(), "run", &json!({"lr": 0.2}));
     fs::write(&log, fs::read_to_string(&log).unwrap().replace("wall_secs\":", "wall_secs\":1")).unwrap();
     assert_eq!(reader.poll().unwrap(), FolderStatus::Replaced);
-    // another variant
+    // a changed variant makes it another run
     let mut reader = Reader::follow(&run.folder).unwrap();
     assert_eq!(told(&mut reader).0.len(), 6);
     run.redescribe(|described| described["run"]["variants"] = json!([{"id": "model"}, {"id": "twin"}]));
     assert_eq!(reader.poll().unwrap(), FolderStatus::Replaced);
-    // the logs begin anew
+    // the program starts its logs from the beginning again
     let mut reader = Reader::follow(&run.folder).unwrap();
     assert_eq!(told(&mut reader).0.len(), 6);
     fs::write(&log, "").unwrap();
@@ -281,7 +282,7 @@ fn a_folder_that_is_replaced_is_noticed_and_a_copy_that_has_grown_goes_on() {
     assert_eq!(reader.poll().unwrap(), FolderStatus::Missing { why });
 }
 
-/// docs/protocol.md lets `run.json` be replaced when more is known.
+/// The protocol (docs/protocol.md) allows a program to replace `run.json` when it knows more about the run.
 #[test]
 fn a_run_of_which_more_is_known_goes_on() {
     let here = tempfile::tempdir().unwrap();
@@ -300,7 +301,7 @@ fn a_run_of_which_more_is_known_goes_on() {
     assert_eq!((info.variants[0].params, stats.step), (12, 4));
     assert_eq!(info.config.get("optimizer").map(ToString::to_string).as_deref(), Some("adam"));
     assert!(info.folder.is_some(), "the folder is not written down");
-    // the same words are no news
+    // a rewritten file with the same content is no change
     run.redescribe(|_| {});
     assert_eq!(reader.poll().unwrap(), FolderStatus::Same);
     assert_eq!(reader.by_ref().count(), 0);
@@ -375,7 +376,7 @@ fn a_run_of_another_machine_is_followed_and_goes_on_after_a_cut() {
     follow_over_a_cut(true);
 }
 
-/// Its `sh` and `tail` read the run.
+/// Without Orrery on the other machine, its `sh` and `tail` read the run.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_machine_without_orrery_is_followed_and_goes_on_after_a_cut() {
@@ -383,7 +384,7 @@ fn a_machine_without_orrery_is_followed_and_goes_on_after_a_cut() {
     assert!(said.contains("there is no `orrery` on the path of that machine"), "{said}");
 }
 
-/// What is said on standard error meanwhile.
+/// Follows a run whose connection is cut once, and returns the text on standard error.
 #[cfg(target_os = "linux")]
 fn follow_over_a_cut(has_orrery: bool) -> String {
     let here = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! The folder of a sweep of somebody else: nothing in it is written, read or gone on with over a link. The real binary.
+//! Tests that a sweep's folder from somebody else is treated as untrusted: nothing in it is written, read or resumed
+//! through a link. Uses the real binary.
 
 #![cfg(unix)]
 
@@ -10,7 +11,8 @@ use super::{
     sweep::{SPEC, done, runs, said, table, whole, with_spec},
 };
 
-/// A sweep's folder may come from somebody else: nothing is written or read over a link in it, and no pipe is waited for.
+/// Links, hard links and pipes in place of files in a sweep's folder are refused. A pipe would block the command
+/// forever, and a link could lead to any file of the user.
 #[test]
 fn what_is_no_file_of_its_own_in_the_folder_of_a_sweep_is_refused() {
     let (made, outside) = (with_spec(SPEC), scratch_folder());
@@ -33,20 +35,20 @@ fn what_is_no_file_of_its_own_in_the_folder_of_a_sweep_is_refused() {
         assert_eq!(fs::read_to_string(&target).unwrap(), "kept", "{words:?}, {why}");
     };
     for trap in ["is a link", "hard link", "is a pipe"] {
-        // the output of every run
+        // the files with the output of every run
         let logs = [1, 2, 3, 4].map(|point| [7, 8].map(|seed| format!("logs/p{point}-s{seed}.txt"))).concat();
         logs.iter().for_each(|log| put(trap, log));
         refused(&["sweep", "sweeps/rates", "--missing"], trap);
         logs.iter().for_each(|log| fs::remove_file(folder.join(log)).unwrap());
         assert!(runs(here).is_empty());
-        // the locks
+        // the lock files
         for (lock, words) in [(".lock", "--missing"), ("logs/p1-s7.lock", "--task=0")] {
             put(trap, lock);
             refused(&["sweep", "sweeps/rates", words], trap);
             fs::remove_file(folder.join(lock)).unwrap();
         }
     }
-    // the folders
+    // the folders inside the sweep's folder
     for inner in ["logs", "runs"] {
         fs::remove_dir_all(folder.join(inner)).unwrap();
         symlink(outside.path(), folder.join(inner)).unwrap();
@@ -59,7 +61,8 @@ fn what_is_no_file_of_its_own_in_the_folder_of_a_sweep_is_refused() {
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1, "nothing was made outside");
 }
 
-/// A run of the same settings that lies elsewhere is not gone on with, and no index is written over a link.
+/// A linked run with the right settings does not belong to the sweep and is not resumed, and no index is written
+/// through a link.
 #[test]
 fn a_run_behind_a_link_is_none_of_a_sweeps() {
     let with = whole();
@@ -67,7 +70,7 @@ fn a_run_behind_a_link_is_none_of_a_sweeps() {
     let (own, victim) = (runs(here).swap_remove(0), here.join("runs/victim"));
     fs::create_dir(here.join("runs")).unwrap();
     fs::rename(own, &victim).unwrap();
-    // as if it had been stopped: the line that ends it is missing
+    // without the last line, the run seems to have been stopped and would be resumed
     let events = fs::read_to_string(victim.join("events.jsonl")).unwrap();
     let (begun, end) = events.trim_end().rsplit_once('\n').unwrap();
     assert!(end.contains("finished"), "{end}");
@@ -83,7 +86,7 @@ fn a_run_behind_a_link_is_none_of_a_sweeps() {
     assert!(contents(&here.join("runs")) == before, "the run outside was written: {}", said(&made));
     assert!(table(here).lines().skip(1).all(|line| line.contains(",2,2,")), "the sweep has a run of its own");
 
-    // the table of runs has no such row either, and writes its index nowhere else
+    // the table of runs omits the linked run too, and does not write its index through a link
     let outside = scratch_folder();
     fs::create_dir(here.join("elsewhere")).unwrap();
     let listed = |name: &str| {
@@ -111,7 +114,7 @@ fn a_run_behind_a_link_is_none_of_a_sweeps() {
     }
 }
 
-/// Whoever takes the printed commands reads them line by line, so that the name of a folder must add none.
+/// Schedulers read the printed commands line by line, so a line break in a folder's name must not add a command.
 #[test]
 fn a_printed_command_is_one_line() {
     let made = with_spec(SPEC);

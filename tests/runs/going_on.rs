@@ -1,4 +1,5 @@
-//! A run that goes on from its folder: what was changed on the way is in its record, and what the record says is in force.
+//! Tests a run that is resumed from its folder: changes of settings are in its record, and the resumed run uses the
+//! recorded values.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,7 @@ use crate::{record::Record, trainer::fast_slow};
 
 const LR: &str = "train.lr";
 
-/// Drives a run on a thread while `act` sends it commands and waits for events; then it is stopped.
+/// Drives a run on a thread while `act` sends commands and waits for events, and then stops it.
 fn drive(config: &Config, options: DriveOptions, act: impl FnOnce(&Sender<Command>, &Record)) {
     let lab = labs::find(&config.lab).unwrap();
     let (plan, record, (commands, receiver)) = ((lab.plan)(config).unwrap(), Record::default(), bounded(8));
@@ -39,7 +40,7 @@ fn change_rate(rate: f64, commands: &Sender<Command>, record: &Record) {
     record.wait("change", |e| matches!(e, Event::Changed { value, .. } if *value == Value::Float(rate)));
 }
 
-/// A new run in `out`, driven until `act` returns; its folder.
+/// Drives a new run in `out` until `act` returns. Returns the run's folder.
 fn new_run(out: &Path, config: &Config, act: impl FnOnce(&Sender<Command>, &Record)) -> PathBuf {
     let options = DriveOptions { stay: true, writer: Some(Writer::at_once(out)), ..DriveOptions::default() };
     drive(config, options, act);
@@ -50,13 +51,13 @@ fn newest(folder: &Path) -> Checkpoint {
     checkpoint::load(folder, &Device::Cpu).unwrap().expect("a checkpoint").checkpoint
 }
 
-/// Opens the run as the window does, and drives it until `act` returns.
+/// Opens the run in the same way as the window, and drives it until `act` returns.
 fn open_again(folder: &Path, config: &Config, act: impl FnOnce(&Sender<Command>, &Record)) {
     let (from, replayed) = (Some(newest(folder)), Some(folder.to_owned()));
     drive(config, DriveOptions { stay: true, from, replayed, ..DriveOptions::default() }, act);
 }
 
-/// The recorded changes: step and value of the learning rate.
+/// The step and the value of each recorded change of the learning rate.
 fn changes(folder: &Path) -> Vec<(u64, Value)> {
     let change = |event: Event| match event {
         Event::Changed { step, key, value } if key == LR => Some((step, value)),

@@ -1,6 +1,6 @@
-//! Runs of networks that learn by a rule of their own: the same bits whatever the threads and however often a run is
-//! stopped, stages that end with the one pass over the sentences, and a divergence that is told and ends nothing. A treebank
-//! in place of the grammar.
+//! Tests runs of networks with local learning rules: the results do not depend, to the bit, on the number of threads or
+//! on interruptions, a network's stage ends after one pass over the sentences, and a divergence is reported without
+//! ending the run. A treebank can replace the grammar.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -39,7 +39,7 @@ fn plan(more: &[(&str, &str)]) -> Plan {
     grammar_roles::plan(&config, &GrammarRolesSettings::read(&config).unwrap()).unwrap()
 }
 
-/// Makes updates until this step, each of every variant whose stage it is.
+/// Trains until this step; at each step, the variants whose stage it is are updated.
 fn go_on(run: &mut Run, until: u64) {
     while run.step < until {
         for i in 0..run.variants.len() {
@@ -105,7 +105,7 @@ fn rules_of_feedforward_weights_are_resumed_and_have_a_rank() {
     }
     assert!(ranks[5].is_empty(), "traces of bare words read through no weights");
     for (id, ranks) in ids.iter().zip(&ranks).take(5) {
-        // three levels of 32, 16 and 8 units
+        // the rank of a level is at most its number of units: 32, 16 and 8
         let within = ranks.iter().zip([32.0, 16.0, 8.0]).all(|(rank, most)| (1.0..=most).contains(rank));
         assert!(ranks.len() == 3 && within, "{id}: {ranks:?}");
     }
@@ -126,7 +126,7 @@ fn a_network_makes_one_pass_and_a_tagger_goes_on() {
     for ((name, _), changed) in after_pass.iter().zip(changed) {
         assert_eq!(changed, name.starts_with("bigru"), "{name}");
     }
-    // without a tagger nothing is left to do after the pass
+    // without a tagger, the run ends after the networks' pass
     let alone = self::plan(&[("train.steps", "12"), ("compare.bigru", "false")]);
     assert_eq!(alone.steps, 5);
 }
@@ -157,7 +157,7 @@ fn every_model_is_asked_at_the_end_of_its_stage() {
     }
 }
 
-/// Whatever is read through a random projection is read through five, each of its own numbers.
+/// A probe that reads features through a random projection uses five independent projections.
 #[test]
 fn projections_are_drawn_five_times() {
     let changes =
@@ -232,7 +232,7 @@ fn tags_of_a_treebank_are_read_off() {
                 assert_eq!(counts, [words.len(), unknown], "variant {variant}");
             }
             if let Some(both) = accuracy.by_features(RoleFeatures::Both, 0).filter(|_| variant == 1) {
-                // many held-out words are known, and most of these have one tag
+                // many held-out words occur in training, and most of them have only one tag
                 let ([within, _, deep], majority) = (accuracy.shares(both), both.within.majority());
                 assert!(
                     within > majority + 0.2 && deep.is_nan(),
@@ -252,7 +252,8 @@ fn tags_of_a_treebank_are_read_off() {
     }
 }
 
-/// 27 of the 60 sentences that are asked for are there: networks read those once, and a tagger goes on.
+/// Only 27 of the 60 requested sentences exist. The networks read these once, and a tagger continues with further
+/// passes.
 #[test]
 fn a_small_treebank_is_read_once_too() {
     let path = treebank();

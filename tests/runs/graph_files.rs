@@ -1,5 +1,4 @@
-//! Graphs to files and back: all that is written is read again, in every format; what is wrong is
-//! named with its line; and no text makes a reader fail otherwise.
+//! Tests graph files: every format reads what it writes, errors name their line, and no text causes a panic.
 
 use orrery::analysis::graph_file::{AttributeValue, FileEdge, FileNode, Format, GraphFile};
 use proptest::prelude::*;
@@ -57,7 +56,7 @@ fn ids_that_xml_cannot_tell_apart_are_told_apart() {
     }
 }
 
-/// As Gephi and networkx write them.
+/// Files in the form that Gephi and networkx write.
 #[test]
 fn what_others_write_is_read() {
     let gephi = r#"<?xml version='1.0' encoding='UTF-8'?>
@@ -141,7 +140,7 @@ fn what_is_wrong_is_named_with_its_line_and_what_to_do() {
 }
 
 fn any_name() -> impl Strategy<Value = String> {
-    // What XML cannot say is left out by the writers; everything else comes back.
+    // the writers leave out characters that XML does not allow, so the names contain only others
     proptest::string::string_regex("[ -~\u{e9}\u{3b1}\t]{1,12}").unwrap()
 }
 
@@ -196,7 +195,7 @@ proptest! {
         prop_assert_eq!(named(&back), named(&graph));
     }
 
-    /// Cut, changed and joined at random: an answer or an error, never a panic.
+    /// Files that are truncated and changed at random give a graph or an error, never a panic.
     #[test]
     fn no_text_makes_a_reader_fail_otherwise(cut in 0usize..2000, at in 0usize..2000, byte in any::<u8>(), words in ".{0,80}") {
         for format in Format::ALL {
@@ -210,7 +209,7 @@ proptest! {
     }
 }
 
-/// What the window does with a graph's file, and the command line.
+/// Graph files that are opened in the window and at the command line.
 mod opened {
     use std::{fs, path::Path, process::Command, time::Duration};
 
@@ -263,7 +262,7 @@ mod opened {
             let sample = mirror.sample_at(0, NeuronGraph::CHANNEL, 0).unwrap();
             let read: &NeuronGraph = sample.measurement().unwrap();
             assert_eq!((read.neurons.len(), read.edges.len()), (9, 8));
-            // GML's nodes are called by their labels, as networkx calls them
+            // GML nodes are identified by their labels, as in networkx
             let third = if format == Format::Gml { 3 } else { 503 };
             assert_eq!(read.neurons[3], third, "numbers that are names stay");
             let has_more = format != Format::Csv;

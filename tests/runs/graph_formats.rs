@@ -1,5 +1,6 @@
-//! Graphs as networkx writes them, in every format (`tests/oracles/graph_files`): read as networkx reads them, and the
-//! same after a way through every other format that can say as much; what is wrong in the newer formats is named.
+//! Tests graphs that networkx wrote in every format (`tests/oracles/graph_files`): they are read with the same content
+//! as by networkx, and stay the same after a conversion into every other format with the same types. Errors in the
+//! newer formats are named.
 
 use std::{collections::BTreeMap, fs, path::PathBuf, process::Command};
 
@@ -32,7 +33,7 @@ fn json_of(value: &AttributeValue) -> Value {
     }
 }
 
-/// Without what networkx keeps elsewhere: the edge's key and its id.
+/// The attributes except an edge's key and id, which networkx does not treat as attributes.
 fn values(all: &[NamedValue]) -> serde_json::Map<String, Value> {
     let kept = all.iter().filter(|(name, _)| !["id", "key", "networkx_key"].contains(&name.as_str()));
     kept.map(|(name, value)| (name.clone(), json_of(value))).collect()
@@ -92,7 +93,8 @@ fn what_networkx_writes_is_read_as_networkx_reads_it() {
     }
 }
 
-/// Each file in its own format and in every other that has its types; GML has no booleans and no texts for ids.
+/// Each file is converted into its own format and every other one. GML has neither booleans nor texts as ids, so only
+/// the numbers of nodes and edges are compared for it.
 #[test]
 fn attributes_come_back_equal_through_every_format() {
     for name in expected().keys() {

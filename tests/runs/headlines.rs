@@ -1,5 +1,5 @@
-//! Headline numbers: every lab's are found in what its runs record, or it is said why not; from the events of a run and from
-//! its folder they are the same.
+//! Tests headline numbers: those of every lab are found in its runs' records, or the reason for their absence is given.
+//! The events of a run and its folder yield the same numbers.
 
 use std::{collections::BTreeSet, path::Path, process::Command as Process, sync::Arc};
 
@@ -16,7 +16,7 @@ use orrery::{
 
 use crate::trainer::{fast_slow, started, train};
 
-/// From the events as they were told.
+/// The headline numbers computed from events.
 pub fn of_events(lab: &Lab, events: &[Event]) -> HeadlineValues {
     let info = events.iter().find_map(|e| if let Event::Started(info) = e { Some(info.clone()) } else { None });
     let mut reading = HeadlineReader::new(lab, &info.expect("a run begins with what it is"));
@@ -24,7 +24,7 @@ pub fn of_events(lab: &Lab, events: &[Event]) -> HeadlineValues {
     reading.found()
 }
 
-/// The ids that a run has; each other one must be said to be missing, with a reason.
+/// The ids of the headline numbers that a run has. Every other one must be listed as missing, with a reason.
 pub fn check(lab: &Lab, preset: &str, events: &[Event]) -> BTreeSet<&'static str> {
     let found = of_events(lab, events);
     let ids: BTreeSet<&str> = found.values.iter().map(|v| split(&v.key).0).collect();
@@ -37,7 +37,7 @@ pub fn check(lab: &Lab, preset: &str, events: &[Event]) -> BTreeSet<&'static str
     lab.headlines.iter().map(|h| h.id).filter(|id| ids.contains(id)).collect()
 }
 
-/// What no preset has by itself: somebody must ask for it, or set it.
+/// Headline numbers that no preset yields by itself, because a user must ask for the measurement or change a setting.
 pub const ASKED_FOR: [&str; 3] = ["concept_effect", "concept_effect_random", "within_projected"];
 
 #[test]
@@ -86,7 +86,7 @@ fn a_race_is_decided_by_pairs_of_one_seed() {
     );
 }
 
-/// A description of a run of these settings, with no variants.
+/// The description of a run with these settings and without variants.
 fn headline_info(config: orrery::config::Config) -> RunInfo {
     RunInfo {
         lab: config.lab.clone(),
@@ -120,7 +120,7 @@ fn a_folder_tells_what_the_run_told() {
     assert_eq!(read.found, told);
     assert!(read.found.value("gate", "coupled").unwrap() > 0.0, "{:?}", read.found);
     assert_eq!(read.found.value("gate", "frozen"), Some(0.0));
-    // A line cut short, and a lab of another version.
+    // a truncated last line is skipped; a lab that this version does not know has no headline numbers
     let metrics = folder.join("metrics.jsonl");
     let text = std::fs::read_to_string(&metrics).unwrap();
     std::fs::write(&metrics, &text[..text.len() - 20]).unwrap();

@@ -1,5 +1,5 @@
-//! `orrery model intervene`: losses while neurons and synapses are changed are PyTorch's (`tests/oracles/bdh_interventions.safetensors`);
-//! the real binary.
+//! Tests `orrery model intervene` with the real binary: losses with changed neurons and synapses equal those of PyTorch
+//! (`tests/oracles/bdh_interventions.safetensors`).
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use orrery::{nn::host, store::tensors};
 
 use crate::eval::{Oracle, Outcome};
 
-/// Mean -ln p of a text's tokens but the first, under logits `(T, V)` of PyTorch.
+/// The mean cross-entropy of a text's tokens but the first, for PyTorch's logits `(T, V)`.
 fn loss(oracle: &Oracle, row: usize, logits: &[f64]) -> f64 {
     let rows: Vec<&[f64]> = logits.chunks(48).collect();
     let nats: Vec<f64> = oracle
@@ -20,7 +20,7 @@ fn loss(oracle: &Oracle, row: usize, logits: &[f64]) -> f64 {
     nats.iter().sum::<f64>() / nats.len() as f64
 }
 
-/// The numbers of a line that begins so: before, with the change.
+/// The loss without and with the change, from the output.
 fn losses(said: &str) -> (f64, f64) {
     let line = said.lines().find(|l| l.starts_with("loss ")).unwrap_or_else(|| panic!("{said}"));
     let numbers: Vec<f64> = line.split([' ', ',']).filter_map(|w| w.parse().ok()).collect();

@@ -1,5 +1,5 @@
-//! The numbers that lessons state are those that their commands give. The real binary, whole runs: quick ones always,
-//! slow ones where they are asked for.
+//! Tests that the numbers in lessons are those that the lessons' commands yield, with the real binary and complete
+//! runs. The slow runs are ignored by default.
 
 use std::{collections::BTreeMap, path::Path, process::Command};
 
@@ -17,7 +17,7 @@ use orrery::{
     },
 };
 
-/// The record of what a command runs.
+/// Runs a command and reads its record.
 fn record(command: &str, out: &Path) -> Mirror {
     let mut process = Command::new(env!("CARGO_BIN_EXE_orrery"));
     process.args(command.split_whitespace()).args(["--no-figures", "--set", "run.threads=1", "--out"]).arg(out);
@@ -30,7 +30,7 @@ fn record(command: &str, out: &Path) -> Mirror {
     mirror
 }
 
-/// The steps of all lessons by their command.
+/// The steps of all lessons, grouped by their command.
 fn by_command(slow: bool) -> BTreeMap<String, Vec<LessonStep>> {
     let mut all: BTreeMap<String, Vec<LessonStep>> = BTreeMap::new();
     for lab in LABS {
@@ -43,7 +43,7 @@ fn by_command(slow: bool) -> BTreeMap<String, Vec<LessonStep>> {
     all
 }
 
-/// All commands at once, each on a thread.
+/// Runs all commands in parallel, each on its own thread, and checks the lessons' steps against their records.
 fn hold_to_their_commands(slow: bool) {
     std::thread::scope(|scope| {
         for (command, steps) in by_command(slow) {
@@ -60,11 +60,11 @@ fn hold_to(command: &str, steps: &[LessonStep]) {
 #[derive(Clone, Copy, PartialEq)]
 enum Record {
     Whole,
-    /// It holds some of the measured steps: a number that was found at another step than the stated one is not compared.
+    /// The record holds only some of the measured steps. A number at another step than the stated one is not compared.
     Thinned,
 }
 
-/// How many stated numbers were compared with the record. A check that it does not hold fails.
+/// Compares the steps' checks and stated numbers with the record, and returns how many numbers were compared.
 fn check_steps(record: &Mirror, command: &str, steps: &[LessonStep], kind: Record) -> usize {
     let mut compared = 0;
     for (step, check) in steps.iter().flat_map(|step| step.does.check.iter().map(move |check| (step, check))) {
@@ -88,7 +88,8 @@ fn check_steps(record: &Mirror, command: &str, steps: &[LessonStep], kind: Recor
     compared
 }
 
-/// What a step says of every generator is so from the first measurement on, whatever the network has learned.
+/// These steps state properties of every generator, so their checks hold at the first measurement, before the network
+/// has learned anything.
 #[test]
 fn checks_of_generators_hold_from_the_first_step() {
     let steps = Lesson::parse("equilibrium", find("equilibrium").unwrap().lesson).unwrap().steps;
@@ -102,7 +103,7 @@ fn checks_of_generators_hold_from_the_first_step() {
     }
 }
 
-/// The example that a lab opens on is a whole run of a preset, so no run need be made for what that gives.
+/// A lab's example is a complete run of a preset, so the numbers of this preset can be checked without another run.
 #[test]
 fn stated_numbers_are_those_of_the_examples() {
     let mut compared = 0;
@@ -122,7 +123,7 @@ fn stated_numbers_are_what_quick_commands_give() {
     hold_to_their_commands(false);
 }
 
-/// `cargo test --test runs lessons -- --ignored --nocapture`.
+/// Run it with `cargo test --test runs lessons -- --ignored --nocapture`.
 #[test]
 #[ignore = "takes many minutes"]
 fn stated_numbers_are_what_slow_commands_give() {

@@ -1,5 +1,5 @@
-//! Runs without a window: corpora, trainer, probes, run folders, checkpoints and the commands, with the
-//! real binary where a person would use it.
+//! Tests everything about runs that needs no window: corpora, trainer, probes, run folders, checkpoints, and the
+//! commands of the real binary.
 
 mod asking;
 mod asking_training;

@@ -1,5 +1,5 @@
-//! The list of measurements: names that are unique, probes that exist, schemas that programs in other
-//! languages can rely on.
+//! Tests the list of measurements: names are unique, probes exist, and the JSON schemas are complete enough for
+//! programs in other languages.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ fn every_channel_is_named_once_and_has_a_probe() {
     }
 }
 
-/// Every schema node of a document with the path to it.
+/// Collects every node of a JSON schema with its path.
 fn nodes<'a>(at: &str, value: &'a Value, into: &mut Vec<(String, &'a Value)>) {
     into.push((at.to_owned(), value));
     match value {
@@ -40,7 +40,7 @@ fn every_field_is_documented() {
             let Some(fields) = node.get("properties").and_then(Value::as_object) else { continue };
             for (name, field) in fields {
                 let is_ours = !path.contains("/$defs/Array") && !path.contains("/$defs/Number");
-                // A field whose type documents itself needs no second description.
+                // a field that refers to a documented type needs no second description
                 if is_ours && field.get("description").is_none() && field.get("$ref").is_none() {
                     undocumented.push(format!("{path}/{name}"));
                 }
@@ -58,7 +58,7 @@ fn floats_may_be_nan_in_every_measurement() {
         let mut all = vec![];
         nodes(m.channel, &schema, &mut all);
         for (path, node) in all {
-            // A plain `f64` would write NaN as null and then fail to read it: `Float` and `Numbers` do not.
+            // a plain `f64` is written as null for NaN and then cannot be read; `Float` and `Numbers` avoid this
             if !path.contains("/$defs/Number") && node.get("type").is_some_and(|t| t == "number") {
                 plain.push(path);
             }

@@ -1,4 +1,5 @@
-//! A run that is too large for its machine is refused before anything is taken: no folder, no text, no weight.
+//! Tests that a run that is too large for the machine's memory is refused before its folder, text or weights are
+//! created.
 
 use std::process::Command;
 
@@ -19,12 +20,13 @@ fn every_lab_at_its_defaults_fits_into_two_gigabytes() {
     }
 }
 
-/// The largest values that the settings allow are larger than most machines, and no count overflows.
+/// The largest values that the settings allow exceed the memory of most machines. The estimate must not overflow for
+/// them.
 #[test]
 fn the_largest_allowed_values_are_refused_with_what_to_lower() {
     let mut refusals = 0;
     for lab in LABS {
-        // The lab's first task learns from controls of its own, whose batches hold little.
+        // the lab's first preset has small batches, so another one is used
         let preset = (lab.id == "equilibrium").then_some("equilibrium_block");
         let (mut config, knobs) = (lab.config(preset).unwrap(), (lab.knobs)());
         for knob in &knobs {
@@ -44,7 +46,7 @@ fn the_largest_allowed_values_are_refused_with_what_to_lower() {
     assert!(refusals >= 3, "the labs no longer have these settings");
 }
 
-/// A machine of 4 GB, as `ulimit -v` makes one, and a batch that takes more.
+/// `ulimit -v` simulates a machine of 4 GB, and the batch needs more.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_run_too_large_is_refused_before_its_folder_is_made() {

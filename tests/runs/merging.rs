@@ -1,5 +1,5 @@
-//! Two BDHs as one: what the mathematics says of a model merged with itself and with a silent one, whose
-//! neuron is whose, and the commands.
+//! Tests the merging of two BDH models: identities for a model that is merged with itself and with one whose neurons
+//! never fire, the provenance of neurons, and the commands.
 
 use std::{
     path::{Path, PathBuf},
@@ -35,7 +35,7 @@ fn spec(neurons: usize) -> BdhSpec {
     BdhSpec { d_model: 16, heads: 2, neurons, layers: 3, ..BdhSpec::default() }
 }
 
-/// Far from its small start, so that a difference would be seen.
+/// A model with weights twelve times the initial ones, so that differences between models become visible.
 fn parent(name: &str, spec: &BdhSpec, seed: u64) -> candle_core::Result<Parent> {
     let model = Bdh::new(spec, VOCAB, seed, &Device::Cpu)?;
     let weights = model.params().iter().map(|(n, v)| Ok((n.to_owned(), (v.as_tensor() * 12.0)?.detach())));
@@ -78,7 +78,8 @@ fn of_merged(m: &MergedModel, taps: bool) -> candle_core::Result<Vec<f64>> {
     logits(&m.spec, &m.weights, taps)
 }
 
-/// Twice as many of the same neurons find twice the past and say twice as much, and both are normalised.
+/// With every neuron duplicated, the attention output and the decoded output are twice as large, and layer norms cancel
+/// both factors.
 #[test]
 fn a_model_merged_with_itself_is_itself() -> Outcome {
     for (position, form) in [
@@ -97,7 +98,7 @@ fn a_model_merged_with_itself_is_itself() -> Outcome {
             assert!(off < 1e-3, "{position:?} {form:?}, tapped {taps}: {off:e}");
         }
         if position == Position::Rope {
-            // at the usual frequencies of a head twice as large it is another model
+            // with the default frequencies of a head that is twice as large, the result must differ
             let usual = BdhSpec { frequencies: None, ..merged.spec.clone() };
             let off = apart(&logits(&usual, &merged.weights, false)?, &alone);
             assert!(off > 0.05, "{off:e}: frequencies do not matter");
@@ -109,7 +110,7 @@ fn a_model_merged_with_itself_is_itself() -> Outcome {
 #[test]
 fn beside_a_silent_model_nothing_changes_but_the_average() -> Outcome {
     let a = parent("a", &spec(96), 3)?;
-    // other neurons, other frequencies, and they never fire
+    // the second model has a different number of neurons and other frequencies, and its neurons never fire
     let mut silent = parent("silent", &spec(64), 5)?;
     set(&mut silent, "encoder", Tensor::zeros_like)?;
     for name in ["embed.weight", "lm_head"] {
@@ -124,7 +125,7 @@ fn beside_a_silent_model_nothing_changes_but_the_average() -> Outcome {
             assert!(off < 1e-4, "{provenance:?}: {off:e}");
         }
     }
-    // and it is not because nothing matters
+    // merged with a model that does fire, the result differs, so the test is not vacuous
     let other = merge(&a, &parent("b", &spec(64), 5)?)?;
     assert!(apart(&of_merged(&other, false)?, &alone) > 0.05);
     Ok(())
@@ -216,7 +217,7 @@ fn the_story_trains_merges_and_tells_every_loss() -> Outcome {
     let out = folder.path().join("story").display().to_string();
     let mut args = vec!["study", "merge-story", "--steps", "6", "--tune", "3", "--out", &out];
     let small = ["model.neurons=64", "model.d_model=8", "train.window=128", "train.batch=2", "run.device=cpu"];
-    // enough windows to meet translations of each language into English
+    // enough windows that translations of each language into English occur in them
     for pair in small.iter().chain(&["run.eval_windows=32", "merging.write=5"]) {
         args.extend(["--set", pair]);
     }
@@ -239,7 +240,8 @@ fn the_story_trains_merges_and_tells_every_loss() -> Outcome {
         assert!(std::path::Path::new(m["file"].as_str().ok_or("no file")?).is_file());
     }
     assert!(words.contains("held-out loss (nats) on") && words.contains("merged, 128 neurons"), "{words}");
-    // after the prompts of the texts, one sentence that no text has, as each language that is translated into English
+    // the texts' prompts are followed by a sentence that occurs in no text, marked as each language for translation
+    // into English
     let prompts: Vec<&str> =
         story["prompts"].as_array().ok_or("no prompts")?.iter().filter_map(serde_json::Value::as_str).collect();
     let auxiliary = ["de", "es", "fr"].map(|code| format!("<F:{code}>{}<T:en>", AUXILIARY.sentence));
@@ -275,7 +277,7 @@ fn stages(set: &[(&str, &str)]) -> Result<(trainer::Plan, Config), Box<dyn std::
     Ok(((lab.plan)(&config)?, config))
 }
 
-/// Every event of the run.
+/// Trains a run, optionally up to a step or from a checkpoint, and returns all its events.
 fn train(plan: trainer::Plan, until: Option<u64>, folder: &Path, from: Option<&Path>) -> Result<Vec<Event>, String> {
     let words = |e: orrery::store::StoreError| e.to_string();
     let recorder = Recorder::default();
@@ -314,7 +316,7 @@ impl Sink for Recorder {
     }
 }
 
-/// Ends the run when it has come to a step.
+/// A sink that stops the run at a step.
 struct Stop {
     step: u64,
     commands: crossbeam::channel::Sender<RunCommand>,
@@ -325,7 +327,7 @@ impl Sink for Stop {
         if let Event::Step(s) = event
             && s.step >= self.step
         {
-            // one is enough
+            // a second stop command is not needed, so a full channel is no error
             let _ = self.commands.try_send(RunCommand::Stop);
         }
         Ok(())
@@ -336,7 +338,7 @@ fn folder_in(out: &Path) -> Result<PathBuf, Box<dyn std::error::Error>> {
     Ok(std::fs::read_dir(out)?.next().ok_or("no run folder")??.path())
 }
 
-/// By variant and step: losses on the three texts.
+/// The losses on the three texts, by variant and step.
 fn losses(events: &[Event]) -> Vec<(usize, u64, Vec<f64>)> {
     let of = |e: &Event| match e {
         Event::Sample(s) => {
@@ -354,7 +356,7 @@ fn a_run_goes_from_a_base_over_two_children_to_the_merged_model() -> Outcome {
     let (plan, _) = stages(&[])?;
     assert_eq!(plan.steps, 10);
     let events = train(plan, None, out.path(), None)?;
-    // who makes which update
+    // the updates of each variant
     let mut updates: Vec<(usize, u64)> = vec![];
     for e in &events {
         if let Event::Step(s) = e
@@ -365,13 +367,13 @@ fn a_run_goes_from_a_base_over_two_children_to_the_merged_model() -> Outcome {
     }
     let expected: Vec<(usize, u64)> = (1..=6).map(|s| (0, s)).chain((7..=10).flat_map(|s| [(1, s), (2, s)])).collect();
     assert_eq!(updates, expected);
-    // children begin as the base ended, and end apart
+    // both children start with the base model's final weights and then diverge
     let all = losses(&events);
     let at = |variant, step| all.iter().find(|(v, s, _)| (*v, *s) == (variant, step)).map(|(_, _, l)| l.clone());
     assert!(at(0, 6).is_some() && at(0, 6) == at(1, 6) && at(0, 6) == at(2, 6), "{all:?}");
     assert!(at(1, 10).is_some() && at(1, 10) != at(2, 10) && at(1, 10) != at(1, 6), "{all:?}");
     assert_eq!(all.iter().filter(|(v, ..)| *v == 3).count(), 1, "the merged model was measured once");
-    // the merged model is what merging the children gives
+    // the run's merged model equals the result of merging the children directly
     let kept = checkpoint::load(&folder_in(out.path())?, &Device::Cpu)?.ok_or("no checkpoint")?.checkpoint;
     let of = |id: &str| kept.variants.iter().find(|v| v.id == id).ok_or(format!("no {id}"));
     let spec = BdhSpec { neurons: 64, d_model: 8, ..BdhSpec::default() };

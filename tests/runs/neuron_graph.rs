@@ -1,5 +1,5 @@
-//! The graph of a BDH model's weights: that its edges are the entries they are said to be, with every
-//! neuron where it belongs.
+//! Tests the graph of a BDH model's weights: its edges are the correct matrix entries, and every neuron has the correct
+//! index.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +57,7 @@ impl Bench {
         probe.ask(&mut ProbeContext::standalone(model, corpus, &Device::Cpu, &args))
     }
 
-    /// G by its definition: the effect of y_i on x_j (or y_j), j of head j / N.
+    /// G computed from its definition: the effect of y_i on x_j (or y_j), where j belongs to head j / N.
     fn g(&self, encoder: &str) -> candle_core::Result<Vec<Vec<f64>>> {
         let get = |name: &str| host::to_f64(self.model.params().get(name).unwrap());
         let (e, d) = (get("decoder")?, get(encoder)?);
@@ -121,14 +121,14 @@ fn edges_are_the_largest_entries_between_the_neurons_they_name() -> Outcome {
                     let v = *v as usize;
                     assert_eq!(head[k], Some((v / n) as u32));
                     assert_eq!(graph.labels[k], format!("{}:{}", v / n, v % n));
-                    // its turn takes 65536^(2 floor(j/2) / N) times as long as the fastest's
+                    // its period of rotation is 65536^(2 floor(j/2) / N) times the shortest one
                     let slower = 65536f64.powf((v % n / 2 * 2) as f64 / n as f64);
                     assert_eq!(octave[k], Some(slower.log2().floor() as u32));
                 }
                 let summary = graph.summary.as_ref().unwrap();
                 assert!((summary.beta - all[59].0).abs() < 1e-8);
                 assert_eq!(summary.carrying, nodes);
-                // the same by its threshold, and by one a little lower
+                // a threshold between two entries yields the edges above it
                 args.retain(|a| a.0 != "edges");
                 args.push(("beta", Value::Float(0.5 * (all[40].0 + all[41].0))));
                 let found = bench.ask("neuron_graph", &args)?;
@@ -166,7 +166,7 @@ fn head_pairs_are_the_moments_and_tails_of_their_entries() -> Outcome {
             assert!((pair.skewness - central(3) / sd.powi(3)).abs() < 1e-3, "head {a} to head {b}");
             assert!((pair.kurtosis - central(4) / sd.powi(4)).abs() < 1e-3, "head {a} to head {b}");
             for (share, side) in [(pair.positive_tail, 1.0), (pair.negative_tail, -1.0)] {
-                // the limit lies up to one part in 128 further out
+                // the probe's histogram rounds the limit outwards by at most one part in 128
                 let beyond = |limit: f64| entries.iter().filter(|e| **e * side > limit * sd).count() as f64 / count;
                 assert!(share <= beyond(1.9999) && share >= beyond(2.0001 * 129.0 / 128.0), "{share}");
             }
@@ -177,7 +177,7 @@ fn head_pairs_are_the_moments_and_tails_of_their_entries() -> Outcome {
     Ok(())
 }
 
-/// Five neurons of the first head excite five of the second, or inhibit them: no random product has as many.
+/// Five neurons of one head excite or inhibit five of the next. A random product has far fewer entries of this size.
 #[test]
 fn a_planted_circuit_makes_the_tail_of_its_pair_heavy() -> Outcome {
     let mut bench = Bench::small()?;
@@ -224,7 +224,7 @@ fn a_core_is_measured_beside_rewired_graphs_of_the_same_degrees() -> Outcome {
     Ok(())
 }
 
-/// y of the layer before and x of the layer at every token of the held-out passage: `(n)` a token.
+/// y of the previous layer and x of the layer at every token of the held-out passage, each `(T, n)`.
 fn activations(bench: &Bench, tokens: usize, layer: usize) -> candle_core::Result<[Vec<Vec<f64>>; 2]> {
     let ids = bench.corpus.passage(0, tokens);
     let input = Tensor::from_slice(&ids[..tokens], (1, tokens), &Device::Cpu)?;
@@ -239,7 +239,7 @@ fn activations(bench: &Bench, tokens: usize, layer: usize) -> candle_core::Resul
     Ok([values(format!("layers.{}.y", layer - 1))?, values(format!("layers.{layer}.x"))?])
 }
 
-/// Equation (16) of the paper, entry by entry: what was written s tokens ago is turned by s tokens.
+/// Equation (16) of the paper, entry by entry: what a token wrote s tokens ago is rotated by s positions.
 #[test]
 fn synapses_after_a_text_are_the_sum_of_what_its_tokens_wrote() -> Outcome {
     const TOKENS: usize = 40;
@@ -312,7 +312,7 @@ fn write_intervals_are_those_of_tokens_at_which_both_ends_fire() -> Outcome {
     const TOKENS: usize = 60;
     let mut bench = Bench::small()?;
     let [y, x] = activations(&bench, TOKENS, 1)?;
-    // all synapses, so that which are drawn makes no difference
+    // all synapses are measured, so that the random choice of a sample has no effect
     let all = NEURONS * NEURONS;
     let args = [("tokens", Value::Int(TOKENS as i64)), ("synapses", Value::Int(all as i64))];
     let found = bench.ask("write_intervals", &args)?;
@@ -349,7 +349,8 @@ fn a_model_without_turns_has_no_octaves_and_wrong_heads_are_named() -> Outcome {
     Ok(())
 }
 
-/// Before training G is a random product: its modularity is that null model's, above nothing but G(n, m).
+/// Before training, G is a product of random matrices. Its modularity is about that of this null model, and above that
+/// of a rewired graph with the same degrees.
 #[test]
 fn before_training_the_graph_is_its_own_null_model() -> Outcome {
     let spec = BdhSpec { neurons: 1024, d_model: 32, heads: HEADS, ..BdhSpec::default() };
@@ -390,7 +391,7 @@ fn a_neurons_partners_are_its_row_and_its_column() -> Outcome {
     Ok(())
 }
 
-/// The run's own measurements follow a setting that is changed while it trains, a resumed one too.
+/// A setting that is changed during training acts on the run's next measurements, also after the run is resumed.
 #[test]
 fn a_changed_setting_acts_on_what_the_run_measures_next() -> Outcome {
     let lab = labs::find("neuron_graph").ok_or("no lab")?;

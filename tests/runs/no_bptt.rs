@@ -1,4 +1,5 @@
-//! Training without backpropagation through time beside training with it, and the loss of translations by direction.
+//! Tests training without backpropagation through time in comparison with training with it, and the loss of
+//! translations by direction.
 
 use orrery::{
     labs::synapses::LAB,

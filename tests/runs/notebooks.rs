@@ -1,5 +1,5 @@
-//! The lines of docs/notebooks.md, run as they stand by the commands and the Python of this machine, against the run's own
-//! numbers. Where no Python with pandas is installed it says so.
+//! Runs the code blocks of docs/notebooks.md unchanged, with the real binary and the installed Python, and compares
+//! their results with the run's numbers. Skipped with a message if there is no Python with pandas.
 
 use std::{
     fs,
@@ -22,7 +22,7 @@ use crate::trainer::{fast_slow, started, train};
 
 const PAGE: &str = include_str!("../../docs/notebooks.md");
 
-/// The blocks of one language, in order.
+/// The page's code blocks of one language, in order.
 fn blocks(language: &str) -> Vec<String> {
     let mut found = vec![];
     for part in PAGE.split("```").skip(1).step_by(2) {
@@ -37,7 +37,7 @@ fn python() -> String {
     std::env::var("ORRERY_PYTHON").unwrap_or_else(|_| "python3".to_owned())
 }
 
-/// Whether that Python has these; why not, if it has not.
+/// Tries to import these modules; the error is the reason why it fails.
 fn has(modules: &str) -> Result<(), String> {
     let out = Process::new(python()).args(["-c", &format!("import {modules}")]).output();
     match out {
@@ -51,7 +51,7 @@ fn told(out: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr))
 }
 
-/// Runs the commands of a block with a run in the place of RUN.
+/// Runs the commands of a block, with the run's folder in place of RUN.
 fn run_commands(block: &str, run: &Path, here: &Path) {
     for line in block.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -63,7 +63,7 @@ fn run_commands(block: &str, run: &Path, here: &Path) {
     }
 }
 
-/// Runs lines of Python; what they print.
+/// Runs Python code and returns its output.
 fn run_python(lines: &str, here: &Path) -> String {
     let mut process = Process::new(python());
     let out = process.args(["-c", lines]).env("MPLBACKEND", "Agg").current_dir(here).output().unwrap();

@@ -1,4 +1,4 @@
-//! The ODE flow lab: its language, its batches, steering, and what its probes answer.
+//! Tests the ODE flow lab: its language, its batches, steering, and its probes' answers.
 
 use std::{
     collections::BTreeSet,
@@ -142,7 +142,7 @@ fn plan(preset: &str, set: &[(&str, &str)]) -> Plan {
     (labs::find("ode_flow").unwrap().plan)(&config(preset, set)).unwrap()
 }
 
-/// Updates as the trainer makes them.
+/// Trains a model with the same updates as the trainer.
 fn train(plan: &Plan, steps: u64) -> (Box<dyn Trainable>, Corpus) {
     let corpus = Corpus::open(&plan.corpus).unwrap();
     let spec = &plan.variants[0];
@@ -161,7 +161,7 @@ fn train(plan: &Plan, steps: u64) -> (Box<dyn Trainable>, Corpus) {
 
 type Trained = (Box<dyn Trainable>, Corpus);
 
-/// A small model, steered for a short while; what is asked of it leaves it as it is.
+/// A small model that was trained for steering. Tests share it, because questions do not change it.
 fn steered() -> MutexGuard<'static, Trained> {
     static MODEL: OnceLock<Mutex<Trained>> = OnceLock::new();
     let make = || {
@@ -171,7 +171,7 @@ fn steered() -> MutexGuard<'static, Trained> {
     MODEL.get_or_init(make).lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The measurement `M` that a probe makes.
+/// Asks the probe of the measurement `M` and decodes its answer.
 fn ask<M: Measurement>(on: &mut Trained, args: &[(&str, Value)]) -> Result<M, String> {
     let found = finding(on, M::PROBE, args)?;
     assert_eq!(found.payload.channel(), Some(M::CHANNEL));
@@ -250,12 +250,12 @@ fn the_second_stage_trains_the_field_and_nothing_else() {
     }
 }
 
-/// Gradients of every weight in a row, of the language loss by this way through the flow.
+/// The gradients of the language loss by all weights, concatenated, with this method of differentiating the flow.
 fn gradients(gradient: Gradient, steps: usize) -> Vec<f64> {
     let spec =
         OdeFlowSpec { d_model: 16, heads: 2, pre: 1, post: 1, positions: 8, steps, gradient, ..OdeFlowSpec::default() };
     let model = OdeFlow::new(&spec, 11, 3, &Device::Cpu).unwrap();
-    // a flow so strong that its steps matter
+    // the flow is strong, so that the number of steps matters
     model.params().load("field.alpha", &Tensor::new(4f32, &Device::Cpu).unwrap()).unwrap();
     let ids: Vec<u32> = (0..17u32).map(|i| i * 5 % 11).collect();
     let batch = Batch::from_ids(&ids[..16], &ids[1..], 2, 8, &Device::Cpu).unwrap();
@@ -318,7 +318,7 @@ fn published_and_corrected_are_one_model_until_they_are_steered() {
     };
     assert_eq!(values(2, 0), values(2, 1), "the same language, bit for bit");
     assert_ne!(values(4, 0), values(4, 1));
-    // What the batches ask for is the word and not the space before it.
+    // the targets are the words, and not the spaces before them
     let w = corpus.batch(&Position { seed: 7, drawn: 9 }, 8, 24).unwrap();
     let asked: BTreeSet<String> = w.targets.iter().filter(|t| **t != IGNORE).map(|t| corpus.token_text(*t)).collect();
     assert!(asked.len() > 4 && !asked.contains("\u{b7}"), "{asked:?}");
@@ -437,7 +437,7 @@ fn a_sweep_by_pieces_is_of_the_weights_it_was_begun_with() {
     let begin = [("begin", Value::Switch(true)), ("upto", Value::Int(1))];
     let first = ask_for(&mut on, &begin);
     assert!(same(&first[..1], &whole[..1]) && first[1..].iter().all(|v| v.is_nan()));
-    // The run goes on.
+    // the training changes the weights; a sweep that has started must keep those with which it started
     let name = "field.control.weight";
     let before = on.0.params().get(name).unwrap().as_tensor().copy().unwrap();
     on.0.params().load(name, &(&before * 3.0).unwrap()).unwrap();
@@ -512,14 +512,14 @@ fn the_field_around_a_token_has_shape_and_extent() {
     assert!(along.sigma.iter().all(|v| *v > 0.0 && v.is_finite()) && along.motion.taus.len() == 17);
 }
 
-/// Whether two and three points are those of the whole sweep, and nothing more is there.
+/// True if the sweeps of two and of three points equal the first points of the whole sweep and have no others.
 fn is_beginning(two: &[f64], three: &[f64], whole: &[f64]) -> bool {
     let same = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| a == b || (a.is_nan() && b.is_nan()));
     let rest = two[2..].iter().chain(&three[3..]).all(|v| v.is_nan());
     same(&two[..2], &whole[..2]) && same(&three[..3], &whole[..3]) && rest
 }
 
-/// Measured by two and by three points and at once: the columns are one another's beginnings.
+/// Checks that a sweep that is measured point by point has the same values as one that is measured at once.
 fn check_points<M: Measurement>(
     on: &mut Trained,
     (kind, total): (&str, usize),
@@ -572,7 +572,7 @@ fn the_playground_answers_with_the_fields_it_names() {
     let mut on: Trained = (Box::new(plane), corpus);
     let args = [("field", word("spiral")), ("u0", Value::Float(0.5)), ("cells", Value::Int(3))];
     let field: FlowField = ask(&mut on, &args).unwrap();
-    // time 6: x' = 6 (-0.25 x - 1.5 y + 0.5), at the corners and the middle of a square of half side 3.2
+    // the field is x' = 6 (-0.25 x - 1.5 y + 0.5), compared on a grid over the square with half side 3.2
     let exact = |x: f64, y: f64| (6.0 * (-0.25 * x - 1.5 * y + 0.5)) as f32;
     for (row, y) in [-3.2, 0.0, 3.2].into_iter().enumerate() {
         for (col, x) in [-3.2, 0.0, 3.2].into_iter().enumerate() {
@@ -587,14 +587,14 @@ fn the_playground_answers_with_the_fields_it_names() {
     let inwards: FlowAnswer = ask(&mut on, &[("field", word("spiral"))]).unwrap();
     let (taus, path) = (&inwards.paths.taus, inwards.paths.places.row(0).unwrap());
     let radius = |i: usize| f64::from(path[2 * i]).hypot(f64::from(path[2 * i + 1]));
-    // r = 2 e^(-0.25 * 6 tau), at every place
+    // the exact radius is r = 2 e^(-0.25 * 6 tau) at every depth
     assert!((radius(0) - 2.0).abs() < 1e-5 && taus.len() == 129);
     for (i, tau) in taus.iter().enumerate() {
         assert!((radius(i) - 2.0 * (-1.5 * tau).exp()).abs() < 5e-3, "{} at {tau}", radius(i));
     }
     assert!(finding(&mut on, "flow", &[("field", word("cube"))]).err().unwrap().contains("cube"));
     assert!(finding(&mut on, "flow_sweep", &[("kind", word("class"))]).err().unwrap().contains("steer"));
-    // Where the wind carries everything away, there is a gap and not an end of the sweep.
+    // a point at which the solution diverges is a gap in the curve, and must not end the sweep
     let of = |kind: &str| [("kind", word(kind)), ("field", word("van_der_pol"))];
     let is_there = |y: &[f64]| y.iter().filter(|v| v.is_finite()).count() > y.len() / 3;
     let sweep: FlowSweepNfe = ask(&mut on, &of("nfe")).unwrap();
@@ -620,7 +620,7 @@ fn the_network_of_the_playground_learns_the_field() {
     assert!(start > 0.5 && error(&plane) < 0.1, "{start} -> {}", error(&plane));
 }
 
-/// Stopped in either stage, or right between them, and taken up again: the same numbers.
+/// A run that is stopped in either stage or between them and then resumed has the same numbers.
 #[test]
 fn a_resumed_steering_run_goes_on_exactly() {
     let small = [
@@ -651,7 +651,7 @@ fn a_resumed_steering_run_goes_on_exactly() {
     }
 }
 
-/// A control in the config sets the model's runtime parameter before anything is asked.
+/// A control in the config must set the model's runtime parameter before the first question.
 #[test]
 fn a_run_begins_with_the_controls_of_its_config() {
     let small = [("model.d_model", "32"), ("control.u0", "0.75"), ("control.alpha", "2"), ("run.device", "cpu")];
@@ -661,7 +661,8 @@ fn a_run_begins_with_the_controls_of_its_config() {
     assert_eq!(control(1), None, "the baseline has no flow, and no parameter to set");
 }
 
-/// Backpropagation and its checkpointed form are one gradient; the adjoint comes as near with more steps.
+/// Backpropagation with and without checkpointing gives the same gradient; the adjoint method's error falls with more
+/// steps.
 #[test]
 fn gradients_are_swept_with_their_error() {
     let plan = plan("ode_flow", &[("model.d_model", "32"), ("run.device", "cpu")]);

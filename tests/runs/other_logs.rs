@@ -1,5 +1,5 @@
-//! Logs of other tools become runs: those that the tools' own writers made (`tests/oracles/other_logs/make.py`), and damaged
-//! and hostile ones. The real binary where a person would use it.
+//! Tests the import of other tools' logs as runs: logs that the tools themselves wrote
+//! (`tests/oracles/other_logs/make.py`), and damaged and malicious ones.
 
 use std::{
     collections::BTreeMap,
@@ -26,7 +26,7 @@ fn stored(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/oracles/other_logs").join(name)
 }
 
-/// A copy of stored logs that may be damaged.
+/// A copy of stored logs, which a test may damage.
 fn copied(name: &str) -> (TempDir, PathBuf) {
     let here = tempfile::tempdir().unwrap();
     let folder = here.path().join("logs");
@@ -34,11 +34,11 @@ fn copied(name: &str) -> (TempDir, PathBuf) {
     (here, folder)
 }
 
-/// What a run folder tells.
+/// The content of a run folder.
 #[derive(Default)]
 struct RecordedRun {
     info: RunInfo,
-    /// By variant and channel: steps and values.
+    /// Steps and values, by variant and channel.
     scalars: BTreeMap<(String, String), Vec<(u64, f64)>>,
     walls: Vec<f64>,
     texts: Vec<(u64, String, Payload)>,
@@ -57,7 +57,7 @@ impl RecordedRun {
     }
 }
 
-/// Imports what is at this path, or says why it is refused.
+/// Imports the log at this path; the error says why it is refused.
 fn import(path: &Path) -> Result<RecordedRun, String> {
     let runs = tempfile::tempdir().unwrap();
     let source = Source::find(path).map_err(|e| e.to_string())?.ok_or("it is no log of another tool")?;
@@ -89,7 +89,7 @@ fn again_is_nothing(source: &Source, runs: &Path) -> bool {
     source.import(runs).unwrap().words.is_none()
 }
 
-/// The values that `make.py` logged, each to within what 32 bits tell.
+/// Compares the values with those that `make.py` logged, with the precision of 32-bit floats.
 fn check(found: &[(u64, f64)], steps: &[u64], logged: impl Fn(u64) -> f64) {
     assert_eq!(found.iter().map(|(step, _)| *step).collect::<Vec<_>>(), steps);
     for (step, value) in found {
@@ -148,7 +148,7 @@ fn event_files_of_both_forms_are_read() {
     assert_eq!(one.info.variants[0].id, "model", "as other programs' only model is called");
     check(one.values("model", "loss"), &STEPS, loss);
     let named = import(&stored("tensorboard/train/events.out.tfevents.1800000000.machine.1.0")).unwrap();
-    // as text, in which NaN is NaN
+    // compared as text, because NaN does not equal itself as a number
     assert_eq!(format!("{:?}", named.scalars), format!("{:?}", one.scalars));
 }
 
@@ -201,7 +201,7 @@ fn a_database_of_trackio_is_read_with_what_its_write_ahead_log_holds() {
     let steps: Vec<u64> = STEPS.into_iter().chain([12, 14]).collect();
     check(growing.values("wide", "loss"), &steps, loss);
     check(growing.values("narrow", "loss"), &STEPS, loss);
-    // a write-ahead log that is torn counts as far as it is whole
+    // the complete part of a truncated write-ahead log is read
     let (_here, folder) = copied("trackio/wal");
     let log = folder.join("demo.db-wal");
     let bytes = fs::read(&log).unwrap();
@@ -235,7 +235,7 @@ fn every_command_takes_a_log_of_another_tool() {
     for name in ["wandb-", "lightning-", "trackio-", "tensorboard-"] {
         assert!(listed.contains(name), "{name}: {listed}");
     }
-    // the newest numbers, and an end: it is read once
+    // `follow` prints the newest numbers and ends, because such a log is read only once
     let said = done(&format!("follow {shown}/lightning --headless"));
     assert!(said.contains("step 10  model") && said.contains("read once"), "{said}");
     assert_eq!(contents(logs.path()), before, "nothing of a log is changed");
@@ -263,7 +263,7 @@ fn an_import_whose_record_is_lost_is_made_again() {
     let record = folder.join(".imported");
     let whole = fs::read(&record).unwrap();
     let metrics = fs::read(folder.join("metrics.jsonl")).unwrap();
-    // as a loss of power may leave it
+    // states of the file after a power failure
     for damaged in [&b""[..], &whole[..whole.len() / 2], &vec![0; whole.len()], &vec![b' '; (1 << 20) + 1]] {
         fs::write(&record, damaged).unwrap();
         fs::write(folder.join("metrics.jsonl"), "").unwrap();
@@ -272,23 +272,23 @@ fn an_import_whose_record_is_lost_is_made_again() {
         assert_eq!(fs::read(folder.join("metrics.jsonl")).unwrap(), metrics);
         assert!(again_is_nothing(&source, runs.path()));
     }
-    // a log that is empty where its record says otherwise
+    // the run's log is empty, but its record says that it was imported
     fs::write(folder.join("metrics.jsonl"), "").unwrap();
     assert!(source.import(runs.path()).unwrap().words.is_some());
-    // what is there and cannot be read may be anybody's
+    // an unreadable record may belong to somebody else, so nothing is overwritten
     fs::remove_file(&record).unwrap();
     fs::create_dir(&record).unwrap();
     let why = source.import(runs.path()).err().unwrap().to_string();
     assert!(why.contains("`.imported` cannot be read") && why.contains("it is a folder"), "{why}");
     assert_eq!(fs::read(folder.join("metrics.jsonl")).unwrap(), metrics);
-    // a run that was not imported is left alone
+    // a run that was not imported must not be overwritten
     fs::remove_dir(&record).unwrap();
     let why = source.import(runs.path()).err().unwrap().to_string();
     assert!(why.contains("is in the way"), "{why}");
     assert_eq!(fs::read(folder.join("metrics.jsonl")).unwrap(), metrics);
 }
 
-/// What `orrery export --tensorboard` writes is read as the same numbers.
+/// The event files that `orrery export --tensorboard` writes are imported with the same numbers.
 #[test]
 fn our_own_event_files_come_back() {
     let here = tempfile::tempdir().unwrap();
@@ -326,7 +326,7 @@ fn damaged_tails_are_said_and_what_is_before_them_is_read() {
         }
     }
     assert!(read.iter().any(|is_cut| *is_cut) && read.iter().any(|is_cut| !is_cut), "at and between the records");
-    // the data of the second record, which is the first step
+    // damages the data of the second record, which holds the first step
     let mut changed = whole.clone();
     let second = 16 + usize::from(whole[0]);
     changed[second + 20] ^= 1;
@@ -338,7 +338,7 @@ fn damaged_tails_are_said_and_what_is_before_them_is_read() {
         "{}",
         told.notices
     );
-    // its length: what comes after it cannot be found
+    // damages its length, without which the next record cannot be found
     changed = whole;
     changed[second] ^= 1;
     fs::write(&file, &changed).unwrap();
@@ -373,7 +373,7 @@ fn damaged_tails_are_said_and_what_is_before_them_is_read() {
     for end in (0..whole.len()).step_by(1031) {
         fs::write(&file, &whole[..end]).unwrap();
         if let Ok(told) = import(&file) {
-            // where one run alone could be read it is the only model
+            // if only one run could be read, its variant has the name `model`
             let runs = ["wide", "narrow", "model"].map(|run| (run.to_owned(), "loss".to_owned()));
             let Some(found) = runs.iter().find_map(|run| told.scalars.get(run)) else { continue };
             check(found, &STEPS[..found.len()], loss);
@@ -385,7 +385,7 @@ fn damaged_tails_are_said_and_what_is_before_them_is_read() {
 fn a_record_over_several_blocks_is_put_together_and_a_damaged_block_is_passed_over() {
     let here = tempfile::tempdir().unwrap();
     let file = here.path().join("run-a.wandb");
-    // a step of history: a long text, then a number
+    // a step of the history with a long text, followed by a number
     let item = |key: &str, json: &str| field(1, &wandb_item(&field(1, key.as_bytes()), json));
     let history = |step: u8, length: usize| {
         let text = format!("\"{}\"", "x".repeat(length));
@@ -423,7 +423,7 @@ fn a_row_over_several_pages_is_put_together_and_one_that_is_cut_is_none() {
     }
     let why = read("{\"loss\": 0.5, \"acc\": 1").err().unwrap();
     assert!(why.contains("holds no numbers"), "{why}");
-    // Python writes half a surrogate pair as it is
+    // Python writes a lone surrogate unchanged
     let told = read(r#"{"word": "\ud83d", "loss": 0.5, "\udc00": 1}"#).unwrap();
     assert_eq!(told.values("model", "loss"), [(1, 0.5)]);
     assert_eq!(told.values("model", "\u{fffd}"), [(1, 1.0)]);
@@ -434,7 +434,7 @@ fn a_row_that_is_too_long_ends_no_table() {
     let here = tempfile::tempdir().unwrap();
     let path = here.path().join("demo.db");
     fs::write(&path, trackio_rows("{\"loss\": 0.5}", Some(70 << 20))).unwrap();
-    // a hole as long as the row says that it is
+    // a sparse file supplies the length that the row claims
     fs::File::options().write(true).open(&path).unwrap().set_len(80 << 20).unwrap();
     let told = import(&path).unwrap();
     assert_eq!(told.values("model", "loss"), [(1, 0.5)]);
@@ -474,7 +474,7 @@ fn hostile_logs_are_read_or_refused_in_words() {
     let why = import(&table).err().unwrap();
     assert!(why.contains("holds no numbers") && why.contains("have no step") && why.contains("negative"), "{why}");
 
-    // a row or a head of cells without end
+    // an extremely long row, and an extremely long header
     fs::write(&table, format!("step,a\n1,2\n2,{}\n3,4\n", ",".repeat(2 << 20))).unwrap();
     let told = import(&table).unwrap();
     assert_eq!(told.values("model", "a"), [(1, 2.0)]);
@@ -483,7 +483,7 @@ fn hostile_logs_are_read_or_refused_in_words() {
     let why = import(&table).err().unwrap();
     assert!(why.contains("100001 columns"), "{why}");
 
-    // an inner page that leads to itself: the root of `metrics` is made its own child
+    // a page of the B-tree that is its own child must not cause an endless loop
     let (_other, folder) = copied("trackio");
     let database = folder.join("demo.db");
     let whole = fs::read(&database).unwrap();
@@ -522,7 +522,7 @@ fn a_folder_of_many_runs_or_of_none_is_said() {
     let told = import(&logs).unwrap();
     assert_eq!(told.info.variants.len(), 64);
     assert_eq!(told.info.variants[0].id, "version_0");
-    // of two tools one is read
+    // if a folder has logs of two tools, one of them is read
     copy(&stored("wandb"), &logs.join("wandb"));
     let told = import(&logs).unwrap();
     assert!(told.notices.contains("64 files of Lightning's CSV logger beside it are not read"), "{}", told.notices);
@@ -542,7 +542,7 @@ fn no_link_inside_a_folder_is_followed() {
     assert_eq!(Source::find(&logs).unwrap(), None);
     super::foreign_folders::put_pipe(&logs.join("a.tfevents.1"));
     assert_eq!(Source::find(&logs).unwrap(), None, "nobody writes into the pipe");
-    // what a person names may be a link
+    // a path that the user names explicitly may be a link
     symlink(&elsewhere, here.path().join("latest")).unwrap();
     check(import(&here.path().join("latest")).unwrap().values("model", "loss"), &STEPS, loss);
 }

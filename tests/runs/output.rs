@@ -1,4 +1,5 @@
-//! The results of commands: a disk that is full is their failure, and what is not whole is said. The real binary.
+//! Tests the results of commands with the real binary: a full disk makes a command fail, and incomplete results are
+//! reported.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +19,7 @@ use tempfile::TempDir;
 
 use crate::{command::orrery, folders::copy};
 
-/// A copy of two short runs, which are made once, as `a` and `b`.
+/// A copy of two short runs, `a` and `b`, which are trained once for all tests.
 fn with_runs() -> TempDir {
     static MADE: OnceLock<TempDir> = OnceLock::new();
     let make = || {
@@ -40,7 +41,7 @@ fn with_runs() -> TempDir {
     here
 }
 
-/// The exit code and what stands on standard error, where standard output is this device.
+/// Runs a command whose standard output is this device. Returns the exit code and the text on standard error.
 #[cfg(target_os = "linux")]
 fn onto(device: &str, here: &Path, words: &str) -> (Option<i32>, String) {
     let file = fs::File::options().write(true).open(device).unwrap();
@@ -79,7 +80,7 @@ fn a_full_disk_is_the_failure_of_every_command() {
         assert!(!said.contains("panicked"), "{words}: {said}");
     }
     assert_eq!(onto("/dev/null", here.path(), "runs --out runs").0, Some(0), "it is the disk");
-    // a device is no file to write into
+    // exports write into ordinary files only, not into devices
     let (code, said) = orrery(here.path(), "export runs/a --csv /dev/full");
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("/dev/full"), "{said}");
@@ -119,7 +120,7 @@ fn a_study_refuses_a_seed_that_is_named_twice() {
     }
 }
 
-/// A line of a log that is no line of a record.
+/// Replaces a line of a log by invalid JSON.
 fn damage(run: &Path, log: &str) {
     let text = fs::read_to_string(run.join(log)).unwrap();
     let mut lines: Vec<&str> = text.lines().collect();
@@ -155,15 +156,15 @@ fn a_record_that_is_not_whole_is_said_and_handed_on_only_in_part() {
     }
     let rows = fs::read_to_string(here.path().join("scalars.csv")).unwrap();
     assert!(rows.lines().count() > 2, "what can be read is written: {rows}");
-    // without a graphics adapter no view is drawn, and no run read
+    // without a graphics adapter, the command ends before it reads the run
     let (_, said) = orrery(here.path(), "render runs/a --view losses --out losses.png");
     assert!(said.contains(SENTENCE) || !there("losses.png"), "{said}");
-    // a record that is whole needs no wish and says nothing
+    // an undamaged record needs no option, and no warning is printed
     let (code, said) = orrery(here.path(), "export runs/b --csv whole.csv");
     assert_eq!((code, said.contains("passed over")), (Some(0), false), "{said}");
 }
 
-/// Warnings that a run recorded are no reason to leave out what is lost of its record.
+/// Even if a run recorded many warnings, the message about damage of its record must be shown.
 #[test]
 fn damage_is_said_beside_many_warnings() {
     let here = with_runs();
@@ -214,7 +215,7 @@ fn exported_weights_are_those_of_the_newest_checkpoint() {
     assert_eq!(values(&written), coupled[1]);
 }
 
-/// Where the newest checkpoint cannot be read, weights of an earlier step are handed on only if that is asked for.
+/// If the newest checkpoint cannot be read, the weights of an earlier one are exported only with an explicit option.
 #[test]
 fn older_weights_are_not_handed_on_in_silence() {
     let here = tempfile::tempdir().unwrap();

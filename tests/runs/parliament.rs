@@ -1,4 +1,5 @@
-//! The multilingual parliament: its grammar, its alignment, and the split that a finder of concepts relies on.
+//! Tests the multilingual parliament corpus: its grammar, the alignment of its languages, and the split of its
+//! sentences for the search for concepts.
 
 use orrery::corpus::generated::{
     self,
@@ -19,7 +20,7 @@ fn text_of(id: &str, seed: u64, size: usize) -> String {
     generated::by_id(id).unwrap().text(seed, size)
 }
 
-/// The halves of a line: (language, what is said) twice.
+/// Both halves of a line, each with its language and its text.
 fn halves(line: &str) -> [(&str, &str); 2] {
     let (from, to) = line.strip_prefix("<F:").unwrap().split_once("<T:").unwrap();
     [from.split_once('>').unwrap(), to.split_once('>').unwrap()]
@@ -43,7 +44,7 @@ fn pairs_are_aligned_in_two_languages() {
         assert!(text.len() >= generated::SIZE);
         assert_eq!(text, self::text(id, 1));
         assert_ne!(text, self::text(id, 2));
-        // What is said with the same sentence in the other language: one translation each, both ways.
+        // every sentence has exactly one translation into each language, in both directions
         let mut said: BTreeMap<(&str, &str, &str), BTreeSet<&str>> = BTreeMap::new();
         let mut pairs = BTreeSet::new();
         for line in text.lines() {
@@ -51,7 +52,7 @@ fn pairs_are_aligned_in_two_languages() {
             assert!(CODES.contains(&from) && CODES.contains(&to) && from != to, "{line}");
             let count = |said: &str| said.matches(['.', '?']).count();
             assert_eq!(count(a), count(b), "{line}");
-            // A sentence and what follows; a list, or a naive sentence, stands alone.
+            // a text is a sentence with a follow-up; lists and naive sentences have no follow-up
             let alone = id == "parliament_naive" || line.contains(" and ") || line.contains(" et ");
             assert!(count(a) == 1 || (count(a) == 2 && !alone), "{line}");
             said.entry((from, to, a)).or_default().insert(b);
@@ -79,10 +80,10 @@ fn the_writing_is_clean() {
     }
 }
 
-/// What a teacher would mark in red: uncontracted or wrongly elided articles, cases, endings.
+/// Grammatical errors that the generator could make: missing contractions, wrong elisions, cases and endings.
 #[test]
 fn articles_contract_and_agree() {
-    // Enough of it that every noun has met every frame.
+    // enough text that every noun occurs in every frame
     let text: String =
         (4..12).map(|seed| text("parliament", seed)).chain([self::text("parliament_naive", 4)]).collect();
     let mut by_language: BTreeMap<&str, String> = BTreeMap::new();
@@ -153,7 +154,7 @@ fn articles_contract_and_agree() {
         assert!(de.contains(right), "German: {right}");
     }
     assert!(en.contains("The oranges are on") && en.contains("Their stores") && en.contains("The Netherlands is on"));
-    // After a masculine currency the German follow-up is his, after a feminine hers.
+    // in German, the possessive pronoun agrees with the gender of the currency
     for line in de.lines() {
         if line.contains("Krone") && line.contains("Kurs") {
             assert!(line.contains("Ihr Kurs"), "{line}");
@@ -187,7 +188,7 @@ fn splits_are_disjoint_and_every_noun_is_in_the_training_text() {
         for s in &all {
             let said = s.text.split_once('>').unwrap().1;
             let known = spoken.contains(&(CODES[s.language], said));
-            // Frames that confirm, and the fresh ones of the search, are in no training text.
+            // frames for confirmation and the search's fresh frames must not occur in the training text
             assert_eq!(s.fresh, s.frame >= 24);
             if s.fresh || matches!(s.part, SplitSide::NewFrames | SplitSide::BothNew) {
                 assert!(!known, "{said}");
@@ -196,7 +197,7 @@ fn splits_are_disjoint_and_every_noun_is_in_the_training_text() {
         let seen = of(SplitSide::NewNouns).iter().filter(|s| spoken.contains(&(CODES[s.language], tail(s)))).count();
         assert!(seen * 10 > of(SplitSide::NewNouns).len() * 5, "few sentences of trained frames occur: {seen}");
     }
-    // Every noun of every class, in every language, often enough to be learned.
+    // every noun of every class occurs often enough in every language to be learned
     for class in Class::ALL {
         for entity in 0..Extent::WHOLE.entities(class) {
             for (language, code) in CODES.iter().enumerate() {
@@ -212,12 +213,12 @@ fn tail(s: &Sentence) -> &str {
     s.text.split_once('>').unwrap().1
 }
 
-/// As the corpus of the first trial: fewer languages, kinds, nouns, frames and follow-ups, and no lists.
+/// A smaller corpus: fewer languages, kinds, nouns, frames and follow-ups, and no lists.
 const PART: Extent =
     Extent { languages: 3, kinds: 3, nouns: 16, frames: 10, follow_ups: 3, listing: 0.0, ..Extent::WHOLE };
 
-/// A text with less of everything has nothing of the rest, and all of what is asked about; what is held out of the
-/// whole is held out of a part.
+/// A smaller corpus contains nothing outside its extent and every sentence that the search asks about. Sentences that
+/// are held out of the whole corpus are held out of it too.
 #[test]
 fn a_part_is_asked_about_what_it_has() {
     assert_eq!(generated::part_of_parliament(1, 20_000, &Extent::WHOLE), text_of("parliament", 1, 20_000));
@@ -225,7 +226,7 @@ fn a_part_is_asked_about_what_it_has() {
     let said: BTreeSet<&str> = text.lines().flat_map(halves).map(|(_, said)| said).collect();
     let languages: BTreeSet<&str> = text.lines().flat_map(halves).map(|(language, _)| language).collect();
     assert_eq!(languages, BTreeSet::from(["en", "fr", "es"]));
-    // 16 nouns of 3 kinds in 10 frames with 3 follow-ups, in each of 3 languages.
+    // 16 nouns of 3 kinds in 10 frames with 3 follow-ups, in each of 3 languages
     assert_eq!(said.len(), 3 * 16 * 10 * 3 * 3);
     let whole = sentences(Class::Currency, &Extent::WHOLE);
     let fresh = |s: &&Sentence| s.fresh || matches!(s.part, SplitSide::NewFrames | SplitSide::BothNew);
@@ -264,13 +265,13 @@ fn a_part_is_asked_about_what_it_has() {
     }
 }
 
-/// The frame tells nothing: as many sentences with as without the concept in each frame and language; and
-/// neither do length and capital letters, by much.
+/// The concept cannot be inferred from the frame, because each frame and language has equally many sentences with and
+/// without it. Length and capital letters differ only slightly.
 #[test]
 fn with_and_without_are_matched() {
     let few_nouns = Extent { nouns: 12, ..Extent::WHOLE };
     for (concept, extent) in CONCEPTS.iter().flat_map(|&c| [Extent::WHOLE, few_nouns, PART].map(|e| (c, e))) {
-        // Of fewer nouns some language has longer ones.
+        // with fewer nouns, the mean lengths differ more in some language
         let apart = if extent == Extent::WHOLE { 3.0 } else { 4.0 };
         let all = sentences(concept, &extent);
         let mut balance: BTreeMap<(SplitSide, usize, usize), i64> = BTreeMap::new();
@@ -297,7 +298,7 @@ fn with_and_without_are_matched() {
     }
 }
 
-/// In the naive corpus the frame alone gives the concept away: that is what it is for.
+/// In the naive corpus, the frame alone determines the concept. The corpus exists to show this mistake.
 #[test]
 fn naive_frames_belong_to_one_class() {
     for concept in CONCEPTS {

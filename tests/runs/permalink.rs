@@ -1,4 +1,5 @@
-//! A link opened without a display: it runs exactly as the run it was copied from, to its step.
+//! Tests links that are opened without a display: they repeat the run that they were copied from exactly, up to its
+//! step.
 
 use std::{
     path::{Path, PathBuf},
@@ -28,7 +29,7 @@ fn told(out: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr))
 }
 
-/// The scalars of a run folder, bit by bit, of steps up to this one.
+/// The bits of a run's scalars up to this step.
 fn recorded(run: &Path, until: u64) -> Vec<(u64, usize, String, u64)> {
     let mut steps: Vec<StepStats> = vec![];
     let keep = |event: Event| {

@@ -1,5 +1,5 @@
-//! The probes of the model labs: their payloads, what must be true of them, and that a model is left
-//! as it was found.
+//! Tests the probes of the model labs: the properties that their measurements must have, and that a probe leaves the
+//! model unchanged.
 
 use candle_core::{Device, Tensor};
 use orrery::{
@@ -50,7 +50,7 @@ impl Bench {
         host::to_f32(&self.model.token_model()?.logits(&tokens, &mut Tap::off())?)
     }
 
-    /// Asks, and checks that nothing about the model changed.
+    /// Asks a probe, and checks that the model's logits do not change and that the measurement can be stored and read.
     fn ask(&mut self, id: &str, args: &[(&str, Value)]) -> candle_core::Result<Answer> {
         let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
         let probe = probe::find(id).ok_or(candle_core::Error::Msg(format!("no probe {id}")))?;
@@ -62,7 +62,7 @@ impl Bench {
         let mut findings = answer?;
         assert_eq!(findings.len(), 1);
         let finding = findings.remove(0);
-        // Plain data: it survives the run folder.
+        // the measurement survives encoding and decoding, as in a run folder
         let text = serde_json::to_string(&finding.payload).map_err(candle_core::Error::wrap)?;
         let json = serde_json::from_str(&text).map_err(candle_core::Error::wrap)?;
         let again =
@@ -93,7 +93,7 @@ fn staircase() -> Outcome {
     let explained = measured.explained;
     assert!(explained > 1.0 / 64.0 && explained <= 1.0, "{explained}");
 
-    // A single channel is the raw activation, and the first block reads zero.
+    // a single coordinate is the raw activation, and the slow path is zero in the first block
     let args = [
         ("text", Value::Text("The harbour was calm.".into())),
         ("coordinate", Value::Int(7)),
@@ -134,7 +134,7 @@ fn causality() -> Outcome {
     let leaky = measured.leaky_upsample.as_ref().ok_or("no leaky upsample")?;
     assert!(leaky.delta[8] > 1e-4 && leaky.before_max > 1e-4, "the leak shows: {leaky:?}");
 
-    // Without arguments: some token in the middle of a passage becomes another.
+    // by default, a token in the middle of a passage is changed
     let usual = bench.ask("causality", &[("gate", Value::Float(2.0))])?;
     let measured: &Causality = of(&usual);
     assert_eq!((measured.effective_gate, measured.before_max), (2.0, 0.0));
@@ -158,7 +158,7 @@ fn attention_maps() -> Outcome {
         assert_eq!(layer.tokens_per_position, tokens, "{path}");
         for (head, map) in (0..4).filter_map(|head| Some((head, layer.weights.matrix(head)?))) {
             for (row, values) in map.data.chunks(size).enumerate() {
-                // A weight of half precision is off by at most its 2^-11th part.
+                // the relative error of a half-precision weight is at most 2^-11
                 let off = (values.iter().sum::<f32>() - 1.0).abs();
                 assert!(off < f32::exp2(-11.0) + 1e-5, "{path} head {head}: row {row} is a distribution");
                 assert!(values[row + 1..].iter().all(|w| *w == 0.0), "{path} head {head}: row {row} is causal");
@@ -253,7 +253,7 @@ fn maps_of_a_long_text_are_whole_for_the_wanted_layer() -> Outcome {
     Ok(())
 }
 
-/// With the gate shut nothing is injected, and the equation that a DEQ solves is that of the fixed point of Post.
+/// With a closed gate nothing is injected, and a DEQ solves the fixed-point equation of the post block alone.
 #[test]
 fn residual_of_a_deq_with_its_gate_shut_is_that_of_post() -> Outcome {
     let approach = Approach::Deq { tolerance: 1e-3, max_iters: 5 };

@@ -1,5 +1,5 @@
-//! The probe of queries and keys that evolve: what it hands over makes the model's own way again, and it says where
-//! there is none.
+//! Tests the probe of evolving queries and keys: the model's evolution can be recomputed from its measurement, and
+//! models without an evolution are reported.
 
 use candle_core::Device;
 use orrery::{
@@ -25,7 +25,7 @@ fn corpus() -> Corpus {
     .unwrap()
 }
 
-/// What the probe measures, and the tokens of its sample.
+/// The probe's measurement and the tokens of its sample.
 fn asked(spec: CoupledQkSpec, args: &[(&str, Value)]) -> (QueryKeyPaths, Vec<String>) {
     let corpus = corpus();
     let mut model =
@@ -38,7 +38,7 @@ fn asked(spec: CoupledQkSpec, args: &[(&str, Value)]) -> (QueryKeyPaths, Vec<Str
     (QueryKeyPaths::from_payload(&finding.payload).unwrap().clone(), finding.tokens)
 }
 
-/// How far the end that f64 computes is from that of the model, over all tokens.
+/// The largest difference, over all tokens, between the end points that f64 arithmetic and the model compute.
 fn largest_difference(e: &QueryKeyEvolution) -> f64 {
     let force = Force::learned(e.first.data(), e.second.data(), e.first.cols()).unwrap();
     let integrator = match e.scheme {

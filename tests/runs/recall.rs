@@ -1,4 +1,4 @@
-//! Associative recall as a run reads it: whole examples, right answers, chance, refusals.
+//! Tests the batches of associative recall: complete examples, correct answers, chance level, refused settings.
 
 use std::collections::HashSet;
 
@@ -38,7 +38,8 @@ fn every_window_is_one_whole_example_with_right_answers() {
     }
 }
 
-/// The pairs stand first; each key is asked for once, by the target of its second place and by no other target.
+/// Checks a row: the pairs come first, each key is queried exactly once, only queries have a scored target, and the
+/// target is the key's value.
 fn check_row(corpus: &Corpus, windows: &Windows, row: usize, pairs: usize) {
     let span = row * windows.len..(row + 1) * windows.len;
     let (inputs, targets) = (&windows.inputs[span.clone()], &windows.targets[span.clone()]);
@@ -109,7 +110,7 @@ fn attention_to_pairs_is_measured_by_layer_and_head() -> Result<(), Box<dyn std:
     assert_eq!((found.questions, found.layers.len()), (48, model.capabilities().attention_layers.len()));
     for layer in &found.layers {
         assert!(layer.uniform > 1.0 / 64.0 && layer.uniform < 1.0 / 16.0, "{layer:?}");
-        // A model that has learned nothing looks there as at anything else.
+        // an untrained model attends to these positions about as much as to all others
         let all = layer.to_value.iter().chain(layer.to_key.iter());
         assert!(all.clone().count() > 0 && all.into_iter().all(|w| *w > 0.0 && *w < 4.0 * layer.uniform), "{layer:?}");
     }

@@ -1,5 +1,5 @@
-//! What a run leaves is complete, and what cannot be recorded or gone on with is said. The real binary, real
-//! files, real signals.
+//! Tests the records of runs with the real binary, files and signals: a record is complete, and a message says what
+//! cannot be recorded or resumed.
 
 use std::{
     fs,
@@ -21,7 +21,7 @@ use orrery::{
 
 use super::folders::contents;
 
-/// A model so small that a step takes some milliseconds.
+/// Settings of a model so small that a step takes only milliseconds.
 const SMALL: &str = "--no-figures --device cpu --set run.threads=1 --set train.batch=2 --set train.window=16 \
                      --set model.d_model=16 --set run.eval_windows=2 --set run.eval_every=0 --set run.checkpoint_every=10 \
                      --set probe.residual_every=0";
@@ -49,13 +49,13 @@ fn only_run(here: &Path) -> PathBuf {
     entries[0].clone()
 }
 
-/// A run of many steps, once it has recorded some.
+/// Starts a run of many steps and waits until it has recorded some.
 fn under_way(here: &Path) -> (Child, PathBuf) {
     let child = train(here, "--steps 100000").stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     (child, with_steps(here))
 }
 
-/// The run folder in `runs`, once it has some steps.
+/// Waits until the run in `runs` has recorded some steps. Returns its folder.
 fn with_steps(here: &Path) -> PathBuf {
     let begun = Instant::now();
     loop {
@@ -95,7 +95,7 @@ fn a_folder_that_is_moved_deleted_or_replaced_ends_the_run() {
         disturb(&folder, &aside);
         let (code, words) = end(child);
         assert_eq!(code, Some(1), "{name}: {words}");
-        // A folder is deleted file by file: a checkpoint may fail before the logs are gone.
+        // a folder is deleted file by file, so a checkpoint may fail before the logs are deleted
         let is_cut_short = name == "deleted" && words.contains("cannot write") && words.contains("checkpoints");
         assert!(words.contains("can no longer be recorded") || is_cut_short, "{name}: {words}");
         let left = if folder.exists() { contents(&folder) } else { vec![] };
@@ -179,7 +179,7 @@ fn a_run_goes_on_with_the_same_text_from_any_folder_and_with_no_other() {
         assert!(contents(&folder) == before, "{part}: a refusal changed the folder");
     };
     refused("5", "6 steps already");
-    // Of the same length.
+    // the changed text has the same length, so that only its content differs
     fs::write(here.path().join("a.txt"), text.replacen("cat", "cow", 1)).unwrap();
     refused("8", "is not the file that this run was trained with");
     fs::write(here.path().join("a.txt"), text.repeat(2)).unwrap();
@@ -213,7 +213,7 @@ fn a_finished_run_is_left_as_it_is_and_keeps_its_answers_when_it_goes_on() {
     let folder = only_run(here.path());
     let samples = folder.join("samples.jsonl");
     let text = fs::read_to_string(&samples).unwrap();
-    // as a window has it where somebody asks once the run has ended
+    // a window appends such an answer if the user asks after the run has ended
     let mut asked: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
     asked["request"] = 1.into();
     assert_eq!(asked["step"], 4);
@@ -282,7 +282,7 @@ fn no_output_is_written_over_what_is_read_or_over_a_record() {
     }
 }
 
-/// As a save dialog would have it written.
+/// A save dialog could choose a file of the record, which must not be overwritten.
 #[test]
 fn a_window_saves_nothing_over_a_record() {
     let here = tempfile::tempdir().unwrap();
@@ -308,7 +308,7 @@ fn a_window_saves_nothing_over_a_record() {
     assert_eq!(fs::read(here.path().join("exports/gate.png")).unwrap(), b"picture");
 }
 
-/// What a window does when its process ends, for whatever reason.
+/// A window does this when its process ends, so that no run loses its last steps.
 #[test]
 fn a_process_that_ends_stops_its_runs_and_waits_for_their_checkpoints() {
     let here = tempfile::tempdir().unwrap();
@@ -329,7 +329,7 @@ fn a_process_that_ends_stops_its_runs_and_waits_for_their_checkpoints() {
         ..DriveOptions::default()
     };
     let trained = trainer::spawn((lab.plan)(&config).unwrap(), options, vec![]).unwrap();
-    // One that waits for a command must hear of the end too.
+    // a run that waits for a command must also be notified of the end
     let waiting = DriveOptions { stay: true, process: runs.process(), ..DriveOptions::default() };
     let waiting = trainer::spawn((lab.plan)(&config).unwrap(), waiting, vec![]).unwrap();
     let recorded = || writer.folder().is_some_and(|f| fs::metadata(f.join("metrics.jsonl")).unwrap().len() > 4000);
@@ -375,7 +375,7 @@ fn a_live_setting_out_of_its_range_or_unknown_does_not_go_on() {
     for (key, value, is_good) in [("train.lr", 1e-2, true), ("train.lr", 2.0, false), ("train.speed", 1.0, false)] {
         let mut edited = whole.clone();
         edited.dials.insert(key.to_owned(), Value::Float(value));
-        // The newest checkpoint of its step, with a checksum that is right.
+        // the edited checkpoint has a valid checksum, so that only the value can be the reason for a refusal
         checkpoint::save(&folder, &edited).unwrap();
         let before = contents(&folder);
         let output = orrery(here.path()).arg("resume").arg(&folder).args(["--no-figures", "--steps", "4"]).output();

@@ -1,5 +1,5 @@
-//! Run folders that released versions wrote, kept in `tests/runs/released`: each is opened, exported and gone on
-//! with by every later version. A release adds its own: a run of four steps of a tiny model.
+//! Tests that every later version can open, export and resume the run folders of released versions, which are stored in
+//! `tests/runs/released`. Each release adds a run of four steps of a tiny model.
 
 use std::{
     fs,

@@ -1,4 +1,5 @@
-//! A run as one page: what it holds, that its numbers are the exported ones, and that it asks nothing of a network.
+//! Tests the report of a run as one HTML page: its content, the equality of its numbers with the exported ones, and
+//! that it makes no network request.
 
 use std::{collections::BTreeMap, fs};
 
@@ -6,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{command::orrery, foreign_run::ForeignRun};
 
-/// A short run, as `run` in the folder.
+/// Trains a short run; it is `run` in the returned folder.
 fn with_run() -> tempfile::TempDir {
     let here = tempfile::tempdir().unwrap();
     let text = here.path().join("secret-place");
@@ -21,7 +22,7 @@ fn with_run() -> tempfile::TempDir {
     here
 }
 
-/// What a script element of the page holds.
+/// The JSON in the page's script element with this id.
 fn data(page: &str, id: &str) -> Value {
     let begin = format!("id=\"{id}\">");
     let rest = page.split_once(&begin).unwrap().1;

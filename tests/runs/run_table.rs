@@ -1,5 +1,5 @@
-//! The table of runs: rows from folders whole and broken, the index that is only a cache, filters and orders, notes and the
-//! trash, by the command that a person uses.
+//! Tests the command that lists runs: rows of intact and damaged folders, the index, which is only a cache, filters and
+//! sorting, notes and the trash.
 
 use std::{
     collections::BTreeMap,
@@ -25,7 +25,7 @@ use orrery::{
 
 use crate::trainer::{fast_slow, started, train};
 
-/// A run of a few steps in `runs`.
+/// Trains a run of a few steps in `runs`.
 fn recorded(runs: &Path, more: &[(&str, &str)]) -> PathBuf {
     let (_, config) = fast_slow(3, more);
     let writer = Writer::at_once(runs);
@@ -33,7 +33,7 @@ fn recorded(runs: &Path, more: &[(&str, &str)]) -> PathBuf {
     writer.folder().unwrap()
 }
 
-/// The logs and descriptions of a run under another name.
+/// Copies the files of a run, without its folders, under another name.
 fn copied(run: &Path, to: &Path) {
     fs::create_dir(to).unwrap();
     for file in fs::read_dir(run).unwrap().flatten().filter(|f| f.file_type().unwrap().is_file()) {
@@ -89,13 +89,13 @@ fn a_table_for_another_program_is_not_cut() {
     assert!(table.contains(name.trim()) && table.contains("loss minus the first's") && !table.contains('…'), "{table}");
 }
 
-/// Time is printed; what the test holds is that nothing is read again.
+/// The test only prints times; it checks that unchanged folders are not read again.
 #[test]
 fn many_folders_are_read_once() {
     const MANY: usize = 200;
     let dir = tempfile::tempdir().unwrap();
     let run = recorded(dir.path(), &[]);
-    // Measurements take most of the time of a first reading, and nothing is held here about them.
+    // reading measurements would take most of the time, and this test does not need them
     fs::write(run.join("samples.jsonl"), "").unwrap();
     (1..MANY).for_each(|i| copied(&run, &dir.path().join(format!("run-{i:04}"))));
     let listed = |what: &str| {
@@ -109,7 +109,7 @@ fn many_folders_are_read_once() {
     let again = listed("with it");
     assert_eq!(again.read, 0);
     assert_eq!(again.rows, first.rows);
-    // One grows, one is put away, one is new.
+    // one run grows, one is removed, one is new
     let metrics = dir.path().join("run-0050/metrics.jsonl");
     let grown = fs::read_to_string(&metrics).unwrap().replace("\"step\":3", "\"step\":9");
     fs::write(&metrics, grown + "\n").unwrap();
@@ -119,7 +119,7 @@ fn many_folders_are_read_once() {
     assert_eq!((changed.rows.len(), changed.read), (MANY, 2));
     assert_eq!(changed.rows.iter().find(|r| r.folder == "run-0050").unwrap().steps, 9);
     assert!(!changed.rows.iter().any(|r| r.folder == "run-0051"));
-    // Damaged or gone, it is made again.
+    // a damaged or missing index is rebuilt
     let index = dir.path().join(".index.json");
     let half = fs::read(&index).unwrap();
     fs::write(&index, &half[..half.len() / 2]).unwrap();
@@ -192,7 +192,7 @@ fn a_broken_folder_is_a_row_with_a_sentence() {
     assert_eq!(row("cut").state, RowState::Finished);
     assert_eq!(row("killed").state_label(), "killed at step 3");
     says("torn", "run.json is damaged");
-    // another program's folder may have begun with its log of numbers
+    // another program may create its log of numbers before any other file
     assert_eq!(row("empty").state, RowState::Running);
     says("noted", "note.toml");
     let out = orrery(&[], dir.path());
@@ -405,7 +405,8 @@ fn runs_are_named_deleted_and_taken_back() {
     }
 }
 
-/// A run of another program is taken for running for a while after its last line, unless its lock says that it was held here.
+/// A run of another program counts as running for a while after its last line. If its lock was held on this machine and
+/// no longer is, it was killed.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_program_of_this_machine_that_left_its_lock_was_killed() {

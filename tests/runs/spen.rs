@@ -1,5 +1,5 @@
-//! Runs of the EMA language model's lab: settings that do not fit are named, every probe answers of every variant, and a
-//! text that is too short, empty or of one symbol gives a sentence or a run, never a panic.
+//! Tests runs of the EMA language model's lab: inconsistent settings are named, every probe works for every variant,
+//! and a text that is too short, empty or of one symbol leads to a message or a run, never to a panic.
 
 use std::{fs, path::Path};
 
@@ -36,7 +36,7 @@ const ALL: &[(&str, &str)] = &[
     ("compare.as_large", "true"),
 ];
 
-/// Models of fewer parameters than any transformer at 65,536 tokens.
+/// Settings of models with fewer parameters than any transformer with a vocabulary of 65,536 tokens.
 const TOO_SMALL: &[(&str, &str)] =
     &[("compare.transformer", "true"), ("model.d_model", "8"), ("model.heads", "2"), ("corpus.vocab", "65536")];
 
@@ -78,7 +78,7 @@ fn every_probe_answers_of_every_variant() {
         let [losses] = of::<PositionLosses>(&mut run, variant, &args("position_losses")).try_into().unwrap();
         assert_eq!(losses.edges.last(), Some(&64));
         assert!(losses.loss.iter().all(|v| (1.0..8.0).contains(v)), "{:?}", losses.loss);
-        // as many windows as allowed, but no more tokens than are asked for
+        // 64 windows would be longer, so `longest` limits the text to 200 tokens
         let mut longer = args("position_losses");
         for (key, value) in [("times", 64), ("longest", 200), ("texts", 1)] {
             longer.insert(key.to_owned(), Value::Int(value));
@@ -164,21 +164,22 @@ fn the_transformer_is_the_last_step_and_as_large_as_the_largest() {
     run.finish_step().unwrap();
     let loss = run.evaluate(4).unwrap().scalars.iter().find(|(c, _)| c.as_str() == "loss/held_out").unwrap().1;
     assert!((1.0..8.0).contains(&loss), "{loss}");
-    // its loss along texts four times as long as its windows stands beside that of the traces
+    // the loss by position, on texts four times as long as its windows, is measured like that of the trace models
     let by_position = Args::from([("window".to_owned(), Value::Int(16))]);
     for variant in [0, 4] {
         let [losses] = of::<PositionLosses>(&mut run, variant, &by_position).try_into().unwrap();
         assert_eq!(losses.edges.last(), Some(&64), "{variant}");
         assert!(losses.loss.iter().all(|v| (1.0..8.0).contains(v)), "{variant}: {:?}", losses.loss);
     }
-    // what is asked about traces leaves it alone
+    // probes of traces must not fail for the transformer, which has no traces
     for schedule in probes {
         run.ask(4, &schedule.probe, &schedule.args).map_err(|e| format!("{}: {e}", schedule.probe)).unwrap();
     }
     assert!(run.ask(4, "unit_usage", &Args::new()).unwrap().is_empty());
 }
 
-/// Texts that differ before what a sliding window reaches end alike; each layer looks back by a window less one token.
+/// Texts that differ only before the reach of the sliding window have the same last logits. Each layer extends the
+/// reach by the window's length minus one.
 #[test]
 fn the_transformers_window_slides_along_long_texts() {
     let whole = plan(&[("compare.transformer", "true")]).unwrap();
@@ -238,7 +239,7 @@ fn texts_that_are_too_little_are_told_in_words() {
     assert!(error.contains("short.txt is too short"), "{error}");
     let error = open(&write("one.txt", &"a".repeat(4000))).map(|_| ()).unwrap_err();
     assert!(error.contains("one symbol only"), "{error}");
-    // A text of almost one symbol can be learned by heart; nothing divides by what hardly ever varies.
+    // in a text of almost only one symbol, features hardly vary, and no probe may divide by their zero variance
     let mut run = open(&write("two.txt", &("a".repeat(2000) + "b" + &"a".repeat(2000)))).unwrap();
     let window = Args::from([("window".to_owned(), Value::Int(16))]);
     for probe in ["unit_usage", "autocorrelation", "position_losses", "trace_reading", "token_baselines"] {

@@ -1,4 +1,4 @@
-//! An `ssh` that runs the command here, in a folder whose files say how it behaves.
+//! A stand-in for `ssh` that runs the command on this machine. Files in its folder control its behaviour.
 
 use std::{
     fs,
@@ -6,11 +6,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Makes it in `here` and gives the folder to put first in the path; the other side has Orrery or not. Two programs stand
-/// between, as with a real one, so that the command outlives an `ssh` that is killed. It notes each command in `commands` and
-/// its own options in `options`, and says that what is in `configured` is configured. While there is a file `down`, no
-/// connection is made, and while there is one `hangs`, it notes its number in `hanging` and waits as for a password; where there
-/// is one `cut`, it goes, and after four seconds the connection ends as one whose host answers no more.
+/// Writes the stand-in into `here` and returns the folder that must come first in PATH. `has_orrery` decides whether
+/// the other side has Orrery. As with a real `ssh`, two processes stand between, so that the command outlives an `ssh`
+/// that is killed.
+///
+/// The stand-in appends each command to `commands` and its options to `options`, and prints the file `configured` as
+/// its configuration. While a file `down` exists, no connection is made. While a file `hangs` exists, it writes its
+/// process id into `hanging` and waits, as for a password. If a file `cut` exists, it is removed, and after four
+/// seconds the connection ends as if the host no longer answered.
 pub fn stand_in_ssh(here: &Path, has_orrery: bool) -> PathBuf {
     let program = Path::new(env!("CARGO_BIN_EXE_orrery")).parent().unwrap().display().to_string();
     let path = if has_orrery { format!("{program}:/usr/bin:/bin") } else { "/usr/bin:/bin".to_owned() };

@@ -1,4 +1,5 @@
-//! The probes of streamed texts: what they measure of small models, and what they say where there is nothing to stream.
+//! Tests the probes of streamed texts: their measurements of small models, and their messages if there is nothing to
+//! stream.
 
 use std::{
     fs,
@@ -129,7 +130,7 @@ fn uncertainty_compares_windows_with_those_of_the_own_text() -> Outcome {
             assert!(area.low <= area.value && area.value <= area.high && (0.0..=1.0).contains(&area.value));
         }
     }
-    // With a limit of 1, no channel that varies by less than 1 counts, and nothing is told from anything.
+    // with a limit of 1, every channel's precision is capped, so the uncertainty is 1 everywhere and separates nothing
     let limited = args(&[("tokens", 500.0), ("streams", 4.0), ("most_precision", 1.0)]);
     let found: Uncertainty = ask(&mut model(&corpus, Predictor::Static)?, &corpus, &limited)?;
     assert!(found.texts.iter().all(|t| t.uncertainty.iter().all(|u| (*u - 1.0).abs() < 1e-5)), "{found:?}");
@@ -166,7 +167,7 @@ fn what_cannot_be_streamed_is_said() -> Outcome {
     let found: WarmUp = ask(&mut model(&some, Predictor::Static)?, &some, &sizes)?;
     assert_eq!(found.texts[1].name, "a catalogue");
 
-    // A tokeniser that knows the words of one domain cannot say those of others.
+    // a word tokenizer of one domain lacks the words of others
     let words = open(Source::Generated("harbour".into()), TokenizerSpec::Word { max_vocab: 400 })?;
     let found: WarmUp = ask(&mut model(&words, Predictor::Static)?, &words, &sizes)?;
     assert!(found.notes[0].starts_with("code left out: the tokeniser does not know"), "{:?}", found.notes);
@@ -187,7 +188,7 @@ fn a_short_text_is_read_in_short_streams() -> Outcome {
     let mut model = model(&corpus, Predictor::Static)?;
     let found: WarmUp = ask(&mut model, &corpus, &args(&[("window", 50.0)]))?;
     assert!(found.streams >= 1 && found.texts[0].streamed.len() >= 2, "{found:?}");
-    // shorter than a window
+    // the text is shorter than a window
     let refused = ask::<WarmUp>(&mut model, &corpus, &args(&[("window", 1000.0)]));
     assert!(refused.is_err_and(|e| e.to_string().contains("short.txt")));
     Ok(())
@@ -210,7 +211,7 @@ fn learning_from_a_foreign_text_saves_there_and_leaves_the_model() -> Outcome {
     assert_eq!(before, weights(&gpt)?, "a copy learns");
     let [still, quick] = &tuned.settings[..] else { return Err("two rates were asked for".into()) };
     assert!(still.adaptation.mean.abs() < 1e-3 && still.forgetting.mean.abs() < 1e-3, "{still:?}");
-    // an untrained model has nothing to forget, and all to learn
+    // an untrained model learns the foreign text and has nothing to forget
     assert!(quick.adaptation.mean > 0.3, "{quick:?}");
     assert!(tuned.own_perplexity > 100.0 && tuned.foreign_perplexity > 100.0);
 

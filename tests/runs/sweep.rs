@@ -1,5 +1,5 @@
-//! Sweeps as a person makes them: by processes here, by printed commands, by a Slurm where one is installed; cut off and
-//! completed. The real binary and real training.
+//! Tests sweeps with the real binary and real training: with local processes, with printed commands, and with Slurm if
+//! it is installed; interrupted and completed.
 
 use std::{
     collections::BTreeMap,
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use super::folders::{copy, scratch_folder};
 
-/// Small models, short runs, a checkpoint at every other step.
+/// A sweep of small models and short runs, with a checkpoint at every other step.
 pub const SPEC: &str = r#"
 base = "fast_slow"
 seeds = [7, 8]
@@ -60,7 +60,7 @@ pub fn with_spec(text: &str) -> TempDir {
     here
 }
 
-/// Where the sweep of [`SPEC`] was made, once.
+/// The folder of the complete sweep of [`SPEC`], which is trained once for all tests.
 fn made() -> &'static Path {
     static MADE: OnceLock<TempDir> = OnceLock::new();
     let make = || {
@@ -85,7 +85,7 @@ pub fn whole() -> TempDir {
     here
 }
 
-/// A run records the absolute path of its text, and is found by the path that the specification has.
+/// A run records the absolute path of its text, but must also be found by the relative path in the specification.
 #[test]
 fn runs_of_a_text_that_is_named_from_here_are_found_again() {
     let spec = SPEC.replace("[set]", "[set]\n\"corpus.file\" = \"book.txt\"").replace("[7, 8]", "[7]");
@@ -124,7 +124,7 @@ pub fn runs(here: &Path) -> Vec<PathBuf> {
     runs
 }
 
-/// What every run recorded, by its settings: the numbers, and when it was last written.
+/// The folder of every run and the time of its last write, by the run's settings.
 fn records(here: &Path) -> BTreeMap<String, (PathBuf, std::time::SystemTime)> {
     let of = |run: PathBuf| {
         let changed = fs::metadata(run.join("metrics.jsonl")).unwrap().modified().unwrap();
@@ -152,7 +152,7 @@ fn a_sweep_that_was_cut_off_is_completed_and_says_the_same() {
         let status = Command::new("bash").args(["-c", line]).output().unwrap();
         assert!(status.status.success(), "{line}: {}", said(&status));
     }
-    // the fourth is killed as soon as it has a checkpoint
+    // the fourth run is killed as soon as it has a checkpoint
     let mut killed = command(here, &["sweep", "sweeps/rates", "--task", "3"]).spawn().unwrap();
     let begun = Instant::now();
     let has_checkpoint = |run: &PathBuf| fs::read_dir(run.join("checkpoints")).is_ok_and(|mut c| c.next().is_some());
@@ -182,7 +182,7 @@ fn a_sweep_that_was_cut_off_is_completed_and_says_the_same() {
     assert!(printed.stdout.is_empty(), "no command is left: {}", said(&printed));
 }
 
-/// Only the sweep itself has the signal, as `kill` sends it.
+/// `kill` sends the signal to the sweep's process only, which must pass it on to its runs.
 #[cfg(unix)]
 #[test]
 fn a_sweep_that_is_asked_to_end_ends_its_runs_with_a_checkpoint() {
@@ -207,7 +207,7 @@ fn a_sweep_that_is_asked_to_end_ends_its_runs_with_a_checkpoint() {
     }
 }
 
-/// The process of this number is asked to end, also if the test fails before.
+/// Sends SIGTERM to the process with this id, also if the test fails before.
 struct TerminatedOnDrop(String);
 
 impl Drop for TerminatedOnDrop {
@@ -247,13 +247,13 @@ fn what_is_no_sweep_is_said_before_anything_is_made() {
         assert!(said(&output).contains(part), "{words:?}: {}", said(&output));
     }
     assert!(!here.path().join("sweeps/rates").exists());
-    // another specification of the same name does not mix with the first
+    // another specification with the same name must not use the first one's folder
     fs::write(here.path().join("two.toml"), SPEC).unwrap();
     let output = orrery(here.path(), &["sweep", "two.toml", "--on", "print"]);
     assert!(said(&output).contains("another specification"), "{}", said(&output));
 }
 
-/// Two that are begun at once make the runs of one, and the other says who is at work.
+/// If two sweeps start at the same time, one trains the runs, and the other names the process that does.
 #[test]
 fn two_sweeps_at_once_make_the_runs_of_one() {
     let made = with_spec(SPEC);
@@ -277,7 +277,7 @@ fn two_sweeps_at_once_make_the_runs_of_one() {
     };
     assert_eq!(left(&folder, ".lock") + left(&folder.join("logs"), ".lock"), 0, "and no lock is left");
 
-    // another process holds the lock of the sweep, as of another machine
+    // another process holds the sweep's lock, as if it were on another machine
     let held = fs::File::options().create(true).truncate(true).write(true).open(folder.join(".lock")).unwrap();
     std::io::Write::write_all(&mut &held, b"process 4711 on athena\n").unwrap();
     held.try_lock().unwrap();
@@ -287,12 +287,13 @@ fn two_sweeps_at_once_make_the_runs_of_one() {
         #[cfg(unix)]
         assert!(said(&refused).contains("are being made by process 4711 on athena"), "{}", said(&refused));
     }
-    // looking needs no lock
+    // commands that only read need no lock
     done(here, &["sweep", "sweeps/rates", "--table"]);
     done(here, &["sweep", "sweeps/rates", "--missing", "--on", "print"]);
 }
 
-/// The runs of an array job and of printed commands are processes of their own: each is made once.
+/// The tasks of an array job and of printed commands are separate processes. If several have the same run, it is
+/// trained once.
 #[test]
 fn a_run_of_a_sweep_is_made_once_whoever_is_asked_for_it() {
     let made = with_spec(SPEC);
@@ -323,7 +324,7 @@ fn slurm_makes_the_same_table() {
     assert_eq!(table(array.path()), table(whole().path()));
 }
 
-/// Attributes of the cells of the report's table, a point a list: mean and standard deviation of each number.
+/// Mean and standard deviation of each number, by point, from the attributes of the report's table.
 fn cells(page: &str) -> Vec<Vec<[f64; 2]>> {
     let table = page.split_once("<table id=\"points\">").unwrap().1.split_once("</table>").unwrap().0;
     let rows = table.split("<tr>").skip(2);
@@ -375,7 +376,7 @@ fn a_report_has_the_numbers_of_the_table_and_says_what_is_missing() {
     assert_eq!(cells(&page), expected);
     assert!(head.iter().any(|heading| heading.ends_with(", 95% low")), "a difference has its interval: {head:?}");
 
-    // the last value of a curve is the mean over seeds that the table has
+    // the last value of a curve is the mean over seeds in the table
     let data = page.split_once("id=\"curve-data\">").unwrap().1.split_once("</script>").unwrap().0;
     let charts: serde_json::Value = serde_json::from_str(data).unwrap();
     let charts = charts.as_array().unwrap();
@@ -415,7 +416,7 @@ fn pictures_of_a_sweep_are_written_and_what_has_no_number_says_so() {
         let svg = fs::read_to_string(here.path().join(format!("out/{name}.svg"))).unwrap();
         assert!(svg.contains("tanh"), "{name} says what it shows");
     }
-    // the numbers of the table stand in the cells of the map
+    // the heatmap's cells have the numbers of the table
     let table = table(here.path());
     let head: Vec<String> = csv_line(table.lines().next().unwrap());
     let column = head.iter().position(|h| h.contains("tanh") && h.contains("coupled") && !h.ends_with("sd")).unwrap();
@@ -437,8 +438,8 @@ fn csv_line(line: &str) -> Vec<String> {
     reader.records().next().unwrap().unwrap().iter().map(str::to_owned).collect()
 }
 
-/// A small disk in a namespace of its own, made full in the middle, then larger. Needs `unshare`; where it may not be used
-/// nothing is tested, unless ORRERY_REQUIRE_UNSHARE is set, as in `.ci/run`.
+/// A small disk in its own namespace becomes full during the sweep and is then enlarged. The test needs `unshare`;
+/// without permission to use it, the test is skipped unless ORRERY_REQUIRE_UNSHARE is set, as in `.ci/run`.
 #[test]
 fn a_disk_that_fills_in_the_middle_is_named_and_the_sweep_completed_after() {
     let can = Command::new("unshare").args(["-rm", "true"]).status().is_ok_and(|s| s.success());
@@ -450,7 +451,7 @@ fn a_disk_that_fills_in_the_middle_is_named_and_the_sweep_completed_after() {
     let here = with_spec(SPEC);
     let folder = here.path();
     fs::create_dir(folder.join("sweeps")).unwrap();
-    // three runs are made first, so that there is something to be lost
+    // three runs are made before the disk is full, and must not be damaged
     let script = r#"
         set -u
         mount -t tmpfs -o size=64m none sweeps || exit 90

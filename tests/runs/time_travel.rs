@@ -1,5 +1,5 @@
-//! Questions about the past: answered with the weights of that step, by the run that trains and by a replay of it, and
-//! without a trace in the training.
+//! Tests questions about earlier steps: the weights of that step answer them, in the training run and in its replay,
+//! and the training is not affected.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ fn question(request: u64, at: Option<u64>) -> Command {
     Command::Measure(Question { request, probe: "causality".into(), variant: Some(0), args, at })
 }
 
-/// The answer to a question, once all of it has come.
+/// Waits for the end of a question. Returns the step and the measurement of its answer.
 fn answer(record: &Record, request: u64) -> (u64, Arc<Payload>) {
     let is_end = |e: &Event| matches!(e, Event::Question { request: r, state } if *r == request && !matches!(state, QuestionState::Working(_)));
     record.wait("end of the question", is_end);
@@ -54,7 +54,7 @@ fn an_earlier_step_is_asked_with_its_own_weights() {
     let (_, config) = fast_slow(12, &[]);
     let (commands, record) = run_to_the_end(&config);
     assert_eq!(newest(&record), (0..=12).collect::<Vec<_>>());
-    // The same kind replaces one that waits, so each is awaited in turn.
+    // a question replaces a waiting one of the same kind, so the test waits for each answer before the next question
     commands.send(question(2, None)).unwrap();
     let (step, now) = answer(&record, 2);
     assert_eq!(step, 12);
@@ -63,7 +63,7 @@ fn an_earlier_step_is_asked_with_its_own_weights() {
     assert_eq!(step, 5);
     assert_ne!(now, then);
 
-    // Another run of the same settings, paused when it has made five updates.
+    // a second run with the same settings, which is paused at step 5, must give the same answer
     let (commands, other) = spawn(&config);
     for step in 1..=5 {
         commands.send(Command::StepOnce).unwrap();
@@ -121,7 +121,7 @@ fn a_long_answer_can_be_cancelled_and_training_goes_on_meanwhile() {
     let lab = labs::find("synapses").unwrap();
     let knobs = (lab.knobs)();
     let mut config = lab.config(None).unwrap();
-    // the search is long, training is not
+    // training steps are short, and the search takes long
     let small = [("train.batch", "1"), ("train.window", "32"), ("train.steps", "100000"), ("run.eval_windows", "1")];
     let unasked = ["probe.activity_every", "probe.reading_every", "probe.texts_every"].map(|key| (key, "0"));
     for (key, value) in small.into_iter().chain(unasked).chain([("run.threads", "1")]) {

@@ -1,5 +1,5 @@
-//! A trained BDH that is only looked at: its sizes are the file's, whatever the settings say, nothing is trained, and
-//! what is asked of it is answered.
+//! Tests the inspection of a trained BDH: its sizes come from the file, whatever the settings say, nothing is trained,
+//! and questions are answered.
 
 use std::{path::Path, sync::Arc};
 
@@ -22,7 +22,7 @@ use orrery::{
 
 const VOCAB: usize = 300;
 
-/// Weights of a model that no setting describes.
+/// Writes the weights of a model whose sizes differ from all settings.
 fn write(path: &Path) {
     write_of(path, VOCAB);
 }
@@ -75,8 +75,8 @@ fn its_sizes_are_the_files_and_it_holds_no_optimiser() {
     assert!(of::<InterventionEffect>(&mut run, &args("3:0")).unwrap_err().contains("3 heads of 20 neurons"));
 }
 
-/// A model of characters needs no setting where the text has as many: they are found, said, and recorded, so that the run
-/// goes on with them.
+/// If the text has as many different characters as the model's vocabulary, they are used without a setting. They are
+/// reported and recorded, so that a resumed run uses them too.
 #[test]
 fn the_characters_of_the_text_are_found_and_recorded() {
     let folder = tempfile::tempdir().unwrap();
@@ -117,13 +117,13 @@ fn synapses_are_changed_and_concepts_tested() {
         of::<InterventionEffect>(&mut run, &with(&[text("synapses", "2:1:1")])).unwrap_err().contains("from 1 to 1")
     );
 
-    // a community is silenced beside sets of as many that fire as often
+    // the null model of a silenced community are sets of as many neurons with a similar firing rate
     let all: Vec<String> = (0..8).map(|i| format!("0:{i}")).collect();
     let community = Args::from([text("neurons", &all.join(",")), text("text", "the yen is old and the yen is new")]);
     let effect: InterventionEffect = of(&mut run, &community).unwrap();
     assert_eq!((effect.neurons.len(), effect.null_draws.len()), (8, 8));
     assert!((effect.firing - effect.null_firing).abs() < 0.2, "{} {}", effect.firing, effect.null_firing);
-    // more than half of a head leaves too few others to compare with, and that is no answer about it
+    // if more than half of a head is silenced, too few neurons remain for a null model
     let most: Vec<String> = (0..15).map(|i| format!("0:{i}")).collect();
     let effect: InterventionEffect = of(&mut run, &Args::from([text("neurons", &most.join(","))])).unwrap();
     assert!(effect.null_draws.is_empty() && effect.null_firing.is_nan());
@@ -168,13 +168,13 @@ fn candidates_are_compared_where_the_file_does_not_say() {
     let usual: ReadingCandidates = of(&mut run, &Args::new()).unwrap();
     assert_eq!((usual.window, usual.window_from), (256, Evidence::Assumed), "it is not known which ones training used");
     assert!(usual.windows >= 4 && usual.warnings[0].starts_with("it is not known"), "{:?}", usual.warnings);
-    // as many and as long as those of the card, whose loss is compared below
+    // the windows have the number and length of those of the probe whose loss is compared below
     let tried: ReadingCandidates = of(&mut run, &windows(4, 128)).unwrap();
     let layers: Vec<usize> = tried.candidates.iter().map(|c| c.layers).collect();
     assert_eq!(layers, (1..=12).collect::<Vec<_>>());
     let used: Vec<usize> = tried.candidates.iter().filter(|c| c.is_used).map(|c| c.layers).collect();
     assert_eq!(used, [6], "the public code's, where nobody says");
-    // each is the loss of the model that has so many layers
+    // each candidate's loss is that of a model with this number of layers
     for layers in [2, 6] {
         let set = [("model.checkpoint", bare.as_str()), ("model.layers", if layers == 2 { "2" } else { "6" })];
         let m: TrainedBdh = of(&mut Run::open(plan(&set)).unwrap(), &Args::new()).unwrap();

@@ -1,5 +1,5 @@
-//! Runs, driven as the window and the command line drive them: real models, real channels, real
-//! folders. Small sizes; the mathematics is checked elsewhere.
+//! Tests runs that are driven in the same way as by the window and the command line, with real models, channels and
+//! folders of small size. The mathematics is tested elsewhere.
 
 use std::{
     collections::BTreeSet,
@@ -30,7 +30,7 @@ impl Record {
         self.events().into_iter().filter_map(|e| if let Event::Step(s) = e { Some(s) } else { None }).collect()
     }
 
-    /// (step, variant, channel, value bits) without what a clock says.
+    /// The scalars as (step, variant, channel, bits of the value), without measured times.
     pub fn numbers(&self) -> Vec<(u64, usize, String, u64)> {
         numbers(&self.steps())
     }
@@ -65,7 +65,7 @@ const SMALL: &[(&str, &str)] = &[
     ("run.eval_windows", "2"),
     ("run.threads", "1"),
     ("run.device", "cpu"),
-    // it takes most of the time of a run this small
+    // this probe would take most of the time of such a small run
     ("probe.residual_every", "0"),
 ];
 
@@ -116,7 +116,7 @@ fn a_run_that_reads_no_text_describes_none() {
     assert_eq!(described(&fast_slow(1, &[]).1), [true; 3]);
 }
 
-/// It takes minutes, so the presets share the cores.
+/// The presets run in parallel, because the test takes minutes.
 #[test]
 fn every_lab_and_preset_runs_a_few_steps_without_a_window() {
     let presets = Mutex::new(LABS.iter().flat_map(|lab| lab.presets.iter().map(move |preset| (*lab, preset))));
@@ -141,27 +141,27 @@ fn every_lab_and_preset_runs_a_few_steps_without_a_window() {
     }
 }
 
-/// The headline numbers that a short run of the preset has.
+/// Trains a short run of the preset and returns the ids of its headline numbers.
 fn runs_and_tells(lab: &Lab, preset: &Preset) -> BTreeSet<&'static str> {
     let knobs = (lab.knobs)();
     let mut config = lab.config(Some(preset.id)).unwrap();
-    // a batch that steers has a row for each direction
+    // a batch for steering needs a row for each direction
     let batch = if lab.id == "ode_flow" { "3" } else { "1" };
     for (key, value) in [("train.steps", "2"), ("run.eval_windows", "1"), ("train.batch", batch), ("run.threads", "1")]
     {
         config.set_text(&knobs, key, value).unwrap();
     }
-    // a window of the paper's size takes minutes here
+    // a window of the paper's size would take minutes
     if config.value(TrainSettings::window).is_ok_and(|window| window > 256) {
         config.set_text(&knobs, TrainSettings::window.name, "32").unwrap();
     }
-    // so do the ranks of the attention of many variants, whose prose has no examples that need room
+    // so would the ranks of the attention of many variants; prose can have shorter windows, unlike tasks
     let is_usual_text = config.get("corpus.source") == lab.config(None).unwrap().get("corpus.source");
     let is_long = config.value(TrainSettings::window).is_ok_and(|window| window > 64);
     if lab.id == "coupled_qk" && is_usual_text && is_long {
         config.set_text(&knobs, TrainSettings::window.name, "32").unwrap();
     }
-    // and so do the probes of a deep model, and each token where the state has many neurons; bytes use no more ids of a
+    // so would the probes of a deep model and the large states of many neurons; bytes need only a small part of a
     // padded vocabulary
     let number = |config: &Config, key: &str| config.get(key).and_then(Value::as_f64);
     for (key, above, less) in [
@@ -174,39 +174,39 @@ fn runs_and_tells(lab: &Lab, preset: &Preset) -> BTreeSet<&'static str> {
             config.set_text(&knobs, key, less).unwrap();
         }
     }
-    // heads of eight channels say as much about a preset as wide ones
+    // heads of eight channels test a preset as well as wide ones
     if let (Some(heads), Some(width)) = (number(&config, "model.heads"), number(&config, "model.d_model"))
         && width > 8.0 * heads
     {
         config.set_text(&knobs, "model.d_model", &(8.0 * heads).to_string()).unwrap();
     }
-    // one seed says whether a preset runs, and so does one window
+    // one seed and one window suffice to show that a preset runs
     for knob in knobs.iter().filter(|k| k.key.ends_with(".seeds") || k.key == "probe.attention_windows") {
         config.set_text(&knobs, knob.key, "1").unwrap();
     }
-    // probes of roles read every sentence, and as many features as there are units
+    // probes of roles take time proportional to the numbers of sentences and units
     for key in [GrammarSettings::train.name, GrammarSettings::test.name, NetworkSettings::units.name] {
         if config.get(key).is_some() {
             config.set_text(&knobs, key, "20").unwrap();
         }
     }
-    // what needs no network is the same beside each: the lab's first preset is enough
+    // this comparison does not depend on the network, so it runs only with the lab's first preset
     if preset.id != lab.presets[0].id && config.get(CompareSettings::words.name).is_some() {
         config.set_text(&knobs, CompareSettings::words.name, "false").unwrap();
     }
-    // children of a merging are other stages, as short
+    // the stages of a merging's children are shortened too
     if config.value(MergingSettings::tune).is_ok_and(|updates| updates > 0) {
         config.set_text(&knobs, MergingSettings::tune.name, "2").unwrap();
     }
     if config.value(FinetuneSettings::steps).is_ok_and(|updates| updates > 0) {
         config.set_text(&knobs, FinetuneSettings::steps.name, "2").unwrap();
     }
-    // how a text goes on takes a pass for each token: the lab's first preset is enough
+    // a continuation needs a forward pass for each token, so it runs only with the lab's first preset
     let next_tokens = "probe.next_tokens_every";
     if preset.id != lab.presets[0].id && config.get(next_tokens).is_some() {
         config.set_text(&knobs, next_tokens, "0").unwrap();
     }
-    // and so do distances from equilibrium, but where a preset seeks it in its own way
+    // so does the distance from equilibrium, except for presets with another way of solving for it
     let residual = "probe.residual_every";
     let ways = ["ladder.anderson", "ladder.projector_hidden", "ladder.deq", "ladder.backward_euler"];
     let of_ways = |config: &Config| ways.map(|key| config.get(key).cloned());
@@ -385,7 +385,7 @@ fn a_nan_ends_the_run_with_words_and_keeps_its_numbers() {
     );
 }
 
-/// Of a text, losses and gradients of two batches of two are those of one batch of four, to rounding.
+/// Two accumulated batches of two rows have the same losses and gradients as one batch of four, up to rounding.
 #[test]
 fn accumulated_batches_train_as_one_large_batch() {
     let width = ("model.d_model", "16");
@@ -448,7 +448,8 @@ fn accumulation_is_refused_where_it_cannot_be() {
     }
 }
 
-/// Four batches of a quarter take less than the one batch, and more than a run of that quarter alone.
+/// Four accumulated batches need less memory than one batch of the same total size, and more than one of them without
+/// accumulation.
 #[test]
 fn the_estimate_of_memory_follows_accumulation() {
     let bytes = |batch: &str, accumulate: &str| {
@@ -528,7 +529,7 @@ fn run_in(dir: &Path, args: &[&str]) -> Process {
     p
 }
 
-/// The folder of the run under `out`, once there is one.
+/// The folder of the run in `out`, if it exists already.
 fn run_under(out: &Path) -> Option<std::path::PathBuf> {
     Some(std::fs::read_dir(out).ok()?.next()?.ok()?.path())
 }

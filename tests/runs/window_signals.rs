@@ -1,5 +1,5 @@
-//! A signal to the process of a window, whatever is in view: the exit code says that it was asked to end. The real
-//! binary in a virtual display, where there is one.
+//! Tests that a window that receives SIGTERM ends with the right exit code, with and without a run. Uses the real
+//! binary on a virtual display, if there is one.
 
 use std::{
     io::{BufRead, BufReader},
@@ -9,21 +9,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A window of a development build, drawn by a processor that does other work too, opens within it.
+/// The longest wait for a window of a development build, which a busy processor draws.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A process that ends with the test.
+/// A process that is killed at the end of the test.
 struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // it may have ended already
+        // the process may have ended already, so errors are ignored
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// A virtual display and its name; `None` where there is none to be had.
+/// Starts a virtual display. Returns its process and name; `None` if there is no Xvfb.
 fn virtual_display() -> Option<(Running, String)> {
     let mut server = Command::new("Xvfb");
     server.args(["-displayfd", "1", "-screen", "0", "1280x800x24", "-nolisten", "tcp"]);
@@ -34,7 +34,7 @@ fn virtual_display() -> Option<(Running, String)> {
     Some((server, format!(":{number}")))
 }
 
-/// What a process says on standard error, line by line.
+/// The lines that a process writes to standard error.
 fn lines_of(process: &mut Child) -> Receiver<String> {
     let (sender, receiver) = channel();
     let said = BufReader::new(process.stderr.take().unwrap());
@@ -42,7 +42,8 @@ fn lines_of(process: &mut Child) -> Receiver<String> {
     receiver
 }
 
-/// The exit code of a window that was asked to end after its first frame, and what it said; `None` where none opens.
+/// Opens a window and sends it SIGTERM after its first frame. Returns the exit code and the text on standard error;
+/// `None` if no window can open.
 fn interrupted(display: &str, here: &Path, words: &[&str]) -> Option<(Option<i32>, String)> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
     command.args(words).current_dir(here).env("DISPLAY", display).env_remove("WAYLAND_DISPLAY");
@@ -59,7 +60,7 @@ fn interrupted(display: &str, here: &Path, words: &[&str]) -> Option<(Option<i32
             return None;
         }
     }
-    // the models of a run are ready, and it waits for its first step
+    // waits until the run's models are ready and it waits for its first step
     std::thread::sleep(Duration::from_secs(2));
     let sent = Command::new("kill").args(["-TERM", &window.0.id().to_string()]).status().unwrap();
     assert!(sent.success());
@@ -82,7 +83,7 @@ fn a_window_that_is_asked_to_end_exits_with_130() {
         return;
     };
     let small = ["fast_slow", "--timings", "--set", "model.d_model=16", "--set", "train.window=16"];
-    // the gallery, where no run is in view, and a run that waits
+    // the gallery, which has no run, and a run that waits for its first step
     for words in [&["--timings"][..], &small] {
         let here = tempfile::tempdir().unwrap();
         let Some((code, said)) = interrupted(&display, here.path(), words) else { return };

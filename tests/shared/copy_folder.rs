@@ -1,4 +1,4 @@
-//! A copy of a folder, for tests that disturb one.
+//! Copies a folder, for tests that change one.
 
 use std::{fs, path::Path};
 

@@ -1,4 +1,5 @@
-//! A run folder as another program writes it, by hand: the protocol of docs/protocol.md and nothing of ours.
+//! Writes run folders in the way of another program, with docs/protocol.md as the only specification and without
+//! Orrery's own writer.
 
 use std::{
     fs::{self, File},
@@ -8,7 +9,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// A folder that grows.
+/// A run folder to which tests append.
 pub struct ForeignRun {
     pub folder: PathBuf,
 }
@@ -32,14 +33,14 @@ impl ForeignRun {
         run
     }
 
-    /// Writes the description anew.
+    /// Replaces the description.
     pub fn describe(&self, run: &Value) {
         let hidden = self.folder.join(".run.json");
         fs::write(&hidden, run.to_string()).unwrap();
         fs::rename(hidden, self.folder.join("run.json")).unwrap();
     }
 
-    /// Writes the description anew with what `change` changes in it.
+    /// Replaces the description after `change` has edited it.
     pub fn redescribe(&self, change: impl FnOnce(&mut Value)) {
         let described = fs::read_to_string(self.folder.join("run.json")).unwrap();
         let mut described: Value = serde_json::from_str(&described).unwrap();
@@ -47,7 +48,7 @@ impl ForeignRun {
         self.describe(&described);
     }
 
-    /// Appends bytes to a log as they are.
+    /// Appends text to a log unchanged.
     pub fn append(&self, log: &str, text: &str) {
         let mut file = File::options().append(true).create(true).open(self.folder.join(log)).unwrap();
         file.write_all(text.as_bytes()).unwrap();
@@ -57,7 +58,7 @@ impl ForeignRun {
         self.append(log, &format!("{line}\n"));
     }
 
-    /// A step with a loss, a gate and a number of its own.
+    /// Appends a step with a loss, a gate and a number on a channel that Orrery does not know.
     pub fn step(&self, step: u64) {
         let (loss, gate) = (3.0 / (step + 1) as f64, 0.001 * step as f64);
         let wall_secs = step as f64 * 0.1;
@@ -72,7 +73,8 @@ impl ForeignRun {
         self.line("samples.jsonl", &line);
     }
 
-    /// Attention of two heads over three tokens, and a matrix, a table, a text and a histogram of its own.
+    /// Appends attention of two heads over three tokens, and a matrix, a table, a text and a histogram on channels that
+    /// Orrery does not know.
     pub fn samples(&self, step: u64) {
         let head = json!([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]);
         let layer = json!({"path": "h.0", "tokens_per_position": 1, "weights": [head, head], "entropy": [0.5, "NaN"],
@@ -85,13 +87,13 @@ impl ForeignRun {
         self.sample(step, "histogram/gradients", &histogram);
     }
 
-    /// Lets these questions be asked.
+    /// Allows these questions.
     pub fn allow(&self, asks: &[&str]) {
         ["ask", "answer"].iter().for_each(|name| fs::create_dir_all(self.folder.join(name)).unwrap());
         self.redescribe(|described| described["asks"] = json!(asks));
     }
 
-    /// The questions that wait, by their ids, the oldest first.
+    /// The open questions with their ids, the oldest first.
     pub fn asked(&self) -> Vec<(String, Value)> {
         let names = fs::read_dir(self.folder.join("ask")).unwrap().map(|entry| entry.unwrap().file_name());
         let mut ids: Vec<String> = names
@@ -99,7 +101,7 @@ impl ForeignRun {
             .filter(|id| !id.starts_with('.'))
             .collect();
         ids.sort();
-        // one that is withdrawn meanwhile is passed over
+        // a question that is withdrawn in the meantime is skipped
         let read = |id: String| {
             let text = fs::read(self.folder.join("ask").join(format!("{id}.json"))).ok()?;
             Some((id, serde_json::from_slice(&text).unwrap()))
@@ -107,7 +109,7 @@ impl ForeignRun {
         ids.into_iter().filter_map(read).collect()
     }
 
-    /// Answers a question with these fields beside its id.
+    /// Answers a question with these fields in addition to its id.
     pub fn answer(&self, id: &str, fields: &Value) {
         let mut answer = json!({"protocol": 1, "id": id, "step": 7, "words": ""});
         answer.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
@@ -125,7 +127,7 @@ impl ForeignRun {
         self.answer(id, &json!({"state": "answered", "step": step, "words": "attention of 1 layer", "sample": sample}));
     }
 
-    /// Keeps matrices of so many rows and columns as the weights of a step.
+    /// Stores matrices (name, rows, columns) as the weights of a step.
     pub fn weights(&self, step: u64, matrices: &[(&str, usize, usize)]) {
         let (mut tensors, mut values) = (serde_json::Map::new(), vec![]);
         for (name, rows, cols) in matrices {
@@ -152,7 +154,7 @@ impl ForeignRun {
         self.line("events.jsonl", &json!({"step": step, "at": "2026-01-31T14:25:09+01:00", "state": state}));
     }
 
-    /// A finished run of some steps.
+    /// Writes a finished run of 20 steps.
     pub fn finished(runs: &Path, name: &str, lr: f64) -> Self {
         let run = Self::begin(runs, name, &json!({"lr": lr, "model.layers": 2, "betas": [0.9, 0.99], "amp": true}));
         run.state(0, &json!("running"));

@@ -1,4 +1,4 @@
-//! Parts of logs as other tools write them, by hand, so that they can be hostile.
+//! Builds parts of other tools' logs byte by byte, so that tests can make malicious ones.
 
 /// CRC-32C, bit by bit.
 fn crc32c(bytes: &[u8]) -> u32 {
@@ -6,14 +6,14 @@ fn crc32c(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |crc, byte| (0..8).fold(crc, |crc, i| step(crc, u32::from(byte >> i))))
 }
 
-/// A frame of an event file; `length` may lie.
+/// A record of a TensorBoard event file; `length` may differ from the data's length.
 pub fn frame(length: u64, data: &[u8]) -> Vec<u8> {
     let masked = |bytes: &[u8]| crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8).to_le_bytes();
     let length = length.to_le_bytes();
     [&length[..], &masked(&length), data, &masked(data)].concat()
 }
 
-/// A part of a record of W&B's log.
+/// A fragment of a record in a W&B log.
 pub fn part(kind: u8, data: &[u8]) -> Vec<u8> {
     let summed = [&[kind][..], data].concat();
     let crc = |crc: u32, byte: u8| {
@@ -23,7 +23,7 @@ pub fn part(kind: u8, data: &[u8]) -> Vec<u8> {
     [&sum.to_le_bytes()[..], &(data.len() as u16).to_le_bytes(), &[kind], data].concat()
 }
 
-/// A message of one field of bytes.
+/// A protobuf message with one field of bytes.
 pub fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
     let mut out = vec![number << 3 | 2];
     let mut length = bytes.len();
@@ -36,12 +36,12 @@ pub fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A value of W&B under the field of its key; value_json is field 16, whose tag takes two bytes.
+/// A W&B item with a key and a JSON value. `value_json` is field 16, whose tag has two bytes.
 pub fn wandb_item(key: &[u8], json: &str) -> Vec<u8> {
     [key, &[0x82, 0x01], &field(0, json.as_bytes())[1..]].concat()
 }
 
-/// A log of W&B with these records, each in as many parts as its blocks take.
+/// A W&B log with these records, each split into fragments at block boundaries.
 pub fn wandb_log(records: &[Vec<u8>]) -> Vec<u8> {
     const BLOCK: usize = 32 << 10;
     const PART_HEAD: usize = 7;

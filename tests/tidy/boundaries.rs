@@ -1,4 +1,4 @@
-//! Holds the table of who may know whom (front page of the crate) and the bans that no lint sees.
+//! Checks which modules may use which (the table on the front page of the crate), and bans that no lint covers.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,7 +10,7 @@ use super::{
     sources::{files, root, sources},
 };
 
-/// Module -> what of ours it may name. `cli` and `main` wire everything.
+/// The modules that each module may use. `cli` and `main` may use all of them.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("config", &[]),
     ("files", &[]),
@@ -127,7 +127,7 @@ fn no_file_is_long() {
     }
 }
 
-/// A variant has one colour in all views: it is taken from one place.
+/// A variant must have the same colour in all views, so every view takes it from the same function.
 #[test]
 fn a_variants_colour_is_taken_from_one_place() {
     for source in sources() {
@@ -140,7 +140,7 @@ fn a_variants_colour_is_taken_from_one_place() {
     }
 }
 
-/// A result that cannot be written is the failure of the command, so that all of them go through one writer.
+/// A command must fail if its result cannot be written, so all results go through one writer that checks this.
 #[test]
 fn standard_output_has_one_writer() {
     for source in sources() {
@@ -154,8 +154,8 @@ fn standard_output_has_one_writer() {
     }
 }
 
-/// A run folder, a sweep or a folder of texts may be somebody else's, so that files and folders are opened, made, listed,
-/// renamed and removed in one room, which follows no link inside them. Types and looks (`metadata`) are used anywhere.
+/// Run folders, sweeps and folders of texts may come from somebody else. Only the module `files`, which follows no link
+/// inside them, may open, create, list, rename and remove files and folders. Types and `metadata` may be used anywhere.
 #[test]
 fn files_are_opened_in_one_room() {
     const DOORS: &[&str] = &[
@@ -176,7 +176,7 @@ fn files_are_opened_in_one_room() {
         "File::options",
         "OpenOptions",
     ];
-    /// Folders in the system's place for temporary ones, which are of this process alone.
+    /// The files that use temporary folders, which belong to this process only.
     const OWN_FOLDERS: &[&str] = &["cli/sweep/slurm.rs", "cli/remote/ssh.rs"];
     let mut found = vec![];
     for source in sources().iter().filter(|s| s.top() != "files") {
@@ -190,13 +190,13 @@ fn files_are_opened_in_one_room() {
     assert!(found.is_empty(), "use the functions of `files`:\n{}", found.join("\n"));
 }
 
-/// True if a line has this path, which is not the end of a longer name.
+/// True if a line contains this path, and not only as the end of a longer name.
 fn names(line: &str, path: &str) -> bool {
     let is_whole = |at: usize| !line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
     line.match_indices(path).any(|(at, _)| is_whole(at))
 }
 
-/// What lists of imports from `fs` hold besides types: functions whose calls no longer name `fs`.
+/// The functions in import lists from `fs`, whose calls do not contain `fs::`.
 fn imported_doors(code: &str) -> impl Iterator<Item = &str> {
     const TYPES: &[&str] = &["self", "DirEntry", "File", "FileType", "Metadata", "ReadDir", "TryLockError"];
     let lists = code.match_indices("fs::{").filter_map(move |(at, open)| code[at + open.len()..].split('}').next());

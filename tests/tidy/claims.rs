@@ -1,5 +1,5 @@
-//! The pages of claims and of their results are what the ledger says. After a change that is meant, a result or a rule:
-//! `UPDATE_SNAPSHOTS=1 cargo test --test tidy claims`.
+//! Checks that the pages of claims and their results agree with the ledger. After an intended change of a result or a
+//! rule, renew them with `UPDATE_SNAPSHOTS=1 cargo test --test tidy claims`.
 
 use std::{
     collections::BTreeSet,
@@ -18,7 +18,7 @@ fn the_pages_of_claims_are_as_the_ledger_has_them() {
     }
 }
 
-/// The files beside the program are those that it was built with, so that no result is forgotten.
+/// The program must be built with every result file in the repository.
 #[test]
 fn every_result_in_the_repository_is_built_in() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../claims/results");
@@ -60,7 +60,7 @@ fn claim_ids(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The claims that views name are in the ledger.
+/// Every claim that a view names must be in the ledger.
 #[test]
 fn every_claim_that_a_view_names_is_there() {
     let ledger = Ledger::built_in().unwrap();
@@ -77,15 +77,16 @@ fn every_claim_that_a_view_names_is_there() {
     }
 }
 
-/// Labels of a paper's number that lead to no claim by themselves, each with the reason.
+/// Labels of published numbers that need no link to a claim, each with the reason.
 const UNLINKED: [(&str, &str); 2] = [
-    // the lines of the paper, of which `claim` of the same file names the claim
+    // the function `claim` in the same file names the claims of these lines
     ("attention/paper.rs", "paper, "),
-    // the head of a column, whose rows are those of many claims
+    // this is the heading of a column whose rows belong to many claims
     ("flow/claims.rs", "the source"),
 ];
 
-/// A label that begins with the paper or the source names a published number: in the same statement is the claim that it opens.
+/// A label that begins with "paper" or "the source" names a published number, so its statement must contain the claim
+/// that the label opens.
 #[test]
 fn every_published_number_in_a_view_leads_to_its_claim() {
     const BEGINNINGS: [&str; 5] = ["paper: ", "paper, ", "paper\\u{2019}s ", "by the paper", "the source"];

@@ -1,5 +1,5 @@
-//! The reference of commands is what the program's own help says, and the commands in our pages are such that it
-//! takes. After a change that is meant: `UPDATE_SNAPSHOTS=1 cargo test --test tidy commands`.
+//! Checks that the reference of commands agrees with the program's help, and that the program accepts the commands in
+//! the pages. After an intended change: `UPDATE_SNAPSHOTS=1 cargo test --test tidy commands`.
 
 use std::{
     env, fs,
@@ -8,7 +8,7 @@ use std::{
 
 use orrery::cli::reference;
 
-/// Holds a page of `docs` against what the program writes; `UPDATE_SNAPSHOTS` writes it anew.
+/// Compares a page of `docs` with the text that the program generates; with `UPDATE_SNAPSHOTS`, replaces the page.
 pub fn assert_page(name: &str, now: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
     if env::var_os("UPDATE_SNAPSHOTS").is_some() {
@@ -24,7 +24,7 @@ fn the_reference_of_commands_is_as_the_program_has_them() {
     assert_page("commands.md", &reference::markdown());
 }
 
-/// The words of a line of shell, which may hold quotes and end in a pipe or a comment.
+/// The words of a shell line, which may contain quotes and end with a pipe or a comment.
 fn words(line: &str) -> Vec<String> {
     let (mut all, mut word, mut quote) = (vec![], String::new(), None);
     for c in line.split(" #").flat_map(|part| part.split(" | ")).next().unwrap_or_default().chars() {

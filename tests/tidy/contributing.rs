@@ -1,6 +1,6 @@
-//! The pages for contributors are true: what they name exists, their filters match tests, and the code of CONTRIBUTING
-//! can be applied to the tree. `scripts/contributing` applies it to a copy, which `ORRERY_APPLY_TO` names; it compiles
-//! this file alone, so that only the standard library is used here.
+//! Checks the pages for contributors: everything that they name exists, their filters match tests, and the code in
+//! CONTRIBUTING.md can be applied to the tree. `scripts/contributing` applies it to a copy, which `ORRERY_APPLY_TO`
+//! names. The script compiles this file alone, so it uses only the standard library.
 
 use std::{
     env, fs,
@@ -15,7 +15,7 @@ struct Block {
     text: String,
 }
 
-/// A line that stands once in its file.
+/// A line that occurs exactly once in its file.
 struct Anchor {
     line: String,
     is_before: bool,
@@ -29,7 +29,7 @@ fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
 }
 
-/// All pages that are held to be true, by their paths.
+/// The paths of all checked pages.
 fn pages() -> Vec<String> {
     let mut all =
         ["README.md", "CONTRIBUTING.md", "SECURITY.md", "tests/window/snapshots/README.md"].map(String::from).to_vec();
@@ -42,7 +42,7 @@ fn pages() -> Vec<String> {
     all
 }
 
-/// The text between backticks that follows `before`, where the line ends with it and a colon.
+/// The text in backticks after `before`, if the line ends with it and a colon.
 fn named<'a>(line: &'a str, before: &str) -> Option<&'a str> {
     line.strip_suffix("`:").and_then(|line| line.rsplit_once(before)).map(|(_, name)| name)
 }
@@ -69,7 +69,7 @@ fn blocks() -> Vec<Block> {
     blocks
 }
 
-/// The file as it is with the block in it.
+/// The content of the file after the block was applied.
 fn applied(block: &Block, tree: &Path) -> String {
     let path = tree.join(&block.path);
     let Some(anchor) = &block.anchor else {
@@ -98,12 +98,12 @@ fn every_block_has_its_place() {
     }
 }
 
-/// What stands between backticks in a line.
+/// The texts in backticks in a line.
 fn quoted(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2)
 }
 
-/// A page's lines outside of fences.
+/// The lines of a page outside code blocks.
 fn prose(page: &str) -> String {
     let mut is_code = false;
     let mut text = String::new();
@@ -118,7 +118,7 @@ fn prose(page: &str) -> String {
     text
 }
 
-/// The rows of the table of what is added where: the cells of each.
+/// The cells of each row in the table that says where to add something.
 fn rows() -> Vec<Vec<String>> {
     let page = read("CONTRIBUTING.md");
     let (_, table) = page.split_once("| to add |").expect("the table of what is added where");

@@ -1,4 +1,5 @@
-//! docs/coverage.md: every row of the audit stands in it once with a state that it explains, and what it names exists.
+//! Checks docs/coverage.md: it lists every row of the audit once with a state that it explains, and everything that it
+//! names exists.
 
 use std::{
     collections::BTreeSet,
@@ -75,7 +76,7 @@ fn rows_are_read_one_by_one_and_from_to() {
     assert_eq!(rows("A9 to no row, F1, Bach"), [('A', 9)]);
 }
 
-/// What a page may call a setting or an argument, and the words that it takes.
+/// The names of settings and arguments that a page may use, and the values of choices.
 fn names_of(knobs: &[Knob]) -> Vec<&'static str> {
     let words = |knob: &Knob| if let Range::Choice(words) = &knob.range { words.clone() } else { vec![] };
     knobs.iter().flat_map(|knob| [vec![knob.key], words(knob)].concat()).collect()

@@ -1,5 +1,5 @@
-//! Who imports whom: every `crate::`, `self::` and `super::` path resolved to the module that it names, and
-//! the circles among the modules of a folder.
+//! The imports between modules: every `crate::`, `self::` and `super::` path is resolved to the module that it names.
+//! The tests forbid cycles among the modules of a folder.
 //!
 //! **Rule.** A module of a folder uses another module of the folder if any file in the first names anything
 //! in the second. What their common parent (`mod.rs`) defines itself is no import among siblings, since a
@@ -18,12 +18,12 @@ type Path = Vec<String>;
 /// The modules of the crate and their imports.
 pub struct Imports {
     modules: BTreeSet<Path>,
-    /// Module that names, module that is named.
+    /// Pairs of an importing and an imported module.
     edges: BTreeSet<(Path, Path)>,
 }
 
 impl Imports {
-    /// Those of the crate as it is on disk.
+    /// The imports of the crate's present source files.
     pub fn of_crate() -> Self {
         Self::of(&sources())
     }
@@ -75,7 +75,7 @@ impl Imports {
         graph
     }
 
-    /// The circles of a folder: sets of modules each of which reaches every other.
+    /// The import cycles of a folder: sets of modules each of which reaches every other.
     pub fn circles(&self, folder: &[String]) -> Vec<Vec<String>> {
         let graph = self.siblings(folder);
         let mut circles: Vec<Vec<String>> = tarjan_scc(&graph)
@@ -90,7 +90,7 @@ impl Imports {
 
 struct Resolver<'a> {
     modules: &'a BTreeSet<Path>,
-    /// Of each module: the name under which it offers what stands elsewhere, and where that stands.
+    /// The re-exports of each module: the public name and the path of the definition.
     re_exports: BTreeMap<Path, BTreeMap<String, Path>>,
 }
 
@@ -98,7 +98,7 @@ impl Resolver<'_> {
     /// The module that `path`, written in `from`, names; re-exports of the ancestors of `from` are followed.
     fn module(&self, from: &[String], path: Path) -> Path {
         let mut path = path;
-        // A re-export may lead to another one, but not for ever.
+        // a re-export may lead to another one; the limit avoids an endless loop
         for _ in 0..8 {
             let length = (0..=path.len()).rev().find(|n| self.modules.contains(&path[..*n])).unwrap_or(0);
             let (module, rest) = path.split_at(length);

@@ -1,8 +1,8 @@
-//! Labs: none lacks anything that the window, the command line or the gallery needs, and every setting
-//! and preset is as in the listings that are stored in `tests/tidy/labs`.
+//! Checks the labs: none lacks anything that the window, the command line or the gallery needs, and all settings and
+//! presets agree with the listings in `tests/tidy/labs`.
 //!
-//! A change of a key, default, range, unit, symbol or tooltip shows in their diff. After one that is
-//! meant: `UPDATE_SNAPSHOTS=1 cargo test --test tidy labs`.
+//! A changed key, default, range, unit, symbol or tooltip appears in the listings' diff. After an intended change:
+//! `UPDATE_SNAPSHOTS=1 cargo test --test tidy labs`.
 
 use std::{collections::BTreeSet, fmt::Write, fs, path::Path};
 
@@ -63,7 +63,7 @@ fn settings_and_presets_are_as_stored() {
     assert!(changed.is_empty(), "{}", changed.join("\n"));
 }
 
-/// What `lab` lacks or has too much of, in words.
+/// The faults of a lab: missing or superfluous parts.
 fn faults(lab: &Lab) -> Vec<String> {
     let mut faults = vec![];
     let mut check = |ok: bool, fault: String| {

@@ -1,4 +1,4 @@
-//! Lessons name only what there is: presets, settings, views, channels, variants, commands.
+//! Checks that the presets, settings, views, channels, variants and commands that lessons name exist.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ fn config(lab: &Lab, step: &LessonStep) -> Config {
     config
 }
 
-/// Whether some source file holds this word between quotes: a channel of numbers is named where it is sent.
+/// True if a source file contains this word in quotes, as a channel's name occurs where it is sent.
 fn is_in_sources(word: &str) -> bool {
     fn holds(folder: &Path, quoted: &str) -> bool {
         std::fs::read_dir(folder).unwrap().any(|entry| {
@@ -95,7 +95,7 @@ fn every_step_asks_for_a_guess() {
     }
 }
 
-/// A number of a claim stands in the ledger, where it is made anew; a lesson that repeated it would part from it.
+/// A claim's numbers are in the ledger, which is renewed from runs. A copy in a lesson would become outdated.
 #[test]
 fn a_lesson_that_names_a_claim_gives_no_number_of_it() {
     let ledger = Ledger::built_in().unwrap();
@@ -114,7 +114,7 @@ fn a_lesson_that_names_a_claim_gives_no_number_of_it() {
     }
 }
 
-/// Lessons quote ids of claims in their last section.
+/// The last section of a lesson may name claims, which must belong to its lab.
 #[test]
 fn claims_that_a_lesson_names_are_those_of_its_lab() {
     let claims: Vec<_> = Ledger::built_in().unwrap().entries().into_iter().flat_map(|paper| paper.claims).collect();

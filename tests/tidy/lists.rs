@@ -1,13 +1,13 @@
-//! The lists over which tests loop are complete: what a source file declares stands in the list of its kind. An attention
-//! and a measurement that are not listed do not compile, so that they are missing here.
+//! Checks that the lists over which tests loop are complete: every declaration in a source file is in the list of its
+//! kind. An attention or a measurement that is not listed does not compile, so these kinds are not checked here.
 
 use super::sources::{Source, sources};
 
-/// A kind of thing that stands in a list.
+/// A kind of declaration that must be in a list.
 struct Kind {
-    /// The beginning of the paths of modules that declare such things.
+    /// The beginning of the paths of modules with such declarations.
     folder: &'static [&'static str],
-    /// The end of the path by which the list has what a line declares, if it declares something.
+    /// Returns the end of the path under which the list names the declaration in a line, if there is one.
     declared: fn(&Source, &str) -> Option<String>,
     /// The line after which the list begins.
     opening: &'static str,

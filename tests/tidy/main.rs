@@ -1,5 +1,5 @@
-//! What the source text itself must satisfy: module boundaries, imports without circles, bans that no lint
-//! sees, valid shaders, labs that lack nothing, complete lists, pages that agree with the sources.
+//! Checks the source text: module boundaries, imports without cycles, bans that no lint covers, valid shaders, complete
+//! labs and lists, and pages that agree with the sources.
 
 mod boundaries;
 mod claims;

@@ -1,15 +1,15 @@
-//! Holds that a view asks its questions in `needs`, which the page calls once before a view is drawn, and not while it is
-//! drawn: a function that takes a `Ui` draws.
+//! Checks that a view asks its questions in `needs`, which the page calls before it draws the view, and not while it is
+//! drawn. A function with a `Ui` parameter counts as drawing.
 
 use std::collections::BTreeSet;
 
 use super::sources::{root, sources};
 
-/// What puts a question: the methods of `ViewCx`, and functions of views that are named so and call them.
+/// The calls that ask a question: methods of `ViewCx`, and functions of views with these names that call them.
 const ASKS: &[&str] =
     &[".ask::<", ".ask_now::<", ".ask_with::<", ".ask_if_missing::<", ".ask(", ".request)(", "keep_fresh"];
 
-/// Functions that draw and put a question: under a button that is clicked.
+/// Functions that draw and may ask a question, because they do so only after a click on a button.
 const BUTTONS: &[(&str, &str)] = &[
     ("flow/sweep.rs", "controls_ui"),
     ("grammar_roles/role_accuracy.rs", "controls_ui"),

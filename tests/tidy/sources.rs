@@ -1,5 +1,4 @@
-//! The source files of the crates as the checks of this folder read them: without comments and without
-//! unit tests. It knows no rule.
+//! Reads the source files of the crates for the checks of this folder, without comments and unit tests.
 
 use std::{
     fs,

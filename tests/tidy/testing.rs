@@ -48,7 +48,7 @@ fn the_number_of_test_binaries_is_stated() {
     assert!(page.contains("links nine test binaries"));
 }
 
-/// The variables that tests name where they read them.
+/// The environment variables that tests read.
 fn variables_read() -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     for file in rust_files(&root().join("../tests")) {
@@ -62,7 +62,7 @@ fn variables_read() -> BTreeSet<String> {
     all
 }
 
-/// The variables of the table of docs/testing.md.
+/// The environment variables in the table of docs/testing.md.
 fn variables_listed() -> BTreeSet<String> {
     let page = fs::read_to_string(root().join("../docs/testing.md")).unwrap();
     let (_, table) = page.split_once("| variable | what it does |\n").unwrap();

@@ -1,4 +1,4 @@
-//! The tour says where each view stands as the labs' pages have it.
+//! Checks that the tour gives the place of each view correctly.
 
 use std::{fs, path::Path};
 
@@ -35,7 +35,7 @@ fn place_of(lab: &Lab, nth: usize) -> String {
     }
 }
 
-/// The places of views in a part about a lab that are not so.
+/// The faults of a section about a lab: views with a wrong place.
 fn faults(lab: &Lab, text: &str) -> Vec<String> {
     let mut faults = vec![];
     for (nth, pane) in lab.panes.iter().enumerate() {
@@ -82,8 +82,8 @@ fn a_wrong_place_is_found() {
     assert_eq!(count("the preset *Gate* (in *More views*)"), 0);
 }
 
-/// At most three tiles stand on a page, the one with the effect in a row or a column of its own; every lab says where the
-/// rest is.
+/// A page opens with at most three tiles, of which the one with the lab's effect has its own row or column. Every lab
+/// lists the other views.
 #[test]
 fn a_page_opens_with_its_effect_and_little_else() {
     for lab in LABS {

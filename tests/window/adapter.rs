@@ -1,29 +1,32 @@
-//! The graphics adapter that tests draw with, a software one or a real one. Without any, the tests that need
-//! it are skipped and say so; with `ORRERY_REQUIRE_ADAPTER=1` in the environment, as in CI, they fail.
+//! The graphics adapter that tests draw with, in software or on a GPU. Without one, the tests that need it are skipped
+//! with a message; with `ORRERY_REQUIRE_ADAPTER=1` in the environment, as on CI, they fail.
 
 use std::{io::Write, sync::Once};
 
 use orrery::gpu::offscreen::{Offscreen, OffscreenError};
 
-/// A renderer of the test's own, or nothing where there is no adapter and none is required.
+/// A new renderer, or `None` if there is no adapter and none is required.
 pub fn offscreen() -> Option<Offscreen> {
     static SAID: Once = Once::new();
     let required = std::env::var_os("ORRERY_REQUIRE_ADAPTER").is_some_and(|v| v != "0");
     found(Offscreen::new(), required)
         .map_err(|e| {
-            // The test runner captures what the print macros write; this line is meant to be seen.
+            // written directly, because the test runner captures the output of the print macros and this line must be
+            // seen
             SAID.call_once(|| drop(writeln!(std::io::stderr(), "tests of pictures are skipped: {e}")));
         })
         .ok()
 }
 
-/// Whether a harness can draw with wgpu here.
+/// True if a harness can draw with wgpu on this machine.
 pub fn exists() -> bool {
     offscreen().is_some()
 }
 
+/// Passes the adapter on.
+///
 /// # Panics
-/// Where an adapter is required and missing.
+/// If an adapter is required and missing.
 fn found<T>(adapter: Result<T, OffscreenError>, required: bool) -> Result<T, OffscreenError> {
     if let (Err(e), true) = (&adapter, required) {
         panic!("ORRERY_REQUIRE_ADAPTER is set, and {e}");

@@ -1,5 +1,5 @@
-//! What hands do to what a trained BDH is asked: a neuron's passages are looked for and read, a token of the map is selected,
-//! a model writes on.
+//! Tests views that ask a trained BDH questions, through user input: the user searches the passages that activate a
+//! neuron, selects a token of a map, and lets the model continue a text.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ fn found() -> TopContexts {
     twins.sample_at(0, TopContexts::CHANNEL, recorded::STEPS).and_then(|s| s.measurement().cloned()).unwrap()
 }
 
-/// A button that rests says why.
+/// The tooltip of a disabled button must give the reason.
 #[test]
 fn a_button_without_a_model_to_ask_says_so() {
     let mut mirror = recorded::twins();
@@ -181,7 +181,8 @@ fn an_old_answer_stands_behind_what_was_measured() {
     assert!(harness.state().subtitle.contains("another question"), "{}", harness.state().subtitle);
 }
 
-/// As after an undo: the question of before was put to another thread, and is answered after the present one.
+/// After an undo, an earlier question may still be open in another thread and be answered after the present one. Its
+/// answer must not replace the present one.
 #[test]
 fn a_late_answer_takes_no_later_ones_place() {
     let mut mirror = recorded::twins();
@@ -205,7 +206,8 @@ fn a_form_to_fill_in_is_no_picture() {
     }
 }
 
-/// An answer that comes token by token is followed at its newest token, and not played again once it is whole.
+/// While an answer arrives token by token, the view shows its newest token, and it does not replay the answer once it
+/// is complete.
 #[test]
 fn what_a_model_writes_is_followed_while_it_comes() {
     let mirror = recorded::written();

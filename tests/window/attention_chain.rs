@@ -1,4 +1,5 @@
-//! What hands do to attention as a Markov step, and that what is no such step is said in a sentence.
+//! Tests the views of attention as a Markov chain through user input, and the sentence that they show for attention
+//! that is not a Markov chain.
 
 use std::sync::Arc;
 
@@ -33,7 +34,7 @@ fn with(measured: AttentionChain) -> Mirror {
     mirror
 }
 
-/// All words that are painted, a space between.
+/// All painted texts, joined by spaces.
 fn words(harness: &Harness<'_, Tile>) -> String {
     painted(harness).join(" ")
 }
@@ -169,12 +170,13 @@ fn a_selected_token_is_the_one_over_training() {
     assert!(said.contains("residual, token 4"), "{said}");
 }
 
-/// At step 0 no help of the gate is measured, whose chart is before it.
+/// The chart of the gate's benefit precedes this one and is missing at step 0, where nothing was measured. The zoom
+/// must belong to the chart itself and not to its place among the charts, or it would be lost there.
 #[test]
 fn the_residual_over_steps_keeps_its_zoom() {
     let mut harness = Tile::new("token_residuals", recorded::twins()).shown(sized(480.0, 360.0));
     harness.run_steps(2);
-    // the other charts have smaller numbers on their axes
+    // only this chart has whole numbers of 50 or more on its axes
     let steps = |harness: &Harness<'_, Tile>| -> Vec<u64> {
         painted(harness).iter().filter_map(|words| words.parse::<u64>().ok()).filter(|step| *step >= 50).collect()
     };

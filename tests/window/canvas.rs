@@ -1,5 +1,5 @@
-//! The canvas that a software adapter's window is drawn through: what is seen is what a whole frame shows, pixel for pixel,
-//! and only what changed is drawn.
+//! Tests the canvas that keeps the previous frame where a software adapter draws the window: its picture equals a full
+//! redraw pixel by pixel, and only the changed regions are drawn.
 
 use eframe::{
     egui::{self, Color32, Event, Key, PointerButton, Pos2, Rect, accesskit::Role, pos2, vec2},
@@ -22,14 +22,14 @@ use crate::{
     tiles::{Tile, sized},
 };
 
-/// Side of the arrow at the pointer.
+/// Side length of the arrow that the harness draws at the pointer.
 const ARROW: f32 = 18.0;
 const SIZE: [f32; 2] = [700.0, 420.0];
-/// Views with lines, tables, maps, particles and what is dragged.
+/// Views that draw lines, tables, heatmaps and particles, and views whose content can be dragged.
 const VIEWS: [&str; 8] =
     ["losses", "gate", "attention", "next_tokens", "phase_plane", "slow_manifold", "trace_strips", "word_swap"];
 
-/// The view of recorded runs on this adapter; `prepare` may change how its context is drawn.
+/// Draws a view of the recorded run on this adapter; `prepare` may install another way of drawing into its context.
 fn shown(view: &str, adapter: &Offscreen, prepare: impl FnOnce(&egui::Context) + 'static) -> Harness<'static, Tile> {
     let state = adapter.render_state().clone();
     let told = state.clone();
@@ -41,7 +41,7 @@ fn shown(view: &str, adapter: &Offscreen, prepare: impl FnOnce(&egui::Context) +
     tile(view, recorded::twins()).shown(builder)
 }
 
-/// The same, through a canvas.
+/// Draws a view through a canvas.
 fn on_canvas(view: &str, adapter: &Offscreen) -> (Harness<'static, Tile>, CanvasHandle) {
     let handle = Arc::<Mutex<Option<CanvasHandle>>>::default();
     let (state, kept) = (adapter.render_state().clone(), Arc::clone(&handle));
@@ -52,9 +52,10 @@ fn on_canvas(view: &str, adapter: &Offscreen) -> (Harness<'static, Tile>, Canvas
     (harness, handle)
 }
 
-/// Pixels that differ between a frame drawn whole, which a test clears to nothing, and the canvas, which lies on `ground`.
-/// Where the ground shines through it is blended here by rounding down, so that a step is no difference. The arrow that the
-/// harness draws at the pointer is left out: it is drawn among the shapes of a whole frame alone.
+/// The pixels that differ between a fully redrawn frame, whose background is transparent, and the canvas, whose
+/// background is `ground`. Where the background shows through, a difference of one level counts as equal, because
+/// blending rounds differently here. The arrow at the pointer is excluded, because the harness draws it only in fully
+/// redrawn frames.
 fn differing(whole: &RgbaImage, canvas: &RgbaImage, ground: Color32, pointer: Option<Pos2>) -> Vec<(u32, u32)> {
     assert_eq!(whole.dimensions(), canvas.dimensions());
     let seen = over(ground, whole.clone());
@@ -73,7 +74,7 @@ fn canvas_rect(harness: &Harness<'_, Tile>) -> Rect {
     harness.query_all_by_role(Role::Canvas).next().map_or(all, |node| node.rect())
 }
 
-/// What a hand does, an event a frame.
+/// User input, one event per frame.
 fn gestures(rect: Rect) -> Vec<Event> {
     let at = |x: f32, y: f32| rect.min + rect.size() * vec2(x, y);
     let button = |pos: Pos2, pressed: bool| Event::PointerButton {
@@ -102,7 +103,7 @@ fn the_picture_is_that_of_a_frame_drawn_whole() {
                 harness.event(event.clone());
                 harness.step();
             }
-            // some frames are laid out and never drawn
+            // some frames are laid out and not rendered; the canvas must still include their changes
             if k % 3 == 1 {
                 continue;
             }

@@ -1,5 +1,5 @@
-//! Tests the claims page through user input: with a stub host, what it shows, filters, unfolds and requests; with the
-//! real host, a rule whose runs start with a click and whose verdict then appears.
+//! Tests the claims page through user input. With a stub host: display, filters, unfolding and requests. With the real
+//! host: a click starts a rule's runs, and the verdict appears when they have ended.
 
 mod references;
 mod words;
@@ -127,14 +127,13 @@ fn named(id: &str, text: &str) -> (String, String) {
     (id.to_owned(), text.to_owned())
 }
 
-/// The hash of a claim's rule.
 fn hash(id: &str) -> String {
     let ledger = Ledger::new(&[named("paper", PAPER)], &[]).unwrap();
     let (_, claim) = ledger.claims().find(|(_, claim)| claim.id == id).unwrap();
     claim.rule.as_ref().unwrap().hash()
 }
 
-/// A result with these numbers, one a seed.
+/// The id and the text of a result file with these numbers, one per seed.
 fn result(id: &str, rule: &str, points: &[&str]) -> (String, String) {
     let seed = |(i, point): (usize, &&str)| format!(r#"{{"seed": {}, "points": [{point}]}}"#, 7 + i);
     let seeds: Vec<String> = points.iter().enumerate().map(seed).collect();
@@ -146,7 +145,7 @@ fn result(id: &str, rule: &str, points: &[&str]) -> (String, String) {
     (id.to_owned(), text)
 }
 
-/// X2 has a result, X3 one of another rule.
+/// A ledger in which X2 has a result, and X3 has one that was made under an earlier rule.
 fn ledger() -> Ledger {
     let differences = [1.50, 1.47, 1.52].map(|loss| format!(r#"{{"number": {loss}, "beside": 2.0}}"#));
     let gates = [0.2, 0.21, 0.19].map(|gate| format!(r#"{{"number": {gate}}}"#));
@@ -174,7 +173,8 @@ struct Asked {
     run: Vec<String>,
 }
 
-/// A host with a ledger. Of the runs that it begins one of three has ended at first, and all when they are read again.
+/// A host with a ledger. Of the three runs that it starts, one has ended when they are first read, and all at the next
+/// reading.
 struct Shelf {
     papers: Vec<PaperEntry>,
     asked: Arc<Mutex<Asked>>,
@@ -182,7 +182,7 @@ struct Shelf {
     arrived: Receiver<Delivery>,
 }
 
-/// Runs of which so many have ended, judged as those of X2 are.
+/// The runs of a claim, of which `ended` have ended, with the verdict of X2 once all have.
 fn runs(ended: usize) -> ClaimRuns {
     let ledger = ledger();
     let rows = ledger.rows();
@@ -288,7 +288,7 @@ impl Desk {
         rows.filter_map(|node| node.accesskit_node().label()).collect()
     }
 
-    /// The ids of the rows.
+    /// The claims' ids in the rows that are shown.
     fn ids(&self) -> Vec<String> {
         self.rows().iter().map(|row| row.split(',').next().unwrap_or_default().to_owned()).collect()
     }
@@ -321,7 +321,8 @@ fn claims_are_listed_by_paper_with_their_counts() {
     assert!(rows[3].ends_with(", needs a GPU") && rows[4].ends_with(", no rule yet"), "{rows:?}");
 }
 
-/// A result of another rule is no verdict, in the row, among the chips and when it is unfolded.
+/// A result that was made under an earlier rule must not count as a verdict in the row, in the filter chips or in the
+/// unfolded claim.
 #[test]
 fn a_result_of_an_edited_rule_is_outdated() {
     let mut d = desk();
@@ -412,7 +413,7 @@ fn keys_unfold_a_row_and_lead_back() {
 #[test]
 fn the_command_of_a_claim_is_copied() {
     let mut d = desk();
-    // alone on the page, which is high enough for its buttons to be in sight
+    // the window is high and no other claim is listed, so that the buttons are visible
     d.harness.set_size(egui::vec2(1280.0, 960.0));
     d.filter("id:X2");
     d.unfold("X2");
@@ -490,7 +491,8 @@ fn an_empty_ledger_says_how_it_fills() {
     assert!(d.shows("A file claims/PAPER.toml holds those of a paper."));
 }
 
-/// The real host and the real program: the window begins the runs, reads them, and `orrery claims run` takes them for its own.
+/// With the real host and program, the window starts the runs and reads them, and `orrery claims run` then finds
+/// nothing left to run. Otherwise the window and the command would repeat each other's work.
 #[test]
 fn runs_that_the_window_begins_are_those_of_the_command() {
     let here = tempfile::tempdir().unwrap();
@@ -524,7 +526,7 @@ fn runs_that_the_window_begins_are_those_of_the_command() {
     until(&mut d, "its runs are made", &|d| d.rows()[0].ends_with(", stands, at our scale, by runs here"));
     assert!(d.shows("2 of 2 runs ended"));
 
-    // the process that made the runs may end a moment after the last of them
+    // the process that trains the runs may end a moment after the last run; until then the command refuses
     let begun = Instant::now();
     let (is_done, said) = loop {
         let mut command = Command::new(&program);
@@ -542,7 +544,7 @@ fn runs_that_the_window_begins_are_those_of_the_command() {
     until(&mut d, "the stored result is shown", &|d| d.rows()[0].ends_with(", stands, at our scale"));
 }
 
-/// The page with a claim unfolded, as drawn.
+/// Renders the page with a claim unfolded.
 pub fn picture(dark: bool) -> RgbaImage {
     let mut d = desk_of(ledger().entries(), None, true);
     d.click("Claims");

@@ -151,7 +151,7 @@ impl Desk {
                 tab.click_accesskit();
             }
             drop(buttons);
-            // a tooltip would lie on words
+            // a tooltip would cover texts
             self.harness.remove_cursor();
             self.settle();
             visit(self, pane.view);
@@ -304,7 +304,7 @@ pub fn faults_of(harness: &Harness<'_, App>) -> Vec<String> {
     Frame::of(harness).faults()
 }
 
-/// The margin of a glyph's box that contains no ink, points.
+/// The margin of a glyph's box without ink, in points.
 const SLACK: f32 = 2.0;
 
 /// Draws frames for this many seconds of the window's own time.
@@ -324,7 +324,7 @@ fn lay_out(harness: &mut Harness<'static, App>, sheet: &Sheet, presents: &mut bo
     }
     if !sheet.presents {
         harness.set_pixels_per_point(sheet.scale);
-        // the first frame after a change of scale has no size of its own
+        // the first frame after a change of scale ignores `set_size`
         harness.step();
     }
     harness.set_size(sheet.size.into());
@@ -431,7 +431,7 @@ fn no_word_is_cut_or_covered() {
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 }
 
-/// At both ends of every chart, the readout under the pointer is wholly on the screen.
+/// At both ends of every chart, the readout under the pointer must be completely visible.
 #[test]
 fn values_under_the_pointer_are_whole_at_every_edge() {
     let lab = LABS.iter().find(|l| l.id == "fast_slow").unwrap();

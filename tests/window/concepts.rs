@@ -1,5 +1,5 @@
-//! The Concepts view driven by hand on a model that trains: what it asks, what the trainer answers, and what
-//! it shows of that, in a tile as narrow as a small window's.
+//! Tests the Concepts view with a model in training: its questions, the trainer's answers, and what the view shows of
+//! them in a tile as narrow as in a small window.
 
 use std::{
     sync::{Arc, Mutex},
@@ -22,7 +22,7 @@ use orrery::{
 
 use crate::tiles::Tile;
 
-/// A small model and a small part of the parliament, so that a search takes a moment.
+/// Settings of a small model and a small part of the parliament corpus, so that a search takes only a moment.
 const SMALL: &[(&str, &str)] = &[
     ("model.neurons", "128"),
     ("model.d_model", "16"),
@@ -59,7 +59,7 @@ impl Sink for Heard {
     }
 }
 
-/// A run that stays to answer, and what was heard of it.
+/// A run that stays alive after training to answer questions, and the events that it has sent.
 struct Trained {
     commands: Sender<Command>,
     heard: Heard,
@@ -86,13 +86,13 @@ impl Trained {
         }
     }
 
-    /// Everything heard since the last time.
+    /// Applies the events that arrived since the last call.
     fn tell(&self, mirror: &mut Mirror) {
         self.heard.0.lock().unwrap().drain(..).for_each(|e| mirror.apply(e));
     }
 }
 
-/// As wide as the tile is in a window of 1280 x 800.
+/// The size of the view's tile in a window of 1280 x 800.
 const TILE: [f32; 2] = [336.0, 640.0];
 
 fn tile(mirror: Mirror) -> Harness<'static, Tile> {
@@ -100,7 +100,7 @@ fn tile(mirror: Mirror) -> Harness<'static, Tile> {
     tile.shown(Harness::builder().with_size(TILE))
 }
 
-/// What the view has asked since the last time goes to the trainer; true if there was a question.
+/// Sends the view's commands since the last call to the trainer; returns true if there was a question about concepts.
 fn pass_on(harness: &mut Harness<'_, Tile>, trained: &Trained) -> bool {
     let asked = std::mem::take(&mut harness.state_mut().commands);
     asked.iter().for_each(|c| trained.commands.send(c.clone()).unwrap());
@@ -128,7 +128,7 @@ fn a_search_is_asked_answered_followed_and_refused() {
     assert!(says(&harness, "Does one synapse rise for every currency"), "an empty view says what it is for");
     assert!(harness.state().csv.is_none());
 
-    // As a user: find.
+    // the first click starts a search; while it runs, a second click must not start another one
     harness.get_by_label("Find").click();
     harness.run_steps(2);
     assert!(pass_on(&mut harness, &trained), "a click asks");
@@ -163,7 +163,7 @@ fn a_search_is_asked_answered_followed_and_refused() {
     let columns = |line: &str| line.split(',').count();
     assert!(csv.lines().all(|l| columns(l) == 1 + 3 + 4 + 2 + 4 + 2 * 2 + 2), "{csv}");
 
-    // A click puts a synapse in focus, for the reading and for the nouns below.
+    // a click selects a synapse, for other views and for the list of nouns below
     let third = drawn[2].0.clone();
     harness.get_by_role_and_label(Role::Button, &third).click();
     harness.run_steps(2);
@@ -174,12 +174,12 @@ fn a_search_is_asked_answered_followed_and_refused() {
     let canvas = harness.get_by(|n| n.role() == Role::Canvas && n.label().is_some_and(|l| l.starts_with(&drives)));
     assert!(canvas.rect().height() > 60.0);
 
-    // Another concept chosen: what is below is still the first.
+    // after another concept is chosen, the results below still belong to the first one, and the view says so
     harness.get_by_label("country").click();
     harness.run_steps(2);
     assert!(says(&harness, "Below is currency, of step 12. Press Find for country."));
 
-    // Too few sentences of one's own: the reason is told, and one may ask again.
+    // with too few sentences of the user's own, the view shows the reason and allows another search
     harness.get_by_label("own sentences").click();
     harness.run_steps(2);
     let list = harness.get_by_role_and_label(Role::MultilineTextInput, "sentences with the concept");

@@ -1,5 +1,5 @@
-//! The control panel: the essential settings at first sight, all others a click away, what was changed, and what a link
-//! locks, hides and keeps back. Needs no graphics adapter.
+//! Tests the control panel: it shows the essential settings and unfolds the others, lists changes, and respects what a
+//! link locks and hides. Needs no graphics adapter.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ fn lab_page(lab: &str) -> Desktop {
     open(Opening::Lab(lab.to_owned()), &[])
 }
 
-/// The places of the nodes with this label in the panel.
+/// The rectangles of the nodes with this label in the panel.
 fn in_panel(d: &Desktop, label: &str) -> Vec<egui::Rect> {
     let all = d.harness.query_all_by_label(label).map(|node| node.rect());
     all.filter(|rect| rect.right() < CONTROLS + 4.0).collect()
@@ -86,7 +86,7 @@ fn a_lab_opens_with_its_essential_settings_in_sight() {
     }
 }
 
-/// Role, name, value and state of a control.
+/// Role, name, value and toggle state of a control.
 type Shown = (Role, String, Option<f64>, Option<Toggled>);
 
 fn shown(node: &Node<'_>) -> Shown {
@@ -94,12 +94,13 @@ fn shown(node: &Node<'_>) -> Shown {
     (node.role(), node.label().unwrap_or_default(), node.numeric_value(), node.toggled())
 }
 
-/// The control that has the keyboard.
+/// The control that has keyboard focus.
 fn focused(d: &Desktop) -> Option<Shown> {
     d.harness.query_all_by(|node| node.is_focused() && ROLES.contains(&node.role())).next().map(|node| shown(&node))
 }
 
-/// Tab leads through every control of a page; an arrow moves a slider, what is typed goes into a field, Space turns a switch.
+/// Tab reaches every control of a page. An arrow key moves a slider, typed text goes into a field, and Space toggles a
+/// switch.
 #[test]
 fn every_control_is_reached_and_changed_by_the_keyboard() {
     let mut d = open(Opening::Lab("fast_slow".into()), VIEWS);
@@ -162,7 +163,7 @@ fn every_control_is_reached_and_changed_by_the_keyboard() {
 #[test]
 fn a_number_is_typed_without_a_pointer_and_one_that_is_passed_stays() {
     let mut d = lab_page("fast_slow");
-    // of more digits than are shown
+    // it has more digits than the field shows: leaving the field must not round the setting
     let rate = 0.001_234_56;
     set(&mut d, "Learning rate", rate);
     let reach = |d: &mut Desktop| {
@@ -238,7 +239,7 @@ fn a_search_finds_a_folded_setting() {
     assert!(!in_panel(&d, "Warm-up").is_empty() && in_panel(&d, "Coupling scale").is_empty());
 }
 
-/// Undo in a text field is the field's own: what it took back is no step of the page.
+/// A text field has its own undo. A text that was undone in the field must not leave a step in the page's undo history.
 #[test]
 fn a_text_that_was_undone_where_it_was_typed_leaves_no_step() {
     let mut d = open(Opening::Lab("traces".into()), VIEWS);
@@ -428,7 +429,7 @@ fn a_link_locks_or_hides_the_seed() {
     assert_eq!(field(&d), None);
 }
 
-/// They stand in the bar at the top.
+/// Device and threads are in the top bar and not in the control panel, so they need their own check.
 #[test]
 fn a_link_locks_or_hides_device_and_threads() {
     let mut d = lab_page("fast_slow");
@@ -468,7 +469,7 @@ fn a_locked_setting_is_not_changed_in_a_tile() {
     d.until("why, under the pointer", |d| d.shows(LOCKED));
 }
 
-/// True if the first dial of *Steering* is disabled; `None` where it is not shown.
+/// True if the first slider of *Steering* is disabled; `None` if it is not shown.
 fn dial(d: &Desktop) -> Option<bool> {
     let mut all = d.harness.query_all_by_role_and_label(Role::Slider, "u\u{2080}");
     all.next().map(|node| node.accesskit_node().is_disabled())

@@ -1,4 +1,5 @@
-//! A slider that is dragged from end to end arrives, whatever its changes make appear. Needs no graphics adapter.
+//! Tests that a slider can be dragged from end to end, even if its changes make other things appear. Needs no graphics
+//! adapter.
 
 use eframe::egui::{self, Key, PointerButton, Pos2, accesskit::Role, pos2};
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -14,18 +15,19 @@ use orrery::{
 
 use crate::ui::{Desktop, Worker, open_labs};
 
-/// Taller than any lab's controls, so that every slider is in sight.
+/// A window taller than any lab's controls, so that every slider is visible.
 const SIZE: [f32; 2] = [1280.0, 6000.0];
 const MOVES: usize = 2;
 
-/// The lab's page as it opens.
+/// The page of a lab after its first frames.
 fn opened(lab: &str, worker: Worker, views: &'static [ViewEntry]) -> Desktop {
     let mut d = open_labs(Opening::Lab(lab.to_owned()), worker, views, SIZE);
     d.steps(3);
     d
 }
 
-/// The lab's page without views and with all settings, with a run that has made a step: most changes wait for a reset.
+/// The page of a lab without views and with all settings unfolded. Its run has made a step, so most changes wait for a
+/// reset.
 fn desk(lab: &str) -> Desktop {
     let mut d = opened(lab, Worker::Steps, &[]);
     d.unfold_settings();
@@ -34,7 +36,7 @@ fn desk(lab: &str) -> Desktop {
     d
 }
 
-/// Moves there and presses, or lets go where the pointer is.
+/// Moves the pointer there, and presses the button for `Some(true)`; releases the button for `Some(false)`.
 fn pointer(d: &mut Desktop, at: Pos2, pressed: Option<bool>) {
     if pressed != Some(false) {
         d.harness.event(egui::Event::PointerMoved(at));
@@ -77,7 +79,7 @@ fn sliders(d: &Desktop) -> Vec<PanelSlider> {
     all
 }
 
-/// What several labs have is dragged in the first of them.
+/// A slider that several labs share is dragged only in the first of them, to save time.
 #[test]
 fn every_slider_is_dragged_from_end_to_end() {
     let mut dragged = vec![];
@@ -90,7 +92,7 @@ fn every_slider_is_dragged_from_end_to_end() {
         let find = |d: &Desktop, key: &(String, usize)| sliders(d).into_iter().find(|slider| slider.key == *key);
         let mut gone = 0;
         for key in keys {
-            // A control that does nothing beside the others as they are now is not there.
+            // the panel hides a control that has no effect with the current values of the others
             let Some(PanelSlider { rect, value, min: least, max: most, .. }) = find(&d, &key) else {
                 gone += 1;
                 continue;
@@ -111,7 +113,7 @@ fn every_slider_is_dragged_from_end_to_end() {
                 find(&d, &key).unwrap_or_else(|| panic!("{}: {key:?} went away: {:?}", lab.id, there())).value;
             let wanted = if up { most } else { least };
             let near = (reached - wanted).abs() <= 1e-6 * wanted.abs().max(1e-9);
-            // A slider stops at the last value of which a run can be made beside the other settings.
+            // a slider stops at the last value that is valid together with the other settings
             let page = d.page();
             let is_legal = (page.lab.plan)(&page.config).is_ok();
             let ends_illegally = |key: &str| {
@@ -133,7 +135,8 @@ fn every_slider_is_dragged_from_end_to_end() {
     }
 }
 
-/// The list of changes comes when the slider is let go, and moves no control.
+/// The list of changes appears only when the slider is released, and it moves no control. Otherwise the slider would
+/// move away from under the pointer.
 #[test]
 fn nothing_moves_while_a_slider_is_held() {
     let mut d = desk("fast_slow");
@@ -157,7 +160,7 @@ fn nothing_moves_while_a_slider_is_held() {
     }
 }
 
-/// A frame may be late: then it has everything that the hand did since the one before.
+/// A late frame receives all input since the previous frame at once, and the drag must end as with one event per frame.
 #[test]
 fn a_drag_within_one_late_frame_ends_where_it_was_let_go() {
     let (button, modifiers) = (PointerButton::Primary, egui::Modifiers::NONE);
@@ -169,7 +172,7 @@ fn a_drag_within_one_late_frame_ends_where_it_was_let_go() {
         let press = |pos, pressed| egui::Event::PointerButton { pos, button, pressed, modifiers };
         let mut events = vec![egui::Event::PointerMoved(at(0.1)), press(at(0.1), true)];
         events.extend([0.3, 0.5, 0.7].map(|share| egui::Event::PointerMoved(at(share))));
-        // the pointer goes on, over the handle's way back and to another control
+        // after the release, the pointer moves back over the slider and on to another control
         events.extend([press(at(0.7), false), egui::Event::PointerMoved(at(0.2))]);
         events.push(egui::Event::PointerMoved(at(0.2) + egui::vec2(0.0, 60.0)));
         if is_late {
@@ -188,7 +191,8 @@ fn a_drag_within_one_late_frame_ends_where_it_was_let_go() {
     assert!(moved.len() == 1 && moved[0].0.0, "the dragged one and no other: {moved:?}");
 }
 
-/// A drag belongs to the widget of one name, which a mark in the tile's header must not change.
+/// egui ties a drag to the widget's id. If the mark of an open question in the tile's header changed the id, it would
+/// end the drag.
 #[test]
 fn what_is_dragged_keeps_its_name_when_its_question_has_been_open_for_long() {
     let mut d = opened("equilibrium", Worker::Stalled, VIEWS);

@@ -1,5 +1,5 @@
-//! The whole of it as it ships, but for the window: the real application, its real host, a real lab
-//! with a small model, real training on its own thread. A person's hands are played by egui_kittest.
+//! Tests the complete application without a window: the real application and host, a real lab with a small model, and
+//! training on its own thread. egui_kittest supplies the user input.
 
 use std::{
     path::{Path, PathBuf},
@@ -32,7 +32,7 @@ struct Lab {
     _folder: tempfile::TempDir,
 }
 
-/// The fast-slow lab with a model that steps in a moment.
+/// The fast-slow lab with a small model, whose steps take only a moment.
 fn lab() -> Lab {
     let settings = [
         ("model.d_model", "32"),
@@ -72,7 +72,7 @@ fn state(app: &App) -> Option<&'static str> {
     app.page()?.run.as_ref().map(|r| r.state_label())
 }
 
-/// The gate at which the causality question was last answered, s tanh(gamma).
+/// The effective gate s tanh(gamma) in the last answer to the causality question.
 fn answered_gate(app: &App) -> Option<f64> {
     let sample = app.page()?.run.as_ref()?.mirror.answer(0, Causality::CHANNEL)?;
     sample.measurement::<Causality>().map(|causality| causality.effective_gate)
@@ -88,7 +88,7 @@ fn a_model_trains_and_a_slider_changes_its_answer() {
     lab.until("it pauses", |app| (state(app) == Some("paused")).then_some(()));
     let stood = lab.newest();
 
-    // The causality view stands behind another one.
+    // the causality view is a tab behind another one
     lab.harness.get_by_label_contains("  Causality").click();
     let open = lab.until("the model answers", answered_gate);
     assert!(open != 0.0, "twenty steps move the gate");
@@ -111,8 +111,8 @@ impl eframe::egui::DroppedFile for Dropped {
     }
 }
 
-/// A trained model of five characters, and then a text of five: dropping them is all there is to do. A text of six is
-/// refused in words, and the right one mends it.
+/// A trained model with a vocabulary of five characters opens when it is dropped on the window together with a text of
+/// five different characters. A text of six is refused with the reason, and dropping the right text afterwards works.
 #[test]
 fn a_model_of_characters_opens_with_the_text_that_is_dropped_on_it() {
     let mut lab = lab();
@@ -145,7 +145,7 @@ fn a_model_of_characters_opens_with_the_text_that_is_dropped_on_it() {
     drop(&mut lab, &right);
     let tokens = lab.until("it opens", opened);
     assert_eq!(tokens, Some(Value::Text("sorted_char".into())), "the control says what was found");
-    // a list of characters that is dropped is one, and no tokenizer
+    // a dropped JSON list of characters is used as the vocabulary, not as a tokenizer
     let list = folder.path().join("list.json");
     std::fs::write(&list, r#"["\n", "a", "b", "c", "d"]"#).unwrap();
     drop(&mut lab, &list);
@@ -154,7 +154,7 @@ fn a_model_of_characters_opens_with_the_text_that_is_dropped_on_it() {
         file.ends_with("list.json").then_some(())
     };
     lab.until("it is the vocabulary", set);
-    // and a graph is a graph
+    // a dropped JSON graph opens as a graph
     let graph = folder.path().join("graph.json");
     let links = r#"{"directed": true, "nodes": [{"id": "a"}, {"id": "b"}], "links": [{"source": "a", "target": "b"}]}"#;
     std::fs::write(&graph, links).unwrap();

@@ -1,4 +1,5 @@
-//! A lab opens on its recorded example, which makes way for a run of the user's own and is never taken for one.
+//! Tests that a lab opens on its recorded example, which a run of the user replaces and which is never treated as the
+//! user's run.
 
 use std::time::{Duration, Instant};
 
@@ -79,7 +80,7 @@ fn a_reset_of_an_example_makes_a_run_that_waits() {
     assert!(!d.shows(LABEL));
 }
 
-/// An undone step that took the example away shows it again, and asks before it ends a training.
+/// Undoing the step that replaced the example shows it again. If that would end a training, the window asks first.
 #[test]
 fn an_undone_step_brings_the_example_back() {
     let undo = |d: &mut Desktop| {

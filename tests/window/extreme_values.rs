@@ -1,5 +1,5 @@
-//! Every channel with values that no axis likes: NaN, the infinities, the largest and the smallest numbers.
-//! Every view draws them, in a bounded number of vertices, and writes tables and drawings of them.
+//! Tests every view with extreme values in every channel: NaN, the infinities, the largest and the smallest numbers.
+//! Each view must draw them with a bounded number of vertices and export them as a table and an SVG.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use orrery::{
@@ -18,7 +18,7 @@ use crate::{
     tiles::{Tile, sized},
 };
 
-/// Values to put in the place of measured ones; `None` leaves what was measured.
+/// Values that replace the measured ones in turn; `None` keeps the measured value.
 const MIXTURES: &[(&str, &[Option<f64>])] = &[
     ("NaN", &[Some(f64::NAN)]),
     ("infinity", &[Some(f64::INFINITY)]),
@@ -50,7 +50,7 @@ const MIXTURES: &[(&str, &[Option<f64>])] = &[
     ),
 ];
 
-/// Gives each value in its turn.
+/// Replaces measured values by these values in turn.
 struct Altered<'a> {
     values: &'a [Option<f64>],
     next: usize,
@@ -82,7 +82,7 @@ impl Altered<'_> {
     }
 }
 
-/// As [`orrery::telemetry::number`] writes it.
+/// Encodes a number in the way of [`orrery::telemetry::number`].
 fn number(v: f64) -> Value {
     match v {
         v if v.is_nan() => json!("NaN"),
@@ -92,7 +92,7 @@ fn number(v: f64) -> Value {
     }
 }
 
-/// A run in which every measured number is another one.
+/// The run with its measured numbers replaced.
 fn altered(run: &Mirror, values: &[Option<f64>]) -> Mirror {
     let mut values = Altered { values, next: 0 };
     let mut mirror = Mirror::default();
@@ -118,7 +118,7 @@ fn altered(run: &Mirror, values: &[Option<f64>]) -> Mirror {
     mirror
 }
 
-/// A view of a run for two frames, the last of which is written as well, and the run back.
+/// Draws two frames of a view, exports the table and the SVG of the second, and returns the mirror.
 fn drawn(view: &str, mirror: Mirror, when: &str) -> Mirror {
     let tile = Tile { writes: false, ..tile(view, mirror) };
     let mut harness = tile.shown(unseen(sized(640.0, 400.0)));
@@ -128,7 +128,7 @@ fn drawn(view: &str, mirror: Mirror, when: &str) -> Mirror {
     vertices(&harness, when);
     let svg = harness.state().svg.clone().unwrap_or_default();
     let lost = ["\"NaN", "\"inf", "\"-inf", "MNaN", "LNaN", "Minf", "Linf", ",NaN", ",inf", " NaN", " inf"];
-    // Words stand between tags; numbers do not.
+    // numbers are inside tags; text between tags may contain "NaN"
     for tag in svg.split('<').filter_map(|t| t.split('>').next()) {
         assert!(!lost.iter().any(|l| tag.contains(l)), "{when}: <{tag}>");
     }

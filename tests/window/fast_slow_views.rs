@@ -1,4 +1,4 @@
-//! The fast-slow lab's views over training that draw numbers of its variants: memory of a slow path that decays, and the
+//! Tests two views of the fast-slow lab that draw curves over training: the memory of a decaying slow path, and the
 //! equilibrium solves.
 
 use orrery::{labs, ui::mirror::Mirror};

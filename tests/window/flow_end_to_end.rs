@@ -1,5 +1,5 @@
-//! The ODE flow lab as it ships: the real application, its host, its probes. A slider that is turned
-//! comes back as a flow solved at its value; a recording lies on the disk as pictures and numbers.
+//! Tests the ODE flow lab with the real application, host and probes: a moved slider leads to a flow that is solved at
+//! its value, and a recording is stored as pictures and numbers.
 
 use std::{
     f64::consts::TAU,
@@ -36,7 +36,7 @@ fn solved(app: &App) -> Option<&FlowAnswer> {
     answer::<FlowAnswer>(app)?.measurement()
 }
 
-/// u0 that the newest answer was solved at.
+/// The control u0 with which the newest answer was solved.
 fn solved_at(app: &App) -> Option<f64> {
     solved(app).map(|a| a.control.u[0])
 }
@@ -59,7 +59,7 @@ fn a_slider_that_is_turned_is_solved_anew_with_its_field() {
     assert!(solved(app).is_some_and(|a| a.paths.places.rows() > 3), "a ring of starts");
 }
 
-/// Where the ring of the pad's handle stands, from its picture: u of both controls.
+/// Both controls' values, read from the position of the handle's ring in the picture of the pad.
 fn handle(picture: &image::RgbaImage, pad: Rect) -> (f64, f64) {
     let accent = Theme::dark().accent;
     let of = |v: f32| v as u32;
@@ -90,7 +90,7 @@ fn files(folder: &Path) -> Vec<std::path::PathBuf> {
     all
 }
 
-/// "record" is clicked; what lies on the disk afterwards is decoded and compared with its table.
+/// Records a series, then decodes the stored pictures and compares them with the stored table.
 #[test]
 fn a_recording_is_on_the_disk_as_pictures_that_show_what_its_table_says() {
     if !crate::adapter::exists() {
@@ -144,7 +144,7 @@ fn a_recording_is_on_the_disk_as_pictures_that_show_what_its_table_says() {
         let picture = image::open(recording.join(format!("frame-{:04}.png", i + 1))).unwrap().to_rgba8();
         assert_eq!(picture.dimensions(), (size[0] as u32, size[1] as u32));
         let (x, y) = handle(&picture, pad);
-        // At the pad's edge a part of the ring is cut off.
+        // at the pad's edge a part of the ring is cut off, which shifts its measured centre
         let apart = if u.abs() < 1.7 { 0.08 } else { 0.3 };
         assert!((x - u).abs() < apart && y.abs() < 0.08, "frame {}: the pad shows {x:.2}, {y:.2}, not {u:.2}", i + 1);
     }

@@ -1,5 +1,6 @@
-//! What hands do to the views of the ODE flow, and what they ask for it: sliders, pad, tokens, the
-//! field behind the paths, sweeps piece by piece, recordings. Answers are computed by a small flow.
+//! Tests the views of the ODE flow through user input (sliders, the pad, tokens, the vector field behind the paths,
+//! sweeps point by point, recordings) and the questions that they send. The flow in `recorded/flow.rs` computes the
+//! answers.
 
 use std::sync::Arc;
 
@@ -65,7 +66,7 @@ fn sample<M: Measurement>(step: u64, variant: usize, request: Option<u64>, measu
     })
 }
 
-/// An answer of the model before any update.
+/// Delivers an answer of the model at step 0, before any update of its weights.
 fn reply<M: Measurement>(mirror: &mut Mirror, request: u64, measurement: M) {
     mirror.apply(sample(0, 0, Some(request), measurement));
 }
@@ -90,7 +91,7 @@ fn held(harness: &Harness<'_, Tile>) -> Option<f64> {
     harness.state().config.get("control.u0")?.as_f64()
 }
 
-/// Answers every question that waits, as the small flow does; how many there were.
+/// Answers every open question with the small flow and returns how many commands there were.
 fn serve(harness: &mut Harness<'_, Tile>) -> usize {
     let commands = std::mem::take(&mut harness.state_mut().commands);
     for command in &commands {
@@ -129,7 +130,7 @@ fn asked(q: &Question) -> Asked {
     }
 }
 
-/// A view with its first answers in.
+/// A view whose first questions have been answered.
 fn answered(view: &str) -> Harness<'static, Tile> {
     answered_in(builder(), view, true)
 }
@@ -240,7 +241,7 @@ fn a_solver_is_chosen_and_takes_steps_or_tolerances() {
     assert!(harness.query_by_label("rtol").is_none(), "Euler has no tolerance");
     serve(&mut harness);
     harness.step();
-    // Its account in the solver's view says that nothing is controlled.
+    // With a fixed-step method, the solver's view says that all steps are equal.
     let fixed = field::answer(&Asked { method: Method::EULER, ..Asked::default() });
     let mut mirror = silent();
     reply(&mut mirror, 99, fixed);
@@ -279,7 +280,8 @@ fn the_field_is_asked_for_at_the_depth_of_the_slider() {
     assert_eq!(questions(&harness).len(), 0, "nothing is behind the paths, so nothing is asked");
 }
 
-/// While a model learns its field is of a later one, and stands behind the paths only where its axes are theirs.
+/// While a model trains, a field may come from a later step than the paths, and the principal axes of the two may
+/// differ. Drawn behind paths of other axes, the field would point in wrong directions.
 #[test]
 fn a_field_of_other_axes_is_not_drawn_behind_the_paths() {
     let mut harness = answered_in(builder(), "flow_paths", false);
@@ -305,7 +307,7 @@ fn the_stretch_is_asked_for_once_the_dials_rest() {
         hold(harness, u);
         harness.step();
     };
-    // while a dial is turned, only the fast question is asked
+    // while a control moves, only the fast question is sent; the stretch takes longer to compute
     for i in 0..30 {
         turn(&mut harness, f64::from(i) / 30.0 + 0.01);
         assert!(questions(&harness).iter().all(|q| q.probe == "flow"), "{:?}", questions(&harness));
@@ -323,7 +325,7 @@ fn the_stretch_is_asked_for_once_the_dials_rest() {
 fn a_path_that_is_clicked_is_followed() {
     let mut harness = answered("flow_paths");
     let canvas = rect_of(&harness, "paths of the states");
-    // clicks from the middle outwards until a path is hit; each path has a disc at the slider's depth
+    // clicks from the middle outwards until a click hits a path; each path has a disc at the slider's depth
     let mut places: Vec<_> = (0..40 * 40).map(|i| vec2((i % 40 - 20) as f32, (i / 40 - 20) as f32) / 40.0).collect();
     places.sort_by(|a, b| a.length().total_cmp(&b.length()));
     let hit = places.into_iter().find_map(|share| {
@@ -361,7 +363,7 @@ fn frames_are_asked_for_only_while_particles_flow() {
         }
         harness.ctx.has_requested_repaint()
     };
-    // No card here: they flow when asked to.
+    // without a graphics card, particles move only after a click, because drawing them would keep the processor busy
     let mut flowing = answered_in(builder(), "flow_paths", false);
     assert!(!wakes(&mut flowing), "the processor is not to draw without pause unasked");
     flowing.get_by_label("flow").click();
@@ -428,7 +430,7 @@ fn a_cancelled_sweep_is_forgotten_and_what_was_whole_before_it_comes_back() {
     begin(&mut harness, "measure", 3);
     assert!(harness.state().csv.is_some());
     harness.get_by_role_and_label(Role::ProgressIndicator, "sweep: 3 of 21");
-    // One piece is on its way when it is cancelled: it comes, and is nobody's.
+    // one question is open when the sweep is cancelled: its answer still arrives and must be ignored
     harness.step();
     assert_eq!(questions(&harness).len(), 1);
     harness.get_by_label("cancel").click();
@@ -440,7 +442,7 @@ fn a_cancelled_sweep_is_forgotten_and_what_was_whole_before_it_comes_back() {
     assert_eq!((harness.state().csv.clone(), questions(&harness).len()), (None, 0));
     assert!(harness.state().subtitle.contains("not measured yet"), "{}", harness.state().subtitle);
     assert!(harness.query_by_label("cancel").is_none());
-    // Begun again it begins at the first piece, of the model as it is now.
+    // a new sweep starts at the first point, with the model as it is now
     harness.get_by_label("measure").click();
     harness.step();
     harness.step();
@@ -513,7 +515,7 @@ fn only_what_can_be_measured_is_offered() {
     let harness = tile(builder(), "flow_sweep", plane(true), true);
     harness.get_by_label("tolerance");
     assert!(harness.query_by_label("class mass").is_none() && harness.query_by_label("time").is_none());
-    // The wind has two directions, and that is all there is to turn.
+    // a planar field has only two controls
     let harness = tile(builder(), "steer", plane(true), true);
     harness.get_by_role_and_label(Role::Slider, "u\u{2081}");
     assert!(harness.query_by_role_and_label(Role::Slider, "u\u{2082}").is_none());
@@ -586,14 +588,14 @@ fn claims_are_a_table_with_a_column_a_variant() {
 #[test]
 fn a_recording_is_a_picture_for_each_answered_value_and_a_table() {
     let mut harness = answered("steer");
-    // the table and the SVG of every frame are no part of a recording
+    // this test needs no table and SVG of each frame, which would make it slow
     harness.state_mut().writes = false;
     harness.get_by_label("record").click();
     harness.step();
     let mut waited = 0;
     for _ in 0..2000 {
         harness.step();
-        // Answers come late, as they do.
+        // answers only every third frame, because a real run answers late too
         waited += 1;
         if waited % 3 == 0 {
             serve(&mut harness);
@@ -635,7 +637,8 @@ fn playing_moves_the_control_and_a_hand_stops_it() {
     harness.get_by_label("play");
 }
 
-/// Also a picture for a person to look at: what only a hand brings about.
+/// The three-dimensional paths are drawn differently from the plane. The picture is also saved for a person to look at,
+/// because only user input leads to it.
 #[test]
 fn paths_in_space_are_another_picture() {
     if !adapter::exists() {

@@ -1,5 +1,6 @@
-//! A run folder that another program writes, dropped on the window: its page shows what was measured, follows what is
-//! appended, and draws what no view was made for. The real host, and folders written by hand.
+//! Tests the page of a run folder that another program writes and that the user drops on the window: it shows the
+//! measurements, follows new ones, and draws channels for which no view exists. The host is real; the tests write the
+//! folders.
 
 use std::{
     path::Path,
@@ -41,7 +42,7 @@ impl Desk {
         self.page().and_then(|page| page.run.as_ref()).map_or("none", |run| run.state_label())
     }
 
-    /// Shows a step by the scrubber.
+    /// Moves the scrubber to a step.
     fn scrub(&mut self, step: u64) {
         self.harness.get_by_role_and_label(Role::Slider, "Step shown").set_value_accesskit(step as f64);
         self.until("the step is shown", |d| d.page().is_some_and(|page| page.shown_step() == step));
@@ -68,7 +69,7 @@ fn a_dropped_folder_of_another_program_opens_the_views_of_what_it_has() {
     assert!(!desk.shows("cannot take"), "none of its settings is refused");
 }
 
-/// Each is read into a run folder beside the others, whatever kind of file it is.
+/// Logs of every supported tool are converted into a run folder beside the others.
 #[test]
 fn a_dropped_log_of_another_tool_opens_as_a_run() {
     let logs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/oracles/other_logs");
@@ -116,7 +117,7 @@ fn what_is_appended_shows_and_can_be_scrubbed() {
     desk.harness.key_press(egui::Key::F);
     desk.until("it is followed again", |d| d.page().is_some_and(|page| page.shown_step() == 5));
     desk.until("the view is of the newest step", |d| !d.shows("step 2 is shown"));
-    // the logs begin anew
+    // the other program starts its logs from the beginning again
     std::fs::write(run.folder.join("metrics.jsonl"), "").unwrap();
     std::fs::write(run.folder.join("samples.jsonl"), "").unwrap();
     run.step(1);
@@ -137,7 +138,7 @@ fn what_is_appended_shows_and_can_be_scrubbed() {
         std::fs::remove_file(run.folder.join(".lock")).unwrap();
         desk.until("without a lock it may run elsewhere", |d| d.state() == "paused");
     }
-    // no program holds the folder, and nothing was written for an hour
+    // no program locks the folder, and nothing was written for an hour, so that the run counts as killed
     for log in ["metrics.jsonl", "samples.jsonl", "events.jsonl"] {
         let file = std::fs::File::options().append(true).open(run.folder.join(log)).unwrap();
         file.set_modified(std::time::SystemTime::now() - Duration::from_secs(3600)).unwrap();
@@ -147,10 +148,10 @@ fn what_is_appended_shows_and_can_be_scrubbed() {
     desk.until("the failure is shown", |d| d.shows("out of memory"));
 }
 
-/// Who was asked stands there from the start; the time follows.
+/// The start of the message about an open question; the time follows.
 const WAITS: &str = "Asked the program of \u{201c}run\u{201d} at ";
 
-/// Types into the field of a question, and puts it.
+/// Types the arguments of a question into its field and sends it.
 fn ask(desk: &mut Desk, ask: &str, typed: &str) {
     let (field, button) = (format!("arguments of {ask}"), format!("Ask {ask}"));
     if !typed.is_empty() {
@@ -208,7 +209,7 @@ fn the_program_of_a_followed_run_is_asked_and_answers() {
     desk.until("the matrix is shown", |d| d.shows("Show answer/lesson large"));
 }
 
-/// As `orrery_log.update` and `watch` make it.
+/// `orrery_log.update` and `watch` change the description during a run.
 #[test]
 fn an_open_question_outlives_a_change_of_the_description() {
     let here = tempfile::tempdir().unwrap();
@@ -318,7 +319,7 @@ fn two_matrices_of_the_weights_are_drawn_as_a_graph() {
     desk.until("its view opens", |d| d.views().iter().any(|view| view == "graph_threshold"));
 }
 
-/// What was typed by hand is shown before what the run logs by itself, until it is put aside.
+/// The answer to a user's question takes precedence over scheduled measurements until the user dismisses it.
 #[test]
 fn an_answer_stands_before_what_is_logged() {
     let here = tempfile::tempdir().unwrap();
@@ -343,7 +344,8 @@ fn an_answer_stands_before_what_is_logged() {
     assert!(tile.query_by_label("Back to the run").is_none(), "the run itself is shown");
 }
 
-/// Only a run that is resumed goes back in its steps; another program may log in any order.
+/// Orrery's own runs log earlier steps only after a resume, which discards the later ones. Another program may log
+/// steps in any order, and nothing may be discarded.
 #[test]
 fn a_step_that_is_logged_late_stands_in_its_place() {
     let here = tempfile::tempdir().unwrap();
@@ -357,7 +359,7 @@ fn a_step_that_is_logged_late_stands_in_its_place() {
     assert_eq!(samples.iter().map(|sample| sample.step).collect::<Vec<_>>(), [2, 4]);
 }
 
-/// The run of a folder as the window knows it.
+/// A mirror of the run in a folder.
 fn mirror(run: &ForeignRun) -> Mirror {
     let mut mirror = Mirror::default();
     let damage = Reader::open(&run.folder).unwrap().read_through(|event| mirror.apply(event));
@@ -402,7 +404,7 @@ fn the_name_of_a_channel_is_printed_once() {
     for channel in ["my/ratio", "matrix/weights", "table/words", "text/story", "histogram/gradients"] {
         assert_eq!(times(&tile, channel), 1, "{channel}: {:?}", painted(&tile));
     }
-    // large, the list of channels and the title of the tile have it
+    // when the chart is enlarged, its name appears in the list of channels and in the tile's title only
     tile.get_by_label("Show my/ratio large").click();
     (0..3).for_each(|_| tile.step());
     assert_eq!(times(&tile, "my/ratio"), 1, "{:?}", painted(&tile));

@@ -1,5 +1,5 @@
-//! The lab Equilibrium as it ships: the real application, its host, its probes. What a hand changes comes back as the answer
-//! of the run's own generator.
+//! Tests the lab Equilibrium with the real application, host and probes: after a change by the user, the views show the
+//! answer of the run's own generator.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ fn rate(app: &App, from: usize, to: usize) -> Option<f32> {
     Some(state.matrix.data()[to * state.states() + from])
 }
 
-/// A folder, and the application in it with the lab open.
+/// The application with the lab open, and the temporary folder of its runs.
 fn opened() -> (tempfile::TempDir, Harness<'static, App>) {
     let config = labs::find("equilibrium").unwrap().config(None).unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -45,8 +45,8 @@ fn opened() -> (tempfile::TempDir, Harness<'static, App>) {
     (folder, harness)
 }
 
-/// The middle of a cell of the matrix, whose canvas leaves 30 points on the left, 20 above and below, 6 on the right, and 56
-/// more for a colour bar where it is wide.
+/// The centre of a cell of the matrix. The canvas has margins of 30 points on the left, 20 above and below and 6 on the
+/// right, and a wide canvas 56 more for a colour bar.
 fn cell(canvas: Rect, from: usize, to: usize) -> Pos2 {
     let right = if canvas.width() >= 220.0 { 62.0 } else { 6.0 };
     let room = Rect::from_min_max(canvas.min + vec2(30.0, 20.0), canvas.max - vec2(right, 20.0));
@@ -89,7 +89,7 @@ fn a_cell_that_is_dragged_up_is_a_larger_rate_and_undone_is_as_it_was() {
     for k in 1..=5 {
         event(&mut harness, Event::PointerMoved(from - vec2(0.0, 10.0 * k as f32)));
     }
-    // 50 points multiply a rate by e.
+    // a drag of 50 points multiplies a rate by e
     let wanted = f64::from(before) * std::f64::consts::E;
     let is_near = |v: f32| (f64::from(v) / wanted - 1.0).abs() < 0.02;
     until(&mut harness, "the rate, e times as large", |app| rate(app, 2, 5).filter(|v| is_near(*v)));

@@ -1,5 +1,5 @@
-//! Every view under a hand that pans, zooms, picks and clicks at random: whatever is in sight, a frame has no
-//! more shapes and vertices than a picture needs. The number of frames is the bound in time.
+//! Tests every view with random panning, zooming and clicking: no frame may have more shapes and vertices than a
+//! picture needs. The fixed number of gestures bounds the test's time.
 
 use eframe::egui::{
     self, Event, Key, Modifiers, MouseWheelUnit, PointerButton, Pos2, Rect, Vec2, accesskit::Role, vec2,
@@ -14,7 +14,7 @@ use crate::{
     tiles::{Tile, sized},
 };
 
-/// What a hand did.
+/// The number of random gestures per view.
 const GESTURES: usize = 8;
 
 /// A hand on a view: where it is follows from the seed.
@@ -50,7 +50,7 @@ impl Hand<'_> {
         let from = self.place();
         let mut to = self.place();
         match self.rng.random_range(0..4) {
-            // Level and upright ones pick one axis; a short one zooms far in.
+            // a horizontal or vertical drag zooms one axis only; a short one zooms far in
             0 => to.y = from.y,
             1 => to.x = from.x,
             2 => to = from + vec2(self.rng.random_range(9.0..14.0), self.rng.random_range(17.0..22.0)),
@@ -139,8 +139,8 @@ fn no_pan_or_zoom_draws_what_is_not_seen() {
     }
 }
 
-/// Five drags, each into a twentieth of what was in sight: a dashed line must not become the millions of
-/// dashes that lie outside.
+/// Each of five drags zooms into a twentieth of the visible range. Only the visible dashes of a dashed line may be
+/// drawn, not the millions outside.
 #[test]
 fn five_drags_into_a_dashed_line_cost_nothing() {
     let mut harness = tile("losses", recorded::twins()).shown(unseen(sized(640.0, 400.0)));

@@ -1,5 +1,5 @@
-//! Graphs of files in the window: colours and sizes by what the file says, arrowheads and loops, the table beside the
-//! picture, and exports that give back what the file said.
+//! Tests the views of graphs that were read from files: colours and sizes from the file's attributes, arrowheads and
+//! loops, the table beside the picture, and exports that contain the file's data unchanged.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ fn column(name: &str, of: ColumnType, numbers: &[f64], texts: &[&str]) -> GraphC
     GraphColumn { name: name.into(), of, numbers: numbers.to_vec().into(), texts }
 }
 
-/// Four corners and what lies between; `b` acts on itself.
+/// A graph of four corners and one inner node, in which `b` has a loop.
 fn square(directed: bool) -> NeuronGraph {
     let positions = vec![0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.5, 0.6];
     NeuronGraph {
@@ -85,11 +85,11 @@ fn tile(view: &'static str, graph: NeuronGraph) -> Harness<'static, Tile> {
 
 fn click(harness: &mut Harness<'_, Tile>, label: &str) {
     harness.get_by_label(label).click();
-    // a menu finds its size and its place before it can be clicked
+    // a menu needs some frames for its size and position before it can be clicked
     harness.run_steps(4);
 }
 
-/// The text of an export by its line in the menu.
+/// Exports through this entry of the menu and returns the exported text.
 fn exported(harness: &mut Harness<'_, Tile>, line: &str) -> String {
     harness.state_mut().exports.clear();
     click(harness, "export");
@@ -153,7 +153,7 @@ fn the_table_filters_sorts_and_selects() {
     harness.get_by_label("filter").type_text("degree>=2 kind!=oil");
     harness.step();
     harness.step();
-    // a has 2, b 4 with its loop twice, d 2 and no kind
+    // three nodes match: a (degree 2), b (4, because a loop counts twice) and d (2; without a kind, it is not oil)
     harness.get_by_label("3 of 5");
     click(&mut harness, "b b");
     assert_eq!(harness.state().selection.neuron, Some(1));
@@ -169,7 +169,7 @@ fn the_table_filters_sorts_and_selects() {
     harness.get_by_label_contains("no column");
 }
 
-/// Drawn with and without direction: only the heads of edges differ; and the loop stands over its node.
+/// A directed and an undirected drawing differ only in the arrowheads, and the loop is drawn above its node.
 #[test]
 fn arrowheads_and_loops_are_seen() {
     let Some(mut offscreen) = adapter::offscreen() else { return };
@@ -197,7 +197,7 @@ fn arrowheads_and_loops_are_seen() {
     };
     let (with, without) = (image(square(true)), image(without_loop(true)));
     let plain = image(without_loop(false));
-    // below the title, which says what kind of edges there are
+    // compares only the pixels below the title, which names the kind of edges
     let differing = |a: &[u8], b: &[u8]| a.chunks(4).zip(b.chunks(4)).skip(480 * 60).filter(|(a, b)| a != b).count();
     let heads = differing(&without.rgba, &plain.rgba);
     assert!((40..2500).contains(&heads), "{heads} pixels differ");

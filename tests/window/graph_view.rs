@@ -72,7 +72,7 @@ fn tile(mirror: Mirror, still: bool) -> Harness<'static, Tile> {
     tile_in(sized(SIZE[0], SIZE[1]), mirror, still, true)
 }
 
-/// A tile as in the window, with layout and drawing on the adapter.
+/// A tile whose graph is laid out and drawn on the adapter, as in the window.
 fn tile_on(offscreen: &Offscreen, size: [f32; 2], mirror: Mirror, dark: bool) -> Harness<'static, Tile> {
     let state = offscreen.render_state().clone();
     let told = state.clone();
@@ -227,7 +227,7 @@ fn a_drawing_has_every_neuron_and_edge_where_they_are() {
     harness.step();
     let svg = harness.state().svg.clone().unwrap();
     fs::write(folder().join("drawing.svg"), &svg).unwrap();
-    // the legend has a disc for each of the four
+    // the legend has a disc for each of the four communities
     let legend = svg.matches("r=\"4.5\"").count();
     assert_eq!((svg.matches("<circle").count() - legend, legend), (120, 4));
     let sample = harness.state().mirror.sample_at(0, NeuronGraph::CHANNEL, 0).unwrap();
@@ -235,7 +235,7 @@ fn a_drawing_has_every_neuron_and_edge_where_they_are() {
     let loops = edges.iter().filter(|e| e.0 == e.1).count();
     assert_eq!(svg.matches('M').count(), edges.len() - loops, "a stroke an edge");
     assert!(svg.ends_with("</svg>\n") && !svg.contains("NaN"));
-    // all distances are those of the plane at one scale
+    // the drawing is a scaled copy of the layout, so all distances have the same ratio
     let places: Vec<[f64; 2]> = exported(&mut harness).nodes.iter().map(|n| n.place.unwrap()).collect();
     let drawn: Vec<[f64; 2]> = svg
         .lines()
@@ -398,7 +398,7 @@ fn who_stays_keeps_its_place_when_the_next_sample_comes() {
     assert!(moved[54] < 0.1, "half of those that stay moved more than {} of the picture at once", moved[54]);
 }
 
-/// Each sample numbers communities anew; the numbers change, but the colours do not.
+/// Each sample may number communities differently, but their colours must not change.
 #[test]
 fn a_community_keeps_its_colour_when_its_number_changes() {
     let graph = planted_graph::graph(120, 4, 500, 0.8, 3);

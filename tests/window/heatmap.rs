@@ -1,5 +1,5 @@
-//! The heatmap pipeline off screen: exact colours, gaps, the logarithmic scale, one upload for many
-//! frames, and a large map. Skipped, with a word, where there is no graphics adapter.
+//! Tests the heatmap pipeline without a window: exact colours, gaps, the logarithmic scale, one upload for many frames,
+//! and a large map. Skipped with a message if there is no graphics adapter.
 
 use std::{sync::Arc, time::Instant};
 
@@ -52,7 +52,7 @@ fn near(a: [u8; 3], b: [u8; 3]) -> bool {
 #[test]
 fn cells_have_the_colours_of_their_values() {
     let Some(mut offscreen) = offscreen() else { return };
-    // Rows from the top: 0, 1 / gap, 0.5.
+    // the rows from the top are (0, 1) and (missing, 0.5)
     let map = heatmap(2, 2, vec![0.0, 1.0, f32::NAN, 0.5]);
     let image = draw(&mut offscreen, &map, 64.0);
     for ((x, y), want) in [

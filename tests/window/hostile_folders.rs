@@ -1,6 +1,6 @@
-//! Folders of runs that were made to do harm, on the page of runs and dropped on the window: links, pipes, folders in the
-//! place of files, names that a terminal would act on, a line or a setting of megabytes. The window says what is wrong,
-//! waits for nothing, and writes nothing outside. The real host.
+//! Tests malicious run folders on the page of runs and dropped on the window: links, pipes, folders in place of files,
+//! names with terminal escape sequences, a line or a setting of several megabytes. The window must name the fault, must
+//! not block, and must write nothing outside the run folder. The host is real.
 
 use std::{
     collections::BTreeMap,
@@ -17,18 +17,18 @@ use tempfile::TempDir;
 
 use crate::{foreign_run::ForeignRun, real_host::Desk};
 
-/// A folder name that a terminal would act on, and that turns the direction of what follows.
+/// A folder name with terminal escape sequences and a character that reverses the direction of the following text.
 const NAMED: &str = "named \u{1b}]0;mine\u{7}\u{9b}31m\u{202e}";
-/// Bytes of the long line, more than is read of one.
+/// Length of the long line in bytes, above the limit for reading one.
 const LONG: usize = 5 << 20;
 
 struct HostileRuns {
     here: TempDir,
-    /// What lies outside of the folder of runs, and its bytes.
+    /// The files outside the folder of runs, with their bytes.
     outside: BTreeMap<PathBuf, Vec<u8>>,
 }
 
-/// A finished run of two steps in which `spoil` puts something else.
+/// Writes a finished run of two steps, which `spoil` damages.
 fn spoilt(runs: &Path, name: &str, spoil: impl FnOnce(&ForeignRun)) {
     let run = ForeignRun::begin(runs, name, &json!({ "lr": 0.1 }));
     (1..=2).for_each(|step| run.step(step));
@@ -115,13 +115,13 @@ impl Desk {
         (0..3).for_each(|_| self.harness.step());
     }
 
-    /// The labels of the rows of the table.
+    /// The labels of the table's rows.
     fn rows(&self) -> Vec<String> {
         let rows = self.harness.query_all_by_role(Role::ListItem);
         rows.filter_map(|node| node.accesskit_node().label()).collect()
     }
 
-    /// Looks at the run whose row begins with a name.
+    /// Selects the run whose row begins with a name.
     fn select(&mut self, name: &str) {
         let row = self.rows().into_iter().find(|row| row.starts_with(name));
         self.harness.get_by_role_and_label(Role::ListItem, &row.unwrap_or_else(|| panic!("no row {name}"))).click();
@@ -145,7 +145,7 @@ fn the_page_of_runs_writes_nothing_outside() {
         desk.until(words, |d| d.shows(words));
     }
     hostile.check_outside("rows were looked at");
-    // the selected run has a link in the place of its note
+    // in the selected run, the note is a link to a file outside
     desk.click("Pin");
     let note = hostile.runs().join(NAMED).join("note.toml");
     desk.until("the note is written", |_| !note.is_symlink());

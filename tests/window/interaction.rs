@@ -1,5 +1,5 @@
-//! What hands do to the views: zoom, division of axes, picking a token or a head, asking the model.
-//! Needs no graphics adapter.
+//! Tests user input in views: zoom, logarithmic axes, the choice of a token or a head, questions to the model. Needs no
+//! graphics adapter.
 
 use crate::{
     recorded,
@@ -18,7 +18,7 @@ fn tile(view: &str, mirror: Mirror) -> Harness<'static, Tile> {
     Tile { config, knobs, ..Tile::new(view, mirror) }.shown(sized(640.0, 400.0))
 }
 
-/// Steps of the first and last row of the table of what is shown.
+/// The steps of the first and the last row of the exported table, which covers the zoomed range.
 fn shown_steps(harness: &Harness<'_, Tile>) -> (u64, u64) {
     let csv = harness.state().csv.as_deref().unwrap();
     let step = |line: &str| line.split(',').next().unwrap().parse().unwrap();
@@ -83,7 +83,7 @@ fn the_causality_view_asks_once_by_itself_and_again_at_each_change() {
     let mut harness = tile("causality", recorded::twins());
     harness.step();
     assert_eq!(questions(&harness).len(), 1, "once, not each frame");
-    // The slider: the model is asked at the scale it was turned to.
+    // a moved slider asks the model at the new scale
     harness.get_by_role_and_label(Role::Slider, "s").set_value_accesskit(10.0);
     harness.step();
     harness.step();
@@ -91,13 +91,13 @@ fn the_causality_view_asks_once_by_itself_and_again_at_each_change() {
     let last = asked.last().unwrap();
     assert_eq!((asked.len(), last.probe.as_str()), (2, "causality"));
     assert_eq!(last.args.get("coupling_scale"), Some(&Value::Float(10.0)));
-    // A token of the strip.
+    // a click on a token of the strip asks about its position
     let strip = harness.get_by_label_contains("tokens: ").rect();
     click(&mut harness, strip.left_top() + vec2(4.0, 8.0));
     let asked = questions(&harness);
     assert_eq!(asked.last().unwrap().args.get("position"), Some(&Value::Int(0)));
     assert_eq!(harness.state().selection.token, Some(0));
-    // A sentence of one's own: the clicked place belonged to the other one.
+    // with another sentence the clicked position no longer applies
     let field = harness.get_by_label("sentence to read");
     field.focus();
     field.type_text("the key is under the stairs");
@@ -126,7 +126,7 @@ fn seeds_of_one_variant_become_a_mean_and_a_band() {
     assert!(head.contains("coupled") && head.contains("(low)") && head.contains("frozen"), "{head}");
 }
 
-/// The rows of the box under the pointer, and where along the axis of this name it stands.
+/// The position of the pointer along the axis with this name, and the rows of the readout there.
 fn readout(harness: &Harness<'_, Tile>, axis: &str) -> (f64, Vec<[String; 2]>) {
     let all = painted(harness);
     let place = |words: &String| words.strip_prefix(axis)?.trim().parse::<f64>().ok();
@@ -135,7 +135,7 @@ fn readout(harness: &Harness<'_, Tile>, axis: &str) -> (f64, Vec<[String; 2]>) {
     (place(&all[head]).unwrap_or(f64::NAN), rows)
 }
 
-/// The header and the rows of the table of what is shown.
+/// The header and the rows of the exported table.
 fn table(harness: &Harness<'_, Tile>) -> (Vec<String>, Vec<Vec<String>>) {
     let mut reader = csv::Reader::from_reader(harness.state().csv.as_deref().unwrap().as_bytes());
     let fields = |record: &csv::StringRecord| record.iter().map(str::to_owned).collect::<Vec<_>>();
@@ -149,8 +149,8 @@ fn hover(harness: &mut Harness<'_, Tile>, canvas: &str) {
     (0..40).for_each(|_| harness.step());
 }
 
-/// The name of each line, and its newest value at or before the place of the pointer, with its own step where that is
-/// another than the box names, and the word for one that is smoothed.
+/// The readout lists each line's name and its newest value at or before the pointer. If that value's step differs from
+/// the readout's step, the step is added.
 #[test]
 fn hovering_a_chart_shows_the_value_of_every_line() {
     for view in ["losses", "gate", "staircase"] {
@@ -158,7 +158,7 @@ fn hovering_a_chart_shows_the_value_of_every_line() {
         hover(&mut harness, view);
         let (header, records) = table(&harness);
         let (x, mut rows) = readout(&harness, &header[0]);
-        // nor what is before smoothing, nor the charts under that of the gate
+        // excludes the unsmoothed lines, and the other charts of the gate's view
         let is_line = |name: &String| {
             !["dLoss", "entropy"].iter().any(|other| name.starts_with(other)) && !name.ends_with(" (raw)")
         };

@@ -1,5 +1,5 @@
-//! The large numbers above the tiles: each says its value, its meaning and its step, and they are those of the shown step
-//! and of the variant in focus. A pinned run stays in sight behind the one that follows it.
+//! Tests the large numbers above the tiles: each shows its value, meaning and step, for the shown step and the selected
+//! variant. A pinned run stays visible behind the next run.
 
 use crossbeam::channel::bounded;
 use eframe::egui::{Context, vec2};
@@ -29,7 +29,7 @@ use crate::{
     tiles::{Tile, sized},
 };
 
-/// The strip of a page, and what was asked for by clicks on it.
+/// The strip of large numbers of a page, and the actions that clicks on it requested.
 struct Strip {
     page: Page,
     asked: Vec<Action>,
@@ -41,7 +41,7 @@ fn scalar(mirror: &mut Mirror, variant: usize, step: u64, channel: &str, value: 
     mirror.apply(Event::Step(StepStats { step, variant, scalars, wall_secs: 0.0 }));
 }
 
-/// A run of three variants without a number, at this seed.
+/// A run of three variants with this seed that has measured nothing yet.
 fn begun(seed: u64) -> Mirror {
     let mut info = recorded::twins_info();
     info.config.seed = seed;
@@ -117,7 +117,8 @@ fn a_number_is_that_of_the_shown_step_and_absent_before_there_is_one() {
     assert!(!has(&harness, "gate") && !has(&harness, "accuracy") && !has(&harness, "loss"));
 }
 
-/// Q and the comparison with null models are of one graph at two numbers of edges.
+/// Modularity Q and its comparison with null models are measured on the same graph with different numbers of edges.
+/// Without the number of edges, the two values would seem comparable.
 #[test]
 fn a_number_names_how_much_it_is_measured_on() {
     let mut twins = recorded::twins();
@@ -199,7 +200,7 @@ fn numbers_without_room_are_in_a_list_that_opens() {
     assert_eq!(harness.state().asked, [Action::from(PageAction::ShowView("losses"))]);
 }
 
-/// A second run of the page after a first one that was pinned.
+/// The second run of a page whose first run was pinned.
 fn after_pinned() -> Mirror {
     let mut first = gated();
     assert!(first.pin() && first.is_pinned());

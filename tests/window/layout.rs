@@ -1,5 +1,5 @@
-//! The layout of a graph: it comes to rest by itself, is the same each time, and parts communities;
-//! on a graphics adapter the same forces as on the processor.
+//! Tests the layout of a graph: it comes to rest, is reproducible, and separates communities; a graphics adapter
+//! computes the same forces as the processor.
 
 use crate::planted_graph;
 use orrery::analysis::layout::{
@@ -47,7 +47,7 @@ fn it_stops_by_itself_with_nothing_moving_to_be_seen() {
     assert!(moved / (b[2] - b[0]) < 1e-3, "a pixel in a thousand: {moved} of {}", b[2] - b[0]);
 }
 
-/// Of the ten nearest to each node most are of its community; chance would be one in `groups`.
+/// Most of the ten nearest neighbours of a node belong to its community. By chance, only one eighth would.
 #[test]
 fn communities_part() {
     for (nodes, edges) in [(600, 4200), (EXACT_UP_TO + 600, 12_000)] {
@@ -80,7 +80,7 @@ fn weaker_heat_ends_sooner_and_begins_cooler() {
 }
 
 mod device {
-    //! The layout on whatever adapter there is.
+    //! Tests the layout on the available graphics adapter.
 
     use eframe::egui_wgpu::wgpu;
     use orrery::{
@@ -136,7 +136,7 @@ mod device {
             GraphLayout::new(&state.device, &state.queue, &self.kernels, &nodes, &ends, start, laws).unwrap()
         }
 
-        /// Makes the steps and brings the places back, with the box behind them.
+        /// Runs the steps and reads back the positions, followed by their bounding box.
         pub fn run(&self, layout: &mut GraphLayout, turns: &[StepParams]) -> Vec<[f32; 2]> {
             let state = self.offscreen.render_state();
             let turns: Vec<_> =
@@ -160,7 +160,7 @@ mod device {
     }
 }
 
-/// Largest difference of two layouts, in radii of the picture.
+/// The largest difference between two layouts, as a fraction of the layout's radius.
 fn apart(a: &[[f32; 2]], b: &[[f32; 2]]) -> f32 {
     let box_of = orrery::analysis::layout::bounds(a);
     let radius = 0.5 * (box_of[2] - box_of[0]).max(box_of[3] - box_of[1]);

@@ -73,7 +73,7 @@ pub fn interrupted(out: &Path) -> PathBuf {
     run
 }
 
-/// The bytes of the logs and of the description.
+/// The bytes of the run's logs and of its description.
 fn record_of(run: &Path) -> Vec<Vec<u8>> {
     ["metrics.jsonl", "events.jsonl", "samples.jsonl", "run.json"]
         .map(|f| fs::read(run.join(f)).unwrap_or_default())

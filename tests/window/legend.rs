@@ -1,5 +1,5 @@
-//! What a hand does around a chart: names switch lines off and on, the y axis is held, the number of a claim leads to it. Needs no
-//! graphics adapter.
+//! Tests the controls around a chart: names switch lines off and on, the y axis can be held, and the label of a claim's
+//! number opens the claim. Needs no graphics adapter.
 
 use eframe::egui::accesskit::Role;
 use egui_kittest::{Harness, kittest::Queryable};
@@ -21,7 +21,7 @@ fn header(tile: &Tile) -> String {
     tile.csv.as_deref().and_then(|csv| csv.lines().next()).unwrap_or_default().to_owned()
 }
 
-/// The numbers beside the y axis of the drawing.
+/// The tick labels of the y axis in the SVG.
 fn ticks(tile: &Tile) -> Vec<String> {
     let svg = tile.svg.clone().unwrap();
     let beside = svg.lines().filter(|l| l.contains("text-anchor=\"end\""));
@@ -33,7 +33,7 @@ fn click(harness: &mut Harness<'static, Tile>, name: &str) {
     harness.run_steps(3);
 }
 
-/// A loss far above all others.
+/// Appends a loss far above all others, so that an axis that fits the data must change.
 fn leap(harness: &mut Harness<'static, Tile>, variant: usize) {
     let scalars = vec![(Channel::new(channels::LOSS_TRAIN), 90.0)];
     for step in 651..700 {
@@ -74,7 +74,7 @@ fn a_held_axis_stays_while_the_run_goes_on() {
     assert!(y(harness.state()) != before[..2], "and follows the data again");
 }
 
-/// The number of the published model is a line whose label opens the claim.
+/// The published model's number is drawn as a line; a click on its label opens the claim.
 #[test]
 fn the_label_of_a_published_number_opens_its_claim() {
     let mut harness = Tile::new("flow_training", recorded::twins()).shown(sized(640.0, 480.0));

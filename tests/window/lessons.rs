@@ -1,5 +1,5 @@
-//! Lessons as they are followed: a step sets what it says, a guess is drawn before the run is seen, a link opens a step.
-//! Needs no graphics adapter.
+//! Tests lessons through user input: a step applies its settings, a result stays hidden until the user has guessed, a
+//! link opens a step. Needs no graphics adapter.
 
 use eframe::egui::{self, Key, Modifiers, accesskit::Role, pos2, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -195,7 +195,8 @@ fn a_guess_is_drawn_before_the_run_is_seen_and_stays() {
     assert!(d.page().lesson.guesses.is_empty());
 }
 
-/// Every step of every lab brings its view to the front, its chart is there to be drawn on, and no sign of its markdown.
+/// Every step of every lab brings its view to the front, its chart accepts a guess, and its text shows no markdown
+/// syntax.
 #[test]
 fn every_step_shows_what_it_says() {
     for lab in LABS {
@@ -206,7 +207,7 @@ fn every_step_shows_what_it_says() {
             d.harness.event(egui::Event::Paste(link(lab.id, i + 1).to_string()));
             d.steps(8);
             assert_eq!(d.page().lesson.current, Some(i), "{}: {}", lab.id, step.title);
-            // words between asterisks stand in italics, the asterisks nowhere
+            // the lesson's markdown is rendered, so a visible asterisk would be a parsing error
             let raw: Vec<String> = d
                 .harness
                 .query_all_by_role(Role::Label)
@@ -250,7 +251,7 @@ fn an_answer_is_not_shown_before_a_guess() {
     assert!(d.shows("the trace holds both together"));
 }
 
-/// Writes a guess in words.
+/// Types a guess and confirms it.
 fn guess(d: &mut Desktop, words: &str) {
     d.harness.get_by_role_and_label(Role::TextInput, "your guess").focus();
     d.steps(2);
@@ -269,7 +270,7 @@ fn a_setting_that_shows_the_answer_waits_for_a_guess() {
     guess(&mut d, "as at 0");
     assert_eq!(u0(&d), Some(0.5));
     assert!(!d.shows("Once you have guessed"));
-    // taken again, the step has its settings at once
+    // the guess is remembered: when the step is opened again, its settings apply at once
     click(&mut d, "Step 1: First the language, then the wind");
     assert_eq!(u0(&d), Some(0.0));
     click(&mut d, "Step 2: Does it jump, or slide?");
@@ -307,7 +308,7 @@ fn a_step_opens_in_sight_and_its_whole_row_is_the_button() {
     assert!(row.top() > 40.0 && row.bottom() < 760.0, "in sight: {row}");
 }
 
-/// Takes a step of the lesson of a page whose host begins no run.
+/// Opens a step of the page's lesson with a host that starts no run.
 fn take_step(page: &mut Page, step: usize) {
     let mut host = StubHost(|_: &Config| Err("no run is begun".into()));
     lesson::take_step(page, step, &mut host, &egui::Context::default()).unwrap();
@@ -376,7 +377,8 @@ fn an_undone_step_leaves_neither_scrubber_nor_mark() {
     assert_eq!(stage.page.sought, None);
 }
 
-/// The comparison with the wrong upsampling, say, would stand in red beside the tick of a step about the right one.
+/// Otherwise a control of an earlier step would stay: the red comparison with the wrong upsampling, for instance, would
+/// stand beside the check mark of a step about the right one.
 #[test]
 fn a_step_puts_back_the_controls_of_its_view() {
     let lab = find("fast_slow").unwrap();

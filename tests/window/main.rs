@@ -1,5 +1,5 @@
-//! The window and its views, driven by label, pointer and key, and the pictures that the graphics
-//! pipelines draw. Needs no display; what needs a graphics adapter says so where there is none.
+//! Tests the window and its views through user input, and the pictures that the graphics pipelines draw. No display is
+//! needed; tests that need a graphics adapter are skipped with a message if there is none.
 
 mod adapter;
 mod asking;

@@ -1,4 +1,5 @@
-//! Views that show a measurement beside what they show otherwise: the entropy behind a gate, and what is left of a layer.
+//! Tests views that add a measurement to their usual content: the entropy behind a gate, and how much of a layer's
+//! output later layers can still read.
 
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ fn measure<M: Measurement>(mirror: &mut Mirror, step: u64, variant: usize, measu
     }));
 }
 
-/// All words that are painted, a space between, and the tile's subtitle.
+/// All painted texts, joined by spaces, the tile's subtitle and its table.
 fn shown(view: &'static str, mirror: Mirror) -> (String, String, String) {
     let harness = Tile::new(view, mirror).shown(sized(640.0, 420.0));
     let tile = harness.state();

@@ -1,4 +1,4 @@
-//! A menu and a list that stand in a menu: they open, and the menu around them stays open.
+//! Tests that a menu and a list inside another menu open, and that the outer menu stays open.
 
 use eframe::egui::{accesskit::Role, vec2};
 use egui_kittest::{Harness, kittest::Queryable};
@@ -13,7 +13,7 @@ struct Chosen {
     text: String,
 }
 
-/// A menu that is open.
+/// Draws a menu and opens it.
 fn open() -> Harness<'static, Chosen> {
     let builder = Harness::builder().with_size(vec2(700.0, 400.0));
     let mut harness = builder.build_ui_state(

@@ -1,4 +1,4 @@
-//! Runs compared view by view in the window: two real runs in real folders, read by the real host.
+//! Tests the comparison of runs view by view, with two real runs in folders that the real host reads.
 
 use std::{
     path::Path,
@@ -34,12 +34,12 @@ const SMALL: &[(&str, &str)] = &[
     ("probe.next_tokens_every", "3"),
 ];
 
-/// The settings of a run that takes a moment.
+/// The settings of a run that takes only a moment.
 pub fn small(lr: &str) -> Config {
     config_with("fast_slow", None, &[SMALL, &[("train.lr", lr)]].concat())
 }
 
-/// Trains it to its end, into a folder there.
+/// Trains a run to its end and stores it in a folder of `runs`.
 pub fn record(runs: &Path, config: &Config) {
     let lab = labs::find(&config.lab).unwrap();
     let (_keep, commands) = bounded(1);
@@ -53,7 +53,7 @@ struct Desk {
 }
 
 impl Desk {
-    /// The page that compares runs with these rates, in front.
+    /// Opens the page that compares runs with these learning rates.
     fn comparing(rates: &[&str], with_pictures: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
         rates.iter().for_each(|lr| record(folder.path(), &small(lr)));

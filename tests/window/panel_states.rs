@@ -1,5 +1,5 @@
-//! A panel says which of its states it is in: that nothing can be here and why, that a question is asked, that it was
-//! refused and why, or which question the answer in it belongs to.
+//! Tests that a view says which state it is in: that it stays empty and why, that a question is open, that a question
+//! was refused and why, or which question the shown answer belongs to.
 
 use std::collections::BTreeSet;
 
@@ -19,9 +19,9 @@ use crate::{
     tessellation::view_ids,
 };
 
-/// Begins the words for an answer that is not to the question of the controls.
+/// The start of the note that the shown answer belongs to another question than the controls describe.
 const OUTDATED: &str = "Shown is";
-/// Begins the words for an answer where the question of the controls waits for a button.
+/// The start of the note that the controls' question is sent only after a click on a button.
 const UNASKED: &str = "Not asked with these settings yet";
 
 fn lab(id: &str) -> &'static Lab {
@@ -58,7 +58,8 @@ fn no_view_advises_to_begin_a_run_that_has_begun() {
     }
 }
 
-/// A lab that is opened by hand may have no run; the page of a link has one that has not begun.
+/// Without a measurement, a view says how to start. The page of an opened lab may have no run, and the page of a link
+/// has a run before its first step.
 #[test]
 fn an_empty_view_of_a_graph_says_how_to_begin() {
     for view in ["graph_modularity", "graph_threshold", "graph_degrees"] {
@@ -71,7 +72,8 @@ fn an_empty_view_of_a_graph_says_how_to_begin() {
     }
 }
 
-/// The models are there once that process has ended; a new run is no way to an answer.
+/// The models can be loaded once the other process has ended. Advice to start a new run would be wrong, since it gives
+/// no answer about this run.
 #[test]
 fn a_run_that_another_process_trains_says_when_it_can_be_asked() {
     let mut stage = Stage::new(lab("fast_slow"), "staircase");
@@ -97,7 +99,7 @@ fn an_example_says_that_it_has_no_weights() {
     }
 }
 
-/// To begin a run of the same settings would bring no such curve.
+/// A new run with the same settings would not have these curves either, so the view must not advise one.
 #[test]
 fn a_record_without_a_curve_says_what_its_run_lacks() {
     for (view, lacks) in
@@ -123,7 +125,8 @@ fn accuracy_points_to_a_preset_of_its_own_lab() {
     }
 }
 
-/// A run of one's own has no answer either where the lab's models have not what the question needs.
+/// If the lab's models lack what the question needs, a run of the user could not answer it either, so the view names
+/// the need.
 #[test]
 fn an_example_says_what_a_question_needs() {
     let mut stage = Stage::new(lab("fast_slow"), "steer");
@@ -132,7 +135,7 @@ fn an_example_says_what_a_question_needs() {
     assert!(words.contains("a model with a flow"), "{words}");
 }
 
-/// At every step that is shown, without a word of a question meanwhile.
+/// The advice holds at every shown step, and the view must not announce a question that no model can answer.
 #[test]
 fn a_question_without_an_answer_names_a_preset_of_its_own_lab() {
     let mut stage = Stage::new(lab("equilibrium"), "generator_distance");
@@ -194,7 +197,7 @@ fn an_answer_to_the_question_of_the_controls_has_no_note() {
     }
 }
 
-/// A view that was answered, and whose controls then show another question.
+/// A view with an answer, after whose arrival `change` changed the question of the controls.
 fn asked_again(id: &str, view: &str, change: impl Fn(&mut Page)) -> Stage {
     let twins = recorded::twins();
     let mut stage = Stage::new(lab(id), view);
@@ -236,7 +239,7 @@ fn an_answer_to_an_earlier_question_is_marked() {
     }
 }
 
-/// Views whose question is put by a button that needs nothing but a run which has measured what there is.
+/// The views with a button that sends their question and that is enabled in any run with recorded measurements.
 const ASK_BY_BUTTON: [&str; 10] = [
     "adaptation",
     "concept_effect",
@@ -250,7 +253,7 @@ const ASK_BY_BUTTON: [&str; 10] = [
     "warm_up",
 ];
 
-/// Once where nothing is shown yet, and once over an earlier result.
+/// Each view is tested without a result and with an earlier result.
 #[test]
 fn the_question_of_every_button_is_said_to_be_asked_and_refused() {
     let (twins, views) = (recorded::twins(), view_ids());
@@ -288,7 +291,7 @@ fn the_question_of_every_button_is_said_to_be_asked_and_refused() {
     assert!(missing.is_empty(), "{missing:?} asked nothing: {askers:?}");
 }
 
-/// The passages of one neuron must not stand beside the name of another one.
+/// Otherwise the passages of one neuron, for instance, would appear under the name of another.
 #[test]
 fn an_answer_stays_marked_until_the_button_asks_with_the_settings_as_they_are() {
     type Change = fn(&mut Stage);
@@ -312,7 +315,7 @@ fn an_answer_stays_marked_until_the_button_asks_with_the_settings_as_they_are() 
         let mut stage = Stage::new(lab(id), view);
         stage.begin(30, RunState::Paused);
         if view == "graph_modularity" {
-            // its button is hidden while nothing at all was measured
+            // this view hides its button until something was measured
             let curve = twins.sample_at(0, ModularityAtStep::CHANNEL, u64::MAX).unwrap().clone();
             stage.tell([Event::Sample(Sample { step: 10, ..curve })]);
         }
@@ -382,7 +385,7 @@ fn a_sweep_follows_the_scrubber() {
     stage.tell([Event::Sample(Sample { step: 40, request: Some(1), ..sweep })]);
     for (scrub, is_shown) in [(None, true), (Some(20), false), (Some(50), true), (None, true)] {
         stage.page.scrub = scrub;
-        // the subtitle is drawn before the view
+        // the subtitle is drawn before the view, so it is up to date only in the second frame
         let _ = stage.words();
         let words = stage.words();
         assert_eq!(words.contains("step 40"), is_shown, "{scrub:?}: {words}");

@@ -1,5 +1,5 @@
-//! The particles off screen: where they are depends on the step alone, painting a step twice makes
-//! none, and they go where the field points. Skipped, with a word, where there is no adapter.
+//! Tests the particles without a window: their positions depend only on the step, drawing the same step twice computes
+//! nothing, and they move along the field. Skipped with a message if there is no graphics adapter.
 
 use std::{sync::Arc, time::Instant};
 
@@ -13,7 +13,7 @@ use orrery::gpu::{
 
 const SIDE: f32 = 256.0;
 
-/// Van der Pol's field (mu = 1) over [-3, 3] x [-3, 3], in sides of the square.
+/// Van der Pol's vector field (mu = 1) over [-3, 3] x [-3, 3], in units of the square's side.
 fn van_der_pol(n: usize) -> VectorField {
     let at = |i: usize| -3.0 + 6.0 * i as f32 / (n - 1) as f32;
     let field = |(x, y): (f32, f32)| [y / 6.0, ((1.0 - x * x) * y - x) / 6.0];
@@ -69,7 +69,7 @@ fn where_they_are_does_not_depend_on_how_they_came_there() {
     let again = draw(&mut offscreen, &set);
     assert!(again == leapt && made(&offscreen) == after, "to paint a step twice makes no step and the same picture");
     assert!(leapt.colours(64) >= 64, "streaks are to be seen");
-    // Another set is shown every few steps, a third comes back.
+    // the second set of particles is drawn at a few steps on the way, the third at a later step first
     let mut walked = particles(2, van_der_pol(33), 400);
     for step in [400, 401, 402, 410, 455] {
         walked.step = step;
@@ -83,11 +83,11 @@ fn where_they_are_does_not_depend_on_how_they_came_there() {
     assert!(draw(&mut offscreen, &back) == leapt && late != leapt);
 }
 
-/// In a field that goes right and down, the left edge and the top empty.
+/// In a field that points right and down, few particles stay at the left edge and at the top.
 #[test]
 fn they_go_where_the_field_points() {
     let Some(mut offscreen) = offscreen() else { return };
-    // A quarter of the square in a life.
+    // a particle crosses a quarter of the square during its life
     let speed = 0.25 / (LIFE as f32 * 0.02);
     let wind = VectorField { rows: 2, cols: 2, data: vec![[speed, -speed]; 4] };
     let image = draw(&mut offscreen, &particles(1, wind, 300));
@@ -102,8 +102,8 @@ fn they_go_where_the_field_points() {
     assert!(top * 3 < middle, "{top} at the top, {middle} in the middle");
 }
 
-/// Where x relaxes to the middle a thousand times faster than a step takes, the midpoint rule throws everything out of the
-/// square; the stiff rule carries it onto the middle line.
+/// Here x relaxes to the middle a thousand times faster than the step length. The explicit midpoint rule is unstable
+/// and moves all particles out of the square; the stiff method moves them onto the middle line.
 #[test]
 fn a_stiff_field_carries_them_onto_its_zero() {
     let Some(mut offscreen) = offscreen() else { return };
@@ -123,7 +123,7 @@ fn a_stiff_field_carries_them_onto_its_zero() {
     assert!(middle > 3 * elsewhere && middle > 0, "{middle} in the middle, {elsewhere} elsewhere");
     let [lost, _] = lit(&draw(&mut offscreen, &particles(2, field, 300)));
     assert!(lost * 10 < middle, "{lost} by the midpoint rule");
-    // More of them are where they belong at once.
+    // when the number of drawn particles grows, the added ones must be at their correct positions at once
     let fewer = Particles { drawn: 64, key: 3, ..stiff.clone() };
     draw(&mut offscreen, &fewer);
     assert!(draw(&mut offscreen, &Particles { key: 3, ..stiff.clone() }) == draw(&mut offscreen, &stiff));
@@ -143,7 +143,7 @@ fn a_new_field_is_shown_as_settled_where_that_is_wanted() {
     assert!(changed == draw(&mut offscreen, &fresh));
 }
 
-/// All are moved in every frame, whatever share of them is drawn. Prints what that costs here.
+/// Every frame moves all particles, also those that are not drawn. The test prints the time per frame.
 #[test]
 fn all_of_them_in_a_frame() {
     let Some(mut offscreen) = offscreen() else { return };

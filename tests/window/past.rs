@@ -1,5 +1,5 @@
-//! Every view of every lab with a real model behind it: scrubbed to a step it says what a view says that was opened
-//! there, and what it asks is answered by the weights of that step.
+//! Tests every view of every lab with a real model: scrubbed to an earlier step, a view shows the same as a view that
+//! was opened at that step, and the weights of that step answer its questions.
 
 use std::time::Instant;
 
@@ -17,7 +17,7 @@ use crate::{
     truth::{Words, said},
 };
 
-/// A real run, without a folder.
+/// Starts a real run without a folder.
 fn spawn(config: &Config) -> Result<RunHandle, String> {
     let lab = labs::find(&config.lab).unwrap();
     let options = DriveOptions { stay: true, ..DriveOptions::default() };
@@ -38,7 +38,7 @@ const SMALL: &[(&str, &str)] = &[
     ("network.units", "32"),
 ];
 
-/// A page of the lab whose run has ended.
+/// A page of the lab with a finished run.
 fn finished(lab: &'static Lab) -> Page {
     let knobs = (lab.knobs)();
     let mut config = lab.config(None).unwrap();
@@ -62,13 +62,13 @@ fn wait(page: &mut Page, until: impl Fn(&Page) -> bool) {
     }
 }
 
-/// What the view says once all that it asks has been answered, those questions too that wait until nothing has been
-/// changed for a while.
+/// The texts of the view once all its questions are answered, including those that it sends only after the controls
+/// have been unchanged for a while.
 fn settled(page: &mut Page, ctx: &Context, now: &mut f64) -> Words {
     let mut calm = 0;
     let mut words = said(page, ctx, *now);
     let began = Instant::now();
-    // half a second is the longest that a view waits
+    // views wait at most half a second before they ask: three calm frames of 0.2 s are longer
     while calm < 3 {
         assert!(began.elapsed().as_secs() < 120, "{}: {words:?}", page.lab.id);
         page.pump();
@@ -83,7 +83,7 @@ fn settled(page: &mut Page, ctx: &Context, now: &mut f64) -> Words {
     words
 }
 
-/// As [`settled`], of a view that was opened this moment by somebody who has asked nothing.
+/// The same as [`settled`] for a newly opened view without earlier questions.
 fn fresh(page: &mut Page, now: &mut f64) -> Words {
     let views = std::mem::take(&mut page.tiling.views);
     let numbers = page.questions.last_number();
@@ -113,7 +113,7 @@ fn a_scrubbed_view_says_what_one_says_that_was_opened_there() {
     }
 }
 
-/// What the subtitle says of the step.
+/// The step that the subtitle names.
 fn step_of(words: &Words) -> Option<u64> {
     let said = words.0.iter().find_map(|w| w.strip_prefix("step ").or_else(|| w.split(" step ").nth(1)))?;
     said.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()

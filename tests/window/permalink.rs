@@ -1,4 +1,4 @@
-//! Links copied and opened in the window, with real runs and the real host.
+//! Tests copying and opening links in the window, with real runs and the real host.
 
 use std::time::{Duration, Instant};
 
@@ -43,7 +43,7 @@ fn link(config: Config, step: Option<u64>) -> Permalink {
 }
 
 impl Desk {
-    /// A window that the link opens, where these runs are recorded.
+    /// A window opened by a link, with recorded runs of these settings in its folder.
     fn open(link: Option<Permalink>, recorded: &[Config]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         recorded.iter().for_each(|config| record(folder.path(), config));
@@ -70,7 +70,7 @@ impl Desk {
         }
     }
 
-    /// What the command of the palette with these words copies.
+    /// Runs the command *Copy link* from the palette and returns the copied link.
     fn copied(&mut self) -> String {
         self.harness.key_press_modifiers(Modifiers::COMMAND, Key::P);
         self.harness.run_steps(3);

@@ -1,5 +1,5 @@
-//! What hands do to the phase plane: sliders that act in the next frame and ask nothing, toys that need no run, a token
-//! chosen in the picture, sentences where nothing evolves or numbers overflow.
+//! Tests the phase plane through user input: sliders that act in the next frame without a question, toy systems that
+//! need no run, a click on a token's path, and the sentences for models without evolution and for overflow.
 
 use std::sync::Arc;
 
@@ -54,12 +54,12 @@ fn answered(by: Steps) -> Harness<'static, Tile> {
     harness
 }
 
-/// All words of the last frame.
+/// All painted texts of the last frame, one per line.
 fn words(harness: &Harness<'_, Tile>) -> String {
     painted(harness).join("\n")
 }
 
-/// Unfolds all numbers.
+/// Unfolds the section with all numbers.
 fn unfold(harness: &mut Harness<'_, Tile>) {
     harness.get_by_label("Details").click();
     harness.step();
@@ -70,7 +70,7 @@ fn table(harness: &Harness<'_, Tile>) -> String {
     harness.state().csv.clone().unwrap_or_default()
 }
 
-/// The last place of a path in the table.
+/// The last point of a path in the exported table.
 fn end_of(harness: &Harness<'_, Tile>, path: &str) -> [f64; 2] {
     let table = table(harness);
     let line = table.lines().rfind(|l| l.starts_with(path)).unwrap_or_else(|| panic!("no {path} in {table}"));
@@ -91,10 +91,10 @@ fn slide(harness: &mut Harness<'_, Tile>, slider: &str, value: f64) {
 fn a_toy_needs_no_run_and_asks_nothing() {
     let mut harness = shown(Mirror::default());
     assert!(harness.state().subtitle.contains("computed, no model"), "{}", harness.state().subtitle);
-    // A spring's leapfrog stays near its circle, and Euler's path has left it.
+    // for a harmonic oscillator, leapfrog stays near the unit circle and Euler leaves it
     assert!((far(end_of(&harness, "leapfrog"), [0.0, 0.0]) - 1.0).abs() < 0.01);
     assert!(far(end_of(&harness, "Euler"), [0.0, 0.0]) > 2.0);
-    // Leapfrog keeps every volume; Euler's steps outwards blow it up.
+    // leapfrog preserves phase-space volume; Euler increases it
     assert!(harness.query_by_label("volume, \u{d7}: 1.000, kept, leapfrog").is_some());
     assert!(harness.query_all_by_label_contains("grows, Euler").next().is_some());
     assert!(!words(&harness).contains("energy drift"), "it is folded at first");
@@ -177,7 +177,7 @@ fn a_click_on_a_path_takes_its_token() {
     let mut harness = answered(Steps::default());
     harness.state_mut().selection.token = Some(3);
     harness.step();
-    // Some point of the picture lies on some token's path.
+    // clicks around the middle until a click hits another token's path
     let rect = rect_of(&harness, "phase plane");
     for i in 0..40 {
         click(&mut harness, rect.center() + vec2(4.0 * (i % 8) as f32 - 14.0, 6.0 * (i / 8) as f32 - 14.0));
@@ -222,7 +222,7 @@ fn an_overflow_is_a_sentence() {
     let mut harness = answered(Steps::default());
     slide(&mut harness, "n", 16.0);
     slide(&mut harness, "\u{394}t", 10.0);
-    // the recorded force only grows as fast as its query, so that a toy is used to reach an overflow
+    // the recorded force grows only linearly with the query, so a toy system is needed to reach an overflow
     harness.get_by_label("double well").click();
     harness.step();
     harness.step();

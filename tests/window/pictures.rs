@@ -1,5 +1,5 @@
-//! What a person sees, against stored pictures: every view with recorded telemetry, the gallery and each
-//! lab's page. That views survive other sizes and an empty run is tested in `views`.
+//! Compares rendered pictures with stored ones: every view with recorded telemetry, the gallery and each lab's page.
+//! The module `views` tests views at other sizes and with an empty run.
 
 use std::{collections::BTreeSet, fs};
 
@@ -19,7 +19,7 @@ use crate::{
     ui, walk,
 };
 
-/// Views that are compared in the light theme too: lines, maps, bars, a graph, paths in a field.
+/// Views whose pictures are also compared in the light theme. Together they cover every kind of drawing.
 const IN_LIGHT: [&str; 8] = [
     "losses",
     "attention",
@@ -30,22 +30,22 @@ const IN_LIGHT: [&str; 8] = [
     "flow_paths",
     "phase_plane",
 ];
-/// Pages of the application: points and pixels.
+/// The size of the application's pages, in points and in pixels.
 const PAGE: [f32; 2] = [1280.0, 800.0];
-/// Runs beside each other.
+/// The name of the picture of compared runs.
 const COMPARED: &str = "runs-compared";
-/// The table of runs, and whether it is dark.
+/// The names of the pictures of the table of runs, and whether each has the dark theme.
 const RUNS: [(&str, bool); 2] = [("runs-dark", true), ("runs-light", false)];
-/// The page of claims, and whether it is dark.
+/// The names of the pictures of the page of claims, and whether each has the dark theme.
 const CLAIMS: [(&str, bool); 2] = [("claims-dark", true), ("claims-light", false)];
-/// The page of a sweep, and whether it is dark.
+/// The names of the pictures of a sweep's page, and whether each has the dark theme.
 const SWEEPS: [(&str, bool); 2] = [("sweep-dark", true), ("sweep-light", false)];
 
 fn view_name(view: &str, dark: bool) -> String {
     format!("view-{view}-{}", if dark { "dark" } else { "light" })
 }
 
-/// Themes in which the view is compared.
+/// The themes in which a view's picture is compared: true for dark.
 fn themes(view: &str) -> &'static [bool] {
     if IN_LIGHT.contains(&view) { &[true, false] } else { &[true] }
 }
@@ -92,7 +92,7 @@ fn pages() -> Vec<(String, Option<&'static str>, Option<Key>)> {
     pages
 }
 
-/// What a person sees: the window is cleared to the page's colour, the test's to nothing.
+/// The image over the page's colour, because a window has this background and a test renders onto a transparent one.
 pub fn over(page: Color32, mut image: RgbaImage) -> RgbaImage {
     for pixel in image.pixels_mut() {
         let rest = u16::from(255 - pixel.0[3]);
@@ -126,7 +126,8 @@ fn gallery_and_every_labs_page_look_as_stored() {
     comparison.finish();
 }
 
-/// A renamed view leaves no picture behind, and the repository stays small.
+/// Every stored picture belongs to a comparison, so that a renamed view leaves no picture behind, and all pictures
+/// together stay small.
 #[test]
 fn stored_pictures_are_those_compared_and_small() {
     let views = VIEWS.iter().flat_map(|v| themes(v.id).iter().map(|dark| view_name(v.id, *dark)));

@@ -1,5 +1,4 @@
-//! A graph with communities put into it, made the same each time, and how well a picture shows them.
-//! For tests only: no view is ever shown it.
+//! Reproducible random graphs with planted communities, and a measure of how well a layout separates the communities.
 
 use orrery::telemetry::measurements::{GraphEdges, NeuronGraph, NeuronGroups};
 use rand::{Rng, SeedableRng};
@@ -11,7 +10,8 @@ pub struct Planted {
     pub groups: Vec<u32>,
 }
 
-/// Degrees fall off as a power of the rank; a share `inside` of the edges stays in its community.
+/// Draws a graph whose degrees follow a power law of the rank. A share `inside` of the edges connects nodes of the same
+/// community.
 pub fn graph(nodes: usize, groups: u32, edges: usize, inside: f64, seed: u64) -> Planted {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let group: Vec<u32> = (0..nodes).map(|_| rng.random_range(0..groups)).collect();
@@ -19,7 +19,7 @@ pub fn graph(nodes: usize, groups: u32, edges: usize, inside: f64, seed: u64) ->
     for i in 0..nodes {
         members[group[i] as usize].push(i as u32);
     }
-    // Low numbers of a list are drawn oftener: hubs.
+    // nodes at the beginning of a list are drawn more often and become hubs
     let draw = |from: &[u32], rng: &mut ChaCha8Rng| from[(from.len() as f64 * rng.random::<f64>().powf(2.2)) as usize];
     let mut everyone: Vec<u32> = (0..nodes as u32).collect();
     for i in (1..nodes).rev() {
@@ -38,7 +38,7 @@ pub fn graph(nodes: usize, groups: u32, edges: usize, inside: f64, seed: u64) ->
     Planted { nodes, edges: all, groups: group }
 }
 
-/// Of the ten nearest to each node, how many are of its community, on average.
+/// The share of a node's ten nearest neighbours that belong to its community, averaged over the nodes.
 #[allow(dead_code)]
 pub fn purity(graph: &Planted, places: &[[f32; 2]]) -> f64 {
     let mut sum = 0.0;
@@ -53,7 +53,7 @@ pub fn purity(graph: &Planted, places: &[[f32; 2]]) -> f64 {
     sum / places.len() as f64
 }
 
-/// As the probe would measure it, of neurons numbered by `name`.
+/// The measurement that the probe would make of the graph, with `name` as the index of each neuron.
 #[allow(dead_code)]
 pub fn measurement(graph: &Planted, name: impl Fn(u32) -> u32) -> NeuronGraph {
     let neurons: Vec<u32> = (0..graph.nodes as u32).map(name).collect();

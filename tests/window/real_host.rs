@@ -1,4 +1,4 @@
-//! The window over the host of the program, with folders of runs that are written by hand.
+//! The window with the real host, for tests that write run folders themselves.
 
 use std::{
     path::Path,
@@ -22,7 +22,7 @@ pub struct Desk {
 }
 
 impl Desk {
-    /// A window over this folder of runs.
+    /// Opens a window whose host uses this folder of runs.
     pub fn new(runs: &Path) -> Self {
         let host = Box::new(DesktopHost::new(runs.to_owned(), Runs::new()));
         let builder = Harness::builder().with_size([1280.0, 800.0]);
@@ -36,10 +36,10 @@ impl Desk {
         self.harness.step();
     }
 
-    /// Waits until it holds.
+    /// Draws frames until `holds` is true.
     ///
     /// # Panics
-    /// If it does not within a minute.
+    /// After a minute.
     pub fn until(&mut self, what: &str, holds: impl Fn(&Self) -> bool) {
         let begun = Instant::now();
         while !holds(self) {

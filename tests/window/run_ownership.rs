@@ -1,5 +1,5 @@
-//! A run belongs to the settings it was begun with: whatever is done to a page, a run receives a live setting only from
-//! a control that was moved (or its move undone) while that run was on the page.
+//! Tests with random actions that a run keeps the settings with which it started: it receives a live setting only from
+//! a control that the user moved, or whose move was undone, while that run was on the page.
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -18,7 +18,7 @@ use orrery::{
 
 use crate::{recorded, stub_host::StubHost};
 
-/// The ends of all runs' commands, in the order of their beginning.
+/// The receivers of all runs' commands, in the order in which the runs started.
 type Commands = Rc<RefCell<Vec<Receiver<Command>>>>;
 
 struct Desk {
@@ -27,11 +27,11 @@ struct Desk {
     ctx: Context,
     now: f64,
     chance: u64,
-    /// The last actions, for a message.
+    /// The actions so far, for the panic message.
     done: Vec<String>,
 }
 
-/// A handle whose commands are kept; the run has made `steps` steps and is in `state`.
+/// A handle of a run after `steps` steps in `state`; its command receiver is added to `commands`.
 fn handle(commands: &Commands, config: &Config, steps: u64, state: RunState) -> RunHandle {
     let (sender, receiver) = bounded(64);
     commands.borrow_mut().push(receiver);
@@ -65,7 +65,7 @@ impl Desk {
         (steps, states[self.below(states.len())].clone())
     }
 
-    /// A host that begins runs, and refuses one in four.
+    /// A host that refuses to start one in four runs.
     fn host(&mut self) -> StubHost<impl FnMut(&Config) -> Result<RunHandle, String> + use<>> {
         let (commands, (steps, state)) = (Rc::clone(&self.commands), self.state());
         let refuses = self.below(4) == 0;
@@ -80,7 +80,7 @@ impl Desk {
         self.page.launch(&mut host, &self.ctx);
     }
 
-    /// Moves one control to another legal value; its key.
+    /// Moves one control to another valid value and returns its key.
     fn move_control(&mut self) -> Option<String> {
         let live: Vec<_> = self.page.knobs.iter().filter(|k| k.applies == Applies::Live).map(|k| k.key).collect();
         let key = live.get(self.below(live.len().max(1)))?.to_string();
@@ -94,7 +94,8 @@ impl Desk {
         Some(key)
     }
 
-    /// Does one thing; the keys that may have reached the run that was on the page, and what it was.
+    /// Performs a random action. Returns the keys that the run on the page may receive from it, and the action's
+    /// description.
     fn act(&mut self) -> (Vec<String>, String) {
         self.now += 5.0;
         let lab = self.page.lab;
@@ -112,7 +113,7 @@ impl Desk {
                 (vec![], format!("lesson step {step}"))
             }
             2 => {
-                // opens a config, as a link or a file does
+                // opens a config in the same way as a link or a file
                 let mut config = lab.config(None).unwrap();
                 config.seed = self.below(5) as u64;
                 let knob = self.page.knobs.iter().find(|k| k.applies == Applies::Live);
@@ -148,7 +149,8 @@ impl Desk {
         }
     }
 
-    /// Acts, and holds what each run received against what it may have.
+    /// Performs a random action and compares the settings that each run received with the permitted ones. Returns how
+    /// many were received.
     fn step(&mut self) -> usize {
         let on_page = self.page.run.is_some().then(|| self.commands.borrow().len().saturating_sub(1));
         let (may, words) = self.act();
@@ -168,7 +170,7 @@ impl Desk {
     }
 }
 
-/// As many actions as `ORRERY_ACTIONS` says.
+/// The environment variable `ORRERY_ACTIONS` sets the number of random actions.
 #[test]
 fn a_run_receives_only_what_its_own_controls_say() {
     let actions: usize = std::env::var("ORRERY_ACTIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(500);
@@ -201,7 +203,7 @@ fn a_preset_leaves_a_finished_run_as_it_was() {
 
 const LR: &str = "train.lr";
 
-/// The live settings that a run has received since the last look.
+/// The live settings that the runs have received since the last call.
 fn received(commands: &Commands) -> Vec<Value> {
     let take = |receiver: &Receiver<Command>| receiver.try_iter().collect::<Vec<_>>();
     let all: Vec<Command> = commands.borrow().iter().flat_map(take).collect();
@@ -219,7 +221,7 @@ fn controls_of_a_replay_are_those_it_goes_on_with() {
     desk.page.replay(Run::new(replayed, Mirror::default(), RunOrigin::Folder("runs/1".into()), &desk.ctx));
     desk.page.pump();
     assert_eq!(desk.page.config.get(LR), Some(&at_first));
-    // what was changed after the last checkpoint is cut off when the run goes on
+    // a resumed run starts at its last checkpoint, so that changes recorded after it do not count
     let change = |value: f64| Event::Changed { step: 12, key: LR.into(), value: Value::Float(value) };
     inbox.deliver_recorded(vec![change(9e-3), Event::Checkpoint { step: 12 }, change(8e-3)]);
     desk.page.pump();
@@ -246,7 +248,8 @@ fn a_control_moved_in_a_replay_stays_where_it_was_moved_to() {
     assert!(desk.page.pending().is_empty(), "the run has it too");
 }
 
-/// Until a new run reports, the page has the reports of the run that it left, which is not what a redo brings.
+/// Until the new run sends its first event, the page still holds events of the previous run, which must not count as
+/// those of the new one. The new run has no steps to lose, so a redo keeps it.
 #[test]
 fn a_run_that_is_still_prepared_is_redone_as_a_new_one() {
     let lab = LABS[0];
@@ -302,7 +305,7 @@ fn a_later_step_changes_nothing_in_the_run_of_an_earlier_one() {
     let runs = desk.commands.borrow().len();
     desk.page.change(LR, Value::Float(5e-3), 1.0);
     assert_eq!(received(&desk.commands), [Value::Float(5e-3)]);
-    // of the same settings, but for the one that was moved
+    // the lesson's step has the same settings as the run, except for the moved one
     lesson::take_step(&mut desk.page, 2, &mut host, &desk.ctx).unwrap();
     assert!(received(&desk.commands).is_empty(), "the run keeps what its control said");
     assert_eq!(desk.commands.borrow().len(), runs + 1, "the step begins a run of its own");

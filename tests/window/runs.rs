@@ -1,4 +1,5 @@
-//! The page with the table of runs, driven by hand at a host that pretends: what it shows, finds, sorts, keeps and deletes.
+//! Tests the page with the table of runs through user input, with a fake host: display, search, sorting, notes and
+//! deletion.
 
 use std::{
     collections::BTreeMap,
@@ -34,7 +35,7 @@ use orrery::{
 
 use crate::{clipping::faults_at_every_size, tiles::painted};
 
-/// What the page asked of the host.
+/// The requests that the page made to the host.
 #[derive(Default)]
 struct Asked {
     notes: Vec<(PathBuf, RunNote)>,
@@ -130,7 +131,7 @@ fn compared(runs: usize) -> ComparedRuns {
     ComparedRuns { names, differences, figures, folded, points, folded_points, times, ..ComparedRuns::default() }
 }
 
-/// The same runs as points of numbers.
+/// The same runs in the form of the numbers of a sweep.
 fn points(names: &[String], figures: &[Comparison], rate: &dyn Fn(usize) -> f64) -> SweepResults {
     let number = |figure: &Comparison| Number {
         id: NumberId { key: figure.key.clone(), group: figure.variant.clone() },
@@ -210,7 +211,7 @@ fn at_step(steps: u64, mut row: RunRow) -> RunRow {
     row
 }
 
-/// As different as they come.
+/// Rows of runs in as many different states as possible.
 fn rows() -> Vec<RunRow> {
     let note = |name: &str, note: &str| RunNote { name: name.into(), note: note.into(), ..RunNote::default() };
     let named = RunRow {
@@ -396,7 +397,7 @@ fn a_note_that_another_program_wrote_is_not_written_over() {
     };
     d.select("Wide gate, fast_slow, finished");
     assert_eq!(leave_tags(&mut d, "talk"), 1);
-    // the host reads the note of before, as if somebody had put it back
+    // the host returns the old note, as if another program had restored the file
     d.click("Refresh");
     assert!(d.harness.query_by_label("talk 1").is_none());
     assert_eq!(leave_tags(&mut d, ""), 1, "nothing was edited, so that nothing is written");
@@ -466,7 +467,7 @@ fn a_deleted_run_comes_back_wherever_undo_is_pressed() {
     assert!(d.shows("There is nothing to undo."));
 }
 
-/// The comparison of three runs.
+/// Opens the comparison of three runs.
 fn comparison() -> Desk {
     let mut d = desk(rows(), false);
     for i in 1..4 {
@@ -548,7 +549,7 @@ fn curves_go_along_time_and_by_logarithms() {
     assert!(!goes_along_time(&d));
 }
 
-/// Only rows in sight are drawn, so that thousands cost no more than a few.
+/// Only visible rows may be drawn, so that thousands of rows take no longer than a few.
 #[test]
 fn ten_thousand_rows_are_drawn_as_a_few() {
     let many = (0..10_000).map(|i| RunRow { folder: format!("run-{i}"), began: i, ..gate_run(1, 1e-3, 0.2) });
@@ -564,7 +565,7 @@ fn an_empty_table_says_how_it_fills() {
     assert!(d.shows("None yet. Every run that trains is kept"));
 }
 
-/// Runs beside each other, as drawn.
+/// Renders the comparison of three runs.
 pub fn comparison_picture() -> RgbaImage {
     let mut d = desk(rows(), true);
     for name in
@@ -578,7 +579,7 @@ pub fn comparison_picture() -> RgbaImage {
     d.harness.render().expect("rendered")
 }
 
-/// The page with one run looked at, as drawn.
+/// Renders the page with one run selected.
 pub fn picture(dark: bool) -> RgbaImage {
     let mut d = desk(rows(), true);
     d.select("Wide gate, fast_slow, finished");

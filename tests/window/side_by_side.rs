@@ -1,5 +1,5 @@
-//! What hands do to the maps side by side: one choice for all variants, weights and differences under the pointer,
-//! seeds, longer texts; and that a frame in which nothing changed copies and uploads nothing.
+//! Tests the attention maps side by side through user input: one choice of layer and head for all variants, weights and
+//! differences under the pointer, seeds, longer texts. A frame without a change must not copy or upload anything.
 
 use std::{sync::Arc, time::Instant};
 
@@ -28,7 +28,7 @@ use orrery::{
 
 const TOKENS: usize = 8;
 
-/// Another weight for every variant, layer, head, query and key.
+/// A weight that differs for every variant, layer, head, query and key, so that tests can tell cells apart.
 fn weight(variant: usize, layer: usize, head: usize, (query, key): (usize, usize)) -> f32 {
     let place = 0.01 * layer as f32 + 0.002 * head as f32 + 1e-4 * query as f32 + 1e-5 * key as f32;
     0.1 + 0.2 * variant as f32 + place
@@ -59,7 +59,7 @@ fn sample<M: Measurement>(mirror: &mut Mirror, variant: usize, request: Option<u
     }));
 }
 
-/// A paused run of three variants, whose maps the schedule has measured.
+/// A paused run whose scheduled probe has measured the maps of every variant.
 fn measured(of: Mirror) -> Mirror {
     let mut mirror = Mirror::default();
     mirror.apply(telemetry::Event::Started(of.info.unwrap()));
@@ -81,7 +81,7 @@ fn says(harness: &Harness<'_, Tile>, wanted: &str) -> bool {
     painted(harness).iter().any(|w| w == wanted)
 }
 
-/// The middle of a cell.
+/// The screen position of a cell's centre.
 fn cell(harness: &Harness<'_, Tile>, canvas: &str, (query, key): (usize, usize)) -> Pos2 {
     let sheet = rect_of(harness, canvas);
     let frame = MapFrame { has_bar: false, has_ticks: sheet.width() >= 190.0, title: Some(Default::default()) };
@@ -126,7 +126,7 @@ fn a_cell_is_chosen_in_every_map_at_once() {
     let last_less_first = weight(2, 0, 0, (5, 2)) - weight(0, 0, 0, (5, 2));
     assert!(last_less_first > 0.0 && says(&harness, &format!("+{}", said(last_less_first))));
     assert!(says(&harness, "dense D=128 \u{2212} coupled"), "{:?}", painted(&harness));
-    // the other way round
+    // exchanges the two variants of the difference
     harness.get_by_label("dense D=128 \u{2212} coupled").click();
     harness.run_steps(3);
     let all: Vec<Pos2> =
@@ -192,7 +192,7 @@ fn maps_are_of_one_seed_that_is_said_and_chosen() {
     assert!(columns(&harness).ends_with(r#""coupled, seed 3","frozen, seed 3""#), "{}", columns(&harness));
 }
 
-/// Maps of a long text: those of one layer whole.
+/// Maps of a long text: small ones of all layers, and full ones of one layer.
 fn long(variant: usize, layers: usize, heads: usize, (positions, whole): (usize, usize)) -> LongAttentionMaps {
     let small = |l| AttentionLayer { tokens_per_position: positions / 64, ..layer(variant, l, heads, 64) };
     LongAttentionMaps {
@@ -245,7 +245,7 @@ fn without_maps_it_says_how_to_get_them() {
     assert!(painted(&harness).join(" ").contains("press Space"), "{:?}", painted(&harness));
 }
 
-/// 8 layers of 12 heads along 512 tokens: the paper's depth, and more heads.
+/// The size is realistic: 8 layers, the paper's depth, of 12 heads along 512 tokens.
 #[test]
 fn a_frame_in_which_nothing_changed_uploads_nothing() {
     let Some(mut offscreen) = adapter::offscreen() else { return };
@@ -258,7 +258,7 @@ fn a_frame_in_which_nothing_changed_uploads_nothing() {
     let small = draw(&mut offscreen, &mut tile);
     assert_eq!(small, 3 * 4 + 3 + 1, "heads of one variant, a map a variant, the difference");
     for variant in 0..3 {
-        // what a run recorded, without a question by this page
+        // recorded maps without a request, which the page did not ask for
         let layers = (0..8).map(|l| layer(variant, l, 12, if l == 0 { 512 } else { 64 })).collect();
         sample(&mut tile.mirror, variant, None, 512, AttentionMaps { layers });
     }
@@ -269,14 +269,14 @@ fn a_frame_in_which_nothing_changed_uploads_nothing() {
         assert_eq!(draw(&mut offscreen, &mut tile), first, "nothing changed");
     }
     println!("a frame of 8 x 12 heads along 512 tokens: {:.1} ms", begun.elapsed().as_secs_f64() * 200.0);
-    // another head: what was not seen before and no more
+    // another head: only the maps that were not drawn before are uploaded
     tile.selection.head = Some(7);
     let second = draw(&mut offscreen, &mut tile);
     assert!((1..=4).contains(&(second - first)), "{}", second - first);
     tile.selection.head = Some(0);
     let back = draw(&mut offscreen, &mut tile);
     assert!(back - second <= 1, "only the difference is made again: {}", back - second);
-    // another variant's small maps
+    // another variant: its small maps are uploaded
     tile.selection.variant = 1;
     let other = draw(&mut offscreen, &mut tile);
     assert!((1..=96).contains(&(other - back)), "{}", other - back);

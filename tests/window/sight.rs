@@ -39,7 +39,7 @@ use crate::{
     ui::{Desktop, Worker, open_labs},
 };
 
-/// A window, by its size in points and its pixels per point.
+/// A window size in points, and its pixels per point.
 struct Sheet {
     name: &'static str,
     size: [f32; 2],
@@ -50,7 +50,8 @@ struct Sheet {
 
 const SHEETS: [Sheet; 6] = [
     Sheet { name: "1280x800", size: [1280.0, 800.0], scale: 1.0, least_tile: 300.0 },
-    // the space that the bars of a 1280x800 desktop leave, and those of a 1920x1080 one at 1.5 pixels per point
+    // the space that remains beside the desktop's bars on a 1280x800 screen, and on a 1920x1080 one at 1.5 pixels per
+    // point
     Sheet { name: "1280x728", size: [1280.0, 728.0], scale: 1.0, least_tile: 300.0 },
     Sheet { name: "1280x648", size: [1280.0, 648.0], scale: 1.0, least_tile: 300.0 },
     Sheet { name: "1024x700", size: [1024.0, 700.0], scale: 1.0, least_tile: 300.0 },
@@ -92,7 +93,7 @@ fn filled(lab: &'static Lab, ctx: &Context) -> Page {
     page
 }
 
-/// Draws the page some times; returns what its tiles drew last.
+/// Draws several frames of the page and returns the plots and tiles of the last one.
 fn draw(page: &mut Page, ctx: &Context, sheet: &Sheet) -> Drawn {
     frames(page, ctx, sheet, &mut Session { still: true, ..Session::default() });
     plot::drawn(ctx)
@@ -326,7 +327,7 @@ fn a_window_that_is_too_small_is_found() {
     page.tiling.tree = orrery::ui::tiling::Tiling::new("x", &[0, 0, 1, 1].map(|row| tile_of(LABS[0], row))).tree;
     let (many, _) = faults(&mut page, &ctx, &SHEETS[0]);
     assert!(many.iter().any(|fault| fault.contains("4 tiles")), "{many:?}");
-    // a table at half of its width
+    // a table at half the width that it needs
     let lab = labs::find("coupled_qk").unwrap();
     let mut page = filled(lab, &ctx);
     page.tiling.tree = orrery::ui::tiling::Tiling::new("x", &[tile_of(lab, 0), tile_of(lab, 0)]).tree;
@@ -335,7 +336,7 @@ fn a_window_that_is_too_small_is_found() {
     assert!(narrow.iter().any(|fault| fault.contains("the columns of race")), "{narrow:?}");
 }
 
-/// A pane in this row.
+/// A pane with the lab's first view in this row.
 fn tile_of(lab: &Lab, row: usize) -> orrery::labs::Pane {
     orrery::labs::Pane::tile(lab.panes[0].view, row)
 }

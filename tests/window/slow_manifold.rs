@@ -1,5 +1,5 @@
-//! What hands do to the slow manifold: a start that follows the pointer, settings answered in the next frame, the switch of
-//! meanings, formulas that cannot be drawn; and that nothing repaints when nothing moves.
+//! Tests the slow manifold through user input: a start point that follows the pointer, settings that act in the next
+//! frame, the switch between meanings, formulas that cannot be drawn. Without input, no frame may be requested.
 
 use eframe::egui::{Modifiers, PointerButton, Pos2, accesskit::Role, vec2};
 use egui_kittest::{Harness, kittest::Queryable};
@@ -38,7 +38,7 @@ fn rows(harness: &Harness<'_, Tile>, line: &str) -> Vec<[f64; 2]> {
     of_line.map(|l| [number(l, 2), number(l, 3)]).collect()
 }
 
-/// All words of the last frame.
+/// All painted texts of the last frame, one per line.
 fn words(harness: &Harness<'_, Tile>) -> String {
     painted(harness).join("\n")
 }
@@ -165,7 +165,7 @@ fn averaging_and_splitting_are_a_chart_beside_the_plane() {
     let averaged = rows(&harness, "error of averaging (y) by eps (x)");
     let split = rows(&harness, "error of splitting (y) by eps (x)");
     assert_eq!((averaged.len(), split.len()), (16, 32));
-    // ten times the eps is ten times the error of averaging, and as much of splitting
+    // a ten times larger eps makes the error of averaging ten times larger, and hardly changes that of splitting
     let ratio = |line: &[[f64; 2]]| line[5][1] / line[0][1];
     assert!((ratio(&averaged) / 10.0 - 1.0).abs() < 0.1 && ratio(&split) < 1.5, "{averaged:?} {split:?}");
     set(&mut harness, "f", Value::Text("x - y".into()));

@@ -1,8 +1,9 @@
-//! Settings by which a lab's model takes some steps in a moment: for tests of what is shown, not of what is learned.
+//! Settings of models so small that a step takes only milliseconds, for tests of the window that do not depend on what
+//! a model learns.
 
 use orrery::{config::Config, labs::Lab};
 
-/// Sizes, of which no larger one is needed.
+/// The upper bounds of the settings that determine a model's size.
 const SIZES: [(&str, f64); 11] = [
     ("model.d_model", 32.0),
     ("model.neurons", 256.0),
@@ -17,12 +18,12 @@ const SIZES: [(&str, f64); 11] = [
     ("run.threads", 1.0),
 ];
 
-/// Makes what is larger as small as it may be.
+/// Lowers every size above its bound in `SIZES` to the bound.
 pub fn make_small(lab: &Lab, config: &mut Config) {
     lessen(lab, config, &SIZES);
 }
 
-/// Puts these values in the place of larger ones; settings that the lab has not are passed over.
+/// Lowers larger values of these settings to the given ones; settings that the lab does not have are skipped.
 pub fn lessen(lab: &Lab, config: &mut Config, sizes: &[(&str, f64)]) {
     let knobs = (lab.knobs)();
     for (key, size) in sizes {

@@ -1,5 +1,4 @@
-//! Pictures against stored ones, in `tests/window/snapshots`. Knows no view; `README.md` there says how a
-//! picture is replaced.
+//! Compares pictures with the stored ones in `tests/window/snapshots`, whose `README.md` says how to replace one.
 
 use std::{
     fs::File,
@@ -13,10 +12,11 @@ use image::{
     codecs::png::{CompressionType, FilterType, PngEncoder},
 };
 
-/// A pixel may differ by this much (squared distance in YIQ, 0.5 for a level of grey): antialiased edges are
-/// a few levels apart between versions of Mesa.
+/// The tolerated difference of a pixel (squared distance in YIQ; one level of grey is 0.5), because antialiased edges
+/// differ by a few levels between versions of Mesa.
 const THRESHOLD: f32 = 25.0;
-/// So many pixels may differ by more; a changed digit is 30 and more.
+/// The number of pixels that may differ by more than the threshold. A changed digit changes at least 30 pixels, so it
+/// is detected.
 const MAX_FAILED_PIXELS: usize = 20;
 
 pub fn folder() -> PathBuf {
@@ -39,7 +39,8 @@ fn opaque(image: &RgbaImage) -> RgbaImage {
     image
 }
 
-/// Writes a PNG anew without transparency and as small as it gets: kittest's are several times as large.
+/// Rewrites a PNG without transparency and with the best compression, because kittest's files are several times as
+/// large.
 fn compress(path: &Path) -> image::ImageResult<()> {
     let image = image::open(path)?.to_rgb8();
     let file = BufWriter::new(File::create(path)?);
@@ -53,8 +54,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Compares on Linux, where CI draws with Mesa. Other systems' adapters blend text by other rules, and
-    /// tolerating them would hide changes; what they draw is not compared.
+    /// Compares only on Linux, where CI draws with Mesa. Adapters of other systems blend text differently, and a
+    /// tolerance for this would hide real changes.
     pub fn check(&mut self, name: &str, image: &RgbaImage) {
         if cfg!(not(target_os = "linux")) {
             return;
@@ -64,8 +65,10 @@ impl Comparison {
         }
     }
 
+    /// Reports all differences at once.
+    ///
     /// # Panics
-    /// Where a picture differs from the stored one, or none is stored.
+    /// If a picture differs from the stored one, or none is stored.
     pub fn finish(self) {
         assert!(self.failures.is_empty(), "{}", self.failures.join("\n"));
     }

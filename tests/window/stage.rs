@@ -1,4 +1,4 @@
-//! A page with one tile and a run whose worker is the test.
+//! A page with one tile and a run whose worker is played by the test, which decides what is answered and when.
 
 use std::sync::Arc;
 
@@ -28,12 +28,12 @@ use crate::{
 
 pub const REASON: &str = "the sentence has only six tokens";
 
-/// Asks a widget to do something.
+/// An event by which assistive technology performs an action on a widget.
 pub fn request(target_node: NodeId, action: Action, data: Option<ActionData>) -> egui::Event {
     egui::Event::AccessKitActionRequest(ActionRequest { action, target_tree: TreeId::ROOT, target_node, data })
 }
 
-/// A page with a run whose worker is the test.
+/// A page with a run whose worker is played by the test.
 pub struct Stage {
     pub page: Page,
     ctx: Context,
@@ -50,19 +50,19 @@ impl Stage {
         Self { page, ctx: Context::default(), inbox: Arc::default(), commands: bounded(1).1, now: 1.0 }
     }
 
-    /// Begins a run that has reported nothing.
+    /// Starts a run that has sent no event yet.
     pub fn launch(&mut self) {
         let (sender, receiver) = bounded(256);
         (self.inbox, self.commands) = (Arc::default(), receiver);
         let inbox = Arc::clone(&self.inbox);
-        // the page keeps the reports of an earlier run
+        // without this, the page would keep the events of an earlier run
         self.page.run = None;
         let mut host =
             StubHost(move |_: &Config| Ok(RunHandle { commands: sender.clone(), inbox: Arc::clone(&inbox) }));
         self.page.launch(&mut host, &self.ctx);
     }
 
-    /// Begins a run that has made so many steps without a number.
+    /// Starts a run that has reached `step` without any measurement, and puts it into `state`.
     pub fn begin(&mut self, step: u64, state: RunState) {
         self.launch();
         let start = self.start();
@@ -73,13 +73,13 @@ impl Stage {
         self.tell([Event::State(state)]);
     }
 
-    /// The start of a run of the page's settings.
+    /// The start event of a run with the page's settings.
     fn start(&self) -> Event {
         let config = self.page.config.clone();
         Event::Started(RunInfo { lab: config.lab.clone(), config, ..recorded::twins_info() }.into())
     }
 
-    /// Shows an example that has recorded nothing.
+    /// Shows an example whose record has no measurements.
     pub fn show_example(&mut self) {
         let (sender, receiver) = bounded(256);
         (self.inbox, self.commands) = (Arc::default(), receiver);
@@ -94,13 +94,13 @@ impl Stage {
         self.page.pump();
     }
 
-    /// What the tile says a second later.
+    /// The texts of the tile one second later.
     pub fn words(&mut self) -> String {
         self.now += 1.0;
         said(&mut self.page, &self.ctx, self.now).0.join("\n")
     }
 
-    /// Asks, and answers with what was recorded of such questions, until the view asks nothing more by itself.
+    /// Answers the view's questions from a recorded run until the view asks no more by itself; see [`Stage::answer`].
     pub fn settle(&mut self, recorded: &Mirror, samples: bool) {
         for _ in 0..4 {
             let _ = self.words();
@@ -125,7 +125,7 @@ impl Stage {
         all
     }
 
-    /// One frame in which this happens.
+    /// Draws one frame with these input events.
     pub fn frame(&mut self, events: Vec<egui::Event>) -> Frame {
         frame(&mut self.page, &self.ctx, self.now, events)
     }
@@ -143,7 +143,7 @@ impl Stage {
         self.commands.try_iter().filter_map(asked).collect()
     }
 
-    /// Refuses what was asked, for [`REASON`].
+    /// Refuses all open questions with [`REASON`] and returns their number.
     pub fn refuse(&mut self) -> usize {
         let questions = self.questions();
         for question in &questions {
@@ -153,7 +153,8 @@ impl Stage {
         questions.len()
     }
 
-    /// Answers what was asked with what was recorded of such questions; `samples`: or with nothing.
+    /// Answers all open questions and returns their number. The answers contain the recorded run's samples if `samples`
+    /// is true, and none otherwise.
     pub fn answer(&mut self, recorded: &Mirror, samples: bool) -> usize {
         let questions = self.questions();
         for question in &questions {

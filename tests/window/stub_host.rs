@@ -1,4 +1,4 @@
-//! A host that begins runs and does nothing else: for pages without a desktop.
+//! A host for tests of pages without a window: it starts runs through a given function and ignores all other requests.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use orrery::{
     },
 };
 
-/// Begins runs as the function does; all else it leaves undone.
+/// Starts runs by calling the function.
 pub struct StubHost<F>(pub F);
 
 impl<F: FnMut(&Config) -> Result<RunHandle, String>> Host for StubHost<F> {

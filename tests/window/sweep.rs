@@ -1,5 +1,5 @@
-//! The page of a sweep, driven by hand over real runs of the real binary: what it shows, brushes, moves to a step, opens,
-//! and completes.
+//! Tests the page of a sweep through user input, with real runs of the real binary: display, brushing, the scrubber,
+//! opening a run, and completing the sweep.
 
 use std::{
     fs,
@@ -33,7 +33,7 @@ use super::adapter;
 
 use crate::{clipping::faults_at_every_size, copy_folder::copy_folder, ui::config_with};
 
-/// Two rates, two sizes, two seeds; small models and short runs.
+/// A sweep over two learning rates, two sizes and two seeds, with small models and short runs.
 const SPEC: &str = r#"
 base = "fast_slow"
 seeds = [7, 8]
@@ -60,7 +60,8 @@ fn orrery(here: &Path, words: &[&str]) {
     assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A sweep of eight runs, the first `made` of which are made: a part of one whose runs are made once for all tests.
+/// A sweep of eight runs of which the first `made` exist. The runs are copied from a complete sweep that is trained
+/// once for all tests.
 fn sweep(made: usize) -> tempfile::TempDir {
     static WHOLE: OnceLock<PathBuf> = OnceLock::new();
     let whole = WHOLE.get_or_init(|| {
@@ -98,7 +99,7 @@ fn desk(here: tempfile::TempDir, opening: Option<Opening>) -> Desk {
     Desk { harness: builder.build_eframe(move |cc| App::new(cc, host, start)), here }
 }
 
-/// The page of a sweep of which so many runs are made.
+/// The page of a sweep of which `made` runs exist.
 fn page(made: usize) -> Desk {
     let here = sweep(made);
     let folder = here.path().join("sweeps/rates");
@@ -162,7 +163,7 @@ impl Desk {
         self.steps(3);
     }
 
-    /// Names of the table's rows from the top: "point 3".
+    /// The names of the table's rows from the top, such as "point 3".
     fn rows(&self) -> Vec<String> {
         let label = |node: &egui_kittest::Node<'_>| egui_kittest::kittest::NodeT::accesskit_node(node).label();
         let rows = self.harness.query_all_by_role(Role::ListItem);
@@ -196,7 +197,7 @@ fn a_sweep_is_found_brushed_sorted_and_moved_to_a_step() {
     assert!(d.shows("held-out loss (nats), coupled, mean over seeds"), "two axes have a heat map");
     assert_eq!(d.rows().len(), 4, "{:?}", d.rows());
 
-    // axes by their keys: the size is the first, the rate the second; a drag over the upper half keeps the larger
+    // a drag over the upper half of an axis keeps the points with larger values
     let axis = d.axis("train.lr");
     let (x, middle) = (axis.center().x, axis.center().y);
     d.drag(Pos2::new(x, axis.top() + 2.0), Pos2::new(x, middle));
@@ -235,13 +236,13 @@ fn a_click_selects_a_point_and_opens_the_run_of_a_seed() {
     d.steps(3);
     assert!(!d.shows("Open seed 7") && d.shows("selected: point 1"), "Escape closes the menu first");
 
-    // a cell of the heat map: the upper right one has the largest of both settings
+    // a click on the upper right cell of the heatmap selects the point with the largest values of both settings
     let map = d.harness.get_by_role_and_label(Role::Canvas, "held-out loss (nats), coupled, mean over seeds").rect();
     d.click_at(Pos2::new(map.right() - 100.0, map.top() + 40.0));
     assert!(d.shows("selected: point 4"), "the cell of the largest of both");
     d.harness.key_press(Key::Escape);
     d.steps(2);
-    // dots of a slice stand where their setting is
+    // clicks down the column of a setting's value until a click hits a dot of the slice
     let slice = d.harness.get_by_role_and_label(Role::Canvas, "along train.lr").rect();
     let mut found = false;
     for y in 0..60 {
@@ -315,7 +316,7 @@ fn a_sweep_folder_is_opened_as_any_other_and_what_is_none_says_so() {
     assert_eq!(d.rows().len(), 4, "what was read stays");
 }
 
-/// A sweep that has no number yet says how it gets some.
+/// A sweep without results says which command trains its runs.
 #[test]
 fn a_sweep_without_runs_says_what_makes_them() {
     let d = page(0);
@@ -323,7 +324,7 @@ fn a_sweep_without_runs_says_what_makes_them() {
     assert!(d.shows("orrery sweep"));
 }
 
-/// Twelve points of three seeds as a sweep in the middle of its making has them.
+/// Made-up results of twelve points with three seeds, of which some are missing, as in a sweep that is still running.
 fn made_up() -> SweepResults {
     let (rates, sizes) = ([1e-3, 3e-3, 1e-2, 3e-2], [2.0, 4.0, 8.0]);
     let numbers = |is_log| AxisKind::Numbers { is_log };
@@ -456,7 +457,7 @@ fn words_of_a_sweep_are_whole() {
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 }
 
-/// The page as drawn.
+/// Renders the page.
 pub fn picture(dark: bool, size: [f32; 2]) -> RgbaImage {
     let mut d = made_up_page(size, true);
     if !dark {
@@ -467,7 +468,8 @@ pub fn picture(dark: bool, size: [f32; 2]) -> RgbaImage {
     d.harness.render().expect("rendered")
 }
 
-/// Not compared with a stored one: `SWEEP_PICTURES=DIR` has the page written there in other sizes, to be looked at.
+/// These pictures are not compared with stored ones. With `SWEEP_PICTURES=DIR`, they are written to DIR for a person to
+/// look at.
 #[test]
 fn the_page_is_drawn_in_small_and_large_windows() {
     if !adapter::exists() {
@@ -482,7 +484,7 @@ fn the_page_is_drawn_in_small_and_large_windows() {
     }
 }
 
-/// The lab with settings that train in a moment.
+/// The lab with settings that train in a few moments.
 fn lab_page() -> Desk {
     let small = [
         ("model.d_model", "16"),
@@ -536,7 +538,7 @@ fn a_sweep_is_made_by_ticking_controls_and_its_page_fills() {
     let written: toml::Table = toml::from_str(&spec).unwrap();
     assert_eq!(written["set"]["model.d_model"].as_integer(), Some(16), "{spec}");
     assert_eq!(d.rows().len(), 2);
-    // the command line takes it for what it is
+    // the command line can read the sweep that the window wrote
     orrery(d.here.path(), &["sweep", "sweeps/mine", "--table"]);
     let copy = d.here.path().join("again.toml");
     fs::write(&copy, spec.replace("\"mine\"", "\"again\"")).unwrap();

@@ -1,4 +1,4 @@
-//! The Synapses lab: its probes on a model that really trained, and its views driven by hand.
+//! Tests the Synapses lab: its probes on a trained model, and its views through user input.
 
 use std::sync::Arc;
 
@@ -81,7 +81,7 @@ fn sparsity_begins_at_the_half_and_the_quarter_of_random_weights_and_falls() {
     let mirror = run(plan("synapses", &sizes));
     let samples = mirror.samples(0, Activity::CHANNEL);
     assert_eq!(samples.iter().map(|s| s.step).collect::<Vec<_>>(), [0, 20, 40, 60]);
-    // The mean over layers.
+    // the mean over layers
     let at = |k: usize, which: fn(&LayerActivity) -> FiringShare| {
         let layers = &samples[k].measurement::<Activity>().unwrap().layers;
         let mean = |of: fn(FiringShare) -> f64| layers.iter().map(|l| of(which(l))).sum::<f64>() / layers.len() as f64;
@@ -99,7 +99,7 @@ fn sparsity_begins_at_the_half_and_the_quarter_of_random_weights_and_falls() {
     assert!(loss.last().unwrap() < 0.8 * loss.value_at(1).unwrap());
 }
 
-/// Asks a probe of a fresh small model.
+/// Asks a probe of a new small model. Returns the answer, the tokens of the text and the model.
 fn ask(id: &str, args: &[(&str, Value)]) -> candle_core::Result<(Answer, Vec<u32>, Box<dyn Trainable>)> {
     let plan = plan("synapses", &[]);
     let corpus = Corpus::open(&plan.corpus).unwrap();
@@ -116,10 +116,10 @@ fn text(words: &str) -> (&'static str, Value) {
     ("text", Value::Text(words.to_owned()))
 }
 
-/// The followed synapse is the sum over tokens of what y of the layer before and x bring.
+/// The state of the selected synapse is the sum over tokens of y (of the previous layer) times x.
 #[test]
 fn reading_adds_up_what_the_layers_bring() -> Outcome {
-    // Longer than two chunks, so that the state is used.
+    // the text is longer than two chunks, so that the state is carried from one chunk to the next
     let words =
         "the keeper of the old light found a small brass key under the stairs and kept it in his coat for years "
             .repeat(2);
@@ -159,7 +159,7 @@ fn reading_adds_up_what_the_layers_bring() -> Outcome {
     for s in [1, 63, 64, 150] {
         assert_eq!(reading.firing[1].x[s], share("layers.1.x", s), "{s}");
     }
-    // The loss is the cross-entropy of the parallel form.
+    // the loss equals the cross-entropy of the parallel form
     let logits =
         model.token_model()?.logits(&Tensor::from_slice(&ids, (1, ids.len()), &Device::Cpu)?, &mut Tap::off())?;
     let log_probs = host::to_f64(&candle_nn::ops::log_softmax(&logits, candle_core::D::Minus1)?)?;
@@ -184,7 +184,7 @@ fn surprise_covers_a_period_of_every_word() -> Outcome {
     let Surprise { trained, octaves, .. } = of(&finding);
     assert_eq!((trained.layers.len(), octaves.len()), (3, 3));
     assert!(trained.layers.iter().all(|l| (l.firing.x.len(), l.firing.y.len()) == (77, 77)));
-    // The mean over octaves is the mean over the letters of the phase.
+    // the mean over octaves equals the mean over the letters of the phase
     let of_word = trained.layers[1].firing.y[13..21].iter().sum::<f64>() / 8.0;
     let by_octave = octaves[1].memorised.iter().sum::<f64>() / 8.0;
     assert!((of_word - by_octave).abs() < 1e-9, "{of_word} and {by_octave}");
@@ -236,12 +236,12 @@ fn the_reading_view_plays_asks_and_follows_a_synapse() {
     assert!((1..=5).contains(&at), "reading began anew and stands at {at}");
     harness.get_by_label("pause").click();
     harness.run_steps(2);
-    // another synapse is asked for by its ends
+    // selecting another synapse asks about it by its two neurons
     harness.state_mut().selection.set(Synapse { layer: 1, i: 3, j: 5 });
     harness.run_steps(2);
     let args = asked(harness.state()).pop().unwrap();
     assert_eq!((args["i"].as_f64(), args["j"].as_f64(), args["layer"].as_f64()), (Some(3.0), Some(5.0), Some(1.0)));
-    // and another text
+    // so does a change of the text
     let field = harness.get_by_role_and_label(Role::TextInput, "text to read");
     field.focus();
     harness.step();
@@ -260,7 +260,7 @@ fn a_click_on_the_graph_puts_a_synapse_in_focus() {
     let synapses = &sample.measurement::<SynapseReading>().unwrap().synapses;
     let mut harness = tile(mirror);
     let canvas = harness.get_by_role_and_label(Role::Canvas, &format!("{} synapses as a graph", synapses.len())).rect();
-    // On the left side there is an edge near each neuron.
+    // on the left side, each neuron has an edge nearby; one of these clicks must hit
     let mut chosen = None;
     for k in 0..12 {
         let at = eframe::egui::pos2(
@@ -298,7 +298,7 @@ fn the_merging_view_goes_through_its_stages() {
     let done = "stages: base 3 done, child A 2 done, child B 2 done, merged made";
     assert!(stages(&harness, done));
     let csv = harness.state().csv.clone().unwrap();
-    // each text, and the translations that the windows have
+    // the table has a row for each text, and for each translation that occurs in the measured windows
     let translations = csv.lines().filter(|l| l.starts_with("translations ")).count();
     assert!(translations >= 4 && translations.is_multiple_of(4), "{csv}");
     assert_eq!(csv.lines().count(), 1 + 3 * 4 + translations, "{csv}");
@@ -309,7 +309,7 @@ fn the_merging_view_goes_through_its_stages() {
     harness.get_by_label_contains("the merged model is");
     let unknown = "a language that no model has learned (\u{201c}The text mentions the pound";
     assert!(harness.query_all_by_label_contains(unknown).count() > 0, "{csv}");
-    // a click on a model puts it in focus for every view
+    // a click on a model selects it for every view
     let place = harness.get_by_role_and_label(Role::Canvas, done).rect();
     for pressed in [true, false] {
         let pos = eframe::egui::pos2(place.right() - 30.0, place.center().y);
@@ -323,7 +323,7 @@ fn the_merging_view_goes_through_its_stages() {
         harness.step();
     }
     assert_eq!(harness.state().selection.variant, 3);
-    // a new text for a child only takes effect after a reset
+    // another training text for a child model takes effect only after a reset
     assert!(harness.query_by_label_contains("applies at reset").is_none());
     assert!(harness.query_by_role(Role::ComboBox).is_none());
     let knobs = (labs::find("synapses").unwrap().knobs)();

@@ -1,5 +1,5 @@
-//! What a frame costs: its shapes and the vertices they become, counted without a graphics adapter. It knows
-//! no view.
+//! Counts the shapes of a frame and their vertices, without a graphics adapter. Tests bound these numbers instead of
+//! times, which depend on the machine.
 
 use eframe::{egui::epaint::Primitive, egui_wgpu::wgpu};
 use egui_kittest::{Harness, HarnessBuilder};
@@ -10,8 +10,8 @@ use orrery::{
 
 use crate::{recorded, tiles::Tile};
 
-/// More than any view draws of recorded runs, by a factor of five; a line whose unseen part is drawn exceeds
-/// it by orders of magnitude.
+/// Five times the vertices that any view draws of recorded runs. A line whose invisible part is drawn exceeds this by
+/// orders of magnitude.
 const MOST_VERTICES: usize = 250_000;
 const MOST_SHAPES: usize = 20_000;
 
@@ -21,15 +21,15 @@ pub fn unseen(builder: HarnessBuilder<Tile>) -> HarnessBuilder<Tile> {
     builder.with_context_setup(move |ctx| gpu::install_target(ctx, target))
 }
 
-/// A view of a run, with the settings of the recorded ones.
+/// A tile with a view of a run and the settings of the recorded runs.
 pub fn tile(view: &str, mirror: orrery::ui::mirror::Mirror) -> Tile {
     Tile { config: recorded::config(), knobs: recorded::knobs(), ..Tile::new(view, mirror) }
 }
 
-/// The vertices of the last frame.
+/// The number of vertices in the last frame.
 ///
 /// # Panics
-/// Where there are more than any picture needs, or one has no place.
+/// If there are more shapes or vertices than any picture needs, or a vertex has no finite position.
 pub fn vertices(harness: &Harness<'_, Tile>, when: &str) -> usize {
     let shapes = harness.output().shapes.clone();
     assert!(shapes.len() <= MOST_SHAPES, "{when}: {} shapes", shapes.len());
@@ -44,7 +44,7 @@ pub fn vertices(harness: &Harness<'_, Tile>, when: &str) -> usize {
     vertices
 }
 
-/// Ids of all views, or of the one that the environment names in ORRERY_VIEW.
+/// The ids of all views, or the one in the environment variable ORRERY_VIEW.
 pub fn view_ids() -> Vec<&'static str> {
     let only = std::env::var("ORRERY_VIEW").ok();
     let ids: Vec<_> = VIEWS.iter().map(|v| v.id).filter(|id| only.as_deref().is_none_or(|o| o == *id)).collect();

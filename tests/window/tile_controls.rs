@@ -78,7 +78,7 @@ fn moved(stage: &mut Stage) -> BTreeSet<String> {
     let mut moved = BTreeSet::new();
     for widget in &all {
         moved.extend(used(stage, widget));
-        // an open list or menu
+        // operates the entries of a list or menu that the widget has opened
         let is_entry =
             |(id, node): &(NodeId, Node)| node.role() == Role::Button && all.iter().all(|(known, _)| known != id);
         let entries: Vec<_> = stage.widgets().into_iter().filter(is_entry).take(MOST_ENTRIES).collect();

@@ -1,4 +1,5 @@
-//! Drives one view in a tile through user input: what it shows, requests and exports. It works with any view.
+//! A harness for tests of a single view: it draws the view in a tile, sends it user input, and collects what the view
+//! requests and exports.
 
 use eframe::egui::{self, Modifiers, PointerButton, Pos2, Rect, accesskit::Role, vec2};
 use egui_kittest::{Harness, HarnessBuilder, kittest::Queryable};
@@ -15,7 +16,7 @@ use orrery::{
     },
 };
 
-/// A view, what it is given, and what came of it so far.
+/// A view with the data that it draws, and the actions that it has requested so far.
 pub struct Tile {
     pub view: Box<dyn View>,
     pub mirror: Mirror,
@@ -23,17 +24,17 @@ pub struct Tile {
     pub preset: Config,
     pub knobs: Vec<Knob>,
     pub theme: Theme,
-    /// Reduced motion is wanted.
+    /// True if the user asks for reduced motion.
     pub still: bool,
     pub selection: Selection,
     pub commands: Vec<Command>,
     pub questions: Questions,
     pub exports: Vec<FileAction>,
-    /// Views that were to be brought to the front.
+    /// The views that the tested view asked to bring to the front.
     pub fronts: Vec<&'static str>,
-    /// Claims that were to be opened.
+    /// The claims that the view asked to open.
     pub claims: Vec<String>,
-    /// Whether the table and the picture are written in every frame.
+    /// True to export the table and the SVG in every frame.
     pub writes: bool,
     pub subtitle: String,
     pub csv: Option<String>,
@@ -41,7 +42,7 @@ pub struct Tile {
 }
 
 impl Tile {
-    /// In the dark, without motion, of a lab without settings.
+    /// A tile with the dark theme, reduced motion and no settings.
     pub fn new(view: &str, mirror: Mirror) -> Self {
         Self {
             view: (views::find(view).unwrap().make)(),
@@ -64,14 +65,14 @@ impl Tile {
         }
     }
 
-    /// On screen, after its first frame.
+    /// Puts the tile into a harness and draws the first frame.
     pub fn shown(self, builder: HarnessBuilder<Self>) -> Harness<'static, Self> {
         let mut harness = builder.build_ui_state(|ui, t: &mut Self| t.ui(ui), self);
         harness.step();
         harness
     }
 
-    /// One frame.
+    /// Draws one frame and collects the view's actions.
     pub fn ui(&mut self, ui: &mut egui::Ui) {
         theme::apply(&self.theme, true, ui.ctx());
         ui.painter().rect_filled(ui.max_rect().expand(20.0), 0.0, self.theme.panel);
@@ -103,13 +104,13 @@ impl Tile {
         actions.iter().for_each(|action| self.take(action.clone()));
     }
 
-    /// What the view asked for.
+    /// Records an action, or applies it to the settings.
     fn take(&mut self, action: Action) {
         match action {
             Action::Run(RunAction::Ask(question)) => self.commands.push(Command::Measure(question)),
             Action::Run(RunAction::Cancel(request)) => self.commands.push(Command::Cancel(request)),
             Action::Run(RunAction::RunPause) => self.commands.push(Command::Run),
-            // a view may stand in a lab without its settings
+            // a view may be opened in a lab that lacks the view's settings
             Action::Setting(SettingAction::Change(key, value)) if self.knobs.iter().any(|k| k.key == key) => {
                 self.config.set(&self.knobs, &key, value).unwrap();
             }
@@ -122,12 +123,12 @@ impl Tile {
     }
 }
 
-/// A tile of so many points, sixty frames per second.
+/// A builder for a tile of this size in points, drawn at sixty frames per second.
 pub fn sized(width: f32, height: f32) -> HarnessBuilder<Tile> {
     Harness::builder().with_size(vec2(width, height)).with_step_dt(1.0 / 60.0)
 }
 
-/// What was asked and not taken away.
+/// The questions among the commands that the test has not taken out yet.
 pub fn questions(harness: &Harness<'_, Tile>) -> Vec<Question> {
     let asked = |c: &Command| if let Command::Measure(q) = c { Some(q.clone()) } else { None };
     harness.state().commands.iter().filter_map(asked).collect()

@@ -1,4 +1,4 @@
-//! The Traces lab: its plan, what its readers learn, and its views without a run.
+//! Tests the Traces lab: its plan, what its readers learn, and its views without a run.
 
 use crossbeam::channel::bounded;
 use orrery::{
@@ -65,7 +65,7 @@ impl Record {
     }
 }
 
-/// A small run of all readers.
+/// Trains all readers in a small run.
 fn trained() -> Record {
     let config = config(&[
         ("train.steps", "260"),
@@ -87,9 +87,8 @@ fn trained() -> Record {
     record
 }
 
-/// The picture the lab is for, at small sizes: accuracy falls with distance for every trace, three traces
-/// are about as good as the best single one or better, attention over them is bound alike, raw tokens
-/// stay readable.
+/// The lab's main result, at small sizes: the accuracy of every trace falls with distance, three traces together are
+/// about as good as the best single one, attention over the traces has the same limit, and raw tokens stay readable.
 #[test]
 fn accuracy_falls_with_distance_for_traces_and_not_for_raw_tokens() {
     let record = trained();
@@ -112,7 +111,7 @@ fn accuracy_falls_with_distance_for_traces_and_not_for_raw_tokens() {
     assert!(attention[2] < 0.4, "attention cannot bring back what three traces lost: {attention:?}");
 }
 
-/// The views answer from the settings alone, so a moved slider is on the screen in the same frame.
+/// These views are computed from the settings alone, so they must follow a moved slider in the same frame.
 #[test]
 fn a_moved_slider_moves_curves_strips_and_distances_without_a_run() {
     let mirror = Mirror::default();

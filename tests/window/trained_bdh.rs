@@ -162,7 +162,7 @@ fn a_cell_of_the_lens_is_looked_at() {
         .unwrap();
     let losses: Vec<String> = measured.loss.iter().enumerate().map(|(l, v)| format!("{l}: {v:.3}")).collect();
     let rect = rect_of(&harness, &format!("likeliest tokens; loss by layers {}", losses.join(", ")));
-    // the third row from the top is one layer
+    // the third row from the top is the lens after one layer
     let at = rect.left_top() + eframe::egui::vec2(5.0, rect.height() / 5.0 * 2.5);
     crate::tiles::press(&mut harness, at, true);
     crate::tiles::press(&mut harness, at, false);

@@ -28,10 +28,11 @@ use orrery::{
 
 use crate::{recorded, stub_host::StubHost, tessellation::view_ids};
 
-/// The view that runs by its own clock, so that its content depends on when it was opened.
+/// The view whose animation has its own clock, so that its content depends on when it was opened.
 const HAS_A_CLOCK: &[&str] = &["oscillators"];
 
-/// Stays where it was scrolled, such as to a neuron that was selected: its whole table is compared.
+/// The view that keeps its scroll position, for instance at a selected neuron. Its exported table is compared instead
+/// of the visible texts.
 const IS_SCROLLED: &[&str] = &["graph_table"];
 
 /// Starts a run whose curves differ from those of every other run; `begun` is the number of earlier runs.

@@ -1,5 +1,4 @@
-//! The window, driven as a person drives it: by label, click, drag and key, against a host that
-//! pretends.
+//! Tests the window through user input (labels, clicks, drags, keys) with a fake host, whose runs train no model.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -43,7 +42,7 @@ use orrery::{
     },
 };
 
-// ---- a lab and a view that only tests know ----
+// ---- a lab and a view for these tests ----
 
 const LR: &SettingKey<f64> = &SettingKey::new("train.lr");
 const WIDTH: &SettingKey<usize> = &SettingKey::new("model.width");
@@ -70,7 +69,7 @@ fn plan(config: &Config) -> Result<Plan, ConfigError> {
     if !config.value(WIDTH)?.is_multiple_of(8) {
         return Err(ConfigError::inconsistent(WIDTH.name, "`model.width` must be a multiple of 8"));
     }
-    // The host pretends, so any plan will do.
+    // the fake host never trains this plan, so any valid plan will do
     (LABS[0].plan)(&LABS[0].config(None)?)
 }
 
@@ -81,7 +80,7 @@ static LAB: Lab = Lab {
     source: "nowhere",
     lesson: "# A lesson\n\nWith a paragraph.",
     groups: &[("model", "Model"), ("train", "Training"), ("corpus", "Text")],
-    // all of them, so that a test finds each control without opening the rest
+    // every setting is essential, so that tests find each control without unfolding *All settings*
     essentials: &["train.lr", "model.width", "model.frozen", "corpus.source", "model.checkpoint", "corpus.file"],
     knobs,
     presets: &[
@@ -96,7 +95,7 @@ static LAB: Lab = Lab {
     opens_with_run: true,
 };
 
-/// Tells what it is shown.
+/// Prints the context that it is drawn with.
 struct Teller;
 
 impl View for Teller {
@@ -134,13 +133,13 @@ static PRETEND_VIEWS: [ViewEntry; 2] = [
 
 static PRETEND: [&Lab; 1] = [&LAB];
 
-// ---- a host that pretends ----
+// ---- a fake host ----
 
 #[derive(Clone, Copy, PartialEq)]
 pub enum Worker {
-    /// Makes a step every 2 ms while told to run.
+    /// Makes a step every 2 ms while the run is not paused.
     Steps,
-    /// Like `Steps`, with an example of the lab in the host.
+    /// Like `Steps`, and the host has a recorded example of the lab.
     StepsAfterExample,
     /// Handles no command and sends no event, as if stuck in a step.
     Stalled,
@@ -231,7 +230,7 @@ fn work(worker: Worker, config: Config, inbox: Arc<Inbox>, commands: Receiver<Co
         let command = match told {
             Ok(command) => Some(command),
             Err(TryRecvError::Empty) => None,
-            // nobody has the run any more
+            // the window has dropped the run
             Err(TryRecvError::Disconnected) => return,
         };
         let mut once = false;
@@ -246,7 +245,7 @@ fn work(worker: Worker, config: Config, inbox: Arc<Inbox>, commands: Receiver<Co
                 Command::Checkpoint => {
                     inbox.deliver(Event::Notice { level: Level::Info, text: format!("step {step} is written") });
                 }
-                // ends without a sample, as if the probe did not apply to the models
+                // the question ends without a sample, as if the probe did not apply to the models
                 Command::Measure(Question { request, .. }) => {
                     inbox.deliver(Event::Question { request, state: QuestionState::Answered });
                 }
@@ -272,12 +271,12 @@ fn work(worker: Worker, config: Config, inbox: Arc<Inbox>, commands: Receiver<Co
     }
 }
 
-/// A width of more than 400 takes more than there is.
+/// True for a width above 400, for which the host reports that the memory does not suffice.
 fn is_large(config: &Config) -> bool {
     config.value(WIDTH).is_ok_and(|width| width > 400)
 }
 
-/// A run of 40 steps that nobody listens to any more.
+/// A run of 40 steps whose worker has ended, so that no command reaches it.
 fn recorded_run(state: RunState) -> RunHandle {
     let (commands, _) = bounded(1);
     let inbox = Arc::new(Inbox::default());
@@ -364,7 +363,7 @@ impl Host for Pretender {
     }
 }
 
-// ---- driving ----
+// ---- user input ----
 
 pub struct Desktop {
     pub harness: Harness<'static, App>,
@@ -372,7 +371,7 @@ pub struct Desktop {
     pub deliver: Sender<Delivery>,
 }
 
-/// The settings of a lab's preset, the first without a name, with some of them set.
+/// The settings of a lab's preset (the first preset for `None`) with these changes.
 pub fn config_with(lab: &str, preset: Option<&str>, settings: &[(&str, &str)]) -> Config {
     let lab = labs::find(lab).unwrap();
     let mut config = lab.config(preset).unwrap();
@@ -382,7 +381,7 @@ pub fn config_with(lab: &str, preset: Option<&str>, settings: &[(&str, &str)]) -
     config
 }
 
-/// The application at a pretended host, with the real labs and these views; the gallery where nothing is opened.
+/// The application with the fake host, the real labs and these views. Without an `opening` it shows the gallery.
 pub fn open_labs(
     opening: impl Into<Option<Opening>>,
     worker: Worker,
@@ -421,7 +420,10 @@ impl Desktop {
         }
     }
 
-    /// Draws frames until it holds, or panics after some seconds.
+    /// Draws frames until `holds` is true.
+    ///
+    /// # Panics
+    /// After ten seconds.
     pub fn until(&mut self, what: &str, holds: impl Fn(&Desktop) -> bool) {
         let begun = Instant::now();
         loop {
@@ -442,7 +444,7 @@ impl Desktop {
         self.page().run.as_ref().map_or("none", |r| r.state_label())
     }
 
-    /// The settings of the runs that were begun, in order.
+    /// The settings of the runs that were started, in order.
     pub fn launched(&self) -> Vec<Config> {
         self.asked.launched.lock().unwrap().clone()
     }
@@ -474,7 +476,7 @@ impl Desktop {
         self.steps(3);
     }
 
-    /// Unfolds the settings that are not essential.
+    /// Unfolds *All settings*, below which the settings that are not essential are.
     pub fn unfold_settings(&mut self) {
         self.harness.get_by_label_contains("All settings").click();
         self.steps(20);
@@ -518,7 +520,7 @@ fn a_sheet_hides_the_tooltip_of_what_it_covers() {
     d.steps(90);
     assert!(d.shows("How far. And how fast."), "a tooltip");
     d.press(Key::Questionmark);
-    // the harness has no such hook of its own
+    // the harness does not call this hook, which takes the pointer away when a sheet opens
     let (ctx, mut raw) = (d.harness.ctx.clone(), egui::RawInput::default());
     eframe::App::raw_input_hook(d.harness.state_mut(), &ctx, &mut raw);
     d.harness.input_mut().events.extend(raw.events);
@@ -670,7 +672,7 @@ fn a_layout_that_a_hand_changed_is_undone() {
     assert!(d.page().tiling.tree == before, "a slow drag is one step");
 }
 
-/// As the tour says of tiles; each drag is one step of undo.
+/// Dragging works as the tour (docs/tour.md) describes it, and each drag is one step of undo.
 #[test]
 fn tiles_are_dragged_split_and_stacked_by_their_titles() {
     let mut d = desk(Worker::Steps);
@@ -689,7 +691,7 @@ fn tiles_are_dragged_split_and_stacked_by_their_titles() {
     let onto = place(&d, other);
     assert!(place(&d, teller).right() <= onto.left());
 
-    // over the right half of the other: the tiles change places
+    // dropped on the right half of the other tile, the dragged tile goes to its right
     take(&mut d, onto.lerp_inside(egui::vec2(0.75, 0.5)));
     assert!(place(&d, teller).left() >= place(&d, other).right());
     undo(&mut d);
@@ -706,7 +708,7 @@ fn tiles_are_dragged_split_and_stacked_by_their_titles() {
     assert_eq!((tiling.tabbed(), tiling.in_front()), (HashSet::from([teller, other]), vec!["teller".to_owned()]));
     undo(&mut d);
 
-    // out of the stack again: it splits the place of both
+    // dragged out of the stack again, the tile splits the rectangle that both occupied
     d.harness.key_press_modifiers(Modifiers { shift: true, ..Modifiers::COMMAND }, Key::Z);
     d.steps(3);
     assert!(d.page().tiling.tabbed().contains(&teller), "redone");
@@ -734,7 +736,7 @@ fn a_value_can_be_typed_and_keys_stay_quiet_meanwhile() {
     assert_eq!(launches, 1, "R typed into a field resets nothing");
     d.press(Key::Enter);
     assert_eq!(d.page().config.value(WIDTH).unwrap(), 96);
-    // Nothing has been trained: the change settles into a new paused run by itself.
+    // before the first step, a change starts a new paused run without a reset
     d.until("the settled change", |d| d.asked.launched.lock().unwrap().len() == 2);
     assert_eq!(d.asked.launched.lock().unwrap()[1].value(WIDTH).unwrap(), 96);
 }
@@ -973,7 +975,7 @@ fn a_tile_is_selected_maximised_closed_and_opened_again() {
     assert_eq!(d.page().tiling.in_order().len(), 2);
 }
 
-/// As the help sheet says of a tile's title.
+/// The help sheet promises this for a tile's title.
 #[test]
 fn a_double_click_on_a_title_maximises_the_tile_and_another_puts_it_back() {
     let mut d = desk(Worker::Steps);
@@ -1118,7 +1120,7 @@ fn trained_weights_are_opened_ready_to_be_asked() {
     assert_eq!(d.page().config.value(CHECKPOINT).unwrap(), "five.pt", "from the gallery too");
 }
 
-/// The preset on which such a lab opens is of a task with symbols of its own, or trains.
+/// These labs open on a preset that cannot use a file: its task has its own symbols, or it trains a new model.
 #[test]
 fn a_file_of_ones_own_is_read_with_the_first_preset() {
     for (id, file, key) in [("fast_slow", "book.txt", "corpus.file"), ("trained_bdh", "one.pt", "model.checkpoint")] {
@@ -1151,7 +1153,8 @@ fn a_checkpoint_that_a_preset_drops_comes_back_by_an_undo() {
     d.until("the weights are opened again", |d| opened(d).as_deref() == Some("one.pt"));
 }
 
-/// Undo and redo happen in one frame, so that the replay requested by the undo is not open yet.
+/// Undo and redo happen in one frame, when the replay that the undo requested is not open yet. It must not displace the
+/// new run afterwards.
 #[test]
 fn a_redo_at_once_after_an_undo_keeps_the_run_that_it_brings() {
     let mut d = desk(Worker::Steps);
@@ -1174,7 +1177,7 @@ fn a_redo_at_once_after_an_undo_keeps_the_run_that_it_brings() {
     assert_eq!(d.page().scrub, None);
 }
 
-/// The run that an undone step brings back is opened by a thread; what begins meanwhile is not displaced by it.
+/// A thread opens the run that an undo restores. A run that starts in the meantime must not be displaced by it.
 #[test]
 fn a_run_begun_while_an_undone_one_opens_stays() {
     let mut d = desk(Worker::Steps);
@@ -1191,7 +1194,7 @@ fn a_run_begun_while_an_undone_one_opens_stays() {
     assert_eq!(d.state(), "ready");
 }
 
-/// Shows the answer to another question than its controls.
+/// A view that shows the answer to an earlier question than the one that its controls describe.
 struct Outdated;
 
 const OUTDATED: &str = "Shown is the answer to an earlier question: step 12";
@@ -1473,7 +1476,7 @@ fn frames_are_drawn_while_the_worker_is_stalled() {
 fn nothing_is_drawn_while_nothing_happens() {
     let mut d = desk(Worker::Steps);
     d.steps(20);
-    // `run` fails if frames are asked for without end.
+    // `run` panics if the application never stops requesting frames
     let frames = d.harness.run();
     assert!(frames <= 4, "{frames} frames were asked for at rest");
     let again = d.harness.run();
@@ -1539,7 +1542,7 @@ fn brackets_fold_nothing_that_presenter_mode_has_not() {
     assert!(d.harness.query_by_label("Find a control").is_some(), "the panels are as they were");
 }
 
-/// A slow frame has all of it at once.
+/// After a slow frame, all of this input arrives in the next frame at once.
 #[test]
 fn what_is_typed_right_after_the_key_of_the_palette_is_for_the_palette() {
     let mut d = desk(Worker::Steps);
@@ -1587,7 +1590,7 @@ fn a_pace_reaches_the_run_and_the_one_after_it() {
     d.until("the next run is told", |d| paces(d) == [4.0, 0.0, 16.0, 16.0]);
 }
 
-/// What outlives the window.
+/// The storage that persists after the window is closed.
 #[derive(Default)]
 struct Kept(HashMap<String, String>);
 
@@ -1670,7 +1673,7 @@ fn messages_of_a_run_become_notes_and_errors_stay() {
     assert!(!d.shows("the disk is full"));
 }
 
-/// The roles of what a hand changes.
+/// The roles of the controls that a user can change.
 pub const CONTROLS: [Role; 8] = [
     Role::Button,
     Role::Link,
@@ -1698,8 +1701,8 @@ fn out_of_reach(d: &Desktop) -> Vec<String> {
     controls.filter(is_lost).map(words).collect()
 }
 
-/// Every real lab opens, with its real views, and runs against a pretended worker; each of its controls has a name and can
-/// have the keyboard.
+/// Every real lab opens with its real views and runs with the fake host, and each of its controls has a name and can
+/// receive keyboard focus.
 #[test]
 fn every_lab_opens_and_draws() {
     for lab in LABS {
@@ -1716,8 +1719,8 @@ fn every_lab_opens_and_draws() {
     }
 }
 
-/// The application with the real labs at a pretended host, as drawn: the gallery, or a lab's page before its
-/// first step, after a key was pressed.
+/// Renders the application with the real labs and the fake host: the gallery, or a lab's page before its first step,
+/// after pressing `key`.
 pub fn picture_of(lab: Option<&str>, size: [f32; 2], key: Option<Key>) -> image::RgbaImage {
     let (host, asked, deliver) = Pretender::with(Worker::Steps);
     let lists = Lists { labs: LABS, views: VIEWS };

@@ -1,7 +1,7 @@
-//! Wandering through the interface writes into no run folder: whatever settings, lesson steps, links, undone steps and moved
-//! controls follow one another over runs that were opened from their folders, the bytes of the folders stay. Only a run
-//! that is told to train writes, and in its own. Real folders, opened by the real host; a run that is begun stands ready
-//! and trains nothing.
+//! Tests with random actions that using the interface writes into no run folder: after settings, lesson steps, links,
+//! undo, redo and moved controls, the folders of the opened runs have the same bytes. Only a run that trains may write,
+//! and only into its own folder. The folders and the host are real; a run that the test starts is ready but never
+//! trains.
 
 use std::{
     collections::BTreeMap,
@@ -34,10 +34,10 @@ use crate::{
 
 const LR: &str = "train.lr";
 
-/// The real host, but for the runs that are begun.
+/// The real host, except that the runs that it starts never train.
 struct Opener {
     desktop: DesktopHost,
-    /// The ends of the commands of the runs that were begun.
+    /// The command receivers of the runs that were started.
     begun: Vec<Receiver<Command>>,
 }
 
@@ -89,7 +89,7 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
         if path.is_dir() {
             all.extend(contents(&path));
         } else {
-            // a lock cannot be read everywhere while it is held
+            // on some systems a lock file cannot be read while it is held
             all.insert(path.clone(), fs::read(&path).unwrap_or_default());
         }
     }
@@ -102,7 +102,7 @@ fn changed(before: &BTreeMap<PathBuf, Vec<u8>>, now: &BTreeMap<PathBuf, Vec<u8>>
     all.cloned().collect()
 }
 
-/// Two runs in `out`, and a window at a host that opens them.
+/// Writes two runs into `out` and opens a window whose host can open them.
 fn two_runs(out: &Path) -> ([PathBuf; 2], Desk) {
     let runs = [interrupted(out), interrupted(out)];
     let desktop = DesktopHost::new(out.to_owned(), Runs::new());
@@ -116,7 +116,7 @@ fn open(desk: &mut Desk, run: &Path) {
     });
 }
 
-/// Moves the control of the learning rate, where it is shown.
+/// Moves the control of the learning rate, if it is shown.
 fn set_rate(desk: &mut Desk, rate: f64) {
     if let Some(field) = desk.harness.query_by_role_and_label(Role::SpinButton, "Learning rate") {
         field.set_value_accesskit(rate);
@@ -136,7 +136,7 @@ impl Wanderer {
         (self.chance >> 33) as usize % n
     }
 
-    /// The settings of a preset, with another learning rate.
+    /// The settings of a random preset with a random learning rate.
     fn settings(&mut self) -> Config {
         let lab = labs::find("fast_slow").unwrap();
         let preset = lab.presets[self.below(lab.presets.len())].id;
@@ -150,7 +150,7 @@ impl Wanderer {
         self.desk.steps(3);
     }
 
-    /// Does one thing that names no folder to train in; what it was.
+    /// Performs a random action that must not write into a folder, and returns its description.
     fn act(&mut self) -> String {
         let shift = Modifiers { shift: true, ..Modifiers::COMMAND };
         match self.below(9) {

@@ -1,5 +1,6 @@
-//! Every view of the one list: its empty state, recorded telemetry, both modes, by the code that
-//! draws it in the window. Pictures go to the target folder for a person to look at; `pictures` compares some.
+//! Tests every view in its empty state and with recorded telemetry, in both themes, with the code that draws it in the
+//! window. The pictures are written into the target folder for a person to look at; `pictures` compares some of them
+//! with stored ones.
 
 use std::{fs, path::PathBuf};
 
@@ -32,7 +33,7 @@ fn folder() -> PathBuf {
     folder
 }
 
-/// Sizes a tile has on a 1280 x 800 window, and a sharper one.
+/// Typical sizes of a tile in a window of 1280 x 800, and one with two pixels per point.
 const SHEETS: [([f32; 2], f32); 3] = [([480.0, 300.0], 1.0), ([800.0, 500.0], 1.0), ([640.0, 400.0], 2.0)];
 
 #[derive(Clone, Copy)]
@@ -68,14 +69,14 @@ impl Draw<'_> {
         image
     }
 
-    /// As for a picture, which nobody paints.
+    /// Lays the view out without rendering it, which is much faster.
     fn lay_out(&self, offscreen: &Offscreen) {
         let mut view = (views::find(self.view).unwrap().make)();
         self.figure(|f| f.lay_out(view.as_mut(), &mut Selection::default(), offscreen.target()).discard());
     }
 }
 
-/// Views that answer from settings alone: they are never empty, and a run may change nothing in them.
+/// Views that are computed from settings alone: they are never empty, and a run need not change them.
 const NEEDS_NO_RUN: &[&str] =
     &["cost", "oscillators", "phase_plane", "slow_manifold", "trace_decay", "trace_strips", "word_swap"];
 
@@ -92,7 +93,7 @@ fn every_view_draws_its_empty_state_and_recorded_runs_in_both_modes() {
             let differs = blank[usize::from(dark)] != full;
             assert!(differs || NEEDS_NO_RUN.contains(&view), "{view}: data change nothing");
         }
-        // Painting takes most of the time, so other runs, other sizes and an earlier step are only laid out.
+        // rendering takes most of the time, so other runs, other sizes and an earlier step are only laid out
         for mirror in [&twins, &seeds] {
             let shown = Draw { mirror, step: recorded::STEPS, ..nothing(true) };
             shown.lay_out(&offscreen);
@@ -138,7 +139,7 @@ fn csv_is_what_is_shown() {
     }
 }
 
-/// Fields of a CSV line, quotes heeded.
+/// The number of fields in a CSV line, not counting commas between quotes.
 fn fields(line: &str) -> usize {
     let mut quoted = false;
     1 + line
@@ -150,7 +151,7 @@ fn fields(line: &str) -> usize {
         .count()
 }
 
-/// In a tile that is large, and in one that is not.
+/// The SVG must be complete in a large tile and in a small one.
 #[test]
 fn every_chart_that_is_drawn_is_in_the_svg() {
     let mut charts = 0;
@@ -176,7 +177,7 @@ fn every_chart_that_is_drawn_is_in_the_svg() {
     assert!(charts > 60 || std::env::var("ORRERY_VIEW").is_ok(), "only {charts} charts were drawn");
 }
 
-/// A cell of a canvas is a rectangle.
+/// Every cell of a canvas must be a rectangle in the SVG.
 #[test]
 fn canvases_are_in_the_svg_with_their_cells() {
     let canvases = [
@@ -194,7 +195,8 @@ fn canvases_are_in_the_svg_with_their_cells() {
     }
 }
 
-/// Its matrix, its graph and its chart, above one another and beside one another. A line of the graph is a path.
+/// The SVG must contain the matrix, the graph and the chart in both arrangements of the tile: above and beside one
+/// another. Each edge of the graph is a path.
 #[test]
 fn a_generator_is_in_the_svg_as_a_whole() {
     for size in [vec2(1000.0, 760.0), vec2(1000.0, 330.0)] {

@@ -1,11 +1,14 @@
-//! Waiting for an application whose run works on threads of its own.
+//! Waits for an application whose run works on its own threads.
 
 use std::time::{Duration, Instant};
 
 use egui_kittest::Harness;
 use orrery::ui::app::App;
 
-/// Steps the application until something is found; fails after this time, saying what it waited for.
+/// Draws frames of the application until `found` returns a value.
+///
+/// # Panics
+/// After `patience`, with `what` in the message.
 pub fn until_within<R>(
     patience: Duration,
     harness: &mut Harness<'_, App>,

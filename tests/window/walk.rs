@@ -1,6 +1,6 @@
-//! The walk of the README, "One lab in five lines", to the letter: the real application, its host and examples, a real
-//! run. And the same walk over the example alone, whose numbers are the same on every processor, against stored pictures;
-//! that one needs a graphics adapter. `scripts/walk` makes both.
+//! Tests the section "One lab in five lines" of the README literally, with the real application, host, examples and a
+//! real run. A second test follows the same steps with the example alone, whose numbers are the same on every
+//! processor, and compares stored pictures; it needs a graphics adapter. `scripts/walk` runs both.
 
 use std::time::Duration;
 
@@ -27,9 +27,9 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// The pause between two frames while the model trains, so that it gets the cores.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// The steps of which a picture is stored.
+/// The names of the stored pictures, one for each step of the second test.
 pub const PICTURES: [&str; 5] = ["walk-example", "walk-accuracy", "walk-causality", "walk-scrubbed", "walk-light"];
-/// Frames in which everything that moves comes to rest.
+/// The number of frames after which all animations have ended.
 const REST: usize = 90;
 
 struct Walk {
@@ -38,7 +38,7 @@ struct Walk {
 }
 
 impl Walk {
-    /// Draws pixels only where `is_drawn`.
+    /// Starts the application; it renders pictures only if `is_drawn`.
     fn begin(is_drawn: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()).with_examples());
@@ -57,7 +57,7 @@ impl Walk {
         self.app.run_steps(4);
     }
 
-    /// Compares what is seen, with the pointer out of the window.
+    /// Compares the rendered window with a stored picture, with the pointer outside the window.
     fn look(&mut self, name: &str, comparison: &mut Comparison) {
         self.app.event(Event::PointerGone);
         self.app.run_steps(REST);
@@ -90,7 +90,7 @@ impl Walk {
         mirror.curve(variant, channel)?.value_at(mirror.step)
     }
 
-    /// The answer of *Causality*, of whichever variant is in focus.
+    /// The answer of *Causality* for the first variant that has one.
     fn causality(app: &App) -> Option<&Causality> {
         let mirror = &app.page()?.run.as_ref()?.mirror;
         (0..mirror.variants().len()).find_map(|v| mirror.answer(v, Causality::CHANNEL)?.measurement())
@@ -105,7 +105,7 @@ fn is_example(app: &App) -> bool {
 fn one_lab_in_five_lines_is_as_the_readme_says() {
     let mut walk = Walk::begin(false);
 
-    // 1. Fast-slow gate in the gallery, which opens on its example, where the effect is in sight; Space.
+    // 1. The lab Fast-slow gate opens on its example, which shows the effect; Space starts a run.
     walk.open_lab();
     assert_eq!(walk.app.state().page().unwrap().config.preset, "fast_slow_needed");
     let example = |variant, channel| Walk::newest(walk.app.state(), variant, channel);
@@ -114,7 +114,8 @@ fn one_lab_in_five_lines_is_as_the_readme_says() {
     walk.press(Key::Space, Modifiers::NONE);
     walk.until("a run of one's own", |app| app.page()?.run.as_ref()?.is_own().then_some(()));
 
-    // 2. The gate of coupled opens and its accuracy goes up; frozen stays shut and guesses.
+    // 2. In the coupled model the gate opens and the accuracy rises; in the frozen one it stays closed and the accuracy
+    // stays near chance.
     let accurate = |variant: &'static str| move |app: &App| Walk::newest(app, variant, channels::ACCURACY);
     let learned = |app: &App| accurate("coupled")(app).filter(|share| *share > 0.9);
     looking_every(LOOK_EVERY, PATIENCE, &mut walk.app, "the coupled model answers", learned);
@@ -123,7 +124,8 @@ fn one_lab_in_five_lines_is_as_the_readme_says() {
     assert_eq!(Walk::newest(app, "frozen", channels::GATE).unwrap_or(0.0), 0.0, "its twin's stays shut");
     assert!(accurate("frozen")(app).unwrap() < 0.5, "the twin guesses");
 
-    // 3. Causality: another token, s = 10: nothing before the change moves; with the wrong upsample the future leaks.
+    // 3. In Causality, with another token and s = 10, nothing before the change moves; with the wrong upsampling the
+    // future leaks.
     walk.app.get_by_label_contains("  Causality").click();
     walk.until("the model answers", |app| Walk::causality(app).map(|_| ()));
     walk.app.run_steps(3);
@@ -161,7 +163,7 @@ fn one_lab_in_five_lines_is_as_the_readme_says() {
         (page.newest() > newest || page.newest() == page.total()).then_some(())
     });
 
-    // 5. F follows again, ? shows all keys, Ctrl P finds everything, D is dark or light.
+    // 5. F follows the run again, ? shows all keys, Ctrl P opens the command palette, D switches the theme.
     walk.press(Key::F, Modifiers::NONE);
     assert_eq!(walk.app.state().page().unwrap().scrub, None);
     walk.press(Key::Questionmark, Modifiers::NONE);

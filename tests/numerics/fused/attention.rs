@@ -1,5 +1,5 @@
-//! The fused CPU forms of attention, cross-entropy and embedding against their reference forms:
-//! values, gradients, threads, and the path without gradients.
+//! Compares the fused CPU forms of attention, cross-entropy and embedding with their reference forms: values,
+//! gradients, numbers of threads, and the path without gradients.
 
 use candle_core::{DType, Device, Tensor, Var};
 use orrery_lab::nn::{
@@ -33,13 +33,13 @@ fn bits(t: &Tensor) -> Result<Vec<u32>> {
     Ok(host::to_f32(t)?.iter().map(|v| v.to_bits()).collect())
 }
 
-/// Largest difference, measured against the largest value (at least 1e-3, so that gradients that
-/// cancel to rounding noise are not judged by their own size).
+/// The largest difference relative to the largest value, which counts as at least 1e-3, so that gradients that cancel
+/// to rounding noise are not compared relative to their own size.
 fn apart(found: &Tensor, wanted: &Tensor) -> Result<f64> {
     Ok(distance(found, wanted)? / largest(host::to_f64(wanted)?).max(1e-3))
 }
 
-/// A value and its gradients, of sum(y * some fixed numbers).
+/// The value of y and the gradients of the sum of y with fixed random weights.
 fn derive(vars: &[&Var], y: &Tensor) -> Result<Vec<Tensor>> {
     let weights = random(99, y.dims())?;
     let grads = (y * weights)?.sum_all()?.backward()?;
@@ -93,7 +93,7 @@ impl Case {
         )
     }
 
-    /// As it is, and with scores that fall with distance.
+    /// Checks the case without and with ALiBi.
     fn check(&self) -> Result<()> {
         let other = Self {
             qkv: self.qkv.clone(),
@@ -130,7 +130,7 @@ fn plain_attention_equals_its_reference() -> Result<()> {
     Ok(())
 }
 
-/// Without norms, without rotation, and without both.
+/// Checks the case without norms, without rotary embedding, and without both.
 fn check_bare(case: &Case) -> Result<()> {
     let all = [(false, Some(1e4), false), (true, None, false), (false, None, false), (false, None, true)];
     for (normed, theta, alibi) in all {
@@ -170,7 +170,7 @@ fn attention_at_the_edges() -> Result<()> {
     Ok(())
 }
 
-/// Equal keys, so that weights tell the distance alone.
+/// With equal keys, the weights depend on the distance only.
 #[test]
 fn with_alibi_weights_halve_at_the_distance_of_the_slope() -> Result<()> {
     let (t, heads) = (40, 4);
@@ -187,7 +187,7 @@ fn with_alibi_weights_halve_at_the_distance_of_the_slope() -> Result<()> {
     Ok(())
 }
 
-/// Scores far apart, so that a softmax that shifted by anything but a row's largest would underflow.
+/// The scores of a row differ so much that a softmax would under- or overflow if it did not subtract the row's maximum.
 #[test]
 fn large_scores_are_shifted_by_their_largest() -> Result<()> {
     for scale in [30.0, -30.0] {
@@ -224,7 +224,7 @@ fn gradients_of_attention_are_those_of_its_values() -> Result<()> {
     Ok(())
 }
 
-/// Rows, width, vocabulary; share of ignored targets.
+/// Inputs, head and targets of `n` rows, width `d` and vocabulary `v`, with a share of ignored targets.
 fn head_case(n: usize, d: usize, v: usize, ignored: f64) -> Result<(Var, Var, Tensor)> {
     let x = Var::from_tensor(&random(3, &[1, n, d])?)?;
     let head = Var::from_tensor(&random(4, &[v, d])?)?;
@@ -300,7 +300,7 @@ proptest! {
     }
 }
 
-/// Bits of everything the three operations compute in training.
+/// The bits of all values and gradients of the three operations in training.
 fn everything() -> Result<Vec<Vec<u32>>> {
     let mut out = Case::new(3, 150, (2, 2), 16, None)?.fused()?;
     let (x, head, targets) = head_case(900, 16, 50, 0.1)?;

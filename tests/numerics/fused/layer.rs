@@ -1,5 +1,5 @@
-//! A layer in one operation against the operations that it is made of: values, all gradients, frozen weights,
-//! threads, weights that serve several uses, and sizes that do not fit.
+//! Compares a layer as one fused operation with the single operations: values, all gradients, frozen weights, numbers
+//! of threads, weights with several uses, and sizes that do not fit.
 
 use candle_core::{DType, Tensor, Var};
 use orrery_lab::nn::{
@@ -20,17 +20,17 @@ use crate::op_checks::{self, Check, check_at, check_threads, random};
 
 const EPS: f64 = 1e-3;
 
-/// How the halves are joined.
+/// How the two sublayers are combined.
 #[derive(Clone, Copy, PartialEq)]
 enum Join {
     Residual,
-    /// The row that is added is one for all texts, or one for each.
+    /// The layer is the slope of an ODE; true if all texts share the row that is added to x, false if each has its own.
     Slope(bool),
-    /// x goes along that slope.
+    /// An Euler step along that slope.
     Step(bool),
 }
 
-/// How far.
+/// The length of the Euler step.
 const LENGTH: f64 = 0.3;
 
 fn linear_map(x: &Tensor, w: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
@@ -40,7 +40,8 @@ fn linear_map(x: &Tensor, w: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
     }
 }
 
-/// The same in single operations; arguments: x, of a slope or step the row, the weights, of those the scale.
+/// The layer in single operations. The arguments are x, the row (only of a slope or step), the weights, and the scale
+/// (only of a slope or step).
 fn reference(a: &[Tensor], s: LayerSpec, join: Join) -> Result<Tensor> {
     let x = &a[0];
     if join == Join::Residual {
@@ -54,7 +55,7 @@ fn reference(a: &[Tensor], s: LayerSpec, join: Join) -> Result<Tensor> {
     if let Join::Slope(_) = join { Ok(slope) } else { x + (slope * LENGTH)? }
 }
 
-/// The first of the weights.
+/// Takes the first of the remaining weights.
 fn next<'a>(rest: &mut &'a [Tensor]) -> &'a Tensor {
     let (first, others) = rest.split_first().expect("a weight");
     *rest = others;
@@ -96,11 +97,11 @@ fn transformed(x: &Tensor, mut rest: &[Tensor], s: LayerSpec) -> Result<Tensor> 
     of(&h, &rest[0], &rest[1], s.act)
 }
 
-/// With steps of about 0.1 where queries and keys evolve, and small forces, so that they stay tame.
+/// Scales the arguments so that evolving queries and keys have steps of about 0.1 and small forces, and do not diverge.
 fn tamed(a: &[Tensor], s: LayerSpec) -> Result<Vec<Tensor>> {
     let mut a = a.to_vec();
     if s.evolution.is_some() {
-        // x, the norm, the projections, then f and tau
+        // the arguments are x, the norm, the projections, then f and tau
         a[3] = (&a[3] * 0.4)?;
         a[4] = a[4].affine(0.3, -2.0)?;
     }
@@ -167,7 +168,7 @@ fn all([b, t]: [usize; 2], [heads, group, head]: [usize; 3], f: usize) -> Vec<Dr
         let x = vec![b, t, d];
         ((spec, join), [x].into_iter().chain(row).chain(weights).chain(more).chain(scale).collect())
     };
-    // evolution, then rotation, as the coupled query-key models have them
+    // evolution followed by rotary embedding, as in the coupled query-key models
     let evolving = |scheme, steps| {
         let evolution = Some(EvolutionSizes { heads, head_dim: head, scheme, steps });
         let rotary = AttentionSpec { theta: (head % 2 == 0).then_some(100.0), ..AttentionSpec::plain(d, heads) };
@@ -198,7 +199,7 @@ fn all([b, t]: [usize; 2], [heads, group, head]: [usize; 3], f: usize) -> Vec<Dr
     ]
 }
 
-/// Against the reference, maps being of the size that layers begin with.
+/// Compares with the reference, with weights of the size of a layer's initial ones.
 fn check_layer(fused: op_checks::Op, reference: op_checks::Op, shapes: &[Vec<usize>]) {
     let vars = op_checks::inputs(shapes, DType::F32).unwrap();
     for (i, v) in vars.iter().enumerate() {
@@ -215,7 +216,7 @@ fn every(rows: [usize; 2], heads: [usize; 3], f: usize, run: Check) {
     }
 }
 
-/// Of one piece, of pieces in two groups with a text of no round length, and of long texts.
+/// The sizes give one group of two tiles, two groups of tiles whose texts have an odd length, and tiles of long texts.
 #[test]
 fn threads_change_no_bit() {
     for rows in [[2, 150], [25, 43], [3, 530]] {

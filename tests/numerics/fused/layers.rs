@@ -1,5 +1,5 @@
-//! The fused CPU forms of linear maps, MLPs and norms against their reference forms: values,
-//! gradients, finite differences, threads, and a second backward.
+//! Compares the fused CPU forms of linear maps, MLPs and norms with their reference forms: values, gradients, finite
+//! differences, numbers of threads, and a second backward pass.
 
 use candle_core::{Tensor, Var};
 use orrery_lab::nn::{
@@ -19,7 +19,7 @@ use proptest::prelude::*;
 
 use crate::op_checks::{Check, check, check_reference, check_threads, random};
 
-/// All operations: fused, reference, shapes for (batch, tokens, d, f, o).
+/// Runs a check of all operations (fused form, reference, shapes) for these sizes (batch, tokens, d, f, o).
 fn every(b: usize, t: usize, (d, f, o): (usize, usize, usize), run: Check) {
     let x = vec![b, t, d];
     run(&|a| linear(&a[0], &a[1]), &|a| linear::reference(&a[0], &a[1]), &[x.clone(), vec![o, d]]);

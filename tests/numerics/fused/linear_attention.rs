@@ -1,9 +1,9 @@
-//! The fused CPU form of linear attention against its reference: values, gradients, finite differences,
-//! threads, and the strict past.
+//! Compares the fused CPU form of linear attention with its reference: values, gradients, finite differences, numbers
+//! of threads, and strict causality.
 //!
-//! ReLU has a kink, where two roundings of one number may have different gradients. So the first layer's
-//! inputs are odd multiples of a power of two, whose sums of odd many are exact and never zero, and where
-//! the second layer comes close to zero its result is left out.
+//! At the kink of ReLU, two roundings of the same number may have different gradients. Therefore the first layer's
+//! inputs are odd multiples of a power of two: the sum of an odd number of them is exact and never zero. Results of the
+//! second layer that are close to zero are excluded.
 
 use candle_core::{DType, Device, Tensor, Var};
 use orrery_lab::nn::{
@@ -20,7 +20,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::op_checks::{check_at, check_reference, check_threads, derive, distance, largest, random};
 
-/// Batch, tokens, channels, heads, neurons per head.
+/// (batch, tokens, channels, heads, neurons per head)
 type Sizes = (usize, usize, usize, usize, usize);
 
 const SPECS: [LinearAttentionSpec; 4] = [
@@ -30,14 +30,15 @@ const SPECS: [LinearAttentionSpec; 4] = [
     LinearAttentionSpec { rotary: true, damped: false, through_past: false, frequencies: None },
 ];
 
-/// Those, and one whose pairs turn at speeds of their own.
+/// All of `SPECS`, and one with its own rotation frequencies.
 fn specs(neurons: usize) -> Vec<LinearAttentionSpec> {
     let own = (0..neurons / 2).map(|i| 0.3 / (1.0 + i as f32)).collect();
     let own = LinearAttentionSpec { frequencies: Some(own), ..LinearAttentionSpec::default() };
     SPECS.into_iter().chain([own]).collect()
 }
 
-/// Odd numbers from -3 to 3, scaled; channel 0 is zero if `channels` is even.
+/// Random odd numbers from -3 to 3, scaled. Channel 0 is zero if `channels` is even, so that an odd number of terms
+/// remains in each sum.
 fn odd(seed: u64, shape: &[usize], channels: usize, scale: f32) -> Result<Tensor> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let n = shape.iter().product();
@@ -48,7 +49,7 @@ fn odd(seed: u64, shape: &[usize], channels: usize, scale: f32) -> Result<Tensor
     Tensor::from_iter(values.collect::<Vec<_>>(), &Device::Cpu)?.reshape(shape)
 }
 
-/// The neurons themselves, `(B, T, H N)`: through a decoder that lets each write to a channel of its own.
+/// The neurons' outputs, `(B, T, H N)`, obtained with the identity as the decoder.
 fn neurons(v: &Tensor, e: &Tensor, ev: &Tensor, spec: LinearAttentionSpec) -> Result<Tensor> {
     let (h, _, n) = e.dims3()?;
     linear_attention(v, &Tensor::cat(&[e, ev], 0)?, &Tensor::eye(h * n, DType::F32, &Device::Cpu)?, spec)
@@ -88,7 +89,7 @@ fn sizes_at_the_edges() -> Result<()> {
         (2, 64, 8, 2, 32),
         (1, 65, 7, 3, 10),
         (5, 128, 16, 4, 64),
-        // more tokens than neurons: scores are recomputed in backward
+        // with more tokens than neurons, the scores are recomputed in the backward pass
         (2, 150, 5, 2, 6),
         (19, 20, 4, 1, 24),
     ] {
@@ -123,12 +124,12 @@ fn a_token_sees_neither_itself_nor_what_follows() -> Result<()> {
     let (a, b) = (neurons(&v, &e, &ev, spec.clone())?, neurons(&other, &e, &ev, spec)?);
     assert_eq!(host::to_f32(&a.narrow(1, 0, at)?)?, host::to_f32(&b.narrow(1, 0, at)?)?);
     assert_ne!(host::to_f32(&a.narrow(1, at + 1, 1)?)?, host::to_f32(&b.narrow(1, at + 1, 1)?)?);
-    // the first token has no past, so that nothing passes the gate
+    // the first token has no past, so its output is zero
     assert!(host::to_f32(&a.narrow(1, 0, 1)?)?.iter().all(|y| *y == 0.0));
     Ok(())
 }
 
-/// The state S of the recurrence, a_t = q_t^T S, then S += q_t v_t^T, gives the same attention.
+/// The recurrence a_t = q_t^T S, followed by S += q_t v_t^T, gives the same attention.
 #[test]
 fn the_recurrence_gives_the_same() -> Result<()> {
     let (e, ev) = (random(2, &[1, 6, 16])?, random(3, &[1, 6, 16])?);
@@ -152,7 +153,8 @@ fn the_recurrence_gives_the_same() -> Result<()> {
     Ok(())
 }
 
-/// What neurons write is their product with the decoder, forward and back: nothing bends between.
+/// The output is the product of the neurons with the decoder, without a nonlinearity between, so values and gradients
+/// equal those of a separate linear map.
 fn check_decoder((b, t, d, h, n): Sizes, o: usize) -> Result<()> {
     let shapes = [vec![b, t, d], vec![h, d, n], vec![h, d, n], vec![h * n, o]];
     let vars =
@@ -184,7 +186,7 @@ fn without_gradients_the_values_are_the_same() -> Result<()> {
     Ok(())
 }
 
-/// More neurons than a block has, a last block that is shorter, and more tokens than a block of scores.
+/// The sizes need several blocks of neurons, of which the last is shorter, and several blocks of scores.
 #[test]
 fn reading_in_blocks_gives_the_bits_of_the_form_that_saves() -> Result<()> {
     let vars = inputs((1, 150, 6, 2, 300))?;
@@ -196,7 +198,7 @@ fn reading_in_blocks_gives_the_bits_of_the_form_that_saves() -> Result<()> {
     Ok(())
 }
 
-/// Token by token, with a state of its own, a layer writes what it writes of the whole text.
+/// A layer that reads token by token with a recurrent state has the same output as on the whole text.
 #[test]
 fn one_token_after_another_writes_what_the_text_does() -> Result<()> {
     for (t, d, h, n) in [(40, 6, 2, 20), (30, 17, 3, 128), (9, 32, 1, 2 * 67)] {
@@ -221,7 +223,7 @@ fn one_token_after_another_writes_what_the_text_does() -> Result<()> {
     Ok(())
 }
 
-/// Sizes with values near the zero of a norm, whose gradients a rounding of the inputs moves.
+/// With these sizes, a norm has inputs near zero, where a rounding of the inputs changes the gradients noticeably.
 #[test]
 fn sizes_that_rounding_moves() {
     for size in [(1, 12, 3, 3, 18), (2, 9, 19, 3, 20)] {

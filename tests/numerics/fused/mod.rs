@@ -1,4 +1,4 @@
-//! The fused CPU operations against their reference forms; the kernels' own tests stand beside their code.
+//! Compares the fused CPU operations with their reference forms. Tests of single kernels are beside their code.
 
 mod attention;
 mod layer;

@@ -1,5 +1,5 @@
-//! The fused update against its reference: weights, moments and the norm, for many parameters of odd
-//! sizes, and for any number of threads.
+//! Compares the fused optimizer step with its reference: weights, moments and the norm, for many parameters of odd
+//! sizes and any number of threads.
 
 use candle_core::{DType, Device, Tensor, Var};
 use orrery_lab::nn::{
@@ -30,7 +30,7 @@ impl State {
         let (mut vars, mut grads) = (vec![], vec![]);
         for &n in sizes {
             let mut var = |square: bool| -> Result<Var> {
-                // drawn in f32, so that both types start from the same numbers
+                // drawn in f32, so that both types start with the same numbers
                 let x = random(&mut rng, n, DType::F32)?.to_dtype(dtype)?;
                 Var::from_tensor(&if square { x.sqr()? } else { x })
             };
@@ -80,7 +80,8 @@ fn check(sizes: &[usize], dtype: DType, tolerance: f64) -> Result<()> {
 
 #[test]
 fn sizes_at_the_edges_in_both_types() -> Result<()> {
-    // more parameters than are open at one time, and some of more than one piece
+    // a parameter with more than 16,384 values is cut into chunks, and `many` has more parameters than are processed at
+    // a time
     let many: Vec<usize> = (1..80).collect();
     for sizes in [&[1][..], &[7, 1, 16_384, 3], &[16_385, 40_000], &many] {
         check(sizes, DType::F32, 1e-5)?;

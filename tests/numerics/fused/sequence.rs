@@ -1,5 +1,5 @@
-//! The fused CPU forms of moving averages, top-k and the coupled evolution against their reference
-//! forms: values, gradients, finite differences, threads, and what each promises besides.
+//! Compares the fused CPU forms of moving averages, top-k and the coupled evolution with their reference forms: values,
+//! gradients, finite differences, numbers of threads, and further properties of each.
 
 use std::sync::Arc;
 
@@ -20,12 +20,12 @@ use proptest::prelude::*;
 
 use crate::op_checks::{Check, check, check_reference, check_threads, derive, inputs, random};
 
-/// Between 0.05 and 0.95.
+/// Maps the inputs into [0.05, 0.95], as coefficients of a moving average.
 fn share(x: &Tensor) -> Result<Tensor> {
     x.affine(0.3, 0.5)
 }
 
-/// Coefficients a channel and one each time; from zero and from a state.
+/// Moving averages with coefficients per channel and per token, starting from zero and from a state.
 fn averages(b: usize, t: usize, d: usize, run: Check) {
     let x = vec![b, t, d];
     for a in [vec![d], x.clone()] {
@@ -49,7 +49,7 @@ fn averages_at_the_edges() {
     }
 }
 
-/// n neurons with k synapses each, whose decay is exp(-1) at the first and about exp(-1/10) at the last.
+/// Synapses of n neurons with k each. The decay is exp(-1) for the first neuron and about exp(-1/10) for the last.
 fn synapses(n: usize, k: usize) -> Arc<Synapses> {
     let sources = (0..n * k).map(|e| (e * e * 5 + e * 3 + 1) as u32 % n as u32).collect();
     let log_decay = (0..n).map(|i| -1.0 / (1.0 + 9.0 * i as f32 / n as f32)).collect();
@@ -89,7 +89,8 @@ fn threads_change_no_average() {
     averages(3, 100, 33, &mut |fused, _, shapes| check_threads(fused, shapes).unwrap());
 }
 
-/// Cut anywhere and carried on from the last row: the same numbers bit for bit, and the same gradients.
+/// Checks that a sequence that is computed in chunks, each starting from the last row of the one before, has the same
+/// bits and the same gradients.
 fn check_cut(t: usize, chunk: usize) -> Result<()> {
     let shapes = [vec![2, t, 4], vec![4]];
     let cut = |v: &[Tensor]| -> Result<Tensor> {
@@ -132,13 +133,13 @@ fn kept_are_exactly_k_whatever_ties() -> Result<()> {
             }
         }
     }
-    // of equal ones the first
+    // among equal values, the first ones are selected
     let z = Tensor::from_slice(rows[2], (1, 6), &Device::Cpu)?;
     assert_eq!(host::to_f32(&top_k(&z, 3)?.counts)?, [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]);
     Ok(())
 }
 
-/// Values, counts, and a gradient that reaches every unit unchanged.
+/// Checks the values, the counts, and that the gradient passes unchanged to every unit.
 fn check_top_k(rows: usize, f: usize, k: usize) -> Result<()> {
     let z = Var::from_tensor(&random(7, &[1, rows, f])?)?;
     let (found, wanted) = (top_k(&z, k)?, top_k::reference(&z, k)?);
@@ -160,7 +161,7 @@ fn top_k_at_the_edges() -> Result<()> {
     check_threads(&|v| top_k(&v[0], 9).map(|found| found.selected), &[vec![2, 200, 65]])
 }
 
-/// The loss of what top-k keeps; scaled, so that its gradients are not below what the check looks at.
+/// The balance loss of the selected units, scaled so that its gradients are above the tolerance of the check.
 fn balances(rows: usize, f: usize, k: usize, run: Check) {
     let counts = |z: &Tensor| top_k(&z.detach(), k).map(|found| found.counts);
     run(
@@ -190,7 +191,7 @@ fn the_balances_reference_agrees_with_finite_differences() {
 
 const SCHEMES: [Scheme; 2] = [Scheme::Euler, Scheme::Leapfrog];
 
-/// Weights small enough for the evolution to stay tame; dt about 0.1.
+/// Evolutions with small weights and dt of about 0.1, so that they do not diverge.
 fn evolutions(b: usize, t: usize, (heads, head_dim): (usize, usize), steps: usize, run: Check) {
     for scheme in SCHEMES {
         let spec = EvolutionSizes { heads, head_dim, scheme, steps };
@@ -219,7 +220,7 @@ fn threads_change_no_evolution() {
     evolutions(2, 70, (2, 8), 3, &mut |fused, _, shapes| check_threads(fused, shapes).unwrap());
 }
 
-/// Both ends of differential attention.
+/// The operations before and after the attention in differential attention.
 fn differences(b: usize, t: usize, (heads, head_dim): (usize, usize), run: Check) {
     let wide = heads * head_dim;
     run(
@@ -296,7 +297,7 @@ proptest! {
 
     #[test]
     fn balances_of_any_size(rows in 1usize..150, f in 1usize..200, k in 1usize..20) {
-        // Counts of no selection: where a selection keeps all units alike the gradient is nothing but rounding.
+        // made-up counts: if a selection used all units equally, the gradient would be rounding noise only
         let uneven: Vec<f32> = (0..f).map(|i| (1 + 7 * i % 5) as f32).collect();
         let counts = Tensor::new(uneven, &Device::Cpu).unwrap();
         check(

@@ -1,5 +1,5 @@
-//! The system calls of a process that concern a folder, and running it again while one of them fails or kills
-//! it. By `strace`.
+//! Lists the system calls of a process that concern a folder, and runs the process again while one of them fails or
+//! kills it, with `strace`.
 
 use std::{
     collections::HashMap,
@@ -14,28 +14,32 @@ pub struct Call {
     pub nth: usize,
 }
 
-/// What happens at a call.
+/// The fault that is injected at a call.
 #[derive(Debug, Clone, Copy)]
 pub enum Fault {
-    /// It fails with this error.
+    /// The call fails with this error.
     Error(&'static str),
     /// The process is killed.
     Kill,
 }
 
-/// Calls by which a folder is read or written. Failures of others (`close`, `fstat`, `statx`, `unlink`) either
-/// lose nothing or say nothing of the record.
+/// The calls that read or write a folder. Failures of others (`close`, `fstat`, `statx`, `unlink`) cannot damage the
+/// record.
 const CALLS: &str = "openat,read,pread64,write,pwrite64,writev,copy_file_range,fsync,fdatasync,rename,renameat,\
                      renameat2,mkdir,mkdirat,ftruncate,lseek,linkat";
 
-/// Whether `strace` can be used here. Where `ORRERY_REQUIRE_STRACE` is set, it must be.
+/// True if `strace` works on this machine.
+///
+/// # Panics
+/// If it does not and `ORRERY_REQUIRE_STRACE` is set.
 pub fn can_trace() -> bool {
     let can = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).status().is_ok_and(|s| s.success());
     assert!(can || std::env::var_os("ORRERY_REQUIRE_STRACE").is_none(), "strace is missing or may not trace");
     can
 }
 
-/// Runs the command to its end; the calls that name something under `folder`, in order, each once.
+/// Runs the command, which must succeed, and returns its calls that name something under `folder`, in order and without
+/// repetition.
 pub fn trace(command: &[&str], folder: &Path) -> Vec<Call> {
     let log = tempfile::NamedTempFile::new().unwrap();
     let output = strace(&["-y", "-s", "0", "-e", &format!("trace={CALLS}")], log.path(), command);
@@ -60,7 +64,7 @@ pub fn trace(command: &[&str], folder: &Path) -> Vec<Call> {
     calls
 }
 
-/// Runs the command while this call of every thread of it fails or kills it.
+/// Runs the command while this call fails in each of its threads, or kills it.
 pub fn with_fault(command: &[&str], call: &Call, fault: Fault) -> Output {
     let Call { name, nth } = call;
     let fault = match fault {
@@ -71,7 +75,7 @@ pub fn with_fault(command: &[&str], call: &Call, fault: Fault) -> Output {
     strace(&["-e", &trace, "-e", &inject], Path::new("/dev/null"), command)
 }
 
-/// Runs the command while every call of this name fails with this error.
+/// Runs the command while all calls of this name fail with this error.
 pub fn with_each_failing(command: &[&str], name: &str, error: &str) -> Output {
     let (trace, inject) = (format!("trace={name}"), format!("inject={name}:error={error}"));
     strace(&["-e", &trace, "-e", &inject], Path::new("/dev/null"), command)

@@ -1,8 +1,8 @@
-//! Every system call by which a command reads or writes a run folder fails, or is where the process dies. The
-//! rule: a command that says it succeeded has left a complete record; after any other the run can be resumed,
-//! and is then the run that was never disturbed.
+//! Fault injection: each system call by which a command reads or writes a run folder fails in one trial and kills the
+//! process in another. A command that reports success must have left a complete record. After any other outcome, the
+//! run can be resumed and then equals an undisturbed run.
 //!
-//! A sample of the calls by default; all of them with `ORRERY_FAULTS=all` (`scripts/faults`).
+//! By default a sample of the calls is tested; `ORRERY_FAULTS=all` tests all of them (`scripts/faults`).
 
 mod calls;
 
@@ -21,7 +21,7 @@ use calls::{Call, Fault, can_trace, trace, with_each_failing, with_fault};
 use orrery::{nn::Device, store::checkpoint, telemetry::channels};
 use serde_json::Value;
 
-/// Of the calls of a command, as many are tried where not all of them are asked for.
+/// The number of calls of a command that are tested by default.
 const SAMPLE: usize = 16;
 
 const SETTINGS: [&str; 26] = [
@@ -49,12 +49,12 @@ const SETTINGS: [&str; 26] = [
     "--set",
     "probe.generator_distance_every=0",
     "--set",
-    // made sooner than prose
+    // this corpus is generated faster than prose
     "corpus.source=symbols",
     "--device=cpu",
 ];
 
-/// What a complete run leaves, without the times.
+/// The record of a complete run without its times.
 #[derive(PartialEq, Debug)]
 struct Record {
     metrics: Vec<Value>,
@@ -83,7 +83,7 @@ fn record(folder: &Path) -> Record {
     Record { metrics, samples: lines("samples.jsonl"), step: loaded.step, weights }
 }
 
-/// The run folder in `out`, if there is one to be seen.
+/// The run folder in `out`; hidden folders, which are still being written, do not count.
 fn visible(out: &Path) -> Option<PathBuf> {
     let entries = fs::read_dir(out).ok()?.map(|e| e.unwrap());
     entries.filter(|e| !e.file_name().to_string_lossy().starts_with('.')).map(|e| e.path()).next()
@@ -104,7 +104,7 @@ fn plain(args: &[String]) -> Output {
     p.args(args).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").output().unwrap()
 }
 
-/// A sample of the calls that begins elsewhere for every command and fault, or all of them.
+/// A sample of the calls whose start depends on `salt`, so that it differs between commands and faults; or all calls.
 fn chosen(calls: Vec<Call>, salt: usize) -> Vec<Call> {
     if std::env::var("ORRERY_FAULTS").is_ok_and(|v| v == "all") {
         return calls;
@@ -113,7 +113,7 @@ fn chosen(calls: Vec<Call>, salt: usize) -> Vec<Call> {
     calls.into_iter().skip(salt % every).step_by(every).collect()
 }
 
-/// The error that a disk gives in such a call.
+/// A typical error of a disk in such a call.
 fn error_of(call: &Call) -> Fault {
     match call.name.as_str() {
         "write" | "pwrite64" | "writev" | "mkdir" | "mkdirat" | "rename" | "renameat" | "renameat2" => {
@@ -123,8 +123,8 @@ fn error_of(call: &Call) -> Fault {
     }
 }
 
-/// Does `each` for every call, on two threads. It says whether the command succeeded all the same: some calls
-/// are tried again, or fail harmlessly, but a fault that nothing ever notices is none.
+/// Runs `each` for every call, on two threads. `each` returns whether the command succeeded despite the fault. Some
+/// calls are retried or fail harmlessly, but most faults must make the command fail; otherwise errors are ignored.
 fn for_each(what: &str, calls: &[Call], each: impl Fn(&Call) -> bool + Sync) {
     let (next, succeeded) = (AtomicUsize::new(0), AtomicUsize::new(0));
     std::thread::scope(|scope| {
@@ -145,7 +145,7 @@ fn strs(args: &[String]) -> Vec<&str> {
     args.iter().map(String::as_str).collect()
 }
 
-/// A run that nothing disturbs.
+/// The record of an undisturbed run.
 fn undisturbed() -> Record {
     let out = scratch_folder();
     let output = plain(&run_args(out.path()));
@@ -197,13 +197,13 @@ fn a_run_that_is_killed_at_a_call_can_be_resumed() {
     disturb_run(|_| Fault::Kill, 2);
 }
 
-/// A run that ended after its first checkpoint, in `out`.
+/// Trains a run in `out` that is killed after its first checkpoint.
 fn begun(out: &Path) -> PathBuf {
     let calls = {
         let scratch = scratch_folder();
         trace(&strs(&run_args(scratch.path())), scratch.path())
     };
-    // Killed while it writes its second checkpoint: steps are recorded that the first does not have.
+    // the run is killed while it writes its second checkpoint, so that it has recorded steps after the first one
     let forced: Vec<&Call> = calls.iter().filter(|c| c.name == "fsync").collect();
     let output = with_fault(&strs(&run_args(out)), forced[forced.len() - 8], Fault::Kill);
     assert!(!output.status.success(), "the kill did not kill");
@@ -273,7 +273,8 @@ fn an_export_in_which_a_call_fails_writes_the_whole_file_or_none() {
     });
 }
 
-/// Some network file systems have no locks: runs are made there, with a word about what cannot be prevented.
+/// Some network file systems have no locks. A sweep still runs there, with a warning that two processes may train the
+/// same run.
 #[test]
 fn a_sweep_says_that_its_file_system_has_no_locks() {
     if !can_trace() {

@@ -1,4 +1,4 @@
-//! Checkpoints: whole or not there, exact bits, and damage is named.
+//! Tests checkpoints: they are complete or absent, restore the exact bits, and damage is reported.
 
 use std::{collections::BTreeMap, fs};
 
@@ -45,7 +45,7 @@ fn bits(named: &tensors::NamedTensors) -> Vec<(String, Vec<usize>, Vec<u32>)> {
     named.iter().map(|(n, t)| (n.clone(), t.dims().to_vec(), bits(t))).collect()
 }
 
-/// A run's folder with its folder of checkpoints.
+/// A run folder with an empty folder of checkpoints.
 fn run_folder() -> tempfile::TempDir {
     let run = tempfile::tempdir().unwrap();
     fs::create_dir(run.path().join("checkpoints")).unwrap();
@@ -144,7 +144,7 @@ fn what_a_crash_left_half_made_is_ignored_and_swept() {
     assert!(run.path().join("checkpoints/notes.txt").exists(), "what is not ours stays");
 }
 
-/// Damages the newest of two checkpoints; what is said must hold these words, and the older is used.
+/// Damages the newer of two checkpoints. The message must contain these words, and the older checkpoint must be used.
 fn damaged(words: &[&str], damage: impl FnOnce(&Path)) {
     let run = run_folder();
     checkpoint::save(run.path(), &checkpoint(4, &[1.0, 2.0])).unwrap();

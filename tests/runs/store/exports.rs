@@ -1,4 +1,4 @@
-//! One CSV, and TensorBoard files read back frame by frame.
+//! Tests exports as CSV and as TensorBoard files, which are parsed record by record.
 
 use std::{collections::BTreeMap, fs};
 
@@ -63,7 +63,7 @@ fn a_place_that_cannot_be_written_is_named() {
     assert!(e.contains("nowhere/x.csv"), "{e}");
 }
 
-/// The fields of a protobuf message: number to (varint or bits, bytes).
+/// The fields of a protobuf message: number, value as varint or bits, bytes.
 fn fields(mut m: &[u8]) -> Vec<(u64, u64, Vec<u8>)> {
     fn varint(m: &mut &[u8]) -> u64 {
         let mut v = 0;
@@ -97,7 +97,7 @@ fn fields(mut m: &[u8]) -> Vec<(u64, u64, Vec<u8>)> {
     all
 }
 
-/// Bitwise CRC-32C (Castagnoli), masked as TFRecord does: written apart from the code under test.
+/// CRC-32C (Castagnoli) with TFRecord's mask, computed bit by bit and independently of the tested code.
 fn masked_crc(data: &[u8]) -> u32 {
     let mut crc = !0_u32;
     for byte in data {

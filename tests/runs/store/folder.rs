@@ -1,4 +1,4 @@
-//! What the writer makes, and when.
+//! Tests which files the writer of run folders creates, and when.
 
 use std::fs;
 
@@ -175,7 +175,7 @@ fn runs_are_listed_newest_first_with_their_steps() {
     assert_eq!((runs[0].lab.as_str(), runs[0].preset.as_str(), runs[0].total_steps), ("fast_slow", "needed", 20));
     assert!(runs[1].when.starts_with("2020-02-0"), "{}", runs[1].when);
     assert!(store::list(&out.path().join("nowhere")).unwrap().is_empty());
-    // another program's run may be numbers alone
+    // a run of another program may consist of a log of numbers only
     let numbers = out.path().join("numbers");
     fs::create_dir(&numbers).unwrap();
     fs::write(numbers.join("metrics.jsonl"), "{\"step\":3,\"loss/train\":1.5}\n").unwrap();

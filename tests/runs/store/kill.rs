@@ -1,7 +1,7 @@
-//! Killed at any moment and taken up again: the same numbers as a run never stopped.
+//! Tests that a run that is killed at any moment and resumed has the same numbers as an uninterrupted run.
 //!
-//! The "model" is a tensor that a step rounds and shakes by a draw that depends on the data position,
-//! so any lost or repeated step shows in every later number.
+//! The "model" is two numbers to which each step adds noise that depends on the step, so that a lost or repeated step
+//! changes every later number.
 
 use std::{
     collections::BTreeMap,
@@ -63,7 +63,7 @@ impl Toy {
         }
     }
 
-    /// One step of both variants, and all that is told of it.
+    /// Makes one step of both variants and writes its events.
     fn advance(&mut self, writer: &mut Writer) {
         self.step += 1;
         let mut tell = |e: Event| writer.event(&e).unwrap();
@@ -138,7 +138,7 @@ fn cut_at_any_byte_beyond_the_checkpoint_and_resumed() {
         train(&mut toy, &mut writer, stop);
         let folder = writer.folder().unwrap();
         drop(writer);
-        // What the disk may hold after a power cut: any part of what was not yet forced to it.
+        // after a power failure, a log may end anywhere after the part that was synced
         let at = checkpoint::load(&folder, &Device::Cpu).unwrap();
         let kept = at.as_ref().map_or(Lengths::default(), |l| l.checkpoint.lengths);
         for (name, kept) in
@@ -189,7 +189,7 @@ fn answers_about_steps_that_training_does_not_make_again_stay() {
     let lines = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
     let before = lines("samples.jsonl");
 
-    // each is written at once: the first of its channel
+    // each answer is the first of its channel, so it is written at once
     let tell = |writer: &mut Writer, event: &Event| writer.event(event).unwrap();
     let (mut toy, mut writer) = resume(&folder);
     assert_eq!(writer.set_aside(), None);
@@ -264,7 +264,7 @@ fn a_record_that_has_lost_lines_goes_on_from_a_checkpoint_before_them_or_not_at_
     let newest = checkpoint::load(&folder, &Device::Cpu).unwrap().expect("a checkpoint").checkpoint;
     assert_eq!(newest.step, 12);
 
-    // Lines from between the two checkpoints are gone: the older one goes on, to the same numbers.
+    // lines between the two checkpoints are missing: the run resumes from the older one, with the same numbers
     fs::write(&log, lines(2 * 9)).unwrap();
     let said = Writer::resume(&folder, Some(&newest)).map(drop).expect_err("a hole").to_string();
     assert!(said.contains("metrics.jsonl") && said.contains("hole"), "{said}");
@@ -272,7 +272,7 @@ fn a_record_that_has_lost_lines_goes_on_from_a_checkpoint_before_them_or_not_at_
     assert_eq!(found.checkpoint.step, 6);
     assert!(found.notices[0].contains("metrics.jsonl has lost lines"), "{:?}", found.notices);
 
-    // Lines from before both are gone.
+    // lines before both checkpoints are missing, so no checkpoint can be used
     fs::write(&log, lines(5)).unwrap();
     let said = checkpoint::load_resumable(&folder, &Device::Cpu).expect_err("no checkpoint is of use").to_string();
     assert!(said.contains("lost lines") && said.contains("orrery run"), "{said}");
@@ -280,7 +280,7 @@ fn a_record_that_has_lost_lines_goes_on_from_a_checkpoint_before_them_or_not_at_
 
 const CHILD: &str = "ORRERY_TEST_RUN_TO_KILL";
 
-/// Not a test of its own: what `sigkill_and_resume` starts and kills.
+/// The process that `sigkill_and_resume` starts and kills. Run as a test, it does nothing.
 #[test]
 fn a_run_to_kill() {
     let Ok(out) = std::env::var(CHILD) else { return };
@@ -292,7 +292,7 @@ fn a_run_to_kill() {
         toy.advance(&mut writer);
         std::thread::sleep(Duration::from_millis(2));
     }
-    // Waits to be killed, so that the kill is always a kill.
+    // waits, so that the process never ends before it is killed
     std::thread::sleep(Duration::from_secs(60));
 }
 
@@ -305,7 +305,7 @@ fn sigkill_and_resume() {
     fs::create_dir(&runs).unwrap();
     let folders = || fs::read_dir(&runs).unwrap().map(|e| e.unwrap().path());
     let visible = |p: &PathBuf| !p.file_name().unwrap().to_str().unwrap().starts_with('.');
-    // The path of a test begins after the binary's name.
+    // a test's path does not include the binary's name
     let name = module_path!().split_once("::").map_or("", |(_, path)| path).to_owned() + "::a_run_to_kill";
     for _ in 0..6 {
         let mut child = Command::new(std::env::current_exe().unwrap())
@@ -318,7 +318,7 @@ fn sigkill_and_resume() {
         std::thread::sleep(Duration::from_millis(draws.random_range(20..90)));
         child.kill().unwrap();
         child.wait().unwrap();
-        // A kill while the folder was being made leaves only a hidden one.
+        // a kill during the creation of the folder leaves only a hidden one
         for half in folders().filter(|p| !visible(p)).collect::<Vec<_>>() {
             fs::remove_dir_all(half).unwrap();
         }

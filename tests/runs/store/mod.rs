@@ -1,5 +1,5 @@
-//! Run folders: nothing told is lost, whatever is done to the folder, and a run that is killed and
-//! taken up again gives the same numbers as one never stopped.
+//! Tests run folders: no event is lost, whatever happens to the folder, and a run that is killed and resumed has the
+//! same numbers as an uninterrupted one.
 
 mod checkpoints;
 mod exports;

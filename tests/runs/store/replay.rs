@@ -1,4 +1,4 @@
-//! What the reader tells: all of it, in order, whatever happened to the folder.
+//! Tests that the reader of run folders returns all events in order, whatever happened to the folder.
 
 use std::fs;
 
@@ -29,8 +29,8 @@ fn floats32() -> impl Strategy<Value = f32> {
     prop_oneof![odd, any::<u32>().prop_map(f32::from_bits)]
 }
 
-/// A channel and what it holds: floats of both sizes, arrays in both forms, texts, absent values, and a
-/// channel of somebody else.
+/// Random payloads with their channels: floats of both sizes, arrays in both encodings, texts, absent values, and an
+/// unknown channel.
 fn payloads() -> impl Strategy<Value = (&'static str, Payload)> {
     let list = || prop::collection::vec(floats(), 0..6);
     let residual = list().prop_map(|residual| {
@@ -72,7 +72,7 @@ fn values() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Events of one step, in the order in which they are told again.
+/// Random events of one step, in the order in which the reader returns them.
 fn events_of_step(at: u64) -> impl Strategy<Value = Vec<Event>> {
     let scalars = prop::collection::vec(("[a-z]{1,3}/.{0,6}", floats()), 0..4);
     let steps = prop::collection::vec((0..2_usize, scalars, floats()), 1..3).prop_map(move |all| {
@@ -111,7 +111,7 @@ proptest! {
         let out = tempfile::tempdir().unwrap();
         let start = [started(&["one", "two \u{1f9e0}/.."])];
         let folder = write(out.path(), &[&start[..], &all[..]].concat());
-        // `Debug` of a float is its shortest exact form, and NaN equals NaN there.
+        // compared as text: `Debug` prints floats exactly, and NaN equals NaN
         let told = without_notices(read(&folder));
         prop_assert_eq!(format!("{:?}", &told[1..]), format!("{all:?}"));
     }
@@ -142,7 +142,7 @@ fn a_log_cut_anywhere_gives_its_whole_lines_and_says_what_is_cut() {
             let all = read(&folder);
             let said = notices(&all);
             let told = without_notices(all);
-            // Lines whose object is complete, with its newline or without.
+            // the number of lines whose JSON object is complete, with or without the line break
             let lines = bytes.iter().enumerate().filter(|(i, b)| **b == b'\n' && *i <= cut).count();
             let of = |events: &[Event]| -> Vec<Event> { events.iter().filter(|e| kind(e) == name).cloned().collect() };
             assert_eq!(of(&told), of(&whole)[..lines], "{name} cut at {cut}");

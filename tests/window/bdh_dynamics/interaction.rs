@@ -1,4 +1,4 @@
-//! Hands on the three views, with telemetry that was made up.
+//! Tests the views of BDH dynamics through user input, with made-up telemetry.
 
 use std::sync::Arc;
 
@@ -82,7 +82,8 @@ fn press(harness: &mut Harness<'_, Tile>, label: &str) {
     harness.step();
 }
 
-/// Which token and round the table of neurons is of, and how many neurons have an x and a y.
+/// The token and the round of the exported table of neurons, and the numbers of neurons with positive x and with
+/// positive y.
 fn standing(harness: &Harness<'_, Tile>) -> (String, String, usize, usize) {
     let csv = harness.state().csv.clone().unwrap();
     let rows: Vec<Vec<&str>> = csv.lines().skip(1).map(|l| l.split(',').collect()).collect();
@@ -116,7 +117,7 @@ fn rounds_and_tokens_are_stepped_and_named() {
     press(&mut harness, "step token");
     assert_eq!((standing(&harness).0.as_str(), standing(&harness).1.as_str()), ("h", "7"));
     harness.get_by_label_contains("next, by the rules: o 0.01");
-    // A token of the strip.
+    // a click on a token of the strip
     let strip = harness.get_by_label_contains("tokens: ").rect();
     click(&mut harness, strip.left_top() + vec2(8.0 * 7.8 + 3.0, 8.0));
     assert_eq!(harness.state().selection.token, Some(8));
@@ -151,7 +152,8 @@ fn a_clicked_neuron_is_poked() {
     harness.get_by_label_contains("Neuron 12 was poked");
 }
 
-/// From round to round, whose sentences have other numbers of lines, and while the tile grows.
+/// The circle of neurons must not move between rounds, whose sentences have different numbers of lines, or while the
+/// tile grows.
 #[test]
 fn the_circle_keeps_its_place() {
     let in_a_tile = |ui: &mut Ui, tile: &mut Tile| {
@@ -228,7 +230,8 @@ fn the_checks_say_equal_and_can_say_otherwise() {
     harness.get_by_label_contains("= DE: differs");
 }
 
-/// Two variants have weights: the menu chooses whose rules run, and the trained graph says what is its own.
+/// If two variants have weights, the menu chooses whose dynamics run, and the subtitle names what is specific to the
+/// trained graph.
 #[test]
 fn a_trained_graph_is_chosen_and_runs_by_its_own_synapses() {
     let mut mirror = run(true);
@@ -262,7 +265,7 @@ fn a_trained_graph_is_chosen_and_runs_by_its_own_synapses() {
     assert_ne!(harness.state().csv, product, "other weights");
     let subtitle = &harness.state().subtitle;
     assert!(subtitle.starts_with("graph BDH") && subtitle.contains("the trained edges"), "{subtitle}");
-    // Whole tokens: every state is divided by its root mean square, so none can run away.
+    // after a whole token, every state is divided by its root mean square, so none can diverge
     press(&mut harness, "step token");
     let squares: Vec<f64> = harness
         .state()
@@ -275,12 +278,12 @@ fn a_trained_graph_is_chosen_and_runs_by_its_own_synapses() {
         .collect();
     let mean = squares.iter().sum::<f64>() / 48.0;
     assert!(mean > 0.9 && mean < 1.0 + 1e-9, "{mean}");
-    // The next token arrives, memory answers, and then the synapses that there are grow.
+    // three rounds later, the next token has arrived, the memory was read, and the graph's synapses were updated
     (0..3).for_each(|_| press(&mut harness, "step round"));
     harness.get_by_label_contains("of 144 synapses");
 }
 
-/// Seconds and energy of the last row.
+/// The time in seconds and the energy in the last row of the exported table.
 fn energy(harness: &Harness<'_, Tile>) -> Option<(f64, f64)> {
     let csv = harness.state().csv.as_deref()?;
     let row: Vec<f64> = csv.lines().last()?.split(',').filter_map(|v| v.parse().ok()).collect();
@@ -301,7 +304,7 @@ fn the_toy_is_poked_swings_and_comes_to_rest() {
     (0..60).for_each(|_| harness.step());
     let (seconds, poked) = energy(&harness).unwrap();
     assert!((0.5..1.5).contains(&seconds) && poked > 0.05, "a second later: {seconds} {poked}");
-    // Nothing relaxes: what swings swings on, and pausing stops time.
+    // without damping the oscillation continues, and pausing stops the time
     for (key, value) in [("toy.damping", "0"), ("toy.swing", "5"), ("toy.prods", "0")] {
         harness.state_mut().config.set_text(&knobs(), key, value).unwrap();
     }
@@ -315,7 +318,7 @@ fn the_toy_is_poked_swings_and_comes_to_rest() {
     let stood = energy(&harness);
     (0..60).for_each(|_| harness.step());
     assert_eq!(energy(&harness), stood);
-    // It relaxes again, comes to rest, and then asks for no more frames.
+    // with damping the system comes to rest and then requests no more frames
     harness.state_mut().config.set_text(&knobs(), "toy.damping", "5").unwrap();
     press(&mut harness, "play");
     (0..300).for_each(|_| harness.step());
@@ -323,7 +326,7 @@ fn the_toy_is_poked_swings_and_comes_to_rest() {
     assert!(!harness.ctx.has_requested_repaint());
 }
 
-/// What is shown is the claim of the answer, not the one that waits for its own.
+/// The view shows the claim that the last answer belongs to, not the chosen one whose answer is still missing.
 #[test]
 fn a_claim_is_asked_for_and_shown_when_it_is_answered() {
     let mut harness = tile("bdh_theory", run(false));
@@ -353,7 +356,7 @@ fn a_claim_is_asked_for_and_shown_when_it_is_answered() {
     assert!(harness.state().subtitle.contains("no model"));
 }
 
-/// A place on the screen keeps its meaning when the picture is small.
+/// Clicks into a tile that is too small for its picture must not cause a panic.
 #[test]
 fn a_tile_too_small_for_all_draws_what_it_can() {
     for view in ["bdh_rules", "bdh_checks", "oscillators"] {

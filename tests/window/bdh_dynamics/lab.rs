@@ -1,4 +1,4 @@
-//! The lab as it ships: the real application, a real model that learns.
+//! Tests the lab with the real application and a model that trains.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! BDH as a physical system: hands on the views, and the lab as it ships. The mathematics is tested
-//! beside its code, in `analysis::bdh_dynamics`.
+//! Tests the lab of BDH as a physical system: its views through user input, and the whole lab. The mathematics is
+//! tested beside its code, in `analysis::bdh_dynamics`.
 
 mod interaction;
 mod lab;

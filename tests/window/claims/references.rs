@@ -1,4 +1,4 @@
-//! The labels of the papers' numbers in views lead to the claims of the ledger that they are the numbers of.
+//! Views draw numbers that papers claim. Each label of such a number must be a link to its claim in the ledger.
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ use crate::{
     tiles::{Tile, sized},
 };
 
-/// A view that draws numbers of a paper.
+/// A view that draws numbers from a paper.
 struct Reference {
     lab: &'static str,
     view: &'static str,
-    /// Controls that are clicked until it draws them.
+    /// The controls to click, in order, until the view draws the numbers.
     choices: &'static [&'static str],
-    /// The names of their links.
+    /// The accessible names of the links.
     links: &'static [&'static str],
 }
 
@@ -49,7 +49,7 @@ const REFERENCES: [Reference; 9] = [
         choices: &[],
         links: &["claim B21: paper: 0.36 left after 50", "claim B21: paper: 0.02 left after 200"],
     },
-    // the recorded run has another number of layers than the paper's model
+    // the paper's values are an option here, because the recorded model has a different number of layers
     Reference {
         lab: "coupled_qk",
         view: "attention_by_layer",
@@ -65,7 +65,7 @@ const REFERENCES: [Reference; 9] = [
     },
 ];
 
-/// The recorded run, with something for every view, as one of a lab.
+/// The recorded run with measurements of every channel, presented as a run of the lab's preset of the same name.
 fn run(lab: &str) -> Mirror {
     let mut mirror = recorded::twins();
     recorded::others::tell(&mut mirror);

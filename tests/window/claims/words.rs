@@ -7,7 +7,6 @@ use orrery::experiments::claims::ledger::Ledger;
 use super::{Desk, desk, desk_of};
 use crate::clipping::faults_of;
 
-/// The rectangles of the rows.
 fn rows(d: &Desk) -> Vec<Rect> {
     d.harness.query_all_by_role(Role::ListItem).map(|node| node.rect()).collect()
 }
@@ -28,10 +27,10 @@ fn words_of_claims_are_whole_at_every_size() {
     }
 }
 
-/// One claim of each kind: with an interval, along a setting, inconclusive, verified by a test, not run, in need of a GPU
-/// or of a text, without a rule.
+/// One claim of each kind: with an interval, as a function of a setting, inconclusive, verified by a test, not run,
+/// requiring a GPU or a text, without a rule.
 const UNFOLDED: [&str; 9] = ["A2", "D7", "A22", "A7", "C10", "E20", "A21", "F1", "F4"];
-/// A page that is high enough for every row, points.
+/// A window height at which every row is visible, in points.
 const WHOLE: f32 = 20_000.0;
 
 #[test]
@@ -42,10 +41,10 @@ fn words_of_the_built_in_ledger_are_whole_in_both_themes() {
     d.steps(4);
     UNFOLDED.iter().for_each(|id| d.unfold(id));
     let (mut faults, mut grounds) = (vec![], vec![]);
-    // 1280x800, and 4K at two pixels a point
+    // 1280x800, and 4K at two pixels per point
     for (size, scale) in [(vec2(1280.0, 800.0), 1.0), (vec2(1920.0, 1080.0), 2.0)] {
         d.harness.set_pixels_per_point(scale);
-        // the frame that takes over a scale has no size of its own
+        // the first frame after a change of scale ignores `set_size`
         d.steps(1);
         for _ in ["dark", "light"] {
             d.harness.remove_cursor();

@@ -1,4 +1,5 @@
-//! A run of Orrery's own that another process trains: it is asked what its folder allows, and nothing else is offered.
+//! Tests the page of an Orrery run that another process trains: the user can ask the questions that its folder allows,
+//! and no others are offered.
 
 use std::{
     fs::{self, File},
@@ -112,7 +113,7 @@ fn a_run_that_allows_nothing_or_has_ended_says_so() {
     assert!(!has_button(&desk, "Ask pause") && !has_button(&desk, "Ask the run"));
 }
 
-/// As a window sends them that is still reading the record.
+/// A window that is still reading the record may send such a command.
 #[test]
 fn a_command_to_train_is_refused_in_words() {
     let out = tempfile::tempdir().unwrap();

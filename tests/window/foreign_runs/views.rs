@@ -1,4 +1,4 @@
-//! Each view that the page of another program's run may have, with data as such a program sends it.
+//! Tests each view on the page of another program's run with data in the form that such a program sends.
 
 use egui_kittest::kittest::Queryable;
 use orrery::{
@@ -17,7 +17,7 @@ use crate::{
 
 const PROTOCOL: &str = include_str!("../../../docs/protocol.md");
 
-/// Views that no channel opens by itself, and what they show.
+/// Views that only the user opens, each with a channel that it shows.
 static OPENED_BY_HAND: [(&str, &str); 3] = [
     (foreign::LOGGED, "my/ratio"),
     ("graph_table", measurements::NeuronGraph::CHANNEL),
@@ -39,7 +39,7 @@ fn channels_of(view: &str) -> Vec<&'static str> {
     all.filter(|channel| view != foreign::LOGGED && foreign::view_of(channel) == view).chain(by_hand).collect()
 }
 
-/// The payload of a channel as the protocol writes it down, if it does.
+/// The example payload of a channel in docs/protocol.md, if it has one.
 fn documented(channel: &str) -> Option<Value> {
     let text = &PROTOCOL[PROTOCOL.find(&format!("- `{channel}`: "))?..];
     let text = &text[text.find("`{")? + 1..];
@@ -47,7 +47,7 @@ fn documented(channel: &str) -> Option<Value> {
     Some(serde_json::from_str(&json).unwrap_or_else(|e| panic!("{channel}: {e} in {json}")))
 }
 
-/// Writes a channel: a measurement as the protocol has it, or else as a run of Orrery measured it.
+/// Writes a measurement of a channel: the example from the protocol if there is one, otherwise the recorded run's.
 fn write(run: &ForeignRun, twins: &Mirror, channel: &str) {
     if channel.contains('/') {
         let line = |step: u64| json!({"step": step, "variant": "model", (channel): 0.5 / step as f64});
@@ -60,7 +60,7 @@ fn write(run: &ForeignRun, twins: &Mirror, channel: &str) {
     let sample = (0..3).find_map(of_variant).unwrap_or_else(|| panic!("nothing of {channel} is recorded"));
     let mut payload = serde_json::to_value(&*sample.payload).unwrap();
     if let Some(temperature) = payload.get_mut("temperature") {
-        // of a text that the program chose
+        // the temperature of a text that the program chose itself
         *temperature = json!(0.0);
     }
     let line = json!({"step": 3, "variant": "model", "channel": channel, "about": "batch 0", "tokens": sample.tokens,
@@ -116,7 +116,7 @@ fn a_picture_has_every_channel_or_says_how_many() {
     assert!(svg(40).contains("24 of 40 channels"));
 }
 
-/// In the window too, all at once.
+/// The same in the window, with all channels in one run.
 #[test]
 fn a_page_opens_the_views_of_all_that_a_program_sends() {
     let here = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
-//! Answers of real probes to the questions in `asked`, read from the files in `answers`: another processor rounds other
-//! bits, and no picture may show them.
+//! Answers of real probes to the questions in `asked`, read from the files in `answers`. They are stored because
+//! rounding differs between processors, and the stored pictures must not.
 //!
-//! `cargo test --test window record_answers -- --ignored` writes the files anew. Compare the pictures afterwards.
+//! `cargo test --test window record_answers -- --ignored` writes the files again. Compare the pictures afterwards.
 
 use std::{
     fs,
@@ -26,14 +26,14 @@ fn read(name: &str) -> Vec<Sample> {
     serde_json::from_slice(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// Tells the answers about the graph of neurons at a step.
+/// Appends the answers about the graph of neurons at a step.
 pub fn tell_graph(events: &mut Vec<Event>, step: u64) {
     static ANSWERS: OnceLock<Vec<Sample>> = OnceLock::new();
     let of_step = ANSWERS.get_or_init(|| read("graph")).iter().filter(|s| s.step == step);
     of_step.for_each(|sample| events.push(Event::Sample(sample.clone())));
 }
 
-/// Tells the answers about a text at these steps.
+/// Appends the answers about a text, once for each of these steps.
 pub fn tell_reading(events: &mut Vec<Event>, steps: &[u64]) {
     static ANSWERS: OnceLock<Vec<Sample>> = OnceLock::new();
     for sample in ANSWERS.get_or_init(|| read("reading")) {
@@ -43,7 +43,7 @@ pub fn tell_reading(events: &mut Vec<Event>, steps: &[u64]) {
     }
 }
 
-/// A mirror whose reading goes on after its text with what the model wrote.
+/// A mirror in which the model has continued the text that it read.
 pub fn written() -> Mirror {
     let mut mirror = super::twins();
     for sample in read("written") {

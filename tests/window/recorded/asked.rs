@@ -1,5 +1,5 @@
-//! The questions whose answers are stored in `answers`: real probes, asked of small models whose weights are drawn here.
-//! Only the test that writes the files asks them.
+//! Runs the probes whose answers are stored in `answers`, on small models with random weights. Only the test that
+//! writes these files uses this module.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -14,10 +14,10 @@ use orrery::{
 
 use super::Noise;
 
-/// Bytes that the models read.
+/// The vocabulary of the models: all bytes.
 const VOCAB: usize = 256;
 
-/// Questions about a model that reads.
+/// Probes of a model that reads a text.
 const READING: &[&str] = &[
     "activity",
     "reading",
@@ -31,7 +31,7 @@ const READING: &[&str] = &[
     "candidates",
 ];
 
-/// Questions about the graph of a model's neurons.
+/// Probes of the graph of a model's neurons.
 const GRAPH: &[&str] = &["neuron_graph", "graph_curve", "graph_modularity", "graph_neuron"];
 
 /// Writes all answers into a folder, with one file per list of samples.
@@ -92,14 +92,15 @@ fn about_reading() -> Args {
     ])
 }
 
-/// What a model of random weights answers to these questions.
+/// The answers of a model with random weights to these probes.
 fn reading(probes: &[&str], args: &Args) -> Vec<Sample> {
     let spec = BdhSpec { d_model: 16, heads: 2, neurons: 128, layers: 3, ..BdhSpec::default() };
     let model = ModelSpec::Bdh(spec).build(VOCAB, 3, &Device::Cpu).unwrap();
     asked(probes, 0, model, 0, args)
 }
 
-/// Another model of the same width in a file, for the one that is recorded to be merged with. The file's name is shown.
+/// Writes a second model of the same width into a file, because the probe `merging` merges the recorded model with one
+/// from a file. The pictures show the file's name, so it is fixed.
 fn other_model() -> std::path::PathBuf {
     let spec = BdhSpec { d_model: 16, heads: 2, neurons: 96, layers: 3, ..BdhSpec::default() };
     let model = ModelSpec::Bdh(spec.clone()).build(VOCAB, 5, &Device::Cpu).unwrap();
@@ -113,7 +114,7 @@ fn other_model() -> std::path::PathBuf {
 const NEURONS: usize = 512;
 const WIDTH: usize = 16;
 
-/// Weights that are noise at `strength` 0, and have eight communities and neurons of very unequal strength at 1.
+/// Decoder and encoder rows: pure noise at `strength` 0; at 1, eight communities and neurons of very unequal norm.
 fn weights(strength: f64) -> (Vec<f32>, Vec<f32>) {
     let mut noise = Noise::new(11);
     let axes: Vec<Vec<f64>> = (0..8).map(|_| (0..WIDTH).map(|_| noise.next()).collect()).collect();
@@ -128,7 +129,7 @@ fn weights(strength: f64) -> (Vec<f32>, Vec<f32>) {
     (rows(0.5), rows(0.4))
 }
 
-/// What a model whose neurons fall apart into communities, this strongly, answers about its graph.
+/// The answers about the graph of a model whose neurons form communities of this strength.
 fn graph(step: u64, strength: f64) -> Vec<Sample> {
     let spec = BdhSpec { neurons: NEURONS, d_model: WIDTH, heads: 4, layers: 2, ..BdhSpec::default() };
     let model = ModelSpec::Bdh(spec).build(VOCAB, 3, &Device::Cpu).unwrap();

@@ -1,4 +1,5 @@
-//! A small BDH as the probe `bdh_dynamics` hands it over, with weights drawn here; nothing is trained.
+//! The measurements that the probe `bdh_dynamics` would make of a small BDH, with random weights instead of trained
+//! ones.
 
 use orrery::telemetry::{
     Array,
@@ -7,7 +8,7 @@ use orrery::telemetry::{
     },
 };
 
-/// The same each time: about normal.
+/// Reproducible noise, approximately standard normal: the sum of twelve uniform numbers minus six.
 struct Noise(u64);
 
 impl Noise {
@@ -22,7 +23,7 @@ impl Noise {
     }
 }
 
-/// What the rules read, as long as they read.
+/// The text that the dynamics read: one character for each of the 24 tokens of a recorded measurement.
 pub const TEXT: &str = "the ferry left at dawn, ";
 
 const NEURONS: usize = 48;
@@ -58,7 +59,8 @@ pub fn weights(step: u64, tokens: usize, rotates: bool) -> BdhDynamicsWeights {
     }
 }
 
-/// A graph with trained edges in place of the products: three wires, prods and synapses a neuron.
+/// A graph model, whose edges are trained directly instead of being products of low-rank matrices. Each neuron has
+/// three edges of each kind.
 pub fn graph_weights(step: u64, tokens: usize) -> BdhDynamicsWeights {
     let mut noise = Noise((step + 43).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let mut square = |edge: &dyn Fn(usize, usize, f64) -> f64| {
@@ -82,7 +84,7 @@ pub fn graph_weights(step: u64, tokens: usize) -> BdhDynamicsWeights {
     }
 }
 
-/// Errors within their bounds; the last one outside if `broken`.
+/// Rounding errors within their bounds, except that the error of the construction exceeds its bound if `broken`.
 pub fn checks(tokens: usize, broken: bool) -> BdhDynamicsChecks {
     let by_token = |k: f64| {
         let error: Vec<f64> = (0..tokens).map(|t| if t == 0 { 0.0 } else { k * 1e-16 * (1.0 + t as f64) }).collect();

@@ -1,4 +1,5 @@
-//! Attention as a Markov step, computed of the recorded maps, and how far a post block is from a generator, made up.
+//! Attention as a Markov chain, computed from the recorded maps, and made-up distances of a post block from a
+//! generator.
 
 use orrery::{
     analysis::markov_chain::{MarkovChain, lumping::Partition, min_mixing_time, stochasticity},
@@ -13,7 +14,7 @@ use orrery::{
 
 use super::Noise;
 
-/// The chain of one head of the last layer.
+/// The chain whose transition matrix is the attention of one head in the last layer.
 pub fn chain(maps: &AttentionMaps, head: usize) -> AttentionChain {
     let layer = maps.layers.last().unwrap();
     let matrix = layer.weights.matrix(head).unwrap();
@@ -21,7 +22,7 @@ pub fn chain(maps: &AttentionMaps, head: usize) -> AttentionChain {
     AttentionChain { path: layer.path.clone(), head, heads: 4, layers, ..of_weights(matrix.rows, matrix.data) }
 }
 
-/// A chain of weights `(n, n)`.
+/// The chain with the transition matrix `weights`, (n, n).
 pub fn of_weights(n: usize, weights: &[f32]) -> AttentionChain {
     let p: Vec<f64> = weights.iter().map(|w| f64::from(*w)).collect();
     let (check, chain) = (stochasticity(n, &p), MarkovChain::new(n, &p, 0.02));
@@ -70,7 +71,8 @@ fn properties(chain: &MarkovChain) -> ChainProperties {
     }
 }
 
-/// Of 48 tokens: fast at first, slower where training has gone on, and the first token far off.
+/// Residuals of 48 tokens. They shrink with each pass, more slowly at later training steps, and the first token's is
+/// the largest.
 pub fn token_residuals(step: u64) -> TokenResiduals {
     let mut noise = Noise::new(5);
     let size: Vec<f64> = (0..48).map(|t| (if t == 0 { 1.4 } else { 0.0 } + 0.25 * noise.next()).exp()).collect();
@@ -91,7 +93,7 @@ pub fn token_residuals(step: u64) -> TokenResiduals {
     TokenResiduals { round: 1, residual: passes.iter().map(|p| after(*p)).collect(), passes, gate }
 }
 
-/// Of a block that leaves the neighbourhood of the identity.
+/// Measurements of a block that moves away from the identity during training.
 pub fn generator_distance(step: u64) -> GeneratorDistance {
     let mut noise = Noise::new(77);
     let size = 0.02 + step as f64 / 2000.0;

@@ -1,4 +1,4 @@
-//! A search for a concept and the test of a synapse, with plausible numbers; no model was searched.
+//! Made-up results, with plausible numbers, of a search for a concept synapse and of a test of one.
 
 use orrery::telemetry::{
     Array,
@@ -37,7 +37,7 @@ pub fn search() -> ConceptSearch {
     }
 }
 
-/// The same numbers, of sentences of somebody's own.
+/// The same numbers for a search with the user's own sentences.
 pub fn own() -> ConceptSearch {
     let all = search();
     let label = |class: &str| match class {
@@ -90,10 +90,10 @@ fn synapse(rank: usize, nouns: usize) -> ConceptSynapse {
     }
 }
 
-/// What the test was asked about.
+/// The description of the test's sentences.
 pub const TESTED: &str = "own sentences, 4 sentences with it and 4 without that took no part in the search";
 
-/// A synapse that a model does without.
+/// A test in which silencing the synapse has no significant effect.
 pub fn effect() -> ConceptEffect {
     let side = |nouns: [&str; 4], change: [f64; 4], spread: f64| ConceptSide {
         sentences: nouns.map(|noun| format!("We spoke of the {noun}. | and so they all did")).to_vec(),

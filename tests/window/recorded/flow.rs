@@ -1,6 +1,6 @@
-//! A small flow that is solved anew for every answer: van der Pol's oscillator with a third
-//! component, five of them pulling at one another, and a linear read-out over twelve words. What the
-//! views are shown in tests is computed from it, in the shapes that the probes answer in.
+//! A small flow in place of a trained model: five coupled van der Pol oscillators with a third component each, and a
+//! linear read-out over twelve words. Every answer is computed by solving it, and has the type and shapes of the
+//! probe's answer.
 
 use candle_core::{Device, Result, Tensor};
 use orrery::{
@@ -20,7 +20,7 @@ const WORDS: [&str; 12] =
     ["lovely", "fine", "splendid", "good", "dreadful", "poor", "awful", "bad", "simple", "average", "typical", "quite"];
 const N: usize = TOKENS.len();
 
-/// What a solve is asked with.
+/// The arguments of a question about the flow: controls, time scale, solver and tolerance.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked {
     pub u: [f64; 4],
@@ -36,7 +36,7 @@ impl Default for Asked {
     }
 }
 
-/// dH/dtau of one state (x, y, z) pulled towards the mean of all.
+/// The derivative of one state (x, y, z), which is attracted to the mean of all states.
 fn slope(s: [f64; 3], mean: [f64; 3], asked: &Asked) -> [f64; 3] {
     let [x, y, z] = s;
     let pull = |k: usize| 0.4 * (mean[k] - s[k]);
@@ -69,7 +69,7 @@ fn start() -> Tensor {
     tensor((0..N).map(at).collect()).unwrap()
 }
 
-/// (times, states at them, trace)
+/// The times, the states at these times, and the solver's trace.
 type Solved = (Vec<f64>, Vec<Vec<[f64; 3]>>, orrery::ode::Trace);
 
 fn solved(asked: &Asked) -> Solved {
@@ -91,7 +91,7 @@ fn solved(asked: &Asked) -> Solved {
     (solution.states.iter().map(|s| s.0).collect(), states, solution.trace)
 }
 
-/// Probabilities of the words from the last state: a fixed linear map.
+/// Probabilities of the words: softmax of a fixed linear map of the last state.
 fn words(last: [f64; 3]) -> Vec<f64> {
     let logit = |i: usize| {
         let class = [1.0, -1.0, 0.0][i / 4];
@@ -169,7 +169,7 @@ fn paths(times: &[f64], states: &[Vec<[f64; 3]>]) -> FlowPaths {
     FlowPaths { taus: times.to_vec().into(), places, explained: vec![0.58, 0.33, 0.09].into() }
 }
 
-/// Speed, curvature and stretch on 17 places of a fine solve.
+/// Speed, curvature and stretch (the largest singular value of the Jacobian) along a solve with a small tolerance.
 pub fn along(asked: &Asked) -> FlowAlong {
     let fine = Asked { tolerance: 1e-8, ..*asked };
     let (times, states, _) = solved(&fine);
@@ -192,7 +192,7 @@ pub fn along(asked: &Asked) -> FlowAlong {
         let bend: Vec<f64> = speed_of(&ahead).iter().zip(&v).map(|(a, b)| (a - b) / 1e-5).collect();
         velocity.push(rms(&v));
         curvature.push(rms(&bend) / rms(&v).powi(2));
-        // Power iteration on one state's own Jacobian by differences.
+        // power iteration on the Jacobian of one state, by finite differences
         let (s, m) = (here[N - 1], mean(here));
         let mut way = [1.0, 0.5, 0.2];
         let mut size = 0.0;
@@ -209,8 +209,8 @@ pub fn along(asked: &Asked) -> FlowAlong {
     FlowAlong { motion, sigma: sigma.into() }
 }
 
-/// The last token's state moved in the plane, the others where they are; `turned` by so
-/// much, its axes are not those of the paths.
+/// The vector field that the last token's state would meet in the plane while the others stay where they are. `turned`
+/// shifts the state's coordinates, as if the plane's axes were not those of the paths.
 pub fn field(asked: &Asked, tau: f64, turned: f64) -> FlowField {
     let (times, states, _) = solved(asked);
     let now = &states[times.partition_point(|t| *t < tau).min(times.len() - 1)];
@@ -224,7 +224,8 @@ pub fn field(asked: &Asked, tau: f64, turned: f64) -> FlowField {
     FlowField { tau, at: [now[N - 1][0] + turned, now[N - 1][1]], extent, dx: grid(0), dy: grid(1) }
 }
 
-/// As published the own measure is of a space, corrected it is of words.
+/// The claims' numbers. As published, the class "plus" of the own measure consists of a space; corrected, it consists
+/// of words.
 pub fn claims(published: bool) -> FlowClaims {
     let shares = |[plus, minus, plus_unsteered, minus_unsteered]: [f64; 4], prompts| ClassShares {
         prompts,
@@ -248,7 +249,7 @@ pub fn claims(published: bool) -> FlowClaims {
     FlowClaims { classes, own, words: Some(words), continuations }
 }
 
-/// After so many of its points, a point a value of u.
+/// A sweep of NFE over u after `done` of its points, one point per value of u.
 pub fn nfe_sweep(done: usize) -> FlowSweepNfe {
     let u0: Vec<f64> = (0..21).map(|i| -2.0 + 0.2 * f64::from(i)).collect();
     let of = |u: f64, method, policy| solved(&Asked { u: [u, 0.0, 0.0, 0.0], method, policy, ..Asked::default() }).2;
@@ -260,7 +261,7 @@ pub fn nfe_sweep(done: usize) -> FlowSweepNfe {
         let capped =
             |t: &orrery::ode::Trace| t.attempts.iter().filter(|a| a.accepted && a.growth_capped).count() as f64;
         let (nfe, h) = (column(&|t| t.nfe as f64), column(&|t| t.h_init));
-        // Explained: as many steps more as the first step asks for.
+        // the jump is explained if the smallest number of steps that the growth bound allows for `h_init` changes too
         let least = |h: f64| (1..9).find(|k| h >= 9.0 / (10f64.powi(*k) - 1.0)).map_or(f64::NAN, f64::from);
         let jump = |i: usize| i > 0 && nfe[i] != nfe[i - 1] && least(h[i]) != least(h[i - 1]);
         NfeCurve {

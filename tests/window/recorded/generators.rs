@@ -1,4 +1,5 @@
-//! A generator of twelve states, made up but with the arithmetic of one, and a network that has learned it.
+//! A random generator of twelve states, whose quantities are computed exactly, and made-up errors of a network that
+//! learned it.
 
 use orrery::{
     analysis::generator::{
@@ -17,7 +18,7 @@ use super::measured;
 const STATES: usize = 12;
 const STEPS: usize = 100;
 
-/// Tells what was measured at these steps, of the first variant.
+/// Appends the measurements of the first variant at these steps.
 pub fn tell(events: &mut Vec<Event>, steps: &[u64]) {
     for &step in steps {
         measured(events, step, "12 states, y = (0.00, 0.00)", state(step), "");

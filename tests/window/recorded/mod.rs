@@ -1,6 +1,6 @@
-//! A run as the interface would have heard it, made from real telemetry events with plausible
-//! numbers: what the view tests draw. No model is behind it but for the stored `answers`, because no picture may show
-//! how a processor rounds.
+//! The recorded run that view tests draw: telemetry events with plausible made-up numbers. Only the stored `answers`
+//! come from models, because numbers that a model computed during the test would differ between processors, and so
+//! would the pictures.
 
 use std::sync::{Arc, OnceLock};
 
@@ -35,7 +35,7 @@ mod trace_blocks;
 pub use answers::written;
 pub use concepts::own as own_concept;
 
-/// The settings that views read.
+/// The settings whose values views use.
 pub fn knobs() -> Vec<Knob> {
     vec![
         Knob::int("model.d_model", "Width", 128, 8, 1024),
@@ -77,7 +77,7 @@ impl Noise {
 }
 
 pub const STEPS: u64 = 650;
-/// Steps at which most samples are told.
+/// The steps with most samples.
 const SAMPLED: [u64; 3] = [0, 325, STEPS];
 const SENTENCE: &str = "The ferry left Harrow quay at dawn, and the baker had not yet lit her oven.";
 
@@ -112,7 +112,7 @@ pub fn twins_info() -> RunInfo {
     ])
 }
 
-/// Coupled, frozen and a dense baseline, one seed, whole run.
+/// A finished run of a coupled model, a frozen one and a dense baseline with the same seed.
 pub fn twins() -> Mirror {
     static EVENTS: OnceLock<Vec<Event>> = OnceLock::new();
     told(EVENTS.get_or_init(|| {
@@ -122,7 +122,7 @@ pub fn twins() -> Mirror {
     }))
 }
 
-/// Three seeds of coupled and of frozen.
+/// A run of three seeds of a coupled and of a frozen model.
 pub fn seeds() -> Mirror {
     static EVENTS: OnceLock<Vec<Event>> = OnceLock::new();
     told(EVENTS.get_or_init(|| {
@@ -145,7 +145,7 @@ fn told(events: &[Event]) -> Mirror {
     mirror
 }
 
-/// A run up to its last step; `seed` is that of a variant's noise.
+/// All events of a run up to its last step; `seed` gives the seed of a variant's noise.
 fn record(info: RunInfo, seed: impl Fn(usize) -> u64) -> Vec<Event> {
     let of = info.variants.clone();
     let mut events = vec![Event::Started(Arc::new(info))];
@@ -157,7 +157,7 @@ fn record(info: RunInfo, seed: impl Fn(usize) -> u64) -> Vec<Event> {
 }
 
 fn scalars(events: &mut Vec<Event>, variant: usize, seed: u64, coupled: bool) {
-    // Equal seeds see the same batches, so most of the noise is shared.
+    // variants with the same seed train on the same batches, so most of the noise in their losses is shared
     let mut shared = Noise::new(seed + 1);
     let mut own = Noise::new(seed * 31 + variant as u64 + 100);
     let mut gate: f64 = 0.0;
@@ -295,14 +295,14 @@ fn samples(events: &mut Vec<Event>, variants: usize) {
     sample(events, STEPS, Causality::CHANNEL, "the sentence as typed", causality, SENTENCE, Some(1));
 }
 
-/// Observation 8, which is a formula.
+/// The curves of Observation 8 of the BDH paper, which follow from a formula.
 fn theory() -> BdhTheory {
     let found = orrery::analysis::bdh_theory::l1_amplification(64);
     let curves = found.curves.into_iter().map(|c| TheoryCurve { name: c.name, y: c.values.into() });
     BdhTheory { claim: "l1".into(), x: found.x.into(), curves: curves.collect() }
 }
 
-/// Appends a scheduled sample about the sentence.
+/// Appends a scheduled sample of a variant about `SENTENCE`.
 fn sample_of(events: &mut Vec<Event>, variant: usize, step: u64, payload: Payload) {
     events.push(Event::Sample(Sample {
         step,
@@ -315,7 +315,7 @@ fn sample_of(events: &mut Vec<Event>, variant: usize, step: u64, payload: Payloa
     }));
 }
 
-/// A scheduled sample without a text.
+/// Appends a scheduled sample of a variant without a text.
 fn of_variant(events: &mut Vec<Event>, variant: usize, step: u64, about: &str, payload: Payload) {
     events.push(Event::Sample(Sample {
         step,
@@ -328,7 +328,7 @@ fn of_variant(events: &mut Vec<Event>, variant: usize, step: u64, about: &str, p
     }));
 }
 
-/// A scheduled sample of the first variant.
+/// Appends a scheduled sample of the first variant.
 fn measured<M: Measurement>(events: &mut Vec<Event>, step: u64, about: &str, measurement: M, text: &str) {
     sample(events, step, M::CHANNEL, about, measurement.into_payload(), text, None);
 }
@@ -370,7 +370,7 @@ fn staircase(step: u64) -> Staircase {
     Staircase { pool: 4, round: 1, coordinate, explained: 0.34, fast: fast.into(), slow }
 }
 
-/// Variants look ever farther back.
+/// Attention maps; each further variant attends farther back, so that their pictures differ.
 fn attention(step: u64, variant: usize) -> AttentionMaps {
     let sharp = 0.3 + step as f64 / 400.0;
     let reach = 1.0 + 1.5 * (variant % 3) as f64;
@@ -412,14 +412,15 @@ fn attention(step: u64, variant: usize) -> AttentionMaps {
     AttentionMaps { layers: layers.map(layer).to_vec() }
 }
 
-/// Four heads in each of three layers, which drift apart from 0.1.
+/// Step lengths of four heads in each of three layers, which start at 0.1 and drift apart during training.
 fn step_lengths(step: u64) -> StepLengths {
     let drift = |layer: usize, head: usize| 2e-5 * step as f64 * (head as f64 - 1.2 + 0.5 * layer as f64);
     let layer = |layer| LayerStepLengths { layer, dt: (0..4).map(|head| 0.1 + drift(layer, head)).collect() };
     StepLengths { layers: (0..3).map(layer).collect(), steps: 3 }
 }
 
-/// Of a model that begins with even attention; every variant has a sink of its own in the third layer.
+/// Statistics of a model whose attention is uniform at step 0; in the third layer an attention sink forms, whose
+/// strength differs between variants.
 fn statistics(step: u64, variant: usize) -> AttentionStatistics {
     let mut noise = Noise::new(step * 31 + variant as u64 + 3);
     let learned = step as f64 / STEPS as f64;

@@ -1,5 +1,5 @@
-//! A measurement of each channel that the run has not, for what must hold of every channel: those that are asked for by
-//! hand, or belong to other labs.
+//! Measurements of the channels that are missing from the recorded run, because a user asks for them or because they
+//! belong to other labs. Tests of properties that must hold for every channel need them.
 
 use orrery::{
     telemetry::{Payload, measurements::LongAttentionMaps},

@@ -1,10 +1,11 @@
-//! Attention to pairs as a run of associative recall has it: the second layer finds the value, at first nobody.
+//! Made-up attention to pairs of an associative recall task: it is uniform at first, and later the second layer attends
+//! to the value.
 
 use orrery::telemetry::measurements::{LayerPairAttention, PairAttention};
 
 use super::Noise;
 
-/// A made-up measurement at this step; `half` is the step at which the pairs' attention has risen half-way.
+/// The measurement at this step; `half` is the step at which the attention to pairs has risen half-way.
 pub fn at(step: u64, half: f64) -> PairAttention {
     let mut noise = Noise::new(step + half as u64);
     let rise = 1.0 / (1.0 + ((half - step as f64) / 45.0).exp());

@@ -1,4 +1,4 @@
-//! Queries and keys of a made-up head along a text, evolved as a model does it.
+//! Random queries and keys of one head along a text, evolved by the integrator that a model uses.
 
 use orrery::{
     analysis::query_key_flow::{Evolution, Force, Integrator, PhasePoint},
@@ -14,7 +14,7 @@ use super::Noise;
 const WIDTH: usize = 8;
 pub const TEXT: &str = "The ferry left Harrow quay at dawn.";
 
-/// How the head steps.
+/// The integrator's scheme, step length and number of steps.
 #[derive(Clone, Copy)]
 pub struct Steps {
     pub scheme: IntegrationScheme,
@@ -28,7 +28,7 @@ impl Default for Steps {
     }
 }
 
-/// Of the run's `step`, whose weights are others than those of another.
+/// The paths at a training step; each step draws different weights.
 pub fn paths(step: u64, by: Steps) -> QueryKeyPaths {
     let mut noise = Noise::new(step + 41);
     let mut numbers = |n: usize, size: f64| (0..n).map(|_| (size * noise.next()) as f32).collect::<Vec<f32>>();
@@ -71,7 +71,7 @@ pub fn paths(step: u64, by: Steps) -> QueryKeyPaths {
     }
 }
 
-/// Of a variant whose queries and keys are scored as they are projected.
+/// The measurement of a variant whose queries and keys do not evolve between projection and score.
 pub fn as_projected() -> QueryKeyPaths {
     QueryKeyPaths { heads: 0, evolves: vec![false; 4], evolution: None, ..paths(0, Steps::default()) }
 }

@@ -1,4 +1,4 @@
-//! A model of trace blocks as it reads: made up, with numbers of the right size.
+//! Made-up measurements, with values of a realistic size, of a model of trace blocks that reads a text.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ const WRITTEN: &str = " was not here";
 const CHANNELS: usize = 24;
 const COEFFICIENTS: [f64; 3] = [0.5, 0.1, 0.02];
 
-/// Tells what is measured at these steps, of the first two variants.
+/// Appends the measurements of the first two variants at these steps.
 pub fn tell(events: &mut Vec<Event>, steps: &[u64]) {
     for &step in steps {
         for variant in 0..2 {
