@@ -231,17 +231,13 @@ struct Nodes {
 }
 
 impl Nodes {
-    fn add(&mut self, node: FileNode, line: usize) -> Result<usize, GraphFileError> {
-        if self.all.len() >= MAX_NODES {
-            return Err(GraphFileError::new(line, format!("more than {MAX_NODES} nodes; open a part of the graph")));
-        }
-        let place = self.all.len();
-        if self.places.insert(node.id.as_str().into(), place as u32).is_some() {
-            let message = format!("a second node `{}`; give each its own id", short(&node.id));
-            return Err(GraphFileError::new(line, message));
-        }
+    fn add(&mut self, node: FileNode, line: usize) -> Result<(), GraphFileError> {
+        let (place, wrong) = (self.all.len(), |message| GraphFileError::new(line, message));
+        ensure!(place < MAX_NODES, wrong(format!("more than {MAX_NODES} nodes; open a part of the graph")));
+        let old = self.places.insert(node.id.as_str().into(), place as u32);
+        ensure!(old.is_none(), wrong(format!("a second node `{}`; give each its own id", short(&node.id))));
         self.all.push(node);
-        Ok(place)
+        Ok(())
     }
 
     fn find(&self, id: &str, end: &str, line: usize) -> Result<usize, GraphFileError> {
@@ -288,19 +284,16 @@ impl Edges {
 
     /// Sets whether the edge about to be added is directed; an error if the others are not of that kind.
     fn set_directed(&mut self, directed: bool, line: usize) -> Result<(), GraphFileError> {
-        if *self.directed.get_or_insert(directed) != directed {
-            let message = "some edges are directed and some are not; make them of one kind (an undirected edge is one \
-                         each way)";
-            return Err(GraphFileError::new(line, message));
-        }
-        Ok(())
+        let message = "some edges are directed and some are not; make them of one kind (an undirected edge is one each \
+                       way)";
+        let is_same = *self.directed.get_or_insert(directed) == directed;
+        is_same.then_some(()).ok_or_else(|| GraphFileError::new(line, message))
     }
 
-    fn finish(self, graph: &mut GraphFile, nodes: Nodes) -> Result<(), GraphFileError> {
-        graph.directed = self.directed.unwrap_or(graph.directed);
-        graph.edges = self.all.into_iter().map(|edge| edge.resolve(&nodes)).collect::<Result<_, _>>()?;
-        graph.nodes = nodes.all;
-        Ok(())
+    fn finish(self, graph: GraphFile, nodes: Nodes) -> Result<GraphFile, GraphFileError> {
+        let directed = self.directed.unwrap_or(graph.directed);
+        let edges = self.all.into_iter().map(|edge| edge.resolve(&nodes)).collect::<Result<_, _>>()?;
+        Ok(GraphFile { directed, nodes: nodes.all, edges, ..graph })
     }
 }
 

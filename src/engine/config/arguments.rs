@@ -10,6 +10,8 @@ use super::{ConfigError, Knob, Number, Range, Setting, Value, knob};
 pub trait Arguments: Default + Clone + PartialEq {
     /// Id of the probe that takes them.
     const PROBE: &'static str;
+    /// A sentence that says what is asked.
+    const ABOUT: &'static str;
 
     /// A knob for each argument; its key is the argument's name.
     fn knobs() -> Vec<Knob>;
@@ -114,12 +116,12 @@ pub fn select_arguments(knobs: &[Knob], args: &BTreeMap<String, Value>) -> BTree
 /// arguments, too.
 #[macro_export]
 macro_rules! arguments {
-    ($(#[$meta:meta])* $vis:vis struct $name:ident asks $probe:literal $(with $base:ident: $base_args:ty)? { $(
+    ($(#[doc = $about:literal])+ $vis:vis struct $name:ident asks $probe:literal $(with $base:ident: $base_args:ty)? { $(
         $(#[doc = $tip:literal])+
         $(#[range($range:expr)])?
         $field:ident: $ty:ty = $default:expr
     ),* $(,)? }) => {
-        $(#[$meta])*
+        $(#[doc = $about])+
         #[derive(Debug, Clone, PartialEq)]
         $vis struct $name {
             $(
@@ -137,6 +139,7 @@ macro_rules! arguments {
 
         impl $crate::config::Arguments for $name {
             const PROBE: &'static str = $probe;
+            const ABOUT: &'static str = concat!($($about),+).trim_ascii();
 
             fn knobs() -> Vec<$crate::config::Knob> {
                 #[allow(unused_variables, reason = "a probe may take no arguments")]
@@ -222,6 +225,7 @@ mod tests {
         assert_eq!(TokenArgs::from_args(&asked.to_args()).unwrap(), asked);
         assert_eq!(TokenArgs::from_args(&BTreeMap::new()).unwrap(), TokenArgs::default());
         assert!(!TokenArgs::default().to_args().contains_key("position"), "left to the probe");
+        assert_eq!(TokenArgs::ABOUT, "A question about one token.");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! One knob of a lab's schema: key, label, range, unit, tooltip.
 
+use std::path::Path;
+
 use super::{Config, ConfigError, Value};
 
 /// The values that a knob accepts.
@@ -50,6 +52,16 @@ pub enum FileKind {
     Sentences,
     /// A treebank in the form CoNLL-U.
     Treebank,
+}
+
+impl FileKind {
+    /// The extension of treebanks, by which they are told from other texts.
+    pub const TREEBANK_EXTENSION: &str = "conllu";
+
+    /// True for the name of a treebank.
+    pub fn is_treebank(path: &Path) -> bool {
+        path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(Self::TREEBANK_EXTENSION))
+    }
 }
 
 /// The time at which a changed setting takes effect.

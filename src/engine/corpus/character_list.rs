@@ -3,13 +3,8 @@
 
 mod json;
 
-use std::path::Path;
-
-use super::{CorpusError, text_file::read_whole};
-use crate::files::{
-    FileError,
-    pickle::{self, Node, Pickle},
-};
+use super::{prelude::*, text_file::read_whole};
+use crate::files::pickle::{self, Node, Pickle};
 
 /// A list of characters is no longer than this; Unicode has some 300,000, and some lists have each twice.
 const MAX_BYTES: u64 = 16 << 20;

@@ -1,13 +1,11 @@
 //! A vocabulary of single characters whose ids do not depend on how often they occur: the distinct characters of a text
 //! in the order of their code points, as char-rnn and nanoGPT number them, or those that a file lists.
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    path::Path,
-};
+use std::collections::BTreeSet;
 
 use super::{
-    CorpusError, character_list,
+    character_list,
+    prelude::*,
     text_file::{CharCursor, CharPlace, TextFile},
 };
 

@@ -1,9 +1,7 @@
 //! Chooses a tokeniser for a text that is read by a given model: one with as many tokens as the model's vocabulary.
 //! Only an exact fit is taken, and it is reported.
 
-use std::path::{Path, PathBuf};
-
-use super::{Corpus, CorpusError, CorpusSpec, TextTokenizer, TokenizerSpec, character_list};
+use super::{Corpus, CorpusSpec, TextTokenizer, character_list, prelude::*};
 
 /// The smallest vocabulary of a model of bytes.
 pub const BYTES: usize = 256;

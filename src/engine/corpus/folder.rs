@@ -1,17 +1,14 @@
 //! The text files of one folder as domains: each gives as much as the others, mixed document by document. It reads
 //! ordinary files of that folder alone, none of a folder inside it and none through a link, because the folder may be untrusted.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::{fs, io};
 
 use super::{
-    CorpusError,
     generated::domains,
+    prelude::*,
     text_file::{TextFile, refused},
 };
-use crate::files::{self, memory::size};
+use crate::files::memory::size;
 
 /// The limit of entries of a folder that are listed.
 const MAX_ENTRIES: usize = 10_000;

@@ -3,21 +3,15 @@
 //! place of the grammar; it has the first two sets, and its tags are the roles. Sentences of a user's own file, whose roles
 //! are unknown, are shown but never trained on or scored.
 
-use std::path::{Path, PathBuf};
-
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
-
 use super::{
-    CorpusError, Position, TokenizerSpec, Windows,
     generated::grammar_roles::{self, Grammar, MAX_SENTENCE, Role, Sentence, Vocabulary},
     permutation::{permute, scramble},
+    prelude::*,
     stream::{IGNORE, SentenceSet, Stream, TaggedSentence},
     text_file::refused,
     tokenizer::Tokenizer,
     treebank::{Treebank, TreebankSentence, TreebankSentences},
 };
-use crate::files;
 
 /// The sets of sentences of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -307,7 +301,6 @@ impl Stream for SentenceStream {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
 
     use super::*;
     use crate::corpus::{Corpus, CorpusSpec, Source, TagColumn};

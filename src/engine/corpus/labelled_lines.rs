@@ -192,12 +192,10 @@ fn labelled_line(line: &str, columns: Option<&Columns>) -> Result<LabelledLine, 
             ));
         }
     };
-    if [label, group, sentence, second.unwrap_or(sentence)].contains(&"") {
-        return Err(format!("has an empty field: {FORM}"));
-    }
-    if label.chars().count() > LONGEST_LABEL {
-        return Err(format!("has a label of more than {LONGEST_LABEL} characters: {FORM}"));
-    }
+    let has_empty = [label, group, sentence, second.unwrap_or(sentence)].contains(&"");
+    ensure!(!has_empty, format!("has an empty field: {FORM}"));
+    let is_long = label.chars().count() > LONGEST_LABEL;
+    ensure!(!is_long, format!("has a label of more than {LONGEST_LABEL} characters: {FORM}"));
     let text = second.map_or_else(|| sentence.to_owned(), |second| format!("{sentence}\n{second}"));
     Ok(LabelledLine { label: label.to_owned(), group: group.to_owned(), sentence: text })
 }

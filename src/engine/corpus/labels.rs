@@ -2,19 +2,13 @@
 //! number of its label, at the sentence's last token. Sentences of one group lie in one part, to learn from or held
 //! out. Two sentences under one label are in one row with a separator between them.
 
-use std::{
-    collections::{HashMap, HashSet},
-    ops::Range,
-    path::PathBuf,
-};
-
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
+use std::ops::Range;
 
 use super::{
-    CorpusError, LabelledLines, Position, Windows,
+    LabelledLines,
     generated::opinions,
     permutation::{permute, scramble},
+    prelude::*,
     stream::{IGNORE, Stream},
     tokenizer::Tokenizer,
 };
@@ -218,7 +212,7 @@ impl Stream for LabelStream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::corpus::{Corpus, CorpusSpec, Source, TokenizerSpec};
+    use crate::corpus::{Corpus, CorpusSpec, Source};
 
     fn open(own: Option<PathBuf>, classes: usize) -> Result<Corpus, CorpusError> {
         Corpus::open(&CorpusSpec {

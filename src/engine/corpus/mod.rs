@@ -16,6 +16,7 @@ mod labelled_lines;
 mod labels;
 mod model_tokenizers;
 mod permutation;
+mod prelude;
 mod recall;
 mod source;
 mod steering;

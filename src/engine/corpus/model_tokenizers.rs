@@ -1,8 +1,6 @@
 //! Tokenisers that fit a model's number of tokens.
 
-use std::path::{Path, PathBuf};
-
-use super::{BYTES, CorpusError, TextTokenizer, TokenizerSpec, is_character_list, list_beside};
+use super::{BYTES, TextTokenizer, is_character_list, list_beside, prelude::*};
 
 /// The reason why no tokeniser is found for a model.
 #[derive(Debug, thiserror::Error)]

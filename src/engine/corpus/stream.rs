@@ -2,13 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
-
 use super::{
-    CorpusError, Position, Windows,
     chunks::{TextChunk, TextSpan},
     permutation::scramble,
+    prelude::*,
     text_file::{CharCursor, CharPlace, Encoding},
     tokenizer::Tokenizer,
 };

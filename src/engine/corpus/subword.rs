@@ -4,9 +4,7 @@ mod bounds;
 
 use std::{
     cell::Cell,
-    collections::HashMap,
     panic::{self, AssertUnwindSafe},
-    path::Path,
     sync::Once,
 };
 
@@ -16,8 +14,7 @@ use tokenizers::{
     pre_tokenizers::byte_level::ByteLevel,
 };
 
-use super::{CorpusError, text_file::read_whole, visible::visible};
-use crate::files::FileError;
+use super::{prelude::*, text_file::read_whole, visible::visible};
 
 /// A tokenizer.json larger than this is something else; the largest that are known have a fifth of it.
 const LARGEST_JSON: u64 = 128 << 20;

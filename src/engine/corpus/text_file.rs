@@ -1,17 +1,12 @@
 //! The bytes of a corpus: a file, or text made by us. Looks at a few places of a file to tell text from binary and
 //! UTF-8 from Latin-1.
 
-use std::{
-    borrow::Cow,
-    io,
-    path::{Path, PathBuf},
-};
+use std::{borrow::Cow, io};
 
 use super::{
-    CorpusError,
     file_bytes::{FileBytes, FileChange},
+    prelude::*,
 };
-use crate::files::{self, FileError};
 
 /// The bytes read at each of the places where a file is probed.
 const PROBE: usize = 64 << 10;

@@ -1,13 +1,10 @@
 //! A treebank: a file of sentences in the form CoNLL-U of Universal Dependencies, with ten tab-separated columns per word,
 //! and an empty line behind each sentence. Two of the columns are read: the word, and one that says what it is.
 
-use std::path::PathBuf;
-
 use super::{
-    CorpusError,
+    prelude::*,
     text_file::{read_whole, utf8},
 };
-use crate::files::FileError;
 
 /// Bytes of a file, and how many times as many its sentences take in memory at most: where each has one word of one letter.
 const MAX_BYTES: u64 = 256 << 20;
@@ -134,9 +131,7 @@ impl Treebank {
                  behind it."
             ));
         }
-        if word.trim().is_empty() {
-            return Err("has no word in column 2.".into());
-        }
+        ensure!(!word.trim().is_empty(), "has no word in column 2.".into());
         let (tag, column) = match self.tags {
             TagColumn::Upos => (upos, 4),
             TagColumn::Deprel => (deprel.split(':').next().unwrap_or_default(), 8),
@@ -163,7 +158,6 @@ impl Treebank {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
 
     use super::*;
 

@@ -82,9 +82,7 @@ impl TextPart<'_> {
 
     /// Rows of `len + 1` ids: draws `rows * drawn ..` of the endless shuffled order.
     pub(super) fn batch(&self, at: &Position, rows: usize, len: usize) -> Result<Vec<Vec<u32>>, CorpusError> {
-        if self.text.len() < len {
-            return Err(self.too_short(len.saturating_add(1)));
-        }
+        ensure!(self.text.len() >= len, self.too_short(len.saturating_add(1)));
         let stride = self.stride(len);
         // One window fewer than fits leaves slack, so that each epoch can start its windows at another offset.
         let count = (self.text.len() / stride).saturating_sub(1).max(1);
@@ -113,9 +111,7 @@ impl TextPart<'_> {
         let need = len + 1;
         if matches!(self.tokenizer, Tokenizer::Byte { .. }) {
             let window = self.text.bytes(at, at.saturating_add(need))?;
-            if window.len() < need {
-                return Err(self.too_short(need));
-            }
+            ensure!(window.len() >= need, self.too_short(need));
             return Ok(window.iter().map(|&b| u32::from(b)).collect());
         }
         let mut at = at.min(self.text.len());
@@ -124,9 +120,7 @@ impl TextPart<'_> {
             if ids.len() == need {
                 return Ok(ids);
             }
-            if at == 0 {
-                return Err(self.too_short(need));
-            }
+            ensure!(at > 0, self.too_short(need));
             at = at.saturating_sub(self.stride(len).div_ceil(4));
         }
     }

@@ -12,8 +12,6 @@ mod spec;
 mod synapse_edit;
 mod token_reader;
 
-use std::path::Path;
-
 pub use self::{
     checkpoint::Checkpoint,
     export_state_dict::{StateDict, export_state_dict},
@@ -23,17 +21,10 @@ pub use self::{
 
 use self::net::{ForwardChange, Net};
 use super::{
-    Carry,
     capabilities::{CheckpointFacts, Intervention, MergedModels, State, SynapseModel, SynapseShape, TokenRecurrence},
     carry::CARRIED,
 };
-use crate::{
-    models::prelude::*,
-    nn::{
-        dropout::Dropout,
-        fused::{cross_entropy::head_cross_entropy, linear::linear_transposed},
-    },
-};
+use crate::{models::prelude::*, nn::fused::linear::linear_transposed};
 
 impl FamilySpec for BdhSpec {
     fn memory(&self, step: &StepSizes) -> StepMemory {
@@ -234,9 +225,9 @@ impl Trainable for Bdh {
             [one] => (parent("the first", *one)?.weights, vec![]),
             [a, b] => {
                 let merged = merge::merge(&parent("the first", *a)?, &parent("the second", *b)?)?;
-                if (merged.spec.neurons, &merged.spec.frequencies) != (self.spec.neurons, &self.spec.frequencies) {
-                    bail!("{} neurons cannot take over the {} of both parents", self.spec.neurons, merged.spec.neurons)
-                }
+                let (own, made) = (self.spec.neurons, merged.spec.neurons);
+                let fits = own == made && self.spec.frequencies == merged.spec.frequencies;
+                ensure!(fits, "{own} neurons cannot take over the {made} of both parents");
                 (merged.weights, merged.notes)
             }
             _ => bail!("a BDH takes over from one BDH or from two"),

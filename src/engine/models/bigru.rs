@@ -2,15 +2,7 @@
 //! exponential moving averages (arXiv 2604.08556, section 4 and appendix A).
 
 use super::capabilities::SequenceTagger;
-use crate::{
-    models::prelude::*,
-    nn::{
-        IGNORE,
-        dropout::Dropout,
-        fused::{cross_entropy::head_cross_entropy, embedding::embedding},
-        gru::BiGru as Layer,
-    },
-};
+use crate::{models::prelude::*, nn::gru::BiGru as Layer};
 
 /// The encoding of a word at the input.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -99,10 +91,7 @@ impl Net {
     fn cross_entropy(&self, batch: &Batch, dropout: Option<Dropout>) -> Result<Tensor> {
         let counts = batch.targets.ne(IGNORE)?.to_dtype(DType::F32)?.unsqueeze(2)?;
         let states = self.encode(&batch.tokens, &counts)?;
-        let states = match dropout {
-            Some(dropout) => dropout.apply(&states, 0)?,
-            None => states,
-        };
+        let states = if let Some(dropout) = dropout { dropout.apply(&states, 0)? } else { states };
         head_cross_entropy(&states, &self.head, &batch.targets)
     }
 }
@@ -122,9 +111,8 @@ pub struct BiGru {
 impl BiGru {
     /// Weights are drawn from `seed`; errors name the size that does not fit.
     pub fn new(spec: &BiGruSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
-        if spec.hidden == 0 || spec.tags == 0 || spec.width(vocab) == 0 {
-            candle_core::bail!("a tagger needs hidden units, tags, and an embedding that is not empty");
-        }
+        let is_empty = [spec.hidden, spec.tags, spec.width(vocab)].contains(&0);
+        ensure!(!is_empty, "a tagger needs hidden units, tags, and an embedding that is not empty");
         ensure!((0.0..1.0).contains(&spec.dropout), "dropout {} must be at least 0 and less than 1", spec.dropout);
         let mut params = Params::new(seed, device, DType::F32);
         let (net, inference_net) = params.build_twice(|p| Net::new(p, spec, vocab))?;

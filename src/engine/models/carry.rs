@@ -1,6 +1,6 @@
 //! The state of a model that outlives a batch, so that batches which continue one another are read as one text.
 
-use candle_core::{Result, bail};
+use candle_core::Result;
 use serde::{Deserialize, Serialize};
 
 /// The prefix of carried states among the parameters; the layer follows.
@@ -23,9 +23,8 @@ impl Carry {
 
     /// Errors: a batch of other rows than the state's.
     pub(super) fn check_rows(&self, rows: usize) -> Result<()> {
-        if self.rows != rows {
-            bail!("a batch of {rows} rows cannot go on with the state of {}; `train.batch` must stay", self.rows);
-        }
+        let own = self.rows;
+        ensure!(own == rows, "a batch of {rows} rows cannot go on with the state of {own}; `train.batch` must stay");
         Ok(())
     }
 }

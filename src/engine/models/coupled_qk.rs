@@ -9,27 +9,16 @@ pub use spec::{CoupledQkSpec, EvolvedLayers, QkVariant};
 use self::net::{CLASS_HEAD, Net};
 use super::{
     DEFAULT_ADVICE,
-    capabilities::{AttentionLayer, LayerDynamics, QueryKeyDynamics, TextClassifier},
-    step_memory::{self, BlockSizes},
+    capabilities::{LayerDynamics, QueryKeyDynamics, TextClassifier},
 };
 use crate::{
     models::prelude::*,
-    nn::{
-        attention::{Evolution, KeyValueCache},
-        fused::cross_entropy::head_cross_entropy,
-    },
+    nn::attention::{Evolution, KeyValueCache},
 };
 
 impl FamilySpec for CoupledQkSpec {
     fn memory(&self, step: &StepSizes) -> StepMemory {
-        let block = BlockSizes {
-            d_model: self.d_model,
-            heads: self.heads,
-            kv_heads: self.kv_heads(),
-            hidden: self.hidden,
-            gated: true,
-            has_biases: false,
-        };
+        let block = BlockSizes::llama(self.d_model, self.heads, self.kv_heads(), self.hidden);
         let (d, layers, n) = (self.d_model as f64, self.layers as f64, step.positions());
         let positions = if self.rotary { 0.0 } else { self.positions as f64 };
         let classes = self.classes.unwrap_or(0) as f64;

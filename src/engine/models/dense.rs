@@ -1,15 +1,9 @@
 //! The dense decoders that fast-slow is measured against.
 
-use super::{
-    capabilities::AttentionLayer,
-    step_memory::{self, BlockSizes},
-};
 use crate::{
     models::prelude::*,
     nn::{
-        block::{self, Block, LlamaBlockSpec, llama_block},
-        fused::{cross_entropy::head_cross_entropy, embedding::embedding, mlp::Act, norm::rms_norm},
-        layers::{EMBEDDING_STD, EPS},
+        block::{LlamaBlockSpec, llama_block},
         mlp::MlpKind,
     },
 };
@@ -54,14 +48,7 @@ impl DenseSpec {
 
 impl FamilySpec for DenseSpec {
     fn memory(&self, step: &StepSizes) -> StepMemory {
-        let block = BlockSizes {
-            d_model: self.d_model,
-            heads: self.heads,
-            kv_heads: self.kv_heads,
-            hidden: self.hidden,
-            gated: true,
-            has_biases: false,
-        };
+        let block = BlockSizes::llama(self.d_model, self.heads, self.kv_heads, self.hidden);
         let (d, layers, n) = (self.d_model as f64, self.layers as f64, step.positions());
         StepMemory {
             weights: step.vocab * d + layers * block.weights() + d,

@@ -65,8 +65,12 @@ macro_rules! families {
                     $(Self::$family(spec) => Box::new($new(spec, vocab, seed, device)?)),+
                 })
             }
+        }
 
-            fn sizes(&self) -> &dyn FamilySpec {
+        impl std::ops::Deref for ModelSpec {
+            type Target = dyn FamilySpec;
+
+            fn deref(&self) -> &Self::Target {
                 match self {
                     $(Self::$family(spec) => spec),+
                 }

@@ -4,18 +4,11 @@
 use candle_core::backprop::GradStore;
 
 use super::capabilities::{
-    AttentionLayer, CapabilitiesMut, CouplingModel, CouplingSettings, FixedPointModel, RuntimeParam, SolvedEquation,
-    TwoTimescales,
+    CapabilitiesMut, CouplingModel, CouplingSettings, FixedPointModel, SolvedEquation, TwoTimescales,
 };
 use crate::{
     models::prelude::*,
-    nn::{
-        block,
-        fused::{cross_entropy::head_cross_entropy, embedding::embedding, norm::rms_norm},
-        layers::EPS,
-        pooling::{causal_pool, inject, upsample},
-    },
-    telemetry::channels,
+    nn::pooling::{causal_pool, inject, upsample},
 };
 
 mod approach;

@@ -5,20 +5,12 @@ mod spec;
 
 pub use spec::{AlibiGptSpec, PlainGptSpec};
 
-use super::{
-    Carry,
-    capabilities::{AttentionLayer, ResidualLayers},
-    carry::CARRIED,
-    step_memory::{self, BlockSizes},
-};
+use super::{capabilities::ResidualLayers, carry::CARRIED};
 use crate::{
     models::prelude::*,
     nn::{
         attention::KeyValueCache,
-        block::{self, Block, Gpt2BlockSpec, gpt2_block},
-        dropout::Dropout,
-        fused::{cross_entropy::head_cross_entropy, embedding::embedding},
-        layers::{EMBEDDING_STD, Norm},
+        block::{Gpt2BlockSpec, gpt2_block},
         residual_mixing::{Mixer, ResidualMixing},
     },
 };
@@ -174,10 +166,7 @@ impl Net {
 
     /// The head's input from embedded tokens `(B, T, D)`, where `block` is the pass through the block of a layer.
     fn normalised(&self, x: Tensor, block: &mut BlockPass<'_>, tap: &mut Tap) -> Result<Tensor> {
-        let x = match self.dropout {
-            Some(dropout) => dropout.apply(&x, 2 * self.layers.len() as u64)?,
-            None => x,
-        };
+        let x = if let Some(dropout) = self.dropout { dropout.apply(&x, 2 * self.layers.len() as u64)? } else { x };
         let is_mixed = self.mixers.iter().any(Option::is_some);
         let x = if is_mixed { self.mixed(x, block, tap)? } else { self.stream(x, block, tap)? };
         tap.offer("final", || Ok(x.clone()))?;

@@ -24,7 +24,7 @@ pub use spec::GraphBdhSpec;
 
 use self::net::{Net, SynapseState};
 use super::capabilities::{GraphMatrices, TrainedGraph};
-use crate::{models::prelude::*, nn::fused::cross_entropy::head_cross_entropy};
+use crate::models::prelude::*;
 
 /// Taps: `layers.l.x`, `layers.l.y` `(B, 1, T, n)`.
 pub struct GraphBdh {

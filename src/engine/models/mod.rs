@@ -1,7 +1,5 @@
 //! The model families: one per file, and the one list of them.
 
-use std::path::Path;
-
 use candle_core::{Device, Result, Tensor, backprop::GradStore};
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +10,6 @@ use crate::nn::{
 
 use capabilities::{Capabilities, CapabilitiesMut, RuntimeParam};
 use family::families;
-use step_memory::{StepMemory, StepSizes};
 
 pub use carry::Carry;
 pub use family::FamilySpec;
@@ -64,33 +61,6 @@ families! {
     Spcn(spcn::SpcnSpec) = spcn::Spcn::new,
     BiGru(bigru::BiGruSpec) = bigru::BiGru::new,
     Stationary(stationary::StationarySpec) = stationary::Stationary::new,
-}
-
-impl ModelSpec {
-    /// See [`FamilySpec::check_files`].
-    pub fn check_files(&self) -> Result<()> {
-        self.sizes().check_files()
-    }
-
-    /// See [`FamilySpec::files`].
-    pub fn files(&self) -> Vec<&Path> {
-        self.sizes().files()
-    }
-
-    /// See [`FamilySpec::vocab_of_file`].
-    pub fn vocab_of_file(&self) -> Option<usize> {
-        self.sizes().vocab_of_file()
-    }
-
-    /// See [`FamilySpec::memory`].
-    pub fn memory(&self, step: &StepSizes) -> StepMemory {
-        self.sizes().memory(step)
-    }
-
-    /// See [`FamilySpec::flops_per_token`].
-    pub fn flops_per_token(&self, vocab: usize, window: usize) -> Option<f64> {
-        self.sizes().flops_per_token(vocab, window)
-    }
 }
 
 /// The loss that a training step minimises, and its parts.

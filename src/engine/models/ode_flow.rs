@@ -6,8 +6,6 @@ mod net;
 mod spec;
 mod steering;
 
-use std::sync::Arc;
-
 use candle_core::backprop::GradStore;
 
 pub use super::capabilities::Steering;
@@ -17,10 +15,9 @@ use self::{
     net::{Flow, Net},
     steering::{Carry, SteeringObjective},
 };
-use super::capabilities::{AttentionLayer, CONTROLS, FlowControl, FlowModel, LanguageFlow, RuntimeParam};
+use super::capabilities::{CONTROLS, FlowControl, FlowModel, LanguageFlow};
 use crate::{
     models::prelude::*,
-    nn::fused::cross_entropy::head_cross_entropy,
     ode::{self, Field, Gradient, SharedField, SolverOptions},
 };
 
@@ -44,19 +41,14 @@ pub struct OdeFlow {
 impl OdeFlow {
     /// Weights are drawn from `seed`; errors name the size that does not fit.
     pub fn new(spec: &OdeFlowSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
-        if spec.steps == 0 || spec.method.is_adaptive() {
-            candle_core::bail!(
-                "a flow is trained in a fixed number of steps, at least one; {} in {} steps is not that",
-                spec.method.id(),
-                spec.steps
-            );
-        }
+        let (method, steps) = (spec.method.id(), spec.steps);
+        let is_fixed = steps > 0 && !spec.method.is_adaptive();
+        let asked = "a flow is trained in a fixed number of steps, at least one";
+        ensure!(is_fixed, "{asked}; {method} in {steps} steps is not that");
         let mut params = Params::new(seed, device, DType::F32);
         let (net, inference_net) = params.build_twice(|p| Net::new(p, spec, vocab))?;
-        let steered = match &spec.steering {
-            Some(steering) => Some(SteeringObjective::new(&mut params, spec, steering, vocab)?),
-            None => None,
-        };
+        let steered =
+            spec.steering.as_ref().map(|s| SteeringObjective::new(&mut params, spec, s, vocab)).transpose()?;
         Ok(Self { spec: spec.clone(), params, net, inference_net, steered, control: FlowControl::default() })
     }
 

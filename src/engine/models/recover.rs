@@ -22,10 +22,7 @@ use super::capabilities::RecoveryModel;
 use crate::{
     analysis::ema,
     models::prelude::*,
-    nn::fused::{
-        cross_entropy::cross_entropy,
-        mlp::{Act, mlp},
-    },
+    nn::fused::{cross_entropy::cross_entropy, mlp::mlp},
 };
 
 /// The input of a reader; see the head of this file.
@@ -399,12 +396,10 @@ fn alphas(reader: &ReaderInput) -> &[f64] {
 }
 
 fn check(spec: &RecoverSpec) -> Result<()> {
-    if spec.distances.is_empty() || spec.distances.windows(2).any(|w| w[0] >= w[1]) {
-        candle_core::bail!("recoverability.distances must be ascending and hold at least one distance");
-    }
-    if spec.code_active == 0 || spec.code_active > spec.code_dim {
-        candle_core::bail!("a code has {} units and {} of them on; some must be on", spec.code_dim, spec.code_active);
-    }
+    let ascends = !spec.distances.is_empty() && spec.distances.windows(2).all(|w| w[0] < w[1]);
+    ensure!(ascends, "recoverability.distances must be ascending and hold at least one distance");
+    let (units, on) = (spec.code_dim, spec.code_active);
+    ensure!((1..=units).contains(&on), "a code has {units} units and {on} of them on; some must be on");
     ensure!(alphas(&spec.reader).iter().all(|a| *a > 0.0 && *a <= 1.0), "a trace's alpha is above 0 and at most 1");
     Ok(())
 }

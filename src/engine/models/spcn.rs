@@ -26,10 +26,7 @@ use super::capabilities::{
     CapabilitiesMut, FeedforwardWeights, FrozenEncoder, LocalLearning, LocalUpdate, SentenceEncoder, SettledLevel,
     SettlingModel,
 };
-use crate::{
-    models::prelude::*,
-    nn::{IGNORE, kernels::threads},
-};
+use crate::{models::prelude::*, nn::kernels::threads};
 
 pub use crate::nn::kernels::sparse::Sparse;
 pub use spec::{LevelSpec, SpcnSpec};

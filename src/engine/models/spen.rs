@@ -10,11 +10,8 @@ mod traces;
 pub use spec::{COEFFICIENTS, Predictor, PredictorValues, SpenSpec, TraceGate};
 
 use self::net::{BlockState, Net};
-use super::{
-    capabilities::{AttentionLayer, FastWeightModel, FastWeightRule, StreamingModel, TextStream, TraceBlocks},
-    step_memory,
-};
-use crate::{models::prelude::*, nn::fused::cross_entropy::head_cross_entropy};
+use super::capabilities::{FastWeightModel, FastWeightRule, StreamingModel, TextStream, TraceBlocks};
+use crate::models::prelude::*;
 
 /// Weight of the load-balancing loss.
 const BALANCE: f64 = 0.01;

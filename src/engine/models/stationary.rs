@@ -1,7 +1,7 @@
 //! A small network that learns the stationary distribution of a generator from the slow control that sets its rates
 //! (arXiv 2606.16730, Corollary 29 and Remark 31). Its batches are controls of its own; the corpus plays no part.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::capabilities::StationaryMap;
 use crate::{
@@ -175,9 +175,8 @@ impl Stationary {
     /// # Errors
     /// If a size does not fit, or the rates that are given or in the file are none.
     pub fn new(spec: &StationarySpec, _vocab: usize, seed: u64, device: &Device) -> Result<Self> {
-        if spec.hidden == 0 || spec.controls == 0 || !(spec.range > 0.0 && spec.range.is_finite()) {
-            candle_core::bail!("a learned stationary distribution needs hidden units, a control and a range above 0");
-        }
+        let fits = spec.hidden > 0 && spec.controls > 0 && spec.range > 0.0 && spec.range.is_finite();
+        ensure!(fits, "a learned stationary distribution needs hidden units, a control and a range above 0");
         let generator = spec.generator(seed)?;
         let mut spec = spec.clone();
         if let RateSource::File { .. } = spec.rates {

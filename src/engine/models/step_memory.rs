@@ -86,6 +86,11 @@ impl BlockSizes {
         Self { d_model, heads, kv_heads: heads, hidden: 4 * d_model, gated: false, has_biases: true }
     }
 
+    /// Those of a block without biases whose MLP has a gate.
+    pub fn llama(d_model: usize, heads: usize, kv_heads: usize, hidden: usize) -> Self {
+        Self { d_model, heads, kv_heads, hidden, gated: true, has_biases: false }
+    }
+
     fn kv(&self) -> f64 {
         self.kv_heads as f64 * (self.d_model as f64 / self.heads.max(1) as f64).floor()
     }

@@ -3,17 +3,12 @@
 
 use super::tapped::AttendingModel;
 use crate::{
-    analysis::{
-        markov_chain::{
-            MarkovChain,
-            lumping::{Partition, with_shuffled_rows},
-            min_mixing_time, stochasticity,
-        },
-        statistics::mean_sd,
+    analysis::markov_chain::{
+        MarkovChain,
+        lumping::{Partition, with_shuffled_rows},
+        min_mixing_time, stochasticity,
     },
-    models::capabilities::AttentionLayer,
     probe::prelude::*,
-    telemetry::measurements::{AttentionChainArgs, ChainLumping, ChainProperties, NullError},
 };
 
 /// Makes a [`measurements::AttentionChain`], with a note where the weights are no Markov chain.
@@ -43,12 +38,12 @@ impl Probe for AttentionChain {
         let takes_first = args.layer.trim().is_empty();
         let Some(layer) = model.layers.iter().find(|l| takes_first || l.path == args.layer) else {
             let paths: Vec<&str> = model.layers.iter().map(|l| l.path.as_str()).collect();
-            candle_core::bail!("there is no attention in `{}`; choose one of {}", args.layer, paths.join(", "));
+            bail!("there is no attention in `{}`; choose one of {}", args.layer, paths.join(", "));
         };
         let layers = std::slice::from_ref(layer);
         let found = model.weights(&prompt.tensor(cx.device)?, layers)?;
         let Some((_, weights)) = found.first() else {
-            candle_core::bail!("the layer `{}` gave no weights along this text", layer.path)
+            bail!("the layer `{}` gave no weights along this text", layer.path)
         };
         let (_, heads, n, _) = weights.dims4()?;
         let head = args.head.min(heads.saturating_sub(1));
@@ -130,9 +125,8 @@ fn null_of(values: &[f64]) -> NullError {
 mod tests {
     use super::*;
     use crate::{
-        config::Value,
-        models::{ModelSpec, fast_slow::FastSlowSpec, gpt::PlainGptSpec},
-        probe::testing::{measured, prose},
+        models::{fast_slow::FastSlowSpec, gpt::PlainGptSpec},
+        probe::testing::{measured, model},
     };
 
     const DEFAULT: usize = Prompt::DEFAULT_TOKENS;
@@ -142,8 +136,7 @@ mod tests {
     }
 
     fn ask_of(spec: &ModelSpec, args: &[(&str, Value)]) -> Result<measurements::AttentionChain> {
-        let corpus = prose()?;
-        let mut model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
+        let (mut model, corpus) = model(spec)?;
         measured(&AttentionChain, model.as_mut(), &corpus, args)
     }
 

@@ -3,10 +3,7 @@
 
 use super::tapped::AttendingModel;
 use crate::{
-    analysis::attention_rows::Rows,
-    models::capabilities,
-    probe::prelude::*,
-    telemetry::measurements::{AttentionLayer, AttentionMapsArgs},
+    analysis::attention_rows::Rows, models::capabilities, probe::prelude::*, telemetry::measurements::AttentionLayer,
 };
 
 /// Makes [`measurements::AttentionMaps`].
@@ -26,7 +23,7 @@ impl Probe for AttentionMaps {
             found.iter().map(|(layer, weights)| attention_layer(layer, weights)).collect::<Result<Vec<_>>>()?;
         if layers.is_empty() {
             let known: Vec<&str> = model.layers.iter().map(|l| l.path.as_str()).collect();
-            candle_core::bail!("no layer's path begins with `{}`; there are {}", args.layer, known.join(", "));
+            bail!("no layer's path begins with `{}`; there are {}", args.layer, known.join(", "));
         }
         Ok(vec![Answer::new(measurements::AttentionMaps { layers }, passage.about, passage.tokens)])
     }

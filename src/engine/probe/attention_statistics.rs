@@ -9,9 +9,7 @@ use crate::{
         attention_rows::Rows,
         singular_values::{effective_rank, singular_values, top_share},
     },
-    models::capabilities::AttentionLayer,
     probe::prelude::*,
-    telemetry::measurements::{AttentionStatisticsArgs, LayerStatistics, UniformStatistics},
 };
 
 /// Makes [`measurements::AttentionStatistics`].

@@ -1,13 +1,9 @@
 //! Correlation of the blocks' input with its own past, and what the traces keep of that past.
 
 use super::tapped::TraceModel;
-use crate::{
-    models::capabilities::TraceBlocks,
-    probe::prelude::*,
-    telemetry::measurements::{Autocorrelation as Measured, AutocorrelationArgs, BlockAutocorrelation},
-};
+use crate::probe::prelude::*;
 
-/// Makes a [`Measured`].
+/// Makes a [`measurements::Autocorrelation`].
 pub struct Autocorrelation;
 
 impl Probe for Autocorrelation {
@@ -35,7 +31,7 @@ impl Probe for Autocorrelation {
         };
         let blocks = (0..sizes.blocks).map(of_block).collect::<Result<Vec<_>>>()?;
         let noise = 1.96 / ((rows * len) as f64).sqrt();
-        let measured = Measured { noise, tokens: rows * len, blocks };
+        let measured = measurements::Autocorrelation { noise, tokens: rows * len, blocks };
         Ok(vec![Answer::new(measured, format!("{rows} held-out windows of {len} tokens"), vec![])])
     }
 }

@@ -9,15 +9,9 @@ use crate::{
             pulse,
         },
         dense::transposed,
-        statistics::{self, difference, dot, largest, softmax},
     },
-    models::capabilities::{SynapseShape, TrainedGraph},
     nn::fused::linear_attention::decays,
     probe::prelude::*,
-    telemetry::measurements::{
-        BdhDynamicsArgs, BdhDynamicsChecks, BdhDynamicsWeights, CheckByToken, ConstructionCheck, GraphSynapses,
-        LikelyToken, SynapseDrift,
-    },
 };
 
 /// Makes [`BdhDynamicsWeights`] and [`BdhDynamicsChecks`] for the first [`MAX_TOKENS`] tokens.
@@ -208,7 +202,7 @@ impl HostWeights {
         let SynapseShape { d_model: d, neurons: n, .. } = *model.shape();
         let get = |name: &str| match model.params().get(name) {
             Some(v) => host::to_f64(v.as_tensor()),
-            None => candle_core::bail!("the model has no parameter `{name}`"),
+            None => bail!("the model has no parameter `{name}`"),
         };
         let embed = get("embed.weight")?;
         let fits = || candle_core::Error::msg("the weights do not have the sizes of their model");

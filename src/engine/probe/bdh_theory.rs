@@ -6,7 +6,6 @@ use crate::{
         supermodular,
     },
     probe::prelude::*,
-    telemetry::measurements::{BdhTheoryArgs, TheoryClaim, TheoryCurve},
 };
 
 /// Makes a [`measurements::BdhTheory`].

@@ -1,11 +1,6 @@
 //! The causality probe: change one token and see which logits change. None before it may.
 
-use crate::{
-    models::capabilities::{CouplingModel, CouplingSettings},
-    nn::pooling::Upsample,
-    probe::prelude::*,
-    telemetry::measurements::{CausalityArgs, LeakyUpsample, Predictions},
-};
+use crate::{nn::pooling::Upsample, probe::prelude::*};
 
 /// Makes a [`measurements::Causality`].
 pub struct Causality;
@@ -69,7 +64,7 @@ impl TokenEdit {
             None if args.show_wrong => (n / 2 / pool * pool + pool - 1).min(n - 1),
             None => n / 2,
             Some(p) if p < n => p,
-            Some(p) => candle_core::bail!("position {p} is outside the passage; choose 0 to {}", n - 1),
+            Some(p) => bail!("position {p} is outside the passage; choose 0 to {}", n - 1),
         };
         let here = passage.ids[position];
         let replacement = match args.replacement.as_str() {
@@ -79,7 +74,7 @@ impl TokenEdit {
             }
             text => match corpus.encode_typed(text)?.first() {
                 Some(id) => *id,
-                None => candle_core::bail!("`{text}` is not a token of this corpus; type another replacement"),
+                None => bail!("`{text}` is not a token of this corpus; type another replacement"),
             },
         };
         let mut ids = passage.ids.clone();

@@ -8,7 +8,6 @@ use crate::{
     analysis::unigram_mixture::{Counts, UnigramMixture, counts, loss},
     corpus::Position,
     probe::prelude::*,
-    telemetry::measurements::DomainCoherenceArgs,
 };
 
 /// Makes a [`measurements::DomainCoherence`].
@@ -34,7 +33,7 @@ impl Probe for DomainCoherence {
     fn ask((): (), args: &DomainCoherenceArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let windows = windows(cx.corpus, args)?;
         if windows.len() < 2 {
-            candle_core::bail!("the text is too short for two windows of {} tokens; make them shorter", args.window);
+            bail!("the text is too short for two windows of {} tokens; make them shorter", args.window);
         }
         let mut rng = ChaCha8Rng::seed_from_u64(cx.seed);
         let exchanged = exchanged(&windows, &mut rng);
@@ -90,12 +89,7 @@ fn across_halves(windows: &[Counts], vocab: usize, components: usize, rng: &mut 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        config::Value,
-        corpus::Source,
-        models::{ModelSpec, gpt::AlibiGptSpec},
-        probe::testing,
-    };
+    use crate::{corpus::Source, models::gpt::AlibiGptSpec};
 
     fn measured(source: Source) -> Result<measurements::DomainCoherence> {
         let corpus = testing::text(source)?;

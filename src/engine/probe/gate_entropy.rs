@@ -8,9 +8,7 @@ use super::{
 };
 use crate::{
     analysis::rank_correlation::{ROTATIONS, shift_test},
-    models::capabilities::{AttentionLayer, CouplingModel, TwoTimescales},
     probe::prelude::*,
-    telemetry::measurements::GateEntropyArgs,
 };
 
 /// Makes a [`measurements::GateEntropy`].
@@ -113,7 +111,7 @@ impl GatedAttention<'_> {
         let injected = open.found().iter().rev().find(|(path, _)| path.starts_with(self.injected));
         let push = match (open.get(&fast), injected) {
             (Some(before), Some((_, after))) => by_token(before, after)?,
-            _ => candle_core::bail!("the model's forward pass has no round that injects a state"),
+            _ => bail!("the model's forward pass has no round that injects a state"),
         };
         Ok(Tokens {
             entropy: self.entropies(&open)?,
@@ -143,19 +141,14 @@ impl GatedAttention<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        config::Value,
-        models::{ModelSpec, capabilities::CouplingSettings, fast_slow::FastSlowSpec},
-        probe::testing,
-    };
+    use crate::models::fast_slow::FastSlowSpec;
 
     const TOKENS: usize = 100;
 
     /// A model with a gate of this size, and a text.
     fn gated(gate: f64) -> Result<(Box<dyn Trainable>, Corpus)> {
-        let corpus = testing::prose()?;
         let spec = ModelSpec::FastSlow(FastSlowSpec { d_model: 16, n_post: 2, ..FastSlowSpec::default() });
-        let mut model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
+        let (mut model, corpus) = testing::model(&spec)?;
         let coupling = model.capabilities_mut().coupling.expect("a gate");
         coupling.set_coupling_settings(CouplingSettings { gate: Some(gate), ..coupling.coupling_settings() });
         Ok((model, corpus))

@@ -4,13 +4,8 @@ use candle_core::Var;
 
 use super::tapped::RefiningModel;
 use crate::{
-    analysis::{
-        nearest_generator::{GeneratorDistance as Found, generator_distance, permuted, random_map},
-        statistics::{mean_sd, norm},
-    },
-    models::capabilities::FixedPointModel,
+    analysis::nearest_generator::{GeneratorDistance as Found, generator_distance, permuted, random_map},
     probe::prelude::*,
-    telemetry::measurements::{ColumnSums, GeneratorDistanceArgs, NullDistance},
 };
 
 /// Makes a [`measurements::GeneratorDistance`].
@@ -38,9 +33,7 @@ impl Probe for GeneratorDistance {
         let position = args.position.map_or(last, |p| p.min(last));
         let states = model.round_starts(&prompt.tensor(cx.device)?)?;
         let round = args.round.min(states.len().saturating_sub(1));
-        let Some(x) = states.get(round) else {
-            candle_core::bail!("the model's forward pass has no round that refines a state")
-        };
+        let Some(x) = states.get(round) else { bail!("the model's forward pass has no round that refines a state") };
         let (n, map) = token_jacobian(model.map, x, position)?;
         let j: Vec<f64> = map.iter().enumerate().map(|(at, v)| v - f64::from(u8::from(at / n == at % n))).collect();
         let found = generator_distance(n, &j);
@@ -74,9 +67,7 @@ fn token_jacobian(model: &dyn FixedPointModel, x: &Tensor, position: usize) -> R
         let copies = Var::from_tensor(&x.detach().broadcast_as((n, t, d))?.contiguous()?)?;
         let images = model.refine(&copies)?.narrow(1, t - 1, 1)?.squeeze(1)?; // (n, D)
         let grads = (images * units.narrow(0, from, n)?)?.sum_all()?.backward()?;
-        let Some(of_copies) = grads.get(&copies) else {
-            candle_core::bail!("the refining map does not depend on its state")
-        };
+        let Some(of_copies) = grads.get(&copies) else { bail!("the refining map does not depend on its state") };
         rows.extend(host::to_f64(&of_copies.narrow(1, t - 1, 1)?.contiguous()?)?);
     }
     Ok((d, rows))
@@ -110,7 +101,7 @@ fn paper_map() -> ColumnSums {
 
 #[cfg(test)]
 mod tests {
-    use candle_core::{DType, Device};
+    use candle_core::DType;
 
     use super::*;
     use crate::{

@@ -6,9 +6,7 @@ use rand::seq::SliceRandom;
 
 use crate::{
     analysis::linear_readout::LinearReadout,
-    models::capabilities::ResidualLayers,
     probe::{prelude::*, refuse_beyond_memory},
-    telemetry::measurements::LayerReadoutArgs,
 };
 
 /// Makes a [`measurements::LayerReadout`].
@@ -81,12 +79,11 @@ impl States {
     ) -> Result<Self> {
         let held_out = cx.corpus.held_out(args.windows, args.window)?;
         let windows = held_out.rows / 2 * 2; // two halves
-        if windows == 0 {
-            candle_core::bail!(
-                "the held-out text is too short for two windows of {} tokens; make them shorter",
-                args.window
-            );
-        }
+        ensure!(
+            windows > 0,
+            "the held-out text is too short for two windows of {} tokens; make them shorter",
+            args.window
+        );
         let paths = [&[wanted], readers].concat();
         let mut values: Vec<Vec<f64>> = vec![vec![]; paths.len()];
         for (done, batch) in cx.batches(&held_out, BATCH).enumerate() {
@@ -137,18 +134,11 @@ fn halves(rows: &DMatrix<f64>) -> [DMatrix<f64>; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        config::Value,
-        models::{ModelSpec, gpt::AlibiGptSpec},
-        nn::residual_mixing::ResidualMixing,
-        probe::testing,
-    };
+    use crate::{models::gpt::AlibiGptSpec, nn::residual_mixing::ResidualMixing};
 
     fn ask(residual: ResidualMixing, layer: i64) -> Result<measurements::LayerReadout> {
-        let corpus = testing::prose()?;
-        let spec =
-            ModelSpec::AlibiGpt(AlibiGptSpec { d_model: 16, heads: 2, layers: 5, residual, ..AlibiGptSpec::default() });
-        let mut model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
+        let sizes = AlibiGptSpec { d_model: 16, heads: 2, layers: 5, residual, ..AlibiGptSpec::default() };
+        let (mut model, corpus) = testing::model(&ModelSpec::AlibiGpt(sizes))?;
         let args = [("layer", Value::Int(layer)), ("windows", Value::Int(12))];
         testing::measured(&LayerReadout, model.as_mut(), &corpus, &args)
     }

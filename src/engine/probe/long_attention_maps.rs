@@ -1,10 +1,7 @@
 //! Attention maps along a text of up to a thousand tokens: all of them small, and those of some layers whole.
 
 use super::{attention_maps::attention_layer, tapped::AttendingModel};
-use crate::{
-    probe::prelude::*,
-    telemetry::measurements::{AttentionLayer, LongAttentionMapsArgs},
-};
+use crate::{probe::prelude::*, telemetry::measurements::AttentionLayer};
 
 /// Makes [`measurements::LongAttentionMaps`].
 pub struct LongAttentionMaps;

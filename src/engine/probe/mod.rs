@@ -170,6 +170,8 @@ pub trait Probe: Sync {
 pub trait AnyProbe: Sync {
     /// Stable id, used in plans, configs and `Command::Measure`.
     fn id(&self) -> &'static str;
+    /// A sentence that says what it asks.
+    fn about(&self) -> &'static str;
     /// A knob for each argument.
     fn knobs(&self) -> Vec<Knob>;
     /// True if it supports this model.
@@ -187,6 +189,10 @@ pub trait AnyProbe: Sync {
 impl<P: Probe> AnyProbe for P {
     fn id(&self) -> &'static str {
         P::Args::PROBE
+    }
+
+    fn about(&self) -> &'static str {
+        P::Args::ABOUT
     }
 
     fn knobs(&self) -> Vec<Knob> {

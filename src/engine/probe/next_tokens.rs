@@ -1,12 +1,8 @@
 //! The next tokens that a language model expects after a text, and its continuation.
 
-use crate::{
-    analysis::statistics::greatest,
-    probe::prelude::*,
-    telemetry::measurements::{NextTokens as Measured, NextTokensArgs},
-};
+use crate::probe::prelude::*;
 
-/// Makes a [`Measured`].
+/// Makes a [`measurements::NextTokens`].
 pub struct NextTokens;
 
 /// The largest number of ids of a prompt.
@@ -28,7 +24,7 @@ impl Probe for NextTokens {
             // A model with a bounded context ends where that does.
             next = logits(model, &ids, cx.device).ok().and_then(|row| greatest(&row));
         }
-        let measured = Measured {
+        let measured = measurements::NextTokens {
             prompt: cx.corpus.decode(&prompt.ids),
             is_typed,
             truth: truth.map(|id| cx.corpus.token_text(id)),

@@ -2,12 +2,7 @@
 //! head.
 
 use super::tapped::AttendingModel;
-use crate::{
-    corpus::Windows,
-    models::capabilities::AttentionLayer,
-    probe::prelude::*,
-    telemetry::measurements::{LayerPairAttention, PairAttentionArgs},
-};
+use crate::probe::prelude::*;
 
 /// Makes a [`measurements::PairAttention`]; nothing where the text asks no questions.
 pub struct PairAttention;
@@ -29,25 +24,19 @@ impl Probe for PairAttention {
         }
         let windows = cx.corpus.held_out(args.examples, args.window)?;
         let questions = questions(&windows);
-        if questions.is_empty() {
-            candle_core::bail!(
-                "no question of this text repeats the key of a pair that comes before it: choose a corpus of \
-                 associative recall, such as mqar_easy"
-            )
-        }
+        ensure!(
+            !questions.is_empty(),
+            "no question of this text repeats the key of a pair that comes before it: choose a corpus of associative \
+             recall, such as mqar_easy"
+        );
         let layers = &model.layers;
         let mut sums: Vec<LayerSums> = layers.iter().cloned().map(LayerSums::new).collect();
         for (batch, first) in cx.batches(&windows, BATCH_EXAMPLES).zip((0..).step_by(BATCH_EXAMPLES)) {
             let rows = first..first + BATCH_EXAMPLES;
             let asked: Vec<&PairQuery> = questions.iter().filter(|q| rows.contains(&q.row)).collect();
             let found = model.weights(&batch?.tokens, layers)?;
-            if found.len() < layers.len() {
-                candle_core::bail!(
-                    "the model gives attention weights of {} layers, not of {}",
-                    found.len(),
-                    layers.len()
-                );
-            }
+            let (got, all) = (found.len(), layers.len());
+            ensure!(got >= all, "the model gives attention weights of {got} layers, not of {all}");
             for (sum, (_, weights)) in sums.iter_mut().zip(&found) {
                 let (_, heads, _, _) = weights.dims4()?; // (B, H, T, T)
                 let asked = asked.iter().map(|q| (q.row - rows.start, **q));

@@ -1,10 +1,6 @@
 //! The loss of a language model against the number of tokens that it has read.
 
-use crate::{
-    analysis::statistics::mean_sd,
-    probe::{prelude::*, refuse_beyond_memory},
-    telemetry::measurements::{PositionLosses as Measured, PositionLossesArgs},
-};
+use crate::probe::{prelude::*, refuse_beyond_memory};
 
 /// A model that reads texts of any length.
 pub struct LongReader<'m> {
@@ -23,8 +19,8 @@ impl<'m> FromShared<'m> for LongReader<'m> {
     }
 }
 
-/// Makes a [`Measured`] for a model of traces, or for a transformer that reads texts of any length; none if the text is
-/// a task.
+/// Makes a [`measurements::PositionLosses`] for a model of traces, or for a transformer that reads texts of any length;
+/// none if the text is a task.
 pub struct PositionLosses;
 
 /// The ratio of the widths of successive bins.
@@ -64,7 +60,7 @@ impl Probe for PositionLosses {
         let means: Vec<(f64, f64)> = (0..edges.len() - 1).map(of_bin).collect();
         // a single text gives no estimate of the spread
         let spread_of = if by_text.len() > 1 { by_text.len() as f64 } else { f64::NAN };
-        let measured = Measured {
+        let measured = measurements::PositionLosses {
             window,
             texts: by_text.len(),
             edges,

@@ -1,10 +1,6 @@
 //! Queries and keys of one head along a text, before and after they evolve, with what evolves them.
 
-use crate::{
-    models::capabilities::{LayerDynamics, QueryKeyDynamics, Scheme},
-    probe::prelude::*,
-    telemetry::measurements::{IntegrationScheme, QueryKeyEvolution, QueryKeyPathsArgs},
-};
+use crate::probe::prelude::*;
 
 /// Makes a [`measurements::QueryKeyPaths`], with a note for layers whose queries and keys do not evolve.
 pub struct QueryKeyPaths;
@@ -16,11 +12,7 @@ impl Probe for QueryKeyPaths {
     type Args = QueryKeyPathsArgs;
     type Subject<'m> = EvolvingModel<'m>;
 
-    fn ask(
-        (model, dynamics): EvolvingModel<'_>,
-        args: &QueryKeyPathsArgs,
-        cx: &ProbeInputs<'_>,
-    ) -> Result<Vec<Answer>> {
+    fn ask((model, dynamics): EvolvingModel<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let is_typed = !args.text.is_empty();
         let prompt = Prompt::read(cx, &args.text, args.passage, Prompt::limit(&args.text))?;
         let layer = args.layer.min(dynamics.layers().saturating_sub(1));

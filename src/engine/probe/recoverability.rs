@@ -1,13 +1,7 @@
 //! The accuracy of a reader that names the token k steps back, for each k, on held-out windows, beside the level that
 //! needs no reading.
 
-use crate::{
-    analysis::statistics::{greatest, wilson},
-    corpus::Windows,
-    models::capabilities::RecoveryModel,
-    probe::{position_losses::surprise, prelude::*},
-    telemetry::measurements::RecoverabilityArgs,
-};
+use crate::probe::{position_losses::surprise, prelude::*};
 
 /// Windows asked at once; keeps the logits small.
 const BATCH_WINDOWS: usize = 8;

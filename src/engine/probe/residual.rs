@@ -3,10 +3,8 @@
 
 use super::tapped::RefiningModel;
 use crate::{
-    models::capabilities::{FixedPointModel, SolvedEquation},
     nn::fixed_point::{Anderson, relative_distance},
     probe::prelude::*,
-    telemetry::measurements::{ResidualArgs, ResidualCurve, ResidualMethod},
 };
 
 /// Makes a [`measurements::Residual`] over passes 0..=8: plain passes and Anderson acceleration of each round; with the learned projector, its residual

@@ -11,12 +11,9 @@ use crate::{
     analysis::{
         ridge::{LinearMap, NormalEquations},
         singular_values::{entropy_rank, singular_values},
-        statistics::mean,
     },
     corpus::{SentenceSet, Source, TaggedSentence},
-    models::capabilities::{FeedforwardWeights, FrozenEncoder, LevelFeatures, SentenceEncoder, SequenceTagger},
     probe::prelude::*,
-    telemetry::measurements::{RoleAccuracy, RoleAccuracyArgs, RoleCounts, RoleFeatures, RoleRepresentation},
 };
 
 /// Sentences whose features are in memory at once.

@@ -3,9 +3,7 @@
 
 use crate::{
     corpus::{SentenceSet, Source, TaggedSentence},
-    models::capabilities::{SettledLevel, SettlingModel},
     probe::prelude::*,
-    telemetry::measurements::{SettlingArgs, SettlingLevel, SettlingSet},
 };
 
 /// Most words of a typed sentence.
@@ -38,7 +36,7 @@ fn sentence(corpus: &Corpus, args: &SettlingArgs) -> Result<(Vec<u32>, Vec<Strin
         let lowercase = sets.is_some_and(|sets| sets.lowercase());
         let ids = corpus.try_encode(&if lowercase { args.text.to_lowercase() } else { args.text.clone() })?;
         if ids.is_empty() || ids.len() > MAX_WORDS {
-            candle_core::bail!("a sentence of {} words cannot be settled on: type 1 to {MAX_WORDS}", ids.len());
+            bail!("a sentence of {} words cannot be settled on: type 1 to {MAX_WORDS}", ids.len());
         }
         return Ok((ids, vec![], "typed sentence".to_owned()));
     }
@@ -56,7 +54,7 @@ fn sentence(corpus: &Corpus, args: &SettlingArgs) -> Result<(Vec<u32>, Vec<Strin
     };
     let place = place.min(sets.count(set).saturating_sub(1));
     let Some(TaggedSentence { words, roles }) = corpus.sentence(set, place) else {
-        candle_core::bail!("a treebank has no sentences of another vocabulary: choose held-out ones");
+        bail!("a treebank has no sentences of another vocabulary: choose held-out ones");
     };
     let names = sets.roles();
     let roles = roles.into_iter().map(|role| names[usize::from(role)].to_owned()).collect();

@@ -2,13 +2,8 @@
 //! sentence. The slow one moves in steps of P tokens.
 
 use crate::{
-    analysis::{
-        pca::{self, PrincipalComponent},
-        statistics::dot,
-    },
-    models::capabilities::TwoTimescales,
+    analysis::pca::{self, PrincipalComponent},
     probe::prelude::*,
-    telemetry::measurements::StaircaseArgs,
 };
 
 /// Makes a [`measurements::Staircase`].
@@ -43,7 +38,7 @@ impl Probe for Staircase {
             Some(c) if c < streams.width => {
                 (format!("channel {c}"), [fast.channel(c), slow.channel(c)], share(&fast, &slow, first, c))
             }
-            Some(c) => candle_core::bail!("coordinate `{c}` is not a channel of 0..{}", streams.width),
+            Some(c) => bail!("coordinate `{c}` is not a channel of 0..{}", streams.width),
         };
         let [fast, slow] = lines.map(Into::into);
         let about = format!("{}, round {round}, {coordinate}", passage.about);

@@ -1,10 +1,6 @@
 //! The step lengths that a coupled model has learned, by layer and head.
 
-use crate::{
-    models::capabilities::QueryKeyDynamics,
-    probe::prelude::*,
-    telemetry::measurements::{LayerStepLengths, StepLengthsArgs},
-};
+use crate::probe::prelude::*;
 
 /// Makes a [`measurements::StepLengths`]. It reads weights alone and runs no model.
 pub struct StepLengths;

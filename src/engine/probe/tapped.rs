@@ -1,9 +1,6 @@
 //! The parts of a model that probes tap while it reads: layers of attention, a map that refines a state, blocks of traces.
 
-use crate::{
-    models::capabilities::{AttentionLayer, FixedPointModel, TraceBlocks},
-    probe::prelude::*,
-};
+use crate::probe::prelude::*;
 
 /// A model whose attention weights can be tapped.
 pub struct AttendingModel<'m> {

@@ -4,7 +4,7 @@ use super::{Answer, AnyProbe, ProbeContext};
 use crate::{
     config::Value,
     corpus::{Corpus, CorpusSpec, Source, TokenizerSpec},
-    models::Trainable,
+    models::{ModelSpec, Trainable},
     nn::{Device, Result},
     telemetry::{Args, Measurement},
 };
@@ -17,6 +17,12 @@ pub(super) fn text(source: Source) -> Result<Corpus> {
 /// Prose in bytes.
 pub(super) fn prose() -> Result<Corpus> {
     text(Source::Generated("harbour".into()))
+}
+
+/// An untrained model of prose, and the prose.
+pub(super) fn model(spec: &ModelSpec) -> Result<(Box<dyn Trainable>, Corpus)> {
+    let corpus = prose()?;
+    Ok((spec.build(corpus.vocab(), 3, &Device::Cpu)?, corpus))
 }
 
 /// Returns the answers of a probe about a model with these arguments.

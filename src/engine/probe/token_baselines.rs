@@ -2,14 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::{
-    corpus::{Position, Windows},
-    nn::IGNORE,
-    probe::prelude::*,
-    telemetry::measurements::{TokenBaselines as Measured, TokenBaselinesArgs},
-};
+use crate::{corpus::Position, nn::IGNORE, probe::prelude::*};
 
-/// Makes a [`Measured`].
+/// Makes a [`measurements::TokenBaselines`].
 pub struct TokenBaselines;
 
 /// Windows that are counted in one batch, and tokens after which counting ends.
@@ -29,8 +24,8 @@ impl Probe for TokenBaselines {
         let counts = counted(cx.corpus, args.window)?;
         let [unigram, bigram] = counts.cross_entropies(&held_out);
         let targets = targets_of(&held_out).count();
-        let measured =
-            Measured { uniform: (counts.vocab as f64).ln(), unigram, bigram, counted: counts.total as usize, targets };
+        let (uniform, counted) = ((counts.vocab as f64).ln(), counts.total as usize);
+        let measured = measurements::TokenBaselines { uniform, unigram, bigram, counted, targets };
         Ok(vec![Answer::new(measured, format!("{targets} held-out tokens"), vec![])])
     }
 }

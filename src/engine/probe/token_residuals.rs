@@ -3,9 +3,7 @@
 use super::{position_losses::token_losses, tapped::RefiningModel};
 use crate::{
     analysis::rank_correlation::{ROTATIONS, shift_test},
-    models::capabilities::{CouplingModel, CouplingSettings},
     probe::prelude::*,
-    telemetry::measurements::{GateBenefit, TokenResidualsArgs},
 };
 
 /// Makes a [`measurements::TokenResiduals`] of the last round.
@@ -34,9 +32,7 @@ impl Probe for TokenResiduals {
         let refining = refining(model)?;
         let prompt = Prompt::read(cx, &args.text, args.passage, Prompt::DEFAULT_TOKENS)?;
         let states = refining.round_starts(&prompt.tensor(cx.device)?)?;
-        let Some(start) = states.last() else {
-            candle_core::bail!("the model's forward pass has no round that refines a state")
-        };
+        let Some(start) = states.last() else { bail!("the model's forward pass has no round that refines a state") };
         let (mut x, mut residual) = (start.clone(), vec![]);
         for pass in 0..=PASSES[PASSES.len() - 1] {
             let image = refining.map.refine(&x)?;
@@ -95,7 +91,7 @@ pub(super) fn counted(changes: &[f64], len: usize, pool: usize) -> impl Iterator
 fn residual_after_one_pass(model: &dyn Trainable, tokens: &Tensor) -> Result<Vec<f64>> {
     let refining = refining(model)?;
     let Some(start) = refining.round_starts(tokens)?.pop() else {
-        candle_core::bail!("the model's forward pass has no round that refines a state")
+        bail!("the model's forward pass has no round that refines a state")
     };
     let x = refining.map.refine(&start)?;
     by_token(&x, &refining.map.refine(&x)?)
@@ -123,16 +119,12 @@ pub(super) fn by_token(a: &Tensor, b: &Tensor) -> Result<Vec<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        models::{ModelSpec, fast_slow::FastSlowSpec},
-        probe::testing,
-    };
+    use crate::models::fast_slow::FastSlowSpec;
 
     /// The benefit of a gate of this size; the settings that the model was given are restored afterwards.
     fn benefit(gate: f64) -> Result<GateBenefit> {
-        let corpus = testing::prose()?;
         let spec = ModelSpec::FastSlow(FastSlowSpec { d_model: 16, ..FastSlowSpec::default() });
-        let mut model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
+        let (mut model, corpus) = testing::model(&spec)?;
         let settings = |m: &dyn CouplingModel| CouplingSettings { gate: Some(gate), ..m.coupling_settings() };
         let coupling = model.capabilities_mut().coupling.expect("a gate");
         let given = settings(coupling);

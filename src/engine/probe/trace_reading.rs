@@ -2,14 +2,9 @@
 //! writes after it.
 
 use super::{position_losses::token_losses, tapped::TraceModel};
-use crate::{
-    analysis::statistics::greatest,
-    models::capabilities::{StreamingModel, TraceBlocks},
-    probe::prelude::*,
-    telemetry::measurements::{BlockReading, TraceReading as Measured, TraceReadingArgs},
-};
+use crate::probe::prelude::*;
 
-/// Makes a [`Measured`].
+/// Makes a [`measurements::TraceReading`].
 pub struct TraceReading;
 
 /// A model of trace blocks that reads texts part by part.
@@ -47,7 +42,7 @@ impl Probe for TraceReading {
         let logits = model.logits(&one_text(&ids, cx.device)?, &mut tap)?;
         let blocks = (0..sizes.blocks).map(|block| read_block(&tap, &sizes, block)).collect::<Result<_>>()?;
         let later = token_losses(&logits, &ids[1..])?;
-        let measured = Measured {
+        let measured = measurements::TraceReading {
             is_typed,
             prompt: prompt.ids.len(),
             temperature,

@@ -1,13 +1,9 @@
 //! The share of tokens for which each unit of the sparse layers is kept.
 
 use super::tapped::TraceModel;
-use crate::{
-    models::capabilities::TraceBlocks,
-    probe::prelude::*,
-    telemetry::measurements::{BlockUsage, UnitUsage as Measured, UnitUsageArgs},
-};
+use crate::probe::prelude::*;
 
-/// Makes a [`Measured`].
+/// Makes a [`measurements::UnitUsage`].
 pub struct UnitUsage;
 
 /// Windows that are read at once.
@@ -36,7 +32,7 @@ impl Probe for UnitUsage {
             usage: counts.into_iter().map(share).collect(),
         };
         let blocks = counts.into_iter().enumerate().map(block).collect();
-        let measured = Measured { kept: sizes.kept, tokens, blocks };
+        let measured = measurements::UnitUsage { kept: sizes.kept, tokens, blocks };
         Ok(vec![Answer::new(measured, format!("{tokens} held-out tokens"), vec![])])
     }
 }

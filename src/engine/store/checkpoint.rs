@@ -6,25 +6,18 @@
 //! and a checksum of `state.json` in itself, so that a damaged one is noticed and the one before it used instead. One
 //! whose weights are not finite is neither written nor read.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::{Path, PathBuf},
-};
-
-use candle_core::Device;
-use serde::{Deserialize, Serialize};
+use std::fs;
 
 use super::{
-    error::{PathContext, StoreError},
     log_file::Log,
-    names::{self, CHECKPOINTS, EVENTS, MAKING, METRICS, SAMPLES, name_of},
+    names::MAKING,
+    prelude::*,
     record::MAX_STEP,
     tensors::{self, FileRecord, NamedTensors},
 };
 use crate::{
     config::Value,
-    files::{self, FileError, check_memory, folder_beside, folder_inside, open_inside, read_inside, sync_folder},
+    files::{folder_beside, sync_folder},
     nn::host,
     telemetry::number,
 };
@@ -48,9 +41,9 @@ pub struct DataPosition {
     pub drawn: u64,
 }
 
-/// One variant at a checkpoint.
-#[derive(Debug, Clone)]
-pub struct Variant {
+/// One variant at a checkpoint, with its tensors or with the records of the files that hold them.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Variant<T = NamedTensors> {
     /// The id of the variant.
     pub id: String,
     /// Number of updates so far.
@@ -58,9 +51,9 @@ pub struct Variant {
     /// The position in the data.
     pub data: DataPosition,
     /// The weights by the parameters' plain names.
-    pub weights: NamedTensors,
+    pub weights: T,
     /// The moments, named `m.<param>` and `v.<param>`.
-    pub moments: NamedTensors,
+    pub moments: T,
 }
 
 /// Lengths of the logs, bytes.
@@ -108,16 +101,7 @@ struct StateFile {
     wall_secs: f64,
     dials: BTreeMap<String, Value>,
     lengths: Lengths,
-    variants: Vec<VariantRecord>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct VariantRecord {
-    id: String,
-    optimiser_step: u64,
-    data: DataPosition,
-    weights: FileRecord,
-    moments: FileRecord,
+    variants: Vec<Variant<FileRecord>>,
 }
 
 /// Writes the checkpoint into the run's folder of checkpoints and drops those beyond the newest [`KEPT_CHECKPOINTS`].
@@ -137,7 +121,7 @@ pub fn save(run: &Path, checkpoint: &Checkpoint) -> Result<PathBuf, StoreError> 
     for v in &checkpoint.variants {
         let name = names::unique_name(&v.id, &mut taken);
         let file = |ending: &str| making.path().join(format!("{name}{ending}"));
-        variants.push(VariantRecord {
+        variants.push(Variant {
             id: v.id.clone(),
             optimiser_step: v.optimiser_step,
             data: v.data,

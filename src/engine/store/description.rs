@@ -1,21 +1,17 @@
 //! The description of a run folder, from `run.json`, or inferred from `config.toml` and the logs.
 
-use std::{
-    io::{BufRead, BufReader, Read},
-    path::Path,
-};
+use std::io::{BufRead, BufReader, Read};
 
 use super::{
-    Environment, RunRecord, StoreError,
-    error::PathContext,
-    names::{CONFIG, MAX_CONFIG, MAX_NAME, MAX_RUN, METRICS, RUN, check_folder},
+    Environment, RunRecord,
+    names::{MAX_CONFIG, MAX_NAME, MAX_RUN, check_folder},
+    prelude::*,
     record::{FORMAT, MetricsIn, PROTOCOL, VariantRef},
     run_index::changed,
 };
 use crate::{
     config::Config,
-    files::{FileError, open_inside, read_inside, read_text_inside},
-    telemetry::{FOREIGN, RunInfo, VariantInfo},
+    telemetry::{FOREIGN, VariantInfo},
 };
 
 /// Far more than any run compares; a table of some hundred thousand would take minutes.

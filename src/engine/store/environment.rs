@@ -1,10 +1,7 @@
 //! On what machine and with which build a run was made. No names of people, machines or networks.
 
-use std::path::Path;
-
-use serde::{Deserialize, Serialize};
-
-use crate::{files, nn::kernels::arch};
+use super::prelude::*;
+use crate::nn::kernels::arch;
 
 /// The size limit of a file in which the system describes itself, bytes.
 const MAX_SYSTEM_FILE: u64 = 4 << 20;

@@ -1,19 +1,12 @@
 //! A run's scalars in other programs' formats: one CSV or TensorBoard event files.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    io,
-    path::{Path, PathBuf},
-};
+use std::io;
 
 use csv::Writer;
 
-use super::{
-    Damage, Reader, StoreError, description, error::PathContext, listing, names, sample_scalars::sample_scalars,
-    tensorboard::EventFile,
-};
-use crate::files::{Replacement, make_folder_inside, make_folders};
-use crate::telemetry::{Channel, Event, StepStats, table};
+use super::{Damage, Reader, description, listing, prelude::*, sample_scalars::sample_scalars, tensorboard::EventFile};
+use crate::files::{make_folder_inside, make_folders};
+use crate::telemetry::{StepStats, table};
 
 /// The run that is exported.
 #[derive(Debug, Clone, Copy)]

@@ -1,24 +1,17 @@
 //! Past runs in a folder, for a list to choose from. Reads the head and the tail of each, not the
 //! whole.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    time::SystemTime,
-};
+use std::{fs, time::SystemTime};
 
 use super::{
-    StoreError, checkpoint,
+    checkpoint,
     description::{self, Description},
     lock::is_being_written,
-    names::{EVENTS, METRICS, SAMPLES},
+    prelude::*,
     record::{MetricsIn, event_in},
     run_index::run_folders,
 };
-use crate::{
-    files::read_end_inside,
-    telemetry::{Event, RunState},
-};
+use crate::files::read_end_inside;
 
 /// Bytes at the end of a log that hold its last lines; the first and the last of them may be cut off.
 const TAIL: u64 = 64 << 10;

@@ -2,15 +2,11 @@
 
 use std::{
     fs::TryLockError,
-    path::Path,
     time::{Duration, Instant},
 };
 
-use super::{
-    error::{PathContext, StoreError},
-    names::LOCK,
-};
-use crate::files::{WatchedFile, open_inside, read_text, read_text_inside};
+use super::{names::LOCK, prelude::*};
+use crate::files::{WatchedFile, read_text};
 
 /// The limit of what a lock says of its holder, bytes.
 const MAX_LOCK: u64 = 1 << 10;

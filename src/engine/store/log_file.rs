@@ -1,14 +1,9 @@
 //! One append-only log of a run folder: a JSON object a line.
 
-use std::{
-    io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write},
-    path::Path,
-};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 
-use serde::Serialize;
-
-use super::error::{PathContext, StoreError};
-use crate::files::{Replacement, WatchedFile, open_inside};
+use super::prelude::*;
+use crate::files::WatchedFile;
 
 /// Bytes that are read or moved at once.
 const CHUNK: u64 = 64 * 1024;

@@ -42,6 +42,7 @@ mod names;
 pub mod note;
 pub mod npz;
 mod packed;
+mod prelude;
 mod questions;
 mod reader;
 mod record;

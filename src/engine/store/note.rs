@@ -1,16 +1,7 @@
 //! `note.toml`: a person's name and note of a run, beside its record.
 
-use std::path::Path;
-
-use super::{
-    StoreError,
-    error::PathContext,
-    names::{self, NOTE},
-};
-use crate::{
-    files::{read_text_inside, replace},
-    telemetry::RunNote,
-};
+use super::{names::NOTE, prelude::*};
+use crate::{files::replace, telemetry::RunNote};
 
 /// Longer ones are not ours.
 const MAX_NOTE: u64 = 256 << 10;

@@ -1,19 +1,13 @@
 //! Named tensors as an `.npz` file for NumPy: a zip of one `.npy` for each. candle writes each number of such a file by a call
 //! of the system of its own, which takes minutes where this takes seconds.
 
-use std::{
-    io::{self, BufWriter, Seek, Write},
-    path::Path,
-};
+use std::io::{self, BufWriter, Seek, Write};
 
 use candle_core::{DType, Tensor};
 use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 
-use super::error::{PathContext, StoreError};
-use crate::{
-    files::{Replacement, memory::size},
-    nn::host,
-};
+use super::prelude::*;
+use crate::nn::host;
 
 /// A zip without its 64-bit extension holds no larger part.
 const LARGEST_PART: u64 = u32::MAX as u64;
@@ -97,7 +91,6 @@ mod tests {
     use std::io::{Cursor, SeekFrom};
 
     use super::*;
-    use crate::nn::Device;
 
     /// Counts the calls that a file would get.
     struct CountedFile {

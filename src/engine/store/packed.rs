@@ -5,12 +5,7 @@ use std::io::Read;
 
 use flate2::read::GzDecoder;
 
-use super::{
-    RunRecord, StoreError,
-    names::{EVENTS, METRICS, RUN, SAMPLES},
-    record::FORMAT,
-};
-use crate::telemetry::RunInfo;
+use super::{RunRecord, prelude::*, record::FORMAT};
 
 /// The largest number of bytes that a packed folder may unfold to.
 const MAX_UNPACKED: u64 = 32 << 20;

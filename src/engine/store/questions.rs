@@ -7,30 +7,23 @@ mod inbox;
 use std::{
     hash::{BuildHasher, Hasher, RandomState},
     io::Write,
-    path::{Path, PathBuf},
-    sync::Arc,
     time::Duration,
 };
 
-use candle_core::Device;
-use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 use self::answer::{AnswerIn, Outcome, json_memory, shortened};
 pub use self::inbox::{QuestionInbox, ReceivedQuestion};
 use super::{
-    error::{PathContext, StoreError},
     names::{ANSWER, ASK},
+    prelude::*,
     record::{self, PROTOCOL},
     tensors,
 };
 use crate::{
-    files::{
-        self, FileError, check_memory, create_new_inside, folder_inside, make_folder_inside, memory::size, open_inside,
-        read_all, remove_file_inside, rename_inside,
-    },
+    files::{create_new_inside, make_folder_inside, read_all, remove_file_inside, rename_inside},
     nn::host,
-    telemetry::{Args, Array, Payload, RunInfo, Sample},
+    telemetry::{Args, Array, Payload},
 };
 
 /// The largest number of bytes of a question; a program reads no more.
@@ -268,7 +261,6 @@ mod tests {
     use std::fs;
 
     use candle_core::Tensor;
-    use serde::Deserialize;
 
     use super::*;
     use crate::{config::Value, telemetry::VariantInfo};

@@ -2,22 +2,18 @@
 //! more: deleted, damaged or of another version it is made again.
 
 use std::{
-    collections::BTreeMap,
     ffi::OsString,
     fs,
     io::{BufWriter, Write},
-    path::Path,
     time::UNIX_EPOCH,
 };
 
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 
 use super::{
-    StoreError,
-    error::PathContext,
-    names::{CHECKPOINTS, CONFIG, EVENTS, FIGURES, METRICS, RUN, SAMPLES, SNAPSHOTS, is_run},
+    names::{FIGURES, is_run},
+    prelude::*,
 };
-use crate::files::{self, Replacement, check_memory, read_inside};
 
 const INDEX: &str = ".index.json";
 /// A longer one is not ours: a run takes some kilobytes.

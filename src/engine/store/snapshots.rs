@@ -5,25 +5,14 @@
 //! They serve looking back and nothing else: a run continues from a checkpoint, never from these. So they are not
 //! forced to the disk, and one that is damaged or missing is passed over.
 
-use std::{
-    collections::BTreeMap,
-    io,
-    path::{Path, PathBuf},
-};
-
-use candle_core::Device;
-use serde::{Deserialize, Serialize};
+use std::io;
 
 use super::{
-    error::{PathContext, StoreError},
-    names::{SNAPSHOTS, name_of},
+    prelude::*,
     record::MAX_STEP,
     tensors::{self, NamedTensors},
 };
-use crate::{
-    files::{self, Replacement, folder_inside},
-    telemetry::{Channel, number},
-};
+use crate::telemetry::number;
 
 /// A copy of one variant's weights and live parameters, which training does not change.
 #[derive(Debug, Clone)]

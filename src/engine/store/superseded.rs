@@ -1,10 +1,7 @@
 //! Describes, in words for the user, the lines that a resumed run moves out of its logs because training repeats those
 //! steps.
 
-use std::{collections::BTreeMap, path::Path};
-
-use super::{log_file::superseded_name, names::SAMPLES, record};
-use crate::{config::counted, telemetry::Event};
+use super::{log_file::superseded_name, prelude::*, record};
 
 /// The lines that were taken out.
 #[derive(Default)]

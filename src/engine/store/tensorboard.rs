@@ -4,16 +4,9 @@
 //! file_version = 3: string, summary = 5 }`, `Summary { value = 1 }` and `Value { tag = 1: string,
 //! simple_value = 2: float }` (`event.proto`, `summary.proto`).
 
-use std::{
-    io::BufWriter,
-    path::{Path, PathBuf},
-};
+use std::io::BufWriter;
 
-use super::{
-    error::{PathContext, StoreError},
-    tfrecord,
-};
-use crate::{files::Replacement, telemetry::Channel};
+use super::{prelude::*, tfrecord};
 
 /// One event file being written.
 pub(super) struct EventFile {

@@ -1,21 +1,13 @@
 //! Named tensors in a safetensors file, with errors that name the file and the tensor.
 
-use std::{
-    collections::{BTreeMap, HashMap, HashSet},
-    fs::File,
-    path::Path,
-};
+use std::{collections::HashSet, fs::File};
 
-use candle_core::{Device, Tensor, safetensors::Load};
+use candle_core::{Tensor, safetensors::Load};
 use safetensors::SafeTensors;
-use serde::{Deserialize, Serialize};
 
-use super::{
-    error::{PathContext, StoreError},
-    names,
-};
+use super::prelude::*;
 use crate::{
-    files::{FileError, check_memory, open, open_inside, read_all},
+    files::{open, read_all},
     nn::{
         host,
         weights::{Header, HeaderError},

@@ -1,9 +1,6 @@
 //! Deleted runs stay in a folder beside the others until they are restored or the folder is emptied by hand.
 
-use std::path::{Path, PathBuf};
-
-use super::{StoreError, error::PathContext, lock::is_being_written, names};
-use crate::files;
+use super::{lock::is_being_written, prelude::*};
 
 /// Its folder within the folder of runs.
 pub const TRASH: &str = ".trash";

@@ -12,27 +12,25 @@
 
 use std::{
     borrow::Cow,
-    collections::HashMap,
     fs, io,
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Mutex, MutexGuard},
     time::{Duration, Instant},
 };
 
 use super::{
     Checkpoint, Environment, Lengths, RunRecord, checkpoint,
     description::describe,
-    error::{PathContext, StoreError},
     lock::lock_folder,
     log_file::Log,
-    names::{self, CHECKPOINTS, CONFIG, EVENTS, FIGURES, MAKING, MAX_RUN, METRICS, RUN, SAMPLES, SNAPSHOTS},
+    names::{FIGURES, MAKING, MAX_RUN},
+    prelude::*,
     record::{self, EventOut, FORMAT, MetricsOut, Resumed, SampleOut},
     snapshots,
     superseded::Superseded,
 };
 use crate::{
-    files::{self, WatchedFile, folder_beside},
-    telemetry::{Channel, Event, Level, RunInfo, Sample, Sink},
+    files::{WatchedFile, folder_beside},
+    telemetry::{Level, Sink},
 };
 
 /// Most events that wait for the first step, samples not counted (those supersede each other).

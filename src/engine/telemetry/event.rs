@@ -144,7 +144,11 @@ pub enum FollowedState {
     /// Its program ended it.
     Stopped,
     /// No end is recorded, and no program writes it any more.
-    Killed,
+    Killed {
+        /// Its program ran on this machine and is gone. Otherwise nothing was written of late, which may be slow work
+        /// elsewhere.
+        was_left_here: bool,
+    },
 }
 
 impl FollowedState {
@@ -155,7 +159,7 @@ impl FollowedState {
             Self::Paused => "paused",
             Self::Finished => "finished",
             Self::Stopped => "stopped",
-            Self::Killed => "killed",
+            Self::Killed { .. } => "killed",
         }
     }
 }

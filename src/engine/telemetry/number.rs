@@ -50,7 +50,7 @@ impl<T> JsonSchema for Number<T> {
     }
 }
 
-/// For `#[serde(with = "number::Float")]` on an `f64` that may be NaN or infinite; its schema is [`Number`]'s.
+/// For `#[serde(with = "number::Float")]` on an `f64` that may be NaN or infinite; its schema is that of [`Number`].
 pub struct Float;
 
 impl Float {
@@ -62,20 +62,6 @@ impl Float {
     /// Reads a float or its text.
     pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<f64, D::Error> {
         Number::deserialize(d).map(|n| n.0)
-    }
-}
-
-impl JsonSchema for Float {
-    fn inline_schema() -> bool {
-        <Number<f64> as JsonSchema>::inline_schema()
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        <Number<f64> as JsonSchema>::schema_name()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        <Number<f64> as JsonSchema>::json_schema(generator)
     }
 }
 

@@ -2,13 +2,7 @@
 //! error, and returns for every token the largest difference with the part that rounding explains.
 
 use super::{
-    circuit::{self, Circuit},
-    dense::Dense,
-    drift::Drift,
-    equations::{Equations, Layer},
-    normfree::{Normfree, Unrolled, Weights},
-    number::{Bounded, Discrepancy, Number},
-    rules::System,
+    Bounded, Circuit, Dense, Discrepancy, Drift, Equations, Layer, Normfree, Number, System, Unrolled, Weights, circuit,
 };
 use crate::analysis::statistics::norm;
 

@@ -1,11 +1,6 @@
 //! The synapses of a graph that was trained edge by edge, where BDH-GPU has one of weight 1 for every pair.
 
-use super::{
-    circuit::parts,
-    dense::Dense,
-    drift::Drift,
-    rules::{Synapse, System},
-};
+use super::{Dense, Drift, Synapse, System, parts};
 
 /// The synapses G_s, with the rule for their state.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,10 +3,7 @@
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
-use super::{
-    formulas::PlaneError,
-    system::{Bounds, FastSlowPlane, Point},
-};
+use super::{Bounds, FastSlowPlane, PlaneError, Point};
 
 /// Cells along each side.
 const CELLS: usize = 120;

@@ -10,11 +10,7 @@
 //! So a trajectory on the slow manifold is eps |h1| + O(eps^2) from f = 0, slope 1 on log axes, and O(eps^2) from
 //! x = h0 + eps h1, slope 2.
 
-use super::{
-    critical_manifold::CriticalManifold,
-    system::{Bounds, FastSlowPlane, Point},
-    trajectory::{SolveLimits, solve},
-};
+use super::{Bounds, CriticalManifold, FastSlowPlane, Point, SolveLimits, solve};
 use crate::analysis::statistics::least_squares_slope;
 
 /// h1 at a point of the critical manifold. Not finite at a fold.

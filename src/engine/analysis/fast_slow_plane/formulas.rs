@@ -3,8 +3,6 @@
 
 use exmex::{Differentiate, ExError, Express, FlatEx};
 
-use super::jacobian::Jacobian;
-
 /// The names that a formula may use, in the order in which they are given values.
 const NAMES: [&str; 3] = ["a", "x", "y"];
 /// A formula that is longer is refused: no formula that a person reads is.
@@ -110,6 +108,19 @@ impl Formulas {
         let at = |formula: &Formula| formula.at([a, x, y]);
         Jacobian { f_x: at(&self.f[1]), f_y: at(&self.f[2]), g_x: at(&self.g[1]), g_y: at(&self.g[2]) }
     }
+}
+
+/// Partial derivatives of both right-hand sides at a point.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Jacobian {
+    /// df/dx.
+    pub f_x: f64,
+    /// df/dy.
+    pub f_y: f64,
+    /// dg/dx.
+    pub g_x: f64,
+    /// dg/dy.
+    pub g_y: f64,
 }
 
 fn with_derivatives(text: &str, formula: &'static str) -> Result<[Formula; 3], PlaneError> {

@@ -1,9 +1,6 @@
 //! The long-term behaviour of a trajectory: rest, or a cycle with its period and amplitude.
 
-use super::{
-    system::{FastSlowPlane, Point},
-    trajectory::{SolveLimits, StopReason, Trajectory, solve},
-};
+use super::{FastSlowPlane, Point, SolveLimits, StopReason, Trajectory, solve};
 
 /// The slow time after which a trajectory is taken to have settled, and over which it is then observed.
 const SETTLING: f64 = 24.0;

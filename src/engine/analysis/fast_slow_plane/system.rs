@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{formulas::Formulas, jacobian::Jacobian};
+use super::formulas::{Formulas, Jacobian};
 
 /// (x, y): fast before slow.
 pub type Point = [f64; 2];

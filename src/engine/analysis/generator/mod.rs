@@ -122,14 +122,8 @@ impl Generator {
     /// # Errors
     /// If the rate is negative or no number, or the states are the same or none of this generator's.
     pub fn with_rate(&self, from: usize, to: usize, rate: f64) -> Result<Self, GeneratorError> {
-        if from == to || from.max(to) >= self.n {
-            return Err(GeneratorError::Text(format!(
-                "there is no rate from state {} to state {} among {} states",
-                from + 1,
-                to + 1,
-                self.n
-            )));
-        }
+        let missing = |from, to| format!("there is no rate from state {from} to state {to} among {} states", self.n);
+        ensure!(from != to && from.max(to) < self.n, GeneratorError::Text(missing(from + 1, to + 1)));
         let mut rates = self.rates.clone();
         rates[to * self.n + from] = rate;
         Self::from_rates(self.n, rates)

@@ -136,7 +136,7 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
             XmlPart::Close(name) => reading.close(&name, line)?,
         }
     }
-    let GexfReader { mut graph, nodes, mut edges, is_gexf, .. } = reading;
+    let GexfReader { graph, nodes, mut edges, is_gexf, .. } = reading;
     ensure!(is_gexf, GraphFileError::new(1, "there is no <gexf> element; is this a GEXF file?"));
     // ids that only count the edges carry no information
     let counted = |(i, edge): (usize, &PendingEdge)| match value(&edge.values, "id") {
@@ -146,8 +146,7 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
     if edges.all.iter().enumerate().all(counted) {
         edges.all.iter_mut().for_each(|edge| edge.values.retain(|(name, _)| name != "id"));
     }
-    edges.finish(&mut graph, nodes)?;
-    Ok(graph)
+    edges.finish(graph, nodes)
 }
 
 impl GexfReader {
@@ -192,16 +191,8 @@ impl GexfReader {
 
     fn close(&mut self, name: &str, line: usize) -> Result<(), GraphFileError> {
         match name {
-            "node" => {
-                if let Some(node) = self.node.take() {
-                    self.nodes.add(node, line)?;
-                }
-            }
-            "edge" => {
-                if let Some(edge) = self.edge.take() {
-                    self.edges.add(edge)?;
-                }
-            }
+            "node" => self.node.take().map_or(Ok(()), |node| self.nodes.add(node, line))?,
+            "edge" => self.edge.take().map_or(Ok(()), |edge| self.edges.add(edge))?,
             "description" => self.in_title = false,
             "attributes" => self.class = None,
             _ => {}

@@ -125,7 +125,7 @@ fn read_graph(tokens: &mut Tokens<'_>) -> Result<GraphFile, GraphFileError> {
             (_, Token::Key(_) | Token::Close) => return Err(tokens.missing_value_error(&key)),
         }
     }
-    edges.finish(&mut graph, nodes)?;
+    let mut graph = edges.finish(graph, nodes)?;
     name_by_labels(&mut graph);
     Ok(graph)
 }
@@ -148,9 +148,8 @@ fn read_list(
     ensure!(depth <= MAX_DEPTH, tokens.wrong(format!("lists lie more than {MAX_DEPTH} deep; this is not a graph")));
     while let Some(key) = tokens.key()? {
         let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-        if name.len() > super::LONGEST_NAME {
-            return Err(tokens.wrong(format!("`{}` is too long a name; shorten it", short(&name))));
-        }
+        let fits = name.len() <= super::LONGEST_NAME;
+        ensure!(fits, tokens.wrong(format!("`{}` is too long a name; shorten it", short(&name))));
         match tokens.value()? {
             Token::Open => read_list(tokens, &name, into, depth + 1)?,
             Token::Value(v) => give(into, &name, v, tokens.line)?,
@@ -274,9 +273,8 @@ impl Tokens<'_> {
         let word = &rest[..end];
         self.at += end;
         if word.starts_with(|c: char| c.is_alphabetic() || c == '_') {
-            if word.len() > super::LONGEST_NAME {
-                return Err(self.wrong(format!("`{}` is too long a key; shorten it", short(word))));
-            }
+            let fits = word.len() <= super::LONGEST_NAME;
+            ensure!(fits, self.wrong(format!("`{}` is too long a key; shorten it", short(word))));
             return Ok(Token::Key(word.to_owned()));
         }
         match AttributeValue::guess(word) {

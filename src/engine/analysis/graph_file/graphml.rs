@@ -125,18 +125,13 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
         let line = xml.line();
         match piece {
             XmlPart::Open(name, at) => reading.open(&name, &at, line)?,
-            XmlPart::Text(part) => {
-                if let Some((_, text)) = &mut reading.data {
-                    text.push_str(&part);
-                }
-            }
+            XmlPart::Text(part) => reading.data.iter_mut().for_each(|(_, text)| text.push_str(&part)),
             XmlPart::Close(name) => reading.close(&name, line)?,
         }
     }
-    let GraphmlReader { mut graph, nodes, edges, is_graphml, .. } = reading;
+    let GraphmlReader { graph, nodes, edges, is_graphml, .. } = reading;
     ensure!(is_graphml, GraphFileError::new(1, "there is no <graphml> element; is this a GraphML file?"));
-    edges.finish(&mut graph, nodes)?;
-    Ok(graph)
+    edges.finish(graph, nodes)
 }
 
 impl GraphmlReader {
@@ -175,24 +170,11 @@ impl GraphmlReader {
 
     fn close(&mut self, name: &str, line: usize) -> Result<(), GraphFileError> {
         match name {
-            "data" => {
-                if let Some((key, text)) = self.data.take() {
-                    self.take(&key, &text, line)?;
-                }
-            }
-            "node" => {
-                if let Some((node, values)) = self.node.take() {
-                    self.nodes.add(node.with_values(values), line)?;
-                }
-            }
-            "edge" => {
-                if let Some(edge) = self.edge.take() {
-                    self.edges.add(edge)?;
-                }
-            }
-            _ => {}
+            "data" => self.data.take().map_or(Ok(()), |(key, text)| self.take(&key, &text, line)),
+            "node" => self.node.take().map_or(Ok(()), |(node, of)| self.nodes.add(node.with_values(of), line)),
+            "edge" => self.edge.take().map_or(Ok(()), |edge| self.edges.add(edge)),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// A datum of what is open.

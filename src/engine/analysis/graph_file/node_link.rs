@@ -8,8 +8,8 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess
 use crate::config::json_error_message;
 
 use super::{
-    AttributeValue, FileNode, GraphFile, GraphFileError, MAX_EDGES, NamedValue, Nodes, PendingEdge, give, number, take,
-    value,
+    AttributeValue, Edges, FileNode, GraphFile, GraphFileError, NamedValue, Nodes, PendingEdge, check_count, give,
+    number, take, value,
 };
 
 mod json;
@@ -65,11 +65,9 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
         };
         GraphFileError::new(e.line().max(1), message)
     })?;
-    let NodeLinkReader { mut graph, nodes, edges, has_nodes, has_edges } = reading;
+    let NodeLinkReader { graph, nodes, edges, has_nodes, has_edges } = reading;
     ensure!(has_nodes && has_edges, GraphFileError::new(1, NO_GRAPH));
-    graph.edges = edges.into_iter().map(|edge| edge.resolve(&nodes)).collect::<Result<_, _>>()?;
-    graph.nodes = nodes.all;
-    Ok(graph)
+    edges.finish(graph, nodes)
 }
 
 const NO_GRAPH: &str = "this JSON is not a node-link graph: write {\"nodes\": [{\"id\": ..}, ..], \"edges\": \
@@ -80,7 +78,7 @@ const NO_GRAPH: &str = "this JSON is not a node-link graph: write {\"nodes\": [{
 struct NodeLinkReader {
     graph: GraphFile,
     nodes: Nodes,
-    edges: Vec<PendingEdge>,
+    edges: Edges,
     /// True once the list of nodes, or of edges, has begun.
     has_nodes: bool,
     has_edges: bool,
@@ -186,9 +184,8 @@ impl<'de> Visitor<'de> for Fields<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(name) = map.next_key::<String>()? {
-            if name.len() > super::LONGEST_NAME {
-                return Err(A::Error::custom(format!("`{}` is too long a name; shorten it", super::short(&name))));
-            }
+            let fits = name.len() <= super::LONGEST_NAME;
+            ensure!(fits, A::Error::custom(format!("`{}` is too long a name; shorten it", super::short(&name))));
             let JsonValue(read) = map.next_value()?;
             if let Some(read) = read {
                 // a key that is there twice: as everywhere in JSON, the last one counts
@@ -215,11 +212,11 @@ impl NodeLinkReader {
         let (id, is_json_id) = id_of(take(&mut values, "id").unwrap_or(place));
         let label = take(&mut values, "label").map(|label| label.to_string()).filter(|label| *label != id);
         let node = FileNode { id, is_json_id, label, ..FileNode::default() }.with_values(values);
-        self.nodes.add(node, 0).map(|_| ()).map_err(|e| e.message)
+        self.nodes.add(node, 0).map_err(|e| e.message)
     }
 
     fn take_edge(&mut self, mut values: Vec<NamedValue>) -> Result<(), String> {
-        ensure!(self.edges.len() < MAX_EDGES, format!("more than {MAX_EDGES} edges"));
+        check_count(self.edges.all.len(), 0).map_err(|e| e.message)?;
         let mut end = |name: &str| {
             let id = take(&mut values, name).map(|id| id_of(id).0);
             id.ok_or_else(|| format!("an edge has no `{name}`; every one needs it"))
@@ -234,7 +231,7 @@ impl NodeLinkReader {
                 self.nodes.find(id, end, 0).map_err(|e| e.message)?;
             }
         }
-        self.edges.push(edge);
+        self.edges.all.push(edge);
         Ok(())
     }
 }

@@ -153,10 +153,8 @@ pub fn give(
     value: AttributeValue,
     line: usize,
 ) -> Result<(), GraphFileError> {
-    if values.len() >= MAX_VALUES {
-        let message = format!("one item has more than {MAX_VALUES} values; leave some out");
-        return Err(GraphFileError::new(line, message));
-    }
+    let message = || format!("one item has more than {MAX_VALUES} values; leave some out");
+    ensure!(values.len() < MAX_VALUES, GraphFileError::new(line, message()));
     values.push((name.to_owned(), value));
     Ok(())
 }
@@ -194,14 +192,11 @@ pub struct ValueNames(HashMap<String, (String, Option<AttributeType>)>);
 impl ValueNames {
     /// `of_type`: as [`AttributeType::named`] has it; values of other types are kept as they are written.
     pub fn add(&mut self, id: &str, name: &str, of_type: Option<&str>, line: usize) -> Result<(), GraphFileError> {
-        if name.len() > LONGEST_NAME || id.len() > LONGEST_NAME {
-            let message =
-                format!("`{}` is too long a name ({} bytes); shorten it", short(name), name.len().max(id.len()));
-            return Err(GraphFileError::new(line, message));
-        }
-        if self.0.len() >= MAX_VALUES && !self.0.contains_key(id) {
-            return Err(GraphFileError::new(line, format!("more than {MAX_VALUES} kinds of values; leave some out")));
-        }
+        let (wrong, length) = (|message| GraphFileError::new(line, message), name.len().max(id.len()));
+        let long = || format!("`{}` is too long a name ({length} bytes); shorten it", short(name));
+        ensure!(length <= LONGEST_NAME, wrong(long()));
+        let fits = self.0.len() < MAX_VALUES || self.0.contains_key(id);
+        ensure!(fits, wrong(format!("more than {MAX_VALUES} kinds of values; leave some out")));
         let of_type = of_type.map(|t| AttributeType::named(t).unwrap_or(AttributeType::Text));
         self.0.insert(id.to_owned(), (name.to_owned(), of_type));
         Ok(())

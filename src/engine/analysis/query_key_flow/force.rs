@@ -36,9 +36,8 @@ impl Force {
     /// If a weight does not have d x d values.
     pub fn learned(first: &[f32], second: &[f32], d: usize) -> Result<Self, ForceError> {
         let wide = |values: &[f32]| values.iter().map(|v| f64::from(*v)).collect();
-        if d.checked_mul(d).is_none_or(|n| first.len() != n || second.len() != n) {
-            return Err(ForceError { width: d, first: first.len(), second: second.len() });
-        }
+        let fits = d.checked_mul(d).is_some_and(|n| first.len() == n && second.len() == n);
+        ensure!(fits, ForceError { width: d, first: first.len(), second: second.len() });
         Ok(Self::Learned { first: Matrix::new(d, wide(first)), second: Matrix::new(d, wide(second)) })
     }
 

@@ -7,11 +7,8 @@ use super::{
     Generated, Questions, Recipe,
     examples::{Example, Examples, separated},
 };
-use rand::{
-    Rng,
-    seq::{IteratorRandom, SliceRandom},
-};
-use rand_chacha::ChaCha8Rng;
+use crate::corpus::prelude::*;
+use rand::seq::{IteratorRandom, SliceRandom};
 use std::ops::RangeInclusive;
 
 /// Corpus `chains`.
@@ -112,10 +109,8 @@ fn example(rng: &mut ChaCha8Rng, len: usize, lengths: RangeInclusive<usize>, ask
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
 
     use proptest::prelude::*;
-    use rand::SeedableRng;
 
     use super::*;
 

@@ -20,11 +20,9 @@ mod theme;
 mod writer;
 
 use super::permutation::scramble;
+use crate::corpus::prelude::*;
 use examples::Examples;
 use parliament::Extent;
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
-use std::sync::LazyLock;
 use story::FactStyle;
 use theme::Theme;
 
@@ -156,6 +154,11 @@ impl Generated {
             Recipe::Recall(recall) => Some(recall.questions()),
             Recipe::Prose(_) | Recipe::Text(_) | Recipe::Parliament(_) | Recipe::Pairs(_) | Recipe::Domains => None,
         }
+    }
+
+    /// Returns true if a run learns from its answers alone, whatever is set: what follows anything else is chance.
+    pub fn has_only_answers(&self) -> bool {
+        self.recall().is_some()
     }
 
     pub(super) fn facts(&self) -> Option<FactStyle> {

@@ -1,12 +1,9 @@
 //! Short opinions under the labels `good` and `bad`. A *not* turns the word behind it, in one clause of four, so that words
 //! alone tell three labels of four; of two clauses the one behind *but* counts.
 
-use std::collections::HashSet;
+use rand::seq::IndexedRandom;
 
-use rand::{Rng, seq::IndexedRandom};
-use rand_chacha::ChaCha8Rng;
-
-use crate::corpus::{LabelledLine, LabelledLines};
+use crate::corpus::{LabelledLine, LabelledLines, prelude::*};
 
 /// The labels in the order of their numbers.
 pub const LABELS: [&str; 2] = ["good", "bad"];
@@ -54,7 +51,6 @@ fn clause(rng: &mut ChaCha8Rng, label: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use rand::SeedableRng;
 
     use super::*;
 

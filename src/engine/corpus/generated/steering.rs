@@ -105,10 +105,7 @@ pub fn leans_good(noun: &str) -> bool {
 
 /// "Yesterday the tea was": a sentence up to the word that is asked for.
 pub fn prompt(opener: Option<&str>, noun: &str, verb: &str) -> String {
-    match opener {
-        Some(opener) => format!("{opener} the {noun} {verb}"),
-        None => format!("The {noun} {verb}"),
-    }
+    if let Some(opener) = opener { format!("{opener} the {noun} {verb}") } else { format!("The {noun} {verb}") }
 }
 
 /// Prompts of these nouns, one of each noun with each verb and an opener in turn (the plain one too).

@@ -8,10 +8,7 @@ use super::{
     template::{Lexicon, pick_str},
     writer::Writer,
 };
-use rand::Rng;
-use rand_chacha::ChaCha8Rng;
-use serde::Deserialize;
-use std::sync::LazyLock;
+use crate::corpus::prelude::*;
 
 pub(super) static DATA: LazyLock<Facts> = data!("facts.toml");
 

@@ -2,10 +2,7 @@
 //! fills, and `[x|y]` are alternatives, nested at will, of which it chooses one. The README of `assets/corpora` lists the
 //! slots of each writer.
 
-use rand::Rng;
-use rand_chacha::ChaCha8Rng;
-use serde::Deserialize;
-use std::collections::HashMap;
+use crate::corpus::prelude::*;
 
 /// A writer, which fills the gaps of a template.
 pub(super) trait Expand {

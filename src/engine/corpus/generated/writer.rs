@@ -12,10 +12,7 @@ use super::{
     template::{Expand, Lexicon, pick, pick_str},
     theme::{Beat, Mark, Plot, Theme},
 };
-use rand::Rng;
-use rand_chacha::ChaCha8Rng;
-use serde::Deserialize;
-use std::{collections::HashMap, sync::LazyLock};
+use crate::corpus::prelude::*;
 
 static PEOPLE: LazyLock<People> = data!("people.toml");
 
@@ -308,7 +305,6 @@ pub(super) fn document<'a>(theme: &'a Theme, plot: &Plot, rng: &mut ChaCha8Rng, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::SeedableRng;
 
     #[test]
     fn articles_and_capitals() {

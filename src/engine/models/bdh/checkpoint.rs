@@ -1,12 +1,10 @@
 //! A checkpoint of a BDH: its weights are read once, and models of any depth can be built from them, because the layers
 //! share their weights.
 
-use std::path::{Path, PathBuf};
-
-use candle_core::{Device, Result, Tensor};
+use std::path::PathBuf;
 
 use super::{Bdh, BdhSpec, import_state_dict};
-use crate::models::capabilities::CheckpointFacts;
+use crate::models::{capabilities::CheckpointFacts, prelude::*};
 
 /// A trained BDH in a file; its weights are on the device.
 pub struct Checkpoint {

@@ -1,13 +1,12 @@
 //! A BDH as the public code's state dict: its names, its buffer of frequencies, and as metadata what does not follow
 //! from shapes. It does not write files.
 
-use candle_core::{Device, Result, Tensor};
-
 use super::{
     import_state_dict::{self, FREQUENCIES, NAMES},
     merge::side_by_side,
     spec::BdhSpec,
 };
+use crate::models::prelude::*;
 
 /// Tensors by name, and words for the file's metadata.
 pub struct StateDict {

@@ -333,9 +333,8 @@ fn cq_frequencies(file: &Weights, extra: &[&str], n: usize) -> Result<Arc<[f32]>
         Some(name) => host::to_f32(&file.load(name, &Device::Cpu)?)?,
         None => (0..turning).map(|i| THETA.powf(-4.0 * i as f32 / n as f32)).collect(),
     };
-    if turns.len() != turning || !n.is_multiple_of(4) {
-        bail!("tensor `{}`: {} frequencies do not fit {n} neurons of a head", CQ_FREQUENCIES, turns.len())
-    }
+    let fits = turns.len() == turning && n.is_multiple_of(4);
+    ensure!(fits, "tensor `{CQ_FREQUENCIES}`: {} frequencies do not fit {n} neurons of a head", turns.len());
     turns.iter_mut().for_each(|radians| *radians /= std::f32::consts::TAU);
     turns.resize(n / 2, 0.0);
     Ok(turns.into())
@@ -344,9 +343,8 @@ fn cq_frequencies(file: &Weights, extra: &[&str], n: usize) -> Result<Arc<[f32]>
 /// The table of pairs in the public code's buffer; `None` if it is the usual one.
 fn frequencies(file: &Weights, name: &str, n: usize, notes: &mut Vec<String>) -> Result<Option<Arc<[f32]>>> {
     let shape = file.tensors().find(|(t, _)| *t == name).map(|(_, s)| s.to_vec()).unwrap_or_default();
-    if shape.iter().product::<usize>() != n {
-        bail!("tensor `{name}` has shape {shape:?}; it must have one value for each of {n} neurons of a head")
-    }
+    let has = shape.iter().product::<usize>();
+    ensure!(has == n, "tensor `{name}` has shape {shape:?}; it must have one value for each of {n} neurons of a head");
     let all = host::to_f32(&file.load(name, &Device::Cpu)?)?;
     let usual = BdhSpec { heads: 1, neurons: n, position: Position::Rope, frequencies: None, ..BdhSpec::default() }
         .shape()

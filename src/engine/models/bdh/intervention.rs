@@ -1,6 +1,6 @@
 //! Changes of chosen neurons or synapses, applied while a BDH reads.
 
-use candle_core::{Device, Result, Tensor, bail};
+use candle_core::{Device, Result, Tensor};
 
 use super::synapse_edit::SynapseEdit;
 use crate::models::capabilities::{Action, Intervention, Part, SynapseShape, Target};
@@ -29,9 +29,8 @@ impl Action {
             Self::Scale(s) => (s, 0.0),
             Self::Clamp(v) => (0.0, v),
         };
-        if !(scale.is_finite() && value.is_finite()) {
-            bail!("an activation cannot be set to {}: give a finite number", scale + value)
-        }
+        let is_finite = scale.is_finite() && value.is_finite();
+        ensure!(is_finite, "an activation cannot be set to {}: give a finite number", scale + value);
         Ok((scale, value))
     }
 }
@@ -64,16 +63,15 @@ impl Intervention {
 }
 
 fn check_neurons(neurons: &[usize], shape: &SynapseShape) -> Result<()> {
-    if let Some(stranger) = neurons.iter().find(|i| **i >= shape.neurons) {
-        bail!("there is no neuron {stranger}; the model has {}, counted from 0", shape.neurons)
+    for i in neurons {
+        ensure!(*i < shape.neurons, "there is no neuron {i}; the model has {}, counted from 0", shape.neurons);
     }
     Ok(())
 }
 
 fn check_layer(layer: Option<usize>, shape: &SynapseShape) -> Result<()> {
-    if let Some(layer) = layer.filter(|l| *l >= shape.layers) {
-        bail!("there is no layer {layer}; the model has {}, counted from 0", shape.layers)
-    }
+    let (l, layers) = (layer.unwrap_or(0), shape.layers);
+    ensure!(layer.is_none() || l < layers, "there is no layer {l}; the model has {layers}, counted from 0");
     Ok(())
 }
 

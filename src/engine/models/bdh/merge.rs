@@ -1,11 +1,8 @@
 //! Merges two models side by side along n (arXiv 2509.26507, section 7.1): tensors with a side of n neurons are
 //! concatenated within each head, all others are averaged, and every neuron keeps the frequency at which it rotated.
 
-use std::sync::Arc;
-
-use candle_core::{Result, Tensor, bail};
-
 use super::spec::{BdhSpec, Position};
+use crate::models::prelude::*;
 
 /// A trained model: its sizes, its weights by the public code's names, and what it is called in messages.
 pub struct Parent {
@@ -46,15 +43,8 @@ pub struct MergedModel {
 
 /// Tests that a size that both models must share is the same in both.
 fn check_equal(what: &str, names: [&str; 2], of: [usize; 2]) -> Result<()> {
-    if of[0] != of[1] {
-        bail!(
-            "{} has {what} {} and {} has {}; only models that differ in neurons alone can be merged",
-            names[0],
-            of[0],
-            names[1],
-            of[1]
-        )
-    }
+    let ([a, b], [x, y]) = (names, of);
+    ensure!(x == y, "{a} has {what} {x} and {b} has {y}; only models that differ in neurons alone can be merged");
     Ok(())
 }
 
@@ -63,17 +53,8 @@ pub fn side_by_side(names: [&str; 2], s: &BdhSpec, t: &BdhSpec) -> Result<BdhSpe
     check_equal("width (D)", names, [s.d_model, t.d_model])?;
     check_equal("heads", names, [s.heads, t.heads])?;
     check_equal("layers", names, [s.layers, t.layers])?;
-    if s.position != t.position || s.form != t.form {
-        bail!(
-            "{} and {} treat time or residuals differently ({:?} {:?}, {:?} {:?})",
-            names[0],
-            names[1],
-            s.position,
-            s.form,
-            t.position,
-            t.form
-        )
-    }
+    let ([a, b], [(p, f), (q, g)]) = (names, [s, t].map(|of| (of.position, of.form)));
+    ensure!((p, f) == (q, g), "{a} and {b} treat time or residuals differently ({p:?} {f:?}, {q:?} {g:?})");
     ensure!(!s.gated && !t.gated, "models with gates cannot be merged: a gate weighs what all neurons of a head write");
     let turns: Arc<[f32]> = [s.shape().turns(), t.shape().turns()].concat().into();
     let turned = matches!(s.position, Position::Rope | Position::Both);

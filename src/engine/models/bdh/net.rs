@@ -1,23 +1,19 @@
 //! The forward pass: a fused path for plain layers, and a composed one for gates, the paper's form, states and taps.
 
-use candle_core::{D, Result, Tensor};
-
 use super::{
     intervention::ActivationEdit,
     spec::{BdhSpec, Form},
     synapse_edit::{AttentionInput, LayerOutput},
 };
 use crate::{
-    models::capabilities::{Part, State},
-    nn::{
-        Params, Tap,
-        dropout::Dropout,
-        fused::{
-            embedding::embedding,
-            linear::linear_transposed,
-            linear_attention::{linear_attention, past},
-            norm::layer_norm,
-        },
+    models::{
+        capabilities::{Part, State},
+        prelude::*,
+    },
+    nn::fused::{
+        linear::linear_transposed,
+        linear_attention::{linear_attention, past},
+        norm::layer_norm,
     },
 };
 

@@ -1,17 +1,9 @@
 //! Sizes and switches of BDH-GPU: plain data.
 
-use crate::config::{choices, defaults};
-use std::{path::PathBuf, sync::Arc};
-
-use candle_core::{Result, bail};
-use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 use crate::{
-    models::{
-        Carry,
-        capabilities::SynapseShape,
-        step_memory::{self, StepMemory, StepSizes},
-    },
+    models::{capabilities::SynapseShape, prelude::*},
     nn::fused::linear_attention::LinearAttentionSpec,
 };
 
@@ -165,17 +157,14 @@ impl BdhSpec {
     /// Errors name the size that does not fit.
     pub fn check(&self) -> Result<()> {
         let Self { d_model: d, heads: h, neurons: n, layers, .. } = *self;
-        if d == 0 || h == 0 || layers == 0 || n == 0 {
-            bail!("width {d}, heads {h}, neurons {n} and layers {layers} must all be at least 1");
-        }
+        let is_whole = ![d, h, layers, n].contains(&0);
+        ensure!(is_whole, "width {d}, heads {h}, neurons {n} and layers {layers} must all be at least 1");
         ensure!((0.0..1.0).contains(&self.dropout), "dropout {} must be at least 0 and less than 1", self.dropout);
-        if !(self.init_std.is_finite() && self.init_std > 0.0) {
-            bail!("initial weights need a standard deviation above 0, not {}", self.init_std);
-        }
+        let spread = self.init_std;
+        ensure!(spread.is_finite() && spread > 0.0, "initial weights need a standard deviation above 0, not {spread}");
         ensure!(n.is_multiple_of(h), "{n} neurons do not divide among {h} heads; choose a multiple of {h}");
-        if self.attention().rotary && !(n / h).is_multiple_of(2) {
-            bail!("{} neurons per head do not turn in pairs; choose an even number", n / h);
-        }
+        let turns = !self.attention().rotary || (n / h).is_multiple_of(2);
+        ensure!(turns, "{} neurons per head do not turn in pairs; choose an even number", n / h);
         Ok(())
     }
 }

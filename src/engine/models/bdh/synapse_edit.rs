@@ -17,7 +17,7 @@
 //! replaces sigma_t(i, j) by s sigma_t(i, j) + c (silence: 0; scale: s; clamp: c) in that sum, at every token t, before
 //! attention's own norm. Gates of BDH-GPU' multiply g_s.
 
-use candle_core::{Result, Tensor, bail};
+use candle_core::{Result, Tensor};
 
 use super::spec::Form;
 use crate::{
@@ -110,9 +110,8 @@ impl SynapseEdit {
         if traces.is_empty() {
             traces.resize(self.synapses.len() * rows, [0.0; 2]);
         }
-        if traces.len() != self.synapses.len() * rows {
-            bail!("a state that was read under another change cannot be read on under this one")
-        }
+        let is_own = traces.len() == self.synapses.len() * rows;
+        ensure!(is_own, "a state that was read under another change cannot be read on under this one");
         let mut added: Vec<Option<Tensor>> = vec![None; heads]; // (B, T, D)
         for (k, (synapse, rotation)) in self.synapses.iter().enumerate().filter(|(_, (s, _))| s.layer == layer) {
             let (head, within) = (synapse.j / per_head, synapse.j % per_head);

@@ -1,12 +1,10 @@
 //! A model that reads one token after another and changes its own copy of the state in place. It knows the public code's
 //! form on the CPU; other forms are read by [`SynapseModel::read`](crate::models::capabilities::SynapseModel::read).
 
-use candle_core::{Result, Tensor};
-
 use super::{Bdh, Form, State};
 use crate::{
-    models::{Trainable, capabilities::TokenRecurrence},
-    nn::{fused::linear_attention::Recurrence, host},
+    models::{capabilities::TokenRecurrence, prelude::*},
+    nn::fused::linear_attention::Recurrence,
 };
 
 /// The epsilon of every norm.
@@ -79,12 +77,9 @@ fn normalise(v: &mut [f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        models::{
-            bdh::{BdhSpec, Position},
-            capabilities::SynapseModel,
-        },
-        nn::{Device, Tap},
+    use crate::models::{
+        bdh::{BdhSpec, Position},
+        capabilities::SynapseModel,
     };
 
     #[test]

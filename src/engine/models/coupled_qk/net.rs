@@ -1,7 +1,5 @@
 //! The computation graph of the coupled query-key family.
 
-use std::sync::Arc;
-
 use super::CoupledQkSpec;
 use crate::{
     models::{gpt::embed_from, prelude::*},
@@ -10,9 +8,6 @@ use crate::{
             Attention, DifferentialAttention, DifferentialSpec, Evolution, GroupedQueryAttention, GroupedQuerySpec,
             KeyValueCache,
         },
-        block::{self, Block},
-        fused::mlp::Act,
-        layers::{EMBEDDING_STD, Norm},
         mlp::{MlpKind, UnbiasedMlp},
     },
 };
@@ -72,9 +67,8 @@ impl Net {
     /// The next token `(B, 1)`, after those that were read into the caches, one per layer -> normalised `(B, 1, D)`.
     pub(super) fn read_next(&self, token: &Tensor, caches: &mut [KeyValueCache]) -> Result<Tensor> {
         let at = caches.first().map_or(0, KeyValueCache::len);
-        if at >= self.max_positions {
-            bail!("{} tokens were read, and the model has positions for no more", self.max_positions);
-        }
+        let most = self.max_positions;
+        ensure!(at < most, "{most} tokens were read, and the model has positions for no more");
         let x = embed_from(token, &self.embed, self.positions.as_ref(), at)?;
         let x = self.layers.iter().zip(caches).try_fold(x, |x, (layer, cache)| layer.read_next(&x, cache))?;
         self.norm.forward(&x)

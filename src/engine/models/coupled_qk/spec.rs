@@ -8,47 +8,33 @@ use crate::nn::{attention::EvolutionSpec, fused::evolution::Scheme};
 /// Query heads of a key head in grouped-query attention.
 const GROUP: usize = 4;
 
-/// The score of attention, in the order of the paper's tables; after them the couplings that it leaves for later.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum QkVariant {
-    /// Softmax attention of scaled dot products.
-    #[default]
-    Standard,
-    /// Grouped-query: a quarter as many key heads.
-    Gqa,
-    /// Differential attention.
-    Diff,
-    /// An MLP moves queries alone.
-    Mlp,
-    /// Queries and keys move together by Euler's method.
-    Euler,
-    /// The same by leapfrog.
-    Hamiltonian,
-    /// Euler's method, then differential attention.
-    DiffEuler,
-    /// Leapfrog, then differential attention.
-    DiffHamiltonian,
-    /// Queries and keys are added to each other through two linear maps.
-    LinearMixing,
-    /// One MLP moves queries by keys and keys by queries.
-    SharedMlp,
-    /// Queries scaled and shifted by keys, then keys by queries, in turn; it can be undone.
-    Invertible,
-}
-
 choices! {
-    for QkVariant {
+    /// The score of attention, in the order of the paper's tables; after them the couplings that it leaves for later.
+    #[derive(Default, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum QkVariant {
+        /// Softmax attention of scaled dot products.
+        #[default]
         Standard = "standard",
+        /// Grouped-query: a quarter as many key heads.
         Gqa = "gqa",
+        /// Differential attention.
         Diff = "diff",
+        /// An MLP moves queries alone.
         Mlp = "mlp",
+        /// Queries and keys move together by Euler's method.
         Euler = "euler",
+        /// The same by leapfrog.
         Hamiltonian = "hamiltonian",
+        /// Euler's method, then differential attention.
         DiffEuler = "diff_euler",
+        /// Leapfrog, then differential attention.
         DiffHamiltonian = "diff_hamiltonian",
+        /// Queries and keys are added to each other through two linear maps.
         LinearMixing = "linear_mixing",
+        /// One MLP moves queries by keys and keys by queries.
         SharedMlp = "shared_mlp",
+        /// Queries scaled and shifted by keys, then keys by queries, in turn; it can be undone.
         Invertible = "invertible",
     }
 }

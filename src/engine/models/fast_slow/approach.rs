@@ -1,21 +1,16 @@
 //! The approach of a round's fast state to its equilibrium, with the slow state held.
 
-use std::{
-    cell::Cell,
-    sync::{Arc, atomic::Ordering},
-};
+use std::{cell::Cell, sync::atomic::Ordering};
 
-use candle_core::{Result, Tensor, Var};
+use candle_core::Var;
 
 use super::{Approach, FastSlow, net::Net};
 use crate::{
-    models::capabilities::FixedPointModel,
+    models::{capabilities::FixedPointModel, prelude::*},
     nn::{
-        Tap,
         fixed_point::{self, Anderson, BackwardSolves, Implicit, StopCriterion},
         pooling::upsample,
     },
-    telemetry::channels,
 };
 
 /// Evaluations of Post in the last equilibrium solve.
@@ -125,16 +120,10 @@ impl FastSlow {
 mod tests {
     use std::collections::HashMap;
 
-    use candle_core::Device;
-
     use super::*;
     use crate::{
-        models::{
-            Trainable,
-            fast_slow::{FastSlowSpec, update_count::tests::batch},
-        },
-        nn::{Batch, block, fused::embedding::embedding, host, pooling::Upsample},
-        telemetry::channels,
+        models::fast_slow::{FastSlowSpec, update_count::tests::batch},
+        nn::pooling::Upsample,
     };
 
     const GOAL: StopCriterion = StopCriterion { tolerance: 1e-6, max_iters: 60 };

@@ -2,12 +2,7 @@
 
 use std::cell::RefCell;
 
-use candle_core::{Result, Tensor};
-
-use crate::{
-    nn::{Tap, attention::effective_memory},
-    telemetry::channels,
-};
+use crate::{models::prelude::*, nn::attention::effective_memory};
 
 /// The logarithms of the decays, of all rounds and slow blocks.
 #[derive(Default)]

@@ -1,18 +1,13 @@
 //! The fast-slow family's weights, and the parts of its forward pass that all variants share.
 
-use std::sync::Arc;
-
 use super::{Constraint, FastSlowSpec};
 use crate::{
     models::prelude::*,
     nn::{
         attention::{DecayKind, GatedLinearAttention, GatedLinearSpec},
-        block::{self, Block, LlamaBlockSpec, llama_block, llama_block_with},
-        fused::{
-            mlp::{Act, mlp},
-            norm::rms_norm,
-        },
-        layers::{EMBEDDING_STD, EPS, input_proj},
+        block::{LlamaBlockSpec, llama_block, llama_block_with},
+        fused::mlp::mlp,
+        layers::input_proj,
         mlp::MlpKind,
     },
 };

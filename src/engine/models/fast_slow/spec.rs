@@ -1,11 +1,7 @@
 //! Sizes and switches of the fast-slow family: plain data.
 
 use crate::{
-    config::choices,
-    models::{
-        prelude::*,
-        step_memory::{self, BlockSizes},
-    },
+    models::prelude::*,
     nn::{attention::DecayKind, pooling::Upsample},
 };
 
@@ -158,14 +154,8 @@ impl FamilySpec for FastSlowSpec {
     /// Each round saves what it passes through; an equilibrium is solved without a graph, and saves one application of Post
     /// at its solution.
     fn memory(&self, step: &StepSizes) -> StepMemory {
-        let block = BlockSizes {
-            d_model: self.d_model,
-            heads: self.heads,
-            kv_heads: self.kv_heads,
-            hidden: 4 * self.d_model,
-            gated: false,
-            has_biases: false,
-        };
+        let sizes = BlockSizes::llama(self.d_model, self.heads, self.kv_heads, 4 * self.d_model);
+        let block = BlockSizes { gated: false, ..sizes };
         let pool = self.tokens_per_slow_position().max(1) as f64;
         let (d, (fast, slow)) = (self.d_model as f64, (step.positions(), step.rows * (step.tokens / pool).ceil()));
         let rounds = match self.hierarchy {
@@ -212,21 +202,15 @@ impl FastSlowSpec {
     /// # Errors
     /// If a size does not fit; the message names it.
     pub(super) fn check(&self) -> Result<()> {
-        if self.pool == 0 || self.n_rounds == 0 {
-            candle_core::bail!("pool {} and n_rounds {} must be at least 1", self.pool, self.n_rounds);
-        }
-        if self.constraint == Constraint::Sinkhorn && self.projector_hidden.is_some() {
-            candle_core::bail!(
-                "the Sinkhorn constraint projects the linear coupling W_sf; turn the learned projector off"
-            );
-        }
+        let (pool, rounds) = (self.pool, self.n_rounds);
+        ensure!(pool > 0 && rounds > 0, "pool {pool} and n_rounds {rounds} must be at least 1");
+        let fits = self.constraint != Constraint::Sinkhorn || self.projector_hidden.is_none();
+        ensure!(fits, "the Sinkhorn constraint projects the linear coupling W_sf; turn the learned projector off");
         if let Hierarchy::UpdateCount { passes, .. } = self.hierarchy {
             ensure!(passes > 0, "a cycle needs at least 1 fast pass");
-            if self.approach != Approach::OnePass || self.aux_lambda > 0.0 {
-                candle_core::bail!(
-                    "a hierarchy by update counts has passes of its own: choose one pass and no residual penalty"
-                );
-            }
+            let is_other = self.approach != Approach::OnePass || self.aux_lambda > 0.0;
+            let why = "a hierarchy by update counts has passes of its own: choose one pass and no residual penalty";
+            ensure!(!is_other, "{why}");
         }
         match self.approach {
             Approach::Passes { passes: 0 } | Approach::Anderson { passes: 0 } => {

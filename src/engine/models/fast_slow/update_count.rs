@@ -1,9 +1,7 @@
 //! A hierarchy by update counts: fast passes with the slow state held, then one slow update, all at token rate.
 
-use candle_core::{Result, Tensor};
-
 use super::{FastSlow, net::Net};
-use crate::nn::Tap;
+use crate::models::prelude::*;
 
 /// The passes of a cycle, and the cycles that gradients pass through.
 #[derive(Clone, Copy)]

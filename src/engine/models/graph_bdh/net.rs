@@ -1,18 +1,12 @@
 //! The forward pass of a BDH on a graph: over a whole window, and token by token.
 
-use std::sync::Arc;
-
 use rand::seq::index::sample;
 
 use super::GraphBdhSpec;
 use crate::{
     models::{capabilities::GraphMatrices, prelude::*},
     nn::{
-        fused::{
-            embedding::embedding,
-            norm::rms_norm,
-            synapses::{Synapses, synaptic_attention},
-        },
+        fused::synapses::{Synapses, synaptic_attention},
         params::hash,
     },
 };

@@ -1,14 +1,6 @@
 //! Sizes of a BDH on a graph: plain data.
 
-use candle_core::{Result, bail};
-
-use crate::{
-    config::defaults,
-    models::{
-        FamilySpec,
-        step_memory::{self, StepMemory, StepSizes},
-    },
-};
+use crate::models::prelude::*;
 
 defaults! {
     /// The sizes of a model; the defaults are those of the lab.
@@ -83,9 +75,8 @@ impl GraphBdhSpec {
             );
         }
         for (what, count) in [("edges", degree), ("synapses", synapses)] {
-            if count == 0 || count > n {
-                bail!("a neuron has 1 to {n} {what}, one for each of {n} neurons at most, not {count}");
-            }
+            let fits = (1..=n).contains(&count);
+            ensure!(fits, "a neuron has 1 to {n} {what}, one for each of {n} neurons at most, not {count}");
         }
         ensure!(memory.is_finite() && memory >= 1.0, "synapses are kept for at least 1 token, not {memory}");
         Ok(())

@@ -10,9 +10,8 @@ use super::{
 use crate::{
     models::prelude::*,
     nn::{
-        block::{self, Block, Gpt2BlockSpec, gpt2_block},
-        fused::mlp::Act,
-        layers::{Affine, EMBEDDING_STD, Norm},
+        block::{Gpt2BlockSpec, gpt2_block},
+        layers::Affine,
     },
     ode::{self, Field, SolverOptions},
 };

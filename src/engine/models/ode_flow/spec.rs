@@ -1,13 +1,11 @@
 //! The sizes of a model with a flow.
 
 use super::super::{
-    FamilySpec,
     capabilities::{CONTROLS, Steering},
     gpt::PlainGptSpec,
-    step_memory::{self, BlockSizes, StepMemory, StepSizes},
 };
 use crate::{
-    config::{choices, defaults},
+    models::prelude::*,
     ode::{Gradient, Method},
 };
 

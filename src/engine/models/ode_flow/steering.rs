@@ -6,7 +6,7 @@ use super::{
     net::{FieldNet, Net},
     spec::OdeFlowSpec,
 };
-use crate::{models::prelude::*, nn::IGNORE, ode::SolverOptions};
+use crate::{models::prelude::*, ode::SolverOptions};
 
 /// The prefixes of the field of the first stage, which is kept, and of the trained field.
 const BASE_PREFIX: &str = "before.";
@@ -35,8 +35,8 @@ impl SteeringObjective {
     /// Makes room for the first stage's field beside the weights, so that checkpoints have it.
     pub fn new(params: &mut Params, spec: &OdeFlowSpec, steering: &Steering, vocab: usize) -> Result<Self> {
         ensure!(!steering.plus.is_empty() && !steering.minus.is_empty(), "a class to steer to has no tokens");
-        if let Some(id) = steering.plus.iter().chain(&steering.minus).find(|id| **id as usize >= vocab) {
-            candle_core::bail!("the token {id} of a class is not one of the {vocab} of the vocabulary");
+        for id in steering.plus.iter().chain(&steering.minus) {
+            ensure!((*id as usize) < vocab, "the token {id} of a class is not one of the {vocab} of the vocabulary");
         }
         let base_field = FieldNet::buffer(params, BASE_PREFIX.trim_end_matches('.'), spec)?;
         Ok(Self { spec: steering.clone(), base_field, steers: false, step: 0 })
@@ -118,9 +118,8 @@ fn one_prompt(ids: &[u32], device: &Device) -> Result<Batch> {
 /// A mask of the positions `(B T)` that ask for a word.
 fn answer_mask(targets: &Tensor, t: usize) -> Result<Vec<bool>> {
     let asked: Vec<bool> = host::to_u32(targets)?.into_iter().map(|target| target != IGNORE).collect();
-    if !asked.contains(&true) {
-        candle_core::bail!("a steering batch of windows of {t} tokens asks for no word; make the window longer");
-    }
+    let asks = asked.contains(&true);
+    ensure!(asks, "a steering batch of windows of {t} tokens asks for no word; make the window longer");
     Ok(asked)
 }
 

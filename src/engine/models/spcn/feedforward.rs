@@ -2,33 +2,23 @@
 //! "collapsed to rank 1 or failed to outperform random projections". It prints none of them, so that their form here is a
 //! reading of their sources. Plain slices: W `(inputs, units)`, columns one after another, z the level's input, y its state.
 
-use serde::{Deserialize, Serialize};
-
-use crate::{config::choices, nn::kernels::sparse::Sparse};
-
-/// The rule by which feedforward weights learn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FeedforwardRule {
-    /// They stay as they were drawn, as in the paper's results.
-    #[default]
-    Frozen,
-    /// Sanger's generalised Hebbian algorithm (1989).
-    Sanger,
-    /// Foldiak's (1990): Hebbian weights, and inhibition between units that learns to undo their correlation.
-    Foldiak,
-    /// The precision-gated Hebbian update (PGHU) of the feedback weights, at surprising words alone.
-    Surprise,
-    /// The forward-forward algorithm (Hinton 2022); negative sentences are read from the wrong side.
-    ForwardForward,
-}
+use crate::{models::prelude::*, nn::kernels::sparse::Sparse};
 
 choices! {
-    for FeedforwardRule {
+    /// The rule by which feedforward weights learn.
+    #[derive(Default, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum FeedforwardRule {
+        /// They stay as they were drawn, as in the paper's results.
+        #[default]
         Frozen = "frozen",
+        /// Sanger's generalised Hebbian algorithm (1989).
         Sanger = "sanger",
+        /// Foldiak's (1990): Hebbian weights, and inhibition between units that learns to undo their correlation.
         Foldiak = "foldiak",
+        /// The precision-gated Hebbian update (PGHU) of the feedback weights, at surprising words alone.
         Surprise = "surprise",
+        /// The forward-forward algorithm (Hinton 2022); negative sentences are read from the wrong side.
         ForwardForward = "forward_forward",
     }
 }

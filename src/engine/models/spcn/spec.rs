@@ -133,18 +133,13 @@ impl SpcnSpec {
     /// # Errors
     /// If a size does not fit; the message names it, and sizes that would.
     pub(super) fn check(&self) -> Result<()> {
-        if self.levels.is_empty() || self.sweeps == 0 {
-            candle_core::bail!("a network of predictive columns needs at least one level and one settling sweep");
-        }
+        let is_whole = !self.levels.is_empty() && self.sweeps > 0;
+        ensure!(is_whole, "a network of predictive columns needs at least one level and one settling sweep");
         for (l, LevelSpec { units, active, fast }) in self.levels.iter().enumerate() {
-            if *active == 0 || active > units {
-                candle_core::bail!("level {l} has {units} units, of which {active} cannot be kept; keep 1 to {units}");
-            }
-            if !(*fast > 0.0 && *fast <= 1.0) {
-                candle_core::bail!(
-                    "the trace of level {l} has the coefficient {fast}; it must be above 0 and at most 1"
-                );
-            }
+            let fits = (1..=*units).contains(active);
+            ensure!(fits, "level {l} has {units} units, of which {active} cannot be kept; keep 1 to {units}");
+            let fits = *fast > 0.0 && *fast <= 1.0;
+            ensure!(fits, "the trace of level {l} has the coefficient {fast}; it must be above 0 and at most 1");
         }
         let [min, max] = self.precision;
         if !(min > 0.0 && max >= min && max.is_finite()) {
@@ -153,12 +148,8 @@ impl SpcnSpec {
                  smaller"
             );
         }
-        if self.buffer > 0 && self.retrieved == 0 {
-            candle_core::bail!(
-                "of {} buffered states none is retrieved; retrieve at least 1, or buffer 0",
-                self.buffer
-            );
-        }
+        let (held, read) = (self.buffer, self.retrieved);
+        ensure!(held == 0 || read > 0, "of {held} buffered states none is retrieved; retrieve at least 1, or buffer 0");
         Ok(())
     }
 

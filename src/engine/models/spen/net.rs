@@ -9,8 +9,8 @@ use super::{
 use crate::{
     models::{capabilities::FastWeightRule, prelude::*},
     nn::{
-        fused::{activation::activation, balance::balance, embedding::embedding, mlp::Act, top_k::top_k},
-        layers::{EMBEDDING_STD, Norm, input_proj, residual_out_proj},
+        fused::{activation::activation, balance::balance, top_k::top_k},
+        layers::{input_proj, residual_out_proj},
     },
 };
 
@@ -47,9 +47,8 @@ pub(super) struct Encoded {
 
 impl Net {
     pub(super) fn new(p: &mut Params, spec: &SpenSpec, vocab: usize) -> Result<Self> {
-        if spec.kept == 0 || spec.kept > spec.hidden {
-            bail!("{} of {} units cannot be kept: give a number from 1 to {}", spec.kept, spec.hidden, spec.hidden);
-        }
+        let (kept, all) = (spec.kept, spec.hidden);
+        ensure!((1..=all).contains(&kept), "{kept} of {all} units cannot be kept: give a number from 1 to {all}");
         Ok(Self {
             embed: p.normal("embed.weight", (vocab, spec.d_model), EMBEDDING_STD)?,
             blocks: (0..spec.layers).map(|i| Block::new(p, &format!("blocks.{i}"), spec)).collect::<Result<_>>()?,

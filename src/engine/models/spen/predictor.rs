@@ -44,9 +44,8 @@ impl Prediction {
             Predictor::SoftmaxAttention => of_heads(false),
             Predictor::FullSoftmaxAttention => of_heads(true),
         };
-        if softmax.is_some() && (spec.heads == 0 || !d.is_multiple_of(spec.heads)) {
-            bail!("d_model {d} must be a multiple of heads {}", spec.heads);
-        }
+        let is_even = spec.heads > 0 && d.is_multiple_of(spec.heads);
+        ensure!(softmax.is_none() || is_even, "d_model {d} must be a multiple of heads {}", spec.heads);
         Ok(Self::Attention { maps: [map("pred.wq")?, map("pred.wk")?, map("pred.wv")?], values: spec.values, softmax })
     }
 

@@ -7,11 +7,8 @@ use super::{
     question::extent,
 };
 use crate::{
-    analysis::statistics::{difference, mean},
     corpus::generated::parliament::labelled::{Sentence, SplitSide, follow_ups, sentences},
-    models::capabilities::Intervention,
-    probe::{prelude::*, prompt::nats_at},
-    telemetry::measurements::{ConceptEffect, ConceptEffectArgs, ConceptSide},
+    probe::prelude::*,
 };
 
 /// Makes a [`ConceptEffect`]; nothing where nothing is changed.
@@ -133,7 +130,7 @@ fn followed(
         (None, None) => {
             let id = given(args.preset.as_deref()).unwrap_or("currency");
             let known = PRESETS.iter().find(|p| p.0 == id);
-            let Some(&(_, class, naive)) = known else { candle_core::bail!("there is no concept `{id}`") };
+            let Some(&(_, class, naive)) = known else { bail!("there is no concept `{id}`") };
             if !naive {
                 let extent = extent(cx.corpus, false);
                 let all = sentences(class, &extent);

@@ -7,7 +7,7 @@ use crate::{
         Class,
         labelled::{Sentence, SplitSide, follow_ups, sentences},
     },
-    probe::{prelude::*, prompt::padded},
+    probe::prelude::*,
 };
 
 /// Every seventh sentence is tested; seven is prime to the numbers of frames and languages, so that all take part.

@@ -1,12 +1,7 @@
 //! Turns a search into the measurement that a run records. It computes no statistics of its own.
 
 use super::{ConceptQuestion, ConceptVerdict, FoundSynapse, SearchResult, SentenceOrigin, Strength};
-use crate::{
-    corpus::generated::parliament::labelled::SplitSide,
-    telemetry::measurements::{
-        ConceptNoun, ConceptSearch, ConceptSynapse, Interval, LanguageCorrelation, RandomSearch, SplitCorrelations,
-    },
-};
+use crate::{corpus::generated::parliament::labelled::SplitSide, probe::prelude::*};
 
 /// `random`: the same search in models with random weights.
 pub(super) fn concept_search(

@@ -36,7 +36,6 @@ use std::path::Path;
 use crate::{
     corpus::{LabelledLines, generated::parliament::labelled::SplitSide},
     probe::prelude::*,
-    telemetry::{measurements::ConceptSearchArgs, neuron_name},
 };
 
 /// The value that the paper reports (section 6.3): one trained model, no random-weights baseline.
@@ -59,9 +58,7 @@ pub fn find(
     device: &Device,
     progress: Progress<'_>,
 ) -> Result<SearchResult> {
-    let Some(model) = model.capabilities().synapses else {
-        candle_core::bail!("synapses are looked for in a BDH model")
-    };
+    let Some(model) = model.capabilities().synapses else { bail!("synapses are looked for in a BDH model") };
     find_in(model, question, params, device, progress)
 }
 
@@ -78,9 +75,7 @@ fn find_in(
 
 /// An untrained model of the same sizes and as many tokens.
 pub fn random(model: &dyn Trainable, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
-    let Some(model) = model.capabilities().synapses else {
-        candle_core::bail!("synapses are looked for in a BDH model")
-    };
+    let Some(model) = model.capabilities().synapses else { bail!("synapses are looked for in a BDH model") };
     random_like(model, vocab, seed, device)
 }
 
@@ -200,7 +195,7 @@ fn question(args: &ConceptSearchArgs, corpus: &Corpus) -> Result<ConceptQuestion
             };
             match built_in {
                 Some(question) => Ok(question?),
-                None => candle_core::bail!("there is no concept `{id}`"),
+                None => bail!("there is no concept `{id}`"),
             }
         }
         (with, without) => {

@@ -2,12 +2,7 @@
 //! full sigma is never formed.
 
 use super::question::ConceptSentence;
-use crate::{
-    config::choices,
-    models::capabilities::TextReader,
-    probe::{prelude::*, prompt::padded},
-    telemetry::Synapse,
-};
+use crate::{config::choices, probe::prelude::*};
 
 /// Values of activations (one kind, one layer) that a batch may hold.
 const MAX_BATCH_VALUES: usize = 1 << 22;

@@ -5,11 +5,9 @@ use super::{
     reading::{Scalar, SentenceReader, ShortList},
 };
 use crate::{
-    analysis::{clustered_tests::Clusters, multiple_testing::holm, statistics},
+    analysis::{clustered_tests::Clusters, multiple_testing::holm},
     corpus::generated::parliament::labelled::SplitSide,
-    nn::Result,
-    probe::Progress,
-    telemetry::Synapse,
+    probe::prelude::*,
 };
 
 /// The parameters of the search, fixed before looking; see [`super`].

@@ -10,16 +10,7 @@ mod tally;
 pub use search::{ContextSearch, TrackedActivation, search};
 pub use tally::{ActivationTally, BINS, FoundWindow, ReadWindow, TokenTally, bin_edge};
 
-use crate::{
-    corpus::TextSpan,
-    models::capabilities::{Part, SynapseShape},
-    probe::prelude::*,
-    telemetry::{
-        Synapse,
-        measurements::{DrivingToken, FollowedKind, SpanKind, TopContext, TopContexts, TopContextsArgs},
-        read_neurons,
-    },
-};
+use crate::{corpus::TextSpan, probe::prelude::*, telemetry::read_neurons};
 
 /// The number of tokens in the list of those that drive it.
 const TOKENS: usize = 12;
@@ -85,16 +76,14 @@ fn followed(args: &TopContextsArgs, shape: &SynapseShape) -> Result<TrackedActiv
         FollowedKind::Y => Part::Y,
         FollowedKind::Synapse => {
             let (Some(layer), Some(i), Some(j)) = (layer, args.i, args.j) else {
-                candle_core::bail!("no synapse is chosen: pick one in Reading or Concepts, or give layer, i and j")
+                bail!("no synapse is chosen: pick one in Reading or Concepts, or give layer, i and j")
             };
             return Ok(TrackedActivation::Synapse(Synapse { layer, i, j }));
         }
     };
     let named = read_neurons(&args.neuron, shape.heads, shape.per_head()).map_err(Error::Msg)?;
     let [neuron] = named[..] else {
-        candle_core::bail!(
-            "one neuron is followed at a time: select one in the graph, or write head:index, such as 0:12"
-        )
+        bail!("one neuron is followed at a time: select one in the graph, or write head:index, such as 0:12")
     };
     Ok(TrackedActivation::Neuron { neuron, part, layer })
 }

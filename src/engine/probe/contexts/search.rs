@@ -1,11 +1,7 @@
 //! Reads a text in windows and tallies one activation of it.
 
 use super::tally::{ActivationTally, ReadWindow};
-use crate::{
-    models::capabilities::{Part, ReadTokens, SynapseShape, TextReader},
-    probe::prelude::*,
-    telemetry::{Synapse, neuron_name},
-};
+use crate::probe::prelude::*;
 
 /// The activation that is followed through the text. Neuron i of head h has number h N + i.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,23 +44,22 @@ impl TrackedActivation {
         let (n, layers) = (shape.neurons, shape.layers);
         let is_neuron = |i: usize| match i < n {
             true => Ok(()),
-            false => candle_core::bail!("there is no neuron {i}: the model has {n}, counted from 0"),
+            false => bail!("there is no neuron {i}: the model has {n}, counted from 0"),
         };
         match self {
             Self::Neuron { neuron, layer, .. } => {
                 if let Some(layer) = layer.filter(|l| *l >= layers) {
-                    candle_core::bail!("there is no layer {layer}: the model has layers 0 to {}", layers - 1)
+                    bail!("there is no layer {layer}: the model has layers 0 to {}", layers - 1)
                 }
                 is_neuron(neuron)
             }
             Self::Synapse(Synapse { layer, i, j }) => {
-                if layer == 0 || layer >= layers {
-                    candle_core::bail!(
-                        "no synapse ends in layer {layer}: synapses join a layer to the one before, and the model has \
-                         layers 0 to {}",
-                        layers - 1
-                    )
-                }
+                ensure!(
+                    (1..layers).contains(&layer),
+                    "no synapse ends in layer {layer}: synapses join a layer to the one before, and the model has \
+                     layers 0 to {}",
+                    layers - 1
+                );
                 is_neuron(i).and_then(|()| is_neuron(j))
             }
         }

@@ -1,12 +1,7 @@
 //! The speed of a flow, the bend of its path and the stretch of distances, along its depth.
 
 use super::{FlowInput, Rhs, basis};
-use crate::{
-    analysis::statistics,
-    models::capabilities::FlowModel,
-    probe::prelude::*,
-    telemetry::measurements::{FlowAlongArgs, FlowMotion},
-};
+use crate::probe::prelude::*;
 
 /// The number of sampled depths: 0, 1/16, ... 1.
 pub const DEPTHS: usize = 17;

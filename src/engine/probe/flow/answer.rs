@@ -7,13 +7,8 @@ use super::{
     words,
 };
 use crate::{
-    models::capabilities::{FlowControl, FlowModel, LanguageFlow},
     ode::{self, Policy, SolverOptions, Trace},
     probe::prelude::*,
-    telemetry::measurements::{
-        FlowArgs, FlowOutcome, FlowPaths, LanguageOutcome, NextToken, PlanarOutcome, SolverAttempt, SolverTrace,
-        SolverUse, SteeringClass, SteeringClasses, StepPolicy,
-    },
 };
 
 /// The number of points on a path in the plane for each sampled depth.

@@ -3,12 +3,9 @@
 
 use super::{FlowInput, SolveParams};
 use crate::{
-    analysis::{
-        pca::{self, PrincipalComponent},
-        statistics::{difference, dot, mean_row},
-    },
-    nn::{Result, Tensor, host},
+    analysis::pca::{self, PrincipalComponent},
     ode::{self, Method, SolverOptions},
+    probe::prelude::*,
 };
 
 /// The controls whose paths span the basis, and the depths at which they are sampled.

@@ -8,9 +8,7 @@ use super::{
 };
 use crate::{
     corpus::generated::steering::{self, BAD, GOOD, HELD_OUT_NOUNS},
-    models::capabilities::{FlowModel, LanguageFlow, Steering},
     probe::prelude::*,
-    telemetry::measurements::{ClaimedContinuations, ClassShares, ClassTokens, FlowClaimsArgs},
 };
 
 /// Makes a [`measurements::FlowClaims`], with the model's own Euler steps.

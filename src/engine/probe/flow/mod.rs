@@ -17,10 +17,8 @@ pub use plane_field::FlowField;
 pub use sweep::FlowSweep;
 
 use crate::{
-    models::capabilities::{FlowControl, FlowModel, LanguageFlow, PlanarField, PlanarFlow, Steering},
     ode::{self, Method, SolverOptions},
     probe::prelude::*,
-    telemetry::measurements::FlowArgs,
 };
 
 /// The default prompt.

@@ -4,11 +4,7 @@ use super::{
     FlowInput,
     basis::{Basis, states_at},
 };
-use crate::{
-    models::capabilities::FlowModel,
-    probe::prelude::*,
-    telemetry::measurements::{FieldExtent, FlowFieldArgs},
-};
+use crate::probe::prelude::*;
 
 /// The margin of the shown plane around the paths, as a share of their extent.
 const MARGIN: f64 = 0.5;
@@ -98,10 +94,7 @@ fn velocities(
 mod tests {
     use super::*;
     use crate::{
-        models::{
-            capabilities::{FlowControl, LanguageFlow},
-            ode_flow::{OdeFlow, OdeFlowSpec},
-        },
+        models::ode_flow::{OdeFlow, OdeFlowSpec},
         probe::flow::{FlowTarget, embedded},
     };
 

@@ -17,14 +17,9 @@ use std::{
 use super::{FlowInput, SolveParams};
 use crate::{
     config::Arguments,
-    models::capabilities::FlowModel,
     nn::params,
     probe::prelude::*,
-    telemetry::{
-        Measurement, Payload,
-        measurements::{FlowSweepArgs, FlowSweepKind, SweepProgress},
-        number::Numbers,
-    },
+    telemetry::{Measurement, Payload},
 };
 
 /// Makes the measurement of the kind that is asked for ([`FlowSweepNfe`](crate::telemetry::measurements::FlowSweepNfe)

@@ -2,21 +2,14 @@
 //! the text.
 
 use super::{FlowInput, SolveParams, embedded, end_as_trained};
-use crate::{
-    analysis::statistics::{largest, softmax},
-    corpus::generated::steering::GOOD,
-    models::capabilities::LanguageFlow,
-    probe::prelude::*,
-};
+use crate::{corpus::generated::steering::GOOD, probe::prelude::*};
 
 /// Words of a continuation at most; a full stop ends it.
 const MAX_WORDS: usize = 8;
 
 /// Probabilities of the next token after the last one of a carried state `(1, T, D)`.
 pub fn next(model: &dyn LanguageFlow, end: &Tensor) -> Result<Vec<f64>> {
-    let logits = model.finish(end)?; // (1, T, V)
-    let last = logits.dim(1)? - 1;
-    Ok(softmax(&host::to_f64(&logits.narrow(1, last, 1)?)?))
+    Ok(next_of_rows(model, end)?.swap_remove(0))
 }
 
 /// Like [`next`] for each row of `(B, T, D)`.

@@ -4,7 +4,6 @@ use super::{ControlledModel, GeneratorQuery};
 use crate::{
     analysis::generator::{Relaxation, classes, closed_classes, euler, exact, limit, paths, second_modulus, spectrum},
     probe::prelude::*,
-    telemetry::measurements::{GeneratorFlow, GeneratorFlowArgs, RelaxationCurves},
 };
 
 /// The number of simulated particles, and of those whose paths are in the measurement.

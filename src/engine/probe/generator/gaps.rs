@@ -2,9 +2,7 @@
 
 use crate::{
     analysis::generator::{Topology, TopologySettings, classes, closed_classes, spectrum},
-    models::capabilities::StationaryMap,
     probe::prelude::*,
-    telemetry::measurements::{GapBySize, GapBySizeArgs, TopologyGaps},
 };
 
 const SIZES: [usize; 8] = [4, 6, 8, 12, 16, 24, 32, 48];

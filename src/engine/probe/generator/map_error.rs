@@ -2,12 +2,7 @@
 //! on and beyond.
 
 use super::control;
-use crate::{
-    analysis::statistics::mean_of,
-    models::capabilities::StationaryMap,
-    probe::prelude::*,
-    telemetry::measurements::{StationaryMapArgs, StationaryMapError},
-};
+use crate::probe::prelude::*;
 
 /// The number of held-out controls.
 const HELD_OUT: usize = 512;

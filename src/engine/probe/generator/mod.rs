@@ -8,9 +8,7 @@ use crate::{
         generator::{Control, ControlledGenerator, Generator, GeneratorError, Topology, TopologySettings, read_edits},
         pca::standard_scores,
     },
-    models::capabilities::StationaryMap,
     probe::prelude::*,
-    telemetry::measurements::GeneratorArgs,
 };
 
 mod flow;
@@ -130,20 +128,11 @@ fn control(map: &dyn StationaryMap, asked: [f64; 4]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        config::Value,
-        models::{ModelSpec, fast_slow::FastSlowSpec},
-        probe::{AnyProbe, testing},
-        telemetry::{
-            Measurement,
-            measurements::{GeneratorFlow, GeneratorState},
-        },
-    };
+    use crate::{models::fast_slow::FastSlowSpec, probe::AnyProbe, telemetry::Measurement};
 
     fn asked<M: Measurement>(probe: &dyn AnyProbe, token: i64, weights: f64) -> Result<M> {
-        let corpus = testing::prose()?;
         let spec = ModelSpec::FastSlow(FastSlowSpec { d_model: 16, ..FastSlowSpec::default() });
-        let mut model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
+        let (mut model, corpus) = testing::model(&spec)?;
         for (_, var) in model.params().iter().filter(|(name, _)| name.starts_with("slow.1.mlp.down")) {
             let changed: Tensor = (var.as_tensor() * weights)?;
             var.set(&changed.detach())?;

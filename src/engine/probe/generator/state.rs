@@ -4,7 +4,6 @@ use super::{ControlledModel, GeneratorQuery};
 use crate::{
     analysis::generator::{classes, closed_classes, spectrum},
     probe::prelude::*,
-    telemetry::measurements::{GeneratorArgs, GeneratorState, StateClass},
 };
 
 /// Makes a [`GeneratorState`].
@@ -20,9 +19,7 @@ impl Probe for GeneratorProbe {
         let classes = classes(a);
         let closed = closed_classes(&classes);
         let Some(spectrum) = spectrum(a, closed) else {
-            candle_core::bail!(
-                "the eigenvalues of this generator were not found: bring its rates nearer to each other"
-            );
+            bail!("the eigenvalues of this generator were not found: bring its rates nearer to each other");
         };
         let predicted = match asked.map.filter(|_| !asked.is_changed()) {
             None => vec![],

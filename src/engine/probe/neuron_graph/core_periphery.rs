@@ -8,7 +8,6 @@ use crate::{
         null_models,
     },
     probe::prelude::*,
-    telemetry::measurements::CorePeripheryArgs,
 };
 
 /// Makes a [`measurements::CorePeriphery`].

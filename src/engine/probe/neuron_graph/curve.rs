@@ -1,11 +1,7 @@
 //! Modularity at a fixed number of edges, cheap enough to be asked every few steps.
 
 use super::{CompactGraph, Factors, weighed};
-use crate::{
-    analysis::graph::null_models,
-    probe::prelude::*,
-    telemetry::measurements::{GraphCurveArgs, ModularityAtStep, NeuronGraphArgs},
-};
+use crate::{analysis::graph::null_models, probe::prelude::*};
 
 /// The number of searches of a measurement.
 const RESTARTS: usize = 2;

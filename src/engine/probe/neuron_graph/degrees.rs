@@ -5,10 +5,7 @@ use crate::{
         degrees::{DegreeBin, log_bins},
         power_law,
     },
-    telemetry::{
-        measurements::{DegreeDistribution, LognormalFit, PowerLawFit},
-        number::Numbers,
-    },
+    probe::prelude::*,
 };
 
 const RATIO: f64 = 1.3;

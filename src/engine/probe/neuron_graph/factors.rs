@@ -1,21 +1,14 @@
 //! The two thin factors of G, or of the synapses after a text, on the host, row-major: for the whole graph or between
 //! two heads.
 
-use candle_core::bail;
-
 use super::{matrices::MatrixPair, synapses::synapse_factors};
 use crate::{
     analysis::graph::{
         Edge, null_models,
         product::{Product, Sign, Spread, Strongest},
     },
-    models::capabilities::SynapseShape,
     nn::fused::linear_attention::LinearAttentionSpec,
     probe::prelude::*,
-    telemetry::{
-        measurements::{Matrix, NeuronGraphArgs},
-        neuron_name,
-    },
 };
 
 /// G = a b^T between some neurons and some others.

@@ -11,10 +11,6 @@ use crate::{
         product::{Spread, Strongest},
     },
     probe::prelude::*,
-    telemetry::{
-        measurements::{GraphDegrees, GraphEdges, GraphSummary, NeuronGraphArgs, NeuronGroups},
-        number::Number,
-    },
 };
 
 /// Makes an [`EntryHistogram`](measurements::EntryHistogram), a [`measurements::NeuronGraph`] and a

@@ -4,7 +4,6 @@ use super::Factors;
 use crate::{
     analysis::graph::product::{Sign, Spread},
     probe::prelude::*,
-    telemetry::measurements::{HeadPair, HeadPairsArgs, HeavyTail, NeuronGraphArgs},
 };
 
 /// Makes a [`measurements::HeadPairs`].

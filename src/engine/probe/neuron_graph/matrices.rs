@@ -1,18 +1,8 @@
 //! The neuron graph of any two matrices of any model: G = A B^T, where row i of A is the vector that neuron i writes
 //! and row j of B the vector that neuron j reads.
 
-use candle_core::bail;
-
 use super::{Factors, curve, full_graph, null_models};
-use crate::{
-    config::Arguments,
-    nn::{Error, Result, Tensor, host},
-    probe::{Answer, Progress},
-    telemetry::{
-        Args,
-        measurements::{GraphCurveArgs, GraphModularityArgs, Matrix, NeuronGraphArgs},
-    },
-};
+use crate::{config::Arguments, probe::prelude::*, telemetry::Args};
 
 /// The probes that can be asked of two matrices.
 pub const MATRIX_PROBES: [&str; 3] = [NeuronGraphArgs::PROBE, GraphModularityArgs::PROBE, GraphCurveArgs::PROBE];
@@ -111,13 +101,9 @@ pub fn ask_matrices(
 mod tests {
     use super::*;
     use crate::{
-        models::{
-            Trainable,
-            bdh::{Bdh, BdhSpec},
-        },
-        nn::Device,
+        models::bdh::{Bdh, BdhSpec},
         probe::neuron_graph::neuron_graph,
-        telemetry::{Payload, measurements::NeuronGraph},
+        telemetry::Payload,
     };
 
     fn matrix(rows: usize, cols: usize) -> Tensor {

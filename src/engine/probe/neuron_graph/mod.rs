@@ -33,8 +33,7 @@ use crate::{
         Edge, Graph,
         communities::{Communities, Search, communities},
     },
-    nn::Result,
-    telemetry::measurements::{Matrix, NeuronGraphArgs},
+    probe::prelude::*,
 };
 
 impl NeuronGraphArgs {

@@ -2,11 +2,7 @@
 //! fire in the first layer, and the tokens that it writes towards.
 
 use super::Factors;
-use crate::{
-    analysis::{graph::product::Sign, statistics},
-    probe::prelude::*,
-    telemetry::measurements::{GraphNeuronArgs, NeuronGraphArgs, Partner, TokenScore},
-};
+use crate::{analysis::graph::product::Sign, probe::prelude::*};
 
 /// Partners and tokens listed of each kind.
 const PARTNERS: usize = 6;

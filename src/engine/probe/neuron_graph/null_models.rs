@@ -6,7 +6,6 @@ use super::{CompactGraph, Factors, weighed};
 use crate::{
     analysis::graph::{Edge, null_models, product::Strongest},
     probe::prelude::*,
-    telemetry::measurements::{GraphModularityArgs, NeuronGraphArgs},
 };
 
 /// Makes a [`measurements::GraphModularity`].

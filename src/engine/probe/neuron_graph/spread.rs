@@ -2,10 +2,7 @@
 
 use crate::{
     analysis::graph::product::{Sign, Spread},
-    telemetry::{
-        measurements::{EntriesAbove, EntryHistogram},
-        number::Numbers,
-    },
+    probe::prelude::*,
 };
 
 const BINS: usize = 161;

@@ -1,11 +1,7 @@
 //! The synapses after a text, sigma = sum over s < T of y_{s, l-1} x_{s, l}^T U^(T-1-s), as two thin factors: one row per
 //! neuron, one column per token. This is the paper's equation (16) before the last U, which the next token's query adds.
 
-use crate::{
-    models::capabilities::Rotation,
-    probe::{prelude::*, synapses::firing},
-    telemetry::measurements::NeuronGraphArgs,
-};
+use crate::probe::{prelude::*, synapses::firing};
 
 /// The values of y of one layer and of x of the next at each of T tokens of a text, `(n, T)` each, x turned and damped as a
 /// query at the last token finds it; and T.
@@ -19,7 +15,7 @@ pub(super) fn synapse_factors(
 ) -> Result<(Vec<f32>, Vec<f32>, usize)> {
     let shape = model.shape();
     let Some(last) = shape.layers.checked_sub(1).filter(|last| *last > 0) else {
-        candle_core::bail!("synapses run from y of a layer to x of the next, and the model has one layer");
+        bail!("synapses run from y of a layer to x of the next, and the model has one layer");
     };
     let layer = args.layer.map_or(last, |l| l.clamp(1, last));
     let ids = Prompt::read(cx, "", 0, args.tokens)?.ids;

@@ -4,9 +4,8 @@ use rand::seq::index;
 
 use super::degrees;
 use crate::{
-    analysis::{graph::null_models, statistics::mean_of},
+    analysis::graph::null_models,
     probe::{prelude::*, synapses::firing},
-    telemetry::measurements::{IntervalDistribution, WriteIntervalsArgs},
 };
 
 /// Makes a [`measurements::WriteIntervals`].

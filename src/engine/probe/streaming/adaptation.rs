@@ -9,14 +9,8 @@ use super::{
     texts::{StreamSizes, StreamTexts},
 };
 use crate::{
-    analysis::statistics::mean,
-    models::{
-        Trainable,
-        capabilities::{FastWeightRule, TextStream},
-    },
-    nn::{AdamW, Batch, Error, Result, Tap, optimiser::AdamWSpec},
-    probe::{Answer, FromShared, Probe, ProbeInputs, Progress, subject::copy_of},
-    telemetry::measurements::{Adaptation, AdaptationArgs, AdaptationSetting, ShareWithInterval},
+    nn::{AdamW, optimiser::AdamWSpec},
+    probe::{prelude::*, subject::copy_of},
 };
 
 /// Rates of fast weights, and learning rates; the paper's are among them.

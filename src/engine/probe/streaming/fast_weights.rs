@@ -5,11 +5,7 @@ use super::{
     reading::{StreamReader, TokenCosts, perplexity_added},
     texts::{StreamSizes, StreamTexts},
 };
-use crate::{
-    models::capabilities::{FastWeightModel, FastWeightRule, StreamingModel},
-    probe::prelude::*,
-    telemetry::measurements::{FastWeightSetting, FastWeights, FastWeightsArgs},
-};
+use crate::probe::prelude::*;
 
 /// The swept values of eta. Table 5 of the paper has 1e-3 as the default, and 1e-4 and 1e-5 as tuned values.
 const RATES: [f64; 4] = [1e-5, 1e-4, 1e-3, 1e-2];
@@ -86,8 +82,6 @@ pub(super) fn numbers(given: &str, name: &str, usual: &[f64]) -> Result<Vec<f64>
             values.dedup();
             Ok(values)
         }
-        _ => candle_core::bail!(
-            "`{given}` is not a list of {name}: give up to {MAX_VALUES} positive numbers, separated by commas"
-        ),
+        _ => bail!("`{given}` is not a list of {name}: give up to {MAX_VALUES} positive numbers, separated by commas"),
     }
 }

@@ -2,17 +2,10 @@
 
 use std::ops::Range;
 
-use candle_core::D;
-
 use super::texts::{StreamText, StreamTexts};
 use crate::{
-    analysis::{
-        statistics::{difference, mean},
-        student::{CONFIDENCE, mean_interval},
-    },
-    models::capabilities::TextStream,
-    probe::{prelude::*, prompt::nats_at},
-    telemetry::measurements::ShareWithInterval,
+    analysis::student::{CONFIDENCE, mean_interval},
+    probe::prelude::*,
 };
 
 /// Tokens of each stream that are read at once.

@@ -1,9 +1,6 @@
 //! The texts that are streamed: the run's own held-out text, and generated domains that it has nothing of.
 
-use crate::{
-    corpus::{Windows, generated::domains},
-    probe::prelude::*,
-};
+use crate::{corpus::generated::domains, probe::prelude::*};
 
 /// The order in which generated domains are taken: those least like prose come first.
 const FOREIGN: [usize; 8] = [1, 5, 4, 3, 7, 2, 6, 0];
@@ -92,12 +89,11 @@ impl StreamTexts {
 
 /// The streams of the run's own held-out text.
 fn own_streams(corpus: &Corpus, StreamSizes { rows, len, min_len, .. }: StreamSizes) -> Result<Windows> {
-    if !corpus.source().is_running_text() {
-        return Err(Error::Msg(format!(
-            "{} is made window by window, and no text of it goes on: choose running text as the corpus.",
-            corpus.name()
-        )));
-    }
+    ensure!(
+        corpus.source().is_running_text(),
+        "{} is made window by window, and no text of it goes on: choose running text as the corpus.",
+        corpus.name()
+    );
     let mut len = len.max(min_len);
     loop {
         match corpus.held_out(rows, len) {

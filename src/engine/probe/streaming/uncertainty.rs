@@ -6,13 +6,8 @@ use super::{
     texts::{StreamSizes, StreamTexts},
 };
 use crate::{
-    analysis::{
-        roc::{self, auroc},
-        statistics::mean,
-    },
-    models::capabilities::{FastWeightModel, FastWeightRule},
+    analysis::roc::{self, auroc},
     probe::prelude::*,
-    telemetry::measurements::{Auroc, Uncertainty, UncertaintyArgs, UncertaintyText},
 };
 
 /// The tokens at the beginning that are not counted: a running variance that takes 1% of each new error still contains 5% of

@@ -6,13 +6,8 @@ use super::{
     texts::{StreamSizes, StreamTexts},
 };
 use crate::{
-    analysis::{
-        statistics::mean,
-        student::{CONFIDENCE, mean_interval},
-    },
-    models::capabilities::StreamingModel,
+    analysis::student::{CONFIDENCE, mean_interval},
     probe::prelude::*,
-    telemetry::measurements::{Retention, WarmUp, WarmUpArgs, WarmUpText},
 };
 
 /// Numbers of tokens after which the retention of the slowest trace is measured.

@@ -2,11 +2,7 @@
 //! weights; and the size of their values.
 
 use super::{firing, random, synapses_of};
-use crate::{
-    models::capabilities::Part,
-    probe::prelude::*,
-    telemetry::measurements::{ActivityArgs, ActivitySize, FiringShare, LayerActivity},
-};
+use crate::probe::prelude::*;
 
 /// Makes a [`measurements::Activity`]; position 0 of a window, where y is zero by construction, is left out.
 pub struct Activity;

@@ -1,12 +1,6 @@
 //! Reads a text in chunks, however long it is, and gives the activations of each layer chunk by chunk.
 
-use candle_core::{D, Result, Tensor};
-
-use crate::{
-    models::capabilities::{Part, ReadTokens, SynapseModel, TextReader},
-    nn::host,
-    probe::prompt::nats_at,
-};
+use crate::probe::prelude::*;
 
 /// Tokens of a chunk. Each layer holds two rows of all neurons for every token of it.
 const CHUNK: usize = 64;

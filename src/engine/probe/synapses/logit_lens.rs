@@ -1,12 +1,6 @@
 //! The logit lens: the head, applied to the state after every layer.
 
-use candle_core::{D, bail};
-
-use crate::{
-    analysis::statistics::mean,
-    probe::{prelude::*, prompt::next_nats},
-    telemetry::measurements::{LogitLens, LogitLensArgs},
-};
+use crate::probe::prelude::*;
 
 /// Makes a [`LogitLens`].
 pub struct LogitLensProbe;
@@ -64,17 +58,12 @@ impl Probe for LogitLensProbe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        config::Value,
-        models::{ModelSpec, bdh::BdhSpec},
-        probe::testing,
-    };
+    use crate::models::bdh::BdhSpec;
 
     #[test]
     fn a_text_of_one_token_has_no_loss() -> Result<()> {
-        let corpus = testing::prose()?;
         let spec = ModelSpec::Bdh(BdhSpec { d_model: 8, heads: 1, neurons: 8, layers: 2, ..BdhSpec::default() });
-        let mut model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
+        let (mut model, corpus) = testing::model(&spec)?;
         let losses = |model: &mut dyn Trainable, text: &str| -> Result<Vec<f64>> {
             let args = [("text", Value::Text(text.to_owned()))];
             Ok(testing::measured::<LogitLens>(&LogitLensProbe, model, &corpus, &args)?.loss.0)

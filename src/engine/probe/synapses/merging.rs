@@ -4,11 +4,8 @@
 use std::path::Path;
 
 use crate::{
-    corpus::{BYTES, CorpusError, CorpusSpec, Source, TokenizerSpec, Windows},
-    models::capabilities::MergedModels,
-    nn::Batch,
+    corpus::{BYTES, CorpusError, CorpusSpec, Source, TokenizerSpec},
     probe::prelude::*,
-    telemetry::measurements::{MergingArgs, ModelLosses},
 };
 
 /// Generated texts on which losses are measured beside the run's own, where tokens are bytes.

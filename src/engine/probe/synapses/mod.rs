@@ -29,7 +29,7 @@ use crate::{nn::params::hash, probe::prelude::*};
 fn synapses_of(model: &dyn Trainable) -> Result<&dyn SynapseModel> {
     match model.capabilities().synapses {
         Some(model) => Ok(model),
-        None => candle_core::bail!("this is a question for a model with synapses"),
+        None => bail!("this is a question for a model with synapses"),
     }
 }
 

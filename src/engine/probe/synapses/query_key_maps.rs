@@ -3,7 +3,6 @@
 use crate::{
     nn::fused::linear_attention::{LinearAttentionSpec, query_key_products},
     probe::prelude::*,
-    telemetry::measurements::{QueryKeyLayer, QueryKeyMaps, QueryKeyMapsArgs},
 };
 
 /// Makes a [`QueryKeyMaps`].

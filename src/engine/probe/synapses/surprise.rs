@@ -6,11 +6,8 @@ use super::{
     random, synapses_of,
 };
 use crate::{
-    analysis::statistics,
     corpus::generated::repeats::{self, PERIOD, WARM, WORD},
-    models::capabilities::Part,
     probe::prelude::*,
-    telemetry::measurements::{LayerFiring, OctaveFiring, PeriodCurves, PeriodFiring, SurpriseArgs},
 };
 
 /// Makes a [`measurements::Surprise`].

@@ -2,13 +2,7 @@
 
 mod directions;
 
-use crate::{
-    corpus::{Windows, generated::parliament::AUXILIARY},
-    models::capabilities::{State, draw},
-    nn::Batch,
-    probe::prelude::*,
-    telemetry::measurements::{AuxiliarySample, TextLoss, TextLosses, TextLossesArgs},
-};
+use crate::{corpus::generated::parliament::AUXILIARY, probe::prelude::*};
 
 /// Tokens of a prompt.
 const PROMPT: usize = 40;

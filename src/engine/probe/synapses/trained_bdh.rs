@@ -2,11 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::{
-    nn::Batch,
-    probe::prelude::*,
-    telemetry::measurements::{TrainedBdh, TrainedBdhArgs},
-};
+use crate::probe::prelude::*;
 
 /// Makes a [`TrainedBdh`].
 pub struct TrainedBdhProbe;

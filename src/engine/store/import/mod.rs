@@ -22,18 +22,14 @@ use std::{
     fmt,
     fs::File,
     io::{self, Read},
-    path::{Path, PathBuf},
 };
 
 use self::{
     logged::{Logged, TooMany},
     protobuf::Malformed,
 };
-use super::{StoreError, error::PathContext, names::is_run};
-use crate::{
-    config::counted,
-    files::{self, FileError, memory::size, open_inside, reading_budget},
-};
+use super::names::is_run;
+use crate::{files::reading_budget, store::prelude::*};
 
 pub use write::Imported;
 

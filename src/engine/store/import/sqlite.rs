@@ -86,9 +86,8 @@ impl Database {
             size => usize::from(size),
         };
         let usable = page_size.saturating_sub(usize::from(head[20]));
-        if !page_size.is_power_of_two() || page_size < 512 || usable < 480 {
-            return Err(damaged("its pages have no size that SQLite uses"));
-        }
+        let is_usual = page_size.is_power_of_two() && page_size >= 512 && usable >= 480;
+        ensure!(is_usual, damaged("its pages have no size that SQLite uses"));
         ensure!(u32::from_be_bytes([head[56], head[57], head[58], head[59]]) <= 1, damaged("its texts are not UTF-8"));
         let wal = wal.map(|file| Wal::open(file, page_size)).transpose()?;
         let in_log = wal.as_ref().map_or(0, |wal| wal.pages.len() as u64 * page_size as u64);

@@ -1,19 +1,13 @@
 //! Writes what another tool has logged as a run folder.
 
-use std::{
-    collections::BTreeMap,
-    io::{BufWriter, Write},
-    path::{Path, PathBuf},
-};
+use std::io::{BufWriter, Write};
 
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{
     super::{
-        Environment, RunRecord, StoreError,
-        error::PathContext,
-        names::{CONFIG, EVENTS, MAX_CONFIG, METRICS, RUN, SAMPLES, name_of, safe_name},
+        Environment, RunRecord,
+        names::{MAX_CONFIG, safe_name},
         record::{EventOut, FORMAT, MetricsOut, PROTOCOL, now},
         run_index::changed,
     },
@@ -21,9 +15,10 @@ use super::{
     logged::{Logged, LoggedRun},
 };
 use crate::{
-    config::{Config, Value, counted},
-    files::{self, FileError, Replacement, read_text_inside, sha256},
-    telemetry::{Channel, Event, FOREIGN, Level, RunInfo, RunState, StepStats, VariantInfo},
+    config::{Config, Value},
+    files::sha256,
+    store::prelude::*,
+    telemetry::{FOREIGN, Level, StepStats, VariantInfo},
 };
 
 /// The file in the folder that says what it was read from.

@@ -1,13 +1,10 @@
 //! The JSON of an answer, as a program writes it.
 
-use std::sync::Arc;
-
-use serde::Deserialize;
 use serde_json::Value as Json;
 
 use crate::{
-    store::{names::RUN, record::VariantRef},
-    telemetry::{Payload, RunInfo, Sample},
+    store::{prelude::*, record::VariantRef},
+    telemetry::Payload,
 };
 
 #[derive(Deserialize)]

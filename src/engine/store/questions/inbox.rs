@@ -1,21 +1,15 @@
 //! The program's side: questions that others put into the folder of a run, and the answers to them.
 
-use std::{
-    collections::BTreeSet,
-    fs::File,
-    path::{Path, PathBuf},
-    time::SystemTime,
-};
+use std::{collections::BTreeSet, fs::File, time::SystemTime};
 
-use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use super::MAX_QUESTION;
 use crate::{
-    files::{self, FileError, entries, folder_inside, open_inside, read_all},
+    files::{entries, read_all},
     store::{
-        error::{PathContext, StoreError},
-        names::{self, ANSWER, ASK},
+        names::{ANSWER, ASK},
+        prelude::*,
         record::{self, PROTOCOL},
     },
     telemetry::Args,

@@ -1,11 +1,6 @@
 //! One log of a run folder: its lines as events, and the sentences about lost parts.
 
-use std::{
-    collections::{HashMap, VecDeque},
-    io::Cursor,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{collections::VecDeque, io::Cursor};
 
 use super::{
     FolderStatus, MAX_CHANNELS, MAX_REPORTED_LINES, SAMPLE_GROWTH, StoreError, UNKNOWN_GROWTH,
@@ -13,13 +8,13 @@ use super::{
     warning,
 };
 use crate::{
-    files::{check_memory, memory::size, open_inside},
     store::{
-        error::{PathContext, bounded},
-        names::{EVENTS, MAX_NAME, METRICS, RUN, SAMPLES},
+        error::bounded,
+        names::MAX_NAME,
+        prelude::*,
         record::{self, MAX_STEP, MetricsIn, SampleIn, VariantRef},
     },
-    telemetry::{Channel, Event, Payload, RunInfo, RunState, Sample, StepStats},
+    telemetry::{Payload, StepStats},
 };
 
 /// Variants' ids to indices; channels' names shared between lines.
@@ -55,12 +50,10 @@ impl NameTable {
     }
 
     fn channel(&mut self, name: String) -> Result<Channel, String> {
-        if name.len() > MAX_NAME {
-            return Err(format!("the name of a channel has {} bytes, and at most {MAX_NAME} are read", name.len()));
-        }
-        if self.channels.len() >= MAX_CHANNELS && !self.channels.contains_key(&name) {
-            return Err(format!("the run has more than {MAX_CHANNELS} channels, more than any run records"));
-        }
+        let bytes = name.len();
+        ensure!(bytes <= MAX_NAME, format!("the name of a channel has {bytes} bytes, and at most {MAX_NAME} are read"));
+        let has_room = self.channels.len() < MAX_CHANNELS || self.channels.contains_key(&name);
+        ensure!(has_room, format!("the run has more than {MAX_CHANNELS} channels, more than any run records"));
         Ok(self.channels.entry(name).or_insert_with_key(|n| Channel::new(n)).clone())
     }
 }
@@ -85,9 +78,8 @@ fn parse_sample(line: &[u8], names: &mut NameTable) -> Parsed {
     if !names.wants(&s.channel) {
         return Ok(None);
     }
-    if let Some(request) = s.request.filter(|request| *request > MAX_STEP) {
-        return Err(beyond("request", request));
-    }
+    let request = s.request.unwrap_or(0);
+    ensure!(request <= MAX_STEP, beyond("request", request));
     let variant = names.variant(s.variant)?;
     let channel = names.channel(s.channel)?;
     let growth = if Payload::is_known(channel.as_str()) { SAMPLE_GROWTH } else { UNKNOWN_GROWTH };

@@ -100,10 +100,9 @@ impl<'de> Visitor<'de> for ArrayVisitor {
         let shape = shape.ok_or_else(|| de::Error::missing_field("shape"))?;
         // The sides of an array are walked when it is drawn, even if it has no values.
         let is_empty = shape.contains(&0);
-        if shape.len() > MAX_DIMS || is_empty && shape.iter().any(|side| *side > MAX_EMPTY) {
-            let words = format!("an array of {} sides cannot have so many rows or columns", shape.len());
-            return Err(de::Error::custom(words));
-        }
+        let fits = shape.len() <= MAX_DIMS && (!is_empty || shape.iter().all(|side| *side <= MAX_EMPTY));
+        let words = || format!("an array of {} sides cannot have so many rows or columns", shape.len());
+        ensure!(fits, de::Error::custom(words()));
         let data = decode(precision, &text).map_err(de::Error::custom)?;
         let array = Array::new(shape, data).map_err(de::Error::custom)?;
         Ok(Array { precision, ..array })
@@ -113,9 +112,8 @@ impl<'de> Visitor<'de> for ArrayVisitor {
 fn decode(precision: Precision, text: &str) -> Result<Vec<f32>, String> {
     let bytes = BASE64.decode(text).map_err(|e| format!("an array's base64 cannot be read: {e}"))?;
     let width = if precision == Precision::Half { 2 } else { 4 };
-    if !bytes.len().is_multiple_of(width) {
-        return Err(format!("an array has {} bytes, which is no multiple of {width}", bytes.len()));
-    }
+    let count = bytes.len();
+    ensure!(count.is_multiple_of(width), format!("an array has {count} bytes, which is no multiple of {width}"));
     Ok(match precision {
         Precision::Half => bytes.as_chunks().0.iter().map(|&b| f16::from_le_bytes(b).to_f32()).collect(),
         Precision::Single => bytes.as_chunks().0.iter().map(|&b| f32::from_le_bytes(b)).collect(),

@@ -346,7 +346,8 @@ macro_rules! measurement {
     };
     (@struct $head:tt [$($fields:tt)*] $(#[$meta:meta])* pub $field:ident: f64, $($rest:tt)*) => {
         measurement! { @struct $head [
-            $($fields)* $(#[$meta])* #[serde(with = "crate::telemetry::number::Float")] pub $field: f64,
+            $($fields)* $(#[$meta])* #[serde(with = "crate::telemetry::number::Float")]
+            #[schemars(with = "crate::telemetry::number::Number<f64>")] pub $field: f64,
         ] $($rest)* }
     };
     (@struct $head:tt [$($fields:tt)*] $(#[$meta:meta])* pub $field:ident: $ty:ty, $($rest:tt)*) => {

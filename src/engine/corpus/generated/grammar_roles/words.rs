@@ -1,12 +1,10 @@
 //! The 147 words in the order of their ids: seven that both vocabularies share, then the animals', then the vehicles',
 //! each by class.
 
-use std::{collections::BTreeMap, ops::Range, sync::LazyLock};
-
-use serde::Deserialize;
+use std::{collections::BTreeMap, ops::Range};
 
 use super::{Role, Structure};
-use crate::corpus::generated::data::data;
+use crate::corpus::{generated::data::data, prelude::*};
 
 pub(super) static ROLE_WORDS: LazyLock<RoleWords> = data!("grammar_roles.toml");
 
@@ -90,7 +88,6 @@ pub fn words() -> Vec<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
 
     use super::*;
 

@@ -11,9 +11,7 @@ pub(in crate::corpus) mod corpora;
 pub mod labelled;
 mod language;
 
-use rand::Rng;
-use rand_chacha::ChaCha8Rng;
-
+use crate::corpus::prelude::*;
 pub use language::{AUXILIARY, AuxiliarySentence, Class};
 use language::{FOLLOW_UPS, FRAMES, LANGUAGES, Language, NAIVE_FRAMES, NAIVE_TRAINED, SEARCH_FRAMES, TRAINED_FRAMES};
 

@@ -10,12 +10,9 @@ use super::{
     spread,
 };
 use crate::{
-    analysis::statistics::{difference, mean_row, norm},
     corpus::generated::steering::{self, HELD_OUT_NOUNS, NOUNS},
-    models::capabilities::LanguageFlow,
     nn::fused::cross_entropy::cross_entropy,
     probe::prelude::*,
-    telemetry::measurements::{FlowSweepActivation, SteeringCurves},
 };
 
 const STRENGTHS: usize = 33;

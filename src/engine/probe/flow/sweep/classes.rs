@@ -6,12 +6,10 @@ use super::{
     Columns, FlowInput, SolveParams, Sweep, spread,
 };
 use crate::{
-    analysis::{linear_probe, statistics::wilson},
+    analysis::linear_probe,
     corpus::generated::steering::{self, BAD, GOOD, HELD_OUT_NOUNS, NEUTRAL, NOUNS},
-    models::capabilities::{LanguageFlow, Steering},
     ode,
     probe::prelude::*,
-    telemetry::measurements::{ClassCurves, FlowSweepClass, FlowSweepLayers},
 };
 
 const CONTROLS: usize = 33;
@@ -45,7 +43,7 @@ pub fn groups(prompts: &[String], model: &dyn LanguageFlow, cx: &ProbeInputs<'_>
 pub fn steered<'a>(input: &FlowInput<'a>) -> Result<(&'a dyn LanguageFlow, &'a Steering)> {
     match input.model().and_then(|m| m.steering().map(|s| (m, s))) {
         Some(found) => Ok(found),
-        None => candle_core::bail!("this model was not made to be steered; choose a steering preset"),
+        None => bail!("this model was not made to be steered; choose a steering preset"),
     }
 }
 

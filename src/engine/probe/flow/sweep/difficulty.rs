@@ -7,18 +7,9 @@ use super::{
     Columns, FlowInput, SolveParams, Sweep,
 };
 use crate::{
-    analysis::{
-        rank_correlation::{ROTATIONS, shift_test},
-        statistics::mean,
-    },
-    corpus::Windows,
-    models::capabilities::LanguageFlow,
+    analysis::rank_correlation::{ROTATIONS, shift_test},
     ode::{self, Method, SolverOptions},
     probe::{position_losses::token_losses, prelude::*},
-    telemetry::{
-        measurements::{FlowSweepDifficulty, RankCorrelation},
-        number::Numbers,
-    },
 };
 
 /// Held-out prompts, their tokens at most, and the tokens of each that are points.
@@ -33,9 +24,7 @@ fn places(len: usize) -> Vec<usize> {
 
 /// Steps of dopri5 on held-out prompts at the asked control and tolerance.
 pub fn difficulty<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeInputs<'_>) -> Result<Sweep<'a>> {
-    let Some(model) = input.model() else {
-        candle_core::bail!("points of the plane are no text; choose a model that reads one")
-    };
+    let Some(model) = input.model() else { bail!("points of the plane are no text; choose a model that reads one") };
     let text = cx.corpus.held_out(PROMPTS, LENGTH.min(model.positions()))?;
     let places = places(text.len);
     ensure!(!places.is_empty(), "the model reads too short a text: two tokens at least are needed");

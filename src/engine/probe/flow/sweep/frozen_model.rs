@@ -7,7 +7,6 @@ use crate::{
     config::Arguments,
     nn::params,
     probe::{prelude::*, subject::copy_of},
-    telemetry::measurements::FlowSweepArgs,
 };
 
 /// A model whose weights stay those of one step.

@@ -2,12 +2,9 @@
 
 use super::{Columns, FlowInput, SolveParams, Sweep};
 use crate::{
-    analysis::statistics::{difference, norm},
-    models::capabilities::{FlowControl, LanguageFlow},
     nn::memory,
     ode::{self, Gradient, Method, SolverOptions},
     probe::prelude::*,
-    telemetry::measurements::{FlowSweepGradientError, FlowSweepGradientMemory, GradientCurve, GradientMethod},
 };
 
 const STEPS: [usize; 6] = [1, 2, 4, 8, 16, 32];
@@ -68,9 +65,7 @@ struct Gradients<'a> {
 
 impl<'a> Gradients<'a> {
     fn new(input: &'a FlowInput<'_>, params: &SolveParams) -> Result<Self> {
-        let Some(model) = input.model() else {
-            candle_core::bail!("the field of the plane is not trained through a solve")
-        };
+        let Some(model) = input.model() else { bail!("the field of the plane is not trained through a solve") };
         Ok(Self { model, control: params.control, start: &input.start })
     }
 

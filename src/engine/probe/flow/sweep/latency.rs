@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use super::{Columns, FlowInput, Sweep};
-use crate::{probe::prelude::*, telemetry::measurements::FlowSweepLatency};
+use crate::probe::prelude::*;
 
 const TURNS: usize = 20;
 /// Passes of each in one turn; the fastest counts.
@@ -12,9 +12,7 @@ const PASSES: usize = 3;
 
 /// Milliseconds of a pass over one window of as many tokens as the model has positions.
 pub fn latency<'a>(input: &'a FlowInput<'_>, model: &'a dyn Trainable, cx: &ProbeInputs<'_>) -> Result<Sweep<'a>> {
-    let Some(flow) = input.model() else {
-        candle_core::bail!("a field of the plane has no baseline to be timed against")
-    };
+    let Some(flow) = input.model() else { bail!("a field of the plane has no baseline to be timed against") };
     let model = model.token_model()?;
     let baseline = flow.baseline().build(cx.corpus.vocab(), cx.seed, cx.device)?;
     let (n, steps) = (flow.positions(), flow.training_steps());

@@ -9,9 +9,6 @@ use crate::{
     analysis::step_growth_bound::{self, StepCount},
     ode::{self, Method, Policy, SolverOptions},
     probe::prelude::*,
-    telemetry::measurements::{
-        ControlCurve, FlowSweepInvariance, FlowSweepNfe, FlowSweepTolerance, NfeCurve, ToleranceCurve,
-    },
 };
 
 /// Solvers of the sweeps, each with both policies.

@@ -1,10 +1,7 @@
 //! Decides which tokens a trained model has and how many layers it was trained with: as its files or the settings state,
 //! or else by the candidate with the lowest loss in windows of the length that it was trained for.
 
-use crate::{
-    analysis::statistics::mean_sd, config::counted, models::capabilities::KnownNumber, nn::Result,
-    telemetry::measurements::Evidence,
-};
+use crate::{config::counted, probe::prelude::*};
 
 /// Tokens of a window if the length of those in training is not known.
 pub const DEFAULT_WINDOW: usize = 256;

@@ -3,15 +3,10 @@
 
 mod choice;
 
-use super::super::{Answer, Probe, ProbeInputs, Progress};
 use crate::{
-    corpus::{self, BYTES, Corpus, CorpusError, NamedTokenizer, TokenizerKind, TokenizerSpec, Windows},
-    models::{
-        Trainable,
-        capabilities::{CheckpointFacts, KnownNumber, SynapseModel, SynapseShape, longest_at_once, nats_by_depth},
-    },
-    nn::{Error, IGNORE, Result},
-    telemetry::measurements::{Evidence, ReadingCandidate, ReadingCandidates, ReadingCandidatesArgs},
+    corpus::{self, BYTES, CorpusError, NamedTokenizer, TokenizerKind, TokenizerSpec},
+    nn::IGNORE,
+    probe::prelude::*,
 };
 pub use choice::{Candidate, CandidateChoice, ComparedWindows, KnownFacts, WindowLosses};
 use choice::{DEFAULT_WINDOW, decide, known_choice};

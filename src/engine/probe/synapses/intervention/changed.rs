@@ -1,16 +1,7 @@
 //! Texts read as a model is, or while something is changed: log-probabilities, losses and continuations. It does not
 //! compare them.
 
-use candle_core::{D, bail};
-
-use crate::{
-    analysis::statistics::greatest,
-    models::capabilities::{Intervention, State},
-    probe::{
-        prelude::*,
-        prompt::{next_nats, padded},
-    },
-};
+use crate::probe::prelude::*;
 
 /// Tokens read at once.
 const CHUNK: usize = 128;

@@ -1,11 +1,7 @@
 //! An intervention on one text against the model as it is, and against random targets.
 
 use super::{changed::ForwardPass, null::MatchedNull, request::Request};
-use crate::{
-    analysis::statistics::mean,
-    models::capabilities::{Intervention, Target},
-    probe::prelude::*,
-};
+use crate::probe::prelude::*;
 
 /// Options of an effect beside the text itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,13 +12,7 @@ pub use request::{Request, request};
 pub(in crate::probe) use changed::{continuation, read_rows};
 pub(in crate::probe) use null::MatchedNull;
 
-use crate::{
-    probe::prelude::*,
-    telemetry::{
-        measurements::{InterventionArgs, InterventionEffect},
-        number::Number,
-    },
-};
+use crate::probe::prelude::*;
 
 /// Makes an [`InterventionEffect`]; nothing where nothing is named.
 pub struct InterventionProbe;

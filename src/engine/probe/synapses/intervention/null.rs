@@ -3,11 +3,7 @@
 use rand::seq::IndexedRandom;
 
 use super::super::firing;
-use crate::{
-    models::capabilities::{Intervention, Part, SynapseShape, Target},
-    probe::prelude::*,
-    telemetry::Synapse,
-};
+use crate::probe::prelude::*;
 
 /// A random neuron or synapse is drawn from this many that are nearest in activity.
 const ALIKE: usize = 32;

@@ -1,12 +1,8 @@
 //! The requested change, and its description. It reads no text.
 
 use crate::{
-    models::capabilities::{Action, Intervention, Part, SynapseShape, Target},
-    nn::Result,
-    telemetry::{
-        measurements::{ActionKind, ChangeArgs, ChangedPart, TargetKind},
-        neuron_name, read_neurons, read_synapses,
-    },
+    probe::prelude::*,
+    telemetry::{read_neurons, read_synapses},
 };
 
 /// A change with its description.

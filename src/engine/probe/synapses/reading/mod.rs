@@ -8,15 +8,7 @@ mod written;
 
 use paths::{X, Y, first_pass, second_pass};
 
-use crate::{
-    analysis::statistics,
-    models::capabilities::Rotation,
-    probe::prelude::*,
-    telemetry::{
-        Synapse,
-        measurements::{ReadingArgs, SynapseTrace},
-    },
-};
+use crate::probe::prelude::*;
 
 /// Makes a [`measurements::SynapseReading`].
 pub struct ReadingProbe;
@@ -57,7 +49,7 @@ impl<'a> ReadingQuery<'a> {
     fn new(model: &'a dyn SynapseModel, args: &'a ReadingArgs, cx: &'a ProbeInputs<'a>) -> Result<Self> {
         let (neurons, last) = (model.shape().neurons, model.shape().layers - 1);
         if let Some(none) = [args.i, args.j].into_iter().flatten().find(|n| *n >= neurons) {
-            candle_core::bail!("neuron {none} is not one of 0..{neurons}");
+            bail!("neuron {none} is not one of 0..{neurons}");
         }
         let passage = Prompt::read(cx, &args.text, args.passage, args.longest)?;
         let layer = args.layer.map_or(last, |l| l.min(last));
@@ -112,22 +104,14 @@ impl<'a> ReadingQuery<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        config::Value,
-        models::{
-            ModelSpec,
-            bdh::{BdhSpec, Position},
-        },
-        probe::testing,
-    };
+    use crate::models::bdh::{BdhSpec, Position};
 
     /// Neurons turn in pairs only where there is a rotation; without one a head may have an odd number of them.
     #[test]
     fn a_model_with_an_odd_number_of_neurons_is_read() -> Result<()> {
-        let corpus = testing::prose()?;
         let sizes = BdhSpec { d_model: 8, heads: 1, neurons: 9, layers: 2, ..BdhSpec::default() };
         let spec = ModelSpec::Bdh(BdhSpec { position: Position::Nothing, ..sizes });
-        let mut model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
+        let (mut model, corpus) = testing::model(&spec)?;
         let args = [("longest", Value::Int(24)), ("i", Value::Int(0)), ("j", Value::Int(8))];
         let found: measurements::SynapseReading = testing::measured(&ReadingProbe, model.as_mut(), &corpus, &args)?;
         assert_eq!((found.synapses[0].j, found.synapses[0].sigma.len()), (8, 24));
@@ -136,9 +120,8 @@ mod tests {
 
     #[test]
     fn a_layer_that_the_model_lacks_is_named() -> Result<()> {
-        let corpus = testing::prose()?;
         let sizes = BdhSpec { d_model: 8, heads: 1, neurons: 8, layers: 2, ..BdhSpec::default() };
-        let mut model = ModelSpec::Bdh(sizes).build(corpus.vocab(), 3, &Device::Cpu)?;
+        let (mut model, corpus) = testing::model(&ModelSpec::Bdh(sizes))?;
         let about = |layer: i64, model: &mut dyn Trainable| -> Result<String> {
             let args = [("longest", Value::Int(24)), ("layer", Value::Int(layer))];
             Ok(testing::answers(&ReadingProbe, model, &corpus, &args)?[0].about.clone())

@@ -1,14 +1,7 @@
 //! The values of neurons with large peaks along a text, and what the synapses between them hold.
 
 use super::{super::firing, ReadingQuery};
-use crate::{
-    models::capabilities::{Part, Rotation},
-    nn::Result,
-    telemetry::{
-        Synapse,
-        measurements::{LayerFiring, NeuronTrace, SynapseRank},
-    },
-};
+use crate::probe::prelude::*;
 
 /// The number of synapses in the measurement.
 const MEASURED: usize = 12;
@@ -139,10 +132,7 @@ impl Paths {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        models::capabilities::SynapseShape,
-        nn::{Device, Tensor, fused::linear_attention::rotate, host},
-    };
+    use crate::nn::fused::linear_attention::rotate;
 
     /// The state of linear attention, sum over s of q_t^T k_s, is the rotated trace read at neuron j alone.
     #[test]

@@ -3,11 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::ReadingQuery;
-use crate::{
-    models::capabilities::{Sampling, generate},
-    nn::Result,
-    telemetry::measurements,
-};
+use crate::probe::prelude::*;
 
 impl ReadingQuery<'_> {
     /// The text and what the model writes after it, which is shown as it comes.
@@ -85,7 +81,6 @@ impl WrittenSoFar {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nn::Device;
 
     #[test]
     fn what_is_written_is_shown_before_its_end() -> Result<()> {

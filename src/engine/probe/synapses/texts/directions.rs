@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    corpus::{Windows, generated::parliament::CODES},
+    corpus::generated::parliament::CODES,
     nn::IGNORE,
     probe::{position_losses::token_losses, prelude::*},
-    telemetry::measurements::DirectionLoss,
 };
 
 /// Languages by their number in [`CODES`]: that of a passage, and that of its translation.
