@@ -203,7 +203,7 @@ fn a_claim_is_run_judged_and_checked() {
         " cores of ",
         "<code>orrery claims run X1</code>",
         "values: seed 7: 0, seed 8: 0",
-        "<title>2 seeds, effect 0 [0, 0], stands between",
+        "<title>2 seeds, effect 0 [0, 0] nats, stands between",
         "<title>effect over steps: from step 0 within the bound",
         ">the paper: 0</text>",
     ] {
@@ -250,7 +250,26 @@ fn a_claim_is_run_judged_and_checked() {
     assert!(outdated.contains("twins begin alike") && !outdated.contains("it scales"), "{outdated}");
 }
 
-/// The folder of the only sweep that claims have made.
+/// Whatever the numbers of a claim give that its runs do not test, every command says that it cannot be told.
+#[test]
+fn a_claim_that_its_runs_do_not_test_is_no_verdict() {
+    let here = with_claims();
+    let text = paper().replacen("turns =", "untested = \"twins begin alike by construction\"\nturns =", 1);
+    fs::write(here.path().join("ledger/paper.toml"), text).unwrap();
+    let said = done(here.path(), "claims run X1 --from ledger --jobs 2");
+    assert!(said.contains("X1: cannot be told, at the paper's scale"), "{said}");
+    let stored = fs::read_to_string(here.path().join("ledger/results/X1.json")).unwrap();
+    assert!(stored.contains("\"verdict\": \"stands\""), "the numbers keep their own: {stored}");
+    done(here.path(), "claims check --from ledger");
+    let shown = done(here.path(), "claims show X1 --from ledger");
+    let words = "not tested: twins begin alike by construction\nverdict: cannot be told, at the paper's scale\n";
+    assert!(shown.contains(words), "{shown}");
+    let listed = done(here.path(), "claims list --from ledger --json");
+    let rows: Value = serde_json::from_str(listed.lines().next().unwrap()).unwrap();
+    assert_eq!(rows[0]["verdict"].as_str(), Some("cannot_be_told"));
+}
+
+/// The folder of the only sweep that the claims have started.
 fn only_sweep(here: &Path) -> PathBuf {
     let mut sweeps = fs::read_dir(here.join("sweeps")).unwrap();
     sweeps.next().unwrap().unwrap().path()

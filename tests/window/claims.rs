@@ -6,7 +6,7 @@ mod words;
 
 use std::{
     fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::Command,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
@@ -22,10 +22,13 @@ use image::RgbaImage;
 use orrery::{
     cli::{host::DesktopHost, runs::Runs},
     config::Config,
-    experiments::claims::{
-        entry::{ClaimRuns, PaperEntry},
-        ledger::{Judgement, Ledger},
-        result::StepValues,
+    experiments::{
+        claims::{
+            entry::{ClaimRuns, PaperEntry},
+            ledger::{Judgement, Ledger},
+            result::StepValues,
+        },
+        sweep::results::SweepProcess,
     },
     telemetry::RunHandle,
     ui::{
@@ -195,8 +198,7 @@ fn runs(ended: usize) -> ClaimRuns {
         finished: ended,
         running: 3 - ended,
         failed: 0,
-        is_being_made: ended < 3,
-        complaint: None,
+        process: if ended < 3 { SweepProcess::Running } else { SweepProcess::Absent },
         judged: Judgement { values, outcome, p, ..whole },
     }
 }
@@ -262,7 +264,22 @@ fn desk_of(papers: Vec<PaperEntry>, opening: Option<Opening>, with_pictures: boo
     desk
 }
 
-/// The page, opened from the gallery.
+/// A window with the real host and program over a folder with these claims, its page of claims open.
+fn real_desk(here: &Path, paper: &str) -> Desk {
+    fs::create_dir(here.join("ledger")).unwrap();
+    fs::write(here.join("ledger/paper.toml"), paper).unwrap();
+    let host = DesktopHost::new(here.join("runs"), Runs::new());
+    let host = Box::new(host.with_program(env!("CARGO_BIN_EXE_orrery").into()).with_claims(here.join("ledger")));
+    let builder = Harness::builder().with_size([1280.0, 800.0]).with_step_dt(1.0 / 30.0);
+    let harness = builder.build_eframe(move |cc| App::new(cc, host, Start::default()));
+    let mut d = Desk { harness, asked: Arc::default() };
+    d.steps(3);
+    d.click("Claims");
+    d.until("the claims are read", |d| d.rows().len() == 5);
+    d
+}
+
+/// The claims page, opened from the gallery.
 fn desk() -> Desk {
     let mut desk = desk_of(ledger().entries(), None, false);
     desk.click("Claims");
@@ -277,6 +294,26 @@ impl Desk {
     fn click(&mut self, label: &str) {
         self.harness.get_by_label(label).click();
         self.steps(4);
+    }
+
+    fn until(&mut self, what: &str, holds: impl Fn(&Self) -> bool) {
+        let begun = Instant::now();
+        while !holds(self) {
+            assert!(begun.elapsed() < Duration::from_secs(120), "waited in vain: {what}; {:?}", self.rows());
+            self.harness.step();
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.steps(3);
+    }
+
+    /// Begins the runs of X1 once those that are there were looked for.
+    fn run_all(&mut self) {
+        self.unfold("X1");
+        self.until("its runs were looked for", |d| {
+            let button = d.harness.query_by_label("Run all seeds: X1");
+            button.is_some_and(|button| !button.accesskit_node().is_disabled())
+        });
+        self.click("Run all seeds: X1");
     }
 
     fn shows(&self, words: &str) -> bool {
@@ -468,6 +505,33 @@ fn a_verdict_fills_in_as_seeds_end() {
     assert_eq!(d.rows().len(), 5, "Escape leads from the sweep back to the claims");
 }
 
+/// Runs that stop write a checkpoint first, which may take a while.
+#[test]
+fn a_stop_is_said_from_the_click_on() {
+    let mut d = desk();
+    d.unfold("X1");
+    d.click("Run all seeds: X1");
+    d.click("Stop: X1");
+    assert!(d.shows("stopping\u{2026}") && d.harness.query_by_label("Stop: X1").is_none());
+    d.steps(150);
+    assert!(!d.shows("stopping\u{2026}"), "their end was read");
+}
+
+/// The numbers of runs that do not test the claim are not read before that is said.
+#[test]
+fn a_card_begins_with_why_its_runs_do_not_test_the_claim() {
+    let mut ledger = ledger();
+    ledger.papers[0].file.claims[1].untested = Some("both were trained alike".to_owned());
+    let mut d = desk_of(ledger.entries(), None, false);
+    d.click("Claims");
+    assert!(d.rows()[1].ends_with(", cannot be told, at our scale, by a proxy"), "{}", d.rows()[1]);
+    assert!(d.shows("cannot be told 1"), "it is counted as such");
+    d.unfold("X2");
+    let top = |words: &str| d.harness.get_by_label_contains(words).rect().top();
+    assert!(top("both were trained alike") < top("\u{201c}Training is faster.\u{201d}"));
+    assert!(d.shows("stands if below 0; p "), "the numbers follow");
+}
+
 #[test]
 fn a_lab_leads_to_the_claims_that_it_can_decide() {
     let mut d = desk_of(ledger().entries(), Some(Opening::Lab("fast_slow".into())), false);
@@ -496,40 +560,15 @@ fn an_empty_ledger_says_how_it_fills() {
 #[test]
 fn runs_that_the_window_begins_are_those_of_the_command() {
     let here = tempfile::tempdir().unwrap();
-    fs::create_dir(here.path().join("ledger")).unwrap();
-    fs::write(here.path().join("ledger/paper.toml"), PAPER.replace("seeds = 3", "seeds = 2")).unwrap();
-    let program = PathBuf::from(env!("CARGO_BIN_EXE_orrery"));
-    let host = DesktopHost::new(here.path().join("runs"), Runs::new());
-    let host = Box::new(host.with_program(program.clone()).with_claims(here.path().join("ledger")));
-    let builder = Harness::builder().with_size([1280.0, 800.0]).with_step_dt(1.0 / 30.0);
-    let harness = builder.build_eframe(move |cc| App::new(cc, host, Start::default()));
-    let mut d = Desk { harness, asked: Arc::default() };
-    let until = |d: &mut Desk, what: &str, holds: &dyn Fn(&Desk) -> bool| {
-        let begun = Instant::now();
-        while !holds(d) {
-            assert!(begun.elapsed() < Duration::from_secs(120), "waited in vain: {what}; {:?}", d.rows());
-            d.harness.step();
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        d.steps(3);
-    };
-    d.steps(3);
-    d.click("Claims");
-    until(&mut d, "the claims are read", &|d| d.rows().len() == 5);
-    d.unfold("X1");
-    let can_run = |d: &Desk| {
-        let button = d.harness.query_by_label("Run all seeds: X1");
-        button.is_some_and(|button| !button.accesskit_node().is_disabled())
-    };
-    until(&mut d, "its runs were looked for", &can_run);
-    d.click("Run all seeds: X1");
-    until(&mut d, "its runs are made", &|d| d.rows()[0].ends_with(", stands, at our scale, by runs here"));
+    let mut d = real_desk(here.path(), &PAPER.replace("seeds = 3", "seeds = 2"));
+    d.run_all();
+    d.until("its runs are made", |d| d.rows()[0].ends_with(", stands, at our scale, by runs here"));
     assert!(d.shows("2 of 2 runs ended"));
 
     // the process that trains the runs may end a moment after the last run; until then the command refuses
     let begun = Instant::now();
     let (is_done, said) = loop {
-        let mut command = Command::new(&program);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
         let output =
             command.args(["claims", "run", "X1", "--from", "ledger"]).current_dir(here.path()).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
@@ -541,7 +580,21 @@ fn runs_that_the_window_begins_are_those_of_the_command() {
     assert!(is_done && said.contains("2 runs, 0 to make"), "{said}");
     assert!(said.contains("X1: stands, at our scale"), "{said}");
     d.click("Refresh");
-    until(&mut d, "the stored result is shown", &|d| d.rows()[0].ends_with(", stands, at our scale"));
+    d.until("the stored result is shown", |d| d.rows()[0].ends_with(", stands, at our scale"));
+}
+
+/// Who stopped the runs knows why their process ended, and reads how they are completed.
+#[test]
+fn runs_that_are_stopped_have_not_failed() {
+    let here = tempfile::tempdir().unwrap();
+    let paper = PAPER.replace("seeds = 3", "seeds = 2").replace("steps = 4\n", "steps = 100000\n");
+    let mut d = real_desk(here.path(), &paper);
+    d.run_all();
+    d.until("a run is made", |d| d.shows(", 1 running") || d.shows(", 2 running"));
+    d.click("Stop: X1");
+    d.until("they have stopped", |d| d.shows("Stopped. 0 of 2 runs are made; Run all seeds makes the others."));
+    assert!(!d.shows("The process that made the runs ended"), "it is no failure");
+    assert!(d.shows("Run all seeds: X1"));
 }
 
 /// Renders the page with a claim unfolded.

@@ -14,7 +14,7 @@ use orrery::{
 use super::desk_of;
 use crate::{
     recorded,
-    tiles::{Tile, sized},
+    tiles::{Tile, painted, sized},
 };
 
 /// A view that draws numbers from a paper.
@@ -69,8 +69,24 @@ const REFERENCES: [Reference; 9] = [
 fn run(lab: &str) -> Mirror {
     let mut mirror = recorded::twins();
     recorded::others::tell(&mut mirror);
-    mirror.info = Some(Arc::new(RunInfo { lab: lab.to_owned(), ..recorded::twins_info() }));
+    let config = labs::find(lab).unwrap().config(Some(lab)).unwrap();
+    mirror.info = Some(Arc::new(RunInfo { lab: lab.to_owned(), config, ..recorded::twins_info() }));
     mirror
+}
+
+/// The paper's gate is one that nothing needs: beside a gate that a task opens its number would look refuted.
+#[test]
+fn a_number_of_the_paper_is_not_drawn_in_another_experiment() {
+    let lab = labs::find("fast_slow").unwrap();
+    let drawn = |preset: &str| {
+        let config = lab.config(Some(preset)).unwrap();
+        let mut mirror = run(lab.id);
+        mirror.info = Some(Arc::new(RunInfo { config: config.clone(), ..recorded::twins_info() }));
+        let harness = Tile { config, ..Tile::new("gate", mirror) }.shown(sized(640.0, 480.0));
+        let has_link = harness.query_all_by_role(Role::Link).next().is_some();
+        (has_link, painted(&harness).iter().any(|words| words.starts_with("closed: within")))
+    };
+    assert_eq!((drawn("fast_slow"), drawn("fast_slow_needed")), ((true, false), (false, true)));
 }
 
 #[test]

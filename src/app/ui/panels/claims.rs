@@ -7,16 +7,22 @@ mod mark;
 pub mod picture;
 mod row;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use eframe::egui::{self, Frame, Label, Margin, RichText, ScrollArea, Ui};
 
 use super::{REREAD_SECONDS, Shell, bordered, filter_ui, is_read_again, toggle, top_bar::top_bar_ui};
 use crate::{
     config::counted,
-    experiments::claims::{
-        entry::{ClaimEntry, ClaimRuns, ClaimState, PaperEntry},
-        filter::ClaimFilter,
+    experiments::{
+        claims::{
+            entry::{ClaimEntry, ClaimRuns, ClaimState, PaperEntry},
+            filter::ClaimFilter,
+        },
+        sweep::results::SweepProcess,
     },
     ui::{
         action::{OpenAction, RunsAction},
@@ -117,6 +123,13 @@ impl ClaimsPage {
         }
     }
 
+    /// Shows from the click on that the runs of this sweep stop; that they have stopped is read later.
+    pub fn show_stopping(&mut self, folder: &Path) {
+        for read in self.runs.values_mut().filter_map(|runs| runs.read.as_mut()).filter(|read| read.folder == folder) {
+            read.process = SweepProcess::Stopping;
+        }
+    }
+
     /// How many claims a lab can decide; `None` while the ledger is not known.
     pub fn count_for_lab(&self, lab: &str) -> Option<usize> {
         self.has_arrived.then(|| self.claims().filter(|entry| entry.lab == lab).count())
@@ -188,7 +201,7 @@ impl ClaimsPage {
 impl RunsHere {
     /// True while runs are being made.
     fn are_going(&self) -> bool {
-        self.read.as_ref().is_some_and(|read| read.is_being_made || read.running > 0)
+        self.read.as_ref().is_some_and(|read| read.process.is_alive() || read.running > 0)
     }
 }
 

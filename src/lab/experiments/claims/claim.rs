@@ -55,6 +55,10 @@ pub struct Claim {
     /// The finding that would refute the claim.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub turns: String,
+    /// The reason why its runs do not test it: its premise is not met, or no run could decide. Whatever their numbers give, it
+    /// cannot be told. The rule's hash leaves it out, as it is about the result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub untested: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<Rule>,
 }
@@ -161,6 +165,9 @@ impl Claim {
         let is_no_time = |hours: f64| self.rule.is_none() || !hours.is_finite() || hours <= 0.0;
         let no_time = "has `hours` that are not a number above 0, or no rule whose runs could take them";
         refuse(self.hours.is_some_and(is_no_time), no_time)?;
+        let is_no_reason = |why: &str| self.rule.is_none() || why.trim().is_empty();
+        let no_reason = "has `untested` without a reason, or without a rule whose runs do not test it";
+        refuse(self.untested.as_deref().is_some_and(is_no_reason), no_reason)?;
         let has_published = self.rule.as_ref().is_some_and(|rule| rule.published.is_some());
         refuse(
             self.off_scale && !has_published,
@@ -200,6 +207,9 @@ tier = 'scaled'
         assert!(parse_error(HEAD).contains("needs `rule`"), "{}", parse_error(HEAD));
         assert!(parse_error(&format!("{HEAD}needs = 'a'\nopen = 'b'\n")).contains("one of"));
         assert!(parse_error(&format!("{HEAD}needs = 'a'\nhours = 2.0\n")).contains("no rule whose runs"));
+        assert!(parse_error(&format!("{HEAD}needs = 'a'\nuntested = 'b'\n")).contains("without a rule"));
+        let silent = PAPER.replacen("counter =", "untested = ' '\ncounter =", 1);
+        assert!(parse_error(&silent).contains("without a reason"));
     }
 
     #[test]

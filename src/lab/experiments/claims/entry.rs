@@ -17,6 +17,7 @@ use crate::{
     experiments::{
         permalink::{LinkSelection, Permalink},
         short_number::{p_label, short},
+        sweep::results::SweepProcess,
     },
 };
 
@@ -151,10 +152,10 @@ impl Judgement {
         over_steps.into_iter().chain(over_setting).filter(|curve| curve.points.len() > 1).collect()
     }
 
-    /// "0.0004 [0.0003, 0.0004], stands if below 0.01; p 1.2e-5 against the bound, after Holm's correction for the paper's 22
+    /// "0.0004 [0.0003, 0.0004] nats, stands if below 0.01; p 1.2e-5 against the bound, after Holm's correction for the paper's 22
     /// rules"; `None` without an outcome.
     pub fn effect_label(&self, rule: &Rule) -> Option<String> {
-        let (effect, correction) = (self.outcome.as_ref()?.label(), self.correction_label(rule)?);
+        let (effect, correction) = (self.outcome.as_ref()?.label(rule), self.correction_label(rule)?);
         Some(format!("{effect}, stands if {}; {correction}", rule.stands.label()))
     }
 
@@ -177,7 +178,7 @@ impl Judgement {
     /// True where its numbers alone decide the claim, but not after Holm's correction.
     pub(super) fn is_untold_by_correction(&self, rule: &Rule) -> bool {
         let is_decided_alone = |outcome: Outcome| outcome.p() <= 1.0 - rule.confidence;
-        self.verdict == Verdict::CannotBeTold && self.outcome.is_some_and(is_decided_alone)
+        self.numbers_verdict == Verdict::CannotBeTold && self.outcome.is_some_and(is_decided_alone)
     }
 }
 
@@ -258,10 +259,12 @@ impl ClaimEntry {
         self.standing.verdict_label(self.claim.tier)
     }
 
-    /// All that is known of it besides the paper's words, each under its name.
+    /// All that is known of it besides the paper's words, each under its name; first why its runs do not test it, where it is so.
     pub fn facts(&self) -> Vec<(&'static str, String)> {
         let claim = &self.claim;
-        let mut facts = vec![("verdict", self.verdict_label())];
+        let mut facts: Vec<(&'static str, String)> = vec![];
+        facts.extend(claim.untested.clone().map(|why| ("not tested", why)));
+        facts.push(("verdict", self.verdict_label()));
         let judged = self.standing.judgement();
         if let Some(rule) = &claim.rule {
             let effect = judged.filter(|judged| !judged.is_rule_changed).and_then(|judged| judged.effect_label(rule));
@@ -358,10 +361,7 @@ pub struct ClaimRuns {
     pub finished: usize,
     pub running: usize,
     pub failed: usize,
-    /// This window makes them.
-    pub is_being_made: bool,
-    /// The reason why their process ended early, or their numbers cannot be read.
-    pub complaint: Option<String>,
+    pub process: SweepProcess,
     /// The seeds that have ended, judged as a stored result would be.
     pub judged: Judgement,
 }
@@ -369,7 +369,7 @@ pub struct ClaimRuns {
 impl ClaimRuns {
     /// The state that they give the claim; `None` while some have yet to end.
     pub fn state(&self) -> Option<ClaimState> {
-        let is_over = !self.is_being_made && self.finished + self.failed == self.total;
+        let is_over = !self.process.is_alive() && self.finished + self.failed == self.total;
         (is_over || self.finished == self.total).then(|| ClaimState::judged(&self.judged))
     }
 }

@@ -35,7 +35,7 @@ impl FilteredRow for ClaimEntry {
     fn mentions(&self, words: &str) -> bool {
         let claim = &self.claim;
         let texts = [&claim.id, &claim.title, &claim.quote, &claim.place, &claim.number, &claim.counter, &claim.turns];
-        texts.into_iter().any(|text| text.to_lowercase().contains(words))
+        texts.into_iter().chain(&claim.untested).any(|text| text.to_lowercase().contains(words))
     }
 
     fn numbers(&self, key: &str) -> Vec<f64> {

@@ -48,7 +48,10 @@ pub struct Ledger {
 /// A claim's answer, as the stored numbers give it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
+    /// The verdict that is shown: a claim that is [`untested`](Claim::untested) cannot be told, whatever its numbers give.
     pub verdict: Verdict,
+    /// The verdict of the numbers alone, which the stored result keeps.
+    pub numbers_verdict: Verdict,
     /// `None` where fewer seeds have a number than the rule asks for.
     pub outcome: Option<Outcome>,
     /// Corrected for the number of rules of the paper; `None` where the values of the seeds do not differ.
@@ -323,10 +326,12 @@ struct RuleOutcome<'a> {
 impl RuleOutcome<'_> {
     /// The judgement of the result whose outcome this is.
     fn judgement(&self, result: &ClaimResult) -> Judgement {
-        let Self { rule, outcome, .. } = *self;
+        let Self { claim, rule, outcome, .. } = *self;
         let value = |seed| statistics::value(rule, seed);
+        let numbers_verdict = outcome.map_or(Verdict::CannotBeTold, |outcome| outcome.verdict(self.p, rule.confidence));
         Judgement {
-            verdict: outcome.map_or(Verdict::CannotBeTold, |outcome| outcome.verdict(self.p, rule.confidence)),
+            verdict: if claim.untested.is_some() { Verdict::CannotBeTold } else { numbers_verdict },
+            numbers_verdict,
             outcome,
             p: outcome.filter(Outcome::has_spread).map(|_| self.p),
             rules: self.rules,
@@ -357,11 +362,11 @@ impl ClaimResult {
         self.rule != rule.hash() || self.digest_problem().is_some()
     }
 
-    /// This with the verdict of a judgement; without one the claim is undecided.
+    /// This with the verdict that its numbers have in a judgement; without one the claim is undecided.
     fn judged(&self, judged: Option<&Judgement>) -> Self {
         let outcome = judged.and_then(|judged| judged.outcome);
         Self {
-            verdict: judged.map_or(Verdict::CannotBeTold, |judged| judged.verdict),
+            verdict: judged.map_or(Verdict::CannotBeTold, |judged| judged.numbers_verdict),
             effect: outcome.map(|o| o.effect),
             interval: outcome.map(|o| o.interval),
             p: judged.and_then(|judged| judged.p),

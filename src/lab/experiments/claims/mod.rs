@@ -11,7 +11,8 @@
 //! 6. All rules of a paper are one family for Holm's correction, run or not, so that no result changes its size ([`ledger`]).
 //! 7. `claims/results/ID.json` keeps numbers with their digest, hash, machine, effect and verdict; what is not in it is not judged.
 //! 8. Of rules that read numbers along a run it keeps the values of the seeds over steps too ([`curve`]).
-//! 9. The verdict is made again from these numbers whenever it is shown; `orrery claims check` compares ([`ledger`]).
+//! 9. The verdict is made again from these numbers whenever it is shown; `orrery claims check` compares ([`ledger`]). A claim that
+//!    its runs do not test cannot be told, whatever their numbers give.
 //! 10. Tables, JSON and the pages `docs/claims.md` and `docs/results.md` are made from the ledger ([`table`]), and the rows of the
 //!     page in the window ([`entry`]), which it filters ([`filter`]).
 

@@ -20,12 +20,13 @@ and is no claim's stands in [measurements.md](measurements.md), with its command
     orrery claims show A2           # rule, numbers of each seed, what would refute it
     orrery claims run A2 --first-seed 100 --results again       # the same with other seeds, kept apart
 
-An effect is on the scale of its rule: a difference (of losses in nats per token), a ratio, a share, a correlation. The paper's number
-stands beside it where there is one on this scale. A verdict says whether the runs were of the paper's size or of ours. p is corrected
+An effect is on the scale of its rule: a difference (of losses in nats per token), a ratio (*times*), a share, a correlation. Its unit
+follows where the numbers that the rule reads declare one. The paper's number stands beside it where there is one on this scale. A
+verdict says whether the runs were of the paper's size or of ours. p is corrected
 by Holm's method for all rules of its paper, and there is none where the values of the seeds do not differ: the value that they share
 decides, unless it is the bound itself. An interval is not corrected, and the lines below a table say where the correction is why
-a claim cannot be told. They also say how the interval of each step, or size, alone lies: within the bound of the rule, beyond or
-across it. Minutes are those of training, all runs together, on the machine that is named; several
+a claim cannot be told, or that its runs do not test it. They also say how the interval of each step, or size, alone lies: within
+the bound of the rule, beyond or across it. Minutes are those of training, all runs together, on the machine that is named; several
 results may be of the same runs. The commit of a result that was made outside of a checkout was not recorded, and is not made up
 afterwards: `git log` of its file tells the commit before which it was made.
 ";
@@ -117,9 +118,12 @@ fn paper_section(paper: &Paper, lines: &[&ResultLine], text: &mut String) {
 }
 
 impl ResultLine<'_> {
-    /// Lines on a correction that decides, a p that is not there, an interval that turns over steps, and few values of a setting.
+    /// Lines on runs that do not test the claim, a correction that decides, a p that is not there, an interval that turns over
+    /// steps, and few values of a setting.
     fn curve_lines(&self) -> Vec<String> {
         let (id, mut lines) = (&self.row.claim.id, vec![]);
+        let untested = self.row.claim.untested.as_ref().filter(|_| !self.judged.is_rule_changed);
+        lines.extend(untested.map(|why| format!("- {id}: not tested: {why}.\n")));
         let needs_words = self.judged.p.is_none() || self.judged.is_untold_by_correction(self.rule);
         if needs_words && !self.judged.is_rule_changed {
             let correction = self.judged.correction_label(self.rule);

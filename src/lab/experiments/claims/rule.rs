@@ -216,9 +216,43 @@ impl Rule {
         Ok(config)
     }
 
+    /// The unit of its effect, as the headline numbers that it reads declare it; of a ratio, a share or a correlation what it is.
+    /// Empty where nothing declares one: of the field of an answer and of a recorded scalar.
+    pub fn unit(&self) -> String {
+        let of_numbers = self.unit_of_numbers();
+        match (self.statistic, self.axis()) {
+            (Statistic::PairedDifference | Statistic::Area | Statistic::Mean, _) => {
+                of_numbers.unwrap_or_default().to_owned()
+            }
+            (Statistic::Ratio | Statistic::SpreadRatio, _) => "times".to_owned(),
+            (Statistic::RankCorrelation, _) => "rank correlation".to_owned(),
+            (Statistic::Count, _) => "of seeds".to_owned(),
+            (Statistic::Slope, Some(axis)) => {
+                of_numbers.map_or(String::new(), |unit| format!("{unit} per {axis}").trim_start().to_owned())
+            }
+            // of a logarithm the unit of the number is left out
+            (Statistic::LogSlope, Some(axis)) => format!("per {axis}"),
+            (Statistic::Slope | Statistic::LogSlope, None) => String::new(),
+        }
+    }
+
+    /// The unit of the headline numbers that it reads, empty for one without; `None` unless both are such and have the same.
+    fn unit_of_numbers(&self) -> Option<&'static str> {
+        let lab = self.lab().filter(|_| self.ask.is_none())?;
+        let (first, second) = self.numbers().ok()?;
+        let unit = lab.headline(first.key)?.unit;
+        let is_same = |number: VariantNumber<'_>| lab.headline(number.key).is_some_and(|h| h.unit == unit);
+        second.is_none_or(is_same).then_some(unit)
+    }
+
+    /// The lab that has its base.
+    fn lab(&self) -> Option<&'static Lab> {
+        LABS.iter().copied().find(|lab| lab.preset(&self.base).is_some())
+    }
+
     /// The lab and the settings of its base.
     fn resolved(&self) -> Result<(&'static Lab, Config), String> {
-        if let Some(lab) = LABS.iter().copied().find(|lab| lab.preset(&self.base).is_some()) {
+        if let Some(lab) = self.lab() {
             return Ok((lab, lab.config(Some(&self.base)).map_err(|e| e.to_string())?));
         }
         let presets = LABS.iter().flat_map(|lab| lab.presets.iter().map(|p| p.id));
@@ -435,6 +469,25 @@ mod tests {
         let words = Rule { beside: Some("gate of coupled".to_owned()), ..rule() }.sentence();
         assert!(words.contains("of held_out_loss beside gate, both of coupled, lies between"), "{words}");
         assert!(rule().sentence().contains("of held_out_loss of coupled beside held_out_loss of frozen lies between"));
+    }
+
+    #[test]
+    fn an_effect_has_the_unit_that_its_numbers_declare() {
+        let unit = |change: &dyn Fn(&mut Rule)| {
+            let mut rule = rule();
+            change(&mut rule);
+            rule.unit()
+        };
+        let over = || Some(VariedSetting { key: "model.pool".to_owned(), values: vec![Value::Int(2), Value::Int(4)] });
+        assert_eq!(unit(&|_| ()), "nats");
+        assert_eq!(unit(&|r| r.beside = Some("gate of frozen".to_owned())), "", "not of one unit");
+        assert_eq!(unit(&|r| (r.read, r.beside) = ("accuracy of coupled".to_owned(), None)), "");
+        assert_eq!(unit(&|r| (r.read, r.beside) = ("time/step_ms of coupled".to_owned(), None)), "");
+        assert_eq!(unit(&|r| r.ask = Some("staircase".to_owned())), "", "no headline number is read");
+        assert_eq!(unit(&|r| r.statistic = Statistic::Ratio), "times");
+        assert_eq!(unit(&|r| r.statistic = Statistic::Count), "of seeds");
+        assert_eq!(unit(&|r| (r.statistic, r.over) = (Statistic::Slope, over())), "nats per model.pool");
+        assert_eq!(unit(&|r| (r.statistic, r.over) = (Statistic::LogSlope, over())), "per model.pool");
     }
 
     #[test]

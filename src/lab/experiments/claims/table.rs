@@ -7,6 +7,7 @@ use super::{
     entry::ClaimState,
     ledger::{Ledger, Paper, Row, Standing},
     result::first_digits,
+    rule::Rule,
     statistics::Outcome,
 };
 use crate::{config::counted, experiments::short_number::short, files::sha256};
@@ -25,10 +26,11 @@ Every claim of the five papers that an experiment could support or contradict, a
 A claim *stands* where the 95% interval of its effect over seeds lies where its rule says, *does not stand* where it lies outside,
 and *cannot be told* otherwise, after Holm's correction for all rules of its paper. Equality is shown by an interval inside of a
 margin (two one-sided tests), never by a difference that was not found. Rules were fixed before the runs; a rule that was edited
-afterwards says so. A verdict holds at the scale of its tier: *exact* is the paper's own experiment at its own size, or mathematics,
-which has none; *scaled* is the same with a smaller model or less text; *proxy* is another one that bears on it. A run that failed
-says nothing. Mathematics and counts are held by a test of this repository, which `orrery claims show` names. A star marks the twenty
-of most interest.
+afterwards says so. A claim that its runs do not test (`untested`: its premise is not met, or no run could decide) *cannot be told*,
+whatever their numbers give: the reason is said beside it, and the stored result keeps the verdict of the numbers. A verdict holds
+at the scale of its tier: *exact* is the paper's own experiment at its own size, or mathematics, which has none; *scaled* is the
+same with a smaller model or less text; *proxy* is another one that bears on it. A run that failed says nothing. Mathematics and
+counts are held by a test of this repository, which `orrery claims show` names. A star marks the twenty of most interest.
 
 A result keeps the values of its seeds at up to 24 steps, where its rule reads numbers along the run, so that it can be seen whether the
 verdict turns; the interval of each step stands for that step alone. A rule that names sizes (`sizes = { key = \"model.d_model\", values
@@ -50,9 +52,9 @@ A result that is made where there is no folder of claims is written to `claims/r
 ";
 
 impl Outcome {
-    /// "-0.0004 [-0.002, 0.001]".
-    pub fn label(&self) -> String {
-        with_interval(self.effect, self.interval)
+    /// The effect by a rule, with its unit where that is known: "-0.0004 [-0.002, 0.001] nats".
+    pub fn label(&self, rule: &Rule) -> String {
+        format!("{} {}", with_interval(self.effect, self.interval), rule.unit()).trim_end().to_owned()
     }
 }
 
@@ -73,10 +75,10 @@ fn with_interval(effect: f64, (low, high): (f64, f64)) -> String {
 }
 
 impl Row<'_> {
-    /// "-0.0004 [-0.002, 0.001]"; empty without an outcome.
+    /// "-0.0004 [-0.002, 0.001] nats"; empty without an outcome.
     pub fn effect_label(&self) -> String {
         let outcome = self.standing.judgement().and_then(|judged| judged.outcome);
-        outcome.as_ref().map_or(String::new(), Outcome::label)
+        self.claim.rule.as_ref().zip(outcome).map_or(String::new(), |(rule, outcome)| outcome.label(rule))
     }
 
     /// Where the effect must lie for the claim to stand; empty without a rule.
@@ -96,15 +98,16 @@ impl Row<'_> {
         }
     }
 
-    /// "stands, at our scale"; where there is no rule, what one would take.
+    /// "stands, at our scale"; where there is no rule, what one would take, and where runs do not test the claim, why.
     pub fn verdict_label(&self) -> String {
         self.with_reason(self.standing.verdict_label(self.claim.tier))
     }
 
-    /// These words of its standing, with what a rule would take where there is none.
+    /// These words of its standing, with what a rule would take where there is none, and why runs do not test the claim.
     fn with_reason(&self, words: String) -> String {
-        match &self.standing {
-            Standing::Open(why) => format!("{words}: it takes {why}"),
+        match (&self.standing, &self.claim.untested) {
+            (Standing::Open(why), _) => format!("{words}: it takes {why}"),
+            (Standing::Judged(judged), Some(why)) if !judged.is_rule_changed => format!("{words}: {why}"),
             _ => words,
         }
     }

@@ -12,10 +12,14 @@ use crate::{
             rule::Rule,
         },
         short_number::short,
+        sweep::results::SweepProcess,
     },
     ui::{
         action::{MessageAction, OpenAction, RunsAction},
-        panels::{Shell, heading},
+        panels::{
+            Shell, heading,
+            sweep_process::{end_ui, stop_ui},
+        },
         theme::{self, Theme},
         widgets::notes::wrapped_ui,
     },
@@ -25,6 +29,8 @@ use crate::{
 const NAME: f32 = 136.0;
 /// Widest text, points: longer lines cannot be read.
 const TEXT: f32 = 880.0;
+/// The button that makes the runs that are missing.
+const RUN_ALL: &str = "Run all seeds";
 
 /// Draws it; the action that is to be asked for, if it is one on the claim's runs.
 pub fn details_ui(
@@ -37,7 +43,10 @@ pub fn details_ui(
     let shown = Frame::NONE.inner_margin(margin).show(ui, |ui| {
         ui.set_width(ui.available_width().min(TEXT));
         ui.spacing_mut().item_spacing.y = 6.0;
-        let theme = shell.theme;
+        let (theme, facts) = (shell.theme, entry.facts());
+        // that the runs do not test the claim is read before their numbers
+        let (first, facts) = facts.split_at(usize::from(entry.claim.untested.is_some()));
+        first.iter().for_each(|(name, text)| fact_ui(ui, theme, name, text));
         quote_ui(ui, theme, entry);
         if let (Some(rule), Some(judged)) = (&entry.claim.rule, entry.standing.judgement()) {
             if judged.is_rule_changed {
@@ -47,9 +56,7 @@ pub fn details_ui(
             }
             judgement_ui(ui, theme, rule, judged);
         }
-        for (name, text) in entry.facts() {
-            fact_ui(ui, theme, name, &text);
-        }
+        facts.iter().for_each(|(name, text)| fact_ui(ui, theme, name, text));
         let action = buttons_ui(ui, shell, entry, runs);
         if let (Some(rule), Some(runs)) = (&entry.claim.rule, runs) {
             runs_ui(ui, shell, entry, rule, runs);
@@ -130,9 +137,8 @@ fn run_all_ui(
 ) -> Option<RunsAction> {
     let id = &entry.claim.id;
     let here = runs.and_then(|runs| runs.read.as_ref());
-    if let Some(here) = here.filter(|here| here.is_being_made) {
-        let about = "Runs that are being made stop with a checkpoint, and go on from there later.";
-        shell.on_click(named_ui(ui, "Stop", id, about), RunsAction::StopSweep(here.folder.clone()));
+    if let Some(here) = here.filter(|here| here.process.is_alive()) {
+        stop_ui(ui, shell, &here.process, &here.folder, &format!("Stop: {id}"));
         return None;
     }
     if entry.claim.needs.is_some() || here.is_some_and(|here| here.finished == here.total) {
@@ -150,7 +156,7 @@ fn run_all_ui(
         rule.seeds
     );
     let is_reading = runs.is_some_and(|runs| runs.is_reading);
-    let run_all = ui.add_enabled_ui(!is_reading, |ui| named_ui(ui, "Run all seeds", id, &about)).inner;
+    let run_all = ui.add_enabled_ui(!is_reading, |ui| named_ui(ui, RUN_ALL, id, &about)).inner;
     if let (None, Some(expected)) = (&entry.made, expected) {
         ui.label(RichText::new(format!("takes {expected}")).color(shell.theme.text));
     }
@@ -167,12 +173,11 @@ fn named_ui(ui: &mut Ui, words: &str, id: &str, about: &str) -> Response {
 /// The runs of the rule in this folder, and their results so far.
 fn runs_ui(ui: &mut Ui, shell: &Shell<'_>, entry: &ClaimEntry, rule: &Rule, runs: &RunsHere) {
     let theme = shell.theme;
-    let ended = runs.read.as_ref().and_then(|read| read.complaint.as_ref());
-    let ended = ended.map(|words| format!("The process that made the runs ended: {words}"));
-    for words in runs.complaint.iter().cloned().chain(ended) {
+    if let Some(words) = &runs.complaint {
         wrapped_ui(ui, words, theme.error);
     }
     let Some(here) = &runs.read else { return };
+    end_ui(ui, theme, &here.process, RUN_ALL, here.finished, here.total);
     ui.add_space(4.0);
     heading(ui, theme, "runs here");
     wrapped_ui(ui, progress_label(here), theme.secondary);
@@ -196,7 +201,7 @@ fn progress_label(here: &ClaimRuns) -> String {
     let failed = if here.failed > 0 { format!(", {} failed (not counted)", here.failed) } else { String::new() };
     let kept = match here.finished == here.total {
         true => " The command above writes their result.",
-        false if here.is_being_made => " They go on when the window closes.",
+        false if here.process == SweepProcess::Running => " They go on when the window closes.",
         false => "",
     };
     format!("{} of {} runs ended{running}{failed}, in {}.{kept}", here.finished, here.total, here.folder.display())

@@ -4,7 +4,7 @@
 use eframe::egui::{self, Align2, FontId, Pos2, Rect, Sense, Stroke, Ui, pos2, vec2};
 
 use crate::{
-    experiments::claims::{ledger::Judgement, rule::Rule, statistics::Outcome},
+    experiments::claims::{ledger::Judgement, rule::Rule},
     ui::{
         plot::{clip::paint_dashed, drawing, scale::Scale},
         theme::{self, Theme},
@@ -28,7 +28,7 @@ const TICKS: usize = 5;
 
 /// A description of the picture: "8 seeds, effect 0.2 [0.1, 0.3], stands above 0".
 fn label(rule: &Rule, judged: &Judgement) -> String {
-    let effect = judged.outcome.as_ref().map_or("no interval yet".to_owned(), Outcome::label);
+    let effect = judged.outcome.as_ref().map_or("no interval yet".to_owned(), |outcome| outcome.label(rule));
     format!("{} seeds, effect {effect}, stands {}", judged.values.len(), rule.stands.label())
 }
 

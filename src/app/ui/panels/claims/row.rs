@@ -6,16 +6,13 @@ use eframe::egui::{self, Align2, Color32, FontId, Galley, Rect, Sense, Stroke, S
 
 use super::{RunsHere, mark};
 use crate::{
-    experiments::claims::{
-        entry::{ClaimEntry, ClaimState},
-        statistics::Outcome,
-    },
+    experiments::claims::entry::{ClaimEntry, ClaimState},
     ui::theme::{self, Theme},
 };
 
 /// Widths of the columns beside the title, points.
 const ID: f32 = 72.0;
-const EFFECT: f32 = 200.0;
+const EFFECT: f32 = 232.0;
 const VERDICT: f32 = 216.0;
 /// Room of the sign before a verdict, points.
 const SIGN: f32 = 20.0;
@@ -23,7 +20,7 @@ const GAP: f32 = 12.0;
 /// The padding above and below the text of a row, points.
 const PAD: f32 = 7.0;
 /// Width below which effect and verdict are under the title, points.
-const NARROW_WIDTH: f32 = 720.0;
+const NARROW_WIDTH: f32 = 752.0;
 const COLUMNS: [&str; 3] = ["claim", "effect [95% interval]", "verdict"];
 
 /// The state of a claim in the words of its row: that of its stored result, or of the runs here where it has none.
@@ -33,7 +30,7 @@ pub fn state(entry: &ClaimEntry, runs: Option<&RunsHere>) -> (ClaimState, String
     let Some(here) = runs.and_then(|runs| runs.read.as_ref()).filter(|_| !has_verdict) else { return stored };
     match here.state() {
         Some(state) => (state, format!("{}, {}, by runs here", state.label(), entry.claim.tier.scale())),
-        None if here.finished + here.running > 0 || here.is_being_made => {
+        None if here.finished + here.running > 0 || here.process.is_alive() => {
             (ClaimState::NotRun, format!("{} of {} runs have ended here", here.finished, here.total))
         }
         None => stored,
@@ -45,7 +42,7 @@ fn effect(entry: &ClaimEntry, runs: Option<&RunsHere>) -> String {
     let stored = entry.standing.judgement().filter(|judged| !judged.is_rule_changed);
     let here = runs.and_then(|runs| runs.read.as_ref()).map(|read| &read.judged);
     let outcome = stored.or(here).and_then(|judged| judged.outcome.as_ref());
-    outcome.map_or(String::new(), Outcome::label)
+    entry.claim.rule.as_ref().zip(outcome).map_or(String::new(), |(rule, outcome)| outcome.label(rule))
 }
 
 /// Names the columns of the rows below, where they have columns.

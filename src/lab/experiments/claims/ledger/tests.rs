@@ -123,6 +123,44 @@ fn a_verdict_that_the_correction_takes_says_so() {
     assert!(words.contains(", stands if ") && words.contains(" against the bound, after Holm's"), "{words}");
 }
 
+/// It is no verdict for the paper nor against it. The stored result keeps that of its numbers, and the rule its hash.
+#[test]
+fn a_claim_that_its_runs_do_not_test_cannot_be_told() {
+    let text = PAPER.replacen("turns =", "untested = \"no gate could open\"\nturns =", 1);
+    let mut ledger = Ledger::new(&[("paper".to_owned(), text)], &[]).unwrap();
+    for (numbers, verdict) in
+        [([0.001, 0.0011, 0.0009], Verdict::Stands), ([0.5, 0.5001, 0.5002], Verdict::DoesNotStand)]
+    {
+        ledger.results = with(&numbers).results;
+        assert_eq!(ledger.problems(), Vec::<String>::new());
+        assert_eq!(ledger.judged(&ledger.results["X1"]).verdict, verdict);
+        assert_eq!(labels(&ledger)[0], "cannot be told");
+        assert!(ledger.summary().contains(": 0 stand, 0 do not stand, 1 cannot be told;"), "{}", ledger.summary());
+        let facts = ledger.entries()[0].claims[0].facts();
+        assert_eq!(facts[0], ("not tested", "no gate could open".to_owned()), "the card begins with the reason");
+        assert!(ledger.markdown().contains("| cannot be told: no gate could open |"));
+        assert!(ledger.results_markdown().contains("\n- X1: not tested: no gate could open.\n"));
+    }
+}
+
+/// A counter-reading that says that the runs do not test the claim takes its verdict back, for which there is `untested`.
+#[test]
+fn no_card_takes_its_verdict_back() {
+    let ledger = Ledger::built_in().unwrap();
+    let label = |row: &Row| row.standing.label();
+    for row in ledger.rows() {
+        let is_decided = ["stands", "does not stand"].contains(&label(&row).as_str());
+        let taken_back = ["untested", "not tested", "no run could", "not contradict", "premise is not"];
+        let taken_back = taken_back.into_iter().find(|words| row.claim.counter.contains(words));
+        assert!(!is_decided || taken_back.is_none(), "{}: {}", row.claim.id, row.claim.counter);
+    }
+    for id in ["B28", "B31", "D13"] {
+        let rows = ledger.rows();
+        let row = rows.iter().find(|row| row.claim.id == id).unwrap();
+        assert_eq!((label(row).as_str(), row.claim.untested.is_some()), ("cannot be told", true), "{id}");
+    }
+}
+
 /// A t test weighs by the spread of the values, and there is none: no p is given, least of all 0.
 #[test]
 fn seeds_that_do_not_differ_have_no_p() {
