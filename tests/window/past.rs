@@ -104,11 +104,15 @@ fn a_scrubbed_view_says_what_one_says_that_was_opened_there() {
         for view in orrery::ui::views_of(Default::default(), lab.id).into_iter().filter(|v| *v != "oscillators") {
             page.tiling.show(view);
             page.tiling.maximised = page.tiling.selected;
-            for scrub in [None, Some(3), Some(0), None] {
+            let at_present = settled(&mut page, &ctx, &mut now);
+            for scrub in [Some(3), Some(0)] {
                 page.scrub = scrub;
                 let (kept, opened) = (settled(&mut page, &ctx, &mut now), fresh(&mut page, &mut now));
                 assert!(kept == opened, "{}, {view} at {scrub:?}:\n{kept:?}\n{opened:?}", lab.id);
             }
+            page.scrub = None;
+            let back = settled(&mut page, &ctx, &mut now);
+            assert!(back == at_present, "{}, {view} at present again:\n{back:?}\n{at_present:?}", lab.id);
         }
     }
 }

@@ -186,9 +186,14 @@ impl<'a> ViewCx<'a> {
         self.known::<M>(variant).filter(|m| fits(m.value)).reduce(newer)
     }
 
-    /// [`ViewCx::measured`] of the variant in focus if it has it, else of the first that has.
+    /// [`ViewCx::measured`] whatever it holds.
+    pub fn newest<M: Measurement>(&self, variant: usize) -> Option<Measured<'a, M>> {
+        self.measured(variant, |_| true)
+    }
+
+    /// [`ViewCx::newest`] of the variant in focus if it has it, else of the first that has.
     pub fn measured_in_focus<M: Measurement>(&self) -> Option<Measured<'a, M>> {
-        self.in_focus(|variant| self.measured(variant, |_| true)).map(|(_, m)| m)
+        self.in_focus(|variant| self.newest(variant)).map(|(_, m)| m)
     }
 
     /// Asks for an `M` with these arguments whenever its answer is due (see [`Freshness`]) and a model is there to
@@ -214,7 +219,10 @@ impl<'a> ViewCx<'a> {
     }
 
     fn moment<M: Measurement>(&self, variant: Option<usize>) -> QuestionTime {
-        let is_measured = self.latest::<M>().is_some_and(|m| self.is_of_present_settings(m.sample));
+        // an answer that was asked for at another step does not replace what is missing at this one
+        let is_of_shown = |sample: &Sample| sample.request.is_none() || sample.step == self.step;
+        let is_measured =
+            self.latest::<M>().is_some_and(|m| self.is_of_present_settings(m.sample) && is_of_shown(m.sample));
         QuestionTime { at: self.at(), scheduled: self.newest_scheduled::<M>(variant), is_measured }
     }
 
