@@ -148,25 +148,15 @@ impl Training<'_> {
     /// The changed forms of the model that are switched on. Errors name the key.
     pub fn changed(&self, beside: &ComparedSettings) -> Result<Vec<Variant>, ConfigError> {
         let (model, spec) = (self.model, self.spec()?);
-        for (is_so_already, key, why) in [
-            (
-                beside.no_bptt && !model.through_past,
-                ComparedSettings::no_bptt.name,
-                "`variants.no_bptt` is the model without gradients through the past, and `model.through_past` has switched them off already; switch one of them back",
-            ),
-            (
-                beside.gated && model.gated,
-                ComparedSettings::gated.name,
-                "`variants.gated` is the model with gates, and `model.gated` has them already; switch one of them off",
-            ),
-            (
-                beside.normfree && model.form == Form::Normfree,
-                ComparedSettings::normfree.name,
-                "`variants.normfree` is the model without norms, and `model.form` = normfree has none already; switch one of them back",
-            ),
-        ] {
-            refuse_if(is_so_already, key, || why)?;
-        }
+        let why = "`variants.no_bptt` is the model without gradients through the past, and `model.through_past` has \
+                   switched them off already; switch one of them back";
+        refuse_if(beside.no_bptt && !model.through_past, ComparedSettings::no_bptt.name, why)?;
+        let why =
+            "`variants.gated` is the model with gates, and `model.gated` has them already; switch one of them off";
+        refuse_if(beside.gated && model.gated, ComparedSettings::gated.name, why)?;
+        let why = "`variants.normfree` is the model without norms, and `model.form` = normfree has none already; switch \
+                   one of them back";
+        refuse_if(beside.normfree && model.form == Form::Normfree, ComparedSettings::normfree.name, why)?;
         let no_bptt = BdhSpec { through_past: false, ..spec.clone() };
         let gated = BdhSpec { gated: true, ..spec.clone() };
         let normfree = BdhSpec { form: Form::Normfree, ..spec };
@@ -181,24 +171,21 @@ impl Training<'_> {
     /// it is switched off. Errors name the key.
     pub fn baseline(&self, beside: &ComparedSettings) -> Result<Option<Variant>, ConfigError> {
         let (key, cache) = (ComparedSettings::cache.name, beside.cache);
-        for (lacks, why) in [
-            (
-                !beside.baseline,
-                "is that of the transformer beside the model, which `variants.baseline` = false leaves out; switch `variants.baseline` on",
-            ),
-            (
-                self.carry.carry == 0,
-                "carries keys and values from batch to batch, and `train.carry` = 0 starts every window afresh; set `train.carry`",
-            ),
-        ] {
-            refuse_if(cache > 0 && lacks, key, || format!("`{key}` = {cache} {why}, or set `{key}` to 0"))?;
-        }
+        let refuse_cache = |lacks: bool, why: &str| {
+            refuse_if(cache > 0 && lacks, key, format_args!("`{key}` = {cache} {why}, or set `{key}` to 0"))
+        };
+        let why = "is that of the transformer beside the model, which `variants.baseline` = false leaves out; switch \
+                   `variants.baseline` on";
+        refuse_cache(!beside.baseline, why)?;
+        let why = "carries keys and values from batch to batch, and `train.carry` = 0 starts every window afresh; set \
+                   `train.carry`";
+        refuse_cache(self.carry.carry == 0, why)?;
         if !beside.baseline {
-            let why = || "`variants.dropout` is that of the transformer beside the model, which `variants.baseline` = false leaves out; switch `variants.baseline` on, or set `variants.dropout` to 0";
+            let why = "`variants.dropout` is that of the transformer beside the model, which `variants.baseline` = false leaves out; switch `variants.baseline` on, or set `variants.dropout` to 0";
             refuse_if(beside.dropout > 0.0, ComparedSettings::dropout.name, why)?;
             return Ok(None);
         }
-        let why = || "`variants.baseline` is as large as `model.*` says, and `model.checkpoint` brings sizes of its own; switch one of them off";
+        let why = "`variants.baseline` is as large as `model.*` says, and `model.checkpoint` brings sizes of its own; switch one of them off";
         refuse_if(self.model.checkpoint.path().is_some(), BdhSettings::checkpoint.name, why)?;
         let vocab = self.corpus.vocab;
         let model = equal_transformer(self.spec()?.parameters(vocab), vocab, ComparedSettings::baseline.name)?;

@@ -20,17 +20,9 @@ pub static LAB: Lab = Lab {
     question: "Can a language model be nothing but neurons and synapses that follow local rules?",
     source: "The Dragon Hatchling (BDH), arXiv 2509.26507",
     lesson: include_str!("../../../assets/lessons/bdh_physics.md"),
-    groups: &[
-        ("physics", "Rules"),
-        ("toy", "Oscillators"),
-        ("model", "Model"),
-        ("graph", "Graph BDH"),
-        ("variants", "Variants"),
-        ("corpus", "Text"),
-        ("train", "Training"),
-        ("probe", "Probes"),
-        ("run", "Run"),
-    ],
+    groups: groups! {
+        physics = "Rules", toy = "Oscillators", model, graph = "Graph BDH", variants, corpus, train, probe, run
+    },
     essentials: &[
         "physics.text",
         "toy.damping",
@@ -55,8 +47,8 @@ pub static LAB: Lab = Lab {
     drawing: drawing::draw,
     panes: panes! {
         tall: "bdh_rules";
-        0: "oscillators", "losses";
-        1: "bdh_checks";
+        0: "bdh_checks";
+        1: "oscillators", "losses";
         more: "race", "bdh_theory";
     },
     headlines: headlines::ALL,
@@ -197,11 +189,9 @@ fn graph_spec(s: &PhysicsLabSettings) -> Result<GraphBdhSpec, ConfigError> {
     let GraphSettings { degree, synapses, memory, norms, .. } = s.graph;
     let neurons = s.model.neurons;
     for (key, count) in [(GraphSettings::degree.name, degree), (GraphSettings::synapses.name, synapses)] {
-        let why = || {
-            format!(
-                "`{key}` = {count} is more than `model.neurons` = {neurons}, and each edge of a neuron comes from another; make it at most {neurons}"
-            )
-        };
+        let why = format_args!(
+            "`{key}` = {count} is more than `model.neurons` = {neurons}, and each edge of a neuron comes from another; make it at most {neurons}"
+        );
         refuse_if(count > neurons, key, why)?;
     }
     Ok(GraphBdhSpec { neurons, degree, synapses, layers: s.model.layers, memory, norms, single_state: false })

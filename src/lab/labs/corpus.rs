@@ -1,7 +1,9 @@
 //! The settings of what a lab's models read: `corpus.*`, and their way into a [`CorpusSpec`].
 
 use crate::{
-    config::{Choice, Config, ConfigError, TextFile, TextFolder, TokenizerFile, VocabularyFile, choices, settings},
+    config::{
+        Choice, Config, ConfigError, TextFile, TextFolder, TokenizerFile, Value, VocabularyFile, choices, settings,
+    },
     corpus::{
         CorpusSpec, Source, Task, TokenizerSpec,
         generated::{self, CORPORA, Generated, Questions, domains},
@@ -101,13 +103,18 @@ settings! {
     }
 }
 
-/// The questions of the text of these settings, if it is a task.
-pub fn questions(config: &Config) -> Option<Questions> {
-    let text = |key| config.get(key).map(ToString::to_string).filter(|t| !t.trim().is_empty());
+/// The generated text that settings choose, each found by its key; `None` for a text of the user's own.
+pub fn generated_text<'v>(setting: impl Fn(&str) -> Option<&'v Value>) -> Option<&'static Generated> {
+    let text = |key| setting(key).map(ToString::to_string).filter(|t| !t.trim().is_empty());
     match text(CorpusSettings::file.name).or_else(|| text(CorpusSettings::folder.name)) {
         Some(_) => None,
-        None => generated::by_id(&text(CorpusSettings::source.name)?)?.questions(),
+        None => generated::by_id(&text(CorpusSettings::source.name)?),
     }
+}
+
+/// The questions of the text of these settings, if it is a task.
+pub fn questions(config: &Config) -> Option<Questions> {
+    generated_text(|key| config.get(key))?.questions()
 }
 
 impl CorpusSettings {

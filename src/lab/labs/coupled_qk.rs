@@ -23,16 +23,7 @@ pub static LAB: Lab = Lab {
     question: "Attention compares queries with keys. Does it help if they first move together, each pushing the other?",
     source: "Coupled query-key dynamics for attention, arXiv 2604.01683",
     lesson: include_str!("../../../assets/lessons/coupled_qk.md"),
-    groups: &[
-        ("model", "Model"),
-        ("variants", "Variants"),
-        ("ablation", "Ablation"),
-        ("finetune", "Fine-tuning"),
-        ("corpus", "Text"),
-        ("train", "Training"),
-        ("probe", "Probes"),
-        ("run", "Run"),
-    ],
+    groups: groups! { model, variants, ablation = "Ablation", finetune = "Fine-tuning", corpus, train, probe, run },
     essentials: &[
         "train.lr",
         "model.evolution_steps",
@@ -123,22 +114,18 @@ fn check(s: &CoupledQkSettings) -> Result<(), ConfigError> {
     if is_rotary && chosen(&s.variants).any(QkVariant::is_differential) {
         width(4 * heads, "because rotary embedding turns pairs of each half of a differential head's channels")?;
     }
-    let why = || {
-        format!(
-            "`model.heads` = {heads} must be a multiple of 4 for grouped-query attention, whose four queries share a key; \
-             change it or turn `variants.gqa` off"
-        )
-    };
+    let why = format_args!(
+        "`model.heads` = {heads} must be a multiple of 4 for grouped-query attention, whose four queries share a key; \
+         change it or turn `variants.gqa` off"
+    );
     refuse_if(s.variants.gqa && !heads.is_multiple_of(4), ModelSettings::heads.name, why)?;
     let window = s.train.window;
-    let why = || {
-        format!(
-            "`model.most_positions` = {most_positions} is less than `train.window` = {window}; make it at least {window}"
-        )
-    };
+    let why = format_args!(
+        "`model.most_positions` = {most_positions} is less than `train.window` = {window}; make it at least {window}"
+    );
     refuse_if(most_positions < window, ModelSettings::most_positions.name, why)?;
     let halves = s.model.evolved == EvolvedLayers::FirstHalf || s.ablation.layers;
-    let why = || "`model.layers` = 1 has no first half whose queries and keys could evolve; make it at least 2";
+    let why = "`model.layers` = 1 has no first half whose queries and keys could evolve; make it at least 2";
     refuse_if(s.model.layers == 1 && halves, ModelSettings::layers.name, why)?;
     finetune::check(s)
 }
@@ -232,7 +219,7 @@ fn plan(config: &Config, s: &CoupledQkSettings) -> Result<Plan, ConfigError> {
     let steps = compared_steps(&s.ablation.steps)?;
     let raced = chosen(&s.variants).flat_map(|variant| ablated(s, variant, &steps));
     let mut variants: Vec<Variant> = raced.chain(longer(s)).collect();
-    let why = || "no variant is turned on; turn on at least one, such as `variants.standard`";
+    let why = "no variant is turned on; turn on at least one, such as `variants.standard`";
     refuse_if(variants.is_empty(), VariantSettings::standard.name, why)?;
     let every = &s.probe;
     let statistics = AttentionStatisticsArgs { windows: s.attention.attention_windows, length: s.train.window };

@@ -29,18 +29,10 @@ pub static LAB: Lab = Lab {
     question: "A fast flow settles wherever the slow context sends it. When is that place a stationary distribution, and who can foretell it?",
     source: "Fast-slow hierarchical pretraining, arXiv 2606.16730, sections 5 to 8",
     lesson: include_str!("../../../assets/lessons/equilibrium.md"),
-    groups: &[
-        ("task", "Task"),
-        ("control", "Slow control"),
-        ("generator", "Generator"),
-        ("flow", "Flow"),
-        ("map", "Learned map"),
-        ("slow_manifold", "Slow manifold"),
-        ("corpus", "Text"),
-        ("train", "Training"),
-        ("probe", "Probes"),
-        ("run", "Run"),
-    ],
+    groups: groups! {
+        task = "Task", control = "Slow control", generator = "Generator", flow = "Flow", map = "Learned map",
+        slow_manifold = "Slow manifold", corpus, train, probe, run
+    },
     essentials: &[
         "control.y0",
         "control.y1",

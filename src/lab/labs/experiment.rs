@@ -189,15 +189,15 @@ pub fn check_multiple(key: &str, value: usize, of: usize, what: &str) -> Result<
 ///
 /// # Errors
 /// If that is the case; the error names `key`, and `why` says what to do.
-pub fn refuse_if<W: Into<String>>(is_so: bool, key: &str, why: impl FnOnce() -> W) -> Result<(), ConfigError> {
-    if is_so { Err(ConfigError::inconsistent(key, why())) } else { Ok(()) }
+pub fn refuse_if(is_so: bool, key: &str, why: impl std::fmt::Display) -> Result<(), ConfigError> {
+    if is_so { Err(ConfigError::inconsistent(key, why.to_string())) } else { Ok(()) }
 }
 
 /// # Errors
 /// If batches are accumulated to one update: a model that draws its own points would draw the same ones for each.
 pub fn refuse_accumulation(train: &TrainSettings) -> Result<(), ConfigError> {
     let why = "the model draws its own points, and would sum the same ones; make `train.batch` larger";
-    let refused = || TrainSettings::refused_sum(train.accumulate, why);
+    let refused = TrainSettings::refused_sum(train.accumulate, why);
     refuse_if(train.accumulate != 1, TrainSettings::accumulate.name, refused)
 }
 

@@ -23,16 +23,7 @@ pub static LAB: Lab = Lab {
     question: "A slow path is wired in through a gate that starts at exactly zero. Does training open it, and is it worth opening?",
     source: "Fast-slow hierarchical pretraining, arXiv 2606.16730",
     lesson: include_str!("../../../assets/lessons/fast_slow.md"),
-    groups: &[
-        ("model", "Model"),
-        ("variants", "Variants"),
-        ("approach", "Equilibrium"),
-        ("ladder", "Ladder"),
-        ("corpus", "Text"),
-        ("train", "Training"),
-        ("probe", "Probes"),
-        ("run", "Run"),
-    ],
+    groups: groups! { model, variants, approach = "Equilibrium", ladder = "Ladder", corpus, train, probe, run },
     essentials: &[
         "model.coupling_scale",
         "train.lr",
@@ -128,12 +119,10 @@ fn positive(n: usize) -> Option<usize> {
 /// With the last finished block a window of one block reads nothing of the slow path.
 fn check_pool(s: &FastSlowSettings) -> Result<(), ConfigError> {
     let (pool, window) = (s.model.pool, s.train.window);
-    let why = || {
-        format!(
-            "`model.pool` = {pool} finishes no block within `train.window` = {window}, so that no token would read the slow \
-             path; make it less than {window}"
-        )
-    };
+    let why = format_args!(
+        "`model.pool` = {pool} finishes no block within `train.window` = {window}, so that no token would read the slow \
+         path; make it less than {window}"
+    );
     refuse_if(s.model.upsample != Upsample::Leaky && pool >= window, ModelSettings::pool.name, why)
 }
 
@@ -141,7 +130,7 @@ fn check_heads(m: &ModelSettings) -> Result<(), ConfigError> {
     let ModelSettings { d_model: d, heads, kv_heads: kv, .. } = *m;
     let what = format!("an even multiple of `model.heads` = {heads}");
     check_multiple(ModelSettings::d_model.name, d, 2 * heads, &what)?;
-    let why = || format!("`model.kv_heads` = {kv} must divide `model.heads` = {heads}");
+    let why = format_args!("`model.kv_heads` = {kv} must divide `model.heads` = {heads}");
     refuse_if(!heads.is_multiple_of(kv), ModelSettings::kv_heads.name, why)
 }
 

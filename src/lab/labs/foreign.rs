@@ -3,14 +3,10 @@
 
 pub mod asks;
 
-use super::{
-    Lab, Pane,
-    drawing::{Canvas, Drawing, Ink},
-};
 use crate::{
-    config::ConfigError,
+    labs::prelude::*,
     telemetry::{
-        FOREIGN, MEASUREMENTS, Measurement, channels,
+        FOREIGN, MEASUREMENTS, Measurement,
         measurements::{
             Activity, AttentionMaps, AttentionStatistics, Autocorrelation, Causality, EntryHistogram, FlowAlong,
             FlowAnswer, GraphDegrees, GraphModularity, LogitLens, NeuronGraph, NextTokens, PairAttention,

@@ -25,15 +25,10 @@ pub static LAB: Lab = Lab {
     question: "Can a network that is never told what an agent is tell who does what to whom, and does it take a network?",
     source: "EMA is not all you need, arXiv 2604.08556, sections 3 and 4",
     lesson: include_str!("../../../assets/lessons/grammar_roles.md"),
-    groups: &[
-        ("grammar", "Grammar"),
-        ("network", "Network"),
-        ("compare", "Beside it"),
-        ("roles", "Probes"),
-        ("sentences", "Your sentences"),
-        ("train", "Training"),
-        ("run", "Run"),
-    ],
+    groups: groups! {
+        grammar = "Grammar", network = "Network", compare = "Beside it", roles = "Probes", sentences = "Your sentences",
+        train, run
+    },
     essentials: &[
         "grammar.passive",
         "grammar.adjective",
@@ -79,11 +74,9 @@ fn network(s: &NetworkSettings) -> Result<SpcnSpec, ConfigError> {
         LevelSpec { units, active: ((s.kept * units as f64).round() as usize).clamp(1, units.max(1)), fast }
     };
     let (min, max) = (s.precision_min, s.precision_max);
-    let why = || {
-        format!(
-            "`network.precision_max` = {max} is less than `network.precision_min` = {min}; raise it or lower the other"
-        )
-    };
+    let why = format_args!(
+        "`network.precision_max` = {max} is less than `network.precision_min` = {min}; raise it or lower the other"
+    );
     refuse_if(max < min, NetworkSettings::precision_max.name, why)?;
     Ok(SpcnSpec {
         levels: FAST.into_iter().enumerate().take(s.levels).map(level).collect(),
@@ -151,36 +144,29 @@ fn variants(s: &GrammarRolesSettings, tags: usize) -> Result<Vec<Variant>, Confi
 fn check(s: &GrammarRolesSettings) -> Result<(), ConfigError> {
     let GrammarSettings { passive, transitive, train, words, .. } = s.grammar;
     let is_treebank = s.grammar.treebank.path().is_some();
-    let why = || {
-        format!(
-            "`grammar.passive` = {passive} and `grammar.transitive` = {transitive} are more than all sentences; lower one of them"
-        )
-    };
+    let why = format_args!(
+        "`grammar.passive` = {passive} and `grammar.transitive` = {transitive} are more than all sentences; lower one of them"
+    );
     refuse_if(!is_treebank && passive + transitive > 1.0, GrammarSettings::passive.name, why)?;
     let TrainSettings { batch, window, accumulate, .. } = s.train;
-    let why = || {
-        format!(
-            "`train.batch` = {batch} by `train.accumulate` = {accumulate} is more than `grammar.train` = {train} sentences; make it at most {train}"
-        )
-    };
+    let why = format_args!(
+        "`train.batch` = {batch} by `train.accumulate` = {accumulate} is more than `grammar.train` = {train} sentences; make it at most {train}"
+    );
     refuse_if(batch * accumulate > train, TrainSettings::batch.name, why)?;
     let (key, longest) = (TrainSettings::window.name, corpus::generated::grammar_roles::MAX_SENTENCE);
-    let why = || match is_treebank {
-        true => format!("`{key}` = {window} is more words than a sentence may have here; make it at most {MAX_WINDOW}"),
-        false => format!(
-            "`{key}` = {window} is mostly empty: sentences have at most {longest} words; make it at most {MAX_WINDOW}"
-        ),
+    let why = match is_treebank {
+        true => "more words than a sentence may have here".to_owned(),
+        false => format!("mostly empty: sentences have at most {longest} words"),
     };
+    let why = format_args!("`{key}` = {window} is {why}; make it at most {MAX_WINDOW}");
     refuse_if(window > MAX_WINDOW, key, why)?;
     let why =
-        || format!("`{key}` = {window} has no room for a sentence of {longest} words; make it at least {longest}");
+        format_args!("`{key}` = {window} has no room for a sentence of {longest} words; make it at least {longest}");
     refuse_if(!is_treebank && window < longest, key, why)?;
     let key = GrammarSettings::words.name;
-    let why = || {
-        format!(
-            "`{key}` = {words} are more words than can be read one-hot; make it at most {MAX_ONE_HOT}, or switch off `compare.words` and `compare.bigru_one_hot`"
-        )
-    };
+    let why = format_args!(
+        "`{key}` = {words} are more words than can be read one-hot; make it at most {MAX_ONE_HOT}, or switch off `compare.words` and `compare.bigru_one_hot`"
+    );
     let is_one_hot = s.compare.words || s.compare.bigru_one_hot;
     refuse_if(is_treebank && is_one_hot && words > MAX_ONE_HOT, key, why)
 }
@@ -191,10 +177,9 @@ pub fn plan(config: &Config, s: &GrammarRolesSettings) -> Result<Plan, ConfigErr
     let GrammarSettings { passive, transitive, adjective, train, test, tags, words, lowercase, .. } = s.grammar;
     let (tags, longest) = (tags.column(), s.train.window);
     let treebank = s.grammar.treebank.path().map(|path| Treebank { path, tags, lowercase, longest });
-    let tokenizer = match treebank {
-        Some(_) => TokenizerSpec::Whitespace { max_vocab: words },
-        None => GrammarRoles::tokenizer(),
-    };
+    let is_treebank = treebank.is_some();
+    let tokenizer =
+        if is_treebank { TokenizerSpec::Whitespace { max_vocab: words } } else { GrammarRoles::tokenizer() };
     let sets = GrammarRoles {
         grammar: Grammar { passive, transitive, adjective },
         train,

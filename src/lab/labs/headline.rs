@@ -116,6 +116,11 @@ impl Source {
         }
     }
 
+    /// True if a run may have it only after somebody asked for it.
+    pub fn is_asked_for(&self) -> bool {
+        matches!(self, Self::Measured { any_origin: true, .. })
+    }
+
     /// True if it is read from a measurement rather than from a step's scalars.
     pub fn is_measured(&self) -> bool {
         matches!(self, Self::Measured { .. })

@@ -3,7 +3,7 @@
 //! words. What stands after a line `<!-- answer -->` is shown once the reader has guessed.
 //!
 //! ```toml
-//! preset = "fast_slow_needed"     # replaces all settings but opened files; without one they stay
+//! preset = "fast_slow_needed"     # replaces all settings but opened files with what fits them; without one they stay
 //! set = { "train.steps" = 200 }   # settings on top of it; those that act in views wait for the reader's guess
 //! view = "gate"                   # the view to bring to the front
 //! scrub = 63                      # the step to look at, once there is one
@@ -32,7 +32,10 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{Lab, RunSettings, corpus::CorpusSettings, restrictions::Restrictions};
+use super::{
+    Lab, RunSettings, TrainSettings, corpus::CorpusSettings, grammar_roles::settings::GrammarSettings,
+    restrictions::Restrictions,
+};
 use crate::config::{Config, ConfigError, FileKind, Knob, Value};
 
 /// A lab's lesson.
@@ -176,15 +179,21 @@ impl StepActions {
     }
 }
 
-/// The user's settings that no preset of a step replaces: device, threads, opened files, and the tokens in which a
-/// model or a list of tokens is read.
+/// The user's settings that no preset of a step replaces: device, threads, opened files, the tokens in which a model or
+/// a list of tokens is read, and how a treebank is read: tags, vocabulary, and the window, since longer sentences are left
+/// out.
 fn preserved_keys<'k>(knobs: &'k [Knob], user: &Config) -> Vec<&'k str> {
     let is_named = |key: &str| user.get(key).is_some_and(|path| !path.to_string().trim().is_empty());
     let files: Vec<&Knob> = knobs.iter().filter(|k| k.file_kind().is_some() && is_named(k.key)).collect();
-    let has_tokens =
-        |k: &&Knob| matches!(k.file_kind(), Some(FileKind::Checkpoint | FileKind::Tokenizer | FileKind::Vocabulary));
+    let has = |kinds: &[FileKind]| files.iter().any(|k| k.file_kind().is_some_and(|kind| kinds.contains(&kind)));
     let mut own = vec![RunSettings::device.name, RunSettings::threads.name];
-    own.extend(files.iter().any(has_tokens).then_some(CorpusSettings::tokenizer.name));
+    if has(&[FileKind::Checkpoint, FileKind::Tokenizer, FileKind::Vocabulary]) {
+        own.push(CorpusSettings::tokenizer.name);
+    }
+    if has(&[FileKind::Treebank]) {
+        own.extend([GrammarSettings::tags.name, GrammarSettings::words.name, GrammarSettings::lowercase.name]);
+        own.push(TrainSettings::window.name);
+    }
     let own = knobs.iter().map(|k| k.key).filter(|key| own.contains(key));
     own.chain(files.iter().map(|k| k.key)).collect()
 }
@@ -205,6 +214,11 @@ const FENCE: &str = "```";
 const ANSWER: &str = "<!-- answer -->";
 
 impl Lesson {
+    /// The text before the first section: what the lab is about. Sections say what there is to see and to do in the window.
+    pub fn opening(&self) -> &str {
+        self.before.split("\n## ").next().unwrap_or_default()
+    }
+
     /// Reads the lesson of a lab.
     ///
     /// # Errors
@@ -320,6 +334,7 @@ mod tests {
         assert_eq!(one.does.needs().collect::<Vec<_>>(), ["a.b"]);
         let check = &one.does.check[0];
         assert!(check.holds(0.6) && !check.holds(0.5) && check.gives.unwrap().step == Some(7));
+        assert_eq!(lesson.opening().trim_end(), "# Title\n\nBefore.");
         assert_eq!(Lesson::parse("x", "# Only text\n").unwrap().steps, []);
     }
 
@@ -350,6 +365,28 @@ mod tests {
         assert_eq!((get(&config, "corpus.file"), get(&config, "run.threads")), ("mine.txt".into(), "3".into()));
         let own = StepActions { set: BTreeMap::from([("corpus.file".into(), "".into())]), ..with };
         assert_eq!(get(&own.settings(lab, &user).unwrap(), "corpus.file"), "", "the step itself sets it");
+    }
+
+    #[test]
+    fn a_step_keeps_how_an_opened_treebank_is_read() {
+        let lab = crate::labs::find("grammar_roles").unwrap();
+        let knobs = (lab.knobs)();
+        let step = StepActions { preset: Some("grammar_roles".into()), ..StepActions::default() };
+        let fits = [
+            ("grammar.lowercase", "false"),
+            ("grammar.tags", "deprel"),
+            ("grammar.words", "1500"),
+            ("train.window", "40"),
+        ];
+        for (file, kept) in [("own.conllu", &fits[..]), ("", &fits[..0])] {
+            let mut user = lab.config(Some("grammar_roles_hebbian")).unwrap();
+            for (key, value) in fits.into_iter().chain([("grammar.treebank", file)]) {
+                user.set_text(&knobs, key, value).unwrap();
+            }
+            let mut changed = step.settings(lab, &user).unwrap().changed_keys(&lab.config(None).unwrap());
+            changed.retain(|key| key != "grammar.treebank");
+            assert_eq!(changed, kept.iter().map(|(key, _)| *key).collect::<Vec<_>>(), "with {file:?}");
+        }
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl Merging<'_> {
             ),
         ] {
             let why =
-                || format!("`{key}` is on and `merging.tune` asks for children, but {why}; switch one of them off");
+                format_args!("`{key}` is on and `merging.tune` asks for children, but {why}; switch one of them off");
             refuse_if(on, key, why)?;
         }
         corpus.check_shared_tokens("merged models must read the same tokens")

@@ -3,13 +3,30 @@
 
 /// A list of presets, each with its id, title and text. The config is the file of that name.
 macro_rules! presets {
-    ($($id:literal, $title:literal, $about:literal;)*) => {
+    (@front) => { None };
+    (@front $front:literal) => { Some($front) };
+    ($($id:literal, $title:literal, $about:literal $(=> $front:literal)?;)*) => {
         &[$($crate::labs::Preset {
             id: $id,
             title: $title,
             about: $about,
             toml: include_str!(concat!("../../../configs/", $id, ".toml")),
+            front: presets!(@front $($front)?),
         }),*]
+    };
+}
+
+/// A list of groups of settings in order: the keys' prefix, and its heading where that is not the usual one.
+macro_rules! groups {
+    (@model) => { "Model" };
+    (@variants) => { "Variants" };
+    (@corpus) => { "Text" };
+    (@train) => { "Training" };
+    (@probe) => { "Probes" };
+    (@run) => { "Run" };
+    (@$group:ident = $heading:literal) => { $heading };
+    ($($group:ident $(= $heading:literal)?),*) => {
+        &[$((stringify!($group), groups!(@$group $(= $heading)?))),*]
     };
 }
 
@@ -66,6 +83,8 @@ pub struct Preset {
     /// A sentence that says what it shows.
     pub about: &'static str,
     pub toml: &'static str,
+    /// Another view that it brings to the front.
+    pub front: Option<&'static str>,
 }
 
 /// A view of the lab's page, and its place when the lab opens.
@@ -190,10 +209,12 @@ impl Lab {
         !self.presets.is_empty()
     }
 
-    /// The view on this lab's page that a preset is named after.
+    /// The view on this lab's page that a preset brings to the front: the one that it states or is named after.
     pub fn front(&self, preset: &str) -> Option<&'static str> {
-        let named = preset.strip_prefix(self.id)?.strip_prefix('_')?;
-        self.panes.iter().map(|p| p.view).find(|view| *view == named)
+        self.preset(preset).and_then(|preset| preset.front).or_else(|| {
+            let named = preset.strip_prefix(self.id)?.strip_prefix('_')?;
+            self.panes.iter().map(|p| p.view).find(|view| *view == named)
+        })
     }
 
     /// The first setting that takes the path of such a file.

@@ -19,14 +19,7 @@ pub static LAB: Lab = Lab {
     question: "Do neurons that learn a language fall into communities, more than chance would have it?",
     source: "The Dragon Hatchling (BDH), arXiv 2509.26507",
     lesson: include_str!("../../../assets/lessons/neuron_graph.md"),
-    groups: &[
-        ("graph", "Graph"),
-        ("model", "Model"),
-        ("corpus", "Text"),
-        ("train", "Training"),
-        ("probe", "Measuring"),
-        ("run", "Run"),
-    ],
+    groups: groups! { graph = "Graph", model, corpus, train, probe = "Measuring", run },
     essentials: &[
         "graph.edges",
         "graph.matrix",
@@ -132,11 +125,9 @@ impl GraphSettings {
     /// Errors: a head that the model lacks.
     fn check_heads(&self, heads: usize) -> Result<(), ConfigError> {
         for (key, head) in [(Self::from_head.name, self.from_head), (Self::to_head.name, self.to_head)] {
-            let why = || {
-                format!(
-                    "`{key}` = {head} but the model has {heads} heads; choose 1 to {heads}, or 0 for the whole graph"
-                )
-            };
+            let why = format_args!(
+                "`{key}` = {head} but the model has {heads} heads; choose 1 to {heads}, or 0 for the whole graph"
+            );
             refuse_if(head > heads, key, why)?;
         }
         Ok(())

@@ -34,19 +34,10 @@ pub static LAB: Lab = Lab {
     question: "If the middle of a transformer is a flow, can a slider steer what it says, and what does that cost the solver?",
     source: "Continuous-depth transformers: a plain-language guide",
     lesson: include_str!("../../../assets/lessons/ode_flow.md"),
-    groups: &[
-        ("task", "Task"),
-        ("control", "Control"),
-        ("solver", "Solver"),
-        ("steer", "Steering"),
-        ("field", "Playground"),
-        ("model", "Model"),
-        ("variants", "Variants"),
-        ("corpus", "Text"),
-        ("train", "Training"),
-        ("probe", "Probes"),
-        ("run", "Run"),
-    ],
+    groups: groups! {
+        task = "Task", control = "Control", solver = "Solver", steer = "Steering", field = "Playground", model,
+        variants, corpus, train, probe, run
+    },
     essentials: &[
         "control.u0",
         "control.alpha",
@@ -66,19 +57,21 @@ pub static LAB: Lab = Lab {
         "ode_flow_both", "As published and corrected",
         "Both steerings side by side, of one model that learned one language: the same slider, the same numbers, and what they mean. Some minutes.";
         "ode_flow_train", "Train",
-        "The hybrid and a plain transformer as twins on prose: losses, gradients, and the flow's own scale. Some minutes.";
+        "The hybrid and a plain transformer as twins on prose: losses, gradients, and the flow's own scale. Some minutes."
+            => "flow_paths";
         "ode_flow_field", "Playground",
-        "Flows in the plane, where everything can be seen, and a small network that learns one of them.";
+        "Flows in the plane, where everything can be seen, and a small network that learns one of them." => "flow_paths";
         "ode_flow_paper", "At the source's size",
-        "Hybrid and baseline at the source's width, layers and vocabulary: 30 million parameters, 500 steps.";
+        "Hybrid and baseline at the source's width, layers and vocabulary: 30 million parameters, 500 steps."
+            => "flow_paths";
     },
     plan: |config| plan(config, &OdeFlowSettings::read(config)?),
     drawing: drawing::draw,
     panes: panes! {
         0: "steer";
-        1: "flow_paths", "flow_along";
+        1: "flow_sweep", "flow_paths", "flow_along";
         1: "flow_solver", "flow_claims", "losses";
-        more: "flow_sweep", "flow_training", "attention", "attention_chain";
+        more: "flow_training", "attention", "attention_chain";
     },
     headlines: headlines::ALL,
     large_numbers: headlines::LARGE_NUMBERS,
@@ -114,12 +107,10 @@ impl OdeFlowSettings {
         };
         self.corpus.refuse_own_text("steering makes its own language; empty it, or set `task.kind` to train")?;
         let batch = self.train.batch;
-        let why = || {
-            format!(
-                "`train.batch` = {batch} is less than {MIN_STEERED_BATCH}: rows of a batch are steered by +1, \u{2212}1 and 0 \
-                 by turns; make it at least {MIN_STEERED_BATCH}"
-            )
-        };
+        let why = format_args!(
+            "`train.batch` = {batch} is less than {MIN_STEERED_BATCH}: rows of a batch are steered by +1, \u{2212}1 and 0 \
+             by turns; make it at least {MIN_STEERED_BATCH}"
+        );
         refuse_if(batch < MIN_STEERED_BATCH, TrainSettings::batch.name, why)?;
         let steering = Steering { language_batches: self.steer.language_steps, prompt };
         Ok(CorpusSpec { source: Source::Steering(steering), ..spec })
@@ -139,13 +130,13 @@ impl OdeFlowSettings {
             (whole(&GOOD), whole(&BAD))
         };
         let is_whole = |ids: &[u32]| !ids.is_empty() && !ids.contains(&0);
-        let why = || "the steering task needs tokens that are whole words: set `corpus.tokenizer` to word (for both: spaced) and `corpus.vocab` to at least 96, or choose the task published with the tokeniser char";
+        let why = "the steering task needs tokens that are whole words: set `corpus.tokenizer` to word (for both: spaced) and `corpus.vocab` to at least 96, or choose the task published with the tokeniser char";
         refuse_if(!is_whole(&plus) || !is_whole(&minus), CorpusSettings::tokenizer.name, why)?;
         // Beside another variant it has the other's batches, and so its prompt with it.
         let own = published && self.task.kind == Task::Both;
         let prompt = own.then(|| corpus.encode(self.steer.prompt.trim()));
         let is_wrong = prompt.as_ref().is_some_and(|p| p.is_empty() || p.len() > self.train.window);
-        let why = || "`steer.prompt` has no tokens or more than `train.window`: type a few words of the language";
+        let why = "`steer.prompt` has no tokens or more than `train.window`: type a few words of the language";
         refuse_if(is_wrong, SteerSettings::prompt.name, why)?;
         let SteerSettings { language_steps, vary, kl, .. } = self.steer;
         Ok(ode_flow::Steering { language_steps, plus, minus, prompt, vary: vary && !published, kl })

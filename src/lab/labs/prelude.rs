@@ -9,7 +9,7 @@ pub(crate) use super::{
         schedules,
     },
     headline::{
-        Better, Digits, Headline, common,
+        Better, Digits, Headline, Source, common,
         large::{self, LargeNumber, Meaning},
         measured,
     },
@@ -17,5 +17,6 @@ pub(crate) use super::{
 pub(crate) use crate::{
     config::{Config, ConfigError, Settings, choices, settings, whole_numbers},
     models::ModelSpec,
+    telemetry::channels,
     trainer::{Plan, ProbeSchedule, Stage},
 };

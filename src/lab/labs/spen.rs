@@ -24,18 +24,10 @@ pub static LAB: Lab = Lab {
     question: "How far does a language model come whose only memory is three moving averages, and what closes the gap?",
     source: "EMA is not all you need, arXiv 2604.08556, sections 5 to 7",
     lesson: include_str!("../../../assets/lessons/spen.md"),
-    groups: &[
-        ("model", "Model"),
-        ("mechanism", "Staircase"),
-        ("predictor", "Predictors"),
-        ("compare", "Compare"),
-        ("depth", "Over depth"),
-        ("variants", "Variants"),
-        ("corpus", "Text"),
-        ("train", "Training"),
-        ("probe", "Probes"),
-        ("run", "Run"),
-    ],
+    groups: groups! {
+        model, mechanism = "Staircase", predictor = "Predictors", compare = "Compare", depth = "Over depth", variants,
+        corpus, train, probe, run
+    },
     essentials: &[
         "train.lr",
         "mechanism.fixed",
@@ -157,15 +149,16 @@ fn transformer(variants: &[Variant], vocab: usize, window: usize) -> Result<Vari
 
 fn check(m: &ModelSettings, variants: &[Variant]) -> Result<(), ConfigError> {
     let ModelSettings { kept, hidden, .. } = *m;
-    let why =
-        || format!("`model.kept` = {kept} of `model.hidden` = {hidden} units cannot be kept; make it at most {hidden}");
+    let why = format_args!(
+        "`model.kept` = {kept} of `model.hidden` = {hidden} units cannot be kept; make it at most {hidden}"
+    );
     refuse_if(kept > hidden, ModelSettings::kept.name, why)?;
     let has_heads = |v: &Variant| matches!(&v.model, ModelSpec::Spen(s) if s.predictor.is_softmax());
     if variants.iter().any(has_heads) {
         let what = format!("a multiple of `model.heads` = {} for softmax attention", m.heads);
         check_multiple(ModelSettings::d_model.name, m.d_model, m.heads, &what)?;
     }
-    let why = || "no variant is turned on; turn on at least one, such as `mechanism.fixed`";
+    let why = "no variant is turned on; turn on at least one, such as `mechanism.fixed`";
     refuse_if(variants.is_empty(), MechanismSettings::fixed.name, why)
 }
 
@@ -180,12 +173,10 @@ fn plan(config: &Config, s: &SpenSettings) -> Result<Plan, ConfigError> {
     }
     let (key, window) = (CompareSettings::window.name, s.compare.window);
     let has_transformer = s.compare.transformer && has_traces;
-    let why = || {
-        format!(
-            "`{key}` = {window} is that of the transformer beside models with traces, and this run has none; switch \
-             `compare.transformer` on, or set `{key}` to 0"
-        )
-    };
+    let why = format_args!(
+        "`{key}` = {window} is that of the transformer beside models with traces, and this run has none; switch \
+         `compare.transformer` on, or set `{key}` to 0"
+    );
     refuse_if(window > 0 && !has_transformer, key, why)?;
     if has_transformer {
         variants.push(transformer(&variants, s.corpus.vocab, window)?);

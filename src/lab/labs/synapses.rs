@@ -22,18 +22,10 @@ pub static LAB: Lab = Lab {
     question: "Does a single synapse come to stand for a concept?",
     source: "The Dragon Hatchling (BDH), arXiv 2509.26507",
     lesson: include_str!("../../../assets/lessons/synapses.md"),
-    groups: &[
-        ("reading", "Reading"),
-        ("concepts", "Concepts"),
-        ("model", "Model"),
-        ("variants", "Beside it"),
-        ("merging", "Merging"),
-        ("corpus", "Text"),
-        ("parliament", "Parliament"),
-        ("train", "Training"),
-        ("probe", "Measuring"),
-        ("run", "Run"),
-    ],
+    groups: groups! {
+        reading = "Reading", concepts = "Concepts", model, variants = "Beside it", merging = "Merging", corpus,
+        parliament = "Parliament", train, probe = "Measuring", run
+    },
     essentials: &[
         "reading.text",
         "reading.layer",

@@ -16,13 +16,7 @@ pub static LAB: Lab = Lab {
     question: "A trace forgets every word at the same rate. How far back can anyone still read from it?",
     source: "EMA is not all you need, arXiv 2604.08556",
     lesson: include_str!("../../../assets/lessons/traces.md"),
-    groups: &[
-        ("traces", "Traces"),
-        ("recoverability", "Recoverability"),
-        ("corpus", "Text"),
-        ("train", "Training"),
-        ("run", "Run"),
-    ],
+    groups: groups! { traces = "Traces", recoverability = "Recoverability", corpus, train, run },
     essentials: &[
         "traces.sentence",
         "traces.swap_word",
@@ -145,11 +139,9 @@ fn distances(text: &str, window: usize) -> Result<Vec<usize>, ConfigError> {
         return Err(ConfigError::inconsistent(key, why));
     };
     let least = furthest + 1;
-    let why = || {
-        format!(
-            "`train.window` = {window} has no token {furthest} steps back; make it at least {least} or shorten `{key}`"
-        )
-    };
+    let why = format_args!(
+        "`train.window` = {window} has no token {furthest} steps back; make it at least {least} or shorten `{key}`"
+    );
     refuse_if(window < least, TrainSettings::window.name, why)?;
     Ok(all)
 }
@@ -158,11 +150,9 @@ fn plan(config: &Config, s: &TracesLabSettings) -> Result<Plan, ConfigError> {
     let (asked, codes) = (&s.recoverability, &s.traces);
     let distances = distances(&asked.distances, s.train.window)?;
     let TraceSettings { code_dim, code_active, .. } = *codes;
-    let why = || {
-        format!(
-            "`traces.code_active` = {code_active} is more than the {code_dim} units that a code has; lower it or raise `traces.code_dim`"
-        )
-    };
+    let why = format_args!(
+        "`traces.code_active` = {code_active} is more than the {code_dim} units that a code has; lower it or raise `traces.code_dim`"
+    );
     refuse_if(code_active > code_dim, TraceSettings::code_active.name, why)?;
     let model = |reader| {
         ModelSpec::Recover(RecoverSpec {

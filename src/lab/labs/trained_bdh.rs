@@ -27,18 +27,10 @@ pub static LAB: Lab = Lab {
     question: "You have a trained BDH: what do its neurons answer to, and what happens without them?",
     source: "The Dragon Hatchling (BDH), arXiv 2509.26507",
     lesson: include_str!("../../../assets/lessons/trained_bdh.md"),
-    groups: &[
-        ("model", "Model"),
-        ("reading", "Reading"),
-        ("contexts", "Top contexts"),
-        ("concepts", "Concepts"),
-        ("change", "Intervention"),
-        ("graph", "Graph"),
-        ("corpus", "Text"),
-        ("train", "Training on"),
-        ("probe", "Measuring"),
-        ("run", "Run"),
-    ],
+    groups: groups! {
+        model, reading = "Reading", contexts = "Top contexts", concepts = "Concepts", change = "Intervention",
+        graph = "Graph", corpus, train = "Training on", probe = "Measuring", run
+    },
     essentials: &[
         "model.checkpoint",
         "reading.text",
@@ -68,8 +60,8 @@ pub static LAB: Lab = Lab {
     drawing: drawing::draw,
     panes: panes! {
         tall: "neuron_graph", "reading", "graph_neuron";
-        0: "trained_bdh", "activity";
-        1: "logit_lens", "intervention", "next_tokens";
+        0: "trained_bdh", "activity", "next_tokens";
+        1: "logit_lens", "intervention";
         more: "top_contexts", "concepts", "concept_effect", "query_key_maps", "graph_threshold", "graph_modularity",
             "graph_degrees", "losses";
     },

@@ -22,8 +22,8 @@ pub static ALL: &[Headline] = &[
     ERROR,
     Headline {
         id: "largest_share",
-        name: "error over bound",
-        unit: "",
+        name: "largest error",
+        unit: "of its rounding bound",
         about: "The largest share that an error has of what rounding alone could explain of that entry: at most 1 if all equivalences hold.",
         digits: Digits::Decimals(3),
         source: measured!(BdhDynamicsChecks, |m| largest(shares(m).into_iter().map(|(_, share)| share))),
@@ -49,14 +49,14 @@ pub static ALL: &[Headline] = &[
 pub static LARGE_NUMBERS: &[LargeNumber] = &[
     LargeNumber::new(
         "largest_share",
-        "error over bound",
+        "largest error",
         "bdh_checks",
         Meaning::Limits {
-            below: &[(1.0 + f64::EPSILON, "rounding explains it")],
-            otherwise: "more than rounding explains",
+            below: &[(1.0 + f64::EPSILON, "equal up to rounding")],
+            otherwise: "differ by more than rounding",
         },
     ),
-    LargeNumber::new("agreement", "rules and model agree", "bdh_rules", Meaning::None),
+    LargeNumber::new("agreement", "letters agreed on, no norms", "bdh_rules", Meaning::None),
     large::common::LOSS,
 ];
 
@@ -83,10 +83,22 @@ fn largest(values: impl Iterator<Item = f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::labs::headline::large::ValueInContext;
 
     #[test]
     fn what_is_no_number_is_the_largest() {
         assert_eq!(largest([0.5, 2.0, 1.0].into_iter()), 2.0);
         assert!(largest([0.5, f64::NAN, 1.0].into_iter()).is_nan());
+    }
+
+    /// The value is a share of a bound: it is not 1 where both sides are equal, and its words say so.
+    #[test]
+    fn an_error_is_named_with_its_bound() {
+        let lab = crate::labs::find("bdh_physics").unwrap();
+        let (number, headline) = lab.large_numbers().find(|(number, _)| number.key == "largest_share").unwrap();
+        assert_eq!(headline.heading(headline.id), "largest error (of its rounding bound)");
+        let meaning = |value| number.meaning(headline, ValueInContext { value, ..ValueInContext::default() });
+        assert_eq!([0.455, 1.0].map(meaning), ["equal up to rounding"; 2]);
+        assert_eq!(meaning(1.01), "differ by more than rounding");
     }
 }

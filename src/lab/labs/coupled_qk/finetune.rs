@@ -4,11 +4,9 @@
 
 use super::settings::{AblationSettings, CoupledQkSettings, FinetuneSettings};
 use crate::{
-    config::ConfigError,
     corpus::{CorpusSpec, Labels, Source, generated::opinions},
-    labs::experiment::{Variant, refuse_if},
-    models::{ModelSpec, coupled_qk::CoupledQkSpec},
-    trainer::{Plan, Stage},
+    labs::prelude::*,
+    models::coupled_qk::CoupledQkSpec,
 };
 
 /// The ending of the ids of variants that classify.
@@ -22,14 +20,12 @@ pub(super) fn check(s: &CoupledQkSettings) -> Result<(), ConfigError> {
     if steps == 0 {
         return Ok(());
     }
-    let why = || "`ablation.longer` gives one variant more updates, behind which `finetune.steps` would begin; switch one of them off";
+    let why = "`ablation.longer` gives one variant more updates, behind which `finetune.steps` would begin; switch one of them off";
     refuse_if(s.ablation.longer > 1.0, AblationSettings::longer.name, why)?;
     let (key, n) = (FinetuneSettings::labels.name, opinions::LABELS.len());
-    let why = || {
-        format!(
-            "`{key}` = {labels}, and the generated opinions have {n} labels; set it to {n} or name a `finetune.file`"
-        )
-    };
+    let why = format_args!(
+        "`{key}` = {labels}, and the generated opinions have {n} labels; set it to {n} or name a `finetune.file`"
+    );
     refuse_if(file.path().is_none() && labels != n, key, why)?;
     s.corpus.check_shared_tokens("the models classify in the tokens of the text that they have read")
 }

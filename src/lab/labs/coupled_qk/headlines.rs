@@ -1,9 +1,6 @@
 //! The lab's result: the race's losses, and whether a variant differs from the first by more than seeds do.
 
-use crate::{
-    labs::{headline::Source, prelude::*},
-    telemetry::{channels, measurements::DomainCoherence},
-};
+use crate::{labs::prelude::*, telemetry::measurements::DomainCoherence};
 
 pub static ALL: &[Headline] = &[
     common::LOSS,

@@ -1,11 +1,8 @@
 //! The lab's result: whether the gate opened, and what that is worth.
 
 use crate::{
-    labs::{headline::Source, prelude::*},
-    telemetry::{
-        channels,
-        measurements::{GateEntropy, Residual, ResidualMethod},
-    },
+    labs::prelude::*,
+    telemetry::measurements::{GateEntropy, Residual, ResidualMethod},
 };
 
 /// |x - Post(x)| / |x| in the last round, where one pass ends.

@@ -2,8 +2,11 @@
 
 use crate::{
     analysis::statistics::mean,
-    labs::prelude::*,
-    telemetry::measurements::{RoleAccuracy, RoleFeatures, RoleRepresentation},
+    labs::{headline::large::Reference, prelude::*},
+    telemetry::{
+        Measurement, Payload,
+        measurements::{RoleAccuracy, RoleFeatures, RoleRepresentation},
+    },
 };
 
 const WITHIN: Headline = Headline {
@@ -89,12 +92,28 @@ pub static ALL: &[Headline] = &[
     },
 ];
 
-/// A share by itself has no word: how many words have the most common role depends on the sentences.
+/// The share that the words alone reach, without a network between them and the traces.
+const fn without_network(key: &'static str) -> Meaning {
+    Meaning::Given { reference: Reference::Variant { group: "words", key }, name: "no network" }
+}
+
+/// The lab asks whether it takes a network, so that each share stands beside the one without.
 pub static LARGE_NUMBERS: &[LargeNumber] = &[
-    LargeNumber::new("within", "roles named, within", "role_accuracy", Meaning::None),
-    LargeNumber::new("transfer", "with new words", "role_accuracy", Meaning::None),
-    LargeNumber::new("deep", "in relative clauses", "role_accuracy", Meaning::None),
+    LargeNumber::new("within", "roles named, within", "role_accuracy", without_network("within"))
+        .measured_on("words", |payload| words(payload, 0)),
+    LargeNumber::new("transfer", "with new words", "role_accuracy", without_network("transfer"))
+        .measured_on("words", |payload| words(payload, 1)),
+    LargeNumber::new("deep", "in relative clauses", "role_accuracy", without_network("deep"))
+        .measured_on("words", |payload| words(payload, 2)),
 ];
+
+/// The number of words that a share of [`RoleAccuracy::shares`] is of.
+fn words(payload: &Payload, which: usize) -> Option<usize> {
+    let m = RoleAccuracy::from_payload(payload)?;
+    let named = named(m)?;
+    let counts = if which == 1 { &named.transfer } else { &named.within };
+    Some(counts.sum(|role| which < 2 || m.deep[role]).1 as usize)
+}
 
 /// The answers of a tagger itself, or those read from activation and traces of the lowest level.
 fn named(m: &RoleAccuracy) -> Option<&RoleRepresentation> {
@@ -172,6 +191,8 @@ mod tests {
             ranks: vec![].into(),
         };
         assert_eq!(share(&m, 0), Some(0.5));
+        let payload = m.clone().into_payload();
+        assert_eq!([0, 1, 2].map(|which| words(&payload, which)), [Some(16), Some(16), Some(8)]);
         assert_eq!(within_traces(&m), [("0".to_owned(), 0.25)]);
         assert_eq!(within_projected(&m), Some(0.4375), "half of the activation's dimensions, mean over draws");
         assert_eq!(transfer_by_role(&m), [("verb_rel".to_owned(), 0.875)], "a role that nobody asks for is left out");

@@ -48,13 +48,21 @@ pub enum Meaning {
 }
 
 /// Where the number is found with which a value is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub enum Reference {
     /// Another headline number of the same variant, by its key.
     Headline(&'static str),
     /// The newest value of a scalar channel of the same variant.
     Scalar(&'static str),
+    /// A headline number of another variant, by the id of its group.
+    Variant { group: &'static str, key: &'static str },
+    /// One of several numbers, with its name, which is read from the value's measurement and the newest one of this channel. For
+    /// several seeds there is none, since it may be another number in each.
+    Measured { channel: &'static str, read: NamedNumber },
 }
+
+/// Reads a number and its name from a measurement and another one beside it.
+pub type NamedNumber = fn(&Payload, Option<&Payload>) -> Option<(&'static str, f64)>;
 
 /// The placeholder for a run's first variant in a meaning, which a page replaces by that variant's name.
 pub const FIRST_VARIANT: &str = "the first variant";
@@ -67,6 +75,8 @@ pub struct ValueInContext {
     pub interval: Option<(f64, f64)>,
     /// The number with which it is compared, where it is known.
     pub reference: Option<f64>,
+    /// The name of that number where it is [one of several](Reference::Measured), else empty.
+    pub reference_name: &'static str,
 }
 
 impl Meaning {
@@ -99,7 +109,7 @@ impl LargeNumber {
 
     /// What a value means, as text; empty where there is no meaning.
     pub fn meaning(&self, headline: &Headline, found: ValueInContext) -> String {
-        let ValueInContext { value, interval, reference } = found;
+        let ValueInContext { value, interval, reference, reference_name } = found;
         if !value.is_finite() {
             return String::new();
         }
@@ -111,7 +121,8 @@ impl LargeNumber {
                 below.iter().find(|(limit, _)| value < *limit).map_or(*otherwise, |(_, word)| word).to_owned()
             }
             (Meaning::ComparedTo { name, .. }, Some(r)) => comparison(headline.digits, value, r, name),
-            (Meaning::Given { name, .. }, Some(r)) => format!("{name}: {}", shown(r)),
+            (Meaning::Given { name, .. }, Some(r)) if reference_name.is_empty() => format!("{name}: {}", shown(r)),
+            (Meaning::Given { name, .. }, Some(r)) => format!("{name}: {}, {reference_name}", shown(r)),
             (Meaning::Sign { negative, positive }, _) => match interval {
                 Some((low, high)) if low <= 0.0 && high >= 0.0 => "zero is within its 95% interval".to_owned(),
                 _ if value == 0.0 => String::new(),
@@ -171,7 +182,7 @@ pub mod common {
 
     pub const DIFFERENCE_FROM_FIRST: LargeNumber = LargeNumber::new(
         "loss_beside_first",
-        "loss minus the first\u{2019}s",
+        "loss minus the first variant\u{2019}s",
         "race",
         Meaning::Sign { negative: "below the first variant", positive: "above the first variant" },
     );
@@ -198,7 +209,7 @@ mod tests {
             assert_eq!(lab.large_numbers().count(), lab.large_numbers.len(), "{}: a key is no headline's", lab.id);
             for number in lab.large_numbers {
                 assert!(!number.label.is_empty(), "{}: {}", lab.id, number.key);
-                if let Some(Reference::Headline(key)) = number.reference() {
+                if let Some(Reference::Headline(key) | Reference::Variant { key, .. }) = number.reference() {
                     assert!(lab.headline(key).is_some(), "{}: there is no {key}", lab.id);
                 }
             }
@@ -225,7 +236,8 @@ mod tests {
 
     #[test]
     fn a_reach_as_far_as_was_asked_may_be_more() {
-        let reach = |value| words("traces", "reach", ValueInContext { value, interval: None, reference: Some(64.0) });
+        let found = ValueInContext { reference: Some(64.0), ..ValueInContext::default() };
+        let reach = |value| words("traces", "reach", ValueInContext { value, ..found });
         assert_eq!([0.0, 48.0].map(reach), ["not even the nearest", "recovered this far back"]);
         assert_eq!(reach(64.0), "or more: the farthest asked");
     }
@@ -237,9 +249,21 @@ mod tests {
     }
 
     #[test]
+    fn one_of_several_references_says_its_name() {
+        let found = ValueInContext {
+            value: 0.284,
+            reference: Some(0.24),
+            reference_name: "random product",
+            ..ValueInContext::default()
+        };
+        assert_eq!(words("neuron_graph", "modularity", found), "highest null: 0.240, random product");
+    }
+
+    #[test]
     fn seeds_decide_whether_a_difference_has_a_sign() {
         let difference = |interval| {
-            words("coupled_qk", "loss_beside_first", ValueInContext { value: -0.2, interval, reference: None })
+            let found = ValueInContext { value: -0.2, interval, ..ValueInContext::default() };
+            words("coupled_qk", "loss_beside_first", found)
         };
         assert_eq!(difference(None), "below the first variant, in one seed");
         assert_eq!(difference(Some((-0.3, -0.1))), "below the first variant");

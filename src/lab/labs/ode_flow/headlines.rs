@@ -1,7 +1,7 @@
 //! The lab's result: what a steered flow says at each end of the slider, and what a solve of it costs.
 
 use crate::{
-    labs::{headline::Source, prelude::*},
+    labs::prelude::*,
     models::ode_flow::ALPHA,
     telemetry::measurements::{FlowAnswer, FlowSweepClass},
 };
@@ -45,6 +45,22 @@ pub static ALL: &[Headline] = &[
         ..STEERED
     },
     Headline {
+        id: "opposed_plus",
+        name: "class + at u₀ = −1",
+        about: "The share of class + at the control that was trained to lead to the other class, on the same nouns.",
+        better: Better::Lower,
+        source: measured!(FlowSweepClass, |m| at(m, &m.held_out.plus, -1.0)),
+        ..STEERED
+    },
+    Headline {
+        id: "opposed_minus",
+        name: "class − at u₀ = +1",
+        about: "The share of class − at the control that was trained to lead to the other class, on the same nouns.",
+        better: Better::Lower,
+        source: measured!(FlowSweepClass, |m| at(m, &m.held_out.minus, 1.0)),
+        ..STEERED
+    },
+    Headline {
         id: "unsteered_plus",
         name: "class + at u₀ = 0",
         about: "The share of class + without steering, on the same nouns: what steering is compared with.",
@@ -72,19 +88,19 @@ pub static ALL: &[Headline] = &[
     },
 ];
 
-/// A class's share is compared with that of the same nouns without steering.
+/// A class's share at the control that leads to it stands beside that at the control that leads away.
 pub static LARGE_NUMBERS: &[LargeNumber] = &[
     LargeNumber::new(
         "steered_plus",
         "class + at u\u{2080} = +1",
         "flow_sweep",
-        Meaning::compared_to("unsteered_plus", "class + unsteered"),
+        Meaning::given("opposed_plus", "at u\u{2080} = \u{2212}1"),
     ),
     LargeNumber::new(
         "steered_minus",
         "class \u{2212} at u\u{2080} = \u{2212}1",
         "flow_sweep",
-        Meaning::compared_to("unsteered_minus", "class \u{2212} unsteered"),
+        Meaning::given("opposed_minus", "at u\u{2080} = +1"),
     ),
     LargeNumber::new("nfe", "NFE", "flow_solver", Meaning::None),
     large::common::LOSS,
@@ -99,7 +115,20 @@ fn at(sweep: &FlowSweepClass, curve: &[f64], u0: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::measurements::{ClassCurves, SweepProgress};
+    use crate::{
+        labs::{find, headline::large::ValueInContext},
+        telemetry::measurements::{ClassCurves, SweepProgress},
+    };
+
+    #[test]
+    fn a_share_stands_beside_that_at_the_other_end() {
+        let meaning = |key: &str, other: f64| {
+            let (number, headline) = find("ode_flow").unwrap().large_numbers().find(|(n, _)| n.key == key).unwrap();
+            number.meaning(headline, ValueInContext { value: 0.957, reference: Some(other), ..Default::default() })
+        };
+        assert_eq!(meaning("steered_plus", 0.0113), "at u\u{2080} = \u{2212}1: 0.011");
+        assert_eq!(meaning("steered_minus", 0.0069), "at u\u{2080} = +1: 0.007");
+    }
 
     #[test]
     fn shares_are_those_at_the_ends_and_the_middle_of_the_slider() {
@@ -114,6 +143,7 @@ mod tests {
         };
         assert_eq!(at(&sweep, &sweep.held_out.minus, -1.0), Some(0.9));
         assert_eq!(at(&sweep, &sweep.held_out.plus, 0.0), Some(0.2));
+        assert_eq!(at(&sweep, &sweep.held_out.plus, -1.0), Some(0.1));
         assert_eq!(at(&sweep, &sweep.held_out.plus, 1.0), None, "it is not measured yet");
     }
 }

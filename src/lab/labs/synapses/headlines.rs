@@ -96,17 +96,17 @@ pub static ALL: &[Headline] = &[
     },
 ];
 
-/// Shares that fire are compared with those of random weights of the same sizes on the same text. The concept's null is
-/// the largest of a few random models, which chance may move, so that it is only named.
+/// The lab asks for a concept. Its null is the largest of a few random models, which chance may move, so that it is only
+/// named; shares that fire are compared with those of random weights of the same sizes on the same text.
 pub static LARGE_NUMBERS: &[LargeNumber] = &[
-    LargeNumber::new("firing_x", "x that fires", "activity", Meaning::compared_to("firing_x_random", "random weights")),
-    LargeNumber::new("firing_y", "y that fires", "activity", Meaning::compared_to("firing_y_random", "random weights")),
     LargeNumber::new(
         "concept_effect",
         "concept correlation",
         "concepts",
         Meaning::given("concept_effect_random", "best of random weights"),
     ),
+    LargeNumber::new("firing_x", "x that fires", "activity", Meaning::compared_to("firing_x_random", "random weights")),
+    LargeNumber::new("firing_y", "y that fires", "activity", Meaning::compared_to("firing_y_random", "random weights")),
     large::common::LOSS,
 ];
 

@@ -1,6 +1,12 @@
-//! The lab's result: whether an opened model can read the run's text.
+//! The lab's result: whether an opened model can read the run's text, and how far its neurons fall into communities.
 
-use crate::{labs::prelude::*, telemetry::measurements::TrainedBdh};
+use crate::{
+    labs::prelude::*,
+    telemetry::{
+        Measurement,
+        measurements::{ModularityAtStep, TrainedBdh},
+    },
+};
 
 const LOSS: Headline = Headline {
     id: "loss",
@@ -11,6 +17,17 @@ const LOSS: Headline = Headline {
     digits: Digits::Decimals(4),
     absent: "the model was not measured yet (`probe.every`)",
     source: measured!(TrainedBdh, |m| m.loss),
+};
+
+const MODULARITY: Headline = Headline {
+    id: "modularity",
+    name: "Q",
+    unit: "",
+    about: "Newman's modularity of the strongest entries of G (`graph.matrix`, `graph.sign`) as a graph, at the number of edges of the settings.",
+    better: Better::Neither,
+    digits: Digits::Decimals(3),
+    absent: "the graph was not measured yet (`probe.every`)",
+    source: measured!(ModularityAtStep, |m| m.model),
 };
 
 pub static ALL: &[Headline] = &[
@@ -24,8 +41,25 @@ pub static ALL: &[Headline] = &[
         source: measured!(TrainedBdh, |m| m.frequency_loss),
         ..LOSS
     },
+    MODULARITY,
+    Headline {
+        id: "modularity_rewired",
+        name: "Q, degrees kept",
+        about: "Modularity of the same graph with its edges rewired and every degree as it was.",
+        source: measured!(ModularityAtStep, |m| m.degree_preserving),
+        ..MODULARITY
+    },
 ];
 
-/// The loss is compared with that of the tokens' frequencies on the same windows.
-pub static LARGE_NUMBERS: &[LargeNumber] =
-    &[LargeNumber::new("loss", "loss", "trained_bdh", Meaning::compared_to("frequency_loss", "frequencies"))];
+/// The loss is compared with that of the tokens' frequencies on the same windows. A rewired graph is a single draw, so Q is
+/// shown beside its Q without a verdict.
+pub static LARGE_NUMBERS: &[LargeNumber] = &[
+    LargeNumber::new("loss", "loss", "trained_bdh", Meaning::compared_to("frequency_loss", "frequencies")),
+    LargeNumber::new(
+        "modularity",
+        "modularity Q",
+        "graph_modularity",
+        Meaning::given("modularity_rewired", "same degrees"),
+    )
+    .measured_on("edges", |payload| ModularityAtStep::from_payload(payload).map(|m| m.edges)),
+];

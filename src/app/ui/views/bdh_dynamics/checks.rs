@@ -2,11 +2,7 @@
 //! token, beside how far rounding could have brought them.
 
 use super::{EMPTY, keep_fresh, origin, shown};
-use crate::{
-    labs::headline::Digits,
-    telemetry::measurements::{BdhDynamicsChecks, CheckByToken, ConstructionCheck},
-    ui::views::prelude::*,
-};
+use crate::ui::views::prelude::*;
 
 struct Check {
     /// The column's name in tables.
@@ -31,9 +27,9 @@ const CHECKED: [Check; 5] = [
     Check {
         id: "rules",
         of: |c| c.rules.clone(),
-        name: "rules",
-        claim: "rules of table 1 = (6)",
-        about: "The four rounds of local rules against the state-space equations: X, A and Y in every layer, and every synapse.",
+        name: "local rules",
+        claim: "local rules = equations (6)",
+        about: "The four rounds of local rules (table 1) against the state-space equations: X, A and Y in every layer, and every synapse.",
     },
     Check {
         id: "normfree",
@@ -67,8 +63,8 @@ const CHECKED: [Check; 5] = [
 
 /// The meaning of the table's columns.
 const COLUMNS: &str = "error: the largest difference between the two sides, as a share of the largest value.\n\
-    over bound: the largest share that an error has of what rounding alone could explain, each error beside its own bound; \
-    at most 1 where the two sides are equal.";
+    of bound: the largest share that an error has of what rounding alone could explain, each error beside its own bound; up \
+    to 1 the equation holds, as rounding explains the whole difference.";
 
 /// Height at which an error of exactly zero is drawn.
 const FLOOR: f64 = 1e-18;
@@ -122,23 +118,23 @@ impl Checks {
         let write = |x: f32, row: usize, align, words: &str, font: FontId, colour| {
             painter.text(pos2(x, rect.top() + ROW * row as f32), align, words, font, colour);
         };
-        for (x, words) in right.iter().zip(["error", "over bound", "verdict"]) {
+        for (x, words) in right.iter().zip(["error", "of bound", "verdict"]) {
             write(*x, 0, Align2::RIGHT_TOP, words, small.clone(), theme.secondary);
         }
         let mut verdicts = vec![];
         for (i, check) in CHECKED.iter().enumerate() {
             let found = (check.of)(checks);
             let (error, share) = (max_or_nan(&found.error), max_or_nan(&found.share));
-            let (equal, share) = (share <= 1.0, Digits::Decimals(3).format(share));
-            let verdict = if equal { "equal" } else { "differs" };
-            verdicts.push(format!("{}: {verdict}, {share} of its bound", check.claim));
+            let (holds, share) = (share <= 1.0, Digits::Decimals(3).format(share));
+            let (verdict, within) = if holds { ("holds", "up to") } else { ("fails", "by more than") };
+            verdicts.push(format!("{}: {verdict} {within} rounding, {share} of its bound", check.claim));
             let at = pos2(rect.left() + 4.0, rect.top() + ROW * (i as f32 + 1.0) + 8.0);
             painter.circle_filled(at, 3.0, theme.series(i));
             write(rect.left() + 12.0, i + 1, Align2::LEFT_TOP, check.claim, small.clone(), theme.text);
             for (x, words) in right.iter().zip([format!("{error:.0e}"), share]) {
                 write(*x, i + 1, Align2::RIGHT_TOP, &words, theme::numbers(), theme.text);
             }
-            let colour = if equal { theme.text } else { theme.error };
+            let colour = if holds { theme.text } else { theme.error };
             write(right[2], i + 1, Align2::RIGHT_TOP, verdict, small.clone(), colour);
         }
         let words = edge_sentence(&checks.wires);
@@ -151,6 +147,15 @@ impl Checks {
             Some(about) => response.on_hover_text_at_pointer(about),
             None => response,
         }
+    }
+}
+
+/// How many of the equivalences hold, in words.
+fn verdict(checks: &BdhDynamicsChecks) -> String {
+    let all = CHECKED.len();
+    match CHECKED.iter().filter(|check| max_or_nan(&(check.of)(checks).share) <= 1.0).count() {
+        held if held == all => format!("all {all} hold up to rounding"),
+        held => format!("{held} of {all} hold"),
     }
 }
 
@@ -176,19 +181,24 @@ impl PanelView for Checks {
         std::iter::once(Panel::new(chart, 1.0)).chain(table).collect()
     }
 
-    fn arrange(&self, _ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>], _alone: usize) -> Placement {
+    /// In a tile without room for both the verdicts go first.
+    fn arrange(&self, ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>], _alone: usize) -> Placement {
+        let least = plot::min_chart_height(ui.ctx());
         match panels.len() > 1 {
-            true if room.y > TABLE + 110.0 => {
+            true if room.y > TABLE + GAP + least.max(106.0) => {
                 Placement::Column(vec![vec2(room.x, room.y - TABLE - GAP), vec2(room.x, TABLE)])
             }
-            true if room.y < TABLE + 60.0 => Placement::Alone(1),
+            true if least > 0.0 || room.y < TABLE + 60.0 => Placement::Alone(1),
             _ => Placement::Alone(0),
         }
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         match shown::<BdhDynamicsChecks>(cx) {
-            Some(m) => format!("{} \u{b7} dashed: its bound, what rounding explains", origin(cx, m.sample)),
+            Some(m) => {
+                let origin = origin(cx, m.sample, &verdict(m.value));
+                format!("{origin} \u{b7} dashed: its bound, what rounding explains")
+            }
             None => "the paper's equivalences against rounding".to_owned(),
         }
     }

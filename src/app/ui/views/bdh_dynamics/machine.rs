@@ -2,7 +2,6 @@
 
 use crate::{
     analysis::bdh_dynamics::{Dense, Drift, Flow, Round, State, System, TrainedSynapses, Weights, checks::Model},
-    telemetry::{Array, measurements::BdhDynamicsWeights},
     ui::views::prelude::*,
 };
 

@@ -17,7 +17,6 @@ pub use theory::Theory;
 
 use crate::{
     labs::bdh_physics::{PhysicsLabSettings, RuleSettings},
-    telemetry::measurements::BdhDynamicsArgs,
     ui::views::prelude::*,
 };
 
@@ -43,10 +42,11 @@ fn shown<'a, M: Measurement>(cx: &ViewCx<'a>) -> Option<Measured<'a, M>> {
     cx.in_focus(of_variant).map(|(_, measured)| measured)
 }
 
-/// "step 300, 24 tokens ..." or that the weights are the first ones; of several variants the name of the one.
-fn origin(cx: &ViewCx<'_>, sample: &Sample) -> String {
+/// What a view shows, and of which weights: "step 300, 24 tokens ..." or that they are the first ones; of several variants
+/// the name of the one.
+fn origin(cx: &ViewCx<'_>, sample: &Sample, what: &str) -> String {
     let variant = cx.whose(sample.variant);
     let model =
         if sample.step == 0 { "initial weights, nothing learned".to_owned() } else { format!("step {}", sample.step) };
-    format!("{variant}{model} \u{b7} {}", sample.about)
+    format!("{variant}{what} \u{b7} {model} \u{b7} {}", sample.about)
 }

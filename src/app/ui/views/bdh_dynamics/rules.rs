@@ -10,13 +10,7 @@ use super::{
     rounds::{self, longest_sentences, rounds_ui, sentence},
     shown,
 };
-use crate::{
-    telemetry::measurements::BdhDynamicsWeights,
-    ui::{
-        views::prelude::*,
-        widgets::{likely_tokens::likely_tokens_label, token_strip::Mark},
-    },
-};
+use crate::ui::views::prelude::*;
 
 /// Seconds a round takes while playing.
 const ROUND_TIME: f64 = 0.45;
@@ -112,7 +106,7 @@ impl Rules {
     fn strip_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, machine: &mut Machine, sample: &Sample) {
         let now = machine.token();
         let next = machine.next_token().unwrap_or(sample.tokens.len());
-        let pointed = token_strip_ui(ui, cx.theme, &sample.tokens, |t| Mark {
+        let pointed = token_strip_ui(ui, cx.theme, &sample.tokens, |t| TokenMark {
             ground: (t < next).then(|| cx.theme.slow.gamma_multiply(0.14)),
             outline: (now == Some(t)).then_some(cx.theme.accent),
         });
@@ -259,9 +253,9 @@ impl View for Rules {
                     g if g.is_finite() => format!("D_y \u{d7} {g:.3} in place of LayerNorms"),
                     _ => "no gain replaces the LayerNorms".to_owned(),
                 };
-                format!("{} \u{b7} {gain}", origin(cx, measured.sample))
+                format!("{} \u{b7} {gain}", origin(cx, measured.sample, "four local rules"))
             }
-            None => "the four rounds of table 1 on the weights of the model".to_owned(),
+            None => "the four rounds of table 1, on the model's weights".to_owned(),
         }
     }
 

@@ -1,9 +1,6 @@
 //! Claims of the paper's theory as small experiments, one at a time: curves of numbers that are drawn, without a model.
 
-use crate::{
-    telemetry::measurements::{BdhTheory, BdhTheoryArgs, TheoryClaim},
-    ui::views::prelude::*,
-};
+use crate::ui::views::prelude::*;
 
 const EMPTY: &str = "Not tried yet. Open a run of a BDH and choose a claim.";
 

@@ -5,10 +5,7 @@ use super::{
     answer::Answer,
     settings::{FlowSettings, REST_SECONDS, is_answered, keep_fresh},
 };
-use crate::{
-    telemetry::measurements::{FlowAlong, FlowAlongArgs, FlowAnswer},
-    ui::views::prelude::*,
-};
+use crate::ui::views::prelude::*;
 
 /// For each line, the label of its axis and its short name.
 const LINES: [(&str, &str); 3] = [
@@ -104,10 +101,7 @@ impl PanelView for Along {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        sample_subtitle(
-            Answer::in_focus(cx).map(|m| m.sample),
-            "along the solved path",
-            "speed, curvature and stretch over depth",
-        )
+        let (what, otherwise) = ("along the solved path", "speed, curvature and stretch over depth");
+        sample_subtitle(Answer::in_focus(cx).map(|m| m.sample), what, otherwise)
     }
 }

@@ -1,9 +1,6 @@
 //! An answer of the flow as its views use it: its variant, its readable text, and its paths in space.
 
-use crate::{
-    telemetry::measurements::{FlowAnswer, FlowPaths},
-    ui::views::prelude::*,
-};
+use crate::ui::views::prelude::*;
 
 /// An answer and its variant.
 pub type Answer<'a> = Measured<'a, FlowAnswer>;
@@ -95,7 +92,6 @@ impl Path {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::Array;
 
     fn flow_paths(taus: &[f64], shape: [usize; 3], places: &[f32]) -> FlowPaths {
         let places = Array::new(shape, places.to_vec()).unwrap();

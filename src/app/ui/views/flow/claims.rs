@@ -2,10 +2,7 @@
 //! its effect on words after nouns that were not steered with.
 
 use super::answer::SPACE;
-use crate::{
-    telemetry::measurements::{ClaimedContinuations, ClassShares, FlowClaims},
-    ui::{views::prelude::*, widgets::column_widths::longest_word},
-};
+use crate::ui::{views::prelude::*, widgets::column_widths::longest_word};
 
 /// View `flow_claims`.
 #[derive(Default)]

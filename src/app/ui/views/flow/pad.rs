@@ -1,7 +1,7 @@
 //! A square in which two of the controls are set at once, with the class mass found at every place that was visited.
 
 use super::answer::Answer;
-use crate::{telemetry::measurements::StepPolicy, ui::views::painting::*};
+use crate::ui::views::painting::*;
 
 /// The controls go from minus this to this.
 pub const MAX_CONTROL: f64 = 2.0;

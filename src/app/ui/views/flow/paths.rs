@@ -9,10 +9,7 @@ use super::{
     settings::{FlowSettings, keep_fresh},
     streaks::{Background, STEP_RATE, Streaks},
 };
-use crate::{
-    telemetry::measurements::{FlowAnswer, FlowField, FlowFieldArgs},
-    ui::views::prelude::*,
-};
+use crate::ui::views::prelude::*;
 
 /// View `flow_paths`.
 pub struct Paths {
@@ -243,9 +240,7 @@ impl Paths {
         let place = path.places[i].map(|v| value_label(f64::from(v))).join("  ");
         let name = tokens.get(path.token).map_or(format!("start {}", path.token + 1), |t| t.trim().to_owned());
         let words = format!("{name}\n\u{3c4} {}\n{place}", value_label(path.taus[i]));
-        response.clone().on_hover_ui_at_pointer(|ui| {
-            ui.label(RichText::new(words).font(theme::numbers()));
-        });
+        response.clone().on_hover_ui_at_pointer(|ui| _ = ui.label(RichText::new(words).font(theme::numbers())));
     }
 }
 

@@ -3,8 +3,7 @@
 use super::answer::Answer;
 use crate::{
     labs::ode_flow::settings::{ControlSettings, FieldSettings, OdeFlowSettings, SolverSettings, SteerSettings},
-    telemetry::measurements::{FlowAnswer, FlowArgs, FlowField},
-    ui::{selection::Slot, views::prelude::*},
+    ui::views::prelude::*,
 };
 
 /// A number that the flow is asked with: the lab's setting of this key, on the left and in the tiles alike.

@@ -6,10 +6,7 @@ use super::{
     settings::keep_fresh,
     step_growth_bound::{STRIP, SolveSummary},
 };
-use crate::{
-    telemetry::measurements::{FlowAnswer, SolverAttempt},
-    ui::views::prelude::*,
-};
+use crate::ui::views::prelude::*;
 
 /// View `flow_solver`.
 #[derive(Default)]

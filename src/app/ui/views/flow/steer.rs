@@ -11,10 +11,7 @@ use super::{
     settings::{ALPHA, CONTROLS, FlowSettings, PLANE_CONTROLS, PROMPT, U, keep_fresh},
     word_bars::{class_of, mass_bars, next_bars},
 };
-use crate::{
-    telemetry::measurements::FlowAnswer,
-    ui::{views::prelude::*, widgets::token_strip::Mark},
-};
+use crate::ui::views::prelude::*;
 
 /// View `steer`.
 #[derive(Default)]
@@ -170,7 +167,7 @@ impl Steer {
         let spaced: Vec<String> = tokens.iter().enumerate().map(|(i, t)| format!("{}{}", t.trim(), space(i))).collect();
         let pointed = token_strip_ui(ui, theme, &spaced, |i| {
             let ground = class_of(answer.value, &tokens[i]).map(|class| class.colour(theme).gamma_multiply(0.3));
-            Mark { ground, outline: (followed == i).then_some(theme.accent) }
+            TokenMark { ground, outline: (followed == i).then_some(theme.accent) }
         });
         cx.selection.token = pointed.clicked.or(cx.selection.token);
     }
@@ -179,7 +176,10 @@ impl Steer {
         let theme = cx.theme;
         let mass = mass_bars(answer.value, theme);
         if let Some(classes) = answer.value.classes() {
-            heading_ui(ui, theme, "mass of a class", "mark: at u = 0");
+            let first = |class: &SteeringClass| class.tokens.first().map_or(String::new(), |t| t.trim().to_owned());
+            let (plus, minus) = (first(&classes.plus), first(&classes.minus));
+            let note = format!("+ {plus}, \u{2212} {minus} \u{b7} mark: u = 0");
+            heading_ui(ui, theme, "mass of a class", &note);
             let (plus, minus) = (classes.plus.tokens.join(", "), classes.minus.tokens.join(", "));
             let words = format!("class +: {plus}\nclass \u{2212}: {minus}");
             bars_ui(ui, theme, "mass", &mass, 1.0).on_hover_text(words);
@@ -275,9 +275,7 @@ fn heading_ui(ui: &mut Ui, theme: &Theme, words: &str, note: &str) {
         if ui.available_width() < 7.0 * note.len() as f32 {
             return;
         }
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            note_ui(ui, theme, note);
-        });
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| note_ui(ui, theme, note));
     });
 }
 

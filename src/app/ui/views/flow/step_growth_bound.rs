@@ -1,10 +1,7 @@
 //! The bound on evaluations by step growth: a step is at most ten times as long as the one before, so that the first
 //! step alone decides the minimum number. It is explained in sentences and drawn as a strip.
 
-use crate::{
-    telemetry::measurements::{SolverTrace, SolverUse},
-    ui::views::painting::*,
-};
+use crate::ui::views::painting::*;
 
 /// The length of the depth interval that the flow integrates over.
 const SPAN: f64 = 1.0;
@@ -150,7 +147,6 @@ pub const STRIP: f32 = 54.0;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::measurements::{SolverAttempt, StepPolicy};
 
     #[test]
     fn rungs_are_where_a_tenfold_growing_row_reaches_the_end() {

@@ -2,9 +2,7 @@
 
 use super::camera::Frame;
 use crate::{
-    analysis::statistics::upper_quantile,
     gpu::particles::{COUNT, LIFE, Particles, Stepping, VectorField},
-    telemetry::measurements::FlowField,
     ui::views::painting::*,
 };
 

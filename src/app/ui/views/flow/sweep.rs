@@ -7,23 +7,21 @@ mod kinds;
 use eframe::egui::{ProgressBar, TextStyle};
 
 use self::{
-    charts::lower_charts,
+    charts::{CONTROL, lower_charts},
     kinds::{KINDS, NFE, Needs, SweepKind},
 };
-use super::{answer::Answer, settings::FlowSettings};
-use crate::{
-    config::Arguments as _,
-    telemetry::{
-        Args,
-        measurements::{FlowArgs, FlowSweepArgs, FlowSweepNfe, SweepProgress},
-    },
-    ui::views::prelude::*,
+use super::{
+    answer::Answer,
+    settings::{FlowSettings, U},
 };
+use crate::ui::views::prelude::*;
 
 /// View `flow_sweep`.
 #[derive(Default)]
 pub struct Sweep {
     kind: usize,
+    /// The kind is the user's choice; otherwise it is the first that has been measured.
+    is_chosen: bool,
     running: Option<RunningSweep>,
     results: [Option<Sample>; KINDS.len()],
     /// The newest of each kind at or before the shown step.
@@ -68,6 +66,7 @@ impl Sweep {
     }
 
     fn begin(&mut self, cx: &mut ViewCx<'_>, kind: usize) {
+        self.is_chosen = true;
         let whole = self.progress(kind).is_some_and(|p| p.done >= p.total);
         self.before[kind] = self.results[kind].clone().filter(|_| whole);
         self.begun[kind] = None;
@@ -86,7 +85,8 @@ impl Sweep {
     /// Takes the newest answer, and asks for the next part.
     fn follow(&mut self, cx: &mut ViewCx<'_>) {
         if self.run != cx.mirror.run {
-            *self = Self { kind: self.kind, run: cx.mirror.run, ..Self::default() };
+            let Self { kind, is_chosen, .. } = *self;
+            *self = Self { kind, is_chosen, run: cx.mirror.run, ..Self::default() };
         }
         for (kind, result) in self.results.iter_mut().enumerate() {
             let newest = (KINDS[kind].newest)(cx, self.dropped[kind]);
@@ -124,13 +124,17 @@ impl Sweep {
         }
     }
 
-    /// Chooses what is shown: all that was measured by the shown step, and the sweep that is in progress.
+    /// Chooses what is shown: all that was measured by the shown step, and the sweep that is in progress. Its kind is the
+    /// first of them until the user chooses another.
     fn show_step(&mut self, cx: &ViewCx<'_>) {
         for (kind, shown) in self.shown.iter_mut().enumerate() {
             let is_running = self.running.is_some_and(|r| r.kind == kind);
             let is_known = |r: &&Sample| cx.follow || is_running || self.begun[kind].unwrap_or(r.step) <= cx.step;
             let scheduled = || (KINDS[kind].scheduled)(cx).cloned();
             *shown = self.results[kind].as_ref().filter(is_known).cloned().or_else(scheduled);
+        }
+        if !self.is_chosen {
+            self.kind = self.shown.iter().position(Option::is_some).unwrap_or(0);
         }
     }
 
@@ -182,15 +186,21 @@ impl Sweep {
         let demand = format!("{} Press Measure; it goes on in the background.", kind.about);
         let hint = format!("{} Press Space to begin a run, then Measure.", kind.about);
         let empty = if cx.can_ask() { demand } else { (kind.why_nothing)(cx, &hint, &demand) };
-        (kind.chart)(kind, self.payload(self.kind), cx.theme).empty(empty)
+        let mut chart = (kind.chart)(self.payload(self.kind), cx.theme).empty(empty);
+        if chart.x.label == CONTROL {
+            let u0 = U[0].value(cx);
+            chart.upright(format!("u\u{2080} = {}", number::rounded(u0, 2).replace('-', "\u{2212}")), u0);
+        }
+        chart
     }
 
     fn kinds_ui(&mut self, ui: &mut Ui, kinds: &[usize], wide: bool) {
         let now = KINDS[self.kind];
-        let selected = &mut self.kind;
+        let (selected, is_chosen) = (&mut self.kind, &mut self.is_chosen);
         let mut choose = |ui: &mut Ui| {
             for i in kinds {
-                ui.selectable_value(selected, *i, KINDS[*i].name).on_hover_text(KINDS[*i].about);
+                let choice = ui.selectable_value(selected, *i, KINDS[*i].name).on_hover_text(KINDS[*i].about);
+                *is_chosen |= choice.clicked();
             }
         };
         if wide {

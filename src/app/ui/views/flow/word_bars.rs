@@ -1,9 +1,6 @@
 //! The next word's probabilities and the mass of the two classes as bars.
 
-use crate::{
-    telemetry::measurements::{FlowAnswer, NextToken, SteeringClass},
-    ui::views::prelude::*,
-};
+use crate::ui::views::prelude::*;
 
 /// The two classes of words that a flow is steered between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

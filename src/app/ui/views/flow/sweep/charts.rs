@@ -1,69 +1,16 @@
 //! The charts of a sweep.
 
 use super::super::step_growth_bound::rung;
-use crate::{
-    analysis::runge_kutta::Method,
-    telemetry::measurements::{
-        FlowSweepActivation, FlowSweepArgs, FlowSweepClass, FlowSweepDifficulty, FlowSweepGradientError,
-        FlowSweepGradientMemory, FlowSweepInvariance, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe,
-        FlowSweepTolerance, GradientCurve, NfeCurve, RankCorrelation, SteeringCurves, StepPolicy, SweepProgress,
-    },
-    ui::{plot::NULL_BASELINE, views::prelude::*},
-};
+use crate::{analysis::runge_kutta::Method, ui::views::prelude::*};
 
-/// A measurement that comes point by point and is one chart.
-pub trait SweepChart: Measurement<Args = FlowSweepArgs> {
-    fn progress(&self) -> SweepProgress;
-
-    fn axes() -> (Axis, Axis);
-
-    /// Adds what was measured.
-    fn draw(&self, chart: &mut Chart<'static>, theme: &Theme);
-}
-
-/// Implements [`SweepChart`]: a line for each measurement, with its axes and its drawing.
-macro_rules! sweep_charts {
-    ($($sweep:ty: ($x:expr, $y:expr), $draw:expr;)+) => { $(
-        impl SweepChart for $sweep {
-            fn progress(&self) -> SweepProgress {
-                self.progress
-            }
-
-            fn axes() -> (Axis, Axis) {
-                ($x, $y)
-            }
-
-            fn draw(&self, chart: &mut Chart<'static>, theme: &Theme) {
-                let draw: fn(&mut Chart<'static>, &Self, &Theme) = $draw;
-                draw(chart, self, theme);
-            }
-        }
-    )+ };
-}
-
-sweep_charts! {
-    FlowSweepNfe: (Axis::new(CONTROL), Axis::new("evaluations (NFE)").include(&[0.0])), nfe;
-    FlowSweepTolerance: (Axis::new("tolerance").log(), Axis::new("evaluations (NFE)").log()), tolerance;
-    FlowSweepInvariance: (Axis::new("Euler steps m").log(), Axis::new("divergence (%)").log()), invariance;
-    FlowSweepClass: (Axis::new(CONTROL), Axis::new("share of the class").fixed(0.0, 1.0)), class;
-    FlowSweepActivation: (Axis::new("strength"), Axis::new("share of the class, fluency").fixed(0.0, 1.04)), activation;
-    FlowSweepLayers:
-        (Axis::new("depth \u{3c4}").fixed(0.0, 1.0), Axis::new("accuracy of a linear cut").fixed(0.0, 1.04)), layers;
-    FlowSweepDifficulty: (Axis::new("surprise (nats)"), Axis::new("steps of dopri5").include(&[0.0])), difficulty;
-    FlowSweepLatency: (Axis::new("turn"), Axis::new("ms per pass").include(&[0.0])), latency;
-    FlowSweepGradientError: (Axis::new("steps m").log(), Axis::new("relative distance of the gradients").log()),
-        |chart, sweep, theme| gradients(chart, &sweep.steps, &sweep.methods, theme);
-    FlowSweepGradientMemory: (Axis::new("steps m").log(), Axis::new("most memory held (MiB)").log()),
-        |chart, sweep, theme| gradients(chart, &sweep.steps, &sweep.methods, theme);
-}
-
-const CONTROL: &str = "control u\u{2080}";
+/// The name of the axis of the control that most sweeps range over.
+pub const CONTROL: &str = "control u\u{2080}";
 
 fn line(name: impl Into<String>, (colour, stroke): (Color32, Stroke), points: Vec<[f64; 2]>) -> Line<'static> {
     Line::new(name.into(), colour, points).stroke(stroke).dots()
 }
 
-fn nfe(chart: &mut Chart<'static>, sweep: &FlowSweepNfe, theme: &Theme) {
+pub fn nfe(chart: &mut Chart<'static>, sweep: &FlowSweepNfe, theme: &Theme) {
     for curve in &sweep.solvers {
         let jumps = sweep.u0.iter().zip(&curve.nfe).zip(&curve.explained_by_growth_bound);
         let points: Vec<[f64; 2]> =
@@ -82,7 +29,7 @@ fn nfe(chart: &mut Chart<'static>, sweep: &FlowSweepNfe, theme: &Theme) {
     }
 }
 
-fn tolerance(chart: &mut Chart<'static>, sweep: &FlowSweepTolerance, theme: &Theme) {
+pub fn tolerance(chart: &mut Chart<'static>, sweep: &FlowSweepTolerance, theme: &Theme) {
     for (place, curve) in sweep.solvers.iter().enumerate() {
         let name = solver_name(&curve.method, curve.policy);
         let look = solver_look(&curve.method, curve.policy, place, theme);
@@ -90,7 +37,7 @@ fn tolerance(chart: &mut Chart<'static>, sweep: &FlowSweepTolerance, theme: &The
     }
 }
 
-fn invariance(chart: &mut Chart<'static>, sweep: &FlowSweepInvariance, theme: &Theme) {
+pub fn invariance(chart: &mut Chart<'static>, sweep: &FlowSweepInvariance, theme: &Theme) {
     let steps = floats(&sweep.steps);
     for (place, curve) in sweep.controls.iter().enumerate() {
         let look = (theme.series(place), Stroke::Solid);
@@ -102,19 +49,19 @@ fn invariance(chart: &mut Chart<'static>, sweep: &FlowSweepInvariance, theme: &T
 }
 
 /// Dashed: after nouns that steering was trained on.
-fn class(chart: &mut Chart<'static>, sweep: &FlowSweepClass, theme: &Theme) {
-    let looks = [
-        ("plus", theme.warm, Stroke::Solid, &sweep.held_out.plus),
-        ("minus", theme.cool, Stroke::Solid, &sweep.held_out.minus),
-        ("neutral", theme.secondary, Stroke::Solid, &sweep.neutral),
-        ("plus_train", theme.warm, Stroke::Dashed, &sweep.trained.plus),
-        ("minus_train", theme.cool, Stroke::Dashed, &sweep.trained.minus),
-    ];
-    chart.lines.extend(looks.map(|(name, colour, stroke, y)| line(name, (colour, stroke), pairs(&sweep.u0, y))));
+pub fn class(chart: &mut Chart<'static>, sweep: &FlowSweepClass, theme: &Theme) {
+    let curve = |name: &str, colour: Color32, y: &[f64]| line(name, (colour, Stroke::Solid), pairs(&sweep.u0, y));
+    chart.lines.extend([
+        curve("class +", theme.warm, &sweep.held_out.plus),
+        curve("class \u{2212}", theme.cool, &sweep.held_out.minus),
+        curve("neutral", theme.secondary, &sweep.neutral),
+        curve("class +, steered nouns", theme.warm, &sweep.trained.plus).dashed().unnamed(),
+        curve("class \u{2212}, steered nouns", theme.cool, &sweep.trained.minus).dashed().unnamed(),
+    ]);
 }
 
 /// Solid: the control; dashed: the vector. Fluency is 1 where steering costs text nothing.
-fn activation(chart: &mut Chart<'static>, sweep: &FlowSweepActivation, theme: &Theme) {
+pub fn activation(chart: &mut Chart<'static>, sweep: &FlowSweepActivation, theme: &Theme) {
     let unsteered = sweep.strength.iter().position(|x| *x == 0.0);
     let ways = [("control", &sweep.control, Stroke::Solid), ("vector", &sweep.vector, Stroke::Dashed)];
     for (name, curves, stroke) in ways {
@@ -129,7 +76,7 @@ fn activation(chart: &mut Chart<'static>, sweep: &FlowSweepActivation, theme: &T
     }
 }
 
-fn layers(chart: &mut Chart<'static>, sweep: &FlowSweepLayers, theme: &Theme) {
+pub fn layers(chart: &mut Chart<'static>, sweep: &FlowSweepLayers, theme: &Theme) {
     let accuracy = pairs(&sweep.taus, &sweep.accuracy);
     chart.add(line("accuracy", (theme.series(0), Stroke::Solid), accuracy));
     let chance = level(&sweep.taus, sweep.progress, sweep.chance);
@@ -138,9 +85,9 @@ fn layers(chart: &mut Chart<'static>, sweep: &FlowSweepLayers, theme: &Theme) {
 }
 
 /// Adds one mark per token and per prompt; the series' names state the rank correlations.
-fn difficulty(chart: &mut Chart<'static>, sweep: &FlowSweepDifficulty, theme: &Theme) {
+pub fn difficulty(chart: &mut Chart<'static>, sweep: &FlowSweepDifficulty, theme: &Theme) {
     let name = |of: &str, c: RankCorrelation| match c.rho.is_finite() {
-        true => format!("{of}, ranks {} (p = {:.3})", number::signed(c.rho, 2), c.p),
+        true => format!("{of}, ranks {} (p {})", number::signed(c.rho, 2), number::p_label(c.p)),
         false => of.to_owned(),
     };
     let kinds = [
@@ -153,14 +100,14 @@ fn difficulty(chart: &mut Chart<'static>, sweep: &FlowSweepDifficulty, theme: &T
     }
 }
 
-fn latency(chart: &mut Chart<'static>, sweep: &FlowSweepLatency, theme: &Theme) {
+pub fn latency(chart: &mut Chart<'static>, sweep: &FlowSweepLatency, theme: &Theme) {
     let turns = floats(&sweep.turns);
     for (place, (name, y)) in [("hybrid", &sweep.hybrid), ("baseline", &sweep.baseline)].into_iter().enumerate() {
         chart.add(line(name, (theme.series(place), Stroke::Solid), pairs(&turns, y)));
     }
 }
 
-fn gradients(chart: &mut Chart<'static>, steps: &[usize], curves: &[GradientCurve], theme: &Theme) {
+pub fn gradients(chart: &mut Chart<'static>, steps: &[usize], curves: &[GradientCurve], theme: &Theme) {
     let steps = floats(steps);
     for (place, curve) in curves.iter().enumerate() {
         let look = (theme.series(place), Stroke::Solid);

@@ -1,14 +1,7 @@
-//! The kinds of sweep: the name of each, and the type of its measurement.
+//! The kinds of sweep: the name of each, the type of its measurement, and its chart.
 
-use super::charts::SweepChart;
-use crate::{
-    telemetry::measurements::{
-        FlowSweepActivation, FlowSweepArgs, FlowSweepClass, FlowSweepDifficulty, FlowSweepGradientError,
-        FlowSweepGradientMemory, FlowSweepInvariance, FlowSweepKind, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe,
-        FlowSweepTolerance, SweepProgress,
-    },
-    ui::views::prelude::*,
-};
+use super::charts::{CONTROL, activation, class, difficulty, gradients, invariance, latency, layers, nfe, tolerance};
+use crate::ui::views::prelude::*;
 
 /// A kind of sweep: its texts, and the functions that handle its type of measurement.
 #[derive(Clone, Copy)]
@@ -30,7 +23,7 @@ pub struct SweepKind {
     /// The reason why nothing was measured: the first words where no run has begun, the second where a button asks.
     pub why_nothing: fn(&ViewCx<'_>, &str, &str) -> String,
     /// The main chart of a payload.
-    pub chart: fn(&Self, Option<&Payload>, &Theme) -> Chart<'static>,
+    pub chart: fn(Option<&Payload>, &Theme) -> Chart<'static>,
 }
 
 impl SweepKind {
@@ -39,31 +32,9 @@ impl SweepKind {
         use FlowSweepKind::{Activation, Class, Invariance, Layers, Nfe};
         matches!(self.id, Nfe | Invariance | Class | Activation | Layers)
     }
-
-    const fn new<M: SweepChart>(needs: Needs, id: FlowSweepKind, name: &'static str, about: &'static str) -> Self {
-        Self {
-            id,
-            name,
-            about,
-            needs,
-            request: |cx, args| cx.ask_now::<M>(None, args),
-            newest: |cx, dropped| newest::<M>(cx, dropped),
-            scheduled: |cx| cx.in_focus(|v| cx.scheduled::<M>(v)).map(|(_, m)| m.sample),
-            progress: |payload| M::from_payload(payload).map(M::progress),
-            why_nothing: |cx, hint, demand| cx.why_nothing_before_asking::<M>(hint, demand),
-            chart: |kind, payload, theme| {
-                let (x, y) = M::axes();
-                let mut chart = Chart::new(kind.name, x, y);
-                if let Some(sweep) = payload.and_then(M::from_payload) {
-                    sweep.draw(&mut chart, theme);
-                }
-                chart
-            },
-        }
-    }
 }
 
-fn newest<'a, M: SweepChart>(cx: &ViewCx<'a>, dropped: u64) -> Option<&'a Sample> {
+fn newest<'a, M: Measurement>(cx: &ViewCx<'a>, dropped: u64) -> Option<&'a Sample> {
     let all = [cx.answered::<M>(), cx.latest::<M>()];
     all.into_iter().flatten().map(|m| m.sample).find(|s| s.request.is_none_or(|r| r > dropped))
 }
@@ -81,84 +52,82 @@ pub enum Needs {
 /// The index of the evaluations in [`KINDS`]: beneath their chart are others of the same sweep.
 pub const NFE: usize = 0;
 
-pub const KINDS: [SweepKind; 10] = [
-    SweepKind::new::<FlowSweepNfe>(
-        Needs::Flow,
-        FlowSweepKind::Nfe,
-        "evaluations",
+/// Makes [`KINDS`]: for each the type of its measurement, what a flow must have, its id, its name, its axes, the
+/// function that draws it, and its question.
+macro_rules! kinds {
+    ($($sweep:ident: $needs:ident, $id:ident, $name:literal, $x:expr, $y:expr, $draw:expr, $about:literal;)+) => {
+        pub const KINDS: [SweepKind; [$($name),+].len()] = [$(SweepKind {
+            id: FlowSweepKind::$id,
+            name: $name,
+            about: $about,
+            needs: Needs::$needs,
+            request: |cx, args| cx.ask_now::<$sweep>(None, args),
+            newest: |cx, dropped| newest::<$sweep>(cx, dropped),
+            scheduled: |cx| cx.in_focus(|v| cx.scheduled::<$sweep>(v)).map(|(_, m)| m.sample),
+            progress: |payload| $sweep::from_payload(payload).map(|sweep| sweep.progress),
+            why_nothing: |cx, hint, demand| cx.why_nothing_before_asking::<$sweep>(hint, demand),
+            chart: |payload, theme| {
+                let draw: fn(&mut Chart<'static>, &$sweep, &Theme) = $draw;
+                let mut chart = Chart::new($name, $x, $y);
+                if let Some(sweep) = payload.and_then($sweep::from_payload) {
+                    draw(&mut chart, sweep, theme);
+                }
+                chart
+            },
+        }),+];
+    };
+}
+
+kinds! {
+    FlowSweepNfe: Flow, Nfe, "evaluations",
+        Axis::new(CONTROL), Axis::new("evaluations (NFE)").include(&[0.0]), nfe,
         "NFE against u for solvers and policies. Triangles mark jumps that the first step's ladder explains, \
-                not the flow.",
-    ),
-    SweepKind::new::<FlowSweepTolerance>(
-        Needs::Flow,
-        FlowSweepKind::Tolerance,
-        "tolerance",
+         not the flow.";
+    FlowSweepTolerance: Flow, Tolerance, "tolerance",
+        Axis::new("tolerance").log(), Axis::new("evaluations (NFE)").log(), tolerance,
         "Evaluations against the tolerance, relative and absolute alike, at the control as it is. The higher a solver's \
-                order, the flatter its line.",
-    ),
-    SweepKind::new::<FlowSweepInvariance>(
-        Needs::Flow,
-        FlowSweepKind::Invariance,
-        "solvers agree",
+         order, the flatter its line.";
+    FlowSweepInvariance: Flow, Invariance, "solvers agree",
+        Axis::new("Euler steps m").log(), Axis::new("divergence (%)").log(), invariance,
         "How far Euler with m steps ends from dopri5, relative to the state. The source reports 0.068% of its own, \
-                nearly idle flow.",
-    ),
-    SweepKind::new::<FlowSweepClass>(
-        Needs::Steering,
-        FlowSweepKind::Class,
-        "class mass",
-        "Probability of each class against u. A smooth rise means steering by degrees, a step means a switch.",
-    ),
-    SweepKind::new::<FlowSweepActivation>(
-        Needs::Steering,
-        FlowSweepKind::Activation,
-        "against a vector",
+         nearly idle flow.";
+    FlowSweepClass: Steering, Class, "class mass",
+        Axis::new(CONTROL), Axis::new("share").fixed(0.0, 1.0), class,
+        "Share of the next word's probability on each class of words, against u. A smooth rise means steering by degrees, \
+         a step means a switch.";
+    FlowSweepActivation: Steering, Activation, "against a vector",
+        Axis::new("strength"), Axis::new("share of the class, fluency").fixed(0.0, 1.04), activation,
         "The control beside activation steering: one vector added once, as long as half of what parts u = 1 from \
-                u = \u{2212}1. \
-                Fluency is the unsteered perplexity over the steered.",
-    ),
-    SweepKind::new::<FlowSweepLayers>(
-        Needs::Steering,
-        FlowSweepKind::Layers,
-        "readable",
-        "What a linear probe reads from the state at a depth, cross-validated. Dotted is chance.",
-    ),
-    SweepKind::new::<FlowSweepLatency>(
-        Needs::Words,
-        FlowSweepKind::Latency,
-        "time",
+         u = \u{2212}1. Fluency is the unsteered perplexity over the steered.";
+    FlowSweepLayers: Steering, Layers, "readable",
+        Axis::new("depth \u{3c4}").fixed(0.0, 1.0), Axis::new("accuracy of a linear cut").fixed(0.0, 1.04), layers,
+        "What a linear probe reads from the state at a depth, cross-validated. Dotted is chance.";
+    FlowSweepLatency: Words, Latency, "time",
+        Axis::new("turn"), Axis::new("ms per pass").include(&[0.0]), latency,
         "Milliseconds of a forward pass, hybrid and baseline measured by turns: what the flow costs here. Each \
-                point is the fastest of three passes.",
-    ),
-    SweepKind::new::<FlowSweepDifficulty>(
-        Needs::Words,
-        FlowSweepKind::Difficulty,
-        "harder input",
+         point is the fastest of three passes.";
+    FlowSweepDifficulty: Words, Difficulty, "harder input",
+        Axis::new("surprise (nats)"), Axis::new("steps of dopri5").include(&[0.0]), difficulty,
         "Steps of dopri5 for a held-out token against its surprise, with rank correlations. Does harder input take \
-                more steps?",
-    ),
-    SweepKind::new::<FlowSweepGradientError>(
-        Needs::Words,
-        FlowSweepKind::GradientError,
-        "gradients",
+         more steps?";
+    FlowSweepGradientError: Words, GradientError, "gradients",
+        Axis::new("steps m").log(), Axis::new("relative distance of the gradients").log(),
+        |chart, sweep, theme| gradients(chart, &sweep.steps, &sweep.methods, theme),
         "How far gradients through m steps are from the flow's own. Backpropagation is exact for the steps it \
-                made, the adjoint solves backwards and errs on its own.",
-    ),
-    SweepKind::new::<FlowSweepGradientMemory>(
-        Needs::Words,
-        FlowSweepKind::GradientMemory,
-        "their memory",
+         made, the adjoint solves backwards and errs on its own.";
+    FlowSweepGradientMemory: Words, GradientMemory, "their memory",
+        Axis::new("steps m").log(), Axis::new("most memory held (MiB)").log(),
+        |chart, sweep, theme| gradients(chart, &sweep.steps, &sweep.methods, theme),
         "The most memory that is held while gradients are taken through m steps. Backpropagation keeps all, \
-                checkpoints a state a step, the adjoint one.",
-    ),
-];
+         checkpoints a state a step, the adjoint one.";
+}
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::telemetry::{MEASUREMENTS, Measurement};
+    use crate::telemetry::MEASUREMENTS;
 
     #[test]
     fn every_sweep_that_is_measured_can_be_chosen() {
