@@ -1,5 +1,6 @@
 // A matrix as colours: one texel a cell, nearest sampling when cells are large, an average of up to
-// 4 x 4 cells when several fall on one pixel. Cells without a value take the colour `missing`.
+// 4 x 4 cells when several fall on one pixel. Cells without a value take the colour `missing`; those
+// whose value is not a finite number are hatched on it.
 
 struct Style {
     // Left, top, right, bottom of the shown window, in cells.
@@ -9,6 +10,8 @@ struct Style {
     // Values that take the first and the last colour (their logarithms when log_scale is 1).
     range: vec2<f32>,
     missing: vec4<f32>,
+    // The colour of the hatching.
+    not_finite: vec4<f32>,
     // Row of the stack of colour tables.
     map: u32,
     log_scale: u32,
@@ -41,6 +44,13 @@ fn is_number(v: f32) -> bool {
     return (bitcast<u32>(v) & 0x7f800000u) != 0x7f800000u;
 }
 
+fn is_infinite(v: f32) -> bool {
+    return (bitcast<u32>(v) & 0x7fffffffu) == 0x7f800000u;
+}
+
+// The distance of the stripes of the hatching, pixels.
+const STRIPES: f32 = 8.0;
+
 fn linear_of(c: vec3<f32>) -> vec3<f32> {
     let low = c / 12.92;
     let high = pow((c + 0.055) / 1.055, vec3<f32>(2.4));
@@ -58,6 +68,7 @@ fn fs_main(in: Corner) -> @location(0) vec4<f32> {
     let last = vec2<i32>(style.size) - 1;
     var sum = 0.0;
     var count = 0.0;
+    var has_infinite = false;
     for (var j = 0; j < taps.y; j++) {
         for (var i = 0; i < taps.x; i++) {
             let share = (vec2<f32>(f32(i), f32(j)) + 0.5) / vec2<f32>(taps) - 0.5;
@@ -68,6 +79,7 @@ fn fs_main(in: Corner) -> @location(0) vec4<f32> {
                 sum += v;
                 count += 1.0;
             }
+            has_infinite = has_infinite || is_infinite(v);
         }
     }
     var colour = style.missing.rgb;
@@ -78,6 +90,12 @@ fn fs_main(in: Corner) -> @location(0) vec4<f32> {
         }
         let t = clamp((v - style.range.x) / (style.range.y - style.range.x), 0.0, 1.0);
         colour = textureLoad(tables, vec2<i32>(i32(round(t * 255.0)), i32(style.map)), 0).rgb;
+    }
+    if (has_infinite) {
+        // A cell smaller than the stripes are apart is filled, so that a single one is seen.
+        let is_small = any(footprint > vec2<f32>(1.0 / STRIPES));
+        let is_stripe = fract((in.position.x + in.position.y) / STRIPES) < 0.5;
+        colour = select(style.missing.rgb, style.not_finite.rgb, is_small || is_stripe);
     }
     if (style.srgb_target == 1u) {
         colour = linear_of(colour);

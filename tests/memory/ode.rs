@@ -35,7 +35,7 @@ fn states(way: Gradient, steps: usize) -> Result<f64> {
 #[test]
 fn the_adjoint_needs_the_same_memory_whatever_the_steps() -> Result<()> {
     alone(|| {
-        states(Gradient::Adjoint, 4)?; // what is made once and stays
+        states(Gradient::Adjoint, 4)?; // allocates what is created once and kept
         let of = |way| -> Result<[f64; 2]> { Ok([states(way, 8)?, states(way, 128)?]) };
         let (all, kept, flat) = (of(Gradient::Backprop)?, of(Gradient::Checkpointed)?, of(Gradient::Adjoint)?);
         println!("states alive at 8 and 128 steps: backprop {all:?}, checkpointed {kept:?}, adjoint {flat:?}");

@@ -32,7 +32,7 @@ fn most_held(tokens: usize) -> Result<f64> {
 #[test]
 fn a_text_of_a_hundred_thousand_tokens_is_read_in_bounded_memory() -> Result<()> {
     crate::alone(|| {
-        most_held(500)?; // what is made once and stays
+        most_held(500)?; // allocates what is created once and kept
         let (short, long) = (most_held(2_000)?, most_held(100_000)?);
         let a_token = (long - short) / 98_000.0;
         println!("{short} bytes for 2,000 tokens, {long} for 100,000: {a_token:.0} a token");

@@ -313,10 +313,10 @@ fn a_field_that_stops_being_finite_is_an_error_at_that_time() {
     assert_eq!(refused(&never, &[1.0], 1.0, &SolverOptions::default()).t, 0.0);
 }
 
-/// A field that makes Euler's steps itself.
-struct Own<F>(F);
+/// A field with its own implementation of an Euler step.
+struct Stepper<F>(F);
 
-impl<F: Fn(f64, &Tensor) -> Result<Tensor>> Field for Own<F> {
+impl<F: Fn(f64, &Tensor) -> Result<Tensor>> Field for Stepper<F> {
     fn at(&self, t: f64, y: &Tensor) -> Result<Tensor> {
         self.0(t, y)
     }
@@ -331,15 +331,16 @@ impl<F: Fn(f64, &Tensor) -> Result<Tensor>> Field for Own<F> {
 fn a_field_may_make_the_steps() {
     for &method in Method::ALL {
         let options = SolverOptions { method, steps: 7, ..SolverOptions::default() };
-        let (own, plain) = (solved(&Own(bent), &[0.7, 0.9], 1.0, &options), solved(&bent, &[0.7, 0.9], 1.0, &options));
+        let (own, plain) =
+            (solved(&Stepper(bent), &[0.7, 0.9], 1.0, &options), solved(&bent, &[0.7, 0.9], 1.0, &options));
         assert_eq!((own.trace, values(&own.end)), (plain.trace, values(&plain.end)), "{method}");
     }
     let euler = SolverOptions::fixed(Method::EULER, 4);
     let late = |t: f64, y: &Tensor| y.ones_like()? * if t > 0.4 { f64::NAN } else { 1.0 };
-    let failure = refused(&Own(late), &[1.0], 1.0, &euler);
+    let failure = refused(&Stepper(late), &[1.0], 1.0, &euler);
     assert_eq!((failure.reason, failure.t, failure.trace.nfe), (SolveFailure::NonFiniteField, 0.5, 3));
     let grows = |_: f64, y: &Tensor| (y * 1e100)?.clamp(-1e300, 1e300);
-    let failure = refused(&Own(grows), &[1e200], 4e9, &euler);
+    let failure = refused(&Stepper(grows), &[1e200], 4e9, &euler);
     assert_eq!((failure.reason, failure.t), (SolveFailure::Overflow, 0.0));
     struct Narrow;
     impl Field for Narrow {

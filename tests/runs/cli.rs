@@ -130,6 +130,7 @@ fn probes_are_listed_whatever_is_to_be_asked() {
     let folder = tempfile::tempdir().unwrap();
     for (words, part) in [
         ("ask --list", "gate_entropy"),
+        ("ask --list", "  Change one token of a text.\n"),
         ("ask fast_slow --list", "gate_entropy"),
         ("ask --list next_tokens", "Tokens of the continuation"),
         ("ask fast_slow next_tokens --list", "Tokens of the continuation"),

@@ -75,13 +75,14 @@ fn runs_are_set_beside_each_other() {
     let dir = tempfile::tempdir().unwrap();
     let to = dir.path().join("compared");
     let [runs @ .., _] = runs();
-    let out = compare_unpainted(&runs, &["--out", to.to_str().unwrap()]);
+    let out = compare_unpainted(&runs, &["-o", to.to_str().unwrap()]);
     assert!(out.status.success(), "{}", told(&out));
+    assert!(!told(&out).contains("not of the same tokens"), "{}", told(&out));
     let settings = fs::read_to_string(to.join("settings.csv")).unwrap();
     assert_eq!(settings.lines().next().unwrap(), "run,seed,train.lr", "nothing else differs: {settings}");
     assert_eq!(settings.lines().nth(2).unwrap(), "\"seed 1, lr 0.001\",1,0.001");
     let numbers = fs::read_to_string(to.join("numbers.csv")).unwrap();
-    let named = "run,variant,step,held-out loss (nats),loss minus the first's (nats),residual after one pass,|tanh γ|";
+    let named = "run,variant,step,held-out loss (nats),loss minus coupled's (nats),residual after one pass,|tanh γ|";
     assert_eq!(numbers.lines().next().unwrap(), named);
     assert_eq!(numbers.lines().count(), 1 + 3 * 2, "a row a run and variant: {numbers}");
     assert!(numbers.lines().skip(1).all(|row| row.contains(",9,") && !row.contains("(step")), "{numbers}");
@@ -117,6 +118,21 @@ fn runs_are_set_beside_each_other() {
     let [a, b] = [runs[1], runs[2]].map(of_gate);
     let (mean, sd) = gates("2 seeds");
     assert!((mean - (a + b) / 2.0).abs() < 1e-15 && (sd.unwrap() - (a - b).abs() / 2f64.sqrt()).abs() < 1e-15);
+}
+
+#[test]
+fn losses_of_other_texts_are_said_to_be() {
+    let dir = tempfile::tempdir().unwrap();
+    let to = dir.path().join("compared");
+    let [_, run, _, other] = runs();
+    let out = compare_unpainted(&[run, other], &["-o", to.to_str().unwrap()]);
+    assert!(out.status.success(), "{}", told(&out));
+    let note =
+        "These losses are not of the same tokens: seed 1 reads mixture (seed 1); seed 77 reads mixture (seed 77).";
+    assert!(told(&out).contains(note), "{}", told(&out));
+    let figure = |stem: &str| fs::read_to_string(to.join(format!("{stem}.svg"))).unwrap();
+    assert!(figure("held_out_loss-coupled").contains("not of the same tokens"));
+    assert!(!figure("gate-coupled").contains("not of the same tokens"));
 }
 
 #[test]

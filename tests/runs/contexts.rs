@@ -66,14 +66,14 @@ fn ask(model: &mut dyn Trainable, corpus: &Corpus, args: &Args) -> Result<TopCon
     TopContexts::from_payload(&found[0].payload).cloned().ok_or_else(|| "no answer".to_owned())
 }
 
-/// x and y by layer, neuron and token of a window that is read alone by the recurrent form.
-struct Plain {
+/// x and y of one window by layer, neuron and token, computed with the recurrent form.
+struct Activations {
     x: Vec<Vec<f64>>,
     y: Vec<Vec<f64>>,
     tokens: usize,
 }
 
-impl Plain {
+impl Activations {
     fn of(model: &Bdh, ids: &[u32]) -> Self {
         let all = record(model, ids, &Recording { x: true, y: true, ..Recording::default() }).unwrap();
         let of = |part: &str| -> Vec<Vec<f64>> {
@@ -88,11 +88,12 @@ impl Plain {
     }
 }
 
-/// The greatest value of each window with its place in the text, greatest first, and how many values are above zero.
-fn plain_pass(model: &Bdh, ids: &[u32], value: impl Fn(&Plain, usize) -> f64) -> (Vec<(f64, usize)>, usize, f64) {
+/// The largest value of each window with its position in the text, in descending order; the number of positive values;
+/// and the sum of all values.
+fn plain_pass(model: &Bdh, ids: &[u32], value: impl Fn(&Activations, usize) -> f64) -> (Vec<(f64, usize)>, usize, f64) {
     let (mut best, mut fires, mut sum) = (vec![], 0, 0.0);
     for (w, window) in ids.chunks(WINDOW).enumerate() {
-        let plain = Plain::of(model, window);
+        let plain = Activations::of(model, window);
         let values: Vec<f64> = (0..window.len()).map(|t| value(&plain, t)).collect();
         fires += values.iter().filter(|v| **v > 0.0).count();
         sum += values.iter().sum::<f64>();
@@ -113,8 +114,8 @@ fn what_is_kept_is_what_a_plain_pass_finds() {
     let named = |of: &str| args(&[("of", Value::Text(of.into())), ("neuron", Value::Text("1:5".into()))]);
     let one_layer = |of: &str| [named(of), args(&[("layer", int(1))])].into_iter().flatten().collect::<Args>();
     let synapse = args(&[("of", Value::Text("synapse".into())), ("layer", int(2)), ("i", int(3)), ("j", int(neuron))]);
-    let most = move |p: &Plain, v: &[Vec<f64>], t| (0..LAYERS).map(|l| p.at(v, l, neuron, t)).fold(0.0, f64::max);
-    type ValueOf = Box<dyn Fn(&Plain, usize) -> f64>;
+    let most = move |p: &Activations, v: &[Vec<f64>], t| (0..LAYERS).map(|l| p.at(v, l, neuron, t)).fold(0.0, f64::max);
+    type ValueOf = Box<dyn Fn(&Activations, usize) -> f64>;
     let cases: [(&str, Args, ValueOf); 4] = [
         ("y of neuron 1:5, greatest of all layers", named("y"), Box::new(move |p, t| most(p, &p.y, t))),
         ("x of neuron 1:5, layer 1", one_layer("x"), Box::new(move |p, t| p.at(&p.x, 1, neuron, t))),
@@ -157,7 +158,7 @@ fn a_passage_read_by_itself_gives_its_values_again() {
     let found =
         ask(&mut model, &corpus, &args(&[("neuron", Value::Text("0:7".into())), ("layer", Value::Int(2))])).unwrap();
     let exact = found.contexts.iter().find(|c| c.is_exact).unwrap();
-    let plain = Plain::of(&model, &corpus.encode(&exact.text));
+    let plain = Activations::of(&model, &corpus.encode(&exact.text));
     for (t, value) in exact.values.iter().enumerate() {
         assert!((plain.at(&plain.y, 2, 7, t) - value).abs() < 1e-4, "{t}");
     }
@@ -175,7 +176,7 @@ fn pieces_of_a_long_text_do_not_show() {
     };
     let before = (65_536 / WINDOW - 1) * WINDOW;
     let (whole, part, cut) = (first(0), first(before), first(1000));
-    let most = |p: &Plain, t| (0..LAYERS).map(|l| p.at(&p.y, l, PER_HEAD + 5, t)).fold(0.0, f64::max);
+    let most = |p: &Activations, t| (0..LAYERS).map(|l| p.at(&p.y, l, PER_HEAD + 5, t)).fold(0.0, f64::max);
     let (_, fires, _) = plain_pass(&model, &corpus.encode(&long)[before..], most);
     assert!(fires > 20);
     assert_eq!((whole.read, whole.fires - part.fires), (long.len(), fires));

@@ -142,6 +142,10 @@ fn views_are_drawn() {
     }
     let (code, said) = orrery(here.path(), "render run --view neuron_graph --out none.png");
     assert!(code == Some(2) && said.contains("has nothing to show"), "{said}");
+    let other = ForeignRun::begin(here.path(), "other", &json!({}));
+    (1..=2).for_each(|step| other.line("metrics.jsonl", &json!({"step": step, "variant": "model", "gate/value": 0.1})));
+    let (code, said) = orrery(here.path(), "render other --view gate --out none.png");
+    assert!(code == Some(2) && said.contains("It logged gate/value: see the view Logged (logged)."), "{said}");
     assert!(!here.path().join("none.png").exists());
 }
 
@@ -186,8 +190,8 @@ fn a_later_protocol_is_refused_with_both_numbers() {
     assert!(said.contains("version 7") && said.contains("up to version 1"), "{said}");
 }
 
-/// Steps and channels that are told now.
-fn told(reader: &mut Reader) -> (Vec<u64>, Vec<String>) {
+/// The steps and the channels of the samples that the reader returns now.
+fn read_new(reader: &mut Reader) -> (Vec<u64>, Vec<String>) {
     let (mut steps, mut channels) = (vec![], vec![]);
     for event in reader {
         match event {
@@ -205,11 +209,11 @@ fn a_run_that_grows_is_followed() {
     let run = ForeignRun::begin(here.path(), "run", &json!({"lr": 0.1}));
     run.step(1);
     let mut reader = Reader::follow(&run.folder).unwrap();
-    assert_eq!(told(&mut reader).0, [1]);
+    assert_eq!(read_new(&mut reader).0, [1]);
     let look = |reader: &mut Reader| {
         let found = reader.poll().unwrap();
         assert_eq!(found, FolderStatus::Same);
-        told(reader)
+        read_new(reader)
     };
     assert_eq!(look(&mut reader), (vec![], vec![]));
     run.step(2);
@@ -236,14 +240,14 @@ fn a_variant_that_comes_later_is_noticed() {
     let line = |variant: &str, step: u64| format!("{{\"step\":{step},\"variant\":\"{variant}\",\"loss/train\":1}}\n");
     fs::write(&log, line("a", 1)).unwrap();
     let mut reader = Reader::follow(&folder).unwrap();
-    assert_eq!(told(&mut reader).0, [1]);
+    assert_eq!(read_new(&mut reader).0, [1]);
     fs::write(&log, line("a", 1) + &line("b", 1)).unwrap();
     assert_eq!(reader.poll().unwrap(), FolderStatus::Same, "the line is not read yet");
-    told(&mut reader);
+    read_new(&mut reader);
     assert_eq!(reader.poll().unwrap(), FolderStatus::Replaced);
     let mut anew = Reader::follow(&folder).unwrap();
     assert_eq!(anew.info().unwrap().variants.len(), 2);
-    assert_eq!(told(&mut anew).0, [1, 1]);
+    assert_eq!(read_new(&mut anew).0, [1, 1]);
     assert_eq!(anew.poll().unwrap(), FolderStatus::Same);
 }
 
@@ -253,27 +257,27 @@ fn a_folder_that_is_replaced_is_noticed_and_a_copy_that_has_grown_goes_on() {
     let run = ForeignRun::begin(here.path(), "run", &json!({"lr": 0.1}));
     (1..=5).for_each(|step| run.step(step));
     let mut reader = Reader::follow(&run.folder).unwrap();
-    assert_eq!(told(&mut reader).0.len(), 5);
-    // as rsync puts a newer copy in the place of a file
+    assert_eq!(read_new(&mut reader).0.len(), 5);
+    // rsync replaces a file by renaming a newer copy, which must not count as another run
     let log = run.folder.join("metrics.jsonl");
     let copy = run.folder.join(".metrics.jsonl.Xy12");
     fs::copy(&log, &copy).unwrap();
     fs::rename(&copy, &log).unwrap();
     run.step(6);
     assert_eq!(reader.poll().unwrap(), FolderStatus::Same);
-    assert_eq!(told(&mut reader).0, [6]);
-    // another run of the same variants
+    assert_eq!(read_new(&mut reader).0, [6]);
+    // another run with the same variants
     ForeignRun::begin(here.path(), "run", &json!({"lr": 0.2}));
     fs::write(&log, fs::read_to_string(&log).unwrap().replace("wall_secs\":", "wall_secs\":1")).unwrap();
     assert_eq!(reader.poll().unwrap(), FolderStatus::Replaced);
     // a changed variant makes it another run
     let mut reader = Reader::follow(&run.folder).unwrap();
-    assert_eq!(told(&mut reader).0.len(), 6);
+    assert_eq!(read_new(&mut reader).0.len(), 6);
     run.redescribe(|described| described["run"]["variants"] = json!([{"id": "model"}, {"id": "twin"}]));
     assert_eq!(reader.poll().unwrap(), FolderStatus::Replaced);
     // the program starts its logs from the beginning again
     let mut reader = Reader::follow(&run.folder).unwrap();
-    assert_eq!(told(&mut reader).0.len(), 6);
+    assert_eq!(read_new(&mut reader).0.len(), 6);
     fs::write(&log, "").unwrap();
     assert_eq!(reader.poll().unwrap(), FolderStatus::Replaced);
     let mut reader = Reader::follow(&run.folder).unwrap();
@@ -289,7 +293,7 @@ fn a_run_of_which_more_is_known_goes_on() {
     let run = ForeignRun::begin(here.path(), "run", &json!({"lr": 0.1}));
     (1..=3).for_each(|step| run.step(step));
     let mut reader = Reader::follow(&run.folder).unwrap();
-    assert_eq!(told(&mut reader).0.len(), 3);
+    assert_eq!(read_new(&mut reader).0.len(), 3);
     run.redescribe(|described| {
         described["run"]["variants"][0]["params"] = 12.into();
         described["run"]["config"]["values"]["optimizer"] = "adam".into();
@@ -320,7 +324,7 @@ fn what_is_followed_is_no_link_out_of_the_folder() {
     fs::remove_file(run.folder.join("metrics.jsonl")).unwrap();
     run.step(1);
     let mut reader = Reader::follow(&run.folder).unwrap();
-    assert_eq!(told(&mut reader).0, [1]);
+    assert_eq!(read_new(&mut reader).0, [1]);
     fs::remove_file(run.folder.join("metrics.jsonl")).unwrap();
     std::os::unix::fs::symlink(&secret, run.folder.join("metrics.jsonl")).unwrap();
     assert!(reader.poll().unwrap_err().to_string().contains("it is a link"));

@@ -79,6 +79,27 @@ fn a_page_has_the_exported_numbers_and_needs_no_network() {
 }
 
 #[test]
+fn numbers_say_what_they_count_and_no_text_needs_the_window() {
+    let here = tempfile::tempdir().unwrap();
+    let words = "run fast_slow_needed --steps 2 --out out --no-figures --set model.d_model=16 --set train.batch=2 \
+                 --set run.eval_every=1 --set run.eval_windows=4 --set probe.residual_every=0 --set probe.gate_entropy_every=0";
+    let (code, said) = orrery(here.path(), words);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("held-out loss (nats per answer)"), "the table at the end: {said}");
+    let run = fs::read_dir(here.path().join("out")).unwrap().next().unwrap().unwrap().path();
+    let (code, said) = orrery(here.path(), &format!("report {} -o run.html", run.display()));
+    assert_eq!(code, Some(0), "{said}");
+    let page = fs::read_to_string(here.path().join("run.html")).unwrap();
+    for part in ["held-out loss (nats per answer)", "saw, nats per answer.", "guessing: ", "minus coupled's"] {
+        assert!(page.contains(part), "the page lacks {part}");
+    }
+    assert!(page.contains("A gate that starts shut"), "the beginning of the lesson");
+    for wrong in ["nats per token", "Click a step", "Type a text", "Change one token", "Five minutes"] {
+        assert!(!page.contains(wrong), "the page has {wrong}");
+    }
+}
+
+#[test]
 fn a_view_stands_at_the_steps_that_have_it() {
     let here = with_run();
     let log = here.path().join("run/samples.jsonl");

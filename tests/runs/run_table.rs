@@ -86,7 +86,7 @@ fn a_table_for_another_program_is_not_cut() {
     let named = orrery(&["--edit", run.to_str().unwrap(), "--name", name.trim()], dir.path());
     assert!(named.status.success(), "{}", told(&named));
     let table = told(&orrery(&[], dir.path()));
-    assert!(table.contains(name.trim()) && table.contains("loss minus the first's") && !table.contains('…'), "{table}");
+    assert!(table.contains(name.trim()) && table.contains("loss minus coupled's") && !table.contains('…'), "{table}");
 }
 
 /// The test only prints times; it checks that unchanged folders are not read again.

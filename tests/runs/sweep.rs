@@ -102,7 +102,35 @@ fn runs_of_a_text_that_is_named_from_here_are_found_again() {
     assert_eq!(made(), 1, "the run was made again");
 }
 
-/// The sweeps that the repository offers: each point of each can be run.
+/// The specification and its text lie in one folder; the sweep is made and completed from others.
+#[test]
+fn a_text_is_found_beside_the_specification() {
+    let spec = SPEC.replace("[set]", "[set]\n\"corpus.file\" = \"book.txt\"").replace("[7, 8]", "[7]");
+    let spec = spec.replace("[1e-3, 1e-2]", "[1e-3]").replace("[2, 4]", "[2]");
+    let (with, elsewhere) = (with_spec(&spec), scratch_folder());
+    let from = with.path().join("rates.toml");
+    let from = from.to_str().unwrap();
+    let place = |folder: &TempDir| folder.path().canonicalize().unwrap().join("book.txt").display().to_string();
+    let missing = orrery(with.path(), &["sweep", "rates.toml"]);
+    assert_eq!(missing.status.code(), Some(2), "{}", said(&missing));
+    assert_eq!(said(&missing).matches(&place(&with)).count(), 1, "one place was tried: {}", said(&missing));
+    let missing = orrery(elsewhere.path(), &["sweep", from]);
+    let both = said(&missing).contains(&place(&with)) && said(&missing).contains(&place(&elsewhere));
+    assert!(both && missing.status.code() == Some(2), "{}", said(&missing));
+    assert!(!elsewhere.path().join("sweeps").exists(), "nothing was made");
+
+    fs::write(with.path().join("book.txt"), "a book of letters that is read more than once. ".repeat(200)).unwrap();
+    let printed = done(elsewhere.path(), &["sweep", from, "--on", "print"]);
+    let line = String::from_utf8(printed.stdout).unwrap();
+    let here = scratch_folder();
+    let made = Command::new("bash").args(["-c", line.trim()]).current_dir(here.path()).output().unwrap();
+    assert!(made.status.success(), "{line}: {}", said(&made));
+    let folder = elsewhere.path().join("sweeps/rates");
+    let again = done(here.path(), &["sweep", folder.to_str().unwrap(), "--missing"]);
+    assert!(said(&again).contains("every run of"), "the run is found from anywhere: {}", said(&again));
+}
+
+/// Every point of every sweep in the repository has valid settings.
 #[test]
 fn the_sweeps_of_the_repository_are_accepted() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/sweeps");

@@ -96,6 +96,16 @@ fn the_interface_thread_never_waits() {
     }
 }
 
+/// One p value in two formats looks like two.
+#[test]
+fn p_values_are_written_by_one_function() {
+    for source in sources().into_iter().filter(|source| ["ui", "cli"].contains(&source.top())) {
+        for format in ["(p {:", " p {:", "p = {:"] {
+            assert!(!source.code.contains(format), "{} has `{format}`; use p_label", source.file.display());
+        }
+    }
+}
+
 #[test]
 fn numbers_come_back_from_a_device_in_one_file() {
     for source in sources() {

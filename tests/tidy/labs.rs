@@ -100,6 +100,10 @@ fn faults(lab: &Lab) -> Vec<String> {
         check(false, format!("its defaults make no plan: {e}"));
     }
     check(!lab.presets.is_empty(), "it has no preset".into());
+    for preset in lab.presets {
+        let is_here = preset.front.is_none_or(|front| lab.panes.iter().any(|pane| pane.view == front));
+        check(is_here, format!("the view that its preset `{}` brings to the front is not on its page", preset.id));
+    }
     faults
 }
 

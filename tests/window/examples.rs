@@ -7,7 +7,7 @@ use eframe::egui::{Key, Modifiers, Role};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     cli::{host::DesktopHost, runs::Runs},
-    labs::LABS,
+    labs::{LABS, lesson::LessonLink},
     telemetry::Command,
     ui::{
         App, Start,
@@ -131,7 +131,7 @@ fn a_changed_setting_leaves_the_example_which_says_so() {
 fn nothing_reaches_an_example() {
     let mut d = desk(Worker::StepsAfterExample);
     d.click("Pace x4");
-    assert!(!d.shows("begin a run that can be asked"), "a pace is for the run to come");
+    assert!(!d.shows("no weights"), "a pace is for the run to come");
     for command in [Command::Checkpoint, Command::Pause] {
         assert!(d.page().send(command).is_err_and(|words| words.contains("no weights")));
     }
@@ -176,6 +176,26 @@ fn every_lab_shows_its_example_at_once() {
         app.run_steps(3);
     }
     assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none(), "no run was begun");
+}
+
+/// Such a step asks about whichever model is shown.
+#[test]
+fn a_step_that_sets_nothing_keeps_the_example() {
+    let folder = tempfile::tempdir().unwrap();
+    let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()).with_examples());
+    let opening = Some(Opening::Lesson(LessonLink::new("trained_bdh", 2)));
+    let start = Start { opening, ..Start::default() };
+    let mut app: Harness<'static, App> =
+        Harness::builder().with_size([1280.0, 800.0]).build_eframe(move |cc| App::new(cc, host, start));
+    let began = Instant::now();
+    while app.state().page().is_none_or(|page| page.newest() == 0) {
+        assert!(began.elapsed() < Duration::from_secs(60));
+        app.step();
+    }
+    let page = app.state().page().unwrap();
+    assert_eq!((page.lesson.current, page.run.as_ref().unwrap().state_label()), (Some(1), "example"));
+    let selected = page.tiling.selected.unwrap();
+    assert!(page.tiling.in_order().contains(&(selected, "logit_lens".into())));
 }
 
 #[test]

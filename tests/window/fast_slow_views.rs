@@ -42,3 +42,10 @@ fn solves_that_stop_short_are_tabled_forward_and_backward() {
         assert!(head.contains(column), "{column}: {head}");
     }
 }
+
+#[test]
+fn the_answer_about_a_changed_token_names_its_variant() {
+    let harness = Tile::new("causality", recorded::twins()).shown(sized(640.0, 480.0));
+    let subtitle = &harness.state().subtitle;
+    assert!(subtitle.contains(" \u{b7} coupled \u{b7} s tanh(\u{3b3}) = "), "{subtitle}");
+}

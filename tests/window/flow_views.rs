@@ -17,7 +17,7 @@ use orrery::{
     ode::Method,
     telemetry::{
         Command, Event, Measurement, Question, QuestionState, RunInfo, RunState, Sample, VariantInfo,
-        measurements::{FlowOutcome, PlanarOutcome},
+        measurements::{ClassCurves, FlowOutcome, FlowSweepClass, PlanarOutcome, SweepProgress},
     },
     ui::{action::FileAction, mirror::Mirror, views::flow::FlowSettings},
 };
@@ -46,8 +46,8 @@ fn info() -> RunInfo {
     }
 }
 
-/// A paused run that has answered nothing.
-fn silent() -> Mirror {
+/// A paused run that has answered no question yet.
+fn unanswered() -> Mirror {
     let mut mirror = Mirror::default();
     mirror.apply(Event::Started(Arc::new(info())));
     mirror.apply(Event::State(RunState::Paused));
@@ -81,13 +81,13 @@ fn tile(builder: HarnessBuilder<Tile>, view: &str, mirror: Mirror, still: bool) 
     Tile { preset: config.clone(), config, knobs, still, ..Tile::new(view, mirror) }.shown(builder)
 }
 
-/// Sets the first control, as its slider on the left does.
-fn hold(harness: &mut Harness<'_, Tile>, u0: f64) {
+/// Sets the control `u0`, as its slider in the control panel does.
+fn set_u0(harness: &mut Harness<'_, Tile>, u0: f64) {
     let tile = harness.state_mut();
     tile.config.set(&tile.knobs, "control.u0", Value::Float(u0)).unwrap();
 }
 
-fn held(harness: &Harness<'_, Tile>) -> Option<f64> {
+fn current_u0(harness: &Harness<'_, Tile>) -> Option<f64> {
     harness.state().config.get("control.u0")?.as_f64()
 }
 
@@ -136,7 +136,7 @@ fn answered(view: &str) -> Harness<'static, Tile> {
 }
 
 fn answered_in(builder: HarnessBuilder<Tile>, view: &str, still: bool) -> Harness<'static, Tile> {
-    let mut harness = tile(builder, view, silent(), still);
+    let mut harness = tile(builder, view, unanswered(), still);
     for _ in 0..6 {
         serve(&mut harness);
         harness.step();
@@ -152,7 +152,7 @@ fn number(q: &Question, arg: &str) -> f64 {
 #[test]
 fn one_question_serves_until_something_changes() {
     for view in ["steer", "flow_paths", "flow_solver", "flow_along"] {
-        let mut harness = tile(builder(), view, silent(), true);
+        let mut harness = tile(builder(), view, unanswered(), true);
         let first = questions(&harness);
         assert_eq!(first.iter().filter(|q| q.probe == "flow").count(), 1, "{view}");
         harness.step();
@@ -177,10 +177,10 @@ fn a_slider_turned_is_a_question_with_its_value() {
     let after = harness.state().csv.clone().unwrap();
     assert_ne!(before, after);
     assert!(after.starts_with("what,name,class,steered,at_u_0\nnext word,"), "{after}");
-    assert_eq!(held(&harness), Some(1.0), "the control on the left is the same");
+    assert_eq!(current_u0(&harness), Some(1.0), "the control on the left is the same");
     harness.get_by_label("reset the dials").click();
     harness.run_steps(2);
-    assert_eq!(held(&harness), Some(0.0));
+    assert_eq!(current_u0(&harness), Some(0.0));
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn a_solver_is_chosen_and_takes_steps_or_tolerances() {
     harness.step();
     // With a fixed-step method, the solver's view says that all steps are equal.
     let fixed = field::answer(&Asked { method: Method::EULER, ..Asked::default() });
-    let mut mirror = silent();
+    let mut mirror = unanswered();
     reply(&mut mirror, 99, fixed);
     let harness = tile(builder(), "flow_solver", mirror, true);
     harness.get_by_label_contains("equal steps");
@@ -304,7 +304,7 @@ fn the_stretch_is_asked_for_once_the_dials_rest() {
     let mut harness = answered("flow_along");
     assert!(harness.state().csv.as_deref().unwrap().starts_with("depth \u{3c4},speed,curvature,stretch"));
     let turn = |harness: &mut Harness<'_, Tile>, u: f64| {
-        hold(harness, u);
+        set_u0(harness, u);
         harness.step();
     };
     // while a control moves, only the fast question is sent; the stretch takes longer to compute
@@ -341,9 +341,9 @@ fn a_path_that_is_clicked_is_followed() {
 fn what_was_before_the_last_gesture_stays_as_a_ghost() {
     let mut harness = answered("flow_paths");
     assert!(!harness.state().csv.as_deref().unwrap().contains("before,"));
-    hold(&mut harness, 0.5);
+    set_u0(&mut harness, 0.5);
     harness.step();
-    hold(&mut harness, 1.0);
+    set_u0(&mut harness, 1.0);
     for _ in 0..4 {
         harness.step();
         serve(&mut harness);
@@ -380,7 +380,7 @@ fn frames_are_asked_for_only_while_particles_flow() {
 
 #[test]
 fn a_sweep_asks_for_the_next_piece_when_one_came_and_rests_when_paused() {
-    let mut harness = tile(builder(), "flow_sweep", silent(), true);
+    let mut harness = tile(builder(), "flow_sweep", unanswered(), true);
     assert_eq!(questions(&harness).len(), 0, "nothing is swept unasked");
     harness.get_by_label("measure").click();
     harness.step();
@@ -417,7 +417,7 @@ fn a_sweep_asks_for_the_next_piece_when_one_came_and_rests_when_paused() {
 
 #[test]
 fn a_cancelled_sweep_is_forgotten_and_what_was_whole_before_it_comes_back() {
-    let mut harness = tile(builder(), "flow_sweep", silent(), true);
+    let mut harness = tile(builder(), "flow_sweep", unanswered(), true);
     let begin = |harness: &mut Harness<'_, Tile>, label: &str, pieces: usize| {
         harness.get_by_label(label).click();
         harness.step();
@@ -465,12 +465,12 @@ fn a_cancelled_sweep_is_forgotten_and_what_was_whole_before_it_comes_back() {
 
 #[test]
 fn a_sweep_that_goes_on_asks_what_it_began_with_whatever_the_dials_say_now() {
-    let mut harness = tile(builder(), "flow_sweep", silent(), true);
+    let mut harness = tile(builder(), "flow_sweep", unanswered(), true);
     harness.get_by_label("measure").click();
     harness.step();
     harness.step();
     serve(&mut harness);
-    hold(&mut harness, 1.5);
+    set_u0(&mut harness, 1.5);
     harness.step();
     harness.step();
     let next = questions(&harness).remove(0);
@@ -483,7 +483,7 @@ fn a_sweep_that_goes_on_asks_what_it_began_with_whatever_the_dials_say_now() {
 
 #[test]
 fn a_sweep_that_is_refused_says_why_and_waits_for_nothing() {
-    let mut harness = tile(builder(), "flow_sweep", silent(), true);
+    let mut harness = tile(builder(), "flow_sweep", unanswered(), true);
     harness.get_by_label("measure").click();
     harness.step();
     harness.step();
@@ -504,7 +504,7 @@ fn only_what_can_be_measured_is_offered() {
         if playground {
             answer.outcome = FlowOutcome::Plane(PlanarOutcome { field: "spiral".into() });
         }
-        let mut mirror = silent();
+        let mut mirror = unanswered();
         reply(&mut mirror, 1, answer);
         mirror
     };
@@ -521,10 +521,36 @@ fn only_what_can_be_measured_is_offered() {
     assert!(harness.query_by_role_and_label(Role::Slider, "u\u{2082}").is_none());
 }
 
+/// A steered run measures its classes by itself. Their curves show what the dial does even where no model can be asked.
+#[test]
+fn a_sweep_that_the_run_measured_is_shown_until_another_is_chosen() {
+    let curves = || ClassCurves { plus: vec![0.1, 0.3, 0.9].into(), minus: vec![0.8, 0.3, 0.1].into() };
+    let measured = FlowSweepClass {
+        progress: SweepProgress { done: 3, total: 3 },
+        u0: vec![-1.0, 0.0, 1.0].into(),
+        held_out: curves(),
+        trained: curves(),
+        neutral: vec![0.1, 0.4, 0.0].into(),
+    };
+    let mut mirror = unanswered();
+    mirror.apply(sample(0, 0, None, measured));
+    let mut harness = tile(builder(), "flow_sweep", mirror, true);
+    assert!(harness.state().subtitle.contains("class mass"), "{}", harness.state().subtitle);
+    set_u0(&mut harness, -0.5);
+    harness.step();
+    let svg = harness.state().svg.clone().unwrap();
+    assert!(svg.contains("class +") && svg.contains("u\u{2080} = \u{2212}0.50"), "{svg}");
+    harness.get_by_label("what to measure").click();
+    harness.run_steps(2);
+    harness.get_by_label("tolerance").click();
+    harness.run_steps(2);
+    assert!(harness.state().subtitle.starts_with("tolerance"), "{}", harness.state().subtitle);
+}
+
 #[test]
 fn narrow_tiles_choose_the_sweep_from_a_menu() {
     let narrow = sized(340.0, 240.0);
-    let mut harness = tile(narrow, "flow_sweep", silent(), true);
+    let mut harness = tile(narrow, "flow_sweep", unanswered(), true);
     harness.get_by_label("what to measure").click();
     harness.step();
     harness.step();
@@ -545,8 +571,8 @@ fn the_answer_and_the_paths_are_written_as_drawings() {
     assert!(svg.starts_with("<svg") && paths > field::TOKENS.len() && svg.contains(">was</text>"), "{paths}\n{svg}");
 }
 
-/// A run of two variants, as the preset with both has.
-fn both() -> Mirror {
+/// A run of two variants, like the preset that compares two steerings.
+fn two_variants() -> Mirror {
     let mut info = info();
     let variant = |id: &str| VariantInfo { id: id.into(), label: id.into(), group: id.into(), seed: 1, params: 9 };
     info.variants = vec![variant("as published"), variant("corrected")];
@@ -558,7 +584,7 @@ fn both() -> Mirror {
 
 #[test]
 fn two_steerings_stand_side_by_side() {
-    let mut mirror = both();
+    let mut mirror = two_variants();
     for (variant, u) in [(0, 0.0), (1, 1.0)] {
         let answer = field::answer(&Asked { u: [u, 0.0, 0.0, 0.0], ..Asked::default() });
         mirror.apply(sample(0, variant, None, answer));
@@ -571,7 +597,7 @@ fn two_steerings_stand_side_by_side() {
 
 #[test]
 fn claims_are_a_table_with_a_column_a_variant() {
-    let mut mirror = both();
+    let mut mirror = two_variants();
     for variant in 0..2 {
         mirror.apply(sample(0, variant, None, field::claims(variant == 0)));
     }
@@ -650,7 +676,7 @@ fn paths_in_space_are_another_picture() {
     let plane = harness.render().unwrap();
     harness.get_by_label("space").click();
     harness.step();
-    hold(&mut harness, 1.2);
+    set_u0(&mut harness, 1.2);
     for _ in 0..4 {
         harness.step();
         serve(&mut harness);

@@ -10,6 +10,7 @@ use std::{
 use eframe::egui::{self, accesskit::Role};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
+    cli::{host::DesktopHost, runs::Runs},
     config::Arguments,
     labs::foreign,
     store::Reader,
@@ -17,7 +18,12 @@ use orrery::{
         Event, Measurement, Payload, QuestionState, RunState, Sample,
         measurements::{AttentionMaps, AttentionMapsArgs},
     },
-    ui::{mirror::Mirror, questions::QuestionTime},
+    ui::{
+        app::{App, Start},
+        mirror::Mirror,
+        questions::QuestionTime,
+        system_fonts,
+    },
 };
 use serde_json::{Value, json};
 
@@ -269,8 +275,29 @@ fn a_question_ends_with_its_run_and_with_the_window() {
     desk.until("the program is asked", |_| !run.asked().is_empty());
     run.state(1, &json!("finished"));
     desk.until("the end is said", |d| d.shows("Refused: the run ended before its program answered"));
-    ask(&mut desk, "pause", "");
-    desk.until("nobody is there", |d| d.shows("Refused: the run has ended"));
+    desk.until("nobody is there", |d| d.shows("The run has ended, so no program can answer."));
+    assert!(!own::can_click(&desk, "Ask pause"));
+}
+
+/// A lock that was taken on this machine and that nobody holds any more shows that the program is gone.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_killed_program_cannot_be_asked() {
+    let here = tempfile::tempdir().unwrap();
+    let run = ForeignRun::begin(here.path(), "run", &json!({}));
+    run.step(1);
+    run.allow(&["pause"]);
+    let lock = std::fs::File::create(run.folder.join(".lock")).unwrap();
+    lock.lock().unwrap();
+    std::fs::write(run.folder.join(".lock"), std::fs::read("/proc/sys/kernel/random/boot_id").unwrap()).unwrap();
+    let mut desk = Desk::new(here.path());
+    desk.drop_folder(&run.folder);
+    desk.until("the program can be asked", |d| own::can_click(d, "Ask pause"));
+    drop(lock);
+    desk.until("the reason is shown", |d| {
+        d.shows("The program that trained this run was killed, so it cannot answer.")
+    });
+    assert!(!own::can_click(&desk, "Ask pause"));
 }
 
 #[test]
@@ -390,9 +417,24 @@ fn every_channel_that_nobody_knows_has_a_panel() {
     (0..3).for_each(|_| tile.step());
     let csv = tile.state().csv.clone().unwrap_or_default();
     assert!(csv.starts_with("matrix,row,column,value\n0,0,0,1\n0,0,1,-2\n"), "{csv}");
+    assert!(painted(&tile).iter().any(|words| words == "NaN or infinite"), "the sign of one cell has a name");
     tile.get_by_label("All").click();
     (0..3).for_each(|_| tile.step());
     assert!(tile.query_by_label("Show my/ratio large").is_some(), "all are shown again");
+}
+
+/// The fonts of the system are looked for.
+#[test]
+fn characters_that_the_fonts_lack_are_looked_for() {
+    let here = tempfile::tempdir().unwrap();
+    let run = ForeignRun::begin(here.path(), "run", &json!({}));
+    run.step(1);
+    run.sample(1, "text/story", &json!({"kind": "text", "text": "\u{6e21}\u{3057}\u{8239}"}));
+    let host = Box::new(DesktopHost::new(here.path().to_owned(), Runs::new()));
+    let builder = Harness::builder().with_size([1280.0, 800.0]).allow_missing_glyphs();
+    let mut desk = Desk { harness: builder.build_eframe(move |cc| App::new(cc, host, Start::default())) };
+    desk.drop_folder(&run.folder);
+    desk.until("the fonts of the system are read", |_| system_fonts::found().is_some());
 }
 
 #[test]

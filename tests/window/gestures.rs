@@ -17,14 +17,14 @@ use crate::{
 /// The number of random gestures per view.
 const GESTURES: usize = 8;
 
-/// A hand on a view: where it is follows from the seed.
-struct Hand<'h> {
+/// Random user input on a view, reproducible from a seed.
+struct RandomInput<'h> {
     harness: Harness<'h, Tile>,
     rng: ChaCha8Rng,
 }
 
-impl Hand<'_> {
-    /// A place on one of the canvases, or anywhere.
+impl RandomInput<'_> {
+    /// A random position, in nine of ten cases on one of the canvases.
     fn place(&mut self) -> Pos2 {
         let all = Rect::from_min_size(Pos2::ZERO, vec2(640.0, 400.0));
         let canvases: Vec<Rect> = self.harness.query_all_by_role(Role::Canvas).map(|n| n.rect()).collect();
@@ -123,7 +123,7 @@ fn no_pan_or_zoom_draws_what_is_not_seen() {
             // exports are switched off, because their shapes would be counted as well
             let tile = Tile { writes: false, ..tile(view, std::mem::take(mirror)) };
             let harness = tile.shown(unseen(sized(640.0, 400.0)));
-            let mut hand = Hand { harness, rng: ChaCha8Rng::seed_from_u64(nth as u64) };
+            let mut hand = RandomInput { harness, rng: ChaCha8Rng::seed_from_u64(nth as u64) };
             let first = vertices(&hand.harness, view);
             let mut most = first;
             for k in 0..GESTURES {

@@ -177,6 +177,7 @@ fn arrowheads_and_loops_are_seen() {
         let mirror = mirror(graph);
         let figure = Figure {
             view: "neuron_graph",
+            run: "",
             mirror: &mirror,
             step: 0,
             config: &Config::defaults("neuron_graph", &[]),

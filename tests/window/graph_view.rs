@@ -123,7 +123,7 @@ fn place_of(harness: &Harness<'_, Tile>, node: usize) -> Pos2 {
 fn click(harness: &mut Harness<'_, Tile>, at: Pos2) {
     tiles::click(harness, at);
     for _ in 0..30 {
-        harness.step(); // long enough that the next click is not the second of two
+        harness.step(); // lets enough time pass that the next click does not make a double click
     }
 }
 
@@ -324,7 +324,7 @@ fn a_dragged_neuron_goes_with_the_hand_and_a_pinned_one_stays() {
         harness.event(egui::Event::PointerMoved(from + (to - from) * share));
         harness.step();
     }
-    let held = exported_while_held(&mut harness);
+    let held = requests_frames_while_held(&mut harness);
     press(&mut harness, to, false);
     for _ in 0..200 {
         harness.step();
@@ -337,8 +337,8 @@ fn a_dragged_neuron_goes_with_the_hand_and_a_pinned_one_stays() {
     assert!(far(place(&before, 0), place(&after, 0)) > 0.0 && far(place(&before, 1), place(&after, 1)) > 0.0);
 }
 
-/// True if frames are requested while the pointer holds a neuron.
-fn exported_while_held(harness: &mut Harness<'_, Tile>) -> bool {
+/// True if frames are requested while the pointer drags a neuron.
+fn requests_frames_while_held(harness: &mut Harness<'_, Tile>) -> bool {
     harness.ctx.has_requested_repaint()
 }
 
@@ -500,6 +500,7 @@ fn pictures_to_look_at() {
         let begun = std::time::Instant::now();
         let figure = Figure {
             view: "neuron_graph",
+            run: "",
             mirror: &mirror,
             step: 0,
             config: &info().config,

@@ -8,7 +8,7 @@ use eframe::egui::{Rect, pos2, vec2};
 use orrery::gpu::{
     self,
     colour::ColourMap,
-    heatmap::{Cells, Heatmap, HeatmapError, uploads},
+    heatmap::{Cells, Heatmap, HeatmapError, NOT_FINITE, uploads},
     offscreen::{Image, Offscreen, Sheet},
 };
 
@@ -22,6 +22,7 @@ fn heatmap(rows: usize, cols: usize, data: Vec<f32>) -> Heatmap {
         log: false,
         window: [0.0, 0.0, cols as f32, rows as f32],
         missing: [10, 20, 30],
+        not_finite: [200, 210, 220],
     }
 }
 
@@ -65,6 +66,28 @@ fn cells_have_the_colours_of_their_values() {
     ] {
         let got = pixel(&image, x, y);
         assert!(near(got, want), "at {x},{y}: {got:?}, not {want:?}");
+    }
+}
+
+#[test]
+fn a_value_that_is_not_finite_has_a_look_of_its_own() {
+    let Some(mut offscreen) = offscreen() else { return };
+    let colours_of = |image: &Image, cell: [u32; 2]| {
+        let inside = (cell[0]..cell[0] + 32).flat_map(|x| (cell[1]..cell[1] + 32).map(move |y| (x, y)));
+        inside.map(|(x, y)| pixel(image, x, y)).collect::<std::collections::BTreeSet<_>>()
+    };
+    // NaN stands for a masked cell
+    let image = draw(&mut offscreen, &heatmap(2, 2, vec![0.0, NOT_FINITE, f32::NAN, f32::NEG_INFINITY]), 64.0);
+    let hatched = std::collections::BTreeSet::from([[10, 20, 30], [200, 210, 220]]);
+    assert_eq!(colours_of(&image, [32, 0]), hatched);
+    assert_eq!(colours_of(&image, [32, 32]), hatched, "whatever its sign");
+    assert_eq!(colours_of(&image, [0, 32]), std::collections::BTreeSet::from([[10, 20, 30]]));
+    // one of very many, of a pixel each, and of less than one
+    for side in [64, 128] {
+        let mut data = vec![0.5; side * side];
+        data[side * side / 2 + side / 2] = NOT_FINITE;
+        let image = draw(&mut offscreen, &heatmap(side, side, data), 64.0);
+        assert_eq!(pixel(&image, 32, 32), [200, 210, 220], "{side}");
     }
 }
 

@@ -26,7 +26,7 @@ use orrery::{
 
 use crate::{
     recorded,
-    tiles::{Tile, sized},
+    tiles::{Tile, painted, sized},
 };
 
 /// The strip of large numbers of a page, and the actions that clicks on it requested.
@@ -121,19 +121,58 @@ fn a_number_is_that_of_the_shown_step_and_absent_before_there_is_one() {
 /// Without the number of edges, the two values would seem comparable.
 #[test]
 fn a_number_names_how_much_it_is_measured_on() {
-    let mut twins = recorded::twins();
-    let config = labs::find("neuron_graph").unwrap().config(None).unwrap();
-    let info = twins.info.take().unwrap();
-    twins.info = Some(RunInfo { lab: config.lab.clone(), config, ..(*info).clone() }.into());
-    let harness = shown_in("neuron_graph", twins, 1600.0);
+    let harness = shown_in("neuron_graph", described(info_of("neuron_graph")), 1600.0);
     assert!(has(&harness, &format!("modularity Q, {} edges: ", grouped(3_000))));
+    assert!(has(&harness, "highest null: 0.200, same degrees, the only one measured"));
     assert!(has(&harness, &format!("Q less the highest null, {} edges: ", grouped(16_000))));
+}
+
+/// The recorded run's description as one of this lab with its default settings.
+fn info_of(lab: &str) -> RunInfo {
+    let config = labs::find(lab).unwrap().config(None).unwrap();
+    RunInfo { lab: lab.into(), config, ..recorded::twins_info() }
+}
+
+/// The recorded run with another description.
+fn described(info: RunInfo) -> Mirror {
+    let mut twins = recorded::twins();
+    twins.info = Some(info.into());
+    twins
+}
+
+/// *Grammar roles* asks whether it takes a network.
+#[test]
+fn a_number_stands_beside_that_of_the_variant_without() {
+    let names_it = |info: RunInfo| has(&shown_in("grammar_roles", described(info), 1600.0), "no network: ");
+    let mut info = info_of("grammar_roles");
+    assert!(!names_it(info.clone()), "there is no such variant");
+    info.variants[1].group = "words".into();
+    assert!(names_it(info));
+}
+
+/// *Synapses* asks for a concept, which a run is not searched for by itself.
+#[test]
+fn the_number_of_the_question_stands_first() {
+    let first = |mirror: Mirror| {
+        let harness = shown_in("synapses", mirror, 1600.0);
+        let buttons = harness.query_all_by_role(eframe::egui::accesskit::Role::Button);
+        let first = buttons.min_by(|a, b| a.rect().left().total_cmp(&b.rect().left()));
+        first.and_then(|node| node.accesskit_node().label()).unwrap_or_default()
+    };
+    let mut unasked = Mirror::default();
+    unasked.apply(Event::Started(info_of("synapses").into()));
+    scalar(&mut unasked, 0, 10, channels::LOSS_HELD_OUT, 0.5);
+    assert_eq!(first(unasked), "concept correlation: \u{2013}, not measured yet");
+    let asked = first(described(info_of("synapses")));
+    assert!(asked.starts_with("concept correlation: ") && !asked.contains("not measured"), "{asked}");
 }
 
 #[test]
 fn no_tile_moves_when_the_first_number_comes() {
     let (empty, full) = (shown(begun(7), 700.0), shown(gated(), 700.0));
     assert!(!has(&empty, "gate") && has(&full, "gate"));
+    let words = "The main numbers appear here";
+    assert!(has(&empty, words) && !has(&full, words), "an empty strip says what it is for");
     assert!(empty.state().height > 40.0 && empty.state().height == full.state().height, "{}", full.state().height);
     let mut none = shown(gated(), 700.0);
     none.state_mut().page.run = None;
@@ -189,6 +228,8 @@ fn seeds_are_one_number_with_their_interval() {
 fn numbers_without_room_are_in_a_list_that_opens() {
     let mut harness = shown(recorded::twins(), 300.0);
     assert_eq!(harness.query_all_by_label_contains("held-out loss: ").count(), 1);
+    let texts = painted(&harness);
+    assert!(texts.iter().any(|words| words == "2 more"), "a count of numbers, and no change of one: {texts:?}");
     harness.get_by_label_contains("More numbers: ").click();
     harness.run_steps(3);
     let loss = |node: &egui_kittest::Node<'_>| {

@@ -277,6 +277,27 @@ fn an_undone_lesson_step_leaves_nothing_of_it() {
     assert_eq!(page.history.next_undo().map(str::to_owned), undone_next);
 }
 
+/// The click may have been a mistake.
+#[test]
+fn a_step_clicked_again_says_how_the_run_that_it_replaces_comes_back() {
+    let out = tempfile::tempdir().unwrap();
+    let mut d = desk(out.path());
+    d.harness.event(eframe::egui::Event::Paste("orrery:fast_slow?lesson=2".into()));
+    d.until("the run of the step", |d| d.state() == "ready" && d.page().lesson.current == Some(1));
+    let mut other = d.page().config.clone();
+    other.seed += 1;
+    let pasted = Shared { config: other.clone(), layout: None }.to_text().unwrap();
+    d.harness.event(eframe::egui::Event::Paste(pasted));
+    d.until("a run of another seed", |d| d.state() == "ready" && d.page().config == other);
+    let run = d.paused_run();
+    d.click("Step 2: A fact told too early");
+    assert!(d.shows("Ctrl Z opens the run before again"));
+    d.until("a new run", |d| d.state() == "ready" && d.page().newest() == 0);
+    d.undo();
+    d.until("the record", |d| d.state() == "replay" && d.page().recorded_folder().as_ref() == Some(&run));
+    assert!(d.page().config == other);
+}
+
 #[test]
 fn an_undo_asks_before_it_ends_a_training() {
     let out = tempfile::tempdir().unwrap();

@@ -4,6 +4,7 @@
 use eframe::egui::accesskit::Role;
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
+    labs,
     telemetry::{Channel, Event, RunInfo, StepStats, channels},
     ui::{figure::Figure, mirror::Mirror, theme::Theme},
 };
@@ -97,7 +98,37 @@ fn a_loss_is_of_a_token_only_where_a_text_is_read() {
     assert!(axis(0).contains(">loss (nats)<"));
 }
 
-/// As `orrery render` draws it, but of the tile as it is: what is switched off is in no drawing.
+#[test]
+fn a_loss_is_of_an_answer_where_answers_alone_count() {
+    let mirror = || {
+        let config = labs::find("fast_slow").unwrap().config(Some("fast_slow_needed")).unwrap();
+        let mut mirror = Mirror::default();
+        mirror.apply(Event::Started(RunInfo { config, ..recorded::twins_info() }.into()));
+        for (step, variant) in [(1, 0), (1, 1), (2, 0), (2, 1)] {
+            let scalars = [channels::LOSS_TRAIN, channels::LOSS_HELD_OUT].map(|name| (Channel::new(name), 1.0)).into();
+            mirror.apply(Event::Step(StepStats { step, variant, scalars, wall_secs: step as f64 }));
+        }
+        mirror
+    };
+    for (view, words) in [
+        ("losses", ">loss (nats per answer)<"),
+        ("loss_difference", ">loss difference (nats per answer)<"),
+        ("race", ">held-out loss (nats per answer)<"),
+    ] {
+        let harness = Tile::new(view, mirror()).shown(sized(560.0, 360.0));
+        let svg = harness.state().svg.clone().unwrap_or_else(|| panic!("{view} has no drawing"));
+        assert!(svg.contains(words), "{view}: {svg}");
+    }
+}
+
+#[test]
+fn an_accuracy_says_what_it_is_of_and_what_guessing_reaches() {
+    let harness = Tile::new("accuracy", recorded::twins()).shown(sized(640.0, 420.0));
+    let subtitle = &harness.state().subtitle;
+    assert!(subtitle.contains("asked positions of held-out windows \u{b7} guessing: 0.1000"), "{subtitle}");
+}
+
+/// A picture of another size is drawn from the tile's state, so a line that is switched off is missing there too.
 #[test]
 fn a_picture_of_another_size_is_of_the_tiles_state() {
     let mut harness = losses();
@@ -106,6 +137,7 @@ fn a_picture_of_another_size_is_of_the_tiles_state() {
     let theme = Theme::light();
     let figure = Figure {
         view: "losses",
+        run: "wide",
         mirror,
         step: recorded::STEPS,
         config,
@@ -117,5 +149,6 @@ fn a_picture_of_another_size_is_of_the_tiles_state() {
     };
     let drawing = figure.svg_of(view.as_mut(), selection).unwrap();
     assert!(drawing.contains(">coupled<") && !drawing.contains(">frozen<"), "{}", &drawing[..400]);
+    assert!(drawing.contains(">wide \u{b7} step "), "the subtitle names the run: {}", &drawing[..400]);
     assert!(drawing.starts_with("<svg") && drawing.contains("width=\"968\""), "{}", &drawing[..200]);
 }

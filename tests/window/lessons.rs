@@ -52,6 +52,20 @@ fn a_link_opens_a_step_with_its_controls_alone() {
     assert!(!d.shows("Step 5 of the lesson shows"));
 }
 
+/// A window that has no room for both side panels shows the lesson, and the controls once they are asked for.
+#[test]
+fn a_link_opens_its_step_in_sight_in_a_narrow_window() {
+    let mut d = open_labs(Opening::Lesson(link("fast_slow", 5)), Worker::Steps, VIEWS, [1024.0, 700.0]);
+    d.steps(6);
+    let row = d.harness.get_by_label("Step 5: What a leak looks like").rect();
+    assert!(row.left() > 512.0 && row.top() > 40.0 && row.bottom() < 400.0, "in sight: {row}");
+    assert!(d.shows("First guess: ") && !d.shows("Step 5 of the lesson shows"));
+    d.press(Key::OpenBracket);
+    assert!(d.shows("Step 5 of the lesson shows 1 of") && !d.shows("First guess: "));
+    d.press(Key::CloseBracket);
+    assert!(d.shows("First guess: ") && !d.shows("Step 5 of the lesson shows"));
+}
+
 #[test]
 fn a_hidden_control_of_a_step_is_no_search_without_a_result() {
     let mut d = open(Opening::Lab("fast_slow".into()));

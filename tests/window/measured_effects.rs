@@ -57,7 +57,7 @@ fn the_gate_says_what_it_does_to_the_entropy_behind_it() {
     }
     let (painted, said, table) = shown("gate", mirror);
     assert!(painted.contains("\u{394} entropy (nats)"), "{painted}");
-    assert!(said.contains("the loss by +0.31 (rotated +0.01 \u{b1} 0.05, p = 0.002)"), "{said}");
+    assert!(said.contains("the loss by +0.31 (rotated +0.01 \u{b1} 0.05, p 0.002)"), "{said}");
     assert!(table.lines().next().unwrap().contains("entropy, open less shut coupled"), "{table}");
 }
 

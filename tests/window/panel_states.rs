@@ -88,7 +88,7 @@ fn an_example_says_that_it_has_no_weights() {
         let mut stage = Stage::new(lab(id), view);
         stage.show_example();
         let words = stage.words();
-        assert!(words.contains("A recorded example has no weights"), "{id}, {view}: {words}");
+        assert!(words.contains("Recorded example: no weights"), "{id}, {view}: {words}");
     }
     for view in view_ids() {
         let mut stage = Stage::new(lab("fast_slow"), view);

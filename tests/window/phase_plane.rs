@@ -23,7 +23,7 @@ use orrery::{
 };
 
 /// A paused run of three variants.
-fn silent() -> Mirror {
+fn paused() -> Mirror {
     let mut mirror = Mirror::default();
     mirror.apply(telemetry::Event::Started(Arc::new(recorded::twins_info())));
     mirror.apply(telemetry::Event::State(RunState::Paused));
@@ -47,7 +47,7 @@ fn shown(mirror: Mirror) -> Harness<'static, Tile> {
 }
 
 fn answered(by: Steps) -> Harness<'static, Tile> {
-    let mut mirror = silent();
+    let mut mirror = paused();
     answer(&mut mirror, 0, 1, paths(0, by));
     let mut harness = shown(mirror);
     harness.step();
@@ -190,7 +190,7 @@ fn a_click_on_a_path_takes_its_token() {
 
 #[test]
 fn a_variant_that_evolves_nothing_names_those_that_do() {
-    let mut mirror = silent();
+    let mut mirror = paused();
     answer(&mut mirror, 0, 1, as_projected());
     let mut harness = shown(mirror);
     assert!(questions(&harness).iter().any(|q| q.variant.is_none()), "the others are asked");
@@ -208,7 +208,7 @@ fn a_variant_that_evolves_nothing_names_those_that_do() {
 
 #[test]
 fn a_layer_that_evolves_nothing_leads_to_one_that_does() {
-    let mut mirror = silent();
+    let mut mirror = paused();
     answer(&mut mirror, 0, 1, QueryKeyPaths { evolves: vec![false, false, true, true], ..as_projected() });
     let mut harness = shown(mirror);
     assert!(words(&harness).contains("In layer 0 queries and keys are scored as projected"), "{}", words(&harness));

@@ -54,6 +54,7 @@ fn view_picture(offscreen: &mut Offscreen, view: &str, mirror: &Mirror, dark: bo
     let (theme, config, knobs) = (Theme::new(dark), recorded::config(), recorded::knobs());
     let figure = Figure {
         view,
+        run: "",
         mirror,
         step: recorded::STEPS,
         config: &config,
@@ -147,5 +148,6 @@ fn stored_pictures_are_those_compared_and_small() {
         }
     }
     assert_eq!(stored, expected);
-    assert!(bytes < 6 << 20, "{bytes} bytes of pictures");
+    // that of *Logged* has all channels, and is the largest
+    assert!(bytes < 13 << 19, "{bytes} bytes of pictures");
 }

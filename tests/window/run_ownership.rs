@@ -251,7 +251,7 @@ fn a_control_moved_in_a_replay_stays_where_it_was_moved_to() {
 /// Until the new run sends its first event, the page still holds events of the previous run, which must not count as
 /// those of the new one. The new run has no steps to lose, so a redo keeps it.
 #[test]
-fn a_run_that_is_still_prepared_is_redone_as_a_new_one() {
+fn a_run_that_is_still_prepared_is_redone_as_it_is() {
     let lab = LABS[0];
     let mut desk = Desk::new(lab, 1);
     let commands = Rc::clone(&desk.commands);
@@ -267,8 +267,9 @@ fn a_run_that_is_still_prepared_is_redone_as_a_new_one() {
     desk.page.take_config(lab.config(Some(lab.presets[1].id)).unwrap(), 1.0);
     desk.page.launch(&mut silent, &desk.ctx);
     assert_eq!(desk.page.recorded_folder(), None, "nothing of the new run is recorded");
-    let (before, new) = ("The run of before is opened again.", "A new run of these settings is ready.");
-    // no window opens what the steps ask for: each finds the run that the one before brings back
+    let (before, new) = ("The run of before is opened again.", "The run on the page stays.");
+    // without a window nothing opens the requested runs, so each undo step must know the run that the step before it
+    // restores
     for (kind, brings) in [(UndoKind::Undo, before), (UndoKind::Redo, new), (UndoKind::Undo, before)] {
         let said = undo::step_back(&mut desk.page, kind, 2.0).unwrap();
         assert!(said.contains(brings), "{kind:?}: {said}");

@@ -105,7 +105,10 @@ impl Host for Shelf {
     }
 }
 
-/// Curves that fall, each a little faster; of the last two runs only the seed differs.
+/// The note on the losses of two runs.
+const LOSS_NOTE: &str = "These losses are not of the same tokens: A reads words; B reads bytes.";
+
+/// Falling curves with different rates. The last two runs differ only in their seed.
 fn compared(runs: usize) -> ComparedRuns {
     let like = |i: usize| if i + 1 == runs { i - 1 } else { i };
     let rate = |i: usize| 1e-3 * (like(i) + 1) as f64;
@@ -128,7 +131,18 @@ fn compared(runs: usize) -> ComparedRuns {
     let points = Arc::new(points(&names, &figures, &rate));
     let times = (0..runs).map(|_| (1..=400).map(|step| (step, step as f64 * 0.5)).collect()).collect();
     let folded_points = points.clone();
-    ComparedRuns { names, differences, figures, folded, points, folded_points, times, ..ComparedRuns::default() }
+    let loss_note = (runs == 2).then(|| LOSS_NOTE.to_owned());
+    ComparedRuns {
+        names,
+        differences,
+        loss_note,
+        figures,
+        folded,
+        points,
+        folded_points,
+        times,
+        ..ComparedRuns::default()
+    }
 }
 
 /// The same runs in the form of the numbers of a sweep.
@@ -317,6 +331,26 @@ fn runs_are_listed_found_and_sorted() {
     d.harness.key_press(Key::Escape);
     d.steps(3);
     assert!(d.shows("What moves inside a small model while it learns?"), "Escape leads back to the gallery");
+}
+
+/// The runs of a sweep have long names that begin alike.
+#[test]
+fn what_distinguishes_long_names_is_shown() {
+    let name = |i: u64| format!("coupled_qk_seeds-1a2b3c4d/20260131-14250{i}-coupled_qk-coupled_qk_seeds-s7");
+    let rows = (1..4).map(|i| RunRow { folder: name(i), path: name(i).into(), ..gate_run(i, 1e-3, 0.2) });
+    let mut d = desk(rows.collect(), false);
+    let shown: Vec<String> = painted(&d.harness).into_iter().filter(|words| words.contains("14250")).collect();
+    for i in 1..4 {
+        let own = format!("14250{i}-");
+        let is_own = |words: &&String| words.contains('…') && words.contains(&own) && words.ends_with("-s7");
+        assert_eq!(shown.iter().filter(is_own).count(), 1, "{i}: {shown:?}");
+    }
+    let row = d.harness.query_all_by_role(Role::ListItem).next().unwrap().rect();
+    d.harness.hover_at(row.left_center() + eframe::egui::vec2(60.0, -8.0));
+    d.steps(90);
+    let texts = painted(&d.harness);
+    let whole = (1..4).filter(|i| texts.iter().any(|words| words.contains(&name(*i)))).count();
+    assert_eq!(whole, 1, "the name under the pointer is whole: {texts:?}");
 }
 
 #[test]
@@ -515,6 +549,20 @@ fn any_two_numbers_are_set_against_each_other() {
     d.click("held-out loss (nats)");
     assert_eq!(chosen(&d, "x"), "held-out loss (nats)");
     assert!(d.shows("A click selects a run"));
+}
+
+#[test]
+fn losses_of_other_tokens_are_not_on_one_axis_unsaid() {
+    let mut d = desk(rows(), false);
+    for name in ["Compare Wide gate", "Compare 20260131-142502-fast_slow-fast_slow_needed-s2"] {
+        d.click(name);
+    }
+    d.click("Compare 2");
+    assert!(d.shows(LOSS_NOTE), "the loss is shown first");
+    show(&mut d, "Numbers");
+    assert!(d.shows(LOSS_NOTE), "losses stand in the table");
+    show(&mut d, "Scatter");
+    assert!(d.shows(LOSS_NOTE), "an axis has a loss");
 }
 
 #[test]

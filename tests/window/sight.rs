@@ -9,15 +9,17 @@ use std::{
 
 use crossbeam::channel::bounded;
 use eframe::egui::{
-    Context, FullOutput, Key, Modifiers, RawInput, Rect, Shape, Vec2, ViewportId,
+    Context, Event, FullOutput, Key, Modifiers, MouseWheelSource, MouseWheelUnit, RawInput, Rect, Shape, TouchPhase,
+    Vec2, ViewportId,
     accesskit::{self, Role},
+    epaint::TextShape,
     pos2, vec2,
 };
 use egui_kittest::kittest::{NodeT, Queryable};
 use egui_tiles::{Container, Tile, TileId};
 use orrery::{
     cli::{host::DesktopHost, runs::Runs},
-    config::Config,
+    config::{Config, Value},
     labs::{self, LABS, Lab, Place},
     telemetry::{RunHandle, RunInfo, RunState},
     ui::{
@@ -27,6 +29,7 @@ use orrery::{
         page::{Page, example},
         panels::{CONTROLS, INSPECTOR, Shell, lab_page_ui},
         plot::{self, Drawn},
+        run::EXAMPLE_CANNOT_BE_ASKED,
         session::{Session, Tab},
         theme::{self, Theme},
         views::{self, VIEWS},
@@ -58,6 +61,8 @@ const SHEETS: [Sheet; 6] = [
     Sheet { name: "1920x1080", size: [1920.0, 1080.0], scale: 1.0, least_tile: 300.0 },
     Sheet { name: "3840x2160 at 2", size: [1920.0, 1080.0], scale: 2.0, least_tile: 300.0 },
 ];
+/// A window in which two rows of tiles have little more than their minimum height.
+const LOWEST: Sheet = Sheet { name: "1280x768", size: [1280.0, 768.0], scale: 1.0, least_tile: 300.0 };
 /// A window that is too small for any lab.
 const TINY: Sheet = Sheet { name: "640x400", size: [640.0, 400.0], scale: 1.0, least_tile: 300.0 };
 
@@ -99,28 +104,64 @@ fn draw(page: &mut Page, ctx: &Context, sheet: &Sheet) -> Drawn {
     plot::drawn(ctx)
 }
 
-/// The texts of a frame that are wholly visible, and its scroll bars.
+/// An upright text of a frame.
+struct SeenText {
+    words: String,
+    place: Rect,
+    clip: Rect,
+    is_elided: bool,
+    /// Its rows, with the places of their ink.
+    rows: Vec<(String, Rect)>,
+}
+
+impl SeenText {
+    fn new(text: &TextShape, clip: Rect) -> Self {
+        let rows = text.galley.rows.iter().map(|row| {
+            let ink = row.row.visuals.mesh_bounds.translate(text.pos.to_vec2() + row.pos.to_vec2());
+            (row.row.glyphs.iter().map(|glyph| glyph.chr).collect(), ink)
+        });
+        let place = Rect::from_min_size(text.pos, text.galley.size());
+        let (words, is_elided) = (text.galley.text().to_owned(), text.galley.elided);
+        Self { words, place, clip, is_elided, rows: rows.collect() }
+    }
+
+    fn is_whole(&self) -> bool {
+        self.clip.expand(SLACK).contains_rect(self.place)
+    }
+
+    /// The rows that the lower edge of their area cuts.
+    fn cut_rows(&self) -> impl Iterator<Item = &str> {
+        let edge = self.clip.bottom();
+        let is_cut = move |ink: &Rect| ink.top() < edge - SLACK && ink.bottom() > edge + 2.0 * SLACK;
+        self.rows.iter().filter(move |(_, ink)| is_cut(ink)).map(|(words, _)| words.as_str())
+    }
+}
+
+/// The texts of a frame, those of them that are wholly visible, its scroll bars, and the buttons with their names.
 #[derive(Default)]
 struct Seen {
+    texts: Vec<SeenText>,
     words: Vec<String>,
     bars: Vec<Rect>,
+    buttons: Vec<(String, Rect)>,
 }
 
 impl Seen {
     fn of(out: &FullOutput) -> Self {
-        let words = out.shapes.iter().filter_map(|clipped| match &clipped.shape {
-            Shape::Text(text) => {
-                let place = Rect::from_min_size(text.pos, text.galley.size());
-                let is_whole = clipped.clip_rect.expand(SLACK).contains_rect(place);
-                is_whole.then(|| text.galley.text().to_owned())
-            }
+        let texts = out.shapes.iter().filter_map(|clipped| match &clipped.shape {
+            Shape::Text(text) if text.angle == 0.0 => Some(SeenText::new(text, clipped.clip_rect)),
             _ => None,
         });
-        let nodes = out.platform_output.accesskit_update.iter().flat_map(|update| &update.nodes);
-        let bars = nodes.filter(|(_, node)| node.role() == Role::ScrollBar && node.label().is_none());
+        let texts: Vec<SeenText> = texts.collect();
+        let words = texts.iter().filter(|text| text.is_whole()).map(|text| text.words.clone()).collect();
+        let nodes = || out.platform_output.accesskit_update.iter().flat_map(|update| &update.nodes);
+        let bars = nodes().filter(|(_, node)| node.role() == Role::ScrollBar && node.label().is_none());
         let place =
             |r: accesskit::Rect| Rect::from_min_max(pos2(r.x0 as f32, r.y0 as f32), pos2(r.x1 as f32, r.y1 as f32));
-        Self { words: words.collect(), bars: bars.filter_map(|(_, node)| node.bounds().map(place)).collect() }
+        let buttons = nodes().filter(|(_, node)| node.role() == Role::Button);
+        let buttons = buttons.filter_map(|(_, node)| Some((node.label()?.to_owned(), place(node.bounds()?))));
+        let bars = bars.filter_map(|(_, node)| node.bounds().map(place)).collect();
+        Self { words, bars, buttons: buttons.collect(), texts }
     }
 }
 
@@ -231,6 +272,125 @@ fn the_first_sight_of_every_lab_is_large_enough() {
     }
     assert!(all.is_empty(), "{} faults:\n{}", all.len(), all.join("\n"));
     assert!(only.is_some() || pictures >= LABS.len() * SHEETS.len(), "only {pictures} pictures were seen");
+}
+
+/// Looks at the first screen of these labs, in a window of ordinary size and in one with low tiles, after the page was
+/// small.
+fn first_sights(labs: impl IntoIterator<Item = &'static Lab>, mut look: impl FnMut(&Page, &Seen, &str)) {
+    for lab in labs {
+        let ctx = Context::default();
+        let mut page = opened(lab, &ctx);
+        let mut session = Session { still: true, ..Session::default() };
+        frames(&mut page, &ctx, &TINY, &mut session);
+        for sheet in [&SHEETS[0], &LOWEST] {
+            frames(&mut page, &ctx, sheet, &mut session);
+            frames(&mut page, &ctx, sheet, &mut session);
+            let seen = frames(&mut page, &ctx, sheet, &mut session);
+            look(&page, &seen, &format!("{} {}", lab.id, sheet.name));
+        }
+    }
+}
+
+/// A subtitle says what is shown at which step, and its explanation may be in the tooltip alone; half a row of a table or
+/// a note cannot be read; and no title of a tab lies under an arrow.
+#[test]
+fn subtitles_rows_and_tabs_are_whole_at_first_sight() {
+    let mut faults = vec![];
+    first_sights(LABS.iter().copied(), |page, seen, name| {
+        let fronts = in_front(page).into_iter().filter_map(|(id, ..)| page.tiling.tree.tiles.rect(id));
+        let fronts: Vec<Rect> = fronts.collect();
+        for title in fronts.iter().map(|tile| tile.with_max_y(tile.top() + 32.0)) {
+            for text in seen.texts.iter().filter(|text| title.contains(text.place.center())) {
+                let says_what = !text.words.starts_with("step ") || text.words.contains(" \u{b7} ");
+                if text.is_elided || !says_what {
+                    faults.push(format!("{name}: the subtitle `{}`", text.words));
+                }
+            }
+        }
+        let in_tiles = seen.texts.iter().filter(|text| fronts.iter().any(|tile| tile.contains(text.clip.center())));
+        faults.extend(in_tiles.flat_map(SeenText::cut_rows).map(|row| format!("{name}: `{row}` is cut")));
+        let arrows = seen.buttons.iter().filter(|(label, _)| label.starts_with("Scroll tabs"));
+        faults.extend(arrows.map(|(label, place)| format!("{name}: {label} at {place:?}")));
+    });
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}
+
+/// The first screen of a lab shows what the lab is about.
+#[test]
+fn what_a_lab_is_about_is_in_sight() {
+    let about = ["traces", "grammar_roles", "synapses", "neuron_graph", "trained_bdh"];
+    first_sights(about.map(|id| labs::find(id).unwrap()), |page, seen, name| {
+        let has = |words: &str| seen.words.iter().any(|seen| seen == words);
+        match page.lab.id {
+            "traces" => {
+                assert!(has("attention, raw tokens"), "{name}: the line that stays at 1 is named: {:?}", seen.words);
+                let rows = ["fast", "medium", "slow"].map(|trace| seen.words.iter().filter(|w| *w == trace).count());
+                assert!(rows[0] == rows[1] && rows[1] == rows[2] && rows[0] > 0, "{name}: {rows:?} of three traces");
+                let (strips, ..) = in_front(page)[0];
+                let strips = page.tiling.tree.tiles.rect(strips).unwrap();
+                assert!(!seen.bars.iter().any(|bar| strips.contains(bar.center())), "{name}: the strips are whole");
+            }
+            "grammar_roles" => {
+                assert!(has("precision") && has("feedback") && !has("W_fb"), "{name}: {:?}", seen.words);
+            }
+            "synapses" => {
+                let sentence = seen.texts.iter().find(|text| text.words.contains("surprise\u{a0}"));
+                let rows = &sentence.expect("the values at the cursor").rows;
+                let is_named = |row: &str| ["\u{3c3}", "surprise", "y"].iter().any(|name| row.starts_with(name));
+                assert!(rows.iter().all(|(row, _)| is_named(row)), "{name}: {rows:?}");
+            }
+            _ => {
+                let button = |label: &str| seen.buttons.iter().find(|(name, _)| name == label);
+                let rows = ["look", "export"].map(|label| button(label).map(|(_, place)| place.center().y));
+                assert!(rows[0].is_some() && rows[0] == rows[1], "{name}: {rows:?}");
+            }
+        }
+    });
+}
+
+/// The first picture of these labs says what they have found.
+#[test]
+fn labs_open_on_what_they_have_found() {
+    let shown_by: [(&str, &[&str]); 3] = [
+        (
+            "ode_flow",
+            &["class + at u\u{2080} = +1", "at u\u{2080} = \u{2212}1: 0.0", "class \u{2212}", "u\u{2080} = 0.00"],
+        ),
+        ("bdh_physics", &["all 5 hold up to rounding", "local rules = equations (6)", "holds"]),
+        ("trained_bdh", &["modularity Q", "same degrees: 0."]),
+    ];
+    for (lab, shown) in shown_by {
+        let ctx = Context::default();
+        let mut page = opened(labs::find(lab).unwrap(), &ctx);
+        let seen = frames(&mut page, &ctx, &SHEETS[0], &mut Session { still: true, ..Session::default() });
+        for words in shown {
+            assert!(seen.words.iter().any(|seen| seen.starts_with(words)), "{lab}, {words}: {:?}", seen.words);
+        }
+    }
+}
+
+/// A dial that is turned over an example asks what nobody can answer. One line says so, and no plot loses its room for it.
+#[test]
+fn a_dial_over_an_example_takes_no_plot_its_room() {
+    let ctx = Context::default();
+    let mut page = opened(labs::find("ode_flow").unwrap(), &ctx);
+    let views = ["flow_sweep", "flow_paths", "flow_along"];
+    for (sheet, view) in SHEETS.iter().flat_map(|sheet| views.map(|view| (sheet, view))) {
+        let place = format!("{view} {}", sheet.name);
+        page.tiling.show(view);
+        page.change("control.u0", Value::Float(0.0), 1.0);
+        let before = draw(&mut page, &ctx, sheet);
+        page.change("control.u0", Value::Float(1.5), 1.0);
+        let seen = frames(&mut page, &ctx, sheet, &mut Session { still: true, ..Session::default() });
+        assert!(seen.words.iter().any(|words| words == EXAMPLE_CANNOT_BE_ASKED), "{place}: {:?}", seen.words);
+        for tile in plot::drawn(&ctx).tiles {
+            let room = before.tiles.iter().find(|other| other.tile == tile.tile).map(|other| other.room.y);
+            let lost = room.map(|room| room - tile.room.y);
+            assert!(lost.is_some_and(|lost| lost < 26.0), "{place}: {lost:?} points for one line");
+        }
+        let (faults, _) = faults(&mut page, &ctx, sheet);
+        assert!(faults.is_empty(), "{place}:\n{}", faults.join("\n"));
+    }
 }
 
 /// The content of a side panel must not shrink the tiles.
@@ -402,4 +562,45 @@ fn the_tab_in_front_stays_in_sight() {
         assert!(bar.x_range().expand(SLACK).contains(tab.left()), "{width}: {tab:?} in {bar:?}");
         assert!(bar.x_range().expand(SLACK).contains(tab.right()), "{width}: {tab:?} in {bar:?}");
     }
+}
+
+/// A view that was scrolled begins at its top when it comes to the front again.
+#[test]
+fn a_view_that_is_shown_again_begins_at_its_top() {
+    let mut d = open("traces");
+    d.harness.set_size(vec2(1280.0, 330.0));
+    d.steps(30);
+    let strips = |d: &Desktop| d.harness.get_by_role_and_label(Role::Canvas, "traces under the sentence").rect();
+    d.press(Key::Num1);
+    let before = strips(&d);
+    d.harness.hover_at(before.center_top() + vec2(0.0, 10.0));
+    let (unit, source, delta) = (MouseWheelUnit::Point, MouseWheelSource::Unknown, vec2(0.0, -30.0));
+    let (phase, modifiers) = (TouchPhase::Move, Modifiers::NONE);
+    d.harness.event(Event::MouseWheel { unit, source, delta, phase, modifiers });
+    d.steps(30);
+    assert!(strips(&d).top() < before.top() - 10.0, "it was scrolled: {:?} from {before:?}", strips(&d));
+    d.press(Key::Num2);
+    d.steps(5);
+    d.press(Key::Num1);
+    d.steps(5);
+    assert!((strips(&d).top() - before.top()).abs() < SLACK, "{:?} in place of {before:?}", strips(&d));
+}
+
+/// Each press of Escape closes what is innermost; a selected tile is nothing to leave.
+#[test]
+fn escape_closes_what_is_open_and_then_leads_back() {
+    let mut d = open("fast_slow");
+    d.press(Key::Num1);
+    d.press(Key::Enter);
+    assert!(d.page().tiling.maximised.is_some());
+    d.press(Key::Escape);
+    assert!(d.page().tiling.maximised.is_none() && d.page().tiling.selected.is_some(), "it puts the tile back");
+    d.harness.get_by_role_and_label(Role::Button, "More views").click();
+    d.steps(4);
+    let is_listed = |d: &Desktop| d.harness.query_by_role_and_label(Role::Button, "Cost").is_some();
+    assert!(is_listed(&d), "the list is open");
+    d.press(Key::Escape);
+    assert!(!is_listed(&d) && d.page().lab.id == "fast_slow", "it closes the list");
+    d.press(Key::Escape);
+    assert!(d.harness.state().page().is_none(), "it leads back to the gallery");
 }

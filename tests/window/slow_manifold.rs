@@ -220,7 +220,7 @@ fn scrolling_zooms_about_the_pointer_and_a_double_click_shows_all() {
     assert_eq!(start_at(&mut harness, at + vec2(20.0, 0.0)), right, "0 shows the whole plane");
     zoom(&mut harness);
     assert_ne!(start_at(&mut harness, at + vec2(20.0, 0.0)), right);
-    harness.run_steps(30); // what follows is no third click in a row
+    harness.run_steps(30); // lets enough time pass that the next click does not count as the third of a triple click
     for _ in 0..2 {
         press(&mut harness, at, true);
         press(&mut harness, at, false);

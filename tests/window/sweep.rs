@@ -18,7 +18,9 @@ use orrery::{
     config::Config,
     experiments::{
         run_table::RowState,
-        sweep::results::{AxisKind, MadeRun, Number, NumberId, ResultAxis, ResultPoint, SweepResults, SweepRun},
+        sweep::results::{
+            AxisKind, MadeRun, Number, NumberId, ResultAxis, ResultPoint, SweepProcess, SweepResults, SweepRun,
+        },
     },
     labs::headline::{Better, Digits},
     telemetry::RunHandle,
@@ -390,12 +392,14 @@ fn made_up() -> SweepResults {
     }
 }
 
-/// A host that has one sweep.
-struct Shown {
+/// A host with one sweep, whose process ends when it is asked to.
+#[derive(Default)]
+struct OneSweepHost {
     arrived: Vec<Delivery>,
+    process: SweepProcess,
 }
 
-impl Host for Shown {
+impl Host for OneSweepHost {
     fn launch(&mut self, _: &Config, _: bool) -> Result<RunHandle, String> {
         Err("nothing is launched here".into())
     }
@@ -411,7 +415,12 @@ impl Host for Shown {
     fn list_runs(&mut self) {}
 
     fn read_sweep(&mut self, folder: PathBuf) {
-        self.arrived.push(Delivery::Sweep { folder, read: Ok(Arc::new(made_up())) });
+        let results = SweepResults { process: self.process.clone(), ..made_up() };
+        self.arrived.push(Delivery::Sweep { folder, read: Ok(Arc::new(results)) });
+    }
+
+    fn stop_sweep(&mut self, _: PathBuf) {
+        self.process = SweepProcess::Stopped;
     }
 
     fn export_folder(&self) -> PathBuf {
@@ -427,9 +436,26 @@ impl Host for Shown {
     }
 }
 
-/// The page of a sweep in the middle of its making, with an axis brushed and a point selected.
+/// A stop that the user asked for shows from the click on, and is no error.
+#[test]
+fn a_sweep_that_is_stopped_has_not_failed() {
+    let host = Box::new(OneSweepHost { process: SweepProcess::Running, ..OneSweepHost::default() });
+    let start = Start { opening: Some(Opening::Sweep("sweeps/rates".into())), ..Start::default() };
+    let builder = Harness::builder().with_size([1280.0, 800.0]).with_step_dt(1.0 / 30.0);
+    let here = tempfile::tempdir().unwrap();
+    let mut d = Desk { harness: builder.build_eframe(move |cc| App::new(cc, host, start)), here };
+    d.steps(4);
+    assert!(d.shows("Being made by this window"));
+    d.click("Stop");
+    assert!(d.shows("stopping\u{2026}") && d.harness.query_by_label("Stop").is_none());
+    d.steps(90);
+    assert!(d.shows("Stopped. 32 of 36 runs are made; Make 3 runs here makes the others."));
+    assert!(!d.shows("stopping\u{2026}") && !d.shows("The process that made the runs ended"));
+}
+
+/// The page of a sweep that is still running, with a brushed axis and a selected point.
 fn made_up_page(size: [f32; 2], is_drawn: bool) -> Desk {
-    let host = Box::new(Shown { arrived: vec![] });
+    let host = Box::new(OneSweepHost::default());
     let start = Start { opening: Some(Opening::Sweep("sweeps/rates".into())), ..Start::default() };
     let builder = Harness::builder().with_size(size).with_step_dt(1.0 / 30.0);
     let builder = if is_drawn { builder.wgpu() } else { builder };

@@ -84,8 +84,14 @@ static LAB: Lab = Lab {
     essentials: &["train.lr", "model.width", "model.frozen", "corpus.source", "model.checkpoint", "corpus.file"],
     knobs,
     presets: &[
-        Preset { id: "pretend", title: "First", about: "The first.", toml: "lab = \"pretend\"\n" },
-        Preset { id: "wide", title: "Wide", about: "Wider.", toml: "lab = \"pretend\"\n[model]\nwidth = 128\n" },
+        Preset { id: "pretend", title: "First", about: "The first.", toml: "lab = \"pretend\"\n", front: None },
+        Preset {
+            id: "wide",
+            title: "Wide",
+            about: "Wider.",
+            toml: "lab = \"pretend\"\n[model]\nwidth = 128\n",
+            front: None,
+        },
     ],
     plan,
     drawing: |_, _| (),
@@ -651,6 +657,19 @@ fn a_preset_is_undone_with_the_run_that_it_began() {
 }
 
 #[test]
+fn a_long_name_of_a_step_leaves_the_menu_narrow() {
+    let mut d = desk(Worker::Steps);
+    let name = format!("runs-2026-11-20-{}", "x".repeat(90));
+    drop_file(&mut d, &name);
+    d.until("the replay", |d| d.state() == "replay");
+    d.press(Key::R);
+    d.until("a new run", |d| d.state() == "ready");
+    d.click("Menu");
+    let entry = d.harness.get_by_label(&format!("Undo: left the replay of {name}")).rect();
+    assert!(entry.width() < 480.0, "{entry}");
+}
+
+#[test]
 fn a_layout_that_a_hand_changed_is_undone() {
     let mut d = desk(Worker::Steps);
     let before = d.page().tiling.tree.clone();
@@ -985,7 +1004,7 @@ fn a_double_click_on_a_title_maximises_the_tile_and_another_puts_it_back() {
             d.harness.get_by_label("Tile 2: Other").click();
             d.harness.step();
         }
-        d.steps(40); // the next click is not the third in a row
+        d.steps(40); // lets enough time pass that the next click does not count as the third of a triple click
         assert_eq!(d.page().tiling.maximised, maximised);
     }
 }
@@ -1147,6 +1166,8 @@ fn a_checkpoint_that_a_preset_drops_comes_back_by_an_undo() {
     d.press(Key::Enter);
     d.until("the preset", |d| d.page().config.value(WIDTH).unwrap() == 128);
     assert_eq!(d.page().config.value(CHECKPOINT).unwrap(), "");
+    d.steps(2);
+    assert!(d.shows("has closed Checkpoint (one.pt). Ctrl Z opens it again."));
     d.command(Key::Z);
     assert_eq!(d.page().config.value(CHECKPOINT).unwrap(), "one.pt");
     let opened = |d: &Desktop| d.asked.launched.lock().unwrap().last().map(|c| c.value(CHECKPOINT).unwrap());
@@ -1166,9 +1187,12 @@ fn a_redo_at_once_after_an_undo_keeps_the_run_that_it_brings() {
     d.until("a new run", |d| d.state() == "ready");
     let shift = Modifiers { shift: true, ..Modifiers::COMMAND };
     let key = |modifiers| egui::Event::Key { key: Key::Z, physical_key: None, pressed: true, repeat: false, modifiers };
+    let launched = d.launched().len();
     d.harness.input_mut().events.extend([key(Modifiers::COMMAND), key(shift)]);
-    d.steps(3);
-    d.until("a new run again", |d| d.state() == "ready" && d.page().newest() == 0);
+    for _ in 0..20 {
+        d.steps(1);
+        assert_eq!((d.state(), d.launched().len()), ("ready", launched), "the run is on the page still");
+    }
     d.command(Key::Z);
     d.until("the replay again", |d| d.state() == "replay" && d.page().newest() == 40);
     assert_eq!(d.page().scrub, Some(7), "at the step at which it was left");
@@ -1500,6 +1524,10 @@ fn a_treebank_dropped_on_the_gallery_opens_in_the_lab_that_reads_it() {
     d.steps(2);
     drop_file(&mut d, "own.conllu");
     assert_eq!(d.page().config.get("grammar.treebank"), Some(&Value::Text("own.conllu".into())));
+    d.harness.get_by_role_and_label(Role::ComboBox, "preset").click();
+    d.steps(3);
+    d.click("Supervised taggers");
+    assert!(d.shows("The preset \u{201c}Supervised taggers\u{201d} has closed Treebank (own.conllu)."));
 }
 
 #[test]
@@ -1592,9 +1620,9 @@ fn a_pace_reaches_the_run_and_the_one_after_it() {
 
 /// The storage that persists after the window is closed.
 #[derive(Default)]
-struct Kept(HashMap<String, String>);
+struct MemoryStorage(HashMap<String, String>);
 
-impl eframe::Storage for Kept {
+impl eframe::Storage for MemoryStorage {
     fn get_string(&self, key: &str) -> Option<String> {
         self.0.get(key).cloned()
     }
@@ -1614,7 +1642,7 @@ impl eframe::Storage for Kept {
 fn reduced_motion_is_chosen_in_the_menu_or_the_palette_and_kept() {
     let mut d = desk(Worker::Steps);
     let is_kept = |d: &mut Desktop| {
-        let mut kept = Kept::default();
+        let mut kept = MemoryStorage::default();
         eframe::App::save(d.harness.state_mut(), &mut kept);
         Session::load(&kept).still
     };
@@ -1637,9 +1665,9 @@ fn presenter_mode_outlives_the_window() {
     let mut d = desk(Worker::Steps);
     d.press(Key::P);
     let zoom = d.harness.ctx.zoom_factor();
-    let mut kept = Kept::default();
+    let mut kept = MemoryStorage::default();
     eframe::App::save(d.harness.state_mut(), &mut kept);
-    let kept: &'static Kept = Box::leak(Box::new(kept));
+    let kept: &'static MemoryStorage = Box::leak(Box::new(kept));
     let (host, asked, deliver) = Pretender::with(Worker::Steps);
     let builder = Harness::builder().with_size([1280.0, 800.0]).with_step_dt(1.0 / 60.0);
     let harness = builder.build_eframe(move |cc| {
@@ -1685,8 +1713,8 @@ pub const CONTROLS: [Role; 8] = [
     Role::CheckBox,
 ];
 
-/// The controls that a screen reader has no name for, or that a keyboard does not reach.
-fn out_of_reach(d: &Desktop) -> Vec<String> {
+/// The controls without a name for screen readers, or without keyboard focus.
+fn inaccessible_controls(d: &Desktop) -> Vec<String> {
     let controls = d.harness.query_all_by(|node| CONTROLS.contains(&node.role()));
     let is_lost = |node: &egui_kittest::Node<'_>| {
         let node = node.accesskit_node();
@@ -1715,7 +1743,7 @@ fn every_lab_opens_and_draws() {
             all.click();
         }
         d.steps(20);
-        assert!(out_of_reach(&d).is_empty(), "{}: {:?}", lab.id, out_of_reach(&d));
+        assert!(inaccessible_controls(&d).is_empty(), "{}: {:?}", lab.id, inaccessible_controls(&d));
     }
 }
 
@@ -1738,6 +1766,6 @@ pub fn picture_of(lab: Option<&str>, size: [f32; 2], key: Option<Key>) -> image:
     if let Some(key) = key {
         d.press(key);
     }
-    d.steps(90); // what moves has come to rest
+    d.steps(90); // waits until animations have ended
     d.harness.render().expect("rendered")
 }

@@ -50,6 +50,7 @@ impl Draw<'_> {
         let (theme, config, knobs) = (Theme::new(self.dark), recorded::config(), recorded::knobs());
         f(&Figure {
             view: self.view,
+            run: "",
             mirror: self.mirror,
             step: self.step,
             config: &config,
@@ -101,6 +102,21 @@ fn every_view_draws_its_empty_state_and_recorded_runs_in_both_modes() {
             Draw { step: 300, ..shown }.lay_out(&offscreen);
         }
     }
+}
+
+/// A picture cannot be scrolled: it has to be as high as its rows need.
+#[test]
+fn a_picture_has_every_row_of_a_table() {
+    let Some(mut offscreen) = offscreen() else { return };
+    let twins = recorded::twins();
+    let draw = Draw { view: "role_accuracy", mirror: &twins, step: recorded::STEPS, dark: true, sheet: SHEETS[0] };
+    let csv = draw.figure(|f| f.csv()).unwrap().unwrap();
+    let mut rows: Vec<&str> = csv.lines().skip(1).filter_map(|line| line.split(',').next()).collect();
+    rows.dedup();
+    let least = 15 * rows.len() as u32;
+    assert!(least > 300, "{rows:?} have room without that");
+    let image = draw.image(&mut offscreen, "rows");
+    assert!(image.height > least + 60, "{} for {} rows", image.height, rows.len());
 }
 
 #[test]

@@ -180,7 +180,10 @@ fn arguments(name: &str, knobs: &[Knob], set: &[String]) -> Result<Args, Failure
 }
 
 fn list(of: Option<&str>) -> Result<(), Failure> {
-    let Some(id) = of else { return PROBES.iter().try_for_each(|p| print_line!("{}", p.id())) };
+    let Some(id) = of else {
+        let width = PROBES.iter().map(|probe| probe.id().len()).max().unwrap_or_default();
+        return PROBES.iter().try_for_each(|probe| print_line!("{:<width$}  {}", probe.id(), probe.about()));
+    };
     let knobs = asks::knobs_of(asks::ask_of(id)).map_or_else(|| find(id).map(|probe| probe.knobs()), Ok)?;
     knobs.iter().try_for_each(|k| {
         let default = match k.default.to_string() {
@@ -283,15 +286,16 @@ impl OpenedRun {
 
     /// Draws the answers by a view, beside what the run recorded.
     fn draw(&self, view: &str, out: &Path, samples: Vec<Sample>) -> Result<(), Failure> {
-        let mirror = match &self.folder {
-            Some(folder) => replayed(folder)?,
+        let (run, mirror) = match &self.folder {
+            Some(folder) => (figures::run_name(folder), replayed(folder)?),
             None => {
                 let mut mirror = Mirror::default();
                 mirror.apply(Event::Started(Arc::new(self.run.info(1, None))));
-                mirror
+                let preset = Some(self.config.preset.as_str()).filter(|preset| !preset.is_empty());
+                (preset.unwrap_or(self.lab.id).to_owned(), mirror)
             }
         };
-        draw(view, out, (self.lab, &self.config), mirror, samples)
+        draw(view, out, &run, (self.lab, &self.config), mirror, samples)
     }
 }
 
@@ -317,10 +321,11 @@ fn replayed(folder: &Path) -> Result<Mirror, Failure> {
     Ok(mirror)
 }
 
-/// Draws answers by a view into a file, beside what `mirror` holds of the run.
+/// Draws answers by a view into a file, beside what `mirror` holds of the run that is called so.
 fn draw(
     view: &str,
     out: &Path,
+    run: &str,
     (lab, config): (&Lab, &Config),
     mut mirror: Mirror,
     samples: Vec<Sample>,
@@ -330,7 +335,7 @@ fn draw(
     samples.into_iter().for_each(|sample| mirror.apply(Event::Sample(sample)));
     let mut offscreen = Offscreen::new().map_err(Failure::failed)?;
     let (theme, knobs) = (Theme::dark(), (lab.knobs)());
-    let figure = Figure { step, ..Figure::new(view, &mirror, config, &knobs, &theme) };
+    let figure = Figure { run, step, ..Figure::new(view, &mirror, config, &knobs, &theme) };
     figures::draw(&figure, &"this answer", &mut offscreen, out)
 }
 

@@ -5,11 +5,13 @@ mod multiples;
 mod points;
 mod tables;
 
-use super::{figures, summary::fitted};
+use super::{figures, summary::fitted, terminal::one_line};
 use crate::{
+    analysis::distinct::distinct,
     cli::prelude::*,
     experiments::{
         run_table::{Difference, differences},
+        run_terms::{LossTokens, TRAIN_LOSS, incomparable_losses, is_loss_key},
         series::{self, NumberSeries},
     },
     labs::headline::{Headline, common},
@@ -24,8 +26,6 @@ use tables::Numbers;
 const MAX_RUNS: usize = 30;
 /// The maximum number of figures that are written; another program may log thousands of channels.
 const MAX_FIGURES: usize = 200;
-/// Key of the training loss, which is no headline number.
-const TRAIN_LOSS: &str = "train_loss";
 
 #[derive(Args)]
 pub struct CompareArgs {
@@ -33,7 +33,7 @@ pub struct CompareArgs {
     #[arg(required = true, value_name = "RUN")]
     pub(super) runs: Vec<PathBuf>,
     /// The folder to write figures (SVG, and PNG where there is a graphics adapter) and tables (CSV) into
-    #[arg(long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Draw runs that differ only in their seed as one line, their mean with a band of one standard deviation, and give them
     /// one row in the tables
@@ -91,6 +91,9 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
         let lines: Vec<String> = fitted(table).into_iter().chain(legend).collect();
         print_line!("{title}\n{}\n", lines.join("\n"))?;
     }
+    if let Some(note) = loss_note(&rows, &names) {
+        print_line!("{}\n", one_line(&note))?;
+    }
     let Some(out) = &args.out else { return Ok(()) };
     output::make_folder(out)?;
     for (name, csv) in [("settings.csv", tables::as_csv(&settings)), ("numbers.csv", numbers.csv())] {
@@ -144,13 +147,25 @@ fn headline_of(row: &RunRow, key: &str) -> Option<&'static Headline> {
     row.headline_of(key).or_else(|| (key == common::LOSS.id).then_some(&common::LOSS))
 }
 
-/// A number with its unit, or the channel that another program logged.
-fn heading(row: &RunRow, key: &str) -> String {
-    match (headline_of(row, key), key) {
-        (Some(headline), _) => headline.heading(key),
-        (None, TRAIN_LOSS) => "training loss (nats)".to_owned(),
-        (None, channel) => channel.to_owned(),
+/// A number in the terms of the runs, where they share them, or the channel that another program logged.
+fn heading(runs: &[ComparedRun], key: &str) -> String {
+    let rows = || runs.iter().map(|run| &run.row);
+    let of_run = |row: &RunRow| match headline_of(row, key) {
+        Some(headline) => Some(row.terms().heading(headline, key)),
+        None => (key == TRAIN_LOSS).then(|| format!("training loss ({})", row.terms().unit(&common::LOSS))),
+    };
+    match (distinct(rows().filter_map(of_run)).as_slice(), rows().find_map(|row| headline_of(row, key))) {
+        ([], _) => key.to_owned(),
+        ([one], _) => one.clone(),
+        (_, Some(headline)) => headline.heading(key),
+        (_, None) => "training loss (nats)".to_owned(),
     }
+}
+
+/// Says where the losses of the runs cannot be compared.
+fn loss_note(rows: &[&RunRow], names: &[String]) -> Option<String> {
+    let tokens = rows.iter().map(|row| LossTokens::new(&row.lab, |key| row.settings.get(key)));
+    incomparable_losses(names, &tokens.collect::<Vec<_>>())
 }
 
 /// The names of the runs in legends: the user's own, or short settings in which they differ, or their folders.
@@ -175,13 +190,16 @@ fn names(rows: &[&RunRow], differing: &[Difference]) -> Vec<String> {
 fn comparisons(runs: &[ComparedRun], names: &[String]) -> Vec<Comparison> {
     let mut figures: Vec<Comparison> = vec![];
     let mut places: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let rows: Vec<&RunRow> = runs.iter().map(|run| &run.row).collect();
+    let has_note = loss_note(&rows, names).is_some();
     for (i, (run, name)) in runs.iter().zip(names).enumerate() {
         let like = first_but_for_seed(runs, i);
         // a difference between variants is not a curve of one of them
         let of_one = |number: &&NumberSeries| !run.row.headline_of(&number.key).is_some_and(Headline::is_paired);
         for NumberSeries { key, group, points } in run.series.iter().filter(of_one) {
             let at = *places.entry((key.as_str(), group.as_str())).or_insert_with(|| {
-                let title = heading(&run.row, key);
+                let other = if has_note && is_loss_key(key) { ", not of the same tokens" } else { "" };
+                let title = format!("{}{other}", heading(runs, key));
                 figures.push(Comparison { key: key.clone(), variant: group.clone(), title, lines: vec![] });
                 figures.len() - 1
             });
@@ -241,6 +259,7 @@ pub fn compared(folders: &[PathBuf]) -> Result<ComparedRuns, String> {
         points: points(false),
         folded_points: points(true),
         times: runs.iter().map(|r| r.times.clone()).collect(),
+        loss_note: loss_note(&rows, &names),
         names,
         folders,
         views,

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use super::{damage, lab_config::recorded};
+use super::{damage, lab_config::recorded, system_fonts};
 use crate::{
     cli::prelude::*,
     config::did_you_mean,
@@ -81,8 +81,14 @@ pub fn run(args: &RenderArgs) -> Result<(), Failure> {
     }
     let (knobs, theme) = ((lab.knobs)(), args.picture.theme());
     let figure = args.picture.sized(Figure::new(view.id, &mirror, &config, &knobs, &theme));
-    let figure = Figure { step: args.step.unwrap_or(mirror.step), ..figure };
+    let figure = Figure { run: &run_name(&args.run), step: args.step.unwrap_or(mirror.step), ..figure };
     draw(&figure, &args.run.display(), &mut offscreen, &args.out)
+}
+
+/// What a run is called in a picture: the name of its folder.
+pub fn run_name(folder: &Path) -> String {
+    let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    whole.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
 /// Draws a figure of something into a PNG file.
@@ -93,6 +99,7 @@ pub fn draw(figure: &Figure<'_>, of: &dyn Display, offscreen: &mut Offscreen, ou
     if let Some(words) = figure.nothing().map_err(Failure::run)? {
         return Err(Failure::usage(format!("the view `{}` has nothing to show of {of}: {words}", figure.view)));
     }
+    system_fonts::read_for(figure)?;
     let png = figure.png(offscreen).map_err(Failure::run)?;
     output::write(out, &png, &[])?;
     print_line!("{}", out.display())
@@ -190,6 +197,7 @@ pub fn draw_all(folder: &Path) -> Result<(), Failure> {
             empty.push(pane.view);
             continue;
         }
+        system_fonts::read_for(&figure)?;
         let png = figure.png(&mut offscreen).map_err(Failure::run)?;
         output::write(&into.join(format!("{}.png", pane.view)), &png, &[])?;
     }

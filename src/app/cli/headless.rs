@@ -142,7 +142,7 @@ impl Sink for EndAt {
 
 /// Runs a config from the start into a new folder under `out`; returns the folder.
 pub fn train(lab: &Lab, config: &Config, out: &Path, wanted: RunOptions) -> Result<PathBuf, Failure> {
-    let config = &settings::with_absolute_paths(lab, config)?;
+    let config = &settings::with_absolute_paths(lab, config, None)?;
     let plan = (lab.plan)(config)?;
     if let Some(step) = wanted.until.filter(|step| *step > plan.steps) {
         let steps = plan.steps;

@@ -14,6 +14,7 @@ use super::{
     settings,
     sweep::{self, background::Background, folder::is_of},
     sweep_names::is_sweep,
+    system_fonts,
 };
 use crate::{
     analysis::graph_file::Format,
@@ -142,7 +143,7 @@ impl Host for DesktopHost {
 
     fn launch(&mut self, config: &Config, insist_memory: bool) -> Result<RunHandle, String> {
         let lab = labs::find(&config.lab).ok_or_else(|| format!("there is no lab `{}`", config.lab))?;
-        let config = settings::with_absolute_paths(lab, config).map_err(|e| e.to_string())?;
+        let config = settings::with_absolute_paths(lab, config, None).map_err(|e| e.to_string())?;
         let plan = (lab.plan)(&config).map_err(|e| e.to_string())?;
         let writer = Writer::new(&self.out);
         let process = self.runs.process();
@@ -204,7 +205,9 @@ impl Host for DesktopHost {
                 DialogKind::Open(FileKind::Tokenizer) => pick("Open a tokenizer.json", "JSON", &["json"]),
                 DialogKind::Open(FileKind::Vocabulary) => chooser("Open a list of characters, or a text").pick_file(),
                 DialogKind::Open(FileKind::Sentences) => pick("Open labelled sentences", "Text", &["tsv", "txt"]),
-                DialogKind::Open(FileKind::Treebank) => pick("Open a treebank", "CoNLL-U", &["conllu"]),
+                DialogKind::Open(FileKind::Treebank) => {
+                    pick("Open a treebank", "CoNLL-U", &[FileKind::TREEBANK_EXTENSION])
+                }
                 DialogKind::Open(FileKind::Checkpoint) => pick("Open a trained BDH", "Weights", &CHECKPOINT_EXTENSIONS),
                 DialogKind::SaveAs { suggested } => chooser("Save as").set_file_name(suggested).save_file(),
             };
@@ -215,8 +218,16 @@ impl Host for DesktopHost {
     fn read_text(&mut self, path: PathBuf) {
         self.try_spawn(move || -> Result<_, Failure> {
             let content = read_text(&path, store::MAX_CONFIG).map_err(|e| Failure::unread(&path, &e))?;
+            // what is not a lab's settings is refused by the window, in words
+            let found = settings::config_of(&path, Ok(content.clone()))
+                .and_then(|(lab, config)| settings::with_absolute_paths(lab, &config, path.parent()));
+            let content = found.map_or(content, |config| config.to_toml());
             Ok(Delivery::Text { path, content })
         });
+    }
+
+    fn read_fonts(&mut self) {
+        self.spawn_work(|| Delivery::Fonts(system_fonts::read()));
     }
 
     fn identify(&mut self, path: PathBuf) {
@@ -311,13 +322,10 @@ impl Host for DesktopHost {
     }
 
     fn stop_sweep(&mut self, folder: PathBuf) {
-        let sweeps = Arc::clone(&self.sweeps);
-        self.spawn_work(move || {
-            if let Ok(path) = std::path::absolute(&folder) {
-                sweeps.stop(&path);
-            }
-            None::<Delivery>
-        });
+        // at once, so that whatever is read of the sweep from now on says that it stops
+        if let Ok(path) = std::path::absolute(&folder) {
+            self.sweeps.stop(&path);
+        }
     }
 
     fn list_claims(&mut self) {
@@ -395,7 +403,7 @@ fn past_runs(found: Vec<RunSummary>) -> Vec<PastRun> {
 /// The longest run whose settings are exactly the link's and that reached the link's step.
 fn run_of(link: &Permalink, rows: &[RunRow]) -> Option<PathBuf> {
     let lab = labs::find(&link.config.lab)?;
-    let config = settings::with_absolute_paths(lab, &link.config).ok()?;
+    let config = settings::with_absolute_paths(lab, &link.config, None).ok()?;
     let is_like = |row: &&RunRow| row.settings.len() == config.iter().count() && is_of(row, &config);
     let has_step = |row: &&RunRow| link.step.is_none_or(|step| row.steps >= step);
     rows.iter().filter(is_like).filter(has_step).max_by_key(|row| row.steps).map(|row| row.path.clone())
@@ -404,8 +412,7 @@ fn run_of(link: &Permalink, rows: &[RunRow]) -> Option<PathBuf> {
 /// A sweep as it stands, and whether this window makes it.
 fn read_sweep(folder: PathBuf, sweeps: &Background, series: &SeriesCache) -> Delivery {
     let read = sweep::results::read(&folder, series).map(|mut results| {
-        results.is_being_made = sweeps.is_running(&results.folder);
-        results.complaint = sweeps.complaint(&results.folder);
+        results.process = sweeps.process(&results.folder);
         Arc::new(results)
     });
     Delivery::Sweep { folder, read: read.map_err(|e| e.words) }

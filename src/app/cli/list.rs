@@ -27,7 +27,9 @@ pub fn run(args: &ListArgs) -> Result<(), Failure> {
         return knobs(id);
     }
     if args.views {
-        return VIEWS.iter().try_for_each(|v| print_line!("{:<18} {}\n{:<18} {}", v.id, v.title, "", v.about));
+        return VIEWS
+            .iter()
+            .try_for_each(|v| print_line!("{:<18} {}\n{:<18} {}", v.id, v.title, "", v.about.replace('\n', " ")));
     }
     if let Some(dir) = &args.runs {
         run_table::check_named(dir)?;

@@ -55,6 +55,7 @@ mod stream;
 mod summary;
 mod sweep;
 mod sweep_names;
+mod system_fonts;
 mod terminal;
 mod trained;
 mod trained_run;

@@ -207,7 +207,7 @@ fn results(row: &RunRow) -> String {
     const SHOWN: usize = 2;
     let told = row.headlines.keys().into_iter().filter(|key| !split(key).0.ends_with("loss") && *key != "perplexity");
     let words = told.take(SHOWN).filter_map(|key| {
-        let name = row.headline_of(key)?.heading(key);
+        let name = row.terms().heading(row.headline_of(key)?, key);
         Some(format!("{} {}", name.split(" (").next().unwrap_or(&name), row.headline_label(key)))
     });
     words.collect::<Vec<_>>().join(", ")

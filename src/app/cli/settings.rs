@@ -64,13 +64,13 @@ pub fn resolve(name: &str) -> Result<ResolvedName, Failure> {
     }
     if path.extension().is_some_and(|e| e == "toml") {
         let (lab, config) = config_of(path, files::read_text(path, store::MAX_CONFIG))?;
-        return Ok(ResolvedName::Config(lab, config));
+        return Ok(ResolvedName::Config(lab, with_absolute_paths(lab, &config, path.parent())?));
     }
     if checkpoint_names::is_named_as_checkpoint(path) {
         let (lab, config) = with_file(FileKind::Checkpoint, path)?;
         return Ok(ResolvedName::Config(lab, config));
     }
-    if is_treebank(path) {
+    if FileKind::is_treebank(path) {
         let (lab, config) = with_file(FileKind::Treebank, path)?;
         return Ok(ResolvedName::Config(lab, config));
     }
@@ -113,11 +113,6 @@ fn run_of_checkpoints(folder: &Path) -> Option<PathBuf> {
     Some(run.to_owned())
 }
 
-/// True for the name of a treebank in the form CoNLL-U.
-fn is_treebank(path: &Path) -> bool {
-    path.extension().is_some_and(|e| e.eq_ignore_ascii_case("conllu"))
-}
-
 /// The first lab that takes files of this kind, such as trained weights or a treebank, with this one.
 pub fn with_file(kind: FileKind, path: &Path) -> Result<(&'static Lab, Config), Failure> {
     let taking = LABS.iter().find_map(|l| Some((l, l.file_key(kind)?)));
@@ -139,20 +134,48 @@ fn unread_config(path: &Path, e: &dyn std::fmt::Display) -> Failure {
     Failure::usage(format!("the config file {} cannot be read: {e}", path.display()))
 }
 
-/// The settings with every path of a file made absolute, so that the record leads to the file from anywhere.
+/// The settings with every path of a file made absolute, so that the record leads to the file from anywhere. A relative
+/// one leads from `beside`, the folder of the file that has the settings, if something is there. That it leads nowhere is
+/// only noted, because another value may replace it.
 ///
 /// # Errors
-/// If the current folder, from which a relative path leads, is gone or is not UTF-8.
-pub fn with_absolute_paths(lab: &Lab, config: &Config) -> Result<Config, Failure> {
+/// If the current folder, from which relative paths lead otherwise, is gone or is not UTF-8.
+pub fn with_absolute_paths(lab: &Lab, config: &Config, beside: Option<&Path>) -> Result<Config, Failure> {
     let (knobs, mut config) = ((lab.knobs)(), config.clone());
     for knob in knobs.iter().filter(|k| k.file_kind().is_some()) {
         let path = config.get(knob.key).map(ToString::to_string).unwrap_or_default();
         if !path.is_empty() {
-            let absolute = std::path::absolute(&path).map_err(|e| unread_config(Path::new(&path), &e))?;
-            config.set_text(&knobs, knob.key, utf8(&absolute)?)?;
+            let absolute = match beside.map(|folder| existing_path(&path, folder)) {
+                Some(Ok(found)) => found,
+                not_found => {
+                    not_found.into_iter().filter_map(Result::err).for_each(|e| notice!("warning: {}: {e}", knob.key));
+                    let absolute = std::path::absolute(&path).map_err(|e| unread_config(Path::new(&path), &e))?;
+                    utf8(&absolute)?.to_owned()
+                }
+            };
+            config.set_text(&knobs, knob.key, &absolute)?;
         }
     }
     Ok(config)
+}
+
+/// The absolute path of something that a relative one leads to from this folder, or else from the current one. An absolute
+/// path stays as it is.
+///
+/// # Errors
+/// If there is nothing at either place; the error names both.
+pub fn existing_path(path: &str, beside: &Path) -> Result<String, Failure> {
+    if Path::new(path).is_absolute() {
+        return Ok(path.to_owned());
+    }
+    let absolute = |path: PathBuf| std::path::absolute(&path).map_err(|e| unread_config(&path, &e));
+    let mut tried = vec![absolute(beside.join(path))?, absolute(path.into())?];
+    tried.dedup();
+    if let Some(found) = tried.iter().find(|path| path.exists()) {
+        return Ok(utf8(found)?.to_owned());
+    }
+    let tried: Vec<String> = tried.iter().map(|path| path.display().to_string()).collect();
+    Err(usage!("`{path}` leads to no file: there is no {}", tried.join(", nor ")))
 }
 
 /// Settings are text, so that a path must be text too.
@@ -168,7 +191,7 @@ pub fn utf8(path: &Path) -> Result<&str, Failure> {
 /// # Errors
 /// If there is none, or the file is a treebank and another setting takes that.
 pub fn set_text_file(lab: &Lab, config: &mut Config, path: &Path) -> Result<(), Failure> {
-    if let Some(key) = lab.file_key(FileKind::Treebank).filter(|_| is_treebank(path)) {
+    if let Some(key) = lab.file_key(FileKind::Treebank).filter(|_| FileKind::is_treebank(path)) {
         let shown = path.display();
         return Err(usage!(
             "{shown} is a treebank, and `{key}` takes it: write --set {key}={shown} in place of --text"
@@ -222,7 +245,7 @@ pub fn set(settings: &Settings, lab: &Lab, config: &mut Config) -> Result<(), Fa
     if let Some(text) = &settings.text {
         set_text_file(lab, config, text)?;
     }
-    *config = with_absolute_paths(lab, config)?;
+    *config = with_absolute_paths(lab, config, None)?;
     Ok(())
 }
 
@@ -243,5 +266,23 @@ mod tests {
         let why = set_text_file(lab, &mut config, &path).unwrap_err().words;
         assert!(why.contains("--set grammar.treebank="), "{why}");
         assert!(set_text_file(lab, &mut config, Path::new("own.txt")).is_ok());
+    }
+
+    #[test]
+    fn a_file_is_found_beside_the_settings_that_name_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let lab = LABS.iter().find(|lab| lab.file_key(FileKind::Text).is_some()).unwrap();
+        let (key, mut config) = (lab.file_key(FileKind::Text).unwrap(), lab.config(None).unwrap());
+        config.set_text(&(lab.knobs)(), key, "beside_settings.txt").unwrap();
+        let path = folder.path().join("own.toml");
+        std::fs::write(&path, config.to_toml()).unwrap();
+        let file = || match resolve(path.to_str().unwrap()) {
+            Ok(ResolvedName::Config(_, config)) => config.get(key).unwrap().to_string(),
+            _ => panic!("it is no lab's settings"),
+        };
+        let here = std::path::absolute("beside_settings.txt").unwrap();
+        assert_eq!(file(), here.display().to_string(), "nothing is beside the settings");
+        std::fs::write(folder.path().join("beside_settings.txt"), "a text").unwrap();
+        assert_eq!(file(), folder.path().join("beside_settings.txt").display().to_string());
     }
 }

@@ -7,6 +7,7 @@ use crate::{
     cli::prelude::*,
     experiments::{
         headlines::{self, RunHeadlines},
+        run_terms::RunTerms,
         seeds::SeedSummary,
         short_number::with_spread,
     },
@@ -32,8 +33,9 @@ fn line(run: &RunHeadlines) -> String {
         found.keys().into_iter().filter_map(|key| Some((key, lab.headline(key)?))).collect();
     let newest = found.values.iter().map(|v| v.step).max().unwrap_or(0);
     let corner = format!("at step {newest}");
-    let mut rows =
-        vec![std::iter::once(corner).chain(columns.iter().map(|(key, h)| h.heading(key))).collect::<Vec<_>>()];
+    let terms = RunTerms::from(info.as_ref());
+    let headings = columns.iter().map(|(key, headline)| terms.heading(headline, key));
+    let mut rows = vec![std::iter::once(corner).chain(headings).collect::<Vec<_>>()];
     for group in info.groups() {
         let members: Vec<_> = info.variants.iter().filter(|v| v.group == group).collect();
         let name = match members.as_slice() {

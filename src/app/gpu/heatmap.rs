@@ -17,7 +17,11 @@ use super::{
     },
 };
 
-/// The cells: row-major, `data.len() == rows * cols`. NaN marks a cell without a value.
+/// Stands for a value that is not a finite number: its cell is hatched.
+pub const NOT_FINITE: f32 = f32::INFINITY;
+
+/// The cells: row-major, `data.len() == rows * cols`. NaN marks a cell without a value, [`NOT_FINITE`] one whose value is
+/// NaN or infinite.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Cells {
     pub rows: usize,
@@ -41,6 +45,8 @@ pub struct Heatmap {
     pub window: [f32; 4],
     /// Colour of cells without a value, sRGB.
     pub missing: [u8; 3],
+    /// Colour of the hatching, on that of cells without a value, sRGB.
+    pub not_finite: [u8; 3],
 }
 
 /// Why a heatmap cannot be drawn.
@@ -62,8 +68,8 @@ impl Heatmap {
         if *rows > target.max_texture as usize || *cols > target.max_texture as usize {
             return Err(HeatmapError::TooLarge { rows: *rows, cols: *cols, max: target.max_texture });
         }
-        let Self { key, revision, cells, map, range, log, window, missing } = &self;
-        let drawn = (key, revision, Arc::as_ptr(cells), map.layer(), range, log, window, missing, target);
+        let Self { key, revision, cells, map, range, log, window, missing, not_finite } = &self;
+        let drawn = (key, revision, Arc::as_ptr(cells), map.layer(), range, log, window, missing, not_finite, target);
         let drawn = format!("heatmap {drawn:?}");
         Ok(paint_callback(rect, &drawn, HeatmapCallback { heatmap: self, target }).into())
     }
@@ -71,12 +77,16 @@ impl Heatmap {
     fn style(&self, target: Target) -> HeatmapUniform {
         let ends = if self.log { self.range.map(|v| v.max(f32::MIN_POSITIVE).ln()) } else { self.range };
         let span = if ends[1] > ends[0] { ends } else { [ends[0] - 0.5, ends[0] + 0.5] };
-        let [r, g, b] = self.missing.map(|v| v as f32 / 255.0);
+        let [missing, not_finite] = [self.missing, self.not_finite].map(|[r, g, b]| {
+            let share = |v: u8| v as f32 / 255.0;
+            [share(r), share(g), share(b), 1.0]
+        });
         HeatmapUniform {
             window: self.window,
             size: [self.cells.cols as f32, self.cells.rows as f32],
             range: span,
-            missing: [r, g, b, 1.0],
+            missing,
+            not_finite,
             map: self.map.layer(),
             log_scale: self.log.into(),
             srgb_target: target.format.is_srgb().into(),
@@ -93,6 +103,7 @@ struct HeatmapUniform {
     size: [f32; 2],
     range: [f32; 2],
     missing: [f32; 4],
+    not_finite: [f32; 4],
     map: u32,
     log_scale: u32,
     srgb_target: u32,

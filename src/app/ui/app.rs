@@ -39,6 +39,7 @@ use super::{
     pointer_events::PointerEvents,
     run::{Run, news_pace},
     session::Session,
+    system_fonts::MissedCharacters,
     theme::{self, Theme},
     tooltips,
 };
@@ -95,6 +96,8 @@ pub struct App {
     /// What was typed for a sheet before its field has the focus, and whether the sheet has been drawn, which gives it that.
     typed_ahead: Option<(bool, Vec<egui::Event>)>,
     close_request: Arc<CloseRequest>,
+    /// Characters that only fonts of the system may have; `None` once these were asked for.
+    missed_characters: Option<MissedCharacters>,
 }
 
 impl App {
@@ -151,6 +154,7 @@ impl App {
             was_typing: false,
             typed_ahead: None,
             close_request: Arc::clone(&start.close_request),
+            missed_characters: Some(MissedCharacters::watch(ctx)),
         };
         for lab in app.lists.labs {
             if let Err(e) = Lesson::parse(lab.id, lab.lesson) {
@@ -308,6 +312,9 @@ impl App {
             } else {
                 self.last_key = None;
             }
+        }
+        if self.missed_characters.take_if(|missed| missed.any()).is_some() {
+            self.host.read_fonts();
         }
     }
 }

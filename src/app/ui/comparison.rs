@@ -57,6 +57,8 @@ pub struct ComparedRuns {
     /// The views that the pages of all compared labs have, to be read when the user asks for one.
     pub views: Vec<&'static str>,
     pub differences: Vec<Difference>,
+    /// Says that the losses of the runs are not of the same tokens, where they are not.
+    pub loss_note: Option<String>,
     /// One number of one variant each.
     pub figures: Vec<Comparison>,
     /// The figures with runs that differ only by seed folded into one line.

@@ -9,6 +9,7 @@ use super::{
     plot::{self, svg::Svg},
     questions::Questions,
     step_events,
+    system_fonts::MissedCharacters,
     theme::{self, Theme},
     views::{self, Selection, View, ViewCx},
     widgets::truncated::paint_truncated,
@@ -36,6 +37,8 @@ const MAX_PIXELS: f32 = 8000.0;
 pub struct Figure<'a> {
     /// Id in [`views::VIEWS`].
     pub view: &'a str,
+    /// The run's name, which stands before the subtitle; empty where something else beside the picture says it.
+    pub run: &'a str,
     pub mirror: &'a Mirror,
     /// The step that the figure shows.
     pub step: u64,
@@ -53,8 +56,18 @@ impl<'a> Figure<'a> {
     /// A view of the run's last step, in the usual size; `config` are the run's settings, `knobs` those of its lab.
     pub fn new(view: &'a str, mirror: &'a Mirror, config: &'a Config, knobs: &'a [Knob], theme: &'a Theme) -> Self {
         let (step, size, pixels_per_point) = (mirror.step, [960.0, 600.0], 2.0);
-        Self { view, mirror, step, config, knobs, theme, size, pixels_per_point, questions: None }
+        Self { view, run: "", mirror, step, config, knobs, theme, size, pixels_per_point, questions: None }
     }
+}
+
+/// What a pass of a view's interface code found.
+struct Pass {
+    /// The reason why a part had nothing to show, if one had nothing.
+    nothing: Option<String>,
+    /// The height by which the picture is too low, points.
+    lacking: f32,
+    /// Some characters are in no font that is known so far.
+    lacks_characters: bool,
 }
 
 /// The part of a sheet that is the view's own.
@@ -105,7 +118,7 @@ impl View for NotedView<'_> {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        self.note.map_or_else(|| self.view.subtitle(cx), str::to_owned)
+        self.note.map_or_else(|| self.view.subtitle(cx), |note| note.replace('\n', " "))
     }
 
     /// The CSV, under a line with the note.
@@ -126,7 +139,12 @@ impl Figure<'_> {
         offscreen.paint_drawing(drawing).map_err(|e| e.to_string())
     }
 
-    /// A given view, as it is, to be painted on another thread; higher than the figure if all names need that.
+    /// The height of a picture that needs this one, points: no more than is drawn, and no less than was asked for.
+    fn allowed_height(&self, height: f32) -> f32 {
+        height.min((MAX_PIXELS / self.pixels_per_point).max(self.size[1]))
+    }
+
+    /// A given view, as it is, to be painted on another thread; higher than the figure if names or panels need that.
     pub fn lay_out(&self, view: &mut dyn View, selection: &mut Selection, target: Target) -> Drawing {
         let mut sheet = Sheet { size: self.size, pixels_per_point: self.pixels_per_point };
         let title = views::find(self.view).map_or("", |v| v.title);
@@ -141,22 +159,31 @@ impl Figure<'_> {
                 self.show(ui, title, view, selection);
                 lacking = plot::lacking_height(ui.ctx());
             });
-            if lacking == 0.0 || heightened == MAX_HEIGHTENED {
+            let height = self.allowed_height(sheet.size[1] + lacking);
+            if height <= sheet.size[1] || heightened == MAX_HEIGHTENED {
                 return drawing;
             }
             drawing.discard();
-            sheet.size[1] += lacking;
+            sheet.size[1] = height;
             heightened += 1;
         }
     }
 
-    /// SVG of a given view, on a sheet of the figure's size under the view's title.
+    /// SVG of a given view, on a sheet of the figure's size, or higher as in [`Figure::lay_out`], under the view's title.
     pub fn svg_of(&self, view: &mut dyn View, selection: &mut Selection) -> Option<String> {
-        self.pass(view, selection);
-        let inner = self.with_cx(selection, |cx| view.svg(cx))?;
-        let subtitle = self.with_cx(selection, |cx| view.subtitle(cx));
+        let (mut figure, mut heightened) = (*self, 0);
+        loop {
+            let height = self.allowed_height(figure.size[1] + figure.pass(view, selection).lacking);
+            if height <= figure.size[1] || heightened == MAX_HEIGHTENED {
+                break;
+            }
+            figure.size[1] = height;
+            heightened += 1;
+        }
+        let inner = figure.with_cx(selection, |cx| view.svg(cx))?;
+        let subtitle = figure.subtitle(view, selection);
         let title = views::find(self.view).map_or("", |v| v.title);
-        let sheet = Rect::from_min_size(pos2(0.0, 0.0), self.size.into());
+        let sheet = Rect::from_min_size(pos2(0.0, 0.0), figure.size.into());
         let mut svg = Svg::new(title, sheet.size(), self.theme.panel);
         let at = pos2(MARGIN, MARGIN + 10.0);
         svg.text(at, "start", title, self.theme.text);
@@ -188,20 +215,31 @@ impl Figure<'_> {
     /// The view's message if it has nothing to show; `None` if it shows something. Needs no adapter.
     pub fn nothing(&self) -> Result<Option<String>, String> {
         let (mut view, mut selection) = (self.make()?, Selection::default());
-        let words = self.pass(view.as_mut(), &mut selection);
+        let words = self.pass(view.as_mut(), &mut selection).nothing;
         let has_data = self.with_cx(&mut selection, |cx| view.csv(cx).is_some());
         Ok(words.filter(|_| !has_data))
     }
 
+    /// True if it has characters that only fonts of the system may have. Needs no adapter.
+    pub fn lacks_characters(&self) -> Result<bool, String> {
+        Ok(self.pass(self.make()?.as_mut(), &mut Selection::default()).lacks_characters)
+    }
+
     /// Runs a pass of a view's interface code without painting, so that it has caught up with the run and knows its
-    /// size. Returns the reason, if any, why a part had nothing to show.
-    fn pass(&self, view: &mut dyn View, selection: &mut Selection) -> Option<String> {
-        let ctx = egui::Context::default();
+    /// size.
+    fn pass(&self, view: &mut dyn View, selection: &mut Selection) -> Pass {
+        let (ctx, mut lacking) = (egui::Context::default(), 0.0);
         theme::apply(self.theme, true, &ctx);
+        plot::begin_picture(&ctx);
+        let missed = MissedCharacters::watch(&ctx);
         let screen = Rect::from_min_size(pos2(0.0, 0.0), vec2(self.size[0], self.size[1]));
         let input = egui::RawInput { screen_rect: Some(screen), ..Default::default() };
-        ctx.run_ui(input, |ui| self.show(ui, "", view, selection)).drop_without_applying_deltas();
-        plot::nothing_shown(&ctx)
+        let pass = ctx.run_ui(input, |ui| {
+            self.show(ui, "", view, selection);
+            lacking = plot::lacking_height(ui.ctx());
+        });
+        pass.drop_without_applying_deltas();
+        Pass { nothing: plot::nothing_shown(&ctx), lacking, lacks_characters: missed.any() }
     }
 
     fn make(&self) -> Result<Box<dyn View>, String> {
@@ -213,13 +251,20 @@ impl Figure<'_> {
 
     /// The figure in the place that `ui` is, in the look of a picture: without controls.
     pub fn show(&self, ui: &mut egui::Ui, title: &str, view: &mut dyn View, selection: &mut Selection) {
-        let subtitle = self.with_cx(selection, |cx| view.subtitle(cx));
+        let subtitle = self.subtitle(view, selection);
         plot::set_step_events(ui.ctx(), step_events::from_mirror(self.mirror, self.knobs).into());
         let mut inner = sheet_ui(ui, self.theme, title, &subtitle);
         self.with_cx(selection, |cx| {
             view.needs(cx);
             view.ui(&mut inner, cx);
         });
+    }
+
+    /// The view's subtitle, behind the run's name.
+    fn subtitle(&self, view: &dyn View, selection: &mut Selection) -> String {
+        let subtitle = self.with_cx(selection, |cx| view.subtitle(cx));
+        let parts = [self.run, subtitle.as_str()].into_iter().filter(|part| !part.is_empty());
+        parts.collect::<Vec<_>>().join(" \u{b7} ")
     }
 
     /// A context in which asking and setting lead nowhere.

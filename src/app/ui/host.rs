@@ -78,6 +78,8 @@ pub enum Delivery {
     SweepFolder(PathBuf),
     /// A run was taken back out of the trash.
     Restored,
+    /// The files of the system's fonts for Chinese, Japanese and Korean, as far as it has some.
+    Fonts(Vec<Vec<u8>>),
     /// A run of exactly a link's settings that has its step, if there is one.
     Found {
         link: Box<Permalink>,
@@ -190,6 +192,8 @@ pub trait Host {
     /// Shows a dialog on another thread.
     fn pick(&mut self, dialog: DialogKind);
     fn read_text(&mut self, path: PathBuf);
+    /// Reads the system's fonts for Chinese, Japanese and Korean; answers by [`Delivery::Fonts`].
+    fn read_fonts(&mut self) {}
     /// Finds out what kind of thing a path leads to, where its name does not tell: folders may have names like files,
     /// and JSON may hold several things. The answer is [`Delivery::Identified`].
     fn identify(&mut self, path: PathBuf);

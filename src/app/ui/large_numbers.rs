@@ -7,10 +7,12 @@ use super::{
     identity::{KeyedCache, RunNumber},
     mirror::Mirror,
     seed_series::{SeedGroup, groups},
+    widgets::number::grouped,
 };
 use crate::{
     experiments::{
         headline_values::{HeadlineReader, HeadlineValues},
+        run_terms::RunTerms,
         seeds::SeedSummary,
     },
     labs::{
@@ -31,6 +33,11 @@ const TREND: usize = 16;
 pub struct ReadNumber {
     pub number: &'static LargeNumber,
     pub headline: &'static Headline,
+    /// Its name, which has that of the first variant where the number is a difference from it.
+    pub label: String,
+    pub unit: &'static str,
+    /// Its definition in one sentence.
+    pub about: String,
     /// One for each group of variants that has a value; there is at least one.
     pub groups: Vec<GroupNumber>,
 }
@@ -42,6 +49,8 @@ pub struct GroupNumber {
     pub summary: SeedSummary,
     /// The first and the last step at which its seeds were measured, which mostly are the same.
     pub measured: [u64; 2],
+    /// How much it is measured on, where that is known: "16 000 edges".
+    pub measured_on: Option<String>,
     /// What the value means, as text; empty where there is no meaning.
     pub meaning: String,
     /// Measured steps and values up to the shown step, oldest first; of a long history evenly spaced ones.
@@ -77,10 +86,17 @@ fn read(lab: &Lab, mirror: &Mirror, step: u64) -> Vec<ReadNumber> {
         lab.large_numbers().flat_map(|(_, headline)| trend_steps(mirror, headline, step)).collect();
     steps.insert(step);
     let history = values_at(lab, mirror, info, &steps);
-    let groups = groups(mirror);
+    let (groups, terms) = (groups(mirror), RunTerms::from(info.as_ref()));
     let numbers = lab.large_numbers().map(|(number, headline)| {
         let value = |group: &SeedGroup| group_number(mirror, number, headline, group, &history);
-        ReadNumber { number, headline, groups: groups.iter().filter_map(value).collect() }
+        ReadNumber {
+            number,
+            headline,
+            label: number.label.replace(FIRST_VARIANT, &terms.first_variant),
+            unit: terms.unit(headline),
+            about: terms.about(headline),
+            groups: groups.iter().filter_map(value).collect(),
+        }
     });
     numbers.filter(|n| !n.groups.is_empty()).collect()
 }
@@ -147,8 +163,13 @@ fn group_number(
     let found = history.last()?;
     let summary = found.group(number.key, &group.id)?;
     let measured = measured_steps(found, number.key, &group.id)?;
-    let reference = number.reference().and_then(|reference| reference_value(mirror, found, reference, group));
-    let context = ValueInContext { value: summary.mean, interval: summary.interval, reference };
+    let (reference_name, reference) = reference(mirror, found, number, headline, group).unzip();
+    let context = ValueInContext {
+        value: summary.mean,
+        interval: summary.interval,
+        reference,
+        reference_name: reference_name.unwrap_or_default(),
+    };
     // seeds are measured one after another: a mean is one of a step only where all have come to it
     let point = |values: &HeadlineValues| {
         let [first, last] = measured_steps(values, number.key, &group.id)?;
@@ -158,7 +179,11 @@ fn group_number(
     trend.dedup_by_key(|(step, _)| *step);
     let first = groups(mirror).into_iter().next().map(|first| first.label).unwrap_or_default();
     let meaning = number.meaning(headline, context).replace(FIRST_VARIANT, &first);
-    Some(GroupNumber { group: group.clone(), summary, measured, meaning, trend })
+    let measured_on = number.measured_on.and_then(|(what, count)| {
+        let sample = mirror.sample_at(*group.members.first()?, headline.source.channel(), measured[1])?;
+        Some(format!("{} {what}", grouped(count(&sample.payload)? as u64)))
+    });
+    Some(GroupNumber { group: group.clone(), summary, measured, measured_on, meaning, trend })
 }
 
 /// The first and the last step at which the seeds of a group were measured.
@@ -167,14 +192,29 @@ fn measured_steps(found: &HeadlineValues, key: &str, group: &str) -> Option<[u64
     Some([steps().min()?, steps().max()?])
 }
 
-/// The number that a value is held against: the mean over the seeds of the group.
-fn reference_value(mirror: &Mirror, found: &HeadlineValues, reference: Reference, group: &SeedGroup) -> Option<f64> {
-    match reference {
-        Reference::Headline(key) => found.group(key, &group.id).map(|summary| summary.mean),
+/// The number that a value is held against, the mean over the seeds of the group, with its name where it is one of several.
+fn reference(
+    mirror: &Mirror,
+    found: &HeadlineValues,
+    number: &LargeNumber,
+    headline: &Headline,
+    group: &SeedGroup,
+) -> Option<(&'static str, f64)> {
+    match number.reference()? {
+        Reference::Headline(key) => found.group(key, &group.id).map(|summary| ("", summary.mean)),
+        // that variant itself has nothing to be read by
+        Reference::Variant { group: other, .. } if other == group.id => None,
+        Reference::Variant { group: other, key } => found.group(key, other).map(|summary| ("", summary.mean)),
         Reference::Scalar(channel) => {
             let step = found.values.iter().map(|v| v.step).max().unwrap_or(0);
             let values = group.members.iter().filter_map(|v| mirror.curve(*v, channel)?.value_at(step));
-            SeedSummary::new(&values.collect::<Vec<_>>()).map(|summary| summary.mean)
+            SeedSummary::new(&values.collect::<Vec<_>>()).map(|summary| ("", summary.mean))
+        }
+        Reference::Measured { channel, read } => {
+            let [variant] = group.members[..] else { return None };
+            let step = found.step(number.key, &group.id)?;
+            let sample = |channel| mirror.sample_at(variant, channel, step);
+            read(&sample(headline.source.channel())?.payload, sample(channel).map(|sample| &*sample.payload))
         }
     }
 }
@@ -260,6 +300,23 @@ mod tests {
         assert_eq!([difference(0), difference(1)], [0.5, -0.5], "an MLP on queries is a control");
         let meaning = &numbers[0].in_focus(1).unwrap().meaning;
         assert!(meaning.starts_with("below standard"), "{meaning}");
+        assert_eq!(numbers[0].label, "loss minus standard, seed 1\u{2019}s", "it names the first variant");
+    }
+
+    #[test]
+    fn a_loss_that_counts_answers_has_that_unit() {
+        let lab = find("fast_slow").unwrap();
+        for (preset, unit) in [("fast_slow_needed", "nats per answer"), ("fast_slow", "nats")] {
+            let config = lab.config(Some(preset)).unwrap();
+            let variants = vec![variant("coupled", 1)];
+            let info = RunInfo { lab: lab.id.into(), config, variants, tokens_per_step: 64, ..RunInfo::default() };
+            let mut run = Mirror::default();
+            run.apply(Event::Started(Arc::new(info)));
+            scalar(&mut run, 0, 10, channels::LOSS_HELD_OUT, 1.4);
+            let numbers = read(lab, &run, 10);
+            let loss = numbers.iter().find(|number| number.number.key == "held_out_loss").unwrap();
+            assert_eq!((loss.unit, loss.about.contains("nats per answer")), (unit, preset == "fast_slow_needed"));
+        }
     }
 
     #[test]

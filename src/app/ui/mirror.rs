@@ -7,7 +7,9 @@ use std::{
     sync::Arc,
 };
 
-use crate::telemetry::{Channel, Event, FOREIGN, InboxBatch, Level, QuestionState, RunInfo, RunState, Sample};
+use crate::telemetry::{
+    Channel, Event, FOREIGN, FollowedState, InboxBatch, Level, QuestionState, RunInfo, RunState, Sample,
+};
 
 pub use super::curve::Curve;
 use super::{identity::RunNumber, pinned::PinnedRun};
@@ -151,6 +153,19 @@ impl Mirror {
         self.is_foreign() && (has_asks || !self.snapshots.is_empty())
     }
 
+    /// The reason why no program answers questions about a run that is trained elsewhere; `None` where one may.
+    pub fn why_nobody_answers(&self) -> Option<&'static str> {
+        match self.state {
+            Some(RunState::Followed(FollowedState::Killed { was_left_here: true })) => {
+                Some("The program that trained this run was killed, so it cannot answer.")
+            }
+            Some(RunState::Followed(FollowedState::Finished | FollowedState::Stopped) | RunState::Failed { .. }) => {
+                Some("The run has ended, so no program can answer.")
+            }
+            _ => None,
+        }
+    }
+
     /// True for a run of Orrery's own that another process trains: its models are there, and it is asked over its folder.
     pub fn is_followed(&self) -> bool {
         matches!(self.state, Some(RunState::Followed(_))) && self.info.is_some() && !self.is_foreign()
@@ -229,6 +244,11 @@ impl Mirror {
     /// The scheduled samples that are kept, oldest first.
     pub fn samples(&self, variant: usize, channel: &str) -> &[Sample] {
         self.samples.get(&(variant, Channel::new(channel))).map_or(&[], Vec::as_slice)
+    }
+
+    /// True if any variant has a number at a step.
+    pub fn has_numbers(&self) -> bool {
+        !self.scalars.is_empty()
     }
 
     /// Every channel that has a number or a measurement, in the order of their names.

@@ -35,6 +35,7 @@ pub mod session;
 pub mod step_events;
 pub mod sweep_draft;
 pub mod sweep_pictures;
+pub mod system_fonts;
 pub mod table;
 pub mod theme;
 pub mod tiling;

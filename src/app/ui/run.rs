@@ -21,8 +21,7 @@ pub fn news_pace(ctx: &egui::Context) -> Arc<NewsPace> {
 }
 
 /// The reason why nothing can be asked of the recorded example of a lab.
-pub const EXAMPLE_CANNOT_BE_ASKED: &str =
-    "A recorded example has no weights: press Space to begin a run that can be asked.";
+pub const EXAMPLE_CANNOT_BE_ASKED: &str = "Recorded example: no weights. Space trains your own.";
 
 /// The origin of a run that is being watched.
 #[derive(Debug, Clone, PartialEq, Eq)]

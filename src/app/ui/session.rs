@@ -49,6 +49,8 @@ pub struct Session {
     /// Every setting of a lab has its control in the panel, and not the essential ones alone.
     pub all_settings: bool,
     pub inspector_open: bool,
+    /// The right panel stands in place of the controls where a window has no room for both.
+    pub inspector_first: bool,
     pub tab: Tab,
     /// The lab that was open; none: home.
     pub lab: Option<String>,
@@ -70,6 +72,7 @@ impl Default for Session {
             controls_open: true,
             all_settings: false,
             inspector_open: true,
+            inspector_first: false,
             tab: Tab::default(),
             lab: None,
             labs: BTreeMap::new(),
@@ -104,17 +107,35 @@ impl Session {
         }
     }
 
-    /// The visibility of the controls and the right panel, which gives way to them in a window that is too narrow.
+    /// The visibility of the controls and the right panel, of which one gives way to the other in a window that is too
+    /// narrow.
     pub fn side_panels(&self, width: f32) -> (bool, bool) {
-        let has_room = width >= BOTH_PANELS || !self.controls_open;
-        (self.controls_open, self.inspector_open && has_room)
+        let has_room = width >= BOTH_PANELS || !(self.controls_open && self.inspector_open);
+        let [controls, inspector] = [!self.inspector_first, self.inspector_first].map(|is_first| is_first || has_room);
+        (self.controls_open && controls, self.inspector_open && inspector)
+    }
+
+    /// Folds the controls, or opens them, in a narrow window in place of the right panel.
+    pub fn fold_controls(&mut self, width: f32) {
+        self.controls_open = !self.side_panels(width).0;
+        self.inspector_first &= !self.controls_open;
     }
 
     /// Folds the right panel, or opens it, in a narrow window in place of the controls.
     pub fn fold_inspector(&mut self, width: f32) {
-        let is_shown = self.side_panels(width).1;
-        self.inspector_open = !is_shown;
-        self.controls_open &= is_shown || width >= BOTH_PANELS;
+        self.inspector_open = !self.side_panels(width).1;
+        self.inspector_first = self.inspector_open;
+    }
+
+    /// Opens the controls, in a narrow window in place of the right panel.
+    pub fn show_controls(&mut self) {
+        (self.controls_open, self.inspector_first) = (true, false);
+    }
+
+    /// Opens the lesson, in a narrow window in place of the controls, which open beside it in a wide one.
+    pub fn show_lesson(&mut self) {
+        (self.controls_open, self.inspector_open, self.inspector_first) = (true, true, true);
+        self.tab = Tab::Lesson;
     }
 
     /// No page speaks of this interrupted run again.
@@ -231,6 +252,25 @@ mod tests {
         assert!((lab.plan)(&config).is_ok());
         assert_eq!((config.seed, config.preset.as_str()), (3, "of then"));
         assert_eq!(config.get("train.steps").map(ToString::to_string), Some("17".into()));
+    }
+
+    #[test]
+    fn a_narrow_window_has_the_panel_that_was_opened_last() {
+        let [wide, narrow] = [BOTH_PANELS, BOTH_PANELS - 1.0];
+        let mut session = Session::default();
+        assert_eq!(session.side_panels(narrow), (true, false));
+        session.fold_inspector(narrow);
+        assert_eq!((session.side_panels(narrow), session.side_panels(wide)), ((false, true), (true, true)));
+        session.fold_inspector(narrow);
+        assert_eq!(session.side_panels(narrow), (true, false), "the controls are there again");
+        session.show_lesson();
+        assert_eq!((session.side_panels(narrow), session.side_panels(wide)), ((false, true), (true, true)));
+        session.fold_controls(narrow);
+        assert_eq!(session.side_panels(narrow), (true, false));
+        session.fold_controls(narrow);
+        assert_eq!(session.side_panels(narrow), (false, true));
+        session.show_controls();
+        assert_eq!((session.side_panels(narrow), session.side_panels(wide)), ((true, false), (true, true)));
     }
 
     #[derive(Default)]

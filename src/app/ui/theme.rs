@@ -12,6 +12,8 @@ use eframe::egui::{
     style::{ScrollStyle, WidgetVisuals},
 };
 
+use super::system_fonts;
+
 /// The colour of a hexadecimal code, 0xrrggbb.
 const fn rgb(code: u32) -> Color32 {
     Color32::from_rgb((code >> 16) as u8, (code >> 8) as u8, code as u8)
@@ -217,8 +219,9 @@ pub fn title_style() -> TextStyle {
     TextStyle::Name("Title".into())
 }
 
-/// Inter for text, Hack (egui's own) for numbers, DejaVu Sans for every sign those two lack.
-fn fonts() -> FontDefinitions {
+/// Inter for text, Hack (egui's own) for numbers, DejaVu Sans for every sign those two lack, and last those of the
+/// system that were found.
+pub fn fonts() -> FontDefinitions {
     let mut fonts = FontDefinitions::default();
     let files: [(&str, &'static [u8]); 3] = [
         ("Inter", include_bytes!("../../../assets/fonts/Inter-Regular.otf")),
@@ -232,8 +235,13 @@ fn fonts() -> FontDefinitions {
     let rest = fonts.families.get(&FontFamily::Proportional).cloned().unwrap_or_default();
     let bold = std::iter::once(BOLD.to_owned()).chain(rest).collect();
     fonts.families.insert(FontFamily::Name(BOLD.into()), bold);
+    let mut last = vec!["DejaVu Sans".to_owned()];
+    for (i, font) in system_fonts::found().unwrap_or_default().iter().enumerate() {
+        last.push(format!("system {i}"));
+        fonts.font_data.insert(format!("system {i}"), Arc::clone(font));
+    }
     for family in [FontFamily::Proportional, FontFamily::Monospace, FontFamily::Name(BOLD.into())] {
-        fonts.families.entry(family).or_default().push("DejaVu Sans".to_owned());
+        fonts.families.entry(family).or_default().extend_from_slice(&last);
     }
     fonts
 }

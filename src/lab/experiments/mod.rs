@@ -7,6 +7,7 @@ pub mod headlines;
 pub mod permalink;
 pub mod run_rows;
 pub mod run_table;
+pub mod run_terms;
 pub mod seeds;
 pub mod series;
 pub mod short_number;

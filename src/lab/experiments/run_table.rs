@@ -11,7 +11,10 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::headline_values::HeadlineValues;
+use super::{
+    headline_values::HeadlineValues,
+    run_terms::{RunTerms, loss_unit},
+};
 use crate::{
     analysis::statistics::mean,
     config::{Config, Value},
@@ -221,6 +224,14 @@ impl RunRow {
         let of_group =
             |l: &GroupLoss| Some((headline.digits.format(self.headlines.group(key, &l.group)?.mean), step(&l.group)));
         self.values_label(&self.losses.iter().filter_map(of_group).collect::<Vec<_>>())
+    }
+
+    /// The terms in which the run's numbers are named.
+    pub fn terms(&self) -> RunTerms {
+        RunTerms {
+            loss_unit: loss_unit(&self.lab, |key| self.settings.get(key)),
+            first_variant: self.losses.first().map_or(String::new(), |loss| loss.label.clone()),
+        }
     }
 
     /// The declaration of a headline number of this run's lab.

@@ -40,10 +40,10 @@ pub fn with_spread(mean: f64, sd: f64, digits: Option<Digits>) -> String {
     }
 }
 
-/// A p value, which is never 0: "0.03", "1.2e-7", and "< 1e-300" where it is too small for a number.
+/// A p value with two significant digits, which is never 0: "0.03", "1.2e-7", and "< 1e-300" where it is too small for a number.
 pub fn p_label(p: f64) -> String {
     const SMALLEST: f64 = 1e-300;
-    if p < SMALLEST { format!("< {}", short(SMALLEST)) } else { short(p) }
+    if p < SMALLEST { format!("< {}", short(SMALLEST)) } else { short(format!("{p:.1e}").parse().unwrap_or(p)) }
 }
 
 /// A number with a power of ten, and at most `digits` digits after the point.
@@ -103,6 +103,6 @@ mod tests {
 
     #[test]
     fn no_p_value_is_zero() {
-        assert_eq!([0.03125, 1.31e-8, 1.0, 0.0].map(p_label), ["0.03125", "1.31e-8", "1", "< 1e-300"]);
+        assert_eq!([0.03125, 1.31e-8, 1.0, 0.0].map(p_label), ["0.031", "1.3e-8", "1", "< 1e-300"]);
     }
 }

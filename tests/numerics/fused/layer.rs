@@ -117,11 +117,11 @@ fn fused(a: &[Tensor], s: LayerSpec, join: Join) -> Result<Tensor> {
     }
 }
 
-/// A layer, and the shapes of x, the row, the weights and the scale.
-type Dressed = ((LayerSpec, Join), Vec<Vec<usize>>);
+/// A layer with the shapes of x, the row, the weights and the scale.
+type LayerCase = ((LayerSpec, Join), Vec<Vec<usize>>);
 
-/// With the norms, gates and biases that models give them.
-fn all([b, t]: [usize; 2], [heads, group, head]: [usize; 3], f: usize) -> Vec<Dressed> {
+/// All layers with the norms, gates and biases that models use.
+fn all([b, t]: [usize; 2], [heads, group, head]: [usize; 3], f: usize) -> Vec<LayerCase> {
     let (d, kv) = (heads * head, heads / group);
     let windowed = AttentionSpec {
         kv_heads: kv,

@@ -153,8 +153,8 @@ fn undisturbed() -> Record {
     record(&visible(out.path()).unwrap())
 }
 
-/// Holds the rule for what a disturbed command left in `out`; whether it succeeded.
-fn hold(out: &Path, output: &Output, reference: &Record, what: &str) -> bool {
+/// Checks the rule for the folder that a disturbed command left in `out`. Returns whether the command succeeded.
+fn check_rule(out: &Path, output: &Output, reference: &Record, what: &str) -> bool {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!said.contains("panicked"), "{what}: {said}");
     let Some(folder) = visible(out) else {
@@ -183,7 +183,7 @@ fn disturb_run(fault: impl Fn(&Call) -> Fault + Sync, salt: usize) {
     for_each("run", &chosen(calls, salt), |call| {
         let out = scratch_folder();
         let output = with_fault(&strs(&run_args(out.path())), call, fault(call));
-        hold(out.path(), &output, &reference, &format!("run, {call:?}"))
+        check_rule(out.path(), &output, &reference, &format!("run, {call:?}"))
     });
 }
 
@@ -230,7 +230,7 @@ fn disturb_resume(fault: impl Fn(&Call) -> Fault + Sync, salt: usize) {
     for_each("resume", &chosen(calls, salt), |call| {
         let out = scratch_folder();
         let output = with_fault(&strs(&resume_args(&again(out.path()))), call, fault(call));
-        hold(out.path(), &output, &reference, &format!("resume, {call:?}"))
+        check_rule(out.path(), &output, &reference, &format!("resume, {call:?}"))
     });
 }
 

@@ -219,15 +219,17 @@ fn a_run_that_told_nothing_is_asked_by_itself() {
 }
 
 #[test]
-fn the_checks_say_equal_and_can_say_otherwise() {
+fn the_checks_hold_and_can_fail() {
     let mut harness = tile("bdh_checks", run(true));
-    harness.get_by_label_contains("rules of table 1 = (6): equal, 0.025 of its bound");
-    assert!(harness.query_by_label_contains("differs").is_none());
+    harness.get_by_label_contains("local rules = equations (6): holds up to rounding, 0.025 of its bound");
+    assert!(harness.state().subtitle.starts_with("all 5 hold up to rounding"), "{}", harness.state().subtitle);
+    assert!(harness.query_by_label_contains("fails").is_none());
     tell(&mut harness.state_mut().mirror, 9, None, true);
     harness.state_mut().mirror.step = 9;
     harness.step();
     harness.step();
-    harness.get_by_label_contains("= DE: differs");
+    harness.get_by_label_contains("= DE: fails by more than rounding");
+    assert!(harness.state().subtitle.starts_with("4 of 5 hold"), "{}", harness.state().subtitle);
 }
 
 /// If two variants have weights, the menu chooses whose dynamics run, and the subtitle names what is specific to the

@@ -38,5 +38,5 @@ fn the_lab_opens_on_first_weights_and_learns_under_the_rules() {
     harness.key_press(Key::Space);
     let last: u64 = steps.parse().unwrap();
     until(&mut harness, "weights of the end", |app| told_at(app).filter(|s| *s >= last - last % 6));
-    harness.get_by_label_contains("= DE: equal");
+    harness.get_by_label_contains("= DE: holds up to rounding");
 }

@@ -39,7 +39,7 @@ fn has_button(desk: &Desk, name: &str) -> bool {
     desk.harness.query_by_role_and_label(Role::Button, name).is_some()
 }
 
-fn can_click(desk: &Desk, name: &str) -> bool {
+pub(super) fn can_click(desk: &Desk, name: &str) -> bool {
     let button = desk.harness.query_by_role_and_label(Role::Button, name);
     button.is_some_and(|button| !button.accesskit_node().is_disabled())
 }

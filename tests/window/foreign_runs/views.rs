@@ -1,18 +1,20 @@
 //! Tests each view on the page of another program's run with data in the form that such a program sends.
 
-use egui_kittest::kittest::Queryable;
+use eframe::egui::accesskit::Role;
+use egui_kittest::kittest::{NodeT, Queryable};
 use orrery::{
     labs::foreign,
-    telemetry::{MEASUREMENTS, Measurement, channels, measurements},
-    ui::{figure::Figure, mirror::Mirror, theme::Theme},
+    telemetry::{Event, MEASUREMENTS, Measurement, channels, measurements},
+    ui::{figure::Figure, mirror::Mirror, plot::svg, theme::Theme},
 };
 use serde_json::{Value, json};
 
 use super::{Desk, mirror, shown};
 use crate::{
+    adapter::offscreen,
     foreign_run::ForeignRun,
     recorded,
-    tiles::{Tile, painted},
+    tiles::{Tile, painted, sized},
 };
 
 const PROTOCOL: &str = include_str!("../../../docs/protocol.md");
@@ -97,23 +99,38 @@ fn every_view_shows_what_a_program_sends() {
 #[test]
 fn a_picture_has_every_channel_or_says_how_many() {
     let here = tempfile::tempdir().unwrap();
-    let svg = |count: usize| {
+    let run_of = |count: usize| {
         let run = ForeignRun::begin(here.path(), &format!("run{count}"), &json!({}));
         for step in 1..=2 {
             let mut line = json!({"step": step, "variant": "model"});
             (0..count).for_each(|i| line[format!("my/{i:02}")] = json!(i * step));
             run.line("metrics.jsonl", &line);
         }
-        let (mirror, theme) = (mirror(&run), Theme::dark());
-        let config = mirror.info.clone().unwrap().config.clone();
-        Figure::new(foreign::LOGGED, &mirror, &config, &[], &theme).svg().unwrap().unwrap()
+        mirror(&run)
     };
-    let all = svg(13);
-    for i in 0..13 {
-        assert!(all.contains(&format!("<title>my/{i:02}</title>")), "no panel {i}");
+    let theme = Theme::dark();
+    let height = |drawing: &str| svg::size_of(drawing).unwrap().y;
+    let svg_of = |mirror: &Mirror| {
+        let config = mirror.info.clone().unwrap().config.clone();
+        Figure::new(foreign::LOGGED, mirror, &config, &[], &theme).svg().unwrap().unwrap()
+    };
+    for count in [13, 38] {
+        let all = svg_of(&run_of(count));
+        for i in 0..count {
+            assert!(all.contains(&format!("<title>my/{i:02}</title>")), "no panel {i} of {count}");
+        }
+        let words = [format!("{count} channels"), format!(" of {count}")];
+        assert!(all.contains(&words[0]) && !all.contains(&words[1]), "{all}");
+        assert_eq!(height(&all) > 600.0, count > 24, "{count}: {}", height(&all));
     }
-    assert!(all.contains("13 channels") && !all.contains("of 13"), "{all}");
-    assert!(svg(40).contains("24 of 40 channels"));
+    let bounded = svg_of(&run_of(400));
+    assert!(bounded.contains(" of 400 channels: a wider picture has more"));
+    assert!(height(&bounded) <= 4000.0, "{}", height(&bounded));
+    let Some(mut offscreen) = offscreen() else { return };
+    let mirror = run_of(39);
+    let config = mirror.info.clone().unwrap().config.clone();
+    let image = Figure::new(foreign::LOGGED, &mirror, &config, &[], &theme).image(&mut offscreen).unwrap();
+    assert!(image.height > 2 * 600, "the picture grows as the drawing does: {}", image.height);
 }
 
 /// The same in the window, with all channels in one run.
@@ -134,7 +151,28 @@ fn a_page_opens_the_views_of_all_that_a_program_sends() {
     assert_eq!(desk.views(), views);
 }
 
-/// `orrery_log` sends neither the tokens of the text nor how it goes on.
+/// Fields and buttons must not reach beyond the narrowest tile, which may end at the edge of the window.
+#[test]
+fn questions_fit_into_a_narrow_tile() {
+    const WIDTH: f32 = 320.0;
+    let here = tempfile::tempdir().unwrap();
+    let run = ForeignRun::begin(here.path(), "run", &json!({}));
+    run.step(1);
+    run.allow(&["pause", "scale_lr", "attention", "next_tokens", "lesson"]);
+    let mut mirror = mirror(&run);
+    mirror.apply(Event::Snapshots(vec![1].into()));
+    let mut tile = Tile::new(foreign::QUESTIONS, mirror).shown(sized(WIDTH, 900.0));
+    tile.get_by_role_and_label(Role::Button, "Ask scale_lr").click();
+    tile.run_steps(3);
+    assert!(tile.query_by_role_and_label(Role::Button, "Withdraw").is_some(), "its longest row is shown");
+    for role in [Role::Button, Role::TextInput, Role::SpinButton] {
+        for node in tile.query_all_by_role(role) {
+            assert!(node.rect().right() <= WIDTH, "{:?}", node.accesskit_node().label());
+        }
+    }
+}
+
+/// `orrery_log` sends neither the tokens of the prompt nor a continuation; the view must then leave out their lines.
 #[test]
 fn next_tokens_alone_leave_no_empty_line() {
     let here = tempfile::tempdir().unwrap();

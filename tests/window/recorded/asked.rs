@@ -42,7 +42,7 @@ pub fn write(folder: &Path, steps: [u64; 3]) {
     };
     let most = steps[2] as f64;
     store("graph", &steps.map(|step| graph(step, step as f64 / most)).concat());
-    store("reading", &reading(READING, &about_reading()));
+    store("reading", &reading(READING, &reading_args()));
     let written = [("text", Value::Text("the tide".into())), ("write", Value::Int(24))];
     store("written", &reading(&["reading"], &args(written)));
 }
@@ -82,7 +82,7 @@ fn asked(probes: &[&str], step: u64, mut model: Box<dyn Trainable>, seed: u64, a
     all
 }
 
-fn about_reading() -> Args {
+fn reading_args() -> Args {
     args([
         ("longest", Value::Int(160)),
         ("neuron", Value::Text("0:12".into())),

@@ -115,7 +115,7 @@ pub fn twins_info() -> RunInfo {
 /// A finished run of a coupled model, a frozen one and a dense baseline with the same seed.
 pub fn twins() -> Mirror {
     static EVENTS: OnceLock<Vec<Event>> = OnceLock::new();
-    told(EVENTS.get_or_init(|| {
+    mirror_of(EVENTS.get_or_init(|| {
         let mut events = record(twins_info(), |_| 7);
         events.push(Event::State(RunState::Finished));
         events
@@ -125,7 +125,7 @@ pub fn twins() -> Mirror {
 /// A run of three seeds of a coupled and of a frozen model.
 pub fn seeds() -> Mirror {
     static EVENTS: OnceLock<Vec<Event>> = OnceLock::new();
-    told(EVENTS.get_or_init(|| {
+    mirror_of(EVENTS.get_or_init(|| {
         let of = info(&[
             ("coupled-s1", "coupled, seed 1", "coupled", 1, 779_777),
             ("coupled-s2", "coupled, seed 2", "coupled", 2, 779_777),
@@ -138,8 +138,9 @@ pub fn seeds() -> Mirror {
     }))
 }
 
-/// A mirror that has heard this. A run is made up once, because that takes far longer than to hear of it.
-fn told(events: &[Event]) -> Mirror {
+/// A mirror to which these events were applied. Callers cache the events, because creating them takes far longer than
+/// applying them.
+fn mirror_of(events: &[Event]) -> Mirror {
     let mut mirror = Mirror::default();
     events.iter().for_each(|event| mirror.apply(event.clone()));
     mirror

@@ -1,6 +1,6 @@
 //! Questions to the program that trains a run elsewhere, over the files of its folder (docs/protocol.md).
 
-use super::{AskArgs, answers, arguments, draw, matrices::MatrixQuestion, replayed};
+use super::{AskArgs, answers, arguments, draw, figures, matrices::MatrixQuestion, replayed};
 use crate::{
     cli::{
         RUNS, interrupt, lab_config,
@@ -108,7 +108,7 @@ impl<'a> TypedQuestion<'a> {
         match (&typed.view, &typed.out) {
             (Some(view), Some(out)) => {
                 let (lab, config) = lab_config::recorded(folder)?;
-                draw(view, out, (lab, &config), replayed(folder)?, samples)
+                draw(view, out, &figures::run_name(folder), (lab, &config), replayed(folder)?, samples)
             }
             _ => {
                 let ids: Vec<String> = info.variants.iter().map(|v| v.id.clone()).collect();
@@ -177,6 +177,11 @@ impl AskedProgram<'_> {
         self.remote.is_none_or(RemoteSource::is_up_to_date) && is_recorded()
     }
 
+    /// True if the program ran on this machine, as the lock of its folder says, and is gone.
+    pub fn was_left_here(&self) -> bool {
+        self.remote.is_none() && store::was_left_here(self.folder)
+    }
+
     /// Asks a question by its name, a probe's or one of the protocol's; it is withdrawn after `patience`, if that is set.
     ///
     /// # Errors
@@ -198,8 +203,7 @@ impl AskedProgram<'_> {
             )));
         }
         ensure!(!has_ended, "the run has ended, so no program can answer");
-        let is_killed = remote.is_none() && store::was_left_here(folder);
-        ensure!(!is_killed, "the program that trained this run was killed, so it cannot answer");
+        ensure!(!self.was_left_here(), "the program that trained this run was killed, so it cannot answer");
         // an older copy may list outdated permissions; the program itself refuses what it does not allow
         let is_known = remote.is_none_or(RemoteSource::is_described);
         if is_known && info.asks.is_empty() {

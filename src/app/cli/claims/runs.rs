@@ -39,9 +39,10 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
             // A result is written at once, so that an interrupted command keeps what it has made.
             Ok(Some(result)) => {
                 let result = ledger.judged(&result);
+                let verdict = ledger.judge(&result).map_or(result.verdict, |judged| judged.verdict);
                 ledger.results.insert(claim.id.clone(), result.clone());
                 let path = write(&result, &results)?;
-                print_line!("{}: {}, {} ({})", claim.id, result.verdict.label(), claim.tier.scale(), path.display())?;
+                print_line!("{}: {}, {} ({})", claim.id, verdict.label(), claim.tier.scale(), path.display())?;
             }
             // a failed run does not affect the other claims, whereas an interruption ends the command
             Err(failure) if failure.code == 1 => failed.push(format!("{}: {}", claim.id, failure.words)),

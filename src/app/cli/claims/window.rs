@@ -89,8 +89,7 @@ impl WindowClaims {
             finished: count(&|state| state.finished().is_some()),
             running: count(&is_running),
             failed: count(&is_failed),
-            is_being_made: sweeps.is_running(&sweep.path),
-            complaint: sweeps.complaint(&sweep.path),
+            process: sweeps.process(&sweep.path),
             judged: judged.ok_or_else(|| no_rule(id))?,
             folder: sweep.path,
         }))

@@ -93,10 +93,6 @@ impl Numbers {
         let logged: BTreeSet<&str> =
             logged.map(|number| number.key.as_str()).filter(|key| !declared.contains(key)).collect();
         let keys: Vec<&str> = declared.into_iter().chain(logged).collect();
-        let heading = |key: &&str| {
-            let declared = runs.iter().find(|run| headline_of(&run.row, key).is_some()).or(runs.first());
-            declared.map_or_else(String::new, |run| heading(&run.row, key))
-        };
         let mut lines = vec![];
         for row in rows {
             let members: Vec<&ComparedRun> = row.runs.iter().map(|i| &runs[*i]).collect();
@@ -105,7 +101,7 @@ impl Numbers {
                 lines.push(NumberLine { name: row.name.clone(), variant: loss.label.clone(), numbers });
             }
         }
-        Self { headings: keys.iter().map(heading).collect(), lines }
+        Self { headings: keys.iter().map(|key| heading(runs, key)).collect(), lines }
     }
 
     /// Rounded, for a person.

@@ -203,18 +203,13 @@ impl<'a> FollowedFolder<'a> {
         match self.reader.recorded_state() {
             Some(RunState::Finished) => FollowedState::Finished,
             Some(RunState::Stopped) => FollowedState::Stopped,
-            _ if self.is_killed() => FollowedState::Killed,
+            _ if self.program().was_left_here() => FollowedState::Killed { was_left_here: true },
+            // one that the command line follows may be written from anywhere
+            _ if self.options.followed.is_none() && !may_be_written(&self.info.lab, self.folder) => {
+                FollowedState::Killed { was_left_here: false }
+            }
             Some(RunState::Paused) => FollowedState::Paused,
             _ => FollowedState::Running,
-        }
-    }
-
-    /// True if no program writes the run any more. One that the command line follows may be written from anywhere, except
-    /// where its lock says that it was written here.
-    fn is_killed(&self) -> bool {
-        match self.options.followed {
-            None => !may_be_written(&self.info.lab, self.folder),
-            Some(followed) => followed.remote.is_none() && store::was_left_here(self.folder),
         }
     }
 

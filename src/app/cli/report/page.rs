@@ -11,9 +11,10 @@ use crate::{
     analysis::distinct::distinct,
     cli::prelude::*,
     config::Knob,
-    experiments::{headline_values::HeadlineValues, run_table},
+    experiments::{headline_values::HeadlineValues, run_table, run_terms::RunTerms},
     labs::lesson::Lesson,
     store::Environment,
+    ui::large_numbers::{LargeNumbers, ReadNumber},
 };
 
 const STYLE: &str = include_str!("../../../../assets/report/report.css");
@@ -122,21 +123,21 @@ impl Report<'_> {
     fn headlines(&self, out: &mut String) {
         let groups = self.groups();
         let keys = self.found.keys();
-        if keys.is_empty() {
-            return;
-        }
+        let Some(info) = self.mirror.info.as_deref().filter(|_| !keys.is_empty()) else { return };
+        let (terms, mut large) = (RunTerms::from(info), LargeNumbers::default());
+        let large = large.at(self.lab, self.mirror, self.mirror.step);
         out.push_str("<h2>Result</h2>\n<table>\n<tr><th></th>");
         groups.iter().for_each(|(_, label)| _ = write!(out, "<th class=\"number\">{}</th>", escaped(label)));
         out.push_str("<th></th></tr>\n");
         for key in keys {
             let Some(headline) = self.lab.headline(key) else { continue };
-            let _ = write!(out, "<tr><th>{}</th>", escaped(&headline.heading(key)));
+            let _ = write!(out, "<tr><th>{}</th>", escaped(&terms.heading(headline, key)));
             for (group, _) in &groups {
                 let other_step = self.found.step(key, group).filter(|step| *step != self.mirror.step);
                 let cell = summary::cell_at(headline, self.found.group(key, group).as_ref(), other_step);
-                let _ = write!(out, "<td class=\"number\">{}</td>", escaped(&cell));
+                let _ = write!(out, "<td class=\"number\">{}{}</td>", escaped(&cell), reading(large, key, group));
             }
-            let about = format!("{} ({})", headline.about, headline.better.label());
+            let about = format!("{} ({})", terms.about(headline), headline.better.label());
             let _ = writeln!(out, "<td class=\"note\">{}</td></tr>", escaped(&about));
         }
         out.push_str("</table>\n");
@@ -166,7 +167,7 @@ impl Report<'_> {
             let last =
                 view.at.iter().flatten().next_back().and_then(|at| view.pictures.get(*at)).map_or("", String::as_str);
             let title = escaped(view.view.title);
-            let about = escaped(view.measured.as_deref().unwrap_or(view.view.about));
+            let about = escaped(view.measured.as_deref().unwrap_or(view.view.description()));
             let _ = writeln!(
                 out,
                 "<figure><h3>{title}</h3><img id=\"view-{}\" alt=\"{title}\" src=\"{last}\"><figcaption>{about}</figcaption></figure>",
@@ -237,16 +238,30 @@ impl Report<'_> {
         out.push_str("</ul>\n");
     }
 
-    /// The lab's text, whose steps need a window.
+    /// The beginning of the lab's text; what follows is about the window.
     fn lesson(&self, out: &mut String) {
         let Ok(lesson) = Lesson::parse(self.lab.id, self.lab.lesson) else { return };
-        let text = format!("{}\n\n{}", lesson.before, lesson.after);
         out.push_str("<h2>About the lab</h2>\n");
         // the heading of the page is the lab's
-        let parser = pulldown_cmark::Parser::new_ext(&text, pulldown_cmark::Options::ENABLE_TABLES);
+        let parser = pulldown_cmark::Parser::new_ext(lesson.opening(), pulldown_cmark::Options::ENABLE_TABLES);
         let lowered = parser.map(lowered);
         pulldown_cmark::html::push_html(out, lowered);
     }
+}
+
+/// How a number of a group is to be read, in HTML behind it: on how much it is measured, and what it means.
+fn reading(large: &[ReadNumber], key: &str, group: &str) -> String {
+    let number = large.iter().find(|read| read.number.key == key);
+    let Some(found) = number.and_then(|read| read.groups.iter().find(|of| of.group.id == group)) else {
+        return String::new();
+    };
+    let of = found.measured_on.as_ref().map(|words| format!("of {words}"));
+    let meaning = Some(found.meaning.clone()).filter(|words| !words.is_empty());
+    let words: Vec<String> = of.into_iter().chain(meaning).collect();
+    if words.is_empty() {
+        return String::new();
+    }
+    format!("<br><span class=\"note\">{}</span>", escaped(&words.join("; ")))
 }
 
 /// The place where the script draws the curves; `about` says in HTML what they are.
@@ -298,6 +313,25 @@ fn view_data(pictures: &Pictures) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{labs::LABS, ui::views::VIEWS};
+
+    /// In a page that is mailed nothing can be clicked, so that no text of it may say so.
+    #[test]
+    fn no_text_asks_for_the_window() {
+        const WINDOW: [&str; 9] = ["click", "clicks", "press", "drag", "drop", "hover", "type", "choose", "change one"];
+        let lessons = LABS.iter().copied().chain(labs::find(FOREIGN)).map(|lab| {
+            let lesson = Lesson::parse(lab.id, lab.lesson).unwrap();
+            (lab.id, lesson.opening().to_owned())
+        });
+        let views = VIEWS.iter().map(|view| (view.id, view.description().to_owned()));
+        for (id, text) in lessons.chain(views) {
+            let words: Vec<&str> = text.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()).collect();
+            let words = format!(" {} ", words.join(" ").to_lowercase());
+            let found = WINDOW.iter().find(|word| words.contains(&format!(" {word} ")));
+            assert_eq!(found, None, "{id}: {text}");
+            assert!(!text.trim().is_empty(), "{id}");
+        }
+    }
 
     #[test]
     fn nothing_ends_the_page_early() {

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use base64::{Engine, engine::general_purpose::STANDARD};
 
 use crate::{
-    cli::prelude::*,
+    cli::{prelude::*, system_fonts},
     ui::views::{self, ViewEntry},
 };
 
@@ -77,6 +77,7 @@ fn picture(figure: &Figure<'_>, offscreen: Option<&mut Offscreen>) -> Result<Opt
         return Ok(Some(format!("data:image/svg+xml;base64,{}", STANDARD.encode(svg))));
     }
     let Some(offscreen) = offscreen else { return Ok(None) };
+    system_fonts::read_for(figure)?;
     let png = figure.png(offscreen).map_err(Failure::run)?;
     Ok(Some(format!("data:image/png;base64,{}", STANDARD.encode(png))))
 }

@@ -7,19 +7,28 @@ use std::{
 };
 
 use super::{
-    super::terminal::printable,
+    super::{interrupt::INTERRUPTED, terminal::printable},
     folder::{LOGS, MAX_OUTPUT},
     lock, pool,
 };
-use crate::cli::{prelude::*, process::terminate};
+use crate::{
+    cli::{prelude::*, process::terminate},
+    experiments::sweep::results::SweepProcess,
+};
 
 /// The output of the process, in the folder of the runs' outputs.
 const LOG: &str = "sweep.txt";
 
+/// A process that was started to make the runs of a sweep.
+struct SweepChild {
+    child: Child,
+    is_asked_to_stop: bool,
+}
+
 /// The processes, by the sweep's folder.
 #[derive(Default)]
 pub struct Background {
-    children: Mutex<HashMap<PathBuf, Child>>,
+    children: Mutex<HashMap<PathBuf, SweepChild>>,
     /// The program to run in place of this one.
     program: Option<PathBuf>,
 }
@@ -41,36 +50,48 @@ impl Background {
         let spawned = program.and_then(|program| pool::spawn(&program, folder, &["--missing"], LOG));
         let child =
             spawned.map_err(|e| Failure::run(format!("the runs of {} could not be started: {e}", folder.display())))?;
+        let child = SweepChild { child, is_asked_to_stop: false };
         self.children.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned(), child);
         Ok(())
     }
 
     pub fn is_running(&self, folder: &Path) -> bool {
-        let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
-        children.get_mut(folder).is_some_and(|child| matches!(child.try_wait(), Ok(None)))
+        self.process(folder).is_alive()
     }
 
-    /// How the process that this window started ended, if it failed: its last line of output, or else its exit status.
-    pub fn complaint(&self, folder: &Path) -> Option<String> {
+    /// The process that this window started, or how it ended.
+    pub fn process(&self, folder: &Path) -> SweepProcess {
         let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
-        let status = children.get_mut(folder)?.try_wait().ok()??;
-        if status.success() {
-            return None;
+        let Some(SweepChild { child, is_asked_to_stop }) = children.get_mut(folder) else {
+            return SweepProcess::Absent;
+        };
+        let (waited, is_asked_to_stop) = (child.try_wait(), *is_asked_to_stop);
+        // nobody waits for the file below
+        drop(children);
+        let status = match waited {
+            Ok(None) if is_asked_to_stop => return SweepProcess::Stopping,
+            Ok(None) => return SweepProcess::Running,
+            Ok(Some(status)) if !status.success() => status,
+            Ok(Some(_)) | Err(_) => return SweepProcess::Absent,
+        };
+        if is_asked_to_stop || status.code() == Some(i32::from(INTERRUPTED)) {
+            return SweepProcess::Stopped;
         }
         let said = files::read_end_inside(folder, Path::new(LOGS).join(LOG), MAX_OUTPUT).unwrap_or_default();
         let said = String::from_utf8_lossy(&said);
         let last = said.lines().rev().find(|line| !line.trim().is_empty());
-        Some(
-            last.map_or_else(|| status.to_string(), |line| printable(line.trim_start_matches("orrery: ")).into_owned()),
-        )
+        let last = last.map(|line| printable(line.trim_start_matches("orrery: ")).into_owned());
+        SweepProcess::Failed(last.unwrap_or_else(|| status.to_string()))
     }
 
-    /// Asks it to stop, as Ctrl-C does: its runs write a checkpoint first. Killed, they resume from their last ones.
+    /// Asks it to stop, once, as Ctrl-C does: its runs write a checkpoint first. Asked again they would end without one.
     pub fn stop(&self, folder: &Path) {
         let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(child) = children.get_mut(folder)
+        if let Some(SweepChild { child, is_asked_to_stop }) = children.get_mut(folder)
+            && !*is_asked_to_stop
             && matches!(child.try_wait(), Ok(None))
         {
+            *is_asked_to_stop = true;
             terminate(child, true);
         }
     }
@@ -89,11 +110,32 @@ mod tests {
         while background.is_running(folder.path()) {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
-        let silent = background.complaint(folder.path()).unwrap();
+        let failure = || match background.process(folder.path()) {
+            SweepProcess::Failed(words) => words,
+            other => panic!("{other:?}"),
+        };
+        let silent = failure();
         assert!(silent.contains("exit status: 1") && !silent.contains("ended"), "{silent}: the page says that");
         let said = [b"\xff begun\n".repeat(MAX_OUTPUT as usize / 4), b"orrery: the disk is full\n".to_vec()].concat();
         std::fs::write(folder.path().join(LOGS).join(LOG), said).unwrap();
-        assert_eq!(background.complaint(folder.path()).as_deref(), Some("the disk is full"));
+        assert_eq!(failure(), "the disk is full");
+    }
+
+    /// Whoever stops the runs knows why their process ended.
+    #[cfg(unix)]
+    #[test]
+    fn a_stop_that_was_asked_for_is_no_failure() {
+        use std::{os::unix::process::CommandExt, process::Command};
+        let (folder, background) = (Path::new("a sweep"), Background::default());
+        assert_eq!(background.process(folder), SweepProcess::Absent);
+        let child = Command::new("sleep").arg("600").process_group(0).spawn().unwrap();
+        background.children.lock().unwrap().insert(folder.into(), SweepChild { child, is_asked_to_stop: false });
+        assert_eq!(background.process(folder), SweepProcess::Running);
+        background.stop(folder);
+        assert_ne!(background.process(folder), SweepProcess::Running, "it stops from the request on");
+        background.children.lock().unwrap().get_mut(folder).unwrap().child.wait().unwrap();
+        assert_eq!(background.process(folder), SweepProcess::Stopped);
+        assert!(!background.is_running(folder));
     }
 
     #[cfg(unix)]

@@ -5,7 +5,7 @@ use std::{ffi::OsString, io};
 use super::super::settings::{self, ResolvedName};
 use crate::{
     cli::prelude::*,
-    experiments::sweep::{Sweep, SweepFile, SweepTask},
+    experiments::sweep::{AxisFile, Sweep, SweepFile, SweepTask},
     store::run_index::run_folders,
 };
 
@@ -53,7 +53,22 @@ impl SweepFolder {
     /// If the specification is none, or the folder is that of another one.
     pub fn make(spec: &Path, out: &Path) -> Result<Self, Failure> {
         let text = files::read_text(spec, store::MAX_CONFIG).map_err(|e| Failure::unread(spec, &e))?;
-        Self::from_text(&text, spec, out)
+        Self::with_files(&text, spec, out)
+    }
+
+    /// Makes a sweep like [`SweepFolder::from_text`], with absolute paths in place of the relative ones of the specification, so
+    /// that its folder can be used from anywhere. A relative path leads from beside `spec`, or else from the current folder.
+    ///
+    /// # Errors
+    /// See [`SweepFolder::make`]; also if such a path leads to nothing.
+    pub fn with_files(text: &str, spec: &Path, out: &Path) -> Result<Self, Failure> {
+        let file = parsed(text, spec)?;
+        let base = base(&file.base, spec)?;
+        let absolute = with_absolute_paths(&file, &base, spec)?;
+        match absolute == file {
+            true => Self::with_base(&file, text, &base, spec, out),
+            false => Self::with_base(&absolute, &absolute.to_toml().map_err(Failure::usage)?, &base, spec, out),
+        }
     }
 
     /// Makes a sweep like [`SweepFolder::make`], from the text of a specification that need not be a file yet; its base
@@ -62,9 +77,13 @@ impl SweepFolder {
     /// # Errors
     /// See [`SweepFolder::make`].
     pub fn from_text(text: &str, spec: &Path, out: &Path) -> Result<Self, Failure> {
-        let file = SweepFile::parse(text).map_err(|e| Failure::usage(format!("{}: {e}", spec.display())))?;
-        let base = base(&file.base, spec)?;
-        let sweep = sweep(&file, &base, spec)?;
+        let file = parsed(text, spec)?;
+        Self::with_base(&file, text, &base(&file.base, spec)?, spec, out)
+    }
+
+    /// Makes the folder of a specification, with its text, that builds on `base`.
+    fn with_base(file: &SweepFile, text: &str, base: &Config, spec: &Path, out: &Path) -> Result<Self, Failure> {
+        let sweep = sweep(file, base, spec)?;
         let stem = spec.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let name = file.name.clone().unwrap_or(stem);
         let is_plain = |c: char| c.is_alphanumeric() || "-_. ".contains(c);
@@ -102,7 +121,7 @@ impl SweepFolder {
         let spec = path.join(SPEC);
         ensure!(spec.is_file(), "`{}` is not the folder of a sweep: it has no {SPEC}", path.display());
         let text = read_inside(&path, SPEC)?;
-        let file = SweepFile::parse(&text).map_err(|e| Failure::usage(format!("{}: {e}", spec.display())))?;
+        let file = parsed(&text, &spec)?;
         let held = path.join(BASE);
         let (_, base) = settings::config_of(&held, files::read_text_inside(&path, BASE, store::MAX_CONFIG))?;
         let sweep = sweep(&file, &base, &spec)?;
@@ -242,12 +261,39 @@ pub fn task_name(task: SweepTask) -> String {
     format!("p{}-s{}", task.point + 1, task.seed)
 }
 
+fn parsed(text: &str, spec: &Path) -> Result<SweepFile, Failure> {
+    SweepFile::parse(text).map_err(|e| Failure::usage(format!("{}: {e}", spec.display())))
+}
+
+/// The specification with absolute paths in place of relative ones, as settings and as values of an axis.
+fn with_absolute_paths(file: &SweepFile, base: &Config, spec: &Path) -> Result<SweepFile, Failure> {
+    let knobs = (labs::known(labs::LABS, &base.lab)?.knobs)();
+    let is_path = |key: &str| knobs.iter().any(|knob| knob.key == key && knob.file_kind().is_some());
+    let (mut file, beside) = (file.clone(), spec.parent().unwrap_or(Path::new("")));
+    let lists = file.axes.iter_mut().filter_map(|(key, axis)| match axis {
+        AxisFile::List(values) => Some((key, values.as_mut_slice())),
+        AxisFile::Range(_) => None,
+    });
+    let set = file.set.iter_mut().map(|(key, value)| (key, std::slice::from_mut(value)));
+    for (key, values) in set.chain(lists).filter(|(key, _)| is_path(key)) {
+        for value in values {
+            if let Value::Text(path) = value
+                && !path.is_empty()
+            {
+                let place = |e: Failure| Failure::usage(format!("{}: {key}: {e}", spec.display()));
+                *path = settings::existing_path(path, beside).map_err(place)?;
+            }
+        }
+    }
+    Ok(file)
+}
+
 fn sweep(file: &SweepFile, base: &Config, spec: &Path) -> Result<Sweep, Failure> {
     let lab = crate::labs::known(crate::labs::LABS, &base.lab)?;
     let mut sweep = Sweep::new(file, lab, base).map_err(|e| Failure::usage(format!("{}: {e}", spec.display())))?;
     // runs record absolute paths, and a run is of the point that has its settings
     for point in &mut sweep.points {
-        *point = settings::with_absolute_paths(lab, point)?;
+        *point = settings::with_absolute_paths(lab, point, None)?;
     }
     Ok(sweep)
 }
@@ -257,7 +303,7 @@ fn base(name: &str, spec: &Path) -> Result<Config, Failure> {
     let beside = spec.parent().map(|folder| folder.join(name)).filter(|path| path.is_file());
     let name = beside.as_ref().and_then(|path| path.to_str()).unwrap_or(name);
     match settings::resolve(name)? {
-        ResolvedName::Config(lab, config) => settings::with_absolute_paths(lab, &config),
+        ResolvedName::Config(lab, config) => settings::with_absolute_paths(lab, &config, None),
         _ => Err(Failure::usage(format!(
             "{}: the base `{name}` is not a lab, preset or config file; a text is given under [set], as corpus.file",
             spec.display()

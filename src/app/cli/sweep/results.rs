@@ -6,12 +6,13 @@ use super::{
     folder::{RUNS, SweepFolder, SweepRuns},
 };
 use crate::{
+    analysis::distinct::distinct,
     cli::prelude::*,
     experiments::sweep::{
         results::{MadeRun, Number, NumberId, ResultAxis, Series, SweepResults, SweepRun},
         series::{RunSeries, SeriesCache},
     },
-    labs::headline::{Better, Headline, split},
+    labs::headline::{Better, Headline, large::FIRST_VARIANT, split},
     ui::host::FoundSweep,
 };
 
@@ -89,12 +90,14 @@ pub fn numbers(headlines: &'static [Headline], series: &[Option<Arc<RunSeries>>]
     };
     let mut ids: Vec<&NumberId> = ids.into_iter().collect();
     ids.sort_by_cached_key(|id| rank(id));
+    let firsts = distinct(series.iter().flatten().filter_map(|s| s.groups.first()).map(|(group, _)| group));
+    let first = groups.first().filter(|_| firsts.len() == 1).map_or(FIRST_VARIANT, |(_, label)| label);
     let number = |id: &NumberId| {
         let headline = headlines.iter().find(|h| h.id == split(&id.key).0);
         let label = groups.iter().find(|(group, _)| *group == id.group).map_or("", |(_, label)| label);
         let of = if groups.len() > 1 { format!(", {label}") } else { String::new() };
         let (heading, better) = match (headline, id.key.as_str()) {
-            (Some(h), key) => (h.heading(key), h.better),
+            (Some(h), key) => (h.heading(key).replace(FIRST_VARIANT, first), h.better),
             (None, channels::LOSS_TRAIN) => ("training loss (nats)".to_owned(), Better::Lower),
             (None, channels::STEP_MS) => ("time of a step (ms)".to_owned(), Better::Neither),
             (None, channel) => (channel.to_owned(), Better::Neither),
@@ -171,6 +174,7 @@ pub fn beside(runs: &Path) -> Vec<FoundSweep> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::labs::headline::common;
 
     #[test]
     fn a_label_that_differs_between_runs_gives_way_to_its_group() {
@@ -187,5 +191,18 @@ mod tests {
         let raw = "training loss (nats), attention, raw tokens";
         assert_eq!(headings(&[run("0.17"), run("0.9")]), ["training loss (nats), fast", raw]);
         assert_eq!(headings(&[run("0.17"), None, run("0.17")]), ["training loss (nats), fast, α 0.17", raw]);
+    }
+
+    #[test]
+    fn a_difference_names_the_variant_that_is_first_in_every_run() {
+        static HEADLINES: [Headline; 1] = [common::DIFFERENCE_FROM_FIRST];
+        let run = |first: &str| {
+            let groups = [first, "euler"].map(|group| (group.to_owned(), group.to_owned())).to_vec();
+            let id = NumberId { key: common::DIFFERENCE_FROM_FIRST.id.into(), group: "euler".into() };
+            Some(Arc::new(RunSeries { numbers: vec![(id, Series::default())], groups, every: 1 }))
+        };
+        let heading = |series: &[Option<Arc<RunSeries>>]| numbers(&HEADLINES, series)[0].heading.clone();
+        assert_eq!(heading(&[run("standard"), run("standard")]), "loss minus standard's (nats), euler");
+        assert_eq!(heading(&[run("standard"), run("mlp")]), "loss minus the first variant's (nats), euler");
     }
 }

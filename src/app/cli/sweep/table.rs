@@ -6,6 +6,7 @@ use super::{
     folder::{SweepFolder, TaskState},
 };
 use crate::{
+    analysis::distinct::distinct,
     cli::prelude::*,
     experiments::{
         seeds::SeedSummary,
@@ -14,7 +15,7 @@ use crate::{
             results::{BEST_RULE, best_within_spread},
         },
     },
-    labs::headline::{Better, Headline},
+    labs::headline::{Better, Headline, large::FIRST_VARIANT},
 };
 
 const FILE: &str = "table.csv";
@@ -198,8 +199,14 @@ impl SweepTable {
 
 /// The columns of all runs together, in the lab's order.
 fn columns<'a>(runs: impl Iterator<Item = &'a RunRow>) -> Vec<Column> {
+    let runs: Vec<&RunRow> = runs.collect();
+    // a label may name a swept setting, a group does not
+    let first = match distinct(runs.iter().filter_map(|run| run.losses.first()).map(|loss| &loss.group)).as_slice() {
+        [one] => one.as_str(),
+        _ => FIRST_VARIANT,
+    };
     let mut columns: Vec<Column> = vec![];
-    for run in runs {
+    for run in &runs {
         for key in run.headlines.keys() {
             let Some(headline) = run.headline_of(key) else { continue };
             for loss in run.losses.iter().filter(|l| run.headlines.group(key, &l.group).is_some()) {
@@ -208,7 +215,7 @@ fn columns<'a>(runs: impl Iterator<Item = &'a RunRow>) -> Vec<Column> {
                     headline,
                     key: key.to_owned(),
                     group: loss.group.clone(),
-                    heading: format!("{}{of}", headline.heading(key)),
+                    heading: format!("{}{of}", headline.heading(key).replace(FIRST_VARIANT, first)),
                 };
                 if !columns.iter().any(|c| c.key == column.key && c.group == column.group) {
                     columns.push(column);

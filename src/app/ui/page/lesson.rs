@@ -78,8 +78,13 @@ pub fn locked_setting(page: &Page, i: usize) -> Option<&'static str> {
     locked.find(|knob| changed.iter().any(|key| key == knob.key)).map(|knob| knob.label)
 }
 
-/// True if a step begins another run than the present one.
+/// True if a step begins another run than the present one, which may be the example of the lab. A step that sets nothing
+/// looks at the run that is there.
 pub fn step_begins_run(page: &Page, i: usize) -> bool {
+    let sets = |does: &StepActions| does.preset.is_some() || !does.set.is_empty();
+    if page.lesson.lesson.steps.get(i).is_some_and(|step| !sets(&step.does)) {
+        return false;
+    }
     let Ok(config) = settings_of_step(page, i) else { return false };
     let Some(launched) = page.launched.as_ref().filter(|_| page.run.is_some()) else { return true };
     let acts_in_views = |key: &String| page.knobs.iter().any(|k| k.key == key && k.applies == Applies::InViews);
@@ -96,7 +101,7 @@ pub fn take_step(page: &mut Page, i: usize, host: &mut dyn Host, ctx: &Context) 
     };
     let now = ctx.input(|i| i.time);
     let config = settings_of_step(page, i).map_err(|e| page.by_label(&e.to_string()))?;
-    let begins = step_begins_run(page, i) && (step.does.preset.is_some() || !step.does.set.is_empty());
+    let begins = step_begins_run(page, i);
     let (is_other, name) = (page.config != config, format!("lesson step {}", i + 1));
     // a step that is taken again as it stands keeps what the reader has seen, drawn and written
     let is_again = page.lesson.current == Some(i) && !is_other && !begins;

@@ -162,7 +162,7 @@ pub fn step_that_ends_run(page: &Page, kind: UndoKind) -> Option<&str> {
         UndoKind::UndoSettings => (history.undo_state(Snapshot::has_config), last_settings_step(page)),
         UndoKind::Redo => (history.redo_state(), history.next_redo()),
     };
-    name.filter(|_| next.is_some_and(|was| was.run.is_some()))
+    name.filter(|_| next.and_then(|was| was.run.as_ref()).is_some_and(|run| !is_on_page(page, run)))
 }
 
 /// Undoes or redoes a step; returns a description of what was done.
@@ -234,9 +234,21 @@ pub(super) fn shown_run(page: &Page) -> Option<ShownRun> {
     page.recorded_folder().map(ShownRun::Recorded)
 }
 
+/// True if the page shows the run already, so that nothing is to be opened or begun for it: when a step is redone, the run
+/// that undoing it asked for may not be open yet.
+pub fn is_on_page(page: &Page, run: &ShownRun) -> bool {
+    match run {
+        ShownRun::Recorded(_) | ShownRun::Example => shown_run(page).as_ref() == Some(run),
+        ShownRun::New => {
+            page.run.as_ref().is_some_and(|run| run.is_own() && run.is_untouched()) && page.has_settings_of_run()
+        }
+    }
+}
+
 /// The consequence for the run of a change of the settings since `before`, as the end of a sentence.
 fn consequence(page: &Page, before: &Config) -> &'static str {
-    match page.wanted {
+    match &page.wanted {
+        Some(run) if is_on_page(page, run) => return ". The run on the page stays.",
         Some(ShownRun::Recorded(_)) => return ". The run of before is opened again.",
         Some(ShownRun::Example) => return ". The recorded example is shown again.",
         Some(ShownRun::New) => return ". A new run of these settings is ready.",

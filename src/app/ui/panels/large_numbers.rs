@@ -2,12 +2,15 @@
 
 use eframe::egui::accesskit::Role;
 
-use crate::ui::{
-    large_numbers::{GroupNumber, ReadNumber},
-    page::example::{self, ExampleLabel},
-    panels::prelude::*,
-    pinned::run_name,
-    widgets::large_figure::{FigureOwner, HEIGHT, LargeFigure, large_figures_ui},
+use crate::{
+    labs::headline::{Headline, large::LargeNumber},
+    ui::{
+        large_numbers::{GroupNumber, ReadNumber},
+        page::example::{self, ExampleLabel},
+        panels::prelude::*,
+        pinned::run_name,
+        widgets::large_figure::{FigureOwner, HEIGHT, LargeFigure, large_figures_ui},
+    },
 };
 
 /// The height of the strip above the tiles, points.
@@ -37,11 +40,22 @@ pub fn large_numbers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     let mut row = strip.new_child(UiBuilder::new().max_rect(of_numbers).layout(Layout::top_down(Align::Min)));
     let numbers = page.large_numbers.at(page.lab, mirror, step);
     let focus = page.selection.variant;
-    let figures: Vec<LargeFigure> =
-        numbers.iter().filter_map(|number| figure(number, mirror, focus, step, shell.theme)).collect();
+    let shown = numbers
+        .iter()
+        .filter_map(|number| Some((number.number.view, figure(number, mirror, focus, step, shell.theme)?)));
+    // the number of the lab's question keeps its place before somebody asks for it
+    let question = page.lab.large_numbers().next().filter(|(first, headline)| {
+        headline.source.is_asked_for() && numbers.first().is_some_and(|number| number.number.key != first.key)
+    });
+    let unasked = question.map(|(number, headline)| (number.view, unasked_figure(number, headline)));
+    let (views, figures): (Vec<&str>, Vec<LargeFigure>) = unasked.into_iter().chain(shown).unzip();
     let clicked = large_figures_ui(&mut row, shell.theme, &figures, Sense::click());
-    if let Some(view) = clicked.and_then(|i| numbers.get(i)).map(|n| n.number.view).filter(|view| !view.is_empty()) {
+    if let Some(view) = clicked.and_then(|i| views.get(i).copied()).filter(|view| !view.is_empty()) {
         shell.act(PageAction::ShowView(view));
+    }
+    if figures.is_empty() && pinned.is_none() && !run.is_example() {
+        let middle = UiBuilder::new().max_rect(place).layout(Layout::left_to_right(Align::Center));
+        strip.new_child(middle).add(Label::new(small_text(NOTHING_YET, shell.theme.secondary)).truncate());
     }
     if let Some(pinned) = pinned {
         let left = (row.min_rect().right() + 8.0).min(place.right() - MIN_PINNED_WIDTH);
@@ -49,6 +63,9 @@ pub fn large_numbers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         pinned_ui(&mut strip.new_child(rest), shell, &pinned);
     }
 }
+
+/// Stands in the strip before there is a number.
+const NOTHING_YET: &str = "The main numbers appear here once they are measured.";
 
 /// Width that the name of the pinned run has in any case, points.
 const MIN_PINNED_WIDTH: f32 = 72.0;
@@ -72,6 +89,15 @@ fn example_ui(ui: &mut Ui, theme: &Theme, label: &ExampleLabel) {
 /// Height of the two lines about an example.
 const EXAMPLE_HEIGHT: f32 = 34.0;
 
+/// The figure of a number that a run has only once it is asked for, before that.
+fn unasked_figure(number: &LargeNumber, headline: &Headline) -> LargeFigure {
+    let tip = format!("{}\nNot measured yet: {}.", headline.about, headline.absent);
+    LargeFigure {
+        meaning: "not measured yet".to_owned(),
+        ..LargeFigure::new(number.label, "\u{2013}".to_owned(), &tip)
+    }
+}
+
 /// The figure of a number of the variant in focus at the shown step.
 fn figure(number: &ReadNumber, mirror: &Mirror, focus: usize, step: u64, theme: &Theme) -> Option<LargeFigure> {
     let shown = number.in_focus(focus)?;
@@ -80,9 +106,9 @@ fn figure(number: &ReadNumber, mirror: &Mirror, focus: usize, step: u64, theme: 
     let has_others = mirror.variants().iter().any(|v| v.group != shown.group.id);
     let owner = FigureOwner { name: shown.group.label.clone(), colour: variant_colour(mirror, first, theme) };
     Some(LargeFigure {
-        label: label(number, shown, mirror),
+        label: label(number, shown),
         value: headline.digits.format(shown.summary.mean),
-        unit: headline.unit.to_owned(),
+        unit: number.unit.to_owned(),
         owner: has_others.then_some(owner),
         meaning: shown.meaning.clone(),
         note: note(number, shown, step),
@@ -93,14 +119,9 @@ fn figure(number: &ReadNumber, mirror: &Mirror, focus: usize, step: u64, theme: 
 }
 
 /// The name of a number, with how much it is measured on: "modularity Q, 16 000 edges".
-fn label(number: &ReadNumber, shown: &GroupNumber, mirror: &Mirror) -> String {
-    let measured_on = || {
-        let (what, count) = number.number.measured_on?;
-        let variant = *shown.group.members.first()?;
-        let sample = mirror.sample_at(variant, number.headline.source.channel(), shown.measured[1])?;
-        Some(format!(", {} {what}", number::grouped(count(&sample.payload)? as u64)))
-    };
-    format!("{}{}", number.number.label, measured_on().unwrap_or_default())
+fn label(number: &ReadNumber, shown: &GroupNumber) -> String {
+    let measured_on = shown.measured_on.as_ref().map(|words| format!(", {words}"));
+    format!("{}{}", number.label, measured_on.unwrap_or_default())
 }
 
 /// "step 150"; of seeds that were measured at different steps "steps 100 to 150".
@@ -127,7 +148,7 @@ fn tip(number: &ReadNumber, shown: &GroupNumber) -> String {
         let meaning = if group.meaning.is_empty() { String::new() } else { format!(", {}", group.meaning) };
         format!("{}: {}{meaning}", group.group.label, headline.digits.format(group.summary.mean))
     };
-    let mut lines = vec![headline.about.to_owned(), format!("Measured at {}.", steps_label(shown.measured))];
+    let mut lines = vec![number.about.clone(), format!("Measured at {}.", steps_label(shown.measured))];
     if let Some(words) = interval(number, shown) {
         lines.push(format!("Mean of {} seeds, 95% interval {words}.", shown.summary.seeds));
     }

@@ -38,6 +38,7 @@ pub mod sketch;
 pub mod stop_sheet;
 pub mod sweep;
 pub mod sweep_draft;
+mod sweep_process;
 pub mod tiles;
 pub mod toasts;
 pub mod top_bar;

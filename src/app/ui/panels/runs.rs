@@ -14,7 +14,10 @@ use crate::{
     experiments::run_table::{filter::Filter, order::Order},
     labs::{LABS, headline::split},
     telemetry::{RunNote, parse_tags},
-    ui::{comparison::ComparedRuns, host::FoundSweep, multiples::ReplayedRuns, panels::prelude::*},
+    ui::{
+        comparison::ComparedRuns, host::FoundSweep, multiples::ReplayedRuns, panels::prelude::*,
+        widgets::truncated::shared_beginnings,
+    },
 };
 
 /// Width of the panel about one run, points.
@@ -67,6 +70,8 @@ pub struct RunsPage {
     order: Order,
     /// The indices of the rows that are shown, in their order.
     shown: Vec<usize>,
+    /// How many bytes of each shown name are the beginning of another shown name too.
+    shared: Vec<usize>,
     /// The shown rows must be found again.
     is_stale: bool,
     /// Folder of the selected run.
@@ -173,6 +178,7 @@ impl RunsPage {
         let mut wanted: Vec<&RunRow> =
             self.rows.iter().filter(|row| filter.wants(row) && self.tags.wants(row)).collect();
         self.order.sort(&mut wanted);
+        self.shared = shared_beginnings(&wanted.iter().map(|row| row.title()).collect::<Vec<_>>());
         self.shown = wanted.iter().filter_map(|row| places.get(row.folder.as_str()).copied()).collect();
         self.tags.count(self.rows.iter().filter(|row| filter.archived || !row.note.archived));
     }

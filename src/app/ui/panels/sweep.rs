@@ -5,9 +5,14 @@ mod head;
 pub(super) mod pictures;
 pub(super) mod table;
 
+use std::path::Path;
+
 use super::{REREAD_SECONDS, is_read_again, top_bar::top_bar_ui};
 use crate::{
-    experiments::sweep::results::brush::{Brush, Dimension},
+    experiments::sweep::results::{
+        SweepProcess,
+        brush::{Brush, Dimension},
+    },
     ui::{
         panels::prelude::*,
         sweep_pictures::{PictureChoices, Prepared},
@@ -72,6 +77,13 @@ impl SweepPage {
             }
             // the results read before stay
             Err(words) => self.complaint = Some(words),
+        }
+    }
+
+    /// Shows from the click on that the runs of this sweep stop; that they have stopped is read later.
+    pub fn show_stopping(&mut self, folder: &Path) {
+        if let Some(results) = self.results.as_mut().filter(|_| self.folder == folder) {
+            Arc::make_mut(results).process = SweepProcess::Stopping;
         }
     }
 
@@ -167,10 +179,10 @@ const UNMADE_REREAD_SECONDS: f64 = 10.0;
 fn read_again(ui: &Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
     let Some(results) = &page.results else { return };
     let progress = results.progress();
-    if !results.is_being_made && progress.finished == results.runs.len() {
+    if !results.process.is_alive() && progress.finished == results.runs.len() {
         return;
     }
-    let is_made = results.is_being_made || progress.running > 0;
+    let is_made = results.process.is_alive() || progress.running > 0;
     let seconds = if is_made { REREAD_SECONDS } else { UNMADE_REREAD_SECONDS };
     if is_read_again(ui, shell.now, page.asked, seconds, page.is_reading || page.is_rereading) {
         (page.is_rereading, page.asked) = (true, shell.now);

@@ -20,6 +20,7 @@ use crate::ui::{
     step_events,
     tiling::{Pane, Tiling},
     view::{View, ViewCx, ViewEntry, scrolled_ui},
+    widgets::truncated::truncated,
 };
 use more_views::MoreViews;
 
@@ -235,7 +236,7 @@ impl Stage<'_> {
             self.cx.act(PageAction::MaximiseTile(id));
         }
         if let Some(entry) = entry {
-            // The subtitle may be cut short on the bar.
+            // the bar may have room for the subtitle's first clauses alone
             let tip = if subtitle.is_empty() { entry.about.to_owned() } else { format!("{subtitle}\n{}", entry.about) };
             response.clone().on_hover_text(tip);
         }
@@ -303,10 +304,10 @@ const OUTDATED: f32 = 0.55;
 const MIN_TILE: Vec2 = vec2(300.0, 200.0);
 
 /// Shows the view, in a scroll area where it is larger than its room. While the answer in it is not to the question
-/// that its controls show, it is faint except for these, and a note has room of its own below it, which is made for
-/// what is `noted`: not while a button is held, when nothing may move and the note covers the view's lower edge.
-/// Returns the note. A view may ask while it is drawn, so that it is known only in the next frame whether and what it
-/// notes.
+/// that its controls show, it is faint except for these, and a note has room of its own below it, with the margin of the
+/// tile, so that it takes little of the view's. That room is made for what is `noted`: not while a button is held, when
+/// nothing may move and the note covers the view's lower edge. Returns the note. A view may ask while it is drawn, so that
+/// it is known only in the next frame whether and what it notes.
 fn body_ui(ui: &mut Ui, id: TileId, view: &mut dyn View, cx: &mut ViewCx<'_>, noted: Option<&str>) -> Option<String> {
     plot::begin_tile(ui.ctx(), id.0);
     let (place, clip, opacity) = (ui.max_rect(), ui.clip_rect(), ui.opacity());
@@ -315,11 +316,11 @@ fn body_ui(ui: &mut Ui, id: TileId, view: &mut dyn View, cx: &mut ViewCx<'_>, no
     let last: Option<String> = ui.data(|d| d.get_temp(key));
     let (room, cover) = (noted.map(height_of), last.as_deref().map(height_of));
     if let Some(height) = room {
-        // the margin above the note has the bars of what scrolls
-        ui.set_max_height(place.height() - height - MARGIN);
+        // the margin above the note has the bars of what scrolls, and the note that of the tile
+        ui.set_max_height(place.height() - height);
     }
     if let Some(height) = cover {
-        ui.set_clip_rect(clip.with_max_y(clip.bottom().min(place.bottom() - height)));
+        ui.set_clip_rect(clip.with_max_y(clip.bottom().min(place.bottom() + MARGIN - height)));
         ui.multiply_opacity(OUTDATED);
     }
     view_ui(ui, view, cx);
@@ -344,20 +345,22 @@ fn is_held(ui: &Ui) -> bool {
     ui.input(|i| i.pointer.any_down())
 }
 
+/// The first line of a note: the rest is for exports and for a screen reader.
 fn note_galley(ui: &Ui, theme: &Theme, place: Rect, words: &str) -> Arc<Galley> {
     let (font, width) = (FontId::proportional(theme::SMALL), place.width() - 12.0);
-    ui.painter().layout(words.to_owned(), font, theme.warm, width)
+    let shown = words.lines().next().unwrap_or_default();
+    ui.painter().layout(shown.to_owned(), font, theme.warm, width)
 }
 
 fn note_height(galley: &Galley) -> f32 {
     galley.size().y + 6.0
 }
 
-/// A note at the lower edge of a tile.
+/// A note at the lower edge of a tile, below the place of its view.
 fn edge_note_ui(ui: &Ui, theme: &Theme, place: Rect, words: &str) {
     let galley = note_galley(ui, theme, place, words);
     let size = vec2(place.width(), note_height(&galley));
-    let rect = Rect::from_min_size(place.left_bottom() - vec2(0.0, size.y), size);
+    let rect = Rect::from_min_size(place.left_bottom() + vec2(0.0, MARGIN - size.y), size);
     ui.painter().rect_filled(rect, theme::CORNER, theme.panel);
     ui.painter().galley(rect.min + vec2(6.0, 3.0), galley, theme.warm);
     ui.interact(rect, ui.scope_id().with("note"), Sense::hover())
@@ -377,7 +380,25 @@ fn step_said(subtitle: &str) -> Option<u64> {
     subtitle.split(" \u{b7} ").find_map(|part| part.strip_prefix("step ")?.parse().ok())
 }
 
-/// Number, title and as much of the subtitle as fits.
+/// The ends of a subtitle's clauses, in bytes, the shortest beginning first: a clause ends before a dot, a semicolon or a
+/// comma, though not in brackets or quotes. What it is of comes first, and what explains it later.
+fn clause_ends(subtitle: &str) -> Vec<usize> {
+    let (mut ends, mut depth, mut is_quoted) = (vec![], 0i32, false);
+    for (at, letter) in subtitle.char_indices() {
+        match letter {
+            '(' | '[' | '{' | '\u{201c}' => depth += 1,
+            ')' | ']' | '}' | '\u{201d}' => depth -= 1,
+            '"' => is_quoted = !is_quoted,
+            ',' | ';' if depth == 0 && !is_quoted && subtitle[at + 1..].starts_with(' ') => ends.push(at),
+            '\u{b7}' if depth == 0 && !is_quoted && subtitle[..at].ends_with(' ') => ends.push(at - 1),
+            _ => {}
+        }
+    }
+    ends.push(subtitle.len());
+    ends
+}
+
+/// Number, title, and as many clauses of the subtitle as fit; all of them are in the tooltip.
 fn paint_title(ui: &Ui, theme: &Theme, rect: Rect, number: usize, title: &str, subtitle: &str) {
     let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
     let middle = rect.center().y;
@@ -395,18 +416,31 @@ fn paint_title(ui: &Ui, theme: &Theme, rect: Rect, number: usize, title: &str, s
     if subtitle.is_empty() || room < 40.0 {
         return;
     }
-    let mut job = egui::text::LayoutJob::single_section(
-        subtitle.to_owned(),
-        egui::TextFormat::simple(FontId::proportional(theme::SMALL), theme.secondary),
-    );
-    job.wrap = egui::text::TextWrapping::truncate_at_width(room);
-    let galley = painter.layout_job(job);
+    let laid_out = |end: usize| truncated(&painter, &subtitle[..end], theme::small(), theme.secondary, room);
+    let ends = clause_ends(subtitle);
+    let whole = ends.iter().rev().map(|end| laid_out(*end)).find(|galley| !galley.elided);
+    let galley = whole.unwrap_or_else(|| laid_out(ends[0]));
     painter.galley(pos2(at.right() + gap, middle - galley.size().y / 2.0), galley, theme.secondary);
 }
 
 #[cfg(test)]
 mod tests {
-    use super::step_said;
+    use super::{clause_ends, step_said};
+
+    #[test]
+    fn a_subtitle_ends_with_a_clause() {
+        let clauses = |subtitle: &'static str| -> Vec<&str> {
+            clause_ends(subtitle).into_iter().map(|end| &subtitle[..end]).collect()
+        };
+        let gate = "step 4 \u{b7} weight, and its gradient; below zero as open as above";
+        let shown = ["step 4", "step 4 \u{b7} weight", "step 4 \u{b7} weight, and its gradient", gate];
+        assert_eq!(clauses(gate), shown);
+        let solved = "step 9 \u{b7} \"The tea, was\", u = (0, 0), dopri5";
+        let shown = ["step 9", "step 9 \u{b7} \"The tea, was\"", "step 9 \u{b7} \"The tea, was\", u = (0, 0)", solved];
+        assert_eq!(clauses(solved), shown);
+        assert_eq!(clauses("of 1,233 neurons"), ["of 1,233 neurons"], "a number is whole");
+        assert_eq!(clauses(""), [""]);
+    }
 
     #[test]
     fn a_file_has_the_step_of_what_is_shown() {

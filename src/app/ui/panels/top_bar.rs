@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     labs::{RunSettings, restrictions::SEED},
-    ui::{NAME, panels::prelude::*},
+    ui::{NAME, panels::prelude::*, widgets::truncated::without_middle},
 };
 
 /// The bar in a panel of its own. `title`: where one is; `None`: home.
@@ -35,7 +35,8 @@ const WITH_DEVICE: f32 = 1080.0;
 
 fn left_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>, title: Option<&'static str>, wide: bool) {
     if page.is_some() && !shell.session.is_presenting {
-        let icon = Icon::LeftPanel { is_open: shell.session.controls_open };
+        let (is_open, _) = shell.session.side_panels(ui.ctx().content_rect().width());
+        let icon = Icon::LeftPanel { is_open };
         let fold = icon_button(ui, shell.theme, icon, "Fold or open the controls");
         shell.on_click(fold.on_hover_text("Fold or open the controls ([)"), LookAction::FoldControls);
     }
@@ -198,6 +199,9 @@ fn right_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool)
     shell.on_click(find, OpenAction::Palette);
 }
 
+/// The maximum number of characters of an entry of the menu: undo and redo name runs, whose names are long.
+const MAX_ENTRY_CHARS: usize = 44;
+
 fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool) {
     let [undo, redo] = page.map(|page| page.history.labels()).unwrap_or_default();
     let button = icon_button(ui, shell.theme, Icon::More, "Menu");
@@ -207,7 +211,13 @@ fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool) 
     egui::Popup::menu(&button).show(|ui| {
         ui.set_min_width(240.0);
         let mut entry = |ui: &mut Ui, text: &str, key: &str, action: Action| {
-            if ui.add(Button::new(text).shortcut_text(key).frame(false)).clicked() {
+            let shown = without_middle(text, MAX_ENTRY_CHARS);
+            let mut button = ui.add(Button::new(shown.as_str()).shortcut_text(key).frame(false));
+            if shown != text {
+                button.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, text));
+                button = button.on_hover_text(text);
+            }
+            if button.clicked() {
                 shell.actions.push(action);
                 ui.close();
             }

@@ -29,7 +29,10 @@ pub(super) fn labels(chart: &Chart<'_>, layout: &Layout, measure: Measure<'_>) -
 const OVERLAPS: f32 = 1e6;
 
 /// The cost of covering a line at all: as much as the last of all candidate positions, so that a clear one is chosen before it.
-const CROSSES: f32 = 16.0;
+const CROSSES: f32 = 24.0;
+
+/// Further rows over and under a level in which its label may stand, where one beside it would cover a line.
+const FURTHER_ROWS: u8 = 3;
 
 /// Places the labels again, off a further line, which is given in shares of the plot.
 pub(super) fn place_off(chart: &Chart<'_>, layout: &mut Layout, points: Vec<[f64; 2]>, measure: Measure<'_>) {
@@ -88,11 +91,14 @@ fn pending_labels<'c>(chart: &'c Chart<'_>, layout: &Layout) -> Vec<PendingLabel
                 1 => [Align2::CENTER_BOTTOM, Align2::CENTER_TOP],
                 _ => [Align2::RIGHT_BOTTOM, Align2::RIGHT_TOP],
             };
-            let both = |(x, side): (f32, usize)| {
-                let [above, below] = aligned(side);
-                [(pos2(x, y - 2.0), above), (pos2(x, y + 2.0), below)]
+            let both = |row: u8| {
+                let apart = 2.0 + f32::from(row) * ROW;
+                across.into_iter().flat_map(move |(x, side)| {
+                    let [above, below] = aligned(side);
+                    [(pos2(x, y - apart), above), (pos2(x, y + apart), below)]
+                })
             };
-            across.into_iter().flat_map(both).collect()
+            (0..=FURTHER_ROWS).flat_map(both).collect()
         };
         all.push(PendingLabel { words: &reference.label, anchors, claim: reference.claim });
     }
@@ -256,6 +262,19 @@ mod tests {
         let (moved, guess) = (layout.labels[0].rect, [pos2(plot.left(), at.y), pos2(plot.right(), at.y)]);
         assert!(!is_on(moved, guess), "{moved:?} is on the guess {guess:?}");
         assert!(layout.traces.iter().all(|trace| trace.line.is_some()), "the guess is no line of the run");
+    }
+
+    /// A level among lines is named above them.
+    #[test]
+    fn a_label_leaves_its_level_where_lines_are_on_both_sides() {
+        let low = (0..60u8).map(|i| [f64::from(i), if i.is_multiple_of(2) { 0.0 } else { 0.25 }]);
+        let high = vec![[0.0, 1.0], [59.0, 1.0]];
+        let lines = [low.collect(), high].map(|points: Vec<[f64; 2]>| Line::new("a", Color32::RED, points).unnamed());
+        let mut chart = Chart { lines: lines.into(), ..Chart::new("t", Axis::new("x"), Axis::new("y")) };
+        chart.level("most common", 0.1);
+        let layout = Layout::new(&chart, &ChartState::default(), [400.0, 260.0], &measure);
+        let (label, [lowest, highest]) = (layout.labels[0].rect, [0.25, 1.0].map(|y| layout.at(0.0, y).y));
+        assert!(label.bottom() < lowest && label.top() > highest, "{label:?} between {highest} and {lowest}");
     }
 
     /// A line that is the number of a claim is named beside itself; one that is switched off is not.

@@ -6,14 +6,17 @@ use eframe::egui::{Pos2, Rect, Vec2, pos2};
 use super::{
     Axis, Chart, ChartState, Data, Line, MIN_SIZE, Scale, Stroke,
     clip::{self, Window},
-    geometry::{Area, FIXED, GAP, Layout, LineName, Measure, PlottedLine, ROW, SWATCH, share_of},
+    geometry::{Area, FIXED, GAP, Layout, LineName, Measure, PlottedLine, ROW, SWATCH, TEXT, share_of},
     labels::labels,
     range::{x_limits, y_limits},
+    scale::keep_apart,
     tile::MIN_PLOT_SIZE,
     weave::weave,
 };
 use crate::ui::theme::{FAINT_LINE, FAINTEST_LINE};
 
+/// The smallest gap between the numbers of an x axis, points.
+const TICK_GAP: f32 = 4.0;
 /// The longest text that may stand for the names without room; its width is reserved.
 const MORE: &str = "+ 10 more";
 
@@ -40,7 +43,7 @@ impl Layout {
                 x,
                 y,
                 x_ticks: vec![],
-                y_ticks: y_scale.ticks(y[0], y[1], rows),
+                y_ticks: ticks(&chart.y, y_scale, y, rows),
                 traces: vec![],
                 areas: vec![],
                 names: vec![],
@@ -60,7 +63,7 @@ impl Layout {
         let mut layout = framed(size, 0.0, most_names(size[1]));
         if layout.plot.height() < least.y {
             let more = size[0] - 4.0 - measure(MORE, false);
-            let lower = [1.5, 0.5].into_iter().map(|rows| framed(size, 0.0, rows * ROW));
+            let lower = [3.5, 2.5, 1.5, 0.5].into_iter().map(|rows| framed(size, 0.0, rows * ROW));
             for lower in lower.filter(|layout| layout.unnamed.is_none_or(|(_, at)| at.x <= more)) {
                 layout = lower;
                 if layout.plot.height() >= least.y {
@@ -86,6 +89,10 @@ impl Layout {
             }
         }
         layout.drop_covered_x_ticks(measure);
+        let mut y_ticks = std::mem::take(&mut layout.y_ticks);
+        // rows of numbers, from the lowest up
+        keep_apart(&mut y_ticks, |(place, _)| [0.0, TEXT].map(|below| below - layout.y_at(*place)));
+        layout.y_ticks = y_ticks;
         let columns = (layout.plot.width() * 1.0).max(16.0) as usize;
         let room = size[0] - 4.0;
         layout.y_words = elided(axis_label(&chart.y, y_scale), room - measure(FIXED, false) - GAP, measure);
@@ -203,14 +210,14 @@ impl Layout {
 
     /// The numbers and the text of the x axis.
     fn name_x_axis(&mut self, chart: &Chart<'_>, measure: Measure<'_>) {
-        let (x, scale) = (self.x, self.x_scale);
+        let scale = self.x_scale;
         let wanted = (self.plot.width() / 72.0).floor().clamp(2.0, 8.0) as usize;
-        // no more numbers than whole ones, so that none needs a digit after the point
-        let max = if chart.x.integer_ticks { ((x[1] - x[0]) as usize).max(1) } else { usize::MAX };
-        self.x_ticks = scale.ticks(x[0], x[1], wanted.min(max));
-        if chart.x.integer_ticks {
-            self.x_ticks.retain(|t| (scale.value(t.0) - scale.value(t.0).round()).abs() < 1e-6);
-        }
+        let mut ticks = ticks(&chart.x, scale, self.x, wanted);
+        keep_apart(&mut ticks, |(place, number)| {
+            let (at, half) = (self.x_at(*place), measure(number, true) / 2.0);
+            [at - half, at + half + TICK_GAP]
+        });
+        self.x_ticks = ticks;
         self.x_words = elided(axis_label(&chart.x, scale), self.plot.width() * 0.8, measure);
     }
 
@@ -226,8 +233,9 @@ impl Layout {
     /// True if the x axis' label would cover more than one of its numbers, or leave fewer than two: it then gets a row of
     /// its own.
     fn covers_x_ticks(&self, measure: Measure<'_>) -> bool {
-        let covered = self.x_ticks.iter().filter(|tick| self.is_covered(tick, measure)).count();
-        !self.x_words.is_empty() && covered > 0 && (covered > 1 || self.x_ticks.len() - covered < 2)
+        let shown = || self.x_ticks.iter().filter(|tick| !tick.1.is_empty());
+        let covered = shown().filter(|tick| self.is_covered(tick, measure)).count();
+        !self.x_words.is_empty() && covered > 0 && (covered > 1 || shown().count() - covered < 2)
     }
 
     fn drop_covered_x_ticks(&mut self, measure: Measure<'_>) {
@@ -391,6 +399,17 @@ fn elided(words: String, room: f32, measure: Measure<'_>) -> String {
         }
     }
     String::new()
+}
+
+/// About as many ticks of an axis as wanted: places with their numbers.
+fn ticks(axis: &Axis, scale: Scale, [from, to]: [f64; 2], wanted: usize) -> Vec<(f64, String)> {
+    if !axis.integer_ticks {
+        return scale.ticks(from, to, wanted);
+    }
+    // no more numbers than whole ones, so that none needs a digit after the point
+    let mut ticks = scale.ticks(from, to, wanted.min(((to - from) as usize).max(1)));
+    ticks.retain(|t| (scale.value(t.0) - scale.value(t.0).round()).abs() < 1e-6);
+    ticks
 }
 
 fn axis_label(axis: &Axis, scale: Scale) -> String {

@@ -1,5 +1,7 @@
 //! A matrix on the screen: the GPU heatmap with axes, pan and zoom, the pointed value, and a colour bar with ticks.
 
+use std::sync::Arc;
+
 use eframe::egui::{
     self, Align2, Color32, CornerRadius, FontId, Painter, Pos2, Rect, Response, Sense, StrokeKind, Ui, Vec2,
     WidgetInfo, accesskit::Role, pos2, text::LayoutJob, vec2,
@@ -8,8 +10,8 @@ use eframe::egui::{
 use super::{
     colour_bar::{Colours, colour_bar},
     gestures::{arrow_steps, zoom_factor},
-    map_cells::MapCells,
-    scale::Scale,
+    map_cells::{MapCells, NOT_FINITE_LABEL},
+    scale::{Scale, keep_apart},
     tile::note_canvas,
 };
 use crate::{
@@ -44,7 +46,7 @@ pub fn paint_map(ui: &Ui, rect: Rect, held: &MapCells, colours: Colours, theme: 
         }
         return;
     };
-    let cells = held.cells();
+    let (cells, rgb) = (held.cells(), |colour: Color32| [colour.r(), colour.g(), colour.b()]);
     // The same cells may be drawn in several places at once.
     let key = ui.scope_id().with((&held.part, rect.min.x as i32, rect.min.y as i32)).value();
     let heatmap = Heatmap {
@@ -55,7 +57,8 @@ pub fn paint_map(ui: &Ui, rect: Rect, held: &MapCells, colours: Colours, theme: 
         range: colours.range,
         log: colours.log,
         window: window.unwrap_or([0.0, 0.0, cells.cols as f32, cells.rows as f32]),
-        missing: [theme.raised.r(), theme.raised.g(), theme.raised.b()],
+        missing: rgb(theme.raised),
+        not_finite: rgb(theme.text),
     };
     match heatmap.shape(rect, target) {
         Ok(shape) => {
@@ -116,6 +119,8 @@ const TOP_MARGIN: f32 = 18.0;
 const HIGH_HEAD: f32 = 34.0;
 /// Narrower than this, a title may have two lines, points.
 pub const NARROW: f32 = 120.0;
+/// The side of the sign in the legend, points.
+const SIGN: f32 = 10.0;
 /// Height of the colour bar with its labels where it lies under the map.
 const BAR_BELOW: f32 = 36.0;
 
@@ -265,9 +270,21 @@ impl<'a> MapUi<'a> {
         let (left, head, _) = self.frame.margins(sheet.width());
         let at = pos2(rect.left() - left + 2.0, rect.top() - head);
         let Some(title) = &self.frame.title else {
-            let words = format!("rows: {}, columns: {}", self.row_label, self.col_label);
-            let galley = painter.layout_no_wrap(words, FontId::proportional(12.0), theme.secondary);
-            painter.galley(at, galley, theme.secondary);
+            let words = |text: String| painter.layout_no_wrap(text, FontId::proportional(12.0), theme.secondary);
+            let axes = words(format!("rows: {}, columns: {}", self.row_label, self.col_label));
+            let sign = self.held.has_not_finite.then(|| words(NOT_FINITE_LABEL.to_owned()));
+            let beside = at + vec2(axes.size().x + 12.0, 0.0);
+            let fits = |sign: &Arc<egui::Galley>| beside.x + SIGN + 4.0 + sign.size().x <= sheet.right();
+            // The tooltip of a cell has the axes too, so that they give way.
+            let has_axes = sign.as_ref().is_none_or(fits);
+            if has_axes {
+                painter.galley(at, axes, theme.secondary);
+            }
+            if let Some(sign) = sign {
+                let at = if has_axes { beside } else { at };
+                paint_not_finite(painter, Rect::from_min_size(at + vec2(0.0, 2.0), Vec2::splat(SIGN)), theme);
+                painter.galley(at + vec2(SIGN + 4.0, 0.0), sign, theme.secondary);
+            }
             return;
         };
         let wide = sheet.right() - rect.left();
@@ -320,14 +337,35 @@ impl<'a> MapUi<'a> {
             t.retain(|t| t.0.fract() == 0.0);
             t
         };
-        for (value, words) in ticks(window[0], window[2], rect.width()) {
-            let x = rect.left() + (value as f32 + 0.5 - window[0]) / (window[2] - window[0]) * rect.width();
-            painter.text(pos2(x, rect.bottom() + 3.0), Align2::CENTER_TOP, words, mono.clone(), theme.secondary);
+        let x = |value: f64| rect.left() + (value as f32 + 0.5 - window[0]) / (window[2] - window[0]) * rect.width();
+        let y = |value: f64| rect.top() + (value as f32 + 0.5 - window[1]) / (window[3] - window[1]) * rect.height();
+        let mut columns = ticks(window[0], window[2], rect.width());
+        keep_apart(&mut columns, |(value, words)| {
+            let galley = painter.layout_no_wrap(words.clone(), mono.clone(), theme.secondary);
+            let (at, half) = (x(*value), galley.size().x / 2.0);
+            [at - half, at + half + 4.0]
+        });
+        for (value, words) in columns {
+            let at = pos2(x(value), rect.bottom() + 3.0);
+            painter.text(at, Align2::CENTER_TOP, words, mono.clone(), theme.secondary);
         }
-        for (value, words) in ticks(window[1], window[3], rect.height()) {
-            let y = rect.top() + (value as f32 + 0.5 - window[1]) / (window[3] - window[1]) * rect.height();
-            painter.text(pos2(rect.left() - 5.0, y), Align2::RIGHT_CENTER, words, mono.clone(), theme.secondary);
+        let mut rows = ticks(window[1], window[3], rect.height());
+        keep_apart(&mut rows, |(value, _)| [0.0, 12.0].map(|below| y(*value) + below));
+        for (value, words) in rows {
+            let at = pos2(rect.left() - 5.0, y(value));
+            painter.text(at, Align2::RIGHT_CENTER, words, mono.clone(), theme.secondary);
         }
+    }
+}
+
+/// The look of a cell whose value is not finite, as the shader draws it.
+fn paint_not_finite(painter: &Painter, rect: Rect, theme: &Theme) {
+    painter.rect_filled(rect, 0.0, theme.raised);
+    let side = rect.width();
+    for sum in [0.5, 1.0, 1.5].map(|share| share * side) {
+        let (long, short) = (sum.min(side), (sum - side).max(0.0));
+        let ends = [rect.min + vec2(long, short), rect.min + vec2(short, long)];
+        painter.line_segment(ends, egui::Stroke::new(2.0, theme.text));
     }
 }
 

@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 
+use super::scale::value_label;
 use crate::{
-    gpu::heatmap::Cells,
+    gpu::heatmap::{Cells, NOT_FINITE},
     telemetry::{MatrixView, Payload},
     ui::identity::unique,
 };
+
+/// The name of the sign of cells whose values are not finite.
+pub(super) const NOT_FINITE_LABEL: &str = "NaN or infinite";
 
 /// The cells of one matrix, copied once for the GPU and held until another payload comes.
 #[derive(Debug, Clone, Default)]
@@ -14,22 +18,32 @@ pub struct MapCells {
     payload: Option<Arc<Payload>>,
     pub(super) part: String,
     pub(super) cells: Arc<Cells>,
+    /// Some cell's value is not a finite number.
+    pub(super) has_not_finite: bool,
     /// No other cells have it: what the card holds outlives the view.
     revision: u64,
 }
 
 impl MapCells {
     /// Copies a matrix of `source`, which `part` names among its matrices, unless it is cached already. `has_value`
-    /// decides which cells have a value; the others are drawn as missing.
+    /// decides which cells have a value; the others are drawn as missing. One whose value is not finite has another look.
     pub fn hold(&mut self, source: &Arc<Payload>, part: &str, matrix: MatrixView<'_>, has_value: impl Fn(f32) -> bool) {
         if self.part == part && self.is_of(source) {
             return;
         }
-        let data = matrix.data.iter().map(|v| if has_value(*v) { *v } else { f32::NAN }).collect();
-        self.cells = Arc::new(Cells { rows: matrix.rows, cols: matrix.cols, data });
-        self.payload = Some(source.clone());
-        self.part = part.to_owned();
-        self.revision = unique();
+        let drawn = |v: f32| match v.is_finite() {
+            _ if !has_value(v) => f32::NAN,
+            true => v,
+            false => NOT_FINITE,
+        };
+        let data = matrix.data.iter().map(|v| drawn(*v)).collect();
+        let cells = Cells { rows: matrix.rows, cols: matrix.cols, data };
+        *self = Self { payload: Some(source.clone()), ..Self::new(part, cells) };
+    }
+
+    fn new(part: &str, cells: Cells) -> Self {
+        let has_not_finite = cells.data.contains(&NOT_FINITE);
+        Self { payload: None, part: part.to_owned(), cells: Arc::new(cells), has_not_finite, revision: unique() }
     }
 
     /// Cell by cell `from` less `less`. A value that is missing in one of them counts as zero there, and one that is
@@ -40,10 +54,13 @@ impl MapCells {
             return None;
         }
         let value = |v: f32| if v.is_nan() { 0.0 } else { v };
-        let less = |(a, b): (&f32, &f32)| if a.is_nan() && b.is_nan() { f32::NAN } else { value(*a) - value(*b) };
+        let less = |(a, b): (&f32, &f32)| match () {
+            () if a.is_infinite() || b.is_infinite() => NOT_FINITE,
+            () if a.is_nan() && b.is_nan() => f32::NAN,
+            () => value(*a) - value(*b),
+        };
         let data = a.data.iter().zip(&b.data).map(less).collect();
-        let cells = Arc::new(Cells { rows: a.rows, cols: a.cols, data });
-        Some(Self { payload: None, part: part.to_owned(), cells, revision: unique() })
+        Some(Self::new(part, Cells { rows: a.rows, cols: a.cols, data }))
     }
 
     /// True if the cells were copied from this payload.
@@ -55,10 +72,19 @@ impl MapCells {
         &self.cells
     }
 
-    /// The value of a cell; NaN where it has none.
+    /// The value of a cell; NaN where it has none, and [`NOT_FINITE`] where it is not a finite number.
     pub fn value(&self, row: usize, col: usize) -> f32 {
         let is_inside = row < self.cells.rows && col < self.cells.cols;
         if is_inside { self.cells.data[row * self.cells.cols + col] } else { f32::NAN }
+    }
+
+    /// The value of a cell as text.
+    pub fn label(&self, row: usize, col: usize) -> String {
+        match self.value(row, col) {
+            v if v.is_nan() => "masked".to_owned(),
+            v if v.is_infinite() => NOT_FINITE_LABEL.to_owned(),
+            v => value_label(f64::from(v)),
+        }
     }
 
     /// The largest magnitude; 0 where no cell has a value.
@@ -106,5 +132,16 @@ mod tests {
         assert_eq!(difference.largest(), 0.5);
         assert!(difference.revision() > b.revision());
         assert!(MapCells::difference("", &a, &held(&[1.0])).is_none(), "of other sizes");
+    }
+
+    #[test]
+    fn a_value_that_is_not_finite_is_not_a_masked_one() {
+        let (whole, broken) = (held(&[0.5, 0.0, 0.25]), held(&[f32::NAN, 0.0, f32::NEG_INFINITY]));
+        assert!(broken.has_not_finite && !whole.has_not_finite);
+        assert_eq!([0, 1, 2].map(|col| broken.label(0, col)), [NOT_FINITE_LABEL, "masked", NOT_FINITE_LABEL]);
+        assert_eq!(broken.largest(), 0.0);
+        let difference = MapCells::difference("", &whole, &broken).unwrap();
+        assert_eq!([0, 1].map(|col| difference.label(0, col)), [NOT_FINITE_LABEL, "masked"]);
+        assert!(difference.has_not_finite);
     }
 }

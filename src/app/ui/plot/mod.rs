@@ -43,12 +43,13 @@ pub use gestures::{arrow_steps, presses, zoom_factor};
 pub use guess::{Guess, guess, set_guess};
 pub use mark::paint_mark;
 pub use paint::ChartResponse;
+pub use range::limits_around;
 pub use scale::{Scale, value_label};
 pub use svg::{Paint, Svg, hex};
 pub use tile::{
     Drawn, DrawnPlot, DrawnTable, DrawnTile, MIN_PLOT_SIZE, MIN_TILE_SIZE, are_words_last, begin_picture, begin_tile,
-    columns, drawn, end_tile, fits, fits_two, is_lower, lacking_height, min_chart_height, note_canvas, note_table,
-    watch,
+    columns, drawn, end_tile, fits, fits_two, is_lower, lacking_height, min_chart_height, note_canvas, note_lacking,
+    note_table, rows_ui, watch,
 };
 
 /// Smallest size at which a chart is legible, points.

@@ -140,25 +140,28 @@ impl Extremes {
         self.0 > self.1
     }
 
-    /// The ends of the range with a margin (a share of the span), always finite and never of zero width.
     fn limits(self, margin: f64, scale: Scale) -> [f64; 2] {
-        let Self(mut a, mut b) = self;
-        if a > b {
-            (a, b) = (0.0, 1.0);
-        }
-        // Values are halved first: the distance of two finite numbers may overflow.
-        let half = b * 0.5 - a * 0.5;
-        if half <= (1e-12 * a.abs()).max(MIN_SPAN) * 0.5 {
-            let half = match scale {
-                Scale::Log => 0.5,
-                Scale::Linear if a.abs() <= MIN_SPAN => 1.0,
-                Scale::Linear => a.abs() * 0.5,
-            };
-            return [a - half, a + half].map(|p| bounded(p, scale));
-        }
-        let pad = half * margin * 2.0;
-        [a - pad, b + pad].map(|p| bounded(p, scale))
+        let ends = if self.is_empty() { [0.0, 1.0] } else { [self.0, self.1] };
+        limits_around(ends, margin, scale)
     }
+}
+
+/// The ends of an axis around data from `a` to `b`, which are positions on its scale, with a margin that is a share of their
+/// distance. They are finite and never meet: data without an extent are in the middle, 0 of -1 to 1, another value of a half to
+/// one and a half of it, and on a logarithmic axis of a decade.
+pub fn limits_around([a, b]: [f64; 2], margin: f64, scale: Scale) -> [f64; 2] {
+    // Values are halved first: the distance of two finite numbers may overflow.
+    let half = b * 0.5 - a * 0.5;
+    if half <= (1e-12 * a.abs()).max(MIN_SPAN) * 0.5 {
+        let half = match scale {
+            Scale::Log => 0.5,
+            Scale::Linear if a.abs() <= MIN_SPAN => 1.0,
+            Scale::Linear => a.abs() * 0.5,
+        };
+        return [a - half, a + half].map(|p| bounded(p, scale));
+    }
+    let pad = half * margin * 2.0;
+    [a - pad, b + pad].map(|p| bounded(p, scale))
 }
 
 #[cfg(test)]
@@ -194,6 +197,22 @@ mod tests {
             let chart = Chart::new("", axis, Axis::new("y")).line(Line::new("a", Color32::RED, points));
             let ends = x_limits(&chart, &ChartState::default(), scale);
             assert!(ends.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9), "{scale:?}: {ends:?}");
+        }
+    }
+
+    /// A range as narrow as rounding has labels that differ in no digit that is shown.
+    #[test]
+    fn data_without_extent_have_a_range_that_can_be_read() {
+        for (value, scale, ends) in [
+            (0.0, Scale::Linear, [-1.0, 1.0]),
+            (-4.0, Scale::Linear, [-6.0, -2.0]),
+            (1e-9, Scale::Linear, [0.5e-9, 1.5e-9]),
+            (2.0, Scale::Log, [1.5, 2.5]),
+        ] {
+            let found = limits_around([value; 2], 0.06, scale);
+            assert!(found.iter().zip(ends).all(|(a, b)| (a - b).abs() <= 1e-12 * b.abs()), "{value}: {found:?}");
+            let ticks = scale.ticks(found[0], found[1], 4);
+            assert!(ticks.len() > 1 && ticks.iter().all(|t| t.1.chars().count() <= 7), "{value}: {ticks:?}");
         }
     }
 

@@ -46,6 +46,18 @@ impl Scale {
     }
 }
 
+/// Leaves only every n-th tick its words, for the smallest n at which none touch those before. `span` gives where the
+/// words of a tick begin and end along the axis.
+pub fn keep_apart(ticks: &mut [(f64, String)], span: impl Fn(&(f64, String)) -> [f32; 2]) {
+    let spans: Vec<[f32; 2]> = ticks.iter().map(span).collect();
+    let are_apart = |every: &usize| {
+        let shown: Vec<&[f32; 2]> = spans.iter().step_by(*every).collect();
+        shown.windows(2).all(|pair| pair[0][1] <= pair[1][0])
+    };
+    let every = (1..=spans.len()).find(are_apart).unwrap_or(1);
+    ticks.iter_mut().enumerate().filter(|(i, _)| !i.is_multiple_of(every)).for_each(|(_, tick)| tick.1.clear());
+}
+
 /// The largest span that is divided directly; a larger one is first divided by a thousand.
 const MAX_PLAIN_SPAN: f64 = 1e300;
 /// Numbers of this size and larger are written with a power of ten.
@@ -206,6 +218,23 @@ mod tests {
                 assert!(n >= 2 && n <= wanted * 2, "{n} ticks, {wanted} wanted");
             }
         }
+    }
+
+    #[test]
+    fn words_of_ticks_do_not_touch() {
+        let shown = |width: f32| {
+            let mut ticks = Scale::Linear.ticks(0.0, 800.0, 8);
+            keep_apart(&mut ticks, |(at, words)| {
+                let (at, half) = (*at as f32 / 800.0 * width, words.len() as f32 * 3.5);
+                [at - half, at + half + 4.0]
+            });
+            assert_eq!(ticks.len(), 9, "each keeps its place");
+            ticks.into_iter().map(|t| t.1).filter(|words| !words.is_empty()).collect::<Vec<_>>()
+        };
+        assert_eq!(shown(400.0).len(), 9);
+        assert_eq!(shown(120.0), ["0", "200", "400", "600", "800"]);
+        assert_eq!(shown(10.0), ["0"]);
+        keep_apart(&mut [], |_| [0.0; 2]);
     }
 
     #[test]

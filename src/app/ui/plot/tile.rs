@@ -1,6 +1,6 @@
 //! The tile that is being drawn. Its charts keep a readable minimum size, for which the tile scrolls, and are noted.
 
-use eframe::egui::{Context, Id, Rect, Ui, Vec2};
+use eframe::egui::{Context, Id, Rect, ScrollArea, Ui, Vec2, containers::scroll_area::ScrollAreaOutput};
 
 /// The minimum size of a chart's data area in a tile, points.
 pub const MIN_PLOT_SIZE: Vec2 = Vec2::new(260.0, 160.0);
@@ -76,10 +76,10 @@ pub(super) fn current_tile(ctx: &Context) -> Option<u64> {
     ctx.data(|d| d.get_temp::<Option<u64>>(current_id())).flatten()
 }
 
-/// A picture, in which charts name all their lines: it has no list of the rest to open.
+/// A picture, which has neither a list to open nor a bar to scroll: charts name all their lines, and all panels are shown.
 #[derive(Debug, Clone, Copy)]
 struct Picture {
-    /// The last pass in which a chart lacked height for the names, and that height.
+    /// The last pass in which it was noted how much height lacks, and that height.
     pass: u64,
     lacking: f32,
 }
@@ -101,16 +101,28 @@ pub(super) fn is_picture(ctx: &Context) -> bool {
     picture(ctx).is_some()
 }
 
-/// Notes the height by which a chart of a picture is too low for the names of its lines.
-pub(super) fn note_lacking(ctx: &Context, height: f32) {
-    let (pass, lacking) = (ctx.cumulative_pass_nr(), height.max(lacking_height(ctx)));
-    ctx.data_mut(|d| d.insert_temp(picture_id(), Picture { pass, lacking }));
+/// Notes the height by which a picture is too low, as for the names of a chart's lines; elsewhere nothing is noted.
+pub fn note_lacking(ctx: &Context, height: f32) {
+    if is_picture(ctx) {
+        let (pass, lacking) = (ctx.cumulative_pass_nr(), height.max(lacking_height(ctx)));
+        ctx.data_mut(|d| d.insert_temp(picture_id(), Picture { pass, lacking }));
+    }
 }
 
 /// The height by which a picture is too low in this pass, points.
 pub fn lacking_height(ctx: &Context) -> f32 {
     let pass = ctx.cumulative_pass_nr();
     picture(ctx).filter(|noted| noted.pass == pass).map_or(0.0, |noted| noted.lacking)
+}
+
+/// Shows the rows of a table or of bars in a scroll area. A picture, which cannot be scrolled, grows by the rows without room.
+pub fn rows_ui<R>(ui: &mut Ui, area: ScrollArea, rows: impl FnOnce(&mut Ui) -> R) -> ScrollAreaOutput<R> {
+    let shown = area.show(ui, rows);
+    let lacking = shown.content_size.y - shown.inner_rect.height();
+    if lacking >= 1.0 {
+        note_lacking(ui.ctx(), lacking.ceil());
+    }
+    shown
 }
 
 /// Notes where a chart's data are, if it is in a tile.
@@ -191,5 +203,32 @@ pub fn columns(ctx: &Context, room: Vec2, charts: usize) -> usize {
     match current_tile(ctx).is_some() && room.y < least.y * charts as f32 {
         true => ((room.x / least.x) as usize).clamp(1, charts.max(1)),
         false => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use eframe::egui::{Pos2, RawInput, vec2};
+
+    use super::*;
+
+    #[test]
+    fn a_picture_lacks_the_height_of_rows_without_room() {
+        let lacking = |is_picture: bool, height: f32| {
+            let (ctx, mut lacking) = (Context::default(), 0.0);
+            if is_picture {
+                begin_picture(&ctx);
+            }
+            let screen_rect = Some(Rect::from_min_size(Pos2::ZERO, vec2(100.0, 100.0)));
+            let input = RawInput { screen_rect, ..RawInput::default() };
+            let pass = ctx.run_ui(input, |ui| {
+                let area = ScrollArea::vertical().auto_shrink([false, false]);
+                rows_ui(ui, area, |ui| ui.allocate_space(vec2(10.0, height)));
+                lacking = lacking_height(ui.ctx());
+            });
+            pass.drop_without_applying_deltas();
+            lacking
+        };
+        assert_eq!([lacking(true, 250.0), lacking(true, 80.0), lacking(false, 250.0)], [150.0, 0.0, 0.0]);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     experiments::sweep::results::{AxisKind, ResultAxis, SweepResults},
-    ui::plot::Scale,
+    ui::plot::{Scale, limits_around},
 };
 
 use super::axis_scale;
@@ -28,10 +28,10 @@ impl AxisSpan {
     /// The range around values; `None` if the scale shows none of them.
     pub fn around(values: impl Iterator<Item = f64>, scale: Scale) -> Option<Self> {
         let places = values.map(|v| scale.place(v)).filter(|p| p.is_finite());
-        let [low, high] =
+        let ends =
             places.fold(None, |ends: Option<[f64; 2]>, p| Some(ends.map_or([p, p], |[a, b]| [a.min(p), b.max(p)])))?;
-        let around = if high > low { (high - low) * MARGIN } else { (high.abs() * 0.1).max(1e-9) };
-        Some(Self { scale, from: low - around, to: high + around, marks: vec![] })
+        let [from, to] = limits_around(ends, MARGIN, scale);
+        Some(Self { scale, from, to, marks: vec![] })
     }
 
     /// The ends of the axis of a setting that varies.
@@ -90,6 +90,9 @@ mod tests {
         assert!(ends.share(0.001) > 0.0 && ends.share(0.1) < 1.0 && ends.share(-1.0).is_nan());
         let one = AxisSpan::around([3.0].into_iter(), Scale::Linear).unwrap();
         assert!((one.share(3.0) - 0.5).abs() < 1e-6, "a single value stands in the middle");
+        let zeros = AxisSpan::around([0.0, 0.0].into_iter(), Scale::Linear).unwrap();
+        assert_eq!([zeros.value(0.0), zeros.value(0.5), zeros.value(1.0)], [-1.0, 0.0, 1.0]);
+        assert!(zeros.ticks(4).iter().any(|(share, words)| *share == 0.5 && words == "0"), "{:?}", zeros.ticks(4));
         assert!(AxisSpan::around([f64::NAN].into_iter(), Scale::Linear).is_none());
     }
 }

@@ -1,13 +1,13 @@
 //! A number against one setting: one dot per seed, and the line of means.
 
-use eframe::egui::{Align2, Pos2, Rect, Stroke, Ui, Vec2, pos2, vec2};
+use eframe::egui::{Align2, Pos2, Rect, Stroke, Ui, Vec2, pos2};
 
 use super::{
     PointedAt, SweepView, axis_span::AxisSpan, dot, empty, figure_text, nearest, pointed, sheet_ui, small_text,
 };
-use crate::ui::theme::Theme;
+use crate::ui::theme::{self, Theme};
 
-/// Room for the figures of the axes, points.
+/// Room for the figures of the axes, points; long ones have more.
 const LEFT_MARGIN: f32 = 44.0;
 const BOTTOM_MARGIN: f32 = 34.0;
 
@@ -21,8 +21,13 @@ pub fn slice_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, axis: usize) -> P
         Some((as_of, AxisSpan::from_axis(results, axis)?, AxisSpan::around(all, view.scale)?))
     });
     let Some((as_of, x, y)) = ends else { return empty(ui, sheet, theme) };
-    let plot = Rect::from_min_max(sheet.min + vec2(LEFT_MARGIN, 2.0), sheet.max - vec2(10.0, BOTTOM_MARGIN));
-    let axes = Axes { sheet, plot, x, y };
+    let (top, bottom) = (sheet.top() + 2.0, sheet.bottom() - BOTTOM_MARGIN);
+    let y_ticks = y.ticks((((bottom - top) / 44.0) as usize).clamp(2, 6));
+    let wide = |words: &str| ui.painter().layout_no_wrap(words.to_owned(), theme::numbers(), theme.secondary).size().x;
+    let widest = y_ticks.iter().map(|(_, words)| wide(words)).fold(0.0, f32::max);
+    let left = sheet.left() + (widest + 8.0).max(LEFT_MARGIN);
+    let plot = Rect::from_min_max(pos2(left, top), pos2(sheet.right() - 10.0, bottom));
+    let axes = Axes { sheet, plot, x, y, y_ticks };
     axes.paint(ui, theme, &setting.key);
     let line = results.mean_line(as_of, axis);
     let means: Vec<Pos2> = line.points.iter().map(|[p, v]| axes.at(*p, *v)).filter(|p| !p.any_nan()).collect();
@@ -50,6 +55,8 @@ struct Axes {
     plot: Rect,
     x: AxisSpan,
     y: AxisSpan,
+    /// Share of the height, and words.
+    y_ticks: Vec<(f32, String)>,
 }
 
 impl Axes {
@@ -60,12 +67,12 @@ impl Axes {
 
     /// Paints hairlines, figures and the name of the setting.
     fn paint(&self, ui: &Ui, theme: &Theme, key: &str) {
-        let Self { sheet, plot, x, y } = self;
+        let Self { sheet, plot, x, y_ticks, .. } = self;
         let hairline = Stroke::new(1.0, theme.line);
-        for (share, words) in y.ticks(((plot.height() / 44.0) as usize).clamp(2, 6)) {
+        for (share, words) in y_ticks {
             let at = (plot.bottom() - share * plot.height()).round() + 0.5;
             ui.painter().hline(plot.x_range(), at, hairline);
-            figure_text(ui, pos2(plot.left() - 6.0, at), Align2::RIGHT_CENTER, &words, theme.secondary);
+            figure_text(ui, pos2(plot.left() - 6.0, at), Align2::RIGHT_CENTER, words, theme.secondary);
         }
         let mut free_from = sheet.left();
         for (share, words) in x.ticks(((plot.width() / 64.0) as usize).clamp(2, 6)) {

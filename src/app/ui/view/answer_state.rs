@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     config::Arguments,
-    labs::foreign::asks,
+    labs::foreign::{self, asks},
     telemetry::{Args, Measurement, QuestionState, RunState, Sample},
     ui::{plot::empty_ui, questions::Key, run::EXAMPLE_CANNOT_BE_ASKED},
 };
@@ -104,7 +104,7 @@ impl OpenQuestion {
 
 impl ShownAnswer<'_> {
     /// Says which question the answer belongs to, and the state of the controls' own question; `None` if both are the
-    /// same.
+    /// same. A tile shows its first line, which is short over an example, where every control leads here.
     pub fn note(&self) -> Option<String> {
         let Sample { step, about, request, .. } = self.sample;
         let what =
@@ -113,10 +113,10 @@ impl ShownAnswer<'_> {
         Some(match self.outdated? {
             Outdated::Unasked => format!("Not asked with these settings yet. {own}"),
             Outdated::Asked(question) => format!("This question is asked {}. {own}", question.label()),
-            Outdated::Refused(why) => format!("Refused: {}. {own}", why.trim_end_matches('.')),
+            Outdated::Refused(why) => format!("Refused: {}. {own}", why.trim_end_matches('.').replace('\n', " ")),
             Outdated::Inapplicable => format!("The variant in focus has no answer to this question. {own}"),
             Outdated::CannotAsk => format!("The models of this run cannot be asked. {own}"),
-            Outdated::Example => format!("{EXAMPLE_CANNOT_BE_ASKED} {own}"),
+            Outdated::Example => format!("{EXAMPLE_CANNOT_BE_ASKED}\n{own}"),
         })
     }
 }
@@ -135,12 +135,12 @@ impl Absence<'_> {
                 let blank = if needs.is_empty() { "" } else { " " };
                 format!("The example has no record of this. {needs}{blank}{EXAMPLE_CANNOT_BE_ASKED}")
             }
-            Self::Unrecorded if !cx.has_controls => "This run has no record of it.".to_owned(),
-            Self::Unrecorded if cx.is_trained_elsewhere() => {
+            Self::Unrecorded if !cx.has_controls || cx.is_trained_elsewhere() => {
                 let allowed = cx.mirror.info.as_ref().map_or(&[][..], |info| &info.asks);
-                match asks::is_allowed(allowed, asks::ask_of(probe)) {
+                let is_answered = cx.is_trained_elsewhere() && cx.mirror.why_nobody_answers().is_none();
+                match cx.has_controls && is_answered && asks::is_allowed(allowed, asks::ask_of(probe)) {
                     true => "This run has no record of it: ask its program in the view Questions.".to_owned(),
-                    false => "This run has no record of it.".to_owned(),
+                    false => format!("This run has no record of it.{}", cx.where_logged()),
                 }
             }
             Self::Unrecorded if cx.mirror.is_followed() => {
@@ -245,11 +245,32 @@ impl<'a> ViewCx<'a> {
     pub fn why_no_curve(&self, hint: &str, absent: &str) -> String {
         match self.run_absence() {
             // a record has all curves of its run, even if its models cannot be asked
-            Some(Absence::Unrecorded) if self.mirror.step > 0 => absent.to_owned(),
+            Some(Absence::Unrecorded) if self.mirror.step > 0 => format!("{absent}{}", self.where_logged()),
             Some(absence) => absence.sentence(self, "", hint, absent),
             None if self.mirror.step == 0 => "The run has begun; its first numbers will appear shortly.".to_owned(),
             None => absent.to_owned(),
         }
+    }
+
+    /// Names *Logged*, where a view finds nothing in another program's run: it shows what no view was made for. A picture has no
+    /// view beside it, so that it names channels too; to collect them in each frame would take too long.
+    fn where_logged(&self) -> String {
+        /// Channels that are named.
+        const NAMED: usize = 12;
+        let title = self.title_of(foreign::LOGGED);
+        if !self.is_trained_elsewhere() || !self.mirror.has_numbers() {
+            return String::new();
+        }
+        if self.has_controls {
+            return format!(" The view {title} shows what the program logged under other names.");
+        }
+        let channels = self.mirror.channels();
+        let named: Vec<&str> = channels.iter().take(NAMED).map(|channel| channel.as_str()).collect();
+        let more = match channels.len() - named.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!(" It logged {}{more}: see the view {title} ({}).", named.join(", "), foreign::LOGGED)
     }
 
     /// The reason why the run has nothing to show in any view; `None` if it has something.

@@ -96,7 +96,7 @@ pub trait PanelView {
     /// The text that explains the charts, in pictures too: above them, or below in a tile without room for both.
     fn words_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>) {}
 
-    /// Controls right below the charts, and above them in a tile too low for both; a picture has none.
+    /// Controls in a row right below the charts, and above them in a tile too low for both; a picture has none.
     fn footer_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>) {}
 
     /// True where there is something for those controls to act on.
@@ -171,7 +171,7 @@ impl<V: PanelView> Panels<V> {
         // in a tile that is too low for both, the controls below the chart would not be visible
         let is_foot_above = ui.max_rect().height() < min_chart_height(ui.ctx()) + V::FOOTER_HEIGHT;
         if is_foot_above && V::FOOTER_HEIGHT > 0.0 && self.view.has_footer(!self.last.is_filled) {
-            cx.controls_ui(ui, |ui, cx| self.view.footer_ui(ui, cx));
+            cx.controls_ui(ui, |ui, cx| ui.horizontal(|ui| self.view.footer_ui(ui, cx)));
         }
         let room = ui.available_size();
         let panels = self.view.panels(cx);
@@ -207,7 +207,7 @@ impl<V: PanelView> Panels<V> {
         }
         states.iter_mut().for_each(|state| cx.open_asked_claim(state));
         if foot > 0.0 {
-            cx.controls_ui(ui, |ui, cx| self.view.footer_ui(ui, cx));
+            cx.controls_ui(ui, |ui, cx| ui.horizontal(|ui| self.view.footer_ui(ui, cx)));
         }
         if below > 0.0 {
             self.view.below_ui(ui, cx, below);

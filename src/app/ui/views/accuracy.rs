@@ -1,9 +1,6 @@
 //! Accuracy on the positions that a task asks for, over training, with what guessing reaches.
 
-use crate::{
-    labs::{self, corpus::questions},
-    ui::views::prelude::*,
-};
+use crate::{labs, ui::views::prelude::*};
 
 /// View `accuracy`.
 #[derive(Default)]
@@ -74,6 +71,9 @@ impl PanelView for Accuracy {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        cx.subtitle("asked positions of held-out windows")
+        let windows = cx.run_config().get(labs::RunSettings::eval_windows.name);
+        let windows = windows.map_or(String::new(), |windows| format!("{windows} "));
+        let guess = chance(cx).map_or(String::new(), |guess| format!(" \u{b7} guessing: {}", value_label(guess)));
+        cx.subtitle(&format!("asked positions of {windows}held-out windows{guess}"))
     }
 }

@@ -1,14 +1,7 @@
 //! Change one token and see how far the logits move at every position: none before it, however strong the coupling.
 
 use super::task::task_ui;
-use crate::{
-    config::counted,
-    telemetry::measurements::CausalityArgs,
-    ui::{
-        views::prelude::*,
-        widgets::{likely_tokens::likely_tokens_label, token_strip::Mark},
-    },
-};
+use crate::ui::views::prelude::*;
 
 /// View `causality`.
 pub struct Causality {
@@ -201,7 +194,7 @@ impl PanelView for Causality {
         let Some(causality) = answered else { return };
         let at = Self::position(cx).unwrap_or(causality.position);
         let leaks = leak(causality.value);
-        let pointed = token_strip_ui(ui, theme, &causality.sample.tokens, |i| Mark {
+        let pointed = token_strip_ui(ui, theme, &causality.sample.tokens, |i| TokenMark {
             ground: (i == at).then_some(theme.accent.gamma_multiply(0.3)),
             outline: match &leaks {
                 Some(leak) if leak.contains(&i) => Some(theme.error),
@@ -245,20 +238,14 @@ impl PanelView for Causality {
             return "change one token, watch every logit".to_owned();
         };
         let gate = value_label(causality.effective_gate);
-        let sample = causality.sample;
-        format!("step {} \u{b7} s tanh(\u{3b3}) = {gate} \u{b7} {}", sample.step, sample.about)
+        causality.subtitle(cx, &format!("s tanh(\u{3b3}) = {gate} \u{b7} "))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::telemetry::{
-        Event, RunInfo, Sample, VariantInfo,
-        measurements::{LeakyUpsample, Predictions},
-    };
+    use crate::telemetry::{Event, VariantInfo};
 
     #[test]
     fn a_measured_leak_is_said() {

@@ -1,13 +1,8 @@
 //! The cost of a forward pass in layers of full length, by the live settings, and the measured time of a step.
 
 use crate::{
-    analysis::statistics::upper_quantile,
-    config::counted,
-    labs::{
-        TrainSettings,
-        fast_slow::settings::{ModelSettings, SlowMixer},
-    },
-    ui::{action::OpenAction, views::prelude::*},
+    labs::fast_slow::settings::{ModelSettings, SlowMixer},
+    ui::views::prelude::*,
 };
 
 /// Layers of the paper's dense baselines.
@@ -165,12 +160,8 @@ const PITCH: f32 = 28.0;
 fn bars_ui(ui: &mut Ui, theme: &Theme, head: &str, bars: &[Bar]) -> Option<&'static str> {
     let width = ui.available_width();
     let items: Vec<String> = bars.iter().map(|b| format!("{} {}", b.name, b.words)).collect();
-    let (rect, _, painter) = canvas_ui(
-        ui,
-        vec2(width, 22.0 + PITCH * bars.len() as f32),
-        Sense::hover(),
-        format!("{head}: {}", items.join(", ")),
-    );
+    let (size, name) = (vec2(width, 22.0 + PITCH * bars.len() as f32), format!("{head}: {}", items.join(", ")));
+    let (rect, _, painter) = canvas_ui(ui, size, Sense::hover(), name);
     let (small, mono) = (theme::small(), theme::numbers());
     painter.text(rect.min, Align2::LEFT_TOP, head, small, theme.secondary);
     let measure = |t: &str, f: FontId| painter.layout_no_wrap(t.to_owned(), f, theme.text).size().x;
@@ -211,7 +202,7 @@ impl View for Cost {
             return cx.nothing_ui(ui, words);
         }
         let mut asked = None;
-        egui::ScrollArea::vertical().show(ui, |ui| {
+        plot::rows_ui(ui, egui::ScrollArea::vertical(), |ui| {
             if let Some(p) = parts {
                 let words = "A slow layer costs c = maps/P + attention/P\u{b2} of a fast one: only attention falls with the square. \
                              L_eq = n_pre + n_rounds (n_post + n_slow c)";

@@ -1,6 +1,6 @@
 //! How far a refining map is from a step of a Markov chain: its column sums, and the nearest generator over training.
 
-use crate::{telemetry::measurements::GeneratorDistance, ui::views::prelude::*};
+use crate::ui::views::prelude::*;
 
 /// Column sums of the paper's random map of 12 states (arXiv 2606.16730, remark 30).
 const PAPER: [f64; 2] = [0.892, 1.096];

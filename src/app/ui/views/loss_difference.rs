@@ -1,10 +1,7 @@
 //! Each other variant's loss minus the first one's, with a noise band: is there a difference?
 
 use super::losses::with_loss_unit;
-use crate::{
-    analysis::statistics::mean_sd,
-    ui::{plot::Smoothed, seed_series::Spread, views::prelude::*},
-};
+use crate::ui::{plot::Smoothed, seed_series::Spread, views::prelude::*};
 
 /// The decay of the exponential mean per point; its variance equals that of a plain mean of 48 points.
 const WEIGHT: f64 = 0.92;
@@ -184,10 +181,8 @@ impl PanelView for LossDifference {
     }
 
     fn footer_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {
-        ui.horizontal(|ui| {
-            ui.selectable_value(&mut self.held_out, false, "train");
-            ui.selectable_value(&mut self.held_out, true, "held out");
-        });
+        ui.selectable_value(&mut self.held_out, false, "train");
+        ui.selectable_value(&mut self.held_out, true, "held out");
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

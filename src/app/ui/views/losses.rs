@@ -1,7 +1,10 @@
 //! Plots the training and held-out loss of every variant. The raw curve stays faintly visible behind a smoothed one, and
 //! the seeds of one variant are summarized by their mean and a band.
 
-use crate::ui::{views::prelude::*, widgets::smoothing::smoothing_ui};
+use crate::{
+    experiments::run_terms::{RunTerms, loss_unit},
+    ui::{views::prelude::*, widgets::smoothing::smoothing_ui},
+};
 
 /// The losses that are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,14 +29,14 @@ impl Default for Losses {
     }
 }
 
-/// Appends the unit of a loss to a label: nats per token for a text, plain nats without one, and none if another program
-/// trains, because its unit is unknown.
+/// Appends the unit of the run's losses to a label, and none if another program trains, because its unit is unknown.
 pub(super) fn with_loss_unit(words: &str, cx: &ViewCx<'_>) -> String {
-    match &cx.mirror.info {
-        _ if cx.is_trained_elsewhere() => words.to_owned(),
-        Some(info) if info.tokens_per_step == 0 => format!("{words} (nats)"),
-        _ => format!("{words} (nats per token)"),
-    }
+    let unit = match &cx.mirror.info {
+        _ if cx.is_trained_elsewhere() => return words.to_owned(),
+        Some(info) => RunTerms::from(info.as_ref()).loss_unit,
+        None => loss_unit(&cx.config.lab, |key| cx.config.get(key)),
+    };
+    format!("{words} ({unit})")
 }
 
 impl PanelView for Losses {
@@ -76,23 +79,21 @@ impl PanelView for Losses {
     }
 
     fn footer_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {
-        ui.horizontal(|ui| {
-            for (choice, words) in
-                [(LossChoice::Both, "both"), (LossChoice::Train, "train"), (LossChoice::HeldOut, "held out")]
-            {
-                ui.selectable_value(&mut self.shown, choice, words);
-            }
-            ui.add_space(8.0);
-            let about = "The training loss is averaged over as many steps before each one as after it: by this factor \
-                         the weight falls from point to point. Towards both ends fewer are averaged. The raw line stays \
-                         faintly behind; held-out loss is never smoothed.";
-            smoothing_ui(ui, &mut self.smoothing, about);
-        });
+        for (choice, words) in
+            [(LossChoice::Both, "both"), (LossChoice::Train, "train"), (LossChoice::HeldOut, "held out")]
+        {
+            ui.selectable_value(&mut self.shown, choice, words);
+        }
+        ui.add_space(8.0);
+        let about = "The training loss is averaged over as many steps before each one as after it: by this factor \
+                     the weight falls from point to point. Towards both ends fewer are averaged. The raw line stays \
+                     faintly behind; held-out loss is never smoothed.";
+        smoothing_ui(ui, &mut self.smoothing, about);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         cx.subtitle(match self.shown {
-            LossChoice::Both => "training (solid) and held out (dashed)",
+            LossChoice::Both => "training, held out (dashed)",
             LossChoice::Train => "training batches",
             LossChoice::HeldOut => "held-out windows",
         })

@@ -42,7 +42,8 @@ mod trained_bdh;
 pub use super::view::{Measured, Selection, View, ViewCx, ViewEntry, sample_subtitle};
 use super::view::{boxed, panels, raster};
 
-/// A list of entries, each with its id, title, maker and text: two sentences on what it shows and how to read it.
+/// A list of entries, each with its id, title, maker and text: two sentences on what it shows and how to read it, and where
+/// something can be done in it a line on that.
 macro_rules! views {
     ($($id:literal, $title:literal, $make:expr, $about:literal;)*) => {
         &[$($make($id, $title, $about)),*]
@@ -69,7 +70,8 @@ pub static VIEWS: &[ViewEntry] = views! {
      variant. Lower is better; a held-out line that turns up while training falls means it learns by heart.";
     "logged", "Logged", boxed::<logged::Logged>,
     "Everything that the run has logged and no other view is made for: numbers as curves, matrices as maps, tables as \
-     tables, texts as texts, each as of the step shown. Choose one to see it large.";
+     tables, texts as texts, each as of the step shown.\n\
+     Choose one to see it large.";
     "questions", "Questions", raster::<program_questions::ProgramQuestions>,
     "What the program that trains this run elsewhere answers, as far as it allows: attention along a text, the next \
      tokens, a pause, another learning rate. Answers open in the views of what they are; a question that waits says \
@@ -81,9 +83,9 @@ pub static VIEWS: &[ViewEntry] = views! {
     "Share of the asked positions that each variant answers rightly, over training. The dotted line is what guessing \
      reaches.";
     "generator", "Generator", panels::<equilibrium::GeneratorView>,
-    "Rates between states as a matrix and as a graph, and the stationary distribution that they lead to. Drag a cell \
-     or a line up or down to change a rate, double-click to remove it; where states can no longer reach one another, \
-     it says so.";
+    "Rates between states as a matrix and as a graph, and the stationary distribution that they lead to; where states \
+     cannot reach one another, it says so.\n\
+     Drag a cell or a line up or down to change a rate, double-click to remove it.";
     "generator_flow", "Relaxation", panels::<equilibrium::RelaxationView>,
     "How mass that starts in one state relaxes: by forward Euler, whose step may be pushed over its bound, by the \
      exact flow, and as single particles. Straight lines on the logarithmic axis are the slopes that the second \
@@ -93,14 +95,17 @@ pub static VIEWS: &[ViewEntry] = views! {
      converges while all but the kernel lie in the orange circle; the gap to 0 sets the pace.";
     "stationary_map", "Learned map", panels::<equilibrium::StationaryMapView>,
     "How far a network's answer is from the stationary distribution, over the control that sets the rates. The box \
-     is what it was trained on; outside of it the network extrapolates. Click to set the control. Over training, dotted: \
-     the distribution at y = 0 as the answer to every control.";
+     is what it was trained on; outside of it the network extrapolates. Over training, dotted: the distribution at y = 0 \
+     as the answer to every control.\n\
+     Click to set the control.";
     "staircase", "Staircase", panels::<staircase::Staircase>,
     "One component of the fast state x and of the slow signal y along a sentence. The slow signal holds still over \
-     each block; hover a token to see its block and the finished block that it reads.";
+     each block.\n\
+     Hover a token to see its block and the finished block that it reads.";
     "causality", "Causality", panels::<causality::Causality>,
-    "Change one token and see how far the logits move at every position. Before the change they must not move at \
-     all, however far the gate is opened.";
+    "How far the logits move at every position once one token is changed. Before the change they must not move at \
+     all, however far the gate is opened.\n\
+     Change one token and see.";
     "attention", "Attention", raster::<attention::Attention>,
     "Attention maps of every layer and head: rows attend to columns. The bar under a map is its entropy \
      against that of uniform attention.";
@@ -120,8 +125,8 @@ pub static VIEWS: &[ViewEntry] = views! {
      attention sink; rings are the selected head.";
     "attention_side_by_side", "Side by side", raster::<attention::SideBySide>,
     "One layer and head of every variant on one text and one scale, and the weights of one variant less those of \
-     another. Point at a cell for its weight in every map; the small maps are all heads of one variant: a click \
-     chooses.";
+     another; the small maps are all heads of one variant.\n\
+     Point at a cell for its weight in every map; a click on a small map chooses its head.";
     "attention_chain", "Markov step", panels::<attention::AttentionChainView>,
     "An attention matrix as one step of a Markov chain: its eigenvalues, where walks end and linger, how widely rows \
      look, and how far blocks of P positions are from a chain of their own. Of causal attention every walk ends on \
@@ -140,7 +145,8 @@ pub static VIEWS: &[ViewEntry] = views! {
      fall; a selected token is the one of the lower lines.";
     "next_tokens", "Next tokens", raster::<next_tokens::NextTokens>,
     "What each variant expects after a text, likeliest first, and how it goes on by itself. The mark \u{2713} is on \
-     the token that the held-out text has there; type a text to ask about your own.";
+     the token that the held-out text has there.\n\
+     Type a text to ask about your own.";
     "cost", "Cost", raster::<cost::Cost>,
     "Work of a forward pass in layers of full length, from the settings, beside a dense model of four layers; and \
      the measured time of a training step.";
@@ -211,8 +217,9 @@ pub static VIEWS: &[ViewEntry] = views! {
      and how often a foreign window has the larger one (AUROC; the paper: 0.74, 0.28 and 0.03). Below 0.5 foreign \
      text looks the more certain; rings are the model's own surprise, which needs no such machinery.";
     "steer", "Steering", boxed::<flow::Steer>,
-    "Turn the control u and the flow is solved again at once: the next word's probabilities, the mass of the two \
-     classes, and how the text goes on. The thin mark on each bar is the same model at u = 0.";
+    "What the flow says at the control u: the next word's probabilities, the mass of the two classes, and how the text \
+     goes on. The thin mark on each bar is the same model at u = 0.\n\
+     Turn the control u, and the flow is solved again at once.";
     "flow_paths", "Paths", boxed::<flow::Paths>,
     "Where the flow carries the state of each token from \u{3c4} = 0 (ring) to 1 (disc), in the plane or the space \
      of largest variance. Dots are the solver's steps, crosses are rejected ones; streaks follow the field at the \
@@ -225,7 +232,8 @@ pub static VIEWS: &[ViewEntry] = views! {
      Nearly level lines mean a flow that a few steps follow.";
     "flow_sweep", "Sweeps", panels::<flow::Sweep>,
     "Evaluations, agreement of solvers, class mass, readability of layers and time, measured over a range in the \
-     background. Choose one and press Measure; it can be paused, go on where it was, or be cancelled.";
+     background.\n\
+     Choose one and press Measure; it can be paused, go on where it was, or be cancelled.";
     "flow_claims", "Claims", boxed::<flow::Claims>,
     "What a steering reaches by the measure it was trained on, beside what it does to words on nouns that nobody \
      steered with. Fine numbers above and poor ones below mean a measure that misses the point.";
@@ -244,8 +252,8 @@ pub static VIEWS: &[ViewEntry] = views! {
      trained on, or learned nothing.";
     "logit_lens", "Layer by layer", raster::<trained_bdh::LogitLensView>,
     "The model's head applied after every layer (the logit lens): in each cell the likeliest next token, brighter \
-     the surer it is, outlined where the text has it. The top row is the whole model; click a cell for its likely \
-     tokens.";
+     the surer it is, outlined where the text has it. The top row is the whole model.\n\
+     Click a cell for its likely tokens.";
     "intervention", "Intervention", boxed::<trained_bdh::Intervention>,
     "Chosen neurons or synapses are silenced, scaled or held at a value while a text is read. The line says how far \
      the next token's distribution moves; the dotted one is the same for random ones of the same heads that are as \
@@ -253,11 +261,12 @@ pub static VIEWS: &[ViewEntry] = views! {
     "query_key_maps", "Query \u{b7} key", raster::<trained_bdh::QueryKeyMapsView>,
     "How well each token\u{2019}s neurons answer to those of the tokens before it: the products of queries and keys \
      of BDH\u{2019}s linear attention, by layer and head, neither scaled nor normalised. Rows ask, columns answer; \
-     blue is negative, which only rotation makes. Click a row or a token for the tokens that it answers to.";
+     blue is negative, which only rotation makes.\n\
+     Click a row or a token for the tokens that it answers to.";
     "top_contexts", "Top contexts", boxed::<trained_bdh::TopContextsView>,
     "The passages of a text that drive a neuron or a synapse most, one a line, the token that does it in the middle; \
-     below, how its values are spread and which tokens it answers to, beside how often the text has them. Click a \
-     passage to read it.";
+     below, how its values are spread and which tokens it answers to, beside how often the text has them.\n\
+     Click a passage to read it.";
     "surprise", "Surprise", panels::<synapses::Surprise>,
     "A word of eight random letters is met and then repeated seven times. Where the solid line falls from \
      \u{201c}new\u{201d} to \u{201c}known\u{201d}, fewer neurons fire for what is expected.";
@@ -270,19 +279,22 @@ pub static VIEWS: &[ViewEntry] = views! {
      random synapses as active add.";
     "neuron_graph", "Neuron graph", boxed::<graph::NeuronGraph>,
     "Neurons that act on one another strongly, pulled together by their edges and pushed apart by all others. Where \
-     a colour keeps together, the edges alone found it; hover for a name, click for a neuron's own edges.";
+     a colour keeps together, the edges alone found it.\n\
+     Hover for a name, click for a neuron's own edges.";
     "graph_table", "Table of the graph", raster::<graph::GraphTable>,
-    "The nodes and the edges of the graph with all that is known of them, to sort by a column and to filter by words \
-     and conditions such as degree>5. A click selects the node in the picture, and the other way round.";
+    "The nodes and the edges of the graph with all that is known of them.\n\
+     Sort by a column, and filter by words and conditions such as degree>5. A click selects the node in the picture, and \
+     the other way round.";
     "merging", "Merging", raster::<synapses::Merging>,
     "Two models side by side as one with the neurons of both: a base, two children of it tuned on texts of their \
      own, and the merged model; or this model and a file. A merged model that is near the better of its parents on \
      every text has kept what both knew.";
     "graph_threshold", "Threshold", panels::<connectivity::Threshold>,
     "How the entries of G are spread, on a logarithmic axis; what lies beyond the line \u{3b2} makes the edges of \
-     the graph. Drag the line; where the solid curve leaves its mirror image, the weights are no noise. Beneath, a sign \
-     for each pair of heads: + more large positive entries than random products have, \u{2212} more negative ones, \
-     \u{b1} both, \u{b7} neither.";
+     the graph. Where the solid curve leaves its mirror image, the weights are no noise. Beneath, a sign for each pair of \
+     heads: + more large positive entries than random products have, \u{2212} more negative ones, \u{b1} both, \u{b7} \
+     neither.\n\
+     Drag the line to set \u{3b2}.";
     "graph_modularity", "Modularity", panels::<connectivity::Modularity>,
     "How far the graph falls into communities (Newman's Q, best of several searches) against the number of edges, \
      beside random graphs with as many; and over training. Sparse random graphs have communities too: only the \
@@ -292,11 +304,12 @@ pub static VIEWS: &[ViewEntry] = views! {
      beneath say where it begins, how far off it is, and whether a lognormal fits better.";
     "graph_neuron", "One neuron", raster::<connectivity::Neuron>,
     "The neuron in focus: whom it raises (warm) and lowers (cool), who does so to it, the tokens that make it fire \
-     in the first layer, and those it writes towards. Click a partner to go there.";
+     in the first layer, and those it writes towards.\n\
+     Click a partner to go there.";
     "bdh_rules", "Rules", raster::<bdh_dynamics::Rules>,
     "The model's neurons on a circle (A inwards, X and Y outwards), its synapses as faint chords, and what the last \
-     of the four rounds of local rules carried as bright ones: warm excites, cool inhibits. Bars show roots. Step, \
-     play, or click a neuron to poke it.";
+     of the four rounds of local rules carried as bright ones: warm excites, cool inhibits. Bars show roots.\n\
+     Step, play, or click a neuron to poke it.";
     "bdh_checks", "Equivalences", panels::<bdh_dynamics::Checks>,
     "How far the two sides of each of the paper's equivalences are apart on these weights, token by token, beside \
      what rounding explains. A line above its dashed bound would mean that they are not the same.";

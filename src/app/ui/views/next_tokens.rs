@@ -1,10 +1,7 @@
 //! The next tokens that each variant predicts after a text, side by side, and its continuation.
 
 use super::task::task_ui;
-use crate::{
-    telemetry::measurements::{NextTokens as Likely, NextTokensArgs},
-    ui::{views::prelude::*, widgets::token_strip::Mark},
-};
+use crate::{telemetry::measurements::NextTokens as Likely, ui::views::prelude::*};
 
 /// Width below which variants are under one another, points.
 const COLUMN: f32 = 190.0;
@@ -63,11 +60,10 @@ impl View for NextTokens {
         }
         let Some(first) = measured.first() else {
             cx.shows_nothing();
-            let words = cx.why_nothing::<Likely>("No answer yet. A run is asked at its start: press Space.");
-            return cx.nothing_ui(ui, &words);
+            return cx.unmeasured_ui::<Likely>(ui, "No answer yet. A run is asked at its start: press Space.");
         };
         if !first.sample.tokens.is_empty() {
-            token_strip_ui(ui, cx.theme, &first.sample.tokens, |_| Mark::default());
+            token_strip_ui(ui, cx.theme, &first.sample.tokens, |_| TokenMark::default());
         }
         task_ui(ui, cx, &self.text);
         if let Some(truth) = &first.truth {

@@ -1,10 +1,6 @@
 //! Attention from a question of associative recall to the pair that answers it, over training, by layer or by variant.
 
-use crate::{
-    labs::corpus::questions,
-    telemetry::measurements::{LayerPairAttention, PairAttention as Measured},
-    ui::{seed_series::spread_of, views::prelude::*},
-};
+use crate::{telemetry::measurements::PairAttention as Measured, ui::views::prelude::*};
 
 /// View `pair_attention`.
 #[derive(Default)]
@@ -157,8 +153,8 @@ impl PanelView for PairAttention {
         };
         cx.subtitle(&match (self.lines, variant) {
             (_, None) => "attention from a question to its pair".to_owned(),
-            (Lines::Variants, _) => format!("{heads} of each variant's strongest layer"),
-            (Lines::Layers, Some(label)) => format!("{label}: {heads} of each layer"),
+            (Lines::Variants, _) => format!("{heads}, of each variant's strongest layer"),
+            (Lines::Layers, Some(label)) => format!("{label}: {heads}, of each layer"),
         })
     }
 }

@@ -1,11 +1,8 @@
 //! The loss of every variant against how much of a long text it has read.
 
 use crate::{
-    analysis::{
-        statistics::mean_sd,
-        student::{CONFIDENCE, standard_errors},
-    },
-    telemetry::measurements::{PositionLosses as Measured, PositionLossesArgs},
+    analysis::student::{CONFIDENCE, standard_errors},
+    telemetry::measurements::PositionLosses as Measured,
     ui::views::prelude::*,
 };
 
@@ -35,7 +32,7 @@ impl PanelView for PositionLosses {
         for (place, group) in groups(cx.mirror).iter().enumerate() {
             let colour = group.colour(place, cx.theme);
             let seeds: Vec<&Measured> =
-                group.members.iter().filter_map(|v| cx.measured::<Measured>(*v, |_| true)).map(|m| m.value).collect();
+                group.members.iter().filter_map(|v| cx.newest::<Measured>(*v)).map(|m| m.value).collect();
             let Some(first) = seeds.first() else { continue };
             window = Some(first.window);
             let fitting: Vec<&&Measured> = seeds.iter().filter(|m| m.edges == first.edges).collect();
@@ -78,7 +75,7 @@ impl PanelView for PositionLosses {
 
     fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
         let mut table = Table::new(["variant", "step", "from", "until", "loss", "standard_error"]);
-        for (info, _, m) in cx.each_variant(|v| cx.measured::<Measured>(v, |_| true)) {
+        for (info, _, m) in cx.each_variant(|v| cx.newest::<Measured>(v)) {
             for ((edge, loss), error) in m.edges.windows(2).zip(m.loss.iter()).zip(m.error.iter()) {
                 table.cells(&[&info.label, &m.sample.step, &edge[0], &edge[1], loss, error]);
             }

@@ -6,16 +6,12 @@ mod weights;
 use std::collections::BTreeMap;
 
 use crate::{
-    config::Arguments,
     labs::foreign::{
         self,
         asks::{self, ScaleLrArgs},
     },
-    telemetry::{
-        Args, FOREIGN, FollowedState, Question, RunState,
-        measurements::{AttentionMaps, AttentionMapsArgs, NextTokens, NextTokensArgs},
-    },
-    ui::{action::RunAction, run::EXAMPLE_CANNOT_BE_ASKED, views::prelude::*},
+    telemetry::{FOREIGN, FollowedState, Question},
+    ui::{run::EXAMPLE_CANNOT_BE_ASKED, views::prelude::*},
 };
 
 /// Seconds after which a hint tells what may delay an answer.
@@ -27,8 +23,8 @@ const WAIT_REASONS: [&str; 2] = [
 ];
 /// The questions that a run of Orrery itself may allow.
 const OWN_ASKS: [&str; 3] = [asks::PAUSE, asks::SAVE, asks::SCALE_LR];
-/// Width of the fields, points.
-const FIELD: f32 = 420.0;
+/// The largest width of the fields, points.
+const MAX_FIELD: f32 = 420.0;
 
 /// View `questions`.
 #[derive(Default)]
@@ -211,7 +207,7 @@ impl Row {
         };
         let field = ui
             .scope(|ui| {
-                ui.set_max_width(FIELD);
+                ui.set_max_width(ui.available_width().min(MAX_FIELD));
                 text_line(ui, &mut self.typed, &format!("arguments of {ask}"), hint)
             })
             .inner;
@@ -222,7 +218,7 @@ impl Row {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, ask: &str, why_not: Option<&str>) {
         let (form, now) = (Form::new(ask), ui.input(|i| i.time));
         let mut is_asked = false;
-        ui.horizontal(|ui| {
+        ui.horizontal_wrapped(|ui| {
             ui.label(RichText::new(title(ask)).strong());
             if title(ask) != ask {
                 note_ui(ui, cx.theme, ask);
@@ -319,10 +315,12 @@ fn outcome_ui(ui: &mut Ui, cx: &ViewCx<'_>, sent: SentQuestion, who: &str, wait_
 }
 
 impl ProgramQuestions {
-    /// Why a question would do nothing now: of pausing and continuing one does.
+    /// Why a question would do nothing now: nobody answers it, or the training is in the state that it asks for.
     fn why_not(&self, cx: &ViewCx<'_>, ask: &str) -> Option<&'static str> {
         let is_paused = cx.mirror.state == Some(RunState::Followed(FollowedState::Paused));
+        let nobody = cx.mirror.why_nobody_answers();
         match ask {
+            _ if nobody.is_some() => nobody,
             asks::PAUSE if is_paused => Some("The training is paused."),
             asks::RESUME if !is_paused && !self.has_paused(cx) => Some("The training is not paused."),
             _ => None,
@@ -352,6 +350,9 @@ impl View for ProgramQuestions {
             self.run = cx.mirror.run;
             self.rows.values_mut().for_each(|row| row.sent = None);
             self.weights.sent = None;
+        }
+        if let Some(words) = cx.mirror.why_nobody_answers() {
+            wrapped_ui(ui, words, cx.theme.secondary);
         }
         for ask in allowed(&info) {
             let why_not = self.why_not(cx, ask);

@@ -1,12 +1,9 @@
 //! How often each reader names the token k steps back, against k: the picture of the data-processing inequality. Where layers
 //! were measured instead, how much of one layer each later one can read.
 
-use crate::{
-    telemetry::RunState,
-    ui::{action::RunAction, views::prelude::*},
-};
+use crate::ui::views::prelude::*;
 
-/// Levels closer than this (accuracy) share a label, since two labels would overlap in a low tile.
+/// Levels closer than this (accuracy) are one: two labels would overlap in a low tile.
 const LABEL: f64 = 0.12;
 
 /// View `recoverability`.
@@ -19,54 +16,43 @@ fn points(x: &[usize], y: &[f64]) -> Vec<[f64; 2]> {
 
 impl Recoverability {
     fn chart(cx: &ViewCx<'_>) -> Chart<'static> {
-        let mut chart = Chart::new(
-            "accuracy against distance",
-            Axis::new("tokens back").log(),
-            Axis::new("accuracy").fixed(0.0, 1.03),
-        )
-        .empty(cx.why_nothing::<measurements::Recoverability>(
-            "How far back can a token still be named from a trace? Press \u{201c}Train the readers\u{201d} below, or \
-             Space: small readers learn while you watch, one for each trace, for all three, and for the raw tokens.",
-        ));
+        let (x, y) = (Axis::new("tokens back").log(), Axis::new("accuracy").fixed(0.0, 1.03));
+        let hint = "How far back can a token still be named from a trace? Press \u{201c}Train the readers\u{201d} below, or \
+                    Space: small readers learn while you watch, one for each trace, for all three, and for the raw tokens.";
+        let mut chart =
+            Chart::new("accuracy against distance", x, y).empty(cx.why_nothing::<measurements::Recoverability>(hint));
         let mut levels = None;
-        for (variant, colour, measured) in cx.each_variant(|v| cx.scheduled::<measurements::Recoverability>(v)) {
+        let mut readers: Vec<_> = cx.each_variant(|v| cx.scheduled::<measurements::Recoverability>(v)).collect();
+        // the reader that misses nothing is named first: a low tile has no room for all names
+        readers.sort_by_key(|(variant, ..)| variant.group != "raw");
+        for (variant, colour, measured) in readers {
             let points = |y: &[f64]| points(&measured.distances, y);
-            chart.band(
-                format!("{}, 95%", variant.label),
-                cx.theme.faint(colour),
-                points(&measured.low),
-                points(&measured.high),
-            );
+            let (label, faint) = (format!("{}, 95%", variant.label), cx.theme.faint(colour));
+            chart.band(label, faint, points(&measured.low), points(&measured.high));
             // the curves of the two readers that keep the past coincide near 1
             let stroke = if variant.group == "past" { Stroke::Dashed } else { Stroke::Solid };
             chart.add(Line::new(&variant.label, colour, points(&measured.accuracy)).stroke(stroke).dots());
             levels = levels.or(Some((measured.most_common, measured.uniform)));
         }
         if let Some((common, uniform)) = levels {
-            let mut chance = format!("chance: {uniform:.2}");
-            let mut label = format!("most common token: {common:.2}");
-            if common - uniform < LABEL {
-                label = format!("{label}, {}", std::mem::take(&mut chance));
+            chart.level(format!("most common token: {common:.2}"), common).stroke = NULL_BASELINE;
+            if common - uniform >= LABEL {
+                chart.level(format!("chance: {uniform:.2}"), uniform).stroke = NULL_BASELINE;
             }
-            chart.level(label, common).stroke = NULL_BASELINE;
-            chart.level(chance, uniform).stroke = NULL_BASELINE;
         }
         chart
     }
 
     /// The chart over depth; `None` if no layers were measured.
     fn depth_chart(cx: &ViewCx<'_>) -> Option<Chart<'static>> {
-        let mut chart = Chart::new(
-            "what is left of a layer",
-            Axis::new("layer that reads; the last is the final norm").integer_ticks(),
-            Axis::new("R\u{b2} of a linear map").include(&[0.0, 1.0]),
-        );
+        let x = Axis::new("layer that reads; the last is the final norm").integer_ticks();
+        let y = Axis::new("R\u{b2} of a linear map").include(&[0.0, 1.0]);
+        let mut chart = Chart::new("what is left of a layer", x, y);
         for (variant, colour, measured) in cx.each_variant(|v| cx.scheduled::<measurements::LayerReadout>(v)) {
             let points = |y: &[f64]| points(&measured.readers, y);
             chart.add(Line::new(&variant.label, colour, points(&measured.explained)).dots());
-            let permuted =
-                Line::new(format!("{}, tokens exchanged", variant.label), colour, points(&measured.permuted));
-            chart.add(permuted.null_baseline().unnamed());
+            let label = format!("{}, tokens exchanged", variant.label);
+            chart.add(Line::new(label, colour, points(&measured.permuted)).null_baseline().unnamed());
         }
         if chart.lines.is_empty() {
             return None;

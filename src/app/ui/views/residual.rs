@@ -1,6 +1,6 @@
 //! The distance of the fast state from equilibrium, against passes, by method and round.
 
-use crate::{telemetry::measurements::ResidualMethod, ui::views::prelude::*};
+use crate::ui::views::prelude::*;
 
 /// View `residual`.
 #[derive(Default)]

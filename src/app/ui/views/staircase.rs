@@ -1,10 +1,7 @@
 //! The staircase: one component of the fast state and of the upsampled slow signal along a sentence.
 
 use super::task::task_ui;
-use crate::ui::{
-    views::prelude::*,
-    widgets::token_strip::{Mark, Pointed},
-};
+use crate::ui::{views::prelude::*, widgets::token_strip::Pointed};
 
 /// View `staircase`.
 #[derive(Default)]
@@ -64,7 +61,7 @@ impl PanelView for Staircase {
                 _ if (i / pool) % 2 == 1 => Some(theme.line.gamma_multiply(0.5)),
                 _ => None,
             };
-            Mark { ground, outline: (cx.selection.token == Some(i)).then_some(theme.accent) }
+            TokenMark { ground, outline: (cx.selection.token == Some(i)).then_some(theme.accent) }
         });
     }
 

@@ -1,6 +1,6 @@
 //! Describes a generated task beside a passage of it.
 
-use crate::{labs::corpus::questions, ui::views::prelude::*};
+use crate::ui::views::prelude::*;
 
 /// Height below which the description is one line, with the full text in a tooltip, points.
 const LOW_HEIGHT: f32 = 200.0;

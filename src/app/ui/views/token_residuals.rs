@@ -1,9 +1,6 @@
 //! Every token's distance from the quasi-steady state over training, and the gate: does it help where that is short?
 
-use crate::{
-    telemetry::measurements::{GateBenefit, TokenResiduals},
-    ui::views::prelude::*,
-};
+use crate::ui::views::prelude::*;
 
 const GAP: f32 = 6.0;
 /// The height above which a tile also shows the gate's benefit token by token, points.
@@ -45,8 +42,9 @@ fn sentence(b: &GateBenefit) -> String {
     let [rho, rotated] = [b.correlation, b.null_mean].map(|rho| number::signed(rho, 2));
     format!(
         "Over {n} held-out tokens the open gate's help and the residual have the rank correlation {rho} (rotated against each \
-         other {rotated} \u{b1} {:.2}, p = {:.3}): {verdict}.",
-        b.null_sd, b.p
+         other {rotated} \u{b1} {:.2}, p {}): {verdict}.",
+        b.null_sd,
+        number::p_label(b.p)
     )
 }
 

@@ -225,10 +225,11 @@ fn count_that_fits(widths: &[f32], room: f32) -> usize {
     (1..widths.len()).rev().find(|n| total(*n) + GAP + MORE_WIDTH <= room).unwrap_or(1.min(widths.len()))
 }
 
-/// "+ 2", which opens a list of the figures without room. Returns the index of the one that was clicked.
+/// "2 more", which opens a list of the figures without room: "+ 2" would be read as a change of the number before it. Returns the
+/// index of the one that was clicked.
 fn rest_ui(ui: &mut Ui, theme: &Theme, rest: &[LargeFigure], sense: Sense) -> Option<usize> {
     let (rect, response) = ui.allocate_exact_size(vec2(MORE_WIDTH, HEIGHT), Sense::click());
-    let words = format!("+ {}", rest.len());
+    let words = format!("{} more", rest.len());
     let colour = if response.hovered() || response.has_focus() { theme.text } else { theme.secondary };
     ui.painter().text(rect.left_center(), Align2::LEFT_CENTER, words, FontId::proportional(theme::SMALL), colour);
     let lines = rest.iter().map(LargeFigure::accessible_text).collect::<Vec<_>>().join("\n");

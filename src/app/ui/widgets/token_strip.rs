@@ -4,7 +4,7 @@ use eframe::egui::{
     Align2, Color32, FontId, Rect, Sense, Stroke, StrokeKind, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
 };
 
-use crate::ui::theme::Theme;
+use crate::ui::{system_fonts::is_east_asian, theme::Theme};
 
 /// The emphasis of a token.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -45,6 +45,10 @@ pub fn written_strip_ui(
     for token in tokens {
         let wide = match token.chars().count() {
             0 => narrow_token(advance),
+            // these are wider than the others
+            _ if token.contains(is_east_asian) => {
+                ui.painter().layout_no_wrap(visible_text(token), font.clone(), theme.text).size().x
+            }
             n => advance * n as f32,
         };
         // Word tokens hold no spaces, so that they are drawn apart.

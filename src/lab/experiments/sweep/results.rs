@@ -99,6 +99,28 @@ pub struct Number {
     pub series: Vec<Series>,
 }
 
+/// The process of this window that makes the runs of a sweep.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum SweepProcess {
+    /// There was none, or it has made every run.
+    #[default]
+    Absent,
+    Running,
+    /// It was asked to stop, before which its runs write a checkpoint.
+    Stopping,
+    /// It ended because it was asked to.
+    Stopped,
+    /// It ended by itself before it had made every run: its last line of output, or its exit status.
+    Failed(String),
+}
+
+impl SweepProcess {
+    /// True until it has ended.
+    pub fn is_alive(&self) -> bool {
+        matches!(self, Self::Running | Self::Stopping)
+    }
+}
+
 /// A sweep with what its runs have recorded.
 #[derive(Debug, Clone, Default)]
 pub struct SweepResults {
@@ -119,10 +141,7 @@ pub struct SweepResults {
     pub objective: Option<usize>,
     /// The command that completes the sweep.
     pub command: String,
-    /// True while a process of this window is making runs.
-    pub is_being_made: bool,
-    /// The last message of that process, if it ended without having made every run.
-    pub complaint: Option<String>,
+    pub process: SweepProcess,
     /// The stride at which steps of long series are kept, besides the last; 1 keeps all.
     pub every: usize,
 }
@@ -326,6 +345,11 @@ impl SweepResults {
         let scientific = format!("{place:.3e}");
         let plain = scientific.parse::<f64>().unwrap_or(place).to_string();
         if plain.len() <= scientific.len() { plain } else { scientific }
+    }
+
+    /// True if points can be marked as best at a number: one way is better, there are several, and their spread over seeds can be known.
+    pub fn may_have_best(&self, number: &Number) -> bool {
+        number.better.sign().is_some() && self.points.len() > 1 && self.seeds.len() > 1
     }
 
     /// The points that the number is best at by [`best_within_spread`], among those with a value of the newest step.

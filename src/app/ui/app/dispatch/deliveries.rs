@@ -11,6 +11,7 @@ use super::{
 use crate::ui::{
     app::prelude::*,
     host::{Delivery, FileContent},
+    system_fonts, theme,
 };
 
 pub(in crate::ui) fn take_deliveries(app: &mut App, ctx: &Context) {
@@ -88,6 +89,11 @@ pub(in crate::ui) fn take_deliveries(app: &mut App, ctx: &Context) {
             Delivery::Restored => {
                 app.host.list_run_table();
                 app.host.list_runs();
+            }
+            Delivery::Fonts(files) => {
+                system_fonts::take(files);
+                ctx.set_fonts(theme::fonts());
+                ctx.request_repaint();
             }
             Delivery::Failed { what } => app.toasts.push(Level::Error, what),
         }

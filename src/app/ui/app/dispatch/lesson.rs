@@ -4,7 +4,7 @@ use super::{
     open_lab::open_lab,
     stop_first::{PendingAction, waits},
 };
-use crate::ui::{app::prelude::*, page::lesson, session::Tab};
+use crate::ui::{app::prelude::*, page::lesson};
 
 pub(super) fn dispatch(app: &mut App, action: LessonAction, ctx: &Context) {
     match action {
@@ -21,8 +21,14 @@ fn take_step(app: &mut App, i: usize, ctx: &Context) {
     if begins_run && waits(app, lab, &format!("begin step {} of the lesson", i + 1)) {
         app.waiting = Some(PendingAction::Action(LessonAction::Step(i).into()));
     } else if let Some((page, host)) = app.page_and_host() {
+        // the step that is open already may be clicked by mistake
+        let left = page.recorded_folder().filter(|_| page.lesson.current == Some(i));
         let outcome = lesson::take_step(page, i, host, ctx);
+        let is_left = left.is_some() && page.recorded_folder() != left;
         app.warn_of(outcome);
+        if is_left {
+            app.toasts.push(Level::Info, "The step began a new run. Ctrl Z opens the run before again.".into());
+        }
     }
 }
 
@@ -55,9 +61,7 @@ fn open_step(app: &mut App, link: &LessonLink, ctx: &Context) {
             .push(Level::Error, format!("There is no lab \u{201c}{}\u{201d}; the labs are {known}.", link.lab));
     };
     open_lab(app, lab.id, ctx);
-    app.session.inspector_open = true;
-    app.session.controls_open = true;
-    app.session.tab = Tab::Lesson;
+    app.session.show_lesson();
     let i = link.step.saturating_sub(1);
     take_step(app, i, ctx);
     if let Some(page) = app.page_mut() {

@@ -25,7 +25,7 @@ pub(super) fn dispatch(app: &mut App, action: LookAction, ctx: &Context) {
             app.session.still = !app.session.still;
             theme::apply(&app.theme, app.session.still, ctx);
         }
-        LookAction::FoldControls => app.session.controls_open = !app.session.controls_open,
+        LookAction::FoldControls => app.session.fold_controls(ctx.content_rect().width()),
         LookAction::FoldInspector => app.session.fold_inspector(ctx.content_rect().width()),
         LookAction::FrameTimes => {
             app.frames_shown = !app.frames_shown;

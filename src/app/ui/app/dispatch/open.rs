@@ -114,11 +114,9 @@ fn back(app: &mut App, ctx: &Context) {
         }
         return;
     }
-    let presenting = app.session.is_presenting;
     let from_sweep = app.sweep.is_open.then(|| app.sweep.folder.clone());
     match app.page_mut() {
         Some(page) if page.tiling.maximised.is_some() => page.tiling.maximised = None,
-        Some(page) if page.tiling.selected.is_some() && !presenting => page.tiling.selected = None,
         // a run that was opened from a sweep's page leads back to it, a lab that was opened from a claim to the claims
         Some(_) => match from_sweep {
             Some(folder) => open_sweep(app, folder),

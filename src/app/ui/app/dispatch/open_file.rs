@@ -36,7 +36,7 @@ pub(in crate::ui) fn open_file(app: &mut App, path: PathBuf, ctx: &Context) {
         open_checkpoint(app, &path, ctx);
     } else if !name.contains('.') || name == "events.jsonl" || Format::from_name(&name).is_some() {
         open_run(app, path, ctx);
-    } else if name.ends_with(".conllu") {
+    } else if FileKind::is_treebank(&path) {
         open_lab_taking(app, FileKind::Treebank, ctx);
         set_path(app, FileKind::Treebank, &path, ctx);
     } else {

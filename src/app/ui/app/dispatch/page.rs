@@ -54,7 +54,7 @@ pub(super) fn dispatch(app: &mut App, action: PageAction, ctx: &Context) {
                 Some(_) => None,
                 None => Some(SweepDraftState::new(page.lab, &page.config)),
             };
-            app.session.controls_open = true;
+            app.session.show_controls();
         }
     }
 }
@@ -75,6 +75,7 @@ fn step_back(app: &mut App, kind: UndoKind, ctx: &Context) {
     let awaited = left_run::take_awaited(page, &mut app.opening);
     let words = undo::step_back(page, kind, ctx.input(|i| i.time)).unwrap_or_else(|| kind.nothing().to_owned());
     match left_run::take_wanted_run(page) {
+        Some(run) if undo::is_on_page(page, &run) => {}
         Some(ShownRun::Recorded(folder)) => {
             open_run(app, folder.clone(), ctx);
             app.agreed = app.has_agreed.then_some(folder);

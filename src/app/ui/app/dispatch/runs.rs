@@ -20,7 +20,11 @@ pub(super) fn dispatch(app: &mut App, action: RunsAction) {
         RunsAction::MakeSweep(file, is_begun) => app.host.make_sweep(*file, is_begun),
         RunsAction::ReadSweep(folder) => app.host.read_sweep(folder),
         RunsAction::CompleteSweep(folder) => app.host.complete_sweep(folder),
-        RunsAction::StopSweep(folder) => app.host.stop_sweep(folder),
+        RunsAction::StopSweep(folder) => {
+            app.sweep.show_stopping(&folder);
+            app.claims.show_stopping(&folder);
+            app.host.stop_sweep(folder);
+        }
         RunsAction::ListClaims => {
             let claims = &mut app.claims;
             if claims.begins_to_read() {

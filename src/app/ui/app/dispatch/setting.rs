@@ -28,7 +28,7 @@ pub(super) fn dispatch(app: &mut App, action: SettingAction, ctx: &Context) {
             page.sought = Some(key);
             page.lesson.is_focused &= page.lesson.shows(key);
             page.filter.clear();
-            app.session.controls_open = true;
+            app.session.show_controls();
         }
     }
 }
@@ -50,9 +50,27 @@ fn take_preset(app: &mut App, id: String, ctx: &Context) {
         return;
     }
     let Some((page, host)) = app.page_and_host() else { return };
+    let before = page.config.clone();
     let outcome = lab.config(Some(&id)).map(|config| {
         page.take_config(config, ctx.input(|i| i.time));
         page.launch(host, ctx);
     });
+    let closed = closed_files(page, &before);
     app.warn_of(outcome.map_err(|e| e.to_string()));
+    if !closed.is_empty() {
+        let (closed, them) = (closed.join(", "), if closed.len() > 1 { "them" } else { "it" });
+        let words = format!("The preset \u{201c}{title}\u{201d} has closed {closed}. Ctrl Z opens {them} again.");
+        app.toasts.push(Level::Info, words);
+    }
+}
+
+/// The files that were named `before` and are no longer, each with its control: "Treebank (own.conllu)".
+fn closed_files(page: &Page, before: &Config) -> Vec<String> {
+    let files = page.knobs.iter().filter(|knob| knob.file_kind().is_some());
+    let closed = files.filter_map(|knob| {
+        let path = before.get(knob.key).filter(|path| page.config.get(knob.key) != Some(*path))?.to_string();
+        let name = Path::new(path.trim()).file_name()?.to_string_lossy();
+        Some(format!("{} ({name})", knob.label))
+    });
+    closed.collect()
 }

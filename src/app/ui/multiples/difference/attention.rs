@@ -85,13 +85,8 @@ impl AttentionDifference {
     }
 
     pub(super) fn ui(&self, ui: &mut Ui, names: [&str; 2], theme: &Theme, state: &mut MapState) {
-        let value = |held: &MapCells, row: usize, col: usize| match f64::from(held.value(row, col)) {
-            v if v.is_nan() => "masked".to_owned(),
-            v => value_label(v),
-        };
         let describe = |row: usize, col: usize| {
-            let [a, b] = [0, 1].map(|i| value(&self.maps[i], row, col));
-            let less = value(&self.difference, row, col);
+            let [a, b, less] = [&self.maps[0], &self.maps[1], &self.difference].map(|map| map.label(row, col));
             let (query, key) = (self.position(row), self.position(col));
             format!("{query} attends to {key}\n{}: {a}\n{}: {b}\ndifference: {less}", names[0], names[1])
         };
@@ -107,7 +102,7 @@ impl AttentionDifference {
             let less = self.difference.value(row, col);
             if !less.is_nan() {
                 let values = [&self.maps[0], &self.maps[1], &self.difference].map(|map| map.value(row, col));
-                let values = values.map(|value| optional_field((!value.is_nan()).then_some(value)));
+                let values = values.map(|value| optional_field(value.is_finite().then_some(value)));
                 table.row([row.to_string(), col.to_string()].into_iter().chain(values));
             }
         }

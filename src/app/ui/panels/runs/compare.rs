@@ -7,7 +7,7 @@ mod scatter;
 use super::caption;
 use crate::{
     analysis::distinct::distinct,
-    experiments::{short_number::with_spread, sweep::results::Number},
+    experiments::{run_terms::is_loss_key, short_number::with_spread, sweep::results::Number},
     ui::{
         action::Actions,
         comparison::{ComparedLine, ComparedRuns, Comparison},
@@ -112,6 +112,16 @@ impl ComparePage {
         results.numbers.get(results.number(self.shown.as_ref()?)?)
     }
 
+    /// True if losses of several runs are on one axis or in one table.
+    fn shows_losses(&self) -> bool {
+        match (self.multiples.view(), self.part) {
+            (Some(_), _) => false,
+            (None, ComparePart::Curves) => self.shown.as_ref().is_some_and(|id| is_loss_key(&id.key)),
+            (None, ComparePart::Numbers) => true,
+            (None, ComparePart::Scatter) => self.scatter.shows(is_loss_key),
+        }
+    }
+
     /// The runs as points of numbers.
     fn results(&self) -> &Arc<SweepResults> {
         if self.folded { &self.runs.folded_points } else { &self.runs.points }
@@ -146,6 +156,10 @@ pub fn compare_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage) ->
         })
         .inner;
     ui.add_space(8.0);
+    if let Some(note) = page.runs.loss_note.as_deref().filter(|_| page.shows_losses()) {
+        wrapped_ui(ui, note, shell.theme.text);
+        ui.add_space(4.0);
+    }
     let last = page.last_step();
     let step = page.step.unwrap_or(last).min(last);
     match (page.multiples.view(), page.part) {

@@ -93,10 +93,11 @@ fn result_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow) {
         return;
     }
     caption(ui, theme, "Headline numbers");
+    let terms = row.terms();
     for key in row.headlines.keys() {
         let Some(headline) = row.headline_of(key) else { continue };
-        let about = format!("{} {}.", headline.about, capitalised(headline.better.label()));
-        ui.label(headline.heading(key)).on_hover_text(about);
+        let about = format!("{} {}.", terms.about(headline), capitalised(headline.better.label()));
+        ui.label(terms.heading(headline, key)).on_hover_text(about);
         for loss in &row.losses {
             let Some(value) = row.headlines.group(key, &loss.group) else { continue };
             let step = row.step_label(row.headlines.step(key, &loss.group));

@@ -3,10 +3,13 @@
 use super::RunsPage;
 use crate::{
     experiments::run_table::order::Order,
-    labs::headline::{Headline, common, split},
+    labs::headline::{Headline, common, large::FIRST_VARIANT, split},
     ui::{
         panels::{prelude::*, toggle},
-        widgets::sorted_table::{CellText, SortedTable, TableColumn, cell_ui},
+        widgets::{
+            sorted_table::{CellText, PAD, SortedTable, TableColumn, cell_ui},
+            truncated::without_shared,
+        },
     },
 };
 
@@ -23,7 +26,8 @@ const COLUMNS: [(&str, &str, f32); 7] = [
     ("began, state", "began", 0.17),
     ("size", "size", 0.0),
 ];
-/// The column of the loss and the result.
+/// The columns of the name, and of the loss and the result.
+const NAME: usize = 0;
 const LOSS: usize = 4;
 /// Width of the last column, points.
 const SIZE: f32 = 76.0;
@@ -50,7 +54,8 @@ pub fn table_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
         let Some(row) = page.shown.get(i).and_then(|i| page.rows.get(*i)) else { return };
         let is_selected = page.selected.as_ref() == Some(&row.folder);
         let is_ticked = page.ticked.contains(&row.folder);
-        let response = row_ui(ui, shell, &table, row, is_selected);
+        let shared = page.shared.get(i).copied().unwrap_or_default();
+        let response = row_ui(ui, shell, &table, row, shared, is_selected);
         if tick_ui(ui, shell, row, response.rect, is_ticked) {
             ticked = Some(row.folder.clone());
         } else if response.double_clicked() && row.state != RowState::Unreadable {
@@ -74,7 +79,15 @@ pub fn table_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
     }
 }
 
-fn row_ui(ui: &mut Ui, shell: &Shell<'_>, table: &SortedTable<'_>, row: &RunRow, is_selected: bool) -> Response {
+/// Draws a row, the first `shared` bytes of whose name are the beginning of another name too.
+fn row_ui(
+    ui: &mut Ui,
+    shell: &Shell<'_>,
+    table: &SortedTable<'_>,
+    row: &RunRow,
+    shared: usize,
+    is_selected: bool,
+) -> Response {
     let name = format!("{}, {}, {}", row.title(), row.lab, row.state_label());
     let response = table.row_ui(ui, &name, is_selected);
     let theme = shell.theme;
@@ -84,10 +97,22 @@ fn row_ui(ui: &mut Ui, shell: &Shell<'_>, table: &SortedTable<'_>, row: &RunRow,
         let place = if at_right { place } else { place.with_max_x(place.right() - 4.0) };
         let font = if is_number { theme::numbers() } else { FontId::proportional(theme::BODY) };
         let line = |y: f32| place.with_min_y(y).with_max_y(y);
-        cell_ui(ui, line(middle), CellText { text: first, font, colour: theme.text, at_right });
+        let mut text = first.clone();
+        if i == NAME {
+            let pin = first.strip_suffix(row.title()).unwrap_or_default();
+            let wide = ui.painter().layout_no_wrap(pin.to_owned(), font.clone(), theme.text).size().x;
+            let room = place.width() - PAD - wide;
+            text = format!("{pin}{}", without_shared(ui.painter(), row.title(), shared, &font, room));
+        }
+        let is_short = text != first;
+        cell_ui(ui, line(middle), CellText { text, font, colour: theme.text, at_right });
         let (font, colour) = (FontId::proportional(theme::SMALL), theme.secondary);
         let colour = if i == 5 { state_colour(shell, row) } else { colour };
-        cell_ui(ui, line(middle + 17.0), CellText { text: second, font, colour, at_right });
+        let is_cut = cell_ui(ui, line(middle + 17.0), CellText { text: second.clone(), font, colour, at_right });
+        if i == NAME && (is_short || is_cut) {
+            let cell = ui.interact(place, ui.scope_id().with(("name", &row.folder)), Sense::hover());
+            cell.on_hover_text(format!("{first}\n{second}").trim_end());
+        }
         if i == LOSS && !row.losses.is_empty() {
             let cell = ui.interact(place, ui.scope_id().with(("values", &row.folder)), Sense::hover());
             cell.on_hover_ui(|ui| {
@@ -195,7 +220,10 @@ fn result_headline(row: &RunRow) -> Option<(&str, &'static Headline)> {
 /// The values of that number, then its name, which may be cut.
 fn result(row: &RunRow) -> String {
     let found = result_headline(row);
-    found.map_or_else(String::new, |(key, headline)| format!("{} {}", row.headline_label(key), headline.name))
+    found.map_or_else(String::new, |(key, headline)| {
+        let name = headline.name.replace(FIRST_VARIANT, &row.terms().first_variant);
+        format!("{} {name}", row.headline_label(key))
+    })
 }
 
 /// The loss and the result of every variant, one per line.
@@ -204,10 +232,10 @@ fn values_by_variant(row: &RunRow) -> String {
     let mut lines: Vec<String> =
         known.map(|(label, loss)| format!("{label}: {}", common::LOSS.digits.format(loss))).collect();
     if !lines.is_empty() {
-        lines.insert(0, "loss (nats)".to_owned());
+        lines.insert(0, format!("loss ({})", row.terms().unit(&common::LOSS)));
     }
     if let Some((key, headline)) = result_headline(row) {
-        lines.push(headline.heading(key));
+        lines.push(row.terms().heading(headline, key));
         let values = row.headline(key).into_iter();
         lines.extend(values.map(|(label, value)| format!("{label}: {}", headline.digits.format(value))));
     }

@@ -2,8 +2,14 @@
 
 use super::SweepPage;
 use crate::{
-    experiments::sweep::results::BEST_RULE,
-    ui::{panels::prelude::*, widgets::choice_menu::controls_menu},
+    experiments::sweep::results::{BEST_RULE, SweepProcess},
+    ui::{
+        panels::{
+            prelude::*,
+            sweep_process::{end_ui, stop_ui},
+        },
+        widgets::choice_menu::controls_menu,
+    },
 };
 
 pub fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
@@ -91,7 +97,7 @@ fn state_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &SweepPage, results: &Swee
             n => format!(" · of long runs one recorded step in {n} is read"),
         };
         let shown = page.number.as_ref().and_then(|id| results.numbers.get(results.number(id)?));
-        let is_ranked = shown.is_some_and(|number| number.better.sign().is_some()) && results.points.len() > 1;
+        let is_ranked = shown.is_some_and(|number| results.may_have_best(number));
         let star = if is_ranked { " · ★ best within its spread" } else { "" };
         let words = format!("{}{thinned}{star}{}", results.progress_label(), selected.unwrap_or_default());
         let note = note_ui(ui, shell.theme, words);
@@ -103,32 +109,30 @@ fn state_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &SweepPage, results: &Swee
         let words = format!("failed: {why}");
         ui.add(egui::Label::new(small_text(words, shell.theme.error)).truncate());
     }
-    if let Some(words) = &results.complaint {
-        let words = small_text(format!("the process that made the runs ended: {words}"), shell.theme.error);
-        ui.add(egui::Label::new(words).truncate()).on_hover_text(results.complaint.as_deref().unwrap_or_default());
-    }
-    if progress.to_make() == 0 && !results.is_being_made {
+    let (process, make) = (&results.process, format!("Make {} here", counted(progress.to_make(), "run")));
+    end_ui(ui, shell.theme, process, &make, progress.finished, results.runs.len());
+    if progress.to_make() == 0 && !process.is_alive() {
         return;
     }
     ui.horizontal(|ui| {
-        let words = match results.is_being_made {
-            true => "Being made by this window; it goes on when the window closes, and this completes it later:",
-            false if progress.running > 0 => "Others are running; this completes the rest:",
-            false => "This completes it:",
+        let words = match process {
+            SweepProcess::Running => {
+                "Being made by this window; it goes on when the window closes, and this completes it later:"
+            }
+            SweepProcess::Stopping => "This completes it later:",
+            _ if progress.running > 0 => "Others are running; this completes the rest:",
+            _ => "This completes it:",
         };
         note_ui(ui, shell.theme, words);
         if ui.button("Copy the command").clicked() {
             shell.act(MessageAction::CopyText(results.command.clone()));
             shell.act(MessageAction::Toast("Copied: run it in a terminal, where this window was started.".to_owned()));
         }
-        if results.is_being_made {
-            let about = "Runs that are being made stop with a checkpoint, and go on from there later.";
-            shell.on_click(ui.button("Stop").on_hover_text(about), RunsAction::StopSweep(page.folder.clone()));
+        if process.is_alive() {
+            stop_ui(ui, shell, process, &page.folder, "Stop");
         } else {
-            let n = progress.to_make();
-            let words = format!("Make {} here", counted(n, "run"));
             let about = "Begins this command in the background, as many runs at once as there are cores.";
-            let make = ui.add(Button::new(words)).on_hover_text(about);
+            let make = ui.add(Button::new(make)).on_hover_text(about);
             shell.on_click(make, RunsAction::CompleteSweep(page.folder.clone()));
         }
         let command = RichText::new(&results.command).font(crate::ui::theme::numbers()).color(shell.theme.text);

@@ -69,8 +69,10 @@ impl Behavior<Pane> for Stage<'_> {
     }
 
     /// Room behind the last title, where the titles do not fit: the bar can be scrolled until none lies under an arrow.
-    fn tab_bar_trailing_ui(&mut self, _: &Tiles<Pane>, ui: &mut Ui, _: TileId, _: &Tabs) {
-        if ui.min_rect().width() > ui.clip_rect().width() {
+    /// Titles that fit into the whole bar need no arrow, even if one takes a part of it now.
+    fn tab_bar_trailing_ui(&mut self, tiles: &Tiles<Pane>, ui: &mut Ui, bar: TileId, _: &Tabs) {
+        let room = tiles.rect(bar).map_or(ui.clip_rect().width(), |bar| bar.width());
+        if ui.min_rect().width() > room {
             ui.add_space(ARROW);
         }
     }

@@ -75,6 +75,7 @@ fn entry_ui(ui: &mut Ui, theme: &Theme, entry: &ViewEntry) -> bool {
 }
 
 fn first_sentence(about: &str) -> &str {
+    let about = about.lines().next().unwrap_or_default();
     about.find(". ").and_then(|end| about.get(..=end)).unwrap_or(about)
 }
 

@@ -72,6 +72,29 @@ fn long_words_of_an_axis_leave_its_numbers_where_there_is_height() {
 }
 
 #[test]
+fn numbers_of_axes_do_not_touch_in_small_charts() {
+    for (wide, high) in [(140.0, 90.0), (146.0, 94.0), (200.0, 120.0), (480.0, 300.0)] {
+        for range in [[0.0, 1900.0], [1100.0, 1900.0], [9_000.0, 10_500.0], [98_750.0, 99_400.0], [0.0, 3.0]] {
+            let data = vec![[range[0], 0.1234], [range[1], 0.1249]];
+            let chart = Chart { x: Axis::steps(), ..chart(vec![Line::new("a", Color32::RED, data)]) };
+            let layout = Layout::new(&chart, &ChartState::default(), [wide, high], &measure);
+            let shown = |ticks: &[(f64, String)]| -> Vec<(f64, String)> {
+                ticks.iter().filter(|tick| !tick.1.is_empty()).cloned().collect()
+            };
+            for pair in shown(&layout.x_ticks).windows(2) {
+                let half = |words: &str| measure(words, true) / 2.0;
+                let free = layout.x_at(pair[1].0) - layout.x_at(pair[0].0) - half(&pair[0].1) - half(&pair[1].1);
+                assert!(free >= 3.9, "{wide} x {high}, {range:?}: {pair:?}");
+            }
+            for pair in shown(&layout.y_ticks).windows(2) {
+                let apart = layout.y_at(pair[0].0) - layout.y_at(pair[1].0);
+                assert!(apart >= TEXT - 0.1, "{wide} x {high}, {range:?}: {pair:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn values_that_are_not_finite_leave_gaps() {
     let data = vec![[0.0, 1.0], [1.0, 2.0], [2.0, f64::NAN], [3.0, 1.0], [4.0, f64::INFINITY], [5.0, 3.0]];
     assert_eq!(laid_out(vec![Line::new("a", Color32::RED, data)]).traces.len(), 3);
@@ -233,6 +256,20 @@ fn in_a_low_tile_names_give_way_to_the_axis() {
         assert_eq!((layout.size[1], layout.names.len() + count), (high, 6));
         assert!(count > 0 && layout.plot.height() >= MIN_PLOT_SIZE.y, "{high}: {count}");
     }
+}
+
+/// As many rows of names stay as leave the data their height.
+#[test]
+fn in_a_low_tile_no_name_gives_way_without_need() {
+    let in_tile = ChartState { is_in_tile: true, ..Default::default() };
+    let line = |i: usize| Line::new(format!("a longer name {i}"), Color32::RED, vec![[0.0, i as f64], [9.0, 1.0]]);
+    let chart = chart((0..9).map(line).collect());
+    let named = [202.0, 218.0, 234.0, 250.0].map(|high| {
+        let layout = Layout::new(&chart, &in_tile, [340.0, high], &measure);
+        assert!(layout.size[1] == high && layout.plot.height() >= MIN_PLOT_SIZE.y, "{high}");
+        layout.names.len()
+    });
+    assert!(named.is_sorted() && named[1] < named[2] && named[2] < named[3], "{named:?}");
 }
 
 /// Two lines that end within the noise keep the order of their names; two that have parted are named as they lie.

@@ -1,12 +1,7 @@
 //! Entropy, effective rank, share of the largest singular value and sink of the attention by layer, a line per variant.
 
 use super::{paper, statistic::Statistic};
-use crate::{
-    config::Setting,
-    labs::TrainSettings,
-    telemetry::measurements::{AttentionStatistics, AttentionStatisticsArgs, LayerStatistics},
-    ui::{seed_series::spread_of, views::prelude::*},
-};
+use crate::{config::Setting, ui::views::prelude::*};
 
 /// The lab of the paper whose numbers are drawn.
 const PAPERS_LAB: &str = "coupled_qk";
@@ -18,11 +13,6 @@ pub struct AttentionByLayer {
     /// Draws the paper's lines; `None` draws them where the model has as many layers as the paper's.
     shows_paper: Option<bool>,
     over_training: bool,
-}
-
-/// The latest statistics of a variant at or before the shown step.
-fn measured<'a>(cx: &ViewCx<'a>, variant: usize) -> Option<Measured<'a, AttentionStatistics>> {
-    cx.measured(variant, |_| true)
 }
 
 /// The arguments of a question: the run's settings where it has them, else the defaults.
@@ -60,7 +50,7 @@ impl AttentionByLayer {
             let at = |(step, m): &(u64, &AttentionStatistics)| Some((*step, statistic.mean(m.layers.get(place)?)));
             return history.iter().filter_map(at).collect();
         }
-        let layers = measured(cx, variant).map_or(&[][..], |m| &m.value.layers);
+        let layers = cx.newest::<AttentionStatistics>(variant).map_or(&[][..], |m| &m.value.layers);
         layers.iter().enumerate().map(|(i, layer)| (i as u64, statistic.mean(layer))).collect()
     }
 
@@ -93,7 +83,7 @@ impl AttentionByLayer {
     fn head_lines<'a>(cx: &ViewCx<'a>, chart: &mut Chart<'a>, statistic: Statistic) {
         let Some(head) = cx.selection.head else { return };
         for (variant, info) in cx.mirror.variants().iter().enumerate() {
-            let layers = measured(cx, variant).map_or(&[][..], |m| &m.value.layers);
+            let layers = cx.newest::<AttentionStatistics>(variant).map_or(&[][..], |m| &m.value.layers);
             let point = |(i, layer): (usize, &LayerStatistics)| Some([i as f64, *statistic.heads(layer).get(head)?]);
             let points: Vec<[f64; 2]> = layers.iter().enumerate().filter_map(point).collect();
             let label = format!("{}, head {head}", info.label);
@@ -188,7 +178,7 @@ impl PanelView for AttentionByLayer {
             true => format!("{}, mean over heads", m.value.layers.get(place(cx)).map_or("", |l| &l.path)),
             false => format!("step {}, mean over heads", m.sample.step),
         };
-        let all = (0..cx.mirror.variants().len()).filter_map(|v| measured(cx, v));
+        let all = (0..cx.mirror.variants().len()).filter_map(|v| cx.newest::<AttentionStatistics>(v));
         let is_differential = all.into_iter().any(|m| m.value.layers.iter().any(|l| l.is_differential));
         let note = if is_differential { " \u{b7} differential: entropy and sink of |w| / \u{3a3}|w|" } else { "" };
         format!("{what} \u{b7} {}{note}", m.sample.about)
@@ -198,8 +188,7 @@ impl PanelView for AttentionByLayer {
         cx.measured_in_focus::<AttentionStatistics>()?;
         let columns = ["variant", "step", "layer", "path", "head", "entropy", "effective_rank", "top_share", "sink"];
         let mut table = Table::new(columns);
-        for (variant, info) in cx.mirror.variants().iter().enumerate() {
-            let Some(m) = measured(cx, variant) else { continue };
+        for (info, _, m) in cx.each_variant(|v| cx.newest::<AttentionStatistics>(v)) {
             for (i, layer) in m.value.layers.iter().enumerate() {
                 for head in 0..layer.entropy.len() {
                     let number = |s: Statistic| s.heads(layer).get(head).map_or(String::new(), f64::to_string);

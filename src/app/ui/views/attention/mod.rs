@@ -7,11 +7,7 @@ mod paper;
 mod side_by_side;
 mod statistic;
 
-use crate::{
-    analysis::distinct::distinct,
-    telemetry::measurements::{AttentionLayer, AttentionMaps},
-    ui::{view::Selection, views::prelude::*},
-};
+use crate::{analysis::distinct::distinct, ui::views::prelude::*};
 
 pub use by_layer::AttentionByLayer;
 pub use chain::{AttentionChainView, ChainText};
@@ -118,10 +114,8 @@ impl Attention {
         let Some(held) = self.held.get(&h.name) else { return };
         let coarse = h.matrix.rows < sample.tokens.len();
         let token = |i: usize| position_label(if coarse { &[] } else { &sample.tokens }, 1, i);
-        let describe = |row: usize, col: usize| {
-            let value = value_label(f64::from(held.value(row, col)));
-            format!("{} attends to {}\n{value}", token(row), token(col))
-        };
+        let describe =
+            |row: usize, col: usize| format!("{} attends to {}\n{}", token(row), token(col), held.label(row, col));
         let map = MapUi::attention("attention map", held, self.colours(h.layer, cx.theme), &describe);
         let map = MapUi { marked: cx.selection.token.filter(|_| !coarse), ..map };
         let pointed = map.show(ui, size, cx.theme, &mut self.window);

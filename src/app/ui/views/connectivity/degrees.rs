@@ -1,10 +1,7 @@
 //! In- and out-degrees on logarithmic axes, with the likeliest power law and lognormal of their tails.
 
 use super::{EMPTY, keep_fresh, points, shown, subtitle};
-use crate::{
-    telemetry::measurements::{CorePeriphery, DegreeDistribution, GraphDegrees},
-    ui::views::prelude::*,
-};
+use crate::ui::views::prelude::*;
 
 /// A direction: edges out of a neuron, or into it.
 struct Side {
@@ -60,9 +57,9 @@ impl Degrees {
         let better = match &law.lognormal {
             Some(test) if test.p < 0.05 => {
                 let better = if test.log_ratio > 0.0 { "power law" } else { "lognormal" };
-                format!("{better} fits better (p {:.0e})", test.p)
+                format!("{better} fits better (p {})", number::p_label(test.p))
             }
-            Some(test) => format!("power law or lognormal: cannot tell (p {:.2})", test.p),
+            Some(test) => format!("power law or lognormal: cannot tell (p {})", number::p_label(test.p)),
             None => String::new(),
         };
         let (alpha, from, tail, distance) = (law.alpha, law.k_min, law.tail, law.ks_distance);

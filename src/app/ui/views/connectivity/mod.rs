@@ -12,9 +12,7 @@ pub use neuron::Neuron;
 pub use threshold::Threshold;
 
 use crate::{
-    config::Arguments,
     labs::neuron_graph::GraphSettings,
-    telemetry::measurements::{EntryHistogram, NeuronGraphArgs},
     ui::{plot::Data, views::prelude::*},
 };
 

@@ -2,10 +2,7 @@
 //! of edges.
 
 use super::{EMPTY, points};
-use crate::{
-    telemetry::measurements::{GraphModularity, GraphModularityArgs, ModularityAtStep, NeuronGraphArgs},
-    ui::views::prelude::*,
-};
+use crate::ui::views::prelude::*;
 
 /// A null model, as the legend names it.
 struct NullModel {
@@ -157,11 +154,8 @@ impl PanelView for Modularity {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        sample_subtitle(
-            Self::shown(cx).map(|m| m.sample),
-            "",
-            "how far the graph falls into communities, against chance",
-        )
+        let otherwise = "how far it falls into communities, against chance";
+        sample_subtitle(Self::shown(cx).map(|m| m.sample), "", otherwise)
     }
 
     fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {

@@ -4,7 +4,6 @@
 use super::args;
 use crate::{
     labs::bdh::BdhSettings,
-    telemetry::measurements::{GraphNeuron, GraphNeuronArgs, NeuronGraph, Partner, TokenScore},
     ui::{
         run::EXAMPLE_CANNOT_BE_ASKED,
         view::AnswerState,
@@ -157,10 +156,8 @@ impl Neuron {
             let words_wide = (wide * 0.4).min(76.0);
             let room = (wide - words_wide - 60.0).max(12.0);
             let from = rect.left() + words_wide;
-            let bar = Rect::from_min_size(
-                pos2(from, rect.center().y - 4.0),
-                vec2((room as f64 * row.value.abs() / max) as f32, 8.0),
-            );
+            let size = vec2((room as f64 * row.value.abs() / max) as f32, 8.0);
+            let bar = Rect::from_min_size(pos2(from, rect.center().y - 4.0), size);
             ui.painter().rect_filled(bar, 1.0, tone);
             let text = |at: Pos2, align, words: &str, colour| {
                 ui.painter().text(at, align, words, theme::numbers(), colour);
@@ -202,7 +199,7 @@ impl View for Neuron {
         take_over_ui(ui, cx, name, community);
         let columns = if ui.available_width() > 720.0 { 4 } else { 2 };
         let mut picked = None;
-        ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+        plot::rows_ui(ui, ScrollArea::vertical().auto_shrink(false), |ui| {
             ui.set_width(ui.available_width() - BAR);
             ui.spacing_mut().item_spacing.x = 20.0;
             ui.columns(columns, |ui| {

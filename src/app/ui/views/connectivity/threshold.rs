@@ -1,14 +1,9 @@
 //! A histogram of the entries of G with the threshold drawn over it; dragging the threshold cuts the graph there.
 
-use eframe::egui::{CursorIcon, Stroke as Pen};
+use eframe::egui::CursorIcon;
 
 use super::{EMPTY, grouped, keep_fresh, points, shown, subtitle};
-use crate::{
-    analysis::graph::product::Sign,
-    labs::neuron_graph::GraphSettings,
-    telemetry::measurements::{EntryHistogram, HeadPair, HeadPairs, HeavyTail, NeuronGraph},
-    ui::views::prelude::*,
-};
+use crate::{analysis::graph::product::Sign, labs::neuron_graph::GraphSettings, ui::views::prelude::*};
 
 const SIGN_CHOICES: [(&str, &str, &str); 3] = [
     ("excitatory", "excitatory", "Edges are entries above \u{3b2}: neurons that raise one another."),
@@ -280,7 +275,7 @@ impl PanelView for Threshold {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::{measurements::EntriesAbove, number::Numbers};
+    use crate::telemetry::number::Numbers;
 
     #[test]
     fn counts_are_read_off_between_thresholds() {

@@ -9,7 +9,6 @@ use super::{
 use crate::{
     analysis::generator::{RateEdit, read_edits, write_edits},
     labs::equilibrium::settings::{ControlSettings, EquilibriumSettings, GeneratorSettings},
-    telemetry::measurements::GeneratorState,
     ui::views::prelude::*,
 };
 

@@ -1,7 +1,7 @@
 //! Draws the states on a circle and the rates between them as lines.
 
 use super::rate::{Rate, name_ui, rate_at_pointer};
-use crate::{telemetry::measurements::GeneratorState, ui::views::painting::*};
+use crate::ui::views::painting::*;
 
 /// The maximum number of lines drawn, beginning with the strongest.
 const LINES: usize = 600;

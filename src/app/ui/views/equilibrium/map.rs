@@ -1,7 +1,5 @@
 //! The error of a network that learns the stationary distribution, over the control and over training steps.
 
-use eframe::egui::Stroke as Pen;
-
 use super::{
     ARRANGEMENT, GAP, Y,
     canvas::{BAR, colour_of, frame, inner, paint_cells, sequential},
@@ -10,7 +8,6 @@ use super::{
 use crate::{
     analysis::fast_slow_plane::Bounds,
     labs::equilibrium::settings::{ControlSettings, EquilibriumSettings},
-    telemetry::measurements::StationaryMapError,
     ui::views::{prelude::*, slow_manifold::sheet::Sheet},
 };
 
@@ -27,11 +24,7 @@ pub struct StationaryMapView;
 impl StationaryMapView {
     /// The error over training, beside what a map that ignores the control makes.
     fn history(cx: &ViewCx<'_>) -> Chart<'static> {
-        let mut chart = Chart::new(
-            "error of the map",
-            Axis::steps().include(&[0.0]),
-            Axis::new("mean |\u{3c6} \u{2212} p|\u{2081}").log(),
-        );
+        let mut chart = cx.over_training("error of the map", Axis::new("mean |\u{3c6} \u{2212} p|\u{2081}").log());
         let history = cx.history::<StationaryMapError>(0);
         let line = |of: fn(&StationaryMapError) -> f64| -> Vec<[f64; 2]> {
             history.iter().map(|(step, m)| [*step as f64, of(m)]).filter(|p| p[1] > 0.0).collect()
@@ -44,7 +37,6 @@ impl StationaryMapView {
         if !chart.is_empty() {
             chart.level("paper: .031, n = 12", PAPER).claim = Some("A15");
         }
-        chart.marker = cx.marker();
         chart.empty(cx.why_nothing::<StationaryMapError>("Measured while it trains: press Space."))
     }
 
@@ -105,14 +97,9 @@ fn plane_of(map: &StationaryMapError, sheet: Rect) -> Option<(Sheet, [usize; 2])
 
 /// A sentence that states the errors of the network.
 fn verdict(map: &StationaryMapError) -> String {
-    let short = number::short;
-    format!(
-        "Held out {} (largest entry {}), beyond the range {}, ignoring y {}.",
-        short(map.held_out),
-        short(map.held_out_largest),
-        short(map.outside),
-        short(map.ignoring)
-    )
+    let errors = [map.held_out, map.held_out_largest, map.outside, map.ignoring];
+    let [held_out, largest, outside, ignoring] = errors.map(number::short);
+    format!("Held out {held_out} (largest entry {largest}), beyond the range {outside}, ignoring y {ignoring}.")
 }
 
 impl PanelView for StationaryMapView {

@@ -4,7 +4,7 @@ use super::{
     canvas::{BAR, colour_of, frame, inner, paint_cells, sequential},
     rate::{Rate, name_ui, rate_at_pointer},
 };
-use crate::{telemetry::measurements::GeneratorState, ui::views::painting::*};
+use crate::ui::views::painting::*;
 
 /// A narrower picture has no colour bar, points.
 const NARROW_WIDTH: f32 = 220.0;

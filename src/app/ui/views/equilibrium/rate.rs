@@ -14,7 +14,5 @@ pub fn rate_at_pointer(ui: &Ui, response: &Response, rate_at: impl Fn(Pos2) -> O
 /// Names a rate with its value at the pointer.
 pub fn name_ui(response: &Response, (from, to): Rate, value: f64) {
     let words = format!("{} \u{2192} {}: {}", from + 1, to + 1, number::short(value));
-    response.clone().on_hover_ui_at_pointer(|ui| {
-        ui.monospace(words);
-    });
+    response.clone().on_hover_ui_at_pointer(|ui| _ = ui.monospace(words));
 }

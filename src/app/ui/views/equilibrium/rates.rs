@@ -1,7 +1,7 @@
 //! The rates of a generator as a matrix beside a graph, in one picture, and the edits of the rates by the pointer.
 
 use super::{GAP, graph, matrix, rate::Rate};
-use crate::{telemetry::measurements::GeneratorState, ui::views::painting::*};
+use crate::ui::views::painting::*;
 
 /// The name of the picture.
 pub const CANVAS: &str = "rates between states";

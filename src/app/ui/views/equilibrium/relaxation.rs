@@ -1,8 +1,6 @@
 //! The relaxation of distributions under a generator: distances on a logarithmic axis beside the theorem's slopes,
 //! relative entropy, mass, and single particles over the distribution that they are drawn from.
 
-use eframe::egui::Stroke as Pen;
-
 use super::{
     ARRANGEMENT, GAP,
     canvas::{colour_of, frame, inner, paint_cells, sequential},
@@ -11,7 +9,6 @@ use super::{
 use crate::{
     analysis::fast_slow_plane::Bounds,
     labs::equilibrium::settings::{EquilibriumSettings, RelaxationSettings},
-    telemetry::measurements::{GeneratorFlow, RelaxationCurves},
     ui::views::{prelude::*, slow_manifold::sheet::Sheet},
 };
 
@@ -219,7 +216,7 @@ impl PanelView for RelaxationView {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        subtitle::<GeneratorFlow>(cx, "forward Euler and e^(At) from one start")
+        subtitle::<GeneratorFlow>(cx, "forward Euler and e^(At), from one start")
     }
 
     fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {

@@ -1,7 +1,5 @@
 //! Eigenvalues of a generator in the complex plane, the Gershgorin discs around them, and the gap by number of states.
 
-use eframe::egui::Stroke as Pen;
-
 use super::{
     ARRANGEMENT, GAP,
     canvas::{frame, inner},
@@ -10,7 +8,6 @@ use super::{
 use crate::{
     analysis::fast_slow_plane::Bounds,
     labs::equilibrium::settings::EquilibriumSettings,
-    telemetry::measurements::{GapBySize, GapBySizeArgs, GeneratorState},
     ui::views::{prelude::*, slow_manifold::sheet::Sheet},
 };
 
@@ -62,13 +59,9 @@ fn plane_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState, dt: 
     inside.line_segment([plane.at([x[0], 0.0]), plane.at([x[1], 0.0])], Pen::new(1.0, theme.line));
     inside.line_segment([plane.at([0.0, y[0]]), plane.at([0.0, y[1]])], Pen::new(1.0, theme.line));
     let points = |length: f64| (length / scale) as f32;
+    let (fill, edge) = (theme.fast.gamma_multiply(0.05), Pen::new(1.0, theme.fast.gamma_multiply(0.5)));
     for d in &discs {
-        inside.circle(
-            plane.at([*d, 0.0]),
-            points(-d),
-            theme.fast.gamma_multiply(0.05),
-            Pen::new(1.0, theme.fast.gamma_multiply(0.5)),
-        );
+        inside.circle(plane.at([*d, 0.0]), points(-d), fill, edge);
     }
     if dt > 0.0 && points(1.0 / dt) < MAX_RADIUS {
         inside.circle_stroke(plane.at([-1.0 / dt, 0.0]), points(1.0 / dt), Pen::new(1.5, theme.warm));
@@ -86,13 +79,8 @@ fn plane_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState, dt: 
             inside.circle_filled(at, 3.5, if is_held { theme.text } else { theme.error });
         }
     }
-    frame(
-        &painter,
-        rect,
-        theme,
-        "eigenvalues, Gershgorin's discs",
-        &format!("Re from \u{2212}{} to {}", number::short(-x[0]), number::short(right)),
-    );
+    let along = format!("Re from \u{2212}{} to {}", number::short(-x[0]), number::short(right));
+    frame(&painter, rect, theme, "eigenvalues, Gershgorin's discs", &along);
     response
 }
 
@@ -146,7 +134,7 @@ impl PanelView for SpectrumView {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        subtitle::<GeneratorState>(cx, "small rings: kernel, large circle: Euler's bound")
+        subtitle::<GeneratorState>(cx, "eigenvalues; small rings: kernel, large circle: Euler's bound")
     }
 
     fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {

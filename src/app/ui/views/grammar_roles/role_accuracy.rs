@@ -2,10 +2,7 @@
 //! 95% Wilson interval for what the probe reads, and one for every supervised tagger of the run.
 
 use crate::{
-    analysis::statistics::wilson,
-    labs::grammar_roles::settings::GrammarRolesSettings,
-    telemetry::measurements::{RoleAccuracy, RoleAccuracyArgs, RoleCounts, RoleFeatures, RoleRepresentation},
-    ui::views::painting::*,
+    analysis::statistics::wilson, labs::grammar_roles::settings::GrammarRolesSettings, ui::views::painting::*,
 };
 
 /// Height of a role's row, and of the axis above, points.
@@ -47,23 +44,18 @@ struct RoleRow {
     roles: Vec<usize>,
 }
 
-/// The newest of what was measured of a variant at the shown step or before.
-fn measured<'a>(cx: &ViewCx<'a>, variant: usize) -> Option<Measured<'a, RoleAccuracy>> {
-    cx.measured(variant, |_| true)
-}
-
 fn reads_features(measured: &RoleAccuracy) -> bool {
     measured.representations.iter().any(|r| r.features != RoleFeatures::Tags)
 }
 
 /// The measurement of the variant in focus if it has one, else that of the first variant that has.
 fn shown<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, RoleAccuracy>> {
-    cx.in_focus(|v| measured(cx, v).filter(|m| reads_features(m.value))).map(|(_, m)| m)
+    cx.in_focus(|v| cx.newest::<RoleAccuracy>(v).filter(|m| reads_features(m.value))).map(|(_, m)| m)
 }
 
 /// The measurement whose roles are shown: that of a tagger where no features were measured.
 fn accuracy<'a>(cx: &ViewCx<'a>) -> Option<&'a RoleAccuracy> {
-    let any = || (0..cx.mirror.variants().len()).find_map(|v| measured(cx, v));
+    let any = || (0..cx.mirror.variants().len()).find_map(|v| cx.newest::<RoleAccuracy>(v));
     shown(cx).or_else(any).map(|m| m.value)
 }
 
@@ -91,7 +83,7 @@ impl RoleAccuracyView {
                 entries.push(AccuracyEntry { label: label.to_owned(), colour, sign, counts: counts(representation) });
             }
         }
-        let tagged = cx.each_variant(|v| measured(cx, v)?.value.by_features(RoleFeatures::Tags, 0));
+        let tagged = cx.each_variant(|v| cx.newest::<RoleAccuracy>(v)?.value.by_features(RoleFeatures::Tags, 0));
         entries.extend(tagged.map(|(info, colour, representation)| AccuracyEntry {
             label: info.label.clone(),
             colour,
@@ -125,7 +117,7 @@ impl RoleAccuracyView {
 
     /// Chooses the variant whose features are shown, where there are several.
     fn variants_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let has_features = |v: &usize| measured(cx, *v).is_some_and(|m| reads_features(m.value));
+        let has_features = |v: &usize| cx.newest::<RoleAccuracy>(*v).is_some_and(|m| reads_features(m.value));
         let variants: Vec<usize> = (0..cx.mirror.variants().len()).filter(has_features).collect();
         let Some(shown) = shown(cx).map(|m| m.variant).filter(|_| variants.len() > 1) else { return };
         let label = |v: usize| cx.mirror.variants()[v].label.clone();
@@ -160,7 +152,7 @@ impl RoleAccuracyView {
         let legend_height = places.last().map_or(0.0, |place| place.y) + LEGEND;
         let head = legend_height + AXIS;
         let row = ((ui.available_height() - head - 4.0) / rows.len() as f32).clamp(ROW, 26.0);
-        ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+        plot::rows_ui(ui, ScrollArea::vertical().auto_shrink([false, false]), |ui| {
             let (rect, response, painter) =
                 canvas_ui(ui, vec2(width, head + row * rows.len() as f32), Sense::hover(), "accuracy by role");
             for (entry, place) in entries.iter().zip(&places) {
@@ -180,24 +172,15 @@ impl RoleAccuracyView {
                     for (k, entry) in entries.iter().enumerate() {
                         let apart = (k as f32 - (entries.len() as f32 - 1.0) / 2.0) * (row - 6.0).max(2.0)
                             / entries.len() as f32;
-                        draw_share(
-                            &painter,
-                            entry,
-                            entry.counts[panel].sum(|r| item.roles.contains(&r)),
-                            (plot, y + apart),
-                        );
+                        let counts = entry.counts[panel].sum(|r| item.roles.contains(&r));
+                        draw_share(&painter, entry, counts, (plot, y + apart));
                     }
                 }
             }
             for (i, item) in rows.iter().enumerate() {
                 let y = below + AXIS + row * (i as f32 + 0.5);
-                painter.text(
-                    pos2(rect.left() + names - 10.0, y),
-                    Align2::RIGHT_CENTER,
-                    &item.name,
-                    theme::small(),
-                    item.colour,
-                );
+                let at = pos2(rect.left() + names - 10.0, y);
+                painter.text(at, Align2::RIGHT_CENTER, &item.name, theme::small(), item.colour);
                 if i > 0 && item.roles.len() == 1 && rows[i - 1].roles.len() > 1 {
                     painter.hline(rect.x_range(), y - row / 2.0, Stroke::new(1.0, theme.line));
                 }
@@ -230,9 +213,7 @@ fn legend_places(ui: &Ui, entries: &[AccuracyEntry<'_>], width: f32) -> Vec<Vec2
 }
 
 fn draw_axis(painter: &Painter, theme: &Theme, plot: Rect, title: &str) {
-    let draw_text = |at: Pos2, align, text: &str, colour| {
-        painter.text(at, align, text, theme::small(), colour);
-    };
+    let draw_text = |at: Pos2, align, text: &str, colour| _ = painter.text(at, align, text, theme::small(), colour);
     for share in [0.0f32, 0.25, 0.5, 0.75, 1.0] {
         let x = plot.left() + share * plot.width();
         painter.vline(x, plot.top() + AXIS - 2.0..=plot.bottom(), Stroke::new(1.0, theme.line));
@@ -314,11 +295,9 @@ impl View for RoleAccuracyView {
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let Some(found) = shown(cx) else { return cx.subtitle("which role each word has") };
         let label = cx.mirror.variant_label(found.variant);
-        let rank = found
-            .value
-            .ranks
-            .first()
-            .map_or(String::new(), |r| format!(" \u{b7} lowest level, its W_ff of effective rank {r:.1}"));
+        let rank = found.value.ranks.first().map_or(String::new(), |r| {
+            format!(" \u{b7} feedforward weights of the lowest level: effective rank {r:.1}")
+        });
         format!("step {} \u{b7} {label} \u{b7} {}{rank}", found.sample.step, found.sample.about)
     }
 

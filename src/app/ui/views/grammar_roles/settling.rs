@@ -4,11 +4,7 @@
 
 mod drawing;
 
-use crate::{
-    labs::grammar_roles::settings::GrammarSettings,
-    telemetry::measurements::{Settling, SettlingArgs, SettlingSet},
-    ui::views::prelude::*,
-};
+use crate::{labs::grammar_roles::settings::GrammarSettings, ui::views::prelude::*};
 use drawing::{ReadingPosition, Stage, draw_headings, draw_level, draw_traces, draw_words, explain};
 
 /// Seconds a sweep while it plays.
@@ -69,7 +65,7 @@ impl SettlingView {
                 }
             });
             let tip = "The other of the two hierarchies, which reads from right to left.";
-            ui.toggle_value(&mut self.asked.from_right, "from the right").on_hover_text(tip);
+            ui.toggle_value(&mut self.asked.from_right, "read from the right").on_hover_text(tip);
         });
         let hint = "the big cat chases a dog";
         if text_line(ui, &mut self.asked.text, "sentence", hint).changed() {
@@ -124,10 +120,8 @@ impl View for SettlingView {
             ui.ctx().request_repaint();
         }
         let Some(found) = cx.answered::<Settling>() else {
-            let why = cx.why_nothing::<Settling>(
-                "A sentence settles here word by word, as soon as there is a network: press Space.",
-            );
-            return cx.nothing_ui(ui, &why);
+            let words = "A sentence settles here word by word, as soon as there is a network: press Space.";
+            return cx.unmeasured_ui::<Settling>(ui, words);
         };
         cx.controls_ui(ui, |ui, _| {
             let sweeps = found.value.sweeps;
@@ -145,7 +139,7 @@ impl View for SettlingView {
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let Some(found) = cx.answered::<Settling>() else { return cx.subtitle("a sentence, settled word by word") };
         let label = cx.mirror.variant_label(found.variant);
-        let way = if found.value.from_right { ", from the right" } else { "" };
+        let way = if found.value.from_right { ", read from the right" } else { "" };
         format!("step {} \u{b7} {label} \u{b7} {}{way}", found.sample.step, found.sample.about)
     }
 

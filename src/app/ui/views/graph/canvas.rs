@@ -143,13 +143,8 @@ impl NeuronGraph {
         let emphasis =
             node_style::Emphasis { selected: self.selected(cx), group: self.group, found: self.found.clone() };
         let wanted = node_style::StyleParams { kind: self.kind(), size: self.size, radius: radius(network, rect) };
-        let inputs = (
-            emphasis,
-            wanted,
-            cx.theme.dark,
-            self.motion.held_revision,
-            self.motion.dragged.map_or(0, |d| u64::from(d.0) + 1),
-        );
+        let dragged = self.motion.dragged.map_or(0, |d| u64::from(d.0) + 1);
+        let inputs = (emphasis, wanted, cx.theme.dark, self.motion.held_revision, dragged);
         if self.picture.styled_for.as_ref() == Some(&inputs) {
             return;
         }
@@ -253,9 +248,7 @@ impl NeuronGraph {
                         ui.close();
                     }
                 }
-                None => {
-                    ui.label(format!("Click a {} to pin it.", network.noun()));
-                }
+                None => _ = ui.label(format!("Click a {} to pin it.", network.noun())),
             }
             let any = !self.motion.pinned.is_empty();
             if ui.add_enabled(any, Button::new("Let all pinned go")).clicked() {

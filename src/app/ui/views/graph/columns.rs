@@ -1,9 +1,6 @@
 //! Values of nodes and edges from a file or measured, a list a name: they colour the picture, and the table lists them.
 
-use crate::{
-    telemetry::measurements::{ColumnType, GraphColumn},
-    ui::views::prelude::*,
-};
+use crate::ui::views::prelude::*;
 
 /// A column of whole numbers is treated as categorical if it has at most this many distinct values.
 const MAX_NAMES: usize = 10;

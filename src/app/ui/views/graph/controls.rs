@@ -1,6 +1,6 @@
 //! The row of controls over the canvas.
 
-use eframe::egui::{Popup, PopupCloseBehavior};
+use eframe::egui::{Popup, PopupCloseBehavior, TextStyle};
 
 use super::{
     NeuronGraph, file,
@@ -17,9 +17,14 @@ impl NeuronGraph {
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 4.0;
             let room = ui.available_width();
+            let is_narrow = room < super::ONE_ROW;
+            if is_narrow {
+                // in smaller letters the most used ones are in one row, and the others in the menu
+                ui.style_mut().text_styles.insert(TextStyle::Button, theme::small());
+            }
             self.colour_ui(ui, network);
             let wide = [(520.0, 140.0), (super::ONE_ROW, 84.0)].into_iter().find(|(from, _)| room >= *from);
-            self.search_ui(ui, network, canvas, cx, wide.map_or(48.0, |(_, width)| width));
+            self.search_ui(ui, network, canvas, cx, wide.map_or(44.0, |(_, width)| width));
             // in the narrowest tiles every button is worth more than a line
             if wide.is_some() {
                 ui.separator();
@@ -34,16 +39,10 @@ impl NeuronGraph {
             if pause.on_hover_text(tip).on_disabled_hover_text(tip).clicked() {
                 self.motion.paused = !self.motion.paused;
             }
-            let tip = "Lays it out from the start. The same seed gives the same picture each time.";
-            if ui.add(Button::new("restart").frame(false)).on_hover_text(tip).clicked() {
-                self.motion.restart(network);
-                self.camera.fit();
+            if !is_narrow {
+                self.place_ui(ui, network);
             }
-            let fit = ui.add_enabled(!self.camera.is_fitted(), Button::new("fit").frame(false));
-            if fit.on_hover_text("Fits everything in (0, or double-click).").clicked() {
-                self.camera.fit();
-            }
-            self.look_ui(ui, network);
+            self.look_ui(ui, network, is_narrow);
             let tip = "All nodes and edges with their values, to sort and to filter.";
             if network.file.is_some() && ui.add(Button::new("table").frame(false)).on_hover_text(tip).clicked() {
                 cx.act(PageAction::ShowView("graph_table"));
@@ -87,11 +86,28 @@ impl NeuronGraph {
         combo.response.on_hover_text(tip);
     }
 
-    /// Controls that are seldom changed: sizes, and the threshold of visible edges.
-    fn look_ui(&mut self, ui: &mut Ui, network: &Network) {
+    /// Lays the graph out again, and fits it into the tile.
+    fn place_ui(&mut self, ui: &mut Ui, network: &Network) {
+        let tip = "Lays it out from the start. The same seed gives the same picture each time.";
+        if ui.add(Button::new("restart").frame(false)).on_hover_text(tip).clicked() {
+            self.motion.restart(network);
+            self.camera.fit();
+        }
+        let fit = ui.add_enabled(!self.camera.is_fitted(), Button::new("fit").frame(false));
+        if fit.on_hover_text("Fits everything in (0, or double-click).").clicked() {
+            self.camera.fit();
+        }
+    }
+
+    /// Controls that are seldom changed: sizes, and the threshold of visible edges; in a narrow tile the place too.
+    fn look_ui(&mut self, ui: &mut Ui, network: &Network, is_narrow: bool) {
         let look = ui.add(Button::new("look").frame(false));
         let look = look.on_hover_text("What sizes stand for, and from which weight on edges are drawn.");
         Popup::menu(&look).close_behavior(PopupCloseBehavior::CloseOnClickOutside).show(|ui| {
+            if is_narrow {
+                self.place_ui(ui, network);
+                ui.separator();
+            }
             ui.label("size by");
             ui.radio_value(&mut self.size, SizeBy::Degree, "degree");
             for (at, column) in network.columns.iter().enumerate().skip(1) {

@@ -28,9 +28,9 @@ pub use table::GraphTable;
 
 const EMPTY: &str = "No graph has been measured yet. Open the Neuron graph lab and press Space, or drop a .gexf, .graphml, \
                      .gml, node-link .json or edge .csv file on the window.";
-/// Height of the controls.
-const CONTROLS_HEIGHT: f32 = 30.0;
-/// Width below which the controls are in two rows.
+/// The gap below the controls, points.
+const GAP: f32 = 4.0;
+/// Width below which the controls have one row only in smaller letters.
 const ONE_ROW: f32 = 380.0;
 
 /// View `neuron_graph`.
@@ -137,13 +137,11 @@ impl View for NeuronGraph {
             return cx.unmeasured_ui::<measurements::NeuronGraph>(ui, EMPTY);
         };
         let room = ui.available_rect_before_wrap();
-        let rows = if room.width() < ONE_ROW { 2.0 } else { 1.0 };
-        let head = Rect::from_min_size(room.min, vec2(room.width(), cx.height_of_controls(rows * CONTROLS_HEIGHT)));
-        let body = Rect::from_min_max(pos2(room.left(), head.bottom()), room.max);
-        cx.controls_ui(ui, |ui, cx| {
-            let head = head.with_min_x(ui.cursor().left());
-            ui.scope_builder(UiBuilder::new().max_rect(head), |ui| self.controls_ui(ui, &network, body, cx))
+        let head = cx.controls_ui(ui, |ui, cx| {
+            let place = UiBuilder::new().max_rect(room.with_min_x(ui.cursor().left()));
+            ui.scope_builder(place, |ui| self.controls_ui(ui, &network, room, cx)).response.rect
         });
+        let body = room.with_min_y(head.map_or(room.top(), |head| head.bottom() + GAP));
         // the colouring may have been chosen in this frame, and the styles need its palette
         self.keep_palette(&network, cx);
         if body.height() > 40.0 {

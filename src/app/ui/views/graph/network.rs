@@ -3,7 +3,6 @@
 use super::columns::{Column, ColumnValues};
 use crate::{
     analysis::layout::Springs,
-    telemetry::measurements::{FileGraph, NeuronGraph, NeuronGroups},
     ui::views::{Measured, prelude::*},
 };
 

@@ -37,16 +37,28 @@ impl PanelGrid {
     }
 
     /// The grid of an exported picture, which cannot be scrolled: its panels are smaller than in a tile, so that as
-    /// many as possible fit.
+    /// many as possible fit. The picture grows for the others ([`PanelGrid::lacking_height`]).
     pub fn in_picture(count: usize, room: Vec2, gap: Vec2) -> Self {
         let [wide, narrow] = [MIN_PANEL_WIDTH, MIN_SIZE.x].map(|least| columns(least, count, room, gap));
         let mut grids = (wide..=narrow).map(|columns| Self::sharing(columns, count, room, gap));
         grids.find(|grid| grid.size.y >= MIN_SIZE.y).unwrap_or_else(|| {
-            let rows = (room.y / (MIN_SIZE.y + TITLE + gap.y + 4.0)).floor().max(1.0) as usize;
+            let rows = (room.y / least_row(gap)).floor().max(1.0) as usize;
             let grid = Self::sharing(narrow, count.min(rows * narrow), room, gap);
             Self { size: grid.size.max(MIN_SIZE), ..grid }
         })
     }
+
+    /// The height that this room lacks for `count` panels in the columns of the grid; 0 where the grid has them all.
+    pub fn lacking_height(&self, count: usize, room: Vec2, gap: Vec2) -> f32 {
+        let rows = count.div_ceil(self.columns);
+        // a point more than the rows need, so that rounding does not cost one of them
+        if rows <= self.rows { 0.0 } else { (rows as f32 * least_row(gap) - room.y).ceil() + 1.0 }
+    }
+}
+
+/// The height of a row of the smallest legible panels, with its title and the gap below, points.
+fn least_row(gap: Vec2) -> f32 {
+    MIN_SIZE.y + TITLE + gap.y + 4.0
 }
 
 /// The number of columns of at least this width that fit.
@@ -72,6 +84,9 @@ mod tests {
         assert_eq!(PanelGrid::in_picture(5, room, GAP), PanelGrid::in_tile(5, room, GAP), "where few are");
         let many = PanelGrid::in_picture(100, room, GAP);
         assert_eq!((many.columns, many.rows), (6, 4));
+        let higher = room + vec2(0.0, many.lacking_height(100, room, GAP));
+        let all = PanelGrid::in_picture(100, higher, GAP);
+        assert_eq!((all.columns, all.rows, all.lacking_height(100, higher, GAP)), (6, 17, 0.0));
         let tiny = PanelGrid::in_picture(9, vec2(40.0, 10.0), GAP);
         assert_eq!((tiny.columns, tiny.rows, tiny.size), (1, 1, MIN_SIZE));
     }

@@ -63,13 +63,15 @@ impl Logged {
         });
     }
 
-    /// All panels, in a picture those that fit.
+    /// All panels. A picture is as high as they need, up to the largest that is drawn; that has those that fit.
     fn grid_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, entries: &[&Entry]) {
         let (room, gap) = (ui.available_size(), ui.spacing().item_spacing);
-        let PanelGrid { columns, rows, size } = match cx.has_controls {
+        let grid = match cx.has_controls {
             true => PanelGrid::in_tile(entries.len(), room, gap),
             false => PanelGrid::in_picture(entries.len(), room, gap),
         };
+        plot::note_lacking(ui.ctx(), grid.lacking_height(entries.len(), room, gap));
+        let PanelGrid { columns, rows, size } = grid;
         self.drawn = (!cx.has_controls).then_some(entries.len().min(columns * rows));
         let are_scrolled = cx.has_controls && (size.y + TITLE) * rows as f32 > room.y;
         let mut all_ui = |ui: &mut Ui| {
@@ -158,8 +160,11 @@ impl View for Logged {
         let Some(chosen) = &self.chosen else {
             let known = self.entries.get(&(cx.mirror.run, cx.mirror.revision)).and_then(Option::as_ref);
             let n = known.map_or_else(|| entries(cx).len(), |entries| entries.len());
-            let part = self.drawn.filter(|drawn| *drawn < n).map_or(String::new(), |drawn| format!("{drawn} of "));
-            return cx.subtitle(&format!("{part}{}", counted(n, "channel")));
+            let channels = counted(n, "channel");
+            return cx.subtitle(&match self.drawn.filter(|drawn| *drawn < n) {
+                Some(drawn) => format!("{drawn} of {channels}: a wider picture has more"),
+                None => channels,
+            });
         };
         let sample = cx.in_focus(|variant| cx.mirror.sample_at(variant, chosen.as_str(), cx.step));
         match sample {

@@ -92,7 +92,7 @@ impl PanelState {
             ui.label(RichText::new("An empty matrix.").color(cx.theme.secondary));
             return;
         };
-        self.cells.hold(source, &format!("{name} {}", self.matrix), view, |v| v.is_finite());
+        self.cells.hold(source, &format!("{name} {}", self.matrix), view, |_| true);
         if self.extent_of != self.cells.revision() {
             (self.extent, self.extent_of) = (extent(&self.cells), self.cells.revision());
         }
@@ -102,7 +102,7 @@ impl PanelState {
         }
         let named = |names: &[String], i: usize| names.get(i).map_or(i.to_string(), |name| format!("{i} {name}"));
         let describe = |row: usize, col: usize| {
-            let value = value_label(f64::from(self.cells.value(row, col)));
+            let value = self.cells.label(row, col);
             format!("row {}, column {}\n{value}", named(&matrix.rows, row), named(&matrix.columns, col))
         };
         let [rows, cols] = [view.rows, view.cols].map(|n| n.to_string());

@@ -3,7 +3,7 @@
 use eframe::egui::{Galley, Stroke};
 
 use super::steps::{Score, Step, StepScores};
-use crate::ui::{views::prelude::*, widgets::number::abbreviated};
+use crate::{experiments::run_terms::RunTerms, ui::views::prelude::*};
 
 /// A level to compare with.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,11 +52,11 @@ impl HeightScale {
         let finite = || values.iter().copied().filter(|v| v.is_finite() && v.abs() < 1e100);
         let (low, high) = finite().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
         let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
-        let pad = match panel.score {
-            Score::Recall => 0.02,
-            Score::Loss => ((high - low) * 0.12).max(1e-3 * high.abs()).max(1e-9),
+        let range = match panel.score {
+            Score::Recall => [low - 0.02, high + 0.02],
+            Score::Loss => plot::limits_around([low, high], 0.12, Scale::Linear),
         };
-        Self { rect, range: [low - pad, high + pad], is_inverted: panel.score == Score::Loss }
+        Self { rect, range, is_inverted: panel.score == Score::Loss }
     }
 
     fn y(&self, value: f64) -> f32 {
@@ -80,7 +80,9 @@ pub fn staircase_ui(
     steps: &[Step],
     panels: &[ScorePanel],
 ) -> Response {
-    let (sheet, response, painter) = canvas_ui(ui, size.max(vec2(160.0, 120.0)), Sense::hover(), steps_text(steps));
+    let unit = mirror.info.as_ref().map_or("", |info| RunTerms::from(info.as_ref()).loss_unit);
+    let (sheet, response, painter) =
+        canvas_ui(ui, size.max(vec2(160.0, 120.0)), Sense::hover(), steps_text(steps, unit));
     let column = (sheet.width() - LEFT_MARGIN - RIGHT_MARGIN) / steps.len().max(1) as f32;
     let numbers = match (column < NARROW_WIDTH, sheet.height() < LOW_HEIGHT) {
         (true, _) => 0,
@@ -99,10 +101,8 @@ pub fn staircase_ui(
     };
     for (k, panel) in panels.iter().enumerate() {
         let top = sheet.top() + TOP + k as f32 * (each + TOP + GAP);
-        let rect = Rect::from_min_max(
-            pos2(sheet.left() + LEFT_MARGIN, top),
-            pos2(sheet.right() - RIGHT_MARGIN, top + each.max(20.0)),
-        );
+        let (left, right) = (sheet.left() + LEFT_MARGIN, sheet.right() - RIGHT_MARGIN);
+        let rect = Rect::from_x_y_ranges(left..=right, top..=top + each.max(20.0));
         let scale = HeightScale::new(rect, panel, steps);
         axis(&painter, theme, panel, &scale);
         let mut before: Option<f32> = None;
@@ -132,10 +132,8 @@ pub fn staircase_ui(
     let is_under = |i: usize| response.hover_pos().is_some_and(|p| across(i).contains(&p.x));
     match steps.iter().enumerate().find(|(i, _)| is_under(*i)) {
         Some((_, step)) => {
-            let words = explained(step);
-            response.on_hover_ui_at_pointer(|ui| {
-                ui.label(RichText::new(words).size(theme::SMALL));
-            })
+            let words = explained(step, unit);
+            response.on_hover_ui_at_pointer(|ui| _ = ui.label(RichText::new(words).size(theme::SMALL)))
         }
         None => response,
     }
@@ -248,15 +246,15 @@ fn signed(v: f64) -> String {
     number::difference(v, 3)
 }
 
-/// The tooltip of a step.
-fn explained(step: &Step) -> String {
+/// The tooltip of a step, whose losses are in this unit.
+fn explained(step: &Step, unit: &str) -> String {
     let spread = |r: &StepScores| match r.sd {
         None => value_label(r.mean),
         Some(sd) => format!("{} \u{b1} {} over {} seeds", value_label(r.mean), value_label(sd), r.seeds.len()),
     };
     let mut words = step.label.clone();
     if let Some(loss) = &step.loss {
-        words.push_str(&format!("\nheld-out loss {} nats per token", spread(loss)));
+        words.push_str(&format!("\nheld-out loss {} {unit}", spread(loss)));
     }
     if let Some(recall) = &step.recall {
         words.push_str(&format!("\nrecall {}", spread(recall)));
@@ -275,7 +273,7 @@ fn explained(step: &Step) -> String {
 }
 
 /// A description of the staircase for a screen reader.
-fn steps_text(steps: &[Step]) -> String {
-    let each = steps.iter().map(|s| explained(s).replace('\n', ", "));
+fn steps_text(steps: &[Step], unit: &str) -> String {
+    let each = steps.iter().map(|s| explained(s, unit).replace('\n', ", "));
     format!("staircase: {}", each.collect::<Vec<_>>().join("; "))
 }

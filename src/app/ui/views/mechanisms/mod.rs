@@ -4,10 +4,7 @@
 mod drawing;
 mod steps;
 
-use crate::{
-    telemetry::measurements::TokenBaselines,
-    ui::views::{accuracy::chance, prelude::*},
-};
+use crate::ui::views::{accuracy::chance, prelude::*};
 use drawing::{Level, ScorePanel, staircase_ui};
 use steps::{Score, Step, compared_step, steps};
 

@@ -23,7 +23,7 @@ impl PhasePlane {
     fn follow_field(&mut self, source: &Source, shown: &PhasePortrait, patch: [f32; 4]) {
         let of = match source {
             // the defaults, because the field depends neither on the start nor on the number of steps
-            Source::Toy(toy, _) => Source::Toy(*toy, toy.settings()),
+            Source::Toy(toy, _) => Source::Toy(*toy, toy.system().settings),
             Source::Token(read, _, _, plane) => Source::Token(*read, 0, (0.0, 0), *plane),
         };
         let of = (of, patch);
@@ -31,7 +31,7 @@ impl PhasePlane {
             return;
         }
         let field = match source {
-            Source::Toy(toy, _) => shown.plane.field(&toy.force(), patch),
+            Source::Toy(toy, _) => shown.plane.field(&toy.system().force, patch),
             Source::Token(..) => self.learned().and_then(|l| shown.plane.field(&l.force, patch)),
         };
         self.streaks.set(field.unwrap_or_default(), patch);
@@ -56,13 +56,8 @@ impl PhasePlane {
             self.streaks.flow(ui, flowing);
             self.no_field = self.streaks.paint(ui, sheet, &frame, 0.0, flowing, cx.theme).err();
         }
-        Scene {
-            painter: &painter,
-            frame: &frame,
-            look: SceneStyle::new(cx.mirror, cx.selection.variant, cx.theme),
-            sheet,
-        }
-        .paint(shown, patch);
+        let look = SceneStyle::new(cx.mirror, cx.selection.variant, cx.theme);
+        Scene { painter: &painter, frame: &frame, look, sheet }.paint(shown, patch);
         self.point(&response, cx, &frame, source, shown);
     }
 

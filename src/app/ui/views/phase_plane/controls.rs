@@ -3,7 +3,7 @@
 use eframe::egui::SliderClamping;
 
 use super::{Mode, PhasePlane, learned::Learned, plane::PlaneChoice, toy::Toy};
-use crate::{telemetry::measurements::QueryKeyPaths, ui::views::prelude::*};
+use crate::ui::views::prelude::*;
 
 /// Ends of the sliders.
 const DT: std::ops::RangeInclusive<f64> = 0.001..=10.0;
@@ -92,10 +92,10 @@ impl PhasePlane {
                     let settings = &mut self.toys[toy as usize];
                     dt_ui(ui, &mut settings.dt, TOY_DT);
                     steps_ui(ui, &mut settings.steps, TOY_STEPS);
-                    let is_usual = *settings == toy.settings();
+                    let is_usual = *settings == toy.system().settings;
                     let reset = ui.add_enabled(!is_usual, Button::new("reset"));
                     if reset.on_hover_text("Back to the start, \u{394}t and n that the toy begins with.").clicked() {
-                        *settings = toy.settings();
+                        *settings = toy.system().settings;
                     }
                 }
                 (Mode::Learned, Some(learned)) => {

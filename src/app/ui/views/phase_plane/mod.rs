@@ -5,7 +5,7 @@ use super::flow::{
     camera::Camera,
     streaks::{Background, Streaks},
 };
-use crate::{telemetry::measurements::QueryKeyPaths, ui::views::prelude::*};
+use crate::ui::views::prelude::*;
 use learned::Learned;
 use plane::PlaneChoice;
 use portrait::PhasePortrait;
@@ -80,7 +80,7 @@ impl Default for PhasePlane {
             mode: None,
             dt: None,
             steps: None,
-            toys: [Toy::Harmonic, Toy::DoubleWell].map(Toy::settings),
+            toys: [Toy::Harmonic, Toy::DoubleWell].map(|toy| toy.system().settings),
             plane: PlaneChoice::Pair(None),
             text: String::new(),
             read: None,

@@ -1,7 +1,5 @@
 //! The live numbers beside the picture: the change of volume by a step, reversibility, and the drift of the energy.
 
-use eframe::egui::Stroke;
-
 use super::{
     learned::Learned,
     portrait::{PhasePortrait, Track},
@@ -10,7 +8,7 @@ use super::{
 use crate::{
     analysis::query_key_flow::Integrator,
     ui::{
-        views::prelude::*,
+        views::painting::*,
         widgets::{
             fold,
             large_figure::{self, FigureOwner},

@@ -90,10 +90,10 @@ impl Motion<'_> {
 
 impl PhasePortrait {
     pub fn from_toy(toy: Toy, settings: ToySettings) -> Self {
-        let (plane, force) = (Plane::phase_space(), toy.force());
+        let (plane, force) = (Plane::phase_space(), &toy.system().force);
         let [q, k] = settings.start;
         let start = PhasePoint::new([q], [k]);
-        let motion = Motion { plane: &plane, force: &force, dt: settings.dt, steps: settings.steps, start: &start };
+        let motion = Motion { plane: &plane, force, dt: settings.dt, steps: settings.steps, start: &start };
         let blob = toy.blob(settings.start);
         let tracks = Integrator::ALL.map(|integrator| motion.track(integrator, Some(&blob)));
         let energy = motion.evolution(Integrator::Leapfrog).energy(&start).unwrap_or(f64::NAN);
@@ -102,9 +102,9 @@ impl PhasePortrait {
             others: vec![],
             model_end: None,
             levels: toy.levels(),
-            own_level: level(&force, energy),
+            own_level: level(force, energy),
             blob: Some(blob),
-            extent: toy.extent(),
+            extent: toy.system().extent,
             plane,
         }
     }

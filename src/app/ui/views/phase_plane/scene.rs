@@ -1,11 +1,9 @@
 //! The picture: levels of energy, both integrators' paths, the other tokens, the blob, and signs of starts and ends.
 
-use eframe::egui::Stroke;
-
 use super::portrait::{PhasePortrait, Track};
 use crate::{
     analysis::query_key_flow::Integrator,
-    ui::views::{flow::camera::Frame, prelude::*},
+    ui::views::{flow::camera::Frame, painting::*},
 };
 
 /// The theme, and the colours of both integrators everywhere in the view.
@@ -64,9 +62,7 @@ pub fn paint_end(painter: &Painter, at: Pos2, integrator: Integrator, look: Scen
             let square = Rect::from_center_size(at, vec2(9.0, 9.0));
             painter.rect(square, 0.0, colour, edge, eframe::egui::StrokeKind::Outside);
         }
-        Integrator::Leapfrog => {
-            painter.circle(at, 5.0, colour, edge);
-        }
+        Integrator::Leapfrog => _ = painter.circle(at, 5.0, colour, edge),
     }
 }
 
@@ -89,17 +85,10 @@ impl Scene<'_> {
     /// Paints everything but the background, which the GPU paints. `patch`: what is in sight, left, right, low, high.
     pub fn paint(&self, shown: &PhasePortrait, patch: [f32; 4]) {
         self.zero_lines();
-        for level in &shown.levels {
-            clip::paint_line(
-                self.painter,
-                &self.line(level),
-                Stroke::new(1.0, self.look.theme.grey().gamma_multiply(0.45)),
-            );
-        }
-        for level in &shown.own_level {
-            let places = self.line(level);
-            clip::paint_line(self.painter, &places, Stroke::new(1.2, self.look.theme.secondary));
-        }
+        let stroke = Stroke::new(1.0, self.look.theme.grey().gamma_multiply(0.45));
+        shown.levels.iter().for_each(|level| clip::paint_line(self.painter, &self.line(level), stroke));
+        let stroke = Stroke::new(1.2, self.look.theme.secondary);
+        shown.own_level.iter().for_each(|level| clip::paint_line(self.painter, &self.line(level), stroke));
         shown.others.iter().for_each(|other| self.other(&other.places));
         // where both paths coincide, the one of the better integrator lies on top
         shown.tracks.iter().for_each(|track| self.track(track));

@@ -8,13 +8,7 @@ use super::{
     scene::{Scene, SceneStyle, share_label},
     wanted,
 };
-use crate::{
-    telemetry::measurements::{QueryKeyPaths, QueryKeyPathsArgs},
-    ui::{
-        views::{flow::streaks::Background, prelude::*},
-        widgets::token_strip::Mark,
-    },
-};
+use crate::ui::views::{flow::streaks::Background, prelude::*};
 
 const EMPTY: &str = "No queries and keys have been measured yet. A run is asked at its start: press Space. The harmonic toy \
                      and the double well need no run.";
@@ -28,7 +22,7 @@ impl PhasePlane {
             Source::Toy(toy, _) => format!(
                 "{}. Grey: levels of energy, the start\u{2019}s own lighter; the true path never leaves it. The blob is \
                  drawn at the start and after n steps. Drag to move the start; scroll to zoom.",
-                toy.formula()
+                toy.system().formula
             ),
             Source::Token(_, token, ..) => {
                 let Some(learned) = self.learned() else { return String::new() };
@@ -215,7 +209,7 @@ impl PhasePlane {
         let Source::Token(_, token, ..) = source else { return };
         let theme = cx.theme;
         let ground = theme.accent.gamma_multiply(0.3);
-        let mark = |i: usize| Mark { ground: (i == *token).then_some(ground), outline: None };
+        let mark = |i: usize| TokenMark { ground: (i == *token).then_some(ground), outline: None };
         if let Some(clicked) = token_strip_ui(ui, theme, tokens, mark).clicked {
             cx.selection.token = Some(clicked);
             ui.ctx().request_repaint();
@@ -286,7 +280,7 @@ impl View for PhasePlane {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         if let Mode::Toy(toy) = self.mode(cx) {
-            return format!("computed, no model: {} toy, {}", toy.label(), toy.formula());
+            return format!("computed, no model: {} toy, {}", toy.system().label, toy.system().formula);
         }
         let Some(m) = self.measured(cx) else { return "queries and keys under their evolution".to_owned() };
         let label = cx.mirror.variant_label(m.variant);
@@ -320,14 +314,9 @@ impl View for PhasePlane {
         let shown = self.shown.get(&self.source(cx)?)?.as_ref()?;
         let sheet = Rect::from_min_size(Pos2::ZERO, self.size);
         let (frame, patch) = self.frame(sheet, shown);
+        let look = SceneStyle::new(cx.mirror, cx.selection.variant, cx.theme);
         Some(drawing("phase plane", self.size, cx.theme, |ui| {
-            Scene {
-                painter: ui.painter(),
-                frame: &frame,
-                look: SceneStyle::new(cx.mirror, cx.selection.variant, cx.theme),
-                sheet,
-            }
-            .paint(shown, patch);
+            Scene { painter: ui.painter(), frame: &frame, look, sheet }.paint(shown, patch);
         }))
     }
 }

@@ -32,70 +32,58 @@ pub struct Blob {
     pub inside: Vec<[f64; 2]>,
 }
 
-impl Toy {
-    pub fn force(self) -> Force {
-        match self {
-            Toy::Harmonic => Force::Harmonic,
-            Toy::DoubleWell => Force::DoubleWell,
-        }
-    }
-
-    pub fn label(self) -> &'static str {
-        match self {
-            Toy::Harmonic => "harmonic",
-            Toy::DoubleWell => "double well",
-        }
-    }
-
+/// What is known of a toy system.
+pub struct ToySystem {
+    pub force: Force,
+    pub label: &'static str,
     /// The potential, as a formula.
-    pub fn formula(self) -> &'static str {
-        match self {
-            Toy::Harmonic => "V = q\u{b2}/2",
-            Toy::DoubleWell => "V = (q\u{b2} \u{2212} 1)\u{b2}/4",
-        }
-    }
-
+    pub formula: &'static str,
     /// The default settings: enough steps for more than two periods, so that Euler's spiral visibly grows and, in the
     /// double well, leaves its well.
-    pub fn settings(self) -> ToySettings {
-        match self {
-            Toy::Harmonic => ToySettings { dt: 0.12, steps: 120, start: [1.0, 0.0] },
-            Toy::DoubleWell => ToySettings { dt: 0.1, steps: 110, start: [1.25, 0.0] },
-        }
-    }
-
+    pub settings: ToySettings,
     /// Half the width of the blob; small in the double well, so that all of it starts in one well.
-    fn radius(self) -> f64 {
+    radius: f64,
+    /// The minimum extent of the picture: left, right, low, high.
+    pub extent: [f64; 4],
+    /// Energies whose levels are drawn.
+    energies: &'static [f64],
+}
+
+static HARMONIC: ToySystem = ToySystem {
+    force: Force::Harmonic,
+    label: "harmonic",
+    formula: "V = q\u{b2}/2",
+    settings: ToySettings { dt: 0.12, steps: 120, start: [1.0, 0.0] },
+    radius: 0.3,
+    extent: [-2.4, 2.4, -2.2, 2.2],
+    energies: &[0.125, 0.5, 1.125, 2.0, 3.125, 4.5, 6.125, 8.0],
+};
+static DOUBLE_WELL: ToySystem = ToySystem {
+    force: Force::DoubleWell,
+    label: "double well",
+    formula: "V = (q\u{b2} \u{2212} 1)\u{b2}/4",
+    settings: ToySettings { dt: 0.1, steps: 110, start: [1.25, 0.0] },
+    radius: 0.1,
+    extent: [-2.0, 2.0, -1.5, 1.5],
+    energies: &[0.05, 0.15, 0.25, 0.5, 1.0, 2.0, 4.0],
+};
+
+impl Toy {
+    pub fn system(self) -> &'static ToySystem {
         match self {
-            Toy::Harmonic => 0.3,
-            Toy::DoubleWell => 0.1,
+            Toy::Harmonic => &HARMONIC,
+            Toy::DoubleWell => &DOUBLE_WELL,
         }
     }
 
     /// The blob of starts around a start.
     pub fn blob(self, start: [f64; 2]) -> Blob {
-        Blob::around(start, self.radius())
-    }
-
-    /// The minimum extent of the picture: left, right, low, high.
-    pub fn extent(self) -> [f64; 4] {
-        match self {
-            Toy::Harmonic => [-2.4, 2.4, -2.2, 2.2],
-            Toy::DoubleWell => [-2.0, 2.0, -1.5, 1.5],
-        }
-    }
-
-    /// Energies whose levels are drawn.
-    fn energies(self) -> &'static [f64] {
-        match self {
-            Toy::Harmonic => &[0.125, 0.5, 1.125, 2.0, 3.125, 4.5, 6.125, 8.0],
-            Toy::DoubleWell => &[0.05, 0.15, 0.25, 0.5, 1.0, 2.0, 4.0],
-        }
+        Blob::around(start, self.system().radius)
     }
 
     /// Lines of equal energy |k|²/2 + V(q), each closed.
     pub fn levels(self) -> Vec<Vec<[f64; 2]>> {
-        self.energies().iter().flat_map(|energy| level(&self.force(), *energy)).collect()
+        self.system().energies.iter().flat_map(|energy| level(&self.system().force, *energy)).collect()
     }
 }
 
@@ -166,8 +154,8 @@ mod tests {
         for (toy, energy, curves) in
             [(Toy::Harmonic, 2.0, 1), (Toy::DoubleWell, 0.1, 2), (Toy::DoubleWell, 0.5, 1), (Toy::DoubleWell, -1.0, 0)]
         {
-            let force = toy.force();
-            let level = level(&force, energy);
+            let force = &toy.system().force;
+            let level = level(force, energy);
             assert_eq!(level.len(), curves, "{toy:?} at {energy}");
             for [q, k] in level.into_iter().flatten() {
                 let here = k * k / 2.0 + force.potential(&[q]).unwrap();
@@ -179,10 +167,10 @@ mod tests {
     #[test]
     fn a_blob_grows_under_euler_and_keeps_its_area_under_leapfrog() {
         for toy in [Toy::Harmonic, Toy::DoubleWell] {
-            let (force, ToySettings { dt, steps, start }) = (toy.force(), toy.settings());
+            let (force, ToySettings { dt, steps, start }) = (&toy.system().force, toy.system().settings);
             let blob = toy.blob(start);
             let ratio = |integrator| {
-                let evolution = Evolution { force: &force, integrator, dt };
+                let evolution = Evolution { force, integrator, dt };
                 blob.evolved(&evolution, steps).unwrap().area() / blob.area()
             };
             let (euler, leapfrog) = (ratio(Integrator::Euler), ratio(Integrator::Leapfrog));

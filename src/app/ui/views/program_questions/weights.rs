@@ -1,12 +1,8 @@
 //! Asks for the neuron graph of any two weight matrices that another program has saved of its model.
 
-use super::{FIELD, SentQuestion, outcome_ui, withdraw_ui};
+use super::{MAX_FIELD, SentQuestion, outcome_ui, withdraw_ui};
 use crate::{
     labs::foreign::{self, asks},
-    telemetry::{
-        Args,
-        measurements::{EntryHistogram, GraphModularity, NeuronGraph},
-    },
     ui::views::prelude::*,
 };
 
@@ -43,19 +39,11 @@ impl Weights {
     /// The two names, the buttons, and what became of the question.
     fn question_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.scope(|ui| {
-            ui.set_max_width(FIELD);
-            text_line(
-                ui,
-                &mut self.from,
-                "matrix that neurons write by",
-                "what neurons write by, such as h.0.mlp.2.weight",
-            );
-            text_line(
-                ui,
-                &mut self.to,
-                "matrix that neurons read by",
-                "what neurons read by, such as h.0.mlp.0.weight",
-            );
+            ui.set_max_width(ui.available_width().min(MAX_FIELD));
+            let hint = "what neurons write by, such as h.0.mlp.2.weight";
+            text_line(ui, &mut self.from, "matrix that neurons write by", hint);
+            let hint = "what neurons read by, such as h.0.mlp.0.weight";
+            text_line(ui, &mut self.to, "matrix that neurons read by", hint);
         });
         let (variant, now) = (Some(cx.selection.variant), ui.input(|i| i.time));
         let can_ask = !self.from.trim().is_empty() && !self.to.trim().is_empty();

@@ -2,7 +2,8 @@
 
 pub(in crate::ui::views) mod results;
 
-use crate::ui::{views::prelude::*, widgets::number::abbreviated};
+use super::losses::with_loss_unit;
+use crate::ui::views::prelude::*;
 use results::{Mark, RaceAxis, Racer, results};
 
 /// The run, the step of the newest held-out measurement shown, and the sum of those of all variants. Variants are
@@ -29,6 +30,8 @@ const MIN_NAME_WIDTH: f32 = 104.0;
 const GAP: f32 = 10.0;
 /// Measurements from which on the first, made before any training, is left out: it would flatten the others.
 const MIN_TO_SKIP_FIRST: usize = 4;
+/// The height of the heading and one row, points: a lower table is left out.
+const MIN_TABLE_HEIGHT: f32 = 34.0;
 /// Height of a row, and of the part above the rows.
 const ROW: f32 = 19.0;
 const HEAD_HEIGHT: f32 = 54.0;
@@ -63,32 +66,34 @@ impl Race {
     }
 
     fn axis_and_target_ui(&mut self, ui: &mut Ui, usual: Option<f64>, counts_operations: bool) {
-        ui.horizontal(|ui| {
-            for over in RaceAxis::ALL {
-                let can = over != RaceAxis::Operations || counts_operations;
-                let button = ui.add_enabled(can, egui::Button::selectable(self.over == over, over.label()));
-                let button = button.on_disabled_hover_text("The operations of these models are not counted.");
-                if button.clicked() {
-                    self.over = over;
-                }
+        for over in RaceAxis::ALL {
+            let can = over != RaceAxis::Operations || counts_operations;
+            let button = ui.add_enabled(can, egui::Button::selectable(self.over == over, over.label()));
+            let button = button.on_disabled_hover_text("The operations of these models are not counted.");
+            if button.clicked() {
+                self.over = over;
             }
-            let Some(usual) = usual else { return };
-            ui.add_space(8.0);
-            let label = ui.label("loss to reach").id;
-            let mut target = self.target.unwrap_or(usual);
-            let drag = egui::DragValue::new(&mut target).speed(0.005).range(0.0..=100.0).max_decimals(3);
-            let hover = "What each variant needs to come down to this held-out loss. Beginning with the first variant's \
-                         newest.";
-            if ui.add(drag).on_hover_text(hover).labelled_by(label).changed() {
-                self.target = Some(target);
-            }
-            if self.target.is_some() && ui.button("\u{21bb}").on_hover_text("The first variant's newest loss").clicked() {
-                self.target = None;
-            }
-        });
+        }
+        let Some(usual) = usual else { return };
+        ui.add_space(8.0);
+        let label = ui.label("loss to reach").id;
+        let mut target = self.target.unwrap_or(usual);
+        let drag = egui::DragValue::new(&mut target).speed(0.005).range(0.0..=100.0).max_decimals(3);
+        let hover = "What each variant needs to come down to this held-out loss. Beginning with the first variant's \
+                     newest.";
+        if ui.add(drag).on_hover_text(hover).labelled_by(label).changed() {
+            self.target = Some(target);
+        }
+        if self.target.is_some() && ui.button("\u{21bb}").on_hover_text("The first variant's newest loss").clicked() {
+            self.target = None;
+        }
     }
 
     fn table_ui(&self, ui: &mut Ui, racers: &[Racer], cx: &ViewCx<'_>) {
+        // half a heading cannot be read
+        if ui.available_height() < MIN_TABLE_HEIGHT {
+            return;
+        }
         let theme = cx.theme;
         let all = groups(cx.mirror);
         let target = self.target(racers);
@@ -178,7 +183,7 @@ impl PanelView for Race {
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let racers = self.racers(cx);
-        let y = Axis::new("held-out loss (nats per token)");
+        let y = Axis::new(with_loss_unit("held-out loss", cx));
         let mut chart = Chart::new("race", Axis::new(self.over.axis()).include(&[0.0]), y).empty(cx.why_no_curve(
             "No race yet. Press Space: all variants train on the same batches, and are measured on the same text.",
             "This run has measured no held-out loss of its variants.",
@@ -255,7 +260,7 @@ impl PanelView for Race {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::{Channel, Event, RunInfo, StepStats, VariantInfo};
+    use crate::telemetry::{Channel, Event, StepStats, VariantInfo};
 
     #[test]
     fn the_last_column_is_in_sight_from_a_narrow_page_on() {

@@ -1,6 +1,6 @@
 //! The results of a race: held-out loss by cost, the cost of reaching a loss, and whether seeds tell variants apart.
 
-use crate::{analysis::statistics::mean_sd, experiments::seeds::SeedSummary, labs, ui::views::prelude::*};
+use crate::{experiments::seeds::SeedSummary, labs, ui::views::prelude::*};
 
 /// The horizontal axis of the race.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -40,12 +40,9 @@ pub fn distance_chart(field: &Field, epsilon: f64, theme: &Theme) -> Chart<'stat
 
 /// Errors of averaging and of splitting on log axes, with the theorem's slope and the present eps.
 pub fn multiscale_chart(errors: Option<&MultiscaleErrors>, epsilon: f64, theme: &Theme) -> Chart<'static> {
-    let mut chart = Chart::new(
-        "averaging against splitting",
-        Axis::new("\u{3b5}").log(),
-        Axis::new("distance from the solution").log(),
-    )
-    .empty("Nothing to compare: no attracting branch is long enough here. Change a, or the formulas.");
+    let (x, y) = (Axis::new("\u{3b5}").log(), Axis::new("distance from the solution").log());
+    let mut chart = Chart::new("averaging against splitting", x, y)
+        .empty("Nothing to compare: no attracting branch is long enough here. Change a, or the formulas.");
     let Some(errors) = errors else { return chart };
     // a logarithmic axis has no place for 0
     let line = |of: &dyn Fn(usize) -> f64| -> Vec<[f64; 2]> {

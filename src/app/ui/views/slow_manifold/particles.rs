@@ -5,7 +5,7 @@ use super::{
     sheet::Sheet,
 };
 use crate::{
-    analysis::{fast_slow_plane::Bounds, statistics::upper_quantile},
+    analysis::fast_slow_plane::Bounds,
     gpu::particles::{LIFE, Particles, Stepping, VectorField},
     ui::views::{
         flow::streaks::{FlowTime, STEP_RATE},

@@ -154,18 +154,12 @@ pub fn legend_ui(ui: &mut Ui, theme: &Theme) {
 fn paint_sample(painter: &Painter, theme: &Theme, sample: Sample, rect: Rect) {
     let (from, to) = (rect.left_center() + vec2(2.0, 0.0), rect.left_center() + vec2(24.0, 0.0));
     let middle = rect.left_center() + vec2(14.0, 0.0);
-    let line = |width: f32, colour: Color32| painter.line_segment([from, to], Stroke::new(width, colour));
+    let line = |width: f32, colour: Color32| _ = painter.line_segment([from, to], Stroke::new(width, colour));
     match sample {
-        Sample::Attracting => {
-            line(2.5, theme.text);
-        }
+        Sample::Attracting => line(2.5, theme.text),
         Sample::Repelling => clip::paint_dashed(painter, &[from, to], Stroke::new(2.0, theme.secondary), 7.0, 5.0),
-        Sample::FirstOrder => {
-            line(1.5, first_order_colour(theme));
-        }
-        Sample::Slow => {
-            line(3.2, theme.slow);
-        }
+        Sample::FirstOrder => line(1.5, first_order_colour(theme)),
+        Sample::Slow => line(3.2, theme.slow),
         Sample::Fast => {
             line(1.4, theme.fast);
             for tip in [middle, middle + vec2(6.0, 0.0)] {
@@ -174,9 +168,7 @@ fn paint_sample(painter: &Painter, theme: &Theme, sample: Sample, rect: Rect) {
                 }
             }
         }
-        Sample::Fold => {
-            painter.circle(middle, 5.0, theme.panel, Stroke::new(2.0, theme.accent));
-        }
+        Sample::Fold => _ = painter.circle(middle, 5.0, theme.panel, Stroke::new(2.0, theme.accent)),
         Sample::Rest => paint_mark(painter, middle, Mark::Cross, theme.text),
     }
 }

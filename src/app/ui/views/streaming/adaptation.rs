@@ -1,10 +1,7 @@
 //! Gain on a foreign text that is learned from against what is forgotten: a line per variant, a dot per rate.
 
 use super::{CONTROLS, VARIANTS_TIP, measure_ui, shown, subtitle_of, tokens_ui, why_nothing};
-use crate::{
-    telemetry::measurements::{Adaptation, AdaptationArgs},
-    ui::views::prelude::*,
-};
+use crate::ui::views::prelude::*;
 
 const CHOICES: [usize; 4] = [500, 1000, 2000, 5000];
 const GAP: f32 = 6.0;
@@ -26,7 +23,7 @@ impl PanelView for AdaptationView {
                          own text again.";
         let why = why_nothing::<Adaptation>(cx, otherwise, "this model predicts no tokens.");
         let mut chart = Chart::new("adapting and forgetting", x, y).empty(why);
-        for (info, colour, found) in cx.each_variant(|v| cx.measured::<Adaptation>(v, |_| true)) {
+        for (info, colour, found) in cx.each_variant(|v| cx.newest::<Adaptation>(v)) {
             // a model that has diverged has no place on the axes
             let at = |of: f64| if of.is_finite() { 100.0 * of } else { f64::NAN };
             let points: Vec<[f64; 2]> =
@@ -41,15 +38,13 @@ impl PanelView for AdaptationView {
     }
 
     fn footer_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        ui.horizontal(|ui| {
-            let tip = "Fast weights learn while the texts are read; of a model without them a copy is fine-tuned. The model itself \
-                       stays as it is. It takes some seconds, or a minute.";
-            measure_ui::<Adaptation>(ui, cx, &self.asked, tip);
-            let tip = "Tokens of the own text that the next measurement reads. The foreign one has two and a half times as \
-                       many. Longer ones take longer.";
-            tokens_ui(ui, &mut self.asked.tokens, &CHOICES, tip);
-            cx.variants_ui(ui, VARIANTS_TIP);
-        });
+        let tip = "Fast weights learn while the texts are read; of a model without them a copy is fine-tuned. The model itself \
+                   stays as it is. It takes some seconds, or a minute.";
+        measure_ui::<Adaptation>(ui, cx, &self.asked, tip);
+        let tip = "Tokens of the own text that the next measurement reads. The foreign one has two and a half times as \
+                   many. Longer ones take longer.";
+        tokens_ui(ui, &mut self.asked.tokens, &CHOICES, tip);
+        cx.variants_ui(ui, VARIANTS_TIP);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
@@ -60,7 +55,7 @@ impl PanelView for AdaptationView {
         shown::<Adaptation>(cx)?;
         let columns = "variant,method,rate,adaptation,low,high,forgetting,forgetting_low,forgetting_high";
         let mut table = Table::new(columns.split(','));
-        for (info, _, found) in cx.each_variant(|v| cx.measured::<Adaptation>(v, |_| true)) {
+        for (info, _, found) in cx.each_variant(|v| cx.newest::<Adaptation>(v)) {
             for s in &found.settings {
                 let numbers = [s.adaptation, s.forgetting].into_iter().flat_map(|s| [s.mean, s.low, s.high]);
                 let words = [info.label.clone(), found.method.clone(), s.rate.to_string()];

@@ -8,10 +8,7 @@ use super::{
     change::{cell_label, change_colour, change_label},
     measure_ui, shown, subtitle_of, tokens_ui, why_nothing,
 };
-use crate::{
-    telemetry::measurements::{FastWeightSetting, FastWeights, FastWeightsArgs},
-    ui::{theme::contrast, views::prelude::*},
-};
+use crate::ui::{theme::contrast, views::prelude::*};
 
 /// The name of the canvas.
 const CANVAS: &str = "perplexity with fast weights";
@@ -132,7 +129,8 @@ fn texts_ui(ui: &mut Ui, theme: &Theme, found: &FastWeights, height: f32) -> Res
     let room = (height - GAP * (down as f32 - 1.0)) / down as f32;
     let row = ((room - HEAD_HEIGHT - COLUMNS - SPACE_ABOVE) / rows.max(1) as f32).clamp(ROW[0], ROW[1]);
     let high = HEAD_HEIGHT + COLUMNS + SPACE_ABOVE + row * rows as f32;
-    let canvas = ScrollArea::vertical().max_height(height).auto_shrink([false, false]).show(ui, |ui| {
+    let area = ScrollArea::vertical().max_height(height).auto_shrink([false, false]);
+    let canvas = plot::rows_ui(ui, area, |ui| {
         let size = vec2(width, (high + GAP) * down as f32 - GAP);
         let (rect, response, painter) = canvas_ui(ui, size, Sense::hover(), CANVAS);
         let one = (width - GAP * (across as f32 - 1.0)) / across as f32;
@@ -174,12 +172,10 @@ impl PanelView for FastWeightsView {
     }
 
     fn footer_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        ui.horizontal(|ui| {
-            let tip = "Reads the texts once for every cell. It takes some seconds.";
-            measure_ui::<FastWeights>(ui, cx, &self.asked, tip);
-            tokens_ui(ui, &mut self.asked.tokens, &CHOICES, STREAM_TOKENS_TIP);
-            cx.variants_ui(ui, VARIANTS_TIP);
-        });
+        let tip = "Reads the texts once for every cell. It takes some seconds.";
+        measure_ui::<FastWeights>(ui, cx, &self.asked, tip);
+        tokens_ui(ui, &mut self.asked.tokens, &CHOICES, STREAM_TOKENS_TIP);
+        cx.variants_ui(ui, VARIANTS_TIP);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

@@ -23,7 +23,7 @@ const VARIANTS_TIP: &str = "The variant that is asked and shown.";
 
 /// The latest measurement of the variant in focus at or before the shown step.
 fn shown<'a, M: Measurement>(cx: &ViewCx<'a>) -> Option<Measured<'a, M>> {
-    cx.measured(cx.selection.variant, |_| true)
+    cx.newest(cx.selection.variant)
 }
 
 /// The reason why nothing is shown. `where_absent` says what a model lacks that has answered without a measurement.

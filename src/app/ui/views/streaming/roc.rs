@@ -1,6 +1,6 @@
 //! Areas under ROC curves as marks with their intervals, one row per text, and the level of chance.
 
-use crate::{telemetry::measurements::Auroc, ui::views::painting::*};
+use crate::ui::views::painting::*;
 
 /// Height of a row, and of what is above the rows.
 pub const ROW: f32 = 24.0;
@@ -35,10 +35,9 @@ pub fn roc_ui(ui: &mut Ui, theme: &Theme, size: Vec2, rows: &[RocRow<'_>]) -> Re
     let width_of = |words: &str| painter.layout_no_wrap(words.to_owned(), small.clone(), theme.text).size().x;
     let names = rows.iter().map(|r| width_of(r.name)).fold(0.0, f32::max).min(rect.width() * 0.42) + 10.0;
     let row = ((rect.height() - HEAD_HEIGHT) / rows.len().max(1) as f32).clamp(12.0, 2.0 * ROW);
-    let plot = Rect::from_min_max(
-        pos2(rect.left() + names + MARK, rect.top() + HEAD_HEIGHT),
-        pos2(rect.right() - FIGURE - MARK, (rect.top() + HEAD_HEIGHT + row * rows.len() as f32).min(rect.bottom())),
-    );
+    let (top, bottom) = (rect.top() + HEAD_HEIGHT, rect.top() + HEAD_HEIGHT + row * rows.len() as f32);
+    let columns = rect.left() + names + MARK..=rect.right() - FIGURE - MARK;
+    let plot = Rect::from_x_y_ranges(columns, top..=bottom.min(rect.bottom()));
     draw_head(&painter, theme, rect, plot);
     for (i, item) in rows.iter().enumerate() {
         let y = plot.top() + row * (i as f32 + 0.5);
@@ -87,9 +86,7 @@ fn draw_head(painter: &Painter, theme: &Theme, rect: Rect, plot: Rect) {
         let line = [pos2(x, plot.top() - 2.0), pos2(x, plot.bottom())];
         match share == 0.5 {
             true => clip::paint_dashed(painter, &line, Stroke::new(1.0, theme.secondary), 4.0, 3.0),
-            false => {
-                painter.line_segment(line, Stroke::new(1.0, theme.line));
-            }
+            false => _ = painter.line_segment(line, Stroke::new(1.0, theme.line)),
         }
     }
     let y = plot.top() - 10.0;

@@ -6,10 +6,7 @@ use super::{
     roc::{RocRow, roc_ui, wanted_height},
     shown, subtitle_of, why_nothing,
 };
-use crate::{
-    telemetry::measurements::{Uncertainty, UncertaintyArgs, UncertaintyText},
-    ui::views::prelude::*,
-};
+use crate::ui::views::prelude::*;
 
 const GAP: f32 = 8.0;
 /// Wider tiles have the areas beside the histogram, points.
@@ -91,14 +88,11 @@ impl PanelView for UncertaintyView {
     }
 
     fn footer_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        ui.horizontal(|ui| {
-            let tip = "Weights stay frozen. It takes some seconds.";
-            measure_ui::<Uncertainty>(ui, cx, &UncertaintyArgs::default(), tip);
-            ui.selectable_value(&mut self.of_surprise, false, "U").on_hover_text("Mean of 1 / \u{3c0} over channels.");
-            ui.selectable_value(&mut self.of_surprise, true, "surprise")
-                .on_hover_text("The model's own cross-entropy.");
-            cx.variants_ui(ui, VARIANTS_TIP);
-        });
+        let tip = "Weights stay frozen. It takes some seconds.";
+        measure_ui::<Uncertainty>(ui, cx, &UncertaintyArgs::default(), tip);
+        ui.selectable_value(&mut self.of_surprise, false, "U").on_hover_text("Mean of 1 / \u{3c0} over channels.");
+        ui.selectable_value(&mut self.of_surprise, true, "surprise").on_hover_text("The model's own cross-entropy.");
+        cx.variants_ui(ui, VARIANTS_TIP);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

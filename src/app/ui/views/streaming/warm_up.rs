@@ -2,10 +2,7 @@
 //! have been cleared.
 
 use super::{CONTROLS, STREAM_TOKENS_TIP, VARIANTS_TIP, measure_ui, shown, subtitle_of, tokens_ui, why_nothing};
-use crate::{
-    telemetry::measurements::{WarmUp, WarmUpArgs, WarmUpText},
-    ui::views::prelude::*,
-};
+use crate::ui::views::prelude::*;
 
 const CHOICES: [usize; 4] = [1000, 2000, 4000, 10_000];
 const GAP: f32 = 6.0;
@@ -100,11 +97,9 @@ impl PanelView for WarmUpView {
     }
 
     fn footer_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        ui.horizontal(|ui| {
-            measure_ui::<WarmUp>(ui, cx, &self.asked, "Weights stay frozen. It takes some seconds.");
-            tokens_ui(ui, &mut self.asked.tokens, &CHOICES, STREAM_TOKENS_TIP);
-            cx.variants_ui(ui, VARIANTS_TIP);
-        });
+        measure_ui::<WarmUp>(ui, cx, &self.asked, "Weights stay frozen. It takes some seconds.");
+        tokens_ui(ui, &mut self.asked.tokens, &CHOICES, STREAM_TOKENS_TIP);
+        cx.variants_ui(ui, VARIANTS_TIP);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

@@ -1,10 +1,7 @@
 //! The share of each layer that fires over training, beside random weights; its size; and times between two writes.
 
 use super::super::connectivity;
-use crate::{
-    telemetry::measurements::{ActivitySize, FiringShare, IntervalDistribution, LayerActivity, WriteIntervals},
-    ui::views::prelude::*,
-};
+use crate::ui::views::prelude::*;
 
 /// The chart that the view shows.
 #[derive(Default, Clone, Copy, PartialEq)]
@@ -49,41 +46,32 @@ fn over_layer(
 
 const EMPTY: &str = "Nothing measured yet. A BDH is measured at its start and as it trains: press Space.";
 
-impl Activity {
-    /// A chart with one line per layer over training, and a dotted line for random weights.
-    fn chart(cx: &ViewCx<'_>, which: &Vector) -> Chart<'static> {
-        let name = which.name;
-        let y = Axis::new(format!("share of {name} that fires")).include(&[0.0]);
-        let mut chart = Chart::new(format!("sparsity of {name}"), Axis::steps(), y)
-            .empty(cx.why_nothing::<measurements::Activity>(EMPTY));
-        let Some(latest) = cx.latest::<measurements::Activity>() else { return chart };
-        let history = history(cx);
-        for layer in 0..latest.layers.len() {
-            let colour = cx.theme.series(layer);
-            let trained = over_layer(&history, layer, |l| Some((which.share)(l.trained)));
-            chart.add(Line::new(format!("layer {layer}"), colour, trained).dots());
-            let random = over_layer(&history, layer, |l| Some((which.share)(l.random_weights)));
-            chart.add(Line::new(format!("layer {layer}, random weights"), colour, random).null_baseline().unnamed());
-        }
-        chart.marker = cx.marker();
-        chart
-    }
-}
-
-/// One line per layer over training: root mean squares, of which a logarithmic axis has no place for 0.
-fn sizes_chart(cx: &ViewCx<'_>, which: &Vector) -> Chart<'static> {
-    let name = which.name;
-    let y = Axis::new(format!("root mean square of {name}")).log();
-    let mut chart =
-        Chart::new(format!("size of {name}"), Axis::steps(), y).empty(cx.why_nothing::<measurements::Activity>(EMPTY));
-    let Some(latest) = cx.latest::<measurements::Activity>() else { return chart };
+/// A chart with one line per layer over training: shares with a dotted line for random weights, or root mean squares,
+/// of which a logarithmic axis has no place for 0.
+fn chart(cx: &ViewCx<'_>, which: &Vector, are_sizes: bool) -> Chart<'static> {
+    let (name, latest) = (which.name, cx.latest::<measurements::Activity>());
+    let (title, y) = match are_sizes {
+        true => (format!("size of {name}"), Axis::new(format!("root mean square of {name}")).log()),
+        false => (format!("sparsity of {name}"), Axis::new(format!("share of {name} that fires")).include(&[0.0])),
+    };
+    let mut chart = Chart::new(title, Axis::steps(), y).empty(cx.why_nothing::<measurements::Activity>(EMPTY));
     let history = history(cx);
-    for layer in 0..latest.layers.len() {
-        let points = over_layer(&history, layer, |l| Some((which.size)(l.size?)).filter(|size| *size > 0.0));
-        chart.add(Line::new(format!("layer {layer}"), cx.theme.series(layer), points).dots());
+    for layer in 0..latest.map_or(0, |m| m.layers.len()) {
+        let (label, colour) = (format!("layer {layer}"), cx.theme.series(layer));
+        if are_sizes {
+            let points = over_layer(&history, layer, |l| Some((which.size)(l.size?)).filter(|size| *size > 0.0));
+            chart.add(Line::new(label, colour, points).dots());
+            continue;
+        }
+        let random = over_layer(&history, layer, |l| Some((which.share)(l.random_weights)));
+        let random = Line::new(format!("{label}, random weights"), colour, random).null_baseline().unnamed();
+        let trained = over_layer(&history, layer, |l| Some((which.share)(l.trained)));
+        chart.lines.extend([Line::new(label, colour, trained).dots(), random]);
     }
-    chart.lines.retain(|line| !line.data.is_empty());
-    chart.marker = cx.marker();
+    if are_sizes {
+        chart.lines.retain(|line| !line.data.is_empty());
+    }
+    chart.marker = latest.and_then(|_| cx.marker());
     chart
 }
 
@@ -135,18 +123,17 @@ impl PanelView for Activity {
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        let chart = match self.shown {
-            Shown::Intervals => return Panel::single(intervals_chart(cx)),
-            Shown::Sizes => sizes_chart,
-            Shown::Shares => Self::chart,
-        };
-        let (upper, mut lower) = (chart(cx, &Y), chart(cx, &X));
+        if self.shown == Shown::Intervals {
+            return Panel::single(intervals_chart(cx));
+        }
+        let are_sizes = self.shown == Shown::Sizes;
+        let (upper, mut lower) = (chart(cx, &Y, are_sizes), chart(cx, &X, are_sizes));
         lower.legend = false;
         vec![Panel::new(upper, 0.56), Panel::new(lower, 0.44)]
     }
 
     fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        if Self::chart(cx, &Y).is_empty() {
+        if chart(cx, &Y, false).is_empty() {
             return;
         }
         ui.horizontal_wrapped(|ui| {

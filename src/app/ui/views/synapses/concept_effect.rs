@@ -1,10 +1,7 @@
 //! Tests whether the model uses the synapse that a search found: the effect of silencing it after sentences with the
 //! concept and after others, beside random synapses that are as active.
 
-use crate::{
-    telemetry::measurements::{ChangeArgs, ConceptEffect, ConceptEffectArgs, ConceptSearch, ConceptSide, TargetKind},
-    ui::views::painting::*,
-};
+use crate::ui::views::painting::*;
 
 /// View `concept_effect`.
 #[derive(Default)]
@@ -75,8 +72,8 @@ impl ChangeScale {
     fn new(rect: Rect, m: &ConceptEffect) -> Self {
         let all = [&m.with, &m.without].into_iter().flat_map(|s| s.change.iter().chain(s.null_draws.iter()));
         let (low, high) = all.filter(|v| v.is_finite()).fold((0f64, 0f64), |(l, h), v| (l.min(*v), h.max(*v)));
-        let pad = ((high - low) * 0.05).max(1e-12);
-        Self { range: [low - pad, high + pad], left: rect.left() + NAMES, right: rect.right() - 12.0 }
+        let range = plot::limits_around([low, high], 0.05, Scale::Linear);
+        Self { range, left: rect.left() + NAMES, right: rect.right() - 12.0 }
     }
 
     fn at(&self, value: f64) -> f32 {

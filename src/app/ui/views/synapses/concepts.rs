@@ -6,10 +6,6 @@ mod drawing;
 use self::drawing::{name_of, nouns_ui, rows_ui};
 use crate::{
     labs::{corpus::CorpusSettings, synapses::settings::ConceptSettings},
-    telemetry::{
-        RunState,
-        measurements::{ConceptSearch, ConceptSearchArgs, ConceptSynapse, RandomSearch},
-    },
     ui::views::prelude::*,
 };
 
@@ -202,11 +198,8 @@ impl View for Concepts {
         let below = if ui.available_height() > 260.0 { 116.0 } else { 0.0 };
         let random = best_random(search);
         let room = ui.available_height() - below - 6.0;
-        let clicked = ScrollArea::vertical()
-            .id_salt("synapses found")
-            .max_height(room)
-            .show(ui, |ui| rows_ui(ui, cx.theme, search, random, focus))
-            .inner;
+        let area = ScrollArea::vertical().id_salt("synapses found").max_height(room);
+        let clicked = plot::rows_ui(ui, area, |ui| rows_ui(ui, cx.theme, search, random, focus)).inner;
         if let Some(k) = clicked {
             cx.selection.set(synapse(&search.synapses[k]));
         }
@@ -219,10 +212,8 @@ impl View for Concepts {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        cx.answered_subtitle::<ConceptSearch>(
-            "",
-            "one synapse for a concept, confirmed on sentences that took no part in the search",
-        )
+        let about = "one synapse for a concept, confirmed on sentences that took no part in the search";
+        cx.answered_subtitle::<ConceptSearch>("", about)
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {

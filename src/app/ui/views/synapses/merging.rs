@@ -1,9 +1,7 @@
 //! This model, another, and both side by side: the held-out loss of each on every text.
 
 use super::stages;
-use crate::{
-    config::Arguments as _, labs::merging::MergingSettings, telemetry::measurements::MergingArgs, ui::views::prelude::*,
-};
+use crate::{labs::merging::MergingSettings, ui::views::prelude::*};
 
 /// Number of updates of the children in a question of this view.
 const TUNED: i64 = 300;
@@ -70,7 +68,7 @@ impl View for Merging {
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         if stages::are_shown(cx) {
-            ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| stages::stages_ui(ui, cx));
+            plot::rows_ui(ui, ScrollArea::vertical().auto_shrink([false, false]), |ui| stages::stages_ui(ui, cx));
             return;
         }
         let measured = cx.answered::<measurements::Merging>();
@@ -88,7 +86,7 @@ impl View for Merging {
         let models = models(measured.value);
         let losses = models.iter().flat_map(|(_, losses)| losses.iter().copied());
         let max = losses.filter(|v| v.is_finite()).fold(0.0, f32::max);
-        ScrollArea::vertical().auto_shrink([false, true]).show(ui, |ui| {
+        plot::rows_ui(ui, ScrollArea::vertical().auto_shrink([false, true]), |ui| {
             for (t, text) in measured.texts.iter().enumerate() {
                 ui.add_space(6.0);
                 ui.label(RichText::new(text).strong());

@@ -16,7 +16,7 @@ pub use merging::Merging;
 pub use reading::ReadingView;
 pub use surprise::Surprise;
 
-use crate::ui::{selection::Slot, views::prelude::*};
+use crate::ui::views::prelude::*;
 
 impl Slot for Synapse {
     const STEP: Option<&'static str> = Some("synapse");

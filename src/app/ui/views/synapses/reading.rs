@@ -3,15 +3,13 @@
 use super::pulse::{Edge, Node, pulse_ui};
 use crate::{
     labs::synapses::settings::ReadingSettings,
-    telemetry::{RunState, measurements::NeuronTrace},
     ui::{
-        plot::Mark as Sign,
         theme::GRID,
         views::{
             prelude::*,
             trained_bdh::{reading_settings, text_ui},
         },
-        widgets::token_strip::{Mark, written_strip_ui},
+        widgets::token_strip::written_strip_ui,
     },
 };
 
@@ -184,7 +182,7 @@ impl ReadingView {
             let share = gains.get(at).map_or(0.0, |g| (g / max).clamp(0.0, 1.0)) as f32;
             let read = at <= cursor;
             let ground = (read && share > 0.02).then(|| theme.warm.gamma_multiply(0.12 + 0.68 * share));
-            Mark { ground, outline: (at == cursor).then_some(theme.accent) }
+            TokenMark { ground, outline: (at == cursor).then_some(theme.accent) }
         });
         if let Some(k) = pointed.clicked {
             cx.selection.token = Some(from + k);
@@ -212,7 +210,7 @@ impl ReadingView {
             chart.y = chart.y.fixed(if low < 0.0 { low - room } else { 0.0 }, high + room);
         }
         chart.add(Line::new("in focus", cx.theme.accent, own));
-        chart.add(Line::new("large gains", cx.theme.warm, stars).stroke(Stroke::Marks(Sign::Cross)));
+        chart.add(Line::new("large gains", cx.theme.warm, stars).stroke(Stroke::Marks(Mark::Cross)));
         chart.marker = Some(cursor as f64);
         if shown.reading().written > 0 {
             let (from, to) = (shown.first_written() as f64 - 0.5, shown.tokens().len() as f64 - 0.5);
@@ -243,22 +241,20 @@ impl ReadingView {
         }
     }
 
-    /// Shows a sentence with the values at the cursor.
+    /// Shows a sentence with the values at the cursor. A quantity that has room in one row is not broken.
     fn sentence_ui(ui: &mut Ui, cx: &ViewCx<'_>, shown: ShownReading<'_>, cursor: usize) {
-        let mut words = String::new();
         let reading = shown.reading();
-        if let Some(v) = shown.sigma().get(cursor) {
-            let _ = write!(words, "\u{3c3} {}", number::rounded(*v, 4));
-        }
-        if let Some(loss) = reading.loss.get(cursor).filter(|l| l.is_finite()) {
-            let _ = write!(words, "   surprise {loss:.2} nats");
-        }
+        let sigma = shown.sigma().get(cursor).map(|v| format!("\u{3c3} {}", number::rounded(*v, 4)));
+        let loss = reading.loss.get(cursor).filter(|l| l.is_finite()).map(|loss| format!("surprise {loss:.2} nats"));
         let shares = reading.firing.iter().filter_map(|layer| layer.y.get(cursor));
         let shares: Vec<String> = shares.map(|v| format!("{:.1}%", 100.0 * v)).collect();
-        if !shares.is_empty() {
-            let _ = write!(words, "   y fires {} by layer", shares.join(" "));
-        }
-        ui.label(RichText::new(words).font(theme::numbers()).color(cx.theme.secondary));
+        let firing = (!shares.is_empty()).then(|| format!("y fires {} by layer", shares.join(" ")));
+        let room = ui.available_width();
+        let width =
+            |words: &str| ui.painter().layout_no_wrap(words.to_owned(), theme::numbers(), cx.theme.secondary).size().x;
+        let kept = |words: String| if width(&words) <= room { words.replace(' ', "\u{a0}") } else { words };
+        let words: Vec<String> = [sigma, loss, firing].into_iter().flatten().map(kept).collect();
+        ui.label(RichText::new(words.join("\u{a0}\u{a0} ")).font(theme::numbers()).color(cx.theme.secondary));
     }
 }
 
@@ -309,7 +305,7 @@ impl View for ReadingView {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let shown = ShownReading::find(cx).map(|s| s.measured.sample);
-        sample_subtitle(shown, "", "what synapses hold while a text is read")
+        sample_subtitle(shown, "synapses", "synapses while a text is read")
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {

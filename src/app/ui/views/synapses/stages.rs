@@ -4,11 +4,9 @@ use eframe::egui::{Stroke, TextStyle};
 
 use crate::{
     labs::{
-        TrainSettings,
         corpus::CorpusSettings,
         merging::{ChildFiles, MergingSettings},
     },
-    telemetry::measurements::TextLosses,
     ui::{theme::GRID, views::prelude::*},
 };
 
@@ -324,7 +322,7 @@ fn ending(ui: &Ui, name: &str, width: f32) -> String {
 pub fn subtitle(cx: &ViewCx<'_>) -> String {
     match (0..NAMES.len()).filter_map(|v| cx.scheduled::<TextLosses>(v)).max_by_key(|m| m.sample.step) {
         Some(m) => format!("step {} \u{b7} held-out loss (nats per token) \u{b7} {}", m.sample.step, m.sample.about),
-        None => "a base, two children tuned on texts of their own, and both as one".to_owned(),
+        None => "two children of one base, tuned on texts of their own, and both as one".to_owned(),
     }
 }
 
@@ -342,7 +340,6 @@ pub fn csv(cx: &ViewCx<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::measurements::{DirectionLoss, TextLoss};
 
     #[test]
     fn a_stage_tells_how_far_it_is_and_what_is_left() {

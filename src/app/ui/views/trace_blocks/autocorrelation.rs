@@ -1,13 +1,7 @@
 //! The autocorrelation of a block's input, above the decay of its three traces.
 
-use super::{
-    TRACES,
-    block_choice::{block_ui, name},
-};
-use crate::{
-    telemetry::measurements::{Autocorrelation as Measured, AutocorrelationArgs},
-    ui::views::prelude::*,
-};
+use super::{TRACES, block_name, block_ui};
+use crate::{telemetry::measurements::Autocorrelation as Measured, ui::views::prelude::*};
 
 /// View `autocorrelation`.
 #[derive(Default)]
@@ -53,9 +47,7 @@ impl PanelView for Autocorrelation {
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let m = cx.latest::<Measured>();
         let block = m.and_then(|m| m.value.blocks.get(self.block).or(m.value.blocks.first()));
-        cx.subtitle_of::<Measured>(&block.map_or_else(
-            || "what there is to remember, and what is kept".to_owned(),
-            |block| format!("input of {}", name(&block.path)),
-        ))
+        let all = "what there is to remember, and what is kept".to_owned();
+        cx.subtitle_of::<Measured>(&block.map_or(all, |block| format!("input of {}", block_name(&block.path))))
     }
 }

@@ -1,7 +1,7 @@
 //! Three traces of a block as maps over the same tokens: one row per channel, one column per token.
 
 use super::TRACES;
-use crate::{telemetry::Array, ui::views::painting::*};
+use crate::ui::views::painting::*;
 
 /// Room for the names on the left, and for the colour bars on the right.
 pub const LEFT_MARGIN: f32 = 60.0;
@@ -36,7 +36,7 @@ impl Heat {
                 .flat_map(|channel| (0..tokens).map(move |token| token * channels + channel))
                 .map(|at| array.data().get(at).copied().unwrap_or(f32::NAN))
                 .collect();
-            held.hold(of.payload, &part, MatrixView { rows: channels, cols: tokens, data: &turned }, |v| v.is_finite());
+            held.hold(of.payload, &part, MatrixView { rows: channels, cols: tokens, data: &turned }, |_| true);
         }
     }
 
@@ -80,16 +80,13 @@ impl Heat {
         let clicked = (response.clicked() || response.dragged()).then(|| response.interact_pointer_pos()).flatten();
         let clicked = clicked.and_then(under).map(|(_, _, token)| token);
         if let Some((trace, channel, token)) = response.hover_pos().and_then(under) {
-            let value = f64::from(self.held[trace].value(channel, token));
             let words = format!(
                 "{} trace, channel {channel}, after \u{201c}{}\u{201d} ({token}): {}",
                 TRACES[trace],
                 of.tokens.get(token).map_or("", String::as_str),
-                value_label(value)
+                self.held[trace].label(channel, token)
             );
-            response.on_hover_ui_at_pointer(|ui| {
-                ui.label(RichText::new(words).font(theme::numbers()));
-            });
+            response.on_hover_ui_at_pointer(|ui| _ = ui.label(RichText::new(words).font(theme::numbers())));
         }
         clicked
     }

@@ -1,10 +1,6 @@
 //! The views of models whose blocks read the past through traces: a text, the use of units, and what traces keep.
 
-/// The names of the traces in legends, fast to slow.
-const TRACES: [&str; 3] = ["fast", "medium", "slow"];
-
 mod autocorrelation;
-mod block_choice;
 mod heat;
 mod reading;
 mod unit_usage;
@@ -12,3 +8,26 @@ mod unit_usage;
 pub use autocorrelation::Autocorrelation;
 pub use reading::TraceReadingView;
 pub use unit_usage::UnitUsage;
+
+use crate::ui::views::prelude::*;
+
+/// The names of the traces in legends, fast to slow.
+const TRACES: [&str; 3] = ["fast", "medium", "slow"];
+/// The largest number of blocks that have a button each; more are a list.
+const BUTTONS: usize = 4;
+
+/// Chooses one of the blocks with these paths.
+fn block_ui(ui: &mut Ui, chosen: &mut usize, paths: &[&str]) {
+    *chosen = (*chosen).min(paths.len().saturating_sub(1));
+    if paths.len() <= BUTTONS {
+        paths.iter().enumerate().for_each(|(block, path)| _ = ui.selectable_value(chosen, block, block_name(path)));
+        return;
+    }
+    let now = paths.get(*chosen).map_or(String::new(), |path| block_name(path));
+    choice_box(ui, "block", 90.0, &now, chosen, paths.iter().map(|path| block_name(path)).enumerate());
+}
+
+/// "block 2" for a path that holds no more than the block's number.
+fn block_name(path: &str) -> String {
+    path.strip_prefix("blocks.").map_or_else(|| path.to_owned(), |place| format!("block {place}"))
+}

@@ -2,14 +2,10 @@
 //! three traces of a block channel by channel, and their lengths.
 
 use super::{
-    TRACES,
-    block_choice::{block_ui, name},
+    TRACES, block_name, block_ui,
     heat::{self, Heat, HeatSource},
 };
-use crate::{
-    telemetry::measurements::{BlockReading, TraceReading, TraceReadingArgs},
-    ui::{table::number_at, views::prelude::*, widgets::token_strip::Mark},
-};
+use crate::ui::{table::number_at, views::prelude::*};
 
 /// Seconds a token takes while playing.
 const TOKEN_TIME: f64 = 0.12;
@@ -104,7 +100,7 @@ impl TraceReadingView {
         let all: Vec<f64> = (0..tokens.len()).map(|token| self.heat_of(m, token)).collect();
         let [min, max] = range(&all);
         let share = |token: usize| (all.get(token).copied().unwrap_or(f64::NAN) - min) / (max - min);
-        let mark = |token: usize| Mark {
+        let mark = |token: usize| TokenMark {
             ground: background(cx.theme, share(token)),
             outline: (token == cursor).then_some(cx.theme.accent),
         };
@@ -200,10 +196,8 @@ impl View for TraceReadingView {
             menu.on_hover_text(tip);
         });
         let Some(m) = shown.filter(|m| !m.sample.tokens.is_empty()) else {
-            return cx.unmeasured_ui::<TraceReading>(
-                ui,
-                "Nothing read yet. A run reads a passage at its start: press Space.",
-            );
+            let words = "Nothing read yet. A run reads a passage at its start: press Space.";
+            return cx.unmeasured_ui::<TraceReading>(ui, words);
         };
         let last = m.sample.tokens.len() - 1;
         let mut cursor = cx.selection.token.unwrap_or(m.value.prompt.saturating_sub(1)).min(last);
@@ -266,7 +260,7 @@ impl View for TraceReadingView {
 fn shown_channels(block: &BlockReading) -> String {
     let shown = block.traces[0].shape().get(1).copied().unwrap_or(0);
     match shown < block.channels {
-        true => format!("{}, channels 0 to {} of {}", name(&block.path), shown.saturating_sub(1), block.channels),
-        false => name(&block.path),
+        true => format!("{}, channels 0 to {} of {}", block_name(&block.path), shown.saturating_sub(1), block.channels),
+        false => block_name(&block.path),
     }
 }

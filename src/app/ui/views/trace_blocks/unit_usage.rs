@@ -1,10 +1,7 @@
 //! Plots how often each unit of a block is kept, the most used first, or the share of units never kept over training.
 
-use super::block_choice::name;
-use crate::{
-    telemetry::measurements::{BlockUsage, UnitUsage as Measured, UnitUsageArgs},
-    ui::views::prelude::*,
-};
+use super::block_name;
+use crate::{telemetry::measurements::UnitUsage as Measured, ui::views::prelude::*};
 
 /// View `unit_usage`.
 #[derive(Default)]
@@ -35,7 +32,7 @@ impl UnitUsage {
         for (place, block) in m.value.blocks.iter().enumerate() {
             let mut usage: Vec<f64> = block.usage.iter().copied().filter(|share| share.is_finite()).collect();
             usage.sort_by(|a, b| b.total_cmp(a));
-            chart.add(Line::new(name(&block.path), cx.theme.series(place), by_place(&usage)));
+            chart.add(Line::new(block_name(&block.path), cx.theme.series(place), by_place(&usage)));
         }
         let units = m.value.blocks.first().map_or(0, |b| b.usage.len());
         if units > 0 && !chart.is_empty() {
@@ -81,7 +78,7 @@ impl PanelView for UnitUsage {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         if self.over_training {
-            return cx.subtitle("units that no token of the held-out text keeps");
+            return cx.subtitle("units that no held-out token keeps");
         }
         let Some(m) = cx.latest::<Measured>() else { return "how often units are kept".to_owned() };
         let blocks = &m.value.blocks;

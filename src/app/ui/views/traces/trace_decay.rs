@@ -82,11 +82,8 @@ impl PanelView for TraceDecay {
             DecayCurve::Impulse => ("weight, \u{3b1} (1 \u{2212} \u{3b1})^k", ema::impulse),
             DecayCurve::Step => ("trace of a constant 1", ema::step_response),
         };
-        let mut chart = Chart::new(
-            "decay of the traces",
-            Axis::new("words since, k").integer_ticks(),
-            Axis::new(y).include(&[0.0]),
-        );
+        let x = Axis::new("words since, k").integer_ticks();
+        let mut chart = Chart::new("decay of the traces", x, Axis::new(y).include(&[0.0]));
         let sentence = Sentence::from_settings(cx);
         for (i, &a) in sentence.alphas.iter().enumerate() {
             let points: Vec<[f64; 2]> = (0..=MAX_STEP).map(|k| [k as f64, value(a, k as f64)]).collect();
@@ -100,8 +97,10 @@ impl PanelView for TraceDecay {
         Panel::single(chart)
     }
 
-    fn height_below(&self, _ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, _is_empty: bool) -> f32 {
-        if room.y > 260.0 { CONTROLS + TABLE } else { CONTROLS }
+    /// A low tile has no table: it would be cut between its rows.
+    fn height_below(&self, ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, _is_empty: bool) -> f32 {
+        let least = plot::min_chart_height(ui.ctx()) + CONTROLS + TABLE;
+        if room.y > least.max(260.0) { CONTROLS + TABLE } else { CONTROLS }
     }
 
     fn below_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, height: f32) {

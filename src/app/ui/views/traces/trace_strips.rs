@@ -12,7 +12,7 @@ const WORD_TIME: f64 = 0.35;
 const NAMES_WIDTH: f32 = 84.0;
 
 /// The minimum size at which the words and numbers of three strips are not cut off.
-const MIN_SIZE: Vec2 = vec2(160.0, 190.0);
+const MIN_SIZE: Vec2 = vec2(160.0, 150.0);
 /// Width of a word that is rotated by 90 degrees, points.
 const TURNED_WIDTH: f32 = 14.0;
 
@@ -123,7 +123,7 @@ fn draw_words(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, c
 /// Draws a trace: one bar per word, as high as its retained share.
 fn draw_strip(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, trace: usize, cursor: usize) {
     let a = s.alphas[trace];
-    let top = stage.top + stage.strip * trace as f32 + 8.0;
+    let top = stage.top + stage.strip * trace as f32 + if stage.strip < 48.0 { 4.0 } else { 8.0 };
     let bottom = stage.top + stage.strip * (trace as f32 + 1.0);
     let tone = cx.theme.trace(trace);
     let left = stage.rect.left();
@@ -131,7 +131,9 @@ fn draw_strip(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, t
     let number = |y: f32, words: String| {
         painter.text(pos2(left, top + y), Align2::LEFT_TOP, words, theme::numbers(), cx.theme.secondary);
     };
-    number(18.0, format!("\u{3b1} {a:.3}"));
+    if stage.strip > 36.0 {
+        number(18.0, format!("\u{3b1} {a:.3}"));
+    }
     if stage.strip > 60.0 {
         number(32.0, format!("half {:.1}", ema::half_life(a)));
     }

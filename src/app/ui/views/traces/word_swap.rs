@@ -88,14 +88,12 @@ impl PanelView for WordSwap {
     }
 
     fn footer_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {
-        ui.horizontal(|ui| {
-            ui.selectable_value(&mut self.relative, false, "distance").on_hover_text(
-                "Euclidean distance of the two traces. It is \u{3b1} times the distance of the two words, and shrinks by 1 \u{2212} \u{3b1} with every word: a straight line here.",
-            );
-            ui.selectable_value(&mut self.relative, true, "relative to the trace").on_hover_text(
-                "The distance over the mean norm of the two traces: how much of what the trace holds is different.",
-            );
-        });
+        ui.selectable_value(&mut self.relative, false, "distance").on_hover_text(
+            "Euclidean distance of the two traces. It is \u{3b1} times the distance of the two words, and shrinks by 1 \u{2212} \u{3b1} with every word: a straight line here.",
+        );
+        ui.selectable_value(&mut self.relative, true, "relative to the trace").on_hover_text(
+            "The distance over the mean norm of the two traces: how much of what the trace holds is different.",
+        );
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

@@ -1,12 +1,7 @@
 //! The properties of an opened BDH, read from its tensors, and whether it can read the present text.
 
 use crate::{
-    labs::{
-        corpus::CorpusSettings,
-        headline::{Digits, large},
-        trained_bdh::settings::FileSettings,
-    },
-    telemetry::measurements::{Evidence, ReadingCandidates, ReadingCandidatesArgs, TrainedBdh, TrainedBdhArgs},
+    labs::{corpus::CorpusSettings, headline::large, trained_bdh::settings::FileSettings},
     ui::views::prelude::*,
 };
 
@@ -181,7 +176,7 @@ impl View for Card {
         let Some(m) = cx.latest::<TrainedBdh>() else {
             return cx.unmeasured_ui::<TrainedBdh>(ui, "No model is open yet: name a file at Checkpoint, or drop one.");
         };
-        ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+        plot::rows_ui(ui, ScrollArea::vertical().auto_shrink([false, false]), |ui| {
             large_figures_ui(ui, cx.theme, &large_figures(m.value), Sense::hover());
             // candidates for the depth come first if the file does not record it, so that a wrong depth is noticed
             if m.layers_unsaid {

@@ -7,8 +7,7 @@ use crate::{
         synapses::settings::ReadingSettings,
         trained_bdh::settings::{ChangeSettings, TrainedBdhSettings},
     },
-    telemetry::measurements::{ActionKind, InterventionEffect, LikelyToken, TargetKind},
-    ui::{views::prelude::*, widgets::token_strip::Mark},
+    ui::views::prelude::*,
 };
 
 /// View `intervention`.
@@ -132,18 +131,12 @@ impl Intervention {
 
     /// Takes over what other views have in focus.
     fn focus_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, target: TargetKind, setting: &SettingKey<String>) {
-        let (taken, words, hint) = match target {
-            TargetKind::Neurons => (
-                cx.selection.neuron.map(|neuron| neuron.to_string()),
-                "the neuron in focus",
-                "Takes the neuron that is selected in the graph.",
-            ),
-            TargetKind::Synapses => (
-                cx.selection.get::<Synapse>().map(|s| format!("{}:{}:{}", s.layer, s.i, s.j)),
-                "the synapse in focus",
-                "Takes the synapse that is selected under Reading or Concepts.",
-            ),
+        let synapse = || cx.selection.get::<Synapse>().map(|s| format!("{}:{}:{}", s.layer, s.i, s.j));
+        let (taken, name, place) = match target {
+            TargetKind::Neurons => (cx.selection.neuron.map(|neuron| neuron.to_string()), "neuron", "in the graph"),
+            TargetKind::Synapses => (synapse(), "synapse", "under Reading or Concepts"),
         };
+        let (words, hint) = (format!("the {name} in focus"), format!("Takes the {name} that is selected {place}."));
         if let Some(taken) = taken.filter(|_| ui.button(words).on_hover_text(hint).clicked()) {
             self.names = None;
             cx.set(setting.name, Value::Text(taken));
@@ -228,7 +221,7 @@ impl View for Intervention {
             let max = m.divergence.iter().copied().fold(1e-12, f64::max);
             let pointed = token_strip_ui(ui, cx.theme, &m.sample.tokens, |t| {
                 let share = share(m.divergence.get(t).map_or(0.0, |d| d / max) as f32);
-                Mark {
+                TokenMark {
                     ground: (share > 0.02).then(|| cx.theme.accent.gamma_multiply(0.08 + 0.6 * share)),
                     outline: (cx.selection.token == Some(t)).then_some(cx.theme.text),
                 }

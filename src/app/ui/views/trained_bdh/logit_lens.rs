@@ -1,13 +1,7 @@
 //! The logit lens: the prediction of the model if it ended after fewer layers, at every token of a text.
 
-use eframe::egui::Stroke;
-
 use super::{TEXT_CONTROL, reading_settings, text_ui};
-use crate::{
-    config::counted,
-    telemetry::measurements::{LikelyToken, LogitLens},
-    ui::views::prelude::*,
-};
+use crate::ui::views::painting::*;
 
 /// View `logit_lens`.
 #[derive(Default)]

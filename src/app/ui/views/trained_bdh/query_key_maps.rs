@@ -2,16 +2,9 @@
 //! large, and the keys that the selected token answers to.
 
 use super::{TEXT_CONTROL, reading_settings, text_ui};
-use crate::{
-    telemetry::measurements::QueryKeyMaps,
-    ui::{
-        view::Selection,
-        views::{
-            attention::{Grid, colours},
-            prelude::*,
-        },
-        widgets::token_strip::Mark,
-    },
+use crate::ui::views::{
+    attention::{Grid, colours},
+    prelude::*,
 };
 
 /// View `query_key_maps`.
@@ -117,9 +110,7 @@ impl QueryKeyMapsView {
             format!("{i} \u{201c}{text}\u{201d}")
         };
         let describe = |row: usize, col: usize| match row > col {
-            true => {
-                format!("{} asks, {} answers\n{}", token(row), token(col), value_label(f64::from(held.value(row, col))))
-            }
+            true => format!("{} asks, {} answers\n{}", token(row), token(col), held.label(row, col)),
             false => format!("{} is not before {}", token(col), token(row)),
         };
         let colours = Self::colours(m.value, at, cx.theme);
@@ -142,7 +133,7 @@ impl QueryKeyMapsView {
             let value = row.get(t).copied().unwrap_or(0.0) / max;
             let tone = if value < 0.0 { theme.cool } else { theme.warm };
             let strength = share(value.abs());
-            Mark {
+            TokenMark {
                 ground: (strength > 0.02).then(|| tone.gamma_multiply(0.08 + 0.62 * strength)),
                 outline: (t == query).then_some(theme.accent),
             }

@@ -125,6 +125,12 @@ fn a_point_of_one_seed_leaves_the_best_untold() {
         numbers[place].2 = None;
         assert_eq!(best(numbers), Err(ONE_SEED), "{place}");
     }
+    let mut r = results();
+    let number = r.numbers[0].clone();
+    let no_side = Number { better: Better::Neither, ..number.clone() };
+    assert!(r.may_have_best(&number) && !r.may_have_best(&no_side));
+    r.seeds = vec![7];
+    assert!(!r.may_have_best(&number), "of one seed no spread is known, and no mark is explained");
 }
 
 #[test]

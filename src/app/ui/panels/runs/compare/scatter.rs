@@ -6,8 +6,9 @@ use crate::{
     experiments::sweep::results::{AsOf, AxisKind, brush::Dimension},
     ui::{
         panels::prelude::*,
-        plot::{Axis, Chart, Line, Mark, Stroke},
+        plot::{Axis, Chart, Data, Line, Mark, Stroke},
         sweep_pictures::{OWN_COLOURS, point_colours},
+        table::Table,
     },
 };
 
@@ -17,6 +18,14 @@ pub struct ScatterState {
     x: Option<Dimension>,
     y: Option<Dimension>,
     chart: ChartState,
+}
+
+impl ScatterState {
+    /// True if an axis has a number whose key is wanted.
+    pub fn shows(&self, is_wanted: fn(&str) -> bool) -> bool {
+        let is_shown = |dimension: &Dimension| matches!(dimension, Dimension::Number(id) if is_wanted(&id.key));
+        [&self.x, &self.y].into_iter().flatten().any(is_shown)
+    }
 }
 
 /// A number or a setting of numbers with its values.
@@ -58,6 +67,11 @@ impl Values {
         }
         .filter(|v| v.is_finite())
     }
+
+    /// The values of all runs.
+    fn of_runs(&self, results: &SweepResults) -> Vec<f64> {
+        results.runs.iter().enumerate().filter_map(|(run, of)| self.of_run(of.point, run)).collect()
+    }
 }
 
 /// The quantities of an axis: settings of numbers, then numbers.
@@ -65,6 +79,22 @@ fn dimensions(results: &SweepResults) -> Vec<Dimension> {
     let is_numeric = |i: &usize| matches!(results.axes[*i].kind, AxisKind::Numbers { .. });
     let axes = (0..results.axes.len()).filter(is_numeric).map(Dimension::Axis);
     axes.chain(results.numbers.iter().map(|n| Dimension::Number(n.id.clone()))).collect()
+}
+
+/// The axes to begin with: of what differs between the runs and is not the seed, the first quantity and the first number
+/// besides; where there is none, any.
+fn first_axes(results: &SweepResults, step: u64) -> [Option<Dimension>; 2] {
+    let all = dimensions(results);
+    let is_seed = |d: &Dimension| matches!(d, Dimension::Axis(axis) if results.axes[*axis].key == "seed");
+    let differs = |d: &Dimension| {
+        let values = Values::new(results, d, step).map(|values| values.of_runs(results));
+        values.is_some_and(|values| values.iter().any(|v| *v != values[0]))
+    };
+    let telling: Vec<&Dimension> = all.iter().filter(|d| !is_seed(d) && differs(d)).collect();
+    let x = telling.first().copied().or(all.first());
+    let numbers = || all.iter().filter(|d| matches!(d, Dimension::Number(_)) && Some(*d) != x);
+    let y = numbers().find(|d| telling.contains(d)).or_else(|| numbers().next()).or(all.first());
+    [x.cloned(), y.cloned()]
 }
 
 fn label(results: &SweepResults, dimension: &Dimension) -> String {
@@ -105,7 +135,9 @@ fn chart(
     let axis = |dimension: &Dimension, values: &Option<Values>| {
         let steps = values.as_ref().and_then(|values| values.other_steps(None));
         let steps = steps.map_or(String::new(), |steps| format!(", {steps}"));
-        Axis::new(format!("{}{steps}", label(results, dimension)))
+        let all = values.as_ref().map(|values| values.of_runs(results)).unwrap_or_default();
+        let integer_ticks = !all.is_empty() && all.iter().all(|v| v.fract() == 0.0);
+        Axis { integer_ticks, ..Axis::new(format!("{}{steps}", label(results, dimension))) }
     };
     let [x, y] = [0, 1].map(|i| axis(of[i], &values[i]));
     let mut chart = Chart::new("scatter of runs", x.margin(MARGIN), y).empty("No run has recorded both by this step.");
@@ -125,14 +157,22 @@ fn chart(
     (chart, points)
 }
 
+/// A row a dot: its name and both of its values; `None` without dots.
+fn csv(chart: &Chart<'_>) -> Option<String> {
+    let mut table = Table::new(["run", chart.x.label.as_str(), chart.y.label.as_str()]);
+    for line in &chart.lines {
+        if let Data::Points(dots) = &line.data {
+            dots.iter().for_each(|[x, y]| table.cells(&[&line.label, x, y]));
+        }
+    }
+    table.finish_if_any()
+}
+
 pub fn scatter_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage, step: u64) {
     let results = page.results().clone();
-    let all = dimensions(&results);
-    let numbers = || all.iter().filter(|d| matches!(d, Dimension::Number(_)));
     let mut state = std::mem::take(&mut page.scatter);
     if state.x.is_none() {
-        state.x = all.first().cloned();
-        state.y = numbers().find(|d| Some(*d) != state.x.as_ref()).or(all.first()).cloned();
+        [state.x, state.y] = first_axes(&results, step);
     }
     ui.horizontal(|ui| {
         let before = (state.x.clone(), state.y.clone());
@@ -146,7 +186,7 @@ pub fn scatter_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage, st
             let saved = |format| {
                 let (chart, _) = chart(&results, [x, y], step, None, shell.theme);
                 match format {
-                    ExportFormat::Csv => chart.csv(&state.chart),
+                    ExportFormat::Csv => csv(&chart),
                     ExportFormat::Svg => chart.svg(&state.chart, shell.theme),
                     ExportFormat::Png => None,
                 }
@@ -217,7 +257,6 @@ mod tests {
     use crate::{
         experiments::sweep::results::{Number, NumberId, ResultAxis, ResultPoint, SweepRun},
         labs::headline::Better,
-        ui::plot::Data,
     };
 
     fn results() -> SweepResults {
@@ -260,6 +299,42 @@ mod tests {
         assert_eq!(shown.x.margin, 0.04, "no mark is cut");
         let later = about(&results, 0, [&all[0], &all[1]], 400);
         assert_eq!(later, "slow\ntrain.lr: 0.1000\nloss: 2.000 (step 10)", "a value says its own step");
+    }
+
+    #[test]
+    fn the_axes_to_begin_with_tell_runs_apart() {
+        let mut results = results();
+        let words = |results: &SweepResults| {
+            first_axes(results, 10).map(|d| d.map_or_else(String::new, |d| label(results, &d)))
+        };
+        assert_eq!(words(&results), ["train.lr", "loss"]);
+        results.axes[0].key = "seed".into();
+        assert_eq!(words(&results), ["loss", "gate"], "the seed tells nothing; the gate is the other number");
+        results.numbers[0].series = [2.0, 2.0].map(|v| Arc::new(vec![(10, v)])).into();
+        results.numbers[1].series = [0.5, 0.25].map(|v| Arc::new(vec![(10, v)])).into();
+        assert_eq!(words(&results), ["gate", "loss"], "all losses are the same");
+        results.numbers.clear();
+        assert_eq!(words(&results), ["seed", "seed"], "there is nothing else");
+    }
+
+    #[test]
+    fn whole_numbers_have_whole_ticks() {
+        let (mut results, theme) = (results(), Theme::dark());
+        results.axes[0].key = "seed".into();
+        results.points.iter_mut().zip([3.0, 4.0]).for_each(|(point, seed)| point.places = vec![seed]);
+        let all = dimensions(&results);
+        let (chart, _) = chart(&results, [&all[0], &all[2]], 10, None, &theme);
+        assert!(chart.x.integer_ticks && !chart.y.integer_ticks);
+    }
+
+    #[test]
+    fn a_table_names_both_values() {
+        let (results, theme) = (results(), Theme::dark());
+        let all = dimensions(&results);
+        let of = |of: [&Dimension; 2], step| csv(&chart(&results, of, step, None, &theme).0);
+        let text = of([&all[0], &all[1]], 10).unwrap();
+        assert_eq!(text, "run,train.lr,loss\nslow,0.1,2\nfast,0.2,1\n");
+        assert_eq!(of([&all[0], &all[1]], 9), None, "nothing is recorded by then");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Charts of a chain, by position or by block.
 
-use crate::{telemetry::measurements::AttentionChain, ui::views::prelude::*};
+use crate::ui::views::prelude::*;
 
 /// The quantity on the vertical axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

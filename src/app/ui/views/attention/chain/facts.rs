@@ -3,11 +3,7 @@
 use eframe::egui::text::TextFormat;
 
 use super::charts::Quantity;
-use crate::{
-    labs::headline::Digits,
-    telemetry::measurements::{AttentionChain, ChainProperties, NullError},
-    ui::{theme::numbers, views::prelude::*},
-};
+use crate::ui::{theme::numbers, views::prelude::*};
 
 const MIXING: &str = "Steps until every start is within 1/4 of the stationary distribution, in total variation, and what \
                       |\u{3bb}\u{2082}| alone allows: ln 2 / ln(1/|\u{3bb}\u{2082}|).";
@@ -83,11 +79,8 @@ fn add_spectrum_facts(chain: &ChainProperties, facts: &mut Vec<LargeFigure>) {
         min if min.is_finite() => format!(" (at least {})", min.ceil()),
         _ => String::new(),
     };
-    facts.push(LargeFigure::new(
-        "mixed after",
-        chain.mixing_time.map_or("never".to_owned(), |k| format!("{k}{bound}")),
-        MIXING,
-    ));
+    let steps = chain.mixing_time.map_or("never".to_owned(), |k| format!("{k}{bound}"));
+    facts.push(LargeFigure::new("mixed after", steps, MIXING));
 }
 
 /// The mean entropy of a row, and its mean share of the entropy of uniform attention, over the queries that can attend to
@@ -139,17 +132,14 @@ pub fn large_figures(m: &AttentionChain, quantity: Quantity) -> Vec<LargeFigure>
 
 fn mixing(chain: &ChainProperties) -> LargeFigure {
     let bound = chain.min_mixing_time;
+    let steps = chain.mixing_time.map_or("never".to_owned(), |steps| steps.to_string());
     LargeFigure {
         unit: if chain.mixing_time.is_some() { "steps".into() } else { String::new() },
         note: match bound.is_finite() {
             true => format!("at least {} by |\u{3bb}\u{2082}|", Digits::Decimals(0).format(bound.ceil())),
             false => String::new(),
         },
-        ..LargeFigure::new(
-            "mixed after",
-            chain.mixing_time.map_or("never".to_owned(), |steps| steps.to_string()),
-            MIXING,
-        )
+        ..LargeFigure::new("mixed after", steps, MIXING)
     }
 }
 

@@ -3,10 +3,7 @@
 mod charts;
 mod facts;
 
-use crate::{
-    telemetry::measurements::{AttentionChain, AttentionChainArgs, AttentionMaps},
-    ui::{picture_order::file_stem, selection::Slot, views::prelude::*},
-};
+use crate::ui::{picture_order::file_stem, views::prelude::*};
 use charts::Quantity;
 
 /// Higher tiles show every number, points.

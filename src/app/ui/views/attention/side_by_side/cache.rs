@@ -1,7 +1,7 @@
 //! Caches the cells of displayed maps, so that a frame without changes copies and uploads nothing.
 
 use super::source::Column;
-use crate::{telemetry::measurements::AttentionLayer, ui::views::prelude::*};
+use crate::ui::views::prelude::*;
 
 /// Cells of all kept maps together, at most: 64 MB.
 const MAX_CELLS: usize = 16 << 20;

@@ -5,14 +5,11 @@ use super::{
     places::{GAP, frame},
     source::Column,
 };
-use crate::{
-    telemetry::measurements::AttentionLayer,
-    ui::{
-        plot::map::{MapPointed, Title},
-        views::{
-            attention::colours::{around_zero, rounded_up},
-            prelude::*,
-        },
+use crate::ui::{
+    plot::map::{MapPointed, Title},
+    views::{
+        attention::colours::{around_zero, rounded_up},
+        prelude::*,
     },
 };
 
@@ -73,12 +70,8 @@ fn weight_label(held: Option<&MapCells>, cell: Option<Cell>, is_difference: bool
     if held.cells().rows != cell.positions {
         return "other text".to_owned();
     }
-    let value = f64::from(held.value(cell.row, cell.col));
-    match value {
-        v if v.is_nan() => "masked".to_owned(),
-        v if is_difference && v > 0.0 => format!("+{}", value_label(v)),
-        v => value_label(v),
-    }
+    let (value, label) = (held.value(cell.row, cell.col), held.label(cell.row, cell.col));
+    if is_difference && value.is_finite() && value > 0.0 { format!("+{label}") } else { label }
 }
 
 impl SideBySide {

@@ -9,7 +9,7 @@ mod places;
 mod source;
 
 use super::colours;
-use crate::{telemetry::measurements::AttentionLayer, ui::views::prelude::*};
+use crate::ui::views::prelude::*;
 use cache::{Cache, name_of};
 use places::Places;
 use source::{Column, PromptChoice, members};

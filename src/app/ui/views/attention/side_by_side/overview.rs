@@ -1,7 +1,7 @@
 //! Small maps of every layer and head of one variant; a click chooses.
 
 use super::{SelectedHead, SideBySide, source::Column};
-use crate::{telemetry::measurements::AttentionLayer, ui::views::painting::*};
+use crate::ui::views::painting::*;
 
 /// Height of the name of the variant, and of the numbers of the heads under it.
 const NAME: f32 = 17.0;

@@ -1,11 +1,6 @@
 //! Chooses the text of the maps and the variants, and asks the questions that yield them.
 
-use crate::{
-    telemetry::measurements::{
-        AttentionLayer, AttentionMaps, AttentionMapsArgs, LongAttentionMaps, LongAttentionMapsArgs,
-    },
-    ui::views::prelude::*,
-};
+use crate::ui::views::prelude::*;
 
 /// The text along which attention is shown.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -112,8 +107,8 @@ impl PromptChoice {
     /// The measured maps of each variant of the shown seed.
     pub fn columns<'a>(&self, cx: &ViewCx<'a>) -> Vec<Column<'a>> {
         let measured = |variant| match self.is_asked() {
-            true => cx.measured(variant, |_| true).map(Column::from_long_maps),
-            false => cx.measured(variant, |_| true).map(Column::from_maps),
+            true => cx.newest(variant).map(Column::from_long_maps),
+            false => cx.newest(variant).map(Column::from_maps),
         };
         members(cx).into_iter().filter_map(|(_, v)| measured(v)).filter(|c| !c.thumbnails.is_empty()).collect()
     }

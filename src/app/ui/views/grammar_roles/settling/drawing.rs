@@ -1,10 +1,7 @@
 //! The canvas of a settling: words, traces under them, and each level's pictures, with where they stand.
 
 use super::super::{bitmap, role_colour};
-use crate::{
-    telemetry::measurements::{Settling, SettlingLevel},
-    ui::views::painting::*,
-};
+use crate::ui::views::painting::*;
 
 /// Sweeps that have a column; of more the last ones do.
 const MAX_SWEEPS: usize = 4;
@@ -89,6 +86,18 @@ impl Stage {
         self.rect.left() + LABEL + (self.picture + GAP) * column as f32
     }
 
+    /// Top of the pictures.
+    fn top(&self) -> f32 {
+        self.tops.iter().copied().fold(f32::INFINITY, f32::min)
+    }
+
+    /// The explanation of the heading at a place: of those after the sweeps, whose names may be in either of two rows.
+    fn heading_at(&self, at: Pos2) -> Option<&'static str> {
+        let column = (at.x - self.left(self.sweeps.1)) / (self.picture + GAP);
+        let is_in_rows = (self.top() - 2.0 * HEAD_HEIGHT..self.top()).contains(&at.y);
+        (column >= 0.0 && is_in_rows).then(|| HEADINGS[(column as usize).min(HEADINGS.len() - 1)].1)
+    }
+
     fn corner(&self, level: usize, column: usize) -> Pos2 {
         pos2(self.left(column), self.tops[level])
     }
@@ -143,13 +152,8 @@ pub(super) fn draw_traces(
     let Some(level) = found.levels.first() else { return };
     for (strip, (trace, name)) in [(&level.fast, "fast"), (&level.slow, "slow")].into_iter().enumerate() {
         let top = stage.rect.top() + WORDS_HEIGHT + stage.strip * strip as f32;
-        painter.text(
-            pos2(stage.rect.left(), top + stage.strip / 2.0),
-            Align2::LEFT_CENTER,
-            name,
-            theme::small(),
-            theme.trace(2 * strip),
-        );
+        let at = pos2(stage.rect.left(), top + stage.strip / 2.0);
+        painter.text(at, Align2::LEFT_CENTER, name, theme::small(), theme.trace(2 * strip));
         let max = trace.data().iter().copied().fold(f32::MIN_POSITIVE, f32::max);
         let rows = (stage.strip - 4.0).floor().max(1.0) as usize;
         let is_read = |i: usize| if found.from_right { words - 1 - i < position.read } else { i < position.read };
@@ -234,20 +238,25 @@ fn draw_feedback(painter: &Painter, theme: &Theme, stage: &Stage, place: usize, 
     }
 }
 
+/// The columns after the sweeps, each with its explanation.
+const HEADINGS: [(&str, &str); 3] = [
+    ("error", "Error: what the level above had predicted wrong, once the word is settled."),
+    ("precision", "Precision: how much the error of each unit counts, from 0.1 (dark) to 10 (bright)."),
+    ("feedback", "Feedback weights W_fb, by which a level predicts the one below: root mean squares of blocks."),
+];
+
 pub(super) fn draw_headings(painter: &Painter, theme: &Theme, stage: &Stage) {
-    let top = stage.tops.iter().copied().fold(f32::INFINITY, f32::min);
     let (first, shown) = stage.sweeps;
     let mut words: Vec<String> = (0..shown).map(|c| format!("sweep {}", first + c + 1)).collect();
-    words.extend(["error", "precision", "W_fb"].map(str::to_owned));
+    words.extend(HEADINGS.map(|(name, _)| name.to_owned()));
     for (column, words) in words.into_iter().enumerate() {
-        let galley = painter.layout_no_wrap(words.clone(), theme::small(), theme.secondary);
-        let words = match galley.size().x > stage.picture {
-            // a number or an abbreviation, because the full label does not fit
-            true if column < shown => format!("{}", first + column + 1),
-            true => words.replace("precision", "prec."),
-            false => words,
-        };
-        painter.text(pos2(stage.left(column), top - 3.0), Align2::LEFT_BOTTOM, words, theme::small(), theme.secondary);
+        let width = painter.layout_no_wrap(words.clone(), theme::small(), theme.secondary).size().x;
+        let is_wide = width > stage.picture;
+        // of a wide name of a sweep its number remains; another one reaches over its neighbours, in a row of its own
+        let words = if is_wide && column < shown { format!("{}", first + column + 1) } else { words };
+        let row = if is_wide && column == shown + 1 { HEAD_HEIGHT - 2.0 } else { 0.0 };
+        let at = pos2(stage.left(column).min(stage.rect.right() - width), stage.top() - 3.0 - row);
+        painter.text(at, Align2::LEFT_BOTTOM, words, theme::small(), theme.secondary);
     }
 }
 
@@ -255,6 +264,10 @@ pub(super) fn draw_headings(painter: &Painter, theme: &Theme, stage: &Stage) {
 pub(super) fn explain(response: Response, stage: &Stage, found: &Measured<'_, Settling>, position: ReadingPosition) {
     let Some(at) = response.hover_pos() else { return };
     let tokens = &found.sample.tokens;
+    if let Some(words) = stage.heading_at(at) {
+        response.on_hover_text_at_pointer(words);
+        return;
+    }
     if let Some(word) = stage.word_at(at, tokens.len()) {
         let role = found.value.roles.get(word).map_or(String::new(), |r| format!(": {r}"));
         response.on_hover_text_at_pointer(format!("\u{201c}{}\u{201d}{role}", tokens[word]));
@@ -271,8 +284,7 @@ pub(super) fn explain(response: Response, stage: &Stage, found: &Measured<'_, Se
     let on = state.iter().filter(|v| **v > 0.0).count();
     let error = level.errors.row(position.word).unwrap_or_default().iter().map(|e| e * e).sum::<f32>();
     response.on_hover_text_at_pointer(format!(
-        "Level {place}: {} units, {on} on. Squared error of the prediction from above, once settled: {error:.3}. \
-         Precision: dark 0.1, bright 10. W_fb: root mean squares of blocks.",
+        "Level {place}: {} units, {on} on. Squared error of the prediction from above, once settled: {error:.3}.",
         level.units
     ));
 }

@@ -1,11 +1,7 @@
 //! Draws the synapses of a search, a row each: their correlations where they were searched (pale) and on new nouns in
 //! new frames (full), and what random weights reach (a mark); and the nouns that drive one of them.
 
-use crate::{
-    analysis::distinct::distinct,
-    telemetry::measurements::{ConceptNoun, ConceptSearch, ConceptSynapse},
-    ui::views::painting::*,
-};
+use crate::{analysis::distinct::distinct, ui::views::painting::*};
 
 const HIGH: f32 = 30.0;
 const LANGUAGE: f32 = 22.0;
@@ -119,7 +115,7 @@ pub fn rows_ui(ui: &mut Ui, theme: &Theme, search: &ConceptSearch, random: [f64;
         }
         response.widget_info(|| {
             let [searched, new] = [row.correlation.search, row.correlation.both_new].map(|r| number::rounded(r, 2));
-            let words = format!("{name}, searched {searched}, new {new}, p {:.4}", row.p_holm);
+            let words = format!("{name}, searched {searched}, new {new}, p {}", number::p_label(row.p_holm));
             WidgetInfo::labeled(Role::Button, true, words)
         });
         let found = row.languages.iter();

@@ -9,10 +9,7 @@ use crate::{
         synapses::settings::ReadingSettings,
         trained_bdh::settings::{ContextSettings, TrainedBdhSettings},
     },
-    telemetry::{
-        measurements::{FollowedKind, TopContext, TopContexts, TopContextsArgs, TrainedBdh},
-        read_neurons,
-    },
+    telemetry::read_neurons,
     ui::views::prelude::*,
 };
 
@@ -156,9 +153,7 @@ impl TopContextsView {
         let chart = Self::chart(cx, m);
         ui.horizontal_top(|ui| {
             let half = ((size.x - 12.0) / 2.0).max(120.0);
-            ui.allocate_ui(vec2(half, size.y), |ui| {
-                chart.show(ui, vec2(half, size.y), cx.theme, &mut self.chart);
-            });
+            ui.allocate_ui(vec2(half, size.y), |ui| chart.show(ui, vec2(half, size.y), cx.theme, &mut self.chart));
             let bars = ui.allocate_ui(vec2(half, size.y), |ui| ui.vertical(|ui| Self::tokens_ui(ui, cx, m)));
             self.bars = Some(bars.response.rect);
         });

@@ -1,11 +1,8 @@
 //! Passages one under another with the token that counts in one column (a concordance), tokens as bright as values.
 
-use crate::{
-    telemetry::measurements::TopContext,
-    ui::{
-        views::painting::*,
-        widgets::token_strip::{are_words, narrow_token},
-    },
+use crate::ui::{
+    views::painting::*,
+    widgets::token_strip::{are_words, narrow_token},
 };
 
 const ROW: f32 = 20.0;
