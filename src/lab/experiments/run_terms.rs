@@ -147,7 +147,7 @@ impl LossTokens {
         };
         let tokens =
             Reading { name: name.to_owned(), settings: std::iter::once(kind).chain(made_by.map(value)).collect() };
-        let (text, task, unit) = (text(&setting, &value), value(TASK).1, loss_unit(lab, &setting));
+        let (text, task, unit) = (text(&setting, value), value(TASK).1, loss_unit(lab, &setting));
         Some(Self { text, tokens, task, unit })
     }
 
