@@ -92,7 +92,7 @@ fn read(lab: &Lab, mirror: &Mirror, step: u64) -> Vec<ReadNumber> {
         ReadNumber {
             number,
             headline,
-            label: number.label.replace(FIRST_VARIANT, &terms.first_variant),
+            label: terms.with_first_variant(number.label),
             unit: terms.unit(headline),
             about: terms.about(headline),
             groups: groups.iter().filter_map(value).collect(),

@@ -87,22 +87,27 @@ impl RunTerms {
         (!is_declared).then_some(self.loss_unit)
     }
 
-    fn in_run(&self, headline: &Headline, words: &str) -> String {
+    /// These words with the label of the first variant, if there is one, in place of [`FIRST_VARIANT`].
+    pub fn with_first_variant(&self, words: &str) -> String {
         let first: &str = if self.first_variant.is_empty() { FIRST_VARIANT } else { &self.first_variant };
-        let words = words.replace(FIRST_VARIANT, first);
+        words.replace(FIRST_VARIANT, first)
+    }
+
+    fn in_run(&self, headline: &Headline, words: &str) -> String {
+        let words = self.with_first_variant(words);
         let Some(unit) = self.other_unit(headline) else { return words };
         words.replace(PER_TOKEN, unit).replace(&format!("({NATS})"), &format!("({unit})"))
     }
 }
 
-/// Something that a run reads, with the settings that make it what it is.
+/// A text or a tokenizer, with the settings that make it what it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Reading {
+struct NamedSettings {
     name: String,
     settings: Vec<(&'static str, String)>,
 }
 
-impl Reading {
+impl NamedSettings {
     /// Its name, with the settings in which another of the same name differs from it.
     fn label(&self, all: &[&Self]) -> String {
         let alike: Vec<&&Self> = all.iter().filter(|other| other.name == self.name).collect();
@@ -118,8 +123,8 @@ impl Reading {
 /// The tokens that the losses of a run are of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LossTokens {
-    text: Reading,
-    tokens: Reading,
+    text: NamedSettings,
+    tokens: NamedSettings,
     task: String,
     unit: &'static str,
 }
@@ -145,8 +150,10 @@ impl LossTokens {
             "bpe" => "BPE tokens",
             other => other,
         };
-        let tokens =
-            Reading { name: name.to_owned(), settings: std::iter::once(kind).chain(made_by.map(value)).collect() };
+        let tokens = NamedSettings {
+            name: name.to_owned(),
+            settings: std::iter::once(kind).chain(made_by.map(value)).collect(),
+        };
         let (text, task, unit) = (text(&setting, value), value(TASK).1, loss_unit(lab, &setting));
         Some(Self { text, tokens, task, unit })
     }
@@ -178,7 +185,7 @@ impl LossTokens {
 fn text<'v>(
     setting: impl Fn(&str) -> Option<&'v Value>,
     value: impl Fn(&'static str) -> (&'static str, String),
-) -> Reading {
+) -> NamedSettings {
     let generated = generated_text(setting);
     let [folder, file, source] =
         [CorpusSettings::folder.name, CorpusSettings::file.name, CorpusSettings::source.name].map(&value);
@@ -196,7 +203,7 @@ fn text<'v>(
     };
     let domains = mixes_domains.then_some(CorpusSettings::domains.name);
     let settings = keys.into_iter().chain(domains).map(value);
-    Reading { name, settings: std::iter::once(own.unwrap_or(source)).chain(settings).collect() }
+    NamedSettings { name, settings: std::iter::once(own.unwrap_or(source)).chain(settings).collect() }
 }
 
 /// The number of runs that a sentence names one by one.

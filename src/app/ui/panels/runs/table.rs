@@ -3,7 +3,7 @@
 use super::RunsPage;
 use crate::{
     experiments::run_table::order::Order,
-    labs::headline::{Headline, common, large::FIRST_VARIANT, split},
+    labs::headline::{Headline, common, split},
     ui::{
         panels::{prelude::*, toggle},
         widgets::{
@@ -221,7 +221,7 @@ fn result_headline(row: &RunRow) -> Option<(&str, &'static Headline)> {
 fn result(row: &RunRow) -> String {
     let found = result_headline(row);
     found.map_or_else(String::new, |(key, headline)| {
-        let name = headline.name.replace(FIRST_VARIANT, &row.terms().first_variant);
+        let name = row.terms().with_first_variant(headline.name);
         format!("{} {name}", row.headline_label(key))
     })
 }
