@@ -10,7 +10,6 @@ use std::{
 use eframe::egui::{self, accesskit::Role};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
-    cli::{host::DesktopHost, runs::Runs},
     config::Arguments,
     labs::foreign,
     store::Reader,
@@ -18,12 +17,7 @@ use orrery::{
         Event, Measurement, Payload, QuestionState, RunState, Sample,
         measurements::{AttentionMaps, AttentionMapsArgs},
     },
-    ui::{
-        app::{App, Start},
-        mirror::Mirror,
-        questions::QuestionTime,
-        system_fonts,
-    },
+    ui::{mirror::Mirror, questions::QuestionTime},
 };
 use serde_json::{Value, json};
 
@@ -421,20 +415,6 @@ fn every_channel_that_nobody_knows_has_a_panel() {
     tile.get_by_label("All").click();
     (0..3).for_each(|_| tile.step());
     assert!(tile.query_by_label("Show my/ratio large").is_some(), "all are shown again");
-}
-
-/// The fonts of the system are looked for.
-#[test]
-fn characters_that_the_fonts_lack_are_looked_for() {
-    let here = tempfile::tempdir().unwrap();
-    let run = ForeignRun::begin(here.path(), "run", &json!({}));
-    run.step(1);
-    run.sample(1, "text/story", &json!({"kind": "text", "text": "\u{6e21}\u{3057}\u{8239}"}));
-    let host = Box::new(DesktopHost::new(here.path().to_owned(), Runs::new()));
-    let builder = Harness::builder().with_size([1280.0, 800.0]).allow_missing_glyphs();
-    let mut desk = Desk { harness: builder.build_eframe(move |cc| App::new(cc, host, Start::default())) };
-    desk.drop_folder(&run.folder);
-    desk.until("the fonts of the system are read", |_| system_fonts::found().is_some());
 }
 
 #[test]
