@@ -19,7 +19,7 @@ use crate::{
         Lab,
         headline::{
             Headline,
-            large::{FIRST_VARIANT, LargeNumber, Reference, ValueInContext},
+            large::{LargeNumber, Reference, ValueInContext},
         },
     },
     telemetry::RunInfo,
@@ -86,9 +86,11 @@ fn read(lab: &Lab, mirror: &Mirror, step: u64) -> Vec<ReadNumber> {
         lab.large_numbers().flat_map(|(_, headline)| trend_steps(mirror, headline, step)).collect();
     steps.insert(step);
     let history = values_at(lab, mirror, info, &steps);
-    let (groups, terms) = (groups(mirror), RunTerms::from(info.as_ref()));
+    let groups = groups(mirror);
+    let first_variant = groups.first().map_or(String::new(), |first| first.label.clone());
+    let terms = RunTerms { first_variant, ..RunTerms::from(info.as_ref()) };
     let numbers = lab.large_numbers().map(|(number, headline)| {
-        let value = |group: &SeedGroup| group_number(mirror, number, headline, group, &history);
+        let value = |group: &SeedGroup| group_number(mirror, number, headline, group, &history, &terms);
         ReadNumber {
             number,
             headline,
@@ -159,6 +161,7 @@ fn group_number(
     headline: &Headline,
     group: &SeedGroup,
     history: &[HeadlineValues],
+    terms: &RunTerms,
 ) -> Option<GroupNumber> {
     let found = history.last()?;
     let summary = found.group(number.key, &group.id)?;
@@ -177,8 +180,7 @@ fn group_number(
     };
     let mut trend: Vec<(u64, f64)> = history.iter().filter_map(point).collect();
     trend.dedup_by_key(|(step, _)| *step);
-    let first = groups(mirror).into_iter().next().map(|first| first.label).unwrap_or_default();
-    let meaning = number.meaning(headline, context).replace(FIRST_VARIANT, &first);
+    let meaning = terms.with_first_variant(&number.meaning(headline, context));
     let measured_on = number.measured_on.and_then(|(what, count)| {
         let sample = mirror.sample_at(*group.members.first()?, headline.source.channel(), measured[1])?;
         Some(format!("{} {what}", grouped(count(&sample.payload)? as u64)))
