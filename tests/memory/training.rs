@@ -125,14 +125,18 @@ fn cases(family: &ModelSpec) -> [Case; 2] {
 }
 
 /// Forms that no family's two sizes include: attention whose block consists of several operations, a classification
-/// head, and a transformer with dropout.
+/// head, gradient checkpointing, and a transformer with dropout.
 fn other_forms() -> Vec<Case> {
     let case = |variant| (ModelSpec::CoupledQk(CoupledQkSpec { variant, ..CoupledQkSpec::default() }), 256, [8, 96]);
     let classifier = CoupledQkSpec { classes: Some(7), ..CoupledQkSpec::default() };
     let kinds = [QkVariant::Mlp, QkVariant::LinearMixing, QkVariant::SharedMlp, QkVariant::Invertible].map(case);
     let dropping = AlibiGptSpec { dropout: 0.1, ..AlibiGptSpec::default() };
     let more = [(ModelSpec::CoupledQk(classifier), 256, [8, 96]), (ModelSpec::AlibiGpt(dropping), 256, [8, 96])];
-    kinds.into_iter().chain(more).collect()
+    let recomputed = [QkVariant::Euler, QkVariant::DiffEuler].map(|variant| {
+        let spec = CoupledQkSpec { variant, gradient_checkpointing: true, layers: 12, ..CoupledQkSpec::default() };
+        (ModelSpec::CoupledQk(spec), 256, [8, 96])
+    });
+    kinds.into_iter().chain(more).chain(recomputed).collect()
 }
 
 fn two_steps((spec, vocab, [rows, tokens]): &Case) -> Result<usize> {
@@ -157,6 +161,20 @@ fn two_steps((spec, vocab, [rows, tokens]): &Case) -> Result<usize> {
         adam.step(model.params(), &grads, 1e-4)?;
     }
     Ok(model.params().count())
+}
+
+#[test]
+fn gradient_checkpointing_halves_what_a_deep_model_holds() {
+    alone(|| {
+        orrery::nn::set_threads(2);
+        let peak = |gradient_checkpointing| {
+            let spec = CoupledQkSpec { gradient_checkpointing, layers: 12, ..CoupledQkSpec::default() };
+            peak_of(|| two_steps(&(ModelSpec::CoupledQk(spec), 256, [8, 96])).unwrap()).1
+        };
+        let (kept, recomputed) = (peak(false), peak(true));
+        println!("{:.1} MB, recomputed {:.1} MB", kept as f64 / 1e6, recomputed as f64 / 1e6);
+        assert!(recomputed * 2 < kept, "{recomputed} and {kept} bytes");
+    })
 }
 
 #[test]

@@ -303,6 +303,31 @@ fn a_text_longer_than_the_positions_is_refused() -> Result<()> {
 }
 
 #[test]
+fn gradient_checkpointing_changes_no_bit_of_a_loss_or_gradient() -> Result<()> {
+    let (tokens, targets) = (ids(1, 24), ids(2, 24));
+    let batch = Batch::from_ids(&tokens, &targets, 2, 12, &Device::Cpu)?;
+    for (variant, rotary) in QkVariant::ALL.into_iter().flat_map(|variant| [(variant, false), (variant, true)]) {
+        let step = |gradient_checkpointing| -> Result<(Vec<f32>, Vec<(String, Vec<f32>)>)> {
+            let model = build(&CoupledQkSpec { gradient_checkpointing, rotary, ..small(variant) })?;
+            with_drawn_maps(&model)?;
+            let accumulator = GradAccumulator::default();
+            let loss = model.accumulated_loss(&batch, &accumulator)?;
+            let grads = accumulator.backward(&loss.total)?;
+            let of =
+                |(name, var): (&str, &candle_core::Var)| Ok((name.to_owned(), host::to_f32(grads.get(var).unwrap())?));
+            let gradients = model.params().iter().map(of).collect::<Result<_>>()?;
+            Ok((host::to_f32(&loss.cross_entropy)?, gradients))
+        };
+        let (kept, recomputed) = (step(false)?, step(true)?);
+        assert_eq!(kept.0, recomputed.0, "{variant:?}, rotary {rotary}");
+        for ((name, kept), (_, recomputed)) in kept.1.iter().zip(&recomputed.1) {
+            assert_eq!(kept, recomputed, "{name} of {variant:?}, rotary {rotary}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
 fn a_text_is_classified_before_what_fills_its_window() -> Result<()> {
     for variant in QkVariant::ALL {
         let model = build(&CoupledQkSpec { classes: Some(3), ..small(variant) })?;

@@ -18,18 +18,15 @@ use crate::{
 
 impl FamilySpec for CoupledQkSpec {
     fn memory(&self, step: &StepSizes) -> StepMemory {
-        let block = BlockSizes::llama(self.d_model, self.heads, self.kv_heads(), self.hidden);
-        let (d, layers, n) = (self.d_model as f64, self.layers as f64, step.positions());
+        let block = self.block_sizes();
+        let (d, n) = (self.d_model as f64, step.positions());
         let positions = if self.rotary { 0.0 } else { self.positions as f64 };
         let classes = self.classes.unwrap_or(0) as f64;
         let outputs = StepSizes { vocab: self.classes.map_or(step.vocab, |k| k as f64), ..*step };
         StepMemory {
             weights: (step.vocab + positions + 1.0 + classes) * d + self.blocks_weights() as f64,
             shared: self.fused_weights() as f64,
-            activations: layers * block.saved(n)
-                + n * self.extra_saved()
-                + block.backward(n)
-                + step_memory::head(self.d_model, &outputs),
+            activations: self.saved_activations(n) + block.backward(n) + step_memory::head(self.d_model, &outputs),
         }
     }
 
@@ -73,8 +70,15 @@ impl CoupledQk {
         CoupledQkStream { net: &self.inference_net, caches: vec![KeyValueCache::default(); self.spec.layers] }
     }
 
-    fn cross_entropy(net: &Net, batch: &Batch) -> Result<Tensor> {
-        head_cross_entropy(&net.encode(&batch.tokens, &mut Tap::off())?, net.head(), &batch.targets)
+    /// The states before the head, `(B, T, D)`, of a training step.
+    fn states(&self, net: &Net, batch: &Batch, accumulator: Option<&GradAccumulator>) -> Result<Tensor> {
+        match accumulator.filter(|_| self.spec.gradient_checkpointing) {
+            Some(accumulator) => {
+                let variables: Vec<_> = self.params.iter().map(|(_, var)| var.as_tensor().clone()).collect();
+                net.encode_recomputed(&batch.tokens, &variables, accumulator)
+            }
+            None => net.encode(&batch.tokens, &mut Tap::off()),
+        }
     }
 }
 
@@ -96,11 +100,13 @@ impl Trainable for CoupledQk {
     params_and_spec!(CoupledQk);
 
     fn loss_into(&self, batch: &Batch, accumulator: Option<&GradAccumulator>) -> Result<Loss> {
-        Ok(Self::cross_entropy(&self.net.with_shared_weights(accumulator)?, batch)?.into())
+        let net = self.net.with_shared_weights(accumulator)?;
+        Ok(head_cross_entropy(&self.states(&net, batch, accumulator)?, net.head(), &batch.targets)?.into())
     }
 
     fn evaluate(&self, batch: &Batch) -> Result<Tensor> {
-        Self::cross_entropy(&self.inference_net, batch)
+        let net = &self.inference_net;
+        head_cross_entropy(&self.states(net, batch, None)?, net.head(), &batch.targets)
     }
 
     fn advice_on_divergence(&self) -> &'static str {

@@ -4,6 +4,7 @@
 
 mod gpt2;
 mod llama;
+mod recomputed;
 
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use candle_core::{Result, Tensor};
 
 pub use gpt2::{Gpt2BlockSpec, gpt2_block};
 pub use llama::{LlamaBlockSpec, llama_block, llama_block_with};
+pub use recomputed::run_recomputed;
 
 use super::{
     Tap,

@@ -16,6 +16,7 @@ pub mod params;
 pub mod pooling;
 pub mod residual_mixing;
 pub mod tap;
+pub mod vjp;
 pub mod weights;
 
 pub use batch::Batch;

@@ -10,8 +10,9 @@ use super::{
     SharedField, Solution, SolveError, SolverOptions, Span,
     solve::Solver,
     state::ErrorScope,
-    vjp::{self, Vjp, attach, check, gradients},
+    vjp::{self, check, gradients},
 };
+use crate::nn::vjp::{Vjp, attach};
 
 /// Same as [`solve`](fn@super::solve), with gradients for the start and for `weights`, the variables that the field reads.
 /// Both ways use `options`; of an adaptive method's step in the backward solve, y, a and every weight's gradient meet

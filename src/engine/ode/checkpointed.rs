@@ -9,8 +9,9 @@ use super::{
     SharedField, Solution, SolveError, SolverOptions, Span, Tableau,
     solve::{AcceptedStep, Solver},
     step::{StepTimes, step},
-    vjp::{self, Vjp, attach, check, gradients},
+    vjp::{self, check, gradients},
 };
+use crate::nn::vjp::{Vjp, attach};
 
 /// Same as [`solve`](fn@super::solve), with the gradients of [`Gradient::Backprop`](super::Gradient::Backprop) for the start
 /// and `weights`, the variables that the field reads.

@@ -19,6 +19,22 @@ use crate::fused::prelude::*;
 #[derive(Debug, Default)]
 pub struct GradAccumulator {
     entries: Mutex<Vec<Arc<Entry>>>,
+    collected: GradCollector,
+}
+
+/// Gradients of variables that an operation finds by a backward pass of its own, for the accumulator that made this.
+#[derive(Debug, Default, Clone)]
+pub struct GradCollector(Arc<Mutex<Vec<(Tensor, Tensor)>>>);
+
+impl GradCollector {
+    /// Adds `grad` to the gradient of the variable.
+    pub fn add(&self, variable: &Tensor, grad: Tensor) {
+        self.locked().push((variable.clone(), grad));
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Vec<(Tensor, Tensor)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A scalar whose graph lacks the weights whose gradients an accumulator collects.
@@ -50,15 +66,19 @@ impl GradAccumulator {
             let all = Tensor::from_vec(sums, entry.len(), entry.all.device())?;
             let mut from = 0;
             for w in &entry.weights {
-                let mut grad = all.narrow(0, from, w.elem_count())?.reshape(w.shape())?;
+                add(&mut grads, w, all.narrow(0, from, w.elem_count())?.reshape(w.shape())?)?;
                 from += w.elem_count();
-                if let Some(other) = grads.get(w) {
-                    grad = (grad + other)?;
-                }
-                grads.insert(w, grad);
             }
         }
+        for (variable, grad) in self.collected.locked().drain(..) {
+            add(&mut grads, &variable, grad)?;
+        }
         Ok(grads)
+    }
+
+    /// Where operations of this step leave gradients that their own backward passes find.
+    pub fn collector(&self) -> GradCollector {
+        self.collected.clone()
     }
 
     /// Takes weights out of the graph; `None` if they are not variables of f32 in host memory, which stay in it.
@@ -79,6 +99,14 @@ impl GradAccumulator {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner).push(entry.clone());
         Ok(Some(entry))
     }
+}
+
+fn add(grads: &mut GradStore, variable: &Tensor, mut grad: Tensor) -> Result<()> {
+    if let Some(other) = grads.get(variable) {
+        grad = (grad + other)?;
+    }
+    grads.insert(variable, grad);
+    Ok(())
 }
 
 /// Weights that an accumulator has taken, and their gradient.

@@ -143,6 +143,7 @@ fn spec(s: &CoupledQkSettings, variant: QkVariant) -> CoupledQkSpec {
         steps: m.evolution_steps,
         dt: m.dt,
         evolved: m.evolved,
+        gradient_checkpointing: m.gradient_checkpointing,
         classes: None,
     }
 }

@@ -64,6 +64,18 @@ impl Net {
         self.norm.forward(&x)
     }
 
+    /// Same as [`Net::encode`], for a training step that keeps the input of each block alone and computes the block again
+    /// in its backward pass. `variables` are those of the model.
+    pub(super) fn encode_recomputed(
+        &self,
+        tokens: &Tensor,
+        variables: &[Tensor],
+        accumulator: &GradAccumulator,
+    ) -> Result<Tensor> {
+        let x = embed_from(tokens, &self.embed, self.positions.as_ref(), 0)?;
+        self.norm.forward(&block::run_recomputed(&self.layers, &x, variables, accumulator)?)
+    }
+
     /// The next token `(B, 1)`, after those that were read into the caches, one per layer -> normalised `(B, 1, D)`.
     pub(super) fn read_next(&self, token: &Tensor, caches: &mut [KeyValueCache]) -> Result<Tensor> {
         let at = caches.first().map_or(0, KeyValueCache::len);

@@ -3,7 +3,10 @@
 use crate::config::{choices, defaults};
 use serde::{Deserialize, Serialize};
 
-use crate::nn::{attention::EvolutionSpec, fused::evolution::Scheme};
+use crate::{
+    models::step_memory::BlockSizes,
+    nn::{attention::EvolutionSpec, fused::evolution::Scheme},
+};
 
 /// Query heads of a key head in grouped-query attention.
 const GROUP: usize = 4;
@@ -120,6 +123,9 @@ defaults! {
         pub dt: f64 = 0.1,
         /// The layers whose queries and keys evolve.
         pub evolved: EvolvedLayers = EvolvedLayers::All,
+        /// True if a training step keeps the input of each block alone and computes the block again in its backward pass
+        /// (gradient checkpointing, Chen et al. 2016): the same gradients in less memory.
+        pub gradient_checkpointing: bool = false,
         /// The rows of a classification head without bias, which takes the place of the tied head; `None` predicts tokens.
         pub classes: Option<usize> = None,
     }
@@ -202,6 +208,22 @@ impl CoupledQkSpec {
         (0..self.layers).map(of_layer).sum()
     }
 
+    /// The sizes of a plain block as wide as these.
+    pub(super) fn block_sizes(&self) -> BlockSizes {
+        BlockSizes::llama(self.d_model, self.heads, self.kv_heads(), self.hidden)
+    }
+
+    /// The values that a training step over this many positions saves for its backward pass. With gradient checkpointing
+    /// those are the input and the result of each block, and the activations of the block that is computed again.
+    pub(super) fn saved_activations(&self, positions: f64) -> f64 {
+        let layers = self.layers as f64;
+        let of_blocks = layers * self.block_sizes().saved(positions) + positions * self.extra_saved();
+        match self.gradient_checkpointing {
+            true => layers * 2.0 * positions * self.d_model as f64 + of_blocks / layers.max(1.0),
+            false => of_blocks,
+        }
+    }
+
     /// Weights of all blocks.
     pub fn blocks_weights(&self) -> usize {
         (0..self.layers).map(|layer| self.block_weights(layer)).sum()
@@ -216,6 +238,7 @@ impl CoupledQkSpec {
     /// Floating-point operations of the matrix products of a training step for each token of windows of `window` tokens:
     /// forward, and twice that backward. Of scores, the seen half is counted; of an evolution, one evaluation of f a step
     /// (leapfrog has one more), and once more for its recomputation in the backward pass; of other couplings, their maps.
+    /// Gradient checkpointing computes the blocks forward once more, which is not counted: the model's work is the same.
     pub fn training_flops(&self, vocab: usize, window: usize) -> f64 {
         let (d, head) = (self.d_model as f64, self.d_model as f64 / self.heads.max(1) as f64);
         let kv = self.kv_heads() as f64 * head;
