@@ -12,12 +12,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const CONCEPTS: [Class; 2] = [Class::Currency, Class::Country];
 
-fn text(id: &str, seed: u64) -> String {
-    text_of(id, seed, generated::SIZE)
-}
+/// The whole corpora leave Portuguese out, so that extents of every language are tested too.
+const EVERY_LANGUAGE: Extent = Extent { languages: CODES.len(), ..Extent::WHOLE };
+const EVERY_LANGUAGE_NAIVE: Extent = Extent { languages: CODES.len(), ..Extent::NAIVE };
+const EXTENTS: [Extent; 4] = [Extent::WHOLE, Extent::NAIVE, EVERY_LANGUAGE, EVERY_LANGUAGE_NAIVE];
 
-fn text_of(id: &str, seed: u64, size: usize) -> String {
-    generated::by_id(id).unwrap().text(seed, size)
+fn text(extent: &Extent, seed: u64) -> String {
+    generated::part_of_parliament(seed, generated::SIZE, extent)
 }
 
 /// Both halves of a line, each with its language and its text.
@@ -29,8 +30,8 @@ fn halves(line: &str) -> [(&str, &str); 2] {
 #[test]
 #[ignore = "prints sentences to read"]
 fn show() {
-    for id in ["parliament", "parliament_naive"] {
-        println!("{}", text(id, 5).lines().take(40).collect::<Vec<_>>().join("\n"));
+    for extent in EXTENTS {
+        println!("{}", text(&extent, 5).lines().take(40).collect::<Vec<_>>().join("\n"));
     }
     for s in sentences(Class::Country, &Extent::WHOLE).iter().filter(|s| s.part == SplitSide::BothNew).step_by(7) {
         println!("{} {} {} {}", s.text, s.class.name(), s.entity, s.with);
@@ -39,11 +40,11 @@ fn show() {
 
 #[test]
 fn pairs_are_aligned_in_two_languages() {
-    for id in ["parliament", "parliament_naive"] {
-        let text = text(id, 1);
+    for extent in EXTENTS {
+        let text = text(&extent, 1);
         assert!(text.len() >= generated::SIZE);
-        assert_eq!(text, self::text(id, 1));
-        assert_ne!(text, self::text(id, 2));
+        assert_eq!(text, self::text(&extent, 1));
+        assert_ne!(text, self::text(&extent, 2));
         // every sentence has exactly one translation into each language, in both directions
         let mut said: BTreeMap<(&str, &str, &str), BTreeSet<&str>> = BTreeMap::new();
         let mut pairs = BTreeSet::new();
@@ -53,13 +54,13 @@ fn pairs_are_aligned_in_two_languages() {
             let count = |said: &str| said.matches(['.', '?']).count();
             assert_eq!(count(a), count(b), "{line}");
             // a text is a sentence with a follow-up; lists and naive sentences have no follow-up
-            let alone = id == "parliament_naive" || line.contains(" and ") || line.contains(" et ");
+            let alone = extent.naive || line.contains(" and ") || line.contains(" et ");
             assert!(count(a) == 1 || (count(a) == 2 && !alone), "{line}");
             said.entry((from, to, a)).or_default().insert(b);
             said.entry((to, from, b)).or_default().insert(a);
             pairs.insert((from, to));
         }
-        assert_eq!(pairs.len(), 12);
+        assert_eq!(pairs.len(), extent.languages * (extent.languages - 1));
         for (key, translations) in said {
             assert_eq!(translations.len(), 1, "{key:?} {translations:?}");
         }
@@ -68,8 +69,8 @@ fn pairs_are_aligned_in_two_languages() {
 
 #[test]
 fn the_writing_is_clean() {
-    for id in ["parliament", "parliament_naive"] {
-        for line in text(id, 3).lines() {
+    for extent in EXTENTS {
+        for line in text(&extent, 3).lines() {
             for (_, said) in halves(line) {
                 let first = said.trim_start_matches('¿').chars().next().unwrap();
                 assert!(first.is_uppercase() && said.ends_with(['.', '?']), "{line}");
@@ -85,14 +86,14 @@ fn the_writing_is_clean() {
 fn articles_contract_and_agree() {
     // enough text that every noun occurs in every frame
     let text: String =
-        (4..12).map(|seed| text("parliament", seed)).chain([self::text("parliament_naive", 4)]).collect();
+        (4..12).map(|seed| text(&EVERY_LANGUAGE, seed)).chain([self::text(&EVERY_LANGUAGE_NAIVE, 4)]).collect();
     let mut by_language: BTreeMap<&str, String> = BTreeMap::new();
     for (language, said) in text.lines().flat_map(halves) {
         let all = by_language.entry(language).or_default();
         all.push_str(said);
         all.push('\n');
     }
-    let (fr, es, de, en) = (&by_language["fr"], &by_language["es"], &by_language["de"], &by_language["en"]);
+    let [fr, es, de, en, pt] = ["fr", "es", "de", "en", "pt"].map(|code| &by_language[code]);
     for wrong in [" de le ", " de les ", " à le ", " à les ", " le e", " la E", " la I", " la A", "l'H", "l'y", " du a"]
     {
         assert!(!fr.contains(wrong), "French: {wrong}");
@@ -153,6 +154,51 @@ fn articles_contract_and_agree() {
     ] {
         assert!(de.contains(right), "German: {right}");
     }
+    for wrong in [
+        " de o ",
+        " de a ",
+        " de os ",
+        " de as ",
+        " a o ",
+        " a a ",
+        " a os ",
+        " a as ",
+        " em o ",
+        " em a ",
+        " por o ",
+        " por a ",
+        " por os ",
+        " por as ",
+        "do libra",
+        "da euro",
+        "o Portugal",
+        "da Viena",
+        "Os Países Baixos está ",
+    ] {
+        assert!(!pt.contains(wrong), "Portuguese: {wrong}");
+    }
+    for right in [
+        "do euro",
+        "ao dólar",
+        "à libra",
+        "às batatas",
+        "aos Países Baixos",
+        "de Portugal",
+        "a Lisboa",
+        "no iene",
+        "na França",
+        "nas laranjas",
+        "em Londres",
+        "pelo Japão",
+        "pelos Países Baixos",
+        "por Portugal",
+        "pela Cruz Vermelha",
+        "As laranjas continuam",
+        "Os Países Baixos estão na ordem do dia.",
+        " e a Itália",
+    ] {
+        assert!(pt.contains(right), "Portuguese: {right}");
+    }
     assert!(en.contains("The oranges are on") && en.contains("Their stores") && en.contains("The Netherlands is on"));
     // in German, the possessive pronoun agrees with the gender of the currency
     for line in de.lines() {
@@ -167,7 +213,7 @@ fn articles_contract_and_agree() {
 
 #[test]
 fn splits_are_disjoint_and_every_noun_is_in_the_training_text() {
-    let text = text("parliament", 1);
+    let text = text(&Extent::WHOLE, 1);
     let spoken: BTreeSet<(&str, &str)> = text
         .lines()
         .flat_map(halves)
@@ -198,9 +244,11 @@ fn splits_are_disjoint_and_every_noun_is_in_the_training_text() {
         assert!(seen * 10 > of(SplitSide::NewNouns).len() * 5, "few sentences of trained frames occur: {seen}");
     }
     // every noun of every class occurs often enough in every language to be learned
+    let of_every_language = self::text(&EVERY_LANGUAGE, 1);
     for class in Class::ALL {
         for entity in 0..Extent::WHOLE.entities(class) {
             for (language, code) in CODES.iter().enumerate() {
+                let text = if language < Extent::WHOLE.languages { &text } else { &of_every_language };
                 let name = generated::parliament::name(language, class, entity);
                 let count = text.lines().flat_map(halves).filter(|(l, said)| l == code && said.contains(name)).count();
                 assert!(count >= 12, "{name} ({code}) occurs {count} times");
@@ -221,7 +269,10 @@ const PART: Extent =
 /// are held out of the whole corpus are held out of it too.
 #[test]
 fn a_part_is_asked_about_what_it_has() {
-    assert_eq!(generated::part_of_parliament(1, 20_000, &Extent::WHOLE), text_of("parliament", 1, 20_000));
+    for (id, extent) in [("parliament", Extent::WHOLE), ("parliament_naive", Extent::NAIVE)] {
+        let corpus = generated::by_id(id).unwrap();
+        assert_eq!(generated::part_of_parliament(1, 20_000, &extent), corpus.text(1, 20_000));
+    }
     let text = generated::part_of_parliament(1, 3 * generated::SIZE, &PART);
     let said: BTreeSet<&str> = text.lines().flat_map(halves).map(|(_, said)| said).collect();
     let languages: BTreeSet<&str> = text.lines().flat_map(halves).map(|(language, _)| language).collect();
@@ -269,10 +320,10 @@ fn a_part_is_asked_about_what_it_has() {
 /// without it. Length and capital letters differ only slightly.
 #[test]
 fn with_and_without_are_matched() {
-    let few_nouns = Extent { nouns: 12, ..Extent::WHOLE };
-    for (concept, extent) in CONCEPTS.iter().flat_map(|&c| [Extent::WHOLE, few_nouns, PART].map(|e| (c, e))) {
+    let few_nouns = Extent { nouns: 12, ..EVERY_LANGUAGE };
+    for (concept, extent) in CONCEPTS.iter().flat_map(|&c| [EVERY_LANGUAGE, few_nouns, PART].map(|e| (c, e))) {
         // with fewer nouns, the mean lengths differ more in some language
-        let apart = if extent == Extent::WHOLE { 3.0 } else { 4.0 };
+        let apart = if extent == EVERY_LANGUAGE { 3.0 } else { 4.0 };
         let all = sentences(concept, &extent);
         let mut balance: BTreeMap<(SplitSide, usize, usize), i64> = BTreeMap::new();
         for s in &all {
@@ -307,7 +358,7 @@ fn naive_frames_belong_to_one_class() {
         assert!(frames(true).is_disjoint(&frames(false)));
         let frames = |part: SplitSide| all.iter().filter(|s| s.part == part).map(|s| s.frame).collect::<BTreeSet<_>>();
         assert!(frames(SplitSide::Search).is_disjoint(&frames(SplitSide::BothNew)));
-        let text = text("parliament_naive", 1);
+        let text = text(&Extent::NAIVE, 1);
         assert!(all.iter().filter(|s| s.part == SplitSide::BothNew).all(|s| !text.contains(tail(s))));
     }
 }

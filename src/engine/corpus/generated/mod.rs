@@ -46,7 +46,7 @@ pub struct Questions {
     /// A guesser that answers the share of questions that [`super::Corpus::guess`] tells.
     pub guess: &'static str,
     /// The expected share of right answers without reading the text, where that is less.
-    pub blind: Option<f64>,
+    pub blind_accuracy: Option<f64>,
     /// A short instruction for a person who reads a passage.
     pub how_to_read: &'static str,
 }
@@ -96,6 +96,10 @@ pub const CORPORA: &[&Generated] = &[
     &parliament::corpora::FR_ES,
     &parliament::corpora::FR_DE,
     &parliament::corpora::ES_DE,
+    &parliament::corpora::EN_PT,
+    &parliament::corpora::FR_PT,
+    &parliament::corpora::ES_PT,
+    &parliament::corpora::DE_PT,
 ];
 
 /// A parliament of this extent, at least `size` bytes of it.

@@ -44,8 +44,13 @@ const HASHES: &[(&str, &str)] = &[
     ("parliament_fr_es", "378d191e45ea917f"),
     ("parliament_fr_de", "28061ec12bd12e7a"),
     ("parliament_es_de", "2daf79ad31954a05"),
+    ("parliament_en_pt", "ddfd5638200e7b7b"),
+    ("parliament_fr_pt", "f1825e4d747124f7"),
+    ("parliament_es_pt", "e4d2f8b616ea2ea4"),
+    ("parliament_de_pt", "8953c79937d2c9e5"),
     ("parts of domains", "a56abb281bcf466f"),
     ("part of parliament", "2f83632ab1c438d7"),
+    ("parliament in five languages", "2459d1d18d0cdc74"),
     ("questions about the parliament", "ba1ac54818ff8532"),
     ("sentences with roles", "e173d25f48d321a0"),
     ("every word of steering", "4900208d92109d3a"),
@@ -104,6 +109,8 @@ fn generated_bytes_stay_as_they_were() {
         (1..=domains::MAX_DOMAINS).map(|n| domains::text(3, 20_000, n) + &domains::single_domain(4, 30_000, n - 1));
     all.push(("parts of domains".into(), parts.collect()));
     all.push(("part of parliament".into(), part_of_parliament(2, 50_000, &part) + &asked(&part)));
+    let five = Extent { languages: 5, ..Extent::WHOLE };
+    all.push(("parliament in five languages".into(), part_of_parliament(2, 50_000, &five)));
     all.push(("questions about the parliament".into(), asked(&Extent::WHOLE) + &asked(&Extent::NAIVE)));
     all.push(("sentences with roles".into(), roles()));
     all.push(("every word of steering".into(), steering::every_word()));

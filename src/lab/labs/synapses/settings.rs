@@ -2,7 +2,7 @@
 
 use crate::{
     config::SentenceFile,
-    corpus::generated::parliament::Extent,
+    corpus::generated::parliament::{CODES, Extent},
     labs::{
         bdh::{BdhSettings, CarrySettings, ComparedSettings, corpus_settings, train_settings},
         merging::{ChildFiles, MergingSettings},
@@ -72,8 +72,8 @@ const WHOLE: Extent = Extent::WHOLE;
 settings! {
     /// The share of the parliament in the text; other corpora have none of it.
     pub struct ParliamentSettings in "parliament" {
-        /// How many languages, in the order English, French, Spanish, German. Applies only to the corpus `parliament`.
-        #[knob("Languages", range(2..=WHOLE.languages))]
+        /// How many languages, in the order English, French, Spanish, German, Portuguese. Applies only to the corpus `parliament`.
+        #[knob("Languages", range(2..=CODES.len()))]
         languages: usize = WHOLE.languages,
         /// How many kinds of nouns, in the order currencies, countries, goods, cities, institutions. Applies only to the corpus `parliament`.
         #[knob("Kinds of nouns", range(3..=WHOLE.kinds))]

@@ -39,3 +39,7 @@ pair!(EN_DE, "parliament_en_de", "English" and "German", [0, 3]);
 pair!(FR_ES, "parliament_fr_es", "French" and "Spanish", [1, 2]);
 pair!(FR_DE, "parliament_fr_de", "French" and "German", [1, 3]);
 pair!(ES_DE, "parliament_es_de", "Spanish" and "German", [2, 3]);
+pair!(EN_PT, "parliament_en_pt", "English" and "Portuguese", [0, 4]);
+pair!(FR_PT, "parliament_fr_pt", "French" and "Portuguese", [1, 4]);
+pair!(ES_PT, "parliament_es_pt", "Spanish" and "Portuguese", [2, 4]);
+pair!(DE_PT, "parliament_de_pt", "German" and "Portuguese", [3, 4]);

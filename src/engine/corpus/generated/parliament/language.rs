@@ -3,20 +3,21 @@
 //!
 //! Its slots in a template: `{x}` is the noun with its article as a subject or after a plain preposition (`{acc}`,
 //! `{dat}` where a language has cases), `{de}` and `{a}` (`{à}`) the noun with the language's "of" and "to", contracted
-//! where it contracts. Of alternatives the noun chooses: of two the singular or the plural; of three masculine or
-//! neuter, feminine, plural; of four masculine or neuter, feminine, and their plurals; of five masculine, feminine,
-//! neuter, and the plurals of the four.
+//! where it contracts, as `{em}` ("in") and `{por}` ("by") are in Portuguese. Of alternatives the noun chooses: of two
+//! the singular or the plural; of three masculine or neuter, feminine, plural; of four masculine or neuter, feminine,
+//! and their plurals; of five masculine, feminine, neuter, and the plurals of the four.
 
 use crate::corpus::generated::{data::data, template::Expand};
 use serde::Deserialize;
 use std::{collections::BTreeMap, sync::LazyLock};
 
 /// The languages in the order of [`super::CODES`].
-pub(super) static LANGUAGES: [LazyLock<Language>; 4] = [
+pub(super) static LANGUAGES: [LazyLock<Language>; 5] = [
     data!("parliament_en.toml"),
     data!("parliament_fr.toml"),
     data!("parliament_es.toml"),
     data!("parliament_de.toml"),
+    data!("parliament_pt.toml"),
 ];
 
 /// A sentence of an auxiliary language, which is in no text.
@@ -274,8 +275,8 @@ mod tests {
 
     #[test]
     fn no_text_has_a_word_of_the_auxiliary_language() {
-        let (text, sentence) = (by_id("parliament").unwrap().text(7, 400_000), AUXILIARY.sentence.as_str());
-        let [known, words] = [text.to_lowercase(), sentence.to_lowercase()].map(|text| -> BTreeSet<String> {
+        let text = ["parliament", "parliament_en_pt"].map(|id| by_id(id).unwrap().text(7, 400_000)).concat();
+        let [known, words] = [text.to_lowercase(), AUXILIARY.sentence.to_lowercase()].map(|text| -> BTreeSet<String> {
             text.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()).map(str::to_owned).collect()
         });
         assert!(known.contains("texto") && words.contains("textu"));
