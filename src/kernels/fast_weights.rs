@@ -11,7 +11,7 @@ pub struct HebbianRule {
     /// pi_max, the largest precision.
     pub max_precision: f32,
     /// Share of a new squared error in the running variance.
-    pub follow: f32,
+    pub variance_rate: f32,
     /// Added to the variance before it is inverted.
     pub min_variance: f32,
 }
@@ -57,7 +57,7 @@ kernel! {
             }
             let mut sum = 0.0;
             for ((v, gated), e) in state.variance.iter_mut().zip(&mut gated).zip(&*e) {
-                *v += rule.follow * (e * e - *v);
+                *v += rule.variance_rate * (e * e - *v);
                 let precision = 1.0 / (*v + rule.min_variance);
                 // unlike `f32::min`, this keeps what is not a number
                 let precision = if precision > rule.max_precision { rule.max_precision } else { precision };
@@ -78,7 +78,7 @@ kernel! {
 mod tests {
     use super::*;
 
-    const RULE: HebbianRule = HebbianRule { rate: 0.1, max_precision: 10.0, follow: 0.01, min_variance: 1e-8 };
+    const RULE: HebbianRule = HebbianRule { rate: 0.1, max_precision: 10.0, variance_rate: 0.01, min_variance: 1e-8 };
 
     /// Two channels, two tokens, by hand.
     #[test]

@@ -44,7 +44,7 @@ impl<'a> LinearWeight<'a> {
     /// The weight, stored as suits products with `rows` rows over all calls.
     pub fn new(w: View<'a>, bias: Option<&'a [f32]>, rows: usize) -> Self {
         const FEW_ROWS: usize = 64;
-        let unpacked = rows == 1 || rows <= FEW_ROWS && w.steps()[0] == 1 && w.steps()[1] > 1;
+        let unpacked = rows == 1 || rows <= FEW_ROWS && w.strides()[0] == 1 && w.strides()[1] > 1;
         Self { stored: if unpacked { Stored::Unpacked(w) } else { Stored::Packed(Packed::new(w)) }, bias }
     }
 
@@ -70,7 +70,7 @@ impl<'a> LinearWeight<'a> {
             Stored::Unpacked(w) => w,
         };
         let (n, o) = (x.rows(), w.cols());
-        if n < MIN_PACKED_ROWS || w.steps()[0] != 1 {
+        if n < MIN_PACKED_ROWS || w.strides()[0] != 1 {
             gemm(y, x, *w, 1.0, false);
         } else {
             let y_t = build_vec(o * n, |y_t| Packed::new(x.t()).matmul(y_t, w.t(), 1.0)); // (O, n)

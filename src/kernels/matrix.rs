@@ -21,12 +21,12 @@ impl<'a> View<'a> {
         Self { data: &data[..rows * cols], rows, cols, row_step: cols, col_step: 1 }
     }
 
-    /// Rows and columns at these steps, beginning with the first value of `data`.
+    /// A view of rows and columns at these strides, beginning with the first value of `data`.
     ///
     /// # Panics
     /// If the last value lies behind the data.
     #[cfg(test)]
-    pub fn with_steps(data: &'a [f32], [rows, cols]: [usize; 2], [row_step, col_step]: [usize; 2]) -> Self {
+    pub fn with_strides(data: &'a [f32], [rows, cols]: [usize; 2], [row_step, col_step]: [usize; 2]) -> Self {
         assert!((rows - 1) * row_step + (cols - 1) * col_step < data.len(), "({rows}, {cols}) of {}", data.len());
         Self { data, rows, cols, row_step, col_step }
     }
@@ -47,7 +47,7 @@ impl<'a> View<'a> {
     }
 
     /// Distance from one row to the next, and from one column to the next, in values.
-    pub fn steps(self) -> [usize; 2] {
+    pub fn strides(self) -> [usize; 2] {
         [self.row_step, self.col_step]
     }
 

@@ -154,7 +154,7 @@ impl Packed {
                     rows: m,
                     k: end - p,
                     a: a.address(0, p - rows.start),
-                    a_steps: a.steps(),
+                    a_steps: a.strides(),
                     b: b.as_ptr(),
                     b_step: width,
                     panel_step: depth * width,
@@ -207,7 +207,7 @@ pub unsafe fn gemm_unchecked(dst: *mut f32, step: usize, a: View, b: View, scale
         return unsafe { gemm_left_packed(dst, step, a, b, scale, accumulate) };
     }
     // columns that are not packed, and columns that are packed at a time
-    let in_place = if m == 1 && b.steps()[1] == 1 { n / LINE * LINE } else { 0 };
+    let in_place = if m == 1 && b.strides()[1] == 1 { n / LINE * LINE } else { 0 };
     let packed = if m == 1 && n > width { tile::row_width() } else { width };
     PANELS.with_borrow_mut(|buffer| {
         if buffer.is_empty() {
@@ -222,9 +222,9 @@ pub unsafe fn gemm_unchecked(dst: *mut f32, step: usize, a: View, b: View, scale
                     rows: m,
                     k: depth,
                     a: a.address(0, p),
-                    a_steps: a.steps(),
+                    a_steps: a.strides(),
                     b: b.address(p, j),
-                    b_step: b.steps()[0],
+                    b_step: b.strides()[0],
                     panel_step: tile::width(),
                     to,
                     step,
@@ -258,7 +258,7 @@ const FAR: usize = 1024;
 /// True for a transposed left side with columns far apart that is read for several panels. Tiles of 16 columns take too
 /// little time for each column for the second-level cache to hide behind.
 fn packs_left(a: View, n: usize) -> bool {
-    let [row_step, col_step] = a.steps();
+    let [row_step, col_step] = a.strides();
     row_step == 1 && col_step >= FAR && a.rows() >= LINE && n >= 4 * LINE && tile::width() <= LINE
 }
 
@@ -280,7 +280,7 @@ unsafe fn gemm_left_packed(dst: *mut f32, step: usize, a: View, b: View, scale: 
             for p in (0..b.rows()).step_by(DEPTH) {
                 let (rows, depth) = (ROWS.min(a.rows() - row), DEPTH.min(b.rows() - p));
                 let columns = a.part(row, p, rows, depth);
-                transpose::transpose(columns.values(), [depth, rows], a.steps()[1], buffer, depth);
+                transpose::transpose(columns.values(), [depth, rows], a.strides()[1], buffer, depth);
                 let to = dst.wrapping_add(row * step);
                 let (a, b) = (View::new(buffer, rows, depth), b.part(p, 0, depth, b.cols()));
                 // SAFETY: these rows of dst are among those of the contract; a has as many columns as b has rows.
@@ -303,7 +303,7 @@ fn line_offset(buffer: &[f32]) -> usize {
 /// Copies b `(depth, n)` into a panel, with zeros after column n.
 fn pack_panel(panel: &mut [f32], b: View, width: usize) {
     let n = b.cols();
-    match b.steps() {
+    match b.strides() {
         [_, 1] => {
             // the usual widths as constants, so that a row is copied without a call
             match (width, width == n) {
@@ -396,7 +396,7 @@ mod tests {
     }
 
     fn view(v: &(Vec<f32>, [usize; 2]), rows: usize, cols: usize) -> View<'_> {
-        View::with_steps(&v.0, [rows, cols], v.1)
+        View::with_strides(&v.0, [rows, cols], v.1)
     }
 
     proptest! {
@@ -465,7 +465,7 @@ mod tests {
             }
             let [mut wanted, mut found] = [test_values(m * n, 3), test_values(m * n, 3)];
             gemm(&mut wanted, View::new(&a, m, k), b, 0.5, accumulate);
-            gemm(&mut found, View::with_steps(&columns, [m, k], [1, step]), b, 0.5, accumulate);
+            gemm(&mut found, View::with_strides(&columns, [m, k], [1, step]), b, 0.5, accumulate);
             prop_assert!(found.iter().zip(&wanted).all(|(f, w)| f.to_bits() == w.to_bits()));
         }
 

@@ -323,7 +323,7 @@ fn import_within(most: usize, what: &str, name: &str, bytes: &[u8]) -> String {
     fs::write(&path, bytes).unwrap();
     let said = bounded_by(most, what, bytes.len(), || {
         let source = import::Source::find(&path).unwrap().expect("it is a log by its name and its first bytes");
-        source.import(runs.path()).map_or_else(|e| e.to_string(), |imported| imported.words.unwrap_or_default())
+        source.import(runs.path()).map_or_else(|e| e.to_string(), |imported| imported.summary.unwrap_or_default())
     });
     println!("  {}", said.chars().take(400).collect::<String>());
     said
@@ -460,7 +460,7 @@ fn lines_of_a_run_are_bounded() {
 }
 
 #[test]
-fn settings_and_states_are_bounded() {
+fn settings_and_states_are_read_in_bounded_memory() {
     alone(|| {
         let folder = tempfile::tempdir().unwrap();
         let keys = (0..50_000).map(|i| format!("a{i:x}=1\n")).collect::<String>();

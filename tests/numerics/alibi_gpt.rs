@@ -41,7 +41,7 @@ fn tokens(seed: u64, rows: usize, t: usize) -> candle_core::Result<Tensor> {
 }
 
 #[test]
-fn it_has_as_many_parameters_as_the_model_beside_it() -> Outcome {
+fn transformers_match_a_wanted_parameter_count() -> Outcome {
     assert_eq!(model()?.params().count(), SPEC.parameters(VOCAB));
     for residual in [ResidualMixing::Learned, ResidualMixing::Attention] {
         let spec = AlibiGptSpec { residual, ..SPEC };

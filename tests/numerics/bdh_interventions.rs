@@ -6,7 +6,7 @@ use orrery_lab::{
     models::{
         Model, Trainable,
         bdh::{Bdh, BdhSpec, Form},
-        capabilities::{Action, Intervention, Part, State, SynapseModel, Target},
+        capabilities::{Action, Intervention, NeuronActivation, State, SynapseModel, Target},
     },
     nn::{Tap, host},
     telemetry::Synapse,
@@ -18,7 +18,7 @@ use crate::{
     oracles::Oracle,
 };
 
-fn on_neurons(neurons: &[usize], part: Part, layer: Option<usize>, action: Action) -> Intervention {
+fn on_neurons(neurons: &[usize], part: NeuronActivation, layer: Option<usize>, action: Action) -> Intervention {
     Intervention { target: Target::Neurons { neurons: neurons.to_vec(), part, layer }, action }
 }
 
@@ -50,7 +50,7 @@ fn an_intervention_on_a_neuron_is_an_edit_of_its_weights() -> Outcome {
             let row = edited(&spec, "decoder", |w| {
                 w[neuron * d..(neuron + 1) * d].iter_mut().for_each(|v| *v *= scale as f32)
             })?;
-            for (part, edited) in [(Part::X, column), (Part::Y, row)] {
+            for (part, edited) in [(NeuronActivation::X, column), (NeuronActivation::Y, row)] {
                 let change = on_neurons(&[neuron], part, None, Action::Scale(scale));
                 let found = changed(&model, &tokens, &change)?;
                 let off = distance(&found, &edited.logits(&tokens, &mut Tap::off())?)?;
@@ -67,7 +67,7 @@ fn an_intervention_in_one_layer_leaves_those_before_it() -> Outcome {
     let spec = BdhSpec { layers: 1, ..small() };
     let (one, tokens) = (model(&spec)?, tokens(5, 1, 20)?);
     let three = model(&small())?;
-    let change = |layer: Option<usize>| on_neurons(&[3], Part::Y, layer, Action::Clamp(5.0));
+    let change = |layer: Option<usize>| on_neurons(&[3], NeuronActivation::Y, layer, Action::Clamp(5.0));
     let first = changed(&one, &tokens, &change(Some(0)))?;
     assert!(distance(&first, &one.logits(&tokens, &mut Tap::off())?)? > 1e-2);
     // a change of the last layer only leaves the earlier layers unchanged, so it differs from one of all layers
@@ -75,7 +75,7 @@ fn an_intervention_in_one_layer_leaves_those_before_it() -> Outcome {
     let all = changed(&three, &tokens, &change(None))?;
     assert!(distance(&last, &all)? > 1e-2);
     for (change, words) in [
-        (on_neurons(&[96], Part::Y, Some(0), Action::Clamp(5.0)), "neuron 96"),
+        (on_neurons(&[96], NeuronActivation::Y, Some(0), Action::Clamp(5.0)), "neuron 96"),
         (change(Some(3)), "layer 3"),
         (Intervention { action: Action::Clamp(f64::NAN), ..change(Some(0)) }, "finite"),
     ] {
@@ -90,7 +90,7 @@ fn what_is_changed_reads_in_parts_as_it_reads_whole() -> Outcome {
     let (model, tokens) = (model(&small())?, tokens(8, 1, 30)?);
     let synapses = [(1, 5, 50), (2, 90, 3), (1, 7, 51)].map(|(layer, i, j)| Synapse { layer, i, j });
     for change in [
-        on_neurons(&[1, 50], Part::X, Some(1), Action::Clamp(0.7)),
+        on_neurons(&[1, 50], NeuronActivation::X, Some(1), Action::Clamp(0.7)),
         Intervention { target: Target::Synapses(synapses.to_vec()), action: Action::Scale(-40.0) },
     ] {
         let whole = changed(&model, &tokens, &change)?;
@@ -117,7 +117,7 @@ fn case(case: &serde_json::Value) -> Result<Intervention, String> {
     }
     let neurons: Vec<usize> =
         case["neurons"].as_array().ok_or("no target")?.iter().map(number).collect::<Result<_, _>>()?;
-    let part = if case["part"] == "y" { Part::Y } else { Part::X };
+    let part = if case["part"] == "y" { NeuronActivation::Y } else { NeuronActivation::X };
     Ok(on_neurons(&neurons, part, case["layer"].as_u64().map(|l| l as usize), action))
 }
 
@@ -194,7 +194,7 @@ fn without_norms_scaled_synapses_scale_the_logits() -> Outcome {
 }
 
 #[test]
-fn a_synapse_that_cannot_be_is_refused() -> Outcome {
+fn an_impossible_synapse_is_refused() -> Outcome {
     let (model, tokens) = (model(&small())?, tokens(5, 1, 10)?);
     for (layer, i, j, words) in
         [(0, 1, 2, "no y comes before"), (3, 1, 2, "no layer 3"), (1, 96, 2, "neuron 96"), (1, 2, 97, "neuron 97")]

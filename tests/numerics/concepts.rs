@@ -74,7 +74,7 @@ fn sigma(model: &dyn Trainable, ids: &[u32], site: Synapse, scalar: Scalar) -> f
 }
 
 #[test]
-fn what_is_confirmed_is_sigma() {
+fn confirmed_correlations_are_those_of_sigma() {
     let (model, question) = (small(1), thinned("currency", false));
     for scalar in Scalar::ALL {
         let how = SearchParams { scalar, ..quick() };
@@ -116,7 +116,7 @@ fn what_a_model_knows_is_what_it_expects_most() {
         };
         (from..ids.len()).map(told).sum::<f64>().exp()
     };
-    let knows = concepts::knows(model.as_ref(), &corpus, Class::Currency, &Device::Cpu).unwrap();
+    let knows = concepts::follow_up_accuracy(model.as_ref(), &corpus, Class::Currency, &Device::Cpu).unwrap();
     for (asked_in, share) in [SplitSide::NewNouns, SplitSide::BothNew].into_iter().zip(knows) {
         let all = sentences(Class::Currency, &part);
         let asked: Vec<_> = all.iter().filter(|s| s.part == asked_in).step_by(7).collect();
@@ -129,7 +129,8 @@ fn what_a_model_knows_is_what_it_expects_most() {
         });
         assert_eq!(share, right.count() as f64 / asked.len() as f64, "{asked_in:?}");
     }
-    let naive = concepts::knows(model.as_ref(), &self::corpus("parliament_naive"), Class::Currency, &Device::Cpu);
+    let naive =
+        concepts::follow_up_accuracy(model.as_ref(), &self::corpus("parliament_naive"), Class::Currency, &Device::Cpu);
     assert!(naive.unwrap().iter().all(|k| k.is_nan()));
 }
 
@@ -234,7 +235,7 @@ fn a_planted_synapse_is_found() {
     let (with, without) =
         (|i: usize| format!("a{}$b{i}", "c".repeat(i % 3)), |i: usize| format!("a{}db{i}", "c".repeat(i % 3)));
     let lines = |f: &dyn Fn(usize) -> String| (0..24).map(f).collect::<Vec<_>>().join("\n");
-    let question = ConceptQuestion::own(&lines(&with), &lines(&without), &corpus("parliament")).unwrap();
+    let question = ConceptQuestion::from_lists(&lines(&with), &lines(&without), &corpus("parliament")).unwrap();
     let found = concepts::find(
         model.as_ref(),
         &question,

@@ -79,7 +79,7 @@ fn a_prediction_knows_only_what_came_before() -> Result<()> {
 }
 
 #[test]
-fn parts_equal_the_whole_and_texts_learn_apart() -> Result<()> {
+fn chunks_equal_the_whole_and_rows_learn_independently() -> Result<()> {
     let (model, rows) = (model(3)?, [ids(4, 50), ids(5, 50)]);
     let near = |a: &[f32], b: &[f32]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-4);
     let whole = read(&model, Some(&TUNED), &rows, 50)?;

@@ -35,11 +35,11 @@ fn accuracies(settings: &[(&str, &str)], seed: u64) -> Vec<(String, RoleAccuracy
 
 fn shares(all: &[(String, RoleAccuracy)], id: &str, features: RoleFeatures) -> [f64; 3] {
     let (_, accuracy) = all.iter().find(|(of, _)| of == id).unwrap();
-    accuracy.shares(accuracy.by_features(features, 0).unwrap())
+    accuracy.accuracies(accuracy.by_features(features, 0).unwrap())
 }
 
 #[test]
-fn traces_tell_roles_that_the_present_word_does_not() {
+fn traces_predict_roles_better_than_the_word_alone() {
     let small = [
         ("network.units", "128"),
         ("network.levels", "3"),

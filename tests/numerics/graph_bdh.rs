@@ -121,7 +121,7 @@ fn streaming_is_the_parallel_form() -> Outcome {
 
 /// The four rounds of Table 1 on the trained edges, with the model's norms, compute the same as the model.
 #[test]
-fn local_rules_on_the_edges_are_the_model() -> Outcome {
+fn local_rules_on_edges_compute_what_the_model_computes() -> Outcome {
     for spec in variants() {
         let (model, t, n) = (model(&spec)?, 20, spec.neurons);
         let text = tokens(7, 1, t)?;

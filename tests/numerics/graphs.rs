@@ -50,7 +50,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn modularity_is_its_definition_and_knows_no_names(
+    fn modularity_equals_its_definition_and_ignores_labels(
         edges in edges(), of in labels(), directed in any::<bool>(), scale in 0.01f64..100.0, shift in 0u32..NODES as u32,
     ) {
         prop_assume!(!edges.is_empty());
@@ -82,17 +82,17 @@ proptest! {
         let search = Search { seed, ..Search::default() };
         let found = communities(&graph, search);
         prop_assert_eq!(&found, &communities(&graph, search));
-        prop_assert!((found.modularity - modularity(&graph, &found.of).unwrap()).abs() < 1e-12);
+        prop_assert!((found.modularity - modularity(&graph, &found.membership).unwrap()).abs() < 1e-12);
         prop_assert!(found.modularity >= modularity(&graph, &of).unwrap() - 1e-12);
         // moving any single node does not increase the modularity
         for v in 0..NODES {
             for c in 0..found.count as u32 {
-                let mut other = found.of.clone();
+                let mut other = found.membership.clone();
                 other[v] = c;
                 prop_assert!(modularity(&graph, &other).unwrap() <= found.modularity + 1e-9, "node {} to {}", v, c);
             }
         }
-        let sizes: Vec<usize> = (0..found.count as u32).map(|c| found.of.iter().filter(|o| **o == c).count()).collect();
+        let sizes: Vec<usize> = (0..found.count as u32).map(|c| found.membership.iter().filter(|o| **o == c).count()).collect();
         prop_assert!(sizes.windows(2).all(|s| s[0] >= s[1]) && sizes.iter().all(|s| *s > 0), "{:?}", sizes);
     }
 

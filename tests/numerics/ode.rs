@@ -251,7 +251,7 @@ fn more_output_times_cost_nothing() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn solver_errors_name_the_reason_and_the_time() {
     let fine = SolverOptions::default();
     let still = |_: f64, y: &Tensor| y.zeros_like();
     let adaptive = |change: fn(&mut SolverOptions)| {
@@ -328,7 +328,7 @@ impl<F: Fn(f64, &Tensor) -> Result<Tensor>> Field for Stepper<F> {
 
 /// A field's own Euler steps give the same result and the same counts, and no other method uses them.
 #[test]
-fn a_field_may_make_the_steps() {
+fn a_field_may_provide_its_own_euler_step() {
     for &method in Method::ALL {
         let options = SolverOptions { method, steps: 7, ..SolverOptions::default() };
         let (own, plain) =

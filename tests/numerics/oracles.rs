@@ -789,7 +789,7 @@ fn bdh_theory() -> Outcome {
 fn interaction_kernel(file: &Value) -> Outcome {
     let rule = |row: &Value| {
         let row = numbers(row);
-        theory::KernelRule { meet: [row[0] as usize, row[1] as usize], grows: row[2] as usize, rate: row[3] }
+        theory::KernelRule { reactants: [row[0] as usize, row[1] as usize], product: row[2] as usize, rate: row[3] }
     };
     let rules = file["rules"].as_array().ok_or("no rules")?.iter().map(rule).collect();
     let kernel = theory::InteractionKernel { rules, decay: numbers(&file["decay"]) };
@@ -1095,7 +1095,7 @@ fn communities() -> Outcome {
         let best = ["best_louvain_of_20", "best_leiden_of_10"].map(|k| case[k].as_f64().unwrap_or(f64::NAN));
         let best = best[0].max(best[1]);
         let found = search(&graph, Search::default());
-        let again = modularity::modularity(&graph, &found.of).ok_or("the partition does not fit")?;
+        let again = modularity::modularity(&graph, &found.membership).ok_or("the partition does not fit")?;
         assert!((found.modularity - again).abs() < 1e-12, "{name}: says {}, is {again}", found.modularity);
         assert!(found.modularity >= 0.99 * best, "{name}: {} of {best}", found.modularity);
     }

@@ -244,7 +244,7 @@ fn any_checkpoint_is_searched_with_the_built_in_sentences() {
 }
 
 #[test]
-fn languages_whose_letters_a_model_has_not_are_left_out() {
+fn languages_with_unknown_letters_are_left_out() {
     use orrery::{
         corpus::{LabelledLines, TextTokenizer},
         probe::concepts::ConceptQuestion,

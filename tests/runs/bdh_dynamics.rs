@@ -66,7 +66,7 @@ fn what_is_handed_over_is_the_models_own_first_layer() {
         let told: &BdhDynamicsWeights = Measurement::from_payload(&found[0].payload).unwrap();
         let weights = Weights::new(dense(&told.e), dense(&told.d_x), dense(&told.d_y)).unwrap();
         assert!(told.unreached < 1e-6, "64 neurons say 12 channels");
-        let drift = if told.rotates { Drift::rope(64) } else { Drift::identity(64) }.and_damping(told.keep);
+        let drift = if told.rotates { Drift::rope(64) } else { Drift::identity(64) }.with_damping(told.keep);
         let mut normfree = Normfree::new(weights.clone(), drift, 1);
         let ids = corpus.encode(words);
         let tokens = Tensor::from_slice(&ids, (1, ids.len()), &Device::Cpu).unwrap();

@@ -84,7 +84,7 @@ fn layers_come_from_the_file_or_are_asked_for() -> Outcome {
     for what in ["their past only", "which residuals", "`model.form` = both", "`model.position` = nothing"] {
         assert!(krychu.notes.iter().any(|r| r.contains(what)), "{what}: {:?}", krychu.notes);
     }
-    assert_eq!(krychu.spec.shape().turns()[0], 1.0 / std::f32::consts::TAU);
+    assert_eq!(krychu.spec.shape().turns_per_token()[0], 1.0 / std::f32::consts::TAU);
     Ok(())
 }
 
@@ -112,7 +112,7 @@ fn other_codes_say_what_is_theirs() -> Outcome {
     let cq = open("cq.pt")?;
     assert_eq!(cq.spec.form, Form::FinalNorm);
     assert!(cq.notes.iter().any(|n| n.contains("lucidrains/bdh-cq") && n.contains("final_norm")), "{:?}", cq.notes);
-    let turns = cq.spec.shape().turns();
+    let turns = cq.spec.shape().turns_per_token();
     assert_eq!((turns[0], &turns[3..]), (1.0 / std::f32::consts::TAU, &[0.0; 3][..]));
     for (file, is_tied) in [("tied.safetensors", true), ("transformers.safetensors", false)] {
         let found = open(file)?;
@@ -358,7 +358,7 @@ fn the_lab_begins_from_a_file_and_trains_on() -> Outcome {
 }
 
 #[test]
-fn bytes_take_the_files_vocabulary_and_other_tokens_are_refused() -> Outcome {
+fn bytes_adopt_the_checkpoint_vocabulary_and_characters_are_refused() -> Outcome {
     assert_eq!(run("compiled.pt", &[("corpus.vocab", "300")])?.corpus().vocab(), 256);
     let characters = [("corpus.tokenizer", "char"), ("corpus.vocab", "20")];
     let words = run("compiled.pt", &characters).err().ok_or("it opened")?.to_string();

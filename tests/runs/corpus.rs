@@ -410,7 +410,7 @@ fn what_is_no_text_is_refused_in_words() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_without_permission_is_refused_in_words() {
+fn an_unreadable_file_is_refused_with_an_explanation() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), 2000);

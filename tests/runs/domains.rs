@@ -54,7 +54,7 @@ fn the_number_of_domains_changes_coherence_and_not_length() {
 
 #[test]
 fn settings_choose_the_domains_and_a_folder() {
-    let lab = labs::known(labs::LABS, "traces").unwrap();
+    let lab = labs::find_in(labs::LABS, "traces").unwrap();
     let knobs = (lab.knobs)();
     let source = |pairs: &[(&str, &str)]| {
         let mut config = Config::defaults(lab.id, &knobs);
@@ -104,7 +104,7 @@ fn every_used_file_gives_as_much_and_the_length_stays() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_used_says_what_where_and_what_to_do() {
+fn an_unusable_text_folder_is_refused_with_advice() {
     let here = tempfile::tempdir().unwrap();
     let refusal = |name: &str, parts: &[&str]| {
         let error = folder_of(&here.path().join(name), 8).err().unwrap();
@@ -141,7 +141,7 @@ fn a_folder_that_cannot_be_used_says_what_where_and_what_to_do() {
 
 #[test]
 #[cfg(unix)]
-fn what_is_no_ordinary_file_is_left_alone() {
+fn special_files_of_a_text_folder_are_ignored() {
     let here = tempfile::tempdir().unwrap();
     write(here.path(), "a.txt", 'a', 8);
     let pipe = here.path().join("pipe");

@@ -221,7 +221,7 @@ fn what_does_not_fit_is_said_in_words() -> Outcome {
 }
 
 #[test]
-fn a_value_that_is_no_number_is_the_files_fault() -> Outcome {
+fn non_finite_weights_are_refused_by_name() -> Outcome {
     let oracle = Oracle::new()?;
     let mut weights: Vec<(String, Tensor)> =
         oracle.all.iter().filter_map(|(n, t)| Some((n.strip_prefix("w.")?.to_owned(), t.clone()))).collect();

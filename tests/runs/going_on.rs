@@ -80,7 +80,7 @@ fn a_change_before_a_run_goes_on_is_recorded() {
     });
     let recorded = [(3, Value::Float(9e-3))];
     assert_eq!(changes(&folder), recorded, "the rate that step 4 was made with");
-    assert_eq!(newest(&folder).dials[LR], Value::Float(9e-3));
+    assert_eq!(newest(&folder).live_settings[LR], Value::Float(9e-3));
     open_again(&folder, &config, |commands, record| train_to(6, commands, record));
     assert_eq!(changes(&folder), recorded, "it is recorded once");
 }
@@ -95,7 +95,7 @@ fn a_change_after_the_last_checkpoint_stays_in_force() {
         record.wait("checkpoint", |e| matches!(e, Event::Checkpoint { step: 3 }));
         change_rate(9e-3, commands, record);
     });
-    assert_eq!(newest(&folder).dials.get(LR), Some(&Value::Float(9e-3)));
+    assert_eq!(newest(&folder).live_settings.get(LR), Some(&Value::Float(9e-3)));
     open_again(&folder, &config, |commands, record| train_to(4, commands, record));
     assert_eq!(changes(&folder), [(3, Value::Float(9e-3))]);
 }

@@ -233,7 +233,7 @@ fn tags_of_a_treebank_are_read_off() {
             }
             if let Some(both) = accuracy.by_features(RoleFeatures::Both, 0).filter(|_| variant == 1) {
                 // many held-out words occur in training, and most of them have only one tag
-                let ([within, _, deep], majority) = (accuracy.shares(both), both.within.majority());
+                let ([within, _, deep], majority) = (accuracy.accuracies(both), both.within.majority());
                 assert!(
                     within > majority + 0.2 && deep.is_nan(),
                     "{tags}: {within}, and everywhere the same {majority}"
@@ -273,10 +273,10 @@ fn a_small_treebank_is_read_once_too() {
 fn settings_that_a_treebank_replaces_have_no_control() {
     let own = grammar_roles::config(&[("grammar.treebank", "own.conllu")], 1).unwrap();
     let knobs = (grammar_roles::LAB.knobs)();
-    let idle: Vec<&str> = knobs.iter().filter(|knob| !knob.acts(&own)).map(|knob| knob.key).collect();
+    let idle: Vec<&str> = knobs.iter().filter(|knob| !knob.has_effect(&own)).map(|knob| knob.key).collect();
     assert_eq!(idle, ["grammar.passive", "grammar.transitive", "grammar.adjective"]);
     let of_grammar = grammar_roles::config(&[], 1).unwrap();
-    assert!(knobs.iter().all(|knob| knob.acts(&of_grammar)));
+    assert!(knobs.iter().all(|knob| knob.has_effect(&of_grammar)));
 }
 
 #[test]

@@ -7,7 +7,7 @@ fn small() -> GraphFile {
     let node = |i: usize| FileNode {
         id: format!("{}", 40 + i),
         label: Some(format!("head 0 \u{b7} \"neuron\" <{i}> & co")),
-        place: Some([1.5 * i as f64, -0.25]),
+        position: Some([1.5 * i as f64, -0.25]),
         colour: Some([10, 20, 30 + i as u8]),
         size: Some(2.5),
         values: vec![
@@ -29,7 +29,7 @@ fn small() -> GraphFile {
 }
 
 #[test]
-fn what_is_written_is_read_again() {
+fn written_graphs_are_read_back_unchanged() {
     for format in [Format::Gexf, Format::GraphMl, Format::NodeLinkJson] {
         let text = format.write(&small());
         assert_eq!(format.read(&text).unwrap(), small(), "{format:?}\n{text}");
@@ -72,7 +72,7 @@ fn what_others_write_is_read() {
     assert_eq!((graph.nodes.len(), graph.edges.len(), graph.directed), (2, 1, false));
     let a = &graph.nodes[0];
     assert_eq!(
-        (a.place, a.colour, a.values.as_slice()),
+        (a.position, a.colour, a.values.as_slice()),
         (
             Some([-1.0, 2.0]),
             Some([1, 2, 255]),
@@ -159,7 +159,7 @@ fn any_graph() -> impl Strategy<Value = GraphFile> {
                 .map(|(i, (name, place, colour))| FileNode {
                     id: format!("{name}{i}"),
                     label: Some(name.clone()),
-                    place: place.map(|(x, y)| [x, y]),
+                    position: place.map(|(x, y)| [x, y]),
                     colour: *colour,
                     values: vec![("community".into(), AttributeValue::Float(i as f64 * 0.5))],
                     ..FileNode::default()
@@ -224,7 +224,7 @@ mod opened {
         let node = |i: usize| FileNode {
             id: format!("{}", 500 + i),
             label: Some(format!("n{i}")),
-            place: Some([i as f64, (i * i % 7) as f64]),
+            position: Some([i as f64, (i * i % 7) as f64]),
             values: vec![("modularity_class".into(), AttributeValue::Integer(i as i64 % 2))],
             ..FileNode::default()
         };
@@ -291,7 +291,7 @@ mod opened {
         let done = orrery(&["graph", &path(&file), "--layout", &path(&out)]);
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         let laid = Format::GraphMl.read(&fs::read_to_string(&out).unwrap()).unwrap();
-        assert!(laid.nodes.len() == 9 && laid.nodes.iter().all(|n| n.place.is_some()));
+        assert!(laid.nodes.len() == 9 && laid.nodes.iter().all(|n| n.position.is_some()));
         fs::write(&file, "1,2\n3\n").unwrap();
         let wrong = orrery(&["graph", &path(&file), "--layout", &path(&out)]);
         let words = String::from_utf8_lossy(&wrong.stderr).into_owned();

@@ -78,9 +78,9 @@ fn same(name: &str, graph: &GraphFile, wanted: &Value) {
         of.iter().for_each(|c| sizes[*c as usize] += 1);
         json!(sizes)
     };
-    assert_eq!(sizes(components::weak(graph.nodes.len(), ends())), wanted["components"], "{name}");
+    assert_eq!(sizes(components::weakly_connected(graph.nodes.len(), ends())), wanted["components"], "{name}");
     if graph.directed {
-        assert_eq!(sizes(components::strong(graph.nodes.len(), ends())), wanted["strong"], "{name}");
+        assert_eq!(sizes(components::strongly_connected(graph.nodes.len(), ends())), wanted["strong"], "{name}");
     }
 }
 

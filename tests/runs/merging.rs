@@ -151,8 +151,8 @@ fn every_neuron_keeps_its_weights_its_speed_and_its_name() -> Outcome {
         let value = column[(head * 16 + 5) * 96 + neuron % 96];
         assert_eq!(value, columns(&from.weights)?[(head * 16 + 5) * n + within], "column of {neuron}");
         assert_eq!(
-            all.spec.shape().turns()[neuron % 96 / 2],
-            from.spec.shape().turns()[within / 2],
+            all.spec.shape().turns_per_token()[neuron % 96 / 2],
+            from.spec.shape().turns_per_token()[within / 2],
             "speed of {neuron}"
         );
         counts[which] += 1;

@@ -252,7 +252,7 @@ fn synapses_after_a_text_are_the_sum_of_what_its_tokens_wrote() -> Outcome {
             let [y, x] = activations(&bench, TOKENS, layer)?;
             let (turns, damping) = {
                 let model = bench.model.capabilities().synapses.ok_or("no synapses")?;
-                (model.shape().turns(), decays(HEADS))
+                (model.shape().turns_per_token(), decays(HEADS))
             };
             let turned = |s: usize, j: usize, row: &[f64]| -> f64 {
                 let back = (TOKENS - 1 - s) as f64;

@@ -191,7 +191,7 @@ fn word(text: &str) -> Value {
 }
 
 #[test]
-fn the_sizes_of_the_source_have_the_counts_of_the_source() {
+fn published_sizes_have_the_published_parameter_counts() {
     let spec = OdeFlowSpec { d_model: 256, ..OdeFlowSpec::default() };
     let hybrid = OdeFlow::new(&spec, 50_257, 1, &Device::Cpu).unwrap();
     assert_eq!(hybrid.params().count(), 29_781_249);
@@ -426,7 +426,7 @@ fn percent_at_plus(sweep: &FlowSweepInvariance) -> Vec<f64> {
 }
 
 #[test]
-fn a_sweep_by_pieces_is_of_the_weights_it_was_begun_with() {
+fn a_sweep_in_pieces_keeps_its_first_weights() {
     let mut on = steered();
     let ask_for = |on: &mut Trained, args: &[(&str, Value)]| {
         let args = [&[("kind", word("invariance")), ("u1", Value::Float(0.25))], args].concat();
@@ -451,7 +451,7 @@ fn a_sweep_by_pieces_is_of_the_weights_it_was_begun_with() {
 }
 
 #[test]
-fn the_answer_has_every_part_of_its_contract() {
+fn a_flow_answer_has_all_its_fields() {
     let mut on = steered();
     let args = [("u0", Value::Float(1.0)), ("prompt", word("Yesterday the coffee was")), ("token", Value::Int(2))];
     assert_eq!(finding(&mut on, "flow", &args).unwrap().tokens, ["Yesterday", "the", "coffee", "was"]);

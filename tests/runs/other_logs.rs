@@ -86,7 +86,7 @@ fn import(path: &Path) -> Result<RecordedRun, String> {
 }
 
 fn again_is_nothing(source: &Source, runs: &Path) -> bool {
-    source.import(runs).unwrap().words.is_none()
+    source.import(runs).unwrap().summary.is_none()
 }
 
 /// Compares the values with those that `make.py` logged, with the precision of 32-bit floats.
@@ -267,14 +267,14 @@ fn an_import_whose_record_is_lost_is_made_again() {
     for damaged in [&b""[..], &whole[..whole.len() / 2], &vec![0; whole.len()], &vec![b' '; (1 << 20) + 1]] {
         fs::write(&record, damaged).unwrap();
         fs::write(folder.join("metrics.jsonl"), "").unwrap();
-        let words = source.import(runs.path()).unwrap().words.expect("it is read again");
+        let words = source.import(runs.path()).unwrap().summary.expect("it is read again");
         assert!(words.contains("`.imported`, which says what was read before, cannot be read"), "{words}");
         assert_eq!(fs::read(folder.join("metrics.jsonl")).unwrap(), metrics);
         assert!(again_is_nothing(&source, runs.path()));
     }
     // the run's log is empty, but its record says that it was imported
     fs::write(folder.join("metrics.jsonl"), "").unwrap();
-    assert!(source.import(runs.path()).unwrap().words.is_some());
+    assert!(source.import(runs.path()).unwrap().summary.is_some());
     // an unreadable record may belong to somebody else, so nothing is overwritten
     fs::remove_file(&record).unwrap();
     fs::create_dir(&record).unwrap();

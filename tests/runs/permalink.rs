@@ -101,6 +101,8 @@ fn a_link_reads_no_file_unless_it_is_allowed() {
         let said = told(&out);
         assert!(out.status.code() == Some(2) && said.contains(path) && said.contains("--allow-files"), "{said}");
     }
+    let forged = told(&orrery(&["open", "orrery:fast_slow?corpus.file=a%0Aorrery:%20forged"]));
+    assert!(forged.contains(r"`a\norrery: forged`, and whoever"), "{forged}");
     assert!(!out_folder.exists(), "nothing was begun");
     let out = orrery(&["run", &link, "--out", out_words, "--allow-files", "--no-figures"]);
     assert!(!told(&out).contains("names files of this machine"), "{}", told(&out));

@@ -374,7 +374,7 @@ fn a_live_setting_out_of_its_range_or_unknown_does_not_go_on() {
     let whole = checkpoint::load(&folder, &Device::Cpu).unwrap().expect("a checkpoint").checkpoint;
     for (key, value, is_good) in [("train.lr", 1e-2, true), ("train.lr", 2.0, false), ("train.speed", 1.0, false)] {
         let mut edited = whole.clone();
-        edited.dials.insert(key.to_owned(), Value::Float(value));
+        edited.live_settings.insert(key.to_owned(), Value::Float(value));
         // the edited checkpoint has a valid checksum, so that only the value can be the reason for a refusal
         checkpoint::save(&folder, &edited).unwrap();
         let before = contents(&folder);

@@ -200,7 +200,7 @@ fn a_broken_folder_is_a_row_with_a_sentence() {
 }
 
 #[test]
-fn a_terminal_acts_on_nothing_that_a_run_says() {
+fn control_characters_of_runs_are_not_printed() {
     let dir = tempfile::tempdir().unwrap();
     let run = recorded(dir.path(), &[]);
     let name = "\u{1b}]0;mine\u{7}\u{9b}31m\r\u{202e}exe.txt";
@@ -245,6 +245,7 @@ fn row(folder: &str, lr: f64, gate: f64) -> RunRow {
         group: variant.into(),
         step: 5,
         value,
+        answers: None,
     };
     let loss = |group: &str| GroupLoss {
         group: group.into(),
@@ -280,7 +281,7 @@ fn filters_ask_words_settings_and_results() {
     let found = |line: &str| -> String {
         let filter = Filter::parse(line).unwrap();
         assert_eq!(filter.unknown(rows.iter()), None, "{line}");
-        rows.iter().filter(|r| filter.wants(r)).map(|r| r.folder.as_str()).collect()
+        rows.iter().filter(|r| filter.matches(r)).map(|r| r.folder.as_str()).collect()
     };
     for (line, folders) in [
         ("", "ab"),

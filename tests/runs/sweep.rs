@@ -323,7 +323,7 @@ fn two_sweeps_at_once_make_the_runs_of_one() {
 /// The tasks of an array job and of printed commands are separate processes. If several have the same run, it is
 /// trained once.
 #[test]
-fn a_run_of_a_sweep_is_made_once_whoever_is_asked_for_it() {
+fn concurrent_processes_make_a_sweep_run_once() {
     let made = with_spec(SPEC);
     let here = made.path();
     done(here, &["sweep", "rates.toml", "--on", "print"]);
@@ -426,7 +426,7 @@ fn a_report_has_the_numbers_of_the_table_and_says_what_is_missing() {
 }
 
 #[test]
-fn pictures_of_a_sweep_are_written_and_what_has_no_number_says_so() {
+fn sweep_pictures_are_written_and_missing_numbers_reported() {
     let empty = with_spec(SPEC);
     done(empty.path(), &["sweep", "rates.toml", "--on", "print"]);
     let none = orrery(empty.path(), &["sweep", "sweeps/rates", "--pictures", "out"]);

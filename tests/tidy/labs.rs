@@ -124,7 +124,7 @@ fn essentials_faults(lab: &Lab, knobs: &[Knob]) -> Vec<String> {
     for key in lab.essentials {
         match knobs.iter().find(|k| k.key == *key) {
             None => faults.push(format!("its essential setting `{key}` is none of its settings")),
-            Some(knob) if !knob.acts(&config) || ["run.device", "run.threads"].contains(key) => {
+            Some(knob) if !knob.has_effect(&config) || ["run.device", "run.threads"].contains(key) => {
                 faults.push(format!("its essential setting `{}` has no control in the panel", knob.key));
             }
             Some(_) => {}

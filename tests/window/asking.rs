@@ -202,7 +202,7 @@ fn a_form_to_fill_in_is_no_picture() {
     let (tile, theme) = (tile("merging", Mirror::default()), Theme::dark());
     for view in ["merging", "steer"] {
         let figure = Figure::new(view, &mirror, &tile.config, &tile.knobs, &theme);
-        assert!(figure.nothing().unwrap().is_some(), "{view}");
+        assert!(figure.empty_message().unwrap().is_some(), "{view}");
     }
 }
 

@@ -64,7 +64,7 @@ fn the_maps_send_their_layer_and_head() {
 }
 
 #[test]
-fn a_causal_head_says_where_walks_end_and_is_saved_whole() {
+fn a_causal_chain_names_its_end_and_is_exported() {
     let mut harness = Tile::new("attention_chain", recorded::twins()).shown(sized(640.0, 520.0));
     assert!(!words(&harness).contains("best blocks found"), "it is folded at first");
     press(&mut harness, "Details");
@@ -126,7 +126,7 @@ fn every_quantity_has_its_chart() {
 }
 
 #[test]
-fn a_quantitys_own_numbers_stand_large() {
+fn a_quantity_shows_its_numbers_as_large_figures() {
     let mut harness = Tile::new("attention_chain", recorded::twins()).shown(sized(640.0, 420.0));
     for (button, figure) in [
         ("entropy", "entropy of a row: "),
@@ -161,7 +161,7 @@ fn the_distance_from_a_generator_is_that_of_the_shown_step() {
 }
 
 #[test]
-fn a_selected_token_is_the_one_over_training() {
+fn the_selected_token_is_plotted_over_training() {
     let mut tile = Tile::new("token_residuals", recorded::twins());
     let said = words(&Tile::new("token_residuals", recorded::twins()).shown(sized(480.0, 360.0)));
     assert!(said.contains("residual, mean") && said.contains("8 passes") && said.contains("|tanh \u{3b3}|"), "{said}");

@@ -395,7 +395,7 @@ fn claims_are_found_by_the_filter_and_by_chips() {
 }
 
 #[test]
-fn a_row_unfolds_into_all_that_is_known() {
+fn an_unfolded_claim_shows_all_its_facts() {
     let mut d = desk();
     d.unfold("X2");
     for words in [
@@ -507,7 +507,7 @@ fn a_verdict_fills_in_as_seeds_end() {
 
 /// Runs that stop write a checkpoint first, which may take a while.
 #[test]
-fn a_stop_is_said_from_the_click_on() {
+fn stopping_is_shown_as_soon_as_it_is_clicked() {
     let mut d = desk();
     d.unfold("X1");
     d.click("Run all seeds: X1");

@@ -367,7 +367,7 @@ pub fn faults_at_every_size(
 }
 
 #[test]
-fn words_of_the_gallery_and_of_sheets_are_whole() {
+fn gallery_and_sheet_texts_are_not_clipped() {
     let mut gallery = open_labs(None::<Opening>, Worker::Steps, VIEWS, SHEETS[0].size);
     gallery.steps(3);
     let mut faults = faults_at_every_size(&mut gallery.harness, "gallery", None);
@@ -433,7 +433,7 @@ fn no_word_is_cut_or_covered() {
 
 /// At both ends of every chart, the readout under the pointer must be completely visible.
 #[test]
-fn values_under_the_pointer_are_whole_at_every_edge() {
+fn pointer_readouts_are_not_clipped_at_edges() {
     let lab = LABS.iter().find(|l| l.id == "fast_slow").unwrap();
     let mut desk = Desk::new(lab, None);
     let mut faults = vec![];

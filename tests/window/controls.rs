@@ -264,7 +264,7 @@ fn a_text_that_was_undone_where_it_was_typed_leaves_no_step() {
 }
 
 #[test]
-fn a_setting_that_the_palette_seeks_is_unfolded() {
+fn a_setting_found_in_the_palette_is_unfolded() {
     let mut d = lab_page("fast_slow");
     d.command(Key::P);
     d.harness.event(egui::Event::Text("warm-up control".into()));

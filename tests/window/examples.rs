@@ -21,7 +21,7 @@ use crate::ui::{Desktop, Worker, desk};
 const LABEL: &str = "example, seed";
 
 fn words(d: &Desktop) -> String {
-    example::label(d.page()).map_or(String::new(), |label| label.words)
+    example::label(d.page()).map_or(String::new(), |label| label.text)
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn every_lab_shows_its_example_at_once() {
         app.run_steps(3);
         let page = app.state().page().unwrap();
         let seed = lab.opening_config().unwrap().seed;
-        assert_eq!(example::label(page).unwrap().words, format!("example, seed {seed}, recorded"), "{}", lab.id);
+        assert_eq!(example::label(page).unwrap().text, format!("example, seed {seed}, recorded"), "{}", lab.id);
         assert!(app.query_all_by_label_contains("Space starts your own run.").next().is_some(), "{}", lab.id);
         app.key_press(Key::Escape);
         app.run_steps(3);
@@ -180,7 +180,7 @@ fn every_lab_shows_its_example_at_once() {
 
 /// Such a step asks about whichever model is shown.
 #[test]
-fn a_step_that_sets_nothing_keeps_the_example() {
+fn a_lesson_step_without_settings_keeps_the_example() {
     let folder = tempfile::tempdir().unwrap();
     let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()).with_examples());
     let opening = Some(Opening::Lesson(LessonLink::new("trained_bdh", 2)));

@@ -300,7 +300,7 @@ fn a_field_of_other_axes_is_not_drawn_behind_the_paths() {
 }
 
 #[test]
-fn the_stretch_is_asked_for_once_the_dials_rest() {
+fn the_stretch_is_requested_after_the_dials_rest() {
     let mut harness = answered("flow_along");
     assert!(harness.state().csv.as_deref().unwrap().starts_with("depth \u{3c4},speed,curvature,stretch"));
     let turn = |harness: &mut Harness<'_, Tile>, u: f64| {

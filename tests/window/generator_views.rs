@@ -110,7 +110,7 @@ fn cut_in_two_there_are_two_answers_and_it_is_said() {
 }
 
 #[test]
-fn a_step_over_the_bound_lets_the_error_grow_and_keeps_the_mass() {
+fn steps_beyond_the_bound_let_the_error_grow() {
     let (_folder, mut harness) = opened();
     harness.get_by_role_and_label(Role::Slider, "\u{394}t, of bound").set_value_accesskit(4.0);
     let flow = until(&mut harness, "four times the bound", |app| {

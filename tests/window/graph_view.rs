@@ -236,7 +236,7 @@ fn a_drawing_has_every_neuron_and_edge_where_they_are() {
     assert_eq!(svg.matches('M').count(), edges.len() - loops, "a stroke an edge");
     assert!(svg.ends_with("</svg>\n") && !svg.contains("NaN"));
     // the drawing is a scaled copy of the layout, so all distances have the same ratio
-    let places: Vec<[f64; 2]> = exported(&mut harness).nodes.iter().map(|n| n.place.unwrap()).collect();
+    let places: Vec<[f64; 2]> = exported(&mut harness).nodes.iter().map(|n| n.position.unwrap()).collect();
     let drawn: Vec<[f64; 2]> = svg
         .lines()
         .filter_map(|l| {
@@ -330,7 +330,7 @@ fn a_dragged_neuron_goes_with_the_hand_and_a_pinned_one_stays() {
         harness.step();
     }
     let after = exported(&mut harness);
-    let place = |graph: &GraphFile, i: usize| graph.nodes[i].place.unwrap();
+    let place = |graph: &GraphFile, i: usize| graph.nodes[i].position.unwrap();
     let far = |a: [f64; 2], b: [f64; 2]| (a[0] - b[0]).hypot(a[1] - b[1]);
     assert!(held, "the picture moves under the hand");
     assert_eq!(place(&before, 3), place(&after, 3), "pinned");
@@ -354,12 +354,12 @@ fn it_comes_to_rest_by_itself_and_then_wants_no_frame() {
     }
     assert!(frames > 250, "it rested after {frames} frames, before it was laid out");
     let places: Vec<[f32; 2]> =
-        exported(&mut harness).nodes.iter().map(|n| n.place.map(|p| p.map(|v| v as f32)).unwrap()).collect();
+        exported(&mut harness).nodes.iter().map(|n| n.position.map(|p| p.map(|v| v as f32)).unwrap()).collect();
     let pure = planted_graph::purity(&graph, &places);
     assert!(pure > 0.8, "{pure}");
     // with reduced motion, the final positions appear at once
     let mut still = tile(mirror(planted_graph::measurement(&graph, |i| i)), true);
-    let jumped: Vec<_> = exported(&mut still).nodes.iter().map(|n| n.place.unwrap().map(|v| v as f32)).collect();
+    let jumped: Vec<_> = exported(&mut still).nodes.iter().map(|n| n.position.unwrap().map(|v| v as f32)).collect();
     assert!(places == jumped, "the same seed, the same rest");
 }
 
@@ -386,11 +386,11 @@ fn who_stays_keeps_its_place_when_the_next_sample_comes() {
     assert_eq!(step, 50);
     harness.step();
     let after = exported(&mut harness);
-    let size = before.nodes.iter().filter_map(|n| n.place).map(|p| p[0].hypot(p[1])).fold(0.0, f64::max);
+    let size = before.nodes.iter().filter_map(|n| n.position).map(|p| p[0].hypot(p[1])).fold(0.0, f64::max);
     let mut moved: Vec<f64> = (0..120)
         .filter(|i: &usize| !i.is_multiple_of(10))
         .map(|i| {
-            let (a, b) = (before.nodes[i].place.unwrap(), after.nodes[i].place.unwrap());
+            let (a, b) = (before.nodes[i].position.unwrap(), after.nodes[i].position.unwrap());
             (a[0] - b[0]).hypot(a[1] - b[1]) / size
         })
         .collect();
@@ -419,7 +419,7 @@ fn a_community_keeps_its_colour_when_its_number_changes() {
 
 /// The screen position of an exported node when the whole graph fits the canvas.
 fn seen(harness: &Harness<'_, Tile>, graph: &GraphFile, node: usize) -> Pos2 {
-    let places: Vec<[f32; 2]> = graph.nodes.iter().map(|n| n.place.unwrap().map(|v| v as f32)).collect();
+    let places: Vec<[f32; 2]> = graph.nodes.iter().map(|n| n.position.unwrap().map(|v| v as f32)).collect();
     let (rect, b) = (canvas(harness), orrery::analysis::layout::bounds(&places));
     let scale = ((rect.width() - 56.0) / (b[2] - b[0])).min((rect.height() - 56.0) / (b[3] - b[1]));
     let off = vec2(places[node][0] - 0.5 * (b[0] + b[2]), 0.5 * (b[1] + b[3]) - places[node][1]);
@@ -445,7 +445,7 @@ fn on_an_adapter_it_rests_is_picked_and_drawn_once() {
     let frames = rested(&mut harness);
     assert!((90..200).contains(&frames), "{frames} frames");
     let file = exported(&mut harness);
-    let places: Vec<[f32; 2]> = file.nodes.iter().map(|n| n.place.unwrap().map(|v| v as f32)).collect();
+    let places: Vec<[f32; 2]> = file.nodes.iter().map(|n| n.position.unwrap().map(|v| v as f32)).collect();
     let pure = planted_graph::purity(&graph, &places);
     assert!(pure > 0.8, "{pure}");
     harness.key_press(Key::Escape);
@@ -467,7 +467,7 @@ fn on_an_adapter_it_rests_is_picked_and_drawn_once() {
     harness.get_by_label("restart").click();
     harness.step();
     rested(&mut harness);
-    assert!(exported(&mut harness).nodes.iter().map(|n| n.place).eq(file.nodes.iter().map(|n| n.place)));
+    assert!(exported(&mut harness).nodes.iter().map(|n| n.position).eq(file.nodes.iter().map(|n| n.position)));
 }
 
 /// Writes large pictures for visual inspection if ORRERY_LOOK=1.

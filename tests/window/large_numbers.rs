@@ -120,7 +120,7 @@ fn a_number_is_that_of_the_shown_step_and_absent_before_there_is_one() {
 /// Modularity Q and its comparison with null models are measured on the same graph with different numbers of edges.
 /// Without the number of edges, the two values would seem comparable.
 #[test]
-fn a_number_names_how_much_it_is_measured_on() {
+fn a_graph_number_names_its_number_of_edges() {
     let harness = shown_in("neuron_graph", described(info_of("neuron_graph")), 1600.0);
     assert!(has(&harness, &format!("modularity Q, {} edges: ", grouped(3_000))));
     assert!(has(&harness, "highest null: 0.200, same degrees, the only one measured"));

@@ -20,7 +20,7 @@ fn far(a: [f32; 2], b: [f32; 2]) -> f32 {
 }
 
 #[test]
-fn it_is_the_same_each_time_and_another_for_another_seed() {
+fn a_layout_depends_only_on_its_seed() {
     let graph = planted_graph::graph(300, 5, 1500, 0.8, 1);
     let run = |seed| settled(&springs(&graph), start(0..300u32, seed));
     assert_eq!(run(7), run(7));
@@ -33,12 +33,12 @@ fn it_stops_by_itself_with_nothing_moving_to_be_seen() {
     let springs = springs(&graph);
     let places = settled(&springs, start(0..400u32, 1));
     let schedule = Schedule::fresh(400);
-    assert_eq!(schedule.rest(), u64::from(STEPS));
+    assert_eq!(schedule.last_step(), u64::from(STEPS));
     let next = step(
         &springs,
         &ForceParams::default(),
         Repulsion::Exact,
-        schedule.turn(schedule.rest()),
+        schedule.step_params(schedule.last_step()),
         &[false; 400],
         &places,
     );
@@ -63,7 +63,7 @@ fn who_is_held_stays_and_what_is_no_edge_pulls_nobody() {
     let springs = Springs::new(3, &[(0, 1, 2.0), (1, 1, 9.0), (2, 7, 1.0), (0, 2, f32::NAN), (1, 2, 0.0)]);
     assert_eq!((springs.neighbours(0).len(), springs.neighbours(1).len(), springs.neighbours(2).len()), (1, 1, 0));
     let places = vec![[0.0, 0.0], [5.0, 0.0], [0.0, 5.0]];
-    let turn = Schedule::fresh(3).turn(1);
+    let turn = Schedule::fresh(3).step_params(1);
     let after = step(&springs, &ForceParams::default(), Repulsion::Exact, turn, &[true, false, false], &places);
     assert_eq!(after[0], places[0]);
     assert!(after[1] != places[1] && after[2] != places[2]);
@@ -73,10 +73,10 @@ fn who_is_held_stays_and_what_is_no_edge_pulls_nobody() {
 #[test]
 fn weaker_heat_ends_sooner_and_begins_cooler() {
     let (fresh, nudged, changed) = (Schedule::fresh(100), Schedule::nudged(100, 500), Schedule::changed(100, 500));
-    assert!(nudged.rest() - 500 < changed.rest() - 500 && changed.rest() - 500 < fresh.rest());
-    assert!(nudged.turn(501).temperature < changed.turn(501).temperature);
-    assert!(changed.turn(501).temperature < fresh.turn(1).temperature);
-    assert_eq!(Schedule::at_rest(100, 9).rest(), 9);
+    assert!(nudged.last_step() - 500 < changed.last_step() - 500 && changed.last_step() - 500 < fresh.last_step());
+    assert!(nudged.step_params(501).temperature < changed.step_params(501).temperature);
+    assert!(changed.step_params(501).temperature < fresh.step_params(1).temperature);
+    assert_eq!(Schedule::cold(100, 9).last_step(), 9);
 }
 
 mod device {
@@ -183,7 +183,7 @@ fn the_adapter_moves_nodes_as_the_processor_does() {
         let mut places = first.clone();
         let mut made = 0;
         for (upto, tolerance) in [(1u64, 2e-5), (2, 5e-5), (10, 2e-3)] {
-            let turns: Vec<_> = (made + 1..=upto).map(|s| schedule.turn(s)).collect();
+            let turns: Vec<_> = (made + 1..=upto).map(|s| schedule.step_params(s)).collect();
             for turn in &turns {
                 places = step(&springs, &ForceParams::default(), repulsion, *turn, &held, &places);
             }
@@ -201,13 +201,13 @@ fn the_adapter_moves_nodes_as_the_processor_does() {
 }
 
 #[test]
-fn on_the_adapter_it_is_the_same_each_time_in_one_go_or_in_many() {
+fn a_gpu_layout_is_the_same_in_any_batches() {
     let Some(device) = device::Device::new() else { return };
     for (nodes, repulsion) in [(200, Repulsion::Exact), (1200, Repulsion::for_nodes(1200))] {
         let graph = planted_graph::graph(nodes, 5, nodes * 5, 0.8, 5);
         let springs = springs(&graph);
         let schedule = Schedule::fresh(nodes);
-        let turns: Vec<_> = (1..=schedule.rest()).map(|s| schedule.turn(s)).collect();
+        let turns: Vec<_> = (1..=schedule.last_step()).map(|s| schedule.step_params(s)).collect();
         let run = |parts: &[usize]| {
             let mut layout = device.put(&springs, repulsion, &[], &start(0..nodes as u32, 3));
             let (mut from, mut found) = (0, vec![]);

@@ -20,7 +20,7 @@ use orrery::{
     ui::{
         app::{App, Opening, Start},
         host::Host,
-        session::Shared,
+        session::SharedSession,
     },
 };
 
@@ -239,7 +239,7 @@ fn other_settings_over_an_untouched_run_are_undone_with_their_run() {
     let config = d.page().config.clone();
     let mut other = small();
     other.seed = config.seed + 1;
-    let pasted = Shared { config: other.clone(), layout: None }.to_text().unwrap();
+    let pasted = SharedSession { config: other.clone(), layout: None }.to_text().unwrap();
     let (restrictions, selection) = (Restrictions::default(), LinkSelection::default());
     let link = Permalink { config: other.clone(), restrictions, step: None, views: vec![], selection }.to_string();
     for text in [pasted, link] {
@@ -279,14 +279,14 @@ fn an_undone_lesson_step_leaves_nothing_of_it() {
 
 /// The click may have been a mistake.
 #[test]
-fn a_step_clicked_again_says_how_the_run_that_it_replaces_comes_back() {
+fn a_repeated_lesson_step_tells_how_to_restore_the_run() {
     let out = tempfile::tempdir().unwrap();
     let mut d = desk(out.path());
     d.harness.event(eframe::egui::Event::Paste("orrery:fast_slow?lesson=2".into()));
     d.until("the run of the step", |d| d.state() == "ready" && d.page().lesson.current == Some(1));
     let mut other = d.page().config.clone();
     other.seed += 1;
-    let pasted = Shared { config: other.clone(), layout: None }.to_text().unwrap();
+    let pasted = SharedSession { config: other.clone(), layout: None }.to_text().unwrap();
     d.harness.event(eframe::egui::Event::Paste(pasted));
     d.until("a run of another seed", |d| d.state() == "ready" && d.page().config == other);
     let run = d.paused_run();
@@ -331,7 +331,7 @@ fn other_settings_undone_bring_back_the_replay_and_its_own() {
     let config = d.page().config.clone();
     let mut other = small();
     other.seed = config.seed + 1;
-    let pasted = Shared { config: other.clone(), layout: None }.to_text().unwrap();
+    let pasted = SharedSession { config: other.clone(), layout: None }.to_text().unwrap();
     d.harness.event(eframe::egui::Event::Paste(pasted));
     d.until("the other settings", |d| d.state() == "ready" && d.page().config.seed == other.seed);
     d.undo();

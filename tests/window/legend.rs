@@ -122,7 +122,7 @@ fn a_loss_is_of_an_answer_where_answers_alone_count() {
 }
 
 #[test]
-fn an_accuracy_says_what_it_is_of_and_what_guessing_reaches() {
+fn an_accuracy_shows_its_task_and_the_guessing_level() {
     let harness = Tile::new("accuracy", recorded::twins()).shown(sized(640.0, 420.0));
     let subtitle = &harness.state().subtitle;
     assert!(subtitle.contains("asked positions of held-out windows \u{b7} guessing: 0.1000"), "{subtitle}");

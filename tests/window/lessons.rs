@@ -10,7 +10,7 @@ use orrery::{
     ui::{
         app::Opening,
         page::{Page, UndoKind, lesson, undo},
-        session::Shared,
+        session::SharedSession,
         views::{self, VIEWS},
     },
 };
@@ -155,7 +155,7 @@ fn a_step_does_not_judge_a_run_of_other_settings() {
     d.until("steps", |d| d.page().newest() > 5);
     d.press(Key::Space);
     d.until("paused", |d| !d.page().run.as_ref().unwrap().is_running());
-    let settings_of_six = Shared { config: d.page().config.clone(), layout: None }.to_text().unwrap();
+    let settings_of_six = SharedSession { config: d.page().config.clone(), layout: None }.to_text().unwrap();
     d.harness.event(egui::Event::Paste("orrery:traces?lesson=3".into()));
     d.steps(5);
     assert!(!d.shows("was made with another"), "the step began its own run");
@@ -364,7 +364,7 @@ fn a_step_taken_again_as_it_stands_begins_nothing_anew() {
     assert!(is_seen(&stage.page), "the run was made for this step");
     take_step(&mut stage.page, 1);
     assert!(is_seen(&stage.page) && stage.page.lesson.draft == "half a guess");
-    assert_eq!(stage.page.lesson.sought, Some(1), "it is scrolled to");
+    assert_eq!(stage.page.lesson.scroll_to, Some(1), "it is scrolled to");
     stage.page.change("train.steps", Value::Int(7), 1.0);
     take_step(&mut stage.page, 1);
     assert_ne!(stage.page.config.get("train.steps"), Some(&Value::Int(7)), "what was changed is set again");
@@ -386,9 +386,9 @@ fn an_undone_step_leaves_neither_scrubber_nor_mark() {
         }
     }
     take_step(&mut stage.page, 4);
-    assert_eq!(stage.page.sought, Some("model.upsample"));
+    assert_eq!(stage.page.scroll_to, Some("model.upsample"));
     undo::step_back(&mut stage.page, UndoKind::Undo, 2.0).unwrap();
-    assert_eq!(stage.page.sought, None);
+    assert_eq!(stage.page.scroll_to, None);
 }
 
 /// Otherwise a control of an earlier step would stay: the red comparison with the wrong upsampling, for instance, would

@@ -347,7 +347,7 @@ fn change(stage: &mut Stage, key: &str, value: Value) {
 }
 
 #[test]
-fn merging_says_what_became_of_its_question() {
+fn the_merging_view_shows_the_state_of_its_question() {
     const NOTHING: &str = "Nothing has been merged yet";
     let name = |stage: &mut Stage, file: &str| {
         change(stage, MergingSettings::checkpoint.name, Value::Text(file.into()));

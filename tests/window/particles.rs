@@ -85,7 +85,7 @@ fn where_they_are_does_not_depend_on_how_they_came_there() {
 
 /// In a field that points right and down, few particles stay at the left edge and at the top.
 #[test]
-fn they_go_where_the_field_points() {
+fn particles_follow_the_field() {
     let Some(mut offscreen) = offscreen() else { return };
     // a particle crosses a quarter of the square during its life
     let speed = 0.25 / (LIFE as f32 * 0.02);

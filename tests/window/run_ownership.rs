@@ -172,7 +172,7 @@ impl Desk {
 
 /// The environment variable `ORRERY_ACTIONS` sets the number of random actions.
 #[test]
-fn a_run_receives_only_what_its_own_controls_say() {
+fn a_run_receives_only_changes_of_its_own_controls() {
     let actions: usize = std::env::var("ORRERY_ACTIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(500);
     for (i, lab) in LABS.iter().enumerate() {
         let mut desk = Desk::new(lab, i as u64 + 3);

@@ -161,7 +161,11 @@ fn points(names: &[String], figures: &[Comparison], rate: &dyn Fn(usize) -> f64)
     let run = |i: usize| SweepRun {
         point: i,
         seed: i as u64,
-        made: Some(MadeRun { path: format!("runs/{i}").into(), state: RowState::Finished, words: "finished".into() }),
+        made: Some(MadeRun {
+            path: format!("runs/{i}").into(),
+            state: RowState::Finished,
+            state_label: "finished".into(),
+        }),
         refusal: None,
     };
     let point = |i: usize| ResultPoint { values: vec![rate(i).to_string()], places: vec![rate(i)] };
@@ -182,7 +186,7 @@ fn loss(group: &str, held_out: f64) -> GroupLoss {
 }
 
 fn value(key: &str, variant: &str, value: f64) -> HeadlineValue {
-    HeadlineValue { key: key.into(), variant: variant.into(), group: variant.into(), step: 400, value }
+    HeadlineValue { key: key.into(), variant: variant.into(), group: variant.into(), step: 400, value, answers: None }
 }
 
 fn gate_run(i: u64, lr: f64, gate: f64) -> RunRow {

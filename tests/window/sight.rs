@@ -28,7 +28,7 @@ use orrery::{
         lists::Lists,
         page::{Page, example},
         panels::{CONTROLS, INSPECTOR, Shell, lab_page_ui},
-        plot::{self, Drawn},
+        plot::{self, DrawnTiles},
         run::EXAMPLE_CANNOT_BE_ASKED,
         session::{Session, Tab},
         theme::{self, Theme},
@@ -99,7 +99,7 @@ fn filled(lab: &'static Lab, ctx: &Context) -> Page {
 }
 
 /// Draws several frames of the page and returns the plots and tiles of the last one.
-fn draw(page: &mut Page, ctx: &Context, sheet: &Sheet) -> Drawn {
+fn draw(page: &mut Page, ctx: &Context, sheet: &Sheet) -> DrawnTiles {
     frames(page, ctx, sheet, &mut Session { still: true, ..Session::default() });
     plot::drawn(ctx)
 }
@@ -350,7 +350,7 @@ fn what_a_lab_is_about_is_in_sight() {
 
 /// The first picture of these labs says what they have found.
 #[test]
-fn labs_open_on_what_they_have_found() {
+fn labs_open_with_their_findings_in_sight() {
     let shown_by: [(&str, &[&str]); 3] = [
         (
             "ode_flow",

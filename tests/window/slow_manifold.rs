@@ -74,7 +74,7 @@ fn a_setting_is_answered_in_the_next_frame() {
 }
 
 #[test]
-fn a_click_starts_the_trajectory_there_and_a_drag_takes_it_along() {
+fn clicks_and_drags_set_the_trajectory_start() {
     let mut harness = shown();
     let first = rows(&harness, "trajectory")[0];
     let rect = rect_of(&harness, PLANE);

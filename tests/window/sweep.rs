@@ -346,7 +346,7 @@ fn made_up() -> SweepResults {
         let made = last(*point, *seed).map(|last| MadeRun {
             path: format!("sweeps/rates/runs/{point}-{seed}").into(),
             state: state(last),
-            words: if last == 400 { "finished".into() } else { format!("running, step {last} of 400") },
+            state_label: if last == 400 { "finished".into() } else { format!("running, step {last} of 400") },
         });
         SweepRun { point: *point, seed: *seed, made, refusal: None }
     };

@@ -298,7 +298,7 @@ impl Host for Pretender {
     fn memory(&self, config: &Config) -> Option<MemoryNeed> {
         let refusal = "this run would hold about 9.0 GB of memory, and 2.0 GB are free here: lower `train.batch`";
         let is_large = is_large(config);
-        is_large.then(|| MemoryNeed { words: "9.0 GB".into(), refusal: Some(refusal.into()) })
+        is_large.then(|| MemoryNeed { size: "9.0 GB".into(), refusal: Some(refusal.into()) })
     }
 
     fn launch(&mut self, config: &Config, insist_memory: bool) -> Result<RunHandle, String> {
@@ -963,7 +963,7 @@ fn the_help_sheet_prints_every_key_and_escape_closes_it() {
     d.press(Key::Questionmark);
     assert!(d.shows("Keys and gestures"));
     for key in orrery::ui::action::KEYS {
-        assert!(d.shows(key.words), "{}", key.words);
+        assert!(d.shows(key.description), "{}", key.description);
     }
     d.press(Key::Escape);
     assert!(!d.shows("Keys and gestures"));

@@ -22,7 +22,7 @@ use orrery::{
     ui::{
         dialog::DialogKind,
         host::{Delivery, Host, Wake},
-        session::Shared,
+        session::SharedSession,
     },
 };
 
@@ -157,7 +157,7 @@ impl Wanderer {
             0 => {
                 let config = self.settings();
                 let words = format!("settings of {}", config.preset);
-                self.paste(Shared { config, layout: None }.to_text().unwrap());
+                self.paste(SharedSession { config, layout: None }.to_text().unwrap());
                 words
             }
             1 => {
@@ -200,7 +200,7 @@ impl Wanderer {
 }
 
 #[test]
-fn no_folder_changes_that_no_action_names() {
+fn only_folders_named_by_actions_change() {
     let out = tempfile::tempdir().unwrap();
     let (runs, desk) = two_runs(out.path());
     let before = contents(out.path());

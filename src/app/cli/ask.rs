@@ -184,7 +184,7 @@ fn list(of: Option<&str>) -> Result<(), Failure> {
         let width = PROBES.iter().map(|probe| probe.id().len()).max().unwrap_or_default();
         return PROBES.iter().try_for_each(|probe| print_line!("{:<width$}  {}", probe.id(), probe.about()));
     };
-    let knobs = asks::knobs_of(asks::ask_of(id)).map_or_else(|| find(id).map(|probe| probe.knobs()), Ok)?;
+    let knobs = asks::knobs_of(asks::protocol_name(id)).map_or_else(|| find(id).map(|probe| probe.knobs()), Ok)?;
     knobs.iter().try_for_each(|k| {
         let default = match k.default.to_string() {
             text if text.is_empty() => "chosen by the probe".to_owned(),
@@ -343,7 +343,7 @@ fn draw(
 fn without_checkpoint(folder: &Path) -> Failure {
     let failure = no_checkpoint(folder);
     match snapshots::list(folder).last_key_value() {
-        Some((step, _)) => usage!("{}, and --step {step} asks the weights that it kept", failure.words),
+        Some((step, _)) => usage!("{}, and --step {step} asks the weights that it kept", failure.message),
         None => failure,
     }
 }

@@ -40,9 +40,6 @@ pub struct AskedRun {
 
 impl AskedRun {
     /// Begins to look for questions in the folder that the run writes; `None` where nothing is allowed or recorded.
-    ///
-    /// # Errors
-    /// If no thread can be started.
     pub fn begin(
         plan: &Plan,
         options: &DriveOptions,
@@ -51,7 +48,7 @@ impl AskedRun {
     ) -> Result<Option<Self>, String> {
         let Some(writer) = options.writer.clone().filter(|_| !allow.is_empty()) else { return Ok(None) };
         let from = options.from.as_ref();
-        let changed_lr = from.and_then(|from| from.dials.get(TrainSettings::lr.name)?.as_f64());
+        let changed_lr = from.and_then(|from| from.live_settings.get(TrainSettings::lr.name)?.as_f64());
         let training = SharedTrainingState(Arc::new(Mutex::new(TrainingState {
             step: from.map_or(0, |from| from.step),
             lr: changed_lr.unwrap_or(plan.optimisation.schedule.lr),

@@ -2,7 +2,7 @@
 //! them. The lab makes a plan of each; the trainer records them.
 
 use super::{
-    checkpoint_names::{checkpoints, named_as_checkpoints},
+    checkpoint_names::{checkpoints, files_with_checkpoint_extension},
     settings,
 };
 use crate::{
@@ -30,7 +30,7 @@ const MAX_CHECKPOINTS: usize = 500;
 
 /// Paths named as checkpoints that are not files: pipes, devices, sockets, folders and broken links.
 fn non_files(folder: &Path) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = named_as_checkpoints(folder).filter(|path| !path.is_file()).collect();
+    let mut paths: Vec<PathBuf> = files_with_checkpoint_extension(folder).filter(|path| !path.is_file()).collect();
     paths.sort();
     paths
 }

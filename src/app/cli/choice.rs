@@ -5,14 +5,14 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use crate::config::Choice;
 
 /// Reads one of these by its id; help names them.
-pub fn one_of<T: Choice + Send + Sync>(choices: &[T]) -> impl TypedValueParser<Value = T> + use<T> {
+pub fn one_by_id<T: Choice + Send + Sync>(choices: &[T]) -> impl TypedValueParser<Value = T> + use<T> {
     let ids: Vec<&str> = choices.iter().map(|choice| choice.id()).collect();
     PossibleValuesParser::new(ids)
         .try_map(|id| T::all().into_iter().find(|choice| choice.id() == id).ok_or("there is no such choice"))
 }
 
 /// Reads one of these by its name; help lists the names, each with its description if it has one.
-pub fn one_named<T: Copy + Send + Sync + 'static>(
+pub fn one_by_name<T: Copy + Send + Sync + 'static>(
     choices: &'static [(T, &'static str, &'static str)],
 ) -> impl TypedValueParser<Value = T> + use<T> {
     let shown = choices.iter().map(|(_, name, about)| match *about {

@@ -38,7 +38,7 @@ pub enum Command {
     Sweep(sweep::SweepArgs),
     /// The published claims: each with its quote, the rule that decides it, and what runs here have found
     Claims(Box<claims::ClaimsArgs>),
-    /// Write a run as one HTML file that opens without a network and without Orrery
+    /// Write a run or a sweep as one HTML file that opens without a network and without Orrery
     Report(report::ReportArgs),
     /// Write a run's scalars as one CSV or as TensorBoard event files, its weights as safetensors, or a BDH's graph
     Export(export::ExportArgs),
@@ -94,7 +94,7 @@ impl Command {
         match self {
             Self::Replay { run } => vec![run],
             Self::Compare(args) => args.runs.iter_mut().collect(),
-            Self::Report(args) => vec![&mut args.run],
+            Self::Report(args) if args.others.is_empty() => vec![&mut args.run],
             Self::Export(args) => vec![&mut args.run],
             Self::Render(args) => vec![&mut args.run],
             _ => vec![],

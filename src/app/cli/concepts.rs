@@ -3,12 +3,12 @@
 
 use super::{
     Settings,
-    choice::one_of,
+    choice::one_by_id,
     damage, lab_config,
     output::JsonArgs,
     process::on_large_stack,
     settings::{self, ResolvedName},
-    trained_run::{no_checkpoint, passed_over},
+    trained_run::{no_checkpoint, skipped_checkpoints},
 };
 use crate::{
     cli::prelude::*,
@@ -40,7 +40,7 @@ pub struct ConceptArgs {
     #[arg(long)]
     rehearse: bool,
     /// How a sentence's synapse becomes one number; a rehearsal takes several
-    #[arg(long, value_delimiter = ',', value_parser = one_of(&Scalar::ALL))]
+    #[arg(long, value_delimiter = ',', value_parser = one_by_id(&Scalar::ALL))]
     scalar: Vec<Scalar>,
     /// Neurons a side and layer whose pairs are searched
     #[arg(long, value_name = "K")]
@@ -68,7 +68,6 @@ struct Trained {
     name: String,
 }
 
-/// A searched model.
 struct Searched {
     name: String,
     seed: u64,
@@ -138,7 +137,7 @@ fn search(args: &ConceptArgs, procedures: &[SearchParams]) -> Result<(), Failure
         let knows = match args.rehearse {
             // A rehearsal leaves the confirming sentences unread.
             true => None,
-            false => Some(concepts::knows(model, run.corpus(), class, &run.device).map_err(wrong)?),
+            false => Some(concepts::follow_up_accuracy(model, run.corpus(), class, &run.device).map_err(wrong)?),
         };
         named.push(Searched { name, seed: config.seed, loss, knows });
         asked_question = Some(question);
@@ -185,7 +184,7 @@ fn opened(folder: &Path) -> Result<Trained, Failure> {
     let mut run = Run::open(plan)?;
     let loaded = checkpoint::load(folder, &run.device).map_err(Failure::wrong)?;
     let loaded = loaded.ok_or_else(|| no_checkpoint(folder))?;
-    damage::report(folder, &passed_over(&loaded));
+    damage::report(folder, &skipped_checkpoints(&loaded));
     run.restore(&loaded.checkpoint).map_err(Failure::failed)?;
     let name = format!("seed {}, step {}", config.seed, run.step);
     finished(run, name)

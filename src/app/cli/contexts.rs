@@ -1,14 +1,14 @@
 //! `orrery model contexts`: the passages of a text that drive a neuron or a synapse of a trained BDH most.
 
 use super::{
-    choice::one_of,
+    choice::one_by_id,
     progress::StepProgress,
     terminal::one_line,
     trained::{ReadArgs, grouped},
 };
 use crate::{
     cli::prelude::*,
-    models::capabilities::{Part, SynapseModel, SynapseShape},
+    models::capabilities::{NeuronActivation, SynapseModel, SynapseShape},
     probe::contexts::{ContextSearch, ShownText, TrackedActivation, search, top_contexts},
     telemetry::{
         Synapse,
@@ -27,7 +27,7 @@ pub struct ContextArgs {
     #[arg(long, value_name = "L:I:J", conflicts_with_all = ["neuron", "part", "layer"])]
     synapse: Option<String>,
     /// Which activation of the neuron
-    #[arg(long, value_parser = one_of(&ChangedPart::ALL), default_value = "y")]
+    #[arg(long, value_parser = one_by_id(&ChangedPart::ALL), default_value = "y")]
     part: ChangedPart,
     /// The layer of the neuron's activation, from 0; the greatest of all layers at each token if not given
     #[arg(long)]
@@ -112,7 +112,7 @@ fn followed(args: &ContextArgs, shape: &SynapseShape) -> Result<TrackedActivatio
         _ => Err(Failure::usage(format!("`{text}` is not one neuron: write head:index, such as 0:12"))),
     };
     let Some(synapse) = &args.synapse else {
-        let part = if args.part == ChangedPart::X { Part::X } else { Part::Y };
+        let part = if args.part == ChangedPart::X { NeuronActivation::X } else { NeuronActivation::Y };
         let neuron = one(args.neuron.as_deref().unwrap_or_default())?;
         return Ok(TrackedActivation::Neuron { neuron, part, layer: args.layer });
     };

@@ -80,7 +80,7 @@ fn check_settings(folder: &Path, config: &Config, info: &RunInfo) -> Result<(), 
 fn check_checkpoint(from: &Checkpoint, lab: &Lab, config: &Config, plan: &Plan) -> Result<(), Failure> {
     let (knobs, step) = ((lab.knobs)(), from.step);
     let mut live = config.clone();
-    for (key, value) in &from.dials {
+    for (key, value) in &from.live_settings {
         live.set(&knobs, key, value.clone()).map_err(|e| {
             usage!("the checkpoint of step {step} holds a live setting that this lab does not take: {e}")
         })?;

@@ -6,48 +6,48 @@ use super::interrupt::INTERRUPTED;
 use crate::files::FileError;
 
 /// The exit code that a shell reports for a command ended by a broken pipe (128 + SIGPIPE).
-const READER_LEFT: u8 = 141;
+const BROKEN_PIPE: u8 = 141;
 
 /// Code 1: a run, the window or a connection failed. Code 2: arguments, settings or files are wrong. Code 130: the process was
 /// asked to end. Code 141: the reader of the output has left.
 #[derive(Debug, thiserror::Error)]
-#[error("{words}")]
+#[error("{message}")]
 pub struct Failure {
-    pub words: String,
+    pub message: String,
     pub code: u8,
 }
 
 impl Failure {
-    pub fn run(words: impl Into<String>) -> Self {
-        Self { words: words.into(), code: 1 }
+    pub fn run(message: impl Into<String>) -> Self {
+        Self { message: message.into(), code: 1 }
     }
 
-    pub fn usage(words: impl Into<String>) -> Self {
-        Self { words: words.into(), code: 2 }
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self { message: message.into(), code: 2 }
     }
 
-    /// The reader of the output has closed it; nothing is printed, as in other commands.
-    pub fn reader_left() -> Self {
-        Self::reported(READER_LEFT)
+    /// The failure of a command whose output was closed by its reader; nothing is printed, as in other programs.
+    pub fn broken_pipe() -> Self {
+        Self::reported(BROKEN_PIPE)
     }
 
     /// A failure that was reported already.
     pub fn reported(code: u8) -> Self {
-        Self { words: String::new(), code }
+        Self { message: String::new(), code }
     }
 
-    pub fn interrupted(words: impl Into<String>) -> Self {
-        Self { words: words.into(), code: INTERRUPTED }
+    pub fn interrupted(message: impl Into<String>) -> Self {
+        Self { message: message.into(), code: INTERRUPTED }
     }
 
-    /// A file of the user's that cannot be read.
-    pub fn unread(path: &Path, e: &FileError) -> Self {
+    /// The failure of a command that cannot read a file of the user's.
+    pub fn unreadable(path: &Path, e: &FileError) -> Self {
         Self::usage(format!("{} cannot be read: {e}", path.display()))
     }
 
-    /// Appends `words` to the message if `helps`.
-    pub fn with(self, words: String, helps: bool) -> Self {
-        if helps { Self { words: self.words + &words, ..self } } else { self }
+    /// Appends `message` to the message if `helps`.
+    pub fn with(self, message: String, helps: bool) -> Self {
+        if helps { Self { message: self.message + &message, ..self } } else { self }
     }
 
     /// A wrong file, setting or argument; the error says which.
@@ -61,7 +61,7 @@ impl Failure {
     }
 }
 
-/// A [`Failure::usage`] in the words of `format!`.
+/// Makes a [`Failure::usage`] with a message that is written like the arguments of `format!`.
 macro_rules! usage {
     ($($words:tt)*) => { $crate::cli::failure::Failure::usage(::std::format_args!($($words)*).to_string()) };
 }
@@ -84,6 +84,6 @@ impl From<crate::config::ConfigError> for Failure {
 /// Settings or texts that do not fit are wrong arguments; all else failed.
 impl From<crate::trainer::RunError> for Failure {
     fn from(e: crate::trainer::RunError) -> Self {
-        if e.is_of_settings() { Self::wrong(e) } else { Self::failed(e) }
+        if e.is_settings_error() { Self::wrong(e) } else { Self::failed(e) }
     }
 }

@@ -96,10 +96,10 @@ pub fn run_name(folder: &Path) -> String {
 /// # Errors
 /// If the view has nothing to show of it, or the file cannot be written.
 pub fn draw(figure: &Figure<'_>, of: &dyn Display, offscreen: &mut Offscreen, out: &Path) -> Result<(), Failure> {
-    if let Some(words) = figure.nothing().map_err(Failure::run)? {
+    if let Some(words) = figure.empty_message().map_err(Failure::run)? {
         return Err(Failure::usage(format!("the view `{}` has nothing to show of {of}: {words}", figure.view)));
     }
-    system_fonts::read_for(figure)?;
+    system_fonts::load_if_needed(figure)?;
     let png = figure.png(offscreen).map_err(Failure::run)?;
     output::write(out, &png, &[])?;
     print_line!("{}", out.display())
@@ -193,11 +193,11 @@ pub fn draw_all(folder: &Path) -> Result<(), Failure> {
     let mut empty = vec![];
     for pane in lab.panes {
         let figure = Figure::new(pane.view, &mirror, &config, &knobs, &theme);
-        if figure.nothing().map_err(Failure::run)?.is_some() {
+        if figure.empty_message().map_err(Failure::run)?.is_some() {
             empty.push(pane.view);
             continue;
         }
-        system_fonts::read_for(&figure)?;
+        system_fonts::load_if_needed(&figure)?;
         let png = figure.png(&mut offscreen).map_err(Failure::run)?;
         output::write(&into.join(format!("{}.png", pane.view)), &png, &[])?;
     }
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_view_goes_by_id_or_title() {
-        let found = |name: &str| view(name).map(|entry| entry.id).map_err(|e| e.words);
+        let found = |name: &str| view(name).map(|entry| entry.id).map_err(|e| e.message);
         for (name, id) in [("losses", "losses"), ("Loss", "losses"), ("loss", "losses"), ("sparsity", "activity")] {
             assert_eq!(found(name), Ok(id), "{name}");
         }

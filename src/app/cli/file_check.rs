@@ -65,7 +65,7 @@ fn check_text(file: &ChosenFile, settings: &Config) -> Result<(), String> {
 
 /// The texts that a run with these settings would read from the file.
 fn texts_with(file: &ChosenFile, settings: &Config) -> Result<Vec<CorpusSpec>, ConfigError> {
-    let lab = labs::known(labs::LABS, file.lab)?;
+    let lab = labs::find_in(labs::LABS, file.lab)?;
     let mut settings = settings.clone();
     settings.set(&(lab.knobs)(), file.key, Value::Text(file.path.display().to_string()))?;
     let is_of_file = |text: &&CorpusSpec| match &text.source {
@@ -79,7 +79,7 @@ fn texts_with(file: &ChosenFile, settings: &Config) -> Result<Vec<CorpusSpec>, C
 }
 
 fn plan(lab: &str, settings: &Config) -> Result<Plan, ConfigError> {
-    (labs::known(labs::LABS, lab)?.plan)(settings)
+    (labs::find_in(labs::LABS, lab)?.plan)(settings)
 }
 
 #[cfg(test)]

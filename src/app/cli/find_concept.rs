@@ -109,7 +109,7 @@ impl Sentences {
         match self {
             Self::File(lines, _) => lines.lines.iter().flat_map(|l| [l.sentence.as_str(), "\n"]).collect(),
             // Plain letters first: a model that lacks a language's letters is still asked in the others.
-            Self::BuiltIn(id) => concepts::english(id),
+            Self::BuiltIn(id) => concepts::english_sentences(id),
         }
     }
 

@@ -140,7 +140,7 @@ fn neuron_graph(graph: &GraphFile) -> NeuronGraph {
     let all: Vec<Edge> = graph.edges.iter().map(|e| (e.from as u32, e.to as u32, e.weight)).collect();
     let (out_degree, in_degree) = degrees::degrees(graph.nodes.len(), &all);
     // Positions count only if every node has one.
-    let places: Option<Vec<[f64; 2]>> = graph.nodes.iter().map(|n| n.place).collect();
+    let places: Option<Vec<[f64; 2]>> = graph.nodes.iter().map(|n| n.position).collect();
     let positions = places.and_then(|places| {
         let flat: Vec<f32> = places.iter().flatten().map(|v| *v as f32).collect();
         Array::new([places.len(), 2], flat).ok()
@@ -150,7 +150,7 @@ fn neuron_graph(graph: &GraphFile) -> NeuronGraph {
     let found = positive.as_ref().filter(|_| own.is_none());
     let found = found.map(|graph| communities::communities(graph, Search::default()));
     let modularity = found.as_ref().map(|found| Number(found.modularity));
-    let community = own.or_else(|| found.map(|found| found.of.into_iter().map(Some).collect()));
+    let community = own.or_else(|| found.map(|found| found.membership.into_iter().map(Some).collect()));
     NeuronGraph {
         neurons,
         labels: graph.nodes.iter().map(|n| n.name().to_owned()).collect(),
@@ -200,8 +200,8 @@ fn file_graph(graph: &GraphFile, all: &[Edge], modularity: Option<Number<f64>>) 
         are_ids_numbers: graph.nodes.iter().all(|n| n.is_json_id),
         node_values: node_columns(graph),
         edge_values: columns(graph.edges.len(), graph.edges.iter().map(|e| e.values.as_slice())),
-        component: components::weak(nodes, ends()),
-        strong_component: if graph.directed { components::strong(nodes, ends()) } else { vec![] },
+        component: components::weakly_connected(nodes, ends()),
+        strong_component: if graph.directed { components::strongly_connected(nodes, ends()) } else { vec![] },
         modularity,
     }
 }
@@ -262,7 +262,7 @@ fn columns<'a>(count: usize, items: impl Iterator<Item = &'a [NamedValue]>) -> V
     all
 }
 
-/// Each node's attribute under one of these names, if it is a whole number; `None` if no node has one.
+/// Reads each node's attribute under one of these names, if it is a whole number; `None` if no node has one.
 fn values(graph: &GraphFile, names: &[&str]) -> Option<Vec<Option<u32>>> {
     let value = |node: &FileNode| {
         let (_, v) = node.values.iter().find(|(n, _)| names.contains(&n.to_lowercase().as_str()))?;

@@ -1,6 +1,6 @@
 //! `orrery export --gexf` and `--graphml`: the graph that a BDH's weights draw between its neurons, as a file.
 
-use super::{choice::one_of, damage::PartialArgs, trained_run::newest_whole};
+use super::{choice::one_by_id, damage::PartialArgs, trained_run::newest_whole};
 use crate::{
     analysis::{
         graph::product::Sign,
@@ -27,10 +27,10 @@ pub struct GraphArgs {
     #[arg(long, value_name = "FILE")]
     pub graphml: Option<PathBuf>,
     /// The decoder through which neurons act on each other: x is G_x = E D_x, y is G_y = E D_y
-    #[arg(long, value_parser = one_of(&[Matrix::X, Matrix::Y]), default_value = "x")]
+    #[arg(long, value_parser = one_by_id(&[Matrix::X, Matrix::Y]), default_value = "x")]
     matrix: Matrix,
     /// The sign of the entries that become edges
-    #[arg(long, value_parser = one_of(&Sign::ALL), default_value = "excitatory")]
+    #[arg(long, value_parser = one_by_id(&Sign::ALL), default_value = "excitatory")]
     sign: Sign,
     /// How many edges, the strongest
     #[arg(long, default_value_t = 16_000, value_parser = clap::value_parser!(u64).range(1..=MAX_EDGES as u64))]

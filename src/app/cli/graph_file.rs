@@ -82,7 +82,6 @@ fn save(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
     print_line!("{} ({nodes}, {edges})", out.display())
 }
 
-/// The graph that is to be written.
 fn graph_of(args: &GraphArgs) -> Result<GraphFile, Failure> {
     let mut graph = args.reading.read(&args.file).map_err(Failure::usage)?;
     if args.measures {
@@ -115,7 +114,7 @@ fn place_nodes(graph: &mut GraphFile) {
     let mut progress = StepProgress::new(format!("laying out {nodes} nodes"), steps);
     let places = layout::after(steps, &springs, &layout::ForceParams::default(), start, |step| progress.step(step));
     for (node, [x, y]) in graph.nodes.iter_mut().zip(places) {
-        node.place = Some([f64::from(x), -f64::from(y)]);
+        node.position = Some([f64::from(x), -f64::from(y)]);
     }
 }
 
@@ -123,7 +122,7 @@ fn draw(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
     args.picture.check()?;
     let mut mirror = Mirror::default();
     let mut graph = args.reading.read(&args.file).map_err(Failure::usage)?;
-    if graph.nodes.len() > LARGE && graph.nodes.iter().any(|node| node.place.is_none()) {
+    if graph.nodes.len() > LARGE && graph.nodes.iter().any(|node| node.position.is_none()) {
         place_nodes(&mut graph);
     }
     events_of(&graph, &args.file).into_iter().for_each(|e| mirror.apply(e));

@@ -4,7 +4,7 @@ use super::{
     Settings,
     asked_run::{ALLOWED, AskedRun},
     checkpoint_series,
-    choice::one_named,
+    choice::one_by_name,
     continuation::{self, Continuation},
     figures, interrupt,
     lab_config::with_text,
@@ -46,7 +46,7 @@ pub struct RunOptions {
     #[arg(long)]
     pub insist_memory: bool,
     /// Let `orrery ask` do this to the run while it trains, over the files of its folder; pause allows resume too
-    #[arg(long, value_parser = one_named(&ALLOWED), value_delimiter = ',', value_name = "WHAT")]
+    #[arg(long, value_parser = one_by_name(&ALLOWED), value_delimiter = ',', value_name = "WHAT")]
     pub allow: Vec<&'static str>,
     /// End at this step, as a link wants it, and not at the last one of the settings.
     #[arg(skip)]
@@ -67,21 +67,14 @@ pub struct ResumeArgs {
     /// Train up to this step instead of the recorded one; the schedule stretches with it
     #[arg(long)]
     steps: Option<u64>,
-    /// Do not draw figures at the end
-    #[arg(long)]
-    no_figures: bool,
-    /// Continue even if the estimated memory exceeds what is available
-    #[arg(long)]
-    insist_memory: bool,
-    /// Let `orrery ask` do this to the run while it trains, over the files of its folder; pause allows resume too
-    #[arg(long, value_parser = one_named(&ALLOWED), value_delimiter = ',', value_name = "WHAT")]
-    allow: Vec<&'static str>,
+    #[command(flatten)]
+    wanted: RunOptions,
 }
 
 impl ResumeArgs {
     /// Arguments that resume a run to its planned last step, without figures.
     pub fn without_figures(run: PathBuf) -> Self {
-        Self { run, steps: None, no_figures: true, insist_memory: false, allow: vec![] }
+        Self { run, steps: None, wanted: RunOptions::without_figures() }
     }
 }
 
@@ -188,7 +181,7 @@ pub fn resume(args: &ResumeArgs) -> Result<(), Failure> {
         notice!("the run is finished, at step {done} of {}: nothing was changed. --steps N trains it on", plan.steps);
         return print_line!("{}", args.run.display());
     }
-    check_memory_need(&plan, args.insist_memory)?;
+    check_memory_need(&plan, args.wanted.insist_memory)?;
     notices.iter().for_each(|n| notice!("warning: {n}"));
     match &from {
         Some(c) => notice!("going on from step {} of {}", c.step, plan.steps),
@@ -200,11 +193,11 @@ pub fn resume(args: &ResumeArgs) -> Result<(), Failure> {
         start: true,
         writer: Some(writer),
         from,
-        insist_memory: args.insist_memory,
+        insist_memory: args.wanted.insist_memory,
         ..DriveOptions::default()
     };
-    let outcome = drive(plan, options, None, &args.allow);
-    finish(outcome, Some(args.run.clone()), !args.no_figures).map(|_| ())
+    let outcome = drive(plan, options, None, &args.wanted.allow);
+    finish(outcome, Some(args.run.clone()), !args.wanted.no_figures).map(|_| ())
 }
 
 /// `until`: the step to end at, if it is not the last one; `allow`: what others may do to the run meanwhile.

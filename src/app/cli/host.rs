@@ -12,7 +12,7 @@ use super::{
     remote::FollowedRun,
     runs::Runs,
     settings,
-    sweep::{self, background::Background, folder::is_of},
+    sweep::{self, background::Background, folder::was_run_with},
     sweep_names::is_sweep,
     system_fonts,
 };
@@ -108,7 +108,7 @@ impl DesktopHost {
         self.spawn_work(move || {
             let begun = if begins { claims.begin(&claim, &out, &sweeps) } else { Ok(()) };
             let read = begun.and_then(|()| claims.runs(&claim, &out, &sweeps));
-            Delivery::ClaimRuns { claim, read: read.map(|runs| runs.map(Box::new)).map_err(|e| e.words) }
+            Delivery::ClaimRuns { claim, read: read.map(|runs| runs.map(Box::new)).map_err(|e| e.message) }
         });
     }
 
@@ -136,8 +136,8 @@ impl Host for DesktopHost {
     fn memory(&self, config: &Config) -> Option<MemoryNeed> {
         let plan = (labs::find(&config.lab)?.plan)(config).ok()?;
         Some(match trainer::check_plan_memory(&plan, false) {
-            Ok(estimate) => MemoryNeed { words: size(estimate.bytes()), refusal: None },
-            Err(e) => MemoryNeed { words: size(e.needed), refusal: Some(e.to_string()) },
+            Ok(estimate) => MemoryNeed { size: size(estimate.bytes()), refusal: None },
+            Err(e) => MemoryNeed { size: size(e.needed), refusal: Some(e.to_string()) },
         })
     }
 
@@ -217,7 +217,7 @@ impl Host for DesktopHost {
 
     fn read_text(&mut self, path: PathBuf) {
         self.try_spawn(move || -> Result<_, Failure> {
-            let content = read_text(&path, store::MAX_CONFIG).map_err(|e| Failure::unread(&path, &e))?;
+            let content = read_text(&path, store::MAX_CONFIG).map_err(|e| Failure::unreadable(&path, &e))?;
             // what is not a lab's settings is refused by the window, in words
             let found = settings::config_of(&path, Ok(content.clone()))
                 .and_then(|(lab, config)| settings::with_absolute_paths(lab, &config, path.parent()));
@@ -283,11 +283,11 @@ impl Host for DesktopHost {
     }
 
     fn compare_runs(&mut self, runs: Vec<PathBuf>) {
-        self.spawn_work(move || Delivery::Compared(compare::compared(&runs).map(Box::new)));
+        self.spawn_work(move || Delivery::Compared(compare::compare_runs(&runs).map(Box::new)));
     }
 
     fn replay_runs(&mut self, runs: Vec<PathBuf>) {
-        self.spawn_work(move || Delivery::Replayed(compare::replayed(&runs).map(Arc::new).map_err(|e| e.words)));
+        self.spawn_work(move || Delivery::Replayed(compare::replayed(&runs).map(Arc::new).map_err(|e| e.message)));
     }
 
     fn find_run(&mut self, link: &Permalink) -> bool {
@@ -330,7 +330,7 @@ impl Host for DesktopHost {
 
     fn list_claims(&mut self) {
         let claims = Arc::clone(&self.claims);
-        self.spawn_work(move || Delivery::Claims(claims.list().map_err(|e| e.words)));
+        self.spawn_work(move || Delivery::Claims(claims.list().map_err(|e| e.message)));
     }
 
     fn read_claim(&mut self, claim: String) {
@@ -404,7 +404,7 @@ fn past_runs(found: Vec<RunSummary>) -> Vec<PastRun> {
 fn run_of(link: &Permalink, rows: &[RunRow]) -> Option<PathBuf> {
     let lab = labs::find(&link.config.lab)?;
     let config = settings::with_absolute_paths(lab, &link.config, None).ok()?;
-    let is_like = |row: &&RunRow| row.settings.len() == config.iter().count() && is_of(row, &config);
+    let is_like = |row: &&RunRow| row.settings.len() == config.iter().count() && was_run_with(row, &config);
     let has_step = |row: &&RunRow| link.step.is_none_or(|step| row.steps >= step);
     rows.iter().filter(is_like).filter(has_step).max_by_key(|row| row.steps).map(|row| row.path.clone())
 }
@@ -415,5 +415,5 @@ fn read_sweep(folder: PathBuf, sweeps: &Background, series: &SeriesCache) -> Del
         results.process = sweeps.process(&results.folder);
         Arc::new(results)
     });
-    Delivery::Sweep { folder, read: read.map_err(|e| e.words) }
+    Delivery::Sweep { folder, read: read.map_err(|e| e.message) }
 }

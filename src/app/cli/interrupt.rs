@@ -49,7 +49,7 @@ pub fn cancel_flag() -> Arc<AtomicBool> {
 }
 
 /// True if the process was asked to end more than once: then nothing is waited for.
-pub fn is_impatient() -> bool {
+pub fn is_repeated() -> bool {
     IMPATIENT.load(Ordering::SeqCst)
 }
 

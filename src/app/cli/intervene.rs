@@ -1,7 +1,7 @@
 //! `orrery model intervene`: what a text costs a trained BDH while neurons or synapses are changed, beside random ones.
 
 use super::{
-    choice::one_of,
+    choice::one_by_id,
     progress::StepProgress,
     trained::{ReadArgs, grouped},
 };
@@ -22,13 +22,13 @@ pub struct InterveneArgs {
     #[arg(long, value_name = "L:I:J")]
     synapse: Vec<String>,
     /// The change of the activation, or of the value that the synapse holds
-    #[arg(long, value_parser = one_of(&ActionKind::ALL), default_value = "silence")]
+    #[arg(long, value_parser = one_by_id(&ActionKind::ALL), default_value = "silence")]
     action: ActionKind,
     /// The factor of scale, or the value of clamp
     #[arg(long, required_if_eq_any = [("action", "scale"), ("action", "clamp")], allow_negative_numbers = true)]
     amount: Option<f64>,
     /// For neurons: x (the neuron as key and query, and with it y) or y (what it writes)
-    #[arg(long, value_parser = one_of(&ChangedPart::ALL), conflicts_with = "synapse")]
+    #[arg(long, value_parser = one_by_id(&ChangedPart::ALL), conflicts_with = "synapse")]
     part: Option<ChangedPart>,
     /// For neurons: the one layer where it is done, from 0; every layer if not given
     #[arg(long, conflicts_with = "synapse")]

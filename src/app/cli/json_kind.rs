@@ -44,7 +44,7 @@ pub fn kind_of(path: &Path) -> Result<FileContent, String> {
     } else if has("model") && (has("added_tokens") || has("pre_tokenizer")) {
         FileContent::Tokenizer
     } else if let Some(lab) = named_lab(path) {
-        return Err(match labs::known(labs::LABS, &lab) {
+        return Err(match labs::find_in(labs::LABS, &lab) {
             Ok(lab) => format!(
                 "{shown} holds settings of the lab `{}`, which are opened from a run folder or a .toml file",
                 lab.id

@@ -10,23 +10,20 @@ use crate::store::import::Source;
 ///
 /// # Errors
 /// If there is such a log and it cannot be read, or the folder cannot be written.
-pub fn imported(path: &Path, runs: &Path) -> Result<Option<PathBuf>, Failure> {
+pub fn import_log(path: &Path, runs: &Path) -> Result<Option<PathBuf>, Failure> {
     // a sweep's folder may hold its own exported logs, which are not imported
     if is_sweep(path) {
         return Ok(None);
     }
     let Some(source) = Source::find(path).map_err(Failure::wrong)? else { return Ok(None) };
     let imported = source.import(runs).map_err(Failure::wrong)?;
-    if let Some(words) = imported.words {
+    if let Some(words) = imported.summary {
         notice!("{words}");
     }
     Ok(Some(imported.folder))
 }
 
 /// The folder of the run that was named: the path itself, or where the log of another tool was read into.
-///
-/// # Errors
-/// See [`imported`].
 pub fn run_folder(path: &Path, runs: &Path) -> Result<PathBuf, Failure> {
-    Ok(imported(path, runs)?.unwrap_or_else(|| path.to_owned()))
+    Ok(import_log(path, runs)?.unwrap_or_else(|| path.to_owned()))
 }

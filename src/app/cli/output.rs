@@ -145,7 +145,7 @@ pub fn write_line(line: fmt::Arguments<'_>) -> Result<(), Failure> {
 /// The failure of a command whose standard output can no longer be written to.
 pub fn unprinted(e: &io::Error) -> Failure {
     match e.kind() {
-        io::ErrorKind::BrokenPipe => Failure::reader_left(),
+        io::ErrorKind::BrokenPipe => Failure::broken_pipe(),
         _ => Failure::run(format!("the output could not be written whole: {e}")),
     }
 }

@@ -97,7 +97,6 @@ impl Drop for RemoteRun {
     }
 }
 
-/// The state of the copy of a run.
 #[derive(Debug, Default)]
 struct CopyState {
     ssh: Ssh,
@@ -290,10 +289,9 @@ impl Copy {
         Connection { end, exit, answered }
     }
 
-    /// The part of a log that is here.
     fn local_part(&self, log: &str) -> Result<LocalPart, FileError> {
         let mut file = match open_inside(&self.folder, log) {
-            Err(e) if e.is_missing() => return Ok(LocalPart::none(log)),
+            Err(e) if e.is_missing() => return Ok(LocalPart::empty(log)),
             opened => opened?,
         };
         let bytes = file.metadata()?.len();

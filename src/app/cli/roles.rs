@@ -52,7 +52,6 @@ const SECOND: &str = "grammar_roles_second";
 /// Roles whose transfer the paper names.
 const PAPER_ROLES: [&str; 4] = ["det_agent", "verb_rel", "noun_agent", "noun_patient"];
 
-/// The answers of one model of one seed.
 struct ModelAnswer {
     seed: u64,
     label: String,
@@ -200,7 +199,7 @@ fn table(answers: &[ModelAnswer]) -> String {
             format!("{:>16}", if has_no_words { "-".to_owned() } else { cell(&values) })
         };
         out.push_str(&format!("{:<width$}", row.name));
-        (0..3).for_each(|i| out.push_str(&column(&|a, r| a.shares(r)[i])));
+        (0..3).for_each(|i| out.push_str(&column(&|a, r| a.accuracies(r)[i])));
         out.push_str(&column(&|_, r| r.within_new.share(|_| true)));
         out.push('\n');
     }
@@ -213,9 +212,20 @@ fn table(answers: &[ModelAnswer]) -> String {
         };
         let [within, other] = [common(|r| &r.within), common(|r| &r.transfer)];
         out.push_str(&format!("{:<width$}{within}{other}\n", "most common role"));
+        let words = |of: &dyn Fn(&RoleAccuracy, &RoleRepresentation) -> (f64, f64)| {
+            let counts = || row.seeds.iter().map(|(a, r)| of(a, r).1);
+            let (low, high) = (counts().fold(f64::INFINITY, f64::min), counts().fold(0.0, f64::max));
+            format!("{:>16}", if low < high { format!("{low}..{high}") } else { low.to_string() })
+        };
+        out.push_str(&format!("{:<width$}", "words"));
+        out.push_str(&words(&|_, r| r.within.sum(|_| true)));
+        out.push_str(&words(&|_, r| r.transfer.sum(|_| true)));
+        out.push_str(&words(&|a, r| r.within.sum(|role| a.deep[role])));
+        out.push_str(&words(&|_, r| r.within_new.sum(|_| true)));
+        out.push('\n');
     }
     // a treebank has none of the roles that the paper names, nor any that is deep
-    if !answers.iter().any(|a| a.accuracy.is_of_treebank()) {
+    if !answers.iter().any(|a| a.accuracy.has_treebank_tags()) {
         out.push_str(&transfer_by_role(&rows, width));
     }
     out
@@ -223,7 +233,7 @@ fn table(answers: &[ModelAnswer]) -> String {
 
 /// The transfer of the roles that the paper names, over all seeds, with the 95% Wilson interval.
 fn transfer_by_role(rows: &[RepresentationRow<'_>], width: usize) -> String {
-    let headings: String = PAPER_ROLES.iter().map(|name| format!("{name:>24}")).collect();
+    let headings: String = PAPER_ROLES.iter().map(|name| format!("{name:>32}")).collect();
     let mut out = format!("\n{:<width$}{headings}\n", "transfer by role, 95%");
     for row in rows.iter().filter(|r| r.seeds.iter().all(|(_, f)| f.finite)) {
         let Some((first, found)) = row.seeds.first() else { continue };
@@ -236,7 +246,7 @@ fn transfer_by_role(rows: &[RepresentationRow<'_>], width: usize) -> String {
             let sums = row.seeds.iter().map(|(_, f)| RoleCounts::sum(&f.transfer, |r| r == role));
             let (right, of) = sums.fold((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d));
             let (low, high) = wilson(right, of);
-            out.push_str(&format!("{:>24}", format!("{:.3} ({low:.3}..{high:.3})", right / of)));
+            out.push_str(&format!("{:>32}", format!("{:.3} of {of} ({low:.3}..{high:.3})", right / of)));
         }
         out.push('\n');
     }

@@ -59,7 +59,7 @@ static RUNS: OnceLock<Arc<Runs>> = OnceLock::new();
 
 #[cfg(unix)]
 extern "C" fn at_exit() {
-    if let Some(runs) = RUNS.get().filter(|_| !interrupt::is_impatient()) {
+    if let Some(runs) = RUNS.get().filter(|_| !interrupt::is_repeated()) {
         runs.end();
     }
 }

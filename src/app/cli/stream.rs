@@ -88,7 +88,7 @@ impl FromStr for LocalPart {
 
 impl LocalPart {
     /// Nothing of a log.
-    pub fn none(log: &str) -> Self {
+    pub fn empty(log: &str) -> Self {
         Self { log: log.to_owned(), bytes: 0, end: vec![] }
     }
 
@@ -102,7 +102,7 @@ impl LocalPart {
 pub fn run(args: &StreamArgs) -> Result<(), Failure> {
     store::check_folder(&args.run).map_err(Failure::wrong)?;
     let have = |log: &str| args.have.iter().find(|have| have.log == log).cloned();
-    let sent = LOGS.map(|log| have(log).unwrap_or_else(|| LocalPart::none(log)));
+    let sent = LOGS.map(|log| have(log).unwrap_or_else(|| LocalPart::empty(log)));
     let out = output::stream()?;
     Streamer { folder: &args.run, out, sent, whole: BTreeMap::new(), last_sent: Instant::now() }.run()
 }
@@ -110,7 +110,6 @@ pub fn run(args: &StreamArgs) -> Result<(), Failure> {
 struct Streamer<'a, W> {
     folder: &'a Path,
     out: W,
-    /// The parts of the logs that were sent.
     sent: [LocalPart; LOGS.len()],
     /// The content of the files that are sent whole, as last sent.
     whole: BTreeMap<&'static str, Vec<u8>>,
@@ -150,7 +149,7 @@ impl<W: Write> Streamer<'_, W> {
                 // a file that cannot be read now is tried again
                 Err(_) => {}
                 Ok(None) => {
-                    self.sent = LOGS.map(LocalPart::none);
+                    self.sent = LOGS.map(LocalPart::empty);
                     self.frame(&Frame::Anew, &[])?;
                     return Ok(true);
                 }
@@ -211,7 +210,7 @@ mod tests {
     use super::*;
 
     fn streamer(folder: &Path) -> Streamer<'_, Vec<u8>> {
-        let sent = LOGS.map(LocalPart::none);
+        let sent = LOGS.map(LocalPart::empty);
         Streamer { folder, out: vec![], sent, whole: BTreeMap::new(), last_sent: Instant::now() }
     }
 

@@ -36,7 +36,7 @@ pub fn read() -> Vec<Vec<u8>> {
 }
 
 /// Reads them if a figure needs them.
-pub fn read_for(figure: &Figure<'_>) -> Result<(), Failure> {
+pub fn load_if_needed(figure: &Figure<'_>) -> Result<(), Failure> {
     if system_fonts::found().is_none() && figure.lacks_characters().map_err(Failure::run)? {
         system_fonts::take(read());
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{
-    choice::{one_named, one_of},
+    choice::{one_by_id, one_by_name},
     process::cores,
 };
 use crate::{
@@ -25,7 +25,7 @@ const MAX_TEXT: u64 = 4 << 30;
 #[derive(Args)]
 pub struct TrainedArgs {
     /// The kind of token; if not given, every kind that fits the model is tried
-    #[arg(long, value_parser = one_named(&TOKENIZERS), value_name = "KIND")]
+    #[arg(long, value_parser = one_by_name(&TOKENIZERS), value_name = "KIND")]
     tokenizer: Option<TokenizerKind>,
     /// The characters that the model knows: a .json list, a .json object from character to id (or one with `stoi`),
     /// nanoGPT's meta.pkl, or the text that it was trained on
@@ -35,10 +35,10 @@ pub struct TrainedArgs {
     #[arg(long, value_name = "FILE")]
     tokenizer_json: Option<PathBuf>,
     /// The form of the residuals, if the file does not state it
-    #[arg(long, value_parser = one_of(&Form::ALL))]
+    #[arg(long, value_parser = one_by_id(&Form::ALL))]
     form: Option<Form>,
     /// How positions enter attention, if the file does not state it
-    #[arg(long, value_parser = one_of(&Position::ALL))]
+    #[arg(long, value_parser = one_by_id(&Position::ALL))]
     position: Option<Position>,
     /// Device: auto, cpu, cuda:0, metal
     #[arg(long, default_value = "cpu")]
@@ -119,7 +119,7 @@ impl From<RecordingError> for Failure {
 }
 
 impl TrainedArgs {
-    /// The file's weights, read with a given number of layers; the file's notes are printed.
+    /// Reads the file's weights with a given number of layers, and prints the file's notes.
     pub fn open(&self, path: &Path, layers: Option<usize>) -> Result<Checkpoint, Failure> {
         let device = device::open(&self.device).map_err(Failure::usage)?;
         // nothing else runs in this process, and the results do not depend on the number of threads

@@ -9,7 +9,7 @@ use crate::{
     cli::prelude::*,
     models::bdh::{BdhSpec, StateDict, export_state_dict},
     nn::Tensor,
-    store::{Loaded, checkpoint, snapshots},
+    store::{LoadedCheckpoint, checkpoint, snapshots},
 };
 
 /// A trained model of a run.
@@ -36,7 +36,7 @@ pub fn newest_whole(run: &Path, variant: Option<&str>, partial: PartialArgs) -> 
 }
 
 /// What is lost where a checkpoint was read instead of newer ones; nothing, if it is the newest.
-pub fn passed_over(loaded: &Loaded) -> Damage {
+pub fn skipped_checkpoints(loaded: &LoadedCheckpoint) -> Damage {
     let mut lost = loaded.notices.clone();
     if !lost.is_empty() {
         lost.insert(0, format!("the weights are those of step {}", loaded.checkpoint.step));
@@ -52,7 +52,7 @@ fn read(run: &Path, variant: Option<&str>) -> Result<(Model, Damage), Failure> {
     let plan = (lab.plan)(&config)?;
     let loaded = checkpoint::load(run, &Device::Cpu).map_err(Failure::wrong)?;
     let loaded = loaded.ok_or_else(|| no_checkpoint(run))?;
-    let lost = passed_over(&loaded);
+    let lost = skipped_checkpoints(&loaded);
     let chosen = match (variant, plan.variants.as_slice()) {
         (Some(id), all) => all.iter().find(|v| v.id == id),
         (None, [only]) => Some(only),

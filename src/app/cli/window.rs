@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{
     OpenArgs,
-    checkpoint_names::is_series,
+    checkpoint_names::is_checkpoint_folder,
     display,
     graph_events::{GraphReading, is_certainly_graph},
     headless,
@@ -65,8 +65,8 @@ pub fn open(open: &OpenArgs, began: Instant) -> Result<(), Failure> {
 fn resolve(what: &str, runs: &Path) -> Result<ResolvedName, Failure> {
     let path = Path::new(what);
     if !labs::LABS.iter().any(|lab| lab.id == what || lab.presets.iter().any(|preset| preset.id == what))
-        && !is_series(path)
-        && let Some(run) = other_logs::imported(path, runs)?
+        && !is_checkpoint_folder(path)
+        && let Some(run) = other_logs::import_log(path, runs)?
     {
         return Ok(ResolvedName::Run(run));
     }
@@ -133,7 +133,6 @@ pub fn follow(followed: FollowedRun, open: &OpenArgs, began: Instant) -> Result<
     show(open, opening, |host| host.followed = Some(followed), began)
 }
 
-/// The lab and settings that the command line names.
 fn configured(open: &OpenArgs, named: Option<ResolvedName>) -> Result<(&'static Lab, Config), Failure> {
     let (lab, mut config) = match named {
         Some(ResolvedName::Config(lab, config)) => (lab, config),

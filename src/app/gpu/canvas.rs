@@ -90,7 +90,6 @@ impl Plugin for CanvasPlugin {
     }
 }
 
-/// A frame that is drawn through the canvas.
 struct CanvasFrame {
     canvas: Arc<Mutex<Canvas>>,
     ctx: Context,
@@ -232,7 +231,6 @@ impl Canvas {
     }
 }
 
-/// The callback of a primitive, if it is one.
 fn callback(job: &ClippedPrimitive) -> Option<&PaintCallback> {
     if let Primitive::Callback(callback) = &job.primitive { Some(callback) } else { None }
 }

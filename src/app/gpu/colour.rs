@@ -26,11 +26,6 @@ pub enum ColourMap {
 }
 
 impl ColourMap {
-    /// Every colour map, for a dark or a light background.
-    pub fn all(dark: bool) -> [Self; 4] {
-        [Self::Viridis, Self::Magma, Self::Cividis, Self::Diverging { dark }]
-    }
-
     pub fn name(self) -> &'static str {
         match self {
             Self::Viridis => "viridis",

@@ -66,7 +66,7 @@ pub enum Camera {
 pub struct GraphStyle {
     pub selected: Option<u32>,
     /// A factor on the radii of all nodes.
-    pub swell: f32,
+    pub radius_scale: f32,
     /// Strength and width (points) of edges.
     pub strength: f32,
     pub width: f32,
@@ -91,7 +91,7 @@ pub struct NodePositions {
     pub step: u64,
     pub places: Vec<[f32; 2]>,
     /// The reason why there is no picture.
-    pub complaint: Option<String>,
+    pub problem: Option<String>,
 }
 
 /// A graph to paint this frame.
@@ -110,7 +110,7 @@ pub struct Graph {
     /// Step to be seen; without compute shaders only `begun` can be.
     pub wanted: u64,
     /// The parameters of the layout step that leads to this step.
-    pub turn: Arc<dyn Fn(u64) -> StepParams + Send + Sync>,
+    pub step_params: Arc<dyn Fn(u64) -> StepParams + Send + Sync>,
     /// Nodes that the pointer holds, with their positions.
     pub moved_nodes: Vec<(u32, [f32; 2])>,
     pub styles: Arc<Vec<NodeStyle>>,
@@ -212,7 +212,7 @@ impl GraphCallback {
             columns: COLUMNS,
             selected: look.selected.unwrap_or(u32::MAX),
             arrow: look.arrow,
-            swell: look.swell,
+            swell: look.radius_scale,
             strength: look.strength,
             width: look.width * pixels_per_point,
             dim: look.dim,

@@ -126,7 +126,6 @@ struct HeatmapEntry {
     used: u64,
 }
 
-/// The pipeline and what it has uploaded.
 struct HeatmapPipeline {
     pipeline: wgpu::RenderPipeline,
     layout: wgpu::BindGroupLayout,

@@ -50,7 +50,6 @@ pub fn install(ctx: &Context, state: &RenderState) {
     install_target(ctx, target_of(state));
 }
 
-/// The target that this state draws into.
 fn target_of(state: &RenderState) -> Target {
     let limits = state.device.limits();
     let flags = state.adapter.get_downlevel_capabilities().flags;

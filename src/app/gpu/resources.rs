@@ -55,13 +55,11 @@ pub(super) fn buffer(device: &wgpu::Device, label: &str, size: u64, usage: wgpu:
     })
 }
 
-/// A shader from its text.
 pub(super) fn shader(device: &wgpu::Device, label: &str, text: &str) -> wgpu::ShaderModule {
     let source = wgpu::ShaderSource::Wgsl(text.into());
     device.create_shader_module(wgpu::ShaderModuleDescriptor { label: Some(label), source })
 }
 
-/// The layout of a group with these entries.
 pub(super) fn group_layout(
     device: &wgpu::Device,
     label: &str,

@@ -21,7 +21,7 @@ use dispatch::{
     file::{WrittenMatrix, draw_pictures, take_picture},
     message::paste_session,
     open_run::pump_opening,
-    stop_first::{PendingAction, may_go_on},
+    stop_first::{PendingAction, may_proceed},
 };
 use start::open_at_start;
 
@@ -37,7 +37,7 @@ use super::{
         self, Overlay, Shell, claims::ClaimsPage, home::PastRuns, runs::RunsPage, sweep::SweepPage, toasts::Toasts,
     },
     pointer_events::PointerEvents,
-    run::{Run, news_pace},
+    run::{Run, event_pacing},
     session::Session,
     system_fonts::MissedCharacters,
     theme::{self, Theme},
@@ -58,15 +58,14 @@ pub struct App {
     /// Run folders that are being opened and whose lab is not known yet.
     pub(super) opening: Vec<Run>,
     /// A run folder that is being opened because a link leads to it.
-    pub(super) sought: Option<(PathBuf, Permalink)>,
+    pub(super) linked_run: Option<(PathBuf, Permalink)>,
     /// A run folder that is being opened so that its training continues.
-    pub(super) going_on: Option<PathBuf>,
+    pub(super) resuming_run: Option<PathBuf>,
     /// The action that follows once the user has agreed that a training ends.
     pub(super) waiting: Option<PendingAction>,
-    /// The user has agreed.
-    pub(super) has_agreed: bool,
+    pub(super) has_stop_consent: bool,
     /// A run folder that is being opened in place of a training which the user has agreed to end.
-    pub(super) agreed: Option<PathBuf>,
+    pub(super) consented_run: Option<PathBuf>,
     pub(super) past_runs: PastRuns,
     pub(super) runs: RunsPage,
     pub(super) sweep: SweepPage,
@@ -84,7 +83,7 @@ pub struct App {
     /// Files to be saved, by suggested name, until the dialog says where.
     pub(super) saving: BTreeMap<String, Vec<u8>>,
     /// A dropped text file waiting for a lab to be chosen.
-    pub(super) homeless_file: Option<PathBuf>,
+    pub(super) file_without_lab: Option<PathBuf>,
     pub(super) pictures: panels::picture::Pictures,
     /// Files of a recording that are being written; no message announces them.
     pub(super) recorded: BTreeSet<PathBuf>,
@@ -128,11 +127,11 @@ impl App {
             pages: BTreeMap::new(),
             open: None,
             opening: vec![],
-            sought: None,
-            going_on: None,
+            linked_run: None,
+            resuming_run: None,
             waiting: None,
-            has_agreed: false,
-            agreed: None,
+            has_stop_consent: false,
+            consented_run: None,
             past_runs: PastRuns::default(),
             runs: RunsPage::default(),
             sweep: SweepPage::default(),
@@ -146,7 +145,7 @@ impl App {
             milestones: Milestones::new(start.started, start.timings),
             devices,
             saving: BTreeMap::new(),
-            homeless_file: None,
+            file_without_lab: None,
             pictures: panels::picture::Pictures::default(),
             recorded: BTreeSet::new(),
             transitions: None,
@@ -180,7 +179,7 @@ impl App {
     }
 
     /// Says why something could not be done.
-    pub(super) fn warn_of(&mut self, outcome: Result<(), String>) {
+    pub(super) fn warn_on_error(&mut self, outcome: Result<(), String>) {
         if let Err(words) = outcome {
             self.toasts.push(Level::Warning, words);
         }
@@ -220,7 +219,7 @@ impl App {
             ctx.request_repaint_after_secs(wait as f32);
         }
         pump_opening(self);
-        if may_go_on(self) {
+        if may_proceed(self) {
             dispatch::dispatch(self, OpenAction::StopAndGoOn, ctx);
         }
         take_deliveries(self, ctx);
@@ -332,7 +331,7 @@ impl eframe::App for App {
     fn logic(&mut self, ctx: &Context, frame: &mut eframe::Frame) {
         let now = Instant::now();
         let is_hidden = ctx.input(|i| i.viewport().visible()) == Some(false);
-        news_pace(ctx).frame_begins(now, is_hidden, gpu::canvas::changed_share(ctx));
+        event_pacing(ctx).frame_begins(now, is_hidden, gpu::canvas::changed_share(ctx));
         if !is_hidden {
             self.frames.begin(now, frame.info().cpu_usage);
         }
@@ -352,7 +351,7 @@ impl eframe::App for App {
     fn ui(&mut self, ui: &mut Ui, _frame: &mut eframe::Frame) {
         let ctx = ui.ctx().clone();
         self.session.record_scale(ctx.zoom_factor());
-        tooltips::hold(&ctx);
+        tooltips::suppress_while_held(&ctx);
         let mut actions = self.keys(&ctx);
         self.draw(ui, &mut actions);
         tooltips::clear(&ctx);
@@ -386,7 +385,7 @@ impl eframe::App for App {
         for (id, page) in &self.pages {
             // a replay has the settings of its record, which are not the user's; an example keeps the user's
             if page.run.as_ref().is_none_or(|r| r.replayed_folder().is_none()) {
-                self.session.labs.insert((*id).to_owned(), page.saved());
+                self.session.labs.insert((*id).to_owned(), page.to_session());
             }
         }
         self.session.save(storage);

@@ -27,9 +27,9 @@ const COLOURS: usize = 7;
 pub struct ComparedLine {
     pub name: String,
     /// Its index among the runs, for its colour.
-    pub place: usize,
+    pub index: usize,
     /// The first run that differs from it in nothing but the seed.
-    pub like: usize,
+    pub seed_group: usize,
     /// The runs that it shows: one, or all seeds.
     pub runs: Vec<usize>,
     /// Step, mean and standard deviation over seeds, by rising step.
@@ -42,9 +42,9 @@ pub struct ComparedLine {
 
 impl ComparedLine {
     /// A line through `[step, mean, sd]`, by rising step.
-    pub fn new(name: String, place: usize, like: usize, points: Vec<[f64; 3]>) -> Self {
+    pub fn new(name: String, index: usize, seed_group: usize, points: Vec<[f64; 3]>) -> Self {
         let (mean, band) = Curve::mean_and_band(&points);
-        Self { name, place, like, runs: vec![place], points, mean, band }
+        Self { name, index, seed_group, runs: vec![index], points, mean, band }
     }
 }
 
@@ -93,17 +93,19 @@ impl Comparison {
     /// Replaces the lines of runs that differ only by seed by their mean and its spread.
     pub fn fold(&mut self) {
         let mut folded: BTreeMap<usize, Vec<ComparedLine>> = BTreeMap::new();
-        std::mem::take(&mut self.lines).into_iter().for_each(|line| folded.entry(line.like).or_default().push(line));
+        std::mem::take(&mut self.lines)
+            .into_iter()
+            .for_each(|line| folded.entry(line.seed_group).or_default().push(line));
         self.lines = folded.into_values().map(mean_line).collect();
         // A line's place gives its colour, so that the remaining lines are numbered again.
-        self.lines.iter_mut().enumerate().for_each(|(place, line)| line.place = place);
+        self.lines.iter_mut().enumerate().for_each(|(place, line)| line.index = place);
     }
 
     pub fn chart(&self, theme: &Theme) -> Chart<'_> {
         let mut chart = Chart::new(self.key.clone(), Axis::new("step").integer_ticks(), Axis::new(self.title.clone()));
         for line in &self.lines {
-            let colour = theme.series(line.place);
-            let stroke = if (line.place / COLOURS).is_multiple_of(2) { Stroke::Solid } else { Stroke::Dashed };
+            let colour = theme.series(line.index);
+            let stroke = if (line.index / COLOURS).is_multiple_of(2) { Stroke::Solid } else { Stroke::Dashed };
             let drawn = Line::new(line.name.clone(), colour, &line.mean).stroke(stroke);
             // A few measurements are seen as such.
             chart = chart.line(if line.points.len() < 40 { drawn.dots() } else { drawn });
@@ -149,7 +151,7 @@ fn mean_line(lines: Vec<ComparedLine>) -> ComparedLine {
     let points = over_seeds(&means.iter().map(Vec::as_slice).collect::<Vec<_>>());
     let (seeds, runs) = (lines.len(), lines.iter().flat_map(|l| l.runs.clone()).collect());
     let first = lines.remove(0);
-    ComparedLine { runs, ..ComparedLine::new(folded_name(&first.name, seeds), first.place, first.like, points) }
+    ComparedLine { runs, ..ComparedLine::new(folded_name(&first.name, seeds), first.index, first.seed_group, points) }
 }
 
 /// The name of runs that differ only by seed, from that of the first: "lr 0.001, 3 seeds".
@@ -175,14 +177,14 @@ mod tests {
         let mut figure = Comparison { key: "a b".into(), variant: "c".into(), title: "t".into(), lines };
         figure.fold();
         let [folded, alone] = figure.lines.as_slice() else { panic!("{figure:?}") };
-        assert_eq!((folded.name.as_str(), folded.place), ("lr 0.001, 2 seeds", 0));
+        assert_eq!((folded.name.as_str(), folded.index), ("lr 0.001, 2 seeds", 0));
         assert_eq!(folded.points[0], [1.0, 3.0, 2f64.sqrt()]);
         assert!(folded.points[1][1] == 1.0 && folded.points[1][2].is_nan(), "at the second step there is one seed");
         assert_eq!(folded.mean.points(0, 9).collect::<Vec<_>>(), [(1, 3.0), (2, 1.0)]);
         assert!(folded.band.as_ref().is_some_and(|[low, high]| {
             low.value_at(1) == Some(3.0 - 2f64.sqrt()) && high.value_at(2).is_some_and(f64::is_nan)
         }));
-        assert_eq!((alone.name.as_str(), alone.place), ("lr 0.1, seed 1", 1));
+        assert_eq!((alone.name.as_str(), alone.index), ("lr 0.1, seed 1", 1));
         assert_eq!(figure.file_stem(), "a_b-c");
         assert!(figure.svg(&Theme::dark()).is_some_and(|svg| svg.contains("2 seeds")));
     }

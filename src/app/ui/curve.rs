@@ -4,7 +4,7 @@ mod smoothed;
 
 pub use smoothed::Smoothed;
 
-use super::identity::Lineage;
+use super::identity::DataId;
 
 /// Points of one bucket of a level are this many buckets of the level below (or points).
 const FACTOR: usize = 8;
@@ -50,7 +50,7 @@ pub struct Curve {
     /// `levels[k][i]` covers the points `i * FACTOR^(k+1) ..`; only complete buckets are stored.
     levels: Vec<Vec<Extent>>,
     /// Identifies this version of the curve; it changes whenever points are removed, so that derived curves start again.
-    lineage: Lineage,
+    data_id: DataId,
 }
 
 impl Curve {
@@ -109,7 +109,7 @@ impl Curve {
             }
             self.levels[level][bucket] = self.extent_before(level, (bucket + 1) * FACTOR);
         }
-        self.lineage = Lineage::default();
+        self.data_id = DataId::default();
     }
 
     /// Extent of the FACTOR entries below `level` that end before `end`.
@@ -117,7 +117,6 @@ impl Curve {
         (end - FACTOR..end).map(|i| self.entry(level, i)).fold(Extent::NONE, Extent::join)
     }
 
-    /// An entry below `level`.
     fn entry(&self, level: usize, i: usize) -> Extent {
         if level == 0 { Extent::new(self.values[i]) } else { self.levels[level - 1][i] }
     }
@@ -130,7 +129,7 @@ impl Curve {
             complete /= FACTOR;
             level.truncate(complete);
         }
-        self.lineage = Lineage::default();
+        self.data_id = DataId::default();
     }
 
     pub fn len(&self) -> usize {
@@ -176,8 +175,8 @@ impl Curve {
     }
 
     /// Stays the same while points are only added to this curve; no other curve of this process has it.
-    pub fn lineage(&self) -> u64 {
-        self.lineage.number()
+    pub fn data_id(&self) -> u64 {
+        self.data_id.number()
     }
 
     /// Points with `from <= step <= to`.
@@ -354,14 +353,14 @@ mod tests {
     fn a_value_is_put_in_its_place() {
         let mut c = Curve::default();
         [1, 3, 5, 7, 9, 11, 13, 15, 17].into_iter().for_each(|step| c.insert(step, step as f64));
-        let before = c.lineage();
+        let before = c.data_id();
         c.insert(19, 19.0);
-        assert_eq!(c.lineage(), before, "only what is put before others begins anew");
+        assert_eq!(c.data_id(), before, "only what is put before others begins anew");
         c.insert(4, -4.0);
         c.insert(5, 50.0);
         let expected = [1.0, 3.0, -4.0, 50.0, 7.0, 9.0, 11.0, 13.0, 15.0, 17.0, 19.0];
         assert_eq!(c.points(0, 99).map(|p| p.1).collect::<Vec<_>>(), expected);
         assert_eq!(c.extent(0, 99), Extent { min: -4.0, max: 50.0 });
-        assert_ne!(c.lineage(), before);
+        assert_ne!(c.data_id(), before);
     }
 }

@@ -121,7 +121,7 @@ impl View for NotedView<'_> {
         self.note.map_or_else(|| self.view.subtitle(cx), |note| note.replace('\n', " "))
     }
 
-    /// The CSV, under a line with the note.
+    /// Writes the view's numbers as CSV; the note of the figure, if it has one, is the first line.
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let table = self.view.csv(cx)?;
         Some(self.note.map_or_else(|| table.clone(), |note| format!("# {}\n{table}", note.replace('\n', " "))))
@@ -157,7 +157,7 @@ impl Figure<'_> {
             };
             let drawing = lay_out(sheet, target, prepare, |ui| {
                 self.show(ui, title, view, selection);
-                lacking = plot::lacking_height(ui.ctx());
+                lacking = plot::missing_height(ui.ctx());
             });
             let height = self.allowed_height(sheet.size[1] + lacking);
             if height <= sheet.size[1] || heightened == MAX_HEIGHTENED {
@@ -213,7 +213,7 @@ impl Figure<'_> {
     }
 
     /// The view's message if it has nothing to show; `None` if it shows something. Needs no adapter.
-    pub fn nothing(&self) -> Result<Option<String>, String> {
+    pub fn empty_message(&self) -> Result<Option<String>, String> {
         let (mut view, mut selection) = (self.make()?, Selection::default());
         let words = self.pass(view.as_mut(), &mut selection).nothing;
         let has_data = self.with_cx(&mut selection, |cx| view.csv(cx).is_some());
@@ -236,10 +236,10 @@ impl Figure<'_> {
         let input = egui::RawInput { screen_rect: Some(screen), ..Default::default() };
         let pass = ctx.run_ui(input, |ui| {
             self.show(ui, "", view, selection);
-            lacking = plot::lacking_height(ui.ctx());
+            lacking = plot::missing_height(ui.ctx());
         });
         pass.drop_without_applying_deltas();
-        Pass { nothing: plot::nothing_shown(&ctx), lacking, lacks_characters: missed.any() }
+        Pass { nothing: plot::empty_message(&ctx), lacking, lacks_characters: missed.any() }
     }
 
     fn make(&self) -> Result<Box<dyn View>, String> {
@@ -270,7 +270,7 @@ impl Figure<'_> {
     /// A context in which asking and setting lead nowhere.
     fn with_cx<R>(&self, selection: &mut Selection, f: impl FnOnce(&mut ViewCx<'_>) -> R) -> R {
         let mut actions = Actions::default();
-        let mut questions = self.questions.cloned().unwrap_or_else(Questions::unasked);
+        let mut questions = self.questions.cloned().unwrap_or_else(Questions::for_record);
         let mut cx = ViewCx {
             mirror: self.mirror,
             step: self.step,

@@ -23,19 +23,19 @@ const HIDDEN_INTERVAL: Duration = Duration::from_millis(500);
 
 /// How long news from a run wait for their frame, as workers' threads read it. Input never waits.
 #[derive(Debug)]
-pub struct NewsPace {
+pub struct EventPacing {
     began: Instant,
     /// Milliseconds from then on at which the next frame may begin.
     next_ms: AtomicU64,
 }
 
-impl Default for NewsPace {
+impl Default for EventPacing {
     fn default() -> Self {
         Self { began: Instant::now(), next_ms: AtomicU64::new(0) }
     }
 }
 
-impl NewsPace {
+impl EventPacing {
     /// Records the start of a frame. `changed`: the share of the window that the software renderer redrew for the last
     /// frame; `None` with a graphics card.
     pub fn frame_begins(&self, now: Instant, is_hidden: bool, changed: Option<f32>) {
@@ -160,7 +160,7 @@ impl Milestones {
     }
 
     /// Training was asked for: what the first step is timed from.
-    pub fn run_asked(&mut self) {
+    pub fn note_run_request(&mut self) {
         self.asked.get_or_insert_with(Instant::now);
     }
 
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn news_wait_where_drawing_takes_from_training() {
-        let pace = NewsPace::default();
+        let pace = EventPacing::default();
         let now = Instant::now() + Duration::from_secs(1);
         let wait = |is_hidden, changed, after: u64| {
             pace.frame_begins(now, is_hidden, changed);

@@ -83,11 +83,11 @@ impl<T> History<T> {
 
     /// The name of the step that would be undone next.
     pub fn next_undo(&self) -> Option<&str> {
-        self.last_of(|_| true)
+        self.last_of_kind(|_| true)
     }
 
     /// The name of the last step of a kind.
-    pub fn last_of(&self, is_of_kind: impl Fn(&T) -> bool) -> Option<&str> {
+    pub fn last_of_kind(&self, is_of_kind: impl Fn(&T) -> bool) -> Option<&str> {
         self.past.iter().rev().find(|step| is_of_kind(&step.state)).map(|step| step.name.as_str())
     }
 

@@ -74,7 +74,6 @@ pub enum Delivery {
         claim: String,
         read: Result<Option<Box<ClaimRuns>>, String>,
     },
-    /// A folder that was opened as a run is that of a sweep.
     SweepFolder(PathBuf),
     /// A run was taken back out of the trash.
     Restored,
@@ -102,7 +101,6 @@ pub enum FileContent {
     Log,
     /// A Hugging Face `tokenizer.json`.
     Tokenizer,
-    /// A list of characters.
     Characters,
 }
 
@@ -160,7 +158,7 @@ pub struct FoundSweep {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryNeed {
     /// The size as text, such as "310 MB".
-    pub words: String,
+    pub size: String,
     /// Why it would not begin by itself: the estimate, what is free, and what to lower.
     pub refusal: Option<String>,
 }
@@ -208,7 +206,6 @@ pub trait Host {
     fn list_runs(&mut self);
     /// Asks for the table of runs: first the rows that are known already, then all of them.
     fn list_run_table(&mut self) {}
-    /// Reads runs to be compared.
     fn compare_runs(&mut self, _runs: Vec<PathBuf>) {}
     /// Reads compared runs whole, with all that they measured.
     fn replay_runs(&mut self, _runs: Vec<PathBuf>) {}
@@ -226,7 +223,6 @@ pub trait Host {
     fn complete_sweep(&mut self, _folder: PathBuf) {}
     /// Stops a sweep that runs in the background; its runs write a checkpoint first.
     fn stop_sweep(&mut self, _folder: PathBuf) {}
-    /// Reads the ledger of claims.
     fn list_claims(&mut self) {}
     /// Reads what the runs of a claim's rule have recorded so far.
     fn read_claim(&mut self, _claim: String) {}
@@ -234,7 +230,6 @@ pub trait Host {
     fn run_claim(&mut self, _claim: String) {}
     /// Saves the user's note on a run.
     fn write_note(&mut self, _run: PathBuf, _note: RunNote) {}
-    /// Moves a run to the trash.
     fn discard_run(&mut self, _run: PathBuf) {}
     /// Takes a run back out of the trash.
     fn restore_run(&mut self, _place: PathBuf) {}

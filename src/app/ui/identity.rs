@@ -20,21 +20,21 @@ impl Default for RunNumber {
 
 /// The identity of data that only grow. A copy has another one, since the two may grow apart.
 #[derive(Debug)]
-pub struct Lineage(u64);
+pub struct DataId(u64);
 
-impl Lineage {
+impl DataId {
     pub fn number(&self) -> u64 {
         self.0
     }
 }
 
-impl Default for Lineage {
+impl Default for DataId {
     fn default() -> Self {
         Self(unique())
     }
 }
 
-impl Clone for Lineage {
+impl Clone for DataId {
     fn clone(&self) -> Self {
         Self::default()
     }

@@ -13,7 +13,7 @@ const DIGITS: [Key; 9] =
 
 /// The actions that the keyboard triggered in this frame.
 #[derive(Debug, Default, PartialEq)]
-pub struct Pressed {
+pub struct PressedKeys {
     pub actions: Actions,
     /// A session string that was pasted.
     pub pasted: Option<String>,
@@ -25,11 +25,11 @@ pub struct Pressed {
 
 /// Reads this frame's keys. `sheet_open`: a sheet takes all keys but Escape. `was_typing`: a text
 /// field had the focus at the end of the last frame (Escape has taken it away by now).
-pub fn pressed(ctx: &Context, sheet_open: bool, was_typing: bool) -> Pressed {
+pub fn pressed(ctx: &Context, sheet_open: bool, was_typing: bool) -> PressedKeys {
     let typing = was_typing || ctx.text_edit_focused();
     let focused = ctx.memory(|m| m.focused().is_some());
     let menu = eframe::egui::Popup::is_any_open(ctx);
-    let mut out = Pressed::default();
+    let mut out = PressedKeys::default();
     let opened_at = ctx.input(|input| {
         for (i, event) in input.events.iter().enumerate() {
             match event {
@@ -107,7 +107,7 @@ fn binding_of(key: Key, modifiers: Modifiers) -> Option<&'static KeyBinding> {
 /// As on the sheet of keys; any other by its name.
 fn named(key: Key, modifiers: Modifiers) -> String {
     if let Some(binding) = binding_of(key, modifiers) {
-        return binding.shown.to_owned();
+        return binding.label.to_owned();
     }
     let mut words = String::new();
     for (on, name) in [(modifiers.command, "Ctrl "), (modifiers.alt, "Alt "), (modifiers.shift, "Shift ")] {
@@ -157,7 +157,7 @@ mod tests {
         input.events.push(key(Key::P, Modifiers::COMMAND));
         input.events.extend(later.clone());
         let ctx = Context::default();
-        let mut found = (Pressed::default(), true);
+        let mut found = (PressedKeys::default(), true);
         let out = ctx.run_ui(input, |ui| {
             let pressed = pressed(ui.ctx(), false, false);
             found = (pressed, ui.input(|i| i.events.contains(&Event::Text("r".into()))));
@@ -178,7 +178,7 @@ mod tests {
     fn no_key_means_two_things() {
         for (i, a) in KEYS.iter().enumerate() {
             for b in KEYS.iter().skip(i + 1) {
-                assert!(a.key != b.key || a.modifiers != b.modifiers, "{} and {}", a.words, b.words);
+                assert!(a.key != b.key || a.modifiers != b.modifiers, "{} and {}", a.description, b.description);
             }
         }
     }

@@ -16,7 +16,6 @@ use crate::{
     telemetry::Sample,
 };
 
-/// A run and its revision.
 type RunRevision = (RunNumber, u64);
 
 /// The user's progress through a lab's lesson.
@@ -32,9 +31,9 @@ pub struct LessonState {
     pub is_focused: bool,
     /// A guess is being drawn on the step's chart.
     pub is_drawing: bool,
-    /// The guesses by step: points on the step's chart.
+    /// The guesses that the reader has drawn, by step: points on the step's chart.
     pub guesses: BTreeMap<usize, Vec<[f64; 2]>>,
-    /// Guesses in words by step, of steps without a chart to draw on.
+    /// The guesses that the reader has typed, by step, where a step has no chart to draw on.
     pub written: BTreeMap<usize, String>,
     /// A guess that is being written.
     pub draft: String,
@@ -47,7 +46,7 @@ pub struct LessonState {
     /// Settings of the present step that are set once the reader has guessed, or has run the lab.
     pub waiting: BTreeMap<String, toml::Value>,
     /// A step to scroll to.
-    pub sought: Option<usize>,
+    pub scroll_to: Option<usize>,
     /// The outcomes of the current step's checks, by the run, its revision and the step of the lesson.
     judged: KeyedCache<(Option<RunRevision>, usize), Option<Vec<Outcome>>>,
 }
@@ -60,7 +59,7 @@ struct LeftRun {
     step: u64,
 }
 
-/// The step that is followed, as an undone step brings it back.
+/// The step of a lesson that is followed, with all that undo needs to return to it.
 pub struct LessonPlace {
     current: Option<usize>,
     is_focused: bool,
@@ -154,7 +153,7 @@ impl LessonState {
 
     /// Follows the step of the lesson that was followed before; `with_run`: the run of then comes back too.
     pub fn return_to(&mut self, place: LessonPlace, with_run: bool) {
-        self.sought = place.current.filter(|_| place.current != self.current);
+        self.scroll_to = place.current.filter(|_| place.current != self.current);
         self.current = place.current;
         self.is_focused = place.is_focused;
         self.is_drawing = false;
@@ -183,7 +182,7 @@ fn judge(step: &LessonStep, mirror: Option<&Mirror>, lab: Option<&Lab>) -> Vec<O
 }
 
 /// True if another value of this setting makes another model, of which a step's checks say nothing.
-pub fn is_of_the_model(knob: &Knob) -> bool {
+pub fn defines_model(knob: &Knob) -> bool {
     knob.applies == Applies::AtReset && !["run", "train"].contains(&knob.group())
 }
 
@@ -198,7 +197,7 @@ fn other_run(step: &LessonStep, mirror: &Mirror, lab: &Lab) -> Option<String> {
     }
     let knobs = (lab.knobs)();
     let changed = step.does.settings(lab, run).ok()?.changed_keys(run);
-    let other = knobs.iter().find(|knob| is_of_the_model(knob) && changed.iter().any(|key| key == knob.key))?;
+    let other = knobs.iter().find(|knob| defines_model(knob) && changed.iter().any(|key| key == knob.key))?;
     Some(words(&format!("the run shown was made with another \u{201c}{}\u{201d}", other.label)))
 }
 

@@ -172,7 +172,7 @@ impl Mirror {
     }
 
     /// The changes of live settings with which a recorded run continues: those before its newest checkpoint, or all.
-    pub fn changes_to_go_on_with(&self) -> &[(u64, String, crate::config::Value)] {
+    pub fn changes_to_resume_with(&self) -> &[(u64, String, crate::config::Value)] {
         self.checkpointed_changes.and_then(|n| self.changes.get(..n)).unwrap_or(&self.changes)
     }
 

@@ -13,7 +13,7 @@ pub(super) mod training;
 pub mod undo;
 
 pub use controls::ControlsState;
-pub use play::Play;
+pub use play::Playback;
 pub use undo::{ShownRun, Snapshot, UndoKind};
 
 use std::{
@@ -40,7 +40,7 @@ use super::{
     questions::{Key, Questions},
     run::{EXAMPLE_CANNOT_BE_ASKED, PumpResult, Run, RunOrigin},
     selection::Selection,
-    session::{LabSession, Shared, adopt, preset_of},
+    session::{LabSession, SharedSession, adopt, preset_of},
     sweep_draft::SweepDraftState,
     tiling::{Layout, Tiling},
     view::LOCKED,
@@ -80,7 +80,7 @@ pub struct Page {
     pub large_numbers: LargeNumbers,
     /// The shown step; `None` follows the run.
     pub scrub: Option<u64>,
-    pub play: Play,
+    pub play: Playback,
     /// Steps a second; 0: as fast as it goes.
     pub pace: f64,
     pub questions: Questions,
@@ -104,7 +104,7 @@ pub struct Page {
     /// Search over the controls.
     pub filter: String,
     /// A control to scroll to and light up.
-    pub sought: Option<&'static str>,
+    pub scroll_to: Option<&'static str>,
     /// The draft of a sweep over these settings, while the user edits it.
     pub sweep: Option<SweepDraftState>,
     /// How many claims of the ledger the lab can decide, once they have been read.
@@ -149,7 +149,7 @@ impl Page {
             selection: Selection::default(),
             large_numbers: LargeNumbers::default(),
             scrub: None,
-            play: Play::default(),
+            play: Playback::default(),
             pace: 0.0,
             questions: Questions::default(),
             asked: HashMap::new(),
@@ -162,7 +162,7 @@ impl Page {
             restrictions: Restrictions::default(),
             controls: ControlsState::default(),
             filter: String::new(),
-            sought: None,
+            scroll_to: None,
             sweep: None,
             claims: None,
             picking: None,
@@ -198,13 +198,13 @@ impl Page {
         }
     }
 
-    pub fn saved(&self) -> LabSession {
+    pub fn to_session(&self) -> LabSession {
         let (config, layout) = (Some(self.config.clone()), Some(self.tiling.tree.clone()));
         LabSession { config, layout, restrictions: self.restrictions.clone() }
     }
 
-    pub fn shared(&self) -> Shared {
-        Shared { config: self.config.clone(), layout: Some(self.tiling.tree.clone()) }
+    pub fn shared(&self) -> SharedSession {
+        SharedSession { config: self.config.clone(), layout: Some(self.tiling.tree.clone()) }
     }
 
     // ---- the run ----
@@ -215,8 +215,8 @@ impl Page {
         self.begin(host, ctx, left_run::note_left_run);
     }
 
-    /// Makes a run like [`Page::launch`], when the history makes it again.
-    pub fn launch_again(&mut self, host: &mut dyn Host, ctx: &egui::Context) {
+    /// Makes a run like [`Page::launch`], because the history makes it again.
+    pub fn relaunch(&mut self, host: &mut dyn Host, ctx: &egui::Context) {
         self.begin(host, ctx, |_| {});
     }
 
@@ -233,7 +233,7 @@ impl Page {
             Ok(handle) => {
                 leave(self);
                 self.superseded = self.reopened.take();
-                let mirror = self.run.take().map(Run::into_followed).unwrap_or_default();
+                let mirror = self.run.take().map(Run::into_next_mirror).unwrap_or_default();
                 let run = Run::new(handle, mirror, RunOrigin::Own, ctx);
                 if self.pace > 0.0 {
                     let _ = run.handle.send(Command::Pace(self.pace));
@@ -306,7 +306,7 @@ impl Page {
         if news.started {
             take_found(self);
         }
-        if news.any {
+        if news.has_news {
             recorded_views::open(self);
         }
         news

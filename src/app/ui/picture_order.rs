@@ -3,7 +3,7 @@
 use egui_tiles::TileId;
 
 /// The smallest size that prints well, pixels: that of a picture at first.
-pub const SMALLEST: [u32; 2] = [1600, 1000];
+pub const MIN_PICTURE_SIZE: [u32; 2] = [1600, 1000];
 
 /// A request for a picture of a view.
 #[derive(Debug, Clone, PartialEq)]

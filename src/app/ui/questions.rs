@@ -31,7 +31,6 @@ impl Freshness {
     pub const SELDOM: Self = Self::Steps(50);
 }
 
-/// The last question that a probe was asked.
 #[derive(Debug, Clone)]
 struct LastQuestion {
     request: u64,
@@ -114,7 +113,7 @@ pub struct Unanswered {
 
 impl Questions {
     /// The book of a picture of a record: its view may put questions, which are asked of nobody.
-    pub fn unasked() -> Self {
+    pub fn for_record() -> Self {
         Self { is_unasked: true, ..Self::default() }
     }
 
@@ -255,7 +254,7 @@ impl Questions {
     }
 
     /// True if the answer with this number belongs to the live settings in force.
-    pub fn is_of_present_settings(&self, request: u64, mirror: &Mirror) -> bool {
+    pub fn matches_live_settings(&self, request: u64, mirror: &Mirror) -> bool {
         self.last.values().any(|p| p.request == request && p.changes == mirror.changes.len())
     }
 

@@ -9,15 +9,15 @@ use std::{
 
 use eframe::egui;
 
-use super::{frames::NewsPace, mirror::Mirror};
+use super::{frames::EventPacing, mirror::Mirror};
 use crate::{
     config::Value,
     telemetry::{Command, Event, RunHandle, RunState},
 };
 
 /// The pace at which events of runs wait for a frame of this context.
-pub fn news_pace(ctx: &egui::Context) -> Arc<NewsPace> {
-    ctx.data_mut(|d| d.get_temp_mut_or_default::<Arc<NewsPace>>(egui::Id::unique("orrery news pace")).clone())
+pub fn event_pacing(ctx: &egui::Context) -> Arc<EventPacing> {
+    ctx.data_mut(|d| d.get_temp_mut_or_default::<Arc<EventPacing>>(egui::Id::unique("orrery news pace")).clone())
 }
 
 /// The reason why nothing can be asked of the recorded example of a lab.
@@ -53,7 +53,7 @@ pub struct Run {
 /// The result of a call of [`Run::pump`].
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct PumpResult {
-    pub any: bool,
+    pub has_news: bool,
     pub started: bool,
     /// The description of the run is new or has changed.
     pub described: bool,
@@ -63,7 +63,7 @@ pub struct PumpResult {
 impl Run {
     /// Watches `handle`. `mirror` may hold what an earlier run reported, in view until this run describes itself.
     pub fn new(handle: RunHandle, mut mirror: Mirror, origin: RunOrigin, ctx: &egui::Context) -> Self {
-        let (ctx, pace) = (ctx.clone(), news_pace(ctx));
+        let (ctx, pace) = (ctx.clone(), event_pacing(ctx));
         handle.inbox.set_wake(move || ctx.request_repaint_after(pace.wait(Instant::now())));
         mirror.state = None;
         mirror.is_preparing = true;
@@ -80,7 +80,7 @@ impl Run {
     }
 
     /// The mirror for a run that follows this one: its reports stay until the next run's; of an example what is pinned.
-    pub fn into_followed(mut self) -> Mirror {
+    pub fn into_next_mirror(mut self) -> Mirror {
         if !self.is_example() {
             return self.mirror;
         }
@@ -103,7 +103,7 @@ impl Run {
 
     /// The recorded changes of live settings since the last call, but not of settings that this window has changed.
     pub(super) fn take_recorded_changes(&mut self) -> Vec<(String, Value)> {
-        let recorded = self.mirror.changes_to_go_on_with();
+        let recorded = self.mirror.changes_to_resume_with();
         let new = recorded.iter().skip(self.taken_changes).filter(|(_, key, _)| !self.changed_here.contains(key));
         let new = new.map(|(_, key, value)| (key.clone(), value.clone())).collect();
         self.taken_changes = recorded.len();
@@ -114,7 +114,7 @@ impl Run {
     pub fn pump(&mut self) -> PumpResult {
         let batch = self.handle.inbox.take();
         let mut news =
-            PumpResult { any: !batch.events.is_empty() || !batch.samples.is_empty(), ..PumpResult::default() };
+            PumpResult { has_news: !batch.events.is_empty() || !batch.samples.is_empty(), ..PumpResult::default() };
         for e in &batch.events {
             news.started |= matches!(e, Event::Started(_));
             news.described |= matches!(e, Event::Started(_) | Event::Described(_));

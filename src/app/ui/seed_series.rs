@@ -249,7 +249,7 @@ pub struct Spread {
     pub mean: Curve,
     pub low: Curve,
     pub high: Curve,
-    /// Lineage of each source, to notice when to start again.
+    /// The data id of each source, by which a new start is noticed.
     seen: Vec<u64>,
     /// Points of each source taken so far.
     taken: Vec<usize>,
@@ -258,7 +258,7 @@ pub struct Spread {
 impl Spread {
     /// Catches up with `sources`.
     pub fn follow(&mut self, sources: &[&Curve]) -> &Self {
-        let seen: Vec<u64> = sources.iter().map(|c| c.lineage()).collect();
+        let seen: Vec<u64> = sources.iter().map(|c| c.data_id()).collect();
         if seen != self.seen {
             *self = Self { seen, taken: vec![0; sources.len()], ..Self::default() };
         }

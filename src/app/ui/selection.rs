@@ -93,7 +93,7 @@ impl Selection {
             let (was, is) = (self.slots.get(key), after.slots.get(key));
             let noun = was.or(is)?.step()?;
             let label = |slot: Option<&Box<dyn AnySlot>>| slot.map(|slot| slot.step_label());
-            (was != is).then(|| SlotStep { noun, was: label(was), is: label(is) })
+            (was != is).then(|| SlotStep { noun, before: label(was), after: label(is) })
         })
     }
 
@@ -108,8 +108,8 @@ impl Selection {
 /// A description of the change of one slot.
 pub(super) struct SlotStep {
     pub noun: &'static str,
-    pub was: Option<String>,
-    pub is: Option<String>,
+    pub before: Option<String>,
+    pub after: Option<String>,
 }
 
 #[cfg(test)]
@@ -152,7 +152,7 @@ mod tests {
         assert!(before.slot_step(&after).is_none());
         after.set(Synapse(7));
         let step = before.slot_step(&after).unwrap();
-        assert_eq!((step.noun, step.was, step.is.as_deref()), ("synapse", None, Some("7")));
+        assert_eq!((step.noun, step.before, step.after.as_deref()), ("synapse", None, Some("7")));
         before.keep_slots_of(&after);
         assert_eq!((before.get(), before.get::<Synapse>()), (Some(&Text("new".into())), None));
     }

@@ -11,7 +11,6 @@ use crate::{
     labs::{Lab, restrictions::Restrictions},
 };
 
-/// The key of the session in eframe's storage.
 const KEY: &str = "orrery-session";
 /// The prefix of a copied session.
 pub const PREFIX: &str = "orrery1:";
@@ -164,13 +163,13 @@ impl Session {
 
 /// Settings, seed and layout of a page, to be copied as one string.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Shared {
+pub struct SharedSession {
     pub config: Config,
     #[serde(default)]
     pub layout: Option<Layout>,
 }
 
-impl Shared {
+impl SharedSession {
     pub fn to_text(&self) -> Result<String, String> {
         let json = serde_json::to_vec(self).map_err(|e| format!("the session could not be written: {e}"))?;
         Ok(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(json)))
@@ -230,10 +229,10 @@ mod tests {
         let mut config = Config::defaults("x", &knobs);
         config.seed = 11;
         config.set_text(&knobs, "a.b", "0.1").unwrap();
-        let text = Shared { config: config.clone(), layout: None }.to_text().unwrap();
+        let text = SharedSession { config: config.clone(), layout: None }.to_text().unwrap();
         assert!(text.starts_with(PREFIX));
         let wrapped = format!("  {}\n{}\n", &text[..20], &text[20..]);
-        assert_eq!(Shared::from_text(&wrapped).unwrap().config, config);
+        assert_eq!(SharedSession::from_text(&wrapped).unwrap().config, config);
     }
 
     #[test]
@@ -330,7 +329,7 @@ mod tests {
     fn a_string_copied_from_an_older_window_is_read() {
         let copied = "orrery1:eyJjb25maWciOnsibGFiIjoieCIsInByZXNldCI6IndpZGUiLCJzZWVkIjozLCJ2\
                       YWx1ZXMiOnsiYS5iIjowLjUsImEub24iOnRydWV9fSwibGF5b3V0IjpudWxsfQ";
-        let Shared { config, layout } = Shared::from_text(copied).unwrap();
+        let SharedSession { config, layout } = SharedSession::from_text(copied).unwrap();
         assert_eq!((config.lab.as_str(), config.preset.as_str(), config.seed), ("x", "wide", 3));
         let values: Vec<_> = config.iter().map(|(key, value)| format!("{key} = {value}")).collect();
         assert!(values == ["a.b = 0.5", "a.on = true"] && layout.is_none(), "{values:?}");
@@ -338,8 +337,8 @@ mod tests {
 
     #[test]
     fn damage_is_told_in_words() {
-        assert!(Shared::from_text("hello").unwrap_err().contains("orrery1:"));
-        assert!(Shared::from_text("orrery1:abc!").unwrap_err().contains("damaged"));
-        assert!(Shared::from_text("orrery1:YWJj").unwrap_err().contains("damaged"));
+        assert!(SharedSession::from_text("hello").unwrap_err().contains("orrery1:"));
+        assert!(SharedSession::from_text("orrery1:abc!").unwrap_err().contains("damaged"));
+        assert!(SharedSession::from_text("orrery1:YWJj").unwrap_err().contains("damaged"));
     }
 }

@@ -10,11 +10,11 @@ const MERGE_SHARE: f64 = 0.005;
 pub fn from_mirror(mirror: &Mirror, knobs: &[Knob]) -> Vec<StepEvent> {
     let stages = mirror.info.iter().flat_map(|info| &info.stages);
     let mut events: Vec<StepEvent> =
-        stages.map(|stage| StepEvent { step: stage.step, words: stage.label.clone() }).collect();
+        stages.map(|stage| StepEvent { step: stage.step, text: stage.label.clone() }).collect();
     let close = (MERGE_SHARE * mirror.step as f64).max(1.0) as u64;
     let mut last: Option<(&str, u64)> = None;
     for (step, key, value) in &mirror.changes {
-        let event = StepEvent { step: *step, words: change_label(knobs, key, value) };
+        let event = StepEvent { step: *step, text: change_label(knobs, key, value) };
         let is_together = last.is_some_and(|(of, at)| of == key && step.saturating_sub(at) <= close);
         match events.last_mut().filter(|_| is_together) {
             Some(drag) => *drag = event,

@@ -19,7 +19,7 @@ use super::{
     widgets::{number, truncated::truncated},
 };
 use crate::{
-    experiments::sweep::results::{AsOf, AxisKind, Number, NumberId, SweepResults},
+    experiments::sweep::results::{AxisKind, Number, NumberId, SweepResults, ValuesAtStep},
     gpu::colour::ColourMap,
     ui::widgets::notes::canvas_ui,
 };
@@ -45,9 +45,9 @@ pub struct SweepView<'a> {
     /// Numbers beside it, in parallel coordinates and the table.
     pub others: &'a [usize],
     /// Every number that is shown, as of the step.
-    pub as_of: &'a BTreeMap<NumberId, AsOf>,
+    pub values_at_step: &'a BTreeMap<NumberId, ValuesAtStep>,
     /// For each point, true if it is inside the brush.
-    pub kept: &'a [bool],
+    pub in_brush: &'a [bool],
     /// The colour of each point.
     pub colours: &'a [Color32],
     pub selected: Option<usize>,
@@ -82,12 +82,12 @@ impl<'a> SweepView<'a> {
     }
 
     /// The shown number as of the step.
-    pub fn values(&self) -> Option<&'a AsOf> {
-        self.as_of.get(&self.shown()?.id)
+    pub fn values(&self) -> Option<&'a ValuesAtStep> {
+        self.values_at_step.get(&self.shown()?.id)
     }
 
-    pub fn is_kept(&self, point: usize) -> bool {
-        self.kept.get(point).copied().unwrap_or(true)
+    pub fn is_in_brush(&self, point: usize) -> bool {
+        self.in_brush.get(point).copied().unwrap_or(true)
     }
 
     pub fn colour(&self, point: usize) -> Color32 {
@@ -97,8 +97,8 @@ impl<'a> SweepView<'a> {
     /// Describes the point under the pointer by its settings and its number.
     fn about(&self, point: usize) -> String {
         let name = self.results.point_name(point);
-        let value = self.values().and_then(|as_of| as_of.values.get(point)?.as_ref());
-        let other = self.values().and_then(|as_of| as_of.other_steps(point));
+        let value = self.values().and_then(|values_at_step| values_at_step.values.get(point)?.as_ref());
+        let other = self.values().and_then(|values_at_step| values_at_step.other_steps(point));
         let other = other.map_or(String::new(), |steps| format!(", of {}", steps_label(steps)));
         let seeds = self.results.run_count(point);
         let words = match value {
@@ -199,10 +199,9 @@ fn empty(ui: &Ui, rect: Rect, theme: &Theme) -> PointedAt {
     PointedAt::default()
 }
 
-/// A dot of a point; that of a selected one has a ring.
 fn dot(ui: &Ui, at: egui::Pos2, view: &SweepView<'_>, point: usize) {
     let theme = view.theme;
-    let colour = if view.is_kept(point) { view.colour(point) } else { theme.line };
+    let colour = if view.is_in_brush(point) { view.colour(point) } else { theme.line };
     let is_selected = view.selected == Some(point);
     let radius = if is_selected { 4.5 } else { 3.0 };
     ui.painter().circle_filled(at, radius, colour);

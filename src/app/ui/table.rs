@@ -42,12 +42,12 @@ impl Table {
     }
 
     /// The table, if it has any row.
-    pub fn if_any(self) -> Option<Self> {
+    pub fn non_empty(self) -> Option<Self> {
         (self.rows > 0).then_some(self)
     }
 
     pub fn finish_if_any(self) -> Option<String> {
-        self.if_any().map(Self::finish)
+        self.non_empty().map(Self::finish)
     }
 
     pub fn finish(self) -> String {

@@ -376,46 +376,28 @@ mod tests {
     #[test]
     fn everything_reads_on_page_and_panel_in_both_modes() {
         for theme in [Theme::dark(), Theme::light()] {
-            let mut named: Vec<(String, Color32)> = vec![
-                ("text".into(), theme.text),
-                ("secondary".into(), theme.secondary),
-                ("accent".into(), theme.accent),
-                ("fast".into(), theme.fast),
-                ("slow".into(), theme.slow),
-                ("warm".into(), theme.warm),
-                ("cool".into(), theme.cool),
-                ("error".into(), theme.error),
-            ];
-            named.extend((0..7).map(|i| (format!("variant {i}"), theme.series(i))));
-            named.extend((0..Theme::GROUPS).map(|i| (format!("group {i}"), theme.group(i))));
-            named.extend((0..3).map(|i| (format!("trace {i}"), theme.trace(i))));
-            for (name, c) in named {
-                for (ground, g) in [("page", theme.page), ("panel", theme.panel)] {
-                    let ratio = contrast(c, g);
-                    assert!(ratio >= 4.5, "{name} on {ground}, dark {}: {ratio:.2}", theme.dark);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_selected_button_reads_in_both_modes() {
-        for theme in [Theme::dark(), Theme::light()] {
             let selection = visuals(&theme).selection;
-            for ground in [theme.page, theme.panel] {
-                let ratio = contrast(selection.stroke.color, ground.blend(selection.bg_fill));
-                assert!(ratio >= 4.5, "dark {}: {ratio:.2}", theme.dark);
-            }
-        }
-    }
-
-    #[test]
-    fn what_is_locked_reads_in_both_modes() {
-        for theme in [Theme::dark(), Theme::light()] {
-            for ground in [theme.page, theme.panel] {
-                for colour in [theme.text, theme.secondary] {
-                    let ratio = contrast(ground.blend(colour.gamma_multiply(LOCKED_OPACITY)), ground);
-                    assert!(ratio >= 4.5, "dark {}: {ratio:.2}", theme.dark);
+            for (ground, g) in [("page", theme.page), ("panel", theme.panel)] {
+                let locked = |colour: Color32| g.blend(colour.gamma_multiply(LOCKED_OPACITY));
+                let mut named: Vec<(String, Color32)> = vec![
+                    ("text".into(), theme.text),
+                    ("secondary".into(), theme.secondary),
+                    ("accent".into(), theme.accent),
+                    ("fast".into(), theme.fast),
+                    ("slow".into(), theme.slow),
+                    ("warm".into(), theme.warm),
+                    ("cool".into(), theme.cool),
+                    ("error".into(), theme.error),
+                    ("locked text".into(), locked(theme.text)),
+                    ("locked secondary".into(), locked(theme.secondary)),
+                ];
+                named.extend((0..7).map(|i| (format!("variant {i}"), theme.series(i))));
+                named.extend((0..Theme::GROUPS).map(|i| (format!("group {i}"), theme.group(i))));
+                named.extend((0..3).map(|i| (format!("trace {i}"), theme.trace(i))));
+                let selected = ("a selected button".to_owned(), selection.stroke.color, g.blend(selection.bg_fill));
+                for (name, c, under) in named.into_iter().map(|(name, c)| (name, c, g)).chain([selected]) {
+                    let ratio = contrast(c, under);
+                    assert!(ratio >= 4.5, "{name} on {ground}, dark {}: {ratio:.2}", theme.dark);
                 }
             }
         }

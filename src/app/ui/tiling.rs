@@ -6,7 +6,7 @@ use eframe::egui::{self, Vec2};
 use egui_tiles::{Container, SimplificationOptions, Tile, TileId, Tree};
 use serde::{Deserialize, Serialize};
 
-use self::arrangement::{Arrangement, initial, is_arranged_as};
+use self::arrangement::{Arrangement, has_same_arrangement, initial};
 use super::view::{View, ViewEntry};
 use crate::labs::Pane as LabPane;
 
@@ -63,13 +63,13 @@ impl Tiling {
         is_changed
     }
 
-    /// See [`Tiling::fit`].
+    /// Arranges the tiles by the rule that [`Tiling::fit`] states; true if something changed.
     fn arrange(&mut self, lab: &str, room: Vec2) -> bool {
         if self.panes.is_empty() {
             return false;
         }
         let as_arranged = |arrangement| initial(lab, &self.panes, arrangement);
-        let is = |tree: &Layout, arrangement| is_arranged_as(tree, &as_arranged(arrangement));
+        let is = |tree: &Layout, arrangement| has_same_arrangement(tree, &as_arranged(arrangement));
         let wanted = Arrangement::for_room(&self.panes, room);
         if is(&self.tree, wanted) {
             return false;

@@ -8,7 +8,7 @@ use super::theme::TOOLTIP_DELAY;
 const NEVER: f32 = 1e6;
 
 /// Suppresses tooltips while a button is held; call it before anything is drawn.
-pub fn hold(ctx: &Context) {
+pub fn suppress_while_held(ctx: &Context) {
     let delay = if is_held(ctx) { NEVER } else { TOOLTIP_DELAY };
     if ctx.global_style().interaction.tooltip_delay != delay {
         ctx.all_styles_mut(|style| style.interaction.tooltip_delay = delay);
@@ -49,7 +49,7 @@ mod tests {
                 let rect = egui::Rect::from_min_size(pos2(0.0, 0.0), vec2(400.0, 300.0));
                 let input = RawInput { time: Some(self.time), screen_rect: Some(rect), events, ..RawInput::default() };
                 let out = self.ctx.run_ui(input, |ui| {
-                    hold(ui.ctx());
+                    suppress_while_held(ui.ctx());
                     ui.add(egui::Slider::new(&mut 0.5, 0.0..=1.0)).on_hover_text("how far");
                     clear(ui.ctx());
                     let ctx = ui.ctx();

@@ -12,7 +12,7 @@ mod values;
 mod xml;
 
 pub use values::{AttributeType, AttributeValue, NamedValue};
-use values::{ValueColumns, ValueNames, give, take, value};
+use values::{ValueColumns, ValueNames, add_value, take, value};
 
 /// A graph of a file.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -39,7 +39,7 @@ pub struct FileNode {
     /// The name to show; `None` if the node is named by its id.
     pub label: Option<String>,
     /// x to the right, y upwards.
-    pub place: Option<[f64; 2]>,
+    pub position: Option<[f64; 2]>,
     /// sRGB.
     pub colour: Option<[u8; 3]>,
     /// The size at which the node is drawn, if the file gives one.
@@ -94,7 +94,7 @@ impl GraphFileError {
     }
 }
 
-/// The limit of nodes, as of edges: beyond it a graph is not a picture.
+/// The largest number of nodes, and of edges, that are read: a larger graph cannot be seen in a picture.
 pub const MAX_NODES: usize = 1_000_000;
 /// The largest number of edges that is read.
 pub const MAX_EDGES: usize = 8_000_000;
@@ -179,11 +179,11 @@ impl FileNode {
     /// Takes x, y and size as what they are; `values` are all that the file gives.
     fn with_values(mut self, values: Vec<NamedValue>) -> Self {
         let number = |name: &str| value(&values, name).filter(|v| v.is_number()).and_then(AttributeValue::number);
-        self.place = number("x").zip(number("y")).map(|(x, y)| [x, y]);
+        self.position = number("x").zip(number("y")).map(|(x, y)| [x, y]);
         self.size = number("size");
         let channel = |name| number(name).filter(|v| v.fract() == 0.0 && (0.0..=255.0).contains(v)).map(|v| v as u8);
         self.colour = channel("r").zip(channel("g")).zip(channel("b")).map(|((r, g), b)| [r, g, b]);
-        let (placed, sized, coloured) = (self.place.is_some(), self.size.is_some(), self.colour.is_some());
+        let (placed, sized, coloured) = (self.position.is_some(), self.size.is_some(), self.colour.is_some());
         let is_taken = |name: &str| match name {
             "x" | "y" => placed,
             "size" => sized,
@@ -196,7 +196,7 @@ impl FileNode {
 
     /// The numbers that [`Self::with_values`] took, under their names.
     fn taken(&self) -> Vec<(&'static str, f64)> {
-        let place = self.place.iter().flat_map(|p| ["x", "y"].into_iter().zip(*p));
+        let place = self.position.iter().flat_map(|p| ["x", "y"].into_iter().zip(*p));
         let size = self.size.iter().map(|s| ("size", *s));
         let colour = self.colour.iter().flat_map(|c| ["r", "g", "b"].into_iter().zip(c.map(f64::from)));
         place.chain(size).chain(colour).collect()
@@ -308,7 +308,7 @@ fn number(text: &str, what: &str, line: usize) -> Result<f64, GraphFileError> {
     found.ok_or_else(|| GraphFileError::new(line, format!("{what} is `{}`; it should be a number", short(text))))
 }
 
-/// The beginning of a text, for messages.
+/// Shortens a text of the file, so that a message that quotes it stays readable.
 fn short(text: &str) -> String {
     let mut out: String = text.chars().take(40).collect();
     if out.len() < text.len() {

@@ -168,7 +168,7 @@ impl Schedule {
     }
 
     /// The schedule of a cold layout: nodes that stand stay.
-    pub fn at_rest(nodes: usize, step: u64) -> Self {
+    pub fn cold(nodes: usize, step: u64) -> Self {
         Self::warmed(nodes, step, 1.0)
     }
 
@@ -184,12 +184,12 @@ impl Schedule {
     }
 
     /// The step after which nothing moves any more.
-    pub fn rest(&self) -> u64 {
+    pub fn last_step(&self) -> u64 {
         self.begun + u64::from(self.steps - self.skipped)
     }
 
     /// The temperature of the step that leads to `step`.
-    pub fn turn(&self, step: u64) -> StepParams {
+    pub fn step_params(&self, step: u64) -> StepParams {
         let age = step.saturating_sub(self.begun + 1) as f32 + self.skipped as f32;
         let share = (age / self.steps as f32).min(1.0);
         let hot = HOT * (self.nodes.max(1) as f32).sqrt();
@@ -341,7 +341,7 @@ pub fn after(
     let (held, schedule) = (vec![false; places.len()], Schedule::fresh(places.len()));
     let repulsion = Repulsion::for_nodes(places.len());
     for s in 1..=steps {
-        places = step(springs, forces, repulsion, schedule.turn(s), &held, &places);
+        places = step(springs, forces, repulsion, schedule.step_params(s), &held, &places);
         on_step(s);
     }
     places
@@ -357,13 +357,13 @@ mod tests {
         for nodes in [100_000, 300_000, 350_000] {
             assert!(nodes * steps_for(nodes) as usize <= MAX_NODE_STEPS, "{nodes} nodes");
             let schedule = Schedule::fresh(nodes);
-            assert_eq!(schedule.rest(), schedule.steps());
-            let end = schedule.turn(schedule.rest() + 1);
+            assert_eq!(schedule.last_step(), schedule.steps());
+            let end = schedule.step_params(schedule.last_step() + 1);
             let coldest = HOT * (nodes as f32).sqrt() * COLD;
             assert!((end.temperature / coldest - 1.0).abs() < 1e-3 && end.loose == 1.0, "{nodes} nodes: {end:?}");
         }
         assert_eq!(steps_for(usize::MAX) as usize, MIN_STEPS);
-        assert_eq!(Schedule::at_rest(300_000, 7).rest(), 7);
+        assert_eq!(Schedule::cold(300_000, 7).last_step(), 7);
     }
 
     #[test]
@@ -371,7 +371,7 @@ mod tests {
         let nodes = PARALLEL_FROM + 7;
         let edges: Vec<_> = (0..nodes as u32).map(|i| (i, i * 7 % nodes as u32, 1.0)).collect();
         let (springs, forces) = (Springs::new(nodes, &edges), ForceParams::default());
-        let (places, turn) = (start(0..nodes as u32, 3), Schedule::fresh(nodes).turn(1));
+        let (places, turn) = (start(0..nodes as u32, 3), Schedule::fresh(nodes).step_params(1));
         let held: Vec<bool> = (0..nodes).map(|i| i % 100 == 0).collect();
         let repulsion = Repulsion::for_nodes(nodes);
         let after = step(&springs, &forces, repulsion, turn, &held, &places);

@@ -10,36 +10,36 @@ use super::{
 
 /// The share of left-out points that fell on the right side.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Verdict {
+pub struct ProbeAccuracy {
     /// The number of left-out points on the right side.
     pub right: usize,
     /// The number of left-out points.
-    pub of: usize,
+    pub total: usize,
 }
 
 /// Leaves out one of `groups` at a time (points that belong together are never on both sides), fits the
 /// rest, and counts the left-out points on the right side. `labels` are the sides; `ridge` is the
 /// penalty as a share of the mean squared length of the centred points. Solved in the dual, so that
 /// many dimensions cost little: points n, dims d, O(groups (n³ / 3)) + O(n² d).
-pub fn leave_group_out(points: &[Vec<f64>], labels: &[bool], groups: &[usize], ridge: f64) -> Verdict {
+pub fn leave_group_out(points: &[Vec<f64>], labels: &[bool], groups: &[usize], ridge: f64) -> ProbeAccuracy {
     let n = points.len();
     debug_assert!(labels.len() == n && groups.len() == n);
     let gram: Vec<Vec<f64>> = points.iter().map(|a| points.iter().map(|b| dot(a, b)).collect()).collect();
     let mut kinds = groups.to_vec();
     kinds.sort_unstable();
     kinds.dedup();
-    let mut verdict = Verdict { right: 0, of: 0 };
+    let mut accuracy = ProbeAccuracy { right: 0, total: 0 };
     for left_out in kinds {
         let (test, train): (Vec<usize>, Vec<usize>) = (0..n).partition(|&i| groups[i] == left_out);
         let Some(fit) = Fit::new(&gram, &train, labels, ridge) else { continue };
         for i in test {
-            verdict.of += 1;
+            accuracy.total += 1;
             // exactly on the cut is on neither side
             let score = fit.score(&gram, &train, i);
-            verdict.right += usize::from(score != 0.0 && (score > 0.0) == labels[i]);
+            accuracy.right += usize::from(score != 0.0 && (score > 0.0) == labels[i]);
         }
     }
-    verdict
+    accuracy
 }
 
 struct Fit {
@@ -100,7 +100,7 @@ mod tests {
             .collect();
         let labels: Vec<bool> = (0..40).map(|i| i % 2 == 0).collect();
         let groups: Vec<usize> = (0..40).map(|i| i / 4).collect();
-        assert_eq!(leave_group_out(&points, &labels, &groups, 1e-3), Verdict { right: 40, of: 40 });
+        assert_eq!(leave_group_out(&points, &labels, &groups, 1e-3), ProbeAccuracy { right: 40, total: 40 });
     }
 
     #[test]
@@ -110,7 +110,7 @@ mod tests {
         let labels: Vec<bool> = (0..40).map(|i| i % 2 == 0).collect();
         let groups: Vec<usize> = (0..40).map(|i| i / 2).collect();
         let v = leave_group_out(&points, &labels, &groups, 1e-3);
-        assert!(v.of == 40 && v.right <= 20, "{v:?}");
+        assert!(v.total == 40 && v.right <= 20, "{v:?}");
         let same = vec![vec![1.0, 2.0]; 4];
         let v = leave_group_out(&same, &labels[..4], &[0, 0, 1, 1], 1e-3);
         assert!(v.right <= 2, "{v:?}");

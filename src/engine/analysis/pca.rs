@@ -8,7 +8,7 @@ pub struct PrincipalComponent {
     /// Unit vector; its entry of largest size is positive.
     pub direction: Vec<f64>,
     /// Share of the total variance along it, 0..1; 0 when the points do not differ.
-    pub explained: f64,
+    pub explained_variance: f64,
 }
 
 /// Column means of `rows`, each of length `dims`.
@@ -30,10 +30,11 @@ pub fn standard_scores(rows: &[&[f32]], first: usize, components: usize) -> Vec<
     let mut left: Vec<Vec<f64>> = rows.iter().map(centre).collect();
     let mut scores = vec![vec![]; rows.len()];
     for _ in 0..components {
-        let PrincipalComponent { direction, explained } = first_component(left.get(first..).unwrap_or_default(), dims);
+        let PrincipalComponent { direction, explained_variance } =
+            first_component(left.get(first..).unwrap_or_default(), dims);
         let along: Vec<f64> = left.iter().map(|row| dot(row, &direction)).collect();
         let variance = along.iter().skip(first).map(|v| v * v).sum::<f64>() / fitted.len().max(1) as f64;
-        let scale = if explained > 0.0 && variance > 0.0 { variance.sqrt().recip() } else { 0.0 };
+        let scale = if explained_variance > 0.0 && variance > 0.0 { variance.sqrt().recip() } else { 0.0 };
         for ((row, scores), along) in left.iter_mut().zip(&mut scores).zip(&along) {
             scores.push(along * scale);
             row.iter_mut().zip(&direction).for_each(|(v, d)| *v -= along * d);
@@ -43,7 +44,7 @@ pub fn standard_scores(rows: &[&[f32]], first: usize, components: usize) -> Vec<
 }
 
 /// The first component of rows that are already centred, each of length `dims`. Starts from the column of largest
-/// variance and is deterministic; `explained` is the Rayleigh quotient over the trace.
+/// variance and is deterministic; `explained_variance` is the Rayleigh quotient over the trace.
 pub fn first_component(centred: &[Vec<f64>], dims: usize) -> PrincipalComponent {
     const ROUNDS: usize = 300;
     let mut variance = vec![0.0; dims];
@@ -55,7 +56,7 @@ pub fn first_component(centred: &[Vec<f64>], dims: usize) -> PrincipalComponent 
     let mut direction = vec![0.0; dims];
     if dims == 0 || total <= 0.0 || !total.is_finite() {
         direction.iter_mut().take(1).for_each(|v| *v = 1.0);
-        return PrincipalComponent { direction, explained: 0.0 };
+        return PrincipalComponent { direction, explained_variance: 0.0 };
     }
     direction[widest] = 1.0;
     let mut along = variance[widest];
@@ -75,7 +76,7 @@ pub fn first_component(centred: &[Vec<f64>], dims: usize) -> PrincipalComponent 
             break;
         }
     }
-    PrincipalComponent { direction: with_positive_largest(direction), explained: (along / total).min(1.0) }
+    PrincipalComponent { direction: with_positive_largest(direction), explained_variance: (along / total).min(1.0) }
 }
 
 /// The first `count` components of rows that are already centred, each of length `dims`, largest first;
@@ -102,7 +103,7 @@ pub fn components(centred: &[Vec<f64>], dims: usize, count: usize) -> Vec<Princi
             row.iter_mut().zip(&vector).for_each(|(g, b)| *g -= value * a * b);
         }
         let direction = with_positive_largest(direction);
-        found.push(PrincipalComponent { direction, explained: (value / total).min(1.0) });
+        found.push(PrincipalComponent { direction, explained_variance: (value / total).min(1.0) });
     }
     found
 }
@@ -174,7 +175,7 @@ mod tests {
             .collect();
         let p = first_component(&rows, 2);
         assert!((p.direction[0] - 0.6).abs() < 1e-5 && (p.direction[1] - 0.8).abs() < 1e-5, "{p:?}");
-        assert!((p.explained - 0.8).abs() < 1e-9, "{p:?}");
+        assert!((p.explained_variance - 0.8).abs() < 1e-9, "{p:?}");
     }
 
     #[test]
@@ -190,10 +191,10 @@ mod tests {
         let found = components(&rows, 5, 4);
         assert_eq!(found.len(), 3, "there is no fourth");
         for ((p, axis), share) in found.iter().zip(axes).zip([9.0, 4.0, 1.0]) {
-            assert!((p.explained - share / 14.0).abs() < 1e-6, "{p:?}");
+            assert!((p.explained_variance - share / 14.0).abs() < 1e-6, "{p:?}");
             assert!((dot(&p.direction, &axis).abs() - 1.0).abs() < 1e-4, "{p:?}");
         }
-        assert!((found[0].explained - first_component(&rows, 5).explained).abs() < 1e-6);
+        assert!((found[0].explained_variance - first_component(&rows, 5).explained_variance).abs() < 1e-6);
         assert!(components(&[vec![0.0; 3], vec![0.0; 3]], 3, 2).is_empty());
         assert!(components(&[], 3, 2).is_empty());
     }
@@ -203,7 +204,7 @@ mod tests {
         let rows = vec![vec![-1.0, -2.0], vec![1.0, 2.0]];
         let flipped: Vec<Vec<f64>> = rows.iter().map(|r| r.iter().map(|v| -v).collect()).collect();
         assert_eq!(first_component(&rows, 2), first_component(&flipped, 2));
-        assert_eq!(first_component(&[vec![0.0, 0.0]], 2).explained, 0.0);
+        assert_eq!(first_component(&[vec![0.0, 0.0]], 2).explained_variance, 0.0);
         assert_eq!(mean(&[&[1.0, 2.0], &[3.0, 4.0]], 2), [2.0, 3.0]);
     }
 }

@@ -140,7 +140,7 @@ mod tests {
         assert_eq!((incomplete_beta(2.0, 3.0, 0.0), incomplete_beta(2.0, 3.0, 1.0)), (0.0, 1.0));
     }
 
-    /// With one degree of freedom it is Cauchy's, 1/2 - atan(t)/π; with two 1/2 - t / (2 sqrt(2 + t²)).
+    /// The tail is Cauchy's with one degree of freedom, 1/2 - atan(t)/π; with two it is 1/2 - t / (2 sqrt(2 + t²)).
     #[test]
     fn the_tail_has_its_closed_forms() {
         for t in [-3.0, -0.2, 0.0, 0.7, 12.706] {

@@ -28,7 +28,7 @@ pub trait Arguments: Default + Clone + PartialEq {
 
 /// The type of one argument: a setting, or an optional one.
 pub trait Argument: Clone {
-    /// The type of its value.
+    /// The type of the argument's value.
     type Value: Setting;
 
     /// The given value, if any.

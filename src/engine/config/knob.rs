@@ -7,14 +7,14 @@ use super::{Config, ConfigError, Value};
 /// The values that a knob accepts.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Range {
-    /// Whole numbers.
+    /// A whole number between two bounds.
     Int {
         /// The smallest.
         min: i64,
         /// The largest.
         max: i64,
     },
-    /// Numbers.
+    /// A number between two bounds.
     Float {
         /// The smallest.
         min: f64,
@@ -107,7 +107,7 @@ impl Knob {
     }
 
     /// Returns false if the setting has no effect, because the setting that it needs is off in `config`, or a file takes its place.
-    pub fn acts(&self, config: &Config) -> bool {
+    pub fn has_effect(&self, config: &Config) -> bool {
         let is_named = |key: &str| matches!(config.get(key), Some(Value::Text(path)) if !path.is_empty());
         self.needs.is_none_or(|(key, least)| !matches!(config.get(key), Some(Value::Int(n)) if *n < least))
             && self.without.is_none_or(|key| !is_named(key))

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::{
     character_list,
     prelude::*,
-    text_file::{CharCursor, CharPlace, TextFile},
+    text_file::{CharCursor, CharPosition, TextFile},
 };
 
 /// Characters and their ids, and no id for any other.
@@ -95,7 +95,7 @@ impl Characters {
     }
 
     /// The reason why a text with this character cannot be read.
-    pub fn unknown(&self, CharPlace { char, at, line }: CharPlace) -> CorpusError {
+    pub fn unknown(&self, CharPosition { char, at, line }: CharPosition) -> CorpusError {
         CorpusError::new(format!(
             "{char:?} (U+{:04X}), character {} of the text (line {line}), is missing from the vocabulary of {} characters: \
              remove it from the text, or give the characters, or the text, that the model was trained on.",

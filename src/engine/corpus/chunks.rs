@@ -22,7 +22,6 @@ pub struct TextChunk {
     pub end: usize,
 }
 
-/// Bytes of a chunk.
 const CHUNK: usize = 64 << 10;
 /// The number of bytes before the end of a chunk that are searched for white space, so that no word is split.
 const SPLIT_SEARCH: usize = 256;

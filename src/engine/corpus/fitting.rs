@@ -5,7 +5,7 @@ use super::{Corpus, CorpusSpec, TextTokenizer, character_list, prelude::*};
 
 /// The smallest vocabulary of a model of bytes.
 pub const BYTES: usize = 256;
-/// Rows of the embedding up to which bytes may have been padded: 320 in the paper of the fast-slow gate.
+/// A model of bytes may have padded its embedding up to this many rows, as the paper of the fast-slow gate does.
 const PADDED_BYTES: usize = 320;
 /// Common names of files that list a model's tokens.
 const LISTS: [&str; 7] =

@@ -100,10 +100,8 @@ const FEWEST: usize = 30;
 const MAX_BYTES: u64 = 1 << 20;
 const MAX_WORDS: usize = 24;
 
-/// The sets as a stream.
 pub(super) struct SentenceStream {
     sets: GrammarRoles,
-    /// A description of the sets.
     about: String,
     /// The sentences of a treebank, those to learn from first, and the same in ids once the tokeniser is known.
     treebank: Vec<TreebankSentence>,

@@ -162,7 +162,6 @@ impl Columns {
     }
 }
 
-/// Parses one line into its fields.
 fn labelled_line(line: &str, columns: Option<&Columns>) -> Result<LabelledLine, String> {
     if line.len() > MAX_LINE {
         let bytes = line.len();

@@ -70,7 +70,6 @@ impl Line {
     }
 }
 
-/// The sentences of both parts.
 pub(super) struct LabelStream {
     name: String,
     classes: usize,

@@ -43,7 +43,6 @@ pub enum Source {
     },
 }
 
-/// A source as a stream, and what the corpus is called.
 pub(super) struct OpenedSource {
     pub name: String,
     pub stream: Box<dyn Stream>,

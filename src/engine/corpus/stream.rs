@@ -6,7 +6,7 @@ use super::{
     chunks::{TextChunk, TextSpan},
     permutation::scramble,
     prelude::*,
-    text_file::{CharCursor, CharPlace, Encoding},
+    text_file::{CharCursor, CharPosition, Encoding},
     tokenizer::Tokenizer,
 };
 
@@ -65,7 +65,7 @@ pub(super) trait Stream: Send + Sync {
     fn sample(&self) -> Result<String, CorpusError>;
 
     /// The first character of the source that is wanted, in the order of the text.
-    fn find_char(&self, wanted: &mut dyn FnMut(char) -> bool) -> Result<Option<CharPlace>, CorpusError> {
+    fn find_char(&self, wanted: &mut dyn FnMut(char) -> bool) -> Result<Option<CharPosition>, CorpusError> {
         Ok(CharCursor::default().find(&self.sample()?, wanted))
     }
 

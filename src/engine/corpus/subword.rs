@@ -23,7 +23,6 @@ const JSON_GROWTH: u64 = 48;
 /// Text is handed to the trainer in pieces of about this many bytes.
 const PIECE: usize = 4 << 10;
 
-/// A subword tokeniser.
 pub(super) struct Subword {
     inner: tokenizers::Tokenizer,
     kind: &'static str,

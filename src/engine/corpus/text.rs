@@ -5,7 +5,7 @@ use super::{
     CorpusError, Position, Windows,
     chunks::{self, TextChunk, TextSpan},
     stream::{BatchShape, Stream},
-    text_file::{CharPlace, Encoding, TextFile, TextSlice},
+    text_file::{CharPosition, Encoding, TextFile, TextSlice},
     tokenizer::Tokenizer,
     windows::{self, TextPart},
 };
@@ -48,7 +48,7 @@ impl Text {
     fn part<'a>(&'a self, span: TextSpan, tokenizer: &'a Tokenizer) -> TextPart<'a> {
         TextPart {
             name: &self.name,
-            what: if span == TextSpan::HeldOut { "held-out" } else { "training" },
+            span_name: if span == TextSpan::HeldOut { "held-out" } else { "training" },
             text: self.span(span),
             encoding: self.file.encoding,
             tokenizer,
@@ -69,7 +69,7 @@ impl Stream for Text {
     }
 
     /// Finds a character in the whole text, its held-out part too.
-    fn find_char(&self, wanted: &mut dyn FnMut(char) -> bool) -> Result<Option<CharPlace>, CorpusError> {
+    fn find_char(&self, wanted: &mut dyn FnMut(char) -> bool) -> Result<Option<CharPosition>, CorpusError> {
         self.read_unchanged(|| self.file.whole().find_char(self.file.encoding, wanted))
     }
 

@@ -90,7 +90,7 @@ impl<'a> TextSlice<'a> {
         &self,
         encoding: Encoding,
         wanted: &mut dyn FnMut(char) -> bool,
-    ) -> Result<Option<CharPlace>, CorpusError> {
+    ) -> Result<Option<CharPosition>, CorpusError> {
         let (mut cursor, mut from) = (CharCursor::default(), 0);
         while from < self.len() {
             let bytes = self.bytes(from, from + CHARS_AT_ONCE)?;
@@ -117,7 +117,7 @@ impl<'a> TextSlice<'a> {
 
 /// A character and where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct CharPlace {
+pub(super) struct CharPosition {
     pub char: char,
     /// The number of characters before it.
     pub at: usize,
@@ -134,10 +134,10 @@ pub(super) struct CharCursor {
 
 impl CharCursor {
     /// The first character of the next part that is wanted.
-    pub(super) fn find(&mut self, text: &str, wanted: &mut dyn FnMut(char) -> bool) -> Option<CharPlace> {
+    pub(super) fn find(&mut self, text: &str, wanted: &mut dyn FnMut(char) -> bool) -> Option<CharPosition> {
         for char in text.chars() {
             if wanted(char) {
-                return Some(CharPlace { char, at: self.chars, line: self.line_breaks + 1 });
+                return Some(CharPosition { char, at: self.chars, line: self.line_breaks + 1 });
             }
             self.chars += 1;
             self.line_breaks += usize::from(char == '\n');

@@ -10,7 +10,6 @@ use super::{
 };
 use std::collections::HashMap;
 
-/// A tokeniser ready to use.
 pub(super) enum Tokenizer {
     Byte { vocab: usize, encoding: Encoding },
     Char(Inventory<char>),

@@ -57,7 +57,6 @@ pub struct Treebank {
     pub longest: usize,
 }
 
-/// A sentence of a treebank.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct TreebankSentence {
     /// The words with a space between them; none has white space in it.

@@ -67,7 +67,7 @@ pub(super) fn bytes_per_id(part: TextSlice<'_>, encoding: Encoding, tokenizer: &
 pub(super) struct TextPart<'a> {
     /// The name of the corpus and the part, for messages.
     pub name: &'a str,
-    pub what: &'static str,
+    pub span_name: &'static str,
     pub text: TextSlice<'a>,
     pub encoding: Encoding,
     pub tokenizer: &'a Tokenizer,
@@ -166,8 +166,8 @@ impl TextPart<'_> {
         CorpusError::new(format!(
             "{} is too short: its {} part has about {have} tokens and one window needs {need}. Choose a longer text, a shorter window{}.",
             self.name,
-            self.what,
-            if self.what == "held-out" { ", or hold out more" } else { "" }
+            self.span_name,
+            if self.span_name == "held-out" { ", or hold out more" } else { "" }
         ))
     }
 }

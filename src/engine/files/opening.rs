@@ -67,7 +67,7 @@ impl FileError {
     }
 
     /// Returns true if there is something that is not an ordinary file of its folder.
-    pub fn is_other_than_a_file(&self) -> bool {
+    pub fn is_not_regular_file(&self) -> bool {
         !matches!(self, Self::TooLong { .. } | Self::NotUtf8 { .. } | Self::Memory(_) | Self::Io(_))
     }
 

@@ -108,7 +108,7 @@ impl Bdh {
         device: &Device,
     ) -> Result<Self> {
         let mut params = Params::new(seed, device, DType::F32);
-        params.give(weights.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
+        params.set_initial_values(weights.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
         let model = Self::drawn(spec.clone(), vocab, params, seed)?;
         for (name, value) in weights {
             match model.params.get(name) {

@@ -153,7 +153,6 @@ impl Model for BiGru {
     }
 }
 
-/// Number of sentences that are read at once.
 const BATCH_SENTENCES: usize = 256;
 
 impl SequenceTagger for BiGru {

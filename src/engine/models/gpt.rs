@@ -295,7 +295,7 @@ impl Gpt {
         };
         let cache = |layer: usize| {
             let [k, v] = carried_names(layer);
-            KeyValueCache::last_of([buffer(&k)?, buffer(&v)?], len)
+            KeyValueCache::from_last([buffer(&k)?, buffer(&v)?], len)
         };
         let mut caches = (0..self.net.layers.len()).map(cache).collect::<Result<Vec<_>>>()?;
         let net = self.dropping_net().unwrap_or_else(|| self.net.clone());

@@ -174,7 +174,7 @@ impl LanguageFlow for OdeFlow {
     fn field(&self, control: FlowControl) -> Result<Box<dyn Field + '_>> {
         let net = &self.inference_net.field;
         let pushed = net.push(&self.control_tensor(control)?)?;
-        Ok(Box::new(Flow { net, pushed, scale: control.alpha }))
+        Ok(Box::new(Flow { net, control_term: pushed, scale: control.alpha }))
     }
 
     fn learning_field(&self, control: FlowControl) -> Result<(SharedField, Vec<Tensor>)> {

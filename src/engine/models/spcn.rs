@@ -33,7 +33,6 @@ pub use spec::{LevelSpec, SpcnSpec};
 
 /// Left to right, and right to left.
 const DIRECTIONS: [&str; 2] = ["forward", "backward"];
-/// Prefix of the running variances.
 const VARIANCE: &str = "variance.";
 
 /// A network of one hierarchy or two.
@@ -43,7 +42,6 @@ pub struct Spcn {
     params: Params,
 }
 
-/// The pass of one direction over a batch.
 struct Pass {
     reader: DirectionReader,
     /// Sum of the squared errors of what level 0 was predicted to be, and words.
@@ -70,7 +68,7 @@ impl Spcn {
                 match spec.feedforward_rule {
                     FeedforwardRule::Foldiak => drop(params.zeros(&name("inhibition"), (d, d))?),
                     FeedforwardRule::Surprise => drop(params.zeros(&surprise(direction, l), 1)?),
-                    _ => {}
+                    FeedforwardRule::Frozen | FeedforwardRule::Sanger | FeedforwardRule::ForwardForward => {}
                 }
                 inputs = d;
             }
@@ -83,7 +81,6 @@ impl Spcn {
         self.params.get(name).map_or_else(|| Ok(vec![]), |var| host::to_f32(var.as_tensor()))
     }
 
-    /// The reader of this direction, with the present weights.
     fn reader(&self, direction: &str) -> Result<DirectionReader> {
         if !self.spec.network {
             return Ok(DirectionReader::Words { vocab: self.vocab, traces: self.spec.traces(0) });
@@ -116,7 +113,6 @@ impl Spcn {
         Ok(passes)
     }
 
-    /// Puts what a direction has learned into the parameters.
     fn store_learned(&self, direction: &str, hierarchy: &mut Hierarchy) -> Result<()> {
         let learns = self.spec.feedforward_rule != FeedforwardRule::Frozen;
         for (l, level) in hierarchy.levels().iter().enumerate() {
@@ -154,7 +150,6 @@ impl Spcn {
     }
 }
 
-/// The name of the running mean of a level's surprise.
 fn surprise(direction: &str, l: usize) -> String {
     format!("{VARIANCE}{direction}.{l}.surprise")
 }

@@ -157,7 +157,7 @@ impl Block {
     /// activation inside is tapped.
     fn fused_for(&self, x: &Tensor, tap: &Tap) -> Option<(LayerSpec, Vec<&Tensor>)> {
         let learns = x.track_op() || self.norm1.weight().track_op();
-        if tap.is_on() || self.dropout.is_some() || !learns || !layer::suits(x) { None } else { self.fused() }
+        if tap.is_on() || self.dropout.is_some() || !learns || !layer::supports(x) { None } else { self.fused() }
     }
 
     /// The sizes and weights of the fused operation, if both sublayers have fused forms that go together.

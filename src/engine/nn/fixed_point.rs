@@ -157,7 +157,7 @@ pub struct Implicit {
     /// G(at), differentiable with respect to `at` (its weights may be detached).
     pub image: Tensor,
     /// The limits at which the backward solve stops.
-    pub goal: StopCriterion,
+    pub criterion: StopCriterion,
     /// The record of what the backward solves cost, which each of them updates.
     pub backward: Arc<BackwardSolves>,
 }
@@ -168,7 +168,7 @@ pub struct BackwardSolves {
     /// The number of applications of the transposed Jacobian in the last solve.
     pub iterations: AtomicUsize,
     /// The number of solves that stopped before they reached the tolerance.
-    pub missed: AtomicUsize,
+    pub unconverged: AtomicUsize,
 }
 
 /// Passes `value` (G at the detached solution, tracked with respect to everything but the solution)
@@ -208,10 +208,10 @@ impl CustomOp1 for Implicit {
     }
 
     fn bwd(&self, _arg: &Tensor, _res: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
-        let found = gmres(&|u| self.apply(u), &grad.contiguous()?, self.goal)?;
+        let found = gmres(&|u| self.apply(u), &grad.contiguous()?, self.criterion)?;
         self.backward.iterations.store(found.iterations, Ordering::Relaxed);
         if !found.is_solved {
-            self.backward.missed.fetch_add(1, Ordering::Relaxed);
+            self.backward.unconverged.fetch_add(1, Ordering::Relaxed);
         }
         Ok(Some(found.u))
     }
@@ -408,7 +408,7 @@ mod tests {
         let value = map(&at.detach(), &w, &b)?;
         let image = map(&at, &w0, &b0)?;
         let backward = Arc::new(BackwardSolves::default());
-        let x = attach(&value, Implicit { at, image, goal: GOAL, backward: backward.clone() })?;
+        let x = attach(&value, Implicit { at, image, criterion: GOAL, backward: backward.clone() })?;
         let implicit = x.sqr()?.sum_all()?.backward()?;
         for p in [&w, &b] {
             let (a, e) = (implicit.get(p).ok_or(candle_core::Error::Msg("none".into()))?, unrolled.get(p));
@@ -416,7 +416,7 @@ mod tests {
             assert!(relative_distance(e, a)? < 1e-6, "{}", relative_distance(e, a)?);
         }
         assert!(backward.iterations.load(Ordering::Relaxed) > 0);
-        assert_eq!(backward.missed.load(Ordering::Relaxed), 0);
+        assert_eq!(backward.unconverged.load(Ordering::Relaxed), 0);
         Ok(())
     }
 }

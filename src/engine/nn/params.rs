@@ -38,7 +38,7 @@ impl Params {
 
     /// Gives parameters of these names these initial values, if the shapes agree. No random values are drawn for them, which
     /// would take a second for each 25 million weights.
-    pub fn give(&mut self, values: impl IntoIterator<Item = (String, Tensor)>) {
+    pub fn set_initial_values(&mut self, values: impl IntoIterator<Item = (String, Tensor)>) {
         self.given.extend(values);
     }
 

@@ -80,7 +80,6 @@ pub fn inject(x: &Tensor, push: &Tensor, pool: usize, how: Upsample) -> Result<T
     x + upsample(push, pool, x.dim(1)?, how)?
 }
 
-/// Mean of blocks.
 struct Pool {
     pool: usize,
 }
@@ -284,7 +283,6 @@ mod tests {
         Ok(())
     }
 
-    /// Values and gradients of the one-operation forms equal those of the compositions.
     #[test]
     fn one_operation_equals_the_composition() -> Result<()> {
         for (t, pool) in [(12, 4), (11, 4), (3, 4), (7, 1), (9, 2)] {

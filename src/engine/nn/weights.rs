@@ -78,7 +78,6 @@ pub(super) struct Checksum {
 }
 
 impl Checksum {
-    /// Checks that the part still has the content that was written.
     fn holds(self, file: &mut File) -> std::io::Result<bool> {
         file.seek(SeekFrom::Start(self.from))?;
         let mut part = file.take(self.to.saturating_sub(self.from));
@@ -213,7 +212,6 @@ fn short(name: &str) -> String {
     out
 }
 
-/// Strides of a row-major tensor.
 fn row_major(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1usize; shape.len()];
     (1..shape.len()).rev().for_each(|i| strides[i - 1] = strides[i].saturating_mul(shape[i]));

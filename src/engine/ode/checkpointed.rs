@@ -52,7 +52,7 @@ struct SavedStep {
 
 impl SavedStep {
     fn new(taken: AcceptedStep) -> Self {
-        let slope = if taken.carried { taken.step.ks.first().cloned() } else { None };
+        let slope = if taken.reuses_first_slope { taken.step.ks.first().cloned() } else { None };
         Self { t: taken.t, h: taken.step.h, end: taken.end, last: taken.last, y: taken.step.y0.clone(), slope }
     }
 }
@@ -87,7 +87,7 @@ impl Vjp for Checkpoints {
             let times = StepTimes { t: kept.t, h: kept.h, last: kept.last };
             let made = step(self.tableau, times, &y, first, |t, y| self.field.at(t, y))?;
             let after = if kept.end >= self.t1 {
-                AcceptedStep { t: kept.t, end: kept.end, last: kept.last, carried: false, step: &made }
+                AcceptedStep { t: kept.t, end: kept.end, last: kept.last, reuses_first_slope: false, step: &made }
                     .state_at(self.t1, self.tableau)?
             } else {
                 made.y1.clone()

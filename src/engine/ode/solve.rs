@@ -9,7 +9,7 @@ use candle_core::{DType, Tensor};
 
 use super::{
     Attempt, Field, Method, Policy, Solution, SolveError, SolveFailure, SolverOptions, Span, Tableau, Trace,
-    state::{self, ErrorScope, Measure},
+    state::{self, ErrorNorm, ErrorScope},
     step::{Step, StepTimes, step},
 };
 
@@ -78,7 +78,7 @@ pub(super) struct AcceptedStep<'a> {
     /// The time at which a stage at node 1 was evaluated.
     pub last: f64,
     /// True if the first slope is one that an earlier step, or the choice of the first, left.
-    pub carried: bool,
+    pub reuses_first_slope: bool,
     pub step: &'a Step,
 }
 
@@ -104,7 +104,7 @@ pub(super) struct Solver<'a> {
     field: &'a dyn Field,
     options: &'a SolverOptions,
     tableau: &'static Tableau,
-    measure: Measure,
+    measure: ErrorNorm,
     trace: Trace,
 }
 
@@ -115,7 +115,7 @@ impl<'a> Solver<'a> {
 
     /// A solver whose steps answer to the error of a part of the state.
     pub(super) fn scoped(field: &'a dyn Field, options: &'a SolverOptions, scope: ErrorScope) -> Self {
-        let measure = Measure { rtol: options.rtol, atol: options.atol, scope };
+        let measure = ErrorNorm { rtol: options.rtol, atol: options.atol, scope };
         Self { field, options, tableau: options.method.tableau(), measure, trace: Trace::default() }
     }
 
@@ -202,7 +202,7 @@ impl<'a> Solver<'a> {
                 k0 = made.ks.into_iter().next();
                 continue;
             }
-            let taken = AcceptedStep { t, end, last, carried, step: &made };
+            let taken = AcceptedStep { t, end, last, reuses_first_slope: carried, step: &made };
             watch(taken)?;
             if end >= t1 {
                 let y1 = taken.state_at(t1, self.tableau)?;

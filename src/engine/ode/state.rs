@@ -97,13 +97,13 @@ pub enum ErrorScope {
 
 /// The norm in which an error is measured: its tolerances, and the values that must meet them.
 #[derive(Debug, Clone)]
-pub struct Measure {
+pub struct ErrorNorm {
     pub rtol: f64,
     pub atol: f64,
     pub scope: ErrorScope,
 }
 
-impl Measure {
+impl ErrorNorm {
     /// rms of (h sum weights_i k_i) / (atol + rtol max(|a|, |b|)) over all values (the largest over the
     /// parts).
     pub fn size(&self, h: f64, weights: &[f64], ks: &[Tensor], a: &Tensor, b: &Tensor) -> Result<f64> {

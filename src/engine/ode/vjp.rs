@@ -20,13 +20,13 @@ pub fn check(weights: &[Tensor], y0: &Tensor, t0: f64) -> std::result::Result<()
     Ok(())
 }
 
-/// The field's values alone; the graph that computed them is dropped at once.
+/// Wraps a field so that only its values remain; the graph that computed them is dropped at once.
 pub fn detached(field: &SharedField) -> impl Field + use<> {
     let field = Arc::clone(field);
     move |t: f64, y: &Tensor| -> Result<Tensor> { Ok(field.at(t, y)?.detach()) }
 }
 
-/// Gradients of sum(outputs_i * along_i) with respect to leaves and weights, zero where there are none.
+/// Returns the gradients of sum(outputs_i * along_i) with respect to leaves and weights, zero where there are none.
 pub fn gradients(outputs: &[(&Tensor, &Tensor)], leaves: &[&Var], weights: &[Tensor]) -> Result<Vec<Tensor>> {
     let mut total: Option<Tensor> = None;
     for (value, along) in outputs {

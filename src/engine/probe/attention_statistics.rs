@@ -76,7 +76,7 @@ fn add_window(
         let (_, heads, rows, cols) = weights.dims4()?;
         let values = host::to_f32(weights)?;
         if place == sums.len() {
-            let known = sums.iter().find(|s| s.layer.has_uniform_of(layer));
+            let known = sums.iter().find(|s| s.layer.shares_uniform_attention(layer));
             let uniform =
                 known.map_or_else(|| head_statistics(&layer.uniform_weights(rows), cols, Rows::Shares), |s| s.uniform);
             sums.push(StatisticsSums { layer: (*layer).clone(), heads: vec![[0.0; 4]; heads], uniform });

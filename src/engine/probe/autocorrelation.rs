@@ -10,7 +10,8 @@ impl Probe for Autocorrelation {
     type Args = AutocorrelationArgs;
     type Subject<'m> = TraceModel<'m>;
 
-    fn ask((model, sizes): TraceModel<'_>, args: &AutocorrelationArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(subject: TraceModel<'_>, args: &AutocorrelationArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+        let (model, sizes) = subject;
         let held_out = cx.corpus.held_out(args.windows, args.window)?;
         let (rows, len) = (held_out.rows, held_out.len);
         let lags = args.lags.min(len / 2);

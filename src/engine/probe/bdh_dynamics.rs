@@ -101,8 +101,8 @@ fn ask_product(
         pulses: array(&rows(&pulses))?,
         layers,
         gain: gain.unwrap_or(f64::NAN),
-        keep: drift.keep(0),
-        rotates: drift.turns(),
+        keep: drift.retention(0),
+        rotates: drift.rotates(),
         unreached: missed,
         agreements: agreements(&with_norms, &by_rules),
         model_predictions: predictions(cx.corpus, &with_norms),
@@ -163,8 +163,8 @@ fn ask_graph(
         pulses: array(&rows(&pulses))?,
         layers,
         gain: 1.0,
-        keep: drift.keep(0),
-        rotates: drift.turns(),
+        keep: drift.retention(0),
+        rotates: drift.rotates(),
         unreached: 0.0,
         agreements: agreements(&by_model, &by_rules),
         model_predictions: predictions(cx.corpus, &by_model),
@@ -229,7 +229,7 @@ fn transpose(m: &Dense<f64>) -> Dense<f64> {
     Dense { rows: m.cols, cols: m.rows, data: transposed(&m.data, m.rows, m.cols) }
 }
 
-/// LN without weights, as the model's.
+/// Applies a LayerNorm without weights, as the model does.
 fn norm(v: &[f64]) -> Vec<f64> {
     let mean = statistics::mean(v);
     let variance = statistics::mean_of(v.iter().map(|x| (x - mean) * (x - mean)));
@@ -254,7 +254,7 @@ fn product_drift(shape: &SynapseShape, args: &BdhDynamicsArgs) -> (Drift, String
 fn drift(n: usize, kind: SynapseDrift, keep: f64) -> (Drift, String) {
     let turns = matches!(kind, SynapseDrift::Rotation | SynapseDrift::Both);
     let keep = if matches!(kind, SynapseDrift::Damping | SynapseDrift::Both) { keep } else { 1.0 };
-    let drift = if turns { Drift::rope(n) } else { Drift::identity(n) }.and_damping(keep);
+    let drift = if turns { Drift::rope(n) } else { Drift::identity(n) }.with_damping(keep);
     let words = match (turns, keep < 1.0) {
         (true, true) => format!("synapses turn and keep {keep:.3} a token"),
         (true, false) => "synapses turn".to_owned(),
@@ -321,10 +321,10 @@ fn answers(physical: &Physical, pulses: &[Vec<f64>]) -> BdhDynamicsChecks {
         pairs: n * n,
     });
     BdhDynamicsChecks {
-        rules: by_token(checks::rules_are_equations(physical, pulses)),
-        normfree: by_token(checks::normfree_is_bdh(physical, pulses)),
+        rules: by_token(checks::rule_discrepancies(physical, pulses)),
+        normfree: by_token(checks::normfree_discrepancies(physical, pulses)),
         attention: by_token(checks::state_is_attention(physical, pulses)),
-        two_steps: by_token(checks::two_steps_are_one(physical, pulses)),
+        two_steps: by_token(checks::two_step_discrepancies(physical, pulses)),
         wires,
         prods,
     }

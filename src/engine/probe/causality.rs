@@ -12,7 +12,6 @@ pub struct GatedModel<'m> {
     pool: usize,
 }
 
-/// The number of likely tokens in the measurement.
 const LIKELY_TOKENS: usize = 5;
 /// A gate below this counts as shut: its effect is not measurable.
 const SHUT: f64 = 0.02;
@@ -49,7 +48,6 @@ impl Probe for Causality {
     }
 }
 
-/// A change of one token.
 struct TokenEdit {
     passage: Prompt,
     position: usize,

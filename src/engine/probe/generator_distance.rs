@@ -11,7 +11,6 @@ use crate::{
 /// Makes a [`measurements::GeneratorDistance`].
 pub struct GeneratorDistance;
 
-/// Tokens of the text that are read.
 const MAX_TOKENS: usize = 32;
 /// States of a backward pass, which bounds its memory.
 const MAX_STATES: usize = 4096;

@@ -6,7 +6,6 @@ use crate::{
     nn::{Result, Tensor},
 };
 
-/// A batch of windows for one forward pass.
 pub(super) struct WindowBatch<'w> {
     /// Ids, `(B, T)`.
     pub tokens: Tensor,

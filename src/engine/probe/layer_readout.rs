@@ -25,11 +25,12 @@ impl Probe for LayerReadout {
 
     const TAKES_LONG: bool = true;
 
-    fn ask((model, stack): Self::Subject<'_>, args: &LayerReadoutArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(subject: Self::Subject<'_>, args: &LayerReadoutArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+        let (model, stack) = subject;
         let layers = stack.layers;
         ensure!(args.layer <= layers, "the model has no layer {}; choose 1 to {layers}", args.layer);
         let wanted = ResidualLayers::added_tap(args.layer - 1);
-        let readers = stack.readers().split_off(args.layer);
+        let readers = stack.input_taps().split_off(args.layer);
         let states = States::read(model, cx, args, wanted, &readers)?;
         let mut rng = ChaCha8Rng::seed_from_u64(cx.seed);
         let (mut found, mut permuted) = (vec![], vec![]);

@@ -5,7 +5,6 @@ use crate::probe::prelude::*;
 /// Makes a [`measurements::NextTokens`].
 pub struct NextTokens;
 
-/// The largest number of ids of a prompt.
 const MAX_PROMPT: usize = 128;
 
 impl Probe for NextTokens {

@@ -50,7 +50,6 @@ impl Probe for PairAttention {
     }
 }
 
-/// The positions of a question and of its pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct PairQuery {
     row: usize,
@@ -76,7 +75,6 @@ fn questions(windows: &Windows) -> Vec<PairQuery> {
     (0..windows.rows).flat_map(of_row).collect()
 }
 
-/// A layer's weights at the pairs, summed over questions.
 struct LayerSums {
     layer: AttentionLayer,
     to_value: Vec<f64>,

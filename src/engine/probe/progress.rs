@@ -42,7 +42,7 @@ impl<'a> Progress<'a> {
     }
 
     /// True if partial answers have a receiver.
-    pub fn is_watched(&self) -> bool {
+    pub fn has_receiver(&self) -> bool {
         self.show.is_some()
     }
 

@@ -9,7 +9,6 @@ use crate::{
     telemetry::measurements::LikelyToken,
 };
 
-/// Ids and their shown text.
 pub(super) struct Prompt {
     pub ids: Vec<u32>,
     /// The text of each token, for the token axis.
@@ -81,11 +80,6 @@ pub(super) fn padded<T: AsRef<[u32]>>(texts: &[T]) -> (Vec<u32>, usize) {
         text.iter().copied().chain(std::iter::repeat_n(0, longest - text.len()))
     });
     (ids.collect(), longest)
-}
-
-/// The logits after the last token, of `(1, T, V)`.
-pub(super) fn last_row(logits: &Tensor) -> Result<Vec<f32>> {
-    host::to_f32(&logits.narrow(1, logits.dim(1)? - 1, 1)?)
 }
 
 /// -ln p of each of these ids, of log-probabilities `(T, V)` by place, nats.

@@ -5,14 +5,14 @@ use crate::probe::prelude::*;
 /// Makes a [`measurements::QueryKeyPaths`], with a note for layers whose queries and keys do not evolve.
 pub struct QueryKeyPaths;
 
-/// A model whose queries and keys may evolve.
 type EvolvingModel<'m> = (&'m dyn Model, &'m dyn QueryKeyDynamics);
 
 impl Probe for QueryKeyPaths {
     type Args = QueryKeyPathsArgs;
     type Subject<'m> = EvolvingModel<'m>;
 
-    fn ask((model, dynamics): EvolvingModel<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(subject: EvolvingModel<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+        let (model, dynamics) = subject;
         let is_typed = !args.text.is_empty();
         let prompt = Prompt::read(cx, &args.text, args.passage, Prompt::limit(&args.text))?;
         let layer = args.layer.min(dynamics.layers().saturating_sub(1));

@@ -16,7 +16,6 @@ use crate::{
     probe::prelude::*,
 };
 
-/// Sentences whose features are in memory at once.
 const BATCH_SENTENCES: usize = 128;
 /// Draws of a random projection, each of which is read on its own (the paper's table has five).
 const PROJECTIONS: u64 = 5;
@@ -67,7 +66,6 @@ impl Probe for RoleProbe {
     }
 }
 
-/// The three sets.
 struct Sentences {
     train: Vec<TaggedSentence>,
     within: Vec<TaggedSentence>,
@@ -154,7 +152,6 @@ fn ranks(encoder: &dyn SentenceEncoder, args: &RoleAccuracyArgs) -> Result<Vec<f
     Ok(by_level.iter().map(|ranks| mean(ranks)).collect())
 }
 
-/// A fitted linear map, with the features that it reads.
 struct FittedProbe {
     map: Option<LinearMap>,
     found: RoleRepresentation,

@@ -6,7 +6,6 @@ use crate::{
     probe::prelude::*,
 };
 
-/// Most words of a typed sentence.
 const MAX_WORDS: usize = 24;
 /// Most blocks of feedback weights on a side.
 const BLOCKS: usize = 32;

@@ -20,7 +20,8 @@ impl Probe for Staircase {
     type Args = StaircaseArgs;
     type Subject<'m> = StreamsModel<'m>;
 
-    fn ask((model, streams): StreamsModel<'_>, args: &StaircaseArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(subject: StreamsModel<'_>, args: &StaircaseArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+        let (model, streams) = subject;
         let passage = Prompt::read(cx, &args.text, args.passage, Prompt::MAX_TOKENS)?;
         let last = streams.rounds.saturating_sub(1);
         let round = args.round.map_or(last, |r| r.min(last));
@@ -78,9 +79,9 @@ impl StateRows {
 fn along_component(fast: &StateRows, slow: &StateRows, first: usize) -> ([Vec<f64>; 2], f64) {
     let (fast_rows, slow_rows) = (fast.centred(first), slow.centred(first));
     let fit: Vec<Vec<f64>> = fast_rows[first..].iter().chain(&slow_rows[first..]).cloned().collect();
-    let PrincipalComponent { direction, explained } = pca::first_component(&fit, fast.dims);
+    let PrincipalComponent { direction, explained_variance } = pca::first_component(&fit, fast.dims);
     let along = |rows: &[Vec<f64>]| rows.iter().map(|r| dot(r, &direction)).collect();
-    ([along(&fast_rows), along(&slow_rows)], explained)
+    ([along(&fast_rows), along(&slow_rows)], explained_variance)
 }
 
 /// Share of the total variance of both streams that one channel holds.

@@ -15,7 +15,6 @@ const PASSES: [usize; 5] = [0, 1, 2, 4, 8];
 const TOKENS: usize = 480;
 /// The length of the windows that they are read in.
 const WINDOW: usize = 64;
-/// Windows that are read at once.
 pub(super) const BATCH: usize = 8;
 /// Windows that are read at most: a task asks for few tokens of each.
 pub(super) const MAX_WINDOWS: usize = 96;
@@ -53,7 +52,7 @@ fn refining(model: &dyn Trainable) -> Result<RefiningModel<'_>> {
     RefiningModel::from_shared(model).ok_or_else(missing)
 }
 
-/// `None` where the model has no gate.
+/// Measures whether the gate helps where the residual is small; `None` where the model has no gate.
 fn gate_benefit(model: &mut dyn Trainable, cx: &ProbeInputs<'_>) -> Result<Option<GateBenefit>> {
     let (streams, coupling) = (model.capabilities().two_timescales, model.capabilities_mut().coupling);
     let (Some(streams), Some(coupling)) = (streams, coupling) else { return Ok(None) };

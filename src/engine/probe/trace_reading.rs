@@ -7,7 +7,6 @@ use crate::probe::prelude::*;
 /// Makes a [`measurements::TraceReading`].
 pub struct TraceReading;
 
-/// A model of trace blocks that reads texts part by part.
 type StreamingTraces<'m> = (TraceModel<'m>, &'m dyn StreamingModel);
 
 /// Ids of a prompt at most, and of a held-out one.

@@ -6,14 +6,14 @@ use crate::probe::prelude::*;
 /// Makes a [`measurements::UnitUsage`].
 pub struct UnitUsage;
 
-/// Windows that are read at once.
 const BATCH_WINDOWS: usize = 4;
 
 impl Probe for UnitUsage {
     type Args = UnitUsageArgs;
     type Subject<'m> = TraceModel<'m>;
 
-    fn ask((model, sizes): TraceModel<'_>, args: &UnitUsageArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(subject: TraceModel<'_>, args: &UnitUsageArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+        let (model, sizes) = subject;
         let held_out = cx.corpus.held_out(args.windows, args.window)?;
         let paths: Vec<String> = (0..sizes.blocks).map(|block| sizes.tap_path(block, "units")).collect();
         let mut counts = vec![vec![0u64; sizes.units]; sizes.blocks];

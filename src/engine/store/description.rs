@@ -6,8 +6,8 @@ use super::{
     Environment, RunRecord,
     names::{MAX_CONFIG, MAX_NAME, MAX_RUN, check_folder},
     prelude::*,
-    record::{FORMAT, MetricsIn, PROTOCOL, VariantRef},
-    run_index::changed,
+    record::{FORMAT, MetricsRecord, PROTOCOL, VariantRef},
+    run_index::modified_and_length,
 };
 use crate::{
     config::Config,
@@ -16,12 +16,10 @@ use crate::{
 
 /// Far more than any run compares; a table of some hundred thousand would take minutes.
 const MAX_VARIANTS: usize = 1024;
-/// The largest number of one program's questions that are listed.
 const MAX_ASKS: usize = 64;
 /// Bytes of the name of a question.
 const MAX_ASK: usize = 64;
 
-/// The description of the run of a folder.
 pub(super) struct Description {
     pub info: RunInfo,
     /// Local time with its offset.
@@ -195,8 +193,8 @@ pub(super) struct DescriptionStamp {
 impl DescriptionStamp {
     /// Reads times and sizes; no file is opened.
     pub fn read(folder: &Path) -> Self {
-        let described = [RUN, CONFIG].map(|name| changed(&folder.join(name)));
-        Self { described, has_metrics: changed(&folder.join(METRICS)).1 > 0 }
+        let described = [RUN, CONFIG].map(|name| modified_and_length(&folder.join(name)));
+        Self { described, has_metrics: modified_and_length(&folder.join(METRICS)).1 > 0 }
     }
 
     /// True if the folder holds nothing of a run.
@@ -212,7 +210,7 @@ fn variant_ids(folder: &Path) -> Vec<String> {
     let Ok(file) = open_inside(folder, METRICS) else { return ids };
     let lines = BufReader::new(file.take(4 << 20)).split(b'\n').map_while(Result::ok).take(LINES);
     for line in lines {
-        if let Ok(MetricsIn { variant: VariantRef::Id(id), .. }) = serde_json::from_slice(&line)
+        if let Ok(MetricsRecord { variant: VariantRef::Id(id), .. }) = serde_json::from_slice(&line)
             && !ids.contains(&id)
         {
             ids.push(id);

@@ -17,17 +17,17 @@ pub struct StoreError {
 const MAX_WORDS: usize = 8 << 10;
 
 /// The words, or as many of them as a sentence has, with "…" behind.
-pub(super) fn bounded(words: String) -> String {
+pub(super) fn truncated_sentence(words: String) -> String {
     if words.len() > MAX_WORDS { format!("{}…", &words[..words.floor_char_boundary(MAX_WORDS)]) } else { words }
 }
 
 impl StoreError {
     pub(super) fn new(words: impl Into<String>) -> Self {
-        Self { words: bounded(words.into()), source: None }
+        Self { words: truncated_sentence(words.into()), source: None }
     }
 
     pub(super) fn with_source(words: impl Into<String>, source: impl Error + Send + Sync + 'static) -> Self {
-        Self { words: bounded(words.into()), source: Some(Arc::new(source)) }
+        Self { words: truncated_sentence(words.into()), source: Some(Arc::new(source)) }
     }
 
     /// `doing` completes "cannot ...": "write".
@@ -61,7 +61,7 @@ impl StoreError {
 
 impl StoreError {
     /// True if the system has refused, as where a disk is full; false of what is wrong in a folder or in what was asked.
-    pub fn is_of_system(&self) -> bool {
+    pub fn is_system_error(&self) -> bool {
         self.source.as_deref().is_some_and(|source| source.is::<io::Error>())
     }
 

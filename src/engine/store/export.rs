@@ -170,7 +170,7 @@ pub fn samples(record: Record<'_>, to: &Path) -> Result<Exported<Vec<PathBuf>>, 
 pub fn tensorboard(record: Record<'_>, to: &Path) -> Result<Exported<Vec<PathBuf>>, StoreError> {
     let ids = variant_ids(record.run)?;
     let started_at = description::describe(record.run)?.started_at;
-    let began = listing::began(record.run, started_at.as_deref()).as_second();
+    let began = listing::start_time(record.run, started_at.as_deref()).as_second();
     let mut taken = names::TakenNames::new();
     let mut open: HashMap<usize, EventFile> = HashMap::new();
     let mut paths = vec![];

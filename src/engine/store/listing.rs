@@ -8,7 +8,7 @@ use super::{
     description::{self, Description},
     lock::is_being_written,
     prelude::*,
-    record::{MetricsIn, event_in},
+    record::{MetricsRecord, event_from_line},
     run_index::run_folders,
 };
 use crate::files::read_end_inside;
@@ -74,7 +74,7 @@ pub fn has_finished(folder: &Path) -> bool {
 }
 
 fn last_state(folder: &Path) -> Option<RunState> {
-    let state = |line: &[u8]| match event_in(line) {
+    let state = |line: &[u8]| match event_from_line(line) {
         Ok(Some((_, Event::State(state)))) => Some(state),
         _ => None,
     };
@@ -103,7 +103,7 @@ pub fn list(folder: &Path) -> Result<Vec<RunSummary>, StoreError> {
 /// The summary of a run folder.
 pub fn summary(folder: &Path) -> Result<RunSummary, StoreError> {
     let Description { info, started_at, .. } = description::describe(folder)?;
-    let began = began(folder, started_at.as_deref());
+    let began = start_time(folder, started_at.as_deref());
     Ok(RunSummary {
         folder: folder.to_owned(),
         lab: info.lab,
@@ -117,7 +117,7 @@ pub fn summary(folder: &Path) -> Result<RunSummary, StoreError> {
 }
 
 /// The start time in run.json, or else the time at which the folder was last changed.
-pub(super) fn began(folder: &Path, started_at: Option<&str>) -> jiff::Timestamp {
+pub(super) fn start_time(folder: &Path, started_at: Option<&str>) -> jiff::Timestamp {
     started_at
         .and_then(|text| text.parse().ok())
         .or_else(|| fs::metadata(folder).and_then(|m| m.modified()).ok().and_then(|t| t.try_into().ok()))
@@ -132,7 +132,7 @@ pub fn local_text(t: jiff::Timestamp) -> String {
 /// Reads the newest step from the last lines of the metrics.
 fn last_step(folder: &Path) -> Option<u64> {
     let tail = read_end_inside(folder, METRICS, TAIL).ok()?;
-    tail.rsplit(|b| *b == b'\n').find_map(|line| serde_json::from_slice::<MetricsIn>(line).ok()).map(|m| m.step)
+    tail.rsplit(|b| *b == b'\n').find_map(|line| serde_json::from_slice::<MetricsRecord>(line).ok()).map(|m| m.step)
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub fn is_being_written(folder: &Path) -> bool {
 
 /// Returns true if the program that last held this run folder ran on this machine, as its lock says, and holds it no more.
 /// False where that cannot be told: the lock is empty, or names another machine or an earlier start of this one.
-pub fn was_left_here(folder: &Path) -> bool {
+pub fn was_abandoned_here(folder: &Path) -> bool {
     let holder = read_text_inside(folder, LOCK, MAX_LOCK).unwrap_or_default();
     let is_of_here = || read_text(Path::new(BOOT), MAX_LOCK).is_ok_and(|boot| boot.trim() == holder.trim());
     !holder.trim().is_empty() && is_of_here() && !is_being_written(folder)

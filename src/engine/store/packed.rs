@@ -10,7 +10,6 @@ use super::{RunRecord, prelude::*, record::FORMAT};
 /// The largest number of bytes that a packed folder may unfold to.
 const MAX_UNPACKED: u64 = 32 << 20;
 
-/// The content of a packed run folder.
 pub(super) struct PackedRun {
     pub info: RunInfo,
     pub metrics: Vec<u8>,

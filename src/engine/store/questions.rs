@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::{Value as Json, json};
 
-use self::answer::{AnswerIn, Outcome, json_memory, shortened};
+use self::answer::{AnswerRecord, Outcome, json_memory, shortened};
 pub use self::inbox::{QuestionInbox, ReceivedQuestion};
 use super::{
     names::{ANSWER, ASK},
@@ -131,7 +131,7 @@ impl OpenQuestion {
     }
 
     /// The name by which it was asked.
-    pub fn ask(&self) -> &str {
+    pub fn name(&self) -> &str {
         &self.ask
     }
 
@@ -145,7 +145,7 @@ impl OpenQuestion {
             StoreError::new(format!("`{}` is not an answer to this question: {words}", path.display()))
         };
         check_memory(json_memory(&bytes)).map_err(|e| wrong(&e))?;
-        let answer: AnswerIn = serde_json::from_slice(&bytes).map_err(|e| wrong(&e))?;
+        let answer: AnswerRecord = serde_json::from_slice(&bytes).map_err(|e| wrong(&e))?;
         if answer.protocol > PROTOCOL {
             let words =
                 format!("it is of version {} of the protocol, and this Orrery reads up to {PROTOCOL}", answer.protocol);

@@ -11,7 +11,7 @@ use std::{collections::VecDeque, fmt, path::Path, sync::Arc};
 use super::{
     StoreError, checkpoint,
     description::{Description, DescriptionStamp, describe},
-    error::bounded,
+    error::truncated_sentence,
     names::{CONFIG, RUN},
     packed::{PackedRun, unpack},
 };
@@ -139,7 +139,7 @@ impl Reader {
             feeds: [METRICS_LOG, SAMPLES_LOG, EVENTS_LOG].map(|kind| {
                 match has_typed_samples || kind.name != SAMPLES_LOG.name {
                     true => open(kind),
-                    false => LogFile::unread(folder, kind),
+                    false => LogFile::skipped(folder, kind),
                 }
             }),
             end: Some(RunEnd::default()),
@@ -161,7 +161,7 @@ impl Reader {
         }
         let mut described = None;
         // without a description the variants are those whose lines were there
-        if stamp != followed.stamp || self.names.has_met_unknown {
+        if stamp != followed.stamp || self.names.has_unknown_variant {
             // a description that is still being written is tried again at the next poll
             let mut info = match describe(&folder) {
                 Ok(description) => description.info,
@@ -190,7 +190,7 @@ impl Reader {
 
     /// Takes over the description that the files of this stamp hold, and emits it if it has changed.
     fn take_description(&mut self, stamp: DescriptionStamp, info: RunInfo) {
-        self.names.has_met_unknown = false;
+        self.names.has_unknown_variant = false;
         let Some(followed) = &mut self.followed else { return };
         followed.stamp = stamp;
         if info != *followed.info {
@@ -334,5 +334,5 @@ fn has_same_variants(a: &RunInfo, b: &RunInfo) -> bool {
 }
 
 fn warning(text: String) -> Event {
-    Event::Notice { level: Level::Warning, text: bounded(text) }
+    Event::Notice { level: Level::Warning, text: truncated_sentence(text) }
 }

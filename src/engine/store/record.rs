@@ -85,13 +85,12 @@ fn is_zero(protocol: &u32) -> bool {
     *protocol == 0
 }
 
-/// Now, as text for people and programs.
 pub(super) fn now() -> String {
     jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }
 
 /// A line of metrics.jsonl on its way out: step, variant, wall_secs, then scalars by channel.
-pub(super) struct MetricsOut<'a, T> {
+pub(super) struct MetricsRecordRef<'a, T> {
     pub variant: &'a str,
     pub stats: T,
 }
@@ -104,7 +103,7 @@ fn column(channel: &str) -> std::borrow::Cow<'_, str> {
     }
 }
 
-impl<T: Borrow<StepStats>> Serialize for MetricsOut<'_, T> {
+impl<T: Borrow<StepStats>> Serialize for MetricsRecordRef<'_, T> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         let stats: &StepStats = self.stats.borrow();
         let mut map = s.serialize_map(None)?;
@@ -120,14 +119,14 @@ impl<T: Borrow<StepStats>> Serialize for MetricsOut<'_, T> {
 
 /// A line of metrics.jsonl on its way in. Fields that are not numbers are passed over.
 #[derive(Debug, PartialEq)]
-pub(super) struct MetricsIn {
+pub(super) struct MetricsRecord {
     pub step: u64,
     pub variant: VariantRef,
     pub wall_secs: f64,
     pub scalars: Vec<(String, f64)>,
 }
 
-impl<'de> Deserialize<'de> for MetricsIn {
+impl<'de> Deserialize<'de> for MetricsRecord {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         d.deserialize_map(MetricsVisitor)
     }
@@ -136,13 +135,13 @@ impl<'de> Deserialize<'de> for MetricsIn {
 struct MetricsVisitor;
 
 impl<'de> Visitor<'de> for MetricsVisitor {
-    type Value = MetricsIn;
+    type Value = MetricsRecord;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("an object with step, variant and scalars")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<MetricsIn, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<MetricsRecord, A::Error> {
         let (mut step, mut variant, mut wall_secs, mut scalars) = (None, None, f64::NAN, Vec::with_capacity(12));
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
@@ -156,7 +155,7 @@ impl<'de> Visitor<'de> for MetricsVisitor {
                 }
             }
         }
-        Ok(MetricsIn {
+        Ok(MetricsRecord {
             step: step.ok_or_else(|| de::Error::missing_field("step"))?,
             variant: variant.unwrap_or_default(),
             wall_secs,
@@ -189,7 +188,7 @@ impl Default for VariantRef {
 
 /// A line of samples.jsonl.
 #[derive(Serialize)]
-pub(super) struct SampleOut<'a> {
+pub(super) struct SampleRecordRef<'a> {
     pub step: u64,
     pub variant: &'a str,
     pub channel: &'a Channel,
@@ -201,7 +200,7 @@ pub(super) struct SampleOut<'a> {
     pub payload: &'a Payload,
 }
 
-impl<'a> SampleOut<'a> {
+impl<'a> SampleRecordRef<'a> {
     pub fn new(sample: &'a Sample, variant: &'a str) -> Self {
         let Sample { step, channel, about, tokens, request, payload, .. } = sample;
         Self { step: *step, variant, channel, about, tokens, request: *request, payload }
@@ -213,14 +212,14 @@ impl<'a> SampleOut<'a> {
 /// # Errors
 /// If the measurement cannot be written as JSON.
 pub fn sample_line(sample: &Sample, variant: &str) -> serde_json::Result<Vec<u8>> {
-    let mut line = serde_json::to_vec(&SampleOut::new(sample, variant))?;
+    let mut line = serde_json::to_vec(&SampleRecordRef::new(sample, variant))?;
     line.push(b'\n');
     Ok(line)
 }
 
-/// Same as [`SampleOut`] without the payload, which is read once the channel is known.
+/// Same as [`SampleRecordRef`] without the payload, which is read once the channel is known.
 #[derive(Deserialize)]
-pub(super) struct SampleIn {
+pub(super) struct SampleRecord {
     pub step: u64,
     #[serde(default)]
     pub variant: VariantRef,
@@ -235,13 +234,13 @@ pub(super) struct SampleIn {
 
 /// The step of a line of samples.jsonl that answers a question; `None` for any other line.
 pub(super) fn answered_step(line: &[u8]) -> Option<u64> {
-    let sample: SampleIn = serde_json::from_slice(line).ok()?;
+    let sample: SampleRecord = serde_json::from_slice(line).ok()?;
     sample.request.map(|_| sample.step)
 }
 
 /// A line of events.jsonl: the newest step and the time of the event, then the event.
 #[derive(Serialize)]
-pub(super) struct EventOut<'a> {
+pub(super) struct EventRecordRef<'a> {
     pub step: u64,
     pub at: &'a str,
     #[serde(flatten)]
@@ -249,7 +248,7 @@ pub(super) struct EventOut<'a> {
 }
 
 /// Reads a line of events.jsonl; `None` for a kind of event from a later version.
-pub(super) fn event_in(line: &[u8]) -> Result<Option<(u64, Event)>, serde_json::Error> {
+pub(super) fn event_from_line(line: &[u8]) -> Result<Option<(u64, Event)>, serde_json::Error> {
     let mut fields: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(line)?;
     let step = fields.remove("step").and_then(|s| s.as_u64()).unwrap_or(0);
     fields.remove("at");

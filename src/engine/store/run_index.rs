@@ -31,12 +31,12 @@ impl Stamp {
     /// Reads the times and sizes of the files of a folder; no file is opened.
     pub fn read(run: &Path) -> Self {
         let parts = [RUN, CONFIG, METRICS, SAMPLES, EVENTS, CHECKPOINTS, SNAPSHOTS, FIGURES];
-        Self(parts.map(|part| changed(&run.join(part))).into())
+        Self(parts.map(|part| modified_and_length(&run.join(part))).into())
     }
 }
 
 /// Nanoseconds since 1970 and bytes; zeros of what is not there.
-pub(super) fn changed(path: &Path) -> (u64, u64) {
+pub(super) fn modified_and_length(path: &Path) -> (u64, u64) {
     let Ok(data) = fs::symlink_metadata(path) else { return (0, 0) };
     let since = data.modified().ok().and_then(|t| t.duration_since(UNIX_EPOCH).ok());
     (since.map_or(1, |s| s.as_nanos() as u64), data.len())

@@ -49,7 +49,6 @@ impl SnapshotHeader {
     }
 }
 
-/// Name of the description among the file's metadata.
 const VARIANTS: &str = "orrery.variants";
 
 /// Writes the weights of one step. Makes no folder: another one that took the place of the run's stays as it is.

@@ -3,7 +3,6 @@
 
 use super::{log_file::superseded_name, prelude::*, record};
 
-/// The lines that were taken out.
 #[derive(Default)]
 pub(super) struct Superseded {
     /// The number of answers to questions about steps that are made again.
@@ -23,7 +22,7 @@ impl Superseded {
 
     /// Notes a changed setting in a line of events after the checkpoint. Returns false: none of these lines are kept.
     pub(super) fn keeps_event(&mut self, line: &[u8]) -> bool {
-        if let Ok(Some((step, Event::Changed { key, value, .. }))) = record::event_in(line) {
+        if let Ok(Some((step, Event::Changed { key, value, .. }))) = record::event_from_line(line) {
             let words = format!("{key} {value} at step {step}");
             self.changes.insert(key, words);
         }

@@ -8,7 +8,6 @@ use std::io::BufWriter;
 
 use super::{prelude::*, tfrecord};
 
-/// One event file being written.
 pub(super) struct EventFile {
     path: PathBuf,
     out: BufWriter<Replacement>,

@@ -19,7 +19,6 @@ pub(super) fn write(out: &mut impl Write, data: &[u8]) -> io::Result<()> {
     out.write_all(&frame)
 }
 
-/// The next frame of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Frame {
     /// The data of a frame that is whole.

@@ -24,7 +24,7 @@ use super::{
     log_file::Log,
     names::{FIGURES, MAKING, MAX_RUN},
     prelude::*,
-    record::{self, EventOut, FORMAT, MetricsOut, Resumed, SampleOut},
+    record::{self, EventRecordRef, FORMAT, MetricsRecordRef, Resumed, SampleRecordRef},
     snapshots,
     superseded::Superseded,
 };
@@ -67,11 +67,9 @@ struct OpenFolder {
     events: Log,
     /// The ids of the variants, by index.
     ids: Vec<String>,
-    /// Newest step recorded.
     step: u64,
     /// Set until `Started` comes again after a resume.
     resumed_from: Option<u64>,
-    /// The lines that the resume moved out of the logs.
     superseded: Superseded,
     answers: HashMap<(Channel, usize), Answer>,
     /// The lock of the process that writes this folder; the system releases it when that process dies.
@@ -345,20 +343,20 @@ impl OpenFolder {
             Event::Started(_) => Ok(()),
             Event::Step(stats) => {
                 self.step = self.step.max(stats.step);
-                self.metrics.line(&MetricsOut { variant: &id_of(&self.ids, stats.variant), stats })?;
+                self.metrics.line(&MetricsRecordRef { variant: &id_of(&self.ids, stats.variant), stats })?;
                 self.flush_answers(ANSWER_EVERY)
             }
             Event::Sample(s) if s.request.is_some() => self.answer(s),
             Event::Sample(s) => self.sample(s),
             other => {
                 self.flush_answers(Duration::ZERO)?;
-                self.events.line(&EventOut { step: self.step, at: &record::now(), event: other })
+                self.events.line(&EventRecordRef { step: self.step, at: &record::now(), event: other })
             }
         }
     }
 
     fn sample(&mut self, s: &Sample) -> Result<(), StoreError> {
-        self.samples.line(&SampleOut::new(s, &id_of(&self.ids, s.variant)))
+        self.samples.line(&SampleRecordRef::new(s, &id_of(&self.ids, s.variant)))
     }
 
     /// Writes the answer if none was written lately, else holds it in place of the one pending.
@@ -374,7 +372,6 @@ impl OpenFolder {
         Ok(())
     }
 
-    /// Writes the answers that have been pending for this long.
     fn flush_answers(&mut self, since: Duration) -> Result<(), StoreError> {
         let mut due = vec![];
         for answer in self.answers.values_mut().filter(|a| a.written.elapsed() >= since) {
@@ -425,7 +422,6 @@ fn fill(folder: &Path, info: &RunInfo) -> Result<(), StoreError> {
     files::sync_folder(folder).at("write", folder)
 }
 
-/// Removes the incomplete folders of killed processes.
 fn remove_abandoned(out: &Path) {
     let is_old = |entry: &fs::DirEntry| {
         let changed = entry.metadata().and_then(|m| m.modified());

@@ -40,7 +40,6 @@ pub(super) struct SharedRun {
     pub device: Device,
 }
 
-/// A question, and the variants that it is put to.
 pub(super) struct AnswerJob {
     pub question: Question,
     /// Indices of the variants that are asked, each with the step of its weights.
@@ -48,7 +47,6 @@ pub(super) struct AnswerJob {
     pub weights: Source,
 }
 
-/// The threads that answer questions, and the events that they have sent.
 pub(super) struct Answering {
     shared_run: SharedRun,
     /// A thread for quick questions and one for slow ones.
@@ -72,7 +70,6 @@ struct Shared {
 #[derive(Default)]
 struct Queue {
     waiting: VecDeque<AnswerJob>,
-    /// The request that is being answered.
     current: Option<u64>,
     is_closed: bool,
 }
@@ -152,7 +149,6 @@ impl Drop for AnswerThread {
 /// A thread without questions for this long drops its models; the next question builds them again.
 const RELEASE_AFTER: Duration = Duration::from_secs(20);
 
-/// The reason why a wait for a question ended.
 enum NextJob {
     Question(AnswerJob),
     /// No question came within the limit.
@@ -213,7 +209,6 @@ impl KeptModels {
     }
 }
 
-/// The owner of a thread's models.
 struct Responder {
     shared_run: SharedRun,
     event_sender: Sender<Event>,
@@ -288,7 +283,6 @@ impl Responder {
         Ok(snapshot)
     }
 
-    /// The variant's model with these weights.
     fn model<'m>(
         models: &'m mut HashMap<usize, ModelOfStep>,
         shared_run: &SharedRun,

@@ -11,14 +11,12 @@ use crate::{
     telemetry::{Args, Sample},
 };
 
-/// The data that a probe may use beside the model.
 pub(super) struct Context<'a> {
     pub plan: &'a Plan,
     pub texts: &'a [Corpus],
     pub device: &'a Device,
 }
 
-/// A question to one variant.
 pub(super) struct ProbeRequest<'a> {
     /// Index of the variant that the model is.
     pub variant: usize,
@@ -59,7 +57,6 @@ impl Context<'_> {
     }
 }
 
-/// The origin of an answer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SampleOrigin {
     pub step: u64,

@@ -23,7 +23,7 @@ impl Run {
         Checkpoint {
             step: self.step,
             wall_secs: self.wall_secs,
-            dials: self.changed.clone(),
+            live_settings: self.changed.clone(),
             variants,
             lengths: Lengths::default(),
         }
@@ -52,7 +52,7 @@ impl Run {
         }
         self.step = from.step;
         self.wall_secs = from.wall_secs;
-        for (key, value) in &from.dials {
+        for (key, value) in &from.live_settings {
             self.set(key, value)?;
         }
         Ok(())

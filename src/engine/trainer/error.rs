@@ -64,7 +64,7 @@ pub enum RunError {
 
 impl RunError {
     /// True where the settings ask for what this machine or these texts cannot give; else something failed.
-    pub fn is_of_settings(&self) -> bool {
+    pub fn is_settings_error(&self) -> bool {
         matches!(self, Self::Plan(_) | Self::Corpus(_) | Self::Model { .. })
     }
 }

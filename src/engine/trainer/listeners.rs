@@ -7,7 +7,6 @@ use crate::{
     telemetry::{Event, Level, RunState, Sink},
 };
 
-/// The sinks of a run.
 pub(super) struct Listeners {
     observers: Vec<Box<dyn Sink>>,
     record: Option<Writer>,

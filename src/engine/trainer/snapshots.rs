@@ -21,7 +21,6 @@ const MAX_SNAPSHOTS: u64 = 96;
 /// The weights by variant; `None` for one that had not begun.
 pub(super) type Snapshot = Vec<Option<Arc<VariantWeights>>>;
 
-/// The source of the weights of a step.
 #[derive(Clone)]
 pub(super) enum Source {
     Memory(Snapshot),
@@ -48,7 +47,6 @@ impl SnapshotInterval {
     }
 }
 
-/// The copies of one run.
 pub(super) struct Snapshots {
     interval: Option<SnapshotInterval>,
     /// The run may receive questions.
@@ -83,7 +81,6 @@ impl Snapshots {
         self.run = Some(run.to_owned());
     }
 
-    /// The folder that copies are written to.
     fn folder(&self) -> Option<&Path> {
         self.run.as_deref().filter(|_| self.is_written)
     }

@@ -24,7 +24,7 @@ impl Run {
     }
 
     /// The names of the texts: the run's own corpus, and the others.
-    pub(super) fn reads(&self) -> String {
+    pub(super) fn text_names(&self) -> String {
         match &self.texts[..] {
             [] => String::new(),
             [one] => one.describe(),

@@ -55,7 +55,6 @@ impl Variant {
     }
 }
 
-/// The channels of a model's losses.
 pub(super) struct LossChannels {
     pub train: &'static str,
     pub held_out: &'static str,

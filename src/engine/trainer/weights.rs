@@ -4,7 +4,6 @@
 use crate::{models::Trainable, nn, store::VariantWeights};
 
 impl VariantWeights {
-    /// Copies the weights of a model at this step of the run.
     pub(super) fn copy(variant: &str, step: u64, model: &dyn Trainable) -> nn::Result<Self> {
         let copy = |(name, weight): (&str, &candle_core::Var)| Ok((name.to_owned(), weight.as_tensor().copy()?));
         Ok(Self {

@@ -114,7 +114,7 @@ pub fn drive(plan: Plan, options: DriveOptions, commands: &Receiver<Command>, si
         Err(e) => {
             let state = RunState::Failed { message: e.to_string() };
             listeners.emit(Event::State(state.clone()));
-            Outcome { state, step: 0, is_refused: e.is_of_settings() }
+            Outcome { state, step: 0, is_refused: e.is_settings_error() }
         }
     }
 }

@@ -52,6 +52,6 @@ impl FusedOp<1> for Activate {
                 });
             }))
         })?;
-        like([dx], [x])
+        gradients_like([dx], [x])
     }
 }

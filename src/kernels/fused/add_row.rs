@@ -49,6 +49,6 @@ impl FusedOp<2> for AddRow {
             });
             Ok(if row.dim(0)? == b { sums } else { sum_rows(&sums, d) })
         })?;
-        Ok([Some(grad.clone()), Some(shaped_as(row, drow)?)])
+        Ok([Some(grad.clone()), Some(tensor_like(row, drow)?)])
     }
 }

@@ -44,6 +44,6 @@ impl FusedOp<2> for Axpy {
                 });
             }))
         })?;
-        Ok([Some(grad.clone()), Some(shaped_as(k, dk)?)])
+        Ok([Some(grad.clone()), Some(tensor_like(k, dk)?)])
     }
 }

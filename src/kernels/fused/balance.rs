@@ -87,6 +87,6 @@ impl FusedOp<1> for BalanceLoss {
                 });
             }))
         })?;
-        like([dz], [z])
+        gradients_like([dz], [z])
     }
 }

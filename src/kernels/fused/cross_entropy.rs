@@ -216,7 +216,7 @@ impl FusedOp<2> for Head {
         let by = storage::read(grad, |g| Ok(g[0]))?;
         let grads = self.grads.lock().unwrap_or_else(PoisonError::into_inner);
         let scaled = |of: &[f32], t: &Tensor| -> Result<Option<Tensor>> {
-            (!of.is_empty()).then(|| shaped_as(t, of.iter().map(|g| g * by).collect())).transpose()
+            (!of.is_empty()).then(|| tensor_like(t, of.iter().map(|g| g * by).collect())).transpose()
         };
         Ok([scaled(&grads.x, x)?, scaled(&grads.head, head)?])
     }
@@ -266,6 +266,6 @@ impl FusedOp<1> for Logits {
         for (&(row, _), part) in self.counted.0.iter().zip(parts) {
             out[row * v..][..v].copy_from_slice(part);
         }
-        like([out], [logits])
+        gradients_like([out], [logits])
     }
 }

@@ -20,22 +20,22 @@ pub trait FusedOp<const N: usize> {
 pub struct Op<O>(pub O);
 
 /// A tensor of these values, shaped as another and on its device.
-pub fn shaped_as(t: &Tensor, values: Vec<f32>) -> Result<Tensor> {
+pub fn tensor_like(t: &Tensor, values: Vec<f32>) -> Result<Tensor> {
     Tensor::from_vec(values, t.shape(), t.device())
 }
 
 /// Gradients of these values, each shaped as its tensor.
-pub fn like<const N: usize>(values: [Vec<f32>; N], tensors: [&Tensor; N]) -> Result<[Option<Tensor>; N]> {
+pub fn gradients_like<const N: usize>(values: [Vec<f32>; N], tensors: [&Tensor; N]) -> Result<[Option<Tensor>; N]> {
     let mut made = [const { None }; N];
     for ((made, values), t) in made.iter_mut().zip(values).zip(tensors) {
-        *made = Some(shaped_as(t, values)?);
+        *made = Some(tensor_like(t, values)?);
     }
     Ok(made)
 }
 
 /// The gradient of a tensor, computed if it is tracked.
-pub fn if_tracked(t: &Tensor, values: impl FnOnce() -> Result<Vec<f32>>) -> Result<Option<Tensor>> {
-    t.track_op().then(|| shaped_as(t, values()?)).transpose()
+pub fn gradient_if_tracked(t: &Tensor, values: impl FnOnce() -> Result<Vec<f32>>) -> Result<Option<Tensor>> {
+    t.track_op().then(|| tensor_like(t, values()?)).transpose()
 }
 
 fn on_cpu((y, shape): (Vec<f32>, Shape)) -> (CpuStorage, Shape) {

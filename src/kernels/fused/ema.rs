@@ -58,7 +58,7 @@ impl<'a> EmaRow<'a> {
         Self { x: &x[i * t * d..][..t * d], a, start: &start[i * d..][..d] }
     }
 
-    /// Coefficients of time t.
+    /// Returns the coefficients at time t, which are the same at all times where only one row was given.
     #[inline(always)]
     fn at(&self, t: usize) -> &'a [f32] {
         let d = self.start.len();
@@ -133,6 +133,6 @@ impl FusedOp<3> for EmaOp {
             }))
         })?;
         let da = if own { da } else { reduce::sum_rows(&da, d) };
-        like([dx, da, dstart], [x, a, start])
+        gradients_like([dx, da, dstart], [x, a, start])
     }
 }

@@ -50,6 +50,6 @@ impl FusedOp<1> for Lookup {
             }
             Ok(())
         })?;
-        like([out], [weight])
+        gradients_like([out], [weight])
     }
 }

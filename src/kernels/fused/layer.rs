@@ -56,7 +56,7 @@ pub struct LayerSpec {
 }
 
 /// Returns true if the operation can work on x `(B, T, D)`: f32 in host memory.
-pub fn suits(x: &Tensor) -> bool {
+pub fn supports(x: &Tensor) -> bool {
     x.device().is_cpu() && x.dtype() == DType::F32 && x.elem_count() > 0
 }
 
@@ -274,7 +274,7 @@ impl FusedOp<2> for Op {
         let found = storage::read_all(&[x, w, grad], |[x, weights, g]| {
             Op::backward(self, [x, g], None, weights, w.track_op())
         })?;
-        Ok([Some(shaped_as(x, found.dx)?), found.dw.map(|dw| shaped_as(w, dw)).transpose()?])
+        Ok([Some(tensor_like(x, found.dx)?), found.dw.map(|dw| tensor_like(w, dw)).transpose()?])
     }
 }
 
@@ -303,8 +303,8 @@ impl FusedOp<3> for Slope {
             let (_, scale) = split_scale(all)?;
             self.op.backward([x, g], self.field(row, scale), all, w.track_op())
         })?;
-        let drow = row.track_op().then(|| shaped_as(row, found.drow)).transpose()?;
-        Ok([Some(shaped_as(x, found.dx)?), drow, found.dw.map(|dw| shaped_as(w, dw)).transpose()?])
+        let drow = row.track_op().then(|| tensor_like(row, found.drow)).transpose()?;
+        Ok([Some(tensor_like(x, found.dx)?), drow, found.dw.map(|dw| tensor_like(w, dw)).transpose()?])
     }
 }
 

@@ -68,8 +68,9 @@ impl FusedOp<2> for Linear {
     fn backward(&self, [x, w]: [&Tensor; 2], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 2]> {
         let (o, i) = w.dims2()?;
         storage::read(grad, |g| {
-            let dx = if_tracked(x, || storage::read(w, |w| Ok(matmul::matmul_rows(g, View::new(w, o, i), None))))?;
-            let dw = if_tracked(w, || storage::read(x, |x| Ok(matmul::weight_grad(g, o, x, i))))?;
+            let dx =
+                gradient_if_tracked(x, || storage::read(w, |w| Ok(matmul::matmul_rows(g, View::new(w, o, i), None))))?;
+            let dw = gradient_if_tracked(w, || storage::read(x, |x| Ok(matmul::weight_grad(g, o, x, i))))?;
             Ok([dx, dw])
         })
     }
@@ -90,8 +91,8 @@ impl FusedOp<2> for LinearTransposed {
         let (i, o) = w.dims2()?;
         storage::read(grad, |g| {
             let dx = storage::read(w, |w| Ok(matmul::matmul_rows(g, View::new(w, i, o).t(), None)))?;
-            let dw = if_tracked(w, || storage::read(x, |x| Ok(matmul::weight_grad(x, i, g, o))))?;
-            Ok([Some(shaped_as(x, dx)?), dw])
+            let dw = gradient_if_tracked(w, || storage::read(x, |x| Ok(matmul::weight_grad(x, i, g, o))))?;
+            Ok([Some(tensor_like(x, dx)?), dw])
         })
     }
 }
@@ -112,7 +113,7 @@ impl FusedOp<3> for Linear {
     fn backward(&self, [x, w, b]: [&Tensor; 3], y: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 3]> {
         let [dx, dw] = FusedOp::<2>::backward(self, [x, w], y, grad)?;
         let o = b.dims1()?;
-        let db = if_tracked(b, || storage::read(grad, |g| Ok(reduce::column_sums(g, o))))?;
+        let db = gradient_if_tracked(b, || storage::read(grad, |g| Ok(reduce::column_sums(g, o))))?;
         Ok([dx, dw, db])
     }
 }

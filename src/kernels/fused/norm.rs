@@ -136,7 +136,7 @@ impl FusedOp<2> for RowNorm {
 
     fn backward(&self, [x, w]: [&Tensor; 2], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 2]> {
         let [dx, dw, _] = storage::read_all(&[x, grad, w], |[x, g, w]| Ok(self.gradients([x, g], w)))?;
-        like([dx, dw], [x, w])
+        gradients_like([dx, dw], [x, w])
     }
 }
 
@@ -151,6 +151,6 @@ impl FusedOp<3> for RowNorm {
     }
 
     fn backward(&self, [x, w, b]: [&Tensor; 3], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 3]> {
-        like(storage::read_all(&[x, grad, w], |[x, g, w]| Ok(self.gradients([x, g], w)))?, [x, w, b])
+        gradients_like(storage::read_all(&[x, grad, w], |[x, g, w]| Ok(self.gradients([x, g], w)))?, [x, w, b])
     }
 }

@@ -51,8 +51,8 @@ impl FusedOp<3> for ScaledAdd {
             });
             Ok((part, sums.iter().sum::<f32>()))
         })?;
-        let part = shaped_as(grad, part)?;
-        Ok([Some(part.clone()), Some(part), Some(shaped_as(scale, vec![dscale])?)])
+        let part = tensor_like(grad, part)?;
+        Ok([Some(part.clone()), Some(part), Some(tensor_like(scale, vec![dscale])?)])
     }
 }
 

@@ -266,6 +266,6 @@ impl FusedOp<3> for SynapticAttention {
                 dw.extend_from_slice(&part.weight);
             }
         }
-        like([dx, dy, reduce::sum_rows(&dw, n * k)], inputs)
+        gradients_like([dx, dy, reduce::sum_rows(&dw, n * k)], inputs)
     }
 }

@@ -31,7 +31,7 @@ pub fn top_k(z: &Tensor, k: usize) -> Result<TopK> {
 /// The reference form in plain candle, with the arguments of [`top_k`].
 pub fn reference(z: &Tensor, k: usize) -> Result<TopK> {
     let f = z.dim(D::Minus1)?;
-    // the rank of each value in its row, largest first
+    // sorting the order once more ranks the values of a row, the largest first
     let order = z.detach().contiguous()?.arg_sort_last_dim(false)?;
     let rank = order.arg_sort_last_dim(true)?;
     let mask = rank.lt(k as f64)?.to_dtype(z.dtype())?;

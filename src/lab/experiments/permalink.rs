@@ -6,7 +6,7 @@ use std::fmt::{self, Write as _};
 use crate::{
     config::{Config, Knob, Range, Value},
     labs::{
-        self, Lab, known,
+        self, Lab, find_in,
         lesson::{LINK, LessonLink},
         restrictions::Restrictions,
     },
@@ -74,7 +74,7 @@ impl Permalink {
     fn read(body: &str, labs: &[&'static Lab]) -> Result<Self, String> {
         let (settings, place) = body.split_once('#').unwrap_or((body, ""));
         let (lab, settings) = settings.split_once('?').unwrap_or((settings, ""));
-        let lab = known(labs, &decoded(lab)?).map_err(|e| e.to_string())?;
+        let lab = find_in(labs, &decoded(lab)?).map_err(|e| e.to_string())?;
         let (mut restrictions, mut given) = (Restrictions::default(), vec![]);
         for (key, value) in pairs(settings)? {
             if !restrictions.take(&key, &value)? {
@@ -250,7 +250,6 @@ mod tests {
         }
     }
 
-    /// Some value that the knob takes.
     fn value(knob: &Knob, share: f64, text: &str) -> Value {
         match &knob.range {
             Range::Int { min, max } => Value::Int(min + ((max - min) as f64 * share) as i64),

@@ -65,7 +65,7 @@ pub fn list_with_progress(
 }
 
 /// Same as [`list`], but only for the folders with these names.
-pub fn list_some(runs: &Path, names: Vec<OsString>) -> Listing {
+pub fn list_named(runs: &Path, names: Vec<OsString>) -> Listing {
     list_names(runs, names, |_| {}, |_, _| ())
 }
 
@@ -158,17 +158,17 @@ fn finish(row: &mut RunRow, runs: &Path) {
         Ok(note) => row.note = note,
         Err(e) => row.problems.push(e.to_string()),
     }
-    if row.state.is_held() && !may_be_written(&row.lab, &row.path) {
+    if row.state.is_in_use() && !may_have_writer(&row.lab, &row.path) {
         row.state = RowState::Killed;
     }
 }
 
 /// True if a process holds the folder of a run. Another program's may have no lock, or run on another machine: as long as its
 /// logs have changed recently, it may continue.
-pub fn may_be_written(lab: &str, folder: &Path) -> bool {
+pub fn may_have_writer(lab: &str, folder: &Path) -> bool {
     const LATE: Duration = Duration::from_secs(120);
     let has_changed = || store::last_change(folder).and_then(|t| t.elapsed().ok()).is_some_and(|age| age < LATE);
-    store::is_being_written(folder) || lab == FOREIGN && !store::was_left_here(folder) && has_changed()
+    store::is_being_written(folder) || lab == FOREIGN && !store::was_abandoned_here(folder) && has_changed()
 }
 
 /// The row of one run folder, wherever it lies.
@@ -222,7 +222,7 @@ struct EventSummary {
     live: BTreeMap<String, Value>,
 }
 
-/// The last losses of a variant.
+/// The last losses that a variant has recorded; NaN before the first.
 struct LastLosses {
     train: f64,
     held_out: f64,

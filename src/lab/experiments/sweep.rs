@@ -23,10 +23,8 @@ const DEFAULT_SEEDS: u64 = 3;
 const DEFAULT_SAMPLES: usize = 32;
 /// More runs than this are a slip of the pen.
 pub const MAX_RUNS: usize = 10_000;
-/// Values of an axis.
 const MAX_VALUES: usize = 1000;
 
-/// A sweep as its file has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SweepFile {
@@ -47,11 +45,9 @@ pub struct SweepFile {
     /// Settings that differ from the base at every point.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, Value>,
-    /// The settings that vary.
     pub axes: BTreeMap<String, AxisFile>,
 }
 
-/// Seeds in a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Seeds {
@@ -84,7 +80,6 @@ fn default_points() -> usize {
     5
 }
 
-/// The spacing of values between the ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AxisScale {
@@ -93,7 +88,6 @@ pub enum AxisScale {
     Log,
 }
 
-/// Why a sweep is none.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
     #[error("the specification cannot be read: {0}")]
@@ -157,7 +151,6 @@ pub struct Sweep {
     pub points: Vec<Config>,
 }
 
-/// One run of a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SweepTask {
     /// Index of the point, from 0.
@@ -270,7 +263,6 @@ impl Sweep {
         (0..self.points.len()).flat_map(of_point).collect()
     }
 
-    /// The settings of a run.
     pub fn config(&self, task: SweepTask) -> Config {
         let mut config = self.points[task.point].clone();
         config.seed = task.seed;
@@ -315,7 +307,6 @@ impl Axis {
         Ok(axis)
     }
 
-    /// Values of a grid.
     fn len(&self) -> usize {
         match &self.values {
             AxisFile::List(values) => values.len(),
@@ -323,7 +314,6 @@ impl Axis {
         }
     }
 
-    /// A value of the grid.
     fn at(&self, i: usize, base: &Config) -> Value {
         match &self.values {
             AxisFile::List(values) => values[i].clone(),

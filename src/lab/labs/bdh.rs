@@ -188,7 +188,7 @@ impl Training<'_> {
         let why = "`variants.baseline` is as large as `model.*` says, and `model.checkpoint` brings sizes of its own; switch one of them off";
         refuse_if(self.model.checkpoint.path().is_some(), BdhSettings::checkpoint.name, why)?;
         let vocab = self.corpus.vocab;
-        let model = equal_transformer(self.spec()?.parameters(vocab), vocab, ComparedSettings::baseline.name)?;
+        let model = transformer_of_size(self.spec()?.parameters(vocab), vocab, ComparedSettings::baseline.name)?;
         let (window, carry) = if cache > 0 { (Some(cache), self.carried()) } else { (None, None) };
         let model = ModelSpec::AlibiGpt(AlibiGptSpec { window, carry, dropout: beside.dropout, ..model });
         Ok(Some(Variant::new("alibi_gpt", "GPT with ALiBi", model)))

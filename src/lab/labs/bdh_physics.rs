@@ -99,7 +99,6 @@ settings! {
 }
 
 impl RuleSettings {
-    /// The arguments of the probe of the rules.
     pub fn args(&self) -> BdhDynamicsArgs {
         let Self { text, drift, keep } = self.clone();
         BdhDynamicsArgs { text, drift, keep, ..BdhDynamicsArgs::default() }

@@ -16,7 +16,7 @@ use crate::{
 pub struct GeneratedCorpus(&'static Generated);
 
 impl GeneratedCorpus {
-    /// The corpus of this id, or the first.
+    /// Finds the corpus with this id, or the first one if there is none.
     pub fn by_id(id: &str) -> Self {
         Self(generated::by_id(id).unwrap_or(CORPORA[0]))
     }
@@ -118,7 +118,6 @@ pub fn questions(config: &Config) -> Option<Questions> {
 }
 
 impl CorpusSettings {
-    /// Returns the keys of the settings that choose the tokens of a text.
     pub fn token_keys() -> TokenKeys {
         TokenKeys {
             kind: Self::tokenizer.name.into(),

@@ -93,7 +93,6 @@ fn is_on(s: &VariantSettings, variant: QkVariant) -> bool {
     }
 }
 
-/// The variants that are turned on.
 fn chosen(s: &VariantSettings) -> impl Iterator<Item = QkVariant> {
     QkVariant::ALL.into_iter().filter(move |variant| is_on(s, *variant))
 }
@@ -243,7 +242,7 @@ fn plan(config: &Config, s: &CoupledQkSettings) -> Result<Plan, ConfigError> {
         probes.push(ask_at_ends(&args, &s.train));
     }
     let experiment = Experiment { seeds: s.variants.seeds, ..Experiment::new(config, &s.train, &s.run) };
-    let plan = finetune::staged(experiment.plan(corpus, &variants, probes), s)?;
+    let plan = finetune::with_finetuning(experiment.plan(corpus, &variants, probes), s)?;
     Ok(if s.ablation.longer > 1.0 { with_longer(plan, s.ablation.longer) } else { plan })
 }
 

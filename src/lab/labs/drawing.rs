@@ -56,7 +56,6 @@ impl Ink {
 /// A point in a drawing: x to the right and y down, from its upper left corner.
 pub type Point = [f32; 2];
 
-/// An outline.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Edge {
     pub paint: Paint,
@@ -72,7 +71,6 @@ pub enum Shape {
 /// The size, the time and the pointer that a drawing is made for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Canvas {
-    /// Width and height.
     pub size: [f32; 2],
     /// Position of the pointer across it, 0 to 1, which moves the drawing's one parameter.
     pub pointer: Option<f32>,
@@ -101,7 +99,6 @@ impl Drawing {
         self.shapes.push(Shape::Path { points, edge: Edge { paint: paint.into(), width } });
     }
 
-    /// A filled circle.
     pub fn disc(&mut self, centre: Point, radius: f32, paint: impl Into<Paint>) {
         self.shapes.push(Shape::Circle { centre, radius, fill: Some(paint.into()), edge: None });
     }

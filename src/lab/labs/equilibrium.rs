@@ -83,7 +83,7 @@ pub static LAB: Lab = Lab {
     opens_with_run: true,
 };
 
-/// The network with its generator, on a text that plays no part.
+/// Plans the training of the network with its generator; the text of the plan plays no part.
 fn map_plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigError> {
     let GeneratorSettings { topology, states, sparsity, file_holds, controls, strength, .. } = s.generator;
     let MapSettings { hidden, range } = s.map;

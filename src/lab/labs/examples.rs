@@ -1,7 +1,6 @@
 //! The recorded examples: of each lab a short run of one preset, packed by `scripts/examples` and read by
 //! `orrery_engine::store::Reader::packed`.
 
-/// The recorded example of a lab.
 pub struct Example {
     pub lab: &'static str,
     /// The preset that it is a run of: the lab's first one, or where little is to be seen in that, the one that shows the
@@ -40,7 +39,6 @@ static EXAMPLES: &[Example] = examples! {
     "coupled_qk": "coupled_qk",
 };
 
-/// The example of a lab.
 pub fn find(lab: &str) -> Option<&'static Example> {
     EXAMPLES.iter().find(|example| example.lab == lab)
 }

@@ -32,7 +32,7 @@ impl Variant {
 ///
 /// # Errors
 /// If no width and number of layers come near that count; the error names `key`, the setting that asks for it.
-pub fn equal_transformer(parameters: usize, vocab: usize, key: &str) -> Result<AlibiGptSpec, ConfigError> {
+pub fn transformer_of_size(parameters: usize, vocab: usize, key: &str) -> Result<AlibiGptSpec, ConfigError> {
     AlibiGptSpec::with_equal_parameters(parameters, vocab).ok_or_else(|| {
         let nearest = AlibiGptSpec::with_parameters_near(parameters, vocab).parameters(vocab);
         let why = format!(
@@ -228,11 +228,11 @@ mod tests {
 
     #[test]
     fn no_transformer_of_too_few_parameters() {
-        let error = equal_transformer(900, 256, "compare.transformer").unwrap_err();
+        let error = transformer_of_size(900, 256, "compare.transformer").unwrap_err();
         assert_eq!(error.key(), Some("compare.transformer"));
         assert!(error.to_string().contains("about 900 parameters at 256 tokens"), "{error}");
         for (parameters, vocab) in [(11_456, 256), (76_096, 30), (78_272, 64), (152_320, 64), (164_608, 256)] {
-            let spec = equal_transformer(parameters, vocab, "k").unwrap();
+            let spec = transformer_of_size(parameters, vocab, "k").unwrap();
             let off = spec.parameters(vocab) as f64 / parameters as f64 - 1.0;
             assert!(off.abs() < 0.05, "{spec:?} is {off:.3} off {parameters}");
         }

@@ -38,7 +38,6 @@ use super::{
 };
 use crate::config::{Config, ConfigError, FileKind, Knob, Value};
 
-/// A lab's lesson.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Lesson {
     /// The text before the steps, its heading first.
@@ -48,7 +47,6 @@ pub struct Lesson {
     pub after: String,
 }
 
-/// A step of a lesson.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LessonStep {
     pub title: String,
@@ -92,7 +90,6 @@ pub struct Predict {
     pub by_eye: Option<String>,
 }
 
-/// A condition on the run.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Check {
@@ -198,7 +195,6 @@ fn preserved_keys<'k>(knobs: &'k [Knob], user: &Config) -> Vec<&'k str> {
     own.chain(files.iter().map(|k| k.key)).collect()
 }
 
-/// A lesson that cannot be read.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("assets/lessons/{lab}.md, step {step} \u{201c}{title}\u{201d}: {why}")]
 pub struct LessonError {

@@ -184,7 +184,7 @@ pub fn find(id: &str) -> Option<&'static Lab> {
 }
 
 /// The lab with this id among these, or an error that lists them.
-pub fn known(labs: &[&'static Lab], id: &str) -> Result<&'static Lab, ConfigError> {
+pub fn find_in(labs: &[&'static Lab], id: &str) -> Result<&'static Lab, ConfigError> {
     labs.iter().copied().find(|l| l.id == id).ok_or_else(|| ConfigError::UnknownLab {
         lab: id.to_owned(),
         known: labs.iter().map(|l| l.id.to_owned()).collect(),
@@ -192,7 +192,6 @@ pub fn known(labs: &[&'static Lab], id: &str) -> Result<&'static Lab, ConfigErro
 }
 
 impl Lab {
-    /// The preset with this id.
     pub fn preset(&self, id: &str) -> Option<&'static Preset> {
         self.presets.iter().find(|preset| preset.id == id)
     }

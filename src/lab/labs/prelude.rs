@@ -5,8 +5,8 @@ pub(crate) use super::{
     corpus::{CorpusSettings, GeneratedCorpus, TokenKind},
     drawing::{Canvas, Drawing, Ink},
     experiment::{
-        Experiment, Variant, ask_at_ends, ask_every, check_multiple, equal_transformer, refuse_accumulation, refuse_if,
-        schedules,
+        Experiment, Variant, ask_at_ends, ask_every, check_multiple, refuse_accumulation, refuse_if, schedules,
+        transformer_of_size,
     },
     headline::{
         Better, Digits, Headline, Source, common,

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use super::Lab;
 use crate::config::{Config, Knob, did_you_mean};
 
-/// The restrictions of a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Restrictions {

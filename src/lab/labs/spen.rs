@@ -142,7 +142,7 @@ fn over_depth(s: &DepthSettings) -> Result<Vec<Variant>, ConfigError> {
 fn transformer(variants: &[Variant], vocab: usize, window: usize) -> Result<Variant, ConfigError> {
     let parameters = |v: &Variant| if let ModelSpec::Spen(spec) = &v.model { spec.parameters(vocab) } else { 0 };
     let most = variants.iter().map(parameters).max().unwrap_or(0);
-    let model = equal_transformer(most, vocab, CompareSettings::transformer.name)?;
+    let model = transformer_of_size(most, vocab, CompareSettings::transformer.name)?;
     let model = AlibiGptSpec { window: (window > 0).then_some(window), ..model };
     Ok(Variant::new("transformer", "transformer", ModelSpec::AlibiGpt(model)))
 }

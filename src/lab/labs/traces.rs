@@ -48,7 +48,6 @@ pub static LAB: Lab = Lab {
     opens_with_run: false,
 };
 
-/// The sentence that the strips begin with.
 const SENTENCE: &str = "the keeper of the old light found a small brass key under the stairs and kept it in his \
                         coat for years before anyone asked which door it would open";
 

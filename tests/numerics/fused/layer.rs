@@ -294,7 +294,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(10))]
 
     #[test]
-    fn the_operation_is_its_reference(
+    fn the_fused_layer_equals_its_reference(
         rows in (1usize..3, 1usize..140),
         (heads, group) in prop_oneof![Just((1, 1)), Just((2, 1)), Just((4, 2))],
         half in 1usize..6,

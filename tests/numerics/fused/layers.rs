@@ -86,7 +86,7 @@ fn layers_at_the_edges() {
 }
 
 #[test]
-fn large_weights_are_cut_both_ways() {
+fn weights_that_are_tiled_equal_the_reference() {
     for sizes in [(48, 256, 40), (40, 40, 200), (200, 40, 40)] {
         every(2, 160, sizes, &mut |fused, reference, shapes| check(fused, reference, shapes).unwrap());
     }

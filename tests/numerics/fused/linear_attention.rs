@@ -116,7 +116,7 @@ fn threads_change_no_bit() -> Result<()> {
 }
 
 #[test]
-fn a_token_sees_neither_itself_nor_what_follows() -> Result<()> {
+fn linear_attention_is_strictly_causal() -> Result<()> {
     let (at, spec) = (70, LinearAttentionSpec::default());
     let (e, ev) = (random(2, &[2, 6, 16])?, random(3, &[2, 6, 16])?);
     let v = random(1, &[1, 100, 6])?;
@@ -225,7 +225,7 @@ fn one_token_after_another_writes_what_the_text_does() -> Result<()> {
 
 /// With these sizes, a norm has inputs near zero, where a rounding of the inputs changes the gradients noticeably.
 #[test]
-fn sizes_that_rounding_moves() {
+fn norms_of_near_zero_inputs_equal_the_reference() {
     for size in [(1, 12, 3, 3, 18), (2, 9, 19, 3, 20)] {
         check(size).unwrap();
     }
@@ -235,7 +235,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(10))]
 
     #[test]
-    fn any_size(b in 1usize..4, t in 1usize..140, d in 3usize..20, h in 1usize..4, pairs in 4usize..20) {
+    fn the_operation_equals_its_reference_at_any_size(b in 1usize..4, t in 1usize..140, d in 3usize..20, h in 1usize..4, pairs in 4usize..20) {
         check((b, t, d, h, 2 * pairs)).unwrap();
         check_decoder((b, t, d, h, 2 * pairs), d + 2).unwrap();
     }

@@ -85,7 +85,7 @@ fn average_references_agree_with_finite_differences() {
 }
 
 #[test]
-fn threads_change_no_average() {
+fn averages_are_equal_on_any_number_of_threads() {
     averages(3, 100, 33, &mut |fused, _, shapes| check_threads(fused, shapes).unwrap());
 }
 
@@ -281,7 +281,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
     #[test]
-    fn averages_of_any_size(b in 1usize..3, t in 1usize..200, d in 1usize..40) {
+    fn averages_equal_the_reference_at_any_size(b in 1usize..3, t in 1usize..200, d in 1usize..40) {
         averages(b, t, d, &mut |fused, reference, shapes| check(fused, reference, shapes).unwrap());
     }
 
@@ -291,7 +291,7 @@ proptest! {
     }
 
     #[test]
-    fn top_k_of_any_size(rows in 1usize..150, f in 1usize..200, share in 0.0f64..1.0) {
+    fn top_k_equals_the_reference_at_any_size(rows in 1usize..150, f in 1usize..200, share in 0.0f64..1.0) {
         check_top_k(rows, f, (share * f as f64).round() as usize).unwrap();
     }
 

@@ -6,7 +6,7 @@ use candle_core::{DType, Device, Tensor};
 use orrery::{
     config::Value,
     store::{
-        Checkpoint, DataPosition, Lengths, Loaded,
+        Checkpoint, DataPosition, Lengths, LoadedCheckpoint,
         checkpoint::{self, Variant},
         tensors,
     },
@@ -26,7 +26,7 @@ pub fn checkpoint(step: u64, weights: &[f32]) -> Checkpoint {
     Checkpoint {
         step,
         wall_secs: 0.1 * step as f64,
-        dials: BTreeMap::from([
+        live_settings: BTreeMap::from([
             ("train.lr".to_owned(), Value::Float(1e-3)),
             ("probe.sentence".to_owned(), Value::Text("3".to_owned())),
             ("probe.every".to_owned(), Value::Int(3)),
@@ -36,7 +36,7 @@ pub fn checkpoint(step: u64, weights: &[f32]) -> Checkpoint {
     }
 }
 
-fn load(run: &Path) -> Loaded {
+fn load(run: &Path) -> LoadedCheckpoint {
     checkpoint::load(run, &Device::Cpu).unwrap().expect("a checkpoint")
 }
 
@@ -59,10 +59,10 @@ fn a_checkpoint_comes_back_with_the_same_bits() {
     let saved = checkpoint(12, &odd);
     let path = checkpoint::save(run.path(), &saved).unwrap();
     assert_eq!(checkpoint::latest(run.path()), Some(path.clone()));
-    let Loaded { checkpoint: loaded, notices, .. } = load(run.path());
+    let LoadedCheckpoint { checkpoint: loaded, notices, .. } = load(run.path());
     assert!(notices.is_empty());
     assert_eq!((loaded.step, loaded.wall_secs, loaded.lengths), (12, saved.wall_secs, saved.lengths));
-    assert_eq!(loaded.dials, saved.dials);
+    assert_eq!(loaded.live_settings, saved.live_settings);
     for (a, b) in loaded.variants.iter().zip(&saved.variants) {
         assert_eq!((&a.id, a.optimiser_step, a.data), (&b.id, b.optimiser_step, b.data));
         assert_eq!(bits(&a.weights), bits(&b.weights));

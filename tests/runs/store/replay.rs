@@ -130,7 +130,7 @@ fn short_run() -> Vec<Event> {
 }
 
 #[test]
-fn a_log_cut_anywhere_gives_its_whole_lines_and_says_what_is_cut() {
+fn a_cut_log_keeps_whole_lines_and_reports_the_cut() {
     let out = tempfile::tempdir().unwrap();
     let folder = write(out.path(), &short_run());
     let whole = without_notices(read(&folder));

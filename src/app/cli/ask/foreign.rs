@@ -82,7 +82,7 @@ impl<'a> TypedQuestion<'a> {
             let words = "is asked as it is now, about whatever the question itself names";
             return Err(Failure::usage(format!("a program that trains a run {words}: leave out {option}")));
         }
-        let name = asks::ask_of(name);
+        let name = asks::protocol_name(name);
         let question = match asks::knobs_of(name) {
             Some(knobs) => arguments(name, &knobs, &typed.set)?,
             None => typed.set.iter().map(|pair| plain_argument(pair)).collect::<Result<_, _>>()?,
@@ -145,8 +145,8 @@ pub struct ProgramQuestion {
 
 impl ProgramQuestion {
     /// The name by which it was asked.
-    pub fn ask(&self) -> &str {
-        self.open.ask()
+    pub fn name(&self) -> &str {
+        self.open.name()
     }
 
     /// The program's reply, once it has arrived; `info` describes the run.
@@ -178,8 +178,8 @@ impl AskedProgram<'_> {
     }
 
     /// True if the program ran on this machine, as the lock of its folder says, and is gone.
-    pub fn was_left_here(&self) -> bool {
-        self.remote.is_none() && store::was_left_here(self.folder)
+    pub fn was_abandoned_here(&self) -> bool {
+        self.remote.is_none() && store::was_abandoned_here(self.folder)
     }
 
     /// Asks a question by its name, a probe's or one of the protocol's; it is withdrawn after `patience`, if that is set.
@@ -194,7 +194,7 @@ impl AskedProgram<'_> {
         patience: Option<Duration>,
     ) -> Result<ProgramQuestion, Failure> {
         let Self { folder, info, remote } = *self;
-        let ask = asks::ask_of(name);
+        let ask = asks::protocol_name(name);
         if let (None, Some(source)) = (remote, remote::source_of(folder)) {
             let (word, ask) = (quoted(&source), quoted(ask));
             return Err(Failure::usage(format!(
@@ -203,7 +203,7 @@ impl AskedProgram<'_> {
             )));
         }
         ensure!(!has_ended, "the run has ended, so no program can answer");
-        ensure!(!self.was_left_here(), "the program that trained this run was killed, so it cannot answer");
+        ensure!(!self.was_abandoned_here(), "the program that trained this run was killed, so it cannot answer");
         // an older copy may list outdated permissions; the program itself refuses what it does not allow
         let is_known = remote.is_none_or(RemoteSource::is_described);
         if is_known && info.asks.is_empty() {
@@ -227,7 +227,7 @@ impl AskedProgram<'_> {
         match remote {
             None => {
                 let open = OpenQuestion::send(folder, ask, &args, patience);
-                let failed = |e: StoreError| if e.is_of_system() { Failure::failed(e) } else { Failure::wrong(e) };
+                let failed = |e: StoreError| if e.is_system_error() { Failure::failed(e) } else { Failure::wrong(e) };
                 Ok(ProgramQuestion { open: open.map_err(failed)?, remote: None })
             }
             Some(source) => {
@@ -258,7 +258,7 @@ impl AskedProgram<'_> {
                 std::thread::sleep(POLL);
                 continue;
             }
-            let ask = question.ask().to_owned();
+            let ask = question.name().to_owned();
             question.withdraw();
             // the ssh of the same terminal may end by an interrupt before this process has seen it
             if reply.is_err() && remote.is_some() {

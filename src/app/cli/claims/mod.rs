@@ -10,11 +10,11 @@ use clap::Subcommand;
 use serde_json::Value;
 
 use self::files::Source;
-use super::{choice::one_named, summary::laid_out, sweep::MakeArgs};
+use super::{choice::one_by_name, summary::laid_out, sweep::MakeArgs};
 use crate::{
     cli::prelude::*,
     experiments::{
-        claims::{entry::ClaimState, ledger::Row, table::summary},
+        claims::{entry::ClaimState, ledger::LedgerRow, table::summary},
         short_number::short,
     },
 };
@@ -69,7 +69,7 @@ struct ListArgs {
     #[arg(long)]
     paper: Option<String>,
     /// Only those with this verdict
-    #[arg(long, value_parser = one_named(&STATES))]
+    #[arg(long, value_parser = one_by_name(&STATES))]
     verdict: Option<ClaimState>,
     /// Print JSON
     #[arg(long)]
@@ -150,11 +150,11 @@ fn list(args: &ListArgs) -> Result<(), Failure> {
     if let Some(paper) = &args.paper {
         files::known_paper(&ledger, paper)?;
     }
-    let is_meant = |row: &Row| {
+    let is_meant = |row: &LedgerRow| {
         args.paper.as_ref().is_none_or(|paper| row.paper.id == *paper)
             && args.verdict.is_none_or(|wanted| row.standing.state() == wanted)
     };
-    let rows: Vec<Row> = ledger.rows().into_iter().filter(is_meant).collect();
+    let rows: Vec<LedgerRow> = ledger.rows().into_iter().filter(is_meant).collect();
     if let Some(path) = &args.html {
         output::check_extension(path, "html", "it is a web page")?;
         output::write(path, page::html(&ledger, &rows).as_bytes(), &[])?;
@@ -165,10 +165,10 @@ fn list(args: &ListArgs) -> Result<(), Failure> {
         return print_line!("{}", Value::Array(all));
     }
     let head = ["id", "claim", "seeds", "effect [interval]", "stands if", "verdict"].map(str::to_owned).to_vec();
-    let line = |row: &Row| -> Vec<String> {
+    let line = |row: &LedgerRow| -> Vec<String> {
         let star = if row.claim.starred { " *" } else { "" };
         let id = format!("{}{star}", row.claim.id);
-        let effect = [row.seeds_label(), row.effect_label(), row.stands_label()];
+        let effect = [row.seeds_label(), row.effect_label(), row.region_label()];
         [id, row.claim.title.clone()].into_iter().chain(effect).chain([row.standing.label()]).collect()
     };
     let lines: Vec<Vec<String>> = std::iter::once(head).chain(rows.iter().map(line)).collect();
@@ -226,7 +226,7 @@ fn check(args: &CheckArgs) -> Result<(), Failure> {
 }
 
 /// A row for programs.
-fn described(row: &Row) -> Value {
+fn described(row: &LedgerRow) -> Value {
     let judged = row.standing.judgement();
     let outcome = judged.and_then(|judged| judged.outcome);
     json!({

@@ -187,7 +187,6 @@ impl RunPoint {
     }
 }
 
-/// The numbers at every step that has them.
 fn steps(run: &RunNumbers, rule: &Rule) -> Result<BTreeMap<u64, PointNumbers>, Failure> {
     if !rule.has_curve() {
         return Ok(BTreeMap::new());

@@ -10,7 +10,7 @@ use crate::{
     experiments::{
         claims::{
             entry::ClaimEntry,
-            ledger::{Judgement, Ledger, Row},
+            ledger::{Judgement, Ledger, LedgerRow},
             rule::Rule,
             table::summary,
         },
@@ -27,7 +27,7 @@ const PICTURE: f32 = 320.0;
 const CURVE: f32 = 480.0;
 
 /// The whole file, of these rows.
-pub fn html(ledger: &Ledger, rows: &[Row]) -> String {
+pub fn html(ledger: &Ledger, rows: &[LedgerRow]) -> String {
     let mut out = head("The ledger of claims");
     // writing to a string does not fail
     let _ = writeln!(
@@ -38,8 +38,8 @@ pub fn html(ledger: &Ledger, rows: &[Row]) -> String {
     );
     let (entries, theme) = (ledger.entries(), Theme::light());
     for (paper, entries) in ledger.papers.iter().zip(&entries) {
-        let entry = |row: &Row| entries.claims.iter().find(|entry| entry.claim.id == row.claim.id);
-        let of_paper: Vec<&Row> = rows.iter().filter(|row| row.paper.id == paper.id).collect();
+        let entry = |row: &LedgerRow| entries.claims.iter().find(|entry| entry.claim.id == row.claim.id);
+        let of_paper: Vec<&LedgerRow> = rows.iter().filter(|row| row.paper.id == paper.id).collect();
         if of_paper.is_empty() {
             continue;
         }
@@ -75,7 +75,7 @@ fn values_and_curves(theme: &Theme, rule: &Rule, judged: &Judgement) -> String {
     out
 }
 
-fn table_row(row: &Row, entry: Option<&ClaimEntry>, theme: &Theme, out: &mut String) {
+fn table_row(row: &LedgerRow, entry: Option<&ClaimEntry>, theme: &Theme, out: &mut String) {
     let claim = row.claim;
     let star = if claim.starred { " ★" } else { "" };
     let judged = claim.rule.as_ref().zip(row.standing.judgement());

@@ -45,7 +45,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
                 print_line!("{}: {}, {} ({})", claim.id, verdict.label(), claim.tier.scale(), path.display())?;
             }
             // a failed run does not affect the other claims, whereas an interruption ends the command
-            Err(failure) if failure.code == 1 => failed.push(format!("{}: {}", claim.id, failure.words)),
+            Err(failure) if failure.code == 1 => failed.push(format!("{}: {}", claim.id, failure.message)),
             Err(failure) => return Err(failure),
         }
     }
@@ -80,7 +80,7 @@ fn made(claim: &Claim, rule: &Rule, args: &RunArgs, commit: Option<&str>) -> Res
     let _lock = args.make.lock(&sweep)?;
     let states = sweep.states()?;
     let asked: Vec<usize> = (0..states.len()).filter(|i| seeds.contains(&states[*i].task.seed)).collect();
-    let waiting: Vec<usize> = asked.iter().copied().filter(|i| states[*i].is_to_run()).collect();
+    let waiting: Vec<usize> = asked.iter().copied().filter(|i| states[*i].is_pending()).collect();
     let time = claim.time_label().filter(|_| !waiting.is_empty());
     let time = time.map_or(String::new(), |time| format!("; all of them take {time}"));
     notice!("{} ({}): {} runs, {} to make{time}", claim.id, sweep.path.display(), asked.len(), waiting.len());

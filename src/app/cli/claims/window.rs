@@ -77,7 +77,7 @@ impl WindowClaims {
         // the folder has the seeds of other rules of the same runs too
         states.retain(|state| seeds.contains(&state.task.seed));
         let ended = EndedRuns::read(&rule, &sweep, &seeds, &states, &self.numbers)?;
-        let is_running = |state: &TaskState| state.row.as_ref().is_some_and(|row| row.state.is_held());
+        let is_running = |state: &TaskState| state.row.as_ref().is_some_and(|row| row.state.is_in_use());
         let is_failed = |state: &TaskState| {
             let is_failure = |state: &RowState| matches!(state, RowState::Failed(_) | RowState::Unreadable);
             state.row.as_ref().map_or_else(|| sweep.refusal(state.task).is_some(), |row| is_failure(&row.state))

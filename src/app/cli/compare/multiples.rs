@@ -26,7 +26,7 @@ pub fn replayed_runs(folders: &[PathBuf], names: &[String]) -> Result<Vec<Replay
 
 /// True if a view has something to show of a run.
 pub fn shows(run: &ReplayedRun, view: &str) -> bool {
-    run.figure(view, u64::MAX, &Theme::dark()).nothing().is_ok_and(|words| words.is_none())
+    run.figure(view, u64::MAX, &Theme::dark()).empty_message().is_ok_and(|words| words.is_none())
 }
 
 /// Writes a picture of each view, and of two runs their difference with its CSV, into `out`; `None`: the last step.
@@ -63,7 +63,7 @@ pub fn write(
 fn check_shown(view: &ViewEntry, step: u64, runs: &[ReplayedRun], theme: &Theme) -> Result<(), Failure> {
     let mut whys = vec![];
     for run in runs {
-        match run.figure(view.id, step, theme).nothing().map_err(Failure::run)? {
+        match run.figure(view.id, step, theme).empty_message().map_err(Failure::run)? {
             None => return Ok(()),
             Some(why) => whys.push(format!("{}: {why}", run.name)),
         }

@@ -44,7 +44,11 @@ pub fn from_runs(runs: &[ComparedRun], names: &[String], differences: &[Differen
     let made = |(run, like): (&ComparedRun, &usize)| SweepRun {
         point: firsts.iter().position(|first| first == like).unwrap_or(0),
         seed: run.row.seed,
-        made: Some(MadeRun { path: run.row.path.clone(), state: run.row.state.clone(), words: run.row.state_label() }),
+        made: Some(MadeRun {
+            path: run.row.path.clone(),
+            state: run.row.state.clone(),
+            state_label: run.row.state_label(),
+        }),
         refusal: None,
     };
     let series: Vec<Option<Arc<RunSeries>>> = runs.iter().map(|run| Some(Arc::new(series_of(run)))).collect();
@@ -84,9 +88,5 @@ fn series_of(run: &ComparedRun) -> RunSeries {
         let means = number.points.iter().map(|[step, mean, _]| (*step as u64, *mean)).collect();
         (NumberId { key: key.to_owned(), group: number.group.clone() }, Arc::new(means))
     };
-    RunSeries {
-        numbers: run.series.iter().map(number).collect(),
-        groups: run.row.losses.iter().map(|l| (l.group.clone(), l.label.clone())).collect(),
-        every: 1,
-    }
+    RunSeries { numbers: run.series.iter().map(number).collect(), terms: Some(run.row.terms()), every: 1 }
 }

@@ -1,7 +1,7 @@
 //! The tables of compared runs: differing settings and headline numbers, by run or, over seeds, by settings.
 
 use super::{
-    super::summary::{cell_at, spread_legend, step_words},
+    super::summary::{cell_at, spread_legend, step_suffix},
     ComparedRun, first_but_for_seed, heading, headline_of,
 };
 use crate::{
@@ -136,7 +136,7 @@ impl Numbers {
         for line in &self.lines {
             let mut cells = vec![line.name.clone(), line.variant.clone(), optional_field(line.step())];
             for (number, has_spread) in line.numbers.iter().zip(&spread) {
-                let mean = |n: &Number| format!("{}{}", n.summary.mean, step_words(line.other_step(n)));
+                let mean = |n: &Number| format!("{}{}", n.summary.mean, step_suffix(line.other_step(n)));
                 let sd = || optional_field(number.as_ref().and_then(|n| n.summary.sd));
                 cells.push(number.as_ref().map_or(String::new(), mean));
                 cells.extend(has_spread.then(sd));

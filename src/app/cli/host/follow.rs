@@ -16,7 +16,7 @@ use crate::{
         remote::FollowedRun,
         stream::POLL,
     },
-    experiments::run_rows::may_be_written,
+    experiments::run_rows::may_have_writer,
     labs::foreign::asks,
     probe::neuron_graph::MATRIX_PROBES,
     store::{FolderStatus, Reply, snapshots},
@@ -100,7 +100,6 @@ struct FollowedFolder<'a> {
     options: &'a FollowOptions<'a>,
     /// No process writes the run, so it is read once, to its end.
     is_whole: bool,
-    /// The description of the run.
     info: Arc<RunInfo>,
     /// Questions that the program has not answered yet, with their numbers.
     open: Vec<(u64, ProgramQuestion)>,
@@ -110,7 +109,6 @@ struct FollowedFolder<'a> {
     weights_changed: Option<SystemTime>,
     /// The problem that was reported last.
     trouble: String,
-    /// The state that was last sent to the window.
     sent: Option<FollowedState>,
 }
 
@@ -203,9 +201,9 @@ impl<'a> FollowedFolder<'a> {
         match self.reader.recorded_state() {
             Some(RunState::Finished) => FollowedState::Finished,
             Some(RunState::Stopped) => FollowedState::Stopped,
-            _ if self.program().was_left_here() => FollowedState::Killed { was_left_here: true },
+            _ if self.program().was_abandoned_here() => FollowedState::Killed { was_left_here: true },
             // one that the command line follows may be written from anywhere
-            _ if self.options.followed.is_none() && !may_be_written(&self.info.lab, self.folder) => {
+            _ if self.options.followed.is_none() && !may_have_writer(&self.info.lab, self.folder) => {
                 FollowedState::Killed { was_left_here: false }
             }
             Some(RunState::Paused) => FollowedState::Paused,
@@ -265,13 +263,14 @@ impl<'a> FollowedFolder<'a> {
             None => {
                 let program = self.program();
                 let has_ended = program.has_ended(|| self.reader.has_ended());
-                program.send(has_ended, probe, args, None).map_err(|failure| failure.words)
+                program.send(has_ended, probe, args, None).map_err(|failure| failure.message)
             }
         };
         match put {
             Ok(open) => {
                 // the newest question of a kind replaces a waiting one, as it does with a local model
-                let older = self.open.iter().find(|(_, older)| older.ask() == open.ask()).map(|(request, _)| *request);
+                let older =
+                    self.open.iter().find(|(_, older)| older.name() == open.name()).map(|(request, _)| *request);
                 older.into_iter().for_each(|request| self.cancel(request));
                 self.open.push((*request, open));
                 self.send_question_state(*request, QuestionState::Working(None));
@@ -325,7 +324,7 @@ impl<'a> FollowedFolder<'a> {
                     self.inbox.deliver(Event::Sample(Sample { request: Some(request), ..sample }));
                     QuestionState::Answered
                 }
-                Err(why) => QuestionState::Refused(why.words),
+                Err(why) => QuestionState::Refused(why.message),
             };
             question.withdraw();
             self.send_question_state(request, state);

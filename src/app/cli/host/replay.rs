@@ -43,10 +43,10 @@ fn ends(process: &Process) -> bool {
 
 /// Records a folder of checkpoints as a run, and tells the window of each as it is measured; returns the run's folder.
 fn record_series(folder: &Path, out: &Path, inbox: &Arc<Inbox>, process: Option<&Process>) -> Result<PathBuf, String> {
-    let (lab, config) = checkpoint_series::configured(folder).map_err(|e| e.words)?;
+    let (lab, config) = checkpoint_series::configured(folder).map_err(|e| e.message)?;
     let sinks: Vec<Box<dyn Sink>> = vec![Box::new(Recorded(Arc::clone(inbox)))];
     let is_wanted = || !process.is_some_and(ends);
-    checkpoint_series::record(folder, lab, &config, out, sinks, &is_wanted).map_err(|e| e.words)
+    checkpoint_series::record(folder, lab, &config, out, sinks, &is_wanted).map_err(|e| e.message)
 }
 
 /// Delivers a recorded example to a window: a run that has ended, without weights and without checkpoints.
@@ -73,13 +73,13 @@ pub(super) fn replay(
     commands: &Receiver<Command>,
     process: Option<Process>,
 ) -> Result<(), String> {
-    let is_series = checkpoint_names::is_series(folder);
-    let recorded = match is_series {
+    let is_checkpoint_folder = checkpoint_names::is_checkpoint_folder(folder);
+    let recorded = match is_checkpoint_folder {
         true => Some(record_series(folder, out, inbox, process.as_ref())?),
-        false => other_logs::imported(folder, out).map_err(|e| e.words)?,
+        false => other_logs::import_log(folder, out).map_err(|e| e.message)?,
     };
     let folder = recorded.as_deref().unwrap_or(folder);
-    if !is_series {
+    if !is_checkpoint_folder {
         let is_ending = || process.as_ref().is_some_and(ends);
         let options = FollowOptions { commands, ends: &is_ending, followed };
         if let FollowOutcome::Left = follow::follow_run(folder, inbox, &options)? {
@@ -97,7 +97,7 @@ pub(super) fn replay(
             return Ok(());
         }
         Ok(_) => (Level::Info, without_checkpoint(folder)),
-        Err(refusal) => (Level::Warning, format!("{}: {ONLY_NUMBERS}", refusal.words)),
+        Err(refusal) => (Level::Warning, format!("{}: {ONLY_NUMBERS}", refusal.message)),
     };
     notice(level, words);
     inbox.deliver(Event::State(RunState::Stopped));

@@ -69,7 +69,7 @@ pub fn run(args: &StoryArgs) -> Result<(), Failure> {
     if config.value(MergingSettings::tune)? == 0 {
         return Err(Failure::usage("without updates of the children (--tune) there is nothing to merge"));
     }
-    output::make_folder(&args.out).map_err(|failure| Failure::usage(failure.words))?;
+    output::make_folder(&args.out).map_err(|failure| Failure::usage(failure.message))?;
     let run = headless::train(lab, &config, &args.out.join("runs"), headless::RunOptions::without_figures())?;
     let story = collect(&run, &args.out)?;
     let path = args.out.join("story.json");

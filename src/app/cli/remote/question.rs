@@ -60,9 +60,6 @@ impl Drop for RemoteQuestion {
 
 impl RemoteQuestion {
     /// Asks the program that writes the run there; the answer lands in the copy, the folder that the question names.
-    ///
-    /// # Errors
-    /// If no thread can be started.
     pub fn send(source: &RemoteSource, question: ComposedQuestion) -> Result<Self, Failure> {
         let asked = Self { ssh: Arc::default(), failure: Arc::default() };
         let (ssh, failure) = (Arc::clone(&asked.ssh), Arc::clone(&asked.failure));

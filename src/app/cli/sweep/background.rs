@@ -147,7 +147,7 @@ mod tests {
         std::fs::write(&target, "kept").unwrap();
         let background = Background::with_program("true".into());
         let refused = || {
-            let words = background.begin(folder.path()).unwrap_err().words;
+            let words = background.begin(folder.path()).unwrap_err().message;
             assert!(words.contains("could not be started") && words.contains("it is a link"), "{words}");
         };
         symlink(outside.path(), &logs).unwrap();
@@ -168,11 +168,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let held = lock::lock_sweep(folder.path()).unwrap();
         let background = Background::with_program("no program".into());
-        let words = background.begin(folder.path()).unwrap_err().words;
+        let words = background.begin(folder.path()).unwrap_err().message;
         assert!(words.contains("are being made by"), "{words}");
         assert!(!folder.path().join(LOGS).exists(), "the output of that process stays as it is");
         drop(held);
-        let words = background.begin(folder.path()).unwrap_err().words;
+        let words = background.begin(folder.path()).unwrap_err().message;
         assert!(words.contains("could not be started"), "{words}");
     }
 }

@@ -32,7 +32,7 @@ impl Drop for SweepLock {
 }
 
 /// The outcome of asking for a lock.
-pub enum Locked {
+pub enum LockOutcome {
     Held(SweepLock),
     /// Another process holds it: "process 4711 on athena".
     Taken(String),
@@ -44,24 +44,18 @@ pub enum Locked {
 /// If another one holds it, or its file cannot be written.
 pub fn lock_sweep(folder: &Path) -> Result<SweepLock, Failure> {
     match lock(folder, Path::new(LOCK))? {
-        Locked::Held(held) => Ok(held),
-        Locked::Taken(who) => Err(lock_taken(folder, &who)),
+        LockOutcome::Held(held) => Ok(held),
+        LockOutcome::Taken(who) => Err(lock_taken(folder, &who)),
     }
 }
 
 /// Takes the lock of one run of a sweep.
-///
-/// # Errors
-/// If its file cannot be written.
-pub fn lock_task(sweep: &SweepFolder, task: SweepTask) -> Result<Locked, Failure> {
+pub fn lock_task(sweep: &SweepFolder, task: SweepTask) -> Result<LockOutcome, Failure> {
     files::make_folder_inside(&sweep.path, LOGS).map_err(|e| unlocked(&sweep.path.join(LOGS), &e.into()))?;
     lock(&sweep.path, &Path::new(LOGS).join(format!("{}.lock", task_name(task))))
 }
 
 /// Checks that no process is making the runs of a sweep.
-///
-/// # Errors
-/// If one is.
 pub fn check_free(folder: &Path) -> Result<(), Failure> {
     let file = files::open_inside(folder, LOCK);
     match file.map(|file| file.try_lock_shared()) {
@@ -79,12 +73,12 @@ fn unlocked(path: &Path, e: &io::Error) -> Failure {
     Failure::usage(format!("{} cannot be locked: {e}", path.display()))
 }
 
-fn lock(folder: &Path, name: &Path) -> Result<Locked, Failure> {
+fn lock(folder: &Path, name: &Path) -> Result<LockOutcome, Failure> {
     let path = folder.join(name);
     for _ in 0..ATTEMPTS {
         let mut file = WatchedFile::open(folder, name).map_err(|e| unlocked(&path, &e))?;
         match file.try_lock() {
-            Err(TryLockError::WouldBlock) => return Ok(Locked::Taken(lock_holder(folder, name))),
+            Err(TryLockError::WouldBlock) => return Ok(LockOutcome::Taken(lock_holder(folder, name))),
             // the previous holder removed the file after it was opened here, so that this lock would exclude nobody
             Ok(()) if file.check_place().is_err() => continue,
             Ok(()) => {}
@@ -95,9 +89,9 @@ fn lock(folder: &Path, name: &Path) -> Result<Locked, Failure> {
         }
         let written = file.cut(0).and_then(|()| writeln!(file, "{}", this_process()));
         written.map_err(|e| unlocked(&path, &e))?;
-        return Ok(Locked::Held(SweepLock { folder: folder.to_owned(), name: name.to_owned(), _file: file }));
+        return Ok(LockOutcome::Held(SweepLock { folder: folder.to_owned(), name: name.to_owned(), _file: file }));
     }
-    Ok(Locked::Taken(lock_holder(folder, name)))
+    Ok(LockOutcome::Taken(lock_holder(folder, name)))
 }
 
 /// The process that a lock names.
@@ -122,9 +116,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let held = lock_sweep(folder.path()).unwrap();
         let refused = lock_sweep(folder.path()).map(|_| ()).unwrap_err();
-        assert!(refused.words.contains("are being made by"), "{refused}");
+        assert!(refused.message.contains("are being made by"), "{refused}");
         #[cfg(unix)]
-        assert!(refused.words.contains(&format!("process {}", std::process::id())), "{refused}");
+        assert!(refused.message.contains(&format!("process {}", std::process::id())), "{refused}");
         assert!(check_free(folder.path()).is_err());
         drop(held);
         check_free(folder.path()).unwrap();

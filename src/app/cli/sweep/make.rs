@@ -14,9 +14,9 @@ pub fn make(file: &SweepFile, runs: &Path, begun: Option<&Background>) -> Result
     let spec = out.join("sweep.toml");
     // the specification is not a file of its own yet, so that its path would tell the user nothing
     let place = format!("{}: ", spec.display());
-    let folder = SweepFolder::with_files(&text, &spec, &out).map_err(|e| e.words.replace(&place, ""))?;
+    let folder = SweepFolder::with_files(&text, &spec, &out).map_err(|e| e.message.replace(&place, ""))?;
     if let Some(background) = begun {
-        background.begin(&folder.path).map_err(|e| e.words)?;
+        background.begin(&folder.path).map_err(|e| e.message)?;
     }
     Ok(folder.path)
 }

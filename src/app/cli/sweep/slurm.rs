@@ -13,7 +13,6 @@ use crate::{cli::prelude::*, config::Setting, files::replace, labs::TrainSetting
 
 /// A task of the array is to take so long at least.
 const MIN_MINUTES: f64 = 10.0;
-/// Steps of the run that is timed.
 const TIMED_STEPS: u64 = 5;
 const SCRIPT: &str = "job.sh";
 

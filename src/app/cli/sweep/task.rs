@@ -6,7 +6,7 @@ use super::{
         shell::quoted,
     },
     folder::{SweepFolder, task_name},
-    lock::{self, Locked},
+    lock::{self, LockOutcome},
 };
 use crate::cli::prelude::*;
 
@@ -22,8 +22,8 @@ pub fn run(sweep: &SweepFolder, number: usize) -> Result<(), Failure> {
     };
     // taken before the runs are listed: what another process makes is there, or its lock is held
     let _lock = match lock::lock_task(sweep, task)? {
-        Locked::Held(lock) => lock,
-        Locked::Taken(who) => {
+        LockOutcome::Held(lock) => lock,
+        LockOutcome::Taken(who) => {
             notice!("{}: is being made by {who}", task_name(task));
             return Ok(());
         }
@@ -32,7 +32,7 @@ pub fn run(sweep: &SweepFolder, number: usize) -> Result<(), Failure> {
     let (name, config) = (task_name(state.task), sweep.sweep.config(state.task));
     let words = sweep.sweep.values_label(&config);
     match state.row {
-        Some(row) if row.state == RowState::Finished || row.state.is_held() => {
+        Some(row) if row.state == RowState::Finished || row.state.is_in_use() => {
             notice!("{name} ({words}): {}", row.state_label());
             return Ok(());
         }
@@ -40,7 +40,7 @@ pub fn run(sweep: &SweepFolder, number: usize) -> Result<(), Failure> {
             notice!("{name} ({words}): {}; going on", row.state_label());
             match headless::resume(&ResumeArgs::without_figures(row.path.clone())) {
                 // a run that cannot be resumed starts over; one that was interrupted does not
-                Err(failure) if failure.code == 2 => notice!("{}: {}; making it again", row.folder, failure.words),
+                Err(failure) if failure.code == 2 => notice!("{}: {}; making it again", row.folder, failure.message),
                 ended => return ended,
             }
         }

@@ -110,7 +110,7 @@ impl FrameShapes {
         found
     }
 
-    /// The shapes that reach into the tiles of a rectangle, in the order of drawing, each clipped to it.
+    /// Returns the shapes that reach into the tiles of a rectangle, in the order of drawing, each clipped to it.
     pub fn within(&self, rect: PixelRect) -> Vec<ClippedShape> {
         let clip = rect.in_points(self.pixels_per_point);
         let [left, top] = [rect.left, rect.top].map(|edge| edge / TILE);

@@ -40,7 +40,6 @@ impl DrawnEdges {
     }
 }
 
-/// One graph.
 pub(super) struct GraphEntry {
     pub shape_revision: u64,
     start_revision: u64,
@@ -120,7 +119,7 @@ impl GraphEntry {
             self.moved_nodes.clone_from(&graph.moved_nodes);
         }
         let missing = graph.wanted.saturating_sub(self.step);
-        let turns: Vec<_> = (self.step + 1..=graph.wanted).map(|s| (graph.turn)(s)).collect();
+        let turns: Vec<_> = (self.step + 1..=graph.wanted).map(|s| (graph.step_params)(s)).collect();
         let mut chunks = turns.chunks(MAX_STEPS).peekable();
         while let Some(chunk) = chunks.next() {
             if chunks.peek().is_none() {
@@ -230,7 +229,7 @@ impl GraphEntry {
 
     fn set_error(&self, graph: &Graph, words: &str) {
         if let Ok(mut node_positions) = graph.node_positions.lock() {
-            node_positions.complaint = Some(words.to_owned());
+            node_positions.problem = Some(words.to_owned());
         }
     }
 
@@ -257,7 +256,7 @@ impl GraphEntry {
     }
 
     /// Publishes a finished read-back and starts the next one if positions have changed since.
-    pub fn bring_back(&mut self, device: &wgpu::Device, encoder: &mut wgpu::CommandEncoder, graph: &Graph) {
+    pub fn poll_readback(&mut self, device: &wgpu::Device, encoder: &mut wgpu::CommandEncoder, graph: &Graph) {
         let Some(layout) = &self.layout else { return };
         let size = u64::from(layout.count()) * 8;
         if self.readback.under_way.is_some() {

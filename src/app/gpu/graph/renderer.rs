@@ -72,7 +72,7 @@ impl Renderer {
             entry.shown = Some(wanted);
             self.drawn += 1;
         }
-        entry.bring_back(device, encoder, graph);
+        entry.poll_readback(device, encoder, graph);
         self.entries.insert(graph.key, entry);
     }
 

@@ -10,22 +10,22 @@ pub struct KeyBinding {
     pub key: Key,
     pub action: Action,
     /// The spelling on the help sheet.
-    pub shown: &'static str,
-    pub words: &'static str,
+    pub label: &'static str,
+    pub description: &'static str,
     /// Widgets that have the focus use this key themselves.
     pub yields_to_focus: bool,
 }
 
-const fn key(key: Key, action: Action, shown: &'static str, words: &'static str) -> KeyBinding {
-    KeyBinding { modifiers: Modifiers::NONE, key, action, shown, words, yields_to_focus: false }
+const fn key(key: Key, action: Action, label: &'static str, description: &'static str) -> KeyBinding {
+    KeyBinding { modifiers: Modifiers::NONE, key, action, label, description, yields_to_focus: false }
 }
 
-const fn command(key: Key, action: Action, shown: &'static str, words: &'static str) -> KeyBinding {
-    KeyBinding { modifiers: Modifiers::COMMAND, key, action, shown, words, yields_to_focus: false }
+const fn command(key: Key, action: Action, label: &'static str, description: &'static str) -> KeyBinding {
+    KeyBinding { modifiers: Modifiers::COMMAND, key, action, label, description, yields_to_focus: false }
 }
 
-const fn yielding(key: Key, action: Action, shown: &'static str, words: &'static str) -> KeyBinding {
-    KeyBinding { modifiers: Modifiers::NONE, key, action, shown, words, yields_to_focus: true }
+const fn yielding(key: Key, action: Action, label: &'static str, description: &'static str) -> KeyBinding {
+    KeyBinding { modifiers: Modifiers::NONE, key, action, label, description, yields_to_focus: true }
 }
 
 /// Every key, as the help sheet prints and the palette offers them, except for several that egui treats otherwise:
@@ -74,8 +74,8 @@ pub static KEYS: &[KeyBinding] = &[
         modifiers: Modifiers { shift: true, ..Modifiers::COMMAND },
         key: Key::Z,
         action: Action::Page(PageAction::Redo),
-        shown: "Ctrl Shift Z",
-        words: "Redo",
+        label: "Ctrl Shift Z",
+        description: "Redo",
         yields_to_focus: false,
     },
     command(Key::Y, Action::Page(PageAction::Redo), "Ctrl Y", "Redo"),

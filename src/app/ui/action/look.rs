@@ -1,6 +1,6 @@
 //! The actions on the look of the window.
 
-/// Changes what the window looks like.
+/// An action that changes how the window looks and no run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LookAction {
     Presenter,

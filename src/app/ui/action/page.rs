@@ -14,7 +14,6 @@ pub enum PageAction {
     Redo,
     /// Selects the variant, by its index, that views of one model show.
     Focus(usize),
-    /// Selects a tile by its number.
     SelectTile(usize),
     /// Maximises the selected tile, or puts it back.
     Maximise,

@@ -24,7 +24,6 @@ pub enum RunAction {
     /// Steps a second; 0: as fast as it goes.
     Pace(f64),
     Checkpoint,
-    /// Asks the run's model a question.
     Ask(Question),
     /// Withdraws the question with this number.
     Cancel(u64),

@@ -21,7 +21,6 @@ pub enum RunsAction {
     TakeBack(PathBuf),
     /// Writes a sweep and, if true, begins its runs.
     MakeSweep(Box<SweepFile>, bool),
-    /// Reads a sweep's runs again.
     ReadSweep(PathBuf),
     /// Makes the runs that a sweep lacks, in the background.
     CompleteSweep(PathBuf),

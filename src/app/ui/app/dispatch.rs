@@ -19,7 +19,6 @@ mod time;
 
 use crate::ui::app::prelude::*;
 
-/// Performs an action.
 pub(super) fn dispatch(app: &mut App, action: impl Into<Action>, ctx: &Context) {
     match action.into() {
         Action::Run(action) => run::dispatch(app, action, ctx),

@@ -24,7 +24,6 @@ use crate::{
 /// The page to open with; without it the last session is restored.
 #[derive(Debug, Clone)]
 pub enum Opening {
-    /// A lab, by id.
     Lab(String),
     /// A lab at a step of its lesson.
     Lesson(LessonLink),
@@ -36,7 +35,6 @@ pub enum Opening {
     Text(PathBuf),
     /// A run folder to replay.
     Run(PathBuf),
-    /// The folder of a sweep.
     Sweep(PathBuf),
 }
 

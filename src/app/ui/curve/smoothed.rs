@@ -14,7 +14,6 @@ pub struct Smoothed {
     curve: Curve,
     /// The weighted sums over the values before each one.
     before: Vec<WeightedSum>,
-    /// Lineage of the source.
     source: u64,
 }
 
@@ -61,8 +60,8 @@ impl Smoothed {
     /// removed.
     pub fn follow(&mut self, source: &Curve, weight: f64) -> &Curve {
         let weight = weight.clamp(0.0, 0.9999);
-        if self.weight != weight || self.source != source.lineage() {
-            *self = Self { weight, source: source.lineage(), ..Self::default() };
+        if self.weight != weight || self.source != source.data_id() {
+            *self = Self { weight, source: source.data_id(), ..Self::default() };
         }
         let (taken, count) = (self.before.len(), source.len());
         if taken == count {

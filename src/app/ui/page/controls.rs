@@ -26,7 +26,7 @@ pub struct ControlsState {
 /// True for a setting with a control in the panel: not in the top bar, of some effect, and not hidden by the link.
 pub fn is_in_panel(page: &Page, knob: &Knob) -> bool {
     let is_in_top_bar = [RunSettings::device.name, RunSettings::threads.name].contains(&knob.key);
-    !is_in_top_bar && knob.acts(&page.config) && !page.restrictions.hides(knob.key)
+    !is_in_top_bar && knob.has_effect(&page.config) && !page.restrictions.hides(knob.key)
 }
 
 /// The settings in the panel that differ from the preset.

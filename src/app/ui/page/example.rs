@@ -16,7 +16,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExampleLabel {
     /// "example, seed 7, recorded".
-    pub words: String,
+    pub text: String,
     /// Tells how to start a run that can be asked, which a recorded one cannot.
     pub hint: &'static str,
 }
@@ -58,11 +58,11 @@ pub fn label(page: &Page) -> Option<ExampleLabel> {
     let seed = recorded.seed;
     if is_of_settings_shown(page, &recorded.preset, seed) {
         let words = format!("example, seed {seed}, recorded");
-        return Some(ExampleLabel { words, hint: "Space starts your own run." });
+        return Some(ExampleLabel { text: words, hint: "Space starts your own run." });
     }
     let preset = page.lab.preset(&recorded.preset).map_or(page.lab.title, |p| p.title);
     let words = format!("example of the preset \u{201c}{preset}\u{201d}, seed {seed}, recorded");
-    Some(ExampleLabel { words, hint: "You changed settings: Space starts a run of them." })
+    Some(ExampleLabel { text: words, hint: "You changed settings: Space starts a run of them." })
 }
 
 /// True if the page is set to the preset and the seed of the example, apart from what the views alone read. The preset is

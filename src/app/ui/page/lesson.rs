@@ -16,7 +16,7 @@ use crate::{
     labs::lesson::StepActions,
     ui::{
         host::Host,
-        lesson::is_of_the_model,
+        lesson::defines_model,
         plot::{self, Guess},
         run::Run,
         session::preset_of,
@@ -73,7 +73,7 @@ fn settings_of_step(page: &Page, i: usize) -> Result<Config, ConfigError> {
 pub fn locked_setting(page: &Page, i: usize) -> Option<&'static str> {
     let step = page.lesson.lesson.steps.get(i).filter(|_| !page.restrictions.locked.is_empty())?;
     let changed = step.does.settings(page.lab, &page.config).ok()?.changed_keys(&page.config);
-    let is_locked = |knob: &&Knob| is_of_the_model(knob) && page.restrictions.locks(knob.key);
+    let is_locked = |knob: &&Knob| defines_model(knob) && page.restrictions.locks(knob.key);
     let mut locked = page.knobs.iter().filter(is_locked);
     locked.find(|knob| changed.iter().any(|key| key == knob.key)).map(|knob| knob.label)
 }
@@ -106,7 +106,7 @@ pub fn take_step(page: &mut Page, i: usize, host: &mut dyn Host, ctx: &Context) 
     // a step that is taken again as it stands keeps what the reader has seen, drawn and written
     let is_again = page.lesson.current == Some(i) && !is_other && !begins;
     note_lesson(page, &name, is_other);
-    page.lesson.sought = Some(i);
+    page.lesson.scroll_to = Some(i);
     if !is_again {
         page.lesson.note_other_run();
         page.lesson.current = Some(i);
@@ -135,7 +135,7 @@ pub fn take_step(page: &mut Page, i: usize, host: &mut dyn Host, ctx: &Context) 
         scrub_to(page, at);
     }
     // A control that the step changes is shown where it stands.
-    page.sought = does
+    page.scroll_to = does
         .controls
         .first()
         .or(does.set.keys().next())

@@ -1,4 +1,4 @@
-//! The link to a page, and the selection that it holds.
+//! Writes the present page as a link, and selects what a link selects.
 
 use super::Page;
 use crate::{

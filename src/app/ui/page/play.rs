@@ -14,7 +14,7 @@ const FRAME: f64 = 1.0 / 60.0;
 
 /// The playback of recorded steps.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Play {
+pub struct Playback {
     /// Seconds that the whole run takes.
     pub seconds: f64,
     /// Starts over when it reaches the end.
@@ -25,13 +25,13 @@ pub struct Play {
     moved: f64,
 }
 
-impl Default for Play {
+impl Default for Playback {
     fn default() -> Self {
         Self { seconds: 10.0, loops: false, at: None, moved: 0.0 }
     }
 }
 
-impl Play {
+impl Playback {
     pub fn is_on(&self) -> bool {
         self.at.is_some()
     }

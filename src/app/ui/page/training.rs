@@ -22,7 +22,7 @@ const DEFAULT_UPDATES: i64 = 200;
 /// Decides whether to insist on the memory of a run; the first time `None`, with the reason as the problem.
 pub(super) fn has_memory(page: &mut Page, host: &dyn Host) -> Option<bool> {
     let need = host.memory(&page.config);
-    page.memory = need.as_ref().map(|need| need.words.clone());
+    page.memory = need.as_ref().map(|need| need.size.clone());
     let Some(why) = need.and_then(|need| need.refusal) else { return Some(false) };
     if page.refused_memory.as_ref() == Some(&page.config) {
         return Some(true);
@@ -65,7 +65,7 @@ pub fn why_ended(page: &Page) -> Option<&'static str> {
         _ if run.mirror.is_followed() => TRAINED_BY_ANOTHER,
         (_, RunOrigin::Folder(_)) => "this is a replay: Space plays it, R begins a new run with these settings",
         (Some(RunState::Failed { .. }), _) => "this run failed, as the message above says; R tries the settings again",
-        (Some(RunState::Finished), _) if is_only_looked_at(page) => {
+        (Some(RunState::Finished), _) if is_inspection_only(page) => {
             "this model is not being trained; Train on, beside the step, starts to train it"
         }
         (Some(RunState::Finished), _) => "all steps are done; R begins again, or raise Steps and reset",
@@ -96,13 +96,13 @@ pub fn run_or_pause(page: &mut Page, host: &mut dyn Host, ctx: &Context) -> Resu
 }
 
 /// True if the run makes no updates, because its models were only opened for inspection.
-pub fn is_only_looked_at(page: &Page) -> bool {
+pub fn is_inspection_only(page: &Page) -> bool {
     page.run.as_ref().filter(|r| r.is_own()).and_then(|r| r.mirror.info.as_ref()).is_some_and(|i| i.total_steps == 0)
 }
 
 /// Begins to train a model that was only opened; the view Loss shows the losses before and after.
 pub fn train_on(page: &mut Page, host: &mut dyn Host, ctx: &Context) -> Result<(), String> {
-    if is_only_looked_at(page) {
+    if is_inspection_only(page) {
         page.change(TrainSettings::steps.name, Value::Int(DEFAULT_UPDATES), ctx.input(|i| i.time));
         page.launch(host, ctx);
     }

@@ -78,7 +78,6 @@ impl Snapshot {
 #[derive(Default)]
 pub(super) struct LastFrame {
     page: Option<(Layout, Selection)>,
-    /// The tile dragged last.
     dragged: Option<TileId>,
     /// The time of the last frame, by egui's clock.
     pub(super) now: f64,
@@ -96,7 +95,7 @@ pub enum UndoKind {
 
 impl UndoKind {
     /// The message where there is no such step.
-    pub fn nothing(self) -> &'static str {
+    pub fn empty_message(self) -> &'static str {
         match self {
             Self::Undo => "There is nothing to undo.",
             Self::UndoSettings => "There is no setting to undo.",
@@ -151,7 +150,7 @@ pub(super) fn note_everything(page: &mut Page, config: Config, layout: Option<La
 
 /// The name of the last step that changed settings.
 pub fn last_settings_step(page: &Page) -> Option<&str> {
-    page.history.last_of(Snapshot::has_config)
+    page.history.last_of_kind(Snapshot::has_config)
 }
 
 /// The name of the next undo or redo step, if it replaces the current run with another.
@@ -217,7 +216,7 @@ fn swap(page: &mut Page, was: Snapshot, now: f64) -> Snapshot {
     if let Some(place) = was.lesson {
         here.lesson = Some(page.lesson.place(page.mirror()));
         page.lesson.return_to(place, was.run.is_some());
-        page.sought = None;
+        page.scroll_to = None;
     }
     if let Some(run) = was.run {
         here.run = Some(awaited.or_else(|| shown_run(page)).unwrap_or(ShownRun::New));
@@ -330,7 +329,7 @@ fn selection_step(before: &Selection, now: &Selection, variants: &[VariantInfo])
         let text = |n: Option<u32>| n.map(|n| n.to_string());
         return named("neuron", text(before.neuron), text(now.neuron));
     }
-    if let Some(SlotStep { noun, was, is }) = before.slot_step(now) {
+    if let Some(SlotStep { noun, before: was, after: is }) = before.slot_step(now) {
         return named(noun, was, is);
     }
     if (before.head, &before.layer) != (now.head, &now.layer) {

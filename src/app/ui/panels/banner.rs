@@ -86,7 +86,6 @@ fn interrupted_ui(ui: &mut Ui, shell: &mut Shell<'_>, run: &PastRun) {
     });
 }
 
-/// The text of a strip.
 struct Strip<'a> {
     title: &'a str,
     words: &'a str,

@@ -81,7 +81,7 @@ struct RunsHere {
 
 impl ClaimsPage {
     /// Shows the claims that this filter selects; chips that were chosen for another filter are cleared.
-    pub fn look_for(&mut self, filter: String) {
+    pub fn set_filter(&mut self, filter: String) {
         if self.filter != filter {
             self.states.clear();
             self.is_starred = false;
@@ -96,7 +96,7 @@ impl ClaimsPage {
     }
 
     /// True if the ledger has been neither read nor requested; the caller must then request it.
-    pub fn begins_to_read(&mut self) -> bool {
+    pub fn begin_reading(&mut self) -> bool {
         !self.has_arrived && !std::mem::replace(&mut self.is_reading, true)
     }
 

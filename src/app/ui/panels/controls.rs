@@ -139,7 +139,7 @@ fn first_sight_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knobs: &[
     if others.is_empty() {
         return;
     }
-    page.controls.is_unfolded |= others.iter().any(|knob| page.sought == Some(knob.key));
+    page.controls.is_unfolded |= others.iter().any(|knob| page.scroll_to == Some(knob.key));
     let is_open = shell.session.all_settings || page.controls.is_unfolded;
     let text = RichText::new(format!("All settings ({})", knobs.len())).color(shell.theme.text);
     let header = CollapsingHeader::new(text)
@@ -166,7 +166,7 @@ fn groups_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knobs: &[&Knob
 
 fn group_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, heading: &str, knobs: &[&Knob], searching: bool) {
     let changed = knobs.iter().filter(|k| page.controls.changed.contains(&k.key)).count();
-    let sought = knobs.iter().any(|k| page.sought == Some(k.key));
+    let sought = knobs.iter().any(|k| page.scroll_to == Some(k.key));
     let text = if changed > 0 { format!("{heading}  ·  {changed} changed") } else { heading.to_owned() };
     let header = CollapsingHeader::new(RichText::new(text).strong().color(shell.theme.text))
         .id_salt(("group", page.lab.id, heading))

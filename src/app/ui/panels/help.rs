@@ -19,8 +19,8 @@ pub fn help_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
             let [left, right] = columns else { return };
             heading(left, shell.theme, "Keys (plain keys do nothing while a text field has the focus)");
             let keys = key_groups().map(|group| {
-                let shown: Vec<&str> = group.iter().map(|key| key.shown).collect();
-                (shown.join("\n"), group[0].words)
+                let shown: Vec<&str> = group.iter().map(|key| key.label).collect();
+                (shown.join("\n"), group[0].description)
             });
             table_ui(left, shell, "keys", keys);
             heading(right, shell.theme, "More keys");

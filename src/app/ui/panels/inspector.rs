@@ -218,7 +218,6 @@ fn number_text(words: &str, chars: usize, colour: Color32) -> RichText {
 
 /// Minimum width of a column of values, characters.
 const MIN_CHARS: usize = 9;
-/// The gap between the columns of the values, points.
 const COLUMN_GAP: f32 = 12.0;
 /// Minimum width of the names beside them, points.
 const MIN_NAMES_WIDTH: f32 = 96.0;

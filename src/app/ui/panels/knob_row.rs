@@ -78,7 +78,7 @@ fn name_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob) -> 
     let theme = shell.theme;
     let differs = page.differs(knob.key);
     ui.spacing_mut().item_spacing.x = 4.0;
-    let sought = page.sought == Some(knob.key);
+    let sought = page.scroll_to == Some(knob.key);
     let colour = if sought || differs { theme.text } else { theme.secondary };
     let name = ui.add(egui::Label::new(RichText::new(knob.label).color(colour)).sense(Sense::click()));
     // a locked setting has its padlock where the dot would be
@@ -97,7 +97,7 @@ fn name_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob) -> 
         shell.act(SettingAction::Restore(knob.key.to_owned()));
     }
     if sought && ui.input(|i| i.pointer.any_pressed()) {
-        page.sought = None;
+        page.scroll_to = None;
     }
     let tip = tip(knob, page);
     let theme = theme.clone();

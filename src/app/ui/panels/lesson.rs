@@ -81,9 +81,9 @@ fn step_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: 
     }
     let link = link.on_hover_cursor(egui::CursorIcon::PointingHand);
     shell.on_click(link.on_hover_text(describe_settings(shell, page, step)), LessonAction::Step(i));
-    if page.lesson.sought == Some(i) {
+    if page.lesson.scroll_to == Some(i) {
         shown.response.scroll_to_me_animation(Some(Align::TOP), egui::style::ScrollAnimation::none());
-        page.lesson.sought = None;
+        page.lesson.scroll_to = None;
     }
 }
 

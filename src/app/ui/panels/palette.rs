@@ -145,8 +145,8 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, Strin
             Action::Page(PageAction::Redo) => redo.as_deref(),
             _ => None,
         };
-        let words = step.unwrap_or(k.words);
-        all.push(PaletteEntry { key: k.shown, ..PaletteEntry::new("do", words, k.action.clone()) });
+        let words = step.unwrap_or(k.description);
+        all.push(PaletteEntry { key: k.label, ..PaletteEntry::new("do", words, k.action.clone()) });
     }
     let more: [(&str, &'static str, Action); 13] = [
         ("Copy session: settings, seed and layout", "Ctrl C", MessageAction::CopySession.into()),

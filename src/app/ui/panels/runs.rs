@@ -99,16 +99,16 @@ impl RunsPage {
         (self.rows, self.is_reading, self.has_arrived, self.is_stale) = (rows, !is_complete, true, true);
     }
 
-    /// A note was written.
-    pub fn noted(&mut self, path: &Path, note: &RunNote) {
+    /// Shows a note that was written for a run.
+    pub fn apply_note(&mut self, path: &Path, note: &RunNote) {
         if let Some(row) = self.rows.iter_mut().find(|r| r.path == path) {
             row.note.clone_from(note);
             self.is_stale = true;
         }
     }
 
-    /// A run lies in the trash, at this place; returns its title.
-    pub fn discarded(&mut self, path: &Path, place: PathBuf) -> String {
+    /// Takes out of the table a run that was moved to the trash, to this place; returns its title.
+    pub fn note_discarded(&mut self, path: &Path, place: PathBuf) -> String {
         let title = self.rows.iter().find(|r| r.path == path).map(|r| r.title().to_owned());
         let title = title.unwrap_or_else(|| path.file_name().unwrap_or_default().to_string_lossy().into_owned());
         self.rows.retain(|r| r.path != path);
@@ -123,23 +123,23 @@ impl RunsPage {
     }
 
     /// Notes that a run is being restored from the trash.
-    pub fn taken_back(&mut self, place: &Path) {
+    pub fn note_restored(&mut self, place: &Path) {
         self.trashed.retain(|(trashed, _)| trashed != place);
     }
 
-    /// Ticked runs have been read, or could not be.
-    pub fn compared(&mut self, runs: Option<ComparedRuns>) {
+    /// Opens the comparison of the ticked runs once they are read; `None` if they could not be.
+    pub fn show_comparison(&mut self, runs: Option<ComparedRuns>) {
         self.is_comparing = false;
         self.comparison = runs.map(compare::ComparePage::new);
     }
 
-    /// Compared runs have been read whole, or could not be; the words on why not.
-    pub fn replayed(&mut self, runs: Result<Arc<ReplayedRuns>, String>) -> Option<String> {
+    /// Shows the views of compared runs once they are read whole; returns the reason if they could not be.
+    pub fn show_replayed(&mut self, runs: Result<Arc<ReplayedRuns>, String>) -> Option<String> {
         let comparison = self.comparison.as_mut()?;
         match runs {
-            Ok(runs) => comparison.replayed(runs),
+            Ok(runs) => comparison.show_replayed(runs),
             Err(words) => {
-                comparison.give_up();
+                comparison.return_to_curves();
                 return Some(words);
             }
         }
@@ -176,9 +176,9 @@ impl RunsPage {
         self.complaint = filter.unknown(self.rows.iter()).filter(|_| !self.rows.is_empty());
         let places: HashMap<&str, usize> = self.rows.iter().enumerate().map(|(i, r)| (r.folder.as_str(), i)).collect();
         let mut wanted: Vec<&RunRow> =
-            self.rows.iter().filter(|row| filter.wants(row) && self.tags.wants(row)).collect();
+            self.rows.iter().filter(|row| filter.matches(row) && self.tags.matches(row)).collect();
         self.order.sort(&mut wanted);
-        self.shared = shared_beginnings(&wanted.iter().map(|row| row.title()).collect::<Vec<_>>());
+        self.shared = shared_beginnings(&wanted.iter().map(|row| row.title()).collect::<Vec<_>>(), b" /-");
         self.shown = wanted.iter().filter_map(|row| places.get(row.folder.as_str()).copied()).collect();
         self.tags.count(self.rows.iter().filter(|row| filter.archived || !row.note.archived));
     }
@@ -267,12 +267,12 @@ fn order_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
     let shown = key_label(&page.order.key);
     let choices = page.keys().into_iter().map(|key| (key.clone(), key_label(&key), key == page.order.key));
     let (chosen, _) = list_box(ui, ("sort", label.id), 176.0, &shown, choices);
-    let words = if page.order.falling { "descending" } else { "ascending" };
+    let words = if page.order.descending { "descending" } else { "ascending" };
     if ui.add(Button::new(words)).on_hover_text("Reverses the order.").clicked() {
-        (page.order.falling, page.is_stale) = (!page.order.falling, true);
+        (page.order.descending, page.is_stale) = (!page.order.descending, true);
     }
     if let Some(key) = chosen {
-        page.order = Order { falling: key == "began", key };
+        page.order = Order { descending: key == "began", key };
         page.is_stale = true;
     }
     compare_button_ui(ui, shell, page);

@@ -2,7 +2,7 @@
 
 use crate::ui::panels::prelude::*;
 
-/// Asks before an action ends a training; names both.
+/// A sheet that asks before an action ends a training; it names the training and the action.
 #[derive(Debug)]
 pub struct StopSheet {
     /// The id and the title of the lab.

@@ -56,7 +56,7 @@ pub struct SweepPage {
 }
 
 impl SweepPage {
-    /// The page of a sweep comes to the front; what its runs recorded is on the way.
+    /// Brings the page of a sweep to the front, while what its runs recorded is being read.
     pub fn open(&mut self, folder: PathBuf) {
         if self.folder != folder {
             *self = Self { folder, ..Self::default() };
@@ -215,7 +215,7 @@ fn menu_ui(ui: &Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
             note_ui(ui, shell.theme, results.point_name(menu.point));
             egui::ScrollArea::vertical().max_height(240.0).show(ui, |ui| {
                 for (_, run) in results.runs_of(menu.point) {
-                    let words = run.made.as_ref().map_or("not begun", |made| made.words.as_str());
+                    let words = run.made.as_ref().map_or("not begun", |made| made.state_label.as_str());
                     let button = egui::Button::new(format!("Open seed {}: {words}", run.seed)).frame(false);
                     let can = run.made.is_some();
                     if ui.add_enabled(can, button).clicked()

@@ -14,7 +14,7 @@ use crate::ui::{
     lists::Lists,
     page::lesson,
     panels::prelude::*,
-    picture_order::SMALLEST,
+    picture_order::MIN_PICTURE_SIZE,
     plot,
     questions::Key,
     step_events,
@@ -148,7 +148,7 @@ impl Stage<'_> {
             false => vec![],
         };
         let overdue = overdue(ui, &open);
-        let more = self.more_views.width_on(id);
+        let more = self.more_views.button_width(id);
         let noted = header.with_max_x(header.right() - more);
         let taken = more + overdue.map_or(0.0, |_| width(noted));
         let dragged = self.header_ui(ui, id, pane, entry, header, taken);
@@ -290,7 +290,7 @@ impl Stage<'_> {
         }
         let (has_svg, is_svg) = (view.svg(&self.cx).is_some(), format == ExportFormat::Svg);
         let (view, dark) = (entry.id, self.cx.theme.dark);
-        let order = PictureOrder { tile: id, view, title, name, has_svg, size: SMALLEST, dark, is_svg };
+        let order = PictureOrder { tile: id, view, title, name, has_svg, size: MIN_PICTURE_SIZE, dark, is_svg };
         self.cx.act::<Action>(match is_svg && !has_svg {
             true => MessageAction::Toast(format!("{title} is not made of curves; save its picture.")).into(),
             false => FileAction::PictureSheet(order).into(),

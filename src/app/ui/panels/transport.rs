@@ -46,7 +46,7 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     if !page.lab.trains() {
         return;
     }
-    if training::is_only_looked_at(page) {
+    if training::is_inspection_only(page) {
         let words = "Starts training this model: the view Loss shows its loss before and after. The settings under \
                      Training on say how long and how fast.";
         shell.on_click(ui.button("Train on").on_hover_text(words), RunAction::TrainOn);
@@ -86,7 +86,6 @@ fn training_buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     shell.on_click(step, RunAction::StepOnce);
 }
 
-/// A reason as a sentence.
 fn sentence(why: Option<&str>) -> String {
     capitalised(why.unwrap_or_default()) + "."
 }

@@ -4,11 +4,10 @@ use eframe::egui::{self, FontId, Id, Response, Sense, Ui, Vec2, WidgetInfo, acce
 
 use crate::ui::theme::Theme;
 
-/// The key of that message in a context.
 const MESSAGE_KEY: &str = "nothing to show";
 
 /// The message of a view drawn in this context that had nothing to show, if there was one.
-pub fn nothing_shown(ctx: &egui::Context) -> Option<String> {
+pub fn empty_message(ctx: &egui::Context) -> Option<String> {
     ctx.data(|data| data.get_temp(Id::unique(MESSAGE_KEY)))
 }
 

@@ -10,13 +10,13 @@ use eframe::egui::{Context, Id};
 pub struct StepEvent {
     pub step: u64,
     /// The text of the event, such as "Coupling scale 0.5".
-    pub words: String,
+    pub text: String,
 }
 
 impl StepEvent {
     /// The event with its step: "step 300: Coupling scale 0.5".
     pub fn label(&self) -> String {
-        format!("step {}: {}", self.step, self.words)
+        format!("step {}: {}", self.step, self.text)
     }
 }
 

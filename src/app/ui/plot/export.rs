@@ -4,7 +4,7 @@ use eframe::egui::{Color32, Pos2, Rect, vec2};
 
 use super::{
     Chart, ChartState, Data, Line, Mark, StepEvent, Stroke,
-    geometry::{Layout, Measure, ROW, SWATCH, TEXT},
+    geometry::{Layout, MeasureText, ROW, SWATCH, TEXT},
     svg::{Paint, Svg, escape},
 };
 use crate::ui::{
@@ -63,7 +63,12 @@ impl Chart<'_> {
     }
 
     /// The layout with every line named, since a drawing has no list to open. Names take a quarter of the height.
-    pub(super) fn named_layout(&self, state: &ChartState, [width, height]: [f32; 2], measure: Measure<'_>) -> Layout {
+    pub(super) fn named_layout(
+        &self,
+        state: &ChartState,
+        [width, height]: [f32; 2],
+        measure: MeasureText<'_>,
+    ) -> Layout {
         let with_rows = |rows: usize| Layout::new(self, state, [width, height + 4.0 * ROW * rows as f32], measure);
         let mut layout = with_rows(0);
         for rows in 1..=self.lines.len() {
@@ -134,9 +139,9 @@ impl Chart<'_> {
 
     fn svg_labels(&self, layout: &Layout, state: &ChartState, theme: &Theme, svg: &mut Svg) {
         let plot = layout.plot;
-        svg.text(Pos2::new(2.0, ROW / 2.0 + 4.0), "start", &layout.y_words, theme.secondary);
-        let at = Pos2::new(plot.right() + layout.margins[1] - 4.0, plot.bottom() + 15.0 + layout.x_words_drop);
-        svg.text(at, "end", &layout.x_words, theme.secondary);
+        svg.text(Pos2::new(2.0, ROW / 2.0 + 4.0), "start", &layout.y_label, theme.secondary);
+        let at = Pos2::new(plot.right() + layout.margins[1] - 4.0, plot.bottom() + 15.0 + layout.x_label_drop);
+        svg.text(at, "end", &layout.x_label, theme.secondary);
         for reference in &self.references {
             let path = if reference.vertical {
                 let x = layout.x_at(layout.x_scale.place(reference.at));
@@ -231,7 +236,7 @@ mod tests {
     use eframe::egui;
 
     use super::{
-        super::{Axis, Curve, begin_picture, lacking_height},
+        super::{Axis, Curve, begin_picture, missing_height},
         *,
     };
     use crate::ui::theme;
@@ -286,7 +291,7 @@ mod tests {
             let (mut state, mut lacking) = (ChartState::default(), 0.0);
             ctx.run_ui(input, |ui| {
                 chart.show(ui, vec2(480.0, height), &theme, &mut state);
-                lacking = lacking_height(ui.ctx());
+                lacking = missing_height(ui.ctx());
             })
             .drop_without_applying_deltas();
             (state.size.unwrap()[1], lacking)

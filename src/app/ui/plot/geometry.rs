@@ -12,7 +12,7 @@ pub const ROW: f32 = 16.0;
 pub const SWATCH: f32 = 14.0;
 
 /// Width of a text in points; true for the monospace face.
-pub type Measure<'m> = &'m dyn Fn(&str, bool) -> f32;
+pub type MeasureText<'m> = &'m dyn Fn(&str, bool) -> f32;
 
 /// The note beside the label of a y axis that is held.
 pub const FIXED: &str = "y fixed";
@@ -51,7 +51,7 @@ const MAX_DASHED: f64 = 8.0;
 
 impl PlottedLine {
     /// True if it is drawn in dashes or dots.
-    pub fn is_in_dashes(&self) -> bool {
+    pub fn is_dashed(&self) -> bool {
         let length = |ends: &[[f64; 2]]| (ends[1][0] - ends[0][0]).hypot(ends[1][1] - ends[0][1]);
         self.stroke.dashes().is_some() && self.points.windows(2).map(length).sum::<f64>() <= MAX_DASHED
     }
@@ -91,10 +91,10 @@ pub struct Layout {
     /// Labels of zones, spans and reference lines.
     pub labels: Vec<Label>,
     /// The labels of the axes, shortened to the space there is.
-    pub x_words: String,
-    pub y_words: String,
+    pub x_label: String,
+    pub y_label: String,
     /// The distance of the x axis' label below its numbers, points; 0 if the label is at their right end.
-    pub x_words_drop: f32,
+    pub x_label_drop: f32,
     /// The lower limit of the rows of line names above the plot, points.
     pub names_bottom: f32,
     /// The number of lines that could not be named for lack of space, and the position of the note that says so.
@@ -104,8 +104,8 @@ pub struct Layout {
 
 impl Layout {
     /// The left middle of the control that holds the y axis, after the axis label.
-    pub fn fix_at(&self, measure: Measure<'_>) -> Pos2 {
-        pos2(2.0 + measure(&self.y_words, false) + GAP, ROW / 2.0)
+    pub fn fix_at(&self, measure: MeasureText<'_>) -> Pos2 {
+        pos2(2.0 + measure(&self.y_label, false) + GAP, ROW / 2.0)
     }
 
     /// Position in points of a place; NaN where it is NaN.
@@ -186,9 +186,9 @@ mod tests {
     #[test]
     fn a_line_without_rest_is_drawn_without_dashes() {
         let trace = |points: Vec<[f64; 2]>| PlottedLine { points, stroke: Stroke::Dashed, ..PlottedLine::default() };
-        assert!(trace(vec![[0.0, 1.0], [0.5, 0.2], [1.0, 0.1]]).is_in_dashes());
+        assert!(trace(vec![[0.0, 1.0], [0.5, 0.2], [1.0, 0.1]]).is_dashed());
         let noise = (0..1000).map(|i| [f64::from(i) / 1000.0, f64::from(i % 2) * 0.2]).collect();
-        assert!(!trace(noise).is_in_dashes());
+        assert!(!trace(noise).is_dashed());
     }
 
     #[test]

@@ -31,7 +31,6 @@ pub fn guess(ctx: &Context) -> Option<Guess> {
     ctx.data(|d| d.get_temp::<Option<Guess>>(id())).flatten()
 }
 
-/// The guess on a chart.
 pub(super) fn guess_on(ui: &Ui, chart: &Chart<'_>) -> Option<Guess> {
     guess(ui.ctx()).filter(|g| g.chart == chart.name)
 }

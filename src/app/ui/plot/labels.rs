@@ -5,18 +5,18 @@ use eframe::egui::{Align2, Pos2, Rangef, Rect, pos2, vec2};
 use super::{
     Chart,
     clip::Window,
-    geometry::{Label, Layout, Measure, PlottedLine, ROW},
+    geometry::{Label, Layout, MeasureText, PlottedLine, ROW},
 };
 use crate::ui::theme::FAINTEST_LINE;
 
 /// The labels that fit without overlapping another one. The list of the chart names all of them.
-pub(super) fn labels(chart: &Chart<'_>, layout: &Layout, measure: Measure<'_>) -> Vec<Label> {
+pub(super) fn labels(chart: &Chart<'_>, layout: &Layout, measure: MeasureText<'_>) -> Vec<Label> {
     let mut placed: Vec<Label> = vec![];
     for PendingLabel { words, anchors, claim } in pending_labels(chart, layout) {
         let rows = wrapped(words, layout.plot.width() - 14.0, measure);
         let wide = rows.iter().map(|r| measure(r, false)).fold(0.0, f32::max);
         let size = vec2(wide, rows.len() as f32 * (ROW - 1.0));
-        let inside = anchors.iter().map(|(at, align)| kept_in(layout.plot, align.anchor_size(*at, size)));
+        let inside = anchors.iter().map(|(at, align)| move_inside(layout.plot, align.anchor_size(*at, size)));
         let costs = inside.enumerate().map(|(i, rect)| (cost(layout, &placed, rect) + i as f32, rect));
         if let Some((_, rect)) = costs.filter(|(cost, _)| *cost < OVERLAPS).min_by(|a, b| a.0.total_cmp(&b.0)) {
             placed.push(Label { rect, rows, claim });
@@ -35,7 +35,7 @@ const CROSSES: f32 = 24.0;
 const FURTHER_ROWS: u8 = 3;
 
 /// Places the labels again, off a further line, which is given in shares of the plot.
-pub(super) fn place_off(chart: &Chart<'_>, layout: &mut Layout, points: Vec<[f64; 2]>, measure: Measure<'_>) {
+pub(super) fn place_avoiding(chart: &Chart<'_>, layout: &mut Layout, points: Vec<[f64; 2]>, measure: MeasureText<'_>) {
     layout.traces.push(PlottedLine { points, strength: 1.0, ..PlottedLine::default() });
     layout.labels = labels(chart, layout, measure);
     layout.traces.pop();
@@ -156,7 +156,7 @@ fn zone_label_above(layout: &Layout, zone: &super::Zone, inside: bool) -> Option
 }
 
 /// A label moved inside the plot.
-pub(super) fn kept_in(plot: Rect, rect: Rect) -> Rect {
+pub(super) fn move_inside(plot: Rect, rect: Rect) -> Rect {
     let inside = plot.shrink(3.0);
     let right = (inside.right() - rect.right()).min(0.0);
     let rect = rect.translate(vec2(right, (inside.bottom() - rect.bottom()).min(0.0)));
@@ -190,7 +190,7 @@ fn ends(range: Rangef) -> [f64; 2] {
 }
 
 /// Wraps a text into rows no wider than `room`.
-fn wrapped(words: &str, room: f32, measure: Measure<'_>) -> Vec<String> {
+fn wrapped(words: &str, room: f32, measure: MeasureText<'_>) -> Vec<String> {
     let mut rows: Vec<String> = vec![];
     for word in words.split(' ') {
         match rows.last_mut() {
@@ -223,12 +223,12 @@ mod tests {
         for wide in 140..500u16 {
             let points: Vec<[f64; 2]> = (0..30).map(|i| [f64::from(i), f64::from(i % 7)]).collect();
             let mut chart = Chart::new("t", Axis::new("x"), Axis::new("y")).line(Line::new("a", Color32::RED, points));
-            chart.level("G(n, m): 0.062", 3.0);
-            chart.level("random product: 0.080", 3.1).claim = Some("E7");
-            chart.upright("changed", 12.0);
-            chart.zone("paper: stays closed, \u{b1}0.01", Color32::RED, [1.0, 1.2]).claim = Some("A1");
-            chart.span("warm-up", Color32::RED, [0.0, 1.0]);
-            chart.span("new", Color32::RED, [1.0, 2.0]);
+            chart.horizontal_line("G(n, m): 0.062", 3.0);
+            chart.horizontal_line("random product: 0.080", 3.1).claim = Some("E7");
+            chart.vertical_line("changed", 12.0);
+            chart.horizontal_span("paper: stays closed, \u{b1}0.01", Color32::RED, [1.0, 1.2]).claim = Some("A1");
+            chart.vertical_span("warm-up", Color32::RED, [0.0, 1.0]);
+            chart.vertical_span("new", Color32::RED, [1.0, 2.0]);
             let layout = Layout::new(&chart, &ChartState::default(), [f32::from(wide), 200.0], &measure);
             for (i, label) in layout.labels.iter().enumerate() {
                 assert!(layout.plot.expand(0.5).contains_rect(label.rect), "{wide}: {label:?} in {:?}", layout.plot);
@@ -249,7 +249,7 @@ mod tests {
     fn labels_are_placed_where_no_line_is() {
         let steep = Line::new("a", Color32::RED, vec![[0.0, 0.0], [2.0, 1.0], [30.0, 1.0]]);
         let mut chart = Chart::new("t", Axis::new("x"), Axis::new("y")).line(steep);
-        chart.level("chance", 0.3);
+        chart.horizontal_line("chance", 0.3);
         let mut layout = Layout::new(&chart, &ChartState::default(), [400.0, 240.0], &measure);
         let is_on = |rect: Rect, [a, b]: [Pos2; 2]| (0..=200u8).any(|i| rect.contains(a.lerp(b, f32::from(i) / 200.0)));
         let steep = [[0.0, 0.0], [2.0, 1.0]].map(|[x, y]| layout.at(x, y));
@@ -258,7 +258,7 @@ mod tests {
         // a guess through the label and what is left of it, at its height
         let (at, plot) = (label.center(), layout.plot);
         let share = f64::from((plot.bottom() - at.y) / plot.height());
-        place_off(&chart, &mut layout, vec![[0.0, share], [1.0, share]], &measure);
+        place_avoiding(&chart, &mut layout, vec![[0.0, share], [1.0, share]], &measure);
         let (moved, guess) = (layout.labels[0].rect, [pos2(plot.left(), at.y), pos2(plot.right(), at.y)]);
         assert!(!is_on(moved, guess), "{moved:?} is on the guess {guess:?}");
         assert!(layout.traces.iter().all(|trace| trace.line.is_some()), "the guess is no line of the run");
@@ -271,7 +271,7 @@ mod tests {
         let high = vec![[0.0, 1.0], [59.0, 1.0]];
         let lines = [low.collect(), high].map(|points: Vec<[f64; 2]>| Line::new("a", Color32::RED, points).unnamed());
         let mut chart = Chart { lines: lines.into(), ..Chart::new("t", Axis::new("x"), Axis::new("y")) };
-        chart.level("most common", 0.1);
+        chart.horizontal_line("most common", 0.1);
         let layout = Layout::new(&chart, &ChartState::default(), [400.0, 260.0], &measure);
         let (label, [lowest, highest]) = (layout.labels[0].rect, [0.25, 1.0].map(|y| layout.at(0.0, y).y));
         assert!(label.bottom() < lowest && label.top() > highest, "{label:?} between {highest} and {lowest}");

@@ -6,10 +6,10 @@ use eframe::egui::{Pos2, Rect, Vec2, pos2};
 use super::{
     Axis, Chart, ChartState, Data, Line, MIN_SIZE, Scale, Stroke,
     clip::{self, Window},
-    geometry::{Area, FIXED, GAP, Layout, LineName, Measure, PlottedLine, ROW, SWATCH, TEXT, share_of},
+    geometry::{Area, FIXED, GAP, Layout, LineName, MeasureText, PlottedLine, ROW, SWATCH, TEXT, share_of},
     labels::labels,
     range::{x_limits, y_limits},
-    scale::keep_apart,
+    scale::thin_tick_labels,
     tile::MIN_PLOT_SIZE,
     weave::weave,
 };
@@ -26,14 +26,14 @@ use thinning::{envelope, extremes, stairs, with_neighbours};
 
 impl Layout {
     /// The layout in this size. In a tile with too little room for data, names leave, and then the chart grows.
-    pub fn new(chart: &Chart<'_>, state: &ChartState, size: [f32; 2], measure: Measure<'_>) -> Self {
+    pub fn new(chart: &Chart<'_>, state: &ChartState, size: [f32; 2], measure: MeasureText<'_>) -> Self {
         let mut size = [size[0].max(MIN_SIZE.x), size[1].max(MIN_SIZE.y)];
         let x_scale = state.scale_x.unwrap_or(chart.x.scale);
         let y_scale = state.scale_y.unwrap_or(chart.y.scale);
         let x = x_limits(chart, state, x_scale);
         let y = y_limits(chart, state, y_scale, [x_scale.value(x[0]), x_scale.value(x[1])]);
         let least = if state.is_in_tile { MIN_PLOT_SIZE } else { Vec2::ZERO };
-        let framed = |size: [f32; 2], x_words_drop: f32, names_bottom: f32| {
+        let framed = |size: [f32; 2], x_label_drop: f32, names_bottom: f32| {
             let rows = ((size[1] - 60.0) / 44.0).floor().clamp(2.0, 6.0) as usize;
             let mut layout = Self {
                 size,
@@ -48,9 +48,9 @@ impl Layout {
                 areas: vec![],
                 names: vec![],
                 labels: vec![],
-                x_words: String::new(),
-                y_words: String::new(),
-                x_words_drop,
+                x_label: String::new(),
+                y_label: String::new(),
+                x_label_drop,
                 names_bottom,
                 unnamed: None,
                 margins: [0.0; 2],
@@ -91,11 +91,11 @@ impl Layout {
         layout.drop_covered_x_ticks(measure);
         let mut y_ticks = std::mem::take(&mut layout.y_ticks);
         // rows of numbers, from the lowest up
-        keep_apart(&mut y_ticks, |(place, _)| [0.0, TEXT].map(|below| below - layout.y_at(*place)));
+        thin_tick_labels(&mut y_ticks, |(place, _)| [0.0, TEXT].map(|below| below - layout.y_at(*place)));
         layout.y_ticks = y_ticks;
         let columns = (layout.plot.width() * 1.0).max(16.0) as usize;
         let room = size[0] - 4.0;
-        layout.y_words = elided(axis_label(&chart.y, y_scale), room - measure(FIXED, false) - GAP, measure);
+        layout.y_label = elided(axis_label(&chart.y, y_scale), room - measure(FIXED, false) - GAP, measure);
         layout.thin_lines(chart, state, columns);
         layout.traces = weave(std::mem::take(&mut layout.traces), layout.plot);
         layout.labels = labels(chart, &layout, measure);
@@ -115,10 +115,10 @@ impl Layout {
     }
 
     /// Margins, and names at the lines' ends, if they fit and leave the data this width, or in rows above.
-    fn place_frame(&mut self, chart: &Chart<'_>, size: [f32; 2], least: f32, measure: Measure<'_>) {
+    fn place_frame(&mut self, chart: &Chart<'_>, size: [f32; 2], least: f32, measure: MeasureText<'_>) {
         let widest = self.y_ticks.iter().map(|t| measure(&t.1, true)).fold(0.0, f32::max);
         let left = chart.margins.map_or((widest + 10.0).max(chart.min_left_margin), |m| m[0].max(widest + 10.0));
-        let bottom = size[1] - ROW - 4.0 - self.x_words_drop;
+        let bottom = size[1] - ROW - 4.0 - self.x_label_drop;
         let mut named: Vec<usize> =
             if chart.legend { (0..chart.lines.len()).filter(|i| is_named(chart, *i)).collect() } else { vec![] };
         // A line alone needs no name, unless it belongs to another run.
@@ -209,36 +209,36 @@ impl Layout {
     }
 
     /// The numbers and the text of the x axis.
-    fn name_x_axis(&mut self, chart: &Chart<'_>, measure: Measure<'_>) {
+    fn name_x_axis(&mut self, chart: &Chart<'_>, measure: MeasureText<'_>) {
         let scale = self.x_scale;
         let wanted = (self.plot.width() / 72.0).floor().clamp(2.0, 8.0) as usize;
         let mut ticks = ticks(&chart.x, scale, self.x, wanted);
-        keep_apart(&mut ticks, |(place, number)| {
+        thin_tick_labels(&mut ticks, |(place, number)| {
             let (at, half) = (self.x_at(*place), measure(number, true) / 2.0);
             [at - half, at + half + TICK_GAP]
         });
         self.x_ticks = ticks;
-        self.x_words = elided(axis_label(&chart.x, scale), self.plot.width() * 0.8, measure);
+        self.x_label = elided(axis_label(&chart.x, scale), self.plot.width() * 0.8, measure);
     }
 
     /// True for a number that the text at the end of its row would cover, or that would stand out of the sheet.
-    fn is_covered(&self, (place, number): &(f64, String), measure: Measure<'_>) -> bool {
-        let end = match self.x_words_drop > 0.0 || self.x_words.is_empty() {
+    fn is_covered(&self, (place, number): &(f64, String), measure: MeasureText<'_>) -> bool {
+        let end = match self.x_label_drop > 0.0 || self.x_label.is_empty() {
             true => self.size[0] + 1.0,
-            false => self.size[0] - measure(&self.x_words, false) - 16.0,
+            false => self.size[0] - measure(&self.x_label, false) - 16.0,
         };
         self.x_at(*place) + measure(number, true) / 2.0 > end
     }
 
     /// True if the x axis' label would cover more than one of its numbers, or leave fewer than two: it then gets a row of
     /// its own.
-    fn covers_x_ticks(&self, measure: Measure<'_>) -> bool {
+    fn covers_x_ticks(&self, measure: MeasureText<'_>) -> bool {
         let shown = || self.x_ticks.iter().filter(|tick| !tick.1.is_empty());
         let covered = shown().filter(|tick| self.is_covered(tick, measure)).count();
-        !self.x_words.is_empty() && covered > 0 && (covered > 1 || shown().count() - covered < 2)
+        !self.x_label.is_empty() && covered > 0 && (covered > 1 || shown().count() - covered < 2)
     }
 
-    fn drop_covered_x_ticks(&mut self, measure: Measure<'_>) {
+    fn drop_covered_x_ticks(&mut self, measure: MeasureText<'_>) {
         let mut ticks = std::mem::take(&mut self.x_ticks);
         for tick in &mut ticks {
             if self.is_covered(tick, measure) {
@@ -387,7 +387,7 @@ const ALIKE: f32 = 3.0;
 /// Points beyond the plot at which lines are cut: their ends and joins stay unseen.
 const CLIP_MARGIN: f32 = 16.0;
 /// Cuts a text to a width, with an ellipsis.
-fn elided(words: String, room: f32, measure: Measure<'_>) -> String {
+fn elided(words: String, room: f32, measure: MeasureText<'_>) -> String {
     if measure(&words, false) <= room {
         return words;
     }

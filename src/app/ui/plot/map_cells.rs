@@ -19,7 +19,7 @@ pub struct MapCells {
     pub(super) part: String,
     pub(super) cells: Arc<Cells>,
     /// Some cell's value is not a finite number.
-    pub(super) has_not_finite: bool,
+    pub has_not_finite: bool,
     /// No other cells have it: what the card holds outlives the view.
     revision: u64,
 }
@@ -27,8 +27,14 @@ pub struct MapCells {
 impl MapCells {
     /// Copies a matrix of `source`, which `part` names among its matrices, unless it is cached already. `has_value`
     /// decides which cells have a value; the others are drawn as missing. One whose value is not finite has another look.
-    pub fn hold(&mut self, source: &Arc<Payload>, part: &str, matrix: MatrixView<'_>, has_value: impl Fn(f32) -> bool) {
-        if self.part == part && self.is_of(source) {
+    pub fn cache_matrix(
+        &mut self,
+        source: &Arc<Payload>,
+        part: &str,
+        matrix: MatrixView<'_>,
+        has_value: impl Fn(f32) -> bool,
+    ) {
+        if self.part == part && self.is_copy_of(source) {
             return;
         }
         let drawn = |v: f32| match v.is_finite() {
@@ -64,7 +70,7 @@ impl MapCells {
     }
 
     /// True if the cells were copied from this payload.
-    pub fn is_of(&self, source: &Arc<Payload>) -> bool {
+    pub fn is_copy_of(&self, source: &Arc<Payload>) -> bool {
         self.payload.as_ref().is_some_and(|p| Arc::ptr_eq(p, source))
     }
 
@@ -105,7 +111,7 @@ mod tests {
     fn held(data: &[f32]) -> MapCells {
         let mut held = MapCells::default();
         let payload = Arc::new(Payload::Unknown(0.into()));
-        held.hold(&payload, "", MatrixView { rows: 1, cols: data.len(), data }, |v| v != 0.0);
+        held.cache_matrix(&payload, "", MatrixView { rows: 1, cols: data.len(), data }, |v| v != 0.0);
         held
     }
 
@@ -114,12 +120,12 @@ mod tests {
         let matrix = MatrixView { rows: 1, cols: 2, data: &[1.0, 2.0] };
         let payload = Arc::new(Payload::Unknown(0.into()));
         let mut held = MapCells::default();
-        held.hold(&payload, "", matrix, |v| v < 2.0);
+        held.cache_matrix(&payload, "", matrix, |v| v < 2.0);
         let first = held.revision;
-        held.hold(&payload, "", matrix, |_| true);
+        held.cache_matrix(&payload, "", matrix, |_| true);
         assert_eq!(held.revision, first);
         assert!(held.value(0, 1).is_nan() && held.value(0, 2).is_nan());
-        held.hold(&Arc::new((*payload).clone()), "", matrix, |_| true);
+        held.cache_matrix(&Arc::new((*payload).clone()), "", matrix, |_| true);
         assert!(held.revision > first);
     }
 

@@ -36,7 +36,7 @@ mod weave;
 pub use axis::Axis;
 pub use claim_link::claim_link_ui;
 pub use drawing::drawing;
-pub use empty::{empty_ui, nothing_shown};
+pub use empty::{empty_message, empty_ui};
 pub use events::{StepEvent, StepEvents, near, set_step_events};
 pub use geometry::{HOVER_DISTANCE, distance_to};
 pub use gestures::{arrow_steps, presses, zoom_factor};
@@ -47,9 +47,9 @@ pub use range::limits_around;
 pub use scale::{Scale, value_label};
 pub use svg::{Paint, Svg, hex};
 pub use tile::{
-    Drawn, DrawnPlot, DrawnTable, DrawnTile, MIN_PLOT_SIZE, MIN_TILE_SIZE, are_words_last, begin_picture, begin_tile,
-    columns, drawn, end_tile, fits, fits_two, is_lower, lacking_height, min_chart_height, note_canvas, note_lacking,
-    note_table, rows_ui, watch,
+    DrawnPlot, DrawnTable, DrawnTile, DrawnTiles, MIN_PLOT_SIZE, MIN_TILE_SIZE, are_words_last, begin_picture,
+    begin_tile, columns, drawn, end_tile, fits, fits_two, is_lower, min_chart_height, missing_height, note_canvas,
+    note_lacking, note_table, rows_ui, watch,
 };
 
 /// Smallest size at which a chart is legible, points.
@@ -261,7 +261,7 @@ pub fn pairs(x: &[f64], y: &[f64]) -> Vec<[f64; 2]> {
 }
 
 /// A number of everything that was measured, at its step.
-pub fn over_steps<M>(history: &[(u64, M)], value: impl Fn(&M) -> f64) -> Vec<[f64; 2]> {
+pub fn points_over_steps<M>(history: &[(u64, M)], value: impl Fn(&M) -> f64) -> Vec<[f64; 2]> {
     history.iter().map(|(step, m)| [*step as f64, value(m)]).collect()
 }
 
@@ -300,7 +300,6 @@ impl Zone {
         (!a.is_nan() && !b.is_nan()).then(|| Rect::from_x_y_ranges(x, y))
     }
 
-    /// Opacity of the strip.
     fn opacity(&self) -> f32 {
         if self.vertical { 0.16 } else { 0.14 }
     }
@@ -381,17 +380,17 @@ impl<'a> Chart<'a> {
     }
 
     /// Adds a shaded range of y; if its `claim` is set, its label opens the claim.
-    pub fn zone(&mut self, label: impl Into<String>, colour: Color32, [from, to]: [f64; 2]) -> &mut Zone {
+    pub fn horizontal_span(&mut self, label: impl Into<String>, colour: Color32, [from, to]: [f64; 2]) -> &mut Zone {
         self.zones.push_mut(Zone { label: label.into(), colour, from, to, vertical: false, claim: None })
     }
 
     /// Adds a shaded range of x.
-    pub fn span(&mut self, label: impl Into<String>, colour: Color32, [from, to]: [f64; 2]) {
+    pub fn vertical_span(&mut self, label: impl Into<String>, colour: Color32, [from, to]: [f64; 2]) {
         self.zones.push(Zone { label: label.into(), colour, from, to, vertical: true, claim: None });
     }
 
     /// A known value of y; where its `claim` is set, the label opens it.
-    pub fn level(&mut self, label: impl Into<String>, at: f64) -> &mut Reference {
+    pub fn horizontal_line(&mut self, label: impl Into<String>, at: f64) -> &mut Reference {
         self.references.push_mut(Reference {
             label: label.into(),
             at,
@@ -402,8 +401,8 @@ impl<'a> Chart<'a> {
     }
 
     /// Adds a vertical reference line at a known x; if its `claim` is set, its label opens the claim.
-    pub fn upright(&mut self, label: impl Into<String>, at: f64) -> &mut Reference {
-        let reference = self.level(label, at);
+    pub fn vertical_line(&mut self, label: impl Into<String>, at: f64) -> &mut Reference {
+        let reference = self.horizontal_line(label, at);
         reference.vertical = true;
         reference
     }
@@ -447,7 +446,7 @@ pub struct ChartState {
 
 impl ChartState {
     /// Begins a frame of a view of several charts: the chart is in none of its exports unless it is shown.
-    pub fn put_out_of_sight(&mut self) {
+    pub fn clear_visibility(&mut self) {
         self.corner = None;
     }
 

@@ -14,7 +14,7 @@ use super::{
     events::{StepEvents, step_events},
     geometry::{Label, Layout, ROW, TEXT},
     guess::{Guess, guess_on},
-    labels::{kept_in, place_off},
+    labels::{move_inside, place_avoiding},
     mark::{DOT, LONE, MARK, shape_of},
     tile::{current_tile, is_picture, note_lacking, note_plot},
 };
@@ -76,7 +76,7 @@ impl Chart<'_> {
         if let Some(guess) = &guess {
             let place = |p: &[f64; 2]| layout.shares(&[layout.x_scale.place(p[0]), layout.y_scale.place(p[1])]);
             let points = guess.points.iter().map(place).collect();
-            place_off(self, &mut layout, points, &measure);
+            place_avoiding(self, &mut layout, points, &measure);
         }
         state.size = Some(layout.size);
         let (rect, _) = ui.allocate_exact_size(layout.size.into(), Sense::hover());
@@ -308,8 +308,8 @@ impl Canvas<'_> {
                     }
                 } else if trace.points.len() > 1 {
                     let style = match trace.stroke {
-                        Stroke::Dashed if trace.is_in_dashes() => egui_plot::LineStyle::Dashed { length: 7.0 },
-                        Stroke::Dotted if trace.is_in_dashes() => egui_plot::LineStyle::Dotted { spacing: 5.0 },
+                        Stroke::Dashed if trace.is_dashed() => egui_plot::LineStyle::Dashed { length: 7.0 },
+                        Stroke::Dotted if trace.is_dashed() => egui_plot::LineStyle::Dotted { spacing: 5.0 },
                         _ => egui_plot::LineStyle::Solid,
                     };
                     plot.line(
@@ -327,7 +327,7 @@ impl Canvas<'_> {
                     let is_single = line.is_some_and(|line| line.data.is_single());
                     let points = egui_plot::Points::new("", trace.points.clone());
                     let points =
-                        points.radius(if is_single { LONE } else { DOT }).filled(!(is_single && trace.is_in_dashes()));
+                        points.radius(if is_single { LONE } else { DOT }).filled(!(is_single && trace.is_dashed()));
                     plot.points(points.color(colour).allow_hover(false));
                 }
             }
@@ -340,9 +340,9 @@ impl Canvas<'_> {
         let (layout, theme, area) = (self.layout, self.theme, self.area());
         let small = FontId::proportional(TEXT);
         let at = pos2(self.corner.x + 2.0, self.corner.y + ROW / 2.0);
-        self.painter.text(at, Align2::LEFT_CENTER, &layout.y_words, small.clone(), theme.secondary);
-        let at = pos2(area.right() + layout.margins[1] - 4.0, area.bottom() + 4.0 + layout.x_words_drop);
-        self.painter.text(at, Align2::RIGHT_TOP, &layout.x_words, small, theme.secondary);
+        self.painter.text(at, Align2::LEFT_CENTER, &layout.y_label, small.clone(), theme.secondary);
+        let at = pos2(area.right() + layout.margins[1] - 4.0, area.bottom() + 4.0 + layout.x_label_drop);
+        self.painter.text(at, Align2::RIGHT_TOP, &layout.x_label, small, theme.secondary);
         self.chart.references.iter().for_each(|reference| self.reference(reference));
         layout.labels.iter().for_each(|label| self.label(label));
         if let Some(marker) = self.chart.marker {
@@ -379,7 +379,7 @@ impl Canvas<'_> {
             return;
         }
         let galley = self.painter.layout_no_wrap(words.to_owned(), FontId::proportional(TEXT), self.theme.secondary);
-        let rect = kept_in(self.area(), align.anchor_size(at, galley.size()));
+        let rect = move_inside(self.area(), align.anchor_size(at, galley.size()));
         self.painter.rect_filled(rect.expand2(vec2(3.0, 0.0)), 2.0, self.theme.panel.gamma_multiply(0.8));
         self.painter.galley(rect.min, galley, self.theme.secondary);
     }

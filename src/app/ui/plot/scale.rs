@@ -48,7 +48,7 @@ impl Scale {
 
 /// Leaves only every n-th tick its words, for the smallest n at which none touch those before. `span` gives where the
 /// words of a tick begin and end along the axis.
-pub fn keep_apart(ticks: &mut [(f64, String)], span: impl Fn(&(f64, String)) -> [f32; 2]) {
+pub fn thin_tick_labels(ticks: &mut [(f64, String)], span: impl Fn(&(f64, String)) -> [f32; 2]) {
     let spans: Vec<[f32; 2]> = ticks.iter().map(span).collect();
     let are_apart = |every: &usize| {
         let shown: Vec<&[f32; 2]> = spans.iter().step_by(*every).collect();
@@ -224,7 +224,7 @@ mod tests {
     fn words_of_ticks_do_not_touch() {
         let shown = |width: f32| {
             let mut ticks = Scale::Linear.ticks(0.0, 800.0, 8);
-            keep_apart(&mut ticks, |(at, words)| {
+            thin_tick_labels(&mut ticks, |(at, words)| {
                 let (at, half) = (*at as f32 / 800.0 * width, words.len() as f32 * 3.5);
                 [at - half, at + half + 4.0]
             });
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(shown(400.0).len(), 9);
         assert_eq!(shown(120.0), ["0", "200", "400", "600", "800"]);
         assert_eq!(shown(10.0), ["0"]);
-        keep_apart(&mut [], |_| [0.0; 2]);
+        thin_tick_labels(&mut [], |_| [0.0; 2]);
     }
 
     #[test]

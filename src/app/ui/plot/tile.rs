@@ -13,7 +13,7 @@ pub const MIN_TILE_SIZE: Vec2 = Vec2::new(350.0, 300.0);
 /// Height of the few lines of text that a view has, points.
 const TEXT_HEIGHT: f32 = 60.0;
 
-/// A chart, or another picture, as it was drawn in a tile.
+/// A chart or another picture, with the place where a tile has drawn it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DrawnPlot {
     pub tile: u64,
@@ -43,7 +43,7 @@ pub struct DrawnTable {
 
 /// The tiles of one pass, with their charts, their other pictures and their tables.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Drawn {
+pub struct DrawnTiles {
     pass: u64,
     pub plots: Vec<DrawnPlot>,
     /// Maps, graphs and other canvases.
@@ -104,13 +104,13 @@ pub(super) fn is_picture(ctx: &Context) -> bool {
 /// Notes the height by which a picture is too low, as for the names of a chart's lines; elsewhere nothing is noted.
 pub fn note_lacking(ctx: &Context, height: f32) {
     if is_picture(ctx) {
-        let (pass, lacking) = (ctx.cumulative_pass_nr(), height.max(lacking_height(ctx)));
+        let (pass, lacking) = (ctx.cumulative_pass_nr(), height.max(missing_height(ctx)));
         ctx.data_mut(|d| d.insert_temp(picture_id(), Picture { pass, lacking }));
     }
 }
 
 /// The height by which a picture is too low in this pass, points.
-pub fn lacking_height(ctx: &Context) -> f32 {
+pub fn missing_height(ctx: &Context) -> f32 {
     let pass = ctx.cumulative_pass_nr();
     picture(ctx).filter(|noted| noted.pass == pass).map_or(0.0, |noted| noted.lacking)
 }
@@ -135,7 +135,7 @@ pub fn note_canvas(ui: &Ui, name: &str, area: Rect) {
     note_picture(ui, name, area, |drawn| &mut drawn.canvases);
 }
 
-fn note_picture(ui: &Ui, name: &str, area: Rect, list: fn(&mut Drawn) -> &mut Vec<DrawnPlot>) {
+fn note_picture(ui: &Ui, name: &str, area: Rect, list: fn(&mut DrawnTiles) -> &mut Vec<DrawnPlot>) {
     let in_sight = area.intersect(ui.clip_rect());
     note(ui.ctx(), |drawn, tile| list(drawn).push(DrawnPlot { tile, chart: name.to_owned(), area, in_sight }));
 }
@@ -147,17 +147,17 @@ pub fn note_table(ctx: &Context, table: &'static str, room: f32, content: f32) {
 
 /// Notes from now on what is drawn in tiles, for [`drawn`] to measure. Unmeasured windows note nothing.
 pub fn watch(ctx: &Context) {
-    ctx.data_mut(|d| d.insert_temp(drawn_id(), Drawn::default()));
+    ctx.data_mut(|d| d.insert_temp(drawn_id(), DrawnTiles::default()));
 }
 
 /// Adds something to what is noted of the tile that is being drawn.
-fn note(ctx: &Context, add: impl FnOnce(&mut Drawn, u64)) {
+fn note(ctx: &Context, add: impl FnOnce(&mut DrawnTiles, u64)) {
     let Some(tile) = current_tile(ctx) else { return };
     let pass = ctx.cumulative_pass_nr();
     ctx.data_mut(|d| {
-        let Some(mut drawn) = d.remove_temp::<Drawn>(drawn_id()) else { return };
+        let Some(mut drawn) = d.remove_temp::<DrawnTiles>(drawn_id()) else { return };
         if drawn.pass != pass {
-            drawn = Drawn { pass, ..Drawn::default() };
+            drawn = DrawnTiles { pass, ..DrawnTiles::default() };
         }
         add(&mut drawn, tile);
         d.insert_temp(drawn_id(), drawn);
@@ -165,7 +165,7 @@ fn note(ctx: &Context, add: impl FnOnce(&mut Drawn, u64)) {
 }
 
 /// The tiles as they were last drawn while they were watched ([`watch`]).
-pub fn drawn(ctx: &Context) -> Drawn {
+pub fn drawn(ctx: &Context) -> DrawnTiles {
     ctx.data(|d| d.get_temp(drawn_id())).unwrap_or_default()
 }
 
@@ -224,7 +224,7 @@ mod tests {
             let pass = ctx.run_ui(input, |ui| {
                 let area = ScrollArea::vertical().auto_shrink([false, false]);
                 rows_ui(ui, area, |ui| ui.allocate_space(vec2(10.0, height)));
-                lacking = lacking_height(ui.ctx());
+                lacking = missing_height(ui.ctx());
             });
             pass.drop_without_applying_deltas();
             lacking

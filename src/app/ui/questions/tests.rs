@@ -57,7 +57,7 @@ fn a_live_change_asks_for_another_answer_of_the_newest_model() {
     assert!(due(&q, &mirror, Freshness::Steps(25), &moment(None)));
     assert!(due(&q, &mirror, Freshness::IfMissing, &moment(None)));
     let request = q.register(KEY, args(0.0), &mirror, &moment(None));
-    assert!(q.is_of_present_settings(request, &mirror) && !q.is_of_present_settings(request - 1, &mirror));
+    assert!(q.matches_live_settings(request, &mirror) && !q.matches_live_settings(request - 1, &mirror));
     assert!(!due(&q, &mirror, Freshness::IfMissing, &moment(None)));
     q.register(KEY, args(0.0), &mirror, &moment_at(40));
     mirror.apply(Event::Changed { step: 100, key: "model.gate".into(), value: Value::Float(2.0) });

@@ -44,7 +44,7 @@ pub fn chart<'a>(view: &SweepView<'a>, lines: &'a [CurveLine], step: Option<u64>
     let order = (0..lines.len()).filter(|i| view.selected != Some(*i)).chain(view.selected);
     for point in order {
         let Some(line) = lines.get(point).filter(|line| !line.mean.is_empty()) else { continue };
-        let (is_kept, is_selected) = (view.is_kept(point), view.selected == Some(point));
+        let (is_kept, is_selected) = (view.is_in_brush(point), view.selected == Some(point));
         let colour = if is_kept { view.colour(point) } else { view.theme.grey() };
         let name = view.results.point_name(point);
         let mut drawn = Line::new(name.clone(), colour, &line.mean);

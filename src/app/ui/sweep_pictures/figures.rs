@@ -119,7 +119,7 @@ impl SweepFigure {
 
 /// The meaning of the line of a slice.
 pub fn mean_line_label(view: &SweepView<'_>, axis: usize) -> &'static str {
-    let is_binned = view.values().is_some_and(|as_of| view.results.mean_line(as_of, axis).is_binned);
+    let is_binned = view.values().is_some_and(|values_at_step| view.results.mean_line(values_at_step, axis).is_binned);
     match is_binned {
         true => "line: mean over all runs in eighths of the axis",
         false => "line: mean over all runs at each value",
@@ -128,7 +128,7 @@ pub fn mean_line_label(view: &SweepView<'_>, axis: usize) -> &'static str {
 
 /// The recorded steps of the shown number: "at step 400", "at steps 350 to 400".
 pub fn step_label(view: &SweepView<'_>) -> String {
-    let steps = view.values().and_then(|as_of| as_of.steps);
+    let steps = view.values().and_then(|values_at_step| values_at_step.steps);
     steps.map_or_else(|| "at no step yet".to_owned(), |steps| format!("at {}", steps_label(steps)))
 }
 

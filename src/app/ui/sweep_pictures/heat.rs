@@ -19,16 +19,16 @@ pub fn heat_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, cells: &Cells) -> 
     let (results, theme) = (view.results, view.theme);
     let title = format!("{}, {}", view.heading(), seeds_legend(results));
     let (sheet, response) = sheet_ui(ui, size, view, &title);
-    let found = view.values().and_then(|as_of| {
-        let means = (0..results.points.len()).filter_map(|p| as_of.mean(p));
-        Some((as_of, AxisSpan::around(means, view.scale)?))
+    let found = view.values().and_then(|values_at_step| {
+        let means = (0..results.points.len()).filter_map(|p| values_at_step.mean(p));
+        Some((values_at_step, AxisSpan::around(means, view.scale)?))
     });
-    let Some((as_of, ends)) = found else { return empty(ui, sheet, theme) };
+    let Some((values_at_step, ends)) = found else { return empty(ui, sheet, theme) };
     let plot = Rect::from_min_max(sheet.min + vec2(LEFT_MARGIN, 2.0), sheet.max - vec2(BAR + 12.0, BOTTOM_MARGIN));
     let grid = CellGrid { plot, cells };
     let colour = |value: f64| ColourMap::Viridis.colour(ends.share(value));
     for ((column, row), point) in &cells.points {
-        let (rect, mean) = (grid.cell(*column, *row), as_of.mean(*point));
+        let (rect, mean) = (grid.cell(*column, *row), values_at_step.mean(*point));
         paint_cell(ui, view, rect, *point, mean.filter(|m| ends.share(*m).is_finite()).map(colour));
     }
     if let Some(((column, row), _)) = cells.points.iter().find(|(_, point)| view.selected == Some(**point)) {
@@ -46,16 +46,16 @@ pub fn heat_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, cells: &Cells) -> 
 /// Colour and, where it fits, the value.
 fn paint_cell(ui: &Ui, view: &SweepView<'_>, rect: Rect, point: usize, colour: Option<Color32>) {
     let theme = view.theme;
-    let strength = if view.is_kept(point) { 1.0 } else { 0.25 };
+    let strength = if view.is_in_brush(point) { 1.0 } else { 0.25 };
     let ground = colour.map_or(theme.raised, |c| c.gamma_multiply(strength));
     ui.painter().rect_filled(rect, 0.0, ground);
-    let mean = view.values().and_then(|as_of| as_of.mean(point));
+    let mean = view.values().and_then(|values_at_step| values_at_step.mean(point));
     let words = match (mean, view.shown()) {
         (Some(mean), Some(number)) if colour.is_some() => number_label(number, mean),
         _ => "–".to_owned(),
     };
     let is_light = |c: Color32| 0.299 * f32::from(c.r()) + 0.587 * f32::from(c.g()) + 0.114 * f32::from(c.b()) > 140.0;
-    let ink = match colour.filter(|_| view.is_kept(point)) {
+    let ink = match colour.filter(|_| view.is_in_brush(point)) {
         Some(colour) if is_light(colour) => Color32::BLACK,
         Some(_) => Color32::WHITE,
         None => theme.secondary,

@@ -105,9 +105,9 @@ pub fn parallel_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, brush: &mut Br
     }
     let paths: Vec<Vec<Vec<Pos2>>> = (0..view.results.points.len()).map(|point| path(&axes, point, plot)).collect();
     let mut order: Vec<usize> = (0..paths.len()).collect();
-    order.sort_by_key(|point| (view.selected == Some(*point), view.is_kept(*point)));
+    order.sort_by_key(|point| (view.selected == Some(*point), view.is_in_brush(*point)));
     for point in order {
-        let colour = if view.is_kept(point) { view.colour(point) } else { theme.grey().gamma_multiply(FAINT_LINE) };
+        let colour = if view.is_in_brush(point) { view.colour(point) } else { theme.grey().gamma_multiply(FAINT_LINE) };
         let width = if view.selected == Some(point) { 3.0 } else { 1.5 };
         for part in paths[point].iter().filter(|part| part.len() > 1) {
             ui.painter().line(part.clone(), Stroke::new(width, colour));
@@ -124,7 +124,7 @@ pub fn parallel_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, brush: &mut Br
         let parts = paths[point].iter().map(|part| distance_to(part, pointer.unwrap_or(Pos2::ZERO)));
         (point, parts.fold(f32::INFINITY, f32::min))
     };
-    let hovered = nearest(pointer, (0..paths.len()).filter(|p| view.is_kept(*p)).map(far));
+    let hovered = nearest(pointer, (0..paths.len()).filter(|p| view.is_in_brush(*p)).map(far));
     pointed(&response, view, hovered)
 }
 
@@ -138,8 +138,8 @@ fn uprights(view: &SweepView<'_>, plot: Rect) -> Vec<Upright> {
     }
     for place in std::iter::once(view.number).chain(view.others.iter().copied()) {
         let Some(number) = results.numbers.get(place) else { continue };
-        let Some(as_of) = view.as_of.get(&number.id) else { continue };
-        let values: Vec<Option<f64>> = (0..results.points.len()).map(|point| as_of.mean(point)).collect();
+        let Some(values_at_step) = view.values_at_step.get(&number.id) else { continue };
+        let values: Vec<Option<f64>> = (0..results.points.len()).map(|point| values_at_step.mean(point)).collect();
         let scale = if place == view.number { view.scale } else { Scale::Linear };
         let Some(ends) = AxisSpan::around(values.iter().flatten().copied(), scale) else { continue };
         let dimension = Dimension::Number(number.id.clone());

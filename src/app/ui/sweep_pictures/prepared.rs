@@ -6,7 +6,7 @@ use eframe::egui::Color32;
 
 use super::{CurveLine, SweepView, curve_lines, point_colours};
 use crate::{
-    experiments::sweep::results::{AsOf, NumberId, SweepResults, brush::Brush, plane::Cells},
+    experiments::sweep::results::{NumberId, SweepResults, ValuesAtStep, brush::Brush, plane::Cells},
     ui::{plot::Scale, theme::Theme},
 };
 
@@ -26,8 +26,8 @@ pub struct PictureChoices {
 pub struct Prepared {
     pub(super) results: Arc<SweepResults>,
     choices: PictureChoices,
-    pub as_of: BTreeMap<NumberId, AsOf>,
-    pub kept: Vec<bool>,
+    pub values_at_step: BTreeMap<NumberId, ValuesAtStep>,
+    pub in_brush: Vec<bool>,
     pub lines: Vec<CurveLine>,
     pub cells: Option<Cells>,
     colours: Vec<Color32>,
@@ -41,14 +41,15 @@ impl Prepared {
 
     fn with_lines(results: &Arc<SweepResults>, choices: PictureChoices, lines: Vec<CurveLine>) -> Self {
         let shown = std::iter::once(choices.number).chain(choices.others.iter().copied());
-        let as_of = shown.filter_map(|n| Some((results.numbers.get(n)?.id.clone(), results.as_of(n, choices.step))));
-        let as_of: BTreeMap<NumberId, AsOf> = as_of.collect();
+        let values_at_step =
+            shown.filter_map(|n| Some((results.numbers.get(n)?.id.clone(), results.values_at_step(n, choices.step))));
+        let values_at_step: BTreeMap<NumberId, ValuesAtStep> = values_at_step.collect();
         Self {
-            kept: choices.brush.kept(results, &as_of),
+            in_brush: choices.brush.selected(results, &values_at_step),
             colours: point_colours(results, &Theme::new(choices.is_dark)),
             cells: results.cells(),
             results: Arc::clone(results),
-            as_of,
+            values_at_step,
             lines,
             choices,
         }
@@ -69,8 +70,8 @@ impl Prepared {
             results: &self.results,
             number: self.choices.number,
             others: &self.choices.others,
-            as_of: &self.as_of,
-            kept: &self.kept,
+            values_at_step: &self.values_at_step,
+            in_brush: &self.in_brush,
             colours: &self.colours,
             selected,
             scale,

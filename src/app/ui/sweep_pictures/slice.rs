@@ -16,11 +16,11 @@ pub fn slice_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, axis: usize) -> P
     let (results, theme) = (view.results, view.theme);
     let Some(setting) = results.axes.get(axis) else { return PointedAt::default() };
     let (sheet, response) = sheet_ui(ui, size, view, &format!("along {}", setting.key));
-    let ends = view.values().and_then(|as_of| {
-        let all = as_of.values.iter().flatten().flat_map(|v| v.each.iter().map(|(_, x)| *x));
-        Some((as_of, AxisSpan::from_axis(results, axis)?, AxisSpan::around(all, view.scale)?))
+    let ends = view.values().and_then(|values_at_step| {
+        let all = values_at_step.values.iter().flatten().flat_map(|v| v.each.iter().map(|(_, x)| *x));
+        Some((values_at_step, AxisSpan::from_axis(results, axis)?, AxisSpan::around(all, view.scale)?))
     });
-    let Some((as_of, x, y)) = ends else { return empty(ui, sheet, theme) };
+    let Some((values_at_step, x, y)) = ends else { return empty(ui, sheet, theme) };
     let (top, bottom) = (sheet.top() + 2.0, sheet.bottom() - BOTTOM_MARGIN);
     let y_ticks = y.ticks((((bottom - top) / 44.0) as usize).clamp(2, 6));
     let wide = |words: &str| ui.painter().layout_no_wrap(words.to_owned(), theme::numbers(), theme.secondary).size().x;
@@ -29,23 +29,23 @@ pub fn slice_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, axis: usize) -> P
     let plot = Rect::from_min_max(pos2(left, top), pos2(sheet.right() - 10.0, bottom));
     let axes = Axes { sheet, plot, x, y, y_ticks };
     axes.paint(ui, theme, &setting.key);
-    let line = results.mean_line(as_of, axis);
+    let line = results.mean_line(values_at_step, axis);
     let means: Vec<Pos2> = line.points.iter().map(|[p, v]| axes.at(*p, *v)).filter(|p| !p.any_nan()).collect();
     if means.len() > 1 {
         ui.painter().line(means, Stroke::new(1.5, theme.secondary));
     }
     let mut dots: Vec<(usize, Pos2)> = vec![];
-    for (point, value) in as_of.values.iter().enumerate() {
+    for (point, value) in values_at_step.values.iter().enumerate() {
         let (Some(place), Some(value)) = (results.points[point].places.get(axis), value) else { continue };
         dots.extend(value.each.iter().map(|(_, v)| (point, axes.at(*place, *v))).filter(|(_, p)| !p.any_nan()));
     }
     // points outside the brush are drawn first, the selected one last
-    let rank = |point: usize| (view.selected == Some(point), view.is_kept(point));
+    let rank = |point: usize| (view.selected == Some(point), view.is_in_brush(point));
     dots.sort_by_key(|(point, _)| rank(*point));
     dots.iter().for_each(|(point, p)| dot(ui, *p, view, *point));
     let pointer = response.hover_pos();
     let far = |(point, p): &(usize, Pos2)| (*point, pointer.map_or(f32::INFINITY, |at| at.distance(*p)));
-    let hovered = nearest(pointer, dots.iter().filter(|(point, _)| view.is_kept(*point)).map(far));
+    let hovered = nearest(pointer, dots.iter().filter(|(point, _)| view.is_in_brush(*point)).map(far));
     pointed(&response, view, hovered)
 }
 

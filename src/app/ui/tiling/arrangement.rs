@@ -48,7 +48,7 @@ impl Arrangement {
 }
 
 /// True if both hold the same tiles in the same places, whatever tab is in front.
-pub fn is_arranged_as(a: &Layout, b: &Layout) -> bool {
+pub fn has_same_arrangement(a: &Layout, b: &Layout) -> bool {
     let without_fronts = |layout: &Layout| {
         let mut tiles = layout.tiles.clone();
         for tile in tiles.tiles_mut() {

@@ -166,7 +166,7 @@ fn a_small_page_shows_fewer_tiles() {
     assert!(t.fit("x", large));
     assert_eq!(t.in_order().len(), 4, "none is lost");
     t.bring_forward("c");
-    assert!(is_arranged_as(&t.tree, &whole));
+    assert!(has_same_arrangement(&t.tree, &whole));
 }
 
 /// The user's arrangement and closed tiles are kept, also after the page was left and opened again.

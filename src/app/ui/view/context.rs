@@ -73,13 +73,13 @@ impl<'a> ViewCx<'a> {
         let mirror: &'a Mirror = self.mirror;
         let scheduled = self.in_focus(|v| mirror.sample_at(v, M::CHANNEL, self.step));
         let answer = self.in_focus(|v| mirror.answer(v, M::CHANNEL).filter(|s| self.is_known(s)));
-        let is_outdated = scheduled.is_none_or(|(_, s)| !self.is_of_present_settings(s));
-        let is_newer = |s: &Sample| is_outdated && (scheduled.is_none() || self.is_of_present_settings(s));
+        let is_outdated = scheduled.is_none_or(|(_, s)| !self.matches_live_settings(s));
+        let is_newer = |s: &Sample| is_outdated && (scheduled.is_none() || self.matches_live_settings(s));
         let newer = answer.filter(|(_, s)| is_newer(s) || self.is_asked_by_hand::<M>(s));
         newer.or(scheduled).and_then(Measured::new)
     }
 
-    /// True for the newest answer of a program elsewhere, asked by hand, until put aside ([`ViewCx::put_aside`]).
+    /// True for the newest answer of a program elsewhere, asked by hand, until put aside ([`ViewCx::dismiss_answer`]).
     fn is_asked_by_hand<M: Measurement>(&self, sample: &Sample) -> bool {
         let is_put = |key| sample.request.is_some() && self.questions.request(key) == sample.request;
         self.is_trained_elsewhere()
@@ -87,7 +87,7 @@ impl<'a> ViewCx<'a> {
     }
 
     /// Shows what the run has logged of `M` in place of the answer that a variant gave.
-    pub fn put_aside<M: Measurement>(&mut self, variant: usize) {
+    pub fn dismiss_answer<M: Measurement>(&mut self, variant: usize) {
         let focus = self.selection.variant;
         [Some(focus), Some(variant), None].into_iter().for_each(|of| self.questions.forget((M::PROBE, of)));
     }
@@ -101,7 +101,7 @@ impl<'a> ViewCx<'a> {
         note_ui(ui, self.theme, "An answer is shown.");
         let button = ui.button("Back to the run").on_hover_text("Shows again what the run has logged by itself.");
         if button.clicked() {
-            self.put_aside::<M>(shown.variant);
+            self.dismiss_answer::<M>(shown.variant);
         }
     }
 
@@ -112,9 +112,9 @@ impl<'a> ViewCx<'a> {
 
     /// True while no live setting was changed since the sample was taken, or since the question was asked that it
     /// answers. At a past step it is always true, because only the newest step has live settings.
-    pub(super) fn is_of_present_settings(&self, sample: &Sample) -> bool {
+    pub(super) fn matches_live_settings(&self, sample: &Sample) -> bool {
         let changed = self.at().is_none() && self.mirror.changes.last().is_some_and(|(step, ..)| *step >= sample.step);
-        !changed || sample.request.is_some_and(|r| self.questions.is_of_present_settings(r, self.mirror))
+        !changed || sample.request.is_some_and(|r| self.questions.matches_live_settings(r, self.mirror))
     }
 
     /// The step whose weights are asked: the newest kept at or before the shown one; `None` for the newest step's.
@@ -175,7 +175,10 @@ impl<'a> ViewCx<'a> {
     }
 
     /// Both sources of a variant's measurement at the shown step: the answer to a question, then the scheduled one.
-    pub fn known<M: Measurement>(&self, variant: usize) -> impl Iterator<Item = Measured<'a, M>> + use<'a, M> {
+    pub fn measurement_sources<M: Measurement>(
+        &self,
+        variant: usize,
+    ) -> impl Iterator<Item = Measured<'a, M>> + use<'a, M> {
         let answer = self.answer_of::<M>(variant).filter(|m| m.sample.step <= self.step);
         answer.into_iter().chain(self.scheduled::<M>(variant))
     }
@@ -183,7 +186,7 @@ impl<'a> ViewCx<'a> {
     /// The newest measurement of a variant at the shown step that `fits`; of two at the same step the answer.
     pub fn measured<M: Measurement>(&self, variant: usize, fits: impl Fn(&M) -> bool) -> Option<Measured<'a, M>> {
         let newer = |a: Measured<'a, M>, b: Measured<'a, M>| if b.sample.step > a.sample.step { b } else { a };
-        self.known::<M>(variant).filter(|m| fits(m.value)).reduce(newer)
+        self.measurement_sources::<M>(variant).filter(|m| fits(m.value)).reduce(newer)
     }
 
     /// [`ViewCx::measured`] whatever it holds.
@@ -222,7 +225,7 @@ impl<'a> ViewCx<'a> {
         // an answer that was asked for at another step does not replace what is missing at this one
         let is_of_shown = |sample: &Sample| sample.request.is_none() || sample.step == self.step;
         let is_measured =
-            self.latest::<M>().is_some_and(|m| self.is_of_present_settings(m.sample) && is_of_shown(m.sample));
+            self.latest::<M>().is_some_and(|m| self.matches_live_settings(m.sample) && is_of_shown(m.sample));
         QuestionTime { at: self.at(), scheduled: self.newest_scheduled::<M>(variant), is_measured }
     }
 
@@ -350,7 +353,7 @@ impl<'a> ViewCx<'a> {
     }
 
     /// True where one of these settings differs from the value that the run began with.
-    pub fn is_set_otherwise(&self, keys: &[&str]) -> bool {
+    pub fn differs_from_run(&self, keys: &[&str]) -> bool {
         let Some(info) = &self.mirror.info else { return false };
         keys.iter().any(|key| {
             let (now, then) = (self.config.get(key), info.config.get(key));
@@ -406,13 +409,13 @@ impl<'a> ViewCx<'a> {
     }
 
     /// The label of a variant and a dot, or nothing if there is only one variant.
-    pub fn whose(&self, variant: usize) -> String {
+    pub fn variant_prefix(&self, variant: usize) -> String {
         let label = self.mirror.variants().get(variant).filter(|_| self.mirror.variants().len() > 1);
         label.map_or(String::new(), |v| format!("{} \u{b7} ", v.label))
     }
 
     /// A chart over the steps of training from 0, on which the shown step is marked.
-    pub fn over_training<'c>(&self, name: impl Into<String>, y: Axis) -> Chart<'c> {
+    pub fn training_chart<'c>(&self, name: impl Into<String>, y: Axis) -> Chart<'c> {
         let mut chart = Chart::new(name, Axis::steps().include(&[0.0]), y);
         chart.marker = self.marker();
         chart
@@ -469,7 +472,7 @@ impl<'a, M: Measurement> Measured<'a, M> {
 
     /// The step, the variant, `what`, and the data that it was measured on.
     pub fn subtitle(&self, cx: &ViewCx<'_>, what: &str) -> String {
-        format!("step {} \u{b7} {}{what}{}", self.sample.step, cx.whose(self.variant), self.sample.about)
+        format!("step {} \u{b7} {}{what}{}", self.sample.step, cx.variant_prefix(self.variant), self.sample.about)
     }
 }
 

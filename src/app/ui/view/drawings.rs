@@ -11,7 +11,7 @@ use crate::ui::{
 };
 
 /// The drawings of those of a view's charts that are in sight, each with the corner where it stands. Such a view puts all of
-/// them out of sight before it shows any ([`ChartState::put_out_of_sight`]).
+/// them out of sight before it shows any ([`ChartState::clear_visibility`]).
 pub fn shown_drawings<'c, 's>(
     charts: impl IntoIterator<Item = (Chart<'c>, &'s ChartState)>,
     theme: &Theme,

@@ -30,7 +30,6 @@ struct Canvas<'a> {
     paint: Paint<'a>,
 }
 
-/// The response of a panel in a frame.
 pub(super) enum PanelResponse {
     Chart(ChartResponse),
     Canvas(Response),

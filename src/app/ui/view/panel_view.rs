@@ -176,7 +176,7 @@ impl<V: PanelView> Panels<V> {
         let room = ui.available_size();
         let panels = self.view.panels(cx);
         let states = self.states.entry(self.view.chart_set()).or_default();
-        states.iter_mut().for_each(ChartState::put_out_of_sight);
+        states.iter_mut().for_each(ChartState::clear_visibility);
         let is_empty = panels.first().is_none_or(Panel::is_empty);
         let below = self.view.height_below(ui, cx, room, is_empty);
         let last = LastPanels { has_several: panels.len() > 1, is_filled: !is_empty };

@@ -2,7 +2,6 @@
 
 use crate::{labs, ui::views::prelude::*};
 
-/// View `accuracy`.
 #[derive(Default)]
 pub struct Accuracy {
     tracked: SeedSeries,
@@ -58,11 +57,11 @@ impl PanelView for Accuracy {
         self.tracked.draw(&mut chart, cx.mirror, channels::ACCURACY, cx.theme, look);
         let asked = run.unwrap_or(set);
         let mut reference = |words: &str, at: f64| {
-            chart.level(format!("{words}: {at:.2}"), at).stroke = NULL_BASELINE;
+            chart.horizontal_line(format!("{words}: {at:.2}"), at).stroke = NULL_BASELINE;
         };
         if let Some(chance) = chance(cx) {
             reference(asked.map_or("guessing", |q| q.guess), chance);
-            if let Some(blind) = asked.and_then(|q| q.blind) {
+            if let Some(blind) = asked.and_then(|q| q.blind_accuracy) {
                 reference("guessing without reading", blind);
             }
         }

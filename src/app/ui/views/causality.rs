@@ -3,7 +3,6 @@
 use super::task::task_ui;
 use crate::ui::views::prelude::*;
 
-/// View `causality`.
 pub struct Causality {
     /// A sentence that the user typed; if it is empty, a held-out passage is asked about.
     text: String,
@@ -167,7 +166,7 @@ impl PanelView for Causality {
             let line = Line::new(label, cx.theme.error, by_place(&leaky.delta)).stroke(Stroke::Stems);
             chart.add(line.short("wrong upsample"));
             if let Some(leak) = leak(causality.value) {
-                chart.span("leak", cx.theme.error, [leak.start as f64 - 0.5, leak.end as f64 - 0.5]);
+                chart.vertical_span("leak", cx.theme.error, [leak.start as f64 - 0.5, leak.end as f64 - 0.5]);
             }
         }
         let colour = variant_colour(cx.mirror, causality.variant, cx.theme);
@@ -177,9 +176,9 @@ impl PanelView for Causality {
                 0.0 => "0 exactly".to_owned(),
                 max => format!("at most {}", value_label(max)),
             };
-            chart.span(label, cx.theme.secondary, [ends[0], at - 0.5]);
+            chart.vertical_span(label, cx.theme.secondary, [ends[0], at - 0.5]);
         }
-        chart.upright("changed", at);
+        chart.vertical_line("changed", at);
         Panel::single(chart)
     }
 

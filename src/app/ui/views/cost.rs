@@ -128,7 +128,6 @@ pub fn measured(mirror: &Mirror, step: u64) -> Vec<(SeedGroup, usize, f64)> {
     out
 }
 
-/// View `cost`.
 #[derive(Default)]
 pub struct Cost;
 

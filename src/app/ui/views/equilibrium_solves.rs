@@ -2,7 +2,6 @@
 
 use crate::ui::views::prelude::*;
 
-/// View `equilibrium_solves`.
 #[derive(Default)]
 pub struct EquilibriumSolves {
     residual: SeedSeries,
@@ -19,14 +18,14 @@ impl PanelView for EquilibriumSolves {
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let y = Axis::new("residual of the last solve").log();
-        let mut residual = cx.over_training("equilibrium solves", y).empty(cx.why_no_curve(
+        let mut residual = cx.training_chart("equilibrium solves", y).empty(cx.why_no_curve(
             "No solve yet. Turn a variant on that solves for its fast state, such as \u{201c}With DEQ\u{201d}, and \
              press Space.",
             "No variant of this run solves for its fast state.",
         ));
         self.residual.draw(&mut residual, cx.mirror, channels::DEQ_RESIDUAL, cx.theme, SeriesStyle::default());
         let y = Axis::new("solves that stopped short").include(&[0.0, 1.0]);
-        let mut missed = cx.over_training("solves that stopped short", y);
+        let mut missed = cx.training_chart("solves that stopped short", y);
         self.missed.draw(&mut missed, cx.mirror, channels::DEQ_MISSED, cx.theme, SeriesStyle::default());
         let backward =
             SeriesStyle { stroke: Stroke::Dashed, suffix: ", backward", unnamed: true, seeds: Seeds::Spread };

@@ -8,7 +8,6 @@ const PAPER: [f64; 2] = [0.892, 1.096];
 const WIDE_WIDTH: f32 = 420.0;
 const GAP: f32 = 6.0;
 
-/// View `generator_distance`.
 #[derive(Default)]
 pub struct GeneratorDistanceView;
 
@@ -52,24 +51,26 @@ impl GeneratorDistanceView {
         chart.add(Line::new("this model", colour, points).stroke(Stroke::Marks(Mark::Ring)));
         let null = &m.permuted;
         if null.smallest.is_finite() && null.largest.is_finite() {
-            chart.zone("entries in random places", cx.theme.secondary, [null.smallest, null.largest]);
+            chart.horizontal_span("entries in random places", cx.theme.secondary, [null.smallest, null.largest]);
         }
-        chart.zone("paper\u{2019}s random map", cx.theme.warm, PAPER).claim = Some("A16");
-        chart.level("generator", 1.0);
+        chart.horizontal_span("paper\u{2019}s random map", cx.theme.warm, PAPER).claim = Some("A16");
+        chart.horizontal_line("generator", 1.0);
         chart
     }
 
     fn distances<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("|J \u{2212} nearest generator| / |J|").include(&[0.0, 1.0]);
-        let mut chart = cx.over_training("distance from a generator", y);
+        let mut chart = cx.training_chart("distance from a generator", y);
         chart.empty = "Measured at one step only so far.".to_owned();
         for (info, colour, history) in cx.histories::<GeneratorDistance>() {
-            chart.add(Line::new(&info.label, colour, over_steps(&history, |m| m.distance)).dots());
-            let (label, points) =
-                (format!("{}, entries in random places", info.label), over_steps(&history, |m| m.permuted.distance));
+            chart.add(Line::new(&info.label, colour, points_over_steps(&history, |m| m.distance)).dots());
+            let (label, points) = (
+                format!("{}, entries in random places", info.label),
+                points_over_steps(&history, |m| m.permuted.distance),
+            );
             chart.add(Line::new(label, colour, points).null_baseline().unnamed());
         }
-        chart.level("generator", 0.0);
+        chart.horizontal_line("generator", 0.0);
         chart
     }
 }

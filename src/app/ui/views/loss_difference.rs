@@ -18,7 +18,7 @@ struct Difference {
 
 impl Difference {
     fn follow(&mut self, a: &Curve, b: &Curve) {
-        let lineages = (a.lineage(), b.lineage());
+        let lineages = (a.data_id(), b.data_id());
         if lineages != self.lineages {
             *self = Self { lineages, ..Self::default() };
         }
@@ -44,13 +44,13 @@ struct MeanBand {
     high: Smoothed,
     /// Each value minus and plus the standard deviation of the values up to it.
     edges: [Curve; 2],
-    lineage: u64,
+    data_id: u64,
 }
 
 impl MeanBand {
     fn follow(&mut self, source: &Curve) {
-        if self.lineage != source.lineage() {
-            *self = Self { lineage: source.lineage(), ..Self::default() };
+        if self.data_id != source.data_id() {
+            *self = Self { data_id: source.data_id(), ..Self::default() };
         }
         self.mean.follow(source, WEIGHT);
         let [below, above] = &mut self.edges;
@@ -75,13 +75,11 @@ struct Contrast {
     place: usize,
     /// The difference for each seed that both groups have.
     pairs: Vec<Difference>,
-    /// The mean of each pair with its band.
     bands: Vec<MeanBand>,
     /// The spread over the means of the pairs.
     spread: Spread,
 }
 
-/// View `loss_difference`.
 #[derive(Default)]
 pub struct LossDifference {
     held_out: bool,
@@ -170,7 +168,7 @@ impl PanelView for LossDifference {
         }
         if !chart.is_empty() {
             let first = groups(cx.mirror).first().map_or(String::new(), |g| g.label.clone());
-            chart.level(format!("equal; below, better than {first}"), 0.0);
+            chart.horizontal_line(format!("equal; below, better than {first}"), 0.0);
         }
         chart.marker = cx.marker();
         Panel::single(chart)

@@ -14,7 +14,6 @@ enum LossChoice {
     HeldOut,
 }
 
-/// View `losses`.
 pub struct Losses {
     smoothing: f64,
     shown: LossChoice,

@@ -68,7 +68,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "losses", "Loss", panels::<losses::Losses>,
     "Cross-entropy on training batches (smoothed; of a single seed the raw line faint behind) and on held-out text (dashed), a colour a \
      variant. Lower is better; a held-out line that turns up while training falls means it learns by heart.";
-    "logged", "Logged", boxed::<logged::Logged>,
+    "logged", "Logged", boxed::<logged::LoggedView>,
     "Everything that the run has logged and no other view is made for: numbers as curves, matrices as maps, tables as \
      tables, texts as texts, each as of the step shown.\n\
      Choose one to see it large.";
@@ -216,7 +216,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "U, the mean inverse precision of the predictions' errors, in windows of the run's own text and of foreign ones, \
      and how often a foreign window has the larger one (AUROC; the paper: 0.74, 0.28 and 0.03). Below 0.5 foreign \
      text looks the more certain; rings are the model's own surprise, which needs no such machinery.";
-    "steer", "Steering", boxed::<flow::Steer>,
+    "steer", "Steering", boxed::<flow::SteerView>,
     "What the flow says at the control u: the next word's probabilities, the mass of the two classes, and how the text \
      goes on. The thin mark on each bar is the same model at u = 0.\n\
      Turn the control u, and the flow is solved again at once.";
@@ -227,7 +227,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "flow_solver", "Solver", panels::<flow::Solver>,
     "The steps that the solver took, its error against its tolerance, and what it cost in evaluations. Beneath, the \
      ladder: since steps grow at most tenfold, the first one fixes how few there can be.";
-    "flow_along", "Along the flow", panels::<flow::Along>,
+    "flow_along", "Along the flow", panels::<flow::FlowAlongView>,
     "Speed of the state, curvature of its path and the largest stretch of the field's Jacobian, against \u{3c4}. \
      Nearly level lines mean a flow that a few steps follow.";
     "flow_sweep", "Sweeps", panels::<flow::Sweep>,
@@ -246,7 +246,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "activity", "Sparsity", panels::<synapses::Activity>,
     "The share of neurons above zero in each layer, over training. Dotted, the same with random weights: what lies \
      below it was learned.";
-    "trained_bdh", "Model", raster::<trained_bdh::Card>,
+    "trained_bdh", "Model", raster::<trained_bdh::TrainedBdhView>,
     "What an opened BDH is, as its tensors have it: no setting decides its sizes. Its loss on held-out text beside \
      what the tokens' frequencies alone would cost; a model that does not stay below reads other tokens than it was \
      trained on, or learned nothing.";
@@ -267,7 +267,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "The passages of a text that drive a neuron or a synapse most, one a line, the token that does it in the middle; \
      below, how its values are spread and which tokens it answers to, beside how often the text has them.\n\
      Click a passage to read it.";
-    "surprise", "Surprise", panels::<synapses::Surprise>,
+    "surprise", "Surprise", panels::<synapses::SurpriseView>,
     "A word of eight random letters is met and then repeated seven times. Where the solid line falls from \
      \u{201c}new\u{201d} to \u{201c}known\u{201d}, fewer neurons fire for what is expected.";
     "concepts", "Concepts", raster::<synapses::Concepts>,
@@ -310,7 +310,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "The model's neurons on a circle (A inwards, X and Y outwards), its synapses as faint chords, and what the last \
      of the four rounds of local rules carried as bright ones: warm excites, cool inhibits. Bars show roots.\n\
      Step, play, or click a neuron to poke it.";
-    "bdh_checks", "Equivalences", panels::<bdh_dynamics::Checks>,
+    "bdh_checks", "Equivalences", panels::<bdh_dynamics::BdhChecksView>,
     "How far the two sides of each of the paper's equivalences are apart on these weights, token by token, beside \
      what rounding explains. A line above its dashed bound would mean that they are not the same.";
     "bdh_theory", "Theory", panels::<bdh_dynamics::Theory>,

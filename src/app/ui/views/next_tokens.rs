@@ -6,7 +6,6 @@ use crate::{telemetry::measurements::NextTokens as Likely, ui::views::prelude::*
 /// Width below which variants are under one another, points.
 const COLUMN: f32 = 190.0;
 
-/// View `next_tokens`.
 #[derive(Default)]
 pub struct NextTokens {
     /// A text that the user typed; if it is empty, a held-out passage is read.

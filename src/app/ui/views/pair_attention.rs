@@ -2,7 +2,6 @@
 
 use crate::{telemetry::measurements::PairAttention as Measured, ui::views::prelude::*};
 
-/// View `pair_attention`.
 #[derive(Default)]
 pub struct PairAttention {
     lines: Lines,
@@ -13,10 +12,10 @@ pub struct PairAttention {
 /// The meaning of a line: a layer, or a variant.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Lines {
-    /// A layer of the variant in focus.
+    /// Each line is a layer of the variant in focus.
     #[default]
     Layers,
-    /// A variant: its layer that attends most.
+    /// Each line is a variant, by its layer that attends most.
     Variants,
 }
 
@@ -37,7 +36,6 @@ enum Heads {
 }
 
 impl PairAttention {
-    /// A layer's weight.
     fn weight(&self, layer: &LayerPairAttention) -> f64 {
         let heads = match self.target {
             Target::Value => &layer.to_value,
@@ -112,7 +110,7 @@ impl PanelView for PairAttention {
             Target::Value => "attention to the value",
             Target::Key => "attention to the key",
         };
-        let chart = cx.over_training("pair attention", Axis::new(to).include(&[0.0]));
+        let chart = cx.training_chart("pair attention", Axis::new(to).include(&[0.0]));
         let mut chart = chart.empty(match questions(cx.run_config()) {
             Some(_) => cx.why_nothing::<Measured>(
                 "Not measured yet. It is asked of held-out examples while it trains: press Space.",
@@ -126,7 +124,7 @@ impl PanelView for PairAttention {
         };
         if !chart.is_empty() {
             for at in uniform(cx) {
-                chart.level(format!("even attention: {at:.3}"), at).stroke = NULL_BASELINE;
+                chart.horizontal_line(format!("even attention: {at:.3}"), at).stroke = NULL_BASELINE;
             }
         }
         Panel::single(chart)

@@ -6,7 +6,6 @@ use crate::{
     ui::views::prelude::*,
 };
 
-/// View `position_losses`.
 #[derive(Default)]
 pub struct PositionLosses {
     is_perplexity: bool,
@@ -57,7 +56,7 @@ impl PanelView for PositionLosses {
         }
         if let Some(window) = window {
             let label = format!("trained on {window}");
-            chart.upright(label, window as f64);
+            chart.vertical_line(label, window as f64);
         }
         Panel::single(chart)
     }
@@ -80,6 +79,6 @@ impl PanelView for PositionLosses {
                 table.cells(&[&info.label, &m.sample.step, &edge[0], &edge[1], loss, error]);
             }
         }
-        table.if_any()
+        table.non_empty()
     }
 }

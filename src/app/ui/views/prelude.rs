@@ -21,7 +21,7 @@ pub use crate::ui::{
         distance_to, drawing, fits_two,
         map::{MapFrame, MapState, MapUi, paint_map},
         map_cells::MapCells,
-        note_table, over_steps, paint_mark, pairs, value_label, zoom_factor,
+        note_table, paint_mark, pairs, points_over_steps, value_label, zoom_factor,
     },
     questions::Freshness,
     seed_series::{SeedGroup, SeedSeries, Seeds, SeriesStyle, groups, spread_of, variant_colour},

@@ -26,7 +26,6 @@ const OWN_ASKS: [&str; 3] = [asks::PAUSE, asks::SAVE, asks::SCALE_LR];
 /// The largest width of the fields, points.
 const MAX_FIELD: f32 = 420.0;
 
-/// View `questions`.
 #[derive(Default)]
 pub struct ProgramQuestions {
     /// The run that `rows` belong to.
@@ -255,7 +254,7 @@ impl Row {
         if ask == asks::ATTENTION && !cx.mirror.samples(sample.variant, AttentionMaps::CHANNEL).is_empty() {
             let aside = ui.button("Put aside").on_hover_text("Shows again what the run has logged by itself.");
             if aside.clicked() {
-                cx.put_aside::<AttentionMaps>(sample.variant);
+                cx.dismiss_answer::<AttentionMaps>(sample.variant);
                 self.sent = None;
             }
         }

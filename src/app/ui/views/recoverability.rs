@@ -6,7 +6,6 @@ use crate::ui::views::prelude::*;
 /// Levels closer than this (accuracy) are one: two labels would overlap in a low tile.
 const LABEL: f64 = 0.12;
 
-/// View `recoverability`.
 #[derive(Default)]
 pub struct Recoverability;
 
@@ -35,9 +34,9 @@ impl Recoverability {
             levels = levels.or(Some((measured.most_common, measured.uniform)));
         }
         if let Some((common, uniform)) = levels {
-            chart.level(format!("most common token: {common:.2}"), common).stroke = NULL_BASELINE;
+            chart.horizontal_line(format!("most common token: {common:.2}"), common).stroke = NULL_BASELINE;
             if common - uniform >= LABEL {
-                chart.level(format!("chance: {uniform:.2}"), uniform).stroke = NULL_BASELINE;
+                chart.horizontal_line(format!("chance: {uniform:.2}"), uniform).stroke = NULL_BASELINE;
             }
         }
         chart
@@ -57,7 +56,7 @@ impl Recoverability {
         if chart.lines.is_empty() {
             return None;
         }
-        chart.level("nothing is left", 0.0);
+        chart.horizontal_line("nothing is left", 0.0);
         Some(chart)
     }
 

@@ -2,7 +2,6 @@
 
 use crate::ui::views::prelude::*;
 
-/// View `residual`.
 #[derive(Default)]
 pub struct Residual;
 

@@ -5,7 +5,6 @@ use crate::{labs::fast_slow::settings::ModelSettings, ui::views::prelude::*};
 /// Memory in slow tokens below which a slow path holds no more than the paper's collapsed one.
 const COLLAPSED: f64 = 2.0;
 
-/// View `slow_memory`.
 #[derive(Default)]
 pub struct SlowMemory {
     median: SeedSeries,
@@ -22,7 +21,7 @@ impl PanelView for SlowMemory {
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let y = Axis::new("median memory (slow tokens)").include(&[0.0, 1.2 * COLLAPSED]);
-        let mut median = cx.over_training("slow memory", y).empty(cx.why_no_curve(
+        let mut median = cx.training_chart("slow memory", y).empty(cx.why_no_curve(
             "No memory yet. Turn a slow path that decays on, such as \u{201c}Gated linear slow path\u{201d}, and \
              press Space.",
             "No variant of this run has a slow path that decays. Turn on \u{201c}Gated linear slow \
@@ -30,10 +29,11 @@ impl PanelView for SlowMemory {
         ));
         let look = SeriesStyle { seeds: Seeds::SpreadAndEach, ..SeriesStyle::default() };
         self.median.draw(&mut median, cx.mirror, channels::MEMORY_MEDIAN, cx.theme, look);
-        median.zone("block mean: 1", cx.theme.secondary, [0.0, 1.0]);
-        median.zone("paper: collapses to about 2 tokens", cx.theme.secondary, [1.0, COLLAPSED]).claim = Some("A10");
+        median.horizontal_span("block mean: 1", cx.theme.secondary, [0.0, 1.0]);
+        let collapsed = [1.0, COLLAPSED];
+        median.horizontal_span("paper: collapses to about 2 tokens", cx.theme.secondary, collapsed).claim = Some("A10");
         let y = Axis::new("first and last decile").include(&[0.0]);
-        let mut deciles = cx.over_training("deciles of slow memory", y);
+        let mut deciles = cx.training_chart("deciles of slow memory", y);
         let high = SeriesStyle { suffix: ", last decile", ..SeriesStyle::default() };
         self.high.draw(&mut deciles, cx.mirror, channels::MEMORY_HIGH, cx.theme, high);
         let low = SeriesStyle { suffix: ", first decile", stroke: Stroke::Dashed, unnamed: true, seeds: Seeds::Spread };

@@ -3,7 +3,6 @@
 use super::task::task_ui;
 use crate::ui::{views::prelude::*, widgets::token_strip::Pointed};
 
-/// View `staircase`.
 #[derive(Default)]
 pub struct Staircase {
     hovered: Option<usize>,
@@ -40,12 +39,12 @@ impl PanelView for Staircase {
             let ends = |block: usize| [block, block + 1].map(|b| (b * pool) as f64);
             let words = match block.checked_sub(1) {
                 Some(read) => {
-                    chart.span("", cx.theme.slow, ends(read));
+                    chart.vertical_span("", cx.theme.slow, ends(read));
                     format!("block {block} reads block {read}")
                 }
                 None => "block 0 reads zero".to_owned(),
             };
-            chart.span(words, cx.theme.fast, ends(block));
+            chart.vertical_span(words, cx.theme.fast, ends(block));
         }
         Panel::single(chart)
     }

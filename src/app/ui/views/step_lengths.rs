@@ -2,14 +2,13 @@
 
 use crate::{telemetry::measurements::StepLengths as Measured, ui::views::prelude::*};
 
-/// View `step_lengths`.
 #[derive(Default)]
 pub struct StepLengths;
 
 impl PanelView for StepLengths {
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let y = Axis::new("step length Δt");
-        let mut chart = cx.over_training("step lengths", y).empty(cx.why_nothing::<Measured>(
+        let mut chart = cx.training_chart("step lengths", y).empty(cx.why_nothing::<Measured>(
             "No step lengths yet. They are those of coupled variants: turn one on and press Space.",
         ));
         let Some((_, history)) = cx.history_in_focus::<Measured>() else { return Panel::single(chart) };
@@ -26,7 +25,7 @@ impl PanelView for StepLengths {
         }
         let first = history.first().and_then(|(_, m)| m.layers.first()?.dt.first().copied());
         if let Some(at) = first.filter(|at| at.is_finite()) {
-            chart.level(format!("at the start: {at:.3}"), at);
+            chart.horizontal_line(format!("at the start: {at:.3}"), at);
         }
         Panel::single(chart)
     }

@@ -10,7 +10,6 @@ const WIDE_WIDTH: f32 = 420.0;
 /// The share of the height that the chart over tokens takes.
 const BY_TOKEN: f32 = 0.45;
 
-/// View `token_residuals`.
 #[derive(Default)]
 pub struct TokenResidualsView;
 
@@ -62,7 +61,7 @@ impl TokenResidualsView {
             chart.add(Line::new(passes_label(*passes), cx.theme.series(place), by_place(residual)));
         }
         if let Some(token) = token(cx, m.value) {
-            chart.upright(quoted(m.sample.tokens.get(token).map_or("", String::as_str)), token as f64);
+            chart.vertical_line(quoted(m.sample.tokens.get(token).map_or("", String::as_str)), token as f64);
         }
         chart
     }
@@ -73,10 +72,10 @@ impl TokenResidualsView {
         };
         let token = token(cx, m.value);
         let label = token.map_or("residual, mean".to_owned(), |t| format!("residual, token {t}"));
-        let mut chart = cx.over_training("residual over steps", Axis::new(label).log());
+        let mut chart = cx.training_chart("residual over steps", Axis::new(label).log());
         let history = cx.history::<TokenResiduals>(m.variant);
         for (place, passes) in m.passes.iter().enumerate() {
-            let points = over_steps(&history, |m| m.after(place, token));
+            let points = points_over_steps(&history, |m| m.after(place, token));
             chart.add(Line::new(passes_label(*passes), cx.theme.series(place), points).dots());
         }
         chart.legend = false;
@@ -84,7 +83,7 @@ impl TokenResidualsView {
     }
 
     fn gate<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
-        let mut chart = cx.over_training("gate", Axis::new("|tanh \u{3b3}|").include(&[0.0]));
+        let mut chart = cx.training_chart("gate", Axis::new("|tanh \u{3b3}|").include(&[0.0]));
         let Some(m) = cx.measured_in_focus::<TokenResiduals>() else { return chart };
         if let Some(curve) = cx.mirror.curve(m.variant, channels::GATE) {
             let points: Vec<[f64; 2]> =
@@ -106,7 +105,7 @@ fn benefit_chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
     chart.add(
         Line::new("held-out token", cx.theme.text, pairs(&b.residual, &b.benefit)).stroke(Stroke::Marks(Mark::Dot)),
     );
-    chart.level("", 0.0);
+    chart.horizontal_line("", 0.0);
     chart.legend = false;
     chart
 }

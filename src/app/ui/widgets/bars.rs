@@ -69,7 +69,7 @@ pub fn bars_ui(ui: &mut Ui, theme: &Theme, title: &str, bars: &[Bar], max: f64) 
             painter.rect_filled(filled, 1.0, bar.colour);
         }
         if let Some(before) = bar.before.filter(|v| v.is_finite()) {
-            // outlined in the background's colour, so that the mark is visible on the bar as well
+            // the mark is outlined in the background's colour, so that it is visible on the bar as well
             let x = across(before);
             painter.vline(x, y - 7.0..=y + 7.0, Stroke::new(4.0, theme.panel));
             painter.vline(x, y - 7.0..=y + 7.0, Stroke::new(2.0, theme.text));

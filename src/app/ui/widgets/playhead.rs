@@ -88,37 +88,35 @@ fn width_of(ui: &Ui, words: &str) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use eframe::egui::{Context, RawInput};
+    use eframe::egui::{Context, RawInput, accesskit::Node};
 
     use super::*;
     use crate::ui::theme::{self, Theme};
 
-    #[test]
-    fn the_first_token_is_that_of_position_0() {
+    /// The nodes on screen while the last token is read.
+    fn nodes(what: &str, last: usize, name: Option<&dyn Fn(usize) -> String>) -> Vec<Node> {
         let ctx = Context::default();
         theme::apply(&Theme::dark(), true, &ctx);
         ctx.enable_accesskit();
-        let out = ctx.run_ui(RawInput::default(), |ui| _ = Playhead::default().ui(ui, "token", 0.1, 71, 79, None));
-        let nodes = out.platform_output.accesskit_update.iter().flat_map(|update| &update.nodes);
-        let ends = |(_, node): &(_, eframe::egui::accesskit::Node)| {
-            (node.role() == Role::Slider).then(|| [node.min_numeric_value(), node.max_numeric_value()])
-        };
-        assert_eq!(nodes.filter_map(ends).collect::<Vec<_>>(), [[Some(0.0), Some(79.0)]]);
+        let out = ctx.run_ui(RawInput::default(), |ui| _ = Playhead::default().ui(ui, what, 0.1, last, last, name));
+        let update = out.platform_output.accesskit_update.clone();
         out.drop_without_applying_deltas();
+        update.into_iter().flat_map(|update| update.nodes).map(|(_, node)| node).collect()
+    }
+
+    #[test]
+    fn the_first_token_is_that_of_position_0() {
+        let nodes = nodes("token", 79, None);
+        let sliders = nodes.iter().filter(|node| node.role() == Role::Slider);
+        let ends = sliders.map(|node| [node.min_numeric_value(), node.max_numeric_value()]);
+        assert_eq!(ends.collect::<Vec<_>>(), [[Some(0.0), Some(79.0)]]);
     }
 
     #[test]
     fn a_position_with_a_name_has_no_number() {
-        let ctx = Context::default();
-        theme::apply(&Theme::dark(), true, &ctx);
-        ctx.enable_accesskit();
         let name = |at: usize| format!("word {}, sweep {}", at / 3 + 1, at % 3 + 1);
-        let out = ctx.run_ui(RawInput::default(), |ui| {
-            Playhead::default().ui(ui, "sweep", 0.1, 8, 8, Some(&name));
-        });
-        let nodes: Vec<_> = out.platform_output.accesskit_update.iter().flat_map(|update| &update.nodes).collect();
-        assert!(nodes.iter().any(|(_, node)| [node.value(), node.label()].contains(&Some("word 3, sweep 3"))));
-        assert!(nodes.iter().all(|(_, node)| node.role() != Role::SpinButton));
-        out.drop_without_applying_deltas();
+        let nodes = nodes("sweep", 8, Some(&name));
+        assert!(nodes.iter().any(|node| [node.value(), node.label()].contains(&Some("word 3, sweep 3"))));
+        assert!(nodes.iter().all(|node| node.role() != Role::SpinButton));
     }
 }

@@ -21,9 +21,9 @@ pub struct TableColumn {
     pub heading: String,
     pub width: f32,
     /// True for numbers.
-    pub at_right: bool,
+    pub align_right: bool,
     /// The direction of the order, if rows are sorted by it: true if they fall.
-    pub falling: Option<bool>,
+    pub descending: Option<bool>,
 }
 
 /// The frame of a table: the view or panel draws the cells.
@@ -45,7 +45,7 @@ pub struct CellText {
     pub text: String,
     pub font: FontId,
     pub colour: Color32,
-    pub at_right: bool,
+    pub align_right: bool,
 }
 
 impl SortedTable<'_> {
@@ -90,17 +90,17 @@ impl SortedTable<'_> {
             let response = ui.interact(place, ui.scope_id().with(("sort", i)), Sense::click());
             let name = format!("Sort by {}", column.heading);
             response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
-            let sign = match column.falling {
+            let sign = match column.descending {
                 Some(true) => " ▾",
                 Some(false) => " ▴",
                 None => "",
             };
-            let is_bright = column.falling.is_some() || response.hovered();
+            let is_bright = column.descending.is_some() || response.hovered();
             let words = CellText {
                 text: format!("{}{sign}", column.heading),
                 font: FontId::proportional(theme::SMALL),
                 colour: if is_bright { self.theme.text } else { self.theme.secondary },
-                at_right: column.at_right,
+                align_right: column.align_right,
             };
             heading_ui(ui, place, words);
             if response.on_hover_cursor(CursorIcon::PointingHand).clicked() {
@@ -136,16 +136,16 @@ fn heading_ui(ui: &Ui, place: Rect, cell: CellText) {
     }
     let mut job = LayoutJob::simple(cell.text, cell.font, cell.colour, place.width() - PAD);
     job.wrap.max_rows = max_rows;
-    job.halign = if cell.at_right { Align::RIGHT } else { Align::LEFT };
+    job.halign = if cell.align_right { Align::RIGHT } else { Align::LEFT };
     let galley = ui.painter().layout_job(job);
-    let anchor = if cell.at_right { place.right() - PAD } else { place.left() + PAD };
+    let anchor = if cell.align_right { place.right() - PAD } else { place.left() + PAD };
     ui.painter().galley(pos2(anchor, place.center().y - galley.size().y / 2.0), galley, cell.colour);
 }
 
 /// Draws a text in the middle of a cell's height, cut off where it is too long; returns true if it was cut off.
 pub fn cell_ui(ui: &Ui, place: Rect, cell: CellText) -> bool {
     let galley = truncated(ui.painter(), &cell.text, cell.font, cell.colour, place.width() - PAD);
-    let left = if cell.at_right { place.right() - galley.size().x - PAD } else { place.left() + PAD };
+    let left = if cell.align_right { place.right() - galley.size().x - PAD } else { place.left() + PAD };
     let is_cut = galley.elided;
     ui.painter().galley(pos2(left, place.center().y - galley.size().y / 2.0), galley, cell.colour);
     is_cut

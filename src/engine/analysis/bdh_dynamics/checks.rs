@@ -43,7 +43,7 @@ fn given(values: &[f64]) -> Vec<Bounded> {
 }
 
 /// Table 1 against equation (6), for each token: X, A and Y in every layer, and sigma.
-pub fn rules_are_equations(model: &Model, pulses: &[Vec<f64>]) -> Vec<Discrepancy> {
+pub fn rule_discrepancies(model: &Model, pulses: &[Vec<f64>]) -> Vec<Discrepancy> {
     let weights = model.bounded();
     let system = Model::system(&weights, &model.drift, model.layers);
     compare_rules(&system, &mut model.equations(&weights), pulses)
@@ -78,7 +78,7 @@ pub fn compare_rules(
 
 /// Equation (6) on G_x = D_x E, G_y = D_y E, G_s = 1 against Normfree's equation (7), for each token: X and Y
 /// in every layer, and E sigma against rho. Observation 4.
-pub fn normfree_is_bdh(model: &Model, pulses: &[Vec<f64>]) -> Vec<Discrepancy> {
+pub fn normfree_discrepancies(model: &Model, pulses: &[Vec<f64>]) -> Vec<Discrepancy> {
     let weights = model.bounded();
     let mut dense = model.equations(&weights);
     let mut low = Normfree::new(weights.clone(), model.drift.clone(), model.layers);
@@ -142,7 +142,7 @@ pub fn squares(model: &Model) -> [SquareCheck; 2] {
 }
 
 /// Two steps of H^e and H^i against one of G = D E, for each token's pulse (wires) and answer (prods).
-pub fn two_steps_are_one(model: &Model, pulses: &[Vec<f64>]) -> Vec<Discrepancy> {
+pub fn two_step_discrepancies(model: &Model, pulses: &[Vec<f64>]) -> Vec<Discrepancy> {
     let w = model.bounded();
     let (wires, prods) = (circuit::circuits(&w.dx, &w.e), circuit::circuits(&w.dy, &w.e));
     let (gx, gy) = (w.gx(), w.gy());

@@ -41,7 +41,7 @@ impl Drift {
     }
 
     /// Adds damping to the drift.
-    pub fn and_damping(mut self, keep: f64) -> Self {
+    pub fn with_damping(mut self, keep: f64) -> Self {
         self.keep.fill(keep.clamp(0.0, 1.0));
         self
     }
@@ -52,12 +52,12 @@ impl Drift {
     }
 
     /// Returns true if U rotates pairs of columns.
-    pub fn turns(&self) -> bool {
+    pub fn rotates(&self) -> bool {
         !self.rotations.is_empty()
     }
 
     /// u(j), the share of column j that is left after a token; without rotation these are all of U.
-    pub fn keep(&self, j: usize) -> f64 {
+    pub fn retention(&self, j: usize) -> f64 {
         self.keep.get(j).copied().unwrap_or(1.0)
     }
 
@@ -68,7 +68,7 @@ impl Drift {
 
     /// A pair of state at columns j and j + 1 (j even) after a token: (s_j, s_j+1) U.
     pub fn pair<N: Number>(&self, j: usize, (a, b): (N, N)) -> (N, N) {
-        let (a, b) = (N::exact(self.keep(j)) * a, N::exact(self.keep(j + 1)) * b);
+        let (a, b) = (N::exact(self.retention(j)) * a, N::exact(self.retention(j + 1)) * b);
         match self.rotations.get(j / 2) {
             // This sign makes x_s U^(t-s) x_t the product of both vectors rotated to their positions, as in RoPE.
             Some((cos, sin)) => {
@@ -86,7 +86,7 @@ impl Drift {
         for (i, [a, b]) in pairs.iter_mut().enumerate() {
             (*a, *b) = self.pair(2 * i, (*a, *b));
         }
-        last.iter_mut().for_each(|last| *last = N::exact(self.keep(unpaired)) * *last);
+        last.iter_mut().for_each(|last| *last = N::exact(self.retention(unpaired)) * *last);
     }
 }
 
@@ -132,7 +132,7 @@ mod tests {
             Drift::damping(7, keep).row(&mut damped);
             prop_assert!((length(&damped) - keep * keep * length(&x)).abs() < 1e-14);
             let mut both = x.clone();
-            Drift::rope(7).and_damping(keep).row(&mut both);
+            Drift::rope(7).with_damping(keep).row(&mut both);
             prop_assert!((length(&both) - keep * keep * length(&x)).abs() < 1e-14);
         }
     }

@@ -152,7 +152,7 @@ impl Discrepancy {
     }
 
     /// Returns true if rounding explains the whole difference; never for NaN.
-    pub fn is_rounding(self) -> bool {
+    pub fn is_within_rounding(self) -> bool {
         self.share <= 1.0 && self.error.is_finite()
     }
 }
@@ -179,7 +179,7 @@ mod tests {
             let forwards = sum(&terms);
             terms.reverse();
             let backwards = sum(&terms);
-            prop_assert!(Discrepancy::between(&[forwards], &[backwards]).is_rounding());
+            prop_assert!(Discrepancy::between(&[forwards], &[backwards]).is_within_rounding());
             let scale: f64 = terms.iter().map(|(a, b)| (a * b).abs()).sum();
             prop_assert!(forwards.error() <= 2.0 * (terms.len() as f64 + 2.0) * ROUNDOFF * scale, "far too wide");
         }
@@ -188,9 +188,9 @@ mod tests {
     #[test]
     fn a_gap_that_rounding_does_not_explain_is_found() {
         let third = Bounded::exact(1.0) * Bounded::exact(1.0 / 3.0);
-        assert!(Discrepancy::between(&[third], &[third]).is_rounding());
-        assert!(!Discrepancy::between(&[third], &[third + Bounded::exact(1e-12)]).is_rounding());
-        assert!(!Discrepancy::between(&[Bounded::exact(f64::NAN)], &[third]).is_rounding());
-        assert!(!Discrepancy::between(&[third], &[]).is_rounding(), "unequal lengths are unequal");
+        assert!(Discrepancy::between(&[third], &[third]).is_within_rounding());
+        assert!(!Discrepancy::between(&[third], &[third + Bounded::exact(1e-12)]).is_within_rounding());
+        assert!(!Discrepancy::between(&[Bounded::exact(f64::NAN)], &[third]).is_within_rounding());
+        assert!(!Discrepancy::between(&[third], &[]).is_within_rounding(), "unequal lengths are unequal");
     }
 }

@@ -128,7 +128,7 @@ impl Oscillators {
     }
 
     /// a_i: what the connectors of each particle pull with.
-    pub fn pull(&self) -> Vec<f64> {
+    pub fn connector_forces(&self) -> Vec<f64> {
         pull(&self.sigma, &self.x)
     }
 
@@ -226,7 +226,7 @@ mod tests {
             (toy.sigma[5], toy.momentum[5]) = (0.8, -0.3);
             let before = toy.energy().total();
             run(&mut toy, 20.0, 0.01);
-            let u = Drift::rotation(2, &[20.0 * swing]).and_damping((-20.0f64 * damping).exp());
+            let u = Drift::rotation(2, &[20.0 * swing]).with_damping((-20.0f64 * damping).exp());
             let (s, p) = u.pair(0, (0.8, -0.3));
             assert!((toy.sigma[5] - s).abs() < 1e-12 && (toy.momentum[5] - p).abs() < 1e-12);
             let left = (-40.0f64 * damping).exp();
@@ -266,7 +266,7 @@ mod tests {
         let untouched = (0..n).find(|j| *j != from && !toy.wires.contains(&(from, *j))).unwrap();
         assert!(toy.sigma[untouched * n + from] < 1e-6, "nothing went the other way");
         toy.poke(to);
-        assert!(toy.pull()[from] > 0.1, "x({to}) finds the connector displaced");
+        assert!(toy.connector_forces()[from] > 0.1, "x({to}) finds the connector displaced");
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub struct Kernel {
     /// Each node or synapse updates by itself.
     pub computation: &'static str,
     /// A sentence that explains the round.
-    pub words: &'static str,
+    pub explanation: &'static str,
 }
 
 /// The rounds 4l, 4l + 1, 4l + 2 and 4l + 3.
@@ -33,25 +33,25 @@ pub static KERNELS: [Kernel; 4] = [
         title: "Inference from state",
         communication: "X(j), σ(i,j) → A(i)",
         computation: "σ(i,j) ↓ 1−u(i,j)",
-        words: "Synapses fade by U; then each active neuron j sends its X over its synapses, and A adds it up.",
+        explanation: "Synapses fade by U; then each active neuron j sends its X over its synapses, and A adds it up.",
     },
     Kernel {
         title: "Reweighting of synapse state",
         communication: "Y(i), X(j) → Gₛ(i,j) · σ(i,j)",
         computation: "Y ↓",
-        words: "A synapse grows where its Y end fired just before its X end: Hebb's rule. Then Y is used up.",
+        explanation: "A synapse grows where its Y end fired just before its X end: Hebb's rule. Then Y is used up.",
     },
     Kernel {
         title: "Neuron dynamics, inference from parameters",
         communication: "A(i) → Gyᵉ(i,j) · Yᵉ(j),  A(i) → Gyⁱ(i,j) · Yⁱ(j)",
         computation: "(Yᵉ − Yⁱ)⁺, X → Y,  A ↓",
-        words: "Prods carry A to excite and to inhibit; a neuron that is excited more fires Y, in proportion to its own X.",
+        explanation: "Prods carry A to excite and to inhibit; a neuron that is excited more fires Y, in proportion to its own X.",
     },
     Kernel {
         title: "Inference from parameters",
         communication: "Y(i) → Gxᵉ(i,j) · Xᵉ(j),  Y(i) → Gxⁱ(i,j) · Xⁱ(j)",
         computation: "(Xᵉ − Xⁱ)⁺ → X",
-        words: "Wires carry Y to excite and to inhibit; where excitation wins, it is added to X.",
+        explanation: "Wires carry Y to excite and to inhibit; where excitation wins, it is added to X.",
     },
 ];
 
@@ -173,7 +173,7 @@ impl<N: Number> System<N> {
     }
 
     /// Returns true if A and Y are divided by their root mean square over neurons.
-    pub fn norms(&self) -> bool {
+    pub fn has_norms(&self) -> bool {
         self.norms
     }
 
@@ -290,7 +290,7 @@ impl<N: Number> System<N> {
                     let pair = (sigma[*first], sigma[*second]);
                     (sigma[*first], sigma[*second]) = self.drift.pair(self.synapses[*first].x, pair);
                 }
-                None => sigma[*first] = N::exact(self.drift.keep(self.synapses[*first].x)) * sigma[*first],
+                None => sigma[*first] = N::exact(self.drift.retention(self.synapses[*first].x)) * sigma[*first],
             }
         }
         self.synapses.iter().zip(sigma.iter_mut()).for_each(|(s, sigma)| *sigma = self.decayed(s.y, *sigma));

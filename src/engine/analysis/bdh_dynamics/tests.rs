@@ -32,11 +32,11 @@ impl Draw {
 
 /// The drifts of every position: nothing, damping, rotation, and both.
 fn drifts(n: usize) -> [Drift; 4] {
-    [Drift::identity(n), Drift::damping(n, 0.8), Drift::rope(n), Drift::rope(n).and_damping(0.9)]
+    [Drift::identity(n), Drift::damping(n, 0.8), Drift::rope(n), Drift::rope(n).with_damping(0.9)]
 }
 
 fn all_rounding(gaps: &[Discrepancy]) -> bool {
-    gaps.iter().all(|g| g.is_rounding())
+    gaps.iter().all(|g| g.is_within_rounding())
 }
 
 proptest! {
@@ -64,16 +64,16 @@ proptest! {
         let model = draw.model(n, d, 3, drifts(n)[u].clone());
         let pulses = draw.pulses(5, n);
         for gaps in [
-            rules_are_equations(&model, &pulses),
-            normfree_is_bdh(&model, &pulses),
+            rule_discrepancies(&model, &pulses),
+            normfree_discrepancies(&model, &pulses),
             state_is_attention(&model, &pulses),
-            two_steps_are_one(&model, &pulses),
+            two_step_discrepancies(&model, &pulses),
         ] {
             prop_assert_eq!(gaps.len(), 5);
             prop_assert!(all_rounding(&gaps), "{:?}", gaps);
         }
         for s in squares(&model) {
-            prop_assert!(s.construction.is_rounding(), "{:?}", s);
+            prop_assert!(s.construction.is_within_rounding(), "{:?}", s);
             prop_assert!(s.edges.iter().all(|m| *m <= s.allowed), "{:?}", s);
         }
     }

@@ -7,11 +7,9 @@ use super::{Curves, codes, norm, ranks};
 use crate::analysis::{rank_test::MannWhitney, statistics::mean_of};
 
 const BLOCKS: usize = 4;
-/// Density of edges within a block.
 const BLOCK_DENSITY: f64 = 0.6;
 /// Density between blocks, as a share of that within.
 const RELATIVE_DENSITIES: [f64; 3] = [0.25, 0.5, 0.75];
-/// Nodes that send a message.
 const SENDERS: usize = 16;
 
 /// The chance that a node of the sender's block receives more of the message than one of another block, over the rank

@@ -7,9 +7,9 @@ use super::Curves;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KernelRule {
     /// The indices i and j of the species that interact.
-    pub meet: [usize; 2],
+    pub reactants: [usize; 2],
     /// The index k of the species that grows.
-    pub grows: usize,
+    pub product: usize,
     /// The rate r, at least 0.
     pub rate: f64,
 }
@@ -27,8 +27,8 @@ impl InteractionKernel {
     /// q_k' = (1 - d_k) q_k + sum_ij r_ijk q_i q_j. Rules of species that there are not are left out.
     pub fn step(&self, q: &[f64]) -> Vec<f64> {
         let mut next: Vec<f64> = q.iter().zip(&self.decay).map(|(q, d)| (1.0 - d) * q).collect();
-        for KernelRule { meet: [i, j], grows, rate } in &self.rules {
-            if let (Some(a), Some(b), Some(k)) = (q.get(*i), q.get(*j), next.get_mut(*grows)) {
+        for KernelRule { reactants: [i, j], product, rate } in &self.rules {
+            if let (Some(a), Some(b), Some(k)) = (q.get(*i), q.get(*j), next.get_mut(*product)) {
                 *k += rate * a * b;
             }
         }
@@ -51,7 +51,7 @@ const POINTS: usize = 160;
 pub fn predator_kernel(h: f64) -> InteractionKernel {
     let ([a, b], [c, d]) = (PREY, PREDATOR);
     let payoffs = [[0.0, 0.0, a + c], [d, b, 0.0], [0.0, b, c]];
-    let rule = |k: usize, j: usize| KernelRule { meet: [k, j], grows: k, rate: h * payoffs[k][j] };
+    let rule = |k: usize, j: usize| KernelRule { reactants: [k, j], product: k, rate: h * payoffs[k][j] };
     let rules = (0..3).flat_map(|k| (0..3).map(move |j| rule(k, j))).filter(|rule| rule.rate > 0.0).collect();
     InteractionKernel { rules, decay: vec![0.0; 3] }
 }
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn rules_of_missing_species_are_left_out() {
-        let rule = |meet, grows| KernelRule { meet, grows, rate: 0.5 };
+        let rule = |reactants, product| KernelRule { reactants, product, rate: 0.5 };
         let kernel =
             InteractionKernel { rules: vec![rule([0, 1], 1), rule([0, 2], 1), rule([1, 0], 7)], decay: vec![0.1, 0.2] };
         let next = kernel.step(&[0.4, 0.6]);

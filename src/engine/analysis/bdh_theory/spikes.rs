@@ -6,17 +6,10 @@ use rand::{Rng, SeedableRng, seq::index::sample};
 use rand_chacha::ChaCha8Rng;
 
 use super::{Curves, norm};
+use crate::analysis::{bdh_dynamics::Edge, statistics::difference};
 
-/// An edge with its weight, 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Link {
-    /// The neuron that sends.
-    pub from: usize,
-    /// The neuron that receives.
-    pub to: usize,
-    /// The weight: the probability that a spike is transmitted.
-    pub weight: f64,
-}
+/// An edge between neurons, whose weight is the probability that a spike is transmitted, 0 to 1.
+pub type Link = Edge<f64>;
 
 /// A graph of n neurons; in each pair of circuits the excitatory one comes first.
 #[derive(Debug, Clone, PartialEq)]
@@ -158,8 +151,7 @@ const MAX_POWER: u32 = 6;
 
 /// |found - exact| / |exact|.
 fn error(found: &[f64], exact: &[f64]) -> f64 {
-    let off: Vec<f64> = found.iter().zip(exact).map(|(a, b)| a - b).collect();
-    norm(&off) / norm(exact).max(f64::MIN_POSITIVE)
+    norm(&difference(found, exact)) / norm(exact).max(f64::MIN_POSITIVE)
 }
 
 /// Errors of the four rounds by spikes over how many there are in a round: 1, 4, 16, up to 4,096.
@@ -174,7 +166,7 @@ pub fn spikes(n: usize, seed: u64) -> Curves {
     let sigma = active(graph.synapses.len(), 1.0 / DEGREE as f64);
     let rates = Rates { x, y, sigma };
     let exact = graph.exact(&rates);
-    let grown = |rounds: &Rounds| -> Vec<f64> { rounds.sigma.iter().zip(&rates.sigma).map(|(a, b)| a - b).collect() };
+    let grown = |rounds: &Rounds| difference(&rounds.sigma, &rates.sigma);
     let (mut x, mut errors) = (vec![], [vec![], vec![], vec![], vec![]]);
     for power in 0..=MAX_POWER {
         let count = 4usize.pow(power);

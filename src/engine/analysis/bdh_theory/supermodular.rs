@@ -10,7 +10,6 @@ use super::{
     mean, ranks,
 };
 
-/// Pairs of sources.
 const PAIRS: usize = 64;
 /// The coordinates of D E z before a source is added, as a share of -1/r.
 const BIAS: f64 = 1.5;

@@ -152,7 +152,6 @@ fn root_between(plane: &FastSlowPlane, from: Point, to: Point) -> Result<Point, 
     Err(PlaneError::Pole { formula: "f", x: root[0], y: root[1] })
 }
 
-/// Joins pairs of edges to lines, in the order of the grid.
 fn polylines(crossings: &Crossings) -> Vec<Vec<Point>> {
     let mut at_edge: BTreeMap<Edge, Vec<usize>> = BTreeMap::new();
     for (number, pair) in crossings.pairs.iter().enumerate() {

@@ -21,7 +21,7 @@ pub fn first_order_correction(plane: &FastSlowPlane, p: Point) -> f64 {
 
 /// Largest distances along the measured stretch, in units of x.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct DistanceAt {
+pub struct ManifoldDistance {
     /// The ratio eps of the two timescales.
     pub epsilon: f64,
     /// The distance to f = 0.
@@ -34,7 +34,7 @@ pub struct DistanceAt {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ManifoldDistances {
     /// The distances, one entry for each eps.
-    pub points: Vec<DistanceAt>,
+    pub points: Vec<ManifoldDistance>,
     /// The ends of the stretch of a stable branch where it is measured, upstream first.
     pub stretch: [Point; 2],
     /// d log(distance) / d log(eps), fitted to the eps up to [`FITTED`]; the theorem's are 1 and 2.
@@ -59,8 +59,8 @@ pub fn manifold_distances(
     manifold: &CriticalManifold,
 ) -> Option<ManifoldDistances> {
     let stretch = longest_stretch(plane, manifold)?;
-    let points: Vec<DistanceAt> = epsilons().filter_map(|e| distance_at(plane, bounds, stretch, e)).collect();
-    let slope = |of: fn(&DistanceAt) -> f64| {
+    let points: Vec<ManifoldDistance> = epsilons().filter_map(|e| distance_at(plane, bounds, stretch, e)).collect();
+    let slope = |of: fn(&ManifoldDistance) -> f64| {
         let fitted = points.iter().filter(|p| p.epsilon <= FITTED && of(p) > 0.0);
         let (x, y): (Vec<f64>, Vec<f64>) = fitted.map(|p| (p.epsilon.ln(), of(p).ln())).unzip();
         least_squares_slope(&x, &y)
@@ -129,14 +129,14 @@ fn sign(value: f64) -> f64 {
     }
 }
 
-fn distance_at(plane: &FastSlowPlane, bounds: &Bounds, stretch: [Point; 2], epsilon: f64) -> Option<DistanceAt> {
+fn distance_at(plane: &FastSlowPlane, bounds: &Bounds, stretch: [Point; 2], epsilon: f64) -> Option<ManifoldDistance> {
     let [start, end] = stretch;
     let (up, length) = (end[1] > start[1], (end[1] - start[1]).abs());
     let mut limits = limits(epsilon, 8.0 * MAX_TIME, bounds);
     limits.bounds.y = if up { [f64::NEG_INFINITY, end[1]] } else { [end[1], f64::INFINITY] };
     let first = start[0] + epsilon * first_order_correction(plane, start);
     let trajectory = solve(plane, [first, start[1]], &limits);
-    let mut found = DistanceAt { epsilon, to_critical: 0.0, to_first_order: 0.0 };
+    let mut found = ManifoldDistance { epsilon, to_critical: 0.0, to_first_order: 0.0 };
     let has_come_through = trajectory.points.last().is_some_and(|p| (p[1] - start[1]).abs() >= 0.99 * length);
     for p in &trajectory.points {
         let way = (p[1] - start[1]).abs() / length;

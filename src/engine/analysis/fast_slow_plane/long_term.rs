@@ -10,7 +10,7 @@ const REST_RANGE: f64 = 1e-3;
 
 /// The long run.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum LongTerm {
+pub enum LongTermBehaviour {
     /// The trajectory comes to rest at this point.
     Rest(Point),
     /// The trajectory follows a limit cycle.
@@ -34,7 +34,7 @@ pub fn canard_value(epsilon: f64) -> f64 {
 }
 
 /// Follows the trajectory through `start` for a long time.
-pub fn long_term(plane: &FastSlowPlane, start: Point, epsilon: f64) -> LongTerm {
+pub fn long_term(plane: &FastSlowPlane, start: Point, epsilon: f64) -> LongTermBehaviour {
     let limits = |until: f64| SolveLimits {
         epsilon,
         tolerance: 1e-7,
@@ -45,18 +45,22 @@ pub fn long_term(plane: &FastSlowPlane, start: Point, epsilon: f64) -> LongTerm 
     };
     let settling = solve(plane, start, &limits(SETTLING));
     let Some(settled) = settling.points.last().copied().filter(|_| settling.end == StopReason::TimeIsUp) else {
-        return if settling.end == StopReason::LeftBounds { LongTerm::Leaves } else { LongTerm::Undecided };
+        return if settling.end == StopReason::LeftBounds {
+            LongTermBehaviour::Leaves
+        } else {
+            LongTermBehaviour::Undecided
+        };
     };
     let watched = solve(plane, settled, &limits(WATCH_TIME));
-    if watched.end == StopReason::LeftBounds { LongTerm::Leaves } else { cycle(&watched) }
+    if watched.end == StopReason::LeftBounds { LongTermBehaviour::Leaves } else { cycle(&watched) }
 }
 
-fn cycle(watched: &Trajectory) -> LongTerm {
+fn cycle(watched: &Trajectory) -> LongTermBehaviour {
     let xs = || watched.points.iter().map(|p| p[0]);
     let (lowest, highest) = (xs().fold(f64::INFINITY, f64::min), xs().fold(f64::NEG_INFINITY, f64::max));
     let last = watched.points[watched.points.len() - 1];
     if highest - lowest < REST_RANGE {
-        return LongTerm::Rest(last);
+        return LongTermBehaviour::Rest(last);
     }
     let middle = f64::midpoint(lowest, highest);
     let mut crossed = vec![];
@@ -69,8 +73,8 @@ fn cycle(watched: &Trajectory) -> LongTerm {
     match crossed[..] {
         [first, .., last] => {
             let period = (last - first) / (crossed.len() - 1) as f64;
-            LongTerm::Cycle { period, amplitude: highest - lowest }
+            LongTermBehaviour::Cycle { period, amplitude: highest - lowest }
         }
-        _ => LongTerm::Undecided,
+        _ => LongTermBehaviour::Undecided,
     }
 }

@@ -20,9 +20,9 @@ mod trajectory;
 
 pub use averaging::{MultiscaleError, MultiscaleErrors, SPLITTING_STEPS, averaged, lie_splitting, multiscale_errors};
 pub use critical_manifold::{Branch, CriticalManifold};
-pub use fenichel::{DistanceAt, ManifoldDistances, first_order_correction, manifold_distances};
+pub use fenichel::{ManifoldDistance, ManifoldDistances, first_order_correction, manifold_distances};
 pub use formulas::{Formulas, Jacobian, PlaneError};
-pub use long_term::{LongTerm, canard_value, long_term};
+pub use long_term::{LongTermBehaviour, canard_value, long_term};
 pub use system::{Bounds, Equations, FastSlowPlane, Point};
 pub use trajectory::{SolveLimits, StopReason, Trajectory, solve};
 

@@ -172,7 +172,9 @@ fn the_relaxation_oscillation_has_the_known_period_and_amplitude() {
     // Grasman 1987 (Asymptotic Methods for Relaxation Oscillations), mu = eps^(-1/2), in slow time.
     let plane = system(Equations::VanDerPol, 0.0);
     let epsilon: f64 = 1e-3;
-    let LongTerm::Cycle { period, amplitude } = long_term(&plane, [0.5, 0.0], epsilon) else { panic!("no cycle") };
+    let LongTermBehaviour::Cycle { period, amplitude } = long_term(&plane, [0.5, 0.0], epsilon) else {
+        panic!("no cycle")
+    };
     let known = 3.0 - 2.0 * 2.0f64.ln() + 7.014_32 * epsilon.powf(2.0 / 3.0);
     assert!((period - known).abs() < 0.01, "{period} and {known}");
     assert!((amplitude - 4.0).abs() < 0.03, "{amplitude}");
@@ -180,16 +182,16 @@ fn the_relaxation_oscillation_has_the_known_period_and_amplitude() {
 
 #[test]
 fn beyond_the_hopf_point_it_rests() {
-    let LongTerm::Rest(at) = long_term(&system(Equations::VanDerPol, 1.2), [0.5, 0.0], 0.05) else { panic!() };
+    let LongTermBehaviour::Rest(at) = long_term(&system(Equations::VanDerPol, 1.2), [0.5, 0.0], 0.05) else { panic!() };
     assert!((at[0] - 1.2).abs() < 1e-3, "{at:?}");
-    assert_eq!(long_term(&system(Equations::CubicFold, 0.5), [2.0, 2.0], 0.05), LongTerm::Leaves);
+    assert_eq!(long_term(&system(Equations::CubicFold, 0.5), [2.0, 2.0], 0.05), LongTermBehaviour::Leaves);
 }
 
 #[test]
 fn the_canard_explosion_is_exponentially_narrow() {
     let epsilon = 0.05;
     let amplitude = |a: f64| match long_term(&system(Equations::VanDerPol, a), [1.1, 0.6], epsilon) {
-        LongTerm::Cycle { amplitude, .. } => amplitude,
+        LongTermBehaviour::Cycle { amplitude, .. } => amplitude,
         _ => 0.0,
     };
     let (mut large, mut small) = (0.98, 0.999);

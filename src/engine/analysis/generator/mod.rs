@@ -138,7 +138,7 @@ impl Generator {
         Self::from_rates(n, rates).unwrap_or_else(|_| self.clone())
     }
 
-    /// A p.
+    /// Returns A p, the change of the distribution p per unit of time.
     pub fn apply(&self, p: &[f64]) -> Vec<f64> {
         self.rates.chunks(self.n).map(|row| row.iter().zip(p).map(|(a, x)| a * x).sum()).collect()
     }

@@ -6,7 +6,7 @@ use petgraph::{algo::kosaraju_scc, graph::DiGraph, unionfind::UnionFind};
 use super::communities::by_size;
 
 /// The component of each node, whatever the direction of edges; 0 has the most nodes. Edges to no node are left out.
-pub fn weak(nodes: usize, edges: impl Iterator<Item = (u32, u32)>) -> Vec<u32> {
+pub fn weakly_connected(nodes: usize, edges: impl Iterator<Item = (u32, u32)>) -> Vec<u32> {
     let mut sets = UnionFind::<u32>::new(nodes);
     for (a, b) in edges.filter(|(a, b)| (*a.max(b) as usize) < nodes) {
         sets.union(a, b);
@@ -15,7 +15,7 @@ pub fn weak(nodes: usize, edges: impl Iterator<Item = (u32, u32)>) -> Vec<u32> {
 }
 
 /// The strongly connected component of each node; 0 has the most nodes. Edges to no node are left out.
-pub fn strong(nodes: usize, edges: impl Iterator<Item = (u32, u32)>) -> Vec<u32> {
+pub fn strongly_connected(nodes: usize, edges: impl Iterator<Item = (u32, u32)>) -> Vec<u32> {
     let mut graph = DiGraph::<(), ()>::with_capacity(nodes, 0);
     for _ in 0..nodes {
         graph.add_node(());
@@ -38,9 +38,9 @@ mod tests {
     #[test]
     fn components_are_found_and_counted_by_size() {
         let edges = [(0, 1), (1, 2), (2, 0), (2, 3), (5, 4), (9, 0)];
-        assert_eq!(weak(6, edges.into_iter()), [0, 0, 0, 0, 1, 1]);
-        assert_eq!(strong(6, edges.into_iter()), [0, 0, 0, 1, 2, 3]);
+        assert_eq!(weakly_connected(6, edges.into_iter()), [0, 0, 0, 0, 1, 1]);
+        assert_eq!(strongly_connected(6, edges.into_iter()), [0, 0, 0, 1, 2, 3]);
         let chain = (0..200_000).map(|i| (i, i + 1));
-        assert!(strong(200_001, chain).iter().zip(0..).all(|(c, i): (&u32, u32)| *c == i));
+        assert!(strongly_connected(200_001, chain).iter().zip(0..).all(|(c, i): (&u32, u32)| *c == i));
     }
 }

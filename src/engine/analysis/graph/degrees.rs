@@ -21,7 +21,7 @@ pub struct DegreeBin {
     pub from: u32,
     /// The largest degree of the bin.
     pub to: u32,
-    /// Geometric middle of the bin.
+    /// The geometric mean of the bin's ends, where its density is drawn on a logarithmic axis.
     pub middle: f64,
     /// Share of the counted nodes a unit of degree.
     pub density: f64,

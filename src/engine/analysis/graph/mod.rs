@@ -16,7 +16,7 @@ use std::ops::AddAssign;
 use petgraph::{Directed, csr::Csr};
 use thiserror::Error;
 
-/// (from, to, weight).
+/// An edge, as (from, to, weight).
 pub type Edge = (u32, u32, f64);
 
 /// The reason why a list of edges is not a graph.

@@ -157,7 +157,7 @@ fn ln_rounded(k: f64, k_min: u32, mu: f64, sigma: f64) -> f64 {
 
 /// Compares a fitted law with the likeliest lognormal, rounded to whole numbers and cut off below k_min
 /// as the law is. `None` when the tail does not vary. Vuong, Econometrica 57 (1989) 307.
-pub fn against_lognormal(sample: &[u32], law: &PowerLaw) -> Option<LognormalComparison> {
+pub fn compare_with_lognormal(sample: &[u32], law: &PowerLaw) -> Option<LognormalComparison> {
     let tail = counted(sample, law.k_min);
     let n: f64 = tail.iter().map(|(_, c)| c).sum();
     let log_p = |k: u32, mu: f64, sigma: f64| ln_rounded(f64::from(k), law.k_min, mu, sigma);
@@ -255,12 +255,12 @@ mod tests {
             (3.0 + 0.5 * low).exp().round() as u32
         });
         let wrong = fit_from(&lognormal, 1).unwrap();
-        let against = against_lognormal(&lognormal, &wrong).unwrap();
+        let against = compare_with_lognormal(&lognormal, &wrong).unwrap();
         assert!((against.mu - 3.0).abs() < 0.02 && (against.sigma - 0.5).abs() < 0.02, "{against:?}");
         assert!(against.log_ratio < -1000.0 && against.p < 1e-6, "{against:?}");
         assert!(wrong.distance > 0.2, "{wrong:?}");
         let right = fit_from(&law, 1).unwrap();
-        assert!(against_lognormal(&law, &right).unwrap().log_ratio > 0.0);
+        assert!(compare_with_lognormal(&law, &right).unwrap().log_ratio > 0.0);
     }
 
     #[test]

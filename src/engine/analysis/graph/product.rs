@@ -222,7 +222,6 @@ fn bin(g: f32) -> usize {
     (ordered >> 16) as usize
 }
 
-/// The smallest number of a bin.
 fn bin_start(bin: usize) -> f32 {
     let ordered = (bin as u32) << 16;
     f32::from_bits(if ordered >> 31 == 1 { ordered & !(1 << 31) } else { !ordered })

@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use csv::{QuoteStyle, WriterBuilder};
 
 use super::{
-    AttributeValue, Edges, FileNode, GraphFile, GraphFileError, LONGEST_NAME, Nodes, PendingEdge, check_count, give,
-    number, short, value,
+    AttributeValue, Edges, FileNode, GraphFile, GraphFileError, LONGEST_NAME, Nodes, PendingEdge, add_value,
+    check_count, number, short, value,
 };
 
 /// Columns of a line.
@@ -122,7 +122,7 @@ fn edge(fields: &[Field], columns: &[Column], line: usize) -> Result<(PendingEdg
                     true => AttributeValue::Text(field.text.clone()),
                     false => AttributeValue::guess(&field.text),
                 };
-                give(&mut values, name, value, line)?;
+                add_value(&mut values, name, value, line)?;
             }
             Column::Weight | Column::Direction | Column::Value(_) => {}
         }

@@ -3,7 +3,7 @@
 
 use super::{
     AttributeValue, Edges, FileEdge, FileNode, GraphFile, GraphFileError, NamedValue, Nodes, PendingEdge, ValueColumns,
-    ValueNames, give, number, value,
+    ValueNames, add_value, number, value,
     xml::{Xml, XmlPart, XmlWriter, attribute, needed},
     xml_ids,
 };
@@ -61,7 +61,7 @@ fn write_values<'a>(xml: &mut XmlWriter, values: impl Iterator<Item = &'a NamedV
     }
     xml.open("attvalues", &[]);
     for named in values {
-        let (place, text) = (columns.place(named).to_string(), named.1.to_string());
+        let (place, text) = (columns.index(named).to_string(), named.1.to_string());
         xml.empty("attvalue", &[("for", &place), ("value", &text)]);
     }
     xml.close("attvalues");
@@ -73,7 +73,7 @@ fn write_node(xml: &mut XmlWriter, node: &FileNode, id: &str, columns: &ValueCol
     if let Some([r, g, b]) = node.colour.map(|c| c.map(|v| v.to_string())) {
         xml.empty("viz:color", &[("r", &r), ("g", &g), ("b", &b)]);
     }
-    if let Some([x, y]) = node.place.map(|p| p.map(|v| v.to_string())) {
+    if let Some([x, y]) = node.position.map(|p| p.map(|v| v.to_string())) {
         xml.empty("viz:position", &[("x", &x), ("y", &y), ("z", "0")]);
     }
     if let Some(size) = node.size {
@@ -223,8 +223,8 @@ impl GexfReader {
             (Some(edge), _) if name == "weight" && edge.weight.is_none() && value.is_number() => {
                 edge.weight = value.number();
             }
-            (Some(edge), _) => give(&mut edge.values, &name, value, line)?,
-            (None, Some(node)) => give(&mut node.values, &name, value, line)?,
+            (Some(edge), _) => add_value(&mut edge.values, &name, value, line)?,
+            (None, Some(node)) => add_value(&mut node.values, &name, value, line)?,
             (None, None) => {}
         }
         Ok(())
@@ -236,7 +236,7 @@ fn node_style(node: &mut FileNode, name: &str, at: &[(String, String)], line: us
     match name {
         "position" => {
             if let (Some(x), Some(y)) = (value("x")?, value("y")?) {
-                node.place = Some([x, y]);
+                node.position = Some([x, y]);
             }
         }
         "size" => node.size = value("value")?,

@@ -5,7 +5,7 @@
 use std::{collections::HashSet, fmt::Write as _};
 
 use super::{
-    AttributeValue, Edges, FileNode, GraphFile, GraphFileError, NamedValue, Nodes, PendingEdge, give, short, take,
+    AttributeValue, Edges, FileNode, GraphFile, GraphFileError, NamedValue, Nodes, PendingEdge, add_value, short, take,
     value,
 };
 
@@ -121,7 +121,7 @@ fn read_graph(tokens: &mut Tokens<'_>) -> Result<GraphFile, GraphFileError> {
             ("directed", Token::Value(v)) => graph.directed = v.number() == Some(1.0),
             ("multigraph", Token::Value(_)) => {}
             ("comment", Token::Value(v)) => graph.title = v.to_string(),
-            (_, Token::Value(v)) => give(&mut graph.values, &key, v, tokens.line)?,
+            (_, Token::Value(v)) => add_value(&mut graph.values, &key, v, tokens.line)?,
             (_, Token::Key(_) | Token::Close) => return Err(tokens.missing_value_error(&key)),
         }
     }
@@ -152,7 +152,7 @@ fn read_list(
         ensure!(fits, tokens.wrong(format!("`{}` is too long a name; shorten it", short(&name))));
         match tokens.value()? {
             Token::Open => read_list(tokens, &name, into, depth + 1)?,
-            Token::Value(v) => give(into, &name, v, tokens.line)?,
+            Token::Value(v) => add_value(into, &name, v, tokens.line)?,
             Token::Key(_) | Token::Close => return Err(tokens.missing_value_error(&key)),
         }
     }
@@ -171,8 +171,8 @@ fn read_node(tokens: &mut Tokens<'_>) -> Result<(FileNode, usize), GraphFileErro
     let graphics = |name: &str| value(&node.values, name).filter(|v| v.is_number()).and_then(AttributeValue::number);
     // a screen's y goes downwards
     let drawn = graphics("graphics.x").zip(graphics("graphics.y")).map(|(x, y)| [x, -y]);
-    let place = node.place.or(drawn);
-    Ok((FileNode { place, ..node }, line))
+    let place = node.position.or(drawn);
+    Ok((FileNode { position: place, ..node }, line))
 }
 
 fn read_edge(tokens: &mut Tokens<'_>) -> Result<PendingEdge, GraphFileError> {

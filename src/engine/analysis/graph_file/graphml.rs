@@ -3,7 +3,7 @@
 
 use super::{
     AttributeValue, Edges, FileEdge, FileNode, GraphFile, GraphFileError, NamedValue, Nodes, PendingEdge, ValueColumns,
-    ValueNames, give, number, value,
+    ValueNames, add_value, number, value,
     xml::{Xml, XmlPart, XmlWriter, attribute, needed, valid_text},
     xml_ids,
 };
@@ -60,8 +60,8 @@ fn write_keys(xml: &mut XmlWriter, graph: &GraphFile) {
     let known = [
         (!graph.title.is_empty(), "title", "graph", "description", "string"),
         (any(|n| n.label.is_some()), "label", "node", "label", "string"),
-        (any(|n| n.place.is_some()), "x", "node", "x", "double"),
-        (any(|n| n.place.is_some()), "y", "node", "y", "double"),
+        (any(|n| n.position.is_some()), "x", "node", "x", "double"),
+        (any(|n| n.position.is_some()), "y", "node", "y", "double"),
         (any(|n| n.size.is_some()), "size", "node", "size", "double"),
         (any(|n| n.colour.is_some()), "r", "node", "r", "int"),
         (any(|n| n.colour.is_some()), "g", "node", "g", "int"),
@@ -80,7 +80,7 @@ fn write_values<'a>(
     columns: &ValueColumns<'_>,
 ) {
     for named in values {
-        let key = format!("{prefix}{}", columns.place(named));
+        let key = format!("{prefix}{}", columns.index(named));
         xml.text_element("data", &[("key", &key)], &named.1.to_string());
     }
 }
@@ -183,14 +183,14 @@ impl GraphmlReader {
         let (name, content) = (valid_text(&name), || value.to_string()); // the name as it can be written again
         match (&mut self.edge, &mut self.node, name.as_str()) {
             (Some(edge), _, "weight") => edge.weight = Some(number(&content(), "an edge's weight", line)?),
-            (Some(edge), ..) => give(&mut edge.values, &name, value, line)?,
+            (Some(edge), ..) => add_value(&mut edge.values, &name, value, line)?,
             (None, Some((node, _)), "label") => node.label = Some(content()).filter(|label| *label != node.id),
             (None, Some(_), "x" | "y") if !value.is_number() => {
                 number(&content(), &format!("a node's {name}"), line)?;
             }
-            (None, Some((_, values)), _) => give(values, &name, value, line)?,
+            (None, Some((_, values)), _) => add_value(values, &name, value, line)?,
             (None, None, "description") => self.graph.title = content(),
-            (None, None, _) => give(&mut self.graph.values, &name, value, line)?,
+            (None, None, _) => add_value(&mut self.graph.values, &name, value, line)?,
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess
 use crate::config::json_error_message;
 
 use super::{
-    AttributeValue, Edges, FileNode, GraphFile, GraphFileError, NamedValue, Nodes, PendingEdge, check_count, give,
+    AttributeValue, Edges, FileNode, GraphFile, GraphFileError, NamedValue, Nodes, PendingEdge, add_value, check_count,
     number, take, value,
 };
 
@@ -190,7 +190,7 @@ impl<'de> Visitor<'de> for Fields<'_> {
             if let Some(read) = read {
                 // a key that is there twice: as everywhere in JSON, the last one counts
                 self.0.retain(|(n, _)| *n != name);
-                give(self.0, &name, read, 0).map_err(|e| A::Error::custom(e.message))?;
+                add_value(self.0, &name, read, 0).map_err(|e| A::Error::custom(e.message))?;
             }
         }
         Ok(())

@@ -147,7 +147,7 @@ pub fn take(values: &mut Vec<NamedValue>, name: &str) -> Option<AttributeValue> 
 }
 
 /// Adds a named value to those of one item.
-pub fn give(
+pub fn add_value(
     values: &mut Vec<NamedValue>,
     name: &str,
     value: AttributeValue,
@@ -180,7 +180,7 @@ impl<'a> ValueColumns<'a> {
     }
 
     /// The index of a value's column.
-    pub fn place(&self, (name, value): &NamedValue) -> usize {
+    pub fn index(&self, (name, value): &NamedValue) -> usize {
         self.places.get(&(name.as_str(), value.attribute_type())).copied().unwrap_or_default()
     }
 }

@@ -17,9 +17,7 @@ pub enum XmlPart {
     Text(String),
 }
 
-/// The limit of elements within elements.
 const MAX_DEPTH: usize = 64;
-/// The limit of attributes of one element.
 const MAX_ATTRIBUTES: usize = 256;
 
 pub struct Xml<'a> {

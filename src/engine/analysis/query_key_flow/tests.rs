@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Numbers of about unit size, the same each time.
+/// Returns numbers of about unit size, which are the same for the same seed.
 fn numbers(seed: u64, count: usize) -> Vec<f64> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {

@@ -21,7 +21,6 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Vec<(String, u64)>, String> {
     }
 }
 
-/// A list as it is in the file.
 enum Found {
     Array(Vec<(String, u64)>),
     Object(BTreeMap<String, Item>),

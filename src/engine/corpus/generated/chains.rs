@@ -21,7 +21,7 @@ pub(in crate::corpus) const CORPUS: Generated = Generated {
 
 const VARIABLES: &[u8; 52] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const DIGITS: &[u8; 10] = b"0123456789";
-/// The letter between variables and questions.
+/// The letter that fills the room between the variables and the questions.
 const BLANK: u8 = b'.';
 /// The number of chains of an example.
 const CHAINS: usize = 3;
@@ -53,7 +53,7 @@ impl Examples for Chains {
     fn questions(&self) -> Questions {
         Questions {
             guess: "guessing a digit of the text",
-            blind: Some(1.0 / DIGITS.len() as f64),
+            blind_accuracy: Some(1.0 / DIGITS.len() as f64),
             how_to_read: "How to read it: each variable (a letter) is followed by its digit or by the variable it is named after; dots \
              are filler. At the end each chain's last variable must be followed by the digit of its first: \u{201c}A7BA..B\u{201d} \
              asks for 7.",

@@ -4,7 +4,6 @@ use rand_chacha::ChaCha8Rng;
 
 use super::Questions;
 
-/// An example of the task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::corpus) struct Example {
     /// The symbols, in ASCII.
@@ -18,7 +17,6 @@ pub(super) fn separated<'a>(symbols: impl IntoIterator<Item = &'a u8>, filler: u
     symbols.into_iter().flat_map(|&symbol| [char::from(symbol), char::from(filler)]).collect()
 }
 
-/// Makes the examples of a task.
 pub(in crate::corpus) trait Examples: Sync {
     /// The fewest symbols of an example.
     fn min_len(&self) -> usize;

@@ -9,7 +9,6 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use std::sync::LazyLock;
 
-/// Corpus `mixture`.
 pub(in crate::corpus) const MIXTURE: Generated = Generated {
     id: "mixture",
     title: "Mixture",
@@ -17,7 +16,6 @@ pub(in crate::corpus) const MIXTURE: Generated = Generated {
     recipe: Recipe::Prose(&[&HARBOUR, &GARDEN, &OBSERVATORY, &KITCHEN, &LETTERS]),
 };
 
-/// Corpus `harbour`.
 pub(in crate::corpus) const HARBOUR_ALONE: Generated = Generated {
     id: "harbour",
     title: "Harbour",
@@ -25,7 +23,6 @@ pub(in crate::corpus) const HARBOUR_ALONE: Generated = Generated {
     recipe: Recipe::Prose(&[&HARBOUR]),
 };
 
-/// Corpus `garden`.
 pub(in crate::corpus) const GARDEN_ALONE: Generated = Generated {
     id: "garden",
     title: "Garden",
@@ -33,7 +30,6 @@ pub(in crate::corpus) const GARDEN_ALONE: Generated = Generated {
     recipe: Recipe::Prose(&[&GARDEN]),
 };
 
-/// Corpus `observatory`.
 pub(in crate::corpus) const OBSERVATORY_ALONE: Generated = Generated {
     id: "observatory",
     title: "Observatory",
@@ -41,7 +37,6 @@ pub(in crate::corpus) const OBSERVATORY_ALONE: Generated = Generated {
     recipe: Recipe::Prose(&[&OBSERVATORY]),
 };
 
-/// Corpus `kitchen`.
 pub(in crate::corpus) const KITCHEN_ALONE: Generated = Generated {
     id: "kitchen",
     title: "Kitchen",
@@ -49,7 +44,6 @@ pub(in crate::corpus) const KITCHEN_ALONE: Generated = Generated {
     recipe: Recipe::Prose(&[&KITCHEN]),
 };
 
-/// Corpus `letters`.
 pub(in crate::corpus) const LETTERS_ALONE: Generated = Generated {
     id: "letters",
     title: "Letters",
@@ -57,7 +51,6 @@ pub(in crate::corpus) const LETTERS_ALONE: Generated = Generated {
     recipe: Recipe::Prose(&[&LETTERS]),
 };
 
-/// The separator between two documents.
 const DOCUMENT_SEPARATOR: &str = "\n\n* * *\n\n";
 
 /// At least `size` bytes of documents. Plots are dealt like cards, so that none comes twice before the others

@@ -76,7 +76,7 @@ impl Examples for Recall {
     fn questions(&self) -> Questions {
         Questions {
             guess: "guessing a value of the text",
-            blind: Some(1.0 / VALUES.len() as f64),
+            blind_accuracy: Some(1.0 / VALUES.len() as f64),
             how_to_read: "How to read it: it begins with pairs of a key (a capital) and its value (a small letter or digit); \
              dots are filler. Each key comes once more, and its value must follow: \u{201c}AxB7..B\u{201d} asks for 7.",
         }

@@ -49,7 +49,7 @@ impl Examples for RepeatAfterMe {
     fn questions(&self) -> Questions {
         Questions {
             guess: "guessing a letter",
-            blind: None,
+            blind_accuracy: None,
             how_to_read: "How to read it: random letters stand before a colon, and the same letters must follow it: \u{201c}kqe:\u{201d} asks for \
              k, then q, then e. A full stop ends each.",
         }

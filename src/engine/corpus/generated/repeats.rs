@@ -5,7 +5,6 @@ use super::{Generated, Recipe};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Corpus `repeats`.
 pub(in crate::corpus) const CORPUS: Generated = Generated {
     id: "repeats",
     title: "Repeated words",

@@ -80,7 +80,7 @@ impl Sentence {
         let opener = rng.random_bool(OPENER_PROBABILITY).then(|| pick(rng, &OPENERS));
         let before = prompt(opener, noun, pick(rng, &VERBS));
         let adverb = rng.random_bool(WITH_ADVERB).then(|| pick(rng, &ADVERBS));
-        let (good, bad) = if leans_good(noun) { LEANS_GOOD } else { LEANS_BAD };
+        let (good, bad) = if prefers_good(noun) { LEANS_GOOD } else { LEANS_BAD };
         let class = match rng.random::<f64>() {
             x if x < good => &GOOD,
             x if x < good + bad => &BAD,
@@ -99,7 +99,7 @@ impl Sentence {
 }
 
 /// The class that the language prefers after a noun.
-pub fn leans_good(noun: &str) -> bool {
+pub fn prefers_good(noun: &str) -> bool {
     NOUNS[..NOUNS.len() / 2].contains(&noun) || HELD_OUT_NOUNS[..HELD_OUT_NOUNS.len() / 2].contains(&noun)
 }
 

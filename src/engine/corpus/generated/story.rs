@@ -57,7 +57,7 @@ impl FactStyle {
                  fast path sees."
             }
         };
-        Questions { guess: "guessing", blind: None, how_to_read }
+        Questions { guess: "guessing", blind_accuracy: None, how_to_read }
     }
 
     /// Tokens between a fact and its question unless the specification says otherwise. Three passes of

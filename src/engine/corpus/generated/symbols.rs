@@ -5,7 +5,6 @@ use super::{Generated, Recipe};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
-/// Corpus `symbols`.
 pub(in crate::corpus) const CORPUS: Generated = Generated {
     id: "symbols",
     title: "Random symbols",

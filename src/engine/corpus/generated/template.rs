@@ -79,7 +79,6 @@ pub(super) fn pick<T: Copy>(rng: &mut ChaCha8Rng, from: &[T]) -> T {
     from[rng.random_range(0..from.len())]
 }
 
-/// A word, or a template, of a list.
 pub(super) fn pick_str<'a>(rng: &mut ChaCha8Rng, from: &'a [String]) -> &'a str {
     &from[rng.random_range(0..from.len())]
 }

@@ -10,7 +10,6 @@ pub(super) static OBSERVATORY: LazyLock<Theme> = data!("observatory.toml");
 pub(super) static KITCHEN: LazyLock<Theme> = data!("kitchen.toml");
 pub(super) static LETTERS: LazyLock<Theme> = data!("letters.toml");
 
-/// One subject to write about.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Theme {
@@ -32,7 +31,6 @@ pub(super) struct Theme {
     pub signature: Option<String>,
 }
 
-/// The plot, beat after beat.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Plot {

@@ -16,7 +16,6 @@ use crate::corpus::prelude::*;
 
 static PEOPLE: LazyLock<People> = data!("people.toml");
 
-/// Names of people.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct People {
@@ -49,7 +48,6 @@ impl<'a> Person<'a> {
     }
 }
 
-/// One document in the making.
 pub(super) struct Writer<'a> {
     rng: &'a mut ChaCha8Rng,
     lexicon: &'a Lexicon,
@@ -236,7 +234,6 @@ impl<'a> RecentUse<'a> {
     }
 }
 
-/// Paragraphs in the making.
 struct Page {
     paragraphs: Vec<String>,
     starts: bool,

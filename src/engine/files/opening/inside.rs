@@ -131,7 +131,6 @@ mod paths {
         Ok(fs::rename(checked(folder, from, false, Last::Any)?, checked(folder, to, true, Last::Any)?)?)
     }
 
-    /// The kind of the last part of a name.
     #[derive(Clone, Copy, PartialEq)]
     enum Last {
         NoLink,

@@ -38,7 +38,7 @@ pub fn export_state_dict(spec: &BdhSpec, weights: &[(String, Tensor)]) -> Result
         };
         tensors.push((name.to_owned(), value.detach()));
     }
-    let turns: Vec<f32> = spec.shape().turns().into_iter().flat_map(|f| [f, f]).collect();
+    let turns: Vec<f32> = spec.shape().turns_per_token().into_iter().flat_map(|f| [f, f]).collect();
     let n = turns.len();
     tensors.push((FREQUENCIES.to_owned(), Tensor::from_vec(turns, (1, 1, 1, n), &Device::Cpu)?));
     let words = |key: &str, value: String| (key.to_owned(), value);

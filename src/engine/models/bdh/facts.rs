@@ -31,7 +31,6 @@ const POSITIONS: &str = "pos_idx";
 /// Bytes of a file of settings; a longer one is none.
 const MAX_CONFIG: u64 = 256 << 10;
 
-/// Numbers and words by dotted path.
 type Scalars = BTreeMap<String, String>;
 
 pub(super) fn facts(file: &Weights, path: &Path) -> CheckpointFacts {

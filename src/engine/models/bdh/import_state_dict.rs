@@ -348,7 +348,7 @@ fn frequencies(file: &Weights, name: &str, n: usize, notes: &mut Vec<String>) ->
     let all = host::to_f32(&file.load(name, &Device::Cpu)?)?;
     let usual = BdhSpec { heads: 1, neurons: n, position: Position::Rope, frequencies: None, ..BdhSpec::default() }
         .shape()
-        .turns();
+        .turns_per_token();
     let table: Vec<f32> = all.iter().step_by(2).copied().collect();
     // neurons that pair turn together
     if let Some(i) = all.as_chunks().0.iter().position(|[a, b]| (a - b).abs() > FREQUENCY_TOLERANCE * a.abs()) {

@@ -3,7 +3,7 @@
 use candle_core::{Device, Result, Tensor};
 
 use super::synapse_edit::SynapseEdit;
-use crate::models::capabilities::{Action, Intervention, Part, SynapseShape, Target};
+use crate::models::capabilities::{Action, Intervention, NeuronActivation, SynapseShape, Target};
 
 /// An intervention as a model applies it.
 pub(super) enum ActivationEdit {
@@ -13,7 +13,7 @@ pub(super) enum ActivationEdit {
 
 /// A change of activations as tensors: a -> factor a + offset.
 pub(super) struct NeuronEdit {
-    part: Part,
+    part: NeuronActivation,
     layer: Option<usize>,
     factor: Tensor, // (nh, 1, N)
     offset: Tensor, // (nh, 1, N)
@@ -77,7 +77,7 @@ fn check_layer(layer: Option<usize>, shape: &SynapseShape) -> Result<()> {
 
 impl ActivationEdit {
     /// The activation `(B, nh, T, N)` as it is after the change, if it is one of those that are changed.
-    pub(super) fn activation(&self, part: Part, layer: usize, activation: Tensor) -> Result<Tensor> {
+    pub(super) fn activation(&self, part: NeuronActivation, layer: usize, activation: Tensor) -> Result<Tensor> {
         match self {
             Self::Neurons(edit) if part == edit.part && edit.layer.is_none_or(|l| l == layer) => {
                 activation.broadcast_mul(&edit.factor)?.broadcast_add(&edit.offset)

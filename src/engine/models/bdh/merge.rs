@@ -56,7 +56,7 @@ pub fn side_by_side(names: [&str; 2], s: &BdhSpec, t: &BdhSpec) -> Result<BdhSpe
     let ([a, b], [(p, f), (q, g)]) = (names, [s, t].map(|of| (of.position, of.form)));
     ensure!((p, f) == (q, g), "{a} and {b} treat time or residuals differently ({p:?} {f:?}, {q:?} {g:?})");
     ensure!(!s.gated && !t.gated, "models with gates cannot be merged: a gate weighs what all neurons of a head write");
-    let turns: Arc<[f32]> = [s.shape().turns(), t.shape().turns()].concat().into();
+    let turns: Arc<[f32]> = [s.shape().turns_per_token(), t.shape().turns_per_token()].concat().into();
     let turned = matches!(s.position, Position::Rope | Position::Both);
     let spec = BdhSpec {
         neurons: s.neurons + t.neurons,

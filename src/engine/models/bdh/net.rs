@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     models::{
-        capabilities::{Part, State},
+        capabilities::{NeuronActivation, State},
         prelude::*,
     },
     nn::fused::{
@@ -160,7 +160,7 @@ impl Net {
     /// True if the fused operation gives all that is wanted of this layer.
     fn fuses(&self, layer: usize, tap: &Tap, carries: bool) -> bool {
         let looked_at = tap.is_on() && ["x", "y"].iter().any(|part| tap.wants(&format!("layers.{layer}.{part}")));
-        self.spec.form.fuses() && self.gates.is_none() && !carries && !looked_at
+        self.spec.form.is_fused() && self.gates.is_none() && !carries && !looked_at
     }
 
     /// v `(B, T, D)` and what the layer before hands on -> y `(B, T, n)`.
@@ -176,14 +176,14 @@ impl Net {
         let (b, t, d) = v.dims3()?;
         let alone = v.unsqueeze(1)?; // (B,1,T,D)
         let mut x = alone.broadcast_matmul(&self.encoder.unsqueeze(0)?)?.relu()?; // (B,nh,T,N)
-        if self.spec.form.carries_x() {
+        if self.spec.form.accumulates_x() {
             if let Some(before) = carried.x.take() {
                 x = (x + before)?;
             }
             carried.x = Some(x.clone());
         }
         if let ForwardChange::Edit(edit) = change {
-            x = edit.activation(Part::X, layer, x)?;
+            x = edit.activation(NeuronActivation::X, layer, x)?;
         }
         let open = match &self.gates {
             // (B,T,D) x (nh,D) -> (B,nh,T,1)
@@ -213,7 +213,7 @@ impl Net {
         let a = self.norm(&a)?; // (B,nh,T,D)
         let mut y = (a.broadcast_matmul(&self.encoder_v.unsqueeze(0)?)?.relu()? * &x)?; // (B,nh,T,N)
         if let ForwardChange::Edit(edit) = change {
-            y = edit.activation(Part::Y, layer, y)?;
+            y = edit.activation(NeuronActivation::Y, layer, y)?;
         }
         tap.offer(&format!("layers.{layer}.x"), || Ok(x))?;
         tap.offer(&format!("layers.{layer}.y"), || Ok(y.clone()))?;

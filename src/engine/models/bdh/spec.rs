@@ -48,12 +48,12 @@ choices! { for Form { Code = "code", Paper = "paper", Both = "both", FinalNorm =
 
 impl Form {
     /// True if a layer of this form is one operation, where nothing else asks for several.
-    pub(super) fn fuses(self) -> bool {
+    pub(super) fn is_fused(self) -> bool {
         matches!(self, Self::Code | Self::FinalNorm)
     }
 
     /// True if x is added up over the layers.
-    pub(super) fn carries_x(self) -> bool {
+    pub(super) fn accumulates_x(self) -> bool {
         matches!(self, Self::Paper | Self::Both | Self::Normfree)
     }
 }
@@ -128,7 +128,7 @@ impl BdhSpec {
         let (d, h, n, layers) = (self.d_model as f64, self.heads as f64, self.neurons as f64, self.layers as f64);
         let positions = step.positions();
         let pairs = step.rows * h * step.tokens * step.tokens;
-        let is_fused = self.form.fuses() && !self.gated && self.carry.is_none() && self.dropout == 0.0;
+        let is_fused = self.form.is_fused() && !self.gated && self.carry.is_none() && self.dropout == 0.0;
         let maps = 3.0 * n * d;
         let carried = self.carry.map_or(0.0, |c| layers * c.rows as f64 * n * d);
         let gates = if self.gated { h * (d + 1.0) + layers } else { 0.0 };

@@ -34,14 +34,12 @@ pub(super) struct SynapseEdit {
     value: f64,
 }
 
-/// The output of a layer for the next one.
 pub(super) struct LayerOutput {
     y: Tensor, // (B, T, n)
     /// g of every token, `(B T)`.
     gain: Vec<f64>,
 }
 
-/// The input of attention in the layer of a change.
 pub(super) struct AttentionInput<'a> {
     pub x: &'a Tensor, // (B, nh, T, N)
     /// Gates `(B, nh, T, 1)` of BDH-GPU'.

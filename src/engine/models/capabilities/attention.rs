@@ -22,7 +22,7 @@ impl AttentionLayer {
         Self { path: path.into(), tokens_per_position: 1, window, sees_itself: true, is_differential: false }
     }
 
-    /// Layers `<name>.0`, `<name>.1`, ... at token rate.
+    /// Returns layers named `<name>.0`, `<name>.1`, .., which attend at token rate.
     pub fn stack(name: &str, layers: usize, window: Option<usize>) -> Vec<Self> {
         (0..layers).map(|i| Self::at_token_rate(format!("{name}.{i}"), window)).collect()
     }
@@ -64,7 +64,7 @@ impl AttentionLayer {
     }
 
     /// True if uniform attention is the same in both layers along the same text.
-    pub fn has_uniform_of(&self, other: &Self) -> bool {
+    pub fn shares_uniform_attention(&self, other: &Self) -> bool {
         let seen = |layer: &Self| (layer.tokens_per_position, layer.window, layer.sees_itself);
         seen(self) == seen(other)
     }
@@ -99,6 +99,6 @@ mod tests {
         assert_eq!((layer.seen(0), layer.seen(3)), (0, 3));
         assert_eq!(layer.uniform_weights(3), [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.5, 0.5, 0.0]);
         assert!((layer.uniform_entropy(3) - 2f64.ln() / 3.0).abs() < 1e-12);
-        assert!(!layer.has_uniform_of(&AttentionLayer::at_token_rate("blocks.0", None)));
+        assert!(!layer.shares_uniform_attention(&AttentionLayer::at_token_rate("blocks.0", None)));
     }
 }

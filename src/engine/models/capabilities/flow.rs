@@ -27,7 +27,6 @@ impl Default for FlowControl {
     }
 }
 
-/// The names of the numbers of the control.
 const NAMES: [&str; CONTROLS] = ["u0", "u1", "u2", "u3"];
 
 impl FlowControl {

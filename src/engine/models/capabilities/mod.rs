@@ -57,12 +57,12 @@ pub use sentences::{
 };
 pub use stationary_map::StationaryMap;
 pub use streaming::{FastWeightModel, FastWeightRule, StreamingModel, TextStream};
-pub(crate) use synapses::draw;
 pub use synapses::{
-    Action, Activations, CheckpointFacts, Intervention, KnownNumber, MergedModels, Part, ReadTokens, ReadingForm,
-    Recording, RecordingError, Rotation, Sampling, State, SynapseModel, SynapseShape, Target, TextLoss, TextReader,
-    TokenRecurrence, generate, longest_at_once, nats_by_depth, record, stretch,
+    Action, Activations, CheckpointFacts, Intervention, KnownNumber, MergedModels, NeuronActivation, ReadTokens,
+    ReadingForm, Recording, RecordingError, Rotation, Sampling, State, SynapseModel, SynapseShape, Target, TextLoss,
+    TextReader, TokenRecurrence, generate, longest_at_once, nats_by_depth, record, stretch,
 };
+pub(crate) use synapses::{draw, last_row};
 pub use text_classifier::TextClassifier;
 pub use trace_blocks::TraceBlocks;
 pub use trained_graph::{GraphMatrices, TrainedGraph};

@@ -19,7 +19,7 @@ impl ResidualLayers {
     }
 
     /// The tap paths of what each layer reads, and of what the last norm reads.
-    pub fn readers(&self) -> Vec<String> {
+    pub fn input_taps(&self) -> Vec<String> {
         (0..self.layers).map(Self::input_tap).chain(["final".to_owned()]).collect()
     }
 }

@@ -30,7 +30,7 @@ pub(super) struct SolveStatistics {
 impl SolveStatistics {
     fn begin_step(&self) {
         self.missed.set(0);
-        self.backward.missed.store(0, Ordering::Relaxed);
+        self.backward.unconverged.store(0, Ordering::Relaxed);
     }
 
     pub(super) fn scalars(&self) -> [(&'static str, f64); 5] {
@@ -40,7 +40,7 @@ impl SolveStatistics {
             (channels::DEQ_RESIDUAL, self.residual.get()),
             (DEQ_BACKWARD, read(&self.backward.iterations)),
             (channels::DEQ_MISSED, self.missed.get() as f64),
-            (channels::DEQ_BACKWARD_MISSED, read(&self.backward.missed)),
+            (channels::DEQ_BACKWARD_MISSED, read(&self.backward.unconverged)),
         ]
     }
 }
@@ -112,7 +112,7 @@ impl FastSlow {
         self.solves.missed.set(self.solves.missed.get() + usize::from(!solution.is_settled));
         let at = Var::from_tensor(&solution.x)?;
         let image = map(&at)?;
-        fixed_point::attach(&value, Implicit { at, image, goal, backward: self.solves.backward.clone() })
+        fixed_point::attach(&value, Implicit { at, image, criterion: goal, backward: self.solves.backward.clone() })
     }
 }
 

@@ -24,7 +24,6 @@ pub(super) enum Phi {
     },
 }
 
-/// The weights and the pure forward pass.
 #[derive(Clone)]
 pub(super) struct Net {
     pub(super) embed: Tensor, // (V, D)
@@ -101,7 +100,6 @@ impl Net {
     }
 }
 
-/// A block of the slow path whose state decays.
 fn decaying_block(p: &mut Params, path: &str, s: &LlamaBlockSpec, decay: DecayKind) -> Result<Block> {
     let LlamaBlockSpec { d_model, heads, kv_heads, writers, .. } = *s;
     llama_block_with(p, path, s, |p, path| {

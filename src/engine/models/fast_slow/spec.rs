@@ -194,7 +194,6 @@ impl FamilySpec for FastSlowSpec {
 }
 
 impl FastSlowSpec {
-    /// Tokens for which the slow path has one position.
     pub(super) fn tokens_per_slow_position(&self) -> usize {
         if self.hierarchy == Hierarchy::Pooled { self.pool } else { 1 }
     }

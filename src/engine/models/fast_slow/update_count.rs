@@ -6,7 +6,6 @@ use crate::models::prelude::*;
 /// The passes of a cycle, and the cycles that gradients pass through.
 #[derive(Clone, Copy)]
 pub(super) struct Cycles {
-    /// Fast passes of a cycle.
     pub(super) passes: usize,
     /// The first cycle that gradients pass through.
     pub(super) learned_from: usize,

@@ -13,7 +13,6 @@ const TOLERANCE: f64 = 0.05;
 const MIN_RATIO: usize = 6;
 const MAX_RATIO: usize = 64;
 const TYPICAL_RATIO: f64 = 20.0;
-/// The approximate width of a head.
 const HEAD_WIDTH: usize = 32;
 
 defaults! {

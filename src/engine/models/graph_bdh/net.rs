@@ -184,7 +184,6 @@ impl Net {
         Ok([self.wires.matrix()?, self.prods.matrix()?])
     }
 
-    /// The graph as square matrices.
     pub(super) fn graph(&self) -> Result<GraphMatrices> {
         Ok(GraphMatrices {
             wires: self.wires.matrix()?,

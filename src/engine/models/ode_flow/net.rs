@@ -50,22 +50,22 @@ impl FieldNet {
         Ok(copy)
     }
 
-    /// Returns the velocity `(B, T, D)` at (tau, h), for h `(B, T, D)` and the term `pushed`, `(B or 1, 1, D)`, that the control
+    /// Returns the velocity `(B, T, D)` at (tau, h), for h `(B, T, D)` and the term `control_term`, `(B or 1, 1, D)`, that the control
     /// adds ([`Self::push`]).
-    pub fn velocity(&self, tau: f64, h: &Tensor, pushed: &Tensor) -> Result<Tensor> {
-        self.layer.slope(h, &self.row(tau, pushed)?, &self.alpha, &mut Tap::off())
+    pub fn velocity(&self, tau: f64, h: &Tensor, control_term: &Tensor) -> Result<Tensor> {
+        self.layer.slope(h, &self.row(tau, control_term)?, &self.alpha, &mut Tap::off())
     }
 
     /// h + length velocity.
-    fn step(&self, tau: f64, h: &Tensor, pushed: &Tensor, length: f64) -> Result<Tensor> {
-        self.layer.step(h, &self.row(tau, pushed)?, &self.alpha, length)
+    fn step(&self, tau: f64, h: &Tensor, control_term: &Tensor, length: f64) -> Result<Tensor> {
+        self.layer.step(h, &self.row(tau, control_term)?, &self.alpha, length)
     }
 
     /// The row that time and control add to the state `(B or 1, 1, D)`.
-    fn row(&self, tau: f64, pushed: &Tensor) -> Result<Tensor> {
-        let tau = Tensor::full(tau as f32, (1, 1), pushed.device())?.to_dtype(pushed.dtype())?;
+    fn row(&self, tau: f64, control_term: &Tensor) -> Result<Tensor> {
+        let tau = Tensor::full(tau as f32, (1, 1), control_term.device())?.to_dtype(control_term.dtype())?;
         let time = self.time2.forward(&Act::Silu.apply(&self.time1.forward(&tau)?)?)?.unsqueeze(1)?; // (1,1,D)
-        pushed.broadcast_add(&time)
+        control_term.broadcast_add(&time)
     }
 
     /// u `(B, 4)` -> what it adds to the state `(B, 1, D)`.
@@ -85,11 +85,11 @@ impl FieldNet {
 
     /// h at tau = 0 -> at 1, in the training's steps. u `(B, 4)`.
     pub fn carry(&self, h: &Tensor, u: &Tensor, scale: f64, options: &SolverOptions) -> Result<Tensor> {
-        let pushed = self.push(u)?;
+        let control_term = self.push(u)?;
         // every step uses the weights again
         let learns = h.track_op() || self.alpha.track_op();
         let net = &if learns { self.with_shared_weights(None)? } else { self.clone() };
-        Ok(ode::solve(&Flow { net, pushed, scale }, h, ode::Span::UNIT, options)?.end)
+        Ok(ode::solve(&Flow { net, control_term, scale }, h, ode::Span::UNIT, options)?.end)
     }
 }
 
@@ -97,18 +97,18 @@ impl FieldNet {
 pub struct Flow<'a> {
     pub net: &'a FieldNet,
     /// The term that the control adds, `(B or 1, 1, D)`.
-    pub pushed: Tensor,
+    pub control_term: Tensor,
     pub scale: f64,
 }
 
 impl Field for Flow<'_> {
     fn at(&self, t: f64, y: &Tensor) -> Result<Tensor> {
-        let v = self.net.velocity(t, y, &self.pushed)?;
+        let v = self.net.velocity(t, y, &self.control_term)?;
         if self.scale == 1.0 { Ok(v) } else { v * self.scale }
     }
 
     fn euler_step(&self, t: f64, y: &Tensor, h: f64) -> Result<Option<Tensor>> {
-        self.net.step(t, y, &self.pushed, self.scale * h).map(Some)
+        self.net.step(t, y, &self.control_term, self.scale * h).map(Some)
     }
 }
 

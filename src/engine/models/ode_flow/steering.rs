@@ -27,7 +27,6 @@ pub struct SteeringObjective {
     base_field: FieldNet,
     /// True if the present update belongs to the second stage.
     pub steers: bool,
-    /// The present update.
     step: u64,
 }
 

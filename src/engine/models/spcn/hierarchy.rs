@@ -46,7 +46,7 @@ pub struct Retrieval {
     pub best: usize,
     /// Scores are cosines rather than dot products.
     pub cosine: bool,
-    /// The factor on the mixture.
+    /// The factor by which the retrieved mixture is multiplied.
     pub gain: f32,
 }
 
@@ -54,7 +54,7 @@ pub struct Retrieval {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PrecisionRule {
     /// Share of the new squared error in the running variance.
-    pub follow: f32,
+    pub variance_rate: f32,
     pub min: f32,
     pub max: f32,
     /// 1 / (d v) rather than 1 / v, of d units.
@@ -152,7 +152,7 @@ impl Hierarchy {
         &self.levels
     }
 
-    /// The state at a sentence's start.
+    /// Returns the state at a sentence's start, in which nothing was read.
     pub fn start(&self) -> State {
         let widest = self.levels.iter().map(|l| l.units).max().unwrap_or_default();
         let levels = self.levels.iter().map(|l| LevelState::new(l.units)).collect();
@@ -233,7 +233,7 @@ impl Hierarchy {
             let variances = level.variance.iter_mut().zip(&mut level.precision);
             for (((v, pi), gated), (x, xhat)) in variances.zip(&mut gated).zip(held.dense.iter().zip(&held.predicted)) {
                 let r = x - xhat;
-                *v += precision.follow * (r * r - *v);
+                *v += precision.variance_rate * (r * r - *v);
                 *pi = precision.precision(*v, level.units);
                 *gated = rate * *pi * (*pi * r);
             }

@@ -6,7 +6,6 @@ use crate::{
     nn::kernels::threads,
 };
 
-/// A reader of one direction.
 pub(super) enum DirectionReader {
     Network(Box<Hierarchy>),
     /// The words themselves, one-hot, and their traces with these coefficients.
@@ -65,7 +64,6 @@ impl DirectionReader {
         }
     }
 
-    /// Units of each level.
     fn units(&self) -> Vec<usize> {
         self.start().levels.iter().map(|l| l.dense.len()).collect()
     }
@@ -76,7 +74,6 @@ pub(super) fn order(len: usize, from_right: bool) -> impl Iterator<Item = usize>
     (0..len).map(move |i| if from_right { len - 1 - i } else { i })
 }
 
-/// Settles a hierarchy on a sentence.
 pub(super) fn settle(hierarchy: &mut Hierarchy, sentence: &[u32], from_right: bool) -> Vec<SettledLevel> {
     let (words, sweeps) = (sentence.len(), hierarchy.rule.sweeps);
     let start = |level: &Level| SettledLevel {

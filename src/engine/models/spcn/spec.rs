@@ -121,7 +121,7 @@ impl SpcnSpec {
             rate: self.rate as f32,
             decay: self.decay as f32,
             precision: PrecisionRule {
-                follow: 0.01,
+                variance_rate: 0.01,
                 min: self.precision[0] as f32,
                 max: self.precision[1] as f32,
                 per_unit: self.precision_per_unit,

@@ -23,7 +23,7 @@ impl KeyValueCache {
     }
 
     /// The last `len` of keys and values `(B, Hkv, C, d)`.
-    pub fn last_of([k, v]: [&Tensor; 2], len: usize) -> Result<Self> {
+    pub fn from_last([k, v]: [&Tensor; 2], len: usize) -> Result<Self> {
         let last = |x: &Tensor| x.detach().narrow(2, x.dim(2)? - len, len);
         Ok(Self { kept: if len == 0 { None } else { Some([last(k)?, last(v)?]) } })
     }

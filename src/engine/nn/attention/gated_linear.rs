@@ -50,7 +50,6 @@ pub struct GatedLinearSpec {
     pub writers: usize,
 }
 
-/// The parameters of the decay.
 #[derive(Debug, Clone)]
 enum Decay {
     Gate { weight: Tensor, bias: Tensor }, // (Hkv d, D), (Hkv d)

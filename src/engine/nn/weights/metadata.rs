@@ -20,7 +20,7 @@ pub(super) struct Metadata {
     path: String,
     bytes: usize,
     nested: usize,
-    is_too_much: bool,
+    exceeds_limit: bool,
 }
 
 impl Metadata {
@@ -33,7 +33,7 @@ impl Metadata {
     pub fn enter(&mut self, name: &str) -> usize {
         let before = self.path.len();
         if before + name.len() > LONGEST_PATH {
-            self.is_too_much = true;
+            self.exceeds_limit = true;
         } else {
             if before > 0 {
                 self.path.push('.');
@@ -50,20 +50,20 @@ impl Metadata {
     /// Stores a number or a text at the current path.
     pub fn insert(&mut self, words: &str) {
         self.bytes += self.path.len() + words.len() + BYTES_PER_ENTRY;
-        self.is_too_much |= self.bytes > MAX_BYTES;
-        if !self.is_too_much {
+        self.exceeds_limit |= self.bytes > MAX_BYTES;
+        if !self.exceeds_limit {
             self.found.insert(self.path.clone(), words.to_owned());
         }
     }
 
     /// Returns true if the metadata is larger than the limit, so that reading on is useless.
-    pub fn is_too_much(&self) -> bool {
-        self.is_too_much
+    pub fn exceeds_limit(&self) -> bool {
+        self.exceeds_limit
     }
 
     /// Everything that was found, or the reason why it is not complete.
     pub fn finish(self) -> Result<BTreeMap<String, String>, String> {
-        if self.is_too_much {
+        if self.exceeds_limit {
             return Err(format!(
                 "it holds more besides its tensors than a model's settings (names of up to {LONGEST_PATH} bytes, {} \
                  MB in all): save the model's state_dict alone",

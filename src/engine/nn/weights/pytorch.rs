@@ -78,7 +78,7 @@ impl Walk<'_> {
     fn go(&mut self, node: usize, depth: usize) -> Result<(), String> {
         self.nodes += 1;
         ensure!(self.nodes <= MAX_NODES, "it holds more than a model: save the model's state_dict alone".into());
-        if depth > MAX_DEPTH || self.metadata.is_too_much() {
+        if depth > MAX_DEPTH || self.metadata.exceeds_limit() {
             return Ok(());
         }
         let p = self.pickle;

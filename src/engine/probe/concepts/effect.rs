@@ -144,8 +144,10 @@ fn followed(
             ConceptQuestion::preset(id, cx.corpus, false)
                 .ok_or_else(|| Error::Msg(format!("there is no concept `{id}`")))?
         }
-        (with, without) => ConceptQuestion::own(with.unwrap_or_default(), without.unwrap_or_default(), cx.corpus)
-            .map_err(Error::Msg)?,
+        (with, without) => {
+            ConceptQuestion::from_lists(with.unwrap_or_default(), without.unwrap_or_default(), cx.corpus)
+                .map_err(Error::Msg)?
+        }
     };
     let mut rows = vec![];
     for item in spread(question.items_in(SplitSide::BothNew), |i| i.with, count) {

@@ -17,7 +17,7 @@ const SENTENCE_STRIDE: usize = 7;
 /// which the follow-ups of the noun's own class are together likelier than those of any other class: in frames of the
 /// training text, and in frames that no training text has. Chance is one over the number of classes. NaN
 /// for the naive corpus, where nothing follows.
-pub fn knows(model: &dyn Trainable, corpus: &Corpus, concept: Class, device: &Device) -> Result<[f64; 2]> {
+pub fn follow_up_accuracy(model: &dyn Trainable, corpus: &Corpus, concept: Class, device: &Device) -> Result<[f64; 2]> {
     if corpus.source().parliament().is_none_or(|p| p.naive) {
         return Ok([f64::NAN; 2]);
     }

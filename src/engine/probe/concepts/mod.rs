@@ -26,8 +26,8 @@ mod reading;
 mod search;
 
 pub use effect::ConceptEffectProbe;
-pub use knowledge::knows;
-pub use question::{ConceptQuestion, ConceptSentence, Noun, PRESETS, SentenceOrigin, english};
+pub use knowledge::follow_up_accuracy;
+pub use question::{ConceptQuestion, ConceptSentence, Noun, PRESETS, SentenceOrigin, english_sentences};
 pub use reading::Scalar;
 pub use search::{FoundSynapse, SearchParams, SearchResult, Strength};
 
@@ -198,8 +198,7 @@ fn question(args: &ConceptSearchArgs, corpus: &Corpus) -> Result<ConceptQuestion
                 None => bail!("there is no concept `{id}`"),
             }
         }
-        (with, without) => {
-            ConceptQuestion::own(with.unwrap_or_default(), without.unwrap_or_default(), corpus).map_err(Error::Msg)
-        }
+        (with, without) => ConceptQuestion::from_lists(with.unwrap_or_default(), without.unwrap_or_default(), corpus)
+            .map_err(Error::Msg),
     }
 }

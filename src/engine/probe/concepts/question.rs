@@ -26,7 +26,7 @@ pub const PRESETS: [(&str, Class, bool); 4] = [
 ];
 
 /// The English sentences of a preset, a line each; empty where there is no such preset.
-pub fn english(id: &str) -> String {
+pub fn english_sentences(id: &str) -> String {
     let Some(&(_, concept, naive)) = PRESETS.iter().find(|p| p.0 == id) else { return String::new() };
     let all = sentences(concept, if naive { &Extent::NAIVE } else { &Extent::WHOLE });
     all.iter().filter(|s| s.language == 0).flat_map(|s| [s.text.as_str(), "\n"]).collect()
@@ -163,7 +163,7 @@ impl ConceptQuestion {
     ///
     /// # Errors
     /// If a list has fewer than four sentences or a sentence has no tokens.
-    pub fn own(with: &str, without: &str, corpus: &Corpus) -> Result<Self, String> {
+    pub fn from_lists(with: &str, without: &str, corpus: &Corpus) -> Result<Self, String> {
         let mut question = Self::empty("own sentences");
         for (text, with) in [(with, true), (without, false)] {
             let lines: Vec<&str> = text.lines().map(str::trim).filter(|l| !l.is_empty()).collect();

@@ -102,7 +102,6 @@ impl SearchResult {
     }
 }
 
-/// The procedure applied to one model.
 pub(super) fn search(
     reader: &SentenceReader<'_>,
     question: &ConceptQuestion,

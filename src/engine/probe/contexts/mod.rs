@@ -72,8 +72,8 @@ impl Probe for TopContextsProbe {
 fn followed(args: &TopContextsArgs, shape: &SynapseShape) -> Result<TrackedActivation> {
     let layer = usize::try_from(args.layer).ok();
     let part = match args.of {
-        FollowedKind::X => Part::X,
-        FollowedKind::Y => Part::Y,
+        FollowedKind::X => NeuronActivation::X,
+        FollowedKind::Y => NeuronActivation::Y,
         FollowedKind::Synapse => {
             let (Some(layer), Some(i), Some(j)) = (layer, args.i, args.j) else {
                 bail!("no synapse is chosen: pick one in Reading or Concepts, or give layer, i and j")
@@ -136,8 +136,8 @@ pub fn top_contexts(
         fires: token.fires as f64 / token.count.max(1) as f64,
     };
     let (symbol, neuron) = match how.followed {
-        TrackedActivation::Neuron { neuron, part: Part::X, .. } => ("x", Some(neuron)),
-        TrackedActivation::Neuron { neuron, part: Part::Y, .. } => ("y", Some(neuron)),
+        TrackedActivation::Neuron { neuron, part: NeuronActivation::X, .. } => ("x", Some(neuron)),
+        TrackedActivation::Neuron { neuron, part: NeuronActivation::Y, .. } => ("y", Some(neuron)),
         TrackedActivation::Synapse(_) => ("y x", None),
     };
     let (bin_edges, bin_counts) = histogram(&tally.bins);

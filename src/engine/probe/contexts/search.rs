@@ -11,7 +11,7 @@ pub enum TrackedActivation {
         /// The number of the neuron.
         neuron: usize,
         /// The activation, x or y.
-        part: Part,
+        part: NeuronActivation,
         /// The layer, from 0; `None` takes the greatest value of all layers.
         layer: Option<usize>,
     },
@@ -70,7 +70,7 @@ impl TrackedActivation {
         let name = |neuron| neuron_name(neuron, per_head);
         match self {
             Self::Neuron { neuron, part, layer } => {
-                let part = if part == Part::X { "x" } else { "y" };
+                let part = if part == NeuronActivation::X { "x" } else { "y" };
                 let of = layer.map_or("greatest of all layers".to_owned(), |l| format!("layer {l}"));
                 format!("{part} of neuron {}, {of}", name(neuron))
             }
@@ -88,28 +88,27 @@ impl TrackedActivation {
                 of.map(|layer| vec![Factor { layer, part, neuron }]).collect()
             }
             Self::Synapse(Synapse { layer, i, j }) => {
-                let y = Factor { layer: layer - 1, part: Part::Y, neuron: i };
-                vec![vec![Factor { layer, part: Part::X, neuron: j }, y]]
+                let y = Factor { layer: layer - 1, part: NeuronActivation::Y, neuron: i };
+                vec![vec![Factor { layer, part: NeuronActivation::X, neuron: j }, y]]
             }
         }
     }
 }
 
-/// An activation that is a factor of a product.
 struct Factor {
     layer: usize,
-    part: Part,
+    part: NeuronActivation,
     neuron: usize,
 }
 
 impl Factor {
     fn path(&self) -> String {
-        format!("layers.{}.{}", self.layer, if self.part == Part::X { "x" } else { "y" })
+        format!("layers.{}.{}", self.layer, if self.part == NeuronActivation::X { "x" } else { "y" })
     }
 
     /// Its value at every token of every row, `(B T)`.
     fn column(&self, read: &ReadTokens<'_>, per_head: usize) -> Result<Tensor> {
-        let found = read.activation(&self.path())?;
+        let found = read.tap.need(&self.path())?;
         let (head, index) = (self.neuron / per_head, self.neuron % per_head);
         found.narrow(1, head, 1)?.narrow(3, index, 1)?.contiguous()?.flatten_all()
     }

@@ -98,7 +98,7 @@ fn paths(input: &FlowInput<'_>, basis: &Basis, times: &[f64], states: &[Tensor])
     Ok(FlowPaths {
         taus: times.to_vec().into(),
         places: Array::new(shape, places.concat())?,
-        explained: basis.components.iter().map(|c| c.explained).collect(),
+        explained: basis.components.iter().map(|c| c.explained_variance).collect(),
     })
 }
 

@@ -30,7 +30,7 @@ impl Basis {
         let options = SolverOptions { keep_states: true, ..SolverOptions::fixed(Method::EULER, STEPS) };
         let (mut moved, mut followed) = (vec![], vec![starts[input.token].clone()]);
         for u0 in CONTROLS {
-            let rhs = input.rhs(params.at_u0(u0))?;
+            let rhs = input.rhs(params.control_at_u0(u0))?;
             let solution = ode::solve(&rhs, &input.start, ode::Span::UNIT, &options)?;
             for (_, state) in &solution.states[1..] {
                 let rows = host::rows_f64(state)?;
@@ -48,7 +48,7 @@ impl Basis {
             // a flow that does not move has no directions of its own
             for axis in axes(dims) {
                 if found.len() < 3.min(dims) {
-                    found.push(PrincipalComponent { explained: 0.0, ..axis });
+                    found.push(PrincipalComponent { explained_variance: 0.0, ..axis });
                 }
             }
             found
@@ -93,7 +93,7 @@ fn axes(dims: usize) -> Vec<PrincipalComponent> {
         .map(|i| {
             let mut direction = vec![0.0; dims];
             direction[i] = 1.0;
-            PrincipalComponent { direction, explained: 1.0 / dims as f64 }
+            PrincipalComponent { direction, explained_variance: 1.0 / dims as f64 }
         })
         .collect()
 }

@@ -79,7 +79,7 @@ fn class_shares(prompts: usize, at: impl Fn(f64) -> Result<Vec<f64>>) -> Result<
 }
 
 fn next_at(input: &FlowInput<'_>, params: &SolveParams, model: &dyn LanguageFlow, u0: f64) -> Result<Vec<f64>> {
-    words::next(model, &end_as_trained(model, params.at_u0(u0), &input.start)?)
+    words::next(model, &end_as_trained(model, params.control_at_u0(u0), &input.start)?)
 }
 
 /// The prompt with its continuation at the control `u0`.
@@ -90,7 +90,7 @@ fn continue_prompt(
     cx: &ProbeInputs<'_>,
     u0: f64,
 ) -> Result<String> {
-    let params = SolveParams { control: params.at_u0(u0), ..params.clone() };
+    let params = SolveParams { control: params.control_at_u0(u0), ..params.clone() };
     let first = words::top(&next_at(input, &params, model, u0)?, 1).first().copied().unwrap_or_default();
     let mut ids = input.ids.clone();
     ids.extend(words::continuation(input, model, &params, cx, first)?);

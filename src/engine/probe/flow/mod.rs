@@ -55,7 +55,7 @@ impl SolveParams {
     }
 
     /// The control with another u0.
-    pub fn at_u0(&self, u0: f64) -> FlowControl {
+    pub fn control_at_u0(&self, u0: f64) -> FlowControl {
         let [_, u1, u2, u3] = self.control.u;
         FlowControl { u: [u0, u1, u2, u3], ..self.control }
     }
@@ -110,7 +110,7 @@ impl<'a> FlowInput<'a> {
         let mut ids = cx.corpus.encode(&prompt);
         ensure!(!ids.is_empty(), "the prompt has no tokens; type words that this corpus's tokeniser can say");
         // Asked for a word, not for the space before it, unless that is what it was steered to.
-        if let (Some(space), Some(Steering { prompt: None, .. })) = (words::space(cx.corpus), model.steering())
+        if let (Some(space), Some(Steering { prompt: None, .. })) = (words::space_token(cx.corpus), model.steering())
             && ids.last() != Some(&space)
         {
             ids.push(space);
@@ -145,7 +145,7 @@ impl<'a> FlowInput<'a> {
         Ok(Box::new(move |t, y| field.at(t, y)))
     }
 
-    /// The model, where words come out at the end.
+    /// Returns the language model; `None` for a flow in the plane, which ends in no words.
     pub fn model(&self) -> Option<&'a dyn LanguageFlow> {
         match self.target {
             FlowTarget::Language(model) => Some(model),

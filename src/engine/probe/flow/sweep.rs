@@ -29,7 +29,6 @@ use crate::{
 /// arguments are remembered.
 pub struct FlowSweep;
 
-/// A model with the flow in it.
 type SweptModel<'m> = (&'m dyn Trainable, FlowModel<'m>);
 
 impl Probe for FlowSweep {
@@ -58,12 +57,8 @@ impl Probe for FlowSweep {
 }
 
 /// The first `upto` points of a sweep, and true if the sweep is complete.
-fn measured(
-    (model, flow): SweptModel<'_>,
-    args: &FlowSweepArgs,
-    upto: usize,
-    cx: &ProbeInputs<'_>,
-) -> Result<(Answer, bool)> {
+fn measured(swept: SweptModel<'_>, args: &FlowSweepArgs, upto: usize, cx: &ProbeInputs<'_>) -> Result<(Answer, bool)> {
+    let (model, flow) = swept;
     let (input, params) = FlowInput::from_args(flow, &args.flow, cx)?;
     let sweep = match args.kind {
         FlowSweepKind::Nfe => solvers::evaluations(&input, &params),
@@ -101,7 +96,6 @@ fn measured(
 /// The measurement at each point of a range, and the way from the measured columns to a payload.
 pub(super) struct Sweep<'a> {
     about: String,
-    /// Points of the range.
     total: usize,
     /// The columns of point i.
     measure: Box<dyn Fn(usize) -> Result<Vec<f64>> + 'a>,
@@ -124,7 +118,6 @@ impl<'a> Sweep<'a> {
     }
 }
 
-/// The columns of every point that was measured.
 struct Columns {
     points: Points,
     progress: SweepProgress,
@@ -143,7 +136,6 @@ fn spread(low: f64, high: f64, n: usize) -> Vec<f64> {
     (0..n).map(|i| low + (high - low) * i as f64 / (n - 1).max(1) as f64).collect()
 }
 
-/// The columns of each point that was measured.
 type Points = BTreeMap<usize, Vec<f64>>;
 
 /// Points of recent sweeps by their question. A few sweeps are remembered; the oldest is forgotten first.
@@ -164,7 +156,7 @@ fn remember(key: u64, points: &Points) {
     }
 }
 
-/// The key of a sweep: its arguments without the number of points that are asked for.
+/// Returns the key of a sweep: its arguments without the number of points that are asked for.
 fn question(args: &FlowSweepArgs) -> FlowSweepArgs {
     FlowSweepArgs { upto: None, begin: None, ..args.clone() }
 }

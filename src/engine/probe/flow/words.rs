@@ -26,7 +26,7 @@ pub fn mass(p: &[f64], ids: &[u32]) -> f64 {
 }
 
 /// The token of a space, if the corpus has words and the spaces between them as separate tokens.
-pub fn space(corpus: &Corpus) -> Option<u32> {
+pub fn space_token(corpus: &Corpus) -> Option<u32> {
     match (corpus.encode(" ").as_slice(), single_token_ids(corpus, &GOOD[..1]).is_empty()) {
         ([space], false) => Some(*space),
         _ => None,

@@ -4,7 +4,6 @@
 use super::control;
 use crate::probe::prelude::*;
 
-/// The number of held-out controls.
 const HELD_OUT: usize = 512;
 /// The error is measured on controls up to this many times the range of training.
 const EXTRAPOLATION: f64 = 2.0;
@@ -78,7 +77,6 @@ impl MapError {
     }
 }
 
-/// The stationary distribution at each control.
 fn stationary_distributions(map: &dyn StationaryMap, ys: &[Vec<f64>]) -> Result<Vec<Vec<f64>>> {
     ys.iter().map(|y| Ok(map.generator().uniform_limit(y)?)).collect()
 }

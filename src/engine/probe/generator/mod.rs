@@ -43,7 +43,6 @@ impl<'m> FromShared<'m> for ControlledModel<'m> {
     }
 }
 
-/// The generator that a question is about.
 struct GeneratorQuery<'a> {
     /// The network that learns it, if there is one.
     map: Option<&'a dyn StationaryMap>,
@@ -98,11 +97,8 @@ impl<'a> GeneratorQuery<'a> {
 
 /// The slow state at a token as a control, and its origin as text; 0 in the first block, where the slow stream gives no
 /// input yet.
-fn own_control(
-    (model, streams): StreamsModel<'_>,
-    args: &GeneratorArgs,
-    cx: &ProbeInputs<'_>,
-) -> Result<(Vec<f64>, String)> {
+fn own_control(subject: StreamsModel<'_>, args: &GeneratorArgs, cx: &ProbeInputs<'_>) -> Result<(Vec<f64>, String)> {
+    let (model, streams) = subject;
     let passage = Prompt::read(cx, "", args.passage, MAX_PASSAGE)?;
     let path = streams.slow_tap(streams.rounds.saturating_sub(1));
     let mut tap = Tap::on(&[&path]);

@@ -44,10 +44,8 @@ impl Probe for CorePeriphery {
     }
 }
 
-/// The numbers of one graph.
 struct Core {
     k: u32,
-    /// Neurons in the core.
     size: usize,
     rich_club: f64,
 }

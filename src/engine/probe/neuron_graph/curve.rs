@@ -3,7 +3,6 @@
 use super::{CompactGraph, Factors, weighed};
 use crate::{analysis::graph::null_models, probe::prelude::*};
 
-/// The number of searches of a measurement.
 const RESTARTS: usize = 2;
 
 /// Makes a [`ModularityAtStep`].
@@ -20,7 +19,6 @@ impl Probe for GraphCurve {
     }
 }
 
-/// The answer about the graph of these factors.
 pub(super) fn answers(factors: &Factors, args: &NeuronGraphArgs, seed: u64) -> Result<Vec<Answer>> {
     let found = factors.strongest(args.edges, args.sign, &factors.product()?.spread())?;
     let edges = weighed(&found.edges, args.weighted);

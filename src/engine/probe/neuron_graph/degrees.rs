@@ -23,7 +23,7 @@ pub(super) fn distribution(degrees: &[u32]) -> DegreeDistribution {
         let over = |p: &dyn Fn(f64) -> f64| -> Numbers {
             bins.iter().map(|b| if from(b) { share * p(b.middle) } else { f64::NAN }).collect()
         };
-        let lognormal = power_law::against_lognormal(&present, &law).map(|against| LognormalFit {
+        let lognormal = power_law::compare_with_lognormal(&present, &law).map(|against| LognormalFit {
             density: over(&|k| against.density(k, law.k_min)),
             log_ratio: against.log_ratio,
             p: against.p,

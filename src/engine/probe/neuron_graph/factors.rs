@@ -23,7 +23,7 @@ pub(super) struct Factors {
     same: bool,
     pub shape: SynapseShape,
     /// A description of G.
-    pub words: String,
+    pub description: String,
 }
 
 impl Factors {
@@ -42,8 +42,8 @@ impl Factors {
         args: &NeuronGraphArgs,
         (a, b, width): (Vec<f32>, Vec<f32>, usize),
     ) -> Result<Self> {
-        let (shape, words) = (model.shape().clone(), args.matrix.sentence(args.tokens));
-        let whole = Self { a, b, width, first: (0, 0), same: true, shape, words };
+        let (shape, description) = (model.shape().clone(), args.matrix.sentence(args.tokens));
+        let whole = Self { a, b, width, first: (0, 0), same: true, shape, description };
         match args.heads() {
             None => Ok(whole),
             Some((from, to)) => whole.between(from, to),
@@ -68,8 +68,8 @@ impl Factors {
         let (neurons, first) = if same { (rows, 0) } else { (rows + cols, rows) };
         let attention = LinearAttentionSpec { rotary: false, ..LinearAttentionSpec::default() };
         let shape = SynapseShape { d_model: *width, heads: 1, neurons, attention, ..SynapseShape::default() };
-        let words = format!("G from {from} to {to}");
-        Self { a: a.clone(), b: b.clone(), width: *width, first: (0, first), same, shape, words }
+        let description = format!("G from {from} to {to}");
+        Self { a: a.clone(), b: b.clone(), width: *width, first: (0, first), same, shape, description }
     }
 
     /// The graph of these arguments, for `about`.
@@ -80,7 +80,7 @@ impl Factors {
             Sign::Inhibitory => "inhibitory",
             Sign::Both => "excitatory and inhibitory",
         };
-        format!("{}{heads}, {sign}", self.words)
+        format!("{}{heads}, {sign}", self.description)
     }
 
     /// The part of the whole graph between the neurons of one head and those of another, counted from 0.
@@ -93,7 +93,15 @@ impl Factors {
         let (per_head, width) = (self.shape.per_head(), self.width);
         let of_head = |rows: &[f32], head: usize| rows[head * per_head * width..][..per_head * width].to_vec();
         let (a, b, first) = (of_head(&self.a, from), of_head(&self.b, to), (from * per_head, to * per_head));
-        Ok(Self { a, b, width, first, same: from == to, shape: self.shape.clone(), words: self.words.clone() })
+        Ok(Self {
+            a,
+            b,
+            width,
+            first,
+            same: from == to,
+            shape: self.shape.clone(),
+            description: self.description.clone(),
+        })
     }
 
     /// Random factors in the same positions: all of one norm, or each with its own norm if `keep_norms`.
@@ -103,7 +111,7 @@ impl Factors {
             false => null_models::factor(given.len() / self.width, self.width, seed),
         };
         let (a, b) = (draw(&self.a, seed), draw(&self.b, seed ^ 0x5eed));
-        Self { a, b, shape: self.shape.clone(), words: self.words.clone(), ..*self }
+        Self { a, b, shape: self.shape.clone(), description: self.description.clone(), ..*self }
     }
 
     pub fn product(&self) -> Result<Product<'_>> {
@@ -138,7 +146,7 @@ impl Factors {
     }
 
     /// The neuron with the longest row of E.
-    pub fn strongest_writer(&self) -> usize {
+    pub fn max_row_norm_neuron(&self) -> usize {
         let square = |row: &[f32]| row.iter().map(|v| v * v).sum::<f32>();
         let rows = self.a.chunks_exact(self.width).map(square).enumerate();
         rows.max_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(i, _)| i)

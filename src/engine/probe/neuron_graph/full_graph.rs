@@ -90,7 +90,7 @@ impl CutGraph {
         let provenance: Option<Vec<u32>> = ids().map(|v| factors.provenance(v).map(|p| p as u32)).collect();
         let present = |of: Option<Vec<u32>>| of.filter(|of| !of.is_empty());
         let (octaves, provenance) = (present(octaves), present(provenance));
-        let agreement = |labels: &[u32]| nmi(&communities.of, labels).unwrap_or(f64::NAN);
+        let agreement = |labels: &[u32]| nmi(&communities.membership, labels).unwrap_or(f64::NAN);
         let deepest = core.iter().copied().max().unwrap_or_default();
         let both_ways = csr.iter().filter(|(a, b, _)| csr.has_arc(*b, *a)).count();
         let summary = GraphSummary {
@@ -118,7 +118,7 @@ impl CutGraph {
             out_degree: self.outgoing.clone(),
             core,
             groups: NeuronGroups {
-                community: Some(all(&communities.of)),
+                community: Some(all(&communities.membership)),
                 head: Some(all(&heads)),
                 octave: octaves.as_deref().map(all),
                 provenance: provenance.as_deref().map(all),

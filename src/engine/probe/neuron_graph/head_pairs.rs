@@ -26,7 +26,7 @@ impl Probe for HeadPairs {
                 pairs.push(pair(&whole, args, [from_head, to_head], cx.seed)?);
             }
         }
-        let about = format!("{}, tails beyond {} standard deviations", whole.words, args.deviations);
+        let about = format!("{}, tails beyond {} standard deviations", whole.description, args.deviations);
         Ok(vec![Answer::new(measurements::HeadPairs { heads, pairs }, about, vec![])])
     }
 }

@@ -19,7 +19,7 @@ impl Probe for GraphNeuron {
         // A neuron's partners are listed with either sign, whichever sign the edges of the graph have.
         let whole = NeuronGraphArgs { from_head: 0, to_head: 0, sign: Sign::Both, ..args.graph.clone() };
         let factors = Factors::new(model, &whole, cx)?;
-        let i = args.neuron.unwrap_or_else(|| factors.strongest_writer());
+        let i = args.neuron.unwrap_or_else(|| factors.max_row_norm_neuron());
         ensure!(i < factors.neurons(), "there is no neuron {i}; the model has {}", factors.neurons());
         let to = strongest(&factors.effects_of(i), i);
         let from = strongest(&factors.effects_on(i), i);

@@ -22,7 +22,6 @@ impl Probe for GraphModularity {
     }
 }
 
-/// The answer about the graph of these factors.
 pub(super) fn answers(
     factors: &Factors,
     args: &GraphModularityArgs,

@@ -128,7 +128,6 @@ fn saved(plain: &[f64], changed: &[f64]) -> ShareWithInterval {
 const OWN: usize = 0;
 const FOREIGN: usize = 1;
 
-/// A model with what it reads.
 struct Learner<'a> {
     model: &'a dyn Trainable,
     reader: StreamReader<'a>,

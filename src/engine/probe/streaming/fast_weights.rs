@@ -28,7 +28,8 @@ impl Probe for FastWeightSweep {
     type Subject<'m> = LearningReader<'m>;
     const TAKES_LONG: bool = true;
 
-    fn ask((model, plain): LearningReader<'_>, args: &FastWeightsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(subject: LearningReader<'_>, args: &FastWeightsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+        let (model, plain) = subject;
         let (rates, limits) = (numbers(&args.rates, "rates", &RATES)?, numbers(&args.limits, "limits", &LIMITS)?);
         let sizes = StreamSizes { rows: args.streams, len: args.tokens, min_len: MIN_TOKENS, foreign: FOREIGN };
         let texts = StreamTexts::new(cx.corpus, sizes)?;

@@ -51,7 +51,6 @@ fn write_span(streams: &mut [f64], len: usize, begin: usize, stretch: &[f64]) {
     }
 }
 
-/// The texts that are read, and the device.
 pub(super) struct StreamReader<'a> {
     pub texts: &'a StreamTexts,
     pub device: &'a Device,
@@ -89,7 +88,7 @@ impl StreamReader<'_> {
         self.read(text, 0..self.texts.len, stream, progress)
     }
 
-    /// The inputs and the targets of the same span of all streams, row by row.
+    /// Returns the inputs and the targets of the same span of all streams, row by row.
     pub fn part(&self, text: usize, span: Range<usize>) -> [Vec<u32>; 2] {
         let StreamText { inputs, targets, .. } = &self.texts.texts[text];
         [inputs, targets].map(|ids| ids.chunks(self.texts.len).flat_map(|row| &row[span.clone()]).copied().collect())

@@ -20,7 +20,6 @@ pub(super) struct StreamText {
     pub targets: Vec<u32>,
 }
 
-/// The requested numbers of streams and texts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StreamSizes {
     /// The number of streams of each text.
@@ -87,7 +86,6 @@ impl StreamTexts {
     }
 }
 
-/// The streams of the run's own held-out text.
 fn own_streams(corpus: &Corpus, StreamSizes { rows, len, min_len, .. }: StreamSizes) -> Result<Windows> {
     ensure!(
         corpus.source().is_running_text(),
@@ -139,5 +137,4 @@ fn unknown_share(corpus: &Corpus, ids: &[u32]) -> f64 {
     ids.iter().filter(|id| **id == 0).count() as f64 / ids.len().max(1) as f64
 }
 
-/// The text that a tokeniser shows for unknown tokens.
 const UNKNOWN: &str = "<unk>";

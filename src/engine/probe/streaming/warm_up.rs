@@ -73,7 +73,6 @@ fn read_by_window(
     Ok(all)
 }
 
-/// Both readings of the same tokens.
 fn compare(name: String, window: usize, streamed: &TokenCosts, reset: &TokenCosts) -> WarmUpText {
     let windows = streamed.len / window;
     // The tokens of window w, and those at a position of all windows but the first, of all streams.

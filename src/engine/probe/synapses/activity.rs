@@ -41,7 +41,7 @@ fn read(model: &dyn SynapseModel, ids: &[u32], len: usize) -> Result<Vec<(Firing
                 }
                 counted += 1;
                 for ((shares, squares), layer) in sums.iter_mut().zip(&chunk.layers) {
-                    for (i, which) in [Part::X, Part::Y].into_iter().enumerate() {
+                    for (i, which) in [NeuronActivation::X, NeuronActivation::Y].into_iter().enumerate() {
                         shares[i] += layer.active(which, token);
                         squares[i] += layer.row(which, token).map(|v| f64::from(v).powi(2)).sum::<f64>();
                     }

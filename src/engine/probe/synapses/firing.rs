@@ -15,13 +15,13 @@ pub struct LayerActivations {
 
 impl LayerActivations {
     /// Value of neuron h N + i at a token of the chunk.
-    pub fn at(&self, which: Part, token: usize, neuron: usize) -> f32 {
+    pub fn at(&self, which: NeuronActivation, token: usize, neuron: usize) -> f32 {
         let (h, i) = (neuron / self.per_head, neuron % self.per_head);
         self.values[which as usize][(h * self.tokens + token) * self.per_head + i]
     }
 
     /// All neurons at a token: n values in the order of their numbers.
-    pub fn row(&self, which: Part, token: usize) -> impl Iterator<Item = f32> + '_ {
+    pub fn row(&self, which: NeuronActivation, token: usize) -> impl Iterator<Item = f32> + '_ {
         (0..self.heads).flat_map(move |h| {
             let from = (h * self.tokens + token) * self.per_head;
             self.values[which as usize][from..from + self.per_head].iter().copied()
@@ -29,7 +29,7 @@ impl LayerActivations {
     }
 
     /// Share of all neurons above zero at a token, 0 to 1.
-    pub fn active(&self, which: Part, token: usize) -> f64 {
+    pub fn active(&self, which: NeuronActivation, token: usize) -> f64 {
         let on = self.row(which, token).filter(|v| *v > 0.0).count();
         on as f64 / (self.heads * self.per_head) as f64
     }
@@ -50,8 +50,8 @@ impl Chunk {
     /// of the layer, `(n)` each.
     pub fn synapse_ends(&self, layer: usize) -> impl Iterator<Item = (usize, [impl Iterator<Item = f32>; 2])> {
         (0..self.tokens).map(move |token| {
-            let row = |layer: usize, part: Part| self.layers[layer].row(part, token);
-            (self.from + token, [row(layer - 1, Part::Y), row(layer, Part::X)])
+            let row = |layer: usize, part: NeuronActivation| self.layers[layer].row(part, token);
+            (self.from + token, [row(layer - 1, NeuronActivation::Y), row(layer, NeuronActivation::X)])
         })
     }
 }
@@ -80,7 +80,7 @@ pub fn read(model: &dyn SynapseModel, ids: &[u32], mut visit: impl FnMut(Chunk) 
 }
 
 fn layer_activations(read: &ReadTokens<'_>, layer: usize, model: &dyn SynapseModel) -> Result<LayerActivations> {
-    let take = |which: &str| host::to_f32(read.activation(&format!("layers.{layer}.{which}"))?);
+    let take = |which: &str| host::to_f32(read.tap.need(&format!("layers.{layer}.{which}"))?);
     let shape = model.shape();
     Ok(LayerActivations {
         heads: shape.heads,

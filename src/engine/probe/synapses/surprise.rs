@@ -59,7 +59,7 @@ impl PeriodMeans {
     fn measure(model: &dyn SynapseModel, ids: &[u32]) -> Result<Self> {
         let n = model.shape().neurons;
         let per_head = model.shape().per_head();
-        let groups = speeds(&model.shape().turns());
+        let groups = speeds(&model.shape().turns_per_token());
         let none = || vec![0.0; PERIOD];
         let zero = LayerMeans { x: none(), y: none(), octaves: [vec![0.0; OCTAVES], vec![0.0; OCTAVES]] };
         let (mut layers, mut loss) = (vec![zero; model.shape().layers], none());
@@ -70,12 +70,12 @@ impl PeriodMeans {
                 loss[at] += chunk.loss[token] / counted;
                 let phase = phase(at);
                 for (means, layer) in layers.iter_mut().zip(&chunk.layers) {
-                    means.x[at] += layer.active(Part::X, token) / counted;
-                    means.y[at] += layer.active(Part::Y, token) / counted;
+                    means.x[at] += layer.active(NeuronActivation::X, token) / counted;
+                    means.y[at] += layer.active(NeuronActivation::Y, token) / counted;
                     let Some(phase) = phase else { continue };
                     let letters = if phase == 0 { WORD } else { WORD * KNOWN.len() } as f64;
                     let one = OCTAVES as f64 / (n as f64 * letters * counted);
-                    for (neuron, _) in layer.row(Part::Y, token).enumerate().filter(|(_, v)| *v > 0.0) {
+                    for (neuron, _) in layer.row(NeuronActivation::Y, token).enumerate().filter(|(_, v)| *v > 0.0) {
                         // the last of an odd number turns with none
                         let group = groups.get(neuron % per_head / 2).copied().unwrap_or(OCTAVES - 1);
                         means.octaves[phase][group] += one;

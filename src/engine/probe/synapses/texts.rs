@@ -4,9 +4,7 @@ mod directions;
 
 use crate::{corpus::generated::parliament::AUXILIARY, probe::prelude::*};
 
-/// Tokens of a prompt.
 const PROMPT: usize = 40;
-/// Rows evaluated at once.
 const ROWS: usize = 8;
 const TEMPERATURE: f64 = 0.7;
 

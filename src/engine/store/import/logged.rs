@@ -31,7 +31,6 @@ const MAX_TEXTS: usize = 16 << 20;
 /// Settings that lie deeper in one another are taken as their text.
 const MAX_DEPTH: usize = 8;
 
-/// One number of one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Scalar {
     pub step: u64,
@@ -44,7 +43,6 @@ pub(super) struct Scalar {
     pub value: f64,
 }
 
-/// One text of one run.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Text {
     pub step: u64,
@@ -63,11 +61,9 @@ pub(super) struct LoggedRun {
     pub settings: BTreeMap<String, Value>,
     /// The recorded end.
     pub end: Option<RunState>,
-    /// The highest step so far.
     last_step: u64,
 }
 
-/// A kind of entry that was skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SkippedPart {
     NoNumber,
@@ -298,7 +294,6 @@ impl Logged {
     }
 }
 
-/// The step and time at which a number was logged.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LoggedAt {
     pub step: i64,

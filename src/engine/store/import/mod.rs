@@ -26,7 +26,7 @@ use std::{
 
 use self::{
     logged::{Logged, TooMany},
-    protobuf::Malformed,
+    protobuf::MalformedMessage,
 };
 use super::names::is_run;
 use crate::{files::reading_budget, store::prelude::*};
@@ -149,7 +149,7 @@ enum ReadError {
     Io(#[from] io::Error),
     /// A record that is passed over.
     #[error(transparent)]
-    Malformed(#[from] Malformed),
+    Malformed(#[from] MalformedMessage),
     #[error(transparent)]
     TooMany(#[from] TooMany),
     #[error("it has more than {} runs, the most that are read at once: give the folder of one of them", MAX_RUNS)]

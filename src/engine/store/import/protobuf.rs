@@ -6,7 +6,7 @@ use std::borrow::Cow;
 /// The bytes are not a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it is not a protobuf message")]
-pub(super) struct Malformed;
+pub(super) struct MalformedMessage;
 
 /// The encoded value of a field.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -74,7 +74,7 @@ impl<'a> Fields<'a> {
                 Value::Bytes(self.take(length)?)
             }
             5 => Value::Fixed32(u32::from_le_bytes(self.take(4)?.try_into().ok()?)),
-            // groups, which no message of today has
+            // groups are deprecated, and no message that is read has one
             _ => return None,
         };
         Some((key >> 3, value))
@@ -88,7 +88,7 @@ impl<'a> Fields<'a> {
 }
 
 impl<'a> Iterator for Fields<'a> {
-    type Item = Result<(u64, Value<'a>), Malformed>;
+    type Item = Result<(u64, Value<'a>), MalformedMessage>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.0.is_empty() {
@@ -98,7 +98,7 @@ impl<'a> Iterator for Fields<'a> {
         if field.is_none() {
             self.0 = &[];
         }
-        Some(field.ok_or(Malformed))
+        Some(field.ok_or(MalformedMessage))
     }
 }
 
@@ -137,9 +137,9 @@ mod tests {
         assert_eq!(all, Ok(expected));
         for end in [1, 2, 4, 6, 10, 15] {
             let all: Result<Vec<_>, _> = Fields(&bytes[..end]).collect();
-            assert_eq!(all, Err(Malformed), "{end}");
+            assert_eq!(all, Err(MalformedMessage), "{end}");
         }
         assert_eq!(varint(&mut &[0xff; 11][..]), None);
-        assert_eq!(Fields(&[0x0b]).collect::<Result<Vec<_>, _>>(), Err(Malformed));
+        assert_eq!(Fields(&[0x0b]).collect::<Result<Vec<_>, _>>(), Err(MalformedMessage));
     }
 }

@@ -20,7 +20,6 @@ pub(super) const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// Trees are no deeper.
 const MAX_DEPTH: usize = 24;
 
-/// A value of a row.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Cell {
     Null,
@@ -49,7 +48,6 @@ pub(super) struct Table {
     root: u32,
 }
 
-/// An opened database.
 pub(super) struct Database {
     file: File,
     wal: Option<Wal>,
@@ -262,7 +260,6 @@ impl Wal {
     }
 }
 
-/// The checksum of a write-ahead log.
 struct Checksum {
     is_big_endian: bool,
     sums: (u32, u32),

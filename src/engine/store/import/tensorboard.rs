@@ -13,7 +13,7 @@ use super::{
     DamagedParts, ReadError,
     logged::{Logged, LoggedAt, MAX_NAME, MAX_TEXT, SkippedPart},
     max_record,
-    protobuf::{Fields, JoinedTexts, Malformed, Value, varint},
+    protobuf::{Fields, JoinedTexts, MalformedMessage, Value, varint},
     too_long,
 };
 
@@ -87,7 +87,7 @@ struct Summary<'a> {
 }
 
 impl<'a> Summary<'a> {
-    fn read(data: &'a [u8]) -> Result<Self, Malformed> {
+    fn read(data: &'a [u8]) -> Result<Self, MalformedMessage> {
         let mut value = Self::default();
         for field in Fields(data) {
             match field? {
@@ -150,7 +150,7 @@ struct Tensor {
 }
 
 impl Tensor {
-    fn read(data: &[u8]) -> Result<Self, Malformed> {
+    fn read(data: &[u8]) -> Result<Self, MalformedMessage> {
         let (mut tensor, mut kind, mut axes, mut content) = (Self::default(), 0, 0, None);
         // a longer text is left out
         let mut texts = JoinedTexts::new('\n', MAX_TEXT);

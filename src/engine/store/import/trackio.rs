@@ -78,7 +78,6 @@ fn tolerate(read: Result<(), ReadError>, name: &str, logged: &mut Logged) -> Res
     }
 }
 
-/// Where the columns of a table are in its rows.
 struct ColumnIndices {
     run_id: Option<usize>,
     run_name: usize,
@@ -120,7 +119,6 @@ impl ColumnIndices {
     }
 }
 
-/// A row of a table.
 struct Entry {
     run_id: String,
     run_name: String,

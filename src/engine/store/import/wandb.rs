@@ -16,7 +16,7 @@ use super::{
     json::number,
     logged::{Logged, LoggedAt, MAX_NAME},
     max_record,
-    protobuf::{Fields, JoinedTexts, Malformed, Value},
+    protobuf::{Fields, JoinedTexts, MalformedMessage, Value},
     too_long,
 };
 use crate::{store::reader::MAX_CHANNELS, telemetry::RunState};
@@ -170,7 +170,7 @@ struct Item<'a> {
 }
 
 impl<'a> Item<'a> {
-    fn read(data: &'a [u8]) -> Result<Self, Malformed> {
+    fn read(data: &'a [u8]) -> Result<Self, MalformedMessage> {
         let (mut key, mut json) = (Cow::default(), Cow::default());
         // a longer name is passed over
         let mut nested = JoinedTexts::new('.', MAX_NAME);
@@ -191,7 +191,7 @@ fn take_history(data: &[u8], run: usize, logged: &mut Logged) -> Result<(), Read
     let (mut items, mut step, mut wall) = (vec![], None, f64::NAN);
     for field in Fields(data) {
         match field? {
-            (1, Value::Bytes(_)) if items.len() == MAX_CHANNELS => return Err(Malformed.into()),
+            (1, Value::Bytes(_)) if items.len() == MAX_CHANNELS => return Err(MalformedMessage.into()),
             (1, Value::Bytes(item)) => items.push(Item::read(item)?),
             (2, Value::Bytes(message)) => {
                 // a step of 0 is not written out
@@ -218,7 +218,7 @@ fn take_history(data: &[u8], run: usize, logged: &mut Logged) -> Result<(), Read
     Ok(())
 }
 
-fn take_config(data: &[u8], run: usize, logged: &mut Logged) -> Result<(), Malformed> {
+fn take_config(data: &[u8], run: usize, logged: &mut Logged) -> Result<(), MalformedMessage> {
     for field in Fields(data) {
         if let (1, Value::Bytes(item)) = field? {
             let Item { key, json } = Item::read(item)?;
@@ -233,7 +233,7 @@ fn take_config(data: &[u8], run: usize, logged: &mut Logged) -> Result<(), Malfo
     Ok(())
 }
 
-fn take_run(data: &[u8], run: usize, logged: &mut Logged) -> Result<(), Malformed> {
+fn take_run(data: &[u8], run: usize, logged: &mut Logged) -> Result<(), MalformedMessage> {
     let (mut id, mut name) = (Cow::default(), Cow::default());
     for field in Fields(data) {
         match field? {
@@ -251,7 +251,7 @@ fn take_run(data: &[u8], run: usize, logged: &mut Logged) -> Result<(), Malforme
     Ok(())
 }
 
-fn take_exit(data: &[u8], run: usize, logged: &mut Logged) -> Result<(), Malformed> {
+fn take_exit(data: &[u8], run: usize, logged: &mut Logged) -> Result<(), MalformedMessage> {
     let mut code = 0;
     for field in Fields(data) {
         if let (1, Value::Varint(number)) = field? {

@@ -8,8 +8,8 @@ use super::{
     super::{
         Environment, RunRecord,
         names::{MAX_CONFIG, safe_name},
-        record::{EventOut, FORMAT, MetricsOut, PROTOCOL, now},
-        run_index::changed,
+        record::{EventRecordRef, FORMAT, MetricsRecordRef, PROTOCOL, now},
+        run_index::modified_and_length,
     },
     Source,
     logged::{Logged, LoggedRun},
@@ -33,7 +33,7 @@ pub struct Imported {
     /// The run folder.
     pub folder: PathBuf,
     /// A sentence that says what was read; `None` where the folder held all of it already.
-    pub words: Option<String>,
+    pub summary: Option<String>,
 }
 
 /// The origin of an imported folder. If any part of it has changed, the source is read again.
@@ -84,7 +84,8 @@ impl EarlierImport {
 impl ImportRecord {
     /// True if the folder holds all that was written.
     fn is_whole(&self, folder: &Path) -> bool {
-        !self.lengths.is_empty() && self.lengths.iter().all(|(name, bytes)| changed(&folder.join(name)).1 == *bytes)
+        !self.lengths.is_empty()
+            && self.lengths.iter().all(|(name, bytes)| modified_and_length(&folder.join(name)).1 == *bytes)
     }
 }
 
@@ -96,7 +97,7 @@ impl Origin {
             let name = name_of(file);
             for beside in [name.clone(), format!("{name}-wal"), "hparams.yaml".to_owned()] {
                 let file = file.with_file_name(&beside);
-                let (time, bytes) = changed(&source.folder.join(&file));
+                let (time, bytes) = modified_and_length(&source.folder.join(&file));
                 if time > 0 || beside == name {
                     files.push((file.display().to_string(), time, bytes));
                 }
@@ -145,7 +146,7 @@ impl Source {
         let folder = runs.join(&name);
         let (is_of_others, unreadable) = match EarlierImport::read(&folder)? {
             EarlierImport::Found(record) if record.origin == origin && record.is_whole(&folder) => {
-                return Ok(Imported { folder, words: None });
+                return Ok(Imported { folder, summary: None });
             }
             EarlierImport::Found(record) => (record.origin.source != origin.source, None),
             EarlierImport::Unreadable(why) => (false, Some(why)),
@@ -185,11 +186,11 @@ impl Source {
         written.samples()?;
         written.events(&words)?;
         written.description()?;
-        let length = |name: &str| (name.to_owned(), changed(&folder.join(name)).1);
+        let length = |name: &str| (name.to_owned(), modified_and_length(&folder.join(name)).1);
         record.lengths = [METRICS, SAMPLES, EVENTS, CONFIG, RUN].map(length).into();
         keep(&record)?;
         let lost = logged.notices.iter().map(|(_, notice)| format!("\n  {notice}")).collect::<String>();
-        Ok(Imported { words: Some(format!("{words}, into {}{lost}", folder.display())), folder })
+        Ok(Imported { summary: Some(format!("{words}, into {}{lost}", folder.display())), folder })
     }
 }
 
@@ -239,7 +240,7 @@ impl FolderWriter<'_> {
             let wall = line.iter().fold(f64::NAN, |wall, scalar| scalar.wall.max(wall));
             let scalars = line.iter().map(|scalar| (channels[scalar.channel as usize].clone(), scalar.value)).collect();
             let stats = StepStats { step: first.step, variant, scalars, wall_secs: wall - begun[variant] };
-            Some(MetricsOut { variant: &runs[variant].id, stats })
+            Some(MetricsRecordRef { variant: &runs[variant].id, stats })
         });
         self.log(METRICS, lines)
     }
@@ -264,7 +265,7 @@ impl FolderWriter<'_> {
         let end = if is_finished { RunState::Finished } else { failed.unwrap_or(RunState::Stopped) };
         let end = Event::State(end);
         let lines = events.iter().map(|event| (0, event)).chain([(self.last_step(), &end)]);
-        self.log(EVENTS, lines.map(|(step, event)| EventOut { step, at: &at, event }))
+        self.log(EVENTS, lines.map(|(step, event)| EventRecordRef { step, at: &at, event }))
     }
 
     fn last_step(&self) -> u64 {
@@ -338,7 +339,7 @@ impl FolderWriter<'_> {
         let logged = jiff::Timestamp::from_millisecond((first * 1000.0) as i64).ok().filter(|_| first.is_finite());
         let changed = || {
             let file = self.source.folder.join(self.source.files.first()?);
-            jiff::Timestamp::from_second((changed(&file).0 / 1_000_000_000) as i64).ok()
+            jiff::Timestamp::from_second((modified_and_length(&file).0 / 1_000_000_000) as i64).ok()
         };
         let at = logged.or_else(changed).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
         at.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()

@@ -1,4 +1,4 @@
-//! The JSON of an answer, as a program writes it.
+//! Reads the JSON of an answer that a program has written.
 
 use serde_json::Value as Json;
 
@@ -8,7 +8,7 @@ use crate::{
 };
 
 #[derive(Deserialize)]
-pub(super) struct AnswerIn {
+pub(super) struct AnswerRecord {
     #[serde(default)]
     pub protocol: u32,
     pub id: String,
@@ -18,7 +18,7 @@ pub(super) struct AnswerIn {
     #[serde(default)]
     pub words: String,
     #[serde(default)]
-    pub sample: Option<SampleIn>,
+    pub sample: Option<AnswerSample>,
 }
 
 #[derive(Deserialize, PartialEq)]
@@ -30,7 +30,7 @@ pub(super) enum Outcome {
 
 /// A line of `samples.jsonl` as a part of an answer.
 #[derive(Deserialize)]
-pub(super) struct SampleIn {
+pub(super) struct AnswerSample {
     step: u64,
     #[serde(default)]
     variant: VariantRef,
@@ -42,7 +42,7 @@ pub(super) struct SampleIn {
     payload: Json,
 }
 
-impl SampleIn {
+impl AnswerSample {
     /// # Errors
     /// If its payload is not that of its channel, or its variant none of the run.
     pub fn read(self, info: &RunInfo) -> Result<Sample, String> {

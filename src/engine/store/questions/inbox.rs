@@ -17,16 +17,13 @@ use crate::{
 
 /// The largest number of names in `ask/` that are read.
 const MAX_NAMES: usize = 1000;
-/// Questions that are taken at once.
 const MAX_AT_ONCE: usize = 8;
-/// Characters of the id of a question.
 const MAX_ID: usize = 64;
 /// Seconds after which nobody waits for the answer to a question that does not say how long.
 const MAX_WAIT_SECS: f64 = 86_400.0;
 /// Seconds by which the clocks of two machines may differ.
 const CLOCK_SECS: f64 = 60.0;
 
-/// A question as its file has it.
 #[derive(Deserialize)]
 struct QuestionIn {
     #[serde(default)]
@@ -53,7 +50,6 @@ pub struct ReceivedQuestion {
 #[derive(Debug)]
 pub struct QuestionInbox {
     run: PathBuf,
-    /// The ids of the questions that were taken.
     taken: BTreeSet<String>,
 }
 
@@ -138,7 +134,6 @@ impl QuestionInbox {
     }
 }
 
-/// The path of an answer in the folder of its run.
 fn answer_path(id: &str) -> PathBuf {
     Path::new(ANSWER).join(format!("{id}.json"))
 }

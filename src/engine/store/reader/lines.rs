@@ -17,7 +17,6 @@ pub(super) trait Source: BufRead + Seek + Send {}
 
 impl<T: BufRead + Seek + Send> Source for T {}
 
-/// A line of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Line {
     /// A line; one that is not ended is the last.
@@ -28,7 +27,6 @@ pub(super) enum Line {
     End,
 }
 
-/// The lines of one log.
 #[derive(Default)]
 pub(super) struct Lines {
     source: Option<Box<dyn Source>>,
@@ -42,7 +40,6 @@ pub(super) struct Lines {
     is_part: bool,
     /// The line is too long, and its end was not there.
     is_skipping: bool,
-    /// Bytes that were read.
     offset: u64,
     /// The bytes before `marked_at`, at most [`MARK`].
     mark: Vec<u8>,
@@ -203,7 +200,6 @@ mod tests {
 
     use super::*;
 
-    /// The lines that are there now.
     fn read(lines: &mut Lines, log: &str) -> Vec<String> {
         let mut all = vec![];
         loop {

@@ -9,10 +9,10 @@ use super::{
 };
 use crate::{
     store::{
-        error::bounded,
+        error::truncated_sentence,
         names::MAX_NAME,
         prelude::*,
-        record::{self, MAX_STEP, MetricsIn, SampleIn, VariantRef},
+        record::{self, MAX_STEP, MetricsRecord, SampleRecord, VariantRef},
     },
     telemetry::{Payload, StepStats},
 };
@@ -21,7 +21,7 @@ use crate::{
 pub(super) struct NameTable {
     variants: HashMap<String, usize>,
     /// A line was of a variant that is not among them.
-    pub has_met_unknown: bool,
+    pub has_unknown_variant: bool,
     channels: HashMap<String, Channel>,
     /// Channels of the measurements that are wanted; all, if none are named.
     pub measurements: Option<Vec<&'static str>>,
@@ -30,7 +30,7 @@ pub(super) struct NameTable {
 impl NameTable {
     pub fn new(info: &RunInfo) -> Self {
         let variants = info.variants.iter().enumerate().map(|(i, v)| (v.id.clone(), i)).collect();
-        Self { variants, has_met_unknown: false, channels: HashMap::new(), measurements: None }
+        Self { variants, has_unknown_variant: false, channels: HashMap::new(), measurements: None }
     }
 
     fn wants(&self, channel: &str) -> bool {
@@ -44,7 +44,7 @@ impl NameTable {
         };
         let known = self.variants.get(&id).copied().or_else(|| id.parse().ok());
         known.ok_or_else(|| {
-            self.has_met_unknown = true;
+            self.has_unknown_variant = true;
             format!("its variant `{id}` is not one that {RUN} names")
         })
     }
@@ -66,7 +66,7 @@ fn beyond(what: &str, number: u64) -> String {
 type Parsed = Result<Option<(u64, Event)>, String>;
 
 fn parse_metrics(line: &[u8], names: &mut NameTable) -> Parsed {
-    let m: MetricsIn = serde_json::from_slice(line).map_err(|e| e.to_string())?;
+    let m: MetricsRecord = serde_json::from_slice(line).map_err(|e| e.to_string())?;
     let variant = names.variant(m.variant)?;
     let scalars = m.scalars.into_iter().map(|(name, v)| Ok((names.channel(name)?, v)));
     let scalars = scalars.collect::<Result<_, String>>()?;
@@ -74,7 +74,7 @@ fn parse_metrics(line: &[u8], names: &mut NameTable) -> Parsed {
 }
 
 fn parse_sample(line: &[u8], names: &mut NameTable) -> Parsed {
-    let s: SampleIn = serde_json::from_slice(line).map_err(|e| e.to_string())?;
+    let s: SampleRecord = serde_json::from_slice(line).map_err(|e| e.to_string())?;
     if !names.wants(&s.channel) {
         return Ok(None);
     }
@@ -92,11 +92,11 @@ fn parse_sample(line: &[u8], names: &mut NameTable) -> Parsed {
 }
 
 fn parse_event(line: &[u8], _: &mut NameTable) -> Parsed {
-    let found = record::event_in(line).map_err(|e| e.to_string())?;
+    let found = record::event_from_line(line).map_err(|e| e.to_string())?;
     Ok(found.map(|(step, event)| match event {
-        Event::Notice { level, text } => (step, Event::Notice { level, text: bounded(text) }),
+        Event::Notice { level, text } => (step, Event::Notice { level, text: truncated_sentence(text) }),
         Event::State(RunState::Failed { message }) => {
-            (step, Event::State(RunState::Failed { message: bounded(message) }))
+            (step, Event::State(RunState::Failed { message: truncated_sentence(message) }))
         }
         event => (step, event),
     }))
@@ -123,15 +123,15 @@ pub(super) struct LogFile {
 pub(super) struct LogKind {
     pub name: &'static str,
     /// A description of what a run lacks if the log is missing.
-    pub holds: &'static str,
+    pub contents: &'static str,
     pub parse: fn(&[u8], &mut NameTable) -> Parsed,
 }
 
-pub(super) const METRICS_LOG: LogKind = LogKind { name: METRICS, holds: "the curves", parse: parse_metrics };
+pub(super) const METRICS_LOG: LogKind = LogKind { name: METRICS, contents: "the curves", parse: parse_metrics };
 pub(super) const SAMPLES_LOG: LogKind =
-    LogKind { name: SAMPLES, holds: "everything but the curves", parse: parse_sample };
+    LogKind { name: SAMPLES, contents: "everything but the curves", parse: parse_sample };
 pub(super) const EVENTS_LOG: LogKind =
-    LogKind { name: EVENTS, holds: "what happened (pauses, changed settings)", parse: parse_event };
+    LogKind { name: EVENTS, contents: "what happened (pauses, changed settings)", parse: parse_event };
 
 impl LogFile {
     /// Opens the log of a folder. One that is missing is a loss, unless `may_lack` it.
@@ -141,7 +141,7 @@ impl LogFile {
             Ok(file) => log.lines = Lines::from_file(file),
             Err(e) if e.is_missing() && may_lack => {}
             Err(e) => {
-                let (name, holds) = (kind.name, kind.holds);
+                let (name, holds) = (kind.name, kind.contents);
                 log.damage.push(format!("{name} cannot be opened ({e}): the run is shown without {holds}"));
                 // A log that is absent is a loss that the notice mentions; one that cannot be read is not absent.
                 if !e.is_missing() {
@@ -163,7 +163,7 @@ impl LogFile {
     }
 
     /// A log of which nothing will be read.
-    pub fn unread(folder: &Path, kind: LogKind) -> Self {
+    pub fn skipped(folder: &Path, kind: LogKind) -> Self {
         Self::new(folder, kind, Lines::new(None, false))
     }
 
@@ -253,7 +253,7 @@ impl LogFile {
 
     /// Records that something is lost, and emits a notice.
     fn warn_of_loss(&mut self, words: String, notices: &mut VecDeque<Event>) {
-        let words = bounded(words);
+        let words = truncated_sentence(words);
         self.damage.push(words.clone());
         notices.push_back(warning(words));
     }

@@ -120,7 +120,6 @@ fn decode(precision: Precision, text: &str) -> Result<Vec<f32>, String> {
     })
 }
 
-/// One item of a list: a number or a list one level further down.
 enum Item {
     Number(Number<f32>),
     List(Array),

@@ -69,7 +69,6 @@ impl List<'_> {
 /// The fields of a struct or a map, which come out by name.
 pub struct Fields<'a> {
     parts: Vec<(String, Vec<Cell>)>,
-    /// The key of the map's next value.
     key: String,
     field: String,
     index: Vec<usize>,

@@ -11,7 +11,6 @@ use crate::{
 };
 
 impl Worker {
-    /// Submits a question to the answering threads.
     pub(super) fn submit(&mut self, question: Question) {
         let request = question.request;
         let submitted = self.job(question).and_then(|job| self.answering.submit(job));
@@ -52,7 +51,6 @@ impl Worker {
         Ok(AnswerJob { question, variants, weights: Source::Memory(now) })
     }
 
-    /// Emits the answers that have arrived meanwhile.
     pub(super) fn emit_answers(&mut self) {
         while let Ok(event) = self.answering.events.try_recv() {
             self.listeners.emit(event);

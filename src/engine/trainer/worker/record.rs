@@ -70,7 +70,7 @@ impl Worker {
     /// Records the live settings that were changed before the folder was resumed: sinks learn of them when they are
     /// changed, and there was no record then.
     fn record_changes(&self, writer: &Writer) -> Result<(), StoreError> {
-        let recorded = |key: &str| self.options.from.as_ref().and_then(|from| from.dials.get(key));
+        let recorded = |key: &str| self.options.from.as_ref().and_then(|from| from.live_settings.get(key));
         let is_new = |(key, value): &(&String, &Value)| recorded(key) != Some(*value);
         self.run.changed.iter().filter(is_new).try_for_each(|(key, value)| {
             writer.record(&Event::Changed { step: self.run.step, key: key.clone(), value: value.clone() })

@@ -259,7 +259,7 @@ impl Op {
                 let (max, inv) = (&max[at..at + m], &inv[at..at + m]);
                 // saved weights are not yet multiplied by the reciprocal sums of their rows
                 let by = self.saves_weights().then_some(inv);
-                arch().dispatch(GatherHeads { heads, width, block: b, y, grad, by, dy, mean });
+                arch().dispatch(GatherHeads { heads, width, block: b, y, grad, inv_sums: by, dy, mean });
                 let q = self.queries(heads, inputs.qkv, q, b);
                 let weights = match &across {
                     None => {

@@ -105,7 +105,7 @@ pub(super) struct GatherHeads<'a> {
     pub(super) y: &'a [f32],
     pub(super) grad: &'a [f32],
     /// Reciprocal sums.
-    pub(super) by: Option<&'a [f32]>,
+    pub(super) inv_sums: Option<&'a [f32]>,
     pub(super) dy: &'a mut [f32],
     pub(super) mean: &'a mut [f32],
 }
@@ -118,7 +118,7 @@ impl WithSimd for GatherHeads<'_> {
         let (Block { start, len, .. }, d) = (self.block, self.heads.d);
         for (r, (dy, mean)) in self.dy.chunks_exact_mut(d).zip(self.mean).enumerate() {
             let from = (self.heads.first + start + r % len) * self.width + self.heads.q + r / len * d;
-            let by = self.by.map_or(1.0, |by| by[r]);
+            let by = self.inv_sums.map_or(1.0, |by| by[r]);
             apply::<S, _, _, _, 1>(simd, [&self.grad[from..from + d]], [&mut *dy], Scale(by));
             *mean = simd::dot(simd, dy, &self.y[from..from + d]);
         }

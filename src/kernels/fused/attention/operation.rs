@@ -75,7 +75,7 @@ impl FusedOp<3> for Attention {
             self.gradients(Inputs { qkv, norms: Some([q, k]) }, [y, grad])
         })?;
         let dk = dq.split_off(self.op.spec.head_dim);
-        like([dqkv, dq, dk], inputs)
+        gradients_like([dqkv, dq, dk], inputs)
     }
 }
 
@@ -91,6 +91,6 @@ impl FusedOp<1> for Attention {
         let (dqkv, _) = storage::read_all(&[qkv, y, grad], |[qkv, y, grad]| {
             self.gradients(Inputs { qkv, norms: None }, [y, grad])
         })?;
-        like([dqkv], [qkv])
+        gradients_like([dqkv], [qkv])
     }
 }

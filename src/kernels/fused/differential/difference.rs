@@ -106,6 +106,6 @@ impl FusedOp<2> for Difference {
             });
             Ok([dy, sum_rows(&sums, heads)])
         })?;
-        like(gradients, [y, lambda])
+        gradients_like(gradients, [y, lambda])
     }
 }

@@ -64,6 +64,6 @@ impl FusedOp<1> for SplitHalves {
     }
 
     fn backward(&self, [qkv]: [&Tensor; 1], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 1]> {
-        like([storage::read(grad, |grad| Ok(self.join(grad)))?], [qkv])
+        gradients_like([storage::read(grad, |grad| Ok(self.join(grad)))?], [qkv])
     }
 }

@@ -26,6 +26,6 @@ impl FusedOp<3> for Evolution {
             Ok((dx, df))
         })?;
         let dtau = df.split_off(f.elem_count());
-        like([dx, df, dtau], [x, f, tau])
+        gradients_like([dx, df, dtau], [x, f, tau])
     }
 }

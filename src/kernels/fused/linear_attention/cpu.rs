@@ -295,6 +295,6 @@ impl FusedOp<3> for Op {
             let weights = &Weights::per_head(encoders, decoder, self.sizes, true);
             Ok(self.backward_all(BackwardInputs { v, weights, grad, saved }))
         })?;
-        like(gradients, inputs)
+        gradients_like(gradients, inputs)
     }
 }

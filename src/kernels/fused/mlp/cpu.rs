@@ -166,9 +166,9 @@ impl FusedOp<3> for Mlp {
                 inner = build_vec(n * f, |inner| kernel.backward(g, &down, wide, [inner, dwide]));
             });
             Ok([
-                if_tracked(x, || Ok(matmul::matmul_rows(&dwide, View::new(w_up, hidden, d), None)))?,
-                if_tracked(up, || Ok(matmul::weight_grad(&dwide, hidden, from, d)))?,
-                if_tracked(down, || Ok(matmul::weight_grad(g, o, &inner, f)))?,
+                gradient_if_tracked(x, || Ok(matmul::matmul_rows(&dwide, View::new(w_up, hidden, d), None)))?,
+                gradient_if_tracked(up, || Ok(matmul::weight_grad(&dwide, hidden, from, d)))?,
+                gradient_if_tracked(down, || Ok(matmul::weight_grad(g, o, &inner, f)))?,
             ])
         })
     }

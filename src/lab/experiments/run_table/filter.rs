@@ -2,14 +2,14 @@
 
 use super::{
     RowState, RunRow,
-    query::{self, Comparison, FilteredRow, Term, Test},
+    query::{self, Comparison, FilteredRow, QueryTerm, QueryTest},
 };
 use crate::config::{Value, did_you_mean};
 
 /// A line of terms.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Filter {
-    terms: Vec<Term>,
+    terms: Vec<QueryTerm>,
     /// Archived runs are asked for by name.
     pub archived: bool,
 }
@@ -28,13 +28,13 @@ impl Filter {
     /// the term.
     pub fn parse(line: &str) -> Result<Self, String> {
         let read = |term| in_bytes(of_variant(with_one_tag(term)));
-        let terms: Vec<Term> = query::parse(line)?.into_iter().map(read).collect();
+        let terms: Vec<QueryTerm> = query::parse(line)?.into_iter().map(read).collect();
         for term in &terms {
             if let Some(words) = unknown_state(&term.test) {
                 return Err(words);
             }
-            if let Test::Compare { key, by, value } = &term.test
-                && by.is_order()
+            if let QueryTest::Compare { key, by, value } = &term.test
+                && by.needs_order()
                 && key != "began"
                 && value.parse::<f64>().map_or(true, f64::is_nan)
             {
@@ -42,13 +42,13 @@ impl Filter {
             }
         }
         let is_archived =
-            |term: &Term| matches!(&term.test, Test::Has { key, text } if key == "is" && text == "archived");
+            |term: &QueryTerm| matches!(&term.test, QueryTest::Has { key, text } if key == "is" && text == "archived");
         let archived = terms.iter().any(is_archived);
         Ok(Self { terms, archived })
     }
 
     /// True if the filter selects the row. Archived rows are selected only if they are asked for.
-    pub fn wants(&self, row: &RunRow) -> bool {
+    pub fn matches(&self, row: &RunRow) -> bool {
         (self.archived || !row.note.archived) && self.terms.iter().all(|term| term.holds(row))
     }
 
@@ -58,7 +58,7 @@ impl Filter {
         let has = |key: &str| {
             OWN.contains(&key) || rows.clone().any(|r| RunRow::numbers(r, key).is_some() || r.setting(key).is_some())
         };
-        let key = self.terms.iter().filter_map(Term::key).find(|key| !has(key))?;
+        let key = self.terms.iter().filter_map(QueryTerm::key).find(|key| !has(key))?;
         let known = rows.clone().flat_map(|r| r.settings.keys().map(String::as_str)).chain(OWN);
         Some(format!("no run here has a setting or headline number `{key}`{}", did_you_mean(key, known)))
     }
@@ -66,34 +66,34 @@ impl Filter {
 
 /// Treats `tag=talk` like `tag:talk`, and `tag!=talk` like `!tag:talk`, since a run has several tags, of which one must
 /// be the text; likewise `is`.
-fn with_one_tag(term: Term) -> Term {
+fn with_one_tag(term: QueryTerm) -> QueryTerm {
     match term.test {
-        Test::Compare { key, by, value } if (key == "tag" || key == "is") && !by.is_order() => Term {
+        QueryTest::Compare { key, by, value } if (key == "tag" || key == "is") && !by.needs_order() => QueryTerm {
             negated: term.negated != (by == Comparison::Unequal),
-            test: Test::Has { key, text: value.to_lowercase() },
+            test: QueryTest::Has { key, text: value.to_lowercase() },
         },
-        test => Term { test, ..term },
+        test => QueryTerm { test, ..term },
     }
 }
 
 /// `accuracy:coupled>0.5` compares the number of one group of variants, by the name of its column in the CSV.
-fn of_variant(term: Term) -> Term {
+fn of_variant(term: QueryTerm) -> QueryTerm {
     let compared = match &term.test {
-        Test::Has { key, text } if key == "loss" || !OWN.contains(&key.as_str()) => {
+        QueryTest::Has { key, text } if key == "loss" || !OWN.contains(&key.as_str()) => {
             query::split_comparison(text).map(|(group, _, by, value)| (format!("{key}:{group}"), by, value.to_owned()))
         }
         _ => None,
     };
     match compared {
-        Some((key, by, value)) => Term { test: Test::Compare { key, by, value }, ..term },
+        Some((key, by, value)) => QueryTerm { test: QueryTest::Compare { key, by, value }, ..term },
         None => term,
     }
 }
 
 /// `size>30MB` asks in the units of the table.
-fn in_bytes(mut term: Term) -> Term {
+fn in_bytes(mut term: QueryTerm) -> QueryTerm {
     const UNITS: [(&str, &str); 3] = [("kb", "e3"), ("mb", "e6"), ("gb", "e9")];
-    if let Test::Compare { key, value, .. } = &mut term.test
+    if let QueryTest::Compare { key, value, .. } = &mut term.test
         && key == "size"
     {
         let written = value.to_lowercase();
@@ -107,17 +107,17 @@ fn in_bytes(mut term: Term) -> Term {
 }
 
 /// A state that no run can be in, in words.
-fn unknown_state(test: &Test) -> Option<String> {
+fn unknown_state(test: &QueryTest) -> Option<String> {
     const MARKS: [&str; 2] = ["pinned", "archived"];
     let states = RowState::ALL.each_ref().map(RowState::id);
     let (wanted, marks, is_known) = match test {
-        Test::Has { key, text } if key == "is" => {
+        QueryTest::Has { key, text } if key == "is" => {
             (text, &MARKS[..], states.iter().chain(&MARKS).any(|known| known == text))
         }
-        Test::Has { key, text } if key == "state" => {
+        QueryTest::Has { key, text } if key == "state" => {
             (text, &MARKS[..0], states.iter().any(|id| id.contains(text.as_str())))
         }
-        Test::Compare { key, value, .. } if key == "state" => {
+        QueryTest::Compare { key, value, .. } if key == "state" => {
             (value, &MARKS[..0], states.iter().any(|id| value.eq_ignore_ascii_case(id)))
         }
         _ => return None,

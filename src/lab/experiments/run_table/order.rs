@@ -8,26 +8,26 @@ use super::RunRow;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
     pub key: String,
-    pub falling: bool,
+    pub descending: bool,
 }
 
 impl Default for Order {
     /// Newest first.
     fn default() -> Self {
-        Self { key: "began".to_owned(), falling: true }
+        Self { key: "began".to_owned(), descending: true }
     }
 }
 
 impl Order {
     /// `steps` rises, `-steps` falls.
     pub fn parse(text: &str) -> Self {
-        let (key, falling) = text.strip_prefix('-').map_or((text, false), |key| (key, true));
-        Self { key: key.to_owned(), falling }
+        let (key, descending) = text.strip_prefix('-').map_or((text, false), |key| (key, true));
+        Self { key: key.to_owned(), descending }
     }
 
     /// Sorts by a column; a second click reverses the order.
     pub fn click(&mut self, key: &str) {
-        self.falling = if self.key == key { !self.falling } else { key == "began" };
+        self.descending = if self.key == key { !self.descending } else { key == "began" };
         key.clone_into(&mut self.key);
     }
 
@@ -43,7 +43,7 @@ impl Order {
         keyed.sort_by(|(a, x), (b, y)| {
             let pinned = y.note.pinned.cmp(&x.note.pinned);
             pinned
-                .then_with(|| a.compare(b, self.falling))
+                .then_with(|| a.compare(b, self.descending))
                 .then_with(|| (y.began, &y.folder).cmp(&(x.began, &x.folder)))
         });
         rows.iter_mut().zip(keyed).for_each(|(place, (_, row))| *place = row);
@@ -74,7 +74,7 @@ enum Key {
 }
 
 impl Key {
-    fn compare(&self, other: &Self, falling: bool) -> Ordering {
+    fn compare(&self, other: &Self, descending: bool) -> Ordering {
         let rising = match (self, other) {
             (Self::Number(a), Self::Number(b)) => a.total_cmp(b),
             (Self::Text(a), Self::Text(b)) => a.cmp(b),
@@ -84,6 +84,6 @@ impl Key {
             (Self::None, _) => return Ordering::Greater,
             (_, Self::None) => return Ordering::Less,
         };
-        if falling { rising.reverse() } else { rising }
+        if descending { rising.reverse() } else { rising }
     }
 }

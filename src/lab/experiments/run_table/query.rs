@@ -3,14 +3,14 @@
 
 /// One condition.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Term {
+pub struct QueryTerm {
     /// True for `!term`, which holds if the test fails.
     pub negated: bool,
-    pub test: Test,
+    pub test: QueryTest,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Test {
+pub enum QueryTest {
     /// Some text of the row has these words, in lower case.
     Words(String),
     /// `key:text`, the text in lower case.
@@ -61,7 +61,7 @@ impl Comparison {
     }
 
     /// True for comparisons that need an order of values.
-    pub fn is_order(self) -> bool {
+    pub fn needs_order(self) -> bool {
         !matches!(self, Self::Equal | Self::Unequal)
     }
 }
@@ -84,11 +84,11 @@ pub trait FilteredRow {
 ///
 /// # Errors
 /// If a term has no value; in words that name the term.
-pub fn parse(line: &str) -> Result<Vec<Term>, String> {
-    split_quoted(line).iter().map(|word| Term::parse(word)).collect()
+pub fn parse(line: &str) -> Result<Vec<QueryTerm>, String> {
+    split_quoted(line).iter().map(|word| QueryTerm::parse(word)).collect()
 }
 
-impl Term {
+impl QueryTerm {
     fn parse(word: &str) -> Result<Self, String> {
         let (negated, word) = match word.strip_prefix(['!', '-']) {
             Some(rest) if !rest.is_empty() => (true, rest),
@@ -102,24 +102,24 @@ impl Term {
                 if text.is_empty() {
                     return Err(format!("`{word}` says nothing after the colon: write `{key}:text`"));
                 }
-                Test::Has { key, text }
+                QueryTest::Has { key, text }
             }
             (_, Some((key, sign, by, value))) => {
                 if value.is_empty() {
                     return Err(format!("{key} {sign} what?"));
                 }
-                Test::Compare { key: key.to_owned(), by, value: value.to_owned() }
+                QueryTest::Compare { key: key.to_owned(), by, value: value.to_owned() }
             }
-            _ => Test::Words(word.to_lowercase()),
+            _ => QueryTest::Words(word.to_lowercase()),
         };
         Ok(Self { negated, test })
     }
 
-    /// The key that it asks for.
+    /// Returns the key that the term asks for; `None` for plain words.
     pub fn key(&self) -> Option<&str> {
         match &self.test {
-            Test::Words(_) => None,
-            Test::Has { key, .. } | Test::Compare { key, .. } => Some(key),
+            QueryTest::Words(_) => None,
+            QueryTest::Has { key, .. } | QueryTest::Compare { key, .. } => Some(key),
         }
     }
 
@@ -128,7 +128,7 @@ impl Term {
     }
 }
 
-impl Test {
+impl QueryTest {
     fn holds(&self, row: &impl FilteredRow) -> bool {
         match self {
             Self::Words(words) => row.mentions(words),
@@ -141,7 +141,7 @@ impl Test {
                     }
                     _ => row.text(key).is_some_and(|text| {
                         // a missing value is neither greater nor less
-                        let is_known = !text.is_empty() || !by.is_order();
+                        let is_known = !text.is_empty() || !by.needs_order();
                         is_known && by.holds(text.to_lowercase(), value.to_lowercase())
                     }),
                 }

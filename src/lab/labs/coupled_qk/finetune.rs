@@ -51,7 +51,7 @@ pub(super) fn classifiers(s: &CoupledQkSettings, raced: &[Variant]) -> Vec<Varia
 }
 
 /// The plan in which classifiers begin where the others end, each with the weights of its own variant and seed.
-pub(super) fn staged(plan: Plan, s: &CoupledQkSettings) -> Result<Plan, ConfigError> {
+pub(super) fn with_finetuning(plan: Plan, s: &CoupledQkSettings) -> Result<Plan, ConfigError> {
     let FinetuneSettings { steps, lr, labels, ref file, .. } = s.finetune;
     if steps == 0 {
         return Ok(plan);

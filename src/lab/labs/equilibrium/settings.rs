@@ -184,8 +184,8 @@ mod tests {
     fn only_the_controls_that_there_are_act() {
         let lab = &crate::labs::equilibrium::LAB;
         let config = lab.config(None).unwrap();
-        let acting = (lab.knobs)().iter().filter(|k| k.group() == "control" && k.acts(&config)).count();
+        let acting = (lab.knobs)().iter().filter(|k| k.group() == "control" && k.has_effect(&config)).count();
         assert_eq!(config.get(GeneratorSettings::controls.name), Some(&Value::Int(acting as i64)));
-        assert!((lab.knobs)().iter().find(|k| k.key == "train.steps").unwrap().acts(&config));
+        assert!((lab.knobs)().iter().find(|k| k.key == "train.steps").unwrap().has_effect(&config));
     }
 }

@@ -38,7 +38,7 @@ arguments! {
 }
 
 /// The protocol's name of the question that Orrery calls `name`. The two differ only for the probe of attention maps.
-pub fn ask_of(name: &str) -> &str {
+pub fn protocol_name(name: &str) -> &str {
     if name == AttentionMapsArgs::PROBE { ATTENTION } else { name }
 }
 
@@ -81,10 +81,10 @@ mod tests {
     fn a_probe_and_its_question_have_each_others_names() {
         for ask in [ATTENTION, NEXT_TOKENS] {
             let probe = probe_of(ask).expect("a probe answers it");
-            assert_eq!(ask_of(probe.id()), ask);
+            assert_eq!(protocol_name(probe.id()), ask);
             assert!(knobs_of(ask).is_some_and(|knobs| knobs.iter().any(|knob| knob.key == "text")));
         }
-        assert_eq!(ask_of("lesson"), "lesson");
+        assert_eq!(protocol_name("lesson"), "lesson");
         assert!(knobs_of("lesson").is_none() && knobs_of(SAVE).is_some_and(|knobs| knobs.is_empty()));
         assert!([PAUSE, RESUME, SAVE, SCALE_LR].iter().all(|ask| probe_of(ask).is_none() && is_command(ask)));
         assert!(!is_command(ATTENTION) && !is_command("lesson"));

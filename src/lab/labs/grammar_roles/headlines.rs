@@ -2,7 +2,10 @@
 
 use crate::{
     analysis::statistics::mean,
-    labs::{headline::large::Reference, prelude::*},
+    labs::{
+        headline::{MeasuredNumber, large::Reference},
+        prelude::*,
+    },
     telemetry::{
         Measurement, Payload,
         measurements::{RoleAccuracy, RoleFeatures, RoleRepresentation},
@@ -69,7 +72,7 @@ pub static ALL: &[Headline] = &[
         id: "within_activation",
         name: "within, activation alone",
         about: "The share within the vocabulary, read from the activation of the lowest level alone.",
-        source: measured!(RoleAccuracy, |m| within(m, m.by_features(RoleFeatures::Activation, 0)?)),
+        source: measured!(RoleAccuracy, |m| within(m.by_features(RoleFeatures::Activation, 0)?)),
         ..WITHIN
     },
     Headline {
@@ -107,12 +110,9 @@ pub static LARGE_NUMBERS: &[LargeNumber] = &[
         .measured_on("words", |payload| words(payload, 2)),
 ];
 
-/// The number of words that a share of [`RoleAccuracy::shares`] is of.
+/// The number of words that a share of [`RoleAccuracy::accuracies`] is of.
 fn words(payload: &Payload, which: usize) -> Option<usize> {
-    let m = RoleAccuracy::from_payload(payload)?;
-    let named = named(m)?;
-    let counts = if which == 1 { &named.transfer } else { &named.within };
-    Some(counts.sum(|role| which < 2 || m.deep[role]).1 as usize)
+    share(RoleAccuracy::from_payload(payload)?, which)?.answers.map(|words| words as usize)
 }
 
 /// The answers of a tagger itself, or those read from activation and traces of the lowest level.
@@ -121,34 +121,40 @@ fn named(m: &RoleAccuracy) -> Option<&RoleRepresentation> {
     named.finite.then_some(named)
 }
 
-fn share(m: &RoleAccuracy, which: usize) -> Option<f64> {
-    Some(m.shares(named(m)?)[which]).filter(|share| share.is_finite())
+/// One of [`RoleAccuracy::accuracies`].
+fn share(m: &RoleAccuracy, which: usize) -> Option<MeasuredNumber> {
+    let named = named(m)?;
+    let counts = if which == 1 { &named.transfer } else { &named.within };
+    let (right, words) = counts.sum(|role| which < 2 || m.deep[role]);
+    MeasuredNumber::share(right, words)
 }
 
 /// The share of right answers from these features within the vocabulary.
-fn within(m: &RoleAccuracy, of: &RoleRepresentation) -> Option<f64> {
-    of.finite.then(|| m.shares(of)[0])
+fn within(of: &RoleRepresentation) -> Option<MeasuredNumber> {
+    let (right, words) = of.within.sum(|_| true);
+    MeasuredNumber::share(right, words).filter(|_| of.finite)
 }
 
-fn within_traces(m: &RoleAccuracy) -> Vec<(String, f64)> {
+fn within_traces(m: &RoleAccuracy) -> Vec<(String, MeasuredNumber)> {
     let traces = m.representations.iter().filter(|r| r.features == RoleFeatures::Traces && !r.projected);
-    traces.filter_map(|of| Some((of.level.to_string(), within(m, of)?))).collect()
+    traces.filter_map(|of| Some((of.level.to_string(), within(of)?))).collect()
 }
 
 fn within_projected(m: &RoleAccuracy) -> Option<f64> {
     let half = m.by_features(RoleFeatures::Activation, 0)?.dims / 2;
     let is_half = |r: &&RoleRepresentation| r.projected && r.features == RoleFeatures::Traces && r.dims == half;
-    let shares: Vec<f64> = m.representations.iter().filter(is_half).map(|of| within(m, of)).collect::<Option<_>>()?;
+    let share = |of: &RoleRepresentation| within(of).map(|share| share.value);
+    let shares: Vec<f64> = m.representations.iter().filter(is_half).map(share).collect::<Option<_>>()?;
     (!shares.is_empty()).then(|| mean(&shares))
 }
 
-fn transfer_by_role(m: &RoleAccuracy) -> Vec<(String, f64)> {
+fn transfer_by_role(m: &RoleAccuracy) -> Vec<(String, MeasuredNumber)> {
     const ROLES: [&str; 4] = ["det_agent", "noun_agent", "noun_patient", "verb_rel"];
     let Some(named) = named(m) else { return vec![] };
-    let of_role = |name: &str| -> Option<(String, f64)> {
+    let of_role = |name: &str| -> Option<(String, MeasuredNumber)> {
         let role = m.roles.iter().position(|role| role == name)?;
-        let share = named.transfer.share(|r| r == role);
-        share.is_finite().then(|| (name.to_owned(), share))
+        let (right, words) = named.transfer.sum(|r| r == role);
+        Some((name.to_owned(), MeasuredNumber::share(right, words)?))
     };
     ROLES.into_iter().filter_map(of_role).collect()
 }
@@ -190,13 +196,16 @@ mod tests {
             ],
             ranks: vec![].into(),
         };
-        assert_eq!(share(&m, 0), Some(0.5));
+        let of_words = |right: f64, words| MeasuredNumber::share(right, words).unwrap();
+        assert_eq!(share(&m, 0), Some(of_words(8.0, 16.0)));
         let payload = m.clone().into_payload();
         assert_eq!([0, 1, 2].map(|which| words(&payload, which)), [Some(16), Some(16), Some(8)]);
-        assert_eq!(within_traces(&m), [("0".to_owned(), 0.25)]);
+        assert_eq!(within_traces(&m), [("0".to_owned(), of_words(4.0, 16.0))]);
         assert_eq!(within_projected(&m), Some(0.4375), "half of the activation's dimensions, mean over draws");
-        assert_eq!(transfer_by_role(&m), [("verb_rel".to_owned(), 0.875)], "a role that nobody asks for is left out");
+        let by_role = [("verb_rel".to_owned(), of_words(7.0, 8.0))];
+        assert_eq!(transfer_by_role(&m), by_role, "a role that nobody asks for is left out");
         let of_treebank = RoleAccuracy { deep: vec![false; 2], ..m };
-        assert_eq!((share(&of_treebank, 0), share(&of_treebank, 2)), (Some(0.5), None), "it has no deep roles");
+        let shares = [0, 2].map(|which| share(&of_treebank, which));
+        assert_eq!(shares, [Some(of_words(8.0, 16.0)), None], "it has no deep roles");
     }
 }

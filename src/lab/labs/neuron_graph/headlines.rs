@@ -8,41 +8,24 @@ use crate::{
     },
 };
 
-const MODULARITY: Headline = Headline {
-    id: "modularity",
-    name: "Q",
-    unit: "",
-    about: "Newman's modularity of the strongest entries of G (`graph.matrix`, `graph.sign`) as a graph, at the number of edges of the settings.",
-    better: Better::Neither,
-    digits: Digits::Decimals(3),
-    absent: "the graph was not measured yet (`probe.graph_curve_every`)",
-    source: measured!(ModularityAtStep, |m| m.model),
-};
-
 pub static ALL: &[Headline] = &[
     common::LOSS,
-    MODULARITY,
-    Headline {
-        id: "modularity_rewired",
-        name: "Q, degrees kept",
-        about: "Modularity of the same graph with its edges rewired and every degree as it was.",
-        source: measured!(ModularityAtStep, |m| m.degree_preserving),
-        ..MODULARITY
-    },
+    common::MODULARITY,
+    common::MODULARITY_REWIRED,
     Headline {
         id: "modularity_beyond_nulls",
         name: "Q less the highest null",
         about: "At the largest number of edges measured: Q less that of the most modular of all four null models.",
         absent: "the graph was not compared with its null models yet (`probe.graph_modularity_every`)",
         source: measured!(GraphModularity, beyond_nulls),
-        ..MODULARITY
+        ..common::MODULARITY
     },
     Headline {
         id: "carrying",
         name: "neurons with an edge",
         about: "Share of the neurons that have an edge, 0 to 1: fewer carry a graph whose edges fall on few neurons.",
         source: measured!(ModularityAtStep, |m| m.carrying),
-        ..MODULARITY
+        ..common::MODULARITY
     },
     HEAVY_PAIRS,
     Headline {
@@ -60,7 +43,7 @@ pub static ALL: &[Headline] = &[
         digits: Digits::Decimals(2),
         absent: "the graph's core was not measured yet (`probe.core_periphery_every`)",
         source: measured!(CorePeriphery, CorePeriphery::rich_club_ratio),
-        ..MODULARITY
+        ..common::MODULARITY
     },
 ];
 
@@ -71,7 +54,7 @@ const HEAVY_PAIRS: Headline = Headline {
     digits: Digits::Decimals(2),
     absent: "the pairs of heads were not measured yet (`probe.head_pairs_every`)",
     source: measured!(HeadPairs, |m| m.positive() as f64 / m.pairs.len().max(1) as f64),
-    ..MODULARITY
+    ..common::MODULARITY
 };
 
 /// A null model is a single draw, so Q is shown beside the highest of them without a verdict; the four decide at the largest number

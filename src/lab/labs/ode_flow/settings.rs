@@ -198,7 +198,7 @@ impl OdeFlowSettings {
     }
 
     /// The arguments of a view's questions, including the control. `None` if the settings are another lab's.
-    pub fn held_args(config: &Config) -> Option<FlowArgs> {
+    pub fn args_with_control(config: &Config) -> Option<FlowArgs> {
         let settings = Self::read(config).ok()?;
         let ControlSettings { u0, u1, u2, u3, alpha } = settings.control;
         let [u0, u1, u2, u3, alpha] = [u0, u1, u2, u3, alpha].map(Some);

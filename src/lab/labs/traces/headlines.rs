@@ -8,38 +8,35 @@ use crate::{
 /// Distances whose accuracy is a headline number, if it was measured.
 const HEADLINE_DISTANCES: [usize; 4] = [1, 4, 16, 64];
 
-const READERS: &str = "the readers were not measured yet (`recoverability.every`)";
+const REACH: Headline = Headline {
+    id: "reach",
+    name: "reach",
+    unit: "tokens",
+    about: "The farthest k up to which a reader names the token k back better than the most common token would (95%).",
+    better: Better::Higher,
+    digits: Digits::Decimals(0),
+    absent: "the readers were not measured yet (`recoverability.every`)",
+    source: measured!(Recoverability, |m| reach(m)),
+};
 
 pub static ALL: &[Headline] = &[
-    Headline {
-        id: "reach",
-        name: "reach",
-        unit: "tokens",
-        about: "The farthest k up to which a reader names the token k back better than the most common token would (95%).",
-        better: Better::Higher,
-        digits: Digits::Decimals(0),
-        absent: READERS,
-        source: measured!(Recoverability, |m| reach(m)),
-    },
+    REACH,
     Headline {
         id: "farthest",
         name: "farthest asked",
-        unit: "tokens",
         about: "The largest k that the readers were asked for: no reach is found beyond it.",
         better: Better::Neither,
-        digits: Digits::Decimals(0),
-        absent: READERS,
         source: measured!(Recoverability, |m| farthest(m)),
+        ..REACH
     },
     Headline {
         id: "accuracy",
         name: "accuracy",
         unit: "",
         about: "Share of right answers of a reader that names the token so many steps back, 0 to 1.",
-        better: Better::Higher,
         digits: Digits::Decimals(3),
-        absent: READERS,
         source: measured!(Recoverability, accuracies),
+        ..REACH
     },
     Headline {
         id: "most_common",
@@ -48,8 +45,8 @@ pub static ALL: &[Headline] = &[
         about: "What naming the most common token reaches without reading, 0 to 1.",
         better: Better::Neither,
         digits: Digits::Decimals(3),
-        absent: READERS,
         source: measured!(Recoverability, |m| m.most_common),
+        ..REACH
     },
     Headline { about: "Cross-entropy of the readers on text that no update saw, nats per question.", ..common::LOSS },
 ];

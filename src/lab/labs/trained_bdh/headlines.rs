@@ -19,16 +19,7 @@ const LOSS: Headline = Headline {
     source: measured!(TrainedBdh, |m| m.loss),
 };
 
-const MODULARITY: Headline = Headline {
-    id: "modularity",
-    name: "Q",
-    unit: "",
-    about: "Newman's modularity of the strongest entries of G (`graph.matrix`, `graph.sign`) as a graph, at the number of edges of the settings.",
-    better: Better::Neither,
-    digits: Digits::Decimals(3),
-    absent: "the graph was not measured yet (`probe.every`)",
-    source: measured!(ModularityAtStep, |m| m.model),
-};
+const GRAPH: &str = "the graph was not measured yet (`probe.every`)";
 
 pub static ALL: &[Headline] = &[
     LOSS,
@@ -41,14 +32,8 @@ pub static ALL: &[Headline] = &[
         source: measured!(TrainedBdh, |m| m.frequency_loss),
         ..LOSS
     },
-    MODULARITY,
-    Headline {
-        id: "modularity_rewired",
-        name: "Q, degrees kept",
-        about: "Modularity of the same graph with its edges rewired and every degree as it was.",
-        source: measured!(ModularityAtStep, |m| m.degree_preserving),
-        ..MODULARITY
-    },
+    Headline { absent: GRAPH, ..common::MODULARITY },
+    Headline { absent: GRAPH, ..common::MODULARITY_REWIRED },
 ];
 
 /// The loss is compared with that of the tokens' frequencies on the same windows. A rewired graph is a single draw, so Q is

@@ -49,17 +49,17 @@ pub(in crate::ui) fn take_deliveries(app: &mut App, ctx: &Context) {
             Delivery::Runs(runs) => app.past_runs.runs = runs,
             Delivery::RunTable { rows, is_complete } => app.runs.set(rows, is_complete),
             Delivery::Discarded { run, place } => {
-                let name = app.runs.discarded(&run, place.clone());
+                let name = app.runs.note_discarded(&run, place.clone());
                 let back = ("Undo".to_owned(), RunsAction::TakeBack(place).into());
                 app.toasts.push_with(Level::Info, format!("{name} is in the trash."), back);
             }
-            Delivery::Compared(Ok(runs)) => app.runs.compared(Some(*runs)),
+            Delivery::Compared(Ok(runs)) => app.runs.show_comparison(Some(*runs)),
             Delivery::Compared(Err(words)) => {
-                app.runs.compared(None);
+                app.runs.show_comparison(None);
                 app.toasts.push(Level::Error, words);
             }
             Delivery::Replayed(runs) => {
-                if let Some(words) = app.runs.replayed(runs) {
+                if let Some(words) = app.runs.show_replayed(runs) {
                     app.toasts.push(Level::Error, words);
                 }
             }

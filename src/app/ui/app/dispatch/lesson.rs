@@ -2,7 +2,7 @@
 
 use super::{
     open_lab::open_lab,
-    stop_first::{PendingAction, waits},
+    stop_first::{PendingAction, must_wait},
 };
 use crate::ui::{app::prelude::*, page::lesson};
 
@@ -18,14 +18,14 @@ pub(super) fn dispatch(app: &mut App, action: LessonAction, ctx: &Context) {
 fn take_step(app: &mut App, i: usize, ctx: &Context) {
     let Some(page) = app.page() else { return };
     let (lab, begins_run) = (page.lab.id, lesson::step_begins_run(page, i));
-    if begins_run && waits(app, lab, &format!("begin step {} of the lesson", i + 1)) {
+    if begins_run && must_wait(app, lab, &format!("begin step {} of the lesson", i + 1)) {
         app.waiting = Some(PendingAction::Action(LessonAction::Step(i).into()));
     } else if let Some((page, host)) = app.page_and_host() {
         // the step that is open already may be clicked by mistake
         let left = page.recorded_folder().filter(|_| page.lesson.current == Some(i));
         let outcome = lesson::take_step(page, i, host, ctx);
         let is_left = left.is_some() && page.recorded_folder() != left;
-        app.warn_of(outcome);
+        app.warn_on_error(outcome);
         if is_left {
             app.toasts.push(Level::Info, "The step began a new run. Ctrl Z opens the run before again.".into());
         }
@@ -65,7 +65,7 @@ fn open_step(app: &mut App, link: &LessonLink, ctx: &Context) {
     let i = link.step.saturating_sub(1);
     take_step(app, i, ctx);
     if let Some(page) = app.page_mut() {
-        page.lesson.sought = Some(i);
+        page.lesson.scroll_to = Some(i);
         page.lesson.is_focused = page.lesson.lesson.steps.get(i).is_some_and(|s| s.does.needs().next().is_some());
     }
 }

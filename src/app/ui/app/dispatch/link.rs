@@ -4,7 +4,7 @@ use super::{
     lesson::open_lesson,
     open_lab::open_settings,
     open_run::open_run,
-    stop_first::{PendingAction, waits},
+    stop_first::{PendingAction, must_wait},
 };
 use crate::{
     experiments::permalink::{Link, Permalink},
@@ -69,7 +69,7 @@ pub(super) fn use_linked_files(app: &mut App, ctx: &Context) {
 /// Opens a lab with a link's settings and views. Nothing is trained.
 pub(super) fn show_page(app: &mut App, link: Permalink, ctx: &Context) {
     let Some(lab) = app.lists.lab(&link.config.lab) else { return };
-    if waits(app, lab.id, "open this link") {
+    if must_wait(app, lab.id, "open this link") {
         app.waiting = Some(PendingAction::Page(Box::new(link)));
         return;
     }
@@ -103,7 +103,7 @@ pub(in crate::ui) fn found_run(app: &mut App, link: Permalink, run: Option<PathB
     match run {
         None => offer_to_run(app, &link, step),
         Some(folder) => {
-            app.sought = Some((folder.clone(), link));
+            app.linked_run = Some((folder.clone(), link));
             open_run(app, folder, ctx);
         }
     }

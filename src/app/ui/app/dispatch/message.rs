@@ -8,7 +8,7 @@ use super::{
 };
 use crate::ui::{
     app::prelude::*,
-    session::{Shared, adopt},
+    session::{SharedSession, adopt},
 };
 
 pub(super) fn dispatch(app: &mut App, action: MessageAction, ctx: &Context) {
@@ -41,7 +41,7 @@ pub(in crate::ui) fn paste_session(app: &mut App, text: &str, ctx: &Context) {
     if let Some(link) = link_of(app, text) {
         return open_link(app, link, ctx);
     }
-    let shared = match Shared::from_text(text) {
+    let shared = match SharedSession::from_text(text) {
         Ok(shared) => shared,
         Err(words) => return app.toasts.push(Level::Error, words),
     };

@@ -36,7 +36,7 @@ pub(super) fn dispatch(app: &mut App, action: OpenAction, ctx: &Context) {
         OpenAction::Run(folder) => open_run(app, folder, ctx),
         OpenAction::GoOn(folder) => {
             open_run(app, folder.clone(), ctx);
-            app.going_on = Some(folder);
+            app.resuming_run = Some(folder);
         }
         OpenAction::Sweep(folder) => open_sweep(app, folder),
         OpenAction::Path(path) => open_path(app, path, ctx),
@@ -82,7 +82,7 @@ fn open_claims(app: &mut App, filter: String) {
         app.claims.opened_from = app.open;
     }
     return_to_claims(app);
-    app.claims.look_for(filter);
+    app.claims.set_filter(filter);
     app.host.list_claims();
 }
 
@@ -96,7 +96,7 @@ fn return_to_claims(app: &mut App) {
 /// Escape: out of the innermost thing.
 fn back(app: &mut App, ctx: &Context) {
     if app.overlay.take().is_some() {
-        (app.waiting, app.going_on) = (None, None);
+        (app.waiting, app.resuming_run) = (None, None);
         return;
     }
     if app.open.is_none() {
@@ -131,7 +131,7 @@ fn back(app: &mut App, ctx: &Context) {
 fn stop_and_go_on(app: &mut App, ctx: &Context) {
     app.overlay = None;
     let Some(waiting) = app.waiting.take() else { return };
-    app.has_agreed = true;
+    app.has_stop_consent = true;
     match waiting {
         PendingAction::Action(action) => dispatch_any(app, action, ctx),
         PendingAction::Settings(config, layout) => {
@@ -140,5 +140,5 @@ fn stop_and_go_on(app: &mut App, ctx: &Context) {
         PendingAction::Replay(run) => show_replay(app, *run),
         PendingAction::Page(link) => show_page(app, *link, ctx),
     }
-    app.has_agreed = false;
+    app.has_stop_consent = false;
 }

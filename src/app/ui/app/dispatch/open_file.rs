@@ -5,7 +5,7 @@ use super::{
     link::{link_of, open_link},
     open_lab::{choose, open_config, open_lab, set_path, states_setting},
     open_run::open_run,
-    stop_first::{PendingAction, waits},
+    stop_first::{PendingAction, must_wait},
 };
 use crate::{
     analysis::{generator::MatrixKind, graph_file::Format},
@@ -25,7 +25,6 @@ pub(in crate::ui) fn open_path(app: &mut App, path: PathBuf, ctx: &Context) {
     }
 }
 
-/// Opens a file by its name.
 pub(in crate::ui) fn open_file(app: &mut App, path: PathBuf, ctx: &Context) {
     let name = path.file_name().map(|n| n.to_string_lossy().to_lowercase()).unwrap_or_default();
     if name.ends_with(".toml") {
@@ -45,7 +44,7 @@ pub(in crate::ui) fn open_file(app: &mut App, path: PathBuf, ctx: &Context) {
 }
 
 pub(in crate::ui) fn open_config_text(app: &mut App, path: &Path, content: &str, ctx: &Context) {
-    let lab = Config::lab_of(content).and_then(|id| labs::known(app.lists.labs, &id));
+    let lab = Config::lab_of(content).and_then(|id| labs::find_in(app.lists.labs, &id));
     let read = lab.and_then(|lab| Config::from_toml(content, lab.id, &(lab.knobs)()));
     match read {
         Ok(config) => open_config(app, config, ctx),
@@ -89,7 +88,7 @@ pub(in crate::ui) fn open_checkpoint(app: &mut App, path: &Path, ctx: &Context) 
         return app.toasts.push(Level::Warning, words);
     }
     if let Some(lab) = app.open
-        && waits(app, lab, "open these weights")
+        && must_wait(app, lab, "open these weights")
     {
         app.waiting = Some(PendingAction::Action(OpenAction::Path(path.to_owned()).into()));
         return;

@@ -1,6 +1,6 @@
 //! Opens a lab, as it was left or with settings, and hands files to its page.
 
-use super::stop_first::{PendingAction, waits};
+use super::stop_first::{PendingAction, must_wait};
 use crate::{
     labs::equilibrium::settings::GeneratorSettings,
     ui::{
@@ -39,12 +39,11 @@ pub(in crate::ui) fn open_lab(app: &mut App, id: &'static str, ctx: &Context) {
     }
     app.open = Some(lab.id);
     app.overlay = None;
-    if let Some(file) = app.homeless_file.take() {
+    if let Some(file) = app.file_without_lab.take() {
         set_path(app, FileKind::Text, &file, ctx);
     }
 }
 
-/// Opens the config's lab with it.
 pub(in crate::ui) fn open_config(app: &mut App, config: Config, ctx: &Context) {
     open_settings(app, config, None, ctx);
 }
@@ -59,7 +58,7 @@ pub(in crate::ui) fn open_settings(app: &mut App, config: Config, layout: Option
         );
         return false;
     };
-    if waits(app, lab.id, "open these settings") {
+    if must_wait(app, lab.id, "open these settings") {
         app.waiting = Some(PendingAction::Settings(Box::new(config), layout.map(Box::new)));
         return false;
     }
@@ -80,7 +79,7 @@ pub(in crate::ui) fn open_settings(app: &mut App, config: Config, layout: Option
 /// Opens a file by the open lab's control of such files, once the file was found to hold what it is taken for.
 pub(in crate::ui) fn set_path(app: &mut App, kind: FileKind, path: &Path, ctx: &Context) {
     let Some(page) = app.page() else {
-        app.homeless_file = Some(path.to_owned());
+        app.file_without_lab = Some(path.to_owned());
         app.overlay = Some(Overlay::ChooseLab(path.display().to_string()));
         return;
     };

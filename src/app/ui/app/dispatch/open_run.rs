@@ -1,13 +1,13 @@
 //! Opens a run by its folder: its page opens once the run's lab is known.
 
-use super::stop_first::{PendingAction, waits};
+use super::stop_first::{PendingAction, must_wait};
 use crate::ui::{app::prelude::*, page::left_run, run::RunOrigin};
 
 /// Begins to open a run folder; its page opens once it is known of which lab it is.
 pub(in crate::ui) fn open_run(app: &mut App, folder: PathBuf, ctx: &Context) {
     let handle = app.host.open_run(folder.clone());
     app.opening.push(Run::new(handle, Mirror::default(), RunOrigin::Folder(folder), ctx));
-    (app.overlay, app.going_on, app.agreed) = (None, None, None);
+    (app.overlay, app.resuming_run, app.consented_run) = (None, None, None);
 }
 
 pub(in crate::ui) fn pump_opening(app: &mut App) {
@@ -22,8 +22,8 @@ pub(in crate::ui) fn pump_opening(app: &mut App) {
             (Some(id), _) => match app.lists.lab(&id) {
                 Some(lab) => {
                     let is_it = |agreed: &mut PathBuf| run.replayed_folder() == Some(agreed.as_path());
-                    let is_agreed = app.agreed.take_if(is_it).is_some();
-                    if !is_agreed && waits(app, lab.id, "open the replay") {
+                    let is_agreed = app.consented_run.take_if(is_it).is_some();
+                    if !is_agreed && must_wait(app, lab.id, "open the replay") {
                         app.waiting = Some(PendingAction::Replay(Box::new(run)));
                     } else {
                         show_replay(app, run);
@@ -56,17 +56,17 @@ pub(in crate::ui) fn show_replay(app: &mut App, run: Run) {
 fn resume_training(app: &mut App) {
     let Some(run) = app.open.and_then(|id| app.pages.get_mut(id)).and_then(|page| page.run.as_mut()) else { return };
     let is_sought = |going_on: &mut PathBuf| run.replayed_folder() == Some(going_on.as_path());
-    let Some(folder) = app.going_on.take_if(is_sought) else { return };
+    let Some(folder) = app.resuming_run.take_if(is_sought) else { return };
     let outcome = run.train(Command::Run);
     app.past_runs.mark_resumed(&folder);
-    app.warn_of(outcome);
+    app.warn_on_error(outcome);
 }
 
 /// Shows the step of the link that led to the shown run, if one did.
 fn show_linked_step(app: &mut App) {
     let Some(page) = app.open.and_then(|id| app.pages.get_mut(id)) else { return };
     let folder = page.run.as_ref().and_then(|run| run.replayed_folder().map(ToOwned::to_owned));
-    let Some((_, link)) = app.sought.take_if(|(sought, _)| Some(&*sought) == folder.as_ref()) else { return };
+    let Some((_, link)) = app.linked_run.take_if(|(sought, _)| Some(&*sought) == folder.as_ref()) else { return };
     link::select(page, &link);
     if let Some(step) = link.step {
         play::scrub_to(page, step);

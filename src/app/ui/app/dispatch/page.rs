@@ -3,7 +3,7 @@
 use super::{
     dispatch as dispatch_any,
     open_run::open_run,
-    stop_first::{PendingAction, waits},
+    stop_first::{PendingAction, must_wait},
 };
 use crate::ui::{
     app::prelude::*,
@@ -67,21 +67,21 @@ fn step_back(app: &mut App, kind: UndoKind, ctx: &Context) {
     };
     let doing = |name: &str| format!("{verb} \u{201c}{name}\u{201d}");
     let ends = app.page().and_then(|page| Some((page.lab.id, undo::step_that_ends_run(page, kind).map(doing)?)));
-    if ends.is_some_and(|(lab, doing)| waits(app, lab, &doing)) {
+    if ends.is_some_and(|(lab, doing)| must_wait(app, lab, &doing)) {
         app.waiting = Some(PendingAction::Action(action.into()));
         return;
     }
     let Some(page) = app.open.and_then(|id| app.pages.get_mut(id)) else { return };
     let awaited = left_run::take_awaited(page, &mut app.opening);
-    let words = undo::step_back(page, kind, ctx.input(|i| i.time)).unwrap_or_else(|| kind.nothing().to_owned());
+    let words = undo::step_back(page, kind, ctx.input(|i| i.time)).unwrap_or_else(|| kind.empty_message().to_owned());
     match left_run::take_wanted_run(page) {
         Some(run) if undo::is_on_page(page, &run) => {}
         Some(ShownRun::Recorded(folder)) => {
             open_run(app, folder.clone(), ctx);
-            app.agreed = app.has_agreed.then_some(folder);
+            app.consented_run = app.has_stop_consent.then_some(folder);
         }
         Some(ShownRun::Example) => example::show_again(page, app.host.as_mut(), ctx),
-        Some(ShownRun::New) => page.launch_again(app.host.as_mut(), ctx),
+        Some(ShownRun::New) => page.relaunch(app.host.as_mut(), ctx),
         None => app.opening.extend(awaited),
     }
     app.toasts.push(Level::Info, words);
@@ -96,7 +96,7 @@ fn takes_back(app: &App) -> bool {
 /// The run that was deleted last comes back.
 fn take_back(app: &mut App, ctx: &Context) {
     let Some((place, name)) = app.runs.last_trashed().cloned() else {
-        return app.toasts.push(Level::Info, UndoKind::Undo.nothing().to_owned());
+        return app.toasts.push(Level::Info, UndoKind::Undo.empty_message().to_owned());
     };
     app.toasts.push(Level::Info, format!("Undid: deleted {name}"));
     dispatch_any(app, RunsAction::TakeBack(place), ctx);

@@ -1,7 +1,7 @@
 //! The effect of actions on the run.
 
 use super::{
-    stop_first::{PendingAction, waits},
+    stop_first::{PendingAction, must_wait},
     time,
 };
 use crate::ui::{app::prelude::*, page::training};
@@ -15,7 +15,7 @@ pub(super) fn dispatch(app: &mut App, action: RunAction, ctx: &Context) {
         // settings of which no run can be made end none
         RunAction::LetterR if (page.lab.plan)(&page.config).is_ok() => {
             let lab = page.lab.id;
-            if waits(app, lab, "begin again with the settings shown") {
+            if must_wait(app, lab, "begin again with the settings shown") {
                 app.waiting = Some(PendingAction::Action(RunAction::Reset.into()));
                 return;
             }
@@ -35,7 +35,7 @@ pub(super) fn dispatch(app: &mut App, action: RunAction, ctx: &Context) {
     }
     let level = if action.is_question() { Level::Info } else { Level::Warning };
     if action.trains() {
-        app.milestones.run_asked();
+        app.milestones.note_run_request();
     }
     let Some((page, host)) = app.page_and_host() else { return };
     let outcome = match action {

@@ -7,13 +7,13 @@ pub(super) fn dispatch(app: &mut App, action: RunsAction) {
         RunsAction::Compare(runs) => app.host.compare_runs(runs),
         RunsAction::Replay(runs) => app.host.replay_runs(runs),
         RunsAction::Note(run, note) => {
-            app.runs.noted(&run, &note);
+            app.runs.apply_note(&run, &note);
             app.host.write_note(run, note);
         }
         RunsAction::Discard(run) => app.host.discard_run(run),
         RunsAction::DismissInterruption(run) => app.session.dismiss_run(&run),
         RunsAction::TakeBack(place) => {
-            app.runs.taken_back(&place);
+            app.runs.note_restored(&place);
             app.toasts.withdraw(&RunsAction::TakeBack(place.clone()).into());
             app.host.restore_run(place);
         }
@@ -27,7 +27,7 @@ pub(super) fn dispatch(app: &mut App, action: RunsAction) {
         }
         RunsAction::ListClaims => {
             let claims = &mut app.claims;
-            if claims.begins_to_read() {
+            if claims.begin_reading() {
                 app.host.list_claims();
             } else if let Some(page) = app.open.and_then(|lab| app.pages.get_mut(lab)) {
                 page.claims = claims.count_for_lab(page.lab.id);

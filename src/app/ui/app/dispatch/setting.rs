@@ -2,7 +2,7 @@
 
 use super::{
     open_lab::choose,
-    stop_first::{PendingAction, waits},
+    stop_first::{PendingAction, must_wait},
 };
 use crate::ui::{app::prelude::*, page::controls};
 
@@ -25,7 +25,7 @@ pub(super) fn dispatch(app: &mut App, action: SettingAction, ctx: &Context) {
         SettingAction::RestoreAll(keys) => controls::restore(page, &keys, now),
         SettingAction::Unlock => controls::unlock(page),
         SettingAction::Find(key) => {
-            page.sought = Some(key);
+            page.scroll_to = Some(key);
             page.lesson.is_focused &= page.lesson.shows(key);
             page.filter.clear();
             app.session.show_controls();
@@ -45,7 +45,7 @@ fn typed_file(page: &Page, key: &str, value: &Value) -> Option<ChosenFile> {
 fn take_preset(app: &mut App, id: String, ctx: &Context) {
     let Some(lab) = app.page().map(|page| page.lab) else { return };
     let title = lab.preset(&id).map_or(id.as_str(), |p| p.title);
-    if waits(app, lab.id, &format!("begin the preset \u{201c}{title}\u{201d}")) {
+    if must_wait(app, lab.id, &format!("begin the preset \u{201c}{title}\u{201d}")) {
         app.waiting = Some(PendingAction::Action(SettingAction::Preset(id).into()));
         return;
     }
@@ -56,7 +56,7 @@ fn take_preset(app: &mut App, id: String, ctx: &Context) {
         page.launch(host, ctx);
     });
     let closed = closed_files(page, &before);
-    app.warn_of(outcome.map_err(|e| e.to_string()));
+    app.warn_on_error(outcome.map_err(|e| e.to_string()));
     if !closed.is_empty() {
         let (closed, them) = (closed.join(", "), if closed.len() > 1 { "them" } else { "it" });
         let words = format!("The preset \u{201c}{title}\u{201d} has closed {closed}. Ctrl Z opens {them} again.");

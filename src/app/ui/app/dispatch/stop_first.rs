@@ -17,9 +17,9 @@ pub(in crate::ui) enum PendingAction {
 
 /// True if the action must wait until the user has agreed that the lab's training ends; then a sheet asks, and the
 /// caller leaves the action in [`App::waiting`]. `doing` continues from "to": "begin the preset Needed".
-pub(in crate::ui) fn waits(app: &mut App, lab: &str, doing: &str) -> bool {
+pub(in crate::ui) fn must_wait(app: &mut App, lab: &str, doing: &str) -> bool {
     let is_training = |page: &&Page| page.run.as_ref().is_some_and(Run::is_running);
-    let Some(page) = app.pages.get(lab).filter(is_training).filter(|_| !app.has_agreed) else { return false };
+    let Some(page) = app.pages.get(lab).filter(is_training).filter(|_| !app.has_stop_consent) else { return false };
     let (step, total, doing) = (page.newest(), page.total(), doing.to_owned());
     let (id, lab) = (page.lab.id, page.lab.title);
     app.overlay = Some(Overlay::StopFirst(StopSheet { id, lab, step, total, doing }));
@@ -27,7 +27,7 @@ pub(in crate::ui) fn waits(app: &mut App, lab: &str, doing: &str) -> bool {
 }
 
 /// True if the training that the sheet asks about has ended meanwhile, so that the pending action needs no agreement.
-pub(in crate::ui) fn may_go_on(app: &App) -> bool {
+pub(in crate::ui) fn may_proceed(app: &App) -> bool {
     let Some(Overlay::StopFirst(sheet)) = &app.overlay else { return false };
     !app.pages.get(sheet.id).and_then(|page| page.run.as_ref()).is_some_and(Run::is_running)
 }

@@ -7,11 +7,11 @@ pub(super) fn dispatch(app: &mut App, action: TimeAction, ctx: &Context) {
     match action {
         TimeAction::Play => {
             let outcome = play::play_or_pause(page, ctx.input(|i| i.time));
-            app.warn_of(outcome);
+            app.warn_on_error(outcome);
         }
         TimeAction::Next => {
             let outcome = play::show_next(page);
-            app.warn_of(outcome);
+            app.warn_on_error(outcome);
         }
         TimeAction::PlaySpeed(seconds) => page.play.seconds = seconds,
         TimeAction::PlayLoops(loops) => page.play.loops = loops,

@@ -53,7 +53,7 @@ impl AttentionDifference {
             let mut held = MapCells::default();
             let matrix = layer.weights.matrix(head)?;
             // Weights that are exactly zero are masked: the future, or beyond the window.
-            held.hold(&pair.samples[i].payload, &format!("{place} {i}"), matrix, |v| v != 0.0);
+            held.cache_matrix(&pair.samples[i].payload, &format!("{place} {i}"), matrix, |v| v != 0.0);
             Some(held)
         };
         let maps = held(first, 0).zip(held(second, 1)).ok_or_else(|| format!("No difference: {place} has no map."))?;

@@ -26,7 +26,7 @@ pub struct GraphDifference {
     about: String,
     /// The weight of each edge in either graph; an edge is keyed by the positions of its ends on the axes.
     edges: BTreeMap<(u32, u32), [Option<f32>; 2]>,
-    /// The names of nodes, where they have no numbers of a model.
+    /// The names of the nodes; empty where nodes are neurons of a model, which have numbers.
     ids: Vec<String>,
     /// Edges there could be.
     entries: u64,

@@ -79,7 +79,6 @@ fn row_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, knob: &Knob) {
 /// The maximum number of characters of a value.
 const MAX_VALUE_CHARS: usize = 16;
 
-/// The text of a value in the list.
 fn value_text(value: &Value) -> String {
     match value {
         Value::Float(x) => number::short(*x),

@@ -80,15 +80,15 @@ impl ComparePage {
         Self { indices: (0..runs.names.len()).collect(), runs, shown, ..Self::default() }
     }
 
-    /// Read whole, if they are the ones that are compared.
-    pub fn replayed(&mut self, runs: Arc<ReplayedRuns>) {
+    /// Shows runs that were read whole, unless others are compared by now.
+    pub fn show_replayed(&mut self, runs: Arc<ReplayedRuns>) {
         if runs.folders == self.runs.folders {
             (self.replayed, self.is_reading) = (Some(runs), false);
         }
     }
 
-    /// They could not be read: back to the curves.
-    pub fn give_up(&mut self) {
+    /// Returns to the curves, because the runs could not be read whole.
+    pub fn return_to_curves(&mut self) {
         (self.multiples, self.is_reading) = (Multiples::default(), false);
     }
 
@@ -314,7 +314,7 @@ fn table_ui(ui: &mut Ui, shell: &Shell<'_>, page: &ComparePage, step: u64) {
             for row in rows(page) {
                 ui.horizontal(|ui| {
                     let (rect, _) = ui.allocate_exact_size(vec2(12.0, 12.0), egui::Sense::hover());
-                    ui.painter().rect_filled(rect, 2.0, theme.series(row.line.map_or(row.runs[0], |l| l.place)));
+                    ui.painter().rect_filled(rect, 2.0, theme.series(row.line.map_or(row.runs[0], |l| l.index)));
                     ui.label(row.name);
                 });
                 let value = row.line.map_or_else(|| NO_VALUE.to_owned(), |line| value_label(line, page.number(), step));
@@ -346,7 +346,6 @@ fn value_label(line: &ComparedLine, number: Option<&Number>, step: u64) -> Strin
     format!("{words}{other}")
 }
 
-/// A row of the table.
 struct ComparedRow<'a> {
     name: &'a str,
     /// The runs that it shows, at least one.

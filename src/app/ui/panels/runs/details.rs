@@ -58,7 +58,7 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage, row: &Run
             keep(note);
         }
         let words = "Moves the folder to the trash beside the runs (.trash); it can be taken back.";
-        let delete = ui.add_enabled(!row.state.is_held(), egui::Button::new("Delete")).on_hover_text(words);
+        let delete = ui.add_enabled(!row.state.is_in_use(), egui::Button::new("Delete")).on_hover_text(words);
         shell.on_click(delete, RunsAction::Discard(row.path.clone()));
     });
 }
@@ -126,7 +126,7 @@ fn changed_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow) {
     }
 }
 
-/// A label at the left, its value at the right; the label is cut if both have no room.
+/// Draws a label at the left and its value at the right; the label is cut if both have no room.
 fn pair_ui(ui: &mut Ui, shell: &Shell<'_>, word: &str, value: &str) {
     ui.horizontal(|ui| {
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {

@@ -40,8 +40,8 @@ fn frame<'a>(theme: &'a Theme, order: &Order, width: f32) -> SortedTable<'a> {
     let columns = COLUMNS.iter().map(|(words, key, share)| TableColumn {
         heading: (*words).to_owned(),
         width: if *share > 0.0 { share * shared } else { SIZE },
-        at_right: *key == "size",
-        falling: (order.key == *key).then_some(order.falling),
+        align_right: *key == "size",
+        descending: (order.key == *key).then_some(order.descending),
     });
     SortedTable { id: "runs", theme, columns: columns.collect(), left: TICK, head: HEAD_HEIGHT, row: ROW, wanted: None }
 }
@@ -93,8 +93,8 @@ fn row_ui(
     let theme = shell.theme;
     for (i, ((first, second), place)) in cells(shell, row).into_iter().zip(table.places(response.rect)).enumerate() {
         let is_number = (3..=LOSS).contains(&i) || i == 6;
-        let (middle, at_right) = (place.top() + 14.0, i == 6);
-        let place = if at_right { place } else { place.with_max_x(place.right() - 4.0) };
+        let (middle, align_right) = (place.top() + 14.0, i == 6);
+        let place = if align_right { place } else { place.with_max_x(place.right() - 4.0) };
         let font = if is_number { theme::numbers() } else { FontId::proportional(theme::BODY) };
         let line = |y: f32| place.with_min_y(y).with_max_y(y);
         let mut text = first.clone();
@@ -105,10 +105,10 @@ fn row_ui(
             text = format!("{pin}{}", without_shared(ui.painter(), row.title(), shared, &font, room));
         }
         let is_short = text != first;
-        cell_ui(ui, line(middle), CellText { text, font, colour: theme.text, at_right });
+        cell_ui(ui, line(middle), CellText { text, font, colour: theme.text, align_right });
         let (font, colour) = (FontId::proportional(theme::SMALL), theme.secondary);
         let colour = if i == 5 { state_colour(shell, row) } else { colour };
-        let is_cut = cell_ui(ui, line(middle + 17.0), CellText { text: second.clone(), font, colour, at_right });
+        let is_cut = cell_ui(ui, line(middle + 17.0), CellText { text: second.clone(), font, colour, align_right });
         if i == NAME && (is_short || is_cut) {
             let cell = ui.interact(place, ui.scope_id().with(("name", &row.folder)), Sense::hover());
             cell.on_hover_text(format!("{first}\n{second}").trim_end());

@@ -32,7 +32,7 @@ impl TagChips {
     }
 
     /// True if the run has one of the chosen tags, or none is chosen.
-    pub fn wants(&self, row: &RunRow) -> bool {
+    pub fn matches(&self, row: &RunRow) -> bool {
         self.chosen.is_empty() || row.note.tags.iter().any(|tag| self.chosen.contains(tag))
     }
 
@@ -101,11 +101,11 @@ mod tests {
         chips.count(rows.iter());
         assert_eq!((chips.shown.len(), chips.others.len()), (MAX_CHIPS, 30 - MAX_CHIPS));
         assert_eq!(chips.shown[0], TagCount { tag: "t10".to_owned(), runs: 2 });
-        assert!(rows.iter().all(|row| chips.wants(row)), "without a choice all runs are shown");
+        assert!(rows.iter().all(|row| chips.matches(row)), "without a choice all runs are shown");
         chips.chosen.extend(["t39".to_owned(), "gone".to_owned()]);
         chips.count(rows.iter());
         let shown: Vec<&str> = chips.shown.iter().map(|chip| chip.tag.as_str()).collect();
         assert!(shown.contains(&"t39") && shown.contains(&"gone"), "{shown:?}");
-        assert_eq!(rows.iter().map(|row| chips.wants(row)).collect::<Vec<_>>(), [true, false, false]);
+        assert_eq!(rows.iter().map(|row| chips.matches(row)).collect::<Vec<_>>(), [true, false, false]);
     }
 }

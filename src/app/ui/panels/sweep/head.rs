@@ -97,7 +97,7 @@ fn state_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &SweepPage, results: &Swee
             n => format!(" · of long runs one recorded step in {n} is read"),
         };
         let shown = page.number.as_ref().and_then(|id| results.numbers.get(results.number(id)?));
-        let is_ranked = shown.is_some_and(|number| results.may_have_best(number));
+        let is_ranked = shown.is_some_and(|number| results.can_mark_best(number));
         let star = if is_ranked { " · ★ best within its spread" } else { "" };
         let words = format!("{}{thinned}{star}{}", results.progress_label(), selected.unwrap_or_default());
         let note = note_ui(ui, shell.theme, words);

@@ -118,7 +118,9 @@ fn slider_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut SweepPage, view: &SweepV
 /// Points that are not drawn, because nothing of them is recorded so far.
 fn left_out_message(view: &SweepView<'_>) -> String {
     const NAMED: usize = 4;
-    let Some(without) = view.values().map(|as_of| as_of.without()).filter(|all| !all.is_empty()) else {
+    let Some(without) =
+        view.values().map(|values_at_step| values_at_step.points_without_value()).filter(|all| !all.is_empty())
+    else {
         return String::new();
     };
     let results = &view.results;

@@ -53,21 +53,21 @@ fn best_points(view: &SweepView<'_>) -> BestPoints {
     let places = std::iter::once(view.number).chain(view.others.iter().copied());
     let best = |place: usize| {
         let id = &view.results.numbers.get(place)?.id;
-        let as_of = view.as_of.get(id)?;
-        let known = (0..view.results.points.len()).filter_map(|point| as_of.mean_at_newest_step(point)).count();
-        (known > 1).then(|| (id.clone(), view.results.best(place, as_of)))
+        let values_at_step = view.values_at_step.get(id)?;
+        let known =
+            (0..view.results.points.len()).filter_map(|point| values_at_step.mean_at_newest_step(point)).count();
+        (known > 1).then(|| (id.clone(), view.results.best(place, values_at_step)))
     };
     places.filter_map(best).collect()
 }
 
-/// The points that a brush leaves, in order.
 fn rows(order: &PointOrder, view: &SweepView<'_>) -> Vec<usize> {
-    let as_of = match &order.column {
-        Column::Number(id) => view.as_of.get(id),
+    let values_at_step = match &order.column {
+        Column::Number(id) => view.values_at_step.get(id),
         _ => None,
     };
-    let order = order.sorted(view.results, as_of);
-    order.into_iter().filter(|point| view.is_kept(*point)).collect()
+    let order = order.sorted(view.results, values_at_step);
+    order.into_iter().filter(|point| view.is_in_brush(*point)).collect()
 }
 
 fn numbers<'a>(view: &SweepView<'a>) -> impl Iterator<Item = &'a Number> {
@@ -106,9 +106,9 @@ impl<'a> TableFrame<'a> {
             .chain(numbers.into_iter().map(|(column, words)| (column, words, number)));
         let (ids, columns) = all
             .map(|(column, heading, width)| {
-                let falling = (order.column == column).then_some(order.is_falling);
-                let at_right = column != Column::Point;
-                (column, TableColumn { heading, width, at_right, falling })
+                let descending = (order.column == column).then_some(order.is_falling);
+                let align_right = column != Column::Point;
+                (column, TableColumn { heading, width, align_right, descending })
             })
             .unzip();
         let table = SortedTable { id: "points", theme, columns, left: 0.0, head, row: ROW, wanted: None };
@@ -132,7 +132,7 @@ fn row_ui(ui: &mut Ui, view: &SweepView<'_>, frame: &TableFrame<'_>, point: usiz
                 Some(name) => (format!("{name}{mark}"), FontId::proportional(theme::BODY)),
                 None => (format!("{}{mark}", point + 1), theme::numbers()),
             };
-            let cell = CellText { text, font, colour: theme.text, at_right: false };
+            let cell = CellText { text, font, colour: theme.text, align_right: false };
             cell_ui(ui, place.with_min_x(place.left() + 16.0), cell);
             continue;
         }
@@ -144,7 +144,7 @@ fn row_ui(ui: &mut Ui, view: &SweepView<'_>, frame: &TableFrame<'_>, point: usiz
         }
         let colour = if text == NO_VALUE { theme.secondary } else { theme.text };
         let whole = text.clone();
-        let is_cut = cell_ui(ui, place, CellText { text, font: theme::numbers(), colour, at_right: true });
+        let is_cut = cell_ui(ui, place, CellText { text, font: theme::numbers(), colour, align_right: true });
         if let Column::Number(id) = column
             && is_cut
         {
@@ -152,7 +152,7 @@ fn row_ui(ui: &mut Ui, view: &SweepView<'_>, frame: &TableFrame<'_>, point: usiz
         }
     }
     let best = |number: &Number| {
-        let step = view.as_of.get(&number.id).filter(|_| is_best(&number.id))?.newest_step()?;
+        let step = view.values_at_step.get(&number.id).filter(|_| is_best(&number.id))?.newest_step()?;
         Some(format!("{} at {}", number.heading, steps_label([step; 2])))
     };
     let best: Vec<String> = numbers(view).filter_map(best).collect();
@@ -163,8 +163,9 @@ fn row_ui(ui: &mut Ui, view: &SweepView<'_>, frame: &TableFrame<'_>, point: usiz
 
 /// The heading of a number, with the step of its values if that differs from the shown step.
 fn heading(view: &SweepView<'_>, number: &Number) -> String {
-    let as_of = view.as_of.get(&number.id);
-    let step = as_of.and_then(|as_of| as_of.newest_step().filter(|step| *step != as_of.step));
+    let values_at_step = view.values_at_step.get(&number.id);
+    let step = values_at_step
+        .and_then(|values_at_step| values_at_step.newest_step().filter(|step| *step != values_at_step.step));
     step.map_or_else(|| number.heading.clone(), |step| format!("{}, {}", number.heading, steps_label([step; 2])))
 }
 
@@ -179,10 +180,10 @@ fn cell(view: &SweepView<'_>, column: &Column, point: usize) -> String {
         Column::Runs => format!("{} of {}", results.finished(point), results.run_count(point)),
         Column::Number(id) => {
             let number = numbers(view).find(|n| n.id == *id);
-            let as_of = view.as_of.get(id);
-            match (number, as_of.and_then(|as_of| as_of.values.get(point)?.as_ref())) {
+            let values_at_step = view.values_at_step.get(id);
+            match (number, values_at_step.and_then(|values_at_step| values_at_step.values.get(point)?.as_ref())) {
                 (Some(number), Some(value)) => {
-                    let other_steps = as_of.and_then(|as_of| as_of.other_steps(point));
+                    let other_steps = values_at_step.and_then(|values_at_step| values_at_step.other_steps(point));
                     value_label(number, value, results.run_count(point), other_steps)
                 }
                 _ => NO_VALUE.to_owned(),

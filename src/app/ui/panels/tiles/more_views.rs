@@ -29,7 +29,7 @@ impl MoreViews {
     }
 
     /// The width that the button takes from the title bar of a tile.
-    pub(super) fn width_on(&self, tile: TileId) -> f32 {
+    pub(super) fn button_width(&self, tile: TileId) -> f32 {
         if self.tile == Some(tile) && !self.views.is_empty() { WIDTH } else { 0.0 }
     }
 

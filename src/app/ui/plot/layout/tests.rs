@@ -16,7 +16,6 @@ fn chart<'a>(lines: Vec<Line<'a>>) -> Chart<'a> {
     Chart { lines, ..Chart::new("test", Axis::new("step"), Axis::new("loss")) }
 }
 
-/// The layout of lines in a tile of usual size.
 fn laid_out(lines: Vec<Line<'_>>) -> Layout {
     Layout::new(&chart(lines), &ChartState::default(), [480.0, 300.0], &measure)
 }
@@ -64,7 +63,7 @@ fn long_words_of_an_axis_leave_its_numbers_where_there_is_height() {
     let covered = |high: f32| {
         let layout = Layout::new(&chart, &ChartState::default(), [350.0, high], &measure);
         assert!(layout.plot.height() >= 80.0, "{high}");
-        (layout.x_ticks.iter().filter(|tick| tick.1.is_empty()).count(), layout.x_words_drop)
+        (layout.x_ticks.iter().filter(|tick| tick.1.is_empty()).count(), layout.x_label_drop)
     };
     assert_eq!(covered(300.0), (0, ROW), "the words stand below the numbers");
     let (numbers, drop) = covered(150.0);
@@ -289,7 +288,7 @@ fn a_hidden_label_leaves_its_scale_alone() {
         let lines = vec![Line::new("a", Color32::RED, vec![[0.0, 1.0], [1.0, 2.0]])];
         let chart = Chart { lines, ..Chart::new("test", Axis::new("step"), axis) };
         let state = ChartState { scale_y: Some(scale), ..ChartState::default() };
-        Layout::new(&chart, &state, [480.0, 300.0], &measure).y_words
+        Layout::new(&chart, &state, [480.0, 300.0], &measure).y_label
     };
     let shown = [Scale::Linear, Scale::Log].map(|scale| words(Axis::new("loss"), scale));
     let hidden = [Scale::Linear, Scale::Log].map(|scale| words(Axis::new("loss").hide_label(), scale));

@@ -7,7 +7,6 @@ use crate::{config::Setting, ui::views::prelude::*};
 const PAPERS_LAB: &str = "coupled_qk";
 const GAP: f32 = 6.0;
 
-/// View `attention_by_layer`.
 #[derive(Default)]
 pub struct AttentionByLayer {
     /// Draws the paper's lines; `None` draws them where the model has as many layers as the paper's.

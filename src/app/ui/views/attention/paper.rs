@@ -19,7 +19,6 @@ pub(super) struct PaperLine {
 }
 
 const STANDARD: (&str, &str) = ("paper, 60M, T = 512: standard", "standard");
-/// Id of the coupled variant.
 pub(super) const COUPLED_VARIANT: &str = "hamiltonian";
 const COUPLED: (&str, &str) = ("paper, 60M, T = 512: coupled", COUPLED_VARIANT);
 const GQA: (&str, &str) = ("paper, 60M, T = 512: GQA", "gqa");

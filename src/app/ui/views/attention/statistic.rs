@@ -23,7 +23,6 @@ impl Statistic {
         }
     }
 
-    /// The label of the axis.
     pub(super) fn axis(self) -> &'static str {
         match self {
             Self::Entropy => "entropy (nats)",

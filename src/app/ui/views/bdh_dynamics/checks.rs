@@ -73,9 +73,8 @@ const ROW: f32 = 17.0;
 const TABLE: f32 = ROW * 8.0;
 const GAP: f32 = 4.0;
 
-/// View `bdh_checks`.
 #[derive(Default)]
-pub struct Checks;
+pub struct BdhChecksView;
 
 /// Largest value; NaN if one is not a number.
 fn max_or_nan(values: &[f64]) -> f64 {
@@ -88,7 +87,7 @@ fn nearest_to_bound(share: &[f64]) -> Option<usize> {
     (0..share.len()).max_by(|a, b| rank(a).total_cmp(&rank(b)))
 }
 
-impl Checks {
+impl BdhChecksView {
     fn chart<'a>(checks: Option<&BdhDynamicsChecks>, theme: &Theme) -> Chart<'a> {
         let y = Axis::new("difference / largest value; dashed: bound").log().include(&[1e-17]);
         let mut chart = Chart::new("equivalences", Axis::new("token").integer_ticks(), y);
@@ -167,7 +166,7 @@ fn edge_sentence(wires: &ConstructionCheck) -> String {
     )
 }
 
-impl PanelView for Checks {
+impl PanelView for BdhChecksView {
     const SPACING: Vec2 = vec2(8.0, GAP);
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
@@ -238,7 +237,7 @@ mod tests {
         let drawn = |wires: ConstructionCheck, prods: ConstructionCheck| -> Vec<f64> {
             let (rules, normfree, attention, two_steps) = (token(), token(), token(), token());
             let checks = BdhDynamicsChecks { rules, normfree, attention, two_steps, wires, prods };
-            let chart = Checks::chart(Some(&checks), &Theme::dark());
+            let chart = BdhChecksView::chart(Some(&checks), &Theme::dark());
             let first = |line: &Line<'_>| match &line.data {
                 Data::Points(points) => points[0][1],
                 Data::Curve(_) => f64::NAN,

@@ -14,12 +14,12 @@ const FAINTEST: f64 = 0.04;
 
 /// An input: a token of the text, or a poke at a neuron.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Arrival {
+pub(super) enum MachineInput {
     Token(usize),
     Poke(usize),
 }
 
-impl Arrival {
+impl MachineInput {
     fn token(&self) -> Option<usize> {
         if let Self::Token(t) = self { Some(*t) } else { None }
     }
@@ -32,7 +32,7 @@ pub(super) struct Machine {
     pub state: State<f64>,
     pulses: Vec<Vec<f64>>,
     /// All inputs so far; the last one may still be in progress.
-    pub read: Vec<Arrival>,
+    pub read: Vec<MachineInput>,
     pub last: Option<Round>,
     /// The strongest flows of the last round.
     pub flows: Vec<Flow>,
@@ -57,7 +57,7 @@ impl Machine {
         let gain = if given.gain.is_finite() { given.gain } else { 1.0 };
         weights.dy.data.iter_mut().for_each(|v| *v *= gain);
         let n = weights.n();
-        let drift = if given.rotates { Drift::rope(n) } else { Drift::identity(n) }.and_damping(given.keep);
+        let drift = if given.rotates { Drift::rope(n) } else { Drift::identity(n) }.with_damping(given.keep);
         let layers = given.layers.clamp(1, 64);
         let pulses = dense(&given.pulses).filter(|m| m.cols == n)?;
         let system = match &given.graph {
@@ -87,7 +87,7 @@ impl Machine {
         })
     }
 
-    pub fn is_of(&self, sample: &Sample) -> bool {
+    pub fn was_built_from(&self, sample: &Sample) -> bool {
         Arc::ptr_eq(&self.payload, &sample.payload)
     }
 
@@ -99,7 +99,7 @@ impl Machine {
             false => 4 * self.state.layer + self.state.kernel,
         };
         for (k, arrival) in self.read.iter().enumerate() {
-            if matches!(arrival, Arrival::Token(t) if *t >= other.pulses.len()) {
+            if matches!(arrival, MachineInput::Token(t) if *t >= other.pulses.len()) {
                 break;
             }
             let last = k + 1 == self.read.len();
@@ -115,13 +115,13 @@ impl Machine {
 
     /// The token that comes next, unless the text is over.
     pub fn next_token(&self) -> Option<usize> {
-        let next = self.read.iter().rev().find_map(Arrival::token).map_or(0, |t| t + 1);
+        let next = self.read.iter().rev().find_map(MachineInput::token).map_or(0, |t| t + 1);
         (next < self.pulses.len()).then_some(next)
     }
 
     /// The token that was last read, if the last thing that came was one.
     pub fn token(&self) -> Option<usize> {
-        self.read.last().and_then(Arrival::token)
+        self.read.last().and_then(MachineInput::token)
     }
 
     /// The next round; when a token is through, the next one arrives. False at the end of the text.
@@ -130,12 +130,12 @@ impl Machine {
             return true;
         }
         let Some(next) = self.next_token() else { return false };
-        self.arrive(Arrival::Token(next), true);
+        self.arrive(MachineInput::Token(next), true);
         true
     }
 
     /// Takes what is under way to its end, or the next token through all its rounds.
-    pub fn through(&mut self) -> bool {
+    pub fn finish_token(&mut self) -> bool {
         if self.system.is_done(&self.state) && !self.step() {
             return false;
         }
@@ -145,18 +145,18 @@ impl Machine {
 
     pub fn poke(&mut self, neuron: usize) {
         while self.round(false) {}
-        self.arrive(Arrival::Poke(neuron), true);
+        self.arrive(MachineInput::Poke(neuron), true);
     }
 
     /// Reads from the beginning up to and including token `t`.
     pub fn read_to(&mut self, t: usize) {
-        if self.token().is_none_or(|now| now > t) || self.read.iter().any(|a| matches!(a, Arrival::Poke(_))) {
+        if self.token().is_none_or(|now| now > t) || self.read.iter().any(|a| matches!(a, MachineInput::Poke(_))) {
             self.restart();
         }
         while self.token().is_none_or(|now| now < t || !self.system.is_done(&self.state)) {
             if !self.round(self.at_last_round()) {
                 let Some(next) = self.next_token() else { break };
-                self.arrive(Arrival::Token(next), false);
+                self.arrive(MachineInput::Token(next), false);
             }
         }
     }
@@ -175,10 +175,10 @@ impl Machine {
     }
 
     /// `seen`: true if its contents will be displayed.
-    fn arrive(&mut self, arrival: Arrival, seen: bool) {
+    fn arrive(&mut self, arrival: MachineInput, seen: bool) {
         let pulse = match arrival {
-            Arrival::Token(t) => self.pulses.get(t).cloned().unwrap_or_default(),
-            Arrival::Poke(neuron) => {
+            MachineInput::Token(t) => self.pulses.get(t).cloned().unwrap_or_default(),
+            MachineInput::Poke(neuron) => {
                 // A poke is as strong as the strongest pulse of the text.
                 let strength = self.pulses.iter().flatten().copied().fold(0.0, f64::max);
                 let mut pulse = vec![0.0; self.system.n()];

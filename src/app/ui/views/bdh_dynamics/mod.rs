@@ -10,7 +10,7 @@ mod rounds;
 mod rules;
 mod theory;
 
-pub use checks::Checks;
+pub use checks::BdhChecksView;
 pub use oscillators::OscillatorsView;
 pub use rules::Rules;
 pub use theory::Theory;
@@ -27,17 +27,17 @@ const SETTINGS: [&str; 3] = [RuleSettings::text.name, RuleSettings::drift.name, 
 
 /// Asks for the measurement with the present settings, unless it was asked for.
 fn keep_fresh<M: Measurement<Args = BdhDynamicsArgs>>(cx: &mut ViewCx<'_>) {
-    let freshness = if cx.is_set_otherwise(&SETTINGS) { Freshness::WithSchedule } else { Freshness::IfMissing };
+    let freshness = if cx.differs_from_run(&SETTINGS) { Freshness::WithSchedule } else { Freshness::IfMissing };
     let args = PhysicsLabSettings::read(cx.config).map(|settings| settings.physics.args()).unwrap_or_default();
     cx.ask::<M>(None, &args, freshness);
 }
 
 /// The measurement for the settings as they are: that of the variant in focus, else of the first that has one.
 fn shown<'a, M: Measurement>(cx: &ViewCx<'a>) -> Option<Measured<'a, M>> {
-    let is_set_otherwise = cx.is_set_otherwise(&SETTINGS);
+    let differs_from_run = cx.differs_from_run(&SETTINGS);
     let of_variant = |v| {
         let (scheduled, answered) = (|| cx.scheduled(v), || cx.answer_of(v));
-        if is_set_otherwise { answered().or_else(scheduled) } else { scheduled().or_else(answered) }
+        if differs_from_run { answered().or_else(scheduled) } else { scheduled().or_else(answered) }
     };
     cx.in_focus(of_variant).map(|(_, measured)| measured)
 }
@@ -45,7 +45,7 @@ fn shown<'a, M: Measurement>(cx: &ViewCx<'a>) -> Option<Measured<'a, M>> {
 /// What a view shows, and of which weights: "step 300, 24 tokens ..." or that they are the first ones; of several variants
 /// the name of the one.
 fn origin(cx: &ViewCx<'_>, sample: &Sample, what: &str) -> String {
-    let variant = cx.whose(sample.variant);
+    let variant = cx.variant_prefix(sample.variant);
     let model =
         if sample.step == 0 { "initial weights, nothing learned".to_owned() } else { format!("step {}", sample.step) };
     format!("{variant}{what} \u{b7} {model} \u{b7} {}", sample.about)

@@ -53,7 +53,7 @@ impl<'a> OscillatorRing<'a> {
         let toy = self.toy;
         let Ring { centre, radius, n } = self.ring;
         painter.circle_stroke(centre, radius * REST_RADIUS, Stroke::new(1.0, theme.line));
-        let pull = toy.pull();
+        let pull = toy.connector_forces();
         let prods = (shown.prods, &toy.prods, &pull, -0.10, theme.secondary);
         let wires = (shown.wires, &toy.wires, &toy.y, 0.10, theme.fast);
         for (is_shown, edges, source, bend, colour) in [prods, wires] {

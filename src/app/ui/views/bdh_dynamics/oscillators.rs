@@ -23,7 +23,6 @@ const REST_ENERGY: f64 = 1e-5;
 /// The view opens this long after a poke, in seconds, so that motion is visible at once.
 const POKE_AGE: f64 = 0.6;
 
-/// View `oscillators`.
 #[derive(Default)]
 pub struct OscillatorsView {
     toy: Option<(OscillatorsSpec, Oscillators)>,
@@ -131,7 +130,7 @@ impl OscillatorsView {
         }
         OscillatorRing::new(rect, toy).paint(&ui.painter_at(rect), cx.theme, under, self.shown);
         if let Some(i) = under {
-            let [x, y, pull] = [toy.x[i], toy.y[i], toy.pull()[i]].map(|v| number::rounded(v, 3));
+            let [x, y, pull] = [toy.x[i], toy.y[i], toy.connector_forces()[i]].map(|v| number::rounded(v, 3));
             let words = format!("particle {i}: x {x}, y {y}, its connectors pull with {pull}\nclick to poke it");
             response.on_hover_text_at_pointer(words);
         }

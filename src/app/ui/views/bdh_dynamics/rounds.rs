@@ -1,6 +1,6 @@
 //! The table of the four rounds with the one that was executed marked, in formulas and in words.
 
-use super::machine::{Arrival, Machine};
+use super::machine::{Machine, MachineInput};
 use crate::{
     analysis::bdh_dynamics::{Edge, KERNELS},
     ui::views::prelude::*,
@@ -30,7 +30,7 @@ pub(super) fn rounds_ui(ui: &mut Ui, theme: &Theme, machine: &Machine, size: Vec
     let said = executed.map_or("none yet", |k| KERNELS[k].title);
     let (rect, response, painter) =
         canvas_ui(ui, vec2(size.x, 4.0 * row), Sense::hover(), format!("rounds, executed: {said}"));
-    let norms = if machine.system.norms() { NORMS } else { [""; 4] };
+    let norms = if machine.system.has_norms() { NORMS } else { [""; 4] };
     for (k, kernel) in KERNELS.iter().enumerate() {
         let top = rect.top() + row * k as f32;
         let place = Rect::from_min_size(pos2(rect.left(), top), vec2(rect.width(), row));
@@ -61,7 +61,7 @@ pub(super) fn rounds_ui(ui: &mut Ui, theme: &Theme, machine: &Machine, size: Vec
         };
         response.on_hover_text_at_pointer(format!(
             "{}\n\nover edges: {}\nat each place: {}{norm}",
-            kernel.words, kernel.communication, kernel.computation
+            kernel.explanation, kernel.communication, kernel.computation
         ));
     }
 }
@@ -74,14 +74,16 @@ pub(super) fn sentence(machine: &Machine, tokens: &[String]) -> String {
     };
     let nodes = round.nodes.len();
     match (round.layer, machine.read.last()) {
-        (None, Some(Arrival::Token(t))) => {
+        (None, Some(MachineInput::Token(t))) => {
             let fired = machine.state.y.iter().filter(|y| **y > 0.0).count();
             let token = tokens.get(*t).map_or("", String::as_str);
             format!(
                 "\u{201c}{token}\u{201d} arrives as a pulse Y on {fired} of {n} neurons, and the wires bring {nodes} an X."
             )
         }
-        (None, Some(Arrival::Poke(i))) => format!("Neuron {i} was poked; the wires bring {nodes} of {n} neurons an X."),
+        (None, Some(MachineInput::Poke(i))) => {
+            format!("Neuron {i} was poked; the wires bring {nodes} of {n} neurons an X.")
+        }
         (None, None) => String::new(),
         (Some(layer), _) => {
             Counts { layer, kernel: round.kernel, nodes, synapses: round.synapses.len(), carried: machine.carried }
@@ -111,7 +113,6 @@ struct Counts {
     kernel: usize,
     /// Neurons that changed.
     nodes: usize,
-    /// Synapses that changed.
     synapses: usize,
     /// Edges that carried something.
     carried: usize,
@@ -125,7 +126,7 @@ impl Counts {
             0 => String::new(),
             changed => format!(", and \u{3c3} at {changed} of {} synapses", system.synapses().len()),
         };
-        let (words, what) = (KERNELS[kernel].words, CHANGES[kernel]);
+        let (words, what) = (KERNELS[kernel].explanation, CHANGES[kernel]);
         format!(
             "Layer {}, round {}. {words} It changed {what} at {nodes} of {n} neurons{synapses}; {carried} edges carried something.",
             layer + 1,

@@ -17,7 +17,6 @@ const ROUND_TIME: f64 = 0.45;
 /// Tokens read before the user steps, so that there is something to see.
 const SHOWN_FIRST: usize = 9;
 
-/// View `bdh_rules`.
 #[derive(Default)]
 pub struct Rules {
     machine: Option<Machine>,
@@ -30,7 +29,7 @@ pub struct Rules {
 impl Rules {
     /// A machine on the weights that were measured. New weights keep the place in the text.
     fn follow(&mut self, measured: Measured<'_, BdhDynamicsWeights>) {
-        if self.machine.as_ref().is_some_and(|m| m.is_of(measured.sample)) {
+        if self.machine.as_ref().is_some_and(|m| m.was_built_from(measured.sample)) {
             return;
         }
         self.longest = None;
@@ -59,7 +58,7 @@ impl Rules {
             }
             let token = ui.add_enabled(!over, Button::new("step token"));
             if token.on_hover_text("Takes the token through all rounds of all layers.").clicked() {
-                machine.through();
+                machine.finish_token();
                 self.playing = None;
             }
             let playing = self.playing.is_some();

@@ -4,13 +4,11 @@ use crate::ui::views::prelude::*;
 
 const EMPTY: &str = "Not tried yet. Open a run of a BDH and choose a claim.";
 
-/// View `bdh_theory`.
 #[derive(Default)]
 pub struct Theory {
     asked: BdhTheoryArgs,
 }
 
-/// The text of a claim.
 struct ClaimWords {
     /// The label of its button.
     name: &'static str,
@@ -112,7 +110,7 @@ fn chart(cx: &ViewCx<'_>) -> Chart<'static> {
         chart.add(Line::new(curve.name.clone(), cx.theme.series(k), points).dots());
     }
     if claim == Some(TheoryClaim::Markov) {
-        chart.level("of the answer 0", 1.0);
+        chart.horizontal_line("of the answer 0", 1.0);
     }
     chart
 }

@@ -15,7 +15,6 @@ const SIDES: [Side; 2] = [
     Side { name: "in", axis: "edges into a neuron", of: |d| &d.incoming },
 ];
 
-/// View `graph_degrees`.
 #[derive(Default)]
 pub struct Degrees;
 

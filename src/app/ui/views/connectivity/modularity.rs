@@ -34,7 +34,6 @@ fn q_by_edges(measured: &GraphModularity, y: &[f64]) -> Vec<[f64; 2]> {
 
 const ON_DEMAND: &str = "Not measured yet. Press \u{201c}Measure now\u{201d}: it takes seconds.";
 
-/// View `graph_modularity`.
 #[derive(Default)]
 pub struct Modularity;
 
@@ -76,7 +75,6 @@ impl Modularity {
         chart
     }
 
-    /// Why there is no curve over training.
     fn why_no_curve(cx: &ViewCx<'_>) -> String {
         let unscheduled = "Nothing over training yet: \u{201c}Curve every\u{201d} says how often it is measured.";
         match cx.setting("probe.graph_curve_every") {

@@ -50,15 +50,12 @@ const ROW: f32 = 18.0;
 /// Width of the scroll bar, which overlaps the list.
 const BAR: f32 = 12.0;
 
-/// View `graph_neuron`.
 #[derive(Default)]
 pub struct Neuron;
 
-/// A row of a list.
 struct ScoreRow {
     label: String,
     value: f64,
-    /// The neuron it stands for.
     neuron: Option<u32>,
 }
 

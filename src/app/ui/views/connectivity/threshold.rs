@@ -11,7 +11,6 @@ const SIGN_CHOICES: [(&str, &str, &str); 3] = [
     ("both", "both", "Edges are entries further than \u{3b2} from 0."),
 ];
 
-/// View `graph_threshold`.
 #[derive(Default)]
 pub struct Threshold {
     /// The threshold while it is dragged.
@@ -231,8 +230,6 @@ fn grip_mark(ui: &Ui, at: Pos2, colour: Color32) {
     }
 }
 
-const CONTROLS: &[&str] = &[GraphSettings::sign.name, GraphSettings::edges.name];
-
 impl PanelView for Threshold {
     const SPACING: Vec2 = vec2(8.0, 4.0);
 
@@ -249,7 +246,7 @@ impl PanelView for Threshold {
     }
 
     fn controls(&self) -> &'static [&'static str] {
-        CONTROLS
+        const { &[GraphSettings::sign.name, GraphSettings::edges.name] }
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {

@@ -24,7 +24,6 @@ const POINTS_PER_E: f64 = 50.0;
 /// The range of rates that can be set.
 const RATES: std::ops::RangeInclusive<f64> = 0.001..=1000.0;
 
-/// View `generator`.
 #[derive(Default)]
 pub struct GeneratorView {
     /// The rate that is being dragged, with its value when the drag began.
@@ -110,7 +109,6 @@ fn verdict(state: &GeneratorState) -> String {
     }
 }
 
-/// The settings whose controls are in the tile.
 static CONTROLS: [&str; 3] = [GeneratorSettings::cut.name, ControlSettings::y0.name, ControlSettings::y1.name];
 
 impl PanelView for GeneratorView {

@@ -14,17 +14,15 @@ use crate::{
 /// The paper's held-out mean error at n = 12 (Remark 31).
 const PAPER: f64 = 0.031;
 
-/// The name of the canvas.
 const CANVAS: &str = "error of the network over the control";
 
-/// View `stationary_map`.
 #[derive(Default)]
 pub struct StationaryMapView;
 
 impl StationaryMapView {
     /// The error over training, beside what a map that ignores the control makes.
     fn history(cx: &ViewCx<'_>) -> Chart<'static> {
-        let mut chart = cx.over_training("error of the map", Axis::new("mean |\u{3c6} \u{2212} p|\u{2081}").log());
+        let mut chart = cx.training_chart("error of the map", Axis::new("mean |\u{3c6} \u{2212} p|\u{2081}").log());
         let history = cx.history::<StationaryMapError>(0);
         let line = |of: fn(&StationaryMapError) -> f64| -> Vec<[f64; 2]> {
             history.iter().map(|(step, m)| [*step as f64, of(m)]).filter(|p| p[1] > 0.0).collect()
@@ -35,7 +33,7 @@ impl StationaryMapView {
         let ignoring = line(|m| m.ignoring);
         chart.add(Line::new("ignoring y", cx.theme.grey(), ignoring).null_baseline());
         if !chart.is_empty() {
-            chart.level("paper: .031, n = 12", PAPER).claim = Some("A15");
+            chart.horizontal_line("paper: .031, n = 12", PAPER).claim = Some("A15");
         }
         chart.empty(cx.why_nothing::<StationaryMapError>("Measured while it trains: press Space."))
     }

@@ -36,7 +36,6 @@ const PICTURES: [(RelaxationPicture, &str); 4] = [
     (RelaxationPicture::Mass, "mass"),
 ];
 
-/// View `generator_flow`.
 #[derive(Default)]
 pub struct RelaxationView {
     shown: RelaxationPicture,
@@ -88,7 +87,7 @@ impl RelaxationView {
     fn mass(cx: &ViewCx<'_>, flow: &GeneratorFlow) -> Chart<'static> {
         let y = Axis::new("sum of x less 1").include(&[-1e-14, 1e-14]);
         let mut chart = Chart::new("mass", Axis::new("step k").integer_ticks(), y);
-        chart.level("", 0.0);
+        chart.horizontal_line("", 0.0);
         for (name, colour, of) in [("Euler", cx.theme.fast, &flow.euler), ("exact", cx.theme.slow, &flow.exact)] {
             chart.add(Line::new(name, colour, by_place(&of.excess_mass)));
         }
@@ -156,7 +155,6 @@ fn verdict(flow: &GeneratorFlow) -> String {
     format!("{share:.2} of the bound, {bound}; {pace}{limit}{noise}.")
 }
 
-/// The settings whose controls are in the tile.
 const CONTROLS: &[&str] = &[RelaxationSettings::dt.name];
 
 impl PanelView for RelaxationView {

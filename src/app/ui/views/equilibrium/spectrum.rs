@@ -14,7 +14,6 @@ use crate::{
 /// Circles with a larger radius are left out, points.
 const MAX_RADIUS: f32 = 1e5;
 
-/// View `generator_spectrum`.
 #[derive(Default)]
 pub struct SpectrumView;
 
@@ -31,7 +30,7 @@ impl SpectrumView {
         }
         if gap > 0.0 && gap.is_finite() {
             let label = format!("this one: {}", number::short(gap));
-            chart.level(label, gap);
+            chart.horizontal_line(label, gap);
         }
         chart
     }
@@ -84,7 +83,6 @@ fn plane_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState, dt: 
     response
 }
 
-/// The step of forward Euler.
 fn euler_step(cx: &ViewCx<'_>, state: &GeneratorState) -> f64 {
     settings(cx).flow.dt * state.step_bound
 }

@@ -18,11 +18,10 @@ const STRETCH_INDEX: usize = 2;
 /// The gap under each chart, points.
 const GAP: f32 = 2.0;
 
-/// View `flow_along`.
 #[derive(Default)]
-pub struct Along;
+pub struct FlowAlongView;
 
-impl Along {
+impl FlowAlongView {
     /// True where the stretch belongs to another answer than the one shown.
     fn is_stale(cx: &ViewCx<'_>) -> bool {
         let asked = cx.answered::<FlowAlong>().is_some_and(|m| m.sample.request.is_some());
@@ -68,7 +67,7 @@ fn is_at_rest(cx: &ViewCx<'_>) -> bool {
     cx.selection.get::<FlowSettings>().is_none_or(|flow| !flow.is_moving) && is_answered(cx)
 }
 
-impl PanelView for Along {
+impl PanelView for FlowAlongView {
     const SPACING: Vec2 = vec2(8.0, GAP);
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {

@@ -31,7 +31,7 @@ impl<'a> Answer<'a> {
     }
 
     /// The variant's label and a dot, where there are several variants.
-    pub fn whose(&self, cx: &ViewCx<'a>) -> String {
+    pub fn variant_prefix(&self, cx: &ViewCx<'a>) -> String {
         match (Self::by_variant(cx).len(), cx.mirror.variants().get(self.variant)) {
             (2.., Some(info)) => format!("{} \u{b7} ", info.label),
             _ => String::new(),

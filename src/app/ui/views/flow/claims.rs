@@ -4,7 +4,6 @@
 use super::answer::SPACE;
 use crate::ui::{views::prelude::*, widgets::column_widths::longest_word};
 
-/// View `flow_claims`.
 #[derive(Default)]
 pub struct Claims;
 

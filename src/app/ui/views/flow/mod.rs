@@ -18,12 +18,12 @@ mod sweep;
 mod training;
 mod word_bars;
 
-pub use along::Along;
+pub use along::FlowAlongView;
 pub use claims::Claims;
 pub use paths::Paths;
 pub use settings::FlowSettings;
 pub use solver::Solver;
-pub use steer::Steer;
+pub use steer::SteerView;
 pub use sweep::Sweep;
 pub use training::Training;
 

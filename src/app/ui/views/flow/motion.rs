@@ -35,7 +35,6 @@ impl Waveform {
     }
 }
 
-/// The state of the animation.
 #[derive(Debug, Clone, PartialEq, Default)]
 enum State {
     #[default]

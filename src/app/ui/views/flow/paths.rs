@@ -11,7 +11,6 @@ use super::{
 };
 use crate::ui::views::prelude::*;
 
-/// View `flow_paths`.
 pub struct Paths {
     camera: Camera,
     /// Size of the canvas when it was last shown, points.
@@ -311,7 +310,7 @@ impl View for Paths {
         };
         let has_ghost = self.compared.get(&cx.mirror.run).is_some_and(|c| c.ghost.is_some());
         let ghost = if has_ghost { " \u{b7} dashed: before the last change" } else { "" };
-        format!("step {} \u{b7} {}{}{ghost}{pace}", answer.sample.step, answer.whose(cx), answer.sample.about)
+        format!("step {} \u{b7} {}{}{ghost}{pace}", answer.sample.step, answer.variant_prefix(cx), answer.sample.about)
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {

@@ -70,7 +70,7 @@ impl NumberSetting {
 impl TextSetting {
     /// The value in the question; where it is left to the probe, the value that the answer was solved with.
     pub fn value(&self, cx: &ViewCx<'_>) -> String {
-        let asked = OdeFlowSettings::held_args(&cx.config_now()).and_then(|args| (self.asked)(&args));
+        let asked = OdeFlowSettings::args_with_control(&cx.config_now()).and_then(|args| (self.asked)(&args));
         let used = || Answer::in_focus(cx).map(|a| (self.used)(a.value));
         asked.or_else(used).unwrap_or_default()
     }
@@ -105,7 +105,7 @@ impl FlowSettings {
     }
 
     /// True if a dial that is not locked differs from the preset.
-    pub fn is_touched(cx: &ViewCx<'_>) -> bool {
+    pub fn differs_from_preset(cx: &ViewCx<'_>) -> bool {
         Self::dials().any(|key| !cx.is_restricted(&[key]) && cx.setting(key) != cx.preset.get(key).cloned())
     }
 
@@ -124,7 +124,7 @@ impl FlowSettings {
 
     /// The arguments of a question, including the followed token.
     pub fn args(cx: &ViewCx<'_>) -> FlowArgs {
-        let args = OdeFlowSettings::held_args(&cx.config_now()).unwrap_or_default();
+        let args = OdeFlowSettings::args_with_control(&cx.config_now()).unwrap_or_default();
         FlowArgs { token: cx.selection.token.map_or(args.token, |token| token as i64), ..args }
     }
 

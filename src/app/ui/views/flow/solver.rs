@@ -8,7 +8,6 @@ use super::{
 };
 use crate::ui::views::prelude::*;
 
-/// View `flow_solver`.
 #[derive(Default)]
 pub struct Solver;
 
@@ -30,7 +29,7 @@ impl Solver {
             stairs.push([last.t + last.h, last.h]);
             if last.t + last.h > 1.0 + 1e-9 {
                 // The last step may reach over the end; where it ends is not part of the flow.
-                chart.upright("end", 1.0);
+                chart.vertical_line("end", 1.0);
             }
         }
         chart.add(Line::new("accepted", theme.text, stairs).stroke(Stroke::Stairs));
@@ -47,7 +46,7 @@ impl Solver {
         chart.add(Line::new("rejected", theme.error, points(false)).stroke(Stroke::Marks(Mark::Cross)));
         chart.lines.retain(|line| !line.data.is_empty());
         chart.add(Line::new("accepted", theme.text, points(true)).stroke(Stroke::Marks(Mark::Ring)));
-        chart.level("accepted up to here", 1.0);
+        chart.horizontal_line("accepted up to here", 1.0);
         chart.legend = false;
         chart
     }
@@ -115,7 +114,7 @@ impl PanelView for Solver {
         let Some(answer) = Answer::in_focus(cx) else { return "steps, error and cost of a solve".to_owned() };
         let (sample, solver) = (answer.sample, &answer.value.solver);
         if sample.about.contains(&solver.method) {
-            return format!("step {} \u{b7} {}{}", sample.step, answer.whose(cx), sample.about);
+            return format!("step {} \u{b7} {}{}", sample.step, answer.variant_prefix(cx), sample.about);
         }
         let with = match solver.is_adaptive {
             true => format!(", {}, rtol {:e}, atol {:e}", solver.policy.id(), solver.rtol, solver.atol),

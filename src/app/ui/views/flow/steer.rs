@@ -13,9 +13,8 @@ use super::{
 };
 use crate::ui::views::prelude::*;
 
-/// View `steer`.
 #[derive(Default)]
-pub struct Steer {
+pub struct SteerView {
     pad: Pad,
     motion: Motion,
     /// The prompt while it is typed.
@@ -49,7 +48,7 @@ fn dials(cx: &ViewCx<'_>) -> usize {
     if is_plane(cx) { 2 } else { U.len() }
 }
 
-impl Steer {
+impl SteerView {
     fn dials_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let side = if ui.available_width() < SMALL_PAD.1 { SMALL_PAD.0 } else { PAD };
         ui.horizontal_top(|ui| {
@@ -102,7 +101,7 @@ impl Steer {
             cx.set(ALPHA.key, Value::Float(v));
         }
         ui.horizontal_wrapped(|ui| {
-            let touched = FlowSettings::is_touched(cx);
+            let touched = FlowSettings::differs_from_preset(cx);
             let back = ui.add_enabled(touched, egui::Button::new("reset the dials").small());
             if back.on_hover_text("Resets all dials to the preset's values.").clicked() {
                 self.motion.stop();
@@ -215,7 +214,7 @@ impl Steer {
 fn answers_ui(ui: &mut Ui, cx: &ViewCx<'_>, answer: Answer<'_>) -> Option<usize> {
     let all = Answer::by_variant(cx);
     if all.len() < 2 {
-        Steer::answer_ui(ui, cx, answer);
+        SteerView::answer_ui(ui, cx, answer);
         return None;
     }
     let (focus, mut focused) = (answer.variant, None);
@@ -229,7 +228,7 @@ fn answers_ui(ui: &mut Ui, cx: &ViewCx<'_>, answer: Answer<'_>) -> Option<usize>
             if ui.selectable_label(shown, words).on_hover_text(tip).clicked() {
                 focused = Some(answer.variant);
             }
-            Steer::answer_ui(ui, cx, answer);
+            SteerView::answer_ui(ui, cx, answer);
         }
     });
     focused
@@ -279,7 +278,7 @@ fn heading_ui(ui: &mut Ui, theme: &Theme, words: &str, note: &str) {
     });
 }
 
-impl View for Steer {
+impl View for SteerView {
     fn controls(&self) -> &'static [&'static str] {
         self.controls
     }

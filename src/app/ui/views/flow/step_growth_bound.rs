@@ -9,13 +9,13 @@ const SPAN: f64 = 1.0;
 const RUNGS: u32 = 8;
 
 /// The least first step to reach the end in `steps` steps, each ten times the last: h (10^k - 1) / 9 >= L.
-pub fn rung(steps: u32) -> f64 {
+pub fn min_first_step(steps: u32) -> f64 {
     9.0 * SPAN / (10f64.powi(steps as i32) - 1.0)
 }
 
 /// Fewest steps from a first step of length `h`, without any error.
-pub fn fewest(h: f64) -> u32 {
-    (1..=RUNGS).find(|k| h >= rung(*k)).unwrap_or(RUNGS + 1)
+pub fn min_steps(h: f64) -> u32 {
+    (1..=RUNGS).find(|k| h >= min_first_step(*k)).unwrap_or(RUNGS + 1)
 }
 
 /// A solve that is explained: what its solver did.
@@ -48,7 +48,7 @@ impl SolveSummary<'_> {
         if !(h_init.is_finite() && h_init > 0.0) {
             return all;
         }
-        let min = fewest(h_init);
+        let min = min_steps(h_init);
         let begun = format!("The first step is {}.", value_label(h_init));
         let forced = format!("A step is at most ten times the one before, so {min} are needed even without any error");
         all.push(match (accepted as u32).checked_sub(min) {
@@ -83,7 +83,7 @@ impl SolveSummary<'_> {
             });
         }
         // (0.01 / m)^(1/p) passes rung k where m = 0.01 ((10^k - 1) / 9L)^p.
-        let bound = |k: u32| 0.01 * (1.0 / rung(k)).powi(order);
+        let bound = |k: u32| 0.01 * (1.0 / min_first_step(k)).powi(order);
         Some(format!(
             "It is (0.01 / m)^(1/{order}) with m = max(d\u{2081}, d\u{2082}) = {}; above {} the ladder asks for one step \
              more, that is {} evaluations.",
@@ -105,10 +105,10 @@ impl SolveSummary<'_> {
             rect.left() + 8.0 + share.clamp(0.0, 1.0) as f32 * (rect.width() - 16.0)
         };
         let (top, foot) = (rect.top() + 18.0, rect.top() + 36.0);
-        let here = fewest(h_init);
+        let here = min_steps(h_init);
         for k in 1..=RUNGS + 1 {
-            let left = if k > RUNGS { across(10f64.powf(lowest)) } else { across(rung(k)) };
-            let right = if k == 1 { across(10f64.powf(0.3)) } else { across(rung(k - 1)) };
+            let left = if k > RUNGS { across(10f64.powf(lowest)) } else { across(min_first_step(k)) };
+            let right = if k == 1 { across(10f64.powf(0.3)) } else { across(min_first_step(k - 1)) };
             if right - left < 1.0 {
                 continue;
             }
@@ -150,11 +150,14 @@ mod tests {
 
     #[test]
     fn rungs_are_where_a_tenfold_growing_row_reaches_the_end() {
-        assert_eq!((rung(1), rung(2)), (1.0, 1.0 / 11.0));
+        assert_eq!((min_first_step(1), min_first_step(2)), (1.0, 1.0 / 11.0));
         for k in 1..=6 {
             let reach = |h: f64, n: u32| (0..n).map(|i| h * 10f64.powi(i as i32)).sum::<f64>();
-            assert!(reach(rung(k) * 1.000_001, k) > 1.0 && reach(rung(k) * 0.999_999, k) < 1.0);
-            assert_eq!((fewest(rung(k) * 1.000_001), fewest(rung(k) * 0.999_999)), (k, k + 1));
+            assert!(reach(min_first_step(k) * 1.000_001, k) > 1.0 && reach(min_first_step(k) * 0.999_999, k) < 1.0);
+            assert_eq!(
+                (min_steps(min_first_step(k) * 1.000_001), min_steps(min_first_step(k) * 0.999_999)),
+                (k, k + 1)
+            );
         }
     }
 
@@ -162,7 +165,7 @@ mod tests {
     #[test]
     fn the_jump_from_14_to_20_is_where_it_is_known_to_be() {
         let h = |m: f64| (0.01 / m).powf(0.2);
-        let nfe = |m: f64| 2 + 6 * fewest(h(m));
+        let nfe = |m: f64| 2 + 6 * min_steps(h(m));
         assert_eq!((nfe(1610.0), nfe(1611.0)), (14, 20));
         let solver = SolverUse {
             method: "dopri5".into(),

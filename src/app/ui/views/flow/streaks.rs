@@ -56,9 +56,9 @@ pub struct Streaks {
     field: Arc<VectorField>,
     /// A number that no other field has, since data on the graphics card outlive the view.
     revision: u64,
-    /// Ends of the patch of the plane: left, right, low, high.
+    /// The bounds of the patch of the plane in which streaks are drawn: left, right, low, high.
     pub extent: [f32; 4],
-    /// Fainter than usual, where they fill the whole picture.
+    /// Streaks are fainter than usual, because they fill the whole picture.
     quiet: bool,
     /// Depth that passes in a step.
     pub dt: f32,
@@ -74,7 +74,7 @@ pub struct FlowTime {
 
 impl FlowTime {
     /// Lets time pass, and asks for the next frame, while they flow.
-    pub fn pass(&mut self, ui: &Ui, flowing: bool) {
+    pub fn advance(&mut self, ui: &Ui, flowing: bool) {
         let now = ui.input(|i| i.time);
         if !flowing {
             self.seen_at = None;
@@ -87,7 +87,7 @@ impl FlowTime {
     }
 
     /// True if they flowed in the last frame.
-    pub fn passes(&self) -> bool {
+    pub fn is_flowing(&self) -> bool {
         self.seen_at.is_some()
     }
 
@@ -131,7 +131,7 @@ impl Streaks {
 
     /// Lets time pass, and asks for the next frame, while they flow.
     pub fn flow(&mut self, ui: &Ui, flowing: bool) {
-        self.time.pass(ui, flowing && !self.is_empty() && self.dt != 0.0);
+        self.time.advance(ui, flowing && !self.is_empty() && self.dt != 0.0);
     }
 
     /// Paints them on the plane at height `z`; `Err` says why there are none.

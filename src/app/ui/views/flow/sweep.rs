@@ -7,7 +7,7 @@ mod kinds;
 use eframe::egui::{ProgressBar, TextStyle};
 
 use self::{
-    charts::{CONTROL, lower_charts},
+    charts::lower_charts,
     kinds::{KINDS, NFE, Needs, SweepKind},
 };
 use super::{
@@ -120,7 +120,7 @@ impl Sweep {
         match cx.mirror.question(request) {
             Some(QuestionState::Refused(words)) => (self.running, self.note) = (None, words.clone()),
             Some(QuestionState::Cancelled) => self.running = None,
-            _ => {}
+            Some(QuestionState::Working(_) | QuestionState::Answered) | None => {}
         }
     }
 
@@ -145,10 +145,10 @@ impl Sweep {
         let read = |args: &Args| FlowSweepArgs::from_args(args).ok();
         let asked = shown.request.and_then(|request| cx.questions.args_of(request)).and_then(read);
         let Some(asked) = asked else { return };
-        let (now, is_over_u0) = (FlowSettings::args(cx), KINDS[self.kind].is_over_u0());
+        let (now, varies_u0) = (FlowSettings::args(cx), KINDS[self.kind].varies_u0());
         let dialled = |args: &FlowSweepArgs| FlowArgs {
             token: args.flow.token,
-            u0: if is_over_u0 { args.flow.u0 } else { now.u0 },
+            u0: if varies_u0 { args.flow.u0 } else { now.u0 },
             ..now.clone()
         };
         if dialled(&asked) == asked.flow {
@@ -187,9 +187,9 @@ impl Sweep {
         let hint = format!("{} Press Space to begin a run, then Measure.", kind.about);
         let empty = if cx.can_ask() { demand } else { (kind.why_nothing)(cx, &hint, &demand) };
         let mut chart = (kind.chart)(self.payload(self.kind), cx.theme).empty(empty);
-        if chart.x.label == CONTROL {
+        if kind.is_along_u0() {
             let u0 = U[0].value(cx);
-            chart.upright(format!("u\u{2080} = {}", number::rounded(u0, 2).replace('-', "\u{2212}")), u0);
+            chart.vertical_line(format!("u\u{2080} = {}", number::rounded(u0, 2).replace('-', "\u{2212}")), u0);
         }
         chart
     }

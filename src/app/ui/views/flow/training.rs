@@ -9,7 +9,6 @@ const ALPHA: &str = "flow/alpha";
 /// magnitude from the norm 1 at which gradients are clipped.
 const ENDS: [f64; 2] = [1e-6, 1e2];
 
-/// View `flow_training`.
 #[derive(Default)]
 pub struct Training;
 
@@ -43,7 +42,7 @@ impl Training {
 impl PanelView for Training {
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let y = Axis::new("gradient norm").log();
-        let mut norms = cx.over_training("gradient norms", y).empty(cx.why_no_curve(
+        let mut norms = cx.training_chart("gradient norms", y).empty(cx.why_no_curve(
             "No gradients yet: press Space, and every step tells its norm.",
             "This run has recorded no norms of gradients.",
         ));
@@ -52,14 +51,14 @@ impl PanelView for Training {
         }
         if !norms.lines.is_empty() {
             for (label, at) in [("vanished below", ENDS[0]), ("exploded above", ENDS[1])] {
-                norms.level(format!("{label} {at:e}"), at).claim = Some("D4");
+                norms.horizontal_line(format!("{label} {at:e}"), at).claim = Some("D4");
             }
         }
-        let mut alpha = cx.over_training("alpha", Axis::new("\u{3b1}").include(&[0.0, 0.1]));
+        let mut alpha = cx.training_chart("alpha", Axis::new("\u{3b1}").include(&[0.0, 0.1]));
         for (info, colour, curve) in cx.each_variant(|v| cx.mirror.curve(v, ALPHA)) {
             alpha.add(Line::new(&info.label, colour, curve));
         }
-        alpha.level("the source ends at 0.065", 0.065).claim = Some("D3");
+        alpha.horizontal_line("the source ends at 0.065", 0.065).claim = Some("D3");
         alpha.legend = false;
         vec![Panel::new(norms, 0.6), Panel::new(alpha, 0.4).in_table("alpha ")]
     }

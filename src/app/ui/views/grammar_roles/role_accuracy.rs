@@ -12,7 +12,6 @@ const LEGEND: f32 = 18.0;
 const GAP: f32 = 24.0;
 const MARK: f32 = 3.5;
 
-/// View `role_accuracy`.
 #[derive(Default)]
 pub struct RoleAccuracyView {
     /// Counts only test sentences that do not occur in training, on the left.
@@ -102,7 +101,7 @@ impl RoleAccuracyView {
         };
         let roles: Vec<usize> = (0..accuracy.roles.len()).filter(has_words).collect();
         let deep: Vec<usize> = roles.iter().copied().filter(|r| accuracy.deep[*r]).collect();
-        let of_treebank = accuracy.is_of_treebank();
+        let of_treebank = accuracy.has_treebank_tags();
         let together = |name: &str, roles| RoleRow { name: name.to_owned(), colour: cx.theme.text, roles };
         let mut rows = vec![together("all roles", roles.clone())];
         if !deep.is_empty() {
@@ -262,7 +261,7 @@ fn row_text(row: &RoleRow, tests: [&str; 2], entries: &[AccuracyEntry<'_>]) -> S
                 return "no word".to_owned();
             }
             let (low, high) = wilson(right, total);
-            format!("{:.3} ({low:.3} to {high:.3})", right / total)
+            format!("{:.3} of {total} ({low:.3} to {high:.3})", right / total)
         };
         let [within, other] = tests;
         // writing to a string does not fail

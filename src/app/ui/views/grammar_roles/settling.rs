@@ -21,7 +21,6 @@ const SETS: [(SettlingSet, &str); 4] = [
     (SettlingSet::Own, "own file"),
 ];
 
-/// View `settling`.
 #[derive(Default)]
 pub struct SettlingView {
     playhead: Playhead,

@@ -69,7 +69,7 @@ impl NeuronGraph {
             let font = FontId::proportional(theme::BODY);
             ui.painter().text(rect.center(), Align2::CENTER_CENTER, words, font, cx.theme.secondary);
         }
-        let complaint = self.motion.node_positions.lock().ok().and_then(|t| t.complaint.clone());
+        let complaint = self.motion.node_positions.lock().ok().and_then(|t| t.problem.clone());
         if let Some(words) = complaint {
             ui.painter().text(rect.left_bottom(), Align2::LEFT_BOTTOM, words, theme::small(), cx.theme.error);
         }
@@ -98,7 +98,7 @@ impl NeuronGraph {
         let strength = strength(network, rect) * if theme.dark { 0.85 } else { 0.62 };
         let look = GraphStyle {
             selected,
-            swell: node_scale(zoom),
+            radius_scale: node_scale(zoom),
             strength: (strength * zoom.clamp(1.0, 8.0).powf(0.5)).min(0.9),
             width: (0.9 * zoom.clamp(1.0, 8.0).powf(0.25)).max(0.6),
             dim: 0.12,
@@ -123,7 +123,7 @@ impl NeuronGraph {
             start_revision: self.motion.start_revision,
             begun: if target.compute { 0 } else { self.motion.step },
             wanted: self.motion.step,
-            turn: self.motion.turn(),
+            step_params: self.motion.step_params(),
             moved_nodes: self.motion.dragged.into_iter().collect(),
             styles: self.picture.styles.clone(),
             style_revision: self.picture.style_revision,

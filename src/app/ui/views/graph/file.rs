@@ -60,7 +60,7 @@ impl ShownGraph<'_> {
         FileNode {
             id: network.id(i as u32),
             label: network.labels.get(i).cloned(),
-            place: self.place(i),
+            position: self.place(i),
             colour: self.styles.get(i).map(|d| [d.colour[0], d.colour[1], d.colour[2]]),
             size: self.styles.get(i).map(|d| f64::from(d.radius)),
             values: groups.chain(degrees).collect(),
@@ -76,7 +76,7 @@ impl ShownGraph<'_> {
             label: self.network.labels.get(i).filter(|label| **label != id).cloned(),
             id,
             is_json_id: file.are_ids_numbers,
-            place: self.place(i),
+            position: self.place(i),
             colour: style.map(|d| [d.colour[0], d.colour[1], d.colour[2]]),
             size: style.map(|d| f64::from(d.radius)),
             values: values_of(&file.node_values, i),

@@ -33,7 +33,6 @@ const GAP: f32 = 4.0;
 /// Width below which the controls have one row only in smaller letters.
 const ONE_ROW: f32 = 380.0;
 
-/// View `neuron_graph`.
 #[derive(Default)]
 pub struct NeuronGraph {
     shown: NetworkCache,

@@ -84,7 +84,7 @@ impl Motion {
         let n = network.len();
         let known = network.names.iter().filter(|name| self.kept.contains_key(name)).count();
         if let Some(places) = &network.places {
-            self.begin(places.clone(), Schedule::at_rest(n, 0));
+            self.begin(places.clone(), Schedule::cold(n, 0));
         } else if 2 * known >= n {
             let places = self.beside_neighbours(network);
             self.begin(places, Schedule::changed(n, 0));
@@ -131,12 +131,12 @@ impl Motion {
     }
 
     pub fn is_resting(&self) -> bool {
-        self.step >= self.schedule.rest()
+        self.step >= self.schedule.last_step()
     }
 
     /// The number of steps taken, and of all steps until the layout rests.
     pub fn progress(&self) -> (u64, u64) {
-        let left = self.schedule.rest().saturating_sub(self.step);
+        let left = self.schedule.last_step().saturating_sub(self.step);
         let all = self.schedule.steps();
         (all.saturating_sub(left), all)
     }
@@ -144,7 +144,7 @@ impl Motion {
     /// Raises the temperature a little after nodes were moved.
     pub fn nudge(&mut self, nodes: usize) {
         let nudged = Schedule::nudged(nodes, self.step);
-        if nudged.rest() > self.schedule.rest() {
+        if nudged.last_step() > self.schedule.last_step() {
             self.schedule = nudged;
         }
     }
@@ -164,7 +164,7 @@ impl Motion {
         if device != LayoutDevice::Cpu {
             self.listen();
         }
-        let rest = self.schedule.rest();
+        let rest = self.schedule.last_step();
         if !self.paused && self.step < rest {
             let wanted = if at_once { rest } else { (self.step + device.pace(network.len())).min(rest) };
             match device {
@@ -218,7 +218,7 @@ impl Motion {
         };
         let max = (MAX_PAIRS_PER_FRAME / each.max(1)).max(1);
         for _ in 0..max.min(wanted.saturating_sub(self.step)) {
-            let turn = self.schedule.turn(self.step + 1);
+            let turn = self.schedule.step_params(self.step + 1);
             self.places = layout::step(&network.springs, &ForceParams::default(), repulsion, turn, &held, &self.places);
             self.step += 1;
         }
@@ -232,10 +232,10 @@ impl Motion {
     }
 
     /// The parameters of each step on the GPU.
-    pub fn turn(&self) -> Arc<dyn Fn(u64) -> StepParams + Send + Sync> {
+    pub fn step_params(&self) -> Arc<dyn Fn(u64) -> StepParams + Send + Sync> {
         let schedule = self.schedule;
         Arc::new(move |step| {
-            let turn = schedule.turn(step);
+            let turn = schedule.step_params(step);
             StepParams { temperature: turn.temperature, loose: turn.loose }
         })
     }

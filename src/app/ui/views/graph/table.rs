@@ -27,7 +27,6 @@ enum TableKind {
 /// The column that is sorted by, and true for a descending order.
 type Sort = Option<(usize, bool)>;
 
-/// View `graph_table`.
 #[derive(Default)]
 pub struct GraphTable {
     shown: NetworkCache,
@@ -174,8 +173,8 @@ impl GraphTable {
         let column = |(i, name): (usize, &str)| TableColumn {
             heading: name.to_owned(),
             width: self.widths[i],
-            at_right: self.holds_numbers(network, i),
-            falling: self.sort.and_then(|(sorted, falls)| (sorted == i).then_some(falls)),
+            align_right: self.holds_numbers(network, i),
+            descending: self.sort.and_then(|(sorted, falls)| (sorted == i).then_some(falls)),
         };
         let is_wanted = |at: &u32| self.neurons(network, *at).first() == Some(&wanted);
         SortedTable {
@@ -195,9 +194,9 @@ impl GraphTable {
         let is_selected = cx.selection.neuron.is_some_and(|neuron| neurons.contains(&Some(neuron)));
         let response = table.row_ui(ui, &name, is_selected);
         for (column, place) in table.places(response.rect).enumerate() {
-            let at_right = !item.number(column).is_nan();
-            let font = if at_right { theme::numbers() } else { theme::small() };
-            cell_ui(ui, place, CellText { text: item.text(column), font, colour: cx.theme.text, at_right });
+            let align_right = !item.number(column).is_nan();
+            let font = if align_right { theme::numbers() } else { theme::small() };
+            cell_ui(ui, place, CellText { text: item.text(column), font, colour: cx.theme.text, align_right });
         }
         response
     }

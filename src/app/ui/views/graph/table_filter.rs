@@ -1,6 +1,6 @@
 //! Filters the rows of a graph's table by words and by conditions on columns, such as `degree>5` or `kind=salt`.
 
-use crate::experiments::run_table::query::{self, FilteredRow, Term, Test};
+use crate::experiments::run_table::query::{self, FilteredRow, QueryTerm, QueryTest};
 
 /// A row of the table, with its column names, that a filter can test.
 pub struct NamedRow<'a> {
@@ -31,13 +31,13 @@ impl FilteredRow for NamedRow<'_> {
 }
 
 /// The terms of a filter, each of a column that there is. A label such as `0:12` is words.
-pub fn terms(filter: &str, names: &[&str]) -> Result<Vec<Term>, String> {
+pub fn terms(filter: &str, names: &[&str]) -> Result<Vec<QueryTerm>, String> {
     let mut terms = query::parse(filter)?;
     let is_column = |key: &str| names.iter().any(|name| name.eq_ignore_ascii_case(key));
     for term in &mut terms {
         match &term.test {
-            Test::Has { key, text } if !is_column(key) => term.test = Test::Words(format!("{key}:{text}")),
-            Test::Compare { key, .. } if !is_column(key) => {
+            QueryTest::Has { key, text } if !is_column(key) => term.test = QueryTest::Words(format!("{key}:{text}")),
+            QueryTest::Compare { key, .. } if !is_column(key) => {
                 return Err(format!("there is no column \u{201c}{key}\u{201d}"));
             }
             _ => {}

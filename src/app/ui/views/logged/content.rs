@@ -137,7 +137,7 @@ fn values(json: Option<&Value>) -> Option<Vec<f64>> {
     (array.shape().len() == 1).then(|| array.data().iter().map(|v| f64::from(*v)).collect())
 }
 
-/// `{"curves": [{"name": .., "x": [..], "y": [..]}]}`
+/// Reads curves from `{"curves": [{"name": .., "x": [..], "y": [..]}]}`; `None` if the JSON has another form.
 fn curves(fields: &Map<String, Value>) -> Option<Curves> {
     let line = |curve: &Value| {
         let curve = curve.as_object()?;

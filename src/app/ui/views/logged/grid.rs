@@ -37,7 +37,7 @@ impl PanelGrid {
     }
 
     /// The grid of an exported picture, which cannot be scrolled: its panels are smaller than in a tile, so that as
-    /// many as possible fit. The picture grows for the others ([`PanelGrid::lacking_height`]).
+    /// many as possible fit. The picture grows for the others ([`PanelGrid::missing_height`]).
     pub fn in_picture(count: usize, room: Vec2, gap: Vec2) -> Self {
         let [wide, narrow] = [MIN_PANEL_WIDTH, MIN_SIZE.x].map(|least| columns(least, count, room, gap));
         let mut grids = (wide..=narrow).map(|columns| Self::sharing(columns, count, room, gap));
@@ -49,7 +49,7 @@ impl PanelGrid {
     }
 
     /// The height that this room lacks for `count` panels in the columns of the grid; 0 where the grid has them all.
-    pub fn lacking_height(&self, count: usize, room: Vec2, gap: Vec2) -> f32 {
+    pub fn missing_height(&self, count: usize, room: Vec2, gap: Vec2) -> f32 {
         let rows = count.div_ceil(self.columns);
         // a point more than the rows need, so that rounding does not cost one of them
         if rows <= self.rows { 0.0 } else { (rows as f32 * least_row(gap) - room.y).ceil() + 1.0 }
@@ -84,9 +84,9 @@ mod tests {
         assert_eq!(PanelGrid::in_picture(5, room, GAP), PanelGrid::in_tile(5, room, GAP), "where few are");
         let many = PanelGrid::in_picture(100, room, GAP);
         assert_eq!((many.columns, many.rows), (6, 4));
-        let higher = room + vec2(0.0, many.lacking_height(100, room, GAP));
+        let higher = room + vec2(0.0, many.missing_height(100, room, GAP));
         let all = PanelGrid::in_picture(100, higher, GAP);
-        assert_eq!((all.columns, all.rows, all.lacking_height(100, higher, GAP)), (6, 17, 0.0));
+        assert_eq!((all.columns, all.rows, all.missing_height(100, higher, GAP)), (6, 17, 0.0));
         let tiny = PanelGrid::in_picture(9, vec2(40.0, 10.0), GAP);
         assert_eq!((tiny.columns, tiny.rows, tiny.size), (1, 1, MIN_SIZE));
     }

@@ -19,9 +19,8 @@ use panel::PanelState;
 /// More channels than this can be searched by name.
 const MAX_UNFILTERED: usize = 9;
 
-/// View `logged`.
 #[derive(Default)]
-pub struct Logged {
+pub struct LoggedView {
     /// The channel that is shown large; all, if none is.
     chosen: Option<Channel>,
     /// A part of the names of the channels that are shown.
@@ -34,7 +33,7 @@ pub struct Logged {
     entries: KeyedCache<(RunNumber, u64), Option<Rc<[Entry]>>>,
 }
 
-impl Logged {
+impl LoggedView {
     /// The list of channels, above the panels.
     fn controls_ui(&mut self, ui: &mut Ui, entries: &[Entry]) {
         ui.horizontal(|ui| {
@@ -70,7 +69,7 @@ impl Logged {
             true => PanelGrid::in_tile(entries.len(), room, gap),
             false => PanelGrid::in_picture(entries.len(), room, gap),
         };
-        plot::note_lacking(ui.ctx(), grid.lacking_height(entries.len(), room, gap));
+        plot::note_lacking(ui.ctx(), grid.missing_height(entries.len(), room, gap));
         let PanelGrid { columns, rows, size } = grid;
         self.drawn = (!cx.has_controls).then_some(entries.len().min(columns * rows));
         let are_scrolled = cx.has_controls && (size.y + TITLE) * rows as f32 > room.y;
@@ -119,7 +118,7 @@ impl Logged {
     }
 }
 
-impl View for Logged {
+impl View for LoggedView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let current = self.entries.at((cx.mirror.run, cx.mirror.revision));
         let entries = Rc::clone(current.get_or_insert_with(|| entries(cx).into()));
@@ -131,7 +130,7 @@ impl View for Logged {
         if self.chosen.as_ref().is_some_and(|chosen| entries.iter().all(|entry| entry.channel != *chosen)) {
             self.chosen = None;
         }
-        self.panels.values_mut().for_each(|panel| panel.chart.put_out_of_sight());
+        self.panels.values_mut().for_each(|panel| panel.chart.clear_visibility());
         cx.controls_ui(ui, |ui, _| self.controls_ui(ui, &entries));
         let chosen = self.chosen.clone();
         match chosen.and_then(|chosen| entries.iter().find(|entry| entry.channel == chosen)) {

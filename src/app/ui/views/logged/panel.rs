@@ -92,7 +92,7 @@ impl PanelState {
             ui.label(RichText::new("An empty matrix.").color(cx.theme.secondary));
             return;
         };
-        self.cells.hold(source, &format!("{name} {}", self.matrix), view, |_| true);
+        self.cells.cache_matrix(source, &format!("{name} {}", self.matrix), view, |_| true);
         if self.extent_of != self.cells.revision() {
             (self.extent, self.extent_of) = (extent(&self.cells), self.cells.revision());
         }
@@ -181,7 +181,6 @@ fn why_empty(chart: &Chart<'_>) -> Option<String> {
     })
 }
 
-/// The points of a line.
 fn points_of(data: &Data<'_>) -> impl Iterator<Item = [f64; 2]> {
     let len = match data {
         Data::Curve(curve) => curve.len(),

@@ -2,13 +2,13 @@
 
 use eframe::egui::{Galley, Stroke};
 
-use super::steps::{Score, Step, StepScores};
+use super::steps::{MechanismStep, Score, StepScores};
 use crate::{experiments::run_terms::RunTerms, ui::views::prelude::*};
 
 /// A level to compare with.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Level {
-    pub words: &'static str,
+pub struct Baseline {
+    pub label: &'static str,
     pub at: f64,
 }
 
@@ -16,7 +16,7 @@ pub struct Level {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScorePanel {
     pub score: Score,
-    pub levels: Vec<Level>,
+    pub levels: Vec<Baseline>,
     /// Extends the axis as far as the levels.
     pub shows_levels: bool,
 }
@@ -39,8 +39,8 @@ struct HeightScale {
 }
 
 impl HeightScale {
-    fn new(rect: Rect, panel: &ScorePanel, steps: &[Step]) -> Self {
-        let reached = steps.iter().filter_map(|s| s.reached(panel.score));
+    fn new(rect: Rect, panel: &ScorePanel, steps: &[MechanismStep]) -> Self {
+        let reached = steps.iter().filter_map(|s| s.scores(panel.score));
         let band = |r: &StepScores| r.sd.map_or([r.mean; 2], |sd| [r.mean - sd, r.mean + sd]);
         let mut values: Vec<f64> = reached.flat_map(|r| r.seeds.iter().copied().chain(band(r))).collect();
         if panel.shows_levels {
@@ -77,7 +77,7 @@ pub fn staircase_ui(
     size: Vec2,
     theme: &Theme,
     mirror: &Mirror,
-    steps: &[Step],
+    steps: &[MechanismStep],
     panels: &[ScorePanel],
 ) -> Response {
     let unit = mirror.info.as_ref().map_or("", |info| RunTerms::from(info.as_ref()).loss_unit);
@@ -90,7 +90,9 @@ pub fn staircase_ui(
         (false, false) => 4,
     };
     let all = groups(mirror);
-    let colour = |step: &Step| all.get(step.place).map_or(theme.text, |group| group.colour(step.place, theme));
+    let colour = |step: &MechanismStep| {
+        all.get(step.group_index).map_or(theme.text, |group| group.colour(step.group_index, theme))
+    };
     let names: Vec<_> = steps.iter().map(|step| name_of(&painter, step, colour(step), column - 4.0)).collect();
     let name_rows = names.iter().map(|name| name.rows.len()).max().unwrap_or(1);
     let foot = 8.0 + (name_rows + numbers) as f32 * LINE;
@@ -107,7 +109,7 @@ pub fn staircase_ui(
         axis(&painter, theme, panel, &scale);
         let mut before: Option<f32> = None;
         for (i, step) in steps.iter().enumerate() {
-            let Some(reached) = step.reached(panel.score).filter(|r| r.mean.is_finite()) else {
+            let Some(reached) = step.scores(panel.score).filter(|r| r.mean.is_finite()) else {
                 before = None;
                 continue;
             };
@@ -187,7 +189,7 @@ fn axis(painter: &Painter, theme: &Theme, panel: &ScorePanel, scale: &HeightScal
     // by whether they lie below the panel, in the order of the levels
     let mut beyond: [Vec<String>; 2] = [vec![], vec![]];
     for level in &panel.levels {
-        let words = format!("{} {}", level.words, value_label(level.at));
+        let words = format!("{} {}", level.label, value_label(level.at));
         if !scale.has(level.at) {
             let is_below = (level.at < range[0]) != scale.is_inverted;
             beyond[usize::from(is_below)].push(words);
@@ -219,7 +221,7 @@ fn axis(painter: &Painter, theme: &Theme, panel: &ScorePanel, scale: &HeightScal
 }
 
 /// The step's name, in as many lines as a narrow column takes.
-fn name_of(painter: &Painter, step: &Step, colour: Color32, width: f32) -> Arc<Galley> {
+fn name_of(painter: &Painter, step: &MechanismStep, colour: Color32, width: f32) -> Arc<Galley> {
     let mut job = LayoutJob::simple(step.label.clone(), theme::small(), colour, width);
     job.wrap.max_rows = 3;
     job.halign = Align::Center;
@@ -227,7 +229,7 @@ fn name_of(painter: &Painter, step: &Step, colour: Color32, width: f32) -> Arc<G
 }
 
 /// Draws up to `numbers` lines under a step's name: score, change from the step before (a control's: the first), cost.
-fn numbers_ui(painter: &Painter, theme: &Theme, top: Pos2, step: &Step, numbers: usize) {
+fn numbers_ui(painter: &Painter, theme: &Theme, top: Pos2, step: &MechanismStep, numbers: usize) {
     let lines = [
         step.loss.as_ref().map_or("\u{2013}".to_owned(), |r| format!("{:.3}", r.mean)),
         step.change
@@ -247,7 +249,7 @@ fn signed(v: f64) -> String {
 }
 
 /// The tooltip of a step, whose losses are in this unit.
-fn explained(step: &Step, unit: &str) -> String {
+fn explained(step: &MechanismStep, unit: &str) -> String {
     let spread = |r: &StepScores| match r.sd {
         None => value_label(r.mean),
         Some(sd) => format!("{} \u{b1} {} over {} seeds", value_label(r.mean), value_label(sd), r.seeds.len()),
@@ -273,7 +275,7 @@ fn explained(step: &Step, unit: &str) -> String {
 }
 
 /// A description of the staircase for a screen reader.
-fn steps_text(steps: &[Step], unit: &str) -> String {
+fn steps_text(steps: &[MechanismStep], unit: &str) -> String {
     let each = steps.iter().map(|s| explained(s, unit).replace('\n', ", "));
     format!("staircase: {}", each.collect::<Vec<_>>().join("; "))
 }

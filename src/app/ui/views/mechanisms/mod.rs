@@ -5,16 +5,15 @@ mod drawing;
 mod steps;
 
 use crate::ui::views::{accuracy::chance, prelude::*};
-use drawing::{Level, ScorePanel, staircase_ui};
-use steps::{Score, Step, compared_step, steps};
+use drawing::{Baseline, ScorePanel, staircase_ui};
+use steps::{MechanismStep, Score, compared_step, steps};
 
 /// The run, the step shown, and the number of measurements up to it.
 type Key = (RunNumber, u64, u64);
 
-/// View `mechanisms`.
 #[derive(Default)]
 pub struct Mechanisms {
-    steps: KeyedCache<Key, Arc<Vec<Step>>>,
+    steps: KeyedCache<Key, Arc<Vec<MechanismStep>>>,
     shows_baselines: bool,
 }
 
@@ -34,15 +33,15 @@ impl Mechanisms {
         }
     }
 
-    fn steps(&self, cx: &ViewCx<'_>) -> Arc<Vec<Step>> {
+    fn steps(&self, cx: &ViewCx<'_>) -> Arc<Vec<MechanismStep>> {
         let kept = self.steps.get(&Self::key(cx)).cloned();
         kept.unwrap_or_else(|| Arc::new(steps(cx.mirror, cx.step)))
     }
 
     /// One panel a score that was measured.
-    fn score_panels(&self, cx: &ViewCx<'_>, steps: &[Step]) -> Vec<ScorePanel> {
+    fn score_panels(&self, cx: &ViewCx<'_>, steps: &[MechanismStep]) -> Vec<ScorePanel> {
         let panel = |score: Score| {
-            steps.iter().any(|step| step.reached(score).is_some()).then(|| ScorePanel {
+            steps.iter().any(|step| step.scores(score).is_some()).then(|| ScorePanel {
                 score,
                 levels: levels(cx, score),
                 shows_levels: self.shows_baselines,
@@ -53,14 +52,14 @@ impl Mechanisms {
 }
 
 /// The scores of predictors without a memory, or of guessing.
-fn levels(cx: &ViewCx<'_>, score: Score) -> Vec<Level> {
+fn levels(cx: &ViewCx<'_>, score: Score) -> Vec<Baseline> {
     match score {
         Score::Loss => {
             let Some(m) = cx.latest::<TokenBaselines>() else { return vec![] };
             let all = [("uniform", m.value.uniform), ("unigram", m.value.unigram), ("bigram", m.value.bigram)];
-            all.into_iter().filter(|(_, at)| at.is_finite()).map(|(words, at)| Level { words, at }).collect()
+            all.into_iter().filter(|(_, at)| at.is_finite()).map(|(words, at)| Baseline { label: words, at }).collect()
         }
-        Score::Recall => chance(cx).map(|at| Level { words: "guessing", at }).into_iter().collect(),
+        Score::Recall => chance(cx).map(|at| Baseline { label: "guessing", at }).into_iter().collect(),
     }
 }
 

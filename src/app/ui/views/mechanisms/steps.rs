@@ -44,10 +44,10 @@ pub struct StepScores {
 
 /// A variant of the run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct MechanismStep {
     pub label: String,
     /// The index of its group in the run, for its colour.
-    pub place: usize,
+    pub group_index: usize,
     pub params: usize,
     /// Floating-point operations of a training step for each token.
     pub flops: Option<f64>,
@@ -59,8 +59,8 @@ pub struct Step {
     pub is_control: bool,
 }
 
-impl Step {
-    pub fn reached(&self, score: Score) -> Option<&StepScores> {
+impl MechanismStep {
+    pub fn scores(&self, score: Score) -> Option<&StepScores> {
         match score {
             Score::Loss => self.loss.as_ref(),
             Score::Recall => self.recall.as_ref(),
@@ -84,18 +84,19 @@ pub fn compared_step(mirror: &Mirror, step: u64) -> Option<u64> {
 }
 
 /// Every group of seeds at the last step, up to `step`, at which all groups were measured.
-pub fn steps(mirror: &Mirror, step: u64) -> Vec<Step> {
+pub fn steps(mirror: &Mirror, step: u64) -> Vec<MechanismStep> {
     let step = compared_step(mirror, step).unwrap_or(step);
     let all = groups(mirror);
-    let mut steps: Vec<Step> = vec![];
-    for Racer { label, place, params, flops, .. } in results(mirror, step) {
-        let Some(group) = all.get(place) else { continue };
+    let mut steps: Vec<MechanismStep> = vec![];
+    for Racer { label, group_index, params, flops, .. } in results(mirror, step) {
+        let Some(group) = all.get(group_index) else { continue };
         let is_control = group.id == "as_large";
-        let before = if is_control { all.first() } else { place.checked_sub(1).and_then(|before| all.get(before)) };
+        let before =
+            if is_control { all.first() } else { group_index.checked_sub(1).and_then(|before| all.get(before)) };
         let change = before.and_then(|before| LossDifference::new(mirror, before, group, step));
-        steps.push(Step {
+        steps.push(MechanismStep {
             label,
-            place,
+            group_index,
             params,
             flops,
             loss: score_at(mirror, group, Score::Loss, step),

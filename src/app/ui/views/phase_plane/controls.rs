@@ -99,7 +99,7 @@ impl PhasePlane {
                     }
                 }
                 (Mode::Learned, Some(learned)) => {
-                    let own = learned.own;
+                    let own = learned.model_stepping;
                     let (mut dt, mut steps) = self.stepping(learned);
                     if dt_ui(ui, &mut dt, DT) {
                         self.dt = Some(dt);

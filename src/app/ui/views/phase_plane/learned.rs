@@ -25,9 +25,9 @@ pub struct Learned {
     /// The ends of the model's own evolution.
     pub ends: Vec<PhasePoint>,
     /// The model's own integrator, step and number of steps.
-    pub own: Stepping,
+    pub model_stepping: Stepping,
     /// For each token, the distance of the model's end from that of the same steps in f64; `None` if either overflows.
-    pub off: Vec<Option<f64>>,
+    pub f64_distances: Vec<Option<f64>>,
 }
 
 impl Learned {
@@ -58,14 +58,14 @@ impl Learned {
             IntegrationScheme::Euler => Integrator::Euler,
             IntegrationScheme::Leapfrog => Integrator::Leapfrog,
         };
-        let own = Stepping { integrator, dt: e.dt, steps: e.steps.min(MAX_STEPS) };
+        let model_stepping = Stepping { integrator, dt: e.dt, steps: e.steps.min(MAX_STEPS) };
         let evolution = Evolution { force: &force, integrator, dt: e.dt };
         let distance = |(start, end): (&PhasePoint, &PhasePoint)| {
-            let here = evolution.end(start, own.steps).filter(|_| end.is_finite())?;
+            let here = evolution.end(start, model_stepping.steps).filter(|_| end.is_finite())?;
             Some(here.distance(end))
         };
-        let off = starts.iter().zip(&ends).map(distance).collect();
-        Ok(Self { force, starts, ends, own, off })
+        let f64_distances = starts.iter().zip(&ends).map(distance).collect();
+        Ok(Self { force, starts, ends, model_stepping, f64_distances })
     }
 
     pub fn width(&self) -> usize {
@@ -77,9 +77,9 @@ impl Learned {
         self.starts.iter().chain(&self.ends).collect()
     }
 
-    /// The largest of [`Learned::off`], of tokens that have one.
+    /// The largest of [`Learned::f64_distances`], of tokens that have one.
     pub fn max_error(&self) -> Option<f64> {
-        self.off.iter().copied().flatten().reduce(f64::max)
+        self.f64_distances.iter().copied().flatten().reduce(f64::max)
     }
 }
 
@@ -111,8 +111,8 @@ mod tests {
         let learned = Learned::new(&evolution()).unwrap();
         // No force: q moves by dt k, and these ends say that nothing moved.
         let moved = 0.5 * (2.0f64.powi(2) + 0.1f64.powi(2) + 0.2f64.powi(2)).sqrt();
-        assert!((learned.off[0].unwrap() - moved).abs() < 1e-6, "{:?}", learned.off);
-        assert_eq!(learned.max_error(), learned.off.iter().copied().flatten().reduce(f64::max));
+        assert!((learned.f64_distances[0].unwrap() - moved).abs() < 1e-6, "{:?}", learned.f64_distances);
+        assert_eq!(learned.max_error(), learned.f64_distances.iter().copied().flatten().reduce(f64::max));
     }
 
     #[test]
@@ -129,7 +129,7 @@ mod tests {
     fn an_end_that_is_no_number_has_no_distance() {
         let lost = Array::new([2, 3], vec![f32::NAN, 0.0, 0.0, 0.0, 0.0, 0.0]).unwrap();
         let learned = Learned::new(&QueryKeyEvolution { end_q: lost, ..evolution() }).unwrap();
-        assert_eq!(learned.off[0], None);
-        assert!(learned.off[1].is_some());
+        assert_eq!(learned.f64_distances[0], None);
+        assert!(learned.f64_distances[1].is_some());
     }
 }

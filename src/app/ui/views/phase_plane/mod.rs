@@ -43,14 +43,12 @@ struct ParsedMeasurement {
     learned: Result<Arc<Learned>, String>,
 }
 
-/// View `phase_plane`.
 pub struct PhasePlane {
     /// The user's choice; without one, the run's model, or a toy where there is no run.
     mode: Option<Mode>,
     /// Replaces the model's own value.
     dt: Option<f64>,
     steps: Option<usize>,
-    /// The settings of each toy.
     toys: [ToySettings; 2],
     plane: PlaneChoice,
     /// A text that the user typed; if it is empty, a held-out passage is read.
@@ -107,12 +105,13 @@ impl PhasePlane {
     /// The answer of a variant or its scheduled measurement: that of the selected head, else the newer one.
     fn variant_paths<'a>(&self, cx: &ViewCx<'a>, variant: usize) -> Option<Measured<'a, QueryKeyPaths>> {
         let is_between = [Some(variant), None].into_iter().any(|of| cx.is_waiting_for::<QueryKeyPaths>(of));
-        let typed = cx.known(variant).find(|m: &Measured<'a, QueryKeyPaths>| m.is_typed && !self.text.is_empty());
+        let typed =
+            cx.measurement_sources(variant).find(|m: &Measured<'a, QueryKeyPaths>| m.is_typed && !self.text.is_empty());
         if typed.is_some() || !self.text.is_empty() && !is_between {
             return typed;
         }
         let rank = |m: &Measured<'a, QueryKeyPaths>| ((m.layer, m.head) == wanted(cx), m.sample.step);
-        let of_passage = cx.known(variant).filter(|m: &Measured<'a, QueryKeyPaths>| !m.is_typed);
+        let of_passage = cx.measurement_sources(variant).filter(|m: &Measured<'a, QueryKeyPaths>| !m.is_typed);
         of_passage.reduce(|a, b| if rank(&b) > rank(&a) { b } else { a })
     }
 
@@ -141,7 +140,7 @@ impl PhasePlane {
 
     /// dt and n for a model: its own unless the user moved them.
     fn stepping(&self, learned: &Learned) -> (f64, usize) {
-        (self.dt.unwrap_or(learned.own.dt), self.steps.unwrap_or(learned.own.steps))
+        (self.dt.unwrap_or(learned.model_stepping.dt), self.steps.unwrap_or(learned.model_stepping.steps))
     }
 
     fn source(&self, cx: &ViewCx<'_>) -> Option<Source> {

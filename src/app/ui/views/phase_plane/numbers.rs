@@ -67,8 +67,8 @@ fn rows(shown: &PhasePortrait, learned: Option<(&Learned, usize)>) -> [MetricRow
     let error = match learned {
         None => MetricRow { name: "energy drift", tip: DRIFT, values: each(&|t| value(t.drift)) },
         Some((learned, token)) => {
-            let own = |t: &Track| match t.integrator == learned.own.integrator {
-                true => value(learned.off.get(token).copied().flatten()),
+            let own = |t: &Track| match t.integrator == learned.model_stepping.integrator {
+                true => value(learned.f64_distances.get(token).copied().flatten()),
                 false => "\u{2013}".to_owned(),
             };
             MetricRow { name: "off the model\u{2019}s end", tip: OFF, values: each(&own) }
@@ -160,7 +160,6 @@ fn head_ui(ui: &mut Ui, look: SceneStyle<'_>) {
     }
 }
 
-/// A cell of the table.
 fn cell_ui(ui: &mut Ui, width: f32, add: impl FnOnce(&mut Ui)) {
     ui.allocate_ui_with_layout(vec2(width, 15.0), Layout::left_to_right(Align::Center), |ui| {
         ui.set_min_width(width);

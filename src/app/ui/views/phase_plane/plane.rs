@@ -84,7 +84,7 @@ impl Plane {
             // Points that differ in no two directions span no plane.
             return Self::pair(mean, centred, width, None);
         }
-        let shares = [found[0].explained, found[1].explained];
+        let shares = [found[0].explained_variance, found[1].explained_variance];
         let axes = [found[0].direction.clone(), found[1].direction.clone()];
         let names = ["component 1".to_owned(), "component 2".to_owned()];
         Self { base: mean, axes, names, shares: Some(shares), coordinate: None }

@@ -35,7 +35,7 @@ impl Track {
 
 /// The path of a token that is not in focus.
 #[derive(Debug, Clone, PartialEq)]
-pub struct OtherPath {
+pub struct UnfocusedPath {
     pub token: usize,
     pub places: Vec<[f64; 2]>,
 }
@@ -45,7 +45,7 @@ pub struct OtherPath {
 pub struct PhasePortrait {
     pub plane: Plane,
     pub tracks: [Track; 2],
-    pub others: Vec<OtherPath>,
+    pub others: Vec<UnfocusedPath>,
     /// The end of the model's own evolution.
     pub model_end: Option<[f64; 2]>,
     /// Lines of equal energy, and those of the start's own.
@@ -116,8 +116,8 @@ impl PhasePortrait {
         let motion = Motion { plane: &plane, force, dt, steps, start: &learned.starts[token] };
         let tracks = Integrator::ALL.map(|integrator| motion.track(integrator, None));
         let other = |(token, start): (usize, &PhasePoint)| {
-            let path = Evolution { force, integrator: learned.own.integrator, dt }.path(start, steps);
-            OtherPath { token, places: path.points.iter().map(|p| plane.place(p)).collect() }
+            let path = Evolution { force, integrator: learned.model_stepping.integrator, dt }.path(start, steps);
+            UnfocusedPath { token, places: path.points.iter().map(|p| plane.place(p)).collect() }
         };
         let others = learned.starts.iter().enumerate().filter(|(t, _)| *t != token).map(other).collect();
         let model_end = learned.ends.get(token).filter(|end| end.is_finite()).map(|end| plane.place(end));

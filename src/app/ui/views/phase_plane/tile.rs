@@ -26,13 +26,13 @@ impl PhasePlane {
             ),
             Source::Token(_, token, ..) => {
                 let Some(learned) = self.learned() else { return String::new() };
-                let (own, share) = (learned.own, shown.plane.shares.map_or(1.0, |[a, b]| a + b));
-                let close = match learned.off.get(*token).copied().flatten().zip(learned.max_error()) {
+                let (own, share) = (learned.model_stepping, shown.plane.shares.map_or(1.0, |[a, b]| a + b));
+                let close = match learned.f64_distances.get(*token).copied().flatten().zip(learned.max_error()) {
                     Some((off, max)) => format!(
                         "the same steps here end {} from it ({} at most over {} tokens)",
                         value_label(off),
                         value_label(max),
-                        learned.off.len()
+                        learned.f64_distances.len()
                     ),
                     None => "it overflows 32 bits, so there is no end to compare with".to_owned(),
                 };

@@ -22,7 +22,6 @@ pub struct ToySettings {
 
 /// Corners of a blob's outline.
 const CORNERS: usize = 720;
-/// Points inside.
 const POINTS_INSIDE: usize = 140;
 
 /// Starts around a start, and their ends.

@@ -10,11 +10,10 @@ use results::{Mark, RaceAxis, Racer, results};
 /// measured one after the other at the same step, and the sum grows with each.
 type Key = (RunNumber, u64, u64);
 
-/// View `race`.
 #[derive(Default)]
 pub struct Race {
     over: RaceAxis,
-    /// The loss to reach; `None`: the one that the first variant has now.
+    /// The loss that variants are to reach; `None` takes the one that the first variant has now.
     target: Option<f64>,
     racers: KeyedCache<Key, Arc<Vec<Racer>>>,
 }
@@ -116,8 +115,12 @@ impl Race {
                 }
                 ui.end_row();
                 for racer in racers {
-                    let Some(group) = all.get(racer.place) else { continue };
-                    cell_ui(ui, widths[0], small_text(racer.label.clone(), group.colour(racer.place, theme)).strong());
+                    let Some(group) = all.get(racer.group_index) else { continue };
+                    cell_ui(
+                        ui,
+                        widths[0],
+                        small_text(racer.label.clone(), group.colour(racer.group_index, theme)).strong(),
+                    );
                     for (i, cell) in (1..).zip(self.cells(racer, target)) {
                         let face = if i == VERDICT { theme::small() } else { theme::numbers() };
                         cell_ui(ui, widths[i], RichText::new(cell).font(face).color(theme.text));
@@ -131,7 +134,7 @@ impl Race {
 
     /// Loss, verdict, tokens and seconds to the target, parameters, operations.
     fn cells(&self, racer: &Racer, target: Option<f64>) -> [String; 6] {
-        let reach = |over| target.and_then(|t| racer.reach(t, over)).map_or("not yet".to_owned(), abbreviated);
+        let reach = |over| target.and_then(|t| racer.first_reaching(t, over)).map_or("not yet".to_owned(), abbreviated);
         [
             racer.marks.last().map_or("\u{2013}".to_owned(), |m| format!("{:.3}", m.loss)),
             verdict_sentence(racer),
@@ -157,7 +160,7 @@ fn widths_in(room: f32) -> [f32; 7] {
 
 fn verdict_sentence(racer: &Racer) -> String {
     let Some(found) = racer.difference else {
-        return if racer.place == 0 { String::new() } else { "\u{2013}".to_owned() };
+        return if racer.group_index == 0 { String::new() } else { "\u{2013}".to_owned() };
     };
     let signed = |v: f64| number::difference(v, 3);
     let (mean, verdict) = (signed(found.mean), found.verdict());
@@ -190,8 +193,8 @@ impl PanelView for Race {
         ));
         let all = groups(cx.mirror);
         for racer in racers.iter() {
-            let Some(group) = all.get(racer.place) else { continue };
-            let colour = group.colour(racer.place, cx.theme);
+            let Some(group) = all.get(racer.group_index) else { continue };
+            let colour = group.colour(racer.group_index, cx.theme);
             let points = |of: fn(&Mark) -> f64| -> Vec<[f64; 2]> {
                 let untrained = usize::from(leaves_out_first(racer));
                 let at = |m: &Mark| [m.position(self.over), of(m)];
@@ -204,7 +207,7 @@ impl PanelView for Race {
             chart.add(Line::new(racer.label.clone(), colour, points(|m| m.loss)).dots());
         }
         if let Some(at) = self.target(&racers).filter(|_| !chart.is_empty()) {
-            chart.level(format!("to reach: {}", value_label(at)), at);
+            chart.horizontal_line(format!("to reach: {}", value_label(at)), at);
         }
         Panel::single(chart)
     }
@@ -300,7 +303,7 @@ mod tests {
             let mark = |step: &u64| Mark { step: *step, tokens: 1.0, seconds: 1.0, gflop: 1.0, loss: 1.0, sd: 0.0 };
             leaves_out_first(&Racer {
                 label: "a".into(),
-                place: 0,
+                group_index: 0,
                 seeds: 1,
                 params: 1,
                 flops: None,

@@ -89,7 +89,7 @@ impl LossDifference {
 pub struct Racer {
     pub label: String,
     /// The index of its group in the run, for its colour.
-    pub place: usize,
+    pub group_index: usize,
     pub seeds: usize,
     pub params: usize,
     /// Floating-point operations of a training step for each token.
@@ -101,7 +101,7 @@ pub struct Racer {
 
 impl Racer {
     /// The position at which the mean loss first reaches `loss`, interpolated linearly between two measurements.
-    pub fn reach(&self, loss: f64, over: RaceAxis) -> Option<f64> {
+    pub fn first_reaching(&self, loss: f64, over: RaceAxis) -> Option<f64> {
         let mut before: Option<&Mark> = None;
         for mark in &self.marks {
             if mark.loss <= loss {
@@ -120,13 +120,13 @@ pub fn results(mirror: &Mirror, step: u64) -> Vec<Racer> {
     let Some(info) = &mirror.info else { return vec![] };
     let flops = operations(mirror);
     let all = groups(mirror);
-    let racers = all.iter().enumerate().map(|(place, group)| {
+    let racers = all.iter().enumerate().map(|(group_index, group)| {
         let of = group.members.first().copied().unwrap_or(0);
         let flops = flops.get(of).copied().flatten();
-        let first = all.first().filter(|_| place > 0);
+        let first = all.first().filter(|_| group_index > 0);
         Racer {
             label: group.label.clone(),
-            place,
+            group_index,
             seeds: group.members.len(),
             params: info.variants.get(of).map_or(0, |v| v.params),
             flops,
@@ -212,16 +212,16 @@ mod tests {
         };
         let racer = Racer {
             label: "a".into(),
-            place: 0,
+            group_index: 0,
             seeds: 1,
             params: 1,
             flops: None,
             marks: vec![mark(0, 3.0), mark(10, 2.0), mark(20, 1.5)],
             difference: None,
         };
-        assert_eq!(racer.reach(2.5, RaceAxis::Seconds), Some(5.0));
-        assert_eq!(racer.reach(1.75, RaceAxis::Tokens), Some(1500.0));
-        assert_eq!(racer.reach(3.5, RaceAxis::Tokens), Some(0.0));
-        assert_eq!(racer.reach(1.0, RaceAxis::Tokens), None);
+        assert_eq!(racer.first_reaching(2.5, RaceAxis::Seconds), Some(5.0));
+        assert_eq!(racer.first_reaching(1.75, RaceAxis::Tokens), Some(1500.0));
+        assert_eq!(racer.first_reaching(3.5, RaceAxis::Tokens), Some(0.0));
+        assert_eq!(racer.first_reaching(1.0, RaceAxis::Tokens), None);
     }
 }

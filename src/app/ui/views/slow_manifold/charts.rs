@@ -2,7 +2,9 @@
 
 use super::field::{Field, Run};
 use crate::{
-    analysis::fast_slow_plane::{DistanceAt, LongTerm, MultiscaleErrors, SPLITTING_STEPS, StopReason, canard_value},
+    analysis::fast_slow_plane::{
+        LongTermBehaviour, ManifoldDistance, MultiscaleErrors, SPLITTING_STEPS, StopReason, canard_value,
+    },
     labs::equilibrium::slow_manifold::PlanarSystem,
     ui::{views::prelude::*, widgets::number::rounded},
 };
@@ -19,7 +21,7 @@ pub fn distance_chart(field: &Field, epsilon: f64, theme: &Theme) -> Chart<'stat
             .empty("No attracting branch is long enough here to measure along: change a, or the formulas.");
     let Some(distances) = &field.distances else { return chart };
     let [to_critical, to_first_order] = distances.slopes;
-    let points = |of: fn(&DistanceAt) -> f64| -> Vec<[f64; 2]> {
+    let points = |of: fn(&ManifoldDistance) -> f64| -> Vec<[f64; 2]> {
         distances.points.iter().map(|p| [p.epsilon, of(p)]).filter(|p| p[1] > 0.0).collect()
     };
     let measured = [
@@ -34,7 +36,7 @@ pub fn distance_chart(field: &Field, epsilon: f64, theme: &Theme) -> Chart<'stat
         }
         chart.add(Line::new(format!("{label}: slope {}", rounded(slope, 2)), colour, points).dots());
     }
-    chart.upright("now", epsilon);
+    chart.vertical_line("now", epsilon);
     chart
 }
 
@@ -66,7 +68,7 @@ pub fn multiscale_chart(errors: Option<&MultiscaleErrors>, epsilon: f64, theme: 
         };
         chart.add(Line::new(name, theme.series(k + 2), line(&|i| errors.points[i].splitting[k])).dots());
     }
-    chart.upright("now", epsilon);
+    chart.vertical_line("now", epsilon);
     chart
 }
 
@@ -74,12 +76,14 @@ pub fn multiscale_chart(errors: Option<&MultiscaleErrors>, epsilon: f64, theme: 
 pub fn facts(field: &Field, run: &Run) -> Vec<String> {
     let mut facts = vec![];
     facts.push(match run.long_term {
-        LongTerm::Rest([x, y]) => format!("In the long run it rests at ({}, {}).", rounded(x, 3), rounded(y, 3)),
-        LongTerm::Cycle { period, amplitude } => {
+        LongTermBehaviour::Rest([x, y]) => {
+            format!("In the long run it rests at ({}, {}).", rounded(x, 3), rounded(y, 3))
+        }
+        LongTermBehaviour::Cycle { period, amplitude } => {
             format!("In the long run a cycle: period {} in slow time, x over {}.", short(period), short(amplitude))
         }
-        LongTerm::Leaves => "In the long run it leaves the plane that is shown.".to_owned(),
-        LongTerm::Undecided => "No whole cycle in the time that was solved.".to_owned(),
+        LongTermBehaviour::Leaves => "In the long run it leaves the plane that is shown.".to_owned(),
+        LongTermBehaviour::Undecided => "No whole cycle in the time that was solved.".to_owned(),
     });
     let folds: Vec<String> =
         field.manifold.folds.iter().map(|[x, y]| format!("({}, {})", rounded(*x, 2), rounded(*y, 2))).collect();

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::{
     analysis::fast_slow_plane::{
-        Bounds, CriticalManifold, Equations, FastSlowPlane, Formulas, LongTerm, ManifoldDistances, PlaneError, Point,
-        SolveLimits, Trajectory, first_order_correction, long_term, manifold_distances, solve,
+        Bounds, CriticalManifold, Equations, FastSlowPlane, Formulas, LongTermBehaviour, ManifoldDistances, PlaneError,
+        Point, SolveLimits, Trajectory, first_order_correction, long_term, manifold_distances, solve,
     },
     labs::equilibrium::slow_manifold::{PlanarSystem, SlowManifoldSettings},
 };
@@ -38,7 +38,7 @@ pub struct Run {
     pub trajectory: Trajectory,
     /// True for each segment in which x moves on the fast timescale.
     pub is_fast: Vec<bool>,
-    pub long_term: LongTerm,
+    pub long_term: LongTermBehaviour,
     /// Share of the time spent near the repelling branch: large for a canard.
     pub repelling_share: f64,
 }
@@ -163,7 +163,7 @@ mod tests {
             segments.filter(|(_, f)| **f == fast).map(|(t, _)| t[1] - t[0]).sum()
         };
         assert!(time(false) > 8.0 * time(true) && time(true) > 0.0, "{} {}", time(false), time(true));
-        assert!(matches!(run.long_term, LongTerm::Cycle { .. }), "{:?}", run.long_term);
+        assert!(matches!(run.long_term, LongTermBehaviour::Cycle { .. }), "{:?}", run.long_term);
         assert!(run.repelling_share < 0.1, "{}", run.repelling_share);
         assert_eq!(field.equilibria.len(), 1);
     }

@@ -8,7 +8,6 @@ use crate::{
     ui::views::painting::*,
 };
 
-/// Points that are projected.
 const POINTS: usize = 24;
 /// Rounds of Sinkhorn's iteration: rows, then columns.
 const ROUNDS: usize = 12;

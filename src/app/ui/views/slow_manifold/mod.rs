@@ -35,7 +35,6 @@ enum SideChart {
     Multiscale,
 }
 
-/// View `slow_manifold`.
 #[derive(Default)]
 pub struct SlowManifold {
     /// The start that the user chose, and its system.
@@ -94,7 +93,6 @@ impl SlowManifold {
         kept.get_or_insert_with(|| multiscale_errors(plane, bounds, manifold).map(Arc::new)).clone()
     }
 
-    /// The field and the trajectory that were computed last.
     fn last_run(&self, cx: &ViewCx<'_>) -> Option<(&CachedField, Arc<Run>)> {
         let made = self.made.as_ref()?;
         let key = (made.source.clone(), settings(cx).epsilon, self.start(&made.field));

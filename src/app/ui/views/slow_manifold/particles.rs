@@ -87,12 +87,12 @@ impl ParticleLayer {
     /// True while some particles are still where the pointer put them.
     pub fn is_stirred(&self, ui: &Ui) -> bool {
         let life = f64::from(LIFE) / STEP_RATE;
-        self.time.passes() && self.stirred_at.is_some_and(|at| ui.input(|i| i.time) - at < life)
+        self.time.is_flowing() && self.stirred_at.is_some_and(|at| ui.input(|i| i.time) - at < life)
     }
 
     /// Advances the particles while they flow, and asks for the next frame.
     pub fn flow(&mut self, ui: &Ui, flowing: bool) {
-        self.time.pass(ui, flowing && self.dt != 0.0);
+        self.time.advance(ui, flowing && self.dt != 0.0);
     }
 
     /// Paints them; `Err` says why there are none.

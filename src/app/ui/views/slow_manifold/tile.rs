@@ -98,7 +98,7 @@ impl SlowManifold {
             return cx.nothing_ui(ui, words);
         };
         legend_ui(ui, cx.theme);
-        self.chart.put_out_of_sight();
+        self.chart.clear_visibility();
         let room = ui.available_size();
         let is_beside = room.x > 1.1 * room.y && room.x > 2.0 * MIN_SIDE;
         let has_side = is_beside || room.y > 2.0 * MIN_CHART + 120.0;
@@ -251,7 +251,6 @@ fn paint_constraint(ui: &Ui, cx: &ViewCx<'_>, outer: Rect, meaning: ManifoldMean
     sheet.axes(&painter, cx.theme, meanings::axes_of(meaning));
 }
 
-/// The settings whose controls are in the tile.
 const CONTROLS: &[&str] = &[SlowManifoldSettings::meaning.name];
 
 impl View for SlowManifold {
@@ -316,7 +315,7 @@ impl View for SlowManifold {
         }
         rows("trajectory", 0, &run.trajectory.points);
         if let Some(distances) = &made.field.distances {
-            let column = |distance: fn(&crate::analysis::fast_slow_plane::DistanceAt) -> f64| {
+            let column = |distance: fn(&crate::analysis::fast_slow_plane::ManifoldDistance) -> f64| {
                 distances.points.iter().map(|p| [p.epsilon, distance(p)]).collect::<Vec<Point>>()
             };
             rows("distance to f = 0 (y) by eps (x)", 0, &column(|p| p.to_critical));

@@ -6,7 +6,6 @@ use crate::ui::views::prelude::*;
 const CHOICES: [usize; 4] = [500, 1000, 2000, 5000];
 const GAP: f32 = 6.0;
 
-/// View `adaptation`.
 #[derive(Default)]
 pub struct AdaptationView {
     asked: AdaptationArgs,
@@ -31,8 +30,8 @@ impl PanelView for AdaptationView {
             chart.add(Line::new(format!("{}, {}", info.label, found.method), colour, points).dots());
         }
         if !chart.lines.is_empty() {
-            chart.level("", 0.0);
-            chart.upright("", 0.0);
+            chart.horizontal_line("", 0.0);
+            chart.vertical_line("", 0.0);
         }
         Panel::single(chart)
     }

@@ -10,7 +10,6 @@ use super::{
 };
 use crate::ui::{theme::contrast, views::prelude::*};
 
-/// The name of the canvas.
 const CANVAS: &str = "perplexity with fast weights";
 const CHOICES: [usize; 4] = [500, 1000, 4000, 10_000];
 /// Wider tiles have the texts side by side, points.
@@ -25,13 +24,11 @@ const ROW: [f32; 2] = [14.0, 48.0];
 /// Width of the names of rows.
 const NAMES: f32 = 104.0;
 
-/// View `fast_weights`.
 #[derive(Default)]
 pub struct FastWeightsView {
     asked: FastWeightsArgs,
 }
 
-/// One cell and where it is drawn.
 struct Cell<'a> {
     rect: Rect,
     setting: &'a FastWeightSetting,
@@ -74,7 +71,6 @@ impl Cell<'_> {
     }
 }
 
-/// The cells of one text in a panel.
 fn cells<'a>(found: &'a FastWeights, text: usize, panel: Rect, row: f32) -> Vec<Cell<'a>> {
     let columns = found.limits.len().max(1);
     let left = panel.left() + NAMES;
@@ -93,7 +89,6 @@ fn cells<'a>(found: &'a FastWeights, text: usize, panel: Rect, row: f32) -> Vec<
     grid.chain(without).collect()
 }
 
-/// Draws the names of a panel's rows and columns.
 fn draw_names(painter: &Painter, theme: &Theme, found: &FastWeights, text: usize, panel: Rect, row: f32) {
     let draw_text = |at: Pos2, align, words: String, colour| painter.text(at, align, words, theme::small(), colour);
     let name = found.texts.get(text).map_or("", String::as_str);

@@ -18,7 +18,6 @@ use crate::ui::views::prelude::*;
 
 /// Height of the row of controls, points.
 const CONTROLS: f32 = 26.0;
-/// The tip of the menu of variants.
 const VARIANTS_TIP: &str = "The variant that is asked and shown.";
 
 /// The latest measurement of the variant in focus at or before the shown step.

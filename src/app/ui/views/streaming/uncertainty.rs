@@ -13,7 +13,6 @@ const GAP: f32 = 8.0;
 const WIDE_WIDTH: f32 = 620.0;
 const BINS: usize = 24;
 
-/// View `uncertainty`.
 #[derive(Default)]
 pub struct UncertaintyView {
     /// Shows the histogram of the model's surprise instead of that of U.

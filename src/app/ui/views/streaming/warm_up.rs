@@ -11,7 +11,6 @@ const WIDE_WIDTH: f32 = 700.0;
 /// Ratio of the ends of successive bins of positions.
 const RATIO: f64 = 1.4;
 
-/// View `warm_up`.
 #[derive(Default)]
 pub struct WarmUpView {
     asked: WarmUpArgs,
@@ -78,10 +77,10 @@ impl WarmUpView {
             return chart.empty("One window only: nothing was streamed into it.");
         }
         chart.x.include.push(m.value.window as f64);
-        chart.level("", 0.0);
+        chart.horizontal_line("", 0.0);
         for mark in m.value.retention.iter().filter(|mark| mark.tokens <= m.value.window) {
             let label = format!("{:.2} of a slow trace is older", mark.share);
-            chart.upright(label, mark.tokens as f64);
+            chart.vertical_line(label, mark.tokens as f64);
         }
         chart
     }

@@ -12,7 +12,6 @@ enum Shown {
     Intervals,
 }
 
-/// View `activity`.
 #[derive(Default)]
 pub struct Activity {
     shown: Shown,
@@ -94,7 +93,6 @@ fn intervals_chart(cx: &ViewCx<'_>) -> Chart<'static> {
     chart
 }
 
-/// A sentence about the intervals.
 fn intervals_sentence(found: &WriteIntervals) -> String {
     let WriteIntervals { synapses, written_twice, measured, shuffled, .. } = found;
     let law = measured.power_law.as_ref().map_or(String::new(), |law| {

@@ -3,7 +3,6 @@
 
 use crate::ui::views::painting::*;
 
-/// View `concept_effect`.
 #[derive(Default)]
 pub struct ConceptEffectView;
 

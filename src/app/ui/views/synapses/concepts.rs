@@ -53,7 +53,6 @@ fn generated_text(cx: &ViewCx<'_>) -> Option<&'static str> {
     config.value(CorpusSettings::source).ok().map(|source| source.id())
 }
 
-/// View `concepts`.
 pub struct Concepts {
     chosen: usize,
     with: String,

@@ -11,7 +11,6 @@ const EMPTY: &str = "Two models with the same width, heads and layers become one
 /// Marks before the three models.
 const MARKS: [&str; 3] = ["\u{25cb}", "\u{25cb}", "\u{25cf}"];
 
-/// View `merging`.
 #[derive(Default)]
 pub struct Merging;
 

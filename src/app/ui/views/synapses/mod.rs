@@ -14,7 +14,7 @@ pub use concept_effect::ConceptEffectView;
 pub use concepts::Concepts;
 pub use merging::Merging;
 pub use reading::ReadingView;
-pub use surprise::Surprise;
+pub use surprise::SurpriseView;
 
 use crate::ui::views::prelude::*;
 

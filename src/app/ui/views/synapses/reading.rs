@@ -13,7 +13,6 @@ use crate::{
     },
 };
 
-/// View `reading`.
 #[derive(Default)]
 pub struct ReadingView {
     state: ChartState,
@@ -61,7 +60,7 @@ impl<'a> ShownReading<'a> {
         let is_asked = |m: &Measured<'_, measurements::SynapseReading>| m.sample.request.is_some();
         let measured = match (answered, cx.latest::<measurements::SynapseReading>()) {
             // The schedule reads what the run was begun with.
-            (Some(answer), _) if is_asked(&answer) && cx.is_set_otherwise(&SETTINGS) => answer,
+            (Some(answer), _) if is_asked(&answer) && cx.differs_from_run(&SETTINGS) => answer,
             (Some(answer), Some(latest)) if !cx.follow || answer.sample.step >= latest.sample.step => answer,
             (_, Some(latest)) => latest,
             (Some(answer), None) => answer,
@@ -101,7 +100,6 @@ impl<'a> ShownReading<'a> {
     }
 }
 
-/// The synapse of number `k` in a reading.
 fn synapse(reading: &measurements::SynapseReading, k: usize) -> Option<Synapse> {
     reading.synapses.get(k).map(|s| Synapse { layer: reading.layer, i: s.i, j: s.j })
 }
@@ -214,7 +212,7 @@ impl ReadingView {
         chart.marker = Some(cursor as f64);
         if shown.reading().written > 0 {
             let (from, to) = (shown.first_written() as f64 - 0.5, shown.tokens().len() as f64 - 0.5);
-            chart.span("written", cx.theme.secondary, [from, to]);
+            chart.vertical_span("written", cx.theme.secondary, [from, to]);
         }
         chart
     }
@@ -258,7 +256,6 @@ impl ReadingView {
     }
 }
 
-/// The settings whose controls are in the tile.
 const CONTROLS: &[&str] = &[ReadingSettings::text.name, ReadingSettings::write.name, ReadingSettings::temperature.name];
 
 impl View for ReadingView {

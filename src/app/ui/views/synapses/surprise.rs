@@ -2,9 +2,8 @@
 
 use crate::ui::views::prelude::*;
 
-/// View `surprise`.
 #[derive(Default)]
-pub struct Surprise {
+pub struct SurpriseView {
     by_octave: bool,
 }
 
@@ -16,12 +15,12 @@ const KNOWN_AFTER: f64 = 4.0;
 
 const EMPTY: &str = "Nothing measured yet. The preset \u{201c}Surprise\u{201d} trains on repeated words: press Space.";
 
-impl Surprise {
+impl SurpriseView {
     fn spans(chart: &mut Chart<'_>, cx: &ViewCx<'_>) {
         let known = WARM + KNOWN_AFTER * WORD;
-        chart.span("warm-up", cx.theme.line, [0.0, WARM]);
-        chart.span("new", cx.theme.warm, [WARM, WARM + WORD]);
-        chart.span("known", cx.theme.cool, [known, WARM + 8.0 * WORD]);
+        chart.vertical_span("warm-up", cx.theme.line, [0.0, WARM]);
+        chart.vertical_span("new", cx.theme.warm, [WARM, WARM + WORD]);
+        chart.vertical_span("known", cx.theme.cool, [known, WARM + 8.0 * WORD]);
     }
 
     fn firing(cx: &ViewCx<'_>) -> Chart<'static> {
@@ -67,7 +66,7 @@ impl Surprise {
     }
 }
 
-impl PanelView for Surprise {
+impl PanelView for SurpriseView {
     const LOW: f32 = 0.0;
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {

@@ -3,7 +3,6 @@
 use super::{TRACES, block_name, block_ui};
 use crate::{telemetry::measurements::Autocorrelation as Measured, ui::views::prelude::*};
 
-/// View `autocorrelation`.
 #[derive(Default)]
 pub struct Autocorrelation {
     block: usize,
@@ -32,7 +31,7 @@ impl PanelView for Autocorrelation {
         }
         chart.add(Line::new("input", cx.theme.text, by_place(&block.input)).dots());
         if m.value.noise.is_finite() {
-            chart.zone("noise of one channel, 95%", cx.theme.secondary, [-m.value.noise, m.value.noise]);
+            chart.horizontal_span("noise of one channel, 95%", cx.theme.secondary, [-m.value.noise, m.value.noise]);
         }
         Panel::single(chart)
     }

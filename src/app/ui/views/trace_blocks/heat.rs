@@ -36,7 +36,7 @@ impl Heat {
                 .flat_map(|channel| (0..tokens).map(move |token| token * channels + channel))
                 .map(|at| array.data().get(at).copied().unwrap_or(f32::NAN))
                 .collect();
-            held.hold(of.payload, &part, MatrixView { rows: channels, cols: tokens, data: &turned }, |_| true);
+            held.cache_matrix(of.payload, &part, MatrixView { rows: channels, cols: tokens, data: &turned }, |_| true);
         }
     }
 

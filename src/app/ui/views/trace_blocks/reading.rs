@@ -28,7 +28,6 @@ enum TokenHeat {
     Surprise,
 }
 
-/// View `trace_reading`.
 #[derive(Default)]
 pub struct TraceReadingView {
     /// The text, which is empty for a held-out passage, and the temperature.

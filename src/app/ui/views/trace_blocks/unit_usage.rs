@@ -3,7 +3,6 @@
 use super::block_name;
 use crate::{telemetry::measurements::UnitUsage as Measured, ui::views::prelude::*};
 
-/// View `unit_usage`.
 #[derive(Default)]
 pub struct UnitUsage {
     over_training: bool,
@@ -37,7 +36,7 @@ impl UnitUsage {
         let units = m.value.blocks.first().map_or(0, |b| b.usage.len());
         if units > 0 && !chart.is_empty() {
             let at = m.value.kept as f64 / units as f64;
-            chart.level(format!("all alike: {at:.3}"), at).stroke = NULL_BASELINE;
+            chart.horizontal_line(format!("all alike: {at:.3}"), at).stroke = NULL_BASELINE;
         }
         chart
     }
@@ -45,12 +44,13 @@ impl UnitUsage {
     /// The share of units that were never kept, over training: one line per variant and block.
     fn over_training<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("units never kept (share)").include(&[0.0]);
-        let mut chart = cx.over_training("unused units", y).empty(cx.why_nothing::<Measured>(
+        let mut chart = cx.training_chart("unused units", y).empty(cx.why_nothing::<Measured>(
             "Not measured yet. A run counts its units at the start and as it trains: press Space.",
         ));
         for (info, colour, history) in cx.histories::<Measured>() {
-            let points =
-                over_steps(&history, |m| m.blocks.iter().map(unused_share).sum::<f64>() / m.blocks.len().max(1) as f64);
+            let points = points_over_steps(&history, |m| {
+                m.blocks.iter().map(unused_share).sum::<f64>() / m.blocks.len().max(1) as f64
+            });
             chart.add(Line::new(&info.label, colour, points).dots());
         }
         chart

@@ -18,7 +18,6 @@ const MAX_STEP: usize = 220;
 const CONTROLS: f32 = 32.0;
 const TABLE: f32 = 4.0 * 20.0 + 8.0;
 
-/// View `trace_decay`.
 #[derive(Default)]
 pub struct TraceDecay {
     shown: DecayCurve,
@@ -91,7 +90,7 @@ impl PanelView for TraceDecay {
         }
         if self.shown == DecayCurve::Left {
             for (k, words) in [(50.0, "paper: 0.36 left after 50"), (200.0, "paper: 0.02 left after 200")] {
-                chart.upright(words, k).claim = Some("B21");
+                chart.vertical_line(words, k).claim = Some("B21");
             }
         }
         Panel::single(chart)

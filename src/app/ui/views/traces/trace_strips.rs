@@ -16,7 +16,6 @@ const MIN_SIZE: Vec2 = vec2(160.0, 150.0);
 /// Width of a word that is rotated by 90 degrees, points.
 const TURNED_WIDTH: f32 = 14.0;
 
-/// View `trace_strips`.
 #[derive(Default)]
 pub struct TraceStrips {
     playhead: Playhead,
@@ -27,7 +26,6 @@ struct Stage {
     rect: Rect,
     /// Width of one word's column.
     column: f32,
-    /// Top of the strips.
     top: f32,
     strip: f32,
     upright: bool,
@@ -169,7 +167,6 @@ fn explain(response: Response, s: &Sentence, word: usize, cursor: usize) {
     response.on_hover_text_at_pointer(words);
 }
 
-/// The settings whose controls are in the tile.
 const CONTROLS: &[&str] = &[TraceSettings::sentence.name];
 
 impl View for TraceStrips {

@@ -3,7 +3,6 @@
 use super::sentence::{NAMES, Sentence};
 use crate::{analysis::ema, labs::traces::TraceSettings, ui::views::prelude::*};
 
-/// View `word_swap`.
 #[derive(Default)]
 pub struct WordSwap {
     relative: bool,
@@ -48,14 +47,11 @@ impl WordSwap {
     }
 }
 
-/// The settings whose controls are in the tile.
-const CONTROLS: &[&str] = &[TraceSettings::swap_word.name, TraceSettings::swap_to.name];
-
 impl PanelView for WordSwap {
     const FOOTER_HEIGHT: f32 = 32.0;
 
     fn controls(&self) -> &'static [&'static str] {
-        CONTROLS
+        const { &[TraceSettings::swap_word.name, TraceSettings::swap_to.name] }
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
@@ -78,7 +74,7 @@ impl PanelView for WordSwap {
         if !chart.lines.is_empty() {
             chart.x.include = vec![1.0, s.words.len() as f64];
             let label = format!("{} / {}", s.words.get(s.swap_word).map_or("", String::as_str), s.swap_to);
-            chart.upright(label, s.swap_word as f64 + 1.0);
+            chart.vertical_line(label, s.swap_word as f64 + 1.0);
         }
         Panel::single(chart)
     }

@@ -9,9 +9,8 @@ use crate::{
 const NAMES: f32 = 170.0;
 const ROW: f32 = 18.0;
 
-/// View `trained_bdh`.
 #[derive(Default)]
-pub struct Card {
+pub struct TrainedBdhView {
     /// All facts about the tensors are shown, not only the large numbers.
     has_details: bool,
 }
@@ -165,7 +164,7 @@ fn own_window(cx: &ViewCx<'_>) -> usize {
     if is_file { 0 } else { cx.training_window().unwrap_or(0) }
 }
 
-impl View for Card {
+impl View for TrainedBdhView {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let mut args = TrainedBdhArgs::default();
         args.window = cx.training_window().unwrap_or(args.window);

@@ -10,7 +10,6 @@ use crate::{
     ui::views::prelude::*,
 };
 
-/// View `intervention`.
 #[derive(Default)]
 pub struct Intervention {
     chart: ChartState,
@@ -179,7 +178,6 @@ impl Intervention {
     }
 }
 
-/// The settings whose controls are in the tile.
 const CONTROLS: &[&str] = &[
     ReadingSettings::text.name,
     ChangeSettings::target.name,

@@ -3,7 +3,6 @@
 use super::{TEXT_CONTROL, reading_settings, text_ui};
 use crate::ui::views::painting::*;
 
-/// View `logit_lens`.
 #[derive(Default)]
 pub struct LogitLensView {
     /// The chosen row, by the number of layers before it; the last where none was chosen.
@@ -23,7 +22,6 @@ const BAR: f32 = 10.0;
 /// Height of a cell's bars at the bottom, points, and the minimum height of the grid.
 const BARS: f32 = 150.0;
 const MIN_GRID: f32 = 180.0;
-/// Bars of a cell.
 const BARS_PER_CELL: usize = 6;
 
 /// A cell of the grid, whose rows fall from the last layer to the first.

@@ -6,7 +6,7 @@ mod logit_lens;
 mod query_key_maps;
 mod top_contexts;
 
-pub use card::Card;
+pub use card::TrainedBdhView;
 pub use intervention::Intervention;
 pub use logit_lens::LogitLensView;
 pub use query_key_maps::QueryKeyMapsView;

@@ -7,7 +7,6 @@ use crate::ui::views::{
     prelude::*,
 };
 
-/// View `query_key_maps`.
 #[derive(Default)]
 pub struct QueryKeyMapsView {
     held: HashMap<Place, MapCells>,
@@ -65,7 +64,7 @@ impl QueryKeyMapsView {
         for at in all {
             let Some(matrix) = matrix(maps, at) else { continue };
             // exactly zero: the key is not before the query
-            self.held.entry(at).or_default().hold(payload, &at.label(), matrix, |v| v != 0.0);
+            self.held.entry(at).or_default().cache_matrix(payload, &at.label(), matrix, |v| v != 0.0);
         }
     }
 

@@ -22,7 +22,6 @@ impl<'de> Deserialize<'de> for JsonValue {
     }
 }
 
-/// The kind of value that was found.
 enum Scalar {
     Null,
     Value(AttributeValue),
@@ -34,7 +33,6 @@ enum Scalar {
 struct CompactJson<'a>(&'a mut String);
 
 impl CompactJson<'_> {
-    /// Writes a value inside a list or an object.
     fn push(out: &mut String, scalar: Scalar) {
         match scalar {
             Scalar::Null => out.push_str("null"),

@@ -15,7 +15,6 @@ use rand_chacha::ChaCha8Rng;
 
 use super::super::permutation::scramble;
 
-/// Corpus `domains`.
 pub(in crate::corpus) const CORPUS: Generated = Generated {
     id: "domains",
     title: "Domains",
@@ -52,7 +51,6 @@ pub const NAMES: [&str; MAX_DOMAINS] =
 /// A document has at least this many bytes, and at most half as many again and a little.
 const DOCUMENT: usize = 500;
 const MAX_DOCUMENT: usize = 900;
-/// Stands between two documents.
 const DOCUMENT_SEPARATOR: &str = "\n\n";
 
 /// Exactly `size` bytes of the first `count` domains (1 to [`MAX_DOMAINS`]), each with as large a share. What a domain

@@ -6,7 +6,6 @@ use std::sync::LazyLock;
 
 pub(super) static WORDS: LazyLock<DomainWords> = data!("domains.toml");
 
-/// The words of the generated domains.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DomainWords {

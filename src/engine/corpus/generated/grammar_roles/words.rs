@@ -8,11 +8,9 @@ use crate::corpus::{generated::data::data, prelude::*};
 
 pub(super) static ROLE_WORDS: LazyLock<RoleWords> = data!("grammar_roles.toml");
 
-/// The data of the grammar.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RoleWords {
-    /// Words that both vocabularies share.
     shared: BTreeMap<WordClass, Vec<String>>,
     animals: BTreeMap<WordClass, Vec<String>>,
     vehicles: BTreeMap<WordClass, Vec<String>>,

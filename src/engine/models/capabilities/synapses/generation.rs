@@ -37,11 +37,8 @@ pub fn generate(
     let mut state = State::empty(model.shape(), 1, device)?;
     let mut logits = vec![];
     for part in prompt.chunks(stretch(model.shape())) {
-        logits = last_logits(&model.read(
-            &Tensor::from_slice(part, (1, part.len()), device)?,
-            &mut state,
-            &mut Tap::off(),
-        )?)?;
+        logits =
+            last_row(&model.read(&Tensor::from_slice(part, (1, part.len()), device)?, &mut state, &mut Tap::off())?)?;
     }
     ensure!(!logits.is_empty(), "the prompt is empty: the first token needs one before it");
     let mut rng = ChaCha8Rng::seed_from_u64(sampling.seed);
@@ -58,9 +55,7 @@ pub fn generate(
         }
         logits = match &mut reader {
             Some(reader) => reader.read(id)?,
-            None => {
-                last_logits(&model.read(&Tensor::from_slice(&[id], (1, 1), device)?, &mut state, &mut Tap::off())?)?
-            }
+            None => last_row(&model.read(&Tensor::from_slice(&[id], (1, 1), device)?, &mut state, &mut Tap::off())?)?,
         };
     }
     Ok(())
@@ -77,9 +72,8 @@ pub fn stretch(shape: &SynapseShape) -> usize {
 }
 
 /// The logits of the last position of `(1, T, V)`.
-fn last_logits(logits: &Tensor) -> Result<Vec<f32>> {
-    let t = logits.dim(1)?;
-    host::to_f32(&logits.narrow(1, t - 1, 1)?)
+pub(crate) fn last_row(logits: &Tensor) -> Result<Vec<f32>> {
+    host::to_f32(&logits.narrow(1, logits.dim(1)? - 1, 1)?)
 }
 
 /// The id that is drawn of softmax(logits / temperature); the likeliest at 0, of equal ones the first.

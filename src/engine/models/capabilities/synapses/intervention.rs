@@ -5,7 +5,7 @@ use crate::telemetry::Synapse;
 
 /// The one of a neuron's two activations that is changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum NeuronActivation {
     /// x, right after its ReLU: the neuron as a key and a query, and with it y, which is a multiple of x. Where x is carried
     /// from layer to layer (forms `paper` and `both`), it is carried as it was before the change.
     X,
@@ -30,7 +30,7 @@ pub enum Target {
         /// Numbers in the model: neuron i of head h is h N + i.
         neurons: Vec<usize>,
         /// The activation that is changed, x or y.
-        part: Part,
+        part: NeuronActivation,
         /// The one layer where it is done, counted from 0; in all of them where none is given.
         layer: Option<usize>,
     },

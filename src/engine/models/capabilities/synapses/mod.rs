@@ -19,9 +19,9 @@ use super::super::Model;
 use crate::nn::Tap;
 
 pub use checkpoint_facts::{CheckpointFacts, KnownNumber};
-pub(crate) use generation::draw;
 pub use generation::{Sampling, generate, stretch};
-pub use intervention::{Action, Intervention, Part, Target};
+pub(crate) use generation::{draw, last_row};
+pub use intervention::{Action, Intervention, NeuronActivation, Target};
 pub use recording::{Activations, Recording, RecordingError, record};
 pub use rotation::Rotation;
 pub use shape::SynapseShape;

@@ -37,7 +37,6 @@ pub struct Recording {
 /// Tensors with their names, sorted by name.
 pub type Activations = Vec<(String, Tensor)>;
 
-/// The limit of the memory of a recording.
 const MAX_BYTES: u64 = 16 << 30;
 
 impl Recording {
@@ -107,7 +106,6 @@ fn check_size(bytes: u64) -> Result<(), RecordingError> {
     )))
 }
 
-/// The values recorded so far.
 #[derive(Default)]
 struct RecordedTensors {
     /// Recorded tensors by path, to be joined along the tokens.
@@ -125,7 +123,7 @@ impl RecordedTensors {
 
     /// Takes what is wanted of a layer.
     fn layer(&mut self, layer: usize, read: &ReadTokens<'_>, wanted: &Recording) -> Result<(), Error> {
-        let value = |path: &str| read.activation(path)?.squeeze(0); // (nh, T, N)
+        let value = |path: &str| read.tap.need(path)?.squeeze(0); // (nh, T, N)
         let [x, y] = ["x", "y"].map(|what| format!("layers.{layer}.{what}"));
         if wanted.sigma && layer > 0 {
             let before = value(&format!("layers.{}.y", layer - 1))?.transpose(1, 2)?.contiguous()?; // (nh, N, T)

@@ -38,7 +38,7 @@ impl SynapseShape {
     }
 
     /// Turns a token of each pair of a head's neurons, `(N / 2)`.
-    pub fn turns(&self) -> Vec<f32> {
+    pub fn turns_per_token(&self) -> Vec<f32> {
         self.attention.pair_frequencies(self.per_head())
     }
 

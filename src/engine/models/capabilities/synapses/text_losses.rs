@@ -76,7 +76,7 @@ pub fn nats_by_depth(model: &dyn SynapseModel, inputs: &[u32], targets: &[u32]) 
         let asked = nats(logits, targets)?.into_iter().zip(targets);
         Ok(asked.filter(|(_, target)| **target != IGNORE).map(|(nats, _)| nats).sum())
     };
-    let mut sums = paths.iter().map(|path| sum(&model.head(read.activation(path)?)?)).collect::<Result<Vec<f64>>>()?;
+    let mut sums = paths.iter().map(|path| sum(&model.head(read.tap.need(path)?)?)).collect::<Result<Vec<f64>>>()?;
     sums.push(sum(&read.logits)?);
     Ok(sums)
 }

@@ -51,17 +51,6 @@ pub struct ReadTokens<'t> {
     pub tap: Tap,
 }
 
-impl ReadTokens<'_> {
-    /// # Errors
-    /// If the model does not offer this activation.
-    pub fn activation(&self, path: &str) -> Result<&Tensor> {
-        match self.tap.get(path) {
-            Some(found) => Ok(found),
-            None => candle_core::bail!("the model does not offer `{path}`"),
-        }
-    }
-}
-
 /// Reads texts with a model. Every method passes on the tokens that were read in one call, in their order.
 pub struct TextReader<'a> {
     model: &'a dyn SynapseModel,

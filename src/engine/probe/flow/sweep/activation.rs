@@ -28,7 +28,7 @@ struct SolvedModel<'a> {
 impl SolvedModel<'_> {
     /// States at the end of the flow `(B, T, D)` of tokens `(B, T)`.
     fn end(&self, tokens: &Tensor, u0: f64) -> Result<Tensor> {
-        end_as_trained(self.model, self.params.at_u0(u0), &self.model.embed(tokens)?.detach())
+        end_as_trained(self.model, self.params.control_at_u0(u0), &self.model.embed(tokens)?.detach())
     }
 
     /// The states of the last tokens of all prompts, where the next word is decided.
@@ -44,8 +44,8 @@ impl SolvedModel<'_> {
 
 /// The vector of strength 1, `(D)`.
 fn vector(solved: &SolvedModel<'_>, cx: &ProbeInputs<'_>) -> Result<Vec<f64>> {
-    let of_nouns = |leans_good: bool| {
-        let nouns: Vec<&str> = NOUNS.into_iter().filter(|noun| steering::leans_good(noun) == leans_good).collect();
+    let of_nouns = |prefers_good: bool| {
+        let nouns: Vec<&str> = NOUNS.into_iter().filter(|noun| steering::prefers_good(noun) == prefers_good).collect();
         groups(&steering::prompts(&nouns), solved.model, cx)
     };
     let (good, bad) = (of_nouns(true)?, of_nouns(false)?);

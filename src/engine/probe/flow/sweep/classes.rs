@@ -26,7 +26,7 @@ const CHANCE: f64 = 0.5;
 /// some are).
 pub fn groups(prompts: &[String], model: &dyn LanguageFlow, cx: &ProbeInputs<'_>) -> Result<Vec<Tensor>> {
     let mut by_length: std::collections::BTreeMap<usize, Vec<u32>> = Default::default();
-    let space = words::space(cx.corpus);
+    let space = words::space_token(cx.corpus);
     for prompt in prompts {
         let mut ids = cx.corpus.encode(prompt);
         ids.extend(space); // the space belongs to the prompt, so that the next token is a word
@@ -58,7 +58,7 @@ pub fn shares(
 ) -> Result<Vec<f64>> {
     let (mut total, mut count) = (vec![0.0; classes.len()], 0usize);
     for group in groups {
-        let end = end_as_trained(model, params.at_u0(u0), &model.embed(group)?.detach())?; // (B, T, D)
+        let end = end_as_trained(model, params.control_at_u0(u0), &model.embed(group)?.detach())?; // (B, T, D)
         for p in words::next_of_rows(model, &end)? {
             total.iter_mut().zip(classes).for_each(|(t, ids)| *t += words::mass(&p, ids));
         }
@@ -70,7 +70,7 @@ pub fn shares(
 /// The tokens of both classes: of good and bad words where the tokeniser has a token for a space, since the word then
 /// follows the space; else those that the model was steered to.
 pub fn class_ids(classes: &Steering, cx: &ProbeInputs<'_>) -> [Vec<u32>; 2] {
-    match words::space(cx.corpus) {
+    match words::space_token(cx.corpus) {
         Some(_) => [words::single_token_ids(cx.corpus, &GOOD), words::single_token_ids(cx.corpus, &BAD)],
         None => [classes.plus.clone(), classes.minus.clone()],
     }
@@ -113,7 +113,7 @@ pub fn layers<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeI
     let measure = move |i: usize| -> Result<Vec<f64>> {
         let (mut points, mut sides, mut kinds) = (vec![], vec![], vec![]);
         for (side, u0) in [(true, 1.0), (false, -1.0)] {
-            let field = model.field(params.at_u0(u0))?;
+            let field = model.field(params.control_at_u0(u0))?;
             for (which, prompt) in prompts.iter().enumerate() {
                 let ids = cx.corpus.encode(prompt);
                 let start = embedded(model, &ids, cx.device)?;
@@ -127,7 +127,7 @@ pub fn layers<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeI
             }
         }
         let verdict = linear_probe::leave_group_out(&points, &sides, &kinds, RIDGE);
-        let (right, of) = (verdict.right as f64, verdict.of as f64);
+        let (right, of) = (verdict.right as f64, verdict.total as f64);
         let (low, high) = wilson(right, of);
         Ok(vec![right / of.max(1.0), low, high])
     };

@@ -38,7 +38,7 @@ pub fn evaluations<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Sweep<
     let (params, at) = (params.clone(), x.clone());
     let about = format!("rtol {:e}, atol {:e}", params.options.rtol, params.options.atol);
     let measure = move |i: usize| -> Result<Vec<f64>> {
-        let rhs = input.rhs(params.at_u0(at[i]))?;
+        let rhs = input.rhs(params.control_at_u0(at[i]))?;
         let mut facts = vec![];
         for (method, policy) in solvers() {
             let options = SolverOptions { method, policy, ..params.options.clone() };
@@ -123,7 +123,7 @@ pub fn invariance<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Sweep<'
     let measure = move |i: usize| -> Result<Vec<f64>> {
         let mut percent = vec![];
         for u0 in COMPARED {
-            let rhs = input.rhs(params.at_u0(u0))?;
+            let rhs = input.rhs(params.control_at_u0(u0))?;
             let end = |options: &SolverOptions| -> Result<Tensor> {
                 Ok(ode::solve(&rhs, &input.start, ode::Span::UNIT, options)?.end)
             };

@@ -11,14 +11,12 @@ use crate::{
 pub use choice::{Candidate, CandidateChoice, ComparedWindows, KnownFacts, WindowLosses};
 use choice::{DEFAULT_WINDOW, decide, known_choice};
 
-/// The largest number of layers that are tried.
 const MAX_LAYERS: usize = 12;
 /// Windows that candidates read: fewer where the model is large.
 const MIN_WINDOWS: usize = 4;
 const MAX_WINDOWS: usize = 16;
 /// The limit of neurons times tokens that candidates read, down to the fewest windows.
 const MAX_ACTIVATIONS: usize = 1 << 24;
-/// The shortest window that a short text is cut into.
 const MIN_WINDOW: usize = 32;
 /// A token stands for no more bytes than this, on average.
 const BYTES_PER_TOKEN: usize = 8;
@@ -45,7 +43,6 @@ impl KnownFacts {
         Self { layers: asked.or(facts.layers), window: facts.window }
     }
 
-    /// The windows for a model of these sizes.
     fn windows(&self, shape: &SynapseShape) -> ComparedWindows {
         let usual = KnownNumber { value: DEFAULT_WINDOW, from: Evidence::Assumed };
         let KnownNumber { value, from } = self.window.unwrap_or(usual);
@@ -95,7 +92,6 @@ pub fn choose<M: SynapseModel>(
     }
 }
 
-/// The reason why these tokens are a candidate.
 fn evidence(tokenizer: &NamedTokenizer) -> Evidence {
     match tokenizer.kind {
         TokenizerKind::Byte | TokenizerKind::SortedChar => Evidence::OnlyFit,

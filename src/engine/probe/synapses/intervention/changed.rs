@@ -18,7 +18,6 @@ fn read(model: &dyn SynapseModel, tokens: &Tensor, state: &mut State, change: Op
     }
 }
 
-/// A text read once.
 pub(super) struct ForwardPass {
     logits: Tensor, // (T, V)
     /// Logits after the last token.

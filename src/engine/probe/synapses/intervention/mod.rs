@@ -17,7 +17,6 @@ use crate::probe::prelude::*;
 /// Makes an [`InterventionEffect`]; nothing where nothing is named.
 pub struct InterventionProbe;
 
-/// The number of likely tokens that are listed.
 const LIKELY_TOKENS: usize = 8;
 
 impl Probe for InterventionProbe {

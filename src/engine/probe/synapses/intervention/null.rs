@@ -89,7 +89,7 @@ fn firing_shares(model: &dyn SynapseModel, texts: &[&[u32]]) -> Result<Vec<f64>>
     for ids in texts {
         firing::read(model, ids, |chunk| {
             for (layer, token) in chunk.layers.iter().flat_map(|l| (0..chunk.tokens).map(move |t| (l, t))) {
-                let on = layer.row(Part::Y, token).map(|v| f64::from(u8::from(v > 0.0)));
+                let on = layer.row(NeuronActivation::Y, token).map(|v| f64::from(u8::from(v > 0.0)));
                 counts.iter_mut().zip(on).for_each(|(count, on)| *count += on);
             }
             Ok(())
@@ -209,14 +209,14 @@ fn sigmas(model: &dyn SynapseModel, texts: &[&[u32]], layer: usize, ys: &[usize]
     let mut all = Tensor::zeros((ys.len(), xs.len()), candle_core::DType::F32, device)?;
     for ids in texts {
         firing::read(model, ids, |chunk| {
-            let columns = |layer: usize, which: Part, of: &[usize]| -> Result<Tensor> {
+            let columns = |layer: usize, which: NeuronActivation, of: &[usize]| -> Result<Tensor> {
                 let values: Vec<f32> = (0..chunk.tokens)
                     .flat_map(|t| of.iter().map(move |n| (t, *n)))
                     .map(|(t, n)| chunk.layers[layer].at(which, t, n))
                     .collect();
                 Tensor::from_vec(values, (chunk.tokens, of.len()), device)
             };
-            let (y, x) = (columns(layer - 1, Part::Y, ys)?, columns(layer, Part::X, xs)?);
+            let (y, x) = (columns(layer - 1, NeuronActivation::Y, ys)?, columns(layer, NeuronActivation::X, xs)?);
             all = (&all + y.t()?.contiguous()?.matmul(&x)?)?;
             Ok(())
         })?;

@@ -59,8 +59,8 @@ pub fn request(args: &ChangeArgs, shape: &SynapseShape) -> Result<Request> {
     }
     let neurons = read_neurons(&args.neurons, shape.heads, shape.per_head()).map_err(error)?;
     let (part, named) = match args.part {
-        ChangedPart::X => (Part::X, "x and y"),
-        ChangedPart::Y => (Part::Y, "y"),
+        ChangedPart::X => (NeuronActivation::X, "x and y"),
+        ChangedPart::Y => (NeuronActivation::Y, "y"),
     };
     let layer = usize::try_from(args.layer).ok();
     let place = layer.map_or("every layer".to_owned(), |l| format!("layer {l}"));

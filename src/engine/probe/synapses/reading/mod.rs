@@ -31,7 +31,6 @@ impl Probe for ReadingProbe {
     }
 }
 
-/// A model, the text that it reads, and what is followed meanwhile.
 struct ReadingQuery<'a> {
     model: &'a dyn SynapseModel,
     args: &'a ReadingArgs,
@@ -86,7 +85,6 @@ impl<'a> ReadingQuery<'a> {
         })
     }
 
-    /// A reading of these tokens, in words.
     fn answer(&self, reading: measurements::SynapseReading, ids: &[u32]) -> Answer {
         let how = if self.args.rotated { "as the model sees it" } else { "without rotation" };
         let read = match reading.written {

@@ -18,8 +18,8 @@ pub(super) fn first_pass(question: &ReadingQuery<'_>, ids: &[u32]) -> Result<(Pe
     firing::read(model, ids, |chunk| {
         for token in 0..chunk.tokens {
             for (firing, activations) in firing.iter_mut().zip(&chunk.layers) {
-                firing.x.0.push(activations.active(Part::X, token));
-                firing.y.0.push(activations.active(Part::Y, token));
+                firing.x.0.push(activations.active(NeuronActivation::X, token));
+                firing.y.0.push(activations.active(NeuronActivation::Y, token));
             }
         }
         for (_, ends) in chunk.synapse_ends(layer) {
@@ -57,11 +57,15 @@ pub(super) fn second_pass(question: &ReadingQuery<'_>, ids: &[u32], ends: &[Vec<
     firing::read(question.model, ids, |chunk| {
         for token in 0..chunk.tokens {
             for (at, &i) in ends[0].iter().enumerate() {
-                paths.values[Y][at].push(chunk.layers[layer - 1].at(Part::Y, token, i));
+                paths.values[Y][at].push(chunk.layers[layer - 1].at(NeuronActivation::Y, token, i));
             }
             for (at, &j) in ends[1].iter().enumerate() {
-                paths.values[X][at].push(chunk.layers[layer].at(Part::X, token, j));
-                paths.partners[at].push(chunk.layers[layer].at(Part::X, token, Rotation::partner(shape, j)));
+                paths.values[X][at].push(chunk.layers[layer].at(NeuronActivation::X, token, j));
+                paths.partners[at].push(chunk.layers[layer].at(
+                    NeuronActivation::X,
+                    token,
+                    Rotation::partner(shape, j),
+                ));
             }
         }
         Ok(())

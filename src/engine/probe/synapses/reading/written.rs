@@ -46,7 +46,7 @@ struct WrittenSoFar {
 impl WrittenSoFar {
     /// The first token at once and without a reading, which takes longer than to write it.
     fn show(&mut self, question: &ReadingQuery<'_>, ids: &[u32]) -> Result<()> {
-        if !question.cx.progress.is_watched() || self.shown.is_some_and(|at| at.elapsed() < SHOWN_EVERY) {
+        if !question.cx.progress.has_receiver() || self.shown.is_some_and(|at| at.elapsed() < SHOWN_EVERY) {
             return Ok(());
         }
         let is_due = |(_, at, took): &(_, Instant, Duration)| {

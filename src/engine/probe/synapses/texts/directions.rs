@@ -11,7 +11,6 @@ use crate::{
 /// Languages by their number in [`CODES`]: that of a passage, and that of its translation.
 type Direction = (usize, Option<usize>);
 
-/// The meaning of a mark for the ids that follow it.
 #[derive(Clone, Copy)]
 enum Mark {
     /// A passage in this language begins.

@@ -38,7 +38,6 @@ struct CurveChoices {
     axis: CurveAxis,
 }
 
-/// One line of the figure.
 #[derive(Debug, Default)]
 struct DrawnLine {
     smoothed: Option<Smoothed>,

@@ -96,7 +96,8 @@ fn csv(results: &SweepResults, step: u64) -> String {
     head.extend(results.axes.iter().map(|axis| axis.key.clone()));
     let has_seeds = results.axes.iter().all(|axis| axis.key != "seed");
     head.extend(has_seeds.then(|| "seeds".to_owned()));
-    let as_of: Vec<_> = (0..results.numbers.len()).map(|number| results.as_of(number, step)).collect();
+    let values_at_step: Vec<_> =
+        (0..results.numbers.len()).map(|number| results.values_at_step(number, step)).collect();
     let of_number = |n: &Number| ["", ", sd over seeds", ", step"].map(|what| format!("{}{what}", n.heading));
     head.extend(results.numbers.iter().flat_map(of_number));
     let order = PointOrder { column: Column::Point, is_falling: false };
@@ -106,7 +107,7 @@ fn csv(results: &SweepResults, step: u64) -> String {
         line.extend(results.points.get(point).map(|p| p.values.clone()).unwrap_or_default());
         let seeds: Vec<String> = results.runs_of(point).map(|(_, run)| run.seed.to_string()).collect();
         line.extend(has_seeds.then(|| seeds.join(", ")));
-        for number in &as_of {
+        for number in &values_at_step {
             let value = number.values.get(point).and_then(Option::as_ref);
             line.push(optional_field(value.map(|v| v.mean)));
             line.push(optional_field(value.and_then(|v| v.sd)));

@@ -3,7 +3,7 @@
 
 use super::{ComparePage, curves::log_ui, numbers::selected_ui, save_ui, scrubber_ui};
 use crate::{
-    experiments::sweep::results::{AsOf, AxisKind, brush::Dimension},
+    experiments::sweep::results::{AxisKind, ValuesAtStep, brush::Dimension},
     ui::{
         panels::prelude::*,
         plot::{Axis, Chart, Data, Line, Mark, Stroke},
@@ -32,7 +32,7 @@ impl ScatterState {
 enum Values {
     /// The value of each point.
     Setting(Vec<f64>),
-    Number(AsOf),
+    Number(ValuesAtStep),
 }
 
 impl Values {
@@ -42,33 +42,31 @@ impl Values {
                 let places = results.points.iter().map(|p| p.places.get(*axis).copied().unwrap_or(f64::NAN));
                 Self::Setting(places.collect())
             }
-            Dimension::Number(id) => Self::Number(results.as_of(results.number(id)?, step)),
+            Dimension::Number(id) => Self::Number(results.values_at_step(results.number(id)?, step)),
         })
     }
 
     /// The steps at which the number of one or all points was measured, unless they are the shown step: "step 0".
     fn other_steps(&self, point: Option<usize>) -> Option<String> {
-        let Self::Number(as_of) = self else { return None };
+        let Self::Number(values_at_step) = self else { return None };
         let steps = match point {
-            Some(point) => as_of.values.get(point)?.as_ref()?.steps,
-            None => as_of.steps?,
+            Some(point) => values_at_step.values.get(point)?.as_ref()?.steps,
+            None => values_at_step.steps?,
         };
-        (steps != [as_of.step; 2]).then(|| steps_label(steps))
+        (steps != [values_at_step.step; 2]).then(|| steps_label(steps))
     }
 
-    /// The value of a run of a point.
     fn of_run(&self, point: usize, run: usize) -> Option<f64> {
         match self {
             Self::Setting(values) => values.get(point).copied(),
-            Self::Number(as_of) => {
-                let value = as_of.values.get(point)?.as_ref()?;
+            Self::Number(values_at_step) => {
+                let value = values_at_step.values.get(point)?.as_ref()?;
                 value.each.iter().find(|(i, _)| *i == run).map(|(_, v)| *v)
             }
         }
         .filter(|v| v.is_finite())
     }
 
-    /// The values of all runs.
     fn of_runs(&self, results: &SweepResults) -> Vec<f64> {
         results.runs.iter().enumerate().filter_map(|(run, of)| self.of_run(of.point, run)).collect()
     }
@@ -234,7 +232,6 @@ fn about(results: &SweepResults, point: usize, of: [&Dimension; 2], step: u64) -
     words
 }
 
-/// Chooses what is on an axis.
 fn axis_ui(ui: &mut Ui, shell: &Shell<'_>, results: &SweepResults, name: &str, chosen: &mut Option<Dimension>) {
     let word = note_ui(ui, shell.theme, name);
     let selected = chosen.as_ref().map_or_else(String::new, |d| label(results, d));

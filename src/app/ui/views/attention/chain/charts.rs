@@ -88,16 +88,16 @@ impl Quantity {
             Self::Lumping => {
                 chart.add(Line::new("blocks of P", colour, by_place(&chain.lumping.error)).stroke(Stroke::Stems));
                 // the means to compare with
-                chart.level("mean", chain.lumping.mean);
+                chart.horizontal_line("mean", chain.lumping.mean);
                 let null = chain.lumping.shuffled_rows;
                 if null.mean.is_finite() && null.sd.is_finite() {
-                    chart.zone("mean with rows shuffled", grey, [null.mean - null.sd, null.mean + null.sd]);
+                    chart.horizontal_span("mean with rows shuffled", grey, [null.mean - null.sd, null.mean + null.sd]);
                 }
             }
         }
         let is_fine = m.tokens_per_position == 1 && self != Self::Lumping;
         if let Some(token) = cx.selection.token.filter(|t| is_fine && *t < chain.row_entropy.len()) {
-            chart.upright(m.sample.tokens.get(token).map_or(String::new(), |t| quoted(t)), token as f64);
+            chart.vertical_line(m.sample.tokens.get(token).map_or(String::new(), |t| quoted(t)), token as f64);
         }
         chart
     }

@@ -39,7 +39,7 @@ pub fn sentence(m: &AttentionChain) -> String {
 }
 
 /// True of one closed class that walks of several positions can end in: then the numbers need no sentence.
-pub fn is_usual(m: &AttentionChain) -> bool {
+pub fn has_one_closed_class(m: &AttentionChain) -> bool {
     m.chain.as_ref().is_some_and(|chain| chain.row_entropy.len() > 1 && chain.closed_classes == 1)
 }
 

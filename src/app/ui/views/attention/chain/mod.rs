@@ -18,7 +18,6 @@ pub struct ChainText(pub String);
 
 impl Slot for ChainText {}
 
-/// View `attention_chain`.
 pub struct AttentionChainView {
     /// Positions that are lumped into a block.
     width: usize,
@@ -169,14 +168,14 @@ impl PanelView for AttentionChainView {
         cx.controls_ui(ui, |ui, cx| self.choices_ui(ui, cx, m));
         let figures = facts::large_figures(m.value, self.quantity);
         large_figures_ui(ui, cx.theme, &figures, Sense::hover());
-        if facts::is_usual(m.value) && cx.shows_controls() {
+        if facts::has_one_closed_class(m.value) && cx.shows_controls() {
             fold_ui(ui, cx.theme, "Details", &mut self.has_details);
         }
         // a picture has nothing to open, and unusual facts about a chain are always shown
-        if self.has_details || !cx.shows_controls() || !facts::is_usual(m.value) {
+        if self.has_details || !cx.shows_controls() || !facts::has_one_closed_class(m.value) {
             wrapped_ui(ui, facts::sentence(m.value), cx.theme.text);
         }
-        if self.has_details || !facts::is_usual(m.value) {
+        if self.has_details || !facts::has_one_closed_class(m.value) {
             // A low tile has room for what goes with the chart.
             let only = (height < ROOMY).then_some(self.quantity);
             ui.scope(|ui| facts::facts_ui(ui, cx.theme, m.value, only));

@@ -1,6 +1,6 @@
 //! The charts of a sweep.
 
-use super::super::step_growth_bound::rung;
+use super::super::step_growth_bound::min_first_step;
 use crate::{analysis::runge_kutta::Method, ui::views::prelude::*};
 
 /// The name of the axis of the control that most sweeps range over.
@@ -134,7 +134,7 @@ pub fn lower_charts(sweep: &FlowSweepNfe, theme: &Theme) -> [Chart<'static>; 3] 
     let bend = line("bend", (theme.series(0), Stroke::Solid), pairs(&sweep.u0, &sweep.curvature));
     let mut first_step = chart("first step", Axis::new("h_init").log(), solvers("h_init", |c| &c.h_init));
     for steps in rungs(sweep) {
-        first_step.level(format!("{steps} steps suffice above"), rung(steps));
+        first_step.horizontal_line(format!("{steps} steps suffice above"), min_first_step(steps));
     }
     [
         first_step,
@@ -143,11 +143,11 @@ pub fn lower_charts(sweep: &FlowSweepNfe, theme: &Theme) -> [Chart<'static>; 3] 
     ]
 }
 
-/// The numbers of steps whose shortest sufficient first step ([`rung`]) is near the measured first steps.
+/// The numbers of steps whose shortest sufficient first step ([`min_first_step`]) is near the measured first steps.
 fn rungs(sweep: &FlowSweepNfe) -> impl Iterator<Item = u32> {
     let met = sweep.solvers.iter().flat_map(|c| &c.h_init).filter(|h| h.is_finite());
     let (low, high) = met.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), h| (low.min(*h), high.max(*h)));
-    (1..=8).filter(move |k| rung(*k) > low * 0.5 && rung(*k) < high * 2.0)
+    (1..=8).filter(move |k| min_first_step(*k) > low * 0.5 && min_first_step(*k) < high * 2.0)
 }
 
 fn floats(x: &[usize]) -> Vec<f64> {

@@ -28,9 +28,14 @@ pub struct SweepKind {
 
 impl SweepKind {
     /// True for a sweep that measures at values of u0 of its own.
-    pub fn is_over_u0(&self) -> bool {
+    pub fn varies_u0(&self) -> bool {
         use FlowSweepKind::{Activation, Class, Invariance, Layers, Nfe};
         matches!(self.id, Nfe | Invariance | Class | Activation | Layers)
+    }
+
+    /// True for a sweep whose chart runs along u0, so that the control as it is has a place on it.
+    pub fn is_along_u0(&self) -> bool {
+        matches!(self.id, FlowSweepKind::Nfe | FlowSweepKind::Class)
     }
 }
 
@@ -128,6 +133,14 @@ mod tests {
 
     use super::*;
     use crate::telemetry::MEASUREMENTS;
+
+    #[test]
+    fn the_control_is_marked_on_the_charts_along_it() {
+        for kind in &KINDS {
+            let chart = (kind.chart)(None, &Theme::dark());
+            assert_eq!(kind.is_along_u0(), chart.x.label == CONTROL, "{}", kind.name);
+        }
+    }
 
     #[test]
     fn every_sweep_that_is_measured_can_be_chosen() {

@@ -10,7 +10,6 @@ const LABEL: f32 = 44.0;
 const HEAD_HEIGHT: f32 = 16.0;
 const GAP: f32 = 8.0;
 
-/// The position of reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ReadingPosition {
     /// The index of the word in the sentence, and how many words have been read with it.
@@ -86,7 +85,6 @@ impl Stage {
         self.rect.left() + LABEL + (self.picture + GAP) * column as f32
     }
 
-    /// Top of the pictures.
     fn top(&self) -> f32 {
         self.tops.iter().copied().fold(f32::INFINITY, f32::min)
     }

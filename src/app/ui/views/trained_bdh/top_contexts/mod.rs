@@ -13,7 +13,6 @@ use crate::{
     ui::views::prelude::*,
 };
 
-/// View `top_contexts`.
 #[derive(Default)]
 pub struct TopContextsView {
     chart: ChartState,
@@ -187,7 +186,7 @@ impl View for TopContextsView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.y = 4.0;
         cx.controls_ui(ui, Self::controls_ui);
-        self.chart.put_out_of_sight();
+        self.chart.clear_visibility();
         (self.bars, self.passages) = (None, None);
         let Some(m) = cx.answered::<TopContexts>() else {
             let words = cx.why_nothing_before_asking::<TopContexts>(EMPTY, EMPTY);
