@@ -3,11 +3,11 @@
     python benches/torch_bench.py [--only CASE] [--threads N] [--steps N] [--compile] [--device cpu|cuda]
 
 A step is forward, cross-entropy, backward, clipping at norm 1 and AdamW, on a fresh batch of random tokens; three
-untimed steps (--warm) come first. Each case prints one line of JSON. `orrery-bench --vs-torch PYTHON benches/torch_bench.py`
-runs this script and itself in turn and prints ratios. The models are those that make the oracles,
-tests/oracles/make/families, so what is timed is what the tests compare with. Those of `gated_linear` and `graph_bdh`
-read position by position, as their equations are printed, which a PyTorch made for speed would not: their ratios are no
-bound.
+untimed steps (--warm) come first. Each case prints one line of JSON. `orrery-bench --vs-torch PYTHON
+benches/torch_bench.py` runs this script and itself in turn and prints ratios. The models are those that make the
+oracles, tests/oracles/make/families, so what is timed is what the tests compare with. Those of `gated_linear` and
+`graph_bdh` read position by position, as their equations are printed, which a PyTorch made for speed would not: their
+ratios are no bound.
 """
 
 import argparse
@@ -80,9 +80,7 @@ CASES = {
     "bdh": Case(lambda width, _: Bdh(256, width, 4, 32 * width, layers=4), 256, 8, 128, width=64),
     "alibi_gpt": Case(lambda *_: AlibiGpt(256, 80, 2, layers=5), 256, 8, 128),
     "graph_bdh": Case(graph_bdh, 64, 16, 64),
-    "spen": Case(
-        lambda width, _: Spen(256, width, 4 * width, k=31 * width // 128, layers=2), 256, 8, 256, width=128
-    ),
+    "spen": Case(lambda width, _: Spen(256, width, 4 * width, k=31 * width // 128, layers=2), 256, 8, 256, width=128),
     "tread_gpt": Case(lambda *_: AlibiGpt(256, 88, 2, layers=5), 256, 8, 256),
     "spen_wide": Case(lambda *_: Spen(256, 768, 3072, k=184, layers=2), 256, 2, 256),
     **{f"qk_{kind}": coupled(kind) for kind in ("standard", "diff", "euler", "hamiltonian")},

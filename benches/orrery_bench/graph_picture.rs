@@ -74,8 +74,8 @@ fn graph_of(springs: &Springs, edges: &[(u32, u32, f32)], read_back: &Arc<Mutex<
         start_revision: 1,
         begun: 0,
         wanted: 0,
-        turn: Arc::new(move |s| {
-            let turn = schedule.turn(s);
+        step_params: Arc::new(move |s| {
+            let turn = schedule.step_params(s);
             graph_layout::StepParams { temperature: turn.temperature, loose: turn.loose }
         }),
         moved_nodes: vec![],
@@ -84,7 +84,7 @@ fn graph_of(springs: &Springs, edges: &[(u32, u32, f32)], read_back: &Arc<Mutex<
         camera: Camera::Fit { margin: 28.0 },
         look: GraphStyle {
             selected: None,
-            swell: 1.0,
+            radius_scale: 1.0,
             strength: 0.3,
             width: 0.9,
             dim: 0.12,
@@ -163,7 +163,7 @@ pub fn report(frames: usize) -> Result<(), Failure> {
         let mut here = vec![];
         for s in 1..=5u64 {
             let begun = Instant::now();
-            places = step(&springs, &ForceParams::default(), repulsion, schedule.turn(s), &held, &places);
+            places = step(&springs, &ForceParams::default(), repulsion, schedule.step_params(s), &held, &places);
             here.push(begun.elapsed().as_secs_f64() * 1e3);
         }
         println!(

@@ -10,7 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use super::case::median;
 use orrery::{
     models::{
-        capabilities::TextStream,
+        capabilities::{StreamingModel, TextStream},
         spen::{Predictor, PredictorValues, Spen, SpenSpec, TraceGate},
     },
     nn::memory,
@@ -45,7 +45,7 @@ pub fn report() -> Result<()> {
         let spec =
             SpenSpec { gate: TraceGate::Fixed, predictor, values: PredictorValues::Input, ..SpenSpec::default() };
         let model = Spen::new(&spec, VOCAB, 0, &Device::Cpu)?;
-        let costs = measure(&mut model.stream(), &LENGTHS[..lengths], TIMED)?;
+        let costs = measure(&mut *model.stream(), &LENGTHS[..lengths], TIMED)?;
         let first = costs.first().map_or(f64::NAN, |c| c.ns);
         for cost in &costs {
             let (ns, bytes) = (cost.ns, cost.bytes / 1e3);

@@ -4,7 +4,10 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use candle_core::{Device, Tensor};
 use orrery::{
-    models::spen::{Predictor, Spen, SpenSpec},
+    models::{
+        capabilities::StreamingModel,
+        spen::{Predictor, Spen, SpenSpec},
+    },
     nn::Result,
 };
 

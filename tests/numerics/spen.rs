@@ -5,6 +5,7 @@ use candle_core::{Device, Tensor};
 use orrery_lab::{
     models::{
         Model, Trainable,
+        capabilities::StreamingModel,
         spen::{Predictor, PredictorValues, Spen, SpenSpec, TraceGate},
     },
     nn::{Batch, Result, Tap, host},

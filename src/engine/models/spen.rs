@@ -67,30 +67,18 @@ impl Spen {
         let (net, inference_net) = params.build_twice(|p| Net::new(p, spec, vocab))?;
         Ok(Self { spec: spec.clone(), params, net, inference_net })
     }
-
-    /// A text that is read part by part.
-    pub fn stream(&self) -> SpenStream<'_> {
-        SpenStream { net: &self.inference_net, states: self.inference_net.start() }
-    }
 }
 
 /// Reads a text part by part. With the static predictor and with linear attention it keeps as much after any number of
 /// tokens; softmax attention keeps them all.
-pub struct SpenStream<'a> {
+struct SpenStream<'a> {
     net: &'a Net,
     states: Vec<BlockState>,
 }
 
-impl SpenStream<'_> {
-    /// The next tokens of each text, u32 `(B, T)` -> logits `(B, T, V)`, as if the whole text had been read at once.
-    pub fn read(&mut self, tokens: &Tensor) -> Result<Tensor> {
-        linear(&self.net.read(tokens, &mut self.states, &mut Tap::off())?.x, &self.net.embed)
-    }
-}
-
 impl TextStream for SpenStream<'_> {
     fn read(&mut self, tokens: &Tensor) -> Result<Tensor> {
-        SpenStream::read(self, tokens)
+        linear(&self.net.read(tokens, &mut self.states, &mut Tap::off())?.x, &self.net.embed)
     }
 
     fn uncertainty(&self) -> Vec<f32> {
@@ -102,7 +90,8 @@ impl TextStream for SpenStream<'_> {
 
 impl StreamingModel for Spen {
     fn stream(&self) -> Box<dyn TextStream + '_> {
-        Box::new(Spen::stream(self))
+        let net = &self.inference_net;
+        Box::new(SpenStream { net, states: net.start() })
     }
 
     fn keeps_all_tokens(&self) -> bool {

@@ -48,25 +48,19 @@ pub enum RateSource {
 /// The limit of the bytes that are read of a matrix.
 const LONGEST_MATRIX: u64 = 1 << 20;
 
-/// Sizes of the network and the source of its generator.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct StationarySpec {
-    /// The source of the generator's rates.
-    pub rates: RateSource,
-    /// Numbers of the slow control y.
-    pub controls: usize,
-    /// The largest tilt of a log rate at a control of 1.
-    pub strength: f64,
-    /// The network is trained on controls from minus this to this.
-    pub range: f64,
-    /// Hidden units of each of its two layers.
-    pub hidden: usize,
-}
-
-impl Default for StationarySpec {
-    fn default() -> Self {
-        let rates = RateSource::Drawn { topology: Topology::Random, states: 12, sparsity: 0.0 };
-        Self { rates, controls: 2, strength: 1.0, range: 1.0, hidden: 64 }
+defaults! {
+    /// Sizes of the network and the source of its generator.
+    pub struct StationarySpec {
+        /// The source of the generator's rates.
+        pub rates: RateSource = RateSource::Drawn { topology: Topology::Random, states: 12, sparsity: 0.0 },
+        /// Numbers of the slow control y.
+        pub controls: usize = 2,
+        /// The largest tilt of a log rate at a control of 1.
+        pub strength: f64 = 1.0,
+        /// The network is trained on controls from minus this to this.
+        pub range: f64 = 1.0,
+        /// Hidden units of each of its two layers.
+        pub hidden: usize = 64,
     }
 }
 

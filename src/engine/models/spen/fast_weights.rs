@@ -30,7 +30,7 @@ impl FastWeights {
         let rule_of_block = HebbianRule {
             rate: rule.rate as f32,
             max_precision: rule.max_precision as f32,
-            follow: FOLLOW,
+            variance_rate: FOLLOW,
             min_variance: MIN_VARIANCE,
         };
         let base = rule.has_base.then(|| trained.clone());

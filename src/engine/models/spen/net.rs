@@ -37,7 +37,6 @@ impl BlockState {
     }
 }
 
-/// The result of reading a text.
 pub(super) struct Encoded {
     /// The normalised input, `(B, T, D)`.
     pub x: Tensor,

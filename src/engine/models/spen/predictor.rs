@@ -15,7 +15,6 @@ pub(super) enum Prediction {
     Attention { maps: [Tensor; 3], values: PredictorValues, softmax: Option<Softmax> },
 }
 
-/// The form of softmax attention.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Softmax {
     heads: usize,

@@ -1,5 +1,6 @@
 //! The sizes of the SPEN family, and the forms of its gates and predictors.
 
+use crate::config::defaults;
 use serde::{Deserialize, Serialize};
 
 /// Coefficients a of the three traces, fast to slow: the paper's, and the initial values of learned ones.
@@ -51,47 +52,25 @@ pub enum PredictorValues {
     Input,
 }
 
-/// Sizes. At width 768, 3,072 units of which 184 are kept, 12 layers and 50,257 tokens: 130,629,888 parameters.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SpenSpec {
-    /// The width of the residual stream.
-    pub d_model: usize,
-    /// The number of units of the feed-forward layer.
-    pub hidden: usize,
-    /// The number of units that are kept for a token.
-    pub kept: usize,
-    /// The number of blocks.
-    pub layers: usize,
-    /// The gate of the traces.
-    #[serde(default)]
-    pub gate: TraceGate,
-    /// The predictor of the next input.
-    #[serde(default)]
-    pub predictor: Predictor,
-    /// The values that the predictor reads.
-    #[serde(default)]
-    pub values: PredictorValues,
-    /// Heads of softmax attention.
-    #[serde(default = "default_heads")]
-    pub heads: usize,
-}
-
-fn default_heads() -> usize {
-    4
-}
-
-impl Default for SpenSpec {
-    fn default() -> Self {
-        Self {
-            d_model: 128,
-            hidden: 512,
-            kept: 31,
-            layers: 2,
-            gate: TraceGate::Fixed,
-            predictor: Predictor::Static,
-            values: PredictorValues::Traces,
-            heads: default_heads(),
-        }
+defaults! {
+    /// Sizes. At width 768, 3,072 units of which 184 are kept, 12 layers and 50,257 tokens: 130,629,888 parameters.
+    pub struct SpenSpec {
+        /// The width of the residual stream.
+        pub d_model: usize = 128,
+        /// The number of units of the feed-forward layer.
+        pub hidden: usize = 512,
+        /// The number of units that are kept for a token.
+        pub kept: usize = 31,
+        /// The number of blocks.
+        pub layers: usize = 2,
+        /// The gate of the traces.
+        pub gate: TraceGate = TraceGate::Fixed,
+        /// The predictor of the next input.
+        pub predictor: Predictor = Predictor::Static,
+        /// The values that the predictor reads.
+        pub values: PredictorValues = PredictorValues::Traces,
+        /// Heads of softmax attention.
+        pub heads: usize = 4,
     }
 }
 

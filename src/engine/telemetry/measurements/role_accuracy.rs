@@ -105,23 +105,23 @@ impl RoleAccuracy {
     }
 
     /// Returns true if the roles are the tags of a treebank, none of which is deep.
-    pub fn is_of_treebank(&self) -> bool {
+    pub fn has_treebank_tags(&self) -> bool {
         !self.deep.contains(&true)
     }
 
     /// The names of the two tests. A treebank has words outside of the vocabulary in place of another vocabulary.
     pub fn tests(&self) -> [&'static str; 2] {
-        ["within", if self.is_of_treebank() { "unknown words" } else { "transfer" }]
+        ["within", if self.has_treebank_tags() { "unknown words" } else { "transfer" }]
     }
 
     /// Shares of right answers within the vocabulary, in the other one, and within at deep roles.
-    pub fn shares(&self, of: &RoleRepresentation) -> [f64; 3] {
+    pub fn accuracies(&self, of: &RoleRepresentation) -> [f64; 3] {
         [of.within.share(|_| true), of.transfer.share(|_| true), of.within.share(|r| self.deep[r])]
     }
 
     /// Computes every representation's shares from its counts.
     pub fn with_shares(mut self) -> Self {
-        let shares: Vec<_> = self.representations.iter().map(|r| self.shares(r).to_vec()).collect();
+        let shares: Vec<_> = self.representations.iter().map(|r| self.accuracies(r).to_vec()).collect();
         self.representations.iter_mut().zip(shares).for_each(|(of, shares)| of.shares = shares.into());
         self
     }

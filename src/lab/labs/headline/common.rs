@@ -1,7 +1,7 @@
-//! Headline numbers of every lab whose models learn a text.
+//! Headline numbers that several labs have.
 
-use super::{Better, Digits, Headline, Source};
-use crate::telemetry::channels;
+use super::{Better, Digits, Headline, Source, measured};
+use crate::telemetry::{channels, measurements::ModularityAtStep};
 
 pub const LOSS: Headline = Headline {
     id: "held_out_loss",
@@ -43,4 +43,23 @@ pub const DIFFERENCE_FROM_FIRST: Headline = Headline {
     absent: "there is one variant, and nothing to compare it with",
     source: Source::DifferenceFromFirst { channel: channels::LOSS_HELD_OUT },
     ..LOSS
+};
+
+pub const MODULARITY: Headline = Headline {
+    id: "modularity",
+    name: "Q",
+    unit: "",
+    about: "Newman's modularity of the strongest entries of G (`graph.matrix`, `graph.sign`) as a graph, at the number of edges of the settings.",
+    better: Better::Neither,
+    digits: Digits::Decimals(3),
+    absent: "the graph was not measured yet (`probe.graph_curve_every`)",
+    source: measured!(ModularityAtStep, |m| m.model),
+};
+
+pub const MODULARITY_REWIRED: Headline = Headline {
+    id: "modularity_rewired",
+    name: "Q, degrees kept",
+    about: "Modularity of the same graph with its edges rewired and every degree as it was.",
+    source: measured!(ModularityAtStep, |m| m.degree_preserving),
+    ..MODULARITY
 };
