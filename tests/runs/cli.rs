@@ -87,7 +87,7 @@ fn what_is_wrong_is_said_and_nothing_is_left_behind() {
 }
 
 #[test]
-fn a_file_that_is_refused_is_no_crash_of_which_one_wants_the_place() {
+fn a_refused_file_prints_no_backtrace() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("bad.pt"), "none").unwrap();
     let mut p = Command::new(env!("CARGO_BIN_EXE_orrery"));
@@ -97,7 +97,7 @@ fn a_file_that_is_refused_is_no_crash_of_which_one_wants_the_place() {
 }
 
 #[test]
-fn an_answer_says_of_which_step_its_weights_are() {
+fn an_answer_names_the_step_of_its_weights() {
     let folder = tempfile::tempdir().unwrap();
     let small = "--set train.window=16 --set train.batch=1 --set run.eval_windows=1 --set run.threads=1 \
                  --set model.d_model=16 --set probe.residual_every=0";

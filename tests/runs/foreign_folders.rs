@@ -197,6 +197,15 @@ fn no_command_reads_over_a_link_or_waits_for_a_pipe() {
     });
 }
 
+#[test]
+fn a_list_says_how_many_runs_cannot_be_read() {
+    let folder = with_trap("run.json", "pipe").unwrap();
+    let done = orrery_in(folder.path(), &["list", "--runs", "."]);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success() && said.contains("1 cannot be read; `orrery runs --out .` says why"), "{said}");
+    assert_eq!(String::from_utf8_lossy(&done.stdout).lines().count(), 1, "the other run is listed");
+}
+
 /// Tests the command that sends a run to another machine. Each case waits for the heartbeat that follows the last file,
 /// so all cases run in parallel.
 #[test]
@@ -280,7 +289,7 @@ fn a_checkpoint_names_no_file_outside_its_folder() {
 
 /// Resuming a run must not change anything outside its folder, even if links replace the files that it writes.
 #[test]
-fn going_on_with_a_run_writes_nowhere_else() {
+fn resuming_a_run_writes_only_inside_its_folder() {
     let logs = ["metrics.jsonl", "samples.jsonl", "events.jsonl"];
     let beside =
         [".lock", "metrics.superseded.jsonl", "config.toml.tmp", "run.json.tmp", "checkpoints/.making-00000005"];
@@ -316,7 +325,7 @@ fn going_on_with_a_run_writes_nowhere_else() {
 /// A file with several hard links is not written: it may be a user's file that is linked into an untrusted run, or a
 /// file that a copy by `cp -al` shares with another run.
 #[test]
-fn no_file_of_another_name_is_written() {
+fn files_with_several_hard_links_are_not_written() {
     for name in ["metrics.jsonl", "samples.jsonl", "events.jsonl", ".lock"] {
         let folder = tempfile::tempdir().unwrap();
         let mine = folder.path().join("run");
@@ -379,6 +388,25 @@ fn exports_of_a_window_stay_in_their_folder() {
     let refused = save("a.csv");
     assert!(is_refused(&refused, "it is a link"), "{refused:?}");
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+}
+
+/// A folder's name and a notice may contain a line break, after which they could imitate a message of the program.
+#[test]
+fn a_message_about_a_run_is_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a\norrery: forged", "b"] {
+        let run = ForeignRun::begin(folder.path(), name, &json!({}));
+        run.line("events.jsonl", &json!({ "step": 1, "notice": { "level": "warning", "text": "x\norrery: forged" } }));
+        run.append("metrics.jsonl", "{\n");
+        run.state(1, &json!("finished"));
+    }
+    let compare = ["compare", "a\norrery: forged", "b"];
+    for words in [&["runs", "--out", "."][..], &["runs", "--json", "--out", "."], &compare] {
+        let done = orrery_in(folder.path(), words);
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(said.contains(r"\norrery: forged") && said.contains("is passed over"), "{words:?}: {said}");
+        assert!(!said.lines().any(|line| line.starts_with("orrery: forged")), "{words:?}: {said}");
+    }
 }
 
 /// A description of one megabyte can list so many variants that a table of them would take more than an hour.

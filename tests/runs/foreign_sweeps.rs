@@ -114,6 +114,22 @@ fn a_run_behind_a_link_is_none_of_a_sweeps() {
     }
 }
 
+/// Without its record nobody knows which run of the sweep it was, so that it would be missing without a word.
+#[test]
+fn a_run_that_cannot_be_read_is_left_out_with_a_sentence() {
+    let with = whole();
+    let here = with.path();
+    let log = runs(here).swap_remove(0).join("metrics.jsonl");
+    fs::remove_file(&log).unwrap();
+    put_pipe(&log);
+    for words in ["sweep sweeps/rates --table", "report sweeps/rates -o sweep.html", "sweep sweeps/rates --missing"] {
+        let output = done(here, &words.split(' ').collect::<Vec<_>>());
+        for part in ["a run is left out: ", "metrics.jsonl", "it is a pipe"] {
+            assert!(said(&output).contains(part), "{words}, {part}: {}", said(&output));
+        }
+    }
+}
+
 /// Schedulers read the printed commands line by line, so a line break in a folder's name must not add a command.
 #[test]
 fn a_printed_command_is_one_line() {

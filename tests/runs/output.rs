@@ -101,6 +101,18 @@ fn a_reader_that_has_left_ends_a_command_in_silence() {
     }
 }
 
+/// The system would end the process by a signal, without a word.
+#[cfg(unix)]
+#[test]
+fn a_limit_of_file_sizes_is_a_failure_in_words() {
+    let here = with_runs();
+    let words = format!("ulimit -f 8; exec '{}' export runs/a --samples tables", env!("CARGO_BIN_EXE_orrery"));
+    let output = Command::new("bash").args(["-c", &words]).current_dir(here.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("cannot write"), "{said}");
+}
+
 #[test]
 fn a_study_refuses_its_output_before_it_trains() {
     let here = with_runs();
@@ -183,6 +195,17 @@ fn damage_is_said_beside_many_warnings() {
         assert!(said.contains("warning 2") && !said.contains("warning 3"), "{words}: {said}");
         assert!(said.contains("is passed over"), "{words}: {said}");
     }
+}
+
+#[test]
+fn a_resumed_run_says_what_its_record_has_lost() {
+    let here = with_runs();
+    let log = here.path().join("runs/a/metrics.jsonl");
+    let text = fs::read_to_string(&log).unwrap();
+    fs::write(&log, text.replacen("\"frozen\"", "\"nobody\"", 1)).unwrap();
+    let (code, said) = orrery(here.path(), "resume runs/a --steps 5 --no-figures");
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("is passed over: its variant `nobody`"), "{said}");
 }
 
 #[test]

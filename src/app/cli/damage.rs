@@ -1,6 +1,9 @@
 //! Handles damaged records: every command that reads one warns in the same words, and commands that export one refuse
 //! unless `--partial` is given.
 
+use std::fmt::Display;
+
+use super::terminal::one_line;
 use crate::{cli::prelude::*, store::export::Record};
 
 /// The option to write the readable part of a damaged record.
@@ -14,8 +17,20 @@ pub struct PartialArgs {
 /// Reports the lost parts of a run, if there are any.
 pub fn report(run: &Path, damage: &Damage) {
     if !damage.is_empty() {
-        notice!("{}: {damage}", run.display());
+        report_on_one_line(run.display(), damage);
     }
+}
+
+/// Reports the problems of a run in a table, if there are any.
+pub fn report_problems(row: &RunRow) {
+    if !row.problems.is_empty() {
+        report_on_one_line(&row.folder, row.problems.join("; "));
+    }
+}
+
+/// Prints a sentence about a run. After a line break, somebody else's name could pass for a message of this program.
+pub fn report_on_one_line(run: impl Display, sentence: impl Display) {
+    notice!("{}", one_line(&format!("{run}: {sentence}")));
 }
 
 /// Reports the lost parts of the runs of a table.
@@ -35,9 +50,6 @@ impl PartialArgs {
     }
 
     /// Checks the runs of a table like [`PartialArgs::check`].
-    ///
-    /// # Errors
-    /// See [`PartialArgs::check`].
     pub fn check_rows<'a>(self, mut rows: impl Iterator<Item = &'a RunRow>) -> Result<(), Failure> {
         rows.try_for_each(|row| self.check(&row.path, &Damage(row.damage.clone())))
     }

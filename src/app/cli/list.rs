@@ -1,7 +1,7 @@
 //! `orrery list`: labs, presets, views, settings, past runs.
 
-use super::{run_table, terminal::one_line};
-use crate::{cli::prelude::*, config::Applies, labs::LABS, ui::views::VIEWS};
+use super::{run_table, shell::quoted, terminal::one_line};
+use crate::{cli::prelude::*, config::Applies, labs::LABS, store::run_index::run_folders, ui::views::VIEWS};
 
 #[derive(Args)]
 pub struct ListArgs {
@@ -34,12 +34,16 @@ pub fn run(args: &ListArgs) -> Result<(), Failure> {
     if let Some(dir) = &args.runs {
         run_table::check_named(dir)?;
         let runs = store::list(dir).map_err(Failure::wrong)?;
-        if runs.is_empty() {
+        let unreadable = run_folders(dir).map_err(Failure::wrong)?.len().saturating_sub(runs.len());
+        if runs.is_empty() && unreadable == 0 {
             print_line!("no runs in {}; `orrery run LAB` makes one", dir.display())?;
         }
         for r in runs {
             let (preset, folder) = (one_line(&r.preset), r.folder.to_string_lossy());
             print_line!("{}  {preset:<18} {:>7} steps  {}", r.when, r.steps, one_line(&folder))?;
+        }
+        if unreadable > 0 {
+            notice!("{unreadable} cannot be read; `orrery runs --out {}` says why", quoted(dir));
         }
         return Ok(());
     }
@@ -51,7 +55,7 @@ pub fn run(args: &ListArgs) -> Result<(), Failure> {
 }
 
 fn knobs(id: &str) -> Result<(), Failure> {
-    let lab = labs::known(LABS, id)?;
+    let lab = labs::find_in(LABS, id)?;
     (lab.knobs)().iter().try_for_each(|k| {
         let default = k.default.to_string();
         let applies = match k.applies {

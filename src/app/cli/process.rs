@@ -19,6 +19,12 @@ pub fn prepare_process() {
     // SAFETY: the call only sets a number of milliseconds. The next step needs the memory that a step frees, and the
     // kernel would clear it first, so that it is returned every five seconds instead of every second.
     unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, 5_000) };
+    #[cfg(unix)]
+    // SAFETY: no other thread runs yet. A write beyond a limit of file sizes (`ulimit -f`) then fails like one on a full disk,
+    // with a sentence, instead of ending the process.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+    }
     // SAFETY: no other thread runs yet. candle's own elementwise pool spins; ours does that work.
     unsafe { std::env::set_var("CANDLE_NUM_THREADS", "1") };
     if std::env::var_os(ERROR_BACKTRACES).is_none() {
@@ -33,9 +39,6 @@ pub fn cores() -> usize {
 }
 
 /// Begins a thread.
-///
-/// # Errors
-/// If the system refuses.
 pub fn spawn<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
@@ -72,8 +75,8 @@ pub fn exit_code(result: Result<(), Failure>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            if !failure.words.is_empty() {
-                notice!("orrery: {}", failure.words);
+            if !failure.message.is_empty() {
+                notice!("orrery: {}", failure.message);
             }
             ExitCode::from(failure.code)
         }

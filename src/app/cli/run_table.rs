@@ -93,7 +93,7 @@ pub fn run(args: &RunsArgs) -> Result<(), Failure> {
         return Err(Failure::usage(words));
     }
     ensure!(all.is_empty() || order.is_known(all.iter()), "no run here has `{}` to sort by", order.key);
-    let mut rows: Vec<&RunRow> = all.iter().filter(|row| filter.wants(row)).collect();
+    let mut rows: Vec<&RunRow> = all.iter().filter(|row| filter.matches(row)).collect();
     order.sort(&mut rows);
     let text = match (args.json, args.csv) {
         (true, _) => as_json(&rows)?,
@@ -172,9 +172,7 @@ fn print_table(rows: &[&RunRow], all: &[RunRow], out: &Path) -> Result<(), Failu
     table.extend(rows.iter().map(|row| cells(row, widest).to_vec()));
     let is_text = |column: usize| !["seed", "steps", "size"].contains(&headings[column]);
     summary::laid_out(&table, is_text).iter().try_for_each(|line| print_line!("{line}"))?;
-    for row in rows.iter().filter(|r| !r.problems.is_empty()) {
-        notice!("{}: {}", row.folder, row.problems.join("; "));
-    }
+    rows.iter().for_each(|row| damage::report_problems(row));
     let beside = all.iter().filter(|r| !r.sweep.is_empty()).count();
     let beside = if beside > 0 { format!(" and in sweeps beside it ({beside})") } else { String::new() };
     let put_away =
@@ -189,7 +187,7 @@ fn cells(row: &RunRow, widest: usize) -> [String; 11] {
     let note = row.note.note.lines().next().map_or(String::new(), |line| format!(" ({line})"));
     [
         row.when.clone(),
-        quoted(sweep::results::shown(&row.path)),
+        quoted(sweep::results::relative_path(&row.path)),
         short(format!("{pin}{}{note}", row.note.name).trim(), widest.saturating_add(16)),
         if row.preset.is_empty() { row.lab.clone() } else { row.preset.clone() },
         short(&row.changed_label(), widest),

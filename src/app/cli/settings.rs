@@ -1,6 +1,6 @@
 //! From a name on the command line and `--set` to a resolved config.
 
-use super::{Settings, checkpoint_names, sweep_names::is_sweep};
+use super::{Settings, checkpoint_names, sweep_names::is_sweep, terminal::one_line};
 use crate::{
     analysis::distinct::distinct,
     cli::prelude::*,
@@ -46,7 +46,7 @@ pub fn resolve(name: &str) -> Result<ResolvedName, Failure> {
             Ok(ResolvedName::Sweep(path.to_owned()))
         } else if let Some(run) = run_of_checkpoints(path) {
             Ok(ResolvedName::Run(run))
-        } else if checkpoint_names::is_series(path) {
+        } else if checkpoint_names::is_checkpoint_folder(path) {
             Ok(ResolvedName::Series(path.to_owned()))
         } else {
             Err(Failure::usage(format!(
@@ -66,7 +66,7 @@ pub fn resolve(name: &str) -> Result<ResolvedName, Failure> {
         let (lab, config) = config_of(path, files::read_text(path, store::MAX_CONFIG))?;
         return Ok(ResolvedName::Config(lab, with_absolute_paths(lab, &config, path.parent())?));
     }
-    if checkpoint_names::is_named_as_checkpoint(path) {
+    if checkpoint_names::has_checkpoint_extension(path) {
         let (lab, config) = with_file(FileKind::Checkpoint, path)?;
         return Ok(ResolvedName::Config(lab, config));
     }
@@ -87,7 +87,7 @@ fn linked(link: Link) -> Result<ResolvedName, Failure> {
     if let Some(view) = link.views.iter().find(|id| views::find(id).is_none()) {
         return Err(usage!("the link names the view `{view}`, which does not exist; `orrery list --views` names them"));
     }
-    Ok(ResolvedName::Page(labs::known(LABS, &link.config.lab)?, link))
+    Ok(ResolvedName::Page(labs::find_in(LABS, &link.config.lab)?, link))
 }
 
 /// Checks that a link that is opened without a window names no files of this machine, unless that is allowed.
@@ -99,7 +99,9 @@ pub fn check_linked_files(lab: &Lab, link: &Permalink, is_allowed: bool) -> Resu
     if is_allowed || files.is_empty() {
         return Ok(());
     }
-    let files = files.iter().map(|file| format!("{} = `{}`", file.key, file.path)).collect::<Vec<_>>().join(", ");
+    // on one line, so that no path can end the sentence and begin another
+    let files = files.iter().map(|file| format!("{} = `{}`", file.key, one_line(&file.path)));
+    let files = files.collect::<Vec<_>>().join(", ");
     Err(Failure::usage(format!(
         "the link names files of this machine, {files}, and whoever wrote it chose them: if you trust it, --allow-files lets it \
          read them"
@@ -113,7 +115,7 @@ fn run_of_checkpoints(folder: &Path) -> Option<PathBuf> {
     Some(run.to_owned())
 }
 
-/// The first lab that takes files of this kind, such as trained weights or a treebank, with this one.
+/// Finds the first lab that takes files of this kind, such as trained weights or a treebank, and sets it to this file.
 pub fn with_file(kind: FileKind, path: &Path) -> Result<(&'static Lab, Config), Failure> {
     let taking = LABS.iter().find_map(|l| Some((l, l.file_key(kind)?)));
     let (lab, key) = taking.ok_or_else(|| usage!("no lab of this build takes {}", path.display()))?;
@@ -125,7 +127,7 @@ pub fn with_file(kind: FileKind, path: &Path) -> Result<(&'static Lab, Config), 
 /// The lab and settings that the text of the file at `path` holds.
 pub fn config_of(path: &Path, text: Result<String, FileError>) -> Result<(&'static Lab, Config), Failure> {
     let text = text.map_err(|e| unread_config(path, &e))?;
-    let lab = Config::lab_of(&text).and_then(|id| labs::known(LABS, &id));
+    let lab = Config::lab_of(&text).and_then(|id| labs::find_in(LABS, &id));
     let read = lab.and_then(|lab| Ok((lab, Config::from_toml(&text, lab.id, &(lab.knobs)())?)));
     read.map_err(|e| Failure::usage(format!("{}: {e}", path.display())))
 }
@@ -203,9 +205,6 @@ pub fn set_text_file(lab: &Lab, config: &mut Config, path: &Path) -> Result<(), 
 }
 
 /// Checks that no seed is named twice.
-///
-/// # Errors
-/// If one is.
 pub fn check_seeds(seeds: &[u64]) -> Result<(), Failure> {
     let different = distinct(seeds.iter().copied());
     let words = || different.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
@@ -263,7 +262,7 @@ mod tests {
         };
         assert_eq!(lab.id, "grammar_roles");
         assert_eq!(config.get("grammar.treebank"), Some(&Value::Text(path.display().to_string())));
-        let why = set_text_file(lab, &mut config, &path).unwrap_err().words;
+        let why = set_text_file(lab, &mut config, &path).unwrap_err().message;
         assert!(why.contains("--set grammar.treebank="), "{why}");
         assert!(set_text_file(lab, &mut config, Path::new("own.txt")).is_ok());
     }

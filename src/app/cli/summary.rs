@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::terminal::one_line;
+use super::{damage, terminal::one_line};
 use crate::{
+    analysis::distinct::distinct,
     cli::prelude::*,
     experiments::{
+        headline_values::HeadlineValues,
         headlines::{self, RunHeadlines},
         run_terms::RunTerms,
         seeds::SeedSummary,
@@ -19,9 +21,11 @@ const MAX_WIDTH: usize = 120;
 /// The gap between columns.
 const GAP: &str = "   ";
 
-/// The table of a run folder; empty if nothing of it was measured.
+/// The table of a run folder; empty if nothing of it was measured. Reports which part of the record is lost.
 pub fn table(folder: &Path) -> Result<String, StoreError> {
-    Ok(line(&headlines::read(folder, |_| ())?))
+    let run = headlines::read(folder, |_| ())?;
+    damage::report(folder, &run.damage);
+    Ok(line(&run))
 }
 
 fn line(run: &RunHeadlines) -> String {
@@ -35,23 +39,56 @@ fn line(run: &RunHeadlines) -> String {
     let corner = format!("at step {newest}");
     let terms = RunTerms::from(info.as_ref());
     let headings = columns.iter().map(|(key, headline)| terms.heading(headline, key));
-    let mut rows = vec![std::iter::once(corner).chain(headings).collect::<Vec<_>>()];
-    for group in info.groups() {
-        let members: Vec<_> = info.variants.iter().filter(|v| v.group == group).collect();
-        let name = match members.as_slice() {
-            [one] => one.label.clone(),
-            many => format!("{group}, {} seeds", many.len()),
-        };
-        let cells = columns.iter().map(|(key, headline)| {
-            let other = found.step(key, group).filter(|step| *step != newest);
-            cell_at(headline, found.group(key, group).as_ref(), other)
-        });
-        rows.push(std::iter::once(name).chain(cells).collect());
+    let head: Vec<String> = std::iter::once(corner).chain(headings).collect();
+    let rows = |has_intervals: bool| {
+        let mut rows = vec![head.clone()];
+        for group in info.groups() {
+            let members: Vec<_> = info.variants.iter().filter(|v| v.group == group).collect();
+            let name = match members.as_slice() {
+                [one] => one.label.clone(),
+                many => format!("{group}, {} seeds", many.len()),
+            };
+            let cells = columns.iter().map(|(key, headline)| {
+                let other = found.step(key, group).filter(|step| *step != newest);
+                let interval = found.answer_count(key, group).and_then(|count| count.interval);
+                let interval = interval.filter(|_| has_intervals).map_or(String::new(), |(low, high)| {
+                    format!(" [{}, {}]", headline.digits.format(low), headline.digits.format(high))
+                });
+                format!("{}{interval}{}", cell(headline, found.group(key, group).as_ref()), step_suffix(other))
+            });
+            rows.push(std::iter::once(name).chain(cells).collect());
+        }
+        rows
+    };
+    let mut lines = fitted(&rows(true));
+    let has_intervals = lines.iter().all(|line| line.chars().count() <= MAX_WIDTH);
+    if !has_intervals {
+        lines = fitted(&rows(false));
     }
-    let mut lines = fitted(&rows);
+    lines.extend(answers_legend(found, &columns, &info.groups(), has_intervals));
     let missing = found.missing.iter().filter_map(|m| Some(format!("no {}: {}", lab.headline(&m.id)?.name, m.why)));
     lines.extend(missing);
     lines.join("\n")
+}
+
+/// How many answers the shares of a table are of: "accuracy of 320 answers; [low, high]: 95% interval"; `None` where there is no
+/// share, or its answers were not counted.
+fn answers_legend(
+    found: &HeadlineValues,
+    columns: &[(&str, &Headline)],
+    groups: &[&str],
+    has_intervals: bool,
+) -> Option<String> {
+    let counts = |key: &str| groups.iter().filter_map(|group| found.answer_count(key, group)).collect::<Vec<_>>();
+    let share = |(key, headline): &(&str, &Headline)| {
+        let answers = distinct(counts(key).iter().map(|count| count.answers.to_string()));
+        (!answers.is_empty()).then(|| format!("{} of {} answers", headline.heading(key), answers.join(" or ")))
+    };
+    let shares: Vec<String> = columns.iter().filter_map(share).collect();
+    let mut all = columns.iter().flat_map(|(key, _)| counts(key));
+    let is_shown = has_intervals && all.any(|count| count.interval.is_some());
+    let interval = if is_shown { "; [low, high]: 95% interval" } else { "" };
+    (!shares.is_empty()).then(|| format!("{}{interval}", shares.join("; ")))
 }
 
 /// The lines of a table with names in its first column; the table is transposed if it would be too wide.
@@ -109,11 +146,11 @@ pub(super) fn spread_legend<'a>(cells: impl Iterator<Item = (&'a Headline, &'a S
 
 /// A [`cell`] with the step of its number if that differs from the table's: "5.5500 (step 0)".
 pub(super) fn cell_at(headline: &Headline, group: Option<&SeedSummary>, other_step: Option<u64>) -> String {
-    format!("{}{}", cell(headline, group), step_words(other_step))
+    format!("{}{}", cell(headline, group), step_suffix(other_step))
 }
 
 /// " (step 0)", after a number whose step differs from the table's.
-pub(super) fn step_words(other_step: Option<u64>) -> String {
+pub(super) fn step_suffix(other_step: Option<u64>) -> String {
     other_step.map_or(String::new(), |step| format!(" (step {step})"))
 }
 
@@ -137,6 +174,7 @@ mod tests {
             group: "a".into(),
             step,
             value,
+            answers: None,
         };
         let values = vec![value(LOSS.id, 0, 5.55), value("gate", 78, 0.25)];
         let found = HeadlineValues { values, ..HeadlineValues::default() };
@@ -144,6 +182,33 @@ mod tests {
         let words = line(&RunHeadlines { info, lab: Some(lab), found, damage: Damage::default() });
         assert!(words.contains("at step 78") && words.contains("5.5500 (step 0)"), "{words}");
         assert!(!words.contains("(step 78)"), "{words}");
+    }
+
+    #[test]
+    fn a_share_says_how_many_answers_it_is_of() {
+        let lab = labs::find("fast_slow").unwrap();
+        let variant = |id: &str, seed| {
+            let group = id.trim_end_matches(char::is_numeric).to_owned();
+            VariantInfo { id: id.into(), label: id.into(), group, seed, params: 1 }
+        };
+        let value = |variant: &VariantInfo| HeadlineValue {
+            key: "accuracy".into(),
+            variant: variant.id.clone(),
+            group: variant.group.clone(),
+            step: 9,
+            value: 0.5,
+            answers: Some(100),
+        };
+        let said = |variants: Vec<VariantInfo>| {
+            let found = HeadlineValues { values: variants.iter().map(value).collect(), ..HeadlineValues::default() };
+            let info = Arc::new(RunInfo { variants, ..RunInfo::default() });
+            line(&RunHeadlines { info, lab: Some(lab), found, damage: Damage::default() })
+        };
+        let one = said(vec![variant("a", 1)]);
+        assert!(one.contains("0.5000 [0.4038, 0.5962]"), "{one}");
+        assert!(one.contains("accuracy of 100 answers; [low, high]: 95% interval"), "{one}");
+        let seeds = said(vec![variant("a1", 1), variant("a2", 2)]);
+        assert!(seeds.contains("0.5000 ± 0.0000") && seeds.ends_with("accuracy of 100 answers"), "{seeds}");
     }
 
     #[test]

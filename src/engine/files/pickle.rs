@@ -90,7 +90,7 @@ pub fn read(bytes: &[u8]) -> Result<Pickle<'_>, String> {
         // the protocols before 2 do not name themselves, and 0 is text
         Some(first) if first.is_ascii_graphic() => {
             format!(
-                "if it is a pickle, it is of protocol 0, which is not read ({e}): write it with protocol 2 or later"
+                "if it is a pickle, it is of protocol 0 or 1, which are not read ({e}): write it with protocol 2 or later"
             )
         }
         _ => format!("its pickle is damaged {} bytes in ({e})", bytes.len() - machine.rest.len()),

@@ -75,7 +75,7 @@ pub struct Checkpoint {
     /// Wall-clock seconds of training so far.
     pub wall_secs: f64,
     /// Live settings in force, by key.
-    pub dials: BTreeMap<String, Value>,
+    pub live_settings: BTreeMap<String, Value>,
     /// The state of each variant.
     pub variants: Vec<Variant>,
     /// Filled in by [`super::Writer::checkpoint`].
@@ -84,7 +84,7 @@ pub struct Checkpoint {
 
 /// The result of [`load`].
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedCheckpoint {
     /// The checkpoint.
     pub checkpoint: Checkpoint,
     /// Its folder.
@@ -133,7 +133,7 @@ pub fn save(run: &Path, checkpoint: &Checkpoint) -> Result<PathBuf, StoreError> 
         format: FORMAT,
         step: checkpoint.step,
         wall_secs: checkpoint.wall_secs,
-        dials: checkpoint.dials.clone(),
+        dials: checkpoint.live_settings.clone(),
         lengths: checkpoint.lengths,
         variants,
     };
@@ -185,16 +185,16 @@ pub fn all(run: &Path) -> Vec<PathBuf> {
 
 /// The newest checkpoint that can be read. `None` if the run has none (it begins again at step 0);
 /// an error if it has some and none can be read.
-pub fn load(run: &Path, device: &Device) -> Result<Option<Loaded>, StoreError> {
+pub fn load(run: &Path, device: &Device) -> Result<Option<LoadedCheckpoint>, StoreError> {
     newest(run, |path| load_at(path, device))
 }
 
 /// Same as [`load`], but only a checkpoint whose logs still have every line from before it, so that a run that
 /// continues from it has a record without a hole.
-pub fn load_resumable(run: &Path, device: &Device) -> Result<Option<Loaded>, StoreError> {
+pub fn load_resumable(run: &Path, device: &Device) -> Result<Option<LoadedCheckpoint>, StoreError> {
     for log in [METRICS, SAMPLES, EVENTS] {
         match open_inside(run, log) {
-            Err(e) if e.is_other_than_a_file() => return Err(e).at("go on with", &run.join(log)),
+            Err(e) if e.is_not_regular_file() => return Err(e).at("go on with", &run.join(log)),
             _ => {}
         }
     }
@@ -204,12 +204,15 @@ pub fn load_resumable(run: &Path, device: &Device) -> Result<Option<Loaded>, Sto
         let logs = [(METRICS, metrics), (SAMPLES, samples), (EVENTS, events)];
         match logs.iter().find(|(name, length)| !Log::is_intact_up_to(run, name, *length)) {
             None => Ok(checkpoint),
-            Some((name, _)) => Err(StoreError::new(format!("{name} has lost lines from before it"))),
+            Some((name, _)) => Err(StoreError::new(format!("{name} has lost lines from before it, or damaged ones"))),
         }
     })
 }
 
-fn newest(run: &Path, load: impl Fn(&Path) -> Result<Checkpoint, StoreError>) -> Result<Option<Loaded>, StoreError> {
+fn newest(
+    run: &Path,
+    load: impl Fn(&Path) -> Result<Checkpoint, StoreError>,
+) -> Result<Option<LoadedCheckpoint>, StoreError> {
     // A run folder may be untrusted: its checkpoints must lie in it, not behind a link.
     match folder_inside(run, CHECKPOINTS) {
         Err(e) if !e.is_missing() => return Err(e).at("read", &run.join(CHECKPOINTS)),
@@ -218,7 +221,7 @@ fn newest(run: &Path, load: impl Fn(&Path) -> Result<Checkpoint, StoreError>) ->
     let mut notices = vec![];
     for path in all(run).into_iter().rev() {
         match load(&path) {
-            Ok(checkpoint) => return Ok(Some(Loaded { checkpoint, path, notices })),
+            Ok(checkpoint) => return Ok(Some(LoadedCheckpoint { checkpoint, path, notices })),
             Err(e) => notices.push(format!("the checkpoint {} is passed over: {e}", name_of(&path))),
         }
     }
@@ -255,7 +258,7 @@ pub fn load_at(path: &Path, device: &Device) -> Result<Checkpoint, StoreError> {
     let checkpoint = Checkpoint {
         step: state.step,
         wall_secs: state.wall_secs,
-        dials: state.dials,
+        live_settings: state.dials,
         variants,
         lengths: state.lengths,
     };

@@ -2,10 +2,11 @@
 
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 
-use super::prelude::*;
-use crate::files::WatchedFile;
+use serde::de::IgnoredAny;
 
-/// Bytes that are read or moved at once.
+use super::prelude::*;
+use crate::files::{WatchedFile, reading_budget};
+
 const CHUNK: u64 = 64 * 1024;
 /// A longer line is never kept; it is not held in memory at once.
 const LONGEST_LINE: u64 = 512 << 20;
@@ -49,13 +50,11 @@ impl Log {
         Ok(Self { file, length, is_torn: false, line: vec![] })
     }
 
-    /// Returns true if the log of `folder` still has everything up to `length`.
+    /// Returns true if the log of `folder` still has everything up to `length`. The lines are read too, because a disk may
+    /// damage them and keep the length.
     pub fn is_intact_up_to(folder: &Path, name: &str, length: u64) -> bool {
-        let end = open_inside(folder, name).map_err(io::Error::from).and_then(|mut file| {
-            let actual = file.metadata()?.len();
-            lines_end(&mut file, length.min(actual))
-        });
-        end.is_ok_and(|end| end == length)
+        let file = open_inside(folder, name).map_err(io::Error::from);
+        file.and_then(|file| json_lines_end(file.take(length))).is_ok_and(|end| end == length)
     }
 
     /// Appends one line, if the path of the log still leads to it.
@@ -94,6 +93,22 @@ impl Log {
         self.check_place()?;
         self.file.sync().at("write", self.file.path())?;
         Ok(self.length)
+    }
+}
+
+/// The end of the whole lines of JSON at the beginning of a log.
+fn json_lines_end(log: impl Read) -> io::Result<u64> {
+    let mut reader = BufReader::with_capacity(CHUNK as usize, log);
+    let longest = LONGEST_LINE.min(reading_budget());
+    let (mut line, mut end) = (vec![], 0);
+    loop {
+        line.clear();
+        Read::by_ref(&mut reader).take(longest).read_until(b'\n', &mut line)?;
+        let text = std::str::from_utf8(&line).ok().filter(|text| text.ends_with('\n'));
+        if text.is_none_or(|text| serde_json::from_str::<IgnoredAny>(text).is_err()) {
+            return Ok(end);
+        }
+        end += line.len() as u64;
     }
 }
 

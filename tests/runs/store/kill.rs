@@ -41,7 +41,7 @@ impl Toy {
 
     fn restore(c: &Checkpoint) -> Self {
         let weight = |v: &Variant| v.weights[0].1.to_vec1::<f32>().unwrap()[0];
-        let scale = c.dials["coupling_scale"].as_f64().unwrap();
+        let scale = c.live_settings["coupling_scale"].as_f64().unwrap();
         assert_eq!(c.variants[0].data.drawn, c.step);
         Self { step: c.step, scale, weights: [weight(&c.variants[0]), weight(&c.variants[1])] }
     }
@@ -57,7 +57,7 @@ impl Toy {
         Checkpoint {
             step: self.step,
             wall_secs: self.step as f64,
-            dials: BTreeMap::from([("coupling_scale".to_owned(), Value::Float(self.scale))]),
+            live_settings: BTreeMap::from([("coupling_scale".to_owned(), Value::Float(self.scale))]),
             variants: vec![variant(0), variant(1)],
             lengths: Lengths::default(),
         }
@@ -252,7 +252,7 @@ fn a_damaged_newest_checkpoint_costs_steps_not_the_run() {
 }
 
 #[test]
-fn a_record_that_has_lost_lines_goes_on_from_a_checkpoint_before_them_or_not_at_all() {
+fn a_run_resumes_only_before_lost_lines() {
     let out = scratch_folder();
     let (mut toy, mut writer) = begin(out.path());
     train(&mut toy, &mut writer, 13);
@@ -271,6 +271,13 @@ fn a_record_that_has_lost_lines_goes_on_from_a_checkpoint_before_them_or_not_at_
     let found = checkpoint::load_resumable(&folder, &Device::Cpu).unwrap().expect("the older checkpoint");
     assert_eq!(found.checkpoint.step, 6);
     assert!(found.notices[0].contains("metrics.jsonl has lost lines"), "{:?}", found.notices);
+
+    // a line between them is damaged, and the log is as long as it was
+    let damaged = |i: usize, line: &str| if i == 2 * 9 { "\0".repeat(line.len() - 1) + "\n" } else { line.to_owned() };
+    let lines_with_damage = text.split_inclusive('\n').enumerate().map(|(i, line)| damaged(i, line));
+    fs::write(&log, lines_with_damage.collect::<String>()).unwrap();
+    let found = checkpoint::load_resumable(&folder, &Device::Cpu).unwrap().expect("the older checkpoint");
+    assert_eq!((found.checkpoint.step, found.notices.len()), (6, 1), "{:?}", found.notices);
 
     // lines before both checkpoints are missing, so no checkpoint can be used
     fs::write(&log, lines(5)).unwrap();

@@ -6,7 +6,7 @@ use crate::{
     config::did_you_mean,
     experiments::claims::{
         claim::ClaimError,
-        ledger::{Ledger, NamedText, Paper, Row},
+        ledger::{Ledger, LedgerRow, NamedText, Paper},
         result::ClaimResult,
     },
 };
@@ -47,7 +47,7 @@ impl Source {
         for (_, claim) in ledger.claims() {
             if let Some((rule, probe)) = claim.rule.as_ref().and_then(|rule| Some((rule, rule.ask.as_ref()?))) {
                 ask::check(probe, &rule.args)
-                    .map_err(|e| Failure::usage(format!("the claim {} asks nothing: {}", claim.id, e.words)))?;
+                    .map_err(|e| Failure::usage(format!("the claim {} asks nothing: {}", claim.id, e.message)))?;
             }
         }
         Ok(ledger)
@@ -97,7 +97,7 @@ impl Source {
         let mut outdated = vec![];
         for (name, text) in ledger.pages() {
             let page = folder.join("../docs").join(name);
-            let read = || files::read_text(&page, MAX_FILE).map_err(|e| Failure::unread(&page, &e));
+            let read = || files::read_text(&page, MAX_FILE).map_err(|e| Failure::unreadable(&page, &e));
             if page.is_file() && read()? != text {
                 outdated.push(format!("docs/{name} differs from the ledger"));
             }
@@ -121,10 +121,15 @@ pub fn write(result: &ClaimResult, folder: &Path) -> Result<PathBuf, Failure> {
 /// Writes the results of a folder whose verdict is another one now.
 ///
 /// # Errors
-/// If the numbers of a result are not those that were made: each verdict of its paper counts them. See [`write`].
+/// If a result names another claim than its file does, which could be any path, or its numbers are not those that were made:
+/// each verdict of its paper counts them. See [`write`].
 pub fn write_verdicts(ledger: &Ledger, folder: &Path) -> Result<(), Failure> {
-    if let Some((id, words)) = ledger.results.iter().find_map(|(id, result)| Some((id, result.digest_problem()?))) {
-        return Err(Failure::run(format!("{id}: {words}; no verdict is written")));
+    let problem = |(id, result): (&String, &ClaimResult)| match result.claim == *id {
+        true => Some(format!("{id}: {}", result.digest_problem()?)),
+        false => Some(format!("{id}: the result names the claim {}", result.claim)),
+    };
+    if let Some(words) = ledger.results.iter().find_map(problem) {
+        return Err(Failure::run(format!("{words}; no verdict is written")));
     }
     for (stored, now) in ledger.rejudged() {
         if now != *stored && folder.join(format!("{}.json", stored.claim)).is_file() {
@@ -145,7 +150,7 @@ pub fn known_paper<'a>(ledger: &'a Ledger, id: &str) -> Result<&'a Paper, Failur
 
 /// # Errors
 /// If no claim has this id; the message suggests the nearest one.
-pub fn known_claim<'a, 'b>(rows: &'b [Row<'a>], id: &str) -> Result<&'b Row<'a>, Failure> {
+pub fn known_claim<'a, 'b>(rows: &'b [LedgerRow<'a>], id: &str) -> Result<&'b LedgerRow<'a>, Failure> {
     rows.iter().find(|row| row.claim.id.eq_ignore_ascii_case(id)).ok_or_else(|| {
         let meant = did_you_mean(id, rows.iter().map(|row| row.claim.id.as_str()));
         let stop = if meant.is_empty() { ";" } else { "" };
@@ -158,8 +163,8 @@ pub fn known_claim<'a, 'b>(rows: &'b [Row<'a>], id: &str) -> Result<&'b Row<'a>,
 fn texts(folder: &Path, extension: &str) -> Result<Vec<NamedText>, Failure> {
     let text = |stem: String| {
         let name = format!("{stem}.{extension}");
-        let text =
-            files::read_text_inside(folder, &name, MAX_FILE).map_err(|e| Failure::unread(&folder.join(name), &e))?;
+        let text = files::read_text_inside(folder, &name, MAX_FILE)
+            .map_err(|e| Failure::unreadable(&folder.join(name), &e))?;
         Ok((stem, text))
     };
     stems(folder, extension)?.into_iter().map(text).collect()
@@ -184,7 +189,7 @@ mod tests {
 
     /// The message that refuses a folder of claims.
     fn refusal(folder: &Path) -> String {
-        Source::new(Some(folder), None).ledger().err().map(|e| e.words).unwrap_or_default()
+        Source::new(Some(folder), None).ledger().err().map(|e| e.message).unwrap_or_default()
     }
 
     #[test]
@@ -199,5 +204,21 @@ mod tests {
         fs::write(outside.path().join("b"), "title = 'P'\nsource = 'S'\n").unwrap();
         symlink(outside.path().join("b"), claims.path().join("b.toml")).unwrap();
         assert!(refusal(claims.path()).contains("b.toml cannot be read: it is a link"), "{}", refusal(claims.path()));
+    }
+
+    /// The name of a claim in a result may be any path, over which the result would be written.
+    #[test]
+    fn no_verdict_is_written_where_a_result_says() {
+        let outside = tempfile::tempdir().unwrap();
+        let (victim, results) = (outside.path().join("victim.json"), outside.path().join(RESULTS));
+        fs::write(&victim, "kept").unwrap();
+        fs::create_dir(&results).unwrap();
+        let mut ledger = Ledger::built_in().unwrap();
+        let (id, result) = ledger.results.pop_first().unwrap();
+        let forged = ClaimResult { claim: "../victim".to_owned(), ..result }.with_digest();
+        ledger.results = BTreeMap::from([(id, forged)]);
+        let refused = write_verdicts(&ledger, &results).unwrap_err().message;
+        assert!(refused.contains("the result names the claim ../victim"), "{refused}");
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "kept");
     }
 }

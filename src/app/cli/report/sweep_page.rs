@@ -23,7 +23,7 @@ use super::{
 use crate::{
     analysis::distinct::distinct,
     cli::prelude::*,
-    experiments::run_table::{RowState, changed},
+    experiments::run_table::{RowState, changed_settings},
     ui::{
         comparison::{ComparedLine, Comparison},
         plot::svg::hex,
@@ -50,7 +50,7 @@ pub struct SweepReport {
 /// If it is no sweep's, or a finished run of it is damaged and no part is asked for, or the file cannot be written.
 pub fn write(folder: &Path, out: &Path, partial: PartialArgs) -> Result<(), Failure> {
     let folder = SweepFolder::open(folder)?;
-    SweepRuns::find(&folder.path)?.report_linked();
+    SweepRuns::find(&folder.path)?.report_left_out();
     let states = folder.states()?;
     partial.check_rows(states.iter().filter_map(TaskState::finished))?;
     let table = SweepTable::new(&folder, &states);
@@ -195,7 +195,7 @@ impl SweepReport {
             );
         }
         out.push_str("</table>\n");
-        let shared = changed(sweep.lab, first);
+        let shared = changed_settings(sweep.lab, first);
         let shared: Vec<_> = shared.iter().filter(|(key, _)| !sweep.axes.iter().any(|a| a.key == **key)).collect();
         if !shared.is_empty() {
             out.push_str("<p>Every point differs from the preset in:</p>\n<table>\n");
@@ -243,7 +243,7 @@ fn series(line: &ComparedLine, every: usize, theme: &Theme) -> SeriesData {
         sd.push(spread.is_finite().then_some(spread));
     }
     let sd = sd.iter().flatten().any(|sd| *sd > 0.0).then_some(sd);
-    SeriesData { label: line.name.clone(), colour: hex(theme.series(line.place)), steps, values, sd }
+    SeriesData { label: line.name.clone(), colour: hex(theme.series(line.index)), steps, values, sd }
 }
 
 fn curves(out: &mut String, (charts, every): &(Vec<CurveData>, usize), points: usize) {

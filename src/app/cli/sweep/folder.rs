@@ -2,7 +2,10 @@
 
 use std::{ffi::OsString, io};
 
-use super::super::settings::{self, ResolvedName};
+use super::super::{
+    damage,
+    settings::{self, ResolvedName},
+};
 use crate::{
     cli::prelude::*,
     experiments::sweep::{AxisFile, Sweep, SweepFile, SweepTask},
@@ -41,8 +44,8 @@ impl TaskState {
     }
 
     /// True for a run that has not ended and that no process is making.
-    pub fn is_to_run(&self) -> bool {
-        self.row.as_ref().is_none_or(|row| row.state != RowState::Finished && !row.state.is_held())
+    pub fn is_pending(&self) -> bool {
+        self.row.as_ref().is_none_or(|row| row.state != RowState::Finished && !row.state.is_in_use())
     }
 }
 
@@ -52,7 +55,7 @@ impl SweepFolder {
     /// # Errors
     /// If the specification is none, or the folder is that of another one.
     pub fn make(spec: &Path, out: &Path) -> Result<Self, Failure> {
-        let text = files::read_text(spec, store::MAX_CONFIG).map_err(|e| Failure::unread(spec, &e))?;
+        let text = files::read_text(spec, store::MAX_CONFIG).map_err(|e| Failure::unreadable(spec, &e))?;
         Self::with_files(&text, spec, out)
     }
 
@@ -172,7 +175,7 @@ impl SweepFolder {
         let rows = SweepRuns::find(&self.path)?.rows();
         let state = |task| {
             let config = self.sweep.config(task);
-            let own = rows.iter().filter(|row| is_of(row, &config));
+            let own = rows.iter().filter(|row| was_run_with(row, &config));
             // rows are newest first, and of equals the last of `max_by_key` wins
             let row = own.rev().max_by_key(|row| progress(row)).cloned();
             TaskState { task, row }
@@ -209,7 +212,7 @@ impl SweepRuns {
 
     /// Their rows, newest first.
     pub fn rows(self) -> Vec<RunRow> {
-        self.folder.map_or_else(Vec::new, |folder| run_rows::list_some(&folder, self.names).rows)
+        self.folder.map_or_else(Vec::new, |folder| run_rows::list_named(&folder, self.names).rows)
     }
 
     /// Reports the links that are left out.
@@ -219,12 +222,20 @@ impl SweepRuns {
             notice!("{} is a link to a run elsewhere, and not a run of this sweep: it is left out", path.display());
         }
     }
+
+    /// Reports the links and the runs that cannot be read, whose settings are not known: the sweep has neither.
+    pub fn report_left_out(self) {
+        self.report_linked();
+        for row in self.rows().iter().filter(|row| row.state == RowState::Unreadable) {
+            damage::report_on_one_line("a run is left out", row.problems.join("; "));
+        }
+    }
 }
 
 /// The text of a file of a sweep's own.
 fn read_inside(sweep: &Path, name: &str) -> Result<String, Failure> {
     let text = files::read_text_inside(sweep, name, store::MAX_CONFIG);
-    text.map_err(|e| Failure::unread(&sweep.join(name), &e))
+    text.map_err(|e| Failure::unreadable(&sweep.join(name), &e))
 }
 
 /// A folder inside of one that may be somebody else's; `None` if it is not there.
@@ -240,7 +251,7 @@ pub fn inner_folder(folder: &Path, name: &str) -> Result<Option<PathBuf>, Failur
 }
 
 /// True if a run was made with these settings.
-pub fn is_of(row: &RunRow, config: &Config) -> bool {
+pub fn was_run_with(row: &RunRow, config: &Config) -> bool {
     let is_same = |(key, value)| row.settings.get(key) == Some(value);
     row.lab == config.lab && row.seed == config.seed && config.iter().all(is_same)
 }
@@ -267,7 +278,7 @@ fn parsed(text: &str, spec: &Path) -> Result<SweepFile, Failure> {
 
 /// The specification with absolute paths in place of relative ones, as settings and as values of an axis.
 fn with_absolute_paths(file: &SweepFile, base: &Config, spec: &Path) -> Result<SweepFile, Failure> {
-    let knobs = (labs::known(labs::LABS, &base.lab)?.knobs)();
+    let knobs = (labs::find_in(labs::LABS, &base.lab)?.knobs)();
     let is_path = |key: &str| knobs.iter().any(|knob| knob.key == key && knob.file_kind().is_some());
     let (mut file, beside) = (file.clone(), spec.parent().unwrap_or(Path::new("")));
     let lists = file.axes.iter_mut().filter_map(|(key, axis)| match axis {
@@ -289,7 +300,7 @@ fn with_absolute_paths(file: &SweepFile, base: &Config, spec: &Path) -> Result<S
 }
 
 fn sweep(file: &SweepFile, base: &Config, spec: &Path) -> Result<Sweep, Failure> {
-    let lab = crate::labs::known(crate::labs::LABS, &base.lab)?;
+    let lab = crate::labs::find_in(crate::labs::LABS, &base.lab)?;
     let mut sweep = Sweep::new(file, lab, base).map_err(|e| Failure::usage(format!("{}: {e}", spec.display())))?;
     // runs record absolute paths, and a run is of the point that has its settings
     for point in &mut sweep.points {

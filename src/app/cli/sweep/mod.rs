@@ -106,7 +106,10 @@ impl MakeArgs {
 
 pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     let sweep = open(args)?;
-    SweepRuns::find(&sweep.path)?.report_linked();
+    // of many runs that are made one by one, each would have to read all others
+    if args.task.is_empty() {
+        SweepRuns::find(&sweep.path)?.report_left_out();
+    }
     if args.table {
         return present(&sweep);
     }
@@ -118,7 +121,7 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     }
     let lock = args.make.lock(&sweep)?;
     let states = sweep.states()?;
-    let waiting: Vec<usize> = (0..states.len()).filter(|i| states[*i].is_to_run()).collect();
+    let waiting: Vec<usize> = (0..states.len()).filter(|i| states[*i].is_pending()).collect();
     let begun = states.iter().filter(|state| state.row.is_some()).count();
     let shown = sweep.path.display();
     if waiting.is_empty() {

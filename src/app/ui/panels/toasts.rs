@@ -7,11 +7,16 @@ use super::{
     TRANSPORT, bordered,
     icon::{Icon, icon_button},
 };
-use crate::{telemetry::Level, ui::panels::prelude::*};
+use crate::{
+    telemetry::Level,
+    ui::{panels::prelude::*, widgets::truncated::without_middle},
+};
 
 const WIDTH: f32 = 264.0;
 /// Most that are shown at once, and one fewer errors, which stay and must not hide what leaves; the others wait.
 const MAX_SHOWN: usize = 4;
+/// A message may quote a link or a name of any length, and must not cover the window.
+const MAX_CHARS: usize = 1000;
 
 #[derive(Debug)]
 struct Toast {
@@ -34,6 +39,7 @@ pub struct Toasts {
 
 impl Toasts {
     pub fn push(&mut self, level: Level, text: String) {
+        let text = without_middle(&text, MAX_CHARS);
         if let Some(same) = self.queue.iter_mut().find(|t| t.text == text) {
             same.times += 1;
             same.until = None;
@@ -44,7 +50,7 @@ impl Toasts {
 
     /// Adds a toast with a button that acts on it; it stays long enough to be pressed.
     pub fn push_with(&mut self, level: Level, text: String, offer: (String, Action)) {
-        self.add(level, text, Some(offer));
+        self.add(level, without_middle(&text, MAX_CHARS), Some(offer));
     }
 
     fn add(&mut self, level: Level, text: String, offer: Option<(String, Action)>) {
@@ -155,6 +161,18 @@ mod tests {
         }
         assert_eq!(shown(&toasts), ["error 0", "error 1", "error 2"]);
         assert_eq!(toasts.queue.len(), 6, "no error left");
+    }
+
+    #[test]
+    fn a_message_without_end_is_shortened() {
+        let mut toasts = Toasts::default();
+        let link = format!("the link `orrery:{}` was not opened", "\u{44b}".repeat(100_000));
+        (0..2).for_each(|_| toasts.push(Level::Error, link.clone()));
+        toasts.push_with(Level::Info, link, ("Run".into(), RunAction::Space.into()));
+        assert_eq!(toasts.queue.iter().map(|t| t.times).collect::<Vec<_>>(), [2, 1]);
+        for Toast { text, .. } in toasts.queue {
+            assert!(text.chars().count() <= MAX_CHARS && text.ends_with("was not opened"), "{text}");
+        }
     }
 
     #[test]

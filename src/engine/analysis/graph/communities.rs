@@ -11,7 +11,7 @@ use super::{Graph, modularity};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Communities {
     /// Community of each node; 0 has the most nodes.
-    pub of: Vec<u32>,
+    pub membership: Vec<u32>,
     /// The number of communities.
     pub count: usize,
     /// The modularity Q of the partition.
@@ -38,16 +38,18 @@ impl Default for Search {
     }
 }
 
-/// Arcs that all perturbations of a run look at together.
-const ARCS_PERTURBED: usize = 60_000;
+/// Arcs, or nodes, that all perturbations of a run look at together.
+const SIZE_PERTURBED: usize = 60_000;
 const MAX_PERTURBATIONS: usize = 60;
-/// Graphs with more arcs are searched without perturbations.
-const MAX_PERTURBED_ARCS: usize = 8_000;
+/// Graphs with more arcs or nodes are searched without perturbations.
+const MAX_PERTURBED_SIZE: usize = 8_000;
 
 impl Search {
-    fn perturbations(&self, arcs: usize) -> usize {
+    fn perturbations(&self, graph: &Graph) -> usize {
+        // each perturbation visits every node, whether it has arcs or not
+        let size = graph.arcs().max(graph.nodes());
         let affordable =
-            if arcs > MAX_PERTURBED_ARCS { 0 } else { (ARCS_PERTURBED / arcs.max(1)).min(MAX_PERTURBATIONS) };
+            if size > MAX_PERTURBED_SIZE { 0 } else { (SIZE_PERTURBED / size.max(1)).min(MAX_PERTURBATIONS) };
         self.perturbations.unwrap_or(affordable)
     }
 }
@@ -72,7 +74,7 @@ pub fn communities(graph: &Graph, search: Search) -> Communities {
     let scored = runs.into_iter().map(|of| (modularity::modularity(graph, &of).unwrap_or(0.0), of));
     let (modularity, of) = scored.reduce(|best, next| if next.0 > best.0 { next } else { best }).unwrap_or_default();
     let (of, count) = by_size(&of);
-    Communities { of, count, modularity }
+    Communities { membership: of, count, modularity }
 }
 
 /// Labels by falling size, equal sizes by first node.
@@ -182,7 +184,7 @@ impl CommunityWeights {
 fn one_run(graph: &Graph, whole: &Level, search: Search, rng: &mut ChaCha8Rng) -> Vec<u32> {
     let alone = (0..whole.nodes() as u32).collect();
     let (mut best, mut most) = improved(graph, whole, alone, search.rounds, rng);
-    for _ in 0..search.perturbations(graph.arcs()) {
+    for _ in 0..search.perturbations(graph) {
         let (of, modularity) = improved(graph, whole, dissolved(&best, rng), search.rounds, rng);
         if modularity > most {
             (best, most) = (of, modularity);
@@ -376,4 +378,15 @@ fn refine(level: &Level, of: &[u32], rng: &mut ChaCha8Rng) -> Vec<u32> {
         }
     }
     part
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_without_arcs_count_for_the_effort() {
+        let perturbations = |nodes| Search::default().perturbations(&Graph::new(nodes, &[(0, 1, 1.0)], false).unwrap());
+        assert_eq!([2, 6_000, 300_000].map(perturbations), [60, 10, 0]);
+    }
 }
