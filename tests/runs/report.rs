@@ -79,24 +79,35 @@ fn a_page_has_the_exported_numbers_and_needs_no_network() {
 }
 
 #[test]
-fn numbers_say_what_they_count_and_no_text_needs_the_window() {
+fn report_numbers_name_their_units() {
     let here = tempfile::tempdir().unwrap();
     let words = "run fast_slow_needed --steps 2 --out out --no-figures --set model.d_model=16 --set train.batch=2 \
                  --set run.eval_every=1 --set run.eval_windows=4 --set probe.residual_every=0 --set probe.gate_entropy_every=0";
     let (code, said) = orrery(here.path(), words);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("held-out loss (nats per answer)"), "the table at the end: {said}");
+    assert!(said.contains("accuracy of ") && said.contains(" answers; [low, high]: 95% interval"), "{said}");
     let run = fs::read_dir(here.path().join("out")).unwrap().next().unwrap().unwrap().path();
     let (code, said) = orrery(here.path(), &format!("report {} -o run.html", run.display()));
     assert_eq!(code, Some(0), "{said}");
     let page = fs::read_to_string(here.path().join("run.html")).unwrap();
-    for part in ["held-out loss (nats per answer)", "saw, nats per answer.", "guessing: ", "minus coupled's"] {
+    let parts = ["held-out loss (nats per answer)", "saw, nats per answer.", "minus coupled's"];
+    for part in parts.into_iter().chain([" answers, 95%: ", "guessing: "]) {
         assert!(page.contains(part), "the page lacks {part}");
     }
     assert!(page.contains("A gate that starts shut"), "the beginning of the lesson");
     for wrong in ["nats per token", "Click a step", "Type a text", "Change one token", "Five minutes"] {
         assert!(!page.contains(wrong), "the page has {wrong}");
     }
+}
+
+#[test]
+fn several_runs_are_refused_with_the_command_that_compares_them() {
+    let here = tempfile::tempdir().unwrap();
+    let (code, said) = orrery(here.path(), "report runs/a runs/b -o both.html");
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("of one run") && said.contains("orrery compare runs/a runs/b --out DIR"), "{said}");
+    assert!(!here.path().join("both.html").exists());
 }
 
 #[test]

@@ -230,27 +230,36 @@ fn runs_and_tells(lab: &Lab, preset: &Preset) -> BTreeSet<&'static str> {
 
 #[test]
 fn a_task_tells_what_guessing_reaches_and_prose_does_not() {
-    let told = |more: &[(&str, &str)]| {
+    let told = |channel: &str, more: &[(&str, &str)]| {
         let (_, config) = fast_slow(1, more);
         let (_, record) = train(&config, started());
         let all: Vec<f64> = record
             .steps()
             .iter()
             .flat_map(|s| s.scalars.clone())
-            .filter(|(c, _)| c.as_str() == channels::GUESS)
+            .filter(|(c, _)| c.as_str() == channel)
             .map(|(_, v)| v)
             .collect();
         all
     };
-    assert_eq!(told(&[]), [] as [f64; 0]);
-    let asked = told(&[
+    assert_eq!(told(channels::GUESS, &[]), [] as [f64; 0]);
+    assert_eq!(told(channels::ANSWERS, &[]), [] as [f64; 0]);
+    let task = [
         ("corpus.source", "facts_symbols"),
         ("corpus.tokenizer", "word"),
         ("train.window", "96"),
         ("run.eval_windows", "4"),
         ("run.eval_every", "1"),
-    ]);
-    assert!(!asked.is_empty() && asked.iter().all(|g| *g == 0.1), "{asked:?}");
+    ];
+    let all = [channels::GUESS, channels::ANSWERS, channels::ACCURACY];
+    let [guesses, asked, shares] = all.map(|channel| told(channel, &task));
+    assert!(!guesses.is_empty() && guesses.iter().all(|g| *g == 0.1), "{guesses:?}");
+    assert!(asked.len() == guesses.len() && shares.len() > asked.len(), "said once a variant: {asked:?}");
+    let is_whole = |v: f64| (v - v.round()).abs() < 1e-9;
+    assert!(
+        asked.iter().all(|n| *n > 0.0 && shares.iter().all(|share| is_whole(share * n))),
+        "{asked:?} of {shares:?}"
+    );
 }
 
 #[test]

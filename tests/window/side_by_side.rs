@@ -146,7 +146,7 @@ fn a_cell_is_chosen_in_every_map_at_once() {
 }
 
 #[test]
-fn words_under_the_pointer_name_the_weight_of_every_variant() {
+fn the_readout_names_the_weight_of_every_variant() {
     let mut harness = shown(measured(recorded::twins()));
     let at = cell(&harness, "attention of coupled", (6, 3));
     harness.event(Event::PointerMoved(at));
@@ -161,6 +161,20 @@ fn words_under_the_pointer_name_the_weight_of_every_variant() {
     harness.event(Event::PointerMoved(masked));
     harness.run_steps(60);
     assert!(painted(&harness).join("\n").contains("frozen: masked"), "the future has no weight");
+}
+
+#[test]
+fn hatched_cells_have_a_legend_beside_the_scales() {
+    let name = "NaN or infinite";
+    let mut mirror = measured(recorded::twins());
+    assert!(!says(&shown(measured(recorded::twins())), name), "every weight is finite");
+    let mut layers: Vec<AttentionLayer> = (0..3).map(|l| layer(1, l, 4, TOKENS)).collect();
+    let mut weights = layers[0].weights.data().to_vec();
+    weights[0] = f32::NAN;
+    layers[0].weights = Array::new([4, TOKENS, TOKENS], weights).unwrap();
+    sample(&mut mirror, 1, None, TOKENS, AttentionMaps { layers });
+    let harness = shown(mirror);
+    assert!(says(&harness, name), "{:?}", painted(&harness));
 }
 
 #[test]

@@ -5,13 +5,12 @@ mod multiples;
 mod points;
 mod tables;
 
-use super::{figures, summary::fitted, terminal::one_line};
+use super::{damage, figures, summary::fitted, terminal::one_line};
 use crate::{
-    analysis::distinct::distinct,
     cli::prelude::*,
     experiments::{
         run_table::{Difference, differences},
-        run_terms::{LossTokens, TRAIN_LOSS, incomparable_losses, is_loss_key},
+        run_terms::{LossTokens, RunTerms, TRAIN_LOSS, incomparable_losses, is_loss_key},
         series::{self, NumberSeries},
     },
     labs::headline::{Headline, common},
@@ -77,9 +76,7 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
         }
     }
     let runs: Vec<ComparedRun> = args.runs.iter().map(|folder| read(folder)).collect::<Result<_, _>>()?;
-    for run in runs.iter().filter(|r| !r.row.problems.is_empty()) {
-        notice!("{}: {}", run.row.folder, run.row.problems.join("; "));
-    }
+    runs.iter().for_each(|run| damage::report_problems(&run.row));
     let rows: Vec<&RunRow> = runs.iter().map(|r| &r.row).collect();
     let differing = differences(&rows);
     let names = names(&rows, &differing);
@@ -147,18 +144,15 @@ fn headline_of(row: &RunRow, key: &str) -> Option<&'static Headline> {
     row.headline_of(key).or_else(|| (key == common::LOSS.id).then_some(&common::LOSS))
 }
 
-/// A number in the terms of the runs, where they share them, or the channel that another program logged.
+/// A number in the terms that the runs share, or the channel that another program logged.
 fn heading(runs: &[ComparedRun], key: &str) -> String {
-    let rows = || runs.iter().map(|run| &run.row);
-    let of_run = |row: &RunRow| match headline_of(row, key) {
-        Some(headline) => Some(row.terms().heading(headline, key)),
-        None => (key == TRAIN_LOSS).then(|| format!("training loss ({})", row.terms().unit(&common::LOSS))),
-    };
-    match (distinct(rows().filter_map(of_run)).as_slice(), rows().find_map(|row| headline_of(row, key))) {
-        ([], _) => key.to_owned(),
-        ([one], _) => one.clone(),
-        (_, Some(headline)) => headline.heading(key),
-        (_, None) => "training loss (nats)".to_owned(),
+    let is_train_loss = key == TRAIN_LOSS;
+    let rows = || runs.iter().map(|run| &run.row).filter(|row| is_train_loss || headline_of(row, key).is_some());
+    let terms = RunTerms::shared(rows().map(RunRow::terms));
+    match rows().find_map(|row| headline_of(row, key)) {
+        Some(headline) => terms.heading(headline, key),
+        None if is_train_loss => terms.training_loss(),
+        None => key.to_owned(),
     }
 }
 
@@ -230,12 +224,12 @@ pub fn over_seeds<'a>(runs: impl Iterator<Item = (&'a Path, usize, String)>) -> 
     let mut figures = comparisons(&read_runs, &names);
     for line in figures.iter_mut().flat_map(|f| &mut f.lines) {
         // its place is still that of its run
-        line.like = points[line.place];
+        line.seed_group = points[line.index];
     }
     figures.iter_mut().for_each(Comparison::fold);
     for line in figures.iter_mut().flat_map(|f| &mut f.lines) {
         // all lines of a point have one colour, whichever numbers were measured
-        line.place = line.like;
+        line.index = line.seed_group;
         if let Some(i) = line.runs.first() {
             line.name.clone_from(&names[*i]);
         }
@@ -243,9 +237,9 @@ pub fn over_seeds<'a>(runs: impl Iterator<Item = (&'a Path, usize, String)>) -> 
     Ok(figures)
 }
 
-/// Runs beside each other for the window. The error is a message.
-pub fn compared(folders: &[PathBuf]) -> Result<ComparedRuns, String> {
-    let runs: Vec<ComparedRun> = folders.iter().map(|f| read(f)).collect::<Result<_, _>>().map_err(|e| e.words)?;
+/// Reads runs and lines up their numbers for the window's page of comparisons. The error is a message.
+pub fn compare_runs(folders: &[PathBuf]) -> Result<ComparedRuns, String> {
+    let runs: Vec<ComparedRun> = folders.iter().map(|f| read(f)).collect::<Result<_, _>>().map_err(|e| e.message)?;
     let rows: Vec<&RunRow> = runs.iter().map(|r| &r.row).collect();
     let differences = differences(&rows);
     let names = names(&rows, &differences);

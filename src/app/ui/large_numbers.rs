@@ -51,6 +51,8 @@ pub struct GroupNumber {
     pub measured: [u64; 2],
     /// How much it is measured on, where that is known: "16 000 edges".
     pub measured_on: Option<String>,
+    /// Of a share of right answers how many it is of, with its interval: "of 50 answers, 95%: 0.8654 to 0.9890".
+    pub answers: Option<String>,
     /// What the value means, as text; empty where there is no meaning.
     pub meaning: String,
     /// Measured steps and values up to the shown step, oldest first; of a long history evenly spaced ones.
@@ -106,8 +108,7 @@ fn read(lab: &Lab, mirror: &Mirror, step: u64) -> Vec<ReadNumber> {
 /// The headline numbers as they were known at each of these steps.
 fn values_at(lab: &Lab, mirror: &Mirror, info: &RunInfo, steps: &BTreeSet<u64>) -> Vec<HeadlineValues> {
     let measured: BTreeSet<&str> = HeadlineReader::measurements(lab).into_iter().collect();
-    let scalars: BTreeSet<&str> =
-        lab.headlines.iter().filter(|h| !h.source.is_measured()).map(|h| h.source.channel()).collect();
+    let scalars: BTreeSet<&str> = lab.headlines.iter().flat_map(|h| h.source.scalars()).collect();
     let mut reader = HeadlineReader::new(lab, info);
     let mut taken = None;
     let mut history = vec![];
@@ -185,7 +186,8 @@ fn group_number(
         let sample = mirror.sample_at(*group.members.first()?, headline.source.channel(), measured[1])?;
         Some(format!("{} {what}", grouped(count(&sample.payload)? as u64)))
     });
-    Some(GroupNumber { group: group.clone(), summary, measured, measured_on, meaning, trend })
+    let answers = found.answer_count(number.key, &group.id).map(|count| count.label(headline.digits));
+    Some(GroupNumber { group: group.clone(), summary, measured, measured_on, answers, meaning, trend })
 }
 
 /// The first and the last step at which the seeds of a group were measured.
@@ -329,6 +331,21 @@ mod tests {
         scalar(&mut run, 0, 25, channels::ACCURACY, 0.75);
         let numbers = read(lab, &run, 30);
         assert_eq!(numbers[0].groups[0].meaning, "guessing: 0.1000");
+        assert_eq!(numbers[0].groups[0].answers, None, "a run of an earlier version counted none");
+    }
+
+    #[test]
+    fn accuracy_says_how_many_answers_it_is_of() {
+        let lab = find("fast_slow").unwrap();
+        let mut run = mirror(vec![variant("coupled", 1), variant("frozen", 1), variant("frozen", 2)]);
+        for v in 0..3 {
+            scalar(&mut run, v, 0, channels::ANSWERS, 100.0);
+            scalar(&mut run, v, 25, channels::ACCURACY, 0.5);
+        }
+        let numbers = read(lab, &run, 30);
+        let answers = |group: usize| numbers[0].groups[group].answers.clone().unwrap();
+        assert_eq!(answers(0), "of 100 answers, 95%: 0.4038 to 0.5962");
+        assert_eq!(answers(1), "of 100 answers each");
     }
 
     #[test]

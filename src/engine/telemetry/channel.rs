@@ -74,6 +74,8 @@ pub mod channels {
     pub const DEQ_BACKWARD_MISSED: &str = "deq/backward_missed";
     /// Accuracy on the positions a task asks for (0..1).
     pub const ACCURACY: &str = "task/accuracy";
+    /// The number of positions that an accuracy is of; sent with the first accuracy.
+    pub const ANSWERS: &str = "task/answers";
     /// The accuracy of a guess (0..1); sent with the first accuracy.
     pub const GUESS: &str = "task/guess";
 }

@@ -135,7 +135,7 @@ impl Run {
             total_steps: self.plan.steps,
             device: device::name(&self.device),
             threads,
-            corpus: self.reads(),
+            corpus: self.text_names(),
             vocab: self.corpus().vocab(),
             tokens_per_step: self.plan.windows_per_update() * self.plan.window,
             folder,
@@ -238,9 +238,10 @@ impl Run {
             scalars.push((channels::ACCURACY.into(), right as f64 / asked as f64));
         }
         let stage = self.plan.stage(i);
-        if self.step == stage.from {
+        if self.step == stage.from && asked > 0 {
+            scalars.push((channels::ANSWERS.into(), asked as f64));
             let guess = stage.texts.first().and_then(|text| self.texts[*text].guess());
-            scalars.extend(guess.filter(|_| asked > 0).map(|g| (channels::GUESS.into(), g)));
+            scalars.extend(guess.map(|g| (channels::GUESS.into(), g)));
         }
         if self.step == 0 {
             scalars.extend(model.scalars(None)?.into_iter().map(|(n, v)| (Channel::new(n), v)));

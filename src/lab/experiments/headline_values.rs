@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::seeds::SeedSummary;
 use crate::{
-    analysis::distinct::distinct,
+    analysis::{distinct::distinct, statistics::wilson},
     labs::{
         Lab,
-        headline::{Headline, Source},
+        headline::{Digits, Headline, MeasuredNumber, Source},
     },
     telemetry::{Event, RunInfo, Sample, StepStats, VariantInfo, number},
 };
@@ -27,6 +27,30 @@ pub struct HeadlineValue {
     pub step: u64,
     #[serde(with = "number::Float")]
     pub value: f64,
+    /// The number of answers that a share of right ones is of; `None` of other numbers, and where it was not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<u64>,
+}
+
+/// The number of answers that a share of right ones is of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AnswerCount {
+    pub answers: u64,
+    /// The share's 95% interval by Wilson; `None` of several seeds, which have a spread of their own.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl AnswerCount {
+    /// "of 50 answers, 95%: 0.8654 to 0.9890"; of several seeds "of 50 answers each".
+    pub fn label(&self, digits: Digits) -> String {
+        let answers = self.answers;
+        match self.interval {
+            Some((low, high)) => {
+                format!("of {answers} answers, 95%: {} to {}", digits.format(low), digits.format(high))
+            }
+            None => format!("of {answers} answers each"),
+        }
+    }
 }
 
 /// A headline number that no variant of a run has.
@@ -60,6 +84,21 @@ impl HeadlineValues {
     pub fn group(&self, key: &str, group: &str) -> Option<SeedSummary> {
         let of_group = self.values.iter().filter(|v| v.key == key && v.group == group);
         SeedSummary::new(&of_group.map(|v| v.value).collect::<Vec<_>>())
+    }
+
+    /// How many answers the share of a group is of; `None` of other numbers, where that was not recorded, and where it differs
+    /// between seeds.
+    pub fn answer_count(&self, key: &str, group: &str) -> Option<AnswerCount> {
+        let of_group: Vec<&HeadlineValue> = self.values.iter().filter(|v| v.key == key && v.group == group).collect();
+        let counts = distinct(of_group.iter().map(|v| v.answers));
+        let [Some(answers)] = counts[..] else { return None };
+        let is_share = |v: &&HeadlineValue| (0.0..=1.0).contains(&v.value);
+        let interval = |v: &HeadlineValue| wilson(v.value * answers as f64, answers as f64);
+        match of_group.as_slice() {
+            all if !all.iter().all(is_share) => None,
+            [one] => Some(AnswerCount { answers, interval: Some(interval(one)) }),
+            _ => Some(AnswerCount { answers, interval: None }),
+        }
     }
 
     /// The step at which the number of a group was measured; of seeds at different steps the newest.
@@ -102,7 +141,8 @@ pub fn headline_points(lab: &Lab, event: &Event) -> Vec<HeadlinePoint> {
             (Source::Measured { channel, read, any_origin: false }, Event::Sample(s))
                 if s.request.is_none() && s.channel.as_str() == channel =>
             {
-                read(&s.payload).into_iter().map(|(place, v)| point(headline, &place, s.variant, s.step, v)).collect()
+                let numbers = read(&s.payload).into_iter();
+                numbers.map(|(place, number)| point(headline, &place, s.variant, s.step, number.value)).collect()
             }
             _ => vec![],
         }
@@ -114,7 +154,7 @@ pub fn headline_points(lab: &Lab, event: &Event) -> Vec<HeadlinePoint> {
 type Newest<T> = HashMap<(usize, &'static str), (u64, T)>;
 
 /// Numbers with their labels.
-type Numbers = Vec<(String, f64)>;
+type Numbers = Vec<(String, MeasuredNumber)>;
 
 /// Takes a run's events and keeps what headline numbers are read from.
 pub struct HeadlineReader {
@@ -152,9 +192,9 @@ impl HeadlineReader {
 
     /// Takes the value of a scalar channel of one variant at a step; it replaces the one before.
     pub fn scalar(&mut self, variant: usize, channel: &str, step: u64, value: f64) {
-        let wanted = |h: &&Headline| !h.source.is_measured() && h.source.channel() == channel;
-        if let Some(headline) = self.headlines.iter().find(wanted) {
-            self.scalars.insert((variant, headline.source.channel()), (step, value));
+        let mut wanted = self.headlines.iter().flat_map(|headline| headline.source.scalars());
+        if let Some(channel) = wanted.find(|name| *name == channel) {
+            self.scalars.insert((variant, channel), (step, value));
         }
     }
 
@@ -188,7 +228,11 @@ impl HeadlineReader {
     fn values(&self, i: usize, headline: &Headline, values: &mut Vec<HeadlineValue>) {
         let before = values.len();
         for (v, variant) in self.variants.iter().enumerate() {
-            let alone = |value: f64| vec![(String::new(), value)];
+            let answers = || {
+                let (_, answers) = self.scalars.get(&(v, headline.source.answers_channel()?))?;
+                Some(*answers as u64).filter(|answers| *answers > 0)
+            };
+            let alone = |value: f64| vec![(String::new(), MeasuredNumber { value, answers: answers() })];
             let found = match headline.source {
                 Source::Scalar { channel, value } => {
                     self.scalars.get(&(v, channel)).map(|(step, x)| (*step, alone(value(*x))))
@@ -199,12 +243,13 @@ impl HeadlineReader {
                 Source::Measured { .. } => self.measured.get(&(i, v)).cloned(),
             };
             let Some((step, numbers)) = found else { continue };
-            values.extend(numbers.into_iter().map(|(place, value)| HeadlineValue {
+            values.extend(numbers.into_iter().map(|(place, MeasuredNumber { value, answers })| HeadlineValue {
                 key: headline.key(&place),
                 variant: variant.id.clone(),
                 group: variant.group.clone(),
                 step,
                 value,
+                answers,
             }));
         }
         // Places of several variants are together.

@@ -70,7 +70,7 @@ impl RowState {
     }
 
     /// True if some process has the run, so that no other may write its folder.
-    pub fn is_held(&self) -> bool {
+    pub fn is_in_use(&self) -> bool {
         matches!(self, Self::Running | Self::Paused)
     }
 }
@@ -140,11 +140,11 @@ pub struct RunRow {
 
 /// Settings in which a config differs from its preset, or from the lab's defaults where the preset is not known. Another
 /// program's run has neither, so that all of its settings are its own.
-pub fn changed(lab: &Lab, config: &Config) -> BTreeMap<String, Value> {
+pub fn changed_settings(lab: &Lab, config: &Config) -> BTreeMap<String, Value> {
     changed_at_last(lab, config, &BTreeMap::new())
 }
 
-/// Same as [`changed`], with the last values of the settings that were changed while the run trained.
+/// Same as [`changed_settings`], with the last values of the settings that were changed while the run trained.
 pub fn changed_at_last(lab: &Lab, config: &Config, live: &BTreeMap<String, Value>) -> BTreeMap<String, Value> {
     let begun_with = config.iter().map(|(key, value)| (key.to_owned(), value.clone()));
     let all: BTreeMap<String, Value> = begun_with.chain(live.clone()).collect();
@@ -228,10 +228,8 @@ impl RunRow {
 
     /// The terms in which the run's numbers are named.
     pub fn terms(&self) -> RunTerms {
-        RunTerms {
-            loss_unit: loss_unit(&self.lab, |key| self.settings.get(key)),
-            first_variant: self.losses.first().map_or(String::new(), |loss| loss.label.clone()),
-        }
+        let groups = self.losses.iter().map(|loss| (loss.group.clone(), loss.label.clone())).collect();
+        RunTerms::new(loss_unit(&self.lab, |key| self.settings.get(key)), groups)
     }
 
     /// The declaration of a headline number of this run's lab.
@@ -355,6 +353,6 @@ mod tests {
     #[test]
     fn a_paused_run_is_not_called_running() {
         let row = RunRow { state: RowState::Paused, total_steps: 100, ..row(78, &[]) };
-        assert_eq!((row.state_label().as_str(), row.state.is_held()), ("paused, step 78 of 100", true));
+        assert_eq!((row.state_label().as_str(), row.state.is_in_use()), ("paused, step 78 of 100", true));
     }
 }

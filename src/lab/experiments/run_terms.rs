@@ -7,7 +7,7 @@ use crate::{
     labs::{
         self, LABS,
         corpus::{CorpusSettings, generated_text},
-        headline::{Headline, large::FIRST_VARIANT},
+        headline::{Headline, common, large::FIRST_VARIANT},
         traces,
     },
     telemetry::{RunInfo, channels},
@@ -16,7 +16,8 @@ use crate::{
 /// Key of the training loss where runs are compared; it is no headline number.
 pub const TRAIN_LOSS: &str = "train_loss";
 
-const NATS: &str = "nats";
+/// The unit of a loss as headline numbers declare it; losses of several runs have it that are not all of the same unit.
+pub const NATS: &str = "nats";
 const PER_TOKEN: &str = "nats per token";
 const PER_ANSWER: &str = "nats per answer";
 const PER_QUESTION: &str = "nats per question";
@@ -46,26 +47,73 @@ pub fn is_loss_key(key: &str) -> bool {
     plain.contains(&key) || LABS.iter().any(|lab| lab.headline(key).is_some_and(is_loss))
 }
 
-/// The unit of a run's losses, and its first variant, by which its numbers are named.
+/// The unit of a number of a run whose losses have this unit.
+pub fn unit_of(headline: &Headline, loss_unit: &'static str) -> &'static str {
+    other_unit(headline, loss_unit).filter(|_| headline.unit == NATS).unwrap_or(headline.unit)
+}
+
+/// The unit of a loss that is not of every token, whatever its declaration says.
+fn other_unit(headline: &Headline, loss_unit: &'static str) -> Option<&'static str> {
+    let is_declared = [NATS, PER_TOKEN].contains(&loss_unit) || !is_loss(headline);
+    (!is_declared).then_some(loss_unit)
+}
+
+/// The unit of a run's losses, and its groups of variants, by which its numbers are named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunTerms {
     /// "nats per token".
     pub loss_unit: &'static str,
     /// The label of its first variant; empty where it has none.
     pub first_variant: String,
+    /// The groups of its variants in their order, each with its label.
+    pub groups: Vec<(String, String)>,
 }
 
 impl From<&RunInfo> for RunTerms {
     fn from(info: &RunInfo) -> Self {
         let reads_text = info.tokens_per_step > 0;
-        Self {
-            loss_unit: if reads_text { loss_unit(&info.lab, |key| info.config.get(key)) } else { NATS },
-            first_variant: info.groups().first().map_or(String::new(), |group| info.group_label(group).to_owned()),
-        }
+        let named = |group: &str| (group.to_owned(), info.group_label(group).to_owned());
+        let unit = if reads_text { loss_unit(&info.lab, |key| info.config.get(key)) } else { NATS };
+        Self::new(unit, info.groups().into_iter().map(named).collect())
     }
 }
 
 impl RunTerms {
+    /// The terms of a run with these groups of variants, each with its label.
+    pub fn new(loss_unit: &'static str, groups: Vec<(String, String)>) -> Self {
+        let first_variant = groups.first().map_or(String::new(), |(_, label)| label.clone());
+        Self { loss_unit, first_variant, groups }
+    }
+
+    /// The terms that runs share: the unit that all of their losses have, the variant that is first in all of them, and every
+    /// group. A label that differs between them, as one that names a swept setting does, gives way to the group's id.
+    pub fn shared(runs: impl Iterator<Item = Self>) -> Self {
+        let runs: Vec<Self> = runs.collect();
+        let mut groups: Vec<(String, String)> = vec![];
+        for (group, label) in runs.iter().flat_map(|run| &run.groups) {
+            match groups.iter_mut().find(|(known, _)| known == group) {
+                None => groups.push((group.clone(), label.clone())),
+                Some((_, known)) if known != label => known.clone_from(group),
+                Some(_) => {}
+            }
+        }
+        let units = distinct(runs.iter().map(|run| run.loss_unit));
+        let firsts = distinct(runs.iter().filter_map(|run| run.groups.first()).map(|(group, _)| group));
+        let shared = Self::new(if let [unit] = units[..] { unit } else { NATS }, groups);
+        if firsts.len() == 1 { shared } else { Self { first_variant: String::new(), ..shared } }
+    }
+
+    /// The label of one of several groups behind a number: ", coupled".
+    pub fn group_suffix(&self, group: &str) -> String {
+        let label = self.groups.iter().find(|(known, _)| known == group).filter(|_| self.groups.len() > 1);
+        label.map_or(String::new(), |(_, label)| format!(", {label}"))
+    }
+
+    /// The heading of the training loss, which is no headline number: "training loss (nats per answer)".
+    pub fn training_loss(&self) -> String {
+        format!("training loss ({})", self.unit(&common::LOSS))
+    }
+
     /// The heading of a number of the run: "held-out loss (nats per answer)". A loss per token is in nats.
     pub fn heading(&self, headline: &Headline, key: &str) -> String {
         self.in_run(headline, &headline.heading(key))
@@ -78,13 +126,7 @@ impl RunTerms {
 
     /// The unit of a number of the run.
     pub fn unit(&self, headline: &Headline) -> &'static str {
-        self.other_unit(headline).filter(|_| headline.unit == NATS).unwrap_or(headline.unit)
-    }
-
-    /// The unit of a loss that is not of every token, whatever its declaration says.
-    fn other_unit(&self, headline: &Headline) -> Option<&'static str> {
-        let is_declared = [NATS, PER_TOKEN].contains(&self.loss_unit) || !is_loss(headline);
-        (!is_declared).then_some(self.loss_unit)
+        unit_of(headline, self.loss_unit)
     }
 
     /// These words with the label of the first variant, if there is one, in place of [`FIRST_VARIANT`].
@@ -95,7 +137,7 @@ impl RunTerms {
 
     fn in_run(&self, headline: &Headline, words: &str) -> String {
         let words = self.with_first_variant(words);
-        let Some(unit) = self.other_unit(headline) else { return words };
+        let Some(unit) = other_unit(headline, self.loss_unit) else { return words };
         words.replace(PER_TOKEN, unit).replace(&format!("({NATS})"), &format!("({unit})"))
     }
 }
@@ -231,7 +273,7 @@ pub fn incomparable_losses(names: &[String], runs: &[Option<LossTokens>]) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{config::Config, labs::headline::common};
+    use crate::config::Config;
 
     fn config(lab: &str, preset: &str, set: &[(&str, &str)]) -> Config {
         let lab = labs::find(lab).unwrap();
@@ -266,7 +308,7 @@ mod tests {
 
     #[test]
     fn words_of_a_loss_have_the_unit_of_the_run() {
-        let terms = |loss_unit| RunTerms { loss_unit, first_variant: "standard".into() };
+        let terms = |loss_unit| RunTerms::new(loss_unit, vec![("standard".into(), "standard".into())]);
         let answers = terms(PER_ANSWER);
         assert_eq!(answers.heading(&common::LOSS, "held_out_loss"), "held-out loss (nats per answer)");
         assert!(answers.about(&common::LOSS).ends_with("nats per answer."), "{}", answers.about(&common::LOSS));
@@ -278,6 +320,32 @@ mod tests {
         let difference = tokens.heading(&common::DIFFERENCE_FROM_FIRST, "loss_beside_first");
         assert_eq!(difference, "loss minus standard's (nats)");
         assert!(is_loss_key("train_loss") && is_loss_key("perplexity") && !is_loss_key("gate") && !is_loss_key("seed"));
+    }
+
+    #[test]
+    fn runs_share_a_unit_and_a_first_variant_where_all_have_it() {
+        let run = |unit, groups: &[(&str, &str)]| {
+            RunTerms::new(unit, groups.iter().map(|(id, label)| ((*id).to_owned(), (*label).to_owned())).collect())
+        };
+        let heading = |runs: &[RunTerms]| {
+            let shared = RunTerms::shared(runs.iter().cloned());
+            let difference = shared.heading(&common::DIFFERENCE_FROM_FIRST, "loss_beside_first");
+            [format!("{difference}{}", shared.group_suffix("euler")), shared.training_loss()]
+        };
+        let euler = ("euler", "Euler");
+        let answers = run(PER_ANSWER, &[("standard", "standard, 2 heads"), euler]);
+        assert_eq!(
+            heading(&[answers.clone(), answers.clone()]),
+            ["loss minus standard, 2 heads's (nats per answer), Euler", "training loss (nats per answer)"]
+        );
+        let wider = run(PER_ANSWER, &[("standard", "standard, 4 heads"), euler]);
+        assert_eq!(heading(&[answers.clone(), wider])[0], "loss minus standard's (nats per answer), Euler");
+        let other = run(PER_TOKEN, &[euler]);
+        assert_eq!(
+            heading(&[answers, other.clone()]),
+            ["loss minus the first variant's (nats), Euler", "training loss (nats)"]
+        );
+        assert_eq!(heading(&[other])[0], "loss minus Euler's (nats)", "there is one group");
     }
 
     #[test]

@@ -4,7 +4,10 @@
 pub mod common;
 pub mod large;
 
-use crate::{labs::Lab, telemetry::Payload};
+use crate::{
+    labs::Lab,
+    telemetry::{Payload, channels},
+};
 
 /// A number that is a lab's result, one for every variant of a run.
 #[derive(Debug)]
@@ -53,7 +56,7 @@ impl Better {
     }
 }
 
-/// The format of a number.
+/// The digits with which a number is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Digits {
     /// This many decimals. Numbers from 1e9 on, and decimals that would all be zero, are written as [`Digits::Scientific`].
@@ -92,8 +95,29 @@ fn without_sign_of_zero(text: String) -> String {
     }
 }
 
+/// A number of a measurement.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MeasuredNumber {
+    pub value: f64,
+    /// The number of answers that a share of right ones is of, where the measurement counts them.
+    pub answers: Option<u64>,
+}
+
+impl MeasuredNumber {
+    /// The share of right answers; `None` of no answers.
+    pub fn share(right: f64, answers: f64) -> Option<Self> {
+        (answers > 0.0).then(|| Self { value: right / answers, answers: Some(answers as u64) })
+    }
+}
+
+impl From<f64> for MeasuredNumber {
+    fn from(value: f64) -> Self {
+        Self { value, answers: None }
+    }
+}
+
 /// Reads the numbers of one measurement, each with the place that distinguishes it (empty if there is only one).
-pub type ReadNumbers = fn(&Payload) -> Vec<(String, f64)>;
+pub type ReadNumbers = fn(&Payload) -> Vec<(String, MeasuredNumber)>;
 
 /// Where a headline number is found in a run's record.
 #[derive(Debug, Clone, Copy)]
@@ -114,6 +138,17 @@ impl Source {
                 channel
             }
         }
+    }
+
+    /// The channels of the scalars that it is read from, those that [`Source::answers_channel`] names included.
+    pub fn scalars(&self) -> Vec<&'static str> {
+        let own = (!self.is_measured()).then(|| self.channel());
+        own.into_iter().chain(self.answers_channel()).collect()
+    }
+
+    /// The channel of the number of answers that a recorded share of right ones is of.
+    pub fn answers_channel(&self) -> Option<&'static str> {
+        (self.channel() == channels::ACCURACY && !self.is_measured()).then_some(channels::ANSWERS)
     }
 
     /// True if a run may have it only after somebody asked for it.
@@ -154,24 +189,24 @@ pub(crate) use measured;
 
 /// A value that gives one number, none, or several by place.
 pub trait IntoNumbers {
-    fn into_numbers(self) -> Vec<(String, f64)>;
+    fn into_numbers(self) -> Vec<(String, MeasuredNumber)>;
 }
 
 impl IntoNumbers for f64 {
-    fn into_numbers(self) -> Vec<(String, f64)> {
-        vec![(String::new(), self)]
+    fn into_numbers(self) -> Vec<(String, MeasuredNumber)> {
+        vec![(String::new(), self.into())]
     }
 }
 
-impl IntoNumbers for Option<f64> {
-    fn into_numbers(self) -> Vec<(String, f64)> {
-        self.map(f64::into_numbers).unwrap_or_default()
+impl<T: Into<MeasuredNumber>> IntoNumbers for Option<T> {
+    fn into_numbers(self) -> Vec<(String, MeasuredNumber)> {
+        self.into_iter().map(|number| (String::new(), number.into())).collect()
     }
 }
 
-impl IntoNumbers for Vec<(String, f64)> {
-    fn into_numbers(self) -> Vec<(String, f64)> {
-        self
+impl<T: Into<MeasuredNumber>> IntoNumbers for Vec<(String, T)> {
+    fn into_numbers(self) -> Vec<(String, MeasuredNumber)> {
+        self.into_iter().map(|(place, number)| (place, number.into())).collect()
     }
 }
 

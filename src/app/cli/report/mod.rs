@@ -7,7 +7,7 @@ mod pictures;
 mod sweep_figures;
 mod sweep_page;
 
-use super::{damage::PartialArgs, lab_config::recorded, sweep::folder::SPEC};
+use super::{damage::PartialArgs, lab_config::recorded, shell::quoted, sweep::folder::SPEC};
 use crate::{cli::prelude::*, experiments::headline_values::HeadlineReader};
 use curves::Curves;
 use pictures::Pictures;
@@ -21,6 +21,9 @@ const STEPS: [usize; 4] = [12, 6, 3, 1];
 pub struct ReportArgs {
     /// A run folder, a log of another tool (docs/runs.md), or the folder of a sweep
     pub(in crate::cli) run: PathBuf,
+    /// Further runs, which are refused
+    #[arg(hide = true)]
+    pub(in crate::cli) others: Vec<PathBuf>,
     /// The HTML file to write
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
@@ -29,6 +32,12 @@ pub struct ReportArgs {
 }
 
 pub fn run(args: &ReportArgs) -> Result<(), Failure> {
+    if !args.others.is_empty() {
+        let all: Vec<String> = std::iter::once(&args.run).chain(&args.others).map(quoted).collect();
+        let (given, all) = (all.len(), all.join(" "));
+        let instead = format!("runs beside each other: orrery compare {all} --out DIR");
+        return Err(usage!("a report is of one run or sweep, and {given} are given; {instead}"));
+    }
     output::check_extension(&args.out, "html", "a report is a web page")?;
     output::check(&args.out, &[&args.run])?;
     if args.run.join(SPEC).is_file() {

@@ -135,7 +135,9 @@ impl Report<'_> {
             for (group, _) in &groups {
                 let other_step = self.found.step(key, group).filter(|step| *step != self.mirror.step);
                 let cell = summary::cell_at(headline, self.found.group(key, group).as_ref(), other_step);
-                let _ = write!(out, "<td class=\"number\">{}{}</td>", escaped(&cell), reading(large, key, group));
+                let answers = self.found.answer_count(key, group).map(|count| count.label(headline.digits));
+                let note = reading(large, key, group, answers);
+                let _ = write!(out, "<td class=\"number\">{}{note}</td>", escaped(&cell));
             }
             let about = format!("{} ({})", terms.about(headline), headline.better.label());
             let _ = writeln!(out, "<td class=\"note\">{}</td></tr>", escaped(&about));
@@ -198,7 +200,7 @@ impl Report<'_> {
             return out.push_str("</table>\n");
         }
         let knobs = (self.lab.knobs)();
-        let changed = run_table::changed(self.lab, self.config);
+        let changed = run_table::changed_settings(self.lab, self.config);
         let row = |knob: &Knob, out: &mut String| {
             let value = self.config.get(knob.key).map(|v| shared_label(knob, &v.to_string())).unwrap_or_default();
             let label = format!("<td class=\"note\">{}</td>", escaped(knob.label));
@@ -249,14 +251,13 @@ impl Report<'_> {
     }
 }
 
-/// How a number of a group is to be read, in HTML behind it: on how much it is measured, and what it means.
-fn reading(large: &[ReadNumber], key: &str, group: &str) -> String {
+/// How a number of a group is to be read, in HTML behind it: on how much it is measured, for a share of right answers as
+/// `answers` has it, and what it means.
+fn reading(large: &[ReadNumber], key: &str, group: &str, answers: Option<String>) -> String {
     let number = large.iter().find(|read| read.number.key == key);
-    let Some(found) = number.and_then(|read| read.groups.iter().find(|of| of.group.id == group)) else {
-        return String::new();
-    };
-    let of = found.measured_on.as_ref().map(|words| format!("of {words}"));
-    let meaning = Some(found.meaning.clone()).filter(|words| !words.is_empty());
+    let found = number.and_then(|read| read.groups.iter().find(|of| of.group.id == group));
+    let of = answers.or_else(|| Some(format!("of {}", found?.measured_on.as_ref()?)));
+    let meaning = found.map(|found| found.meaning.clone()).filter(|words| !words.is_empty());
     let words: Vec<String> = of.into_iter().chain(meaning).collect();
     if words.is_empty() {
         return String::new();

@@ -70,14 +70,14 @@ impl Pictures {
 
 /// A `data:` address; nothing where the view shows nothing, or cannot be drawn here.
 fn picture(figure: &Figure<'_>, offscreen: Option<&mut Offscreen>) -> Result<Option<String>, Failure> {
-    if figure.nothing().map_err(Failure::run)?.is_some() {
+    if figure.empty_message().map_err(Failure::run)?.is_some() {
         return Ok(None);
     }
     if let Some(svg) = figure.svg().map_err(Failure::run)? {
         return Ok(Some(format!("data:image/svg+xml;base64,{}", STANDARD.encode(svg))));
     }
     let Some(offscreen) = offscreen else { return Ok(None) };
-    system_fonts::read_for(figure)?;
+    system_fonts::load_if_needed(figure)?;
     let png = figure.png(offscreen).map_err(Failure::run)?;
     Ok(Some(format!("data:image/png;base64,{}", STANDARD.encode(png))))
 }

@@ -6,13 +6,15 @@ use super::{
     folder::{RUNS, SweepFolder, SweepRuns},
 };
 use crate::{
-    analysis::distinct::distinct,
     cli::prelude::*,
-    experiments::sweep::{
-        results::{MadeRun, Number, NumberId, ResultAxis, Series, SweepResults, SweepRun},
-        series::{RunSeries, SeriesCache},
+    experiments::{
+        run_terms::RunTerms,
+        sweep::{
+            results::{MadeRun, Number, NumberId, ResultAxis, Series, SweepResults, SweepRun},
+            series::{RunSeries, SeriesCache},
+        },
     },
-    labs::headline::{Better, Headline, large::FIRST_VARIANT, split},
+    labs::headline::{Better, Headline, split},
     ui::host::FoundSweep,
 };
 
@@ -27,7 +29,7 @@ pub fn read(path: &Path, cache: &SeriesCache) -> Result<SweepResults, Failure> {
     let (axes, points) = ResultAxis::from_sweep(sweep);
     let series: Vec<Option<Arc<RunSeries>>> =
         states.iter().map(|s| s.row.as_ref().map(|row| cache.read(&row.path, states.len()))).collect();
-    let made = |row: RunRow| MadeRun { words: row.state_label(), path: row.path, state: row.state };
+    let made = |row: RunRow| MadeRun { state_label: row.state_label(), path: row.path, state: row.state };
     let runs: Vec<SweepRun> = states
         .into_iter()
         .map(|s| SweepRun {
@@ -44,7 +46,7 @@ pub fn read(path: &Path, cache: &SeriesCache) -> Result<SweepResults, Failure> {
         .and_then(|objective| numbers.iter().position(|n| objective.means(&n.id.key, &n.id.group)));
     Ok(SweepResults {
         name: folder.name(),
-        command: format!("orrery sweep {} --missing", quoted(shown(&folder.path))),
+        command: format!("orrery sweep {} --missing", quoted(relative_path(&folder.path))),
         lab: sweep.lab.id.to_owned(),
         seeds: sweep.seeds.clone(),
         every: series.iter().flatten().map(|s| s.every).max().unwrap_or(1),
@@ -59,46 +61,28 @@ pub fn read(path: &Path, cache: &SeriesCache) -> Result<SweepResults, Failure> {
 }
 
 /// The path relative to the current directory, if it lies inside.
-pub fn shown(path: &Path) -> PathBuf {
+pub fn relative_path(path: &Path) -> PathBuf {
     let here = std::env::current_dir().ok();
     here.and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned)).unwrap_or_else(|| path.to_owned())
 }
 
-/// Every group of the runs with its label, in the order of their variants. A label that differs between runs, as one that
-/// names a swept setting does, gives way to the group's id.
-fn group_labels(series: &[Option<Arc<RunSeries>>]) -> Vec<(String, String)> {
-    let mut groups: Vec<(String, String)> = vec![];
-    for (group, label) in series.iter().flatten().flat_map(|s| &s.groups) {
-        match groups.iter_mut().find(|(known, _)| known == group) {
-            None => groups.push((group.clone(), label.clone())),
-            Some((_, known)) if known != label => known.clone_from(group),
-            Some(_) => {}
-        }
-    }
-    groups
-}
-
 /// Headline numbers in the lab's order, then the training loss, then scalars by name.
 pub fn numbers(headlines: &'static [Headline], series: &[Option<Arc<RunSeries>>]) -> Vec<Number> {
-    let groups = group_labels(series);
+    let terms = RunTerms::shared(series.iter().flatten().filter_map(|s| s.terms.clone()));
     let ids: BTreeSet<&NumberId> = series.iter().flatten().flat_map(|s| s.numbers.iter().map(|(id, _)| id)).collect();
     let rank = |id: &NumberId| {
         let headline = headlines.iter().position(|h| h.id == split(&id.key).0);
         let scalar = if id.key == channels::LOSS_TRAIN { 0 } else { 1 };
-        let group = groups.iter().position(|(known, _)| *known == id.group);
+        let group = terms.groups.iter().position(|(known, _)| *known == id.group);
         (headline.map_or((1, scalar), |h| (0, h)), place_order(&id.key), id.key.clone(), group)
     };
     let mut ids: Vec<&NumberId> = ids.into_iter().collect();
     ids.sort_by_cached_key(|id| rank(id));
-    let firsts = distinct(series.iter().flatten().filter_map(|s| s.groups.first()).map(|(group, _)| group));
-    let first = groups.first().filter(|_| firsts.len() == 1).map_or(FIRST_VARIANT, |(_, label)| label);
     let number = |id: &NumberId| {
         let headline = headlines.iter().find(|h| h.id == split(&id.key).0);
-        let label = groups.iter().find(|(group, _)| *group == id.group).map_or("", |(_, label)| label);
-        let of = if groups.len() > 1 { format!(", {label}") } else { String::new() };
         let (heading, better) = match (headline, id.key.as_str()) {
-            (Some(h), key) => (h.heading(key).replace(FIRST_VARIANT, first), h.better),
-            (None, channels::LOSS_TRAIN) => ("training loss (nats)".to_owned(), Better::Lower),
+            (Some(h), key) => (terms.heading(h, key), h.better),
+            (None, channels::LOSS_TRAIN) => (terms.training_loss(), Better::Lower),
             (None, channels::STEP_MS) => ("time of a step (ms)".to_owned(), Better::Neither),
             (None, channel) => (channel.to_owned(), Better::Neither),
         };
@@ -108,7 +92,7 @@ pub fn numbers(headlines: &'static [Headline], series: &[Option<Arc<RunSeries>>]
         };
         Number {
             id: id.clone(),
-            heading: format!("{heading}{of}"),
+            heading: format!("{heading}{}", terms.group_suffix(&id.group)),
             better,
             digits: headline.map(|h| h.digits),
             series: series.iter().map(of_run).collect(),
@@ -176,21 +160,29 @@ mod tests {
     use super::*;
     use crate::labs::headline::common;
 
+    /// A run with these numbers of these groups, whose losses are per answer.
+    fn series(numbers: &[(&str, &str)], groups: Vec<(String, String)>) -> Option<Arc<RunSeries>> {
+        let number = |(key, group): &(&str, &str)| {
+            (NumberId { key: (*key).to_owned(), group: (*group).to_owned() }, Series::default())
+        };
+        let terms = Some(RunTerms::new("nats per answer", groups));
+        Some(Arc::new(RunSeries { numbers: numbers.iter().map(number).collect(), terms, every: 1 }))
+    }
+
     #[test]
     fn a_label_that_differs_between_runs_gives_way_to_its_group() {
         let run = |alpha: &str| {
             let group = |id: &str, label: &str| (id.to_owned(), label.to_owned());
             let groups = vec![group("fast", &format!("fast, α {alpha}")), group("raw", "attention, raw tokens")];
-            let of =
-                |group: &str| (NumberId { key: channels::LOSS_TRAIN.into(), group: group.into() }, Series::default());
-            Some(Arc::new(RunSeries { numbers: vec![of("fast"), of("raw")], groups, every: 1 }))
+            series(&[(channels::LOSS_TRAIN, "fast"), (channels::LOSS_TRAIN, "raw")], groups)
         };
         let headings = |series: &[Option<Arc<RunSeries>>]| -> Vec<String> {
             numbers(&[], series).into_iter().map(|number| number.heading).collect()
         };
-        let raw = "training loss (nats), attention, raw tokens";
-        assert_eq!(headings(&[run("0.17"), run("0.9")]), ["training loss (nats), fast", raw]);
-        assert_eq!(headings(&[run("0.17"), None, run("0.17")]), ["training loss (nats), fast, α 0.17", raw]);
+        let raw = "training loss (nats per answer), attention, raw tokens";
+        assert_eq!(headings(&[run("0.17"), run("0.9")]), ["training loss (nats per answer), fast", raw]);
+        let same = headings(&[run("0.17"), None, run("0.17")]);
+        assert_eq!(same, ["training loss (nats per answer), fast, α 0.17", raw]);
     }
 
     #[test]
@@ -198,11 +190,10 @@ mod tests {
         static HEADLINES: [Headline; 1] = [common::DIFFERENCE_FROM_FIRST];
         let run = |first: &str| {
             let groups = [first, "euler"].map(|group| (group.to_owned(), group.to_owned())).to_vec();
-            let id = NumberId { key: common::DIFFERENCE_FROM_FIRST.id.into(), group: "euler".into() };
-            Some(Arc::new(RunSeries { numbers: vec![(id, Series::default())], groups, every: 1 }))
+            series(&[(common::DIFFERENCE_FROM_FIRST.id, "euler")], groups)
         };
         let heading = |series: &[Option<Arc<RunSeries>>]| numbers(&HEADLINES, series)[0].heading.clone();
-        assert_eq!(heading(&[run("standard"), run("standard")]), "loss minus standard's (nats), euler");
-        assert_eq!(heading(&[run("standard"), run("mlp")]), "loss minus the first variant's (nats), euler");
+        assert_eq!(heading(&[run("standard"), run("standard")]), "loss minus standard's (nats per answer), euler");
+        assert_eq!(heading(&[run("standard"), run("mlp")]), "loss minus the first variant's (nats per answer), euler");
     }
 }

@@ -6,16 +6,16 @@ use super::{
     folder::{SweepFolder, TaskState},
 };
 use crate::{
-    analysis::distinct::distinct,
     cli::prelude::*,
     experiments::{
+        run_terms::RunTerms,
         seeds::SeedSummary,
         sweep::{
             exponent,
             results::{BEST_RULE, best_within_spread},
         },
     },
-    labs::headline::{Better, Headline, large::FIRST_VARIANT},
+    labs::headline::{Better, Headline},
 };
 
 const FILE: &str = "table.csv";
@@ -38,7 +38,7 @@ impl Column {
 
 /// A row of the table: one point of the sweep.
 pub struct PointRow {
-    /// The value of each axis.
+    /// The value that the point has on each axis of the sweep.
     pub values: Vec<String>,
     /// Runs that have ended.
     pub finished: usize,
@@ -200,22 +200,17 @@ impl SweepTable {
 /// The columns of all runs together, in the lab's order.
 fn columns<'a>(runs: impl Iterator<Item = &'a RunRow>) -> Vec<Column> {
     let runs: Vec<&RunRow> = runs.collect();
-    // a label may name a swept setting, a group does not
-    let first = match distinct(runs.iter().filter_map(|run| run.losses.first()).map(|loss| &loss.group)).as_slice() {
-        [one] => one.as_str(),
-        _ => FIRST_VARIANT,
-    };
+    let terms = RunTerms::shared(runs.iter().map(|run| run.terms()));
     let mut columns: Vec<Column> = vec![];
     for run in &runs {
         for key in run.headlines.keys() {
             let Some(headline) = run.headline_of(key) else { continue };
             for loss in run.losses.iter().filter(|l| run.headlines.group(key, &l.group).is_some()) {
-                let of = if run.losses.len() > 1 { format!(", {}", loss.label) } else { String::new() };
                 let column = Column {
                     headline,
                     key: key.to_owned(),
                     group: loss.group.clone(),
-                    heading: format!("{}{of}", headline.heading(key).replace(FIRST_VARIANT, first)),
+                    heading: format!("{}{}", terms.heading(headline, key), terms.group_suffix(&loss.group)),
                 };
                 if !columns.iter().any(|c| c.key == column.key && c.group == column.group) {
                     columns.push(column);

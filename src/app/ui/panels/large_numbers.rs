@@ -74,10 +74,10 @@ const MIN_PINNED_WIDTH: f32 = 72.0;
 fn example_ui(ui: &mut Ui, theme: &Theme, label: &ExampleLabel) {
     let font = FontId::proportional(theme::SMALL);
     let width = |words: &str| ui.painter().layout_no_wrap(words.to_owned(), font.clone(), theme.text).size().x;
-    let size = vec2(width(&label.words).max(width(label.hint)) + 2.0, EXAMPLE_HEIGHT);
+    let size = vec2(width(&label.text).max(width(label.hint)) + 2.0, EXAMPLE_HEIGHT);
     ui.allocate_ui_with_layout(size, Layout::top_down(Align::Max), |ui| {
         ui.spacing_mut().item_spacing.y = 4.0;
-        let words = Label::new(RichText::new(&label.words).size(theme::SMALL).color(theme.accent)).extend();
+        let words = Label::new(RichText::new(&label.text).size(theme::SMALL).color(theme.accent)).extend();
         ui.add(words).on_hover_text(
             "A run that was recorded beforehand and comes with the program. It can be played and scrubbed; its models \
              cannot be asked. R makes a run that waits.",
@@ -149,6 +149,7 @@ fn tip(number: &ReadNumber, shown: &GroupNumber) -> String {
         format!("{}: {}{meaning}", group.group.label, headline.digits.format(group.summary.mean))
     };
     let mut lines = vec![number.about.clone(), format!("Measured at {}.", steps_label(shown.measured))];
+    lines.extend(shown.answers.iter().map(|answers| format!("A share {answers}.")));
     if let Some(words) = interval(number, shown) {
         lines.push(format!("Mean of {} seeds, 95% interval {words}.", shown.summary.seeds));
     }

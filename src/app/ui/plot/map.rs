@@ -11,7 +11,7 @@ use super::{
     colour_bar::{Colours, colour_bar},
     gestures::{arrow_steps, zoom_factor},
     map_cells::{MapCells, NOT_FINITE_LABEL},
-    scale::{Scale, keep_apart},
+    scale::{Scale, thin_tick_labels},
     tile::note_canvas,
 };
 use crate::{
@@ -104,7 +104,7 @@ impl Default for MapFrame {
 /// The title of the map, and a value of it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Title {
-    pub words: String,
+    pub text: String,
     pub colour: Color32,
     /// May be empty; its place is kept.
     pub value: String,
@@ -270,26 +270,24 @@ impl<'a> MapUi<'a> {
         let (left, head, _) = self.frame.margins(sheet.width());
         let at = pos2(rect.left() - left + 2.0, rect.top() - head);
         let Some(title) = &self.frame.title else {
-            let words = |text: String| painter.layout_no_wrap(text, FontId::proportional(12.0), theme.secondary);
-            let axes = words(format!("rows: {}, columns: {}", self.row_label, self.col_label));
-            let sign = self.held.has_not_finite.then(|| words(NOT_FINITE_LABEL.to_owned()));
+            let axes = format!("rows: {}, columns: {}", self.row_label, self.col_label);
+            let axes = painter.layout_no_wrap(axes, FontId::proportional(12.0), theme.secondary);
+            let legend = self.held.has_not_finite.then(|| NotFiniteLegend::new(painter, theme));
             let beside = at + vec2(axes.size().x + 12.0, 0.0);
-            let fits = |sign: &Arc<egui::Galley>| beside.x + SIGN + 4.0 + sign.size().x <= sheet.right();
+            let fits = |legend: &NotFiniteLegend| beside.x + legend.width() <= sheet.right();
             // The tooltip of a cell has the axes too, so that they give way.
-            let has_axes = sign.as_ref().is_none_or(fits);
+            let has_axes = legend.as_ref().is_none_or(fits);
             if has_axes {
                 painter.galley(at, axes, theme.secondary);
             }
-            if let Some(sign) = sign {
-                let at = if has_axes { beside } else { at };
-                paint_not_finite(painter, Rect::from_min_size(at + vec2(0.0, 2.0), Vec2::splat(SIGN)), theme);
-                painter.galley(at + vec2(SIGN + 4.0, 0.0), sign, theme.secondary);
+            if let Some(legend) = legend {
+                legend.paint(painter, if has_axes { beside } else { at }, theme);
             }
             return;
         };
         let wide = sheet.right() - rect.left();
         let value = painter.layout_no_wrap(title.value.clone(), FontId::monospace(12.0), theme.text);
-        let mut job = LayoutJob::simple(title.words.clone(), FontId::proportional(12.0), title.colour, wide);
+        let mut job = LayoutJob::simple(title.text.clone(), FontId::proportional(12.0), title.colour, wide);
         job.wrap.max_rows = if head < HIGH_HEAD { 1 } else { 2 };
         let words = painter.layout_job(job);
         let (size, said) = (value.size(), words.size());
@@ -340,7 +338,7 @@ impl<'a> MapUi<'a> {
         let x = |value: f64| rect.left() + (value as f32 + 0.5 - window[0]) / (window[2] - window[0]) * rect.width();
         let y = |value: f64| rect.top() + (value as f32 + 0.5 - window[1]) / (window[3] - window[1]) * rect.height();
         let mut columns = ticks(window[0], window[2], rect.width());
-        keep_apart(&mut columns, |(value, words)| {
+        thin_tick_labels(&mut columns, |(value, words)| {
             let galley = painter.layout_no_wrap(words.clone(), mono.clone(), theme.secondary);
             let (at, half) = (x(*value), galley.size().x / 2.0);
             [at - half, at + half + 4.0]
@@ -350,11 +348,31 @@ impl<'a> MapUi<'a> {
             painter.text(at, Align2::CENTER_TOP, words, mono.clone(), theme.secondary);
         }
         let mut rows = ticks(window[1], window[3], rect.height());
-        keep_apart(&mut rows, |(value, _)| [0.0, 12.0].map(|below| y(*value) + below));
+        thin_tick_labels(&mut rows, |(value, _)| [0.0, 12.0].map(|below| y(*value) + below));
         for (value, words) in rows {
             let at = pos2(rect.left() - 5.0, y(value));
             painter.text(at, Align2::RIGHT_CENTER, words, mono.clone(), theme.secondary);
         }
+    }
+}
+
+/// The legend of cells whose values are not finite: their sign and its name. Maps with a title leave it to the view that draws
+/// their scale.
+pub struct NotFiniteLegend(Arc<egui::Galley>);
+
+impl NotFiniteLegend {
+    pub fn new(painter: &Painter, theme: &Theme) -> Self {
+        Self(painter.layout_no_wrap(NOT_FINITE_LABEL.to_owned(), FontId::proportional(12.0), theme.secondary))
+    }
+
+    pub fn width(&self) -> f32 {
+        SIGN + 4.0 + self.0.size().x
+    }
+
+    /// Paints it with its left upper corner at this place.
+    pub fn paint(self, painter: &Painter, at: Pos2, theme: &Theme) {
+        paint_not_finite(painter, Rect::from_min_size(at + vec2(0.0, 2.0), Vec2::splat(SIGN)), theme);
+        painter.galley(at + vec2(SIGN + 4.0, 0.0), self.0, theme.secondary);
     }
 }
 

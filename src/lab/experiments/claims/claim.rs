@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::{Planned, Rule, refuse};
-use crate::experiments::short_number::short;
+use super::rule::{PlannedVariants, Rule, refuse};
+use crate::experiments::{run_terms::loss_unit, short_number::short};
 
 /// The claims of one paper: `claims/PAPER.toml`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -130,11 +130,14 @@ impl PaperFile {
     pub fn parse(paper: &str, text: &str) -> Result<Self, ClaimError> {
         let unread = |e| ClaimError::Syntax { paper: paper.to_owned(), source: Box::new(e) };
         let mut file: Self = toml::from_str(text).map_err(unread)?;
-        let mut planned = Planned::new();
+        let mut planned = PlannedVariants::new();
         for claim in &mut file.claims {
             claim.check(&mut planned).map_err(|why| ClaimError::Claim { id: claim.id.clone(), why })?;
             if let Some(rule) = &mut claim.rule {
                 rule.is_off_scale = claim.off_scale;
+                if let Ok(config) = rule.first_run() {
+                    rule.loss_unit = loss_unit(&config.lab, |key| config.get(key));
+                }
             }
         }
         Ok(file)
@@ -153,7 +156,7 @@ impl Claim {
     }
 
     /// Refuses a claim that says too little, or whose rule no lab can follow.
-    fn check(&self, planned: &mut Planned) -> Result<(), String> {
+    fn check(&self, planned: &mut PlannedVariants) -> Result<(), String> {
         let is_plain = !self.id.is_empty() && self.id.chars().all(|c| c.is_ascii_alphanumeric());
         refuse(!is_plain, "has no plain id: give letters and digits, such as A1")?;
         for (key, text) in [("title", &self.title), ("quote", &self.quote), ("place", &self.place)] {
@@ -221,6 +224,13 @@ tier = 'scaled'
         assert_eq!((on.published_on_scale(), off.published_on_scale()), (Some(0.5), None));
         assert_eq!(on.hash(), off.hash());
         assert!(parse_error(&off_scale(PAPER)).contains("`off_scale`"));
+    }
+
+    #[test]
+    fn an_effect_has_the_unit_of_the_losses_of_its_runs() {
+        let unit = |text: &str| PaperFile::parse("p", text).unwrap().claims[1].rule.as_ref().unwrap().unit();
+        assert_eq!(unit(PAPER), "nats");
+        assert_eq!(unit(&PAPER.replace("\"fast_slow\"", "\"fast_slow_needed\"")), "nats per answer");
     }
 
     #[test]

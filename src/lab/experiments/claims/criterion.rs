@@ -87,7 +87,6 @@ impl Region {
     }
 }
 
-/// The answer to a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {

@@ -212,7 +212,7 @@ impl Rule {
 
     /// The sides on which the intervals lie over steps: "from step 0 beyond the bound; from step 40 within the bound".
     /// Long ones end with the number of further changes of side.
-    pub fn turns_label(&self, effects: &[EffectPoint]) -> String {
+    pub fn side_changes_label(&self, effects: &[EffectPoint]) -> String {
         const SHOWN: usize = 4;
         let place = |point: &EffectPoint| IntervalPlace::new(&self.stands, point.interval);
         let turns: Vec<&EffectPoint> =
@@ -315,11 +315,11 @@ mod tests {
         let curve = rule.curve(&series, &seeds);
         let effects = rule.effects(&result(seeds, curve));
         assert!(effects.windows(2).all(|pair| pair[0].effect < pair[1].effect));
-        let words = rule.turns_label(&effects);
+        let words = rule.side_changes_label(&effects);
         assert!(words.starts_with("from step 0 beyond the bound; from step "), "{words}");
         assert!(words.ends_with(" within the bound"), "{words}");
         let point = |at: u8| EffectPoint { at: f64::from(at), interval: (f64::from(at % 2), 2.0), ..effects[0] };
-        let words = rule.turns_label(&[0, 1, 2, 3, 4].map(point));
+        let words = rule.side_changes_label(&[0, 1, 2, 3, 4].map(point));
         assert!(words.ends_with("; from step 3 within the bound; and 1 more turn"), "{words}");
     }
 

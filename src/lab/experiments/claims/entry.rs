@@ -7,7 +7,7 @@ use super::{
     claim::Claim,
     criterion::{Region, Statistic, Verdict},
     curve::EffectPoint,
-    ledger::{Judgement, Ledger, Paper, Problem, Row, Standing},
+    ledger::{ClaimStanding, Judgement, Ledger, LedgerRow, Paper, Problem},
     result::{ResultProvenance, first_digits},
     rule::Rule,
     statistics::Outcome,
@@ -34,7 +34,7 @@ pub struct PaperEntry {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClaimEntry {
     pub claim: Claim,
-    pub standing: Standing,
+    pub standing: ClaimStanding,
     /// The version and machine that made the stored result.
     pub made: Option<ResultProvenance>,
     /// Places where the stored result parts from its rule or its numbers, a sentence each.
@@ -115,7 +115,7 @@ impl Judgement {
     /// The effects over steps, and over the setting along which they run; without those that are fewer than two.
     pub fn curves<'a>(&'a self, rule: &'a Rule) -> Vec<EffectCurve<'a>> {
         let bounds = [rule.stands.above, rule.stands.below].into_iter().flatten();
-        let turns = rule.turns_label(&self.curve);
+        let turns = rule.side_changes_label(&self.curve);
         let over_steps = padded(ends_of(&self.curve).chain(bounds.clone())).map(|ends| EffectCurve {
             points: &self.curve,
             setting: None,
@@ -167,7 +167,7 @@ impl Judgement {
             return Some("no p, as the values of the seeds do not differ".to_owned());
         };
         let rules = counted(self.rules, "rule");
-        let reason = self.is_untold_by_correction(rule).then(|| {
+        let reason = self.is_undecided_by_correction(rule).then(|| {
             let (error, before) = (short(1.0 - rule.confidence), p_label(outcome.p()));
             format!(", above {error}, so that it cannot be told; p was {before} before it, and the interval is not corrected")
         });
@@ -176,7 +176,7 @@ impl Judgement {
     }
 
     /// True where its numbers alone decide the claim, but not after Holm's correction.
-    pub(super) fn is_untold_by_correction(&self, rule: &Rule) -> bool {
+    pub(super) fn is_undecided_by_correction(&self, rule: &Rule) -> bool {
         let is_decided_alone = |outcome: Outcome| outcome.p() <= 1.0 - rule.confidence;
         self.numbers_verdict == Verdict::CannotBeTold && self.outcome.is_some_and(is_decided_alone)
     }
@@ -214,7 +214,7 @@ fn padded(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     (low <= high).then_some((low - room, high + room))
 }
 
-impl Standing {
+impl ClaimStanding {
     pub fn state(&self) -> ClaimState {
         match self {
             Self::Needs(_) => ClaimState::Needs,
@@ -227,7 +227,7 @@ impl Standing {
 }
 
 impl ClaimEntry {
-    fn new(row: &Row, ledger: &Ledger, problems: &[Problem]) -> Self {
+    fn new(row: &LedgerRow, ledger: &Ledger, problems: &[Problem]) -> Self {
         let (claim, result) = (row.claim, ledger.results.get(&row.claim.id));
         let own = problems.iter().filter(|problem| problem.claim == claim.id);
         let first = claim.rule.as_ref().and_then(|rule| rule.first_run().ok());
@@ -272,11 +272,11 @@ impl ClaimEntry {
             facts.push(("rule", format!("{}; {} seeds of {}", rule.sentence(), rule.seeds, rule.base)));
         }
         match &self.standing {
-            Standing::Held(held) => facts.push(("held by", format!("the test {} in {}", held.test, held.file))),
-            Standing::Open(why) => facts.push(("a rule would take", why.clone())),
+            ClaimStanding::Held(held) => facts.push(("held by", format!("the test {} in {}", held.test, held.file))),
+            ClaimStanding::Open(why) => facts.push(("a rule would take", why.clone())),
             // the verdict says it of what was not run
-            Standing::NotRun { .. } | Standing::Judged(_) => {}
-            Standing::Needs(_) => facts.extend(claim.time_label().map(|time| ("time", time))),
+            ClaimStanding::NotRun { .. } | ClaimStanding::Judged(_) => {}
+            ClaimStanding::Needs(_) => facts.extend(claim.time_label().map(|time| ("time", time))),
         }
         facts.extend(claim.needs.clone().map(|needs| ("needs", needs)));
         let readings = [("other reading", &claim.counter), ("what would refute it", &claim.turns)];
@@ -330,7 +330,7 @@ impl ClaimEntry {
 
 impl Ledger {
     /// The claim of one of these rows, which are all.
-    pub fn entry(&self, row: &Row, rows: &[Row]) -> ClaimEntry {
+    pub fn entry(&self, row: &LedgerRow, rows: &[LedgerRow]) -> ClaimEntry {
         ClaimEntry::new(row, self, &self.problems_of(rows))
     }
 

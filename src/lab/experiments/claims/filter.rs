@@ -1,12 +1,12 @@
 //! The filter of the rows of claims.
 
 use super::entry::ClaimEntry;
-use crate::experiments::run_table::query::{self, FilteredRow, Term};
+use crate::experiments::run_table::query::{self, FilteredRow, QueryTerm};
 
 /// A line of terms that select claims, in the language of the table of runs: `verdict:stands lab:fast_slow is:starred`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ClaimFilter {
-    terms: Vec<Term>,
+    terms: Vec<QueryTerm>,
 }
 
 /// The keys that a term may ask for.
@@ -20,7 +20,7 @@ impl ClaimFilter {
     /// If a term asks for a key that no claim has, or is empty.
     pub fn parse(line: &str) -> Result<Self, String> {
         let terms = query::parse(line)?;
-        match terms.iter().filter_map(Term::key).find(|key| !KEYS.contains(key)) {
+        match terms.iter().filter_map(QueryTerm::key).find(|key| !KEYS.contains(key)) {
             Some(key) => Err(format!("a claim has no `{key}`; there are {}", KEYS.join(", "))),
             None => Ok(Self { terms }),
         }

@@ -70,7 +70,7 @@ pub struct Judgement {
 
 /// The state of a claim.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Standing {
+pub enum ClaimStanding {
     /// The claim cannot be decided here.
     Needs(String),
     /// The claim has no rule yet.
@@ -86,13 +86,13 @@ pub enum Standing {
 
 /// A row of the ledger.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row<'a> {
+pub struct LedgerRow<'a> {
     pub paper: &'a Paper,
     pub claim: &'a Claim,
-    pub standing: Standing,
+    pub standing: ClaimStanding,
 }
 
-impl Standing {
+impl ClaimStanding {
     /// The standing in a phrase: "stands", "needs a GPU", "not run: needs about 5 hours of two cores".
     pub fn label(&self) -> String {
         match self {
@@ -178,25 +178,25 @@ impl Ledger {
     }
 
     /// Every claim with its standing.
-    pub fn rows(&self) -> Vec<Row<'_>> {
+    pub fn rows(&self) -> Vec<LedgerRow<'_>> {
         self.papers.iter().flat_map(|paper| self.rows_of(paper)).collect()
     }
 
-    fn rows_of<'a>(&'a self, paper: &'a Paper) -> Vec<Row<'a>> {
+    fn rows_of<'a>(&'a self, paper: &'a Paper) -> Vec<LedgerRow<'a>> {
         let family = self.family(paper, None);
-        let standing = |claim: &Claim| -> Standing {
+        let standing = |claim: &Claim| -> ClaimStanding {
             if let Some(held) = &claim.held {
-                return Standing::Held(held.clone());
+                return ClaimStanding::Held(held.clone());
             }
             let ruled = family.iter().find(|ruled| ruled.claim.id == claim.id);
             match (ruled, self.results.get(&claim.id), &claim.needs) {
-                (Some(ruled), Some(result), _) => Standing::Judged(ruled.judgement(result)),
-                (_, _, Some(needs)) => Standing::Needs(needs.clone()),
-                (Some(_), None, None) => Standing::NotRun { hours: claim.hours },
-                (None, _, None) => Standing::Open(claim.open.clone().unwrap_or_default()),
+                (Some(ruled), Some(result), _) => ClaimStanding::Judged(ruled.judgement(result)),
+                (_, _, Some(needs)) => ClaimStanding::Needs(needs.clone()),
+                (Some(_), None, None) => ClaimStanding::NotRun { hours: claim.hours },
+                (None, _, None) => ClaimStanding::Open(claim.open.clone().unwrap_or_default()),
             }
         };
-        paper.file.claims.iter().map(|claim| Row { paper, claim, standing: standing(claim) }).collect()
+        paper.file.claims.iter().map(|claim| LedgerRow { paper, claim, standing: standing(claim) }).collect()
     }
 
     /// The rules of a paper with the outcomes of their stored numbers, or of those that are given for one, and with the p values
@@ -241,7 +241,7 @@ impl Ledger {
     }
 
     /// The problems of existing rows, by claim.
-    pub(super) fn problems_of(&self, rows: &[Row]) -> Vec<Problem> {
+    pub(super) fn problems_of(&self, rows: &[LedgerRow]) -> Vec<Problem> {
         let mut found = vec![];
         for (id, stored) in &self.results {
             let mut report = |words: String| found.push(Problem { claim: id.clone(), words });
@@ -352,7 +352,7 @@ impl Outcome {
 }
 
 /// The judgement in the row of a claim.
-fn judgement<'a>(rows: &'a [Row], claim: &str) -> Option<&'a Judgement> {
+fn judgement<'a>(rows: &'a [LedgerRow], claim: &str) -> Option<&'a Judgement> {
     rows.iter().find(|row| row.claim.id == claim)?.standing.judgement()
 }
 

@@ -42,7 +42,6 @@ pub struct StepValues {
     pub values: Vec<f64>,
 }
 
-/// The numbers of one seed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeedNumbers {
@@ -51,7 +50,6 @@ pub struct SeedNumbers {
     pub points: Vec<PointNumbers>,
 }
 
-/// The numbers of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PointNumbers {
@@ -69,7 +67,6 @@ pub struct PointNumbers {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ResultProvenance {
-    /// Version of Orrery.
     pub version: String,
     /// The commit of the repository that holds the rules, where git reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

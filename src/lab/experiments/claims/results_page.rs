@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{
-    ledger::{Judgement, Ledger, Paper, Row},
+    ledger::{Judgement, Ledger, LedgerRow, Paper},
     result::ClaimResult,
     rule::Rule,
     table::table_line,
@@ -20,9 +20,9 @@ and is no claim's stands in [measurements.md](measurements.md), with its command
     orrery claims show A2           # rule, numbers of each seed, what would refute it
     orrery claims run A2 --first-seed 100 --results again       # the same with other seeds, kept apart
 
-An effect is on the scale of its rule: a difference (of losses in nats per token), a ratio (*times*), a share, a correlation. Its unit
-follows where the numbers that the rule reads declare one. The paper's number stands beside it where there is one on this scale. A
-verdict says whether the runs were of the paper's size or of ours. p is corrected
+An effect is on the scale of its rule: a difference (of losses in nats per token, where nothing else is said), a ratio (*times*), a
+share, a correlation. Its unit follows where the numbers that the rule reads have one. The paper's number stands beside it where there
+is one on this scale. A verdict says whether the runs were of the paper's size or of ours. p is corrected
 by Holm's method for all rules of its paper, and there is none where the values of the seeds do not differ: the value that they share
 decides, unless it is the bound itself. An interval is not corrected, and the lines below a table say where the correction is why
 a claim cannot be told, or that its runs do not test it. They also say how the interval of each step, or size, alone lies: within
@@ -42,7 +42,7 @@ const MAX_VALUES: usize = 8;
 
 /// A result with its claim's row, rule and judgement.
 struct ResultLine<'a> {
-    row: &'a Row<'a>,
+    row: &'a LedgerRow<'a>,
     rule: &'a Rule,
     judged: &'a Judgement,
     result: &'a ClaimResult,
@@ -67,16 +67,16 @@ impl Ledger {
         text
     }
 
-    fn line<'a>(&'a self, row: &'a Row<'a>) -> Option<ResultLine<'a>> {
+    fn line<'a>(&'a self, row: &'a LedgerRow<'a>) -> Option<ResultLine<'a>> {
         let (rule, judged) = (row.claim.rule.as_ref()?, row.standing.judgement()?);
         Some(ResultLine { row, rule, judged, result: self.results.get(&row.claim.id)? })
     }
 }
 
 /// The rules that have no result, each with what its runs take; empty if all have one.
-fn not_run_section(rows: &[Row]) -> String {
-    let is_left = |row: &&Row| row.claim.rule.is_some() && row.standing.judgement().is_none();
-    let line = |row: &Row| {
+fn not_run_section(rows: &[LedgerRow]) -> String {
+    let is_left = |row: &&LedgerRow| row.claim.rule.is_some() && row.standing.judgement().is_none();
+    let line = |row: &LedgerRow| {
         let claim = row.claim;
         let needs = claim.needs.as_ref().map(|needs| format!("needs {needs}"));
         let takes: Vec<String> = needs.into_iter().chain(claim.time_label()).collect();
@@ -124,12 +124,12 @@ impl ResultLine<'_> {
         let (id, mut lines) = (&self.row.claim.id, vec![]);
         let untested = self.row.claim.untested.as_ref().filter(|_| !self.judged.is_rule_changed);
         lines.extend(untested.map(|why| format!("- {id}: not tested: {why}.\n")));
-        let needs_words = self.judged.p.is_none() || self.judged.is_untold_by_correction(self.rule);
+        let needs_words = self.judged.p.is_none() || self.judged.is_undecided_by_correction(self.rule);
         if needs_words && !self.judged.is_rule_changed {
             let correction = self.judged.correction_label(self.rule);
             lines.extend(correction.map(|words| format!("- {id}: {words}.\n")));
         }
-        let turns = self.rule.turns_label(&self.judged.curve);
+        let turns = self.rule.side_changes_label(&self.judged.curve);
         if turns.contains(';') {
             lines.push(format!("- {id} over steps: {turns}.\n"));
         }

@@ -8,7 +8,10 @@ use super::criterion::{Region, Statistic};
 use crate::{
     analysis::student::CONFIDENCE,
     config::{Config, Value, did_you_mean},
-    experiments::sweep::{AxisFile, Seeds, Sweep, SweepFile},
+    experiments::{
+        run_terms::{NATS, unit_of},
+        sweep::{AxisFile, Seeds, Sweep, SweepFile},
+    },
     files::sha256,
     labs::{LABS, Lab, TrainSettings},
 };
@@ -73,6 +76,9 @@ pub struct Rule {
     /// True where `published` is not on the scale of the effect: `off_scale` of the claim, which the hash leaves out.
     #[serde(skip)]
     pub is_off_scale: bool,
+    /// The unit of the losses of its runs, which follows from their settings.
+    #[serde(skip, default = "declared_loss_unit")]
+    pub loss_unit: &'static str,
 }
 
 /// The summary of a number over the recorded steps of a run.
@@ -99,8 +105,12 @@ fn default_confidence() -> f64 {
     CONFIDENCE
 }
 
+fn declared_loss_unit() -> &'static str {
+    NATS
+}
+
 /// The variants of runs, by the name of their sweep: a plan may take as long as its text takes to open.
-pub type Planned = BTreeMap<String, Vec<String>>;
+pub type PlannedVariants = BTreeMap<String, Vec<String>>;
 
 /// A number of a variant, as a rule names it: `gate of coupled`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -216,8 +226,8 @@ impl Rule {
         Ok(config)
     }
 
-    /// The unit of its effect, as the headline numbers that it reads declare it; of a ratio, a share or a correlation what it is.
-    /// Empty where nothing declares one: of the field of an answer and of a recorded scalar.
+    /// The unit of its effect, that of the headline numbers that it reads; of a ratio, a share or a correlation what it is. Empty
+    /// where nothing declares one: of the field of an answer and of a recorded scalar.
     pub fn unit(&self) -> String {
         let of_numbers = self.unit_of_numbers();
         match (self.statistic, self.axis()) {
@@ -240,9 +250,8 @@ impl Rule {
     fn unit_of_numbers(&self) -> Option<&'static str> {
         let lab = self.lab().filter(|_| self.ask.is_none())?;
         let (first, second) = self.numbers().ok()?;
-        let unit = lab.headline(first.key)?.unit;
-        let is_same = |number: VariantNumber<'_>| lab.headline(number.key).is_some_and(|h| h.unit == unit);
-        second.is_none_or(is_same).then_some(unit)
+        let unit = |number: &VariantNumber<'_>| lab.headline(number.key).map(|h| unit_of(h, self.loss_unit));
+        unit(&first).filter(|of_first| second.is_none_or(|second| unit(&second) == Some(*of_first)))
     }
 
     /// The lab that has its base.
@@ -270,7 +279,7 @@ impl Rule {
     ///
     /// # Errors
     /// If a name is unknown, a setting takes no such value, or the statistic lacks what it needs.
-    pub fn check(&self, planned: &mut Planned) -> Result<(), String> {
+    pub fn check(&self, planned: &mut PlannedVariants) -> Result<(), String> {
         self.stands.check("stands")?;
         if !(0.5..1.0).contains(&self.confidence) {
             return Err(format!("has a confidence of {}; give .5 to 1, such as .95", self.confidence));
@@ -417,12 +426,12 @@ mod tests {
     fn refusal(change: impl FnOnce(&mut Rule)) -> String {
         let mut rule = rule();
         change(&mut rule);
-        rule.check(&mut Planned::new()).unwrap_err()
+        rule.check(&mut PlannedVariants::new()).unwrap_err()
     }
 
     #[test]
     fn unknown_names_are_refused_with_the_nearest() {
-        assert_eq!(rule().check(&mut Planned::new()), Ok(()));
+        assert_eq!(rule().check(&mut PlannedVariants::new()), Ok(()));
         assert!(refusal(|r| r.base = "fast_slw".to_owned()).contains("did you mean `fast_slow`?"));
         assert!(refusal(|r| r.read = "held_out_los of coupled".to_owned()).contains("did you mean `held_out_loss`?"));
         assert!(refusal(|r| r.read = "gate of cuopled".to_owned()).contains("did you mean `coupled`?"));
@@ -435,7 +444,7 @@ mod tests {
         assert!(refusal(|r| r.beside = None).contains("`beside`"));
         assert!(refusal(|r| r.statistic = Statistic::Slope).contains("`over`"));
         assert!(refusal(|r| (r.statistic, r.at) = (Statistic::Area, Some(5))).contains("leave out"));
-        assert_eq!(Rule { statistic: Statistic::Area, ..rule() }.check(&mut Planned::new()), Ok(()));
+        assert_eq!(Rule { statistic: Statistic::Area, ..rule() }.check(&mut PlannedVariants::new()), Ok(()));
         assert!(refusal(|r| r.statistic = Statistic::Count).contains("`counted`"));
         assert!(refusal(|r| r.stands = Region { above: None, below: None }).contains("`stands`"));
         assert!(refusal(|r| r.stands = Region { above: Some(1.0), below: Some(0.0) }).contains("empty"));
@@ -446,7 +455,7 @@ mod tests {
         assert!(refusal(|r| r.over = over(&[2, 4])).contains("leave one out"));
         assert!(refusal(|r| (r.over, r.beside) = (over(&[2, 4, 8]), None)).contains("give two"));
         let pair = Rule { over: over(&[2, 4]), beside: None, ..rule() };
-        assert_eq!(pair.check(&mut Planned::new()), Ok(()));
+        assert_eq!(pair.check(&mut PlannedVariants::new()), Ok(()));
         assert!(refusal(|r| r.seeds = 1).contains("two seeds"));
         assert!(refusal(|r| r.along = Some("u0".to_owned())).contains("`ask`"));
         assert!(refusal(|r| r.over_steps = Some(OverSteps::Every)).contains("a count"));
@@ -458,7 +467,7 @@ mod tests {
             statistic: Statistic::Ratio,
             ..rule()
         };
-        assert_eq!(timed.check(&mut Planned::new()), Ok(()));
+        assert_eq!(timed.check(&mut PlannedVariants::new()), Ok(()));
         assert!(
             refusal(|r| r.beside = Some("gate of frozen or cupled".to_owned())).contains("did you mean `coupled`?")
         );
@@ -497,7 +506,7 @@ mod tests {
             Some(VariedSetting { key: "model.d_model".to_owned(), values })
         };
         let rule = Rule { sizes: sizes(&[32, 64]), ..rule() };
-        assert_eq!(rule.check(&mut Planned::new()), Ok(()));
+        assert_eq!(rule.check(&mut PlannedVariants::new()), Ok(()));
         assert!(rule.sentence().contains(" at the largest model.d_model of 32, 64 lies "), "{}", rule.sentence());
         assert_eq!(rule.first_run().unwrap().get("model.d_model"), Some(&Value::Int(32)));
         let axes = rule.sweep(Seeds::Count(3)).unwrap().axes;

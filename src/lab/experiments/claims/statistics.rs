@@ -20,21 +20,21 @@ pub struct Outcome {
     pub interval: (f64, f64),
     /// The p value of the claim: small if the effect lies in the region where the claim stands. A region with two ends takes
     /// two one-sided tests, each at half of the error, so that p is below the error exactly if the interval lies inside.
-    pub p_stands: f64,
+    pub p_inside: f64,
     /// The p value of the opposite: small if the effect lies outside of that region.
-    pub p_falls: f64,
+    pub p_outside: f64,
 }
 
 impl Outcome {
     /// The smaller of both p values, which Holm's correction takes.
     pub fn p(&self) -> f64 {
-        self.p_stands.min(self.p_falls)
+        self.p_inside.min(self.p_outside)
     }
 
     /// The verdict, where `p` is the corrected value.
     pub fn verdict(&self, p: f64, confidence: f64) -> Verdict {
         match p <= 1.0 - confidence {
-            true if self.p_stands <= self.p_falls => Verdict::Stands,
+            true if self.p_inside <= self.p_outside => Verdict::Stands,
             true => Verdict::DoesNotStand,
             false => Verdict::CannotBeTold,
         }
@@ -141,8 +141,8 @@ pub fn outcome_of_values(rule: &Rule, values: &[f64]) -> Option<Outcome> {
 
 fn mean_outcome(values: &[f64], stands: &Region, confidence: f64) -> Option<Outcome> {
     let negated: Vec<f64> = values.iter().map(|v| -v).collect();
-    let (p_stands, p_falls) = region_p_values(stands, |end| (mean_above(values, end), mean_above(&negated, -end)));
-    Some(Outcome { effect: mean_sd(values).0, interval: mean_interval(values, confidence)?, p_stands, p_falls })
+    let (p_inside, p_outside) = region_p_values(stands, |end| (mean_above(values, end), mean_above(&negated, -end)));
+    Some(Outcome { effect: mean_sd(values).0, interval: mean_interval(values, confidence)?, p_inside, p_outside })
 }
 
 /// Pitman's and Morgan's test of paired spreads, Biometrika 31 (1939) 9 and 13; `None` for fewer than three pairs or a spread
@@ -163,16 +163,16 @@ fn spread_outcome(a: &[f64], b: &[f64], rule: &Rule) -> Option<Outcome> {
         false => f64::INFINITY,
     };
     let tails = |end: f64| (t_tail(above(end), degrees), t_tail(-above(end), degrees));
-    let (p_stands, p_falls) = region_p_values(&rule.stands, tails);
-    Some(Outcome { effect: ratio, interval: (ratio / width, ratio * width), p_stands, p_falls })
+    let (p_inside, p_outside) = region_p_values(&rule.stands, tails);
+    Some(Outcome { effect: ratio, interval: (ratio / width, ratio * width), p_inside, p_outside })
 }
 
 fn count_outcome(hits: usize, n: usize, rule: &Rule) -> Outcome {
     let more_than = |share: f64| binomial_tail(hits, n, share);
     // the misses are counted, because one less the tail of the hits rounds to 0 where it is small
     let fewer_than = |share: f64| binomial_tail(n - hits, n, 1.0 - share);
-    let (p_stands, p_falls) = region_p_values(&rule.stands, |end| (more_than(end), fewer_than(end)));
-    Outcome { effect: hits as f64 / n as f64, interval: share_interval(hits, n, rule.confidence), p_stands, p_falls }
+    let (p_inside, p_outside) = region_p_values(&rule.stands, |end| (more_than(end), fewer_than(end)));
+    Outcome { effect: hits as f64 / n as f64, interval: share_interval(hits, n, rule.confidence), p_inside, p_outside }
 }
 
 /// The p values of lying inside and outside of a region, from those of lying above and below a bound, which `tails` gives: twice

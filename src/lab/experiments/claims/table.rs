@@ -5,7 +5,7 @@ use std::{cmp::Ordering, fmt::Write as _};
 use super::{
     curve::EffectPoint,
     entry::ClaimState,
-    ledger::{Ledger, Paper, Row, Standing},
+    ledger::{ClaimStanding, Ledger, LedgerRow, Paper},
     result::first_digits,
     rule::Rule,
     statistics::Outcome,
@@ -74,7 +74,7 @@ fn with_interval(effect: f64, (low, high): (f64, f64)) -> String {
     format!("{} [{}, {}]", short(effect), short(low), short(high))
 }
 
-impl Row<'_> {
+impl LedgerRow<'_> {
     /// "-0.0004 [-0.002, 0.001] nats"; empty without an outcome.
     pub fn effect_label(&self) -> String {
         let outcome = self.standing.judgement().and_then(|judged| judged.outcome);
@@ -82,7 +82,7 @@ impl Row<'_> {
     }
 
     /// Where the effect must lie for the claim to stand; empty without a rule.
-    pub fn stands_label(&self) -> String {
+    pub fn region_label(&self) -> String {
         self.claim.rule.as_ref().map_or(String::new(), |rule| rule.stands.label())
     }
 
@@ -106,8 +106,8 @@ impl Row<'_> {
     /// These words of its standing, with what a rule would take where there is none, and why runs do not test the claim.
     fn with_reason(&self, words: String) -> String {
         match (&self.standing, &self.claim.untested) {
-            (Standing::Open(why), _) => format!("{words}: it takes {why}"),
-            (Standing::Judged(judged), Some(why)) if !judged.is_rule_changed => format!("{words}: {why}"),
+            (ClaimStanding::Open(why), _) => format!("{words}: it takes {why}"),
+            (ClaimStanding::Judged(judged), Some(why)) if !judged.is_rule_changed => format!("{words}: {why}"),
             _ => words,
         }
     }
@@ -119,7 +119,7 @@ pub(super) fn table_line<const N: usize>(cells: [String; N]) -> String {
 }
 
 /// "120 claims: 40 stand, 12 do not stand, 20 cannot be told; 30 not run, 10 need data or hardware, 8 have no rule yet".
-pub fn summary(rows: &[Row]) -> String {
+pub fn summary(rows: &[LedgerRow]) -> String {
     let count = |state: ClaimState| rows.iter().filter(|row| row.standing.state() == state).count();
     let outdated = match count(ClaimState::Outdated) {
         0 => String::new(),

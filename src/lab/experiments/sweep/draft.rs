@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     analysis::distinct::distinct,
-    config::{Config, Knob, Range, Value},
+    config::{Config, Knob, Range, Value, counted},
     labs::{
         Lab,
         headline::{Better, Headline},
@@ -18,7 +18,6 @@ use crate::{
 /// Sweeps with at most this many points are checked while the user types; larger ones before they are written.
 const MAX_CHECKED_POINTS: usize = 256;
 
-/// A setting that is to vary.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DraftAxis {
     pub key: String,
@@ -32,7 +31,6 @@ pub struct DraftAxis {
     pub is_log: bool,
 }
 
-/// A sweep that is being made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SweepDraft {
     pub name: String,
@@ -44,12 +42,10 @@ pub struct SweepDraft {
     pub objective: String,
 }
 
-/// The result of checking a draft.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DraftCheck {
     /// Errors of the axes, by key.
     pub axes: BTreeMap<String, String>,
-    /// The error of the draft as a whole.
     pub general_error: Option<String>,
     pub points: usize,
     pub runs: usize,
@@ -90,7 +86,6 @@ impl DraftAxis {
         matches!(knob.range, Range::Int { .. } | Range::Float { .. })
     }
 
-    /// The axis as a file has it.
     fn file(&self, knob: &Knob) -> Result<AxisFile, String> {
         if !self.is_range {
             let is_text = matches!(knob.range, Range::Text | Range::File(_) | Range::Choice(_));
@@ -104,8 +99,7 @@ impl DraftAxis {
 }
 
 fn joined(values: &[impl ToString + PartialEq]) -> String {
-    let distinct = values.iter().enumerate().filter(|(i, v)| !values[..*i].contains(v));
-    distinct.map(|(_, v)| v.to_string()).collect::<Vec<_>>().join(", ")
+    distinct(values).into_iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// Two digits, as one would type it.
@@ -135,7 +129,6 @@ impl SweepDraft {
         }
     }
 
-    /// Checks the present draft.
     pub fn check(&self, lab: &'static Lab, config: &Config) -> DraftCheck {
         let mut check = DraftCheck::default();
         let knobs = (lab.knobs)();
@@ -212,14 +205,12 @@ impl DraftCheck {
 
     /// A sentence with the number of runs: "4 points × 3 seeds = 12 runs".
     pub fn sentence(&self) -> String {
-        let plural = |n: usize, one: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") };
         let seeds = self.runs / self.points.max(1);
-        format!("{} × {} = {}", plural(self.points, "point"), plural(seeds, "seed"), plural(self.runs, "run"))
+        format!("{} × {} = {}", counted(self.points, "point"), counted(seeds, "seed"), counted(self.runs, "run"))
     }
 }
 
 impl SweepError {
-    /// The axis that it is about.
     fn axis(&self) -> Option<&str> {
         match self {
             Self::Axis { key, .. } | Self::Values { key, .. } => Some(key),

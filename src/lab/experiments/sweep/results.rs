@@ -75,7 +75,7 @@ pub struct MadeRun {
     pub path: PathBuf,
     pub state: RowState,
     /// "killed at step 412".
-    pub words: String,
+    pub state_label: String,
 }
 
 /// A number by its headline key or its channel of scalars, and its group of variants.
@@ -160,7 +160,7 @@ pub struct PointValue {
 
 /// A number of every point as of a step.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct AsOf {
+pub struct ValuesAtStep {
     pub step: u64,
     /// The oldest and the newest step at which any value was measured.
     pub steps: Option<[u64; 2]>,
@@ -238,7 +238,7 @@ impl ResultAxis {
     }
 }
 
-impl AsOf {
+impl ValuesAtStep {
     /// The newest step of any value, at which points are compared.
     pub fn newest_step(&self) -> Option<u64> {
         self.steps.map(|[_, newest]| newest)
@@ -257,7 +257,7 @@ impl AsOf {
     }
 
     /// Points without a value so far.
-    pub fn without(&self) -> Vec<usize> {
+    pub fn points_without_value(&self) -> Vec<usize> {
         (0..self.values.len()).filter(|i| self.values[*i].is_none()).collect()
     }
 
@@ -294,7 +294,7 @@ impl SweepResults {
     }
 
     /// A number of every point at the newest recorded step at or before `step`.
-    pub fn as_of(&self, number: usize, step: u64) -> AsOf {
+    pub fn values_at_step(&self, number: usize, step: u64) -> ValuesAtStep {
         let mut each: Vec<Vec<(usize, u64, f64)>> = vec![vec![]; self.points.len()];
         if let Some(number) = self.numbers.get(number) {
             for (i, (run, series)) in self.runs.iter().zip(&number.series).enumerate() {
@@ -313,7 +313,7 @@ impl SweepResults {
         let values: Vec<Option<PointValue>> = each.into_iter().map(value).collect();
         let known = values.iter().flatten().map(|v| v.steps);
         let steps = known.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]);
-        AsOf { step, steps, values }
+        ValuesAtStep { step, steps, values }
     }
 
     /// Step, mean and standard deviation over the seeds of a point.
@@ -348,7 +348,7 @@ impl SweepResults {
     }
 
     /// True if points can be marked as best at a number: one way is better, there are several, and their spread over seeds can be known.
-    pub fn may_have_best(&self, number: &Number) -> bool {
+    pub fn can_mark_best(&self, number: &Number) -> bool {
         number.better.sign().is_some() && self.points.len() > 1 && self.seeds.len() > 1
     }
 
@@ -356,10 +356,10 @@ impl SweepResults {
     ///
     /// # Errors
     /// [`ONE_SEED`], where one of them has the value of one seed.
-    pub fn best(&self, number: usize, as_of: &AsOf) -> Result<Vec<usize>, &'static str> {
+    pub fn best(&self, number: usize, values_at_step: &ValuesAtStep) -> Result<Vec<usize>, &'static str> {
         let Some(number) = self.numbers.get(number) else { return Ok(vec![]) };
         let value = |i: usize| {
-            let value = as_of.values.get(i)?.as_ref().filter(|_| as_of.other_steps(i).is_none())?;
+            let value = values_at_step.values.get(i)?.as_ref().filter(|_| values_at_step.other_steps(i).is_none())?;
             Some((i, value.mean, value.sd))
         };
         best_within_spread(number.better, (0..self.points.len()).filter_map(value))

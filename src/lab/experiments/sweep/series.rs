@@ -8,7 +8,10 @@ use std::{
 
 use super::results::{NumberId, Series, thinned};
 use crate::{
-    experiments::series::{self, NumberSeries, RunNumbers},
+    experiments::{
+        run_terms::RunTerms,
+        series::{self, NumberSeries, RunNumbers},
+    },
     store::{StoreError, run_index::Stamp},
 };
 
@@ -24,8 +27,8 @@ const MIN_POINTS: usize = 64;
 pub struct RunSeries {
     /// The numbers with their series, in no particular order.
     pub numbers: Vec<(NumberId, Series)>,
-    /// Each group with its name in a legend, in the order of the run's variants.
-    pub groups: Vec<(String, String)>,
+    /// The terms in which they are named; `None` where the folder cannot be read.
+    pub terms: Option<RunTerms>,
     /// The stride at which steps are kept; 1 keeps all.
     pub every: usize,
 }
@@ -52,14 +55,12 @@ impl SeriesCache {
 
 fn read(folder: &Path, most: usize) -> Result<RunSeries, StoreError> {
     let RunNumbers { info, numbers, .. } = series::read(folder, |_| true)?;
-    let mut series = RunSeries { every: 1, ..RunSeries::default() };
+    let mut series = RunSeries { every: 1, terms: Some(RunTerms::from(info.as_ref())), ..RunSeries::default() };
     for NumberSeries { key, group, points } in numbers {
         let means = points.into_iter().map(|[step, mean, _]| (step as u64, mean)).collect();
         let (kept, every) = thinned(means, most);
         series.every = series.every.max(every);
         series.numbers.push((NumberId { key, group }, Arc::new(kept)));
     }
-    let named = |group: &str| (group.to_owned(), info.group_label(group).to_owned());
-    series.groups = info.groups().into_iter().map(named).collect();
     Ok(series)
 }

@@ -147,7 +147,7 @@ fn a_claim_that_its_runs_do_not_test_cannot_be_told() {
 #[test]
 fn no_card_takes_its_verdict_back() {
     let ledger = Ledger::built_in().unwrap();
-    let label = |row: &Row| row.standing.label();
+    let label = |row: &LedgerRow| row.standing.label();
     for row in ledger.rows() {
         let is_decided = ["stands", "does not stand"].contains(&label(&row).as_str());
         let taken_back = ["untested", "not tested", "no run could", "not contradict", "premise is not"];
@@ -195,10 +195,10 @@ fn the_ledger_that_is_built_in_is_sound() {
 #[test]
 fn claims_not_run_say_what_they_need() {
     let ledger = Ledger::built_in().unwrap();
-    let is_silent = |row: &&Row| match &row.standing {
-        Standing::NotRun { hours } => hours.is_none(),
-        Standing::Needs(words) | Standing::Open(words) => words.trim().is_empty(),
-        Standing::Held(_) | Standing::Judged(_) => false,
+    let is_silent = |row: &&LedgerRow| match &row.standing {
+        ClaimStanding::NotRun { hours } => hours.is_none(),
+        ClaimStanding::Needs(words) | ClaimStanding::Open(words) => words.trim().is_empty(),
+        ClaimStanding::Held(_) | ClaimStanding::Judged(_) => false,
     };
     let rows = ledger.rows();
     let silent: Vec<&str> = rows.iter().filter(is_silent).map(|row| row.claim.id.as_str()).collect();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{AsOf, NumberId, SweepResults};
+use super::{NumberId, SweepResults, ValuesAtStep};
 
 /// An axis or number that can be brushed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,7 +27,7 @@ impl Brush {
 
     /// The points that stay; one without a value of a brushed dimension does not. `numbers` has the values of the numbers that are
     /// brushed.
-    pub fn kept(&self, results: &SweepResults, numbers: &BTreeMap<NumberId, AsOf>) -> Vec<bool> {
+    pub fn selected(&self, results: &SweepResults, numbers: &BTreeMap<NumberId, ValuesAtStep>) -> Vec<bool> {
         let value = |point: usize, dimension: &Dimension| match dimension {
             Dimension::Axis(axis) => results.points.get(point)?.places.get(*axis).copied(),
             Dimension::Number(id) => numbers.get(id)?.mean(point),

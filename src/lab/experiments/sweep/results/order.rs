@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{AsOf, NumberId, RowState, SweepResults};
+use super::{NumberId, RowState, SweepResults, ValuesAtStep};
 
 /// A column of the table.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -31,12 +31,12 @@ impl PointOrder {
     }
 
     /// The points in order; those without a value are last either way.
-    pub fn sorted(&self, results: &SweepResults, as_of: Option<&AsOf>) -> Vec<usize> {
+    pub fn sorted(&self, results: &SweepResults, values_at_step: Option<&ValuesAtStep>) -> Vec<usize> {
         let key = |point: usize| match &self.column {
             Column::Point => Some(point as f64),
             Column::Axis(axis) => results.points.get(point)?.places.get(*axis).copied(),
             Column::Runs => Some(results.finished(point) as f64),
-            Column::Number(_) => as_of?.mean(point),
+            Column::Number(_) => values_at_step?.mean(point),
         };
         let mut order: Vec<(usize, Option<f64>)> = (0..results.points.len()).map(|p| (p, key(p))).collect();
         order.sort_by(|a, b| match (a.1, b.1) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{AsOf, AxisKind, SweepResults};
+use super::{AxisKind, SweepResults, ValuesAtStep};
 use crate::analysis::statistics::mean_sd;
 
 /// Stretches of an axis over which values that do not repeat are averaged.
@@ -37,7 +37,7 @@ impl SweepResults {
     }
 
     /// The mean over all runs at each value of an axis; over stretches of it where values do not repeat.
-    pub fn mean_line(&self, as_of: &AsOf, axis: usize) -> MeanLine {
+    pub fn mean_line(&self, values_at_step: &ValuesAtStep, axis: usize) -> MeanLine {
         let places = self.places(axis);
         let is_binned = self.axes.len() > 1 && 2 * places.len() > self.points.len();
         let is_log = self.axes.get(axis).is_some_and(|a| a.kind == AxisKind::Numbers { is_log: true });
@@ -48,7 +48,7 @@ impl SweepResults {
             ((share * STRETCHES as f64) as usize).min(STRETCHES - 1)
         };
         let mut by_place: BTreeMap<usize, Vec<[f64; 2]>> = BTreeMap::new();
-        for (point, value) in self.points.iter().zip(&as_of.values) {
+        for (point, value) in self.points.iter().zip(&values_at_step.values) {
             let (Some(place), Some(value)) = (point.places.get(axis).copied(), value) else { continue };
             let key = if is_binned { stretch(place) } else { places.partition_point(|p| *p < place) };
             let finite = value.each.iter().map(|(_, v)| *v).filter(|v| v.is_finite());

@@ -13,7 +13,8 @@ fn axis(key: &str, is_log: bool) -> ResultAxis {
 }
 
 fn run(point: usize, seed: u64, state: Option<RowState>) -> SweepRun {
-    let made = state.map(|state| MadeRun { path: format!("runs/{point}-{seed}").into(), state, words: String::new() });
+    let made =
+        state.map(|state| MadeRun { path: format!("runs/{point}-{seed}").into(), state, state_label: String::new() });
     SweepRun { point, seed, made, refusal: None }
 }
 
@@ -69,18 +70,18 @@ fn results() -> SweepResults {
 #[test]
 fn values_are_those_of_the_newest_recorded_step() {
     let r = results();
-    let early = r.as_of(0, 9);
+    let early = r.values_at_step(0, 9);
     let first = early.values[0].as_ref().unwrap();
     assert_eq!((first.mean, first.sd, first.steps), (4.0, Some(0.0), [0, 0]));
     assert_eq!(early.values[2].as_ref().unwrap().steps, [5, 5]);
-    assert_eq!((early.without(), early.steps), (vec![3], Some([0, 5])), "what has no value is no zero");
-    let late = r.as_of(0, 20);
+    assert_eq!((early.points_without_value(), early.steps), (vec![3], Some([0, 5])), "what has no value is no zero");
+    let late = r.values_at_step(0, 20);
     let first = late.values[0].as_ref().unwrap();
     assert_eq!((first.mean, first.sd), (2.0, Some(2f64.sqrt())));
     assert_eq!(first.each, [(0, 1.0), (1, 3.0)]);
     assert_eq!(late.mean(1), None, "a seed that has no number leaves none to the mean");
     assert_eq!((late.extent(), r.last_step()), (Some([0.5, 9.0]), 20));
-    assert_eq!((r.best(0, &late), r.best(0, &r.as_of(0, 0))), (Ok(vec![0]), Ok(vec![0])));
+    assert_eq!((r.best(0, &late), r.best(0, &r.values_at_step(0, 0))), (Ok(vec![0]), Ok(vec![0])));
 }
 
 #[test]
@@ -88,14 +89,14 @@ fn a_value_of_an_earlier_step_is_not_compared_with_later_ones() {
     let mut r = results();
     // the run that was cut off has the lowest loss of all, but of step 5
     r.numbers[0].series[4] = Arc::new(vec![(5, 0.1)]);
-    let late = r.as_of(0, 20);
+    let late = r.values_at_step(0, 20);
     assert_eq!((late.newest_step(), late.mean(2), late.other_steps(2)), (Some(20), Some(0.1), Some([5, 5])));
     assert_eq!((late.other_steps(0), late.other_steps(3)), (None, None));
     assert_eq!(r.best(0, &late), Ok(vec![0]));
-    assert_eq!(r.best(0, &r.as_of(0, 5)), Err(ONE_SEED), "at its own step it is compared, and has one seed");
+    assert_eq!(r.best(0, &r.values_at_step(0, 5)), Err(ONE_SEED), "at its own step it is compared, and has one seed");
     // one seed of the first point ended early
     r.numbers[0].series[1] = Arc::new(vec![(0, 4.0)]);
-    let late = r.as_of(0, 20);
+    let late = r.values_at_step(0, 20);
     assert_eq!((late.other_steps(0), r.best(0, &late)), (Some([0, 20]), Ok(vec![])));
 }
 
@@ -103,7 +104,7 @@ fn a_value_of_an_earlier_step_is_not_compared_with_later_ones() {
 fn points_within_the_spread_are_best_together_and_all_of_them_are_none() {
     let mut r = results();
     (1..4).for_each(|series| r.numbers[0].series[series] = Arc::clone(&r.numbers[0].series[0]));
-    let late = r.as_of(0, 20);
+    let late = r.values_at_step(0, 20);
     assert_eq!((late.mean(0), late.mean(1), r.best(0, &late)), (Some(1.0), Some(1.0), Ok(vec![])));
     let best = |better, numbers: &[(usize, f64, Option<f64>)]| best_within_spread(better, numbers.iter().copied());
     let alike = [(0, 1.0, Some(0.5)), (1, 1.2, Some(0.5))];
@@ -128,9 +129,9 @@ fn a_point_of_one_seed_leaves_the_best_untold() {
     let mut r = results();
     let number = r.numbers[0].clone();
     let no_side = Number { better: Better::Neither, ..number.clone() };
-    assert!(r.may_have_best(&number) && !r.may_have_best(&no_side));
+    assert!(r.can_mark_best(&number) && !r.can_mark_best(&no_side));
     r.seeds = vec![7];
-    assert!(!r.may_have_best(&number), "of one seed no spread is known, and no mark is explained");
+    assert!(!r.can_mark_best(&number), "of one seed no spread is known, and no mark is explained");
 }
 
 #[test]
@@ -150,26 +151,26 @@ fn seeds_fold_where_both_have_a_step() {
 #[test]
 fn a_brush_leaves_the_points_inside_every_range() {
     let (r, mut brush) = (results(), Brush::default());
-    let numbers = BTreeMap::from([(id("loss"), r.as_of(0, 20))]);
-    assert_eq!(brush.kept(&r, &numbers), [true; 4]);
+    let numbers = BTreeMap::from([(id("loss"), r.values_at_step(0, 20))]);
+    assert_eq!(brush.selected(&r, &numbers), [true; 4]);
     brush.set(Dimension::Axis(0), [0.5, 0.05]);
-    assert_eq!(brush.kept(&r, &numbers), [false, false, true, true], "ends in any order");
+    assert_eq!(brush.selected(&r, &numbers), [false, false, true, true], "ends in any order");
     brush.set(Dimension::Number(id("loss")), [0.0, 10.0]);
-    assert_eq!(brush.kept(&r, &numbers), [false, false, true, false], "no value is inside no range");
+    assert_eq!(brush.selected(&r, &numbers), [false, false, true, false], "no value is inside no range");
     assert_eq!(brush.ranges.remove(&Dimension::Axis(0)), Some([0.05, 0.5]));
-    assert_eq!(brush.kept(&r, &numbers), [true, false, true, false]);
+    assert_eq!(brush.selected(&r, &numbers), [true, false, true, false]);
     brush.ranges.clear();
-    assert_eq!(brush.kept(&r, &numbers), [true; 4]);
+    assert_eq!(brush.selected(&r, &numbers), [true; 4]);
 }
 
 #[test]
 fn points_are_ordered_by_a_column_and_those_without_a_value_stand_last() {
     let (r, mut order) = (results(), PointOrder::default());
-    let as_of = r.as_of(0, 20);
+    let values_at_step = r.values_at_step(0, 20);
     order.click(Column::Number(id("loss")));
-    assert_eq!(order.sorted(&r, Some(&as_of)), [0, 2, 1, 3]);
+    assert_eq!(order.sorted(&r, Some(&values_at_step)), [0, 2, 1, 3]);
     order.click(Column::Number(id("loss")));
-    assert_eq!(order.sorted(&r, Some(&as_of)), [2, 0, 1, 3], "turned round, and still last");
+    assert_eq!(order.sorted(&r, Some(&values_at_step)), [2, 0, 1, 3], "turned round, and still last");
     order.click(Column::Axis(1));
     assert_eq!(order.sorted(&r, None), [0, 2, 1, 3]);
     order.click(Column::Runs);
@@ -183,14 +184,14 @@ fn two_axes_make_cells_and_each_axis_a_line_of_means() {
     let cells = r.cells().unwrap();
     assert_eq!(cells.places, [vec![0.001, 0.1], vec![2.0, 4.0]]);
     assert_eq!((cells.points[&(0, 1)], cells.points[&(1, 0)]), (1, 2));
-    let line = r.mean_line(&r.as_of(0, 20), 0);
+    let line = r.mean_line(&r.values_at_step(0, 20), 0);
     assert!(!line.is_binned);
     // over 1, 3 and 0.5 at the small rate, 9 at the large one
     let [[x, low], [_, high]] = line.points[..] else { panic!("{line:?}") };
     assert!((x - 0.001).abs() < 1e-12 && (low - 1.5).abs() < 1e-12 && high == 9.0, "{line:?}");
     let mut scattered = r.clone();
     scattered.points.iter_mut().enumerate().for_each(|(i, p)| p.places = vec![0.01 * (i + 1) as f64, i as f64]);
-    assert!(scattered.cells().is_none() && scattered.mean_line(&r.as_of(0, 20), 0).is_binned);
+    assert!(scattered.cells().is_none() && scattered.mean_line(&r.values_at_step(0, 20), 0).is_binned);
 }
 
 #[test]

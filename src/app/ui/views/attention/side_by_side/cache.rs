@@ -22,7 +22,7 @@ pub fn name_of(column: &Column<'_>, layer: &AttentionLayer, head: usize) -> Stri
 impl Cache {
     /// Lets go what belongs to other answers than these, and everything once it has become too much.
     pub fn follow(&mut self, columns: &[Column<'_>]) {
-        self.maps.retain(|_, held| columns.iter().any(|c| held.is_of(&c.sample.payload)));
+        self.maps.retain(|_, held| columns.iter().any(|c| held.is_copy_of(&c.sample.payload)));
         let cells: usize = self.maps.values().map(|held| held.cells().data.len()).sum();
         if cells > MAX_CELLS {
             self.maps.clear();
@@ -30,11 +30,11 @@ impl Cache {
     }
 
     /// Copies the map of a head, unless it is there.
-    pub fn hold(&mut self, column: &Column<'_>, layer: &AttentionLayer, head: usize) {
+    pub fn cache_head(&mut self, column: &Column<'_>, layer: &AttentionLayer, head: usize) {
         let Some(matrix) = layer.weights.matrix(head) else { return };
         let name = name_of(column, layer, head);
         // Weights that are exactly zero are masked: the future, or beyond the window.
-        self.maps.entry(name.clone()).or_default().hold(&column.sample.payload, &name, matrix, |v| v != 0.0);
+        self.maps.entry(name.clone()).or_default().cache_matrix(&column.sample.payload, &name, matrix, |v| v != 0.0);
     }
 
     pub fn get(&self, column: &Column<'_>, layer: &AttentionLayer, head: usize) -> Option<&MapCells> {
@@ -53,6 +53,11 @@ impl Cache {
             let made = MapCells::difference("difference", from, less);
             self.difference = made.map(|held| (numbers, held.clone(), held.largest()));
         }
+    }
+
+    /// True if a map of these answers has a cell that is not finite.
+    pub fn has_not_finite(&self) -> bool {
+        self.maps.values().any(|held| held.has_not_finite)
     }
 
     /// The difference that was made last, and its largest magnitude.

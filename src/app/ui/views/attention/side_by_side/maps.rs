@@ -6,7 +6,7 @@ use super::{
     source::Column,
 };
 use crate::ui::{
-    plot::map::{MapPointed, Title},
+    plot::map::{MapPointed, NotFiniteLegend, Title},
     views::{
         attention::colours::{around_zero, rounded_up},
         prelude::*,
@@ -40,7 +40,6 @@ impl Maps<'_, '_> {
         self.columns.iter().find_map(|c| Some((c, c.layer(&self.chosen.layer)?)))
     }
 
-    /// The label of a position.
     fn position(&self, at: usize) -> String {
         let Some((column, layer)) = self.first() else { return at.to_string() };
         position_label(&column.sample.tokens, layer.tokens_per_position, at)
@@ -64,7 +63,6 @@ fn range_label(colours: Colours) -> String {
     }
 }
 
-/// The label of a weight.
 fn weight_label(held: Option<&MapCells>, cell: Option<Cell>, is_difference: bool) -> String {
     let Some((held, cell)) = held.zip(cell) else { return String::new() };
     if held.cells().rows != cell.positions {
@@ -144,7 +142,7 @@ impl SideBySide {
             };
             let positions = held.cells().rows;
             let value = weight_label(Some(held), cell, slot.is_difference);
-            let title = Title { words: slot.title.clone(), colour: slot.colour, value };
+            let title = Title { text: slot.title.clone(), colour: slot.colour, value };
             let words = |row, col| describe(row, col, positions);
             let map = MapUi {
                 marked: cx.selection.token.filter(|_| is_fine && cell.is_none()),
@@ -170,7 +168,7 @@ impl SideBySide {
         }
     }
 
-    /// Describes the cell under the pointer, and draws the colour scales.
+    /// Describes the cell under the pointer, and draws the colour scales and what hatching means.
     pub(super) fn footer_ui(&self, ui: &Ui, cx: &ViewCx<'_>, sheet: &Maps<'_, '_>) {
         let (painter, rect, theme) = (ui.painter(), ui.max_rect(), cx.theme);
         let words = match self.cell(cx, sheet) {
@@ -183,7 +181,12 @@ impl SideBySide {
         let said = |at: Pos2, words: String, colour: Color32, max: f32| {
             paint_truncated(painter, at, &words, theme::small(), colour, max);
         };
-        said(rect.min + vec2(0.0, 4.0), words, theme.text, rect.width());
+        let legend = self.cache.has_not_finite().then(|| NotFiniteLegend::new(painter, theme));
+        let right = rect.right() - legend.as_ref().map_or(0.0, |legend| legend.width() + GAP);
+        said(rect.min + vec2(0.0, 4.0), words, theme.text, right - rect.left());
+        if let Some(legend) = legend {
+            legend.paint(painter, pos2(right + GAP, rect.top() + 4.0), theme);
+        }
         let half = ((rect.width() - GAP) / 2.0).clamp(40.0, 320.0);
         let bar = |left: f32, words: String, colours: Colours| {
             said(pos2(left, rect.top() + 22.0), words, theme.secondary, half);

@@ -14,7 +14,6 @@ use cache::{Cache, name_of};
 use places::Places;
 use source::{Column, PromptChoice, members};
 
-/// View `attention_side_by_side`.
 #[derive(Default)]
 pub struct SideBySide {
     prompt: PromptChoice,
@@ -84,11 +83,11 @@ impl SideBySide {
     ) {
         self.cache.follow(columns);
         for layer in overview.thumbnails {
-            (0..layer.heads()).for_each(|head| self.cache.hold(overview, layer, head));
+            (0..layer.heads()).for_each(|head| self.cache.cache_head(overview, layer, head));
         }
         for column in columns {
             if let Some(layer) = column.layer(&chosen.layer) {
-                self.cache.hold(column, layer, chosen.head);
+                self.cache.cache_head(column, layer, chosen.head);
             }
         }
         let name = |variant: usize| {
