@@ -1,8 +1,9 @@
 """Draws the pictures of the examples in docs/examples: each example runs as it is, and `orrery render` draws one view.
 
-    python examples/pictures.py --orrery ../target/release/orrery [NAME ..]
+    python examples/pictures.py --orrery ../target/release/orrery --text tinyshakespeare.txt [NAME ..]
 
-Needs what the examples need. The pictures are of the views in the dark theme, as everywhere in the documentation.
+Needs what the examples need. The pictures are of the views in the dark theme, as everywhere in the documentation, and
+of tinyshakespeare where an example reads a text.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 OUT = HERE.parents[1] / "docs" / "examples"
 
-#: By example: the view, its size in points, and arguments of the example.
+#: By example: the view, its size in points, and whether it reads a text.
 PICTURES = {
-    "nanogpt_like": ("attention", "960x560", []),
-    "bdh": ("attention", "960x560", []),
-    "neural_ode": ("logged", "960x460", []),
-    "huggingface": ("attention", "960x560", []),
+    "nanogpt_like": ("attention", "960x560", True),
+    "bdh": ("attention", "960x560", True),
+    "neural_ode": ("logged", "960x460", False),
+    "huggingface": ("attention", "960x560", False),
 }
 
 
@@ -31,6 +32,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PICTURES)}; without one all of them")
     parser.add_argument("--orrery", default="orrery", help="the program")
+    parser.add_argument("--text", default="", help="the text that examples read; without it two lines of Hamlet")
     parser.add_argument("--runs", default="", help="where runs are kept; without it they are removed")
     args = parser.parse_args()
     unknown = set(args.names) - set(PICTURES)
@@ -40,8 +42,9 @@ def main() -> None:
     OUT.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         for name in args.names or PICTURES:
-            view, size, arguments = PICTURES[name]
-            folder = importlib.import_module(name).main([*arguments, "--out", args.runs or scratch])
+            view, size, has_text = PICTURES[name]
+            text = ["--text", args.text] if has_text else []
+            folder = importlib.import_module(name).main([*text, "--out", args.runs or scratch])
             picture = ["--view", view, "--size", size, "--scale", "1", "--out", str(OUT / f"{name}.png")]
             subprocess.run([args.orrery, "render", folder, *picture], check=True)
 

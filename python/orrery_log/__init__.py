@@ -149,7 +149,8 @@ def watch(model: Any, every: int = 50, attention: bool | None = None, **options:
     """Looks into a PyTorch module every `every` steps while it trains, by forward hooks.
 
     attention: maps of every layer, of the first batch item: `scaled_dot_product_attention`, softmax over square scores,
-        `nn.MultiheadAttention`, and the public BDH. True says so where none is seen, False looks for none.
+        `nn.MultiheadAttention`, and the public BDH. False looks for none. That none was seen is said with True, and
+        where nothing else is looked at.
     gates: names or patterns of gate parameters, whose tanh is logged each step; True for those named gate, gamma or
         alpha; or a dict of functions that give the openings.
     activations: names or patterns of modules whose mean, deviation and share at or below zero are logged; True for

@@ -10,6 +10,7 @@ import os
 import platform
 import re
 import secrets
+import shutil
 import stat
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -50,19 +51,35 @@ def safe_name(name: str) -> str:
     return "_" + safe[1:] if safe.startswith(".") else safe or "_"
 
 
-def create(parent: str, name: str, seed: int) -> str:
-    """Makes a new run folder in `parent` and returns its path. Two runs never share one."""
+def create(parent: str, name: str, seed: int, files: Mapping[str, bytes]) -> str:
+    """Makes a new run folder in `parent` that holds these files and returns its path. Two runs never share one.
+
+    The folder is filled under a hidden name, over which readers pass: a program that is killed leaves no half of one.
+    """
     os.makedirs(parent, exist_ok=True)
     stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
     base = os.path.join(parent, safe_name(f"{stamp}-foreign-{safe_name(name)[:40]}-s{seed}"))
-    for n in range(1, 10_000):
-        path = base if n == 1 else f"{base}-{n}"
-        try:
-            os.mkdir(path)
-        except FileExistsError:
-            continue
-        return path
-    raise FileExistsError(f"{base} and 9,999 others exist already")
+    temporary = os.path.join(parent, f".run-{secrets.token_hex(6)}")
+    os.mkdir(temporary)
+    try:
+        for file, text in files.items():
+            write_whole(os.path.join(temporary, file), [text])
+        for n in range(1, 10_000):
+            path = base if n == 1 else f"{base}-{n}"
+            # a rename would take the place of an empty folder
+            if os.path.lexists(path):
+                continue
+            try:
+                os.rename(temporary, path)
+            except OSError as e:
+                if e.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+                    raise
+                continue
+            return path
+        raise FileExistsError(f"{base} and 9,999 others exist already")
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
 
 
 def make_inside(path: str) -> None:

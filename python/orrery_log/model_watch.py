@@ -70,6 +70,9 @@ class Watch:
         self._gates = chosen_gates(model, gates)
         self._gates_step = -1
         self._modules = chosen_modules(model, activations)
+        if activations is True and not self._modules:
+            text = "no activation of the model is a module (ReLU, GELU ..): name modules by activations=[..]"
+            run.notices.once("activations", text)
         # tells the step where no optimizer of PyTorch does
         self._passes = StepCounter(is_update=False)
         self._calls_at_pass = -1
@@ -180,8 +183,9 @@ class Watch:
         try:
             capture = self._capture
             self._end_capture()
-            # a model without attention is usual where nobody asked for maps
-            if self._attention and capture is not None and not capture.layers:
+            # a model without attention is usual where something else is looked at
+            wanted = self._attention or (self._attention is None and not self._gates and not self._modules)
+            if wanted and capture is not None and not capture.layers:
                 text = f"no attention was seen in a pass of {type(self._model).__name__}"
                 self.run.notices.once("no attention", f"{text}; log its maps by attention(layer, weights)")
         except Exception as e:
@@ -430,19 +434,17 @@ def is_number(tensor: Any) -> bool:
     return bool(tensor.numel() == 1 and tensor.device.type == "cpu")
 
 
-#: Modules that `activations=True` looks at.
-ACTIVATIONS = (
-    "ReLU",
-    "GELU",
-    "SiLU",
-    "Tanh",
-    "Sigmoid",
-    "LeakyReLU",
-    "ELU",
-    "Mish",
-    "NewGELUActivation",
-    "GELUActivation",
-)
+#: Modules that PyTorch has beside its activations.
+NO_ACTIVATIONS = ("MultiheadAttention", "Softmax", "Softmax2d", "Softmin", "LogSoftmax")
+
+
+def is_activation(module: Any) -> bool:
+    """ReLU, GELU and their like: PyTorch's own, and those of Hugging Face by how they are called."""
+    kinds = type(module).__mro__
+    if any(kind.__name__ in NO_ACTIVATIONS for kind in kinds):
+        return False
+    own = "torch.nn.modules.activation"
+    return any(kind.__module__ == own or kind.__name__.endswith(("Activation", "GELUTanh")) for kind in kinds)
 
 
 def chosen_modules(model: Any, activations: bool | str | Iterable[str] | None) -> list[tuple[str, Any]]:
@@ -450,7 +452,7 @@ def chosen_modules(model: Any, activations: bool | str | Iterable[str] | None) -
         return []
     named = [(name, module) for name, module in model.named_modules() if name]
     if activations is True:
-        return [(name, m) for name, m in named if type(m).__name__ in ACTIVATIONS]
+        return [(name, m) for name, m in named if is_activation(m)]
     patterns = [activations] if isinstance(activations, str) else list(activations)
     found = [(name, m) for name, m in named if matches(name, patterns)]
     if not found:

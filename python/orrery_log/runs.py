@@ -157,9 +157,7 @@ class Run(Measurements):
                 why = (e.strerror or str(e)) if isinstance(e, OSError) else str(e)
                 text = f"`{resume}` cannot be gone on with: {why}; a new folder in `{parent}` is written"
                 self.notices.once("resume", text)
-        path = folder.create(parent, self.name, self._seed)
-        self.folder = path
-        self._describe()
+        self.folder = path = folder.create(parent, self.name, self._seed, self._description())
         return Writer(path, self.notices, max_bytes)
 
     def _resumed(self, path: str, max_bytes: int) -> Writer:
@@ -185,16 +183,18 @@ class Run(Measurements):
         self._began -= previous.wall_secs
         self.last_step = previous.last_step
 
-    def _describe(self) -> None:
-        """Writes run.json and config.toml as far as they are known."""
-        assert self.folder is not None
-        self._describing = False
+    def _description(self) -> dict[str, bytes]:
+        """run.json and config.toml as far as they are known."""
         # copies: the script's thread may add some meanwhile
         settings, known = dict(self._settings), dict(self._known)
-        text = folder.description(self.name, self._seed, settings, self._started_at, self.allow, **known)
-        folder.write_whole(os.path.join(self.folder, "run.json"), [text])
-        toml = folder.toml(self.name, self._seed, settings)
-        folder.write_whole(os.path.join(self.folder, "config.toml"), [toml])
+        record = folder.description(self.name, self._seed, settings, self._started_at, self.allow, **known)
+        return {"run.json": record, "config.toml": folder.toml(self.name, self._seed, settings)}
+
+    def _describe(self) -> None:
+        assert self.folder is not None
+        self._describing = False
+        for name, text in self._description().items():
+            folder.write_whole(os.path.join(self.folder, name), [text])
 
     @property
     def active(self) -> Writer | None:

@@ -491,6 +491,26 @@ def test_gates_and_activations(begin):
     assert folder.scalar("gate/tanh") == [(0, 0.25)]
 
 
+def test_activations_of_every_kind_are_found(begin, capfd):
+    class SiLUActivation(nn.Module):  # as transformers calls its own
+        forward = staticmethod(F.silu)
+
+    class Own(nn.ReLU):
+        pass
+
+    model = nn.Sequential(SiLUActivation(), nn.Hardswish(), Own(), nn.Softmax(-1), nn.Linear(3, 3))
+    run = begin()
+    run.watch(model, every=1, activations=True)
+    model(torch.zeros(2, 3))
+    run.log({"a": 1}, step=0)
+    folder = run.read()
+    seen = {name for line in folder.metrics for name in line if name.startswith("activation/")}
+    assert seen == {f"activation/{i}/{what}" for i in range(3) for what in ("mean", "std", "zero")}
+    run = begin()
+    run.watch(nn.Sequential(nn.Linear(3, 3)), activations=True)
+    assert "no activation of the model is a module" in run.read().notices()
+
+
 def test_a_step_that_is_logged_in_parts_has_its_gates_once(begin):
     model = Model()
     asked = []
@@ -538,11 +558,12 @@ def test_patterns_that_match_nothing_are_said(begin, capfd):
     assert "no parameter of the model matches" in run.read().notices()
 
 
-def test_a_model_without_attention_is_said_once_where_maps_were_asked_for(begin, capfd):
-    for asked, said in ((True, 1), (None, 0), (False, 0)):
+def test_a_model_without_attention_is_said_once_unless_something_else_is_looked_at(begin, capfd):
+    gates = {"gates": {"mine": lambda: 0.25}}
+    for asked, more, said in ((True, gates, 1), (None, {}, 1), (None, gates, 0), (False, {}, 0)):
         run = begin()
         model = nn.Sequential(nn.Linear(3, 3), nn.Softmax(-1))
-        run.watch(model, 1, asked)
+        run.watch(model, 1, asked, **more)
         for step in range(3):
             model(torch.zeros(2, 3))
             run.log({"a": 1}, step=step)
@@ -760,6 +781,30 @@ def test_tensors_of_every_type_are_numbers(begin, capfd):
         "NaN",
     )
     assert "many" not in line and "shape (2,)" in folder.notices() and folder.scalar("after") == [(1, 1)]
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA here")
+def test_a_model_on_a_graphics_card(begin):
+    check_model_on(begin(), "cuda")
+
+
+def test_a_model_on_the_processor(begin):
+    check_model_on(begin(), "cpu")
+
+
+def check_model_on(run, device):
+    model = Model().to(device)
+    run.watch(model, every=1)
+    loss = model(torch.zeros(1, 3, dtype=torch.long, device=device)).float().square().mean()
+    loss.backward()
+    run.log({"loss": loss, "half": loss.bfloat16()}, step=1)
+    run.matrix("weights", next(model.parameters()), step=1)
+    run.log_weights(model, step=1)
+    folder = run.read()
+    assert folder.scalar("loss/train") == [(1, pytest.approx(loss.item()))] and len(folder.scalar("half")) == 1
+    assert maps(folder) and folder.channel("matrix/weights") and not folder.notices()
+    kept = tensors(folder.path / "snapshots" / "step-00000001.safetensors")
+    assert len(kept) == len(model.state_dict())
 
 
 def test_matrices_of_every_type(begin):

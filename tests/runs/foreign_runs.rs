@@ -140,8 +140,11 @@ fn views_are_drawn() {
         assert_eq!(code, Some(0), "{view}: {said}");
         assert!(fs::read(here.path().join(format!("{view}.png"))).unwrap().starts_with(b"\x89PNG"), "{view}");
     }
-    let (code, said) = orrery(here.path(), "render run --view neuron_graph --out none.png");
-    assert!(code == Some(2) && said.contains("has nothing to show"), "{said}");
+    for view in ["neuron_graph", "next_tokens"] {
+        let (code, said) = orrery(here.path(), &format!("render run --view {view} --out none.png"));
+        assert!(code == Some(2) && said.contains("has nothing to show"), "{said}");
+        assert!(!said.contains("Asking"), "nobody is asked: {said}");
+    }
     let other = ForeignRun::begin(here.path(), "other", &json!({}));
     (1..=2).for_each(|step| other.line("metrics.jsonl", &json!({"step": step, "variant": "model", "gate/value": 0.1})));
     let (code, said) = orrery(here.path(), "render other --view gate --out none.png");
@@ -331,7 +334,7 @@ fn what_is_followed_is_no_link_out_of_the_folder() {
 }
 
 #[test]
-fn a_channel_that_nobody_knows_is_kept_as_it_was_written() {
+fn unknown_channels_are_kept_unchanged() {
     let here = tempfile::tempdir().unwrap();
     let run = ForeignRun::begin(here.path(), "run", &json!({}));
     run.samples(1);
@@ -376,7 +379,7 @@ fn new_numbers_are_printed_where_there_is_no_display() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_run_of_another_machine_is_followed_and_goes_on_after_a_cut() {
+fn following_a_remote_run_survives_a_lost_connection() {
     follow_over_a_cut(true);
 }
 

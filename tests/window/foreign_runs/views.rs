@@ -1,6 +1,6 @@
 //! Tests each view on the page of another program's run with data in the form that such a program sends.
 
-use eframe::egui::accesskit::Role;
+use eframe::egui::{Rect, Shape, accesskit::Role};
 use egui_kittest::kittest::{NodeT, Queryable};
 use orrery::{
     labs::foreign,
@@ -90,7 +90,7 @@ fn every_view_shows_what_a_program_sends() {
         assert_eq!(open.iter().any(|pane| pane.view == view), !is_by_hand, "{view} opens by itself");
         for theme in [Theme::dark(), Theme::light()] {
             let figure = Figure::new(view, &mirror, &info.config, &[], &theme);
-            let is_empty = figure.nothing().unwrap().is_some();
+            let is_empty = figure.empty_message().unwrap().is_some();
             assert_eq!(is_empty, view == foreign::QUESTIONS, "{view}: a form to fill in is no picture");
         }
     }
@@ -169,6 +169,46 @@ fn questions_fit_into_a_narrow_tile() {
         for node in tile.query_all_by_role(role) {
             assert!(node.rect().right() <= WIDTH, "{:?}", node.accesskit_node().label());
         }
+    }
+}
+
+#[test]
+fn a_gate_of_another_program_is_not_measured_by_the_paper() {
+    let here = tempfile::tempdir().unwrap();
+    let run = ForeignRun::finished(here.path(), "run", 1e-3);
+    let tile = shown(Tile::new("gate", mirror(&run)));
+    let words = painted(&tile).join(" ");
+    assert!(words.contains("closed: within") && !words.contains("paper"), "{words}");
+    assert!(tile.state().subtitle.contains("opening of the gate"), "{}", tile.state().subtitle);
+}
+
+/// The layers of a Hugging Face model have long names that differ in one number.
+#[test]
+fn long_names_of_layers_keep_their_number_and_lie_apart() {
+    let here = tempfile::tempdir().unwrap();
+    for (layers, heads) in [(3, 4), (12, 12)] {
+        let run = ForeignRun::begin(here.path(), &format!("run{layers}"), &json!({}));
+        run.step(1);
+        let map = json!([[1.0, 0.0], [0.5, 0.5]]);
+        let layer = |i: usize| {
+            json!({"path": format!("model.layers.{i}.self_attn"), "tokens_per_position": 1, "weights": vec![&map; heads],
+                   "entropy": vec![0.5; heads], "uniform_entropy": vec![0.6; heads]})
+        };
+        run.sample(1, "attention.maps", &json!({"layers": (0..layers).map(layer).collect::<Vec<_>>()}));
+        let tile = Tile::new("attention", mirror(&run)).shown(sized(760.0, 480.0));
+        let mut names: Vec<(&str, Rect)> = vec![];
+        for clipped in &tile.output().shapes {
+            if let Shape::Text(text) = &clipped.shape
+                && text.galley.text().contains('\u{2026}')
+            {
+                let place = Rect::from_min_size(text.pos, text.galley.size());
+                assert!(clipped.clip_rect.contains_rect(place), "{} is cut", text.galley.text());
+                assert!(names.iter().all(|(_, other)| !other.intersects(place)), "{names:?} and {place:?}");
+                names.push((text.galley.text(), place));
+            }
+        }
+        let numbered = |i: usize| names.iter().filter(|(name, _)| name.contains(&format!("\u{2026}{i}."))).count();
+        assert!((0..layers).all(|i| numbered(i) == 1), "{names:?}");
     }
 }
 

@@ -138,7 +138,7 @@ impl Absence<'_> {
             Self::Unrecorded if !cx.has_controls || cx.is_trained_elsewhere() => {
                 let allowed = cx.mirror.info.as_ref().map_or(&[][..], |info| &info.asks);
                 let is_answered = cx.is_trained_elsewhere() && cx.mirror.why_nobody_answers().is_none();
-                match cx.has_controls && is_answered && asks::is_allowed(allowed, asks::ask_of(probe)) {
+                match cx.has_controls && is_answered && asks::is_allowed(allowed, asks::protocol_name(probe)) {
                     true => "This run has no record of it: ask its program in the view Questions.".to_owned(),
                     false => format!("This run has no record of it.{}", cx.where_logged()),
                 }
@@ -223,7 +223,9 @@ impl<'a> ViewCx<'a> {
     pub fn question_state<M: Measurement>(&self) -> Option<AnswerState<'a>> {
         let key = self.newest_key::<M>()?;
         let refusal = self.questions.refusal(key, self.mirror).map(AnswerState::Refused);
-        let open = || self.open_question(key).filter(|_| !self.repeats_unanswerable::<M>());
+        // of a picture nobody is asked
+        let is_open = self.questions.is_asked(key) && !self.repeats_unanswerable::<M>();
+        let open = || self.open_question(key).filter(|_| is_open);
         refusal.or_else(|| open().map(AnswerState::Asked))
     }
 
@@ -255,7 +257,6 @@ impl<'a> ViewCx<'a> {
     /// Names *Logged*, where a view finds nothing in another program's run: it shows what no view was made for. A picture has no
     /// view beside it, so that it names channels too; to collect them in each frame would take too long.
     fn where_logged(&self) -> String {
-        /// Channels that are named.
         const NAMED: usize = 12;
         let title = self.title_of(foreign::LOGGED);
         if !self.is_trained_elsewhere() || !self.mirror.has_numbers() {
@@ -359,7 +360,7 @@ impl<'a> ViewCx<'a> {
         let has_ended =
             matches!(self.mirror.state, Some(RunState::Stopped | RunState::Followed(_) | RunState::Failed { .. }));
         match self.open_question(key) {
-            Some(_) if is_same && self.is_of_present_settings(sample) => None,
+            Some(_) if is_same && self.matches_live_settings(sample) => None,
             // The sample was measured with other arguments, or with live settings that have changed since.
             Some(question) => (question.since >= NOTE_DELAY).then_some(Outdated::Asked(question)),
             None if is_same => None,

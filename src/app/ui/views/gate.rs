@@ -8,7 +8,6 @@ const PAPER_BAND: f64 = 0.01;
 /// Weight of the past in the smoothed gradient.
 const GRADIENT_SMOOTHING: f64 = 0.8;
 
-/// View `gate`.
 #[derive(Default)]
 pub struct Gate {
     gate: SeedSeries,
@@ -18,14 +17,14 @@ pub struct Gate {
 /// Nothing where no entropy was measured.
 fn entropy_chart<'a>(cx: &ViewCx<'a>) -> Option<Chart<'a>> {
     let y = Axis::new("\u{394} entropy (nats)").include(&[0.0]);
-    let mut chart = cx.over_training("entropy behind the gate", y);
+    let mut chart = cx.training_chart("entropy behind the gate", y);
     for (info, colour, history) in cx.histories::<GateEntropy>() {
-        chart.add(Line::new(&info.label, colour, over_steps(&history, |m| m.change())).dots());
+        chart.add(Line::new(&info.label, colour, points_over_steps(&history, |m| m.change())).dots());
     }
     if chart.lines.is_empty() {
         return None;
     }
-    chart.level("shut", 0.0);
+    chart.horizontal_line("shut", 0.0);
     chart.legend = false;
     Some(chart)
 }
@@ -57,19 +56,20 @@ impl PanelView for Gate {
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let each = SeriesStyle { seeds: Seeds::Each, ..SeriesStyle::default() };
         let y = Axis::new("tanh(\u{3b3})").include(&[-1.3 * PAPER_BAND, 1.3 * PAPER_BAND]);
-        let mut gate = cx.over_training("gate", y).empty(cx.why_no_curve(
+        let mut gate = cx.training_chart("gate", y).empty(cx.why_no_curve(
             "No gate yet. Press Space: \u{3b3} leaves zero with the first step, where the variant is coupled.",
             "No variant of this run has a gate.",
         ));
         self.gate.draw(&mut gate, cx.mirror, channels::GATE, cx.theme, each);
-        // the paper's gate stays closed on prose, which does not need it: on a task the band only says what counts as closed
+        // the paper's gate stays closed on prose, which does not need it: on a task, and in the model of another program,
+        // the band only says what counts as closed
         let band = [-PAPER_BAND, PAPER_BAND];
-        if questions(cx.run_config()).is_none() {
-            gate.zone("paper: stays closed, \u{b1}0.01", cx.theme.secondary, band).claim = Some("A1");
+        if questions(cx.run_config()).is_none() && !cx.is_trained_elsewhere() {
+            gate.horizontal_span("paper: stays closed, \u{b1}0.01", cx.theme.secondary, band).claim = Some("A1");
         } else {
-            gate.zone("closed: within \u{b1}0.01", cx.theme.secondary, band);
+            gate.horizontal_span("closed: within \u{b1}0.01", cx.theme.secondary, band);
         }
-        let mut gradient = cx.over_training("gate gradient", Axis::new("dLoss/d\u{3b3}, smoothed"));
+        let mut gradient = cx.training_chart("gate gradient", Axis::new("dLoss/d\u{3b3}, smoothed"));
         self.gradient.draw(&mut gradient, cx.mirror, channels::GATE_GRAD, cx.theme, each);
         gradient.legend = false;
         let entropy = entropy_chart(cx);
@@ -87,7 +87,8 @@ impl PanelView for Gate {
         let sign = if is_negative { " \u{b7} below zero as open as above: its size is |tanh \u{3b3}|" } else { "" };
         let several = cx.mirror.variants().len() > groups(cx.mirror).len();
         let seeds = if several { ", a line a seed" } else { "" };
-        let what = cx.subtitle(&format!("weight of the slow path, and its gradient{seeds}"));
+        let gate = if cx.is_trained_elsewhere() { "opening of the gate" } else { "weight of the slow path" };
+        let what = cx.subtitle(&format!("{gate}, and its gradient{seeds}"));
         format!("{what}{sign}{}", correlations(cx))
     }
 }

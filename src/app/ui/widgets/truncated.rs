@@ -17,7 +17,7 @@ pub fn truncated(painter: &Painter, text: &str, font: FontId, colour: Color32, w
     painter.layout_job(job)
 }
 
-/// Paints such a line; `at` is its upper left corner.
+/// Paints one line of text that [`truncated`] lays out; `at` is its upper left corner.
 pub fn paint_truncated(painter: &Painter, at: Pos2, text: &str, font: FontId, colour: Color32, width: f32) {
     painter.galley(at, truncated(painter, text, font, colour, width), colour);
 }
@@ -32,8 +32,9 @@ pub fn without_middle(text: &str, max: usize) -> String {
     text.chars().take(max - end - 1).chain(['…']).chain(text.chars().skip(count - end)).collect()
 }
 
-/// The length of the beginning, in bytes and up to a separator, that each of these names shares with the one most like it.
-pub fn shared_beginnings(names: &[&str]) -> Vec<usize> {
+/// The length of the beginning, in bytes and up to one of the separators, that each of these names shares with the one
+/// most like it.
+pub fn shared_beginnings(names: &[&str], separators: &[u8]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..names.len()).collect();
     order.sort_by_key(|i| names[*i]);
     let mut shared = vec![0; names.len()];
@@ -41,7 +42,7 @@ pub fn shared_beginnings(names: &[&str]) -> Vec<usize> {
     for pair in order.windows(2) {
         let [a, b] = [names[pair[0]], names[pair[1]]].map(str::as_bytes);
         let alike = a.iter().zip(b).take_while(|(a, b)| a == b).count();
-        let length = a[..alike].iter().rposition(|byte| b" /-".contains(byte)).map_or(0, |i| i + 1);
+        let length = a[..alike].iter().rposition(|byte| separators.contains(byte)).map_or(0, |i| i + 1);
         pair.iter().for_each(|i| shared[*i] = length.max(shared[*i]));
     }
     shared
@@ -90,7 +91,7 @@ mod tests {
             "rates/20260131-142502-fast_slow-needed-s1-2",
             "Wide gate",
         ];
-        let shared = shared_beginnings(&names);
+        let shared = shared_beginnings(&names, b" /-");
         assert_eq!(shared, [15, 39, 39, 0]);
         let shown = |i: usize, max: usize| shortened(names[i], shared[i], |words| words.chars().count() <= max);
         assert_eq!(shown(0, 41), names[0], "what fits is whole");

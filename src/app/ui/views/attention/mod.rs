@@ -7,13 +7,18 @@ mod paper;
 mod side_by_side;
 mod statistic;
 
-use crate::{analysis::distinct::distinct, ui::views::prelude::*};
+use crate::{
+    analysis::distinct::distinct,
+    ui::{
+        views::prelude::*,
+        widgets::truncated::{shared_beginnings, without_shared},
+    },
+};
 
 pub use by_layer::AttentionByLayer;
 pub use chain::{AttentionChainView, ChainText};
 pub use side_by_side::SideBySide;
 
-/// View `attention`.
 #[derive(Default)]
 pub struct Attention {
     held: HashMap<String, MapCells>,
@@ -69,7 +74,7 @@ impl Attention {
         self.held.retain(|name, _| heads.iter().any(|h| h.name == *name));
         for h in heads {
             // Weights that are exactly zero are masked: the future, or beyond the window.
-            self.held.entry(h.name.clone()).or_default().hold(payload, &h.name, h.matrix, |v| v != 0.0);
+            self.held.entry(h.name.clone()).or_default().cache_matrix(payload, &h.name, h.matrix, |v| v != 0.0);
         }
     }
 
@@ -80,9 +85,10 @@ impl Attention {
         let grid = Grid::new(rect, layers.len(), max);
         let picked = chosen(heads, cx.selection).map(|h| (h.layer.path.as_str(), h.head));
         let painter = ui.painter_at(rect.expand(2.0));
-        for (i, layer) in layers.iter().enumerate() {
+        for (i, shared) in shared_beginnings(&layers, b".").into_iter().enumerate() {
             let (at, align) = grid.layer_name(i);
-            painter.text(at, align, *layer, theme::small(), cx.theme.secondary);
+            let name = without_shared(&painter, layers[i], shared, &theme::small(), grid.name_width());
+            painter.text(at, align, name, theme::small(), cx.theme.secondary);
         }
         for h in heads {
             let Some(layer) = layers.iter().position(|l| *l == h.layer.path) else { continue };
@@ -186,6 +192,8 @@ pub(super) struct Grid {
 
 const GAP: f32 = 12.0;
 const NAME_WIDTH: f32 = 56.0;
+/// Between a name to the left of its maps and the first of them.
+const NAME_GAP: f32 = 6.0;
 const NAME_HEIGHT: f32 = 18.0;
 
 impl Grid {
@@ -209,8 +217,14 @@ impl Grid {
         let cell = self.cell(layer, 0);
         match self.across {
             true => (pos2(cell.left(), self.corner.y - 3.0), Align2::LEFT_BOTTOM),
-            false => (pos2(self.corner.x - 6.0, cell.top() + self.side / 2.0), Align2::RIGHT_CENTER),
+            false => (pos2(self.corner.x - NAME_GAP, cell.top() + self.side / 2.0), Align2::RIGHT_CENTER),
         }
+    }
+
+    /// The room for the name of a layer, points. One beside its maps may reach into the margin of the tile, by as much as
+    /// it lies apart from them.
+    fn name_width(&self) -> f32 {
+        if self.across { self.side } else { NAME_WIDTH }
     }
 }
 
