@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 use crate::{command::orrery, folders::copy};
 
-/// A copy of two short runs, `a` and `b`, which are trained once for all tests.
+/// Copies two short runs, `a` and `b`, which are trained once for all tests.
 fn with_runs() -> TempDir {
     static MADE: OnceLock<TempDir> = OnceLock::new();
     let make = || {
@@ -43,7 +43,7 @@ fn with_runs() -> TempDir {
 
 /// Runs a command whose standard output is this device. Returns the exit code and the text on standard error.
 #[cfg(target_os = "linux")]
-fn onto(device: &str, here: &Path, words: &str) -> (Option<i32>, String) {
+fn run_onto_device(device: &str, here: &Path, words: &str) -> (Option<i32>, String) {
     let file = fs::File::options().write(true).open(device).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
     command.args(words.split_whitespace()).current_dir(here).stdout(Stdio::from(file));
@@ -73,13 +73,13 @@ fn a_full_disk_is_the_failure_of_every_command() {
         "export runs/a --samples tables",
         "report runs/a -o a.html",
     ] {
-        let (code, said) = onto("/dev/full", here.path(), words);
+        let (code, said) = run_onto_device("/dev/full", here.path(), words);
         assert_eq!(code, Some(1), "{words}: {said}");
         let sentences = said.lines().filter(|line| line.contains("could not be written whole")).count();
         assert_eq!(sentences, 1, "{words}: {said}");
         assert!(!said.contains("panicked"), "{words}: {said}");
     }
-    assert_eq!(onto("/dev/null", here.path(), "runs --out runs").0, Some(0), "it is the disk");
+    assert_eq!(run_onto_device("/dev/null", here.path(), "runs --out runs").0, Some(0), "it is the disk");
     // exports write into ordinary files only, not into devices
     let (code, said) = orrery(here.path(), "export runs/a --csv /dev/full");
     assert_eq!(code, Some(1), "{said}");
@@ -206,6 +206,16 @@ fn a_resumed_run_says_what_its_record_has_lost() {
     let (code, said) = orrery(here.path(), "resume runs/a --steps 5 --no-figures");
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("is passed over: its variant `nobody`"), "{said}");
+}
+
+#[test]
+fn a_damaged_record_ends_no_question() {
+    let here = with_runs();
+    damage(&here.path().join("runs/a"), "metrics.jsonl");
+    let (code, said) = orrery(here.path(), "resume runs/a --steps 5 --no-figures");
+    assert!(code != Some(0) && said.contains("metrics.jsonl has lost lines"), "{said}");
+    let (code, said) = orrery(here.path(), "ask runs/a causality");
+    assert_eq!(code, Some(0), "{said}");
 }
 
 #[test]

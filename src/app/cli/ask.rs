@@ -241,7 +241,7 @@ impl OpenedRun {
         ensure!(args.text.is_none(), "a run is asked on the text that it was trained on: leave out --text");
         ensure!(args.layers.is_none(), "a run has the layers that it was trained with: leave out --layers");
         let (lab, config) = lab_config::recorded(&folder)?;
-        let Continuation { plan, from, notices } = continuation::decide(&folder, None)?;
+        let Continuation { plan, from, notices } = continuation::decide_for_questions(&folder)?;
         notices.iter().for_each(|notice| notice!("note: {notice}"));
         trainer::check_plan_memory(&plan, false).map_err(Failure::wrong)?;
         let mut run = Run::open(plan)?;

@@ -5,7 +5,7 @@ use super::{lab_config::recorded, moved_inputs, shell::quoted};
 use crate::{
     cli::prelude::*,
     labs::TrainSettings,
-    store::{Checkpoint, checkpoint},
+    store::{Checkpoint, LoadedCheckpoint, checkpoint},
     trainer::{Plan, inputs},
 };
 
@@ -23,6 +23,22 @@ pub struct Continuation {
 /// # Errors
 /// If continuing would not be what the run would have done had it never ended.
 pub fn decide(folder: &Path, steps: Option<u64>) -> Result<Continuation, Failure> {
+    decide_from(folder, steps, checkpoint::load_resumable)
+}
+
+/// Same as [`decide`], for a run that is only asked: what its logs have lost does not matter.
+///
+/// # Errors
+/// If its models are not those that were recorded.
+pub fn decide_for_questions(folder: &Path) -> Result<Continuation, Failure> {
+    decide_from(folder, None, checkpoint::load)
+}
+
+fn decide_from(
+    folder: &Path,
+    steps: Option<u64>,
+    load: fn(&Path, &Device) -> Result<Option<LoadedCheckpoint>, StoreError>,
+) -> Result<Continuation, Failure> {
     let (lab, mut config) = recorded(folder)?;
     let info = Reader::open(folder).map_err(Failure::wrong)?.info();
     let mut notices = vec![];
@@ -42,7 +58,7 @@ pub fn decide(folder: &Path, steps: Option<u64>) -> Result<Continuation, Failure
                 .to_owned(),
         );
     }
-    let from = match checkpoint::load_resumable(folder, &Device::Cpu).map_err(Failure::wrong)? {
+    let from = match load(folder, &Device::Cpu).map_err(Failure::wrong)? {
         None => None,
         Some(loaded) => {
             notices.extend(loaded.notices);

@@ -71,8 +71,8 @@ fn line(run: &RunHeadlines) -> String {
     lines.join("\n")
 }
 
-/// How many answers the shares of a table are of: "accuracy of 320 answers; [low, high]: 95% interval"; `None` where there is no
-/// share, or its answers were not counted.
+/// How many answers the shares of a table are of: "accuracy of 320 answers; [low, high]: 95% interval", where seeds are averaged
+/// "accuracy of 320 answers each"; `None` where there is no share, or its answers were not counted.
 fn answers_legend(
     found: &HeadlineValues,
     columns: &[(&str, &Headline)],
@@ -81,8 +81,10 @@ fn answers_legend(
 ) -> Option<String> {
     let counts = |key: &str| groups.iter().filter_map(|group| found.answer_count(key, group)).collect::<Vec<_>>();
     let share = |(key, headline): &(&str, &Headline)| {
-        let answers = distinct(counts(key).iter().map(|count| count.answers.to_string()));
-        (!answers.is_empty()).then(|| format!("{} of {} answers", headline.heading(key), answers.join(" or ")))
+        let counts = counts(key);
+        let each = if counts.iter().any(|count| count.interval.is_none()) { " each" } else { "" };
+        let answers = distinct(counts.iter().map(|count| count.answers.to_string()));
+        (!answers.is_empty()).then(|| format!("{} of {} answers{each}", headline.heading(key), answers.join(" or ")))
     };
     let shares: Vec<String> = columns.iter().filter_map(share).collect();
     let mut all = columns.iter().flat_map(|(key, _)| counts(key));
@@ -208,7 +210,7 @@ mod tests {
         assert!(one.contains("0.5000 [0.4038, 0.5962]"), "{one}");
         assert!(one.contains("accuracy of 100 answers; [low, high]: 95% interval"), "{one}");
         let seeds = said(vec![variant("a1", 1), variant("a2", 2)]);
-        assert!(seeds.contains("0.5000 ± 0.0000") && seeds.ends_with("accuracy of 100 answers"), "{seeds}");
+        assert!(seeds.contains("0.5000 ± 0.0000") && seeds.ends_with("accuracy of 100 answers each"), "{seeds}");
     }
 
     #[test]

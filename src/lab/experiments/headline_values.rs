@@ -36,7 +36,8 @@ pub struct HeadlineValue {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AnswerCount {
     pub answers: u64,
-    /// The share's 95% interval by Wilson; `None` of several seeds, which have a spread of their own.
+    /// The share's 95% interval by Wilson, which takes answers for independent: those of one window are less so, and the
+    /// interval is then too narrow. `None` of several seeds, which have a spread of their own.
     pub interval: Option<(f64, f64)>,
 }
 

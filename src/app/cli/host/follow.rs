@@ -14,7 +14,6 @@ use crate::{
         prelude::*,
         process::spawn,
         remote::FollowedRun,
-        stream::POLL,
     },
     experiments::run_rows::may_have_writer,
     labs::foreign::asks,
@@ -23,8 +22,11 @@ use crate::{
     telemetry::{Command, FollowedState, Inbox, Question, QuestionState},
 };
 
+/// The interval at which a followed folder is checked. What is new draws a frame, which takes longer than to read it.
+const POLL: Duration = Duration::from_millis(400);
+
 /// Polls after which a run that may continue is reported as followed; one that is just ending is not.
-const POLLS_BEFORE_NOTICE: u32 = 4;
+const POLLS_BEFORE_NOTICE: u32 = 3;
 
 /// The number of events that are sent at a time.
 const CHUNK: usize = 4096;

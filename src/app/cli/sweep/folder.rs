@@ -5,6 +5,7 @@ use std::{ffi::OsString, io};
 use super::super::{
     damage,
     settings::{self, ResolvedName},
+    terminal::one_line,
 };
 use crate::{
     cli::prelude::*,
@@ -218,8 +219,9 @@ impl SweepRuns {
     /// Reports the links that are left out.
     pub fn report_linked(&self) {
         for name in &self.linked {
-            let path = self.folder.as_deref().unwrap_or(Path::new("")).join(name);
-            notice!("{} is a link to a run elsewhere, and not a run of this sweep: it is left out", path.display());
+            let path = self.folder.as_deref().unwrap_or(Path::new("")).join(name).display().to_string();
+            let path = one_line(&path);
+            notice!("{path} is a link to a run elsewhere, and not a run of this sweep: it is left out");
         }
     }
 

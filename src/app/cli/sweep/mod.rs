@@ -106,9 +106,11 @@ impl MakeArgs {
 
 pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     let sweep = open(args)?;
-    // of many runs that are made one by one, each would have to read all others
-    if args.task.is_empty() {
-        SweepRuns::find(&sweep.path)?.report_left_out();
+    let found = SweepRuns::find(&sweep.path)?;
+    match args.task.is_empty() {
+        true => found.report_left_out(),
+        // of many runs that are made one by one, each would have to read all others
+        false => found.report_linked(),
     }
     if args.table {
         return present(&sweep);
