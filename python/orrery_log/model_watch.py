@@ -435,13 +435,13 @@ def is_number(tensor: Any) -> bool:
 
 
 #: Modules that PyTorch has beside its activations.
-NO_ACTIVATIONS = ("MultiheadAttention", "Softmax", "Softmax2d", "Softmin", "LogSoftmax")
+NOT_ACTIVATIONS = ("MultiheadAttention", "Softmax", "Softmax2d", "Softmin", "LogSoftmax")
 
 
 def is_activation(module: Any) -> bool:
     """ReLU, GELU and their like: PyTorch's own, and those of Hugging Face by how they are called."""
     kinds = type(module).__mro__
-    if any(kind.__name__ in NO_ACTIVATIONS for kind in kinds):
+    if any(kind.__name__ in NOT_ACTIVATIONS for kind in kinds):
         return False
     own = "torch.nn.modules.activation"
     return any(kind.__module__ == own or kind.__name__.endswith(("Activation", "GELUTanh")) for kind in kinds)

@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tame_map_is_solved() -> Result<()> {
+    fn a_contraction_is_solved_to_the_tolerance() -> Result<()> {
         let (w, b) = example()?;
         let (w, b) = (w.detach(), b.detach());
         let solution = solve(&|x| map(x, &w, &b), &b, GOAL)?;
@@ -320,14 +320,14 @@ mod tests {
     }
 
     #[test]
-    fn a_wild_map_says_how_far_it_got() -> Result<()> {
+    fn a_diverging_map_returns_its_residual() -> Result<()> {
         let b = example()?.1.detach();
         let solution = solve(&|x: &Tensor| x.sqr()? + 1.0, &b, StopCriterion { tolerance: 1e-7, max_iters: 8 })?;
         assert!(solution.residual > 1e-3 && solution.iterations <= 8);
         Ok(())
     }
 
-    /// b + 0.9 tanh(M x W^T), M the mean of a position and those before it, at a tolerance that leaves much open.
+    /// Solves x = b + 0.9 tanh(M x W^T) at a loose tolerance; M averages a position with those before it.
     fn loosely_solved(b: &Tensor, w: &Tensor) -> Result<Solution> {
         let mean = Tensor::new(&[[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [1.0 / 3.0; 3]], &Device::Cpu)?;
         let causal = |x: &Tensor| -> Result<Tensor> {
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_position_hears_nothing_of_later_ones_and_other_rows() -> Result<()> {
+    fn a_position_does_not_depend_on_later_positions_or_other_rows() -> Result<()> {
         let mut p = Params::new(5, &Device::Cpu, DType::F64);
         let (w, b) = (p.normal("w", (4, 4), 0.6)?.detach(), p.normal("b", (2, 3, 4), 1.0)?.detach());
         let solution = loosely_solved(&b, &w)?;

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn it_descends_and_decay_alone_shrinks() -> Result<()> {
+    fn adamw_descends_and_decay_alone_shrinks_weights() -> Result<()> {
         let (params, w) = quadratic()?;
         let mut adam = AdamW::new(&params, AdamWSpec::default())?;
         let before = host::scalar(&w.sqr()?.sum_all()?)?;

@@ -64,8 +64,8 @@ impl Net {
         self.norm.forward(&x)
     }
 
-    /// Same as [`Net::encode`], for a training step that keeps the input of each block alone and computes the block again
-    /// in its backward pass. `variables` are those of the model.
+    /// Same as [`Net::encode`], for a training step that keeps only the input and the output of each block and computes the
+    /// block again in its backward pass. `variables` are those of the model.
     pub(super) fn encode_recomputed(
         &self,
         tokens: &Tensor,

@@ -123,8 +123,8 @@ defaults! {
         pub dt: f64 = 0.1,
         /// The layers whose queries and keys evolve.
         pub evolved: EvolvedLayers = EvolvedLayers::All,
-        /// True if a training step keeps the input of each block alone and computes the block again in its backward pass
-        /// (gradient checkpointing, Chen et al. 2016): the same gradients in less memory.
+        /// True if a training step keeps only the input and the output of each block and computes the block again in its
+        /// backward pass (gradient checkpointing, Chen et al. 2016): the same gradients in less memory.
         pub gradient_checkpointing: bool = false,
         /// The rows of a classification head without bias, which takes the place of the tied head; `None` predicts tokens.
         pub classes: Option<usize> = None,

@@ -9,8 +9,10 @@ use crate::nn::{
     vjp::{Vjp, attach},
 };
 
-/// Same as [`run`](super::run), with the same gradients, but of each block only the input is kept: x `(B, T, D)` ->
-/// `(B, T, D)`. The accumulator collects the gradients of the `variables` that the blocks read.
+/// Same as [`run`](super::run), with the same gradients, but of each block only the input and the output are kept:
+/// x `(B, T, D)` -> `(B, T, D)`. The accumulator collects the gradients of the `variables` that the blocks read.
+///
+/// The blocks must drop nothing at random, and x must depend on a variable: without a gradient at x no backward pass runs.
 ///
 /// # Errors
 /// Those of the blocks; in the backward pass, if a block's result does not depend on its input.

@@ -56,7 +56,7 @@ settings! {
         /// Longest text, in tokens. Learned positions have a parameter vector for each.
         #[knob("Most positions", range(4..=8192), symbol("P"), unit("tokens"))]
         most_positions: usize = 128,
-        /// A training step keeps the input of each block alone and computes the block again on its way back: the same gradients in less memory, for about a third more time.
+        /// A training step keeps only the input and the output of each block and computes the block again in the backward pass: the same gradients in less memory, for about a third more time.
         #[knob("Gradient checkpointing")]
         gradient_checkpointing: bool = false,
     }

@@ -191,7 +191,7 @@ pub(super) struct Grid {
 }
 
 const GAP: f32 = 12.0;
-const NAME_WIDTH: f32 = 56.0;
+const NAME_WIDTH: f32 = 58.0;
 /// Between a name to the left of its maps and the first of them.
 const NAME_GAP: f32 = 6.0;
 const NAME_HEIGHT: f32 = 18.0;
@@ -221,10 +221,9 @@ impl Grid {
         }
     }
 
-    /// The room for the name of a layer, points. One beside its maps may reach into the margin of the tile, by as much as
-    /// it lies apart from them.
+    /// The room for the name of a layer, points.
     fn name_width(&self) -> f32 {
-        if self.across { self.side } else { NAME_WIDTH }
+        if self.across { self.side } else { NAME_WIDTH - NAME_GAP }
     }
 }
 
