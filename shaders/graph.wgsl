@@ -18,7 +18,7 @@ struct Look {
     arrow: f32,
     // Factor on radii; strength and pixel width of edges; what is left of edges that are not of the
     // selected node; how much light rather than paint edges are; length from which they grow fainter.
-    swell: f32,
+    radius_scale: f32,
     strength: f32,
     width: f32,
     dim: f32,
@@ -50,7 +50,7 @@ fn place(i: u32) -> vec2<f32> {
 
 // Radius in pixels of the picture.
 fn radius_of(i: u32) -> f32 {
-    return textureLoad(radii, texel(i), 0).x * look.swell * look.pixel;
+    return textureLoad(radii, texel(i), 0).x * look.radius_scale * look.pixel;
 }
 
 // Place to pixels of the picture.
@@ -231,7 +231,7 @@ fn vs_node(
     @location(2) held: u32,
 ) -> NodeCorner {
     var out: NodeCorner;
-    out.radius = radius * look.swell * look.pixel;
+    out.radius = radius * look.radius_scale * look.pixel;
     out.colour = textureLoad(colours, texel(node), 0);
     out.marks = held | select(0u, 2u, node == look.selected);
     let reach = out.radius + select(1.5, 5.5, out.marks > 1u) * look.pixel + 1.0;

@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_what_is_there() {
+    fn a_built_vector_has_the_written_values() {
         for len in [0, 1, 7, 100_000] {
             let values = build_vec(len, |v| v.iter_mut().enumerate().for_each(|(i, v)| *v = i as f32));
             assert!(values.len() == len && values.iter().enumerate().all(|(i, v)| *v == i as f32));

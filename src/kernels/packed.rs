@@ -389,7 +389,7 @@ mod tests {
         (0..n).map(|i| ((i * 7 + seed * 13) as f32 * 0.37).sin()).collect()
     }
 
-    /// The sum in f64, and the sum of absolute values, which bounds its rounding.
+    /// Returns the sum in f64 and the sum of absolute values, which bounds its rounding error.
     fn exact(a: &[f32], b: &[f32], [i, j, k, n]: [usize; 4]) -> [f64; 2] {
         let terms = (0..k).map(|p| f64::from(a[i * k + p]) * f64::from(b[p * n + j]));
         terms.fold([0.0; 2], |[sum, size], t| [sum + t, size + t.abs()])
@@ -420,7 +420,7 @@ mod tests {
                 for (j, bias) in bias.iter().enumerate() {
                     let [sum, size] = exact(&a, &b, [i, j, k, n]);
                     let at = i * n + j;
-                    // rounding of a chain of k terms and two more
+                    // the bound covers the rounding of a chain of k terms and of two more operations
                     let close = (k + 3) as f64 * 6e-8 * (size + 2.0);
                     let more = if add { f64::from(was[at]) } else { 0.0 };
                     prop_assert!((f64::from(found[at]) - 0.5 * sum - more).abs() < close, "({i}, {j}): {}", found[at]);

@@ -398,7 +398,7 @@ mod tests {
     use super::*;
     use crate::arch::available;
 
-    /// The sides of a product (rows, k) x (k, n) and its addends: a residual `(rows, n)` and a bias `(n)`.
+    /// Holds the factors of a product (rows, k) x (k, n) and its addends: a residual `(rows, n)` and a bias `(n)`.
     struct Sides {
         sizes: [usize; 3],
         a: Vec<f32>,

@@ -12,7 +12,7 @@ const TOKENIZERS: [TokenizerSpec; 4] = [
 ];
 
 #[test]
-fn a_large_text_is_read_where_it_is_needed() {
+fn a_large_text_is_not_read_into_memory_as_a_whole() {
     crate::alone(|| {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("large.txt");

@@ -40,7 +40,7 @@ fn seeds(reader: &str) -> Vec<Vec<u8>> {
 }
 
 /// The words of a dictionary in libFuzzer's format: in quotes, with the escapes `\"`, `\\` and `\xAB`.
-fn words(reader: &str) -> Vec<Vec<u8>> {
+fn dictionary_words(reader: &str) -> Vec<Vec<u8>> {
     let text = fs::read_to_string(folder("dictionaries").join(format!("{reader}.dict"))).unwrap();
     let word = |line: &str| {
         let inner = line.trim().strip_prefix('"').and_then(|l| l.strip_suffix('"')).expect("a word in quotes");
@@ -97,7 +97,7 @@ fn seeds_and_mutations_are_read_or_refused_in_bounded_memory() {
         assert!(!readers.is_empty(), "there is no reader {only:?}");
         for reader in readers {
             let (name, begun) = (reader.name, Instant::now());
-            let (seeds, words) = (seeds(name), words(name));
+            let (seeds, words) = (seeds(name), dictionary_words(name));
             let mut rng = ChaCha8Rng::seed_from_u64(seconds.unwrap_or(MUTATIONS as u64));
             let goes_on = |count: usize| match seconds {
                 Some(seconds) => begun.elapsed().as_secs() < seconds,

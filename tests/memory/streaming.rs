@@ -14,7 +14,7 @@ use orrery::{
 use super::{ALIVE, alone};
 
 /// The growth of memory in bytes from the first hundred tokens to `tokens` further ones.
-fn held(predictor: Predictor, tokens: u32) -> Result<i64> {
+fn memory_growth(predictor: Predictor, tokens: u32) -> Result<i64> {
     let spec = SpenSpec { d_model: 32, hidden: 64, kept: 8, predictor, ..SpenSpec::default() };
     let model = Spen::new(&spec, 64, 1, &Device::Cpu)?;
     let mut stream = model.stream();
@@ -34,10 +34,10 @@ fn held(predictor: Predictor, tokens: u32) -> Result<i64> {
 fn what_a_stream_holds_does_not_grow() -> Result<()> {
     alone(|| {
         for predictor in [Predictor::Static, Predictor::LinearAttention] {
-            let grown = held(predictor, 2000)?;
+            let grown = memory_growth(predictor, 2000)?;
             assert!(grown.abs() < 16 << 10, "{predictor:?} holds {grown} bytes more after 2,000 tokens");
         }
-        let grown = held(Predictor::SoftmaxAttention, 500)?;
+        let grown = memory_growth(Predictor::SoftmaxAttention, 500)?;
         assert!(grown > 500 * 2 * 32 * 4, "softmax attention keeps keys and values: {grown}");
         Ok(())
     })

@@ -60,7 +60,7 @@ fn transformers_match_a_wanted_parameter_count() -> Outcome {
 }
 
 #[test]
-fn it_sees_the_past_alone_and_more_of_what_is_near() -> Outcome {
+fn alibi_attention_is_causal_and_depends_on_distance() -> Outcome {
     let (model, at) = (model()?, 23);
     let first = tokens(1, 1, 40)?;
     let other = Tensor::cat(&[first.narrow(1, 0, at)?, tokens(2, 1, 40 - at)?], 1)?;
@@ -286,7 +286,7 @@ fn a_transformer_of_too_few_parameters_is_refused() -> Outcome {
 }
 
 #[test]
-fn gates_are_a_third_beside_both() -> Outcome {
+fn the_gated_variant_is_added_between_bdh_and_the_transformer() -> Outcome {
     let lab = labs::find("synapses").ok_or("the lab is gone")?;
     let (knobs, mut config) = ((lab.knobs)(), lab.config(Some("bdh_against_gpt"))?);
     config.set_text(&knobs, "variants.seeds", "1")?;

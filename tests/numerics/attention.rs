@@ -132,7 +132,7 @@ fn training_gradients_are_those_in_double_precision() -> Result<()> {
 
 /// Causality holds to the last bit, in the training form and in the form that returns its weights.
 #[test]
-fn later_states_change_nothing_before() -> Result<()> {
+fn later_states_do_not_change_earlier_outputs() -> Result<()> {
     let x = states(DType::F32)?;
     for case in cases() {
         let (attention, _params) = case.moved(DType::F32)?;

@@ -137,7 +137,7 @@ fn without_norms_every_path_is_the_same_function() -> Outcome {
 /// A layer without norms is a homogeneous function of degree four: twice as large embeddings give a sixteen times
 /// larger y E in the first layer.
 #[test]
-fn without_norms_a_layer_is_of_the_fourth_degree() -> Outcome {
+fn without_norms_a_layer_is_homogeneous_of_degree_four() -> Outcome {
     let spec = BdhSpec { layers: 1, ..normfree() };
     let (model, ids) = (model(&spec)?, tokens(3, 1, 20)?);
     let small = host::to_f64(&model.logits(&ids, &mut Tap::off())?)?;
@@ -293,7 +293,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(8))]
 
     #[test]
-    fn any_chunks_stream(chunks in prop::collection::vec(1usize..30, 1..6), which in 0usize..8, rows in 1usize..3) {
+    fn streaming_in_any_chunks_equals_the_parallel_form(
+        chunks in prop::collection::vec(1usize..30, 1..6), which in 0usize..8, rows in 1usize..3,
+    ) {
         streams(&variants()[which], rows, &chunks).unwrap();
     }
 }

@@ -86,7 +86,7 @@ fn an_intervention_in_one_layer_leaves_those_before_it() -> Outcome {
 }
 
 #[test]
-fn what_is_changed_reads_in_parts_as_it_reads_whole() -> Outcome {
+fn a_changed_model_reads_the_same_in_parts_as_at_once() -> Outcome {
     let (model, tokens) = (model(&small())?, tokens(8, 1, 30)?);
     let synapses = [(1, 5, 50), (2, 90, 3), (1, 7, 51)].map(|(layer, i, j)| Synapse { layer, i, j });
     for change in [

@@ -26,10 +26,10 @@ use orrery_lab::{
 };
 
 fn corpus(source: &str) -> Corpus {
-    of_source(Source::Generated(source.to_owned()))
+    open_corpus(Source::Generated(source.to_owned()))
 }
 
-fn of_source(source: Source) -> Corpus {
+fn open_corpus(source: Source) -> Corpus {
     let spec = CorpusSpec::new(source, TokenizerSpec::Byte { vocab: 256 });
     Corpus::open(&spec).unwrap()
 }
@@ -99,9 +99,9 @@ fn confirmed_correlations_are_those_of_sigma() {
 /// A model knows a fact if the right follow-up is the likeliest. The test computes the likelihood of each follow-up
 /// separately.
 #[test]
-fn what_a_model_knows_is_what_it_expects_most() {
+fn a_model_knows_a_fact_if_its_follow_up_is_the_likeliest() {
     let part = Extent { languages: 2, kinds: 3, nouns: 8, follow_ups: 2, ..Extent::WHOLE };
-    let corpus = of_source(Source::Parliament(part));
+    let corpus = open_corpus(Source::Parliament(part));
     let model = small(5);
     let likelihood = |text: &str, said: &str| -> f64 {
         let (from, ids) = (text.len(), corpus.encode(&format!("{text} {said}")));
@@ -190,7 +190,7 @@ fn random_weights_confirm_nothing() {
 
 /// A synapse is confirmed only if the corrected p, the number of languages and the margin all suffice.
 #[test]
-fn a_verdict_needs_everything() {
+fn a_confirmed_verdict_needs_p_value_languages_and_margin() {
     let question = ConceptQuestion {
         concept: "currency".into(),
         contrast: vec![],
@@ -249,7 +249,7 @@ fn a_planted_synapse_is_found() {
 }
 
 /// Asks the probe with these arguments.
-fn asked(model: &mut dyn Trainable, corpus: &Corpus, args: &[(&str, &str)]) -> Result<Vec<Answer>> {
+fn ask_search(model: &mut dyn Trainable, corpus: &Corpus, args: &[(&str, &str)]) -> Result<Vec<Answer>> {
     let value = |name: &str, text: &str| Value::parse(text, name != "random");
     let args: Args = args.iter().map(|(name, text)| ((*name).to_owned(), value(name, text))).collect();
     let mut cx = ProbeContext { seed: 1, ..ProbeContext::standalone(model, corpus, &Device::Cpu, &args) };
@@ -260,7 +260,7 @@ fn asked(model: &mut dyn Trainable, corpus: &Corpus, args: &[(&str, &str)]) -> R
 fn the_probe_answers_and_says_what_is_missing() {
     let corpus = corpus("parliament");
     let mut model = small(4);
-    let mut ask = |args: &[(&str, &str)]| asked(model.as_mut(), &corpus, args);
+    let mut ask = |args: &[(&str, &str)]| ask_search(model.as_mut(), &corpus, args);
     let own =
         [("with", "one euro\na dollar\nfive francs\nthe pound"), ("without", "one day\na door\nfive cats\nthe end")];
     let found = ask(&[own[0], own[1], ("random", "1")]).unwrap();
@@ -291,14 +291,14 @@ fn money() -> String {
     (0..24).map(line).collect()
 }
 
-fn of_lines(lines: &LabelledLines, concept: &str) -> ConceptQuestion {
+fn question_of_lines(lines: &LabelledLines, concept: &str) -> ConceptQuestion {
     ConceptQuestion::from_lines(lines, concept, &|text| Ok(text.bytes().map(u32::from).collect())).unwrap()
 }
 
 #[test]
 fn own_sentences_are_halved_by_group_within_each_label() {
     let lines = sets(&money());
-    let question = of_lines(&lines, "money");
+    let question = question_of_lines(&lines, "money");
     assert_eq!((question.concept.as_str(), question.contrast.join(" ")), ("money", "food sport".to_owned()));
     assert_eq!((question.items.len(), question.nouns.len()), (72, 36));
     assert!(question.nouns[..12].iter().all(|n| n.with && n.class == "money"), "the concept stands first");
@@ -326,7 +326,7 @@ fn a_verdict_speaks_of_ones_own_sets() {
     let mut embed = host::to_f32(var("embed.weight").as_tensor()).unwrap();
     embed[usize::from(b'$') * 4..][..4].copy_from_slice(&[9.0, -9.0, 0.1, 0.0]);
     var("embed.weight").set(&Tensor::from_vec(embed, (256, 4), &Device::Cpu).unwrap()).unwrap();
-    let question = of_lines(&sets(&money()), "money");
+    let question = question_of_lines(&sets(&money()), "money");
     let how = SearchParams { per_side: 8, draws: 1999, ..quick() };
     let search =
         |model: &dyn Trainable| concepts::find(model, &question, &how, &Device::Cpu, Progress::none()).unwrap();
@@ -355,7 +355,7 @@ fn the_probe_reads_a_file_of_sentences() {
     std::fs::write(&path, money()).unwrap();
     let corpus = corpus("harbour");
     let mut model = small(2);
-    let mut ask = |args: &[(&str, &str)]| asked(model.as_mut(), &corpus, args);
+    let mut ask = |args: &[(&str, &str)]| ask_search(model.as_mut(), &corpus, args);
     let path = path.display().to_string();
     let found = ask(&[("sentences", &path), ("label", "sport"), ("random", "1")]).unwrap();
     let search = ConceptSearch::from_payload(&found[0].payload).unwrap();

@@ -54,7 +54,7 @@ fn read(model: &Spen, rule: Option<&FastWeightRule>, rows: &[Vec<u32>], part: us
 }
 
 #[test]
-fn without_a_rate_the_model_reads_as_ever() -> Result<()> {
+fn fast_weights_with_rate_zero_change_no_logit() -> Result<()> {
     let (model, rows) = (model(1)?, [ids(1, 60), ids(2, 60)]);
     let plain = read(&model, None, &rows, 60)?.0;
     let frozen = read(&model, Some(&FastWeightRule { rate: 0.0, ..TUNED }), &rows, 60)?;
@@ -111,7 +111,7 @@ fn without_a_base_the_error_is_the_whole_input() -> Result<()> {
 }
 
 #[test]
-fn what_diverges_is_no_number_and_no_panic() -> Result<()> {
+fn diverging_fast_weights_give_nan_and_do_not_panic() -> Result<()> {
     let (model, rows) = (model(5)?, [ids(7, 200)]);
     let wild = FastWeightRule { rate: 1e30, max_precision: 1e30, has_base: true };
     let found = read(&model, Some(&wild), &rows, 50)?.0;

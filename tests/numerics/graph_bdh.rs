@@ -157,7 +157,7 @@ fn local_rules_on_edges_compute_what_the_model_computes() -> Outcome {
 
 /// With one layer, a state per layer and a single shared state are the same: values, taps and gradients are equal.
 #[test]
-fn one_layer_has_one_state_either_way() -> Outcome {
+fn with_one_layer_a_single_state_equals_a_state_per_layer() -> Outcome {
     let own = GraphBdhSpec { layers: 1, ..small() };
     let [whole, in_turn] = [own.clone(), GraphBdhSpec { single_state: true, ..own }].map(|spec| model(&spec));
     let (whole, in_turn) = (whole?, in_turn?);
@@ -185,7 +185,7 @@ fn one_layer_has_one_state_either_way() -> Outcome {
 /// With more layers they differ, because the second layer reads from a single state what the first has written for the
 /// same token.
 #[test]
-fn more_layers_tell_a_single_state() -> Outcome {
+fn with_more_layers_a_single_state_changes_the_logits() -> Outcome {
     let [own, single] = [false, true].map(|single_state| model(&GraphBdhSpec { single_state, ..small() }));
     let text = tokens(5, 1, 8)?;
     let off = distance(&own?.logits(&text, &mut Tap::off())?, &single?.logits(&text, &mut Tap::off())?)?;

@@ -26,7 +26,7 @@ fn labels() -> impl Strategy<Value = Vec<u32>> {
     prop::collection::vec(0u32..6, NODES)
 }
 
-/// Modularity from its definition as a sum over all pairs: (1/m) sum over i, j of (A_ij - kout_i kin_j / m) [same].
+/// Computes modularity by its definition, (1/m) sum over i, j of (A_ij - kout_i kin_j / m) [same].
 fn by_pairs(edges: &[Edge], of: &[u32], directed: bool) -> f64 {
     let mut a = vec![[0f64; NODES]; NODES];
     for &(i, j, w) in edges {
@@ -75,7 +75,7 @@ proptest! {
     }
 
     #[test]
-    fn the_search_is_honest_repeatable_and_no_worse_than_what_it_is_shown(
+    fn the_community_search_is_repeatable_and_a_local_optimum(
         edges in edges(), of in labels(), directed in any::<bool>(), seed in 0u64..50,
     ) {
         let graph = Graph::new(NODES, &edges, directed).unwrap();
@@ -97,7 +97,9 @@ proptest! {
     }
 
     #[test]
-    fn nulls_keep_what_they_promise(edges in edges(), nodes in 2usize..60, m in 0usize..400, seed in 0u64..1000) {
+    fn null_models_keep_edge_count_and_degrees(
+        edges in edges(), nodes in 2usize..60, m in 0usize..400, seed in 0u64..1000,
+    ) {
         let drawn = null_models::uniform(nodes, m, seed);
         prop_assert_eq!(drawn.len(), m.min(nodes * (nodes - 1)));
         prop_assert_eq!(pairs(&drawn).len(), drawn.len(), "an edge twice");
@@ -117,7 +119,7 @@ proptest! {
     }
 
     #[test]
-    fn a_core_is_a_core(edges in edges()) {
+    fn coreness_equals_its_definition(edges in edges()) {
         let graph = Graph::new(NODES, &edges, true).unwrap();
         let core = coreness(&graph);
         // by definition: remove nodes with fewer than k neighbours until none is left

@@ -108,7 +108,7 @@ fn tables_are_consistent() {
 
 /// A step is at most ten times as long as the one before, so a field without any error still needs several steps.
 #[test]
-fn a_constant_field_climbs_the_ladder() {
+fn steps_over_a_constant_field_grow_at_most_tenfold() {
     let nfe = |c: f64| {
         let field = move |_: f64, y: &Tensor| y.ones_like()? * c;
         let options = SolverOptions::adaptive(Method::DOPRI5, Policy::Interpolate, 1e-3);
@@ -187,7 +187,7 @@ fn the_list_names_every_method_once() {
 }
 
 #[test]
-fn attempts_are_one_path() {
+fn solver_attempts_form_one_contiguous_path() {
     for &method in Method::ALL {
         for policy in Policy::ALL {
             let options =

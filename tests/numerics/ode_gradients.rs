@@ -87,7 +87,7 @@ fn apart(a: &[f64], b: &[f64]) -> f64 {
     op_checks::apart(a, b) / op_checks::largest(b.iter().copied())
 }
 
-fn every() -> impl Iterator<Item = SolverOptions> {
+fn all_options() -> impl Iterator<Item = SolverOptions> {
     Method::ALL.iter().copied().flat_map(|method| {
         Policy::ALL.map(|policy| SolverOptions {
             steps: 12,
@@ -103,7 +103,7 @@ fn every() -> impl Iterator<Item = SolverOptions> {
 #[test]
 fn backprop_agrees_with_finite_differences() -> Result<()> {
     let example = Example::new()?;
-    for options in every() {
+    for options in all_options() {
         // backpropagation ignores that step lengths depend on the state; with tighter tolerances this error is smaller
         let adaptive = options.method.is_adaptive();
         let tolerance = if options.method.tableau().order < 3 { 1e-5 } else { 1e-8 };
@@ -125,12 +125,12 @@ fn backprop_agrees_with_finite_differences() -> Result<()> {
 #[test]
 fn checkpoints_give_the_gradients_of_backprop() -> Result<()> {
     let example = Example::new()?;
-    for options in every() {
+    for options in all_options() {
         let exact = example.gradients(Gradient::Backprop, &options)?;
         let off = apart(&example.gradients(Gradient::Checkpointed, &options)?, &exact);
         assert!(off < 1e-12, "{} {:?}: {off:e}", options.method, options.policy);
     }
-    // a given first step, and one that is so long that the first attempt is rejected
+    // with a first step of 1.4, the first attempt is so long that it is rejected
     for first_step in [Some(0.05), Some(1.4)] {
         let options = SolverOptions { first_step, rtol: 1e-7, atol: 1e-7, ..SolverOptions::default() };
         let exact = example.gradients(Gradient::Backprop, &options)?;
@@ -189,7 +189,7 @@ fn a_weight_may_be_used_on_both_sides() -> Result<()> {
 }
 
 #[test]
-fn what_has_no_gradient_gets_none_and_what_cannot_is_said() -> Result<()> {
+fn independent_inputs_get_zero_gradients_and_unsupported_modes_an_error() -> Result<()> {
     let example = Example::new()?;
     let options = SolverOptions::default();
     for way in [Gradient::Checkpointed, Gradient::Adjoint] {

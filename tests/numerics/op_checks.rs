@@ -17,7 +17,7 @@ pub fn random(seed: u64, shape: &[usize]) -> Result<Tensor> {
     Tensor::from_vec(values, shape, &Device::Cpu)
 }
 
-/// Random variables of these shapes.
+/// Returns random variables of these shapes.
 pub fn inputs(shapes: &[Vec<usize>], dtype: DType) -> Result<Vec<Var>> {
     shapes.iter().enumerate().map(|(i, s)| Var::from_tensor(&random(i as u64, s)?.to_dtype(dtype)?)).collect()
 }

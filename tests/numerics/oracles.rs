@@ -88,7 +88,7 @@ impl Oracle {
         Ok(Self { config, tensors })
     }
 
-    /// A file whose metadata holds a list under `key`.
+    /// Opens a file and returns the list that its metadata holds under `key`.
     pub(crate) fn open_list(file: &str, key: &str) -> Read<Vec<Value>> {
         let (list, tensors) = Self::read(file, key)?;
         Ok((list.as_array().ok_or("no list")?.clone(), tensors))

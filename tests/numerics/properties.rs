@@ -46,7 +46,7 @@ fn open_gate(model: &mut FastSlow, effective: f64) -> Result<()> {
     Ok(())
 }
 
-/// The largest absolute change of the logits at each position when one token is changed.
+/// Returns the largest absolute change of the logits at each position when one token is changed.
 pub fn edit(model: &dyn Model, tokens: &[u32], at: usize) -> Result<Vec<f64>> {
     let logits = |ids: &[u32]| -> Result<Vec<f32>> {
         host::to_f32(&model.logits(&Tensor::from_slice(ids, (1, ids.len()), &Device::Cpu)?, &mut Tap::off())?)
@@ -196,7 +196,7 @@ fn y_up_is_constant_over_blocks_and_the_first_reads_zero() -> Result<()> {
 }
 
 #[test]
-fn taps_say_what_the_model_did() -> Result<()> {
+fn taps_have_the_shapes_and_values_of_the_forward_pass() -> Result<()> {
     let model = build(&small())?;
     let tokens = batch(2, 2, 10)?.tokens;
     let mut tap = Tap::on(&["pre.", "slow.", "post.", "pooled.", "x.", "final"]);
@@ -325,7 +325,7 @@ fn a_gate_without_weight_decay_keeps_its_value() -> Result<()> {
 }
 
 #[test]
-fn more_passes_are_what_they_say() -> Result<()> {
+fn one_pass_equals_every_solver_limited_to_one_pass() -> Result<()> {
     let tokens = batch(4, 1, 12)?.tokens;
     let logits = |approach| -> Result<Vec<f32>> {
         let mut model = build(&FastSlowSpec { approach, ..small() })?;

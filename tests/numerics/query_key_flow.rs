@@ -16,7 +16,7 @@ use crate::op_checks::largest;
 const HEADS: usize = 3;
 const TOKENS: usize = 5;
 
-fn drawn(seed: u64, count: usize, size: f32) -> Vec<f32> {
+fn random_values(seed: u64, count: usize, size: f32) -> Vec<f32> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     (0..count).map(|_| rng.random_range(-size..size)).collect()
 }
@@ -27,9 +27,9 @@ fn largest_difference(
     spec: EvolutionSizes,
 ) -> Result<f64> {
     let (h, d) = (spec.heads, spec.head_dim);
-    let qkv = drawn(1, TOKENS * 3 * h * d, 2.0);
-    let weights = drawn(2, 2 * d * d, 1.2 / (d as f32).sqrt());
-    let tau = drawn(3, h, 0.5).into_iter().map(|t| t - 2.0).collect::<Vec<f32>>();
+    let qkv = random_values(1, TOKENS * 3 * h * d, 2.0);
+    let weights = random_values(2, 2 * d * d, 1.2 / (d as f32).sqrt());
+    let tau = random_values(3, h, 0.5).into_iter().map(|t| t - 2.0).collect::<Vec<f32>>();
     let cpu = &Device::Cpu;
     let evolved = run(
         &Tensor::from_slice(&qkv, (1, TOKENS, 3 * h * d), cpu)?,
@@ -58,7 +58,7 @@ fn largest_difference(
 }
 
 #[test]
-fn the_flow_is_what_the_model_computes() -> Result<()> {
+fn the_query_key_flow_equals_the_evolution_of_the_model() -> Result<()> {
     for scheme in [Scheme::Euler, Scheme::Leapfrog] {
         for (steps, head_dim) in [(0, 8), (1, 1), (3, 16), (7, 32)] {
             let spec = EvolutionSizes { heads: HEADS, head_dim, scheme, steps };

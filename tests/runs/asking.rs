@@ -55,7 +55,7 @@ fn text(t: &str) -> Value {
 }
 
 /// x with the paper's rotary embedding of position `at`: each pair of neurons is rotated by its own angle.
-fn turned(x: &[f64], at: usize) -> Vec<f64> {
+fn rope_rotated(x: &[f64], at: usize) -> Vec<f64> {
     let pairs = x.chunks(2).enumerate().flat_map(|(pair, v)| {
         let cycles = 65536f64.powf(-((2 * pair) as f64) / PER_HEAD as f64) / TAU;
         let (sin, cos) = ((at as f64 * cycles).fract() * TAU).sin_cos();
@@ -85,7 +85,7 @@ fn products_are_those_of_recorded_x() {
                 for query in 0..ids.len() {
                     for key in 0..ids.len() {
                         let (q, k) = match (position, is_rotated) {
-                            (Position::Rope, true) => (turned(row(query), query), turned(row(key), key)),
+                            (Position::Rope, true) => (rope_rotated(row(query), query), rope_rotated(row(key), key)),
                             _ => (row(query).to_vec(), row(key).to_vec()),
                         };
                         let dot: f64 = q.iter().zip(&k).map(|(a, b)| a * b).sum();
@@ -111,7 +111,7 @@ fn products_are_those_of_recorded_x() {
 }
 
 #[test]
-fn what_is_written_on_is_what_generate_writes() {
+fn the_continuation_equals_that_of_model_generate() {
     let folder = tempfile::tempdir().unwrap();
     let (mut model, corpus) = (model(Position::Rope), corpus(folder.path()));
     let args = |write: i64, temperature: f64| {

@@ -57,7 +57,7 @@ fn norm(v: &[f64]) -> Vec<f64> {
 /// The dynamics with the measured weights reproduce x of the model's first layer, and y if the layer norm, which the
 /// rules lack, is added. A transposed matrix, wrong pulses or a rotation in the wrong direction would fail here.
 #[test]
-fn what_is_handed_over_is_the_models_own_first_layer() {
+fn measured_weights_reproduce_the_first_layer_of_the_model() {
     let corpus = text();
     for position in [Position::Alibi, Position::Rope, Position::Both, Position::Nothing] {
         let mut model = ModelSpec::Bdh(small(position)).build(corpus.vocab(), 5, &Device::Cpu).unwrap();

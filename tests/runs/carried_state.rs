@@ -59,7 +59,7 @@ fn rows_go_on_where_the_batch_before_ended() -> Outcome {
 }
 
 #[test]
-fn what_is_carried_is_what_streaming_holds() -> Outcome {
+fn the_carried_state_equals_that_of_streaming() -> Outcome {
     for form in [Form::Code, Form::Paper, Form::Both, Form::FinalNorm] {
         let (rows, t) = (2, 12);
         let spec = BdhSpec { d_model: 16, heads: 2, neurons: 96, layers: 3, form, ..BdhSpec::default() };
@@ -259,7 +259,7 @@ fn a_run_resumed_within_a_stretch_goes_on_bit_for_bit() -> Outcome {
 }
 
 #[test]
-fn it_learns() -> Outcome {
+fn training_with_carried_state_lowers_the_loss() -> Outcome {
     let mut run = Run::open(plan("80")?)?;
     let all = losses(&mut run, 80)?;
     for (variant, share) in [0.7, 0.8].into_iter().enumerate() {

@@ -61,7 +61,7 @@ fn recorded(folder: &Path) -> PathBuf {
 }
 
 #[test]
-fn its_steps_are_those_of_the_files() -> Outcome {
+fn steps_of_a_checkpoint_series_are_those_of_its_files() -> Outcome {
     let folder = tempfile::tempdir()?;
     let run = recorded(folder.path());
     assert_eq!(snapshots::list(&run).keys().copied().collect::<Vec<_>>(), [0, 50, 200]);
@@ -103,7 +103,7 @@ fn its_steps_are_those_of_the_files() -> Outcome {
 /// The step in a file's metadata takes precedence over its name. Here the names have no step, all epochs are equal, and
 /// the folder's name has a dot, which must not count as a file ending.
 #[test]
-fn what_the_files_say_of_their_step_goes_before_their_names() -> Outcome {
+fn steps_in_metadata_take_precedence_over_file_names() -> Outcome {
     let folder = tempfile::tempdir()?;
     fs::create_dir(folder.path().join("made.v2"))?;
     for (name, seed, step) in [("early", 1, "40"), ("best", 2, "700.0"), ("final", 3, "1000")] {
@@ -125,7 +125,7 @@ fn what_the_files_say_of_their_step_goes_before_their_names() -> Outcome {
 }
 
 #[test]
-fn a_replay_answers_at_each_of_them() -> Outcome {
+fn a_replay_answers_at_each_checkpoint_of_the_series() -> Outcome {
     let folder = tempfile::tempdir()?;
     let run = recorded(folder.path());
     let info = Reader::open(&run)?.info().ok_or("no description")?;
@@ -161,7 +161,7 @@ fn a_replay_answers_at_each_of_them() -> Outcome {
 }
 
 #[test]
-fn what_is_no_series_is_said_with_its_file() -> Outcome {
+fn folders_that_are_not_a_series_are_refused_naming_the_file() -> Outcome {
     let folder = tempfile::tempdir()?;
     let refused = |what: &str, parts: &[&str]| {
         let output = orrery(folder.path(), &format!("run {what} {QUIET}"));

@@ -107,7 +107,7 @@ fn an_asked_checkpoint_says_what_layers_are_taken() -> Outcome {
 }
 
 #[test]
-fn other_codes_say_what_is_theirs() -> Outcome {
+fn checkpoints_of_other_codes_state_their_differences() -> Outcome {
     let open = |file: &str| import_state_dict::open(&at(file), &BdhSpec { layers: 3, ..BdhSpec::default() });
     let cq = open("cq.pt")?;
     assert_eq!(cq.spec.form, Form::FinalNorm);
@@ -214,7 +214,7 @@ fn with_header(path: &Path, header: &str, data: usize) -> std::io::Result<()> {
 }
 
 #[test]
-fn what_a_file_claims_and_does_not_hold_is_never_set_aside() -> Outcome {
+fn memory_is_not_allocated_for_sizes_that_a_file_does_not_hold() -> Outcome {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("claims.safetensors");
     let message = || Weights::open(&path).unwrap_err().to_string();

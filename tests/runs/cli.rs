@@ -14,12 +14,12 @@ fn orrery(folder: &Path, words: &str) -> Output {
     p.output().unwrap()
 }
 
-fn said(output: &Output) -> String {
+fn stderr_of(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 #[test]
-fn what_is_wrong_is_said_and_nothing_is_left_behind() {
+fn invalid_commands_are_refused_with_a_reason_and_leave_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     let write = |name: &str, content: &[u8]| fs::write(here.join(name), content).unwrap();
@@ -74,7 +74,7 @@ fn what_is_wrong_is_said_and_nothing_is_left_behind() {
         ("frob", 2, "frob"),
     ] {
         let output = orrery(here, words);
-        let said = said(&output);
+        let said = stderr_of(&output);
         assert_eq!(output.status.code(), Some(code), "{words}: {said}");
         assert!(said.to_lowercase().contains(&part.to_lowercase()), "{words}: {said}");
         assert!(!said.contains("panicked"), "{words}: {said}");
@@ -93,7 +93,7 @@ fn a_refused_file_prints_no_backtrace() {
     let mut p = Command::new(env!("CARGO_BIN_EXE_orrery"));
     p.args(["model", "info", "bad.pt"]).current_dir(folder.path());
     let output = p.env("RUST_BACKTRACE", "1").env_remove("RUST_LIB_BACKTRACE").output().unwrap();
-    assert_eq!((output.status.code(), said(&output).lines().count()), (Some(2), 1), "{}", said(&output));
+    assert_eq!((output.status.code(), stderr_of(&output).lines().count()), (Some(2), 1), "{}", stderr_of(&output));
 }
 
 #[test]
@@ -102,25 +102,25 @@ fn an_answer_names_the_step_of_its_weights() {
     let small = "--set train.window=16 --set train.batch=1 --set run.eval_windows=1 --set run.threads=1 \
                  --set model.d_model=16 --set probe.residual_every=0";
     let run = orrery(folder.path(), &format!("run fast_slow --steps 6 --no-figures {small}"));
-    assert!(run.status.success(), "{}", said(&run));
+    assert!(run.status.success(), "{}", stderr_of(&run));
     let printed = String::from_utf8(run.stdout).unwrap();
     let run = printed.lines().last().expect("its folder");
     for step in [0, 3, 5] {
         let asked = orrery(folder.path(), &format!("ask {run} next_tokens --step {step} --variant coupled"));
         let answer: serde_json::Value =
-            serde_json::from_slice(&asked.stdout).unwrap_or_else(|_| panic!("{}", said(&asked)));
+            serde_json::from_slice(&asked.stdout).unwrap_or_else(|_| panic!("{}", stderr_of(&asked)));
         assert_eq!(answer["step"], step, "{answer}");
     }
     // a probe has its own name and the one that the protocol uses for other programs
     for name in ["attention_maps", "attention"] {
         let asked = orrery(folder.path(), &format!("ask {run} {name} --variant coupled"));
-        assert!(asked.status.success(), "{name}: {}", said(&asked));
+        assert!(asked.status.success(), "{name}: {}", stderr_of(&asked));
         let answer: serde_json::Value = serde_json::from_slice(&asked.stdout).unwrap();
         assert_eq!(answer["channel"], "attention.maps", "{name}");
     }
     fs::remove_dir_all(folder.path().join(run).join("checkpoints")).unwrap();
     let asked = orrery(folder.path(), &format!("ask {run} next_tokens --variant coupled"));
-    let words = said(&asked);
+    let words = stderr_of(&asked);
     assert_eq!(asked.status.code(), Some(2), "{words}");
     assert!(words.contains("has no checkpoint yet") && words.contains("asks the weights that it kept"), "{words}");
 }
@@ -136,7 +136,7 @@ fn probes_are_listed_whatever_is_to_be_asked() {
         ("ask fast_slow next_tokens --list", "Tokens of the continuation"),
     ] {
         let output = orrery(folder.path(), words);
-        assert!(output.status.success(), "{words}: {}", said(&output));
+        assert!(output.status.success(), "{words}: {}", stderr_of(&output));
         assert!(String::from_utf8_lossy(&output.stdout).contains(part), "{words}");
     }
 }
@@ -201,7 +201,7 @@ fn an_old_spelling_says_the_new_one() {
         ("bench --json", "cargo run --release -p orrery-bench -- --json"),
     ] {
         let output = orrery(folder.path(), old);
-        let said = said(&output);
+        let said = stderr_of(&output);
         assert_eq!(output.status.code(), Some(2), "{old}: {said}");
         assert!(said.contains(new), "{old}: {said}");
     }

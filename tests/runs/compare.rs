@@ -66,7 +66,7 @@ fn compare_unpainted(runs: &[&Path], more: &[&str]) -> Output {
     unpainted(&mut command(runs, more)).output().unwrap()
 }
 
-fn told(out: &Output) -> String {
+fn output_of(out: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr))
 }
 
@@ -76,8 +76,8 @@ fn runs_are_set_beside_each_other() {
     let to = dir.path().join("compared");
     let [runs @ .., _] = runs();
     let out = compare_unpainted(&runs, &["-o", to.to_str().unwrap()]);
-    assert!(out.status.success(), "{}", told(&out));
-    assert!(!told(&out).contains("not of the same tokens"), "{}", told(&out));
+    assert!(out.status.success(), "{}", output_of(&out));
+    assert!(!output_of(&out).contains("not of the same tokens"), "{}", output_of(&out));
     let settings = fs::read_to_string(to.join("settings.csv")).unwrap();
     assert_eq!(settings.lines().next().unwrap(), "run,seed,train.lr", "nothing else differs: {settings}");
     assert_eq!(settings.lines().nth(2).unwrap(), "\"seed 1, lr 0.001\",1,0.001");
@@ -86,23 +86,23 @@ fn runs_are_set_beside_each_other() {
     assert_eq!(numbers.lines().next().unwrap(), named);
     assert_eq!(numbers.lines().count(), 1 + 3 * 2, "a row a run and variant: {numbers}");
     assert!(numbers.lines().skip(1).all(|row| row.contains(",9,") && !row.contains("(step")), "{numbers}");
-    assert!(told(&out).contains("settings that differ") && told(&out).contains("held-out loss (nats)"));
+    assert!(output_of(&out).contains("settings that differ") && output_of(&out).contains("held-out loss (nats)"));
     for stem in ["train_loss-coupled", "held_out_loss-frozen", "gate-coupled"] {
         let svg = fs::read_to_string(to.join(format!("{stem}.svg"))).unwrap();
         assert!(svg.contains("lr 0.01") && svg.contains("seed 2, lr 0.001"), "{stem}: {svg}");
     }
     let folded = dir.path().join("folded");
     let out = compare_unpainted(&runs, &["--fold", "--out", folded.to_str().unwrap()]);
-    assert!(out.status.success(), "{}", told(&out));
+    assert!(out.status.success(), "{}", output_of(&out));
     let svg = fs::read_to_string(folded.join("held_out_loss-coupled.svg")).unwrap();
     assert!(svg.contains("lr 0.001, 2 seeds") && svg.contains("seed 1, lr 0.01<"), "{svg}");
     let settings = fs::read_to_string(folded.join("settings.csv")).unwrap();
     assert_eq!(settings.lines().last().unwrap(), "\"lr 0.001, 2 seeds\",\"1, 2\",0.001");
     let numbers = fs::read_to_string(folded.join("numbers.csv")).unwrap();
     assert_eq!(numbers.lines().count(), 1 + 2 * 2, "a row a point and variant: {numbers}");
-    assert!(told(&out).contains("lr 0.001, 2 seeds") && told(&out).contains(" ± "), "{}", told(&out));
+    assert!(output_of(&out).contains("lr 0.001, 2 seeds") && output_of(&out).contains(" ± "), "{}", output_of(&out));
     let legend = "\nmean ± standard deviation over seeds; a difference with the 95% interval";
-    assert!(told(&out).contains(legend), "{}", told(&out));
+    assert!(output_of(&out).contains(legend), "{}", output_of(&out));
 
     // the table has all digits, and statistics over the seeds
     let of_gate = |run: &Path| run_rows::row_of(run).unwrap().headlines.group("gate", "coupled").unwrap().mean;
@@ -126,10 +126,10 @@ fn losses_of_other_texts_are_said_to_be() {
     let to = dir.path().join("compared");
     let [_, run, _, other] = runs();
     let out = compare_unpainted(&[run, other], &["-o", to.to_str().unwrap()]);
-    assert!(out.status.success(), "{}", told(&out));
+    assert!(out.status.success(), "{}", output_of(&out));
     let note =
         "These losses are not of the same tokens: seed 1 reads mixture (seed 1); seed 77 reads mixture (seed 77).";
-    assert!(told(&out).contains(note), "{}", told(&out));
+    assert!(output_of(&out).contains(note), "{}", output_of(&out));
     let figure = |stem: &str| fs::read_to_string(to.join(format!("{stem}.svg"))).unwrap();
     assert!(figure("held_out_loss-coupled").contains("not of the same tokens"));
     assert!(!figure("gate-coupled").contains("not of the same tokens"));
@@ -138,9 +138,9 @@ fn losses_of_other_texts_are_said_to_be() {
 #[test]
 fn a_run_that_is_given_twice_is_said() {
     let [a, b, ..] = runs();
-    assert!(!told(&compare(&[a, b], &[])).contains("more than once"));
+    assert!(!output_of(&compare(&[a, b], &[])).contains("more than once"));
     let out = compare(&[a, b, a], &[]);
-    assert!(out.status.success() && told(&out).contains("is given more than once"), "{}", told(&out));
+    assert!(out.status.success() && output_of(&out).contains("is given more than once"), "{}", output_of(&out));
 }
 
 /// A copy of a run in the state after a kill at step 2, with its first measurements only.
@@ -163,7 +163,7 @@ fn a_number_of_another_step_says_its_own() {
     let [whole, other, ..] = runs();
     cut_off(whole, &cut);
     let out = compare_unpainted(&[cut.as_path(), other], &["--out", to.to_str().unwrap()]);
-    assert!(out.status.success(), "{}", told(&out));
+    assert!(out.status.success(), "{}", output_of(&out));
     let numbers = fs::read_to_string(to.join("numbers.csv")).unwrap();
     let rows: Vec<&str> = numbers.lines().skip(1).collect();
     assert!(rows[0].contains(",2,") && rows[0].contains(" (step 0),"), "the loss is of step 0: {numbers}");
@@ -190,9 +190,9 @@ fn views_stand_side_by_side_and_two_runs_are_subtracted() {
     let to = dir.path().join("compared");
     let views = ["--view", "attention", "--view", "next_tokens", "--view", "losses", "--out", to.to_str().unwrap()];
     let out = compare(&[a, b], &views);
-    assert!(out.status.success(), "{}", told(&out));
+    assert!(out.status.success(), "{}", output_of(&out));
     assert!(!to.join("losses-step-9-difference.csv").exists(), "curves lie over each other already");
-    if !told(&out).contains("as SVG alone") {
+    if !output_of(&out).contains("as SVG alone") {
         for file in
             ["attention-step-9", "attention-step-9-difference", "next_tokens-step-9-difference", "losses-step-9"]
         {
@@ -232,25 +232,25 @@ fn views_stand_side_by_side_and_two_runs_are_subtracted() {
 }
 
 #[test]
-fn what_cannot_be_subtracted_or_shown_says_why() {
+fn impossible_differences_and_views_are_reported_with_a_reason() {
     let dir = tempfile::tempdir().unwrap();
     let [_, a, _, b] = runs();
     let to = dir.path().join("compared");
     let to = to.to_str().unwrap();
     let out = compare(&[a, b], &["--view", "attention", "--out", to]);
-    assert!(out.status.success() && told(&out).contains("are of different texts"), "{}", told(&out));
+    assert!(out.status.success() && output_of(&out).contains("are of different texts"), "{}", output_of(&out));
     for (more, words) in [
         (vec!["--view", "nothing", "--out", to], "there is no view `nothing`"),
         (vec!["--view", "attention", "--step", "10", "--out", to], "no run has a step 10: the last one of any is 9"),
         (vec!["--view", "neuron_graph", "--out", to], "has nothing to show of these runs at step 9"),
     ] {
         let out = compare(&[a, b], &more);
-        assert!(out.status.code() == Some(2) && told(&out).contains(words), "{}", told(&out));
+        assert!(out.status.code() == Some(2) && output_of(&out).contains(words), "{}", output_of(&out));
     }
 }
 
 #[test]
-fn what_cannot_be_compared_is_refused_in_words() {
+fn runs_that_cannot_be_compared_are_refused_with_a_reason() {
     let dir = tempfile::tempdir().unwrap();
     let [run, ..] = runs();
     for (runs, more, words) in [
@@ -259,6 +259,6 @@ fn what_cannot_be_compared_is_refused_in_words() {
         (vec![run, run], vec!["--out", run.to_str().unwrap()], "is an input"),
     ] {
         let out = compare(&runs, &more);
-        assert!(out.status.code() == Some(2) && told(&out).contains(words), "{}", told(&out));
+        assert!(out.status.code() == Some(2) && output_of(&out).contains(words), "{}", output_of(&out));
     }
 }

@@ -105,7 +105,7 @@ fn plain_pass(model: &Bdh, ids: &[u32], value: impl Fn(&Activations, usize) -> f
 }
 
 #[test]
-fn what_is_kept_is_what_a_plain_pass_finds() {
+fn top_contexts_are_those_of_a_plain_forward_pass() {
     let folder = tempfile::tempdir().unwrap();
     let (mut model, corpus) = (model(), corpus(folder.path(), &text()));
     let ids = corpus.encode(&text());
@@ -198,7 +198,7 @@ fn a_text_shorter_than_a_window_is_one_window() {
 }
 
 #[test]
-fn it_ends_when_it_is_no_longer_wanted_and_refuses_in_words() {
+fn the_context_search_can_be_cancelled_and_refuses_invalid_arguments() {
     let folder = tempfile::tempdir().unwrap();
     let (mut model, corpus) = (model(), corpus(folder.path(), &text().repeat(20)));
     let asked = args(&[("neuron", Value::Text("0:1".into())), ("tokens", Value::Int(0))]);
@@ -230,7 +230,7 @@ fn it_ends_when_it_is_no_longer_wanted_and_refuses_in_words() {
 }
 
 #[test]
-fn the_command_line_says_the_same() {
+fn model_contexts_prints_the_contexts_of_the_probe() {
     let folder = tempfile::tempdir().unwrap();
     let (mut model, corpus) = (model(), corpus(folder.path(), &text()));
     let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();

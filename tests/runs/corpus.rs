@@ -19,14 +19,14 @@ fn spec(source: Source, tokenizer: TokenizerSpec) -> CorpusSpec {
     CorpusSpec::new(source, tokenizer)
 }
 
-fn made(id: &str, tokenizer: TokenizerSpec) -> Corpus {
+fn open_generated(id: &str, tokenizer: TokenizerSpec) -> Corpus {
     Corpus::open(&spec(Source::Generated(id.into()), tokenizer)).unwrap()
 }
 
 /// The corpus *facts* with the word tokenizer. Building its vocabulary takes seconds, so tests share it.
 fn facts() -> &'static Corpus {
     static OPENED: OnceLock<Corpus> = OnceLock::new();
-    OPENED.get_or_init(|| made("facts", WORDS))
+    OPENED.get_or_init(|| open_generated("facts", WORDS))
 }
 
 fn open(path: &Path, tokenizer: TokenizerSpec) -> Result<Corpus, CorpusError> {
@@ -64,7 +64,7 @@ fn show() {
     let id = std::env::var("CORPUS").unwrap_or("mixture".into());
     let seed = std::env::var("SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(7);
     if generated::by_id(&id).unwrap().is_task() {
-        let corpus = made(&id, WORDS);
+        let corpus = open_generated(&id, WORDS);
         println!("{}", corpus.describe());
         for i in 0..6 {
             println!("{}\n", corpus.decode(&corpus.passage(i, 129)));
@@ -77,7 +77,7 @@ fn show() {
     let now = Instant::now();
     let text = generated::by_id(&id).unwrap().text(seed, generated::SIZE);
     println!("{} bytes in {:?}\n{}", text.len(), now.elapsed(), &text[..text.floor_char_boundary(14000)]);
-    println!("{}", made(&id, WORDS).describe());
+    println!("{}", open_generated(&id, WORDS).describe());
 }
 
 // Generated text
@@ -191,12 +191,12 @@ fn facts_of_a_page_last() {
 fn every_tokenizer_reads_the_default_text_and_writes_it_back() {
     let text = generated::by_id("mixture").unwrap().text(1, 20_000);
     for tokenizer in every_tokenizer() {
-        let corpus = made("mixture", tokenizer.clone());
+        let corpus = open_generated("mixture", tokenizer.clone());
         let ids = corpus.encode(&text);
         assert_eq!(corpus.decode(&ids).trim_end(), text.trim_end(), "{tokenizer:?}");
         assert!(ids.iter().all(|&id| (id as usize) < corpus.vocab()), "{tokenizer:?}");
         assert!(ids.iter().all(|&id| !corpus.token_text(id).trim().is_empty()), "{tokenizer:?}");
-        assert_eq!(corpus.encode(&text), made("mixture", tokenizer).encode(&text));
+        assert_eq!(corpus.encode(&text), open_generated("mixture", tokenizer).encode(&text));
     }
 }
 
@@ -211,7 +211,7 @@ fn a_tokenizer_json_is_read_and_a_broken_one_refused() {
         "model":{"type":"WordLevel","vocab":{"<unk>":0,"the":1,"harbour":2,".":5},"unk_token":"<unk>"}}"#,
     )
     .unwrap();
-    let corpus = made("harbour", TokenizerSpec::HuggingFace(good));
+    let corpus = open_generated("harbour", TokenizerSpec::HuggingFace(good));
     assert_eq!(corpus.encode("the harbour zebra."), [1, 2, 0, 5]);
     assert_eq!(corpus.vocab(), 6);
     assert_eq!(corpus.token_text(2), "harbour");
@@ -240,7 +240,7 @@ fn characters_are_numbered_by_code_point_over_the_whole_text() {
     let unknown = corpus.try_encode("ab\nz").unwrap_err().to_string();
     assert!(unknown.contains("'z' (U+007A), character 4 of the text (line 2)"), "{unknown}");
     assert!(corpus.encode("abz").is_empty(), "never another id");
-    assert!(made("harbour", TokenizerSpec::SortedChar { max_vocab: 256 }).vocab() > 20);
+    assert!(open_generated("harbour", TokenizerSpec::SortedChar { max_vocab: 256 }).vocab() > 20);
     let few = open(&path, TokenizerSpec::SortedChar { max_vocab: 6 }).err().unwrap().to_string();
     assert!(few.contains("7 distinct characters") && few.contains("corpus.vocab"), "{few}");
 }
@@ -300,8 +300,8 @@ fn training_and_held_out_do_not_overlap() {
 #[test]
 fn a_batch_depends_on_its_position_alone() {
     for tokenizer in every_tokenizer() {
-        let corpus = made("mixture", tokenizer.clone());
-        let other = made("mixture", tokenizer.clone());
+        let corpus = open_generated("mixture", tokenizer.clone());
+        let other = open_generated("mixture", tokenizer.clone());
         let later = corpus.batch(&at(3, 41), 4, 64).unwrap();
         corpus.batch(&at(3, 2), 4, 64).unwrap();
         corpus.held_out(3, 32).unwrap();
@@ -347,7 +347,7 @@ fn an_epoch_covers_the_training_part_once() {
 #[test]
 fn passages_begin_at_sentences() {
     for tokenizer in every_tokenizer() {
-        let corpus = made("mixture", tokenizer.clone());
+        let corpus = open_generated("mixture", tokenizer.clone());
         let mut seen = HashSet::new();
         for index in 0..30 {
             let ids = corpus.passage(index, 80);
@@ -381,7 +381,7 @@ proptest! {
 // Files
 
 #[test]
-fn what_is_no_text_is_refused_in_words() {
+fn files_that_are_not_text_are_refused_with_a_reason() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let write = |name: &str, bytes: &[u8]| {
@@ -517,11 +517,11 @@ fn a_file_cut_while_open_is_noticed() {
 // Tasks
 
 #[test]
-fn every_answer_is_the_fact_and_far_from_it() {
+fn every_answer_repeats_the_fact_at_the_required_distance() {
     let spaced = |id: &str, spacing| Source::Task(Task { id: id.into(), spacing, answers_only: true });
     let opened = |source| Corpus::open(&spec(source, WORDS)).unwrap();
     for (corpus, spacing, len) in [
-        (&made("facts_symbols", WORDS), 32, 128),
+        (&open_generated("facts_symbols", WORDS), 32, 128),
         (facts(), 36, 128),
         (&opened(spaced("facts_symbols", 12)), 12, 64),
         (&opened(spaced("facts", 64)), 64, 200),
@@ -570,8 +570,8 @@ fn check_row(corpus: &Corpus, windows: &Windows, row: usize, spacing: usize) -> 
 }
 
 #[test]
-fn facts_are_even_and_tell_nothing_else() {
-    let corpus = made("facts_symbols", WORDS);
+fn answers_of_the_facts_task_are_evenly_distributed() {
+    let corpus = open_generated("facts_symbols", WORDS);
     let windows = corpus.held_out(2000, 64).unwrap();
     let answers = windows.answers.as_ref().unwrap();
     let mut counts = std::collections::HashMap::new();
@@ -609,8 +609,8 @@ fn tasks_can_ask_for_every_token_and_read_bytes() {
 
 #[test]
 fn task_batches_are_pure_and_held_out_ones_differ() {
-    for (a, id) in [(facts(), "facts"), (&made("facts_symbols", WORDS), "facts_symbols")] {
-        let b = made(id, WORDS);
+    for (a, id) in [(facts(), "facts"), (&open_generated("facts_symbols", WORDS), "facts_symbols")] {
+        let b = open_generated(id, WORDS);
         assert_eq!(a.batch(&at(7, 9), 4, 100).unwrap(), b.batch(&at(7, 9), 4, 100).unwrap());
         assert_ne!(a.batch(&at(7, 9), 4, 100).unwrap(), a.batch(&at(7, 10), 4, 100).unwrap());
         let rows = |w: &Windows| -> HashSet<Vec<u32>> { w.inputs.chunks(w.len).map(<[u32]>::to_vec).collect() };

@@ -19,7 +19,7 @@ fn spec(source: Source) -> CorpusSpec {
     CorpusSpec::new(source, TokenizerSpec::Byte { vocab: 256 })
 }
 
-fn folder_of(path: &Path, domains: usize) -> Result<Corpus, String> {
+fn open_folder(path: &Path, domains: usize) -> Result<Corpus, String> {
     Corpus::open(&spec(Source::Folder { path: path.to_owned(), domains })).map_err(|e| e.to_string())
 }
 
@@ -29,7 +29,7 @@ fn write(folder: &Path, name: &str, letter: char, kilobytes: usize) {
     fs::write(folder.join(name), line.repeat(16 * kilobytes)).unwrap();
 }
 
-/// The letters that occur in the first held-out windows.
+/// Returns the letters that occur in the first held-out windows.
 fn letters(corpus: &Corpus) -> String {
     let windows = corpus.held_out(40, 128).unwrap();
     let text = corpus.decode(&windows.inputs);
@@ -78,7 +78,7 @@ fn a_folders_first_files_by_name_are_its_domains() {
     fs::create_dir(here.path().join("0 inside")).unwrap();
     fs::write(here.path().join("0 inside/e.txt"), "x").unwrap();
     for (domains, expected) in [(1, "a"), (2, "ab"), (3, "abc"), (4, "abcd"), (8, "abcd")] {
-        let corpus = folder_of(here.path(), domains).unwrap();
+        let corpus = open_folder(here.path(), domains).unwrap();
         assert_eq!(letters(&corpus), expected);
         let name = here.path().file_name().unwrap().to_string_lossy();
         let said = format!("{name} ({} of 4 files), 41 kB", domains.min(4));
@@ -94,7 +94,7 @@ fn every_used_file_gives_as_much_and_the_length_stays() {
         write(here.path(), name, letter, kilobytes);
     }
     for domains in 1..=3 {
-        let corpus = folder_of(here.path(), domains).unwrap();
+        let corpus = open_folder(here.path(), domains).unwrap();
         assert!(corpus.describe().contains("31 kB"), "{}", corpus.describe());
         let windows = corpus.held_out(20, 127).unwrap();
         let text = corpus.decode(&windows.inputs);
@@ -107,7 +107,7 @@ fn every_used_file_gives_as_much_and_the_length_stays() {
 fn an_unusable_text_folder_is_refused_with_advice() {
     let here = tempfile::tempdir().unwrap();
     let refusal = |name: &str, parts: &[&str]| {
-        let error = folder_of(&here.path().join(name), 8).err().unwrap();
+        let error = open_folder(&here.path().join(name), 8).err().unwrap();
         for part in parts.iter().chain([&name]) {
             assert!(error.contains(part), "{part}: {error}");
         }
@@ -146,7 +146,7 @@ fn special_files_of_a_text_folder_are_ignored() {
     write(here.path(), "a.txt", 'a', 8);
     let pipe = here.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    assert!(folder_of(here.path(), 8).unwrap().describe().contains("(1 of 1 files)"));
+    assert!(open_folder(here.path(), 8).unwrap().describe().contains("(1 of 1 files)"));
 }
 
 #[test]

@@ -65,7 +65,7 @@ impl Oracle {
         self.folder.path().join(name)
     }
 
-    /// The negative log-likelihood of every token of a text but the first, in nats.
+    /// Returns the negative log-likelihood of every token of a text but the first, in nats.
     pub fn nats(&self, row: usize) -> Vec<f64> {
         let rows = self.logits[row].iter().zip(self.targets(row));
         rows.map(|(logits, t)| logits.iter().map(|v| v.exp()).sum::<f64>().ln() - logits[t]).collect()
@@ -99,7 +99,7 @@ impl Oracle {
     }
 }
 
-/// The number before ` nats per token`.
+/// Returns the number before ` nats per token`.
 fn loss_of(said: &str) -> f64 {
     let line = said.lines().find(|l| l.starts_with("loss ")).unwrap_or_else(|| panic!("{said}"));
     line.split(' ').nth(1).unwrap().parse().unwrap()
@@ -185,7 +185,7 @@ fn a_list_of_tokens_beside_the_checkpoint_is_taken_and_said() -> Outcome {
 }
 
 #[test]
-fn what_does_not_fit_is_said_in_words() -> Outcome {
+fn mismatched_inputs_of_model_eval_are_refused_with_a_reason() -> Outcome {
     let oracle = Oracle::new()?;
     fs::write(oracle.path("accent.txt"), "!!\u{e9}!")?;
     fs::write(oracle.path("few.txt"), "!#!#")?;
@@ -289,7 +289,7 @@ fn activations_are_pytorchs_and_equal_bytes() -> Outcome {
 }
 
 #[test]
-fn what_is_written_is_the_likeliest_of_the_parallel_form() -> Outcome {
+fn greedy_generation_takes_the_likeliest_token_of_the_parallel_form() -> Outcome {
     let oracle = Oracle::new()?;
     let prompt = "!#%";
     let call = format!("model generate three.safetensors {prompt} --tokens 12 --vocabulary list.json");

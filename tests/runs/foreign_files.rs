@@ -8,7 +8,7 @@ use std::{fs, os::unix::fs::symlink, path::Path, process::Output};
 
 use super::foreign_folders::{orrery_in, put_pipe};
 
-fn said(output: &Output) -> String {
+fn stderr_of(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -31,7 +31,7 @@ const WAYS: [(&str, &str); 9] = [
 fn refused(here: &Path, way: &str, file: &str, parts: &[&str]) {
     let words: Vec<String> = way.split(' ').map(|w| w.replace("FILE", file)).collect();
     let output = orrery_in(here, &words.iter().map(String::as_str).collect::<Vec<_>>());
-    let said = said(&output);
+    let said = stderr_of(&output);
     assert_eq!(output.status.code(), Some(2), "{way} of {file}: {said}");
     for part in parts {
         assert!(said.contains(part), "{way} of {file}, `{part}`: {said}");

@@ -163,7 +163,7 @@ fn with_trap(name: &str, trap: &str) -> Option<TempDir> {
 
 /// Tests every command that reads a run with every file that it reads.
 #[test]
-fn no_command_reads_over_a_link_or_waits_for_a_pipe() {
+fn no_command_follows_a_link_or_waits_for_a_pipe() {
     const RECORD: &[&str] = &["run.json", "config.toml", "metrics.jsonl", "samples.jsonl", "events.jsonl"];
     let (state, weights) = (format!("{CHECKPOINT}/state.json"), weights());
     let checkpoint: &[&str] = &["config.toml", "checkpoints", CHECKPOINT, &state, &weights];

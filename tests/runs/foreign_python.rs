@@ -69,7 +69,7 @@ fn trained(here: &Path) -> Option<(Training, PathBuf)> {
 }
 
 #[test]
-fn it_answers_while_it_trains() {
+fn a_python_program_answers_questions_while_it_trains() {
     let here = tempfile::tempdir().unwrap();
     let Some((_training, folder)) = trained(here.path()) else { return };
     let name = folder.file_name().unwrap().to_str().unwrap();
@@ -95,7 +95,7 @@ fn it_answers_while_it_trains() {
 }
 
 #[test]
-fn its_folder_opens_whenever_it_is_killed() {
+fn the_folder_of_a_killed_python_program_can_be_opened() {
     for bytes in [300, 1500, 4000] {
         let here = tempfile::tempdir().unwrap();
         let Some((mut training, folder)) = trained(here.path()) else { return };

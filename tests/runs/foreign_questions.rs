@@ -22,7 +22,7 @@ use crate::{
 #[cfg(unix)]
 use crate::{foreign_python::Training, stand_in_ssh::stand_in_ssh};
 
-/// A run in training that allows these questions.
+/// Begins a run in training that allows these questions.
 fn asked_run(here: &Path, asks: &[&str]) -> ForeignRun {
     let run = ForeignRun::begin(here, "run", &json!({"lr": 0.1}));
     run.state(0, &json!("running"));
@@ -49,7 +49,7 @@ fn replying(run: &ForeignRun, reply: impl FnOnce(&ForeignRun, &str) + Send + 'st
 
 /// Runs `orrery ask` while `reply` answers. Returns the exit code, the output and the question, whose file must be gone
 /// afterwards.
-fn asked(
+fn ask_replied(
     run: &ForeignRun,
     words: &str,
     reply: impl FnOnce(&ForeignRun, &str) + Send + 'static,
@@ -68,7 +68,7 @@ fn an_answer_is_printed_as_one_of_an_own_run() {
     // a question has the name of the probe and that of the protocol
     for name in ["attention", "attention_maps"] {
         let (code, said, question) =
-            asked(&run, &format!("{name} --set text=hi --set passage=0"), |run, id| run.answer_attention(id, 7));
+            ask_replied(&run, &format!("{name} --set text=hi --set passage=0"), |run, id| run.answer_attention(id, 7));
         assert_eq!(code, Some(0), "{said}");
         assert_eq!((&question["ask"], &question["args"]), (&json!("attention"), &json!({"text": "hi"})));
         assert!(said.contains("attention of 1 layer"), "{said}");
@@ -79,21 +79,21 @@ fn an_answer_is_printed_as_one_of_an_own_run() {
         // absent fields
         assert_eq!((&sample["variant"], sample.get("request")), (&json!("model"), None));
     }
-    let (code, said, _) = asked(&run, "attention --set text=hi --csv", |run, id| run.answer_attention(id, 7));
+    let (code, said, _) = ask_replied(&run, "attention --set text=hi --csv", |run, id| run.answer_attention(id, 7));
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("channel,step,variant,field,index,value\nattention.maps,7,model,"), "{said}");
 
     let done = |run: &ForeignRun, id: &str| run.answer(id, &json!({"state": "answered", "words": "0.1 -> 0.05"}));
-    let (code, said, question) = asked(&run, "scale_lr --set factor=0.5", done);
+    let (code, said, question) = ask_replied(&run, "scale_lr --set factor=0.5", done);
     assert!(code == Some(0) && said.contains("0.1 -> 0.05") && said.contains("answer/scale_lr"), "{said}");
     assert_eq!(question["args"], json!({"factor": 0.5}));
-    let (_, _, question) = asked(&run, "lesson --set n=3 --set deep=true --set name=ferry", done);
+    let (_, _, question) = ask_replied(&run, "lesson --set n=3 --set deep=true --set name=ferry", done);
     assert_eq!(
         (&question["ask"], &question["args"]),
         (&json!("lesson"), &json!({"n": 3, "deep": true, "name": "ferry"}))
     );
     // an answer may have tensors in a file beside it
-    let (code, said, _) = asked(&run, "lesson", |run, id| {
+    let (code, said, _) = ask_replied(&run, "lesson", |run, id| {
         let header = br#"{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}  "#;
         let values = [1f32, 2.5].map(f32::to_le_bytes).concat();
         let file = [&(header.len() as u64).to_le_bytes()[..], header, &values].concat();
@@ -103,12 +103,12 @@ fn an_answer_is_printed_as_one_of_an_own_run() {
     assert!(code == Some(0) && said.contains("[1.0,2.5]"), "{said}");
 }
 
-/// Skipped if there is no graphics adapter.
+/// The test is skipped if there is no graphics adapter.
 #[test]
 fn an_answer_is_drawn_by_a_view() {
     let here = tempfile::tempdir().unwrap();
     let run = asked_run(here.path(), &["attention"]);
-    let (code, said, _) = asked(&run, "attention --set text=hi --view attention --out answer.png", |run, id| {
+    let (code, said, _) = ask_replied(&run, "attention --set text=hi --view attention --out answer.png", |run, id| {
         run.answer_attention(id, 7);
     });
     if can_paint(&said) {
@@ -118,10 +118,10 @@ fn an_answer_is_drawn_by_a_view() {
 }
 
 #[test]
-fn what_is_refused_is_refused_in_words() {
+fn refused_questions_are_answered_with_a_reason() {
     let here = tempfile::tempdir().unwrap();
     let run = asked_run(here.path(), &["attention", "scale_lr"]);
-    let (code, said, _) = asked(&run, "attention --set text=hi", |run, id| {
+    let (code, said, _) = ask_replied(&run, "attention --set text=hi", |run, id| {
         run.answer(id, &json!({"state": "refused", "words": "`attention` has no function"}));
     });
     assert!(code == Some(2) && said.contains("refused: `attention` has no function"), "{said}");
@@ -150,7 +150,7 @@ fn what_is_refused_is_refused_in_words() {
 }
 
 #[test]
-fn without_an_answer_it_is_said_who_was_asked_and_since_when() {
+fn a_timed_out_question_names_its_run_and_when_it_was_asked() {
     let here = tempfile::tempdir().unwrap();
     let run = asked_run(here.path(), &["attention"]);
     let begun = Instant::now();
@@ -177,18 +177,19 @@ fn without_an_answer_it_is_said_who_was_asked_and_since_when() {
         fs::remove_file(run.folder.join(".lock")).unwrap();
     }
     // the program ends while the question is open
-    let (code, said, _) =
-        asked(&run, "attention --set text=hi", |run, _| run.state(3, &json!({"failed": {"message": "out of memory"}})));
+    let (code, said, _) = ask_replied(&run, "attention --set text=hi", |run, _| {
+        run.state(3, &json!({"failed": {"message": "out of memory"}}));
+    });
     assert!(code == Some(1) && said.contains("the run ended before its program answered"), "{said}");
 }
 
 #[test]
-fn what_is_no_answer_is_said_and_not_shown() {
+fn malformed_answers_are_reported_and_not_shown() {
     let here = tempfile::tempdir().unwrap();
     let run = asked_run(here.path(), &["attention"]);
     let file = |run: &ForeignRun, id: &str| run.folder.join(format!("answer/{id}.json"));
     let refused = |part: &str, reply: fn(PathBuf)| {
-        let (code, said, _) = asked(&run, "attention --set text=hi", move |run, id| reply(file(run, id)));
+        let (code, said, _) = ask_replied(&run, "attention --set text=hi", move |run, id| reply(file(run, id)));
         assert!(code == Some(2) && said.contains(part), "{part}: {said}");
     };
     refused("is not an answer to this question", |path| fs::write(path, b"\xff\x00 garbage").unwrap());
@@ -206,7 +207,7 @@ fn no_link_of_a_folder_that_is_asked_is_followed() {
     let secret = elsewhere.join("secret.json");
     fs::write(&secret, r#"{"words":"the secret"}"#).unwrap();
     let target = secret.clone();
-    let (code, said, _) = asked(&run, "attention --set text=hi", move |run, id| {
+    let (code, said, _) = ask_replied(&run, "attention --set text=hi", move |run, id| {
         symlink(&target, run.folder.join(format!("answer/{id}.json"))).unwrap();
     });
     assert!(code == Some(2) && said.contains("it is a link") && !said.contains("the secret"), "{said}");
@@ -251,7 +252,7 @@ impl OtherMachine {
         command
     }
 
-    /// The options of each call of `ssh` so far.
+    /// Returns the options of each call of `ssh` so far.
     fn options(&self) -> Vec<String> {
         let options = fs::read_to_string(self.here.path().join("options")).unwrap_or_default();
         options.lines().map(str::to_owned).collect()

@@ -316,7 +316,7 @@ fn a_run_of_which_more_is_known_goes_on() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_followed_is_no_link_out_of_the_folder() {
+fn following_a_run_follows_no_link_out_of_its_folder() {
     let here = tempfile::tempdir().unwrap();
     let run = ForeignRun::begin(here.path(), "run", &json!({}));
     let secret = here.path().join("secret.jsonl");

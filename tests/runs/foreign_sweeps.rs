@@ -14,7 +14,7 @@ use super::{
 /// Links, hard links and pipes in place of files in a sweep's folder are refused. A pipe would block the command
 /// forever, and a link could lead to any file of the user.
 #[test]
-fn what_is_no_file_of_its_own_in_the_folder_of_a_sweep_is_refused() {
+fn links_and_pipes_in_the_folder_of_a_sweep_are_refused() {
     let (made, outside) = (with_spec(SPEC), scratch_folder());
     let here = made.path();
     done(here, &["sweep", "rates.toml", "--on", "print"]);

@@ -58,7 +58,7 @@ fn ids_that_xml_cannot_tell_apart_are_told_apart() {
 
 /// Files in the form that Gephi and networkx write.
 #[test]
-fn what_others_write_is_read() {
+fn graph_files_of_gephi_and_networkx_are_read() {
     let gephi = r#"<?xml version='1.0' encoding='UTF-8'?>
 <gexf xmlns="http://www.gexf.net/1.2draft" version="1.2" xmlns:viz="http://www.gexf.net/1.2draft/viz">
   <graph defaultedgetype="undirected" mode="static"><attributes class="node"><attribute id="modularity_class"
@@ -103,7 +103,7 @@ fn what_others_write_is_read() {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_its_line_and_what_to_do() {
+fn errors_in_graph_files_name_their_line_and_a_remedy() {
     for (format, text, line, words) in [
         (Format::Csv, "source,target\n1,2\n3\n", 3, "source, target"),
         (Format::Csv, "1,2,much\n", 1, "`much`"),

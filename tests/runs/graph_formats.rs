@@ -85,7 +85,7 @@ fn same(name: &str, graph: &GraphFile, wanted: &Value) {
 }
 
 #[test]
-fn what_networkx_writes_is_read_as_networkx_reads_it() {
+fn graphs_written_by_networkx_are_read_as_networkx_reads_them() {
     let expected = expected();
     assert_eq!(expected.len(), 15);
     for (name, wanted) in &expected {
@@ -155,7 +155,7 @@ fn a_weight_in_json_is_a_number_as_in_the_other_formats() {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_its_line() {
+fn errors_in_graph_files_name_their_line() {
     let mixed = "<gexf><graph><nodes><node id=\"a\"/></nodes><edges>\n<edge source=\"a\" target=\"a\" type=\"directed\"/>\n\
                  <edge source=\"a\" target=\"a\"/></edges></graph></gexf>";
     for (format, text, line, words) in [

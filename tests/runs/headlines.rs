@@ -113,7 +113,7 @@ fn recorded(folder: &Path) -> (std::path::PathBuf, HeadlineValues) {
 }
 
 #[test]
-fn a_folder_tells_what_the_run_told() {
+fn headline_numbers_of_a_folder_are_those_of_its_run() {
     let dir = tempfile::tempdir().unwrap();
     let (folder, told) = recorded(dir.path());
     let read = headlines::read(&folder, |_| ()).unwrap();

@@ -73,7 +73,7 @@ fn losses_with_a_change_are_pytorchs() -> Outcome {
 }
 
 #[test]
-fn what_cannot_be_changed_is_said_in_words() -> Outcome {
+fn impossible_interventions_are_refused_with_a_reason() -> Outcome {
     let oracle = Oracle::new()?;
     let base = "model intervene three.safetensors 0.txt --vocabulary list.json";
     for (words, parts) in [

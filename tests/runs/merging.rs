@@ -53,7 +53,7 @@ fn set(
     Ok(())
 }
 
-fn stand_up(spec: &BdhSpec, weights: &[(String, Tensor)]) -> candle_core::Result<Bdh> {
+fn build_model(spec: &BdhSpec, weights: &[(String, Tensor)]) -> candle_core::Result<Bdh> {
     let model = Bdh::new(spec, VOCAB, 0, &Device::Cpu)?;
     for (name, value) in weights {
         model.params().load(name, value)?;
@@ -65,7 +65,7 @@ fn logits(spec: &BdhSpec, weights: &[(String, Tensor)], taps: bool) -> candle_co
     let mut rng = ChaCha8Rng::seed_from_u64(4);
     let ids: Vec<u32> = (0..2 * 60).map(|_| rng.random_range(0..VOCAB as u32)).collect();
     let mut tap = if taps { Tap::on(&["layers."]) } else { Tap::off() };
-    host::to_f64(&stand_up(spec, weights)?.logits(&Tensor::from_vec(ids, (2, 60), &Device::Cpu)?, &mut tap)?)
+    host::to_f64(&build_model(spec, weights)?.logits(&Tensor::from_vec(ids, (2, 60), &Device::Cpu)?, &mut tap)?)
 }
 
 fn apart(a: &[f64], b: &[f64]) -> f64 {
@@ -74,7 +74,7 @@ fn apart(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).fold(0.0, |m, (a, b)| if a.is_finite() { f64::max(m, (a - b).abs() / size) } else { f64::NAN })
 }
 
-fn of_merged(m: &MergedModel, taps: bool) -> candle_core::Result<Vec<f64>> {
+fn merged_logits(m: &MergedModel, taps: bool) -> candle_core::Result<Vec<f64>> {
     logits(&m.spec, &m.weights, taps)
 }
 
@@ -94,7 +94,7 @@ fn a_model_merged_with_itself_is_itself() -> Outcome {
         assert_eq!((merged.spec.neurons, merged.spec.provenance.as_slice()), (192, [48, 48].as_slice()));
         let alone = logits(&a.spec, &a.weights, false)?;
         for taps in [false, true] {
-            let off = apart(&of_merged(&merged, taps)?, &alone);
+            let off = apart(&merged_logits(&merged, taps)?, &alone);
             assert!(off < 1e-3, "{position:?} {form:?}, tapped {taps}: {off:e}");
         }
         if position == Position::Rope {
@@ -121,13 +121,13 @@ fn beside_a_silent_model_nothing_changes_but_the_average() -> Outcome {
     for (merged, provenance) in [(merge(&a, &silent)?, [48, 32]), (merge(&silent, &a)?, [32, 48])] {
         assert_eq!(merged.spec.provenance, provenance);
         for taps in [false, true] {
-            let off = apart(&of_merged(&merged, taps)?, &alone);
+            let off = apart(&merged_logits(&merged, taps)?, &alone);
             assert!(off < 1e-4, "{provenance:?}: {off:e}");
         }
     }
     // merged with a model that does fire, the result differs, so the test is not vacuous
     let other = merge(&a, &parent("b", &spec(64), 5)?)?;
-    assert!(apart(&of_merged(&other, false)?, &alone) > 0.05);
+    assert!(apart(&merged_logits(&other, false)?, &alone) > 0.05);
     Ok(())
 }
 
@@ -212,7 +212,7 @@ fn the_command_writes_a_file_that_opens_with_both_provenances() -> Outcome {
 }
 
 #[test]
-fn the_story_trains_merges_and_tells_every_loss() -> Outcome {
+fn the_merge_story_trains_merges_and_reports_every_loss() -> Outcome {
     let folder = tempfile::tempdir()?;
     let out = folder.path().join("story").display().to_string();
     let mut args = vec!["study", "merge-story", "--steps", "6", "--tune", "3", "--out", &out];
@@ -406,7 +406,7 @@ fn a_run_of_stages_stopped_anywhere_goes_on_bit_for_bit() -> Outcome {
 }
 
 #[test]
-fn who_has_not_begun_is_not_asked_and_settings_that_cannot_merge_are_named() -> Outcome {
+fn questions_before_a_stage_and_unmergeable_settings_are_refused() -> Outcome {
     let (plan, _) = stages(&[])?;
     let mut run = trainer::Run::open(plan)?;
     let words = run.ask(3, "activity", &Default::default()).err().ok_or("it answered")?.to_string();

@@ -70,7 +70,7 @@ impl Bench {
     }
 }
 
-fn of<M: Measurement>(found: &[Answer]) -> &M {
+fn decoded<M: Measurement>(found: &[Answer]) -> &M {
     found.iter().find_map(|f| M::from_payload(&f.payload)).unwrap_or_else(|| panic!("no {}", M::CHANNEL))
 }
 
@@ -100,7 +100,7 @@ fn edges_are_the_largest_entries_between_the_neurons_they_name() -> Outcome {
                     args.extend([("from_head", Value::Int(a as i64 + 1)), ("to_head", Value::Int(b as i64 + 1))]);
                 }
                 let found = bench.ask("neuron_graph", &args)?;
-                let graph: &NeuronGraph = of(&found);
+                let graph: &NeuronGraph = decoded(&found);
                 assert_eq!(graph.edges.len(), 60);
                 let groups = &graph.groups;
                 let (head, octave) = (groups.head.as_ref().unwrap(), groups.octave.as_ref().unwrap());
@@ -132,7 +132,7 @@ fn edges_are_the_largest_entries_between_the_neurons_they_name() -> Outcome {
                 args.retain(|a| a.0 != "edges");
                 args.push(("beta", Value::Float(0.5 * (all[40].0 + all[41].0))));
                 let found = bench.ask("neuron_graph", &args)?;
-                assert_eq!(of::<NeuronGraph>(&found).edges.len(), 41);
+                assert_eq!(decoded::<NeuronGraph>(&found).edges.len(), 41);
             }
         }
     }
@@ -148,7 +148,7 @@ fn head_pairs_are_the_moments_and_tails_of_their_entries() -> Outcome {
         let args =
             [("matrix", Value::Text(matrix.into())), ("deviations", Value::Float(2.0)), ("draws", Value::Int(2))];
         let found = bench.ask("head_pairs", &args)?;
-        let measured: &HeadPairs = of(&found);
+        let measured: &HeadPairs = decoded(&found);
         assert_eq!((measured.heads, measured.pairs.len()), (HEADS, HEADS * HEADS));
         for (k, pair) in measured.pairs.iter().enumerate() {
             let (a, b) = (k / HEADS, k % HEADS);
@@ -188,14 +188,14 @@ fn a_planted_circuit_makes_the_tail_of_its_pair_heavy() -> Outcome {
         let mut encoder: Vec<f32> = (0..NEURONS * WIDTH).map(|k| noise(k + 5)).collect();
         for i in 0..5 {
             decoder[i * WIDTH..][..WIDTH].fill(1.0);
-            // (nh, D, N), of head 1
+            // the encoder has the shape (nh, D, N), and this row belongs to head 1
             (0..WIDTH).for_each(|d| encoder[(WIDTH + d) * n + i] = push);
         }
         let params = bench.model.params();
         params.load("decoder", &Tensor::from_vec(decoder, (NEURONS, WIDTH), &Device::Cpu)?)?;
         params.load("encoder", &Tensor::from_vec(encoder, (HEADS, WIDTH, n), &Device::Cpu)?)?;
         let found = bench.ask("head_pairs", &[("deviations", Value::Float(2.0))])?;
-        let pair = of::<HeadPairs>(&found).pairs[1].clone();
+        let pair = decoded::<HeadPairs>(&found).pairs[1].clone();
         assert_eq!((pair.from_head, pair.to_head, pair.heavy_tail), (1, 2, tail), "{pair:?}");
         assert!(pair.skewness * f64::from(push) > 1.0, "{pair:?}");
     }
@@ -207,9 +207,9 @@ fn a_core_is_measured_beside_rewired_graphs_of_the_same_degrees() -> Outcome {
     let mut bench = Bench::small()?;
     let args = [("edges", Value::Int(300)), ("rewirings", Value::Int(4)), ("share", Value::Float(0.2))];
     let found = bench.ask("core_periphery", &args)?;
-    let measured: CorePeriphery = of::<CorePeriphery>(&found).clone();
+    let measured: CorePeriphery = decoded::<CorePeriphery>(&found).clone();
     let found = bench.ask("neuron_graph", &[("edges", Value::Int(300))])?;
-    let graph: &NeuronGraph = of(&found);
+    let graph: &NeuronGraph = decoded(&found);
     let summary = graph.summary.as_ref().ok_or("no summary")?;
     assert_eq!((measured.core_k, measured.core_size), (summary.core_k, summary.core_size));
     assert_eq!((measured.edges, measured.carrying), (300, graph.neurons.len()));
@@ -280,7 +280,7 @@ fn synapses_after_a_text_are_the_sum_of_what_its_tokens_wrote() -> Outcome {
                 ("to_head", Value::Int(to as i64)),
             ];
             let found = bench.ask("neuron_graph", &args)?;
-            let graph: &NeuronGraph = of(&found);
+            let graph: &NeuronGraph = decoded(&found);
             let largest = all[0].0;
             assert!(largest > 0.0 && graph.edges.len() == 50);
             for (a, b, weight) in graph.edges.iter() {
@@ -316,7 +316,7 @@ fn write_intervals_are_those_of_tokens_at_which_both_ends_fire() -> Outcome {
     let all = NEURONS * NEURONS;
     let args = [("tokens", Value::Int(TOKENS as i64)), ("synapses", Value::Int(all as i64))];
     let found = bench.ask("write_intervals", &args)?;
-    let measured: &WriteIntervals = of(&found);
+    let measured: &WriteIntervals = decoded(&found);
     let (mut writes, mut twice, mut intervals) = (0, 0, vec![]);
     for (i, j) in (0..NEURONS).flat_map(|i| (0..NEURONS).map(move |j| (i, j))) {
         let times: Vec<usize> = (0..TOKENS).filter(|t| y[*t][i] > 0.0 && x[*t][j] > 0.0).collect();
@@ -340,7 +340,7 @@ fn a_model_without_turns_has_no_octaves_and_wrong_heads_are_named() -> Outcome {
         BdhSpec { neurons: NEURONS, d_model: WIDTH, heads: HEADS, position: Position::Alibi, ..BdhSpec::default() };
     let mut bench = Bench::new(spec)?;
     let found = bench.ask("neuron_graph", &[("edges", Value::Int(50))])?;
-    assert_eq!(of::<NeuronGraph>(&found).groups.octave, None);
+    assert_eq!(decoded::<NeuronGraph>(&found).groups.octave, None);
     let heads = [("from_head", Value::Int(5)), ("to_head", Value::Int(1))];
     let said = bench.ask("neuron_graph", &heads).err().map(|e| e.to_string()).unwrap_or_default();
     assert!(said.contains("4 heads, not 5"), "{said}");
@@ -357,7 +357,7 @@ fn before_training_the_graph_is_its_own_null_model() -> Outcome {
     let mut bench = Bench::new(spec)?;
     let args = [("most", Value::Int(8000)), ("restarts", Value::Int(2))];
     let found = bench.ask("graph_modularity", &args)?;
-    let measured: GraphModularity = of::<GraphModularity>(&found).clone();
+    let measured: GraphModularity = decoded::<GraphModularity>(&found).clone();
     assert_eq!(measured.edges, [1000, 2000, 4000, 8000]);
     for i in 1..4 {
         let (model, thin, matched) = (measured.model[i], measured.low_rank[i], measured.low_rank_same_norms[i]);
@@ -366,7 +366,7 @@ fn before_training_the_graph_is_its_own_null_model() -> Outcome {
         assert!(measured.uniform[i] > 0.1 && rewired < model, "{rewired}");
     }
     let found = bench.ask("graph_curve", &[("edges", Value::Int(8000))])?;
-    let curve: &ModularityAtStep = of(&found);
+    let curve: &ModularityAtStep = decoded(&found);
     assert!((curve.model - measured.model[3]).abs() < 0.02);
     assert_eq!((curve.edges, curve.carrying), (8000, measured.carrying[3]));
     Ok(())
@@ -377,7 +377,7 @@ fn a_neurons_partners_are_its_row_and_its_column() -> Outcome {
     let mut bench = Bench::small()?;
     let g = bench.g("encoder")?;
     let found = bench.ask("graph_neuron", &[("neuron", Value::Int(31))])?;
-    let measured: &GraphNeuron = of(&found);
+    let measured: &GraphNeuron = decoded(&found);
     let row: fn(&[Vec<f64>], usize) -> f64 = |g, j| g[31][j];
     for (partners, effect) in [(&measured.acts_on, row), (&measured.acted_on_by, |g, j| g[j][31])] {
         let mut all: Vec<(f64, usize)> = (0..NEURONS).filter(|j| *j != 31).map(|j| (effect(&g, j), j)).collect();

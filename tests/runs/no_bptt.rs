@@ -34,7 +34,7 @@ fn directions(run: &mut Run, variant: usize, args: &Args) -> Vec<DirectionLoss> 
 }
 
 #[test]
-fn both_begin_alike_and_part_with_the_first_update() {
+fn both_variants_start_equal_and_differ_after_the_first_update() {
     let plan = plan(&[]).unwrap();
     assert_eq!(plan.variants.iter().map(|v| v.id.as_str()).collect::<Vec<_>>(), ["bdh", "no_bptt"]);
     let mut args = plan.probes.iter().find(|p| p.probe == TextLosses::PROBE).unwrap().args.clone();
@@ -64,7 +64,7 @@ fn a_text_without_marks_has_no_directions() {
 }
 
 #[test]
-fn what_is_off_already_is_named() {
+fn a_no_bptt_variant_of_a_no_bptt_model_is_refused() {
     let error = plan(&[("model.through_past", "false")]).err().unwrap();
     assert!(error.contains("`variants.no_bptt`") && error.contains("`model.through_past`"), "{error}");
 }

@@ -47,7 +47,7 @@ fn has(modules: &str) -> Result<(), String> {
     }
 }
 
-fn told(out: &Output) -> String {
+fn output_of(out: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr))
 }
 
@@ -59,7 +59,7 @@ fn run_commands(block: &str, run: &Path, here: &Path) {
         let run = run.to_str().unwrap();
         let args = words[1..].iter().map(|word| if *word == "RUN" { run } else { word });
         let out = Process::new(env!("CARGO_BIN_EXE_orrery")).args(args).current_dir(here).output().unwrap();
-        assert!(out.status.success(), "{line}: {}", told(&out));
+        assert!(out.status.success(), "{line}: {}", output_of(&out));
     }
 }
 
@@ -67,7 +67,7 @@ fn run_commands(block: &str, run: &Path, here: &Path) {
 fn run_python(lines: &str, here: &Path) -> String {
     let mut process = Process::new(python());
     let out = process.args(["-c", lines]).env("MPLBACKEND", "Agg").current_dir(here).output().unwrap();
-    assert!(out.status.success(), "{lines}\n{}", told(&out));
+    assert!(out.status.success(), "{lines}\n{}", output_of(&out));
     String::from_utf8(out.stdout).unwrap()
 }
 

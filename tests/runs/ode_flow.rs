@@ -325,7 +325,7 @@ fn published_and_corrected_are_one_model_until_they_are_steered() {
 }
 
 #[test]
-fn what_is_claimed_stands_beside_what_is_done_to_words() {
+fn steering_scores_are_reported_beside_effects_on_words() {
     let small =
         [("model.d_model", "32"), ("train.batch", "6"), ("steer.language_steps", "160"), ("train.steps", "240")];
     let plan = plan("ode_flow_both", &small);

@@ -26,7 +26,7 @@ fn stored(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/oracles/other_logs").join(name)
 }
 
-/// A copy of stored logs, which a test may damage.
+/// Copies stored logs, so that a test may damage them.
 fn copied(name: &str) -> (TempDir, PathBuf) {
     let here = tempfile::tempdir().unwrap();
     let folder = here.path().join("logs");
@@ -474,7 +474,7 @@ fn hostile_logs_are_read_or_refused_in_words() {
     let why = import(&table).err().unwrap();
     assert!(why.contains("holds no numbers") && why.contains("have no step") && why.contains("negative"), "{why}");
 
-    // an extremely long row, and an extremely long header
+    // one table has an extremely long row, and one an extremely long header
     fs::write(&table, format!("step,a\n1,2\n2,{}\n3,4\n", ",".repeat(2 << 20))).unwrap();
     let told = import(&table).unwrap();
     assert_eq!(told.values("model", "a"), [(1, 2.0)]);

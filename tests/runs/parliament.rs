@@ -268,7 +268,7 @@ const PART: Extent =
 /// A smaller corpus contains nothing outside its extent and every sentence that the search asks about. Sentences that
 /// are held out of the whole corpus are held out of it too.
 #[test]
-fn a_part_is_asked_about_what_it_has() {
+fn a_smaller_corpus_has_only_sentences_of_its_extent() {
     for (id, extent) in [("parliament", Extent::WHOLE), ("parliament_naive", Extent::NAIVE)] {
         let corpus = generated::by_id(id).unwrap();
         assert_eq!(generated::part_of_parliament(1, 20_000, &extent), corpus.text(1, 20_000));
@@ -319,7 +319,7 @@ fn a_part_is_asked_about_what_it_has() {
 /// The concept cannot be inferred from the frame, because each frame and language has equally many sentences with and
 /// without it. Length and capital letters differ only slightly.
 #[test]
-fn with_and_without_are_matched() {
+fn sentences_with_and_without_a_concept_are_balanced() {
     let few_nouns = Extent { nouns: 12, ..EVERY_LANGUAGE };
     for (concept, extent) in CONCEPTS.iter().flat_map(|&c| [EVERY_LANGUAGE, few_nouns, PART].map(|e| (c, e))) {
         // with fewer nouns, the mean lengths differ more in some language

@@ -25,7 +25,7 @@ fn orrery(args: &[&str]) -> Output {
     unpainted(&mut process).output().unwrap()
 }
 
-fn told(out: &Output) -> String {
+fn output_of(out: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr))
 }
 
@@ -68,14 +68,18 @@ fn a_run_under_a_link_equals_the_run_that_it_was_copied_from() {
     let out_folder = dir.path().join("linked");
     let out_words = out_folder.to_str().unwrap();
     let out = orrery(&["open", &link.to_string(), "--out", out_words]);
-    assert!(out.status.success() && told(&out).contains("stopped at step 6, the step of the link"), "{}", told(&out));
+    assert!(
+        out.status.success() && output_of(&out).contains("stopped at step 6, the step of the link"),
+        "{}",
+        output_of(&out)
+    );
     let run = only_run(&out_folder);
     let (first, again) = (recorded(&original, 6), recorded(&run, u64::MAX));
     assert_eq!(again, first, "the same losses, bit for bit, and no step more");
     assert!(first.iter().any(|(step, ..)| *step == 6));
 
     let out = orrery(&["resume", run.to_str().unwrap(), "--no-figures"]);
-    assert!(out.status.success(), "{}", told(&out));
+    assert!(out.status.success(), "{}", output_of(&out));
     assert_eq!(recorded(&run, u64::MAX), recorded(&original, u64::MAX), "and so on to the end");
 }
 
@@ -98,15 +102,15 @@ fn a_link_reads_no_file_unless_it_is_allowed() {
     let (link, out_words) = (link.to_string(), out_folder.to_str().unwrap());
     let of_run = |command: &[&str]| orrery(&[command, &[link.as_str(), "--out", out_words]].concat());
     for out in [of_run(&["open"]), of_run(&[]), of_run(&["run"]), orrery(&["ask", &link, "attention_maps"])] {
-        let said = told(&out);
+        let said = output_of(&out);
         assert!(out.status.code() == Some(2) && said.contains(path) && said.contains("--allow-files"), "{said}");
     }
-    let forged = told(&orrery(&["open", "orrery:fast_slow?corpus.file=a%0Aorrery:%20forged"]));
+    let forged = output_of(&orrery(&["open", "orrery:fast_slow?corpus.file=a%0Aorrery:%20forged"]));
     assert!(forged.contains(r"`a\norrery: forged`, and whoever"), "{forged}");
     assert!(!out_folder.exists(), "nothing was begun");
     let out = orrery(&["run", &link, "--out", out_words, "--allow-files", "--no-figures"]);
-    assert!(!told(&out).contains("names files of this machine"), "{}", told(&out));
-    assert!(out_folder.exists(), "it is begun: {}", told(&out));
+    assert!(!output_of(&out).contains("names files of this machine"), "{}", output_of(&out));
+    assert!(out_folder.exists(), "it is begun: {}", output_of(&out));
 }
 
 #[test]
@@ -122,7 +126,8 @@ fn a_link_that_leads_nowhere_says_why() {
     ] {
         for command in [vec!["open", link], vec![link], vec!["run", link]] {
             let out = orrery(&[&command[..], &["--out", out_words]].concat());
-            assert!(out.status.code() == Some(2) && told(&out).contains(words), "{command:?}: {}", told(&out));
+            let said = output_of(&out);
+            assert!(out.status.code() == Some(2) && said.contains(words), "{command:?}: {said}");
         }
     }
     assert!(!out_folder.exists(), "nothing was begun");

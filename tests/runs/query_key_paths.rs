@@ -26,7 +26,7 @@ fn corpus() -> Corpus {
 }
 
 /// The probe's measurement and the tokens of its sample.
-fn asked(spec: CoupledQkSpec, args: &[(&str, Value)]) -> (QueryKeyPaths, Vec<String>) {
+fn ask_paths(spec: CoupledQkSpec, args: &[(&str, Value)]) -> (QueryKeyPaths, Vec<String>) {
     let corpus = corpus();
     let mut model =
         ModelSpec::CoupledQk(CoupledQkSpec { positions: 96, ..spec }).build(corpus.vocab(), 3, &Device::Cpu).unwrap();
@@ -58,7 +58,7 @@ fn largest_difference(e: &QueryKeyEvolution) -> f64 {
 }
 
 #[test]
-fn what_is_measured_makes_the_models_own_way_again() {
+fn measured_paths_reproduce_the_evolution_of_the_model() {
     for (variant, scheme) in [
         (QkVariant::Euler, IntegrationScheme::Euler),
         (QkVariant::Hamiltonian, IntegrationScheme::Leapfrog),
@@ -66,7 +66,7 @@ fn what_is_measured_makes_the_models_own_way_again() {
     ] {
         for rotary in [false, true] {
             let spec = CoupledQkSpec { variant, rotary, dt: 0.3, ..CoupledQkSpec::tiny() };
-            let (paths, tokens) = asked(spec, &[("layer", Value::Int(1)), ("head", Value::Int(2))]);
+            let (paths, tokens) = ask_paths(spec, &[("layer", Value::Int(1)), ("head", Value::Int(2))]);
             assert_eq!((paths.layer, paths.head, paths.heads, paths.is_typed), (1, 2, 4, false));
             let e = paths.evolution.as_ref().unwrap();
             assert_eq!((e.scheme, e.steps, e.start_q.rows(), e.end_k.cols()), (scheme, 2, tokens.len(), 4));
@@ -80,20 +80,20 @@ fn what_is_measured_makes_the_models_own_way_again() {
 #[test]
 fn a_layer_that_does_not_evolve_says_so() {
     for variant in [QkVariant::Standard, QkVariant::Mlp, QkVariant::LinearMixing, QkVariant::Invertible] {
-        let (paths, _) = asked(CoupledQkSpec { variant, ..CoupledQkSpec::tiny() }, &[]);
+        let (paths, _) = ask_paths(CoupledQkSpec { variant, ..CoupledQkSpec::tiny() }, &[]);
         assert_eq!((paths.evolves, paths.evolution), (vec![false, false], None));
     }
     let half = CoupledQkSpec { evolved: EvolvedLayers::LastHalf, ..CoupledQkSpec::tiny() };
-    let (paths, _) = asked(half.clone(), &[("layer", Value::Int(0))]);
+    let (paths, _) = ask_paths(half.clone(), &[("layer", Value::Int(0))]);
     assert_eq!((paths.evolves, paths.evolution), (vec![false, true], None));
-    let (paths, _) = asked(half, &[("layer", Value::Int(9)), ("head", Value::Int(99))]);
+    let (paths, _) = ask_paths(half, &[("layer", Value::Int(9)), ("head", Value::Int(99))]);
     assert_eq!((paths.layer, paths.head), (1, 3), "the last, where there are fewer");
     assert!(paths.evolution.is_some());
 }
 
 #[test]
 fn a_typed_text_is_read() {
-    let (paths, tokens) = asked(CoupledQkSpec::tiny(), &[("text", Value::Text("The harbour was calm.".into()))]);
+    let (paths, tokens) = ask_paths(CoupledQkSpec::tiny(), &[("text", Value::Text("The harbour was calm.".into()))]);
     assert!(paths.is_typed);
     assert_eq!((tokens.len(), paths.evolution.unwrap().start_q.rows()), (21, 21));
 }

@@ -38,7 +38,7 @@ fn train(here: &Path, words: &str) -> Command {
     p
 }
 
-fn said(output: &Output) -> String {
+fn stderr_of(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -127,13 +127,13 @@ fn a_signal_ends_a_run_with_a_checkpoint_of_its_last_step() {
         let steps = (kept.step + 5).to_string();
         let resumed = orrery(here.path()).arg("resume").arg(&folder).args(["--no-figures", "--steps", &steps]).output();
         let resumed = resumed.unwrap();
-        assert!(resumed.status.success(), "{signal}: {}", said(&resumed));
+        assert!(resumed.status.success(), "{signal}: {}", stderr_of(&resumed));
     }
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn nobody_need_listen_to_a_run() {
+fn a_run_finishes_with_closed_or_full_output_streams() {
     let here = tempfile::tempdir().unwrap();
     let shell = |redirect: &str| {
         let command = format!("exec {} run fast_slow {SMALL} --steps 3 {redirect}", env!("CARGO_BIN_EXE_orrery"));
@@ -146,11 +146,11 @@ fn nobody_need_listen_to_a_run() {
     };
     for redirect in ["2>&-", "2>/dev/full", "2>&- >&-"] {
         let output = shell(redirect);
-        assert_eq!(output.status.code(), Some(0), "{redirect}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(0), "{redirect}: {}", stderr_of(&output));
     }
     let output = shell(">/dev/full");
-    assert_eq!(output.status.code(), Some(1), "where the run lies could not be printed: {}", said(&output));
-    assert!(!said(&output).contains("panicked"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(1), "where the run lies could not be printed: {}", stderr_of(&output));
+    assert!(!stderr_of(&output).contains("panicked"), "{}", stderr_of(&output));
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn a_run_goes_on_with_the_same_text_from_any_folder_and_with_no_other() {
     let text = "the cat sat on the mat and the dog sat on the log, again and again. ".repeat(400);
     fs::write(here.path().join("a.txt"), &text).unwrap();
     let output = train(here.path(), "--steps 4 --text a.txt").output().unwrap();
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     let folder = only_run(here.path());
     let run = fs::read_to_string(folder.join("run.json")).unwrap();
     assert!(run.contains("\"sha256\""), "{run}");
@@ -169,13 +169,13 @@ fn a_run_goes_on_with_the_same_text_from_any_folder_and_with_no_other() {
         p.arg("resume").arg(&folder).args(["--no-figures", "--steps", steps]).output().unwrap()
     };
     let output = resume("6");
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr_of(&output));
 
     let before = contents(&folder);
     let refused = |steps: &str, part: &str| {
         let output = resume(steps);
-        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-        assert!(said(&output).contains(part), "{part}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(2), "{}", stderr_of(&output));
+        assert!(stderr_of(&output).contains(part), "{part}: {}", stderr_of(&output));
         assert!(contents(&folder) == before, "{part}: a refusal changed the folder");
     };
     refused("5", "6 steps already");
@@ -192,7 +192,7 @@ fn a_run_goes_on_with_the_same_text_from_any_folder_and_with_no_other() {
 fn settings_that_were_edited_do_not_go_on() {
     let here = tempfile::tempdir().unwrap();
     let output = train(here.path(), "--steps 4").output().unwrap();
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     let folder = only_run(here.path());
     let config = folder.join("config.toml");
     let text = fs::read_to_string(&config).unwrap();
@@ -200,8 +200,8 @@ fn settings_that_were_edited_do_not_go_on() {
     fs::write(&config, text.replace("lr = 0.001", "lr = 0.002")).unwrap();
     let before = contents(&folder);
     let output = orrery(here.path()).arg("resume").arg(&folder).args(["--steps", "8"]).output().unwrap();
-    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-    assert!(said(&output).contains("train.lr"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", stderr_of(&output));
+    assert!(stderr_of(&output).contains("train.lr"), "{}", stderr_of(&output));
     assert!(contents(&folder) == before, "a refusal changed the folder");
 }
 
@@ -209,7 +209,7 @@ fn settings_that_were_edited_do_not_go_on() {
 fn a_finished_run_is_left_as_it_is_and_keeps_its_answers_when_it_goes_on() {
     let here = tempfile::tempdir().unwrap();
     let output = train(here.path(), "--steps 4 --set probe.residual_every=4").output().unwrap();
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     let folder = only_run(here.path());
     let samples = folder.join("samples.jsonl");
     let text = fs::read_to_string(&samples).unwrap();
@@ -220,19 +220,23 @@ fn a_finished_run_is_left_as_it_is_and_keeps_its_answers_when_it_goes_on() {
     fs::write(&samples, format!("{text}{asked}\n")).unwrap();
     let before = contents(&folder);
     let output = orrery(here.path()).arg("resume").arg(&folder).output().unwrap();
-    assert!(output.status.success() && said(&output).contains("finished, at step 4 of 4"), "{}", said(&output));
+    assert!(
+        output.status.success() && stderr_of(&output).contains("finished, at step 4 of 4"),
+        "{}",
+        stderr_of(&output)
+    );
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), folder.to_str().unwrap());
     assert!(contents(&folder) == before, "a finished run was changed");
 
     let output =
         orrery(here.path()).arg("resume").arg(&folder).args(["--no-figures", "--steps", "6"]).output().unwrap();
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     assert!(fs::read_to_string(&samples).unwrap().contains(&asked.to_string()));
     assert!(!folder.join("samples.superseded.jsonl").exists());
 }
 
 #[test]
-fn what_could_not_be_recorded_is_refused_before_the_first_step() {
+fn unrecordable_settings_and_folders_are_refused_before_training() {
     let here = tempfile::tempdir().unwrap();
     fs::write(here.path().join("file"), "").unwrap();
     for (words, code, part) in [
@@ -241,9 +245,9 @@ fn what_could_not_be_recorded_is_refused_before_the_first_step() {
         ("--out file/runs", 1, "file"),
     ] {
         let output = train(here.path(), &format!("--steps 2 {words}")).output().unwrap();
-        assert_eq!(output.status.code(), Some(code), "{words}: {}", said(&output));
-        assert!(said(&output).contains(part), "{words}: {}", said(&output));
-        assert!(!said(&output).contains("parameters"), "{words}: a model was made: {}", said(&output));
+        assert_eq!(output.status.code(), Some(code), "{words}: {}", stderr_of(&output));
+        assert!(stderr_of(&output).contains(part), "{words}: {}", stderr_of(&output));
+        assert!(!stderr_of(&output).contains("parameters"), "{words}: a model was made: {}", stderr_of(&output));
     }
     #[cfg(target_os = "linux")]
     {
@@ -251,8 +255,8 @@ fn what_could_not_be_recorded_is_refused_before_the_first_step() {
         let name = std::ffi::OsStr::from_bytes(b"caf\xe9.txt");
         fs::write(here.path().join(name), "some text to read. ".repeat(500)).unwrap();
         let output = train(here.path(), "--steps 2 --text").arg(name).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-        assert!(said(&output).contains("not UTF-8"), "{}", said(&output));
+        assert_eq!(output.status.code(), Some(2), "{}", stderr_of(&output));
+        assert!(stderr_of(&output).contains("not UTF-8"), "{}", stderr_of(&output));
     }
     assert!(!here.path().join("runs").exists());
 }
@@ -261,7 +265,7 @@ fn what_could_not_be_recorded_is_refused_before_the_first_step() {
 fn no_output_is_written_over_what_is_read_or_over_a_record() {
     let here = tempfile::tempdir().unwrap();
     let output = train(here.path(), "--steps 2").output().unwrap();
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     let folder = only_run(here.path());
     let graph = here.path().join("g.csv");
     fs::write(&graph, "source,target,weight\na,b,1\nb,c,2\n").unwrap();
@@ -277,7 +281,7 @@ fn no_output_is_written_over_what_is_read_or_over_a_record() {
     ];
     for args in cases {
         let output = orrery(here.path()).args(&args).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr_of(&output));
         assert!(contents(here.path()) == before, "{args:?} changed something");
     }
 }
@@ -287,7 +291,7 @@ fn no_output_is_written_over_what_is_read_or_over_a_record() {
 fn a_window_saves_nothing_over_a_record() {
     let here = tempfile::tempdir().unwrap();
     let output = train(here.path(), "--steps 2").output().unwrap();
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     let folder = only_run(here.path());
     let before = contents(&folder);
     let mut host = DesktopHost::new(here.path().join("runs"), Runs::new());
@@ -369,7 +373,7 @@ fn a_held_out_loss_that_is_no_number_at_the_end_fails_the_run() {
 fn a_live_setting_out_of_its_range_or_unknown_does_not_go_on() {
     let here = tempfile::tempdir().unwrap();
     let output = train(here.path(), "--steps 4").output().unwrap();
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     let folder = only_run(here.path());
     let whole = checkpoint::load(&folder, &Device::Cpu).unwrap().expect("a checkpoint").checkpoint;
     for (key, value, is_good) in [("train.lr", 1e-2, true), ("train.lr", 2.0, false), ("train.speed", 1.0, false)] {
@@ -380,7 +384,7 @@ fn a_live_setting_out_of_its_range_or_unknown_does_not_go_on() {
         let before = contents(&folder);
         let output = orrery(here.path()).arg("resume").arg(&folder).args(["--no-figures", "--steps", "4"]).output();
         let output = output.unwrap();
-        let words = said(&output);
+        let words = stderr_of(&output);
         assert_eq!(output.status.code(), Some(if is_good { 0 } else { 2 }), "{key} = {value}: {words}");
         if !is_good {
             assert!(words.contains(key) && words.contains("live setting"), "{key} = {value}: {words}");

@@ -147,7 +147,7 @@ fn a_setting_that_was_changed_in_training_is_told() {
 }
 
 #[test]
-fn nothing_is_said_that_another_program_has_not_recorded() {
+fn a_report_omits_facts_that_another_program_did_not_record() {
     let here = tempfile::tempdir().unwrap();
     let run = ForeignRun::finished(here.path(), "wide", 1e-3);
     run.redescribe(|described| {
@@ -167,7 +167,7 @@ fn nothing_is_said_that_another_program_has_not_recorded() {
 }
 
 #[test]
-fn what_cannot_be_reported_is_said() {
+fn reports_of_invalid_folders_and_names_are_refused_with_a_reason() {
     let here = tempfile::tempdir().unwrap();
     fs::create_dir(here.path().join("folder")).unwrap();
     for (words, part) in [

@@ -45,7 +45,7 @@ fn orrery(args: &[&str], runs: &Path) -> Output {
     Process::new(env!("CARGO_BIN_EXE_orrery")).arg("runs").args(args).arg("--out").arg(runs).output().unwrap()
 }
 
-fn told(out: &Output) -> String {
+fn output_of(out: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr))
 }
 
@@ -84,8 +84,8 @@ fn a_table_for_another_program_is_not_cut() {
     let run = recorded(dir.path(), &[]);
     let name = "a name as long as three ".repeat(9);
     let named = orrery(&["--edit", run.to_str().unwrap(), "--name", name.trim()], dir.path());
-    assert!(named.status.success(), "{}", told(&named));
-    let table = told(&orrery(&[], dir.path()));
+    assert!(named.status.success(), "{}", output_of(&named));
+    let table = output_of(&orrery(&[], dir.path()));
     assert!(table.contains(name.trim()) && table.contains("loss minus coupled's") && !table.contains('…'), "{table}");
 }
 
@@ -139,7 +139,7 @@ fn runs_of_a_sweep_stand_in_the_table() {
     copied(&own, &sweep.join("runs/0-7"));
     let folders = |filter: &str, runs: &Path| -> Vec<String> {
         let out = orrery(&[filter, "--csv"], runs);
-        assert!(out.status.success(), "{}", told(&out));
+        assert!(out.status.success(), "{}", output_of(&out));
         let lines = String::from_utf8_lossy(&out.stdout).into_owned();
         let mut folders: Vec<String> =
             lines.lines().skip(1).map(|line| line.split(',').next().unwrap_or_default().to_owned()).collect();
@@ -150,7 +150,7 @@ fn runs_of_a_sweep_stand_in_the_table() {
     assert_eq!(folders("lab:fast_slow", &runs), [name.clone(), "rates/0-7".to_owned()]);
     assert_eq!(folders("sweep:rates", &runs), ["rates/0-7"]);
     assert_eq!(folders("!sweep:rates", &runs), [name]);
-    let table = told(&orrery(&[], &runs));
+    let table = output_of(&orrery(&[], &runs));
     assert!(table.contains("2 of 2 runs in ") && table.contains(" and in sweeps beside it (1)"), "{table}");
     for path in [&own, &sweep.join("runs/0-7")] {
         assert!(table.contains(path.to_str().unwrap()), "a command takes what is printed: {table}");
@@ -196,7 +196,7 @@ fn a_broken_folder_is_a_row_with_a_sentence() {
     assert_eq!(row("empty").state, RowState::Running);
     says("noted", "note.toml");
     let out = orrery(&[], dir.path());
-    assert!(out.status.success() && told(&out).contains("later: "), "{}", told(&out));
+    assert!(out.status.success() && output_of(&out).contains("later: "), "{}", output_of(&out));
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn control_characters_of_runs_are_not_printed() {
     let run = run.to_str().unwrap();
     let (runs, config) = (dir.path().to_str().unwrap(), config.to_str().unwrap());
     for words in [&["runs", "--out", runs][..], &["compare", run, run], &["list", "--runs", runs], &["run", config]] {
-        let told = told(&Process::new(env!("CARGO_BIN_EXE_orrery")).args(words).output().unwrap());
+        let told = output_of(&Process::new(env!("CARGO_BIN_EXE_orrery")).args(words).output().unwrap());
         let acting: Vec<char> = told.chars().filter(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}').collect();
         assert!(acting.is_empty(), "{words:?}: {acting:?} in {told}");
         assert!(!["runs", "run"].contains(&words[0]) || told.contains(r"\u{1b}"), "{words:?}: {told}");
@@ -356,13 +356,13 @@ fn runs_are_named_deleted_and_taken_back() {
         &["--edit", shown, "--name", "the small one", "--note", "why not", "--pin", "--tags", "talk, wide"],
         dir.path(),
     );
-    assert!(out.status.success(), "{}", told(&out));
+    assert!(out.status.success(), "{}", output_of(&out));
     let kept = note::read(&run).unwrap();
     assert_eq!((kept.name.as_str(), kept.note.as_str(), kept.pinned), ("the small one", "why not", true));
     assert_eq!(kept.tags, ["talk", "wide"]);
-    assert!(told(&orrery(&["tag:wide"], dir.path())).contains("1 of 1 runs"));
+    assert!(output_of(&orrery(&["tag:wide"], dir.path())).contains("1 of 1 runs"));
     let out = orrery(&["lr<1e-3", "small"], dir.path());
-    assert!(told(&out).contains("* the small one (why not)"), "{}", told(&out));
+    assert!(output_of(&out).contains("* the small one (why not)"), "{}", output_of(&out));
     let out = orrery(&["--csv"], dir.path());
     let text = String::from_utf8(out.stdout).unwrap();
     let mut lines = text.lines();
@@ -374,12 +374,12 @@ fn runs_are_named_deleted_and_taken_back() {
 
     let archive = |value: &[&str]| {
         let out = orrery(&[&["--edit", shown, "--archive"][..], value].concat(), dir.path());
-        assert!(out.status.success(), "{}", told(&out));
-        told(&orrery(&[], dir.path()))
+        assert!(out.status.success(), "{}", output_of(&out));
+        output_of(&orrery(&[], dir.path()))
     };
     let listed = archive(&[]);
     assert!(listed.contains("0 of 1 runs") && listed.contains("1 archived"), "{listed}");
-    assert!(told(&orrery(&["is:archived"], dir.path())).contains("* the small one"));
+    assert!(output_of(&orrery(&["is:archived"], dir.path())).contains("* the small one"));
     assert!(archive(&["false"]).contains("1 of 1 runs"));
 
     let out = orrery(&["--edit", shown, "--delete"], dir.path());
@@ -387,11 +387,11 @@ fn runs_are_named_deleted_and_taken_back() {
     assert!(
         place.starts_with(dir.path().canonicalize().unwrap().join(trash::TRASH)) && place.is_dir(),
         "{}",
-        told(&out)
+        output_of(&out)
     );
-    assert!(told(&orrery(&[], dir.path())).contains("no runs in"));
+    assert!(output_of(&orrery(&[], dir.path())).contains("no runs in"));
     let out = orrery(&["--restore", place.to_str().unwrap()], dir.path());
-    assert!(out.status.success() && run.is_dir(), "{}", told(&out));
+    assert!(out.status.success() && run.is_dir(), "{}", output_of(&out));
     assert_eq!(note::read(&run).unwrap(), kept);
     for (args, words) in [
         (vec!["--restore", shown], "not in the trash"),
@@ -402,7 +402,7 @@ fn runs_are_named_deleted_and_taken_back() {
         (vec!["--edit", shown], "say what to change"),
     ] {
         let out = orrery(&args, dir.path());
-        assert!(out.status.code() == Some(2) && told(&out).contains(words), "{args:?}: {}", told(&out));
+        assert!(out.status.code() == Some(2) && output_of(&out).contains(words), "{args:?}: {}", output_of(&out));
     }
 }
 
@@ -410,7 +410,7 @@ fn runs_are_named_deleted_and_taken_back() {
 /// no longer is, it was killed.
 #[test]
 #[cfg(target_os = "linux")]
-fn a_program_of_this_machine_that_left_its_lock_was_killed() {
+fn a_local_program_that_released_its_lock_counts_as_killed() {
     let dir = tempfile::tempdir().unwrap();
     let run = crate::foreign_run::ForeignRun::begin(dir.path(), "run", &serde_json::json!({"lr": 0.1}));
     run.step(1);
@@ -429,7 +429,7 @@ fn a_program_of_this_machine_that_left_its_lock_was_killed() {
 }
 
 #[test]
-fn what_is_being_written_is_running_and_is_not_deleted() {
+fn a_locked_run_is_running_and_is_not_deleted() {
     let dir = tempfile::tempdir().unwrap();
     let run = recorded(dir.path(), &[]);
     let events = fs::read_to_string(run.join("events.jsonl")).unwrap();
@@ -443,8 +443,8 @@ fn what_is_being_written_is_running_and_is_not_deleted() {
     let paused = r#"{"step":3,"at":"2026-01-31T14:25:00+00:00","state":"paused"}"#;
     fs::write(run.join("events.jsonl"), format!("{running}{paused}\n")).unwrap();
     assert_eq!(state(), RowState::Paused);
-    assert!(told(&orrery(&[], dir.path())).contains("paused, step 3 of 3"));
-    assert!(told(&orrery(&["is:running"], dir.path())).contains("0 of 1 runs"));
+    assert!(output_of(&orrery(&[], dir.path())).contains("paused, step 3 of 3"));
+    assert!(output_of(&orrery(&["is:running"], dir.path())).contains("0 of 1 runs"));
     assert!(trash::discard(&run).unwrap_err().to_string().contains("is being written"));
     drop(lock);
     assert_eq!(state(), RowState::Killed, "nothing of it was kept");

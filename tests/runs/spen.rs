@@ -49,7 +49,7 @@ fn plan(more: &[(&str, &str)]) -> Result<Plan, String> {
     (LAB.plan)(&config).map_err(|e| e.to_string())
 }
 
-fn of<M: Measurement>(run: &mut Run, variant: usize, args: &Args) -> Vec<M> {
+fn ask_all<M: Measurement>(run: &mut Run, variant: usize, args: &Args) -> Vec<M> {
     let samples = run.ask(variant, M::PROBE, args).unwrap();
     samples.iter().filter_map(|s| s.measurement::<M>().cloned()).collect()
 }
@@ -63,19 +63,19 @@ fn every_probe_answers_of_every_variant() {
     assert_eq!(run.variants.len(), 11);
     for variant in 0..run.variants.len() {
         run.update(variant).unwrap();
-        let [usage] = of::<UnitUsage>(&mut run, variant, &args("unit_usage")).try_into().unwrap();
+        let [usage] = ask_all::<UnitUsage>(&mut run, variant, &args("unit_usage")).try_into().unwrap();
         for block in &usage.blocks {
             let sum: f64 = block.usage.iter().sum();
             assert!((sum - usage.kept as f64).abs() < 1e-9, "{variant}: {sum} units are kept, not {}", usage.kept);
         }
-        let [found] = of::<Autocorrelation>(&mut run, variant, &args("autocorrelation")).try_into().unwrap();
+        let [found] = ask_all::<Autocorrelation>(&mut run, variant, &args("autocorrelation")).try_into().unwrap();
         for block in &found.blocks {
             assert!((block.input[0] - 1.0).abs() < 1e-9);
             for (kept, a) in block.retention.iter().zip([0.5, 0.1, 0.02]) {
                 assert!((kept[1] - (1.0 - a)).abs() < 0.05, "{variant}: {} of a {a} trace is left", kept[1]);
             }
         }
-        let [losses] = of::<PositionLosses>(&mut run, variant, &args("position_losses")).try_into().unwrap();
+        let [losses] = ask_all::<PositionLosses>(&mut run, variant, &args("position_losses")).try_into().unwrap();
         assert_eq!(losses.edges.last(), Some(&64));
         assert!(losses.loss.iter().all(|v| (1.0..8.0).contains(v)), "{:?}", losses.loss);
         // 64 windows would be longer, so `longest` limits the text to 200 tokens
@@ -83,11 +83,11 @@ fn every_probe_answers_of_every_variant() {
         for (key, value) in [("times", 64), ("longest", 200), ("texts", 1)] {
             longer.insert(key.to_owned(), Value::Int(value));
         }
-        let [losses] = of::<PositionLosses>(&mut run, variant, &longer).try_into().unwrap();
+        let [losses] = ask_all::<PositionLosses>(&mut run, variant, &longer).try_into().unwrap();
         assert_eq!((losses.edges.last(), losses.texts), (Some(&200), 1));
         let reading =
             Args::from([("text".to_owned(), Value::Text("The sea.".to_owned())), ("length".to_owned(), Value::Int(5))]);
-        let [read] = of::<TraceReading>(&mut run, variant, &reading).try_into().unwrap();
+        let [read] = ask_all::<TraceReading>(&mut run, variant, &reading).try_into().unwrap();
         assert!(read.is_typed && read.prompt == 8 && read.surprise.len() == 13);
         assert!(read.surprise[0].is_nan() && read.surprise[1..].iter().all(|v| *v > 0.0));
         assert!(read.blocks.iter().all(|b| b.traces.iter().all(|t| t.shape() == [13, 16])));
@@ -119,11 +119,11 @@ fn models_over_depth_differ_in_their_residual_alone() {
 }
 
 #[test]
-fn baselines_are_between_what_is_known_and_nothing() {
+fn token_baselines_are_ordered_bigram_unigram_uniform() {
     let plan = plan(&[]).unwrap();
     let args = plan.probes.iter().find(|p| p.probe == "token_baselines").unwrap().args.clone();
     let mut run = Run::open(plan).unwrap();
-    let [found] = of::<TokenBaselines>(&mut run, 0, &args).try_into().unwrap();
+    let [found] = ask_all::<TokenBaselines>(&mut run, 0, &args).try_into().unwrap();
     assert!((found.uniform - 256f64.ln()).abs() < 1e-12);
     assert!(1.0 < found.bigram && found.bigram < found.unigram && found.unigram < found.uniform, "{found:?}");
     assert_eq!(found.targets, 4 * 16);
@@ -167,7 +167,7 @@ fn the_transformer_is_the_last_step_and_as_large_as_the_largest() {
     // the loss by position, on texts four times as long as its windows, is measured like that of the trace models
     let by_position = Args::from([("window".to_owned(), Value::Int(16))]);
     for variant in [0, 4] {
-        let [losses] = of::<PositionLosses>(&mut run, variant, &by_position).try_into().unwrap();
+        let [losses] = ask_all::<PositionLosses>(&mut run, variant, &by_position).try_into().unwrap();
         assert_eq!(losses.edges.last(), Some(&64), "{variant}");
         assert!(losses.loss.iter().all(|v| (1.0..8.0).contains(v)), "{variant}: {:?}", losses.loss);
     }

@@ -139,7 +139,7 @@ fn uncertainty_compares_windows_with_those_of_the_own_text() -> Outcome {
 }
 
 #[test]
-fn no_number_stays_none() -> Outcome {
+fn nan_losses_stay_nan() -> Outcome {
     let corpus = prose()?;
     let mut model = model(&corpus, Predictor::Static)?;
     let weight = model.params().get("embed.weight").ok_or("no embedding")?.as_tensor().affine(f64::NAN, 0.0)?;
@@ -156,7 +156,7 @@ fn no_number_stays_none() -> Outcome {
 }
 
 #[test]
-fn what_cannot_be_streamed_is_said() -> Outcome {
+fn texts_that_cannot_be_streamed_are_named_in_notes() -> Outcome {
     let sizes = args(&[("tokens", 400.0), ("streams", 2.0)]);
     let all = open(Source::Domains(8), bytes())?;
     let found: WarmUp = ask(&mut model(&all, Predictor::Static)?, &all, &sizes)?;

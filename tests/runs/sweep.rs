@@ -257,7 +257,7 @@ fn one_axis_of_numbers_has_an_exponent_for_each_family() {
 }
 
 #[test]
-fn what_is_no_sweep_is_said_before_anything_is_made() {
+fn invalid_sweeps_are_refused_before_any_file_is_made() {
     let here = with_spec(&SPEC.replace("\"train.lr\" = [1e-3, 1e-2]", "\"train.lr\" = [-1.0]"));
     fs::write(here.path().join("two.toml"), SPEC.replace("1e-2", "2e-2")).unwrap();
     fs::write(here.path().join("text.txt"), "no specification").unwrap();

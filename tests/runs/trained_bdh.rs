@@ -43,13 +43,13 @@ fn plan(set: &[(&str, &str)]) -> Plan {
     (LAB.plan)(&config).unwrap()
 }
 
-fn of<M: Measurement>(run: &mut Run, args: &Args) -> Result<M, String> {
+fn ask_as<M: Measurement>(run: &mut Run, args: &Args) -> Result<M, String> {
     let samples = run.ask(0, M::PROBE, args).map_err(|e| e.to_string())?;
     samples.iter().find_map(|s| s.measurement::<M>().cloned()).ok_or_else(|| "no answer".to_owned())
 }
 
 #[test]
-fn its_sizes_are_the_files_and_it_holds_no_optimiser() {
+fn a_loaded_checkpoint_has_the_sizes_of_its_file_and_no_optimiser() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.safetensors");
     write(&path);
@@ -59,20 +59,20 @@ fn its_sizes_are_the_files_and_it_holds_no_optimiser() {
     let (looked_at, trained) = (MemoryEstimate::new(&plan), MemoryEstimate::new(&training));
     assert!(looked_at.models < 0.5 * trained.models, "{looked_at:?} {trained:?}");
     let mut run = Run::open(plan).unwrap();
-    let m: TrainedBdh = of(&mut run, &Args::new()).unwrap();
+    let m: TrainedBdh = ask_as(&mut run, &Args::new()).unwrap();
     assert_eq!((m.neurons, m.heads, m.d_model, m.layers, m.vocab), (60, 3, 12, 2, VOCAB));
     assert!(m.loss > m.frequency_loss && m.loss.is_finite(), "random weights know nothing: {m:?}");
-    let lens: LogitLens = of(&mut run, &Args::from([("longest".to_owned(), Value::Int(12))])).unwrap();
+    let lens: LogitLens = ask_as(&mut run, &Args::from([("longest".to_owned(), Value::Int(12))])).unwrap();
     assert_eq!((lens.layers, lens.loss.len(), lens.likely.len()), (2, 3, 3 * 12));
     let args = |neurons: &str| {
         let text = |t: &str| Value::Text(t.to_owned());
         Args::from([("neurons".to_owned(), text(neurons)), ("text".to_owned(), text("the yen is old"))])
     };
-    let effect: InterventionEffect = of(&mut run, &args("2:19, 0:0")).unwrap();
+    let effect: InterventionEffect = ask_as(&mut run, &args("2:19, 0:0")).unwrap();
     assert_eq!(effect.neurons, ["2:19", "0:0"]);
     assert_eq!((effect.divergence.len(), effect.null_draws.len()), (14, 8));
     assert!(effect.divergence.iter().all(|d| *d >= 0.0));
-    assert!(of::<InterventionEffect>(&mut run, &args("3:0")).unwrap_err().contains("3 heads of 20 neurons"));
+    assert!(ask_as::<InterventionEffect>(&mut run, &args("3:0")).unwrap_err().contains("3 heads of 20 neurons"));
 }
 
 /// If the text has as many different characters as the model's vocabulary, they are used without a setting. They are
@@ -109,23 +109,25 @@ fn synapses_are_changed_and_concepts_tested() {
     let with = |more: &[(String, Value)]| base.iter().cloned().chain(more.iter().cloned()).collect::<Args>();
     let scaled =
         [text("synapses", "1 0:3>2:7, 1:5:41"), text("action", "scale"), ("amount".into(), Value::Float(50.0))];
-    let effect: InterventionEffect = of(&mut run, &with(&scaled)).unwrap();
+    let effect: InterventionEffect = ask_as(&mut run, &with(&scaled)).unwrap();
     assert_eq!((effect.synapses, effect.neurons), (vec!["1 0:3>2:7".to_owned(), "1 0:5>2:1".to_owned()], vec![]));
     assert!(effect.firing.is_nan() && effect.sigma.is_some() && effect.null_sigma.is_some());
     assert_eq!(effect.null_draws.len(), 8);
     assert!(
-        of::<InterventionEffect>(&mut run, &with(&[text("synapses", "2:1:1")])).unwrap_err().contains("from 1 to 1")
+        ask_as::<InterventionEffect>(&mut run, &with(&[text("synapses", "2:1:1")]))
+            .unwrap_err()
+            .contains("from 1 to 1")
     );
 
     // the null model of a silenced community are sets of as many neurons with a similar firing rate
     let all: Vec<String> = (0..8).map(|i| format!("0:{i}")).collect();
     let community = Args::from([text("neurons", &all.join(",")), text("text", "the yen is old and the yen is new")]);
-    let effect: InterventionEffect = of(&mut run, &community).unwrap();
+    let effect: InterventionEffect = ask_as(&mut run, &community).unwrap();
     assert_eq!((effect.neurons.len(), effect.null_draws.len()), (8, 8));
     assert!((effect.firing - effect.null_firing).abs() < 0.2, "{} {}", effect.firing, effect.null_firing);
     // if more than half of a head is silenced, too few neurons remain for a null model
     let most: Vec<String> = (0..15).map(|i| format!("0:{i}")).collect();
-    let effect: InterventionEffect = of(&mut run, &Args::from([text("neurons", &most.join(","))])).unwrap();
+    let effect: InterventionEffect = ask_as(&mut run, &Args::from([text("neurons", &most.join(","))])).unwrap();
     assert!(effect.null_draws.is_empty() && effect.null_firing.is_nan());
 
     for (args, sentences) in
@@ -133,7 +135,7 @@ fn synapses_are_changed_and_concepts_tested() {
     {
         let changed = [text("target", "synapses"), text("synapses", "1:3:47"), ("draws".into(), Value::Int(3))];
         let args = args.into_iter().chain(changed).collect::<Args>();
-        let m: ConceptEffect = of(&mut run, &args).unwrap();
+        let m: ConceptEffect = ask_as(&mut run, &args).unwrap();
         assert_eq!((m.with.loss.len(), m.without.loss.len()), (sentences, sentences));
         assert_eq!((m.with.null_draws.len(), m.confirmed), (3, false), "{}", m.verdict);
         assert!(m.with.loss.iter().chain(m.without.change.iter()).all(|v| v.is_finite()));
@@ -148,14 +150,14 @@ fn candidates_are_compared_where_the_file_does_not_say() {
     write(&path);
     let said = path.display().to_string();
     let known: ReadingCandidates =
-        of(&mut Run::open(plan(&[("model.checkpoint", &said)])).unwrap(), &Args::new()).unwrap();
+        ask_as(&mut Run::open(plan(&[("model.checkpoint", &said)])).unwrap(), &Args::new()).unwrap();
     assert_eq!(
         (known.layers_known, known.candidates.len()),
         (true, 1),
         "the file says two layers, and bytes alone fit"
     );
     let beginning = [("model.checkpoint", said.as_str()), ("corpus.length", "200000")];
-    let known: ReadingCandidates = of(&mut Run::open(plan(&beginning)).unwrap(), &Args::new()).unwrap();
+    let known: ReadingCandidates = ask_as(&mut Run::open(plan(&beginning)).unwrap(), &Args::new()).unwrap();
     assert_eq!(known.candidates.len(), 1, "bytes of the whole text are no other tokens than those of its beginning");
     let weights = tensors::read(&path, &Device::Cpu).unwrap();
     let bare = folder.path().join("bare.safetensors");
@@ -165,11 +167,11 @@ fn candidates_are_compared_where_the_file_does_not_say() {
     let windows = |count: i64, length: i64| {
         Args::from([("windows".to_owned(), Value::Int(count)), ("window".to_owned(), Value::Int(length))])
     };
-    let usual: ReadingCandidates = of(&mut run, &Args::new()).unwrap();
+    let usual: ReadingCandidates = ask_as(&mut run, &Args::new()).unwrap();
     assert_eq!((usual.window, usual.window_from), (256, Evidence::Assumed), "it is not known which ones training used");
     assert!(usual.windows >= 4 && usual.warnings[0].starts_with("it is not known"), "{:?}", usual.warnings);
     // the windows have the number and length of those of the probe whose loss is compared below
-    let tried: ReadingCandidates = of(&mut run, &windows(4, 128)).unwrap();
+    let tried: ReadingCandidates = ask_as(&mut run, &windows(4, 128)).unwrap();
     let layers: Vec<usize> = tried.candidates.iter().map(|c| c.layers).collect();
     assert_eq!(layers, (1..=12).collect::<Vec<_>>());
     let used: Vec<usize> = tried.candidates.iter().filter(|c| c.is_used).map(|c| c.layers).collect();
@@ -177,7 +179,7 @@ fn candidates_are_compared_where_the_file_does_not_say() {
     // each candidate's loss is that of a model with this number of layers
     for layers in [2, 6] {
         let set = [("model.checkpoint", bare.as_str()), ("model.layers", if layers == 2 { "2" } else { "6" })];
-        let m: TrainedBdh = of(&mut Run::open(plan(&set)).unwrap(), &Args::new()).unwrap();
+        let m: TrainedBdh = ask_as(&mut Run::open(plan(&set)).unwrap(), &Args::new()).unwrap();
         let found = tried.candidates[layers - 1].loss;
         assert!((m.loss - found).abs() < 1e-4, "{layers}: {} and {found}", m.loss);
     }
@@ -214,7 +216,7 @@ fn a_run_without_steps_measures_once_and_is_finished() {
 #[test]
 fn without_a_file_the_weights_are_random_and_said_to_read_no_better_than_chance() {
     let mut run = Run::open(plan(&[])).unwrap();
-    let m: TrainedBdh = of(&mut run, &Args::new()).unwrap();
+    let m: TrainedBdh = ask_as(&mut run, &Args::new()).unwrap();
     assert_eq!((m.neurons, m.layers), (2048, 4));
     assert!(m.loss > m.frequency_loss);
 }

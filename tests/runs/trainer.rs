@@ -547,7 +547,7 @@ fn only_run(out: &Path) -> std::path::PathBuf {
     run_under(out).unwrap()
 }
 
-fn told_in(folder: &Path) -> Vec<(u64, usize, String, u64)> {
+fn recorded_numbers(folder: &Path) -> Vec<(u64, usize, String, u64)> {
     let steps: Vec<StepStats> =
         Reader::open(folder).unwrap().filter_map(|e| if let Event::Step(s) = e { Some(s) } else { None }).collect();
     numbers(&steps)
@@ -576,5 +576,5 @@ fn killed_and_resumed_equals_never_killed() {
     let folder = only_run(&killed);
     let resumed = run_in(dir.path(), &["resume", &folder.to_string_lossy(), "--no-figures"]).output().unwrap();
     assert!(resumed.status.success(), "{}", String::from_utf8_lossy(&resumed.stderr));
-    assert_eq!(told_in(&folder), told_in(&only_run(&whole)));
+    assert_eq!(recorded_numbers(&folder), recorded_numbers(&only_run(&whole)));
 }

@@ -35,7 +35,7 @@ fn modules() -> BTreeSet<String> {
 }
 
 #[test]
-fn the_table_of_who_may_know_whom_holds() {
+fn modules_use_only_modules_that_the_table_allows() {
     let allowed: BTreeMap<&str, &[&str]> = MAY_USE.iter().copied().collect();
     let mut broken: Vec<String> = modules()
         .iter()

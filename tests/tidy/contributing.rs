@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A block of code with the place that the line before it names.
+/// Holds a block of code with the place that the line before it names.
 struct Block {
     path: String,
     /// Where to insert it; `None` of a whole new file.

@@ -31,7 +31,7 @@ fn cells(page: &str) -> Vec<Vec<&str>> {
     rows.map(|row| row.trim_matches('|').split('|').map(str::trim).collect()).collect()
 }
 
-/// The rows of the audit that a text names: a letter with a number, or all from one "to" another.
+/// Returns the rows of the audit that a text names by a letter with a number, or as a range with "to".
 fn rows(text: &str) -> Vec<(char, u32)> {
     let mut all: Vec<(char, u32)> = vec![];
     let mut is_range = false;
@@ -83,7 +83,7 @@ fn names_of(knobs: &[Knob]) -> Vec<&'static str> {
 }
 
 #[test]
-fn what_the_page_names_exists() {
+fn presets_views_and_probes_named_on_the_page_exist() {
     let page = page();
     let presets: BTreeSet<&str> = LABS.iter().flat_map(|lab| lab.presets).map(|preset| preset.id).collect();
     let views: BTreeSet<&str> = VIEWS.iter().map(|view| view.id).collect();

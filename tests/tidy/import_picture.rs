@@ -148,7 +148,7 @@ fn picture(imports: &Imports) -> String {
 
 #[test]
 #[ignore = "writes a file of this repository"]
-fn draws_who_imports_whom() {
+fn draws_the_import_graph_of_modules() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/imports.svg");
     fs::write(path, picture(&Imports::of_crate())).unwrap();
 }

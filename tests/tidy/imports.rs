@@ -23,7 +23,7 @@ pub struct Imports {
 }
 
 impl Imports {
-    /// The imports of the crate's present source files.
+    /// Reads the imports of the crate's present source files.
     pub fn of_crate() -> Self {
         Self::of(&sources())
     }

@@ -11,7 +11,7 @@ struct Kind {
     declared: fn(&Source, &str) -> Option<String>,
     /// The line after which the list begins.
     opening: &'static str,
-    /// The beginning of the line that ends it.
+    /// The list ends at the first line that begins with this text.
     closing: &'static str,
 }
 
@@ -62,7 +62,7 @@ fn implemented(line: &str, before: &str) -> Option<String> {
 }
 
 #[test]
-fn what_is_declared_is_listed() {
+fn every_declared_item_is_in_its_list() {
     let sources = sources();
     for Kind { folder, declared, opening, closing } in KINDS {
         let is_here = |source: &&Source| {

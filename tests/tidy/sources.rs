@@ -15,7 +15,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// The top-level module that the file belongs to: `ui`; `lib` for the front page.
+    /// Returns the top-level module of the file, such as `ui`; the crate's root file gives `lib`.
     pub fn top(&self) -> &str {
         self.module.first().map_or("lib", String::as_str)
     }
@@ -49,7 +49,7 @@ pub fn files() -> Vec<PathBuf> {
     rust_files(&root())
 }
 
-/// Every module of the library but files of unit tests.
+/// Returns every module of the library except files of unit tests.
 pub fn sources() -> Vec<Source> {
     let is_library = |file: &PathBuf| {
         !file.ends_with("app/main.rs")

@@ -62,7 +62,7 @@ fn variables_read() -> BTreeSet<String> {
     all
 }
 
-/// The environment variables in the table of docs/testing.md.
+/// Returns the environment variables in the table of docs/testing.md.
 fn variables_listed() -> BTreeSet<String> {
     let page = fs::read_to_string(root().join("../docs/testing.md")).unwrap();
     let (_, table) = page.split_once("| variable | what it does |\n").unwrap();

@@ -9,7 +9,7 @@ use orrery::gpu::offscreen::{Offscreen, OffscreenError};
 pub fn offscreen() -> Option<Offscreen> {
     static SAID: Once = Once::new();
     let required = std::env::var_os("ORRERY_REQUIRE_ADAPTER").is_some_and(|v| v != "0");
-    found(Offscreen::new(), required)
+    panic_if_required(Offscreen::new(), required)
         .map_err(|e| {
             // written directly, because the test runner captures the output of the print macros and this line must be
             // seen
@@ -27,7 +27,7 @@ pub fn exists() -> bool {
 ///
 /// # Panics
 /// If an adapter is required and missing.
-fn found<T>(adapter: Result<T, OffscreenError>, required: bool) -> Result<T, OffscreenError> {
+fn panic_if_required<T>(adapter: Result<T, OffscreenError>, required: bool) -> Result<T, OffscreenError> {
     if let (Err(e), true) = (&adapter, required) {
         panic!("ORRERY_REQUIRE_ADAPTER is set, and {e}");
     }
@@ -36,11 +36,11 @@ fn found<T>(adapter: Result<T, OffscreenError>, required: bool) -> Result<T, Off
 
 #[test]
 fn a_missing_graphics_device_skips() {
-    assert!(found::<()>(Err(OffscreenError::NoAdapter("none".into())), false).is_err());
+    assert!(panic_if_required::<()>(Err(OffscreenError::NoAdapter("none".into())), false).is_err());
 }
 
 #[test]
 #[should_panic(expected = "ORRERY_REQUIRE_ADAPTER is set")]
 fn a_missing_required_graphics_device_fails() {
-    let _ = found::<()>(Err(OffscreenError::NoAdapter("none".into())), true);
+    let _ = panic_if_required::<()>(Err(OffscreenError::NoAdapter("none".into())), true);
 }

@@ -32,7 +32,7 @@ fn words(harness: &Harness<'_, Tile>) -> String {
     painted(harness).join(" ")
 }
 
-fn found() -> TopContexts {
+fn recorded_contexts() -> TopContexts {
     let twins = recorded::twins();
     twins.sample_at(0, TopContexts::CHANNEL, recorded::STEPS).and_then(|s| s.measurement().cloned()).unwrap()
 }
@@ -85,7 +85,7 @@ fn a_synapse_in_focus_is_asked_about() {
 
 #[test]
 fn a_passage_that_is_clicked_is_read() {
-    let found = found();
+    let found = recorded_contexts();
     assert!(found.fires > 0 && found.contexts.len() > 3);
     let mut harness = tile("top_contexts", recorded::twins()).shown(sized(640.0, 520.0));
     assert!(words(&harness).contains("is above zero at"), "{}", words(&harness));
@@ -126,7 +126,7 @@ fn a_head_and_a_token_of_the_map_are_selected() {
 }
 
 #[test]
-fn how_much_the_model_writes_on_is_set_and_asked() {
+fn the_number_of_generated_tokens_is_set_and_sent_with_the_question() {
     let mut harness = tile("reading", recorded::twins()).shown(sized(640.0, 520.0));
     let asked = |harness: &Harness<'_, Tile>| {
         questions(harness).into_iter().rfind(|q| q.probe == SynapseReading::PROBE).map(|q| q.args["write"].clone())
@@ -139,7 +139,7 @@ fn how_much_the_model_writes_on_is_set_and_asked() {
 }
 
 #[test]
-fn what_was_written_is_told_apart() {
+fn generated_tokens_are_marked_in_strip_chart_and_csv() {
     let harness = tile("reading", recorded::written()).shown(sized(640.0, 520.0));
     let strip = harness.query_all_by_role(Role::Canvas);
     use egui_kittest::kittest::NodeT;
@@ -184,7 +184,7 @@ fn an_old_answer_stands_behind_what_was_measured() {
 /// After an undo, an earlier question may still be open in another thread and be answered after the present one. Its
 /// answer must not replace the present one.
 #[test]
-fn a_late_answer_takes_no_later_ones_place() {
+fn an_answer_to_an_earlier_question_does_not_replace_a_later_one() {
     let mut mirror = recorded::twins();
     let measured = mirror.sample_at(0, LogitLens::CHANNEL, recorded::STEPS).unwrap().clone();
     for (request, about) in [(12, "the present question"), (11, "an earlier question")] {
@@ -195,7 +195,7 @@ fn a_late_answer_takes_no_later_ones_place() {
 }
 
 #[test]
-fn a_form_to_fill_in_is_no_picture() {
+fn a_view_with_only_a_form_exports_no_picture() {
     let mut mirror = Mirror::default();
     mirror.apply(Event::Started(Arc::new(recorded::twins_info())));
     mirror.apply(Event::State(RunState::Finished));
@@ -209,7 +209,7 @@ fn a_form_to_fill_in_is_no_picture() {
 /// While an answer arrives token by token, the view shows its newest token, and it does not replay the answer once it
 /// is complete.
 #[test]
-fn what_a_model_writes_is_followed_while_it_comes() {
+fn a_partial_answer_shows_its_newest_token() {
     let mirror = recorded::written();
     let whole = mirror.sample_at(0, SynapseReading::CHANNEL, recorded::STEPS).unwrap().clone();
     let so_far = |tokens: usize| {
@@ -268,7 +268,7 @@ fn a_file_of_ones_own_sentences_is_searched() {
 }
 
 #[test]
-fn what_is_told_of_ones_own_sets_is_in_their_words() {
+fn results_of_own_sentence_sets_use_the_names_of_the_sets() {
     let mut mirror = recorded::twins();
     let search = recorded::own_concept();
     mirror.apply(Event::Sample(Sample {

@@ -18,7 +18,7 @@ use crate::{
     tiles::{self, Tile, painted, rect_of, sized},
 };
 
-fn with(measured: AttentionChain) -> Mirror {
+fn mirror_with(measured: AttentionChain) -> Mirror {
     let mut mirror = recorded::twins();
     for variant in 0..3 {
         mirror.apply(Event::Sample(Sample {
@@ -45,8 +45,8 @@ fn press(harness: &mut Harness<'_, Tile>, button: &str) {
     harness.run_steps(3);
 }
 
-fn said_of(measured: AttentionChain) -> String {
-    words(&Tile::new("attention_chain", with(measured)).shown(sized(640.0, 420.0)))
+fn painted_chain(measured: AttentionChain) -> String {
+    words(&Tile::new("attention_chain", mirror_with(measured)).shown(sized(640.0, 420.0)))
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn a_chain_opens_as_a_generator_and_what_is_none_does_not() {
     assert_eq!((text.lines().count(), *states), (76, 76));
     let strict = AttentionChain { first_sees_nothing: true, ..chains::of_weights(2, &[1.0, 0.0, 1.0, 0.0]) };
     let strict = AttentionChain { weights: Array::new([2, 2], vec![0.0, 0.0, 1.0, 0.0]).unwrap(), ..strict };
-    let mut harness = Tile::new("attention_chain", with(strict)).shown(sized(640.0, 420.0));
+    let mut harness = Tile::new("attention_chain", mirror_with(strict)).shown(sized(640.0, 420.0));
     press(&mut harness, "Details");
     assert!(words(&harness).contains("Strictly causal: token 0 attends to nothing"), "{}", words(&harness));
     press(&mut harness, "in Equilibrium");
@@ -105,7 +105,7 @@ fn a_chain_opens_as_a_generator_and_what_is_none_does_not() {
     let text = std::str::from_utf8(bytes).unwrap();
     assert_eq!(text, "1,0\n1,0\n", "the first token stays where it is");
     assert_eq!(*states, 2);
-    let differential = with(chains::of_weights(2, &[1.0, 0.0, -0.25, 1.25]));
+    let differential = mirror_with(chains::of_weights(2, &[1.0, 0.0, -0.25, 1.25]));
     let harness = Tile::new("attention_chain", differential).shown(sized(640.0, 420.0));
     assert!(harness.query_by_label("in Equilibrium").is_none());
 }
@@ -141,12 +141,12 @@ fn a_quantity_shows_its_numbers_as_large_figures() {
 }
 
 #[test]
-fn what_is_no_single_chain_is_said() {
-    let said = said_of(chains::of_weights(2, &[1.0, 0.0, -0.25, 1.25]));
+fn invalid_and_reducible_chains_are_named() {
+    let said = painted_chain(chains::of_weights(2, &[1.0, 0.0, -0.25, 1.25]));
     assert!(said.contains("No step of a Markov chain: row 1, column 0 holds -0.25"), "{said}");
-    let said = said_of(chains::of_weights(1, &[1.0]));
+    let said = painted_chain(chains::of_weights(1, &[1.0]));
     assert!(said.contains("give a text of two tokens or more"), "{said}");
-    let said = said_of(chains::of_weights(3, &[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.5, 0.25, 0.25]));
+    let said = painted_chain(chains::of_weights(3, &[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.5, 0.25, 0.25]));
     assert!(said.contains("Reducible: 2 closed classes") && said.contains("never"), "{said}");
 }
 

@@ -116,7 +116,7 @@ fn the_picture_is_that_of_a_frame_drawn_whole() {
 }
 
 #[test]
-fn only_what_changed_is_drawn() {
+fn an_unchanged_frame_draws_no_pixels() {
     let Some(adapter) = offscreen() else { return };
     let (mut harness, handle) = on_canvas("losses", &adapter);
     let draw = |harness: &mut Harness<'_, Tile>| {
@@ -142,7 +142,7 @@ fn only_what_changed_is_drawn() {
 }
 
 #[test]
-fn another_theme_is_drawn_whole() {
+fn a_theme_change_redraws_the_whole_canvas() {
     let (Some(whole), Some(kept)) = (offscreen(), offscreen()) else { return };
     let mut whole = shown("attention", &whole, |_| {});
     let (mut kept, handle) = on_canvas("attention", &kept);

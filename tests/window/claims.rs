@@ -425,7 +425,7 @@ fn an_unfolded_claim_shows_all_its_facts() {
 }
 
 #[test]
-fn keys_unfold_a_row_and_lead_back() {
+fn enter_unfolds_a_claim_and_escape_leads_back_to_the_gallery() {
     let mut d = desk();
     let row = d.rows().remove(0);
     d.harness.get_by_role_and_label(Role::ListItem, &row).focus();

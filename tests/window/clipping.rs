@@ -403,7 +403,7 @@ fn gallery_and_sheet_texts_are_not_clipped() {
 }
 
 #[test]
-fn no_word_is_cut_or_covered() {
+fn no_text_of_any_lab_is_clipped_or_covered() {
     let only = std::env::var("LAB").ok();
     let mut faults = vec![];
     for lab in LABS.iter().filter(|l| only.as_deref().is_none_or(|o| o == l.id)) {

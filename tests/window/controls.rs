@@ -89,14 +89,14 @@ fn a_lab_opens_with_its_essential_settings_in_sight() {
 /// Role, name, value and toggle state of a control.
 type Shown = (Role, String, Option<f64>, Option<Toggled>);
 
-fn shown(node: &Node<'_>) -> Shown {
+fn described(node: &Node<'_>) -> Shown {
     let node = node.accesskit_node();
     (node.role(), node.label().unwrap_or_default(), node.numeric_value(), node.toggled())
 }
 
 /// The control that has keyboard focus.
 fn focused(d: &Desktop) -> Option<Shown> {
-    d.harness.query_all_by(|node| node.is_focused() && ROLES.contains(&node.role())).next().map(|node| shown(&node))
+    d.harness.query_all_by(|node| node.is_focused() && ROLES.contains(&node.role())).next().map(|node| described(&node))
 }
 
 /// Tab reaches every control of a page. An arrow key moves a slider, typed text goes into a field, and Space toggles a
@@ -108,7 +108,7 @@ fn every_control_is_reached_and_changed_by_the_keyboard() {
     d.unfold_settings();
     let controls = d.harness.query_all_by(|node| ROLES.contains(&node.role()) && !node.is_disabled());
     let named = |(role, name, ..): &Shown| format!("{role:?} {name}");
-    let mut missed: BTreeSet<String> = controls.map(|node| named(&shown(&node))).collect();
+    let mut missed: BTreeSet<String> = controls.map(|node| named(&described(&node))).collect();
     assert!(missed.len() > 60, "{missed:?}");
     let mut changed = [0; 3];
     for _ in 0..500 {
@@ -161,7 +161,7 @@ fn every_control_is_reached_and_changed_by_the_keyboard() {
 }
 
 #[test]
-fn a_number_is_typed_without_a_pointer_and_one_that_is_passed_stays() {
+fn a_number_field_is_typed_by_keyboard_and_tab_does_not_round_it() {
     let mut d = lab_page("fast_slow");
     // it has more digits than the field shows: leaving the field must not round the setting
     let rate = 0.001_234_56;

@@ -20,7 +20,7 @@ const SIZE: [f32; 2] = [1280.0, 6000.0];
 const MOVES: usize = 2;
 
 /// The page of a lab after its first frames.
-fn opened(lab: &str, worker: Worker, views: &'static [ViewEntry]) -> Desktop {
+fn open_desktop(lab: &str, worker: Worker, views: &'static [ViewEntry]) -> Desktop {
     let mut d = open_labs(Opening::Lab(lab.to_owned()), worker, views, SIZE);
     d.steps(3);
     d
@@ -29,7 +29,7 @@ fn opened(lab: &str, worker: Worker, views: &'static [ViewEntry]) -> Desktop {
 /// The page of a lab without views and with all settings unfolded. Its run has made a step, so most changes wait for a
 /// reset.
 fn desk(lab: &str) -> Desktop {
-    let mut d = opened(lab, Worker::Steps, &[]);
+    let mut d = open_desktop(lab, Worker::Steps, &[]);
     d.unfold_settings();
     d.press(Key::ArrowRight);
     d.until("a step", |d| d.page().newest() > 0);
@@ -138,7 +138,7 @@ fn every_slider_is_dragged_from_end_to_end() {
 /// The list of changes appears only when the slider is released, and it moves no control. Otherwise the slider would
 /// move away from under the pointer.
 #[test]
-fn nothing_moves_while_a_slider_is_held() {
+fn no_control_moves_while_a_slider_is_dragged() {
     let mut d = desk("fast_slow");
     let places = |d: &Desktop| sliders(d).iter().map(|slider| slider.rect).collect::<Vec<_>>();
     let before = places(&d);
@@ -194,8 +194,8 @@ fn a_drag_within_one_late_frame_ends_where_it_was_let_go() {
 /// egui ties a drag to the widget's id. If the mark of an open question in the tile's header changed the id, it would
 /// end the drag.
 #[test]
-fn what_is_dragged_keeps_its_name_when_its_question_has_been_open_for_long() {
-    let mut d = opened("equilibrium", Worker::Stalled, VIEWS);
+fn a_dragged_slider_keeps_its_id_while_its_question_is_open() {
+    let mut d = open_desktop("equilibrium", Worker::Stalled, VIEWS);
     let name = |d: &Desktop| d.harness.get_by_role_and_label(Role::Slider, "\u{394}t, of bound").accesskit_node().id();
     let before = name(&d);
     assert!(!d.shows("Cancel"));

@@ -128,7 +128,7 @@ fn a_changed_setting_leaves_the_example_which_says_so() {
 }
 
 #[test]
-fn nothing_reaches_an_example() {
+fn commands_to_an_example_are_refused() {
     let mut d = desk(Worker::StepsAfterExample);
     d.click("Pace x4");
     assert!(!d.shows("no weights"), "a pace is for the run to come");

@@ -136,7 +136,7 @@ fn drawn(view: &str, mirror: Mirror, when: &str) -> Mirror {
 }
 
 #[test]
-fn every_view_draws_them() {
+fn every_view_draws_extreme_values() {
     let mut twins = recorded::twins();
     recorded::others::tell(&mut twins);
     let is_measured = |channel: &str| !twins.samples(0, channel).is_empty() || twins.answer(0, channel).is_some();

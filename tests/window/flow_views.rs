@@ -46,7 +46,7 @@ fn info() -> RunInfo {
     }
 }
 
-/// A paused run that has answered no question yet.
+/// Returns a paused run that has answered no question yet.
 fn unanswered() -> Mirror {
     let mut mirror = Mirror::default();
     mirror.apply(Event::Started(Arc::new(info())));
@@ -98,12 +98,12 @@ fn serve(harness: &mut Harness<'_, Tile>) -> usize {
         let Command::Measure(q) = command else { continue };
         let mirror = &mut harness.state_mut().mirror;
         match q.probe.as_str() {
-            "flow" => reply(mirror, q.request, field::answer(&asked(q))),
+            "flow" => reply(mirror, q.request, field::answer(&parse_question(q))),
             "flow_field" => {
                 let tau = q.args.get("tau").and_then(Value::as_f64).unwrap();
-                reply(mirror, q.request, field::field(&asked(q), tau, 0.0));
+                reply(mirror, q.request, field::field(&parse_question(q), tau, 0.0));
             }
-            "flow_along" => reply(mirror, q.request, field::along(&asked(q))),
+            "flow_along" => reply(mirror, q.request, field::along(&parse_question(q))),
             "flow_sweep" => {
                 let upto = q.args.get("upto").and_then(Value::as_f64).unwrap() as usize;
                 reply(mirror, q.request, field::nfe_sweep(upto));
@@ -114,7 +114,7 @@ fn serve(harness: &mut Harness<'_, Tile>) -> usize {
     commands.len()
 }
 
-fn asked(q: &Question) -> Asked {
+fn parse_question(q: &Question) -> Asked {
     let number = |name: &str, usual: f64| q.args.get(name).and_then(Value::as_f64).unwrap_or(usual);
     let usual = Asked::default();
     let method = match q.args.get("method") {
@@ -150,7 +150,7 @@ fn number(q: &Question, arg: &str) -> f64 {
 }
 
 #[test]
-fn one_question_serves_until_something_changes() {
+fn a_flow_view_does_not_ask_again_in_each_frame() {
     for view in ["steer", "flow_paths", "flow_solver", "flow_along"] {
         let mut harness = tile(builder(), view, unanswered(), true);
         let first = questions(&harness);
@@ -338,7 +338,7 @@ fn a_path_that_is_clicked_is_followed() {
 }
 
 #[test]
-fn what_was_before_the_last_gesture_stays_as_a_ghost() {
+fn paths_from_before_the_last_change_stay_as_dashed_lines() {
     let mut harness = answered("flow_paths");
     assert!(!harness.state().csv.as_deref().unwrap().contains("before,"));
     set_u0(&mut harness, 0.5);
@@ -583,7 +583,7 @@ fn two_variants() -> Mirror {
 }
 
 #[test]
-fn two_steerings_stand_side_by_side() {
+fn two_variants_are_steered_side_by_side() {
     let mut mirror = two_variants();
     for (variant, u) in [(0, 0.0), (1, 1.0)] {
         let answer = field::answer(&Asked { u: [u, 0.0, 0.0, 0.0], ..Asked::default() });
@@ -647,7 +647,7 @@ fn a_recording_is_a_picture_for_each_answered_value_and_a_table() {
 }
 
 #[test]
-fn playing_moves_the_control_and_a_hand_stops_it() {
+fn play_moves_the_control_and_a_click_on_the_pad_stops_it() {
     let mut harness = answered("steer");
     harness.get_by_label("play").click();
     harness.step();

@@ -94,7 +94,7 @@ fn a_dropped_log_of_another_tool_opens_as_a_run() {
 }
 
 #[test]
-fn what_is_appended_shows_and_can_be_scrubbed() {
+fn appended_steps_and_samples_are_shown_and_can_be_scrubbed() {
     let here = tempfile::tempdir().unwrap();
     let run = ForeignRun::begin(here.path(), "run", &json!({"lr": 0.1}));
     (1..=3).for_each(|step| run.step(step));
@@ -434,7 +434,7 @@ fn the_name_of_a_channel_is_printed_once() {
 }
 
 #[test]
-fn what_has_no_finite_number_is_said_and_not_drawn_as_0() {
+fn channels_without_finite_values_are_named_and_not_drawn_as_zero() {
     let here = tempfile::tempdir().unwrap();
     let run = ForeignRun::begin(here.path(), "run", &json!({}));
     run.step(1);

@@ -35,7 +35,7 @@ fn rate(app: &App, from: usize, to: usize) -> Option<f32> {
 }
 
 /// The application with the lab open, and the temporary folder of its runs.
-fn opened() -> (tempfile::TempDir, Harness<'static, App>) {
+fn open_app() -> (tempfile::TempDir, Harness<'static, App>) {
     let config = labs::find("equilibrium").unwrap().config(None).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()));
@@ -58,7 +58,7 @@ fn cell(canvas: Rect, from: usize, to: usize) -> Pos2 {
 
 #[test]
 fn a_control_that_is_moved_moves_the_distribution() {
-    let (_folder, mut harness) = opened();
+    let (_folder, mut harness) = open_app();
     let before = state(harness.state()).unwrap().classes[0].stationary.clone();
     harness.get_by_role_and_label(Role::Slider, "y\u{2080}").set_value_accesskit(1.0);
     let after = until(&mut harness, "the generator at y0 = 1", |app| {
@@ -69,7 +69,7 @@ fn a_control_that_is_moved_moves_the_distribution() {
 
 #[test]
 fn a_cell_that_is_dragged_up_is_a_larger_rate_and_undone_is_as_it_was() {
-    let (_folder, mut harness) = opened();
+    let (_folder, mut harness) = open_app();
     let before = rate(harness.state(), 2, 5).unwrap();
     let canvas = harness.get_by_label_contains("rates between 12 states").rect();
     let from = cell(canvas, 2, 5);
@@ -101,8 +101,8 @@ fn a_cell_that_is_dragged_up_is_a_larger_rate_and_undone_is_as_it_was() {
 }
 
 #[test]
-fn cut_in_two_there_are_two_answers_and_it_is_said() {
-    let (_folder, mut harness) = opened();
+fn cutting_the_chain_in_two_reports_no_single_stationary_distribution() {
+    let (_folder, mut harness) = open_app();
     harness.get_by_label("Cut").click();
     until(&mut harness, "a kernel of two dimensions", |app| state(app).filter(|s| s.kernel() == 2).map(drop));
     harness.step();
@@ -111,7 +111,7 @@ fn cut_in_two_there_are_two_answers_and_it_is_said() {
 
 #[test]
 fn steps_beyond_the_bound_let_the_error_grow() {
-    let (_folder, mut harness) = opened();
+    let (_folder, mut harness) = open_app();
     harness.get_by_role_and_label(Role::Slider, "\u{394}t, of bound").set_value_accesskit(4.0);
     let flow = until(&mut harness, "four times the bound", |app| {
         answer::<GeneratorFlow>(app).filter(|f| f.dt > 3.9 * f.step_bound).cloned()

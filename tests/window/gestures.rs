@@ -24,7 +24,7 @@ struct RandomInput<'h> {
 }
 
 impl RandomInput<'_> {
-    /// A random position, in nine of ten cases on one of the canvases.
+    /// Draws a random position, in nine of ten cases on one of the canvases.
     fn place(&mut self) -> Pos2 {
         let all = Rect::from_min_size(Pos2::ZERO, vec2(640.0, 400.0));
         let canvases: Vec<Rect> = self.harness.query_all_by_role(Role::Canvas).map(|n| n.rect()).collect();

@@ -343,7 +343,7 @@ fn requests_frames_while_held(harness: &mut Harness<'_, Tile>) -> bool {
 }
 
 #[test]
-fn it_comes_to_rest_by_itself_and_then_wants_no_frame() {
+fn the_layout_settles_and_then_requests_no_frame() {
     let graph = planted_graph::graph(120, 4, 500, 0.8, 3);
     let mut harness = tile(mirror(planted_graph::measurement(&graph, |i| i)), false);
     let mut frames = 0;
@@ -364,7 +364,7 @@ fn it_comes_to_rest_by_itself_and_then_wants_no_frame() {
 }
 
 #[test]
-fn who_stays_keeps_its_place_when_the_next_sample_comes() {
+fn neurons_of_both_samples_keep_their_place() {
     let graph = planted_graph::graph(120, 4, 500, 0.8, 3);
     let mut harness = tile(mirror(planted_graph::measurement(&graph, |i| i)), true);
     let before = exported(&mut harness);
@@ -417,8 +417,8 @@ fn a_community_keeps_its_colour_when_its_number_changes() {
     assert_eq!(different.len(), 4);
 }
 
-/// The screen position of an exported node when the whole graph fits the canvas.
-fn seen(harness: &Harness<'_, Tile>, graph: &GraphFile, node: usize) -> Pos2 {
+/// Returns the screen position of an exported node when the whole graph fits the canvas.
+fn node_position(harness: &Harness<'_, Tile>, graph: &GraphFile, node: usize) -> Pos2 {
     let places: Vec<[f32; 2]> = graph.nodes.iter().map(|n| n.position.unwrap().map(|v| v as f32)).collect();
     let (rect, b) = (canvas(harness), orrery::analysis::layout::bounds(&places));
     let scale = ((rect.width() - 56.0) / (b[2] - b[0])).min((rect.height() - 56.0) / (b[3] - b[1]));
@@ -453,13 +453,13 @@ fn on_an_adapter_it_rests_is_picked_and_drawn_once() {
     let drawn = |o: &Offscreen| frames_drawn(&o.render_state().renderer.read().callback_resources);
     let before = drawn(&offscreen);
     let corner = canvas(&harness).left_top() + vec2(3.0, 3.0);
-    for at in [seen(&harness, &file, 5), corner, seen(&harness, &file, 9)] {
+    for at in [node_position(&harness, &file, 5), corner, node_position(&harness, &file, 9)] {
         harness.event(egui::Event::PointerMoved(at));
         harness.step();
         harness.step();
     }
     assert_eq!(drawn(&offscreen), before, "hovering draws the graph anew");
-    let at = seen(&harness, &file, 5);
+    let at = node_position(&harness, &file, 5);
     click(&mut harness, at);
     assert_eq!(harness.state().selection.neuron, Some(15));
     assert!(drawn(&offscreen) > before, "a selection is seen");
@@ -472,7 +472,7 @@ fn on_an_adapter_it_rests_is_picked_and_drawn_once() {
 
 /// Writes large pictures for visual inspection if ORRERY_LOOK=1.
 #[test]
-fn pictures_to_look_at() {
+fn write_large_pictures_for_inspection() {
     if std::env::var("ORRERY_LOOK").is_err() {
         return;
     }
@@ -488,7 +488,7 @@ fn pictures_to_look_at() {
         let file = exported(&mut harness);
         harness.key_press(Key::Escape);
         harness.step();
-        let at = seen(&harness, &file, 77);
+        let at = node_position(&harness, &file, 77);
         harness.event(egui::Event::PointerMoved(at));
         harness.step();
         harness.step();

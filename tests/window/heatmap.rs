@@ -128,7 +128,7 @@ fn many_frames_of_a_large_map_upload_it_once() {
 }
 
 #[test]
-fn what_cannot_be_drawn_is_refused_in_words() {
+fn empty_and_oversized_heatmaps_are_refused_with_a_reason() {
     let target =
         gpu::Target { format: eframe::wgpu::TextureFormat::Rgba8Unorm, max_texture: 8, compute: true, software: false };
     let rect = Rect::from_min_size(pos2(0.0, 0.0), vec2(8.0, 8.0));

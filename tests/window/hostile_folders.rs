@@ -93,7 +93,7 @@ impl HostileRuns {
     }
 }
 
-/// Every file of a folder with its bytes, and every folder in it.
+/// Returns every file of a folder with its bytes, and every folder in it.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {

@@ -42,7 +42,7 @@ fn scalar(mirror: &mut Mirror, variant: usize, step: u64, channel: &str, value: 
 }
 
 /// A run of three variants with this seed that has measured nothing yet.
-fn begun(seed: u64) -> Mirror {
+fn begun_run(seed: u64) -> Mirror {
     let mut info = recorded::twins_info();
     info.config.seed = seed;
     let mut mirror = Mirror::default();
@@ -52,7 +52,7 @@ fn begun(seed: u64) -> Mirror {
 
 /// The gates of two variants at steps 20, 60 and 100.
 fn gated() -> Mirror {
-    let mut mirror = begun(7);
+    let mut mirror = begun_run(7);
     for (step, gate) in [(20, -0.004), (60, 0.05), (100, -0.2)] {
         scalar(&mut mirror, 0, step, channels::GATE, gate);
         scalar(&mut mirror, 1, step, channels::GATE, 0.0);
@@ -169,7 +169,7 @@ fn the_number_of_the_question_stands_first() {
 
 #[test]
 fn no_tile_moves_when_the_first_number_comes() {
-    let (empty, full) = (shown(begun(7), 700.0), shown(gated(), 700.0));
+    let (empty, full) = (shown(begun_run(7), 700.0), shown(gated(), 700.0));
     assert!(!has(&empty, "gate") && has(&full, "gate"));
     let words = "The main numbers appear here";
     assert!(has(&empty, words) && !has(&full, words), "an empty strip says what it is for");
@@ -203,7 +203,7 @@ fn a_click_on_a_number_brings_its_view_to_the_front() {
 }
 
 #[test]
-fn what_has_no_room_is_named_and_nothing_is_cut() {
+fn large_numbers_without_room_are_named_and_none_is_clipped() {
     for width in [1200.0, 700.0, 420.0, 300.0] {
         let harness = shown(recorded::twins(), width);
         let named = ["gate size, |tanh γ|: ", "accuracy: ", "held-out loss: "]
@@ -245,7 +245,7 @@ fn numbers_without_room_are_in_a_list_that_opens() {
 fn after_pinned() -> Mirror {
     let mut first = gated();
     assert!(first.pin() && first.is_pinned());
-    let mut second = begun(8);
+    let mut second = begun_run(8);
     second.follow_pinned(&mut first);
     scalar(&mut second, 0, 10, channels::GATE, 0.125);
     second
@@ -268,7 +268,7 @@ fn a_pinned_run_is_drawn_behind_the_next_until_it_is_unpinned() {
 
 #[test]
 fn a_pinned_run_is_drawn_where_the_next_has_nothing_yet() {
-    let (mut first, mut second) = (gated(), begun(8));
+    let (mut first, mut second) = (gated(), begun_run(8));
     assert!(first.pin());
     second.follow_pinned(&mut first);
     let harness = Tile::new("gate", second).shown(sized(640.0, 420.0));
@@ -282,22 +282,22 @@ fn a_run_stays_pinned_when_another_begins_in_its_place() {
     let mut mirror = gated();
     assert!(mirror.pin());
     assert!(mirror.pinned().is_none(), "it is not behind itself");
-    let info = begun(9).info.unwrap();
+    let info = begun_run(9).info.unwrap();
     mirror.apply(Event::Started(info.clone()));
     let pinned = mirror.pinned().expect("it is behind the new one");
     assert_eq!(pinned.name(), "pinned: seed 7");
     assert_eq!(pinned.curve(0, channels::GATE).unwrap().last(), Some(-0.2));
     mirror.apply(Event::Started(info));
     assert_eq!(mirror.pinned().unwrap().name(), "pinned: seed 7", "and behind the one after that");
-    assert!(!begun(7).pin(), "what has no curve cannot be pinned");
+    assert!(!begun_run(7).pin(), "what has no curve cannot be pinned");
     let folder = Some("runs/7".to_owned());
     let mut first = Mirror::default();
-    first.apply(Event::Started(RunInfo { folder: folder.clone(), ..(*begun(7).info.unwrap()).clone() }.into()));
+    first.apply(Event::Started(RunInfo { folder: folder.clone(), ..(*begun_run(7).info.unwrap()).clone() }.into()));
     scalar(&mut first, 0, 1, channels::GATE, 0.5);
     assert!(first.pin());
-    first.apply(Event::Started(RunInfo { folder, ..(*begun(7).info.unwrap()).clone() }.into()));
+    first.apply(Event::Started(RunInfo { folder, ..(*begun_run(7).info.unwrap()).clone() }.into()));
     assert!(first.pinned().is_none(), "the run itself, opened again");
-    first.apply(Event::Started(begun(8).info.unwrap()));
+    first.apply(Event::Started(begun_run(8).info.unwrap()));
     assert!(first.pinned().is_some());
 }
 
@@ -306,7 +306,7 @@ fn the_strip_names_the_pinned_run_and_unpins_it() {
     let mut harness = shown(gated(), 900.0);
     let page = &mut harness.state_mut().page;
     assert!(page.run.as_mut().unwrap().mirror.pin());
-    page.replay(replayed(begun(8)));
+    page.replay(replayed(begun_run(8)));
     harness.run_steps(2);
     harness.get_by_label("Unpin, pinned: seed 7").click();
     harness.run_steps(2);

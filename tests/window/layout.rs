@@ -28,7 +28,7 @@ fn a_layout_depends_only_on_its_seed() {
 }
 
 #[test]
-fn it_stops_by_itself_with_nothing_moving_to_be_seen() {
+fn the_layout_stops_when_no_node_moves_visibly() {
     let graph = planted_graph::graph(400, 5, 2400, 0.8, 2);
     let springs = springs(&graph);
     let places = settled(&springs, start(0..400u32, 1));
@@ -49,7 +49,7 @@ fn it_stops_by_itself_with_nothing_moving_to_be_seen() {
 
 /// Most of the ten nearest neighbours of a node belong to its community. By chance, only one eighth would.
 #[test]
-fn communities_part() {
+fn communities_are_separated_by_the_layout() {
     for (nodes, edges) in [(600, 4200), (EXACT_UP_TO + 600, 12_000)] {
         let graph = planted_graph::graph(nodes, 8, edges, 0.75, 3);
         let places = settled(&springs(&graph), start(0..nodes as u32, 1));
@@ -59,7 +59,7 @@ fn communities_part() {
 }
 
 #[test]
-fn who_is_held_stays_and_what_is_no_edge_pulls_nobody() {
+fn held_nodes_stay_and_invalid_edges_exert_no_force() {
     let springs = Springs::new(3, &[(0, 1, 2.0), (1, 1, 9.0), (2, 7, 1.0), (0, 2, f32::NAN), (1, 2, 0.0)]);
     assert_eq!((springs.neighbours(0).len(), springs.neighbours(1).len(), springs.neighbours(2).len()), (1, 1, 0));
     let places = vec![[0.0, 0.0], [5.0, 0.0], [0.0, 5.0]];
@@ -71,7 +71,7 @@ fn who_is_held_stays_and_what_is_no_edge_pulls_nobody() {
 }
 
 #[test]
-fn weaker_heat_ends_sooner_and_begins_cooler() {
+fn a_smaller_change_starts_a_cooler_and_shorter_schedule() {
     let (fresh, nudged, changed) = (Schedule::fresh(100), Schedule::nudged(100, 500), Schedule::changed(100, 500));
     assert!(nudged.last_step() - 500 < changed.last_step() - 500 && changed.last_step() - 500 < fresh.last_step());
     assert!(nudged.step_params(501).temperature < changed.step_params(501).temperature);

@@ -398,7 +398,7 @@ fn press_letters(d: &mut Desk, out: &Path) {
 }
 
 #[test]
-fn letters_lose_no_run() {
+fn pressing_letter_keys_loses_no_run() {
     let out = tempfile::tempdir().unwrap();
     interrupted(out.path());
     let mut d = desk(out.path());

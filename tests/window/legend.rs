@@ -130,7 +130,7 @@ fn an_accuracy_shows_its_task_and_the_guessing_level() {
 
 /// A picture of another size is drawn from the tile's state, so a line that is switched off is missing there too.
 #[test]
-fn a_picture_of_another_size_is_of_the_tiles_state() {
+fn a_picture_of_another_size_omits_lines_that_are_switched_off() {
     let mut harness = losses();
     click(&mut harness, "frozen");
     let Tile { view, mirror, config, knobs, selection, .. } = harness.state_mut();

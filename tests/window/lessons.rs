@@ -212,7 +212,7 @@ fn a_guess_is_drawn_before_the_run_is_seen_and_stays() {
 /// Every step of every lab brings its view to the front, its chart accepts a guess, and its text shows no markdown
 /// syntax.
 #[test]
-fn every_step_shows_what_it_says() {
+fn every_lesson_step_shows_its_view_and_its_rendered_text() {
     for lab in LABS {
         let mut d = open(Opening::Lab(lab.id.into()));
         let steps = d.page().lesson.lesson.steps.clone();

@@ -29,7 +29,7 @@ fn measure<M: Measurement>(mirror: &mut Mirror, step: u64, variant: usize, measu
 }
 
 /// All painted texts, joined by spaces, the tile's subtitle and its table.
-fn shown(view: &'static str, mirror: Mirror) -> (String, String, String) {
+fn texts_and_table(view: &'static str, mirror: Mirror) -> (String, String, String) {
     let harness = Tile::new(view, mirror).shown(sized(640.0, 420.0));
     let tile = harness.state();
     (painted(&harness).join(" "), tile.subtitle.clone(), tile.csv.clone().unwrap_or_default())
@@ -38,7 +38,7 @@ fn shown(view: &'static str, mirror: Mirror) -> (String, String, String) {
 #[test]
 fn the_gate_says_what_it_does_to_the_entropy_behind_it() {
     let mut mirror = recorded::twins();
-    let (before, ..) = shown("gate", recorded::twins());
+    let (before, ..) = texts_and_table("gate", recorded::twins());
     assert!(!before.contains("entropy"), "nothing was measured");
     let correlation = |rho| RankCorrelation { rho, null_mean: 0.01, null_sd: 0.05, p: 0.002 };
     let measured = |at: f64, rho: f64| GateEntropy {
@@ -55,7 +55,7 @@ fn the_gate_says_what_it_does_to_the_entropy_behind_it() {
     for (step, measurement) in [(0, measured(0.0, f64::NAN)), (recorded::STEPS, measured(0.2, 0.31))] {
         measure(&mut mirror, step, 0, measurement);
     }
-    let (painted, said, table) = shown("gate", mirror);
+    let (painted, said, table) = texts_and_table("gate", mirror);
     assert!(painted.contains("\u{394} entropy (nats)"), "{painted}");
     assert!(said.contains("the loss by +0.31 (rotated +0.01 \u{b1} 0.05, p 0.002)"), "{said}");
     assert!(table.lines().next().unwrap().contains("entropy, open less shut coupled"), "{table}");
@@ -64,7 +64,7 @@ fn the_gate_says_what_it_does_to_the_entropy_behind_it() {
 #[test]
 fn recoverability_over_depth_has_a_line_a_variant_and_its_null() {
     let mut mirror = recorded::twins();
-    let (before, ..) = shown("recoverability", recorded::twins());
+    let (before, ..) = texts_and_table("recoverability", recorded::twins());
     assert!(
         before.contains("tokens back")
             && before.contains("most common token: 0.09")
@@ -81,7 +81,7 @@ fn recoverability_over_depth_has_a_line_a_variant_and_its_null() {
         };
         measure(&mut mirror, recorded::STEPS, variant, measured);
     }
-    let (painted, said, table) = shown("recoverability", mirror);
+    let (painted, said, table) = texts_and_table("recoverability", mirror);
     assert!(painted.contains("layer that reads; the last is the final norm"), "{painted}");
     assert!(said.contains("what layer 1 added, read later"), "{said}");
     let columns = table.lines().next().unwrap_or_default();
@@ -91,7 +91,7 @@ fn recoverability_over_depth_has_a_line_a_variant_and_its_null() {
 
 #[test]
 fn a_step_of_the_staircase_says_from_where_its_change_is() {
-    let (painted, ..) = shown("mechanisms", recorded::twins());
+    let (painted, ..) = texts_and_table("mechanisms", recorded::twins());
     assert!(painted.contains("from left"), "{painted}");
 }
 
@@ -101,6 +101,6 @@ fn the_time_of_a_short_run_is_a_median_of_its_own_steps() {
     mirror.apply(Event::Started(recorded::twins_info().into()));
     let scalars = vec![(channels::STEP_MS.into(), 4.0)];
     mirror.apply(Event::Step(StepStats { step: 60, variant: 0, scalars, wall_secs: 0.0 }));
-    let (painted, ..) = shown("cost", mirror);
+    let (painted, ..) = texts_and_table("cost", mirror);
     assert!(painted.contains("median of the last 60 training steps"), "{painted}");
 }

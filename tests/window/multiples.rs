@@ -34,7 +34,7 @@ const SMALL: &[(&str, &str)] = &[
     ("probe.next_tokens_every", "3"),
 ];
 
-/// The settings of a run that takes only a moment.
+/// Returns the settings of a run that takes only a moment.
 pub fn small(lr: &str) -> Config {
     config_with("fast_slow", None, &[SMALL, &[("train.lr", lr)]].concat())
 }
@@ -123,7 +123,7 @@ fn a_view_of_every_run_stands_under_one_scrubber() {
 }
 
 #[test]
-fn what_has_no_room_in_a_cell_is_scrolled_to() {
+fn a_cell_scrolls_to_rows_that_do_not_fit() {
     let mut desk = Desk::comparing(&["0.001", "0.03"], false);
     desk.harness.set_size(vec2(900.0, 600.0));
     desk.choose("show", "Next tokens");
@@ -148,7 +148,7 @@ fn what_has_no_room_in_a_cell_is_scrolled_to() {
 }
 
 #[test]
-fn of_three_runs_a_person_says_which_two_are_subtracted() {
+fn the_two_subtracted_runs_are_chosen_among_three() {
     let mut desk = Desk::comparing(&["0.001", "0.01", "0.03"], false);
     desk.choose("show", "Attention");
     desk.until("difference of attention");

@@ -13,7 +13,7 @@ use orrery::gpu::{
 
 const SIDE: f32 = 256.0;
 
-/// Van der Pol's vector field (mu = 1) over [-3, 3] x [-3, 3], in units of the square's side.
+/// Samples Van der Pol's vector field (mu = 1) over [-3, 3] x [-3, 3], in units of the square's side.
 fn van_der_pol(n: usize) -> VectorField {
     let at = |i: usize| -3.0 + 6.0 * i as f32 / (n - 1) as f32;
     let field = |(x, y): (f32, f32)| [y / 6.0, ((1.0 - x * x) * y - x) / 6.0];
@@ -55,19 +55,19 @@ fn draw(offscreen: &mut Offscreen, particles: &Particles) -> Image {
         .unwrap()
 }
 
-fn made(offscreen: &Offscreen) -> u64 {
+fn n_steps(offscreen: &Offscreen) -> u64 {
     steps_made(&offscreen.render_state().renderer.read().callback_resources)
 }
 
 #[test]
-fn where_they_are_does_not_depend_on_how_they_came_there() {
+fn particle_positions_do_not_depend_on_which_steps_are_drawn() {
     let Some(mut offscreen) = offscreen() else { return };
     let set = particles(1, van_der_pol(33), 500);
     let leapt = draw(&mut offscreen, &set);
-    let after = made(&offscreen);
+    let after = n_steps(&offscreen);
     assert_eq!(after, u64::from(LIFE), "whoever comes anew is brought to the step in one go");
     let again = draw(&mut offscreen, &set);
-    assert!(again == leapt && made(&offscreen) == after, "to paint a step twice makes no step and the same picture");
+    assert!(again == leapt && n_steps(&offscreen) == after, "to paint a step twice makes no step and the same picture");
     assert!(leapt.colours(64) >= 64, "streaks are to be seen");
     // the second set of particles is drawn at a few steps on the way, the third at a later step first
     let mut walked = particles(2, van_der_pol(33), 400);
@@ -105,7 +105,7 @@ fn particles_follow_the_field() {
 /// Here x relaxes to the middle a thousand times faster than the step length. The explicit midpoint rule is unstable
 /// and moves all particles out of the square; the stiff method moves them onto the middle line.
 #[test]
-fn a_stiff_field_carries_them_onto_its_zero() {
+fn the_stiff_method_moves_particles_onto_the_zero_of_the_field() {
     let Some(mut offscreen) = offscreen() else { return };
     let n = 65;
     let data = (0..n * n).map(|i| [-5e4 * ((i % n) as f32 / (n - 1) as f32 - 0.5), 0.02]).collect();
@@ -145,7 +145,7 @@ fn a_new_field_is_shown_as_settled_where_that_is_wanted() {
 
 /// Every frame moves all particles, also those that are not drawn. The test prints the time per frame.
 #[test]
-fn all_of_them_in_a_frame() {
+fn every_frame_moves_all_particles() {
     let Some(mut offscreen) = offscreen() else { return };
     let mut p = particles(1, van_der_pol(64), 1000);
     let stiff = Stepping::StiffAlongX { longest: 0.05 };
@@ -154,19 +154,19 @@ fn all_of_them_in_a_frame() {
     for (drawn, moving, stepping) in cases.into_iter().chain([(few, true, stiff), (most, true, stiff)]) {
         (p.drawn, p.stepping) = (drawn, stepping);
         draw(&mut offscreen, &p);
-        let (begun, before) = (Instant::now(), made(&offscreen));
+        let (begun, before) = (Instant::now(), n_steps(&offscreen));
         for _ in 0..3 {
             p.step += u64::from(moving);
             draw(&mut offscreen, &p);
         }
         let each = begun.elapsed().as_secs_f64() * 1000.0 / 3.0;
         println!("{}: {drawn} drawn, moving {moving}, {stepping:?}: {each:.1} ms a picture", offscreen.adapter());
-        assert_eq!(made(&offscreen) - before, if moving { 3 } else { 0 });
+        assert_eq!(n_steps(&offscreen) - before, if moving { 3 } else { 0 });
     }
 }
 
 #[test]
-fn what_cannot_be_drawn_is_refused_in_words() {
+fn invalid_fields_and_targets_are_refused_with_a_reason() {
     let mut target = gpu::Target {
         format: eframe::wgpu::TextureFormat::Rgba8Unorm,
         max_texture: 64,

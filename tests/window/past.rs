@@ -117,14 +117,14 @@ fn a_scrubbed_view_says_what_one_says_that_was_opened_there() {
     }
 }
 
-/// The step that the subtitle names.
+/// Returns the step that the subtitle names.
 fn step_of(words: &Words) -> Option<u64> {
     let said = words.0.iter().find_map(|w| w.strip_prefix("step ").or_else(|| w.split(" step ").nth(1)))?;
     said.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
 #[test]
-fn what_is_asked_at_a_step_is_answered_by_its_weights() {
+fn a_question_at_a_step_is_answered_with_the_weights_of_that_step() {
     for (lab, views) in [
         ("fast_slow", &["causality"][..]),
         ("ode_flow", &["steer", "flow_paths", "flow_solver"]),

@@ -43,7 +43,7 @@ fn link(config: Config, step: Option<u64>) -> Permalink {
 }
 
 impl Desk {
-    /// A window opened by a link, with recorded runs of these settings in its folder.
+    /// Opens a window by a link, with recorded runs of these settings in its folder.
     fn open(link: Option<Permalink>, recorded: &[Config]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         recorded.iter().for_each(|config| record(folder.path(), config));

@@ -46,7 +46,7 @@ fn shown(mirror: Mirror) -> Harness<'static, Tile> {
     Tile::new("phase_plane", mirror).shown(unseen(sized(760.0, 620.0)))
 }
 
-fn answered(by: Steps) -> Harness<'static, Tile> {
+fn answered_tile(by: Steps) -> Harness<'static, Tile> {
     let mut mirror = paused();
     answer(&mut mirror, 0, 1, paths(0, by));
     let mut harness = shown(mirror);
@@ -54,7 +54,7 @@ fn answered(by: Steps) -> Harness<'static, Tile> {
     harness
 }
 
-/// All painted texts of the last frame, one per line.
+/// Returns all painted texts of the last frame, one per line.
 fn words(harness: &Harness<'_, Tile>) -> String {
     painted(harness).join("\n")
 }
@@ -110,7 +110,7 @@ fn a_toy_needs_no_run_and_asks_nothing() {
 }
 
 #[test]
-fn a_hand_moves_the_start_of_a_toy() {
+fn dragging_moves_the_start_of_a_toy_system() {
     let mut harness = shown(Mirror::default());
     let rect = rect_of(&harness, "phase plane");
     press(&mut harness, rect.center(), true);
@@ -126,7 +126,7 @@ fn a_hand_moves_the_start_of_a_toy() {
 #[test]
 fn at_the_models_own_steps_the_ends_coincide() {
     for (scheme, path) in [(IntegrationScheme::Leapfrog, "leapfrog"), (IntegrationScheme::Euler, "Euler")] {
-        let mut harness = answered(Steps { scheme, ..Steps::default() });
+        let mut harness = answered_tile(Steps { scheme, ..Steps::default() });
         assert!(words(&harness).contains("no potential"));
         unfold(&mut harness);
         assert!(far(end_of(&harness, path), end_of(&harness, "model's end")) < 1e-5, "{path}");
@@ -138,7 +138,7 @@ fn at_the_models_own_steps_the_ends_coincide() {
 
 #[test]
 fn sliders_act_in_the_next_frame_and_ask_nothing() {
-    let mut harness = answered(Steps::default());
+    let mut harness = answered_tile(Steps::default());
     let asked = harness.state().commands.len();
     let before = end_of(&harness, "leapfrog");
     slide(&mut harness, "\u{394}t", 0.62);
@@ -156,7 +156,7 @@ fn sliders_act_in_the_next_frame_and_ask_nothing() {
 
 #[test]
 fn the_selection_is_what_is_asked_and_shown() {
-    let mut harness = answered(Steps::default());
+    let mut harness = answered_tile(Steps::default());
     let first = table(&harness);
     harness.state_mut().selection.token = Some(3);
     harness.step();
@@ -174,7 +174,7 @@ fn the_selection_is_what_is_asked_and_shown() {
 
 #[test]
 fn a_click_on_a_path_takes_its_token() {
-    let mut harness = answered(Steps::default());
+    let mut harness = answered_tile(Steps::default());
     harness.state_mut().selection.token = Some(3);
     harness.step();
     // clicks around the middle until a click hits another token's path
@@ -219,7 +219,7 @@ fn a_layer_that_evolves_nothing_leads_to_one_that_does() {
 
 #[test]
 fn an_overflow_is_a_sentence() {
-    let mut harness = answered(Steps::default());
+    let mut harness = answered_tile(Steps::default());
     slide(&mut harness, "n", 16.0);
     slide(&mut harness, "\u{394}t", 10.0);
     // the recorded force grows only linearly with the query, so a toy system is needed to reach an overflow
@@ -234,15 +234,15 @@ fn an_overflow_is_a_sentence() {
 
 #[test]
 fn a_model_whose_own_evolution_overflows_is_said() {
-    let mut harness = answered(Steps { dt: 1e20, ..Steps::default() });
+    let mut harness = answered_tile(Steps { dt: 1e20, ..Steps::default() });
     harness.step();
     let all = words(&harness);
     assert!(all.contains("it overflows 32 bits") && all.contains("outgrow 32 bits"), "{all}");
 }
 
 #[test]
-fn nothing_is_painted_anew_while_nothing_moves() {
-    for mut harness in [shown(Mirror::default()), answered(Steps::default())] {
+fn no_repaint_is_requested_at_rest() {
+    for mut harness in [shown(Mirror::default()), answered_tile(Steps::default())] {
         for _ in 0..8 {
             harness.step();
         }
@@ -252,7 +252,7 @@ fn nothing_is_painted_anew_while_nothing_moves() {
 
 #[test]
 fn the_picture_is_written_as_a_drawing() {
-    let harness = answered(Steps::default());
+    let harness = answered_tile(Steps::default());
     let svg = harness.state().svg.clone().unwrap();
     assert!(svg.contains("<title>phase plane</title>") && svg.contains("of the variance"), "{svg}");
 }

@@ -27,7 +27,7 @@ struct Desk {
     ctx: Context,
     now: f64,
     chance: u64,
-    /// The actions so far, for the panic message.
+    /// The panic message lists these actions of the run so far.
     done: Vec<String>,
 }
 
@@ -277,7 +277,7 @@ fn a_run_that_is_still_prepared_is_redone_as_it_is() {
 }
 
 #[test]
-fn what_views_alone_read_keeps_no_control_from_its_run() {
+fn a_setting_read_only_by_views_does_not_detach_controls_from_the_run() {
     let lab = labs::find("ode_flow").unwrap();
     let mut desk = Desk::new(lab, 1);
     let commands = Rc::clone(&desk.commands);
@@ -296,7 +296,7 @@ fn what_views_alone_read_keeps_no_control_from_its_run() {
 }
 
 #[test]
-fn a_later_step_changes_nothing_in_the_run_of_an_earlier_one() {
+fn a_later_lesson_step_sends_no_change_to_an_earlier_run() {
     let lab = LABS[0];
     let mut desk = Desk::new(lab, 1);
     let commands = Rc::clone(&desk.commands);

@@ -229,7 +229,7 @@ fn at_step(steps: u64, mut row: RunRow) -> RunRow {
     row
 }
 
-/// Rows of runs in as many different states as possible.
+/// Returns rows of runs in as many different states as possible.
 fn rows() -> Vec<RunRow> {
     let note = |name: &str, note: &str| RunNote { name: name.into(), note: note.into(), ..RunNote::default() };
     let named = RunRow {
@@ -339,7 +339,7 @@ fn runs_are_listed_found_and_sorted() {
 
 /// The runs of a sweep have long names that begin alike.
 #[test]
-fn what_distinguishes_long_names_is_shown() {
+fn shortened_run_names_keep_the_part_in_which_they_differ() {
     let name = |i: u64| format!("coupled_qk_seeds-1a2b3c4d/20260131-14250{i}-coupled_qk-coupled_qk_seeds-s7");
     let rows = (1..4).map(|i| RunRow { folder: name(i), path: name(i).into(), ..gate_run(i, 1e-3, 0.2) });
     let mut d = desk(rows.collect(), false);
@@ -556,7 +556,7 @@ fn any_two_numbers_are_set_against_each_other() {
 }
 
 #[test]
-fn losses_of_other_tokens_are_not_on_one_axis_unsaid() {
+fn comparing_losses_over_different_tokens_shows_a_note() {
     let mut d = desk(rows(), false);
     for name in ["Compare Wide gate", "Compare 20260131-142502-fast_slow-fast_slow_needed-s2"] {
         d.click(name);
@@ -570,7 +570,7 @@ fn losses_of_other_tokens_are_not_on_one_axis_unsaid() {
 }
 
 #[test]
-fn words_of_runs_and_of_a_comparison_are_whole() {
+fn texts_of_the_run_list_and_the_comparison_are_not_clipped() {
     let mut d = desk(rows(), false);
     let mut faults = faults_at_every_size(&mut d.harness, "runs", None);
     for name in ["Wide gate, fast_slow, finished", "of-a-later-version, , cannot be read"] {

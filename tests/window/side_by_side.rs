@@ -28,7 +28,7 @@ use orrery::{
 
 const TOKENS: usize = 8;
 
-/// A weight that differs for every variant, layer, head, query and key, so that tests can tell cells apart.
+/// Returns a weight that differs for every variant, layer, head, query and key, so that tests can tell cells apart.
 fn weight(variant: usize, layer: usize, head: usize, (query, key): (usize, usize)) -> f32 {
     let place = 0.01 * layer as f32 + 0.002 * head as f32 + 1e-4 * query as f32 + 1e-5 * key as f32;
     0.1 + 0.2 * variant as f32 + place
@@ -91,7 +91,7 @@ fn cell(harness: &Harness<'_, Tile>, canvas: &str, (query, key): (usize, usize))
     sheet.min + vec2(left + at(key), head + at(query))
 }
 
-fn said(v: f32) -> String {
+fn weight_text(v: f32) -> String {
     value_label(f64::from(v))
 }
 
@@ -121,10 +121,10 @@ fn a_cell_is_chosen_in_every_map_at_once() {
     assert_eq!(harness.state().selection.token, Some(5));
     assert!(says(&harness, "5 \u{201c}f\u{201d} attends to 2 \u{201c}c\u{201d}"), "{:?}", painted(&harness));
     for variant in 0..3 {
-        assert!(says(&harness, &said(weight(variant, 0, 0, (5, 2)))), "{variant}: {:?}", painted(&harness));
+        assert!(says(&harness, &weight_text(weight(variant, 0, 0, (5, 2)))), "{variant}: {:?}", painted(&harness));
     }
     let last_less_first = weight(2, 0, 0, (5, 2)) - weight(0, 0, 0, (5, 2));
-    assert!(last_less_first > 0.0 && says(&harness, &format!("+{}", said(last_less_first))));
+    assert!(last_less_first > 0.0 && says(&harness, &format!("+{}", weight_text(last_less_first))));
     assert!(says(&harness, "dense D=128 \u{2212} coupled"), "{:?}", painted(&harness));
     // exchanges the two variants of the difference
     harness.get_by_label("dense D=128 \u{2212} coupled").click();
@@ -141,7 +141,7 @@ fn a_cell_is_chosen_in_every_map_at_once() {
     harness.remove_cursor();
     harness.run_steps(3);
     let negative = weight(0, 0, 0, (5, 2)) - weight(1, 0, 0, (5, 2));
-    assert!(negative < 0.0 && says(&harness, &said(negative)), "{:?}", painted(&harness));
+    assert!(negative < 0.0 && says(&harness, &weight_text(negative)), "{:?}", painted(&harness));
     assert!(says(&harness, "coupled \u{2212} frozen"));
 }
 
@@ -153,7 +153,7 @@ fn the_readout_names_the_weight_of_every_variant() {
     harness.run_steps(60);
     let all = painted(&harness).join("\n");
     for (variant, label) in ["coupled", "frozen", "dense D=128"].into_iter().enumerate() {
-        let line = format!("{label}: {}", said(weight(variant, 0, 0, (6, 3))));
+        let line = format!("{label}: {}", weight_text(weight(variant, 0, 0, (6, 3))));
         assert!(all.contains(&line), "{line} is not in {all}");
     }
     assert!(all.contains("6 \u{201c}g\u{201d} attends to 3 \u{201c}d\u{201d}"), "{all}");
@@ -188,7 +188,7 @@ fn keys_choose_a_cell() {
     }
     assert_eq!(harness.state().selection.token, Some(1));
     assert!(says(&harness, "1 \u{201c}b\u{201d} attends to 1 \u{201c}b\u{201d}"), "{:?}", painted(&harness));
-    assert!(says(&harness, &said(weight(2, 0, 0, (1, 1)))));
+    assert!(says(&harness, &weight_text(weight(2, 0, 0, (1, 1)))));
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn maps_are_of_one_seed_that_is_said_and_chosen() {
     assert!(columns(&harness).ends_with(r#""coupled, seed 3","frozen, seed 3""#), "{}", columns(&harness));
 }
 
-/// Maps of a long text: small ones of all layers, and full ones of one layer.
+/// Returns maps of a long text: small ones of all layers, and full ones of one layer.
 fn long(variant: usize, layers: usize, heads: usize, (positions, whole): (usize, usize)) -> LongAttentionMaps {
     let small = |l| AttentionLayer { tokens_per_position: positions / 64, ..layer(variant, l, heads, 64) };
     LongAttentionMaps {

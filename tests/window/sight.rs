@@ -129,7 +129,7 @@ impl SeenText {
         self.clip.expand(SLACK).contains_rect(self.place)
     }
 
-    /// The rows that the lower edge of their area cuts.
+    /// Returns the rows that the lower edge of their area cuts.
     fn cut_rows(&self) -> impl Iterator<Item = &str> {
         let edge = self.clip.bottom();
         let is_cut = move |ink: &Rect| ink.top() < edge - SLACK && ink.bottom() > edge + 2.0 * SLACK;
@@ -317,7 +317,7 @@ fn subtitles_rows_and_tabs_are_whole_at_first_sight() {
 
 /// The first screen of a lab shows what the lab is about.
 #[test]
-fn what_a_lab_is_about_is_in_sight() {
+fn the_first_screen_of_a_lab_shows_its_subject() {
     let about = ["traces", "grammar_roles", "synapses", "neuron_graph", "trained_bdh"];
     first_sights(about.map(|id| labs::find(id).unwrap()), |page, seen, name| {
         let has = |words: &str| seen.words.iter().any(|seen| seen == words);
@@ -371,7 +371,7 @@ fn labs_open_with_their_findings_in_sight() {
 
 /// A dial that is turned over an example asks what nobody can answer. One line says so, and no plot loses its room for it.
 #[test]
-fn a_dial_over_an_example_takes_no_plot_its_room() {
+fn a_slider_moved_over_an_example_does_not_shrink_plots() {
     let ctx = Context::default();
     let mut page = opened(labs::find("ode_flow").unwrap(), &ctx);
     let views = ["flow_sweep", "flow_paths", "flow_along"];
@@ -415,7 +415,7 @@ fn side_panels_keep_their_width() {
 
 /// The text below a sentence does not push the chart out of view.
 #[test]
-fn a_staircase_is_in_sight_as_a_whole() {
+fn the_whole_staircase_chart_is_visible() {
     let (ctx, sheet) = (Context::default(), &SHEETS[0]);
     let mut page = opened(labs::find("fast_slow").unwrap(), &ctx);
     draw(&mut page, &ctx, sheet);
@@ -441,7 +441,7 @@ fn numbers_of_tabs_rise_along_their_bars() {
 
 /// Scroll bars are in the margin of a tile, beside its content.
 #[test]
-fn bars_of_tiles_cover_nothing() {
+fn scroll_bars_of_tiles_cover_no_content() {
     let (ctx, sheet) = (Context::default(), &SHEETS[2]);
     let mut page = opened(labs::find("ode_flow").unwrap(), &ctx);
     let seen = frames(&mut page, &ctx, sheet, &mut Session { still: true, ..Session::default() });
@@ -496,7 +496,7 @@ fn a_window_that_is_too_small_is_found() {
     assert!(narrow.iter().any(|fault| fault.contains("the columns of race")), "{narrow:?}");
 }
 
-/// A pane with the lab's first view in this row.
+/// Returns the pane with the lab's first view in this row.
 fn tile_of(lab: &Lab, row: usize) -> orrery::labs::Pane {
     orrery::labs::Pane::tile(lab.panes[0].view, row)
 }

@@ -38,7 +38,7 @@ fn rows(harness: &Harness<'_, Tile>, line: &str) -> Vec<[f64; 2]> {
     of_line.map(|l| [number(l, 2), number(l, 3)]).collect()
 }
 
-/// All painted texts of the last frame, one per line.
+/// Returns all painted texts of the last frame, one per line.
 fn words(harness: &Harness<'_, Tile>) -> String {
     painted(harness).join("\n")
 }
@@ -58,7 +58,7 @@ fn both_branches_and_their_folds_are_there_without_a_run() {
 }
 
 #[test]
-fn a_setting_is_answered_in_the_next_frame() {
+fn a_changed_setting_is_drawn_in_the_next_frame() {
     let mut harness = shown();
     let before = rows(&harness, "first order");
     set(&mut harness, "epsilon", Value::Float(0.01));
@@ -102,7 +102,7 @@ fn clicks_and_drags_set_the_trajectory_start() {
 }
 
 #[test]
-fn three_meanings_are_three_pictures() {
+fn each_meaning_of_the_manifold_has_its_own_picture() {
     let mut harness = shown();
     harness.get_by_label("M1 operator").click();
     harness.step();
@@ -144,7 +144,7 @@ fn a_formula_that_cannot_be_drawn_is_said_and_the_last_picture_stays() {
 }
 
 #[test]
-fn canards_are_a_click_away() {
+fn the_canard_button_sets_a_canard_parameter() {
     let mut harness = shown();
     harness.get_by_label("to the canard").click();
     harness.step();
@@ -178,7 +178,7 @@ fn averaging_and_splitting_are_a_chart_beside_the_plane() {
 }
 
 #[test]
-fn nothing_repaints_when_nothing_moves() {
+fn no_repaint_is_requested_at_rest() {
     let mut harness = shown();
     for _ in 0..4 {
         harness.step();

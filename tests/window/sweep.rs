@@ -165,7 +165,7 @@ impl Desk {
         self.steps(3);
     }
 
-    /// The names of the table's rows from the top, such as "point 3".
+    /// Returns the names of the table's rows from the top, such as "point 3".
     fn rows(&self) -> Vec<String> {
         let label = |node: &egui_kittest::Node<'_>| egui_kittest::kittest::NodeT::accesskit_node(node).label();
         let rows = self.harness.query_all_by_role(Role::ListItem);
@@ -275,7 +275,7 @@ fn a_click_selects_a_point_and_opens_the_run_of_a_seed() {
 }
 
 #[test]
-fn what_is_missing_is_made_in_the_background_and_the_page_fills() {
+fn missing_runs_are_made_in_the_background_and_the_page_fills() {
     let mut d = page(6);
     assert!(d.shows("6 of 8 runs finished, 2 not begun"));
     d.click("Make 2 runs here");
@@ -285,7 +285,7 @@ fn what_is_missing_is_made_in_the_background_and_the_page_fills() {
 }
 
 #[test]
-fn what_a_terminal_makes_comes_by_itself() {
+fn runs_made_in_a_terminal_appear_on_the_page() {
     let mut d = page(7);
     assert!(d.shows("7 of 8 runs finished, 1 not begun"));
     orrery(d.here.path(), &["sweep", "sweeps/rates", "--missing"]);
@@ -475,7 +475,7 @@ fn made_up_page(size: [f32; 2], is_drawn: bool) -> Desk {
 }
 
 #[test]
-fn words_of_a_sweep_are_whole() {
+fn texts_of_the_sweep_page_are_not_clipped() {
     let mut d = made_up_page([1280.0, 800.0], false);
     d.steps(3);
     assert!(d.shows("selected: point 3") && d.shows("Clear the brush"));

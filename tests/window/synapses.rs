@@ -70,7 +70,7 @@ fn run(plan: Plan) -> Mirror {
     mirror
 }
 
-fn of<M: Measurement>(finding: &Answer) -> &M {
+fn decoded<M: Measurement>(finding: &Answer) -> &M {
     M::from_payload(&finding.payload).unwrap_or_else(|| panic!("{} holds {:?}", M::CHANNEL, finding.payload))
 }
 
@@ -118,7 +118,7 @@ fn text(words: &str) -> (&'static str, Value) {
 
 /// The state of the selected synapse is the sum over tokens of y (of the previous layer) times x.
 #[test]
-fn reading_adds_up_what_the_layers_bring() -> Outcome {
+fn a_synapse_state_is_the_sum_over_tokens_of_y_times_x() -> Outcome {
     // the text is longer than two chunks, so that the state is carried from one chunk to the next
     let words =
         "the keeper of the old light found a small brass key under the stairs and kept it in his coat for years "
@@ -141,7 +141,7 @@ fn reading_adds_up_what_the_layers_bring() -> Outcome {
         Ok((0..t).map(|s| all[(n / per_head * t + s) * per_head + n % per_head]).collect())
     };
     let (y, x) = (values("layers.1.y", wanted.0)?, values("layers.2.x", wanted.1)?);
-    let reading: &SynapseReading = of(&finding);
+    let reading: &SynapseReading = decoded(&finding);
     let synapse = &reading.synapses[0];
     assert_eq!((reading.layer, synapse.i, synapse.j), (2, 17, 90), "the asked one comes first");
     let mut sum = 0.0;
@@ -181,7 +181,7 @@ fn a_neuron_that_is_not_there_is_named() {
 fn surprise_covers_a_period_of_every_word() -> Outcome {
     let (finding, _, _) = ask("surprise", &[("periods", Value::Int(3))])?;
     assert!(finding.about.contains("3 new words"), "{}", finding.about);
-    let Surprise { trained, octaves, .. } = of(&finding);
+    let Surprise { trained, octaves, .. } = decoded(&finding);
     assert_eq!((trained.layers.len(), octaves.len()), (3, 3));
     assert!(trained.layers.iter().all(|l| (l.firing.x.len(), l.firing.y.len()) == (77, 77)));
     // the mean over octaves equals the mean over the letters of the phase
@@ -210,7 +210,7 @@ fn tile_of(view: &str, mirror: Mirror, config: Config) -> Harness<'static, Tile>
     tile.shown(Harness::builder().with_size([760.0, 640.0]).with_step_dt(1.0 / 10.0))
 }
 
-fn asked(tile: &Tile) -> Vec<Args> {
+fn asked_args(tile: &Tile) -> Vec<Args> {
     let measures = tile.commands.iter().filter_map(|c| match c {
         Command::Measure(q) if q.probe == "reading" => Some(q.args.clone()),
         _ => None,
@@ -221,9 +221,9 @@ fn asked(tile: &Tile) -> Vec<Args> {
 #[test]
 fn the_reading_view_plays_asks_and_follows_a_synapse() {
     let mut harness = tile(run(plan("synapses", &[("train.steps", "2")])));
-    assert_eq!(asked(harness.state()).len(), 1, "asked once by itself");
+    assert_eq!(asked_args(harness.state()).len(), 1, "asked once by itself");
     harness.run_steps(3);
-    assert_eq!(asked(harness.state()).len(), 1, "and not again while nothing changes");
+    assert_eq!(asked_args(harness.state()).len(), 1, "and not again while nothing changes");
     let last = SMALL.last().unwrap().1.len() - 1;
     harness.get_by_label("back").click();
     harness.run_steps(2);
@@ -239,7 +239,7 @@ fn the_reading_view_plays_asks_and_follows_a_synapse() {
     // selecting another synapse asks about it by its two neurons
     harness.state_mut().selection.set(Synapse { layer: 1, i: 3, j: 5 });
     harness.run_steps(2);
-    let args = asked(harness.state()).pop().unwrap();
+    let args = asked_args(harness.state()).pop().unwrap();
     assert_eq!((args["i"].as_f64(), args["j"].as_f64(), args["layer"].as_f64()), (Some(3.0), Some(5.0), Some(1.0)));
     // so does a change of the text
     let field = harness.get_by_role_and_label(Role::TextInput, "text to read");
@@ -247,7 +247,7 @@ fn the_reading_view_plays_asks_and_follows_a_synapse() {
     harness.step();
     harness.get_by_role_and_label(Role::TextInput, "text to read").type_text("!");
     harness.run_steps(3);
-    let args = asked(harness.state()).pop().unwrap();
+    let args = asked_args(harness.state()).pop().unwrap();
     assert!(args["text"].to_string().contains('!'), "{:?}", args["text"]);
     let csv = harness.state().csv.clone().unwrap();
     assert_eq!(csv.lines().count(), last + 2, "a row a token");

@@ -39,7 +39,7 @@ fn key(key: Key) -> Input {
 }
 
 /// Operates one widget; returns the settings that this changes.
-fn used(stage: &mut Stage, (id, node): &(NodeId, Node)) -> Vec<String> {
+fn settings_changed_by(stage: &mut Stage, (id, node): &(NodeId, Node)) -> Vec<String> {
     let frames = match node.role() {
         Role::Slider | Role::SpinButton => {
             let other = 0.5 * node.numeric_value().unwrap_or(0.0) + 0.375;
@@ -73,17 +73,17 @@ fn usable(stage: &mut Stage) -> Vec<(Role, Option<String>)> {
 }
 
 /// The settings that the widgets of the tile change.
-fn moved(stage: &mut Stage) -> BTreeSet<String> {
+fn changed_settings(stage: &mut Stage) -> BTreeSet<String> {
     let all = stage.widgets();
     let mut moved = BTreeSet::new();
     for widget in &all {
-        moved.extend(used(stage, widget));
+        moved.extend(settings_changed_by(stage, widget));
         // operates the entries of a list or menu that the widget has opened
         let is_entry =
             |(id, node): &(NodeId, Node)| node.role() == Role::Button && all.iter().all(|(known, _)| known != id);
         let entries: Vec<_> = stage.widgets().into_iter().filter(is_entry).take(MOST_ENTRIES).collect();
         for entry in &entries {
-            moved.extend(used(stage, entry));
+            moved.extend(settings_changed_by(stage, entry));
         }
         stage.frame(vec![key(Key::Escape)]);
         let _ = stage.questions();
@@ -108,7 +108,7 @@ fn what_the_link_hides_or_locks_is_not_moved_in_a_tile() {
         tiles += 1;
         let place = format!("{}, {view}", lab.id);
         let widgets = usable(&mut stage).len();
-        let free = moved(&mut stage);
+        let free = changed_settings(&mut stage);
         assert!(!free.is_disjoint(&keys), "{place}: nothing in it moves any of {keys:?}");
         let all = || keys.iter().cloned().collect::<Vec<_>>();
         for (hidden, locked) in [(all(), vec![]), (vec![], all())] {
@@ -117,7 +117,7 @@ fn what_the_link_hides_or_locks_is_not_moved_in_a_tile() {
             let _ = stage.words();
             let left = usable(&mut stage);
             assert!(left.len() < widgets, "{place}, {:?}: as many widgets, {left:?}", stage.page.restrictions);
-            let moved: Vec<_> = moved(&mut stage).intersection(&keys).cloned().collect();
+            let moved: Vec<_> = changed_settings(&mut stage).intersection(&keys).cloned().collect();
             assert!(moved.is_empty(), "{place}, {:?}: {moved:?}", stage.page.restrictions);
         }
     }
@@ -141,7 +141,7 @@ fn a_group_that_the_link_hides_has_no_dial() {
 #[test]
 fn no_setting_has_a_control_in_a_tile_and_in_the_panel() {
     let check = |mut stage: Stage, place: String| {
-        let moved = moved(&mut stage);
+        let moved = changed_settings(&mut stage);
         let claimed = claimed(&stage);
         let twice: Vec<_> =
             moved.iter().filter(|key| !claimed.contains(*key) && !SET_BY_PICTURES.contains(&key.as_str())).collect();

@@ -128,7 +128,7 @@ pub fn sized(width: f32, height: f32) -> HarnessBuilder<Tile> {
     Harness::builder().with_size(vec2(width, height)).with_step_dt(1.0 / 60.0)
 }
 
-/// The questions among the commands that the test has not taken out yet.
+/// Returns the questions among the commands that the test has not taken out yet.
 pub fn questions(harness: &Harness<'_, Tile>) -> Vec<Question> {
     let asked = |c: &Command| if let Command::Measure(q) = c { Some(q.clone()) } else { None };
     harness.state().commands.iter().filter_map(asked).collect()

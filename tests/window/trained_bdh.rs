@@ -82,7 +82,7 @@ fn a_synapse_is_taken_over_and_asked_about() {
 }
 
 #[test]
-fn what_a_search_found_is_tested() {
+fn the_effect_of_a_found_synapse_is_shown_and_exported() {
     let harness = tile("concept_effect", recorded::twins()).shown(sized(700.0, 620.0));
     let said = words(&harness);
     for part in ["Nothing found", "with it", "without it", "nats per token", "We spoke of the pound."] {

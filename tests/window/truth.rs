@@ -202,7 +202,7 @@ fn read(shape: &Shape, texts: &mut Vec<String>) {
     }
 }
 
-/// The texts and the table of a page's maximised tile after a few frames. Questions that it requests are sent to the run.
+/// Returns texts and table of a page's maximised tile after a few frames, and sends the questions it asks to the run.
 pub fn said(page: &mut Page, ctx: &Context, now: f64) -> Words {
     let mut texts = vec![];
     for _ in 0..3 {

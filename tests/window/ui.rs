@@ -855,7 +855,7 @@ fn the_palette_finds_and_runs_an_action() {
 }
 
 #[test]
-fn every_frame_is_of_one_theme() {
+fn a_theme_change_begins_with_the_next_frame() {
     let mut d = desk(Worker::Steps);
     let ground = |d: &Desktop| {
         let app = d.harness.state();
@@ -1365,7 +1365,7 @@ fn a_replay_plays_and_stands_still_when_paused() {
 }
 
 #[test]
-fn space_plays_what_is_looked_back_at_and_then_trains_on() {
+fn space_plays_the_scrubbed_steps_and_then_resumes_training() {
     let mut d = desk(Worker::Steps);
     d.press(Key::Space);
     d.until("some steps", |d| d.page().newest() > 60);
@@ -1431,7 +1431,7 @@ fn nothing_ends_a_training_without_asking() {
 }
 
 #[test]
-fn what_waits_for_a_training_goes_on_when_it_ends() {
+fn a_reset_that_waits_for_a_training_happens_when_it_ends() {
     let mut d = desk(Worker::Steps);
     d.press(Key::Space);
     d.until("running", |d| d.page().newest() > 5);
@@ -1497,7 +1497,7 @@ fn frames_are_drawn_while_the_worker_is_stalled() {
 }
 
 #[test]
-fn nothing_is_drawn_while_nothing_happens() {
+fn no_frames_are_requested_at_rest() {
     let mut d = desk(Worker::Steps);
     d.steps(20);
     // `run` panics if the application never stops requesting frames

@@ -130,7 +130,7 @@ fn pictures_are_the_same_each_time() {
 }
 
 #[test]
-fn csv_is_what_is_shown() {
+fn exported_csv_has_the_values_of_the_shown_curves() {
     let twins = recorded::twins();
     let draw = Draw { view: "losses", mirror: &twins, step: recorded::STEPS, dark: true, sheet: SHEETS[0] };
     let csv = draw.figure(|f| f.csv()).unwrap().unwrap();

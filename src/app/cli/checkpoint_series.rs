@@ -183,7 +183,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_is_no_ordinary_file_is_left_out_by_name() {
+    fn folders_links_and_sockets_are_listed_as_non_files() {
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name);
         std::fs::write(path("step-1.pt"), "").unwrap();

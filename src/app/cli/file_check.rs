@@ -88,7 +88,7 @@ mod tests {
 
     use super::*;
 
-    /// A lab and the settings of its first preset, beside which files are checked.
+    /// Checks files for a lab with the settings of its first preset.
     struct Desk {
         folder: tempfile::TempDir,
         lab: &'static str,
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_command_refuses_is_refused() {
+    fn files_that_a_command_refuses_are_refused() {
         let matrices = Desk::new("equilibrium");
         let rates = matrices.file("rates.csv", "0,1,1\n2,0,1\n1,1,0\n");
         assert_eq!(matrices.check(FileKind::Matrix, rates), Ok(CheckedFile { states: Some(3) }));

@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn the_script_is_told_what_is_here() {
+    fn the_script_gets_length_and_end_of_each_local_log() {
         let have = LOGS.map(|log| LocalPart { log: log.to_owned(), bytes: 2, end: b"}\n".to_vec() });
         assert_eq!(arguments(&have), "2:7d0a 2:7d0a 2:7d0a");
     }

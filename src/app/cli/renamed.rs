@@ -34,27 +34,27 @@ pub fn refusal(args: &[OsString]) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn said(words: &[&str]) -> Option<String> {
+    fn refusal_of(words: &[&str]) -> Option<String> {
         refusal(&words.iter().map(OsString::from).collect::<Vec<_>>())
     }
 
     #[test]
     fn an_old_spelling_names_the_new_one_with_its_arguments() {
-        let eval = said(&["eval", "a b.pt", "--layers", "6"]);
+        let eval = refusal_of(&["eval", "a b.pt", "--layers", "6"]);
         assert_eq!(
             eval.as_deref(),
             Some("`orrery eval` is now `orrery model eval`: orrery model eval 'a b.pt' --layers 6")
         );
-        let help = said(&["help", "roles"]);
+        let help = refusal_of(&["help", "roles"]);
         assert_eq!(help.as_deref(), Some("`orrery roles` is now `orrery study roles`: orrery study roles --help"));
-        let bench = said(&["bench", "--json"]).unwrap();
+        let bench = refusal_of(&["bench", "--json"]).unwrap();
         assert!(bench.ends_with("cargo run --release -p orrery-bench -- --json"), "{bench}");
     }
 
     #[test]
     fn other_words_are_left_to_the_parser() {
         for words in [&[][..], &["help"], &["run", "eval"], &["./merge"]] {
-            assert_eq!(said(words), None);
+            assert_eq!(refusal_of(words), None);
         }
     }
 }

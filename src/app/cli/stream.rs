@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_other_side_has_is_said_in_words() {
+    fn the_local_part_of_a_log_is_written_and_parsed_back() {
         let have = LocalPart { log: "metrics.jsonl".into(), bytes: 3, end: b"o\n\xff".to_vec() };
         assert_eq!(have.place(), "3:6f0aff");
         assert_eq!(format!("metrics.jsonl={}", have.place()).parse(), Ok(have));

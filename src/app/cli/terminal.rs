@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_acts_on_is_shown_as_its_code() {
+    fn control_characters_are_printed_as_escapes() {
         let hostile = "a\x1b]0;title\x07\u{9b}31m\r\x7f\u{202e}txt.exe\u{2066}\u{2028}b";
         let shown = r"a\u{1b}]0;title\u{7}\u{9b}31m\r\u{7f}\u{202e}txt.exe\u{2066}\u{2028}b";
         assert_eq!(printable(hostile), shown);

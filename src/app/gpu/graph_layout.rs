@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_hang_together_is_refused() {
+    fn inconsistent_nodes_springs_and_positions_are_refused() {
         let laws = Laws { levels: 0, ..Laws::zeroed() };
         let node = Node { mass: 1.0, first: 0, end: 1, held: 0 };
         let spring = Spring { to: 0, strength: 1.0 };

@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn an_encoded_png_is_decoded_unchanged() {
         let rgba: Vec<u8> = (0..7 * 5 * 4).map(|i| (i * 37 % 251) as u8).collect();
         let file = encode(&rgba, [7, 5]).unwrap();
         assert_eq!(decode(&file), Some((rgba.clone(), [7, 5])));

@@ -117,6 +117,7 @@ impl Curve {
         (end - FACTOR..end).map(|i| self.entry(level, i)).fold(Extent::NONE, Extent::join)
     }
 
+    /// Entry `i` of a level of the pyramid; level 0 is the values themselves.
     fn entry(&self, level: usize, i: usize) -> Extent {
         if level == 0 { Extent::new(self.values[i]) } else { self.levels[level - 1][i] }
     }

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_button_is_seen_at_once() {
+    fn events_without_a_button_pass_in_one_frame() {
         let key =
             Event::Key { key: Key::A, physical_key: None, pressed: true, repeat: false, modifiers: Modifiers::NONE };
         let events = vec![moved(1.0), key, moved(2.0), Event::PointerGone];

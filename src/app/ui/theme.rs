@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_reads_on_page_and_panel_in_both_modes() {
+    fn every_colour_has_enough_contrast_on_page_and_panel() {
         for theme in [Theme::dark(), Theme::light()] {
             let selection = visuals(&theme).selection;
             for (ground, g) in [("page", theme.page), ("panel", theme.panel)] {

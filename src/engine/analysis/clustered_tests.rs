@@ -95,7 +95,7 @@ mod tests {
 
     /// Draws `n` clusters of `size` values, each with a random offset and a little noise; the first half is shifted by
     /// `shift`.
-    fn drawn(n: usize, size: usize, shift: f64, seed: u64) -> (Vec<f64>, Vec<usize>, Vec<bool>) {
+    fn clustered_sample(n: usize, size: usize, shift: f64, seed: u64) -> (Vec<f64>, Vec<usize>, Vec<bool>) {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let (mut values, mut of) = (vec![], vec![]);
         for c in 0..n {
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn the_correlation_is_that_of_all_values() {
-        let (values, of, with) = drawn(10, 7, 0.3, 1);
+        let (values, of, with) = clustered_sample(10, 7, 0.3, 1);
         let (a, b): (Vec<_>, Vec<_>) = values.iter().zip(&of).partition(|(_, c)| with[**c]);
         let plain = |v: Vec<(&f64, &usize)>| v.into_iter().map(|p| *p.0).collect::<Vec<_>>();
         let whole = MannWhitney::new(&plain(a), &plain(b)).rank_biserial();
@@ -123,7 +123,7 @@ mod tests {
     fn p_is_honest_about_clusters() {
         let (mut ours, mut naive) = (0, 0);
         for seed in 0..300 {
-            let (values, of, with) = drawn(12, 20, 0.0, seed);
+            let (values, of, with) = clustered_sample(12, 20, 0.0, seed);
             ours += usize::from(Clusters::new(&values, &of, &with).permutation_p(199, seed) <= 0.05);
             let (a, b) = values.split_at(values.len() / 2);
             naive += usize::from(MannWhitney::new(a, b).p_greater() <= 0.05);
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_clear_difference_is_found_and_bracketed() {
-        let (values, of, with) = drawn(24, 8, 0.8, 5);
+        let (values, of, with) = clustered_sample(24, 8, 0.8, 5);
         let clusters = Clusters::new(&values, &of, &with);
         let (low, high) = clusters.bootstrap(500, 1);
         assert!(clusters.permutation_p(999, 1) < 0.005);

@@ -91,8 +91,8 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_left_has_no_stationary_distribution() {
-        // 0 -> 1 <-> 2, and 3 alone
+    fn an_open_class_has_no_stationary_distribution() {
+        // the graph is 0 -> 1 <-> 2, and state 3 is isolated
         let mut rates = vec![0.0; 16];
         rates[4] = 1.0; // 0 -> 1
         rates[2 * 4 + 1] = 1.0;

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_cuts_what_a_line_can_cut() {
+    fn linearly_separable_points_are_all_classified_right() {
         let points: Vec<Vec<f64>> = (0..40)
             .map(|i| {
                 let side = if i % 2 == 0 { 1.0 } else { -1.0 };
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_points_are_told_apart_by_nobody() {
+    fn equal_points_with_both_labels_are_not_separated() {
         // each pair is one point with both labels, so that any prediction is right half of the time at most
         let points: Vec<Vec<f64>> = (0..40).map(|i| vec![noise(i / 2), noise(i / 2 + 50)]).collect();
         let labels: Vec<bool> = (0..40).map(|i| i % 2 == 0).collect();

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_nothing_to_do_with_the_features_is_not_recovered() {
+    fn targets_independent_of_the_features_are_not_recovered() {
         assert!(r2(&noise(1, 2000, 5), &noise(2, 2000, 5)).abs() < 0.02);
         assert!(r2(&noise(1, 20, 5), &DMatrix::zeros(20, 2)).is_nan());
     }

@@ -17,7 +17,7 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// Worked by hand, in no order.
+    /// The expected values were worked out by hand; the p-values are not sorted.
     #[test]
     fn corrections_by_hand() {
         let p = [0.04, 0.01, 0.03, 0.5];

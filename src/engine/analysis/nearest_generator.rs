@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_a_generator_at_no_distance() {
+    fn the_zero_matrix_is_a_generator_at_distance_zero() {
         let zero = generator_distance(3, &[0.0; 9]);
         assert_eq!((zero.distance, zero.negative_share), (0.0, 0.0));
         assert!(generator_distance(1, &[2.0]).negative_share.is_nan());

@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_gives_no_map() {
+    fn nan_features_give_no_ridge_map() {
         let mut equations = NormalEquations::new(2, 2);
         assert_eq!(equations.solve(&one(0..2), 0.1), None, "no rows");
         equations.add(&[1.0, f32::NAN, 2.0, 1.0], &[0, 1]);

@@ -51,14 +51,14 @@ fn variance_of_mean(clusters: &[Vec<f64>], mean: f64, component: impl Fn(f64) ->
 mod tests {
     use super::*;
 
-    fn each(values: &[f64]) -> Vec<Vec<f64>> {
+    fn single_clusters(values: &[f64]) -> Vec<Vec<f64>> {
         values.iter().map(|v| vec![*v]).collect()
     }
 
-    /// Pairs by hand: of (3, 2, 2) against (1, 2), 3 is above both, each 2 is above one and equal to the other.
+    /// Counted by hand, of (3, 2, 2) against (1, 2) the 3 exceeds both, and each 2 exceeds one and equals the other.
     #[test]
     fn equal_values_count_half() {
-        let found = auroc(&each(&[3.0, 2.0, 2.0]), &each(&[1.0, 2.0]));
+        let found = auroc(&single_clusters(&[3.0, 2.0, 2.0]), &single_clusters(&[1.0, 2.0]));
         assert!((found.value - 5.0 / 6.0).abs() < 1e-12, "{found:?}");
         // DeLong: components (1, 3/4, 3/4) and (1, 2/3), variances 1/48 and 1/18, over 3 and 2
         let sd = (1.0 / 48.0 / 3.0 + 1.0 / 18.0 / 2.0f64).sqrt();
@@ -69,26 +69,26 @@ mod tests {
     fn copies_of_a_value_in_its_cluster_tell_nothing_new() {
         let (a, b) = ([0.3, 0.9, 0.5, 0.7], [0.1, 0.6, 0.4]);
         let copies = |values: &[f64]| -> Vec<Vec<f64>> { values.iter().map(|v| vec![*v; 5]).collect() };
-        let (once, often) = (auroc(&each(&a), &each(&b)), auroc(&copies(&a), &copies(&b)));
+        let (once, often) = (auroc(&single_clusters(&a), &single_clusters(&b)), auroc(&copies(&a), &copies(&b)));
         assert!((once.low - often.low).abs() < 1e-12 && (once.value - often.value).abs() < 1e-12);
         // taken for independent they would
-        let loose = auroc(&each(&copies(&a).concat()), &each(&copies(&b).concat()));
+        let loose = auroc(&single_clusters(&copies(&a).concat()), &single_clusters(&copies(&b).concat()));
         assert!(loose.low > once.low + 0.05, "{loose:?} {once:?}");
     }
 
     #[test]
     fn samples_that_do_not_overlap_are_still_samples() {
-        let apart = auroc(&each(&[4.0, 5.0, 6.0]), &each(&[1.0, 2.0]));
+        let apart = auroc(&single_clusters(&[4.0, 5.0, 6.0]), &single_clusters(&[1.0, 2.0]));
         assert_eq!((apart.value, apart.high), (1.0, 1.0));
         assert!(apart.low > 0.2 && apart.low < 0.5, "{apart:?}");
-        let one = auroc(&each(&[4.0]), &each(&[1.0, 2.0]));
+        let one = auroc(&single_clusters(&[4.0]), &single_clusters(&[1.0, 2.0]));
         assert!(one.low <= 0.5, "one text tells little: {one:?}");
     }
 
     #[test]
-    fn what_is_no_number_has_no_area() {
+    fn empty_or_non_finite_samples_have_no_auroc() {
         for (a, b) in [(vec![], vec![1.0]), (vec![f64::NAN], vec![1.0]), (vec![f64::INFINITY], vec![1.0])] {
-            assert!(auroc(&each(&a), &each(&b)).value.is_nan());
+            assert!(auroc(&single_clusters(&a), &single_clusters(&b)).value.is_nan());
         }
     }
 }

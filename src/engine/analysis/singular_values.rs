@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn transpose_has_the_same() {
+    fn the_transpose_has_the_same_singular_values() {
         let tall: Vec<f64> = (0..35).map(|i| f64::from((i * i * 7 + 3 * i) % 23) - 11.0).collect();
         let wide: Vec<f64> = (0..35).map(|k| tall[k % 7 * 5 + k / 7]).collect();
         close(&singular_values(5, 7, &wide).unwrap(), &singular_values(7, 5, &tall).unwrap());
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_none_is_refused() {
+    fn invalid_matrices_have_no_singular_values() {
         assert_eq!(singular_values(2, 2, &[1.0, f64::NAN, 0.0, 1.0]), None);
         assert_eq!(singular_values(2, 2, &[1.0, 0.0, 1.0]), None);
         assert_eq!(singular_values::<f32>(0, 0, &[]), Some(vec![]));

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn correlation_knows_its_ends() {
+    fn correlation_has_its_known_values() {
         let a = [1.0, 2.0, 3.0, 5.0];
         assert!((correlation(&a, &a.map(|v| 3.0 * v - 1.0)) - 1.0).abs() < 1e-12);
         assert!((correlation(&a, &a.map(|v| -v)) + 1.0).abs() < 1e-12);

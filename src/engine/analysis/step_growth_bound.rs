@@ -33,9 +33,9 @@ pub struct StepCount {
 /// Returns true if the bound on growth alone explains that two solves over `span` differ in their steps: their minimum
 /// numbers of steps differ by as much as their actual ones, and as many steps were rejected in both.
 pub fn explains(before: StepCount, after: StepCount, span: f64) -> bool {
-    let rungs = i64::from(min_steps(after.h_init, span)) - i64::from(min_steps(before.h_init, span));
+    let predicted = i64::from(min_steps(after.h_init, span)) - i64::from(min_steps(before.h_init, span));
     let taken = after.accepted as i64 - before.accepted as i64;
-    taken != 0 && rungs == taken && before.rejected == after.rejected
+    taken != 0 && predicted == taken && before.rejected == after.rejected
 }
 
 #[cfg(test)]
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_field_climbs_one_rung_more_between_3_20_and_3_25() {
+    fn a_constant_field_takes_one_step_more_between_3_20_and_3_25() {
         assert_eq!(min_steps(first_step(3.20), 1.0), 2);
         assert_eq!(min_steps(first_step(3.25), 1.0), 3);
         for k in 1..8 {
@@ -59,14 +59,14 @@ mod tests {
     }
 
     #[test]
-    fn what_the_ladder_does_not_explain_is_left() {
+    fn only_step_counts_that_differ_by_growth_alone_are_explained() {
         let low = StepCount { h_init: first_step(3.20), accepted: 2, rejected: 0 };
         let high = StepCount { h_init: first_step(3.25), accepted: 3, rejected: 0 };
         assert!(explains(low, high, 1.0) && explains(high, low, 1.0));
         assert!(!explains(low, low, 1.0), "nothing happened");
-        assert!(!explains(low, StepCount { accepted: 4, ..high }, 1.0), "one step more than the rung");
+        assert!(!explains(low, StepCount { accepted: 4, ..high }, 1.0), "one step more than predicted");
         assert!(!explains(low, StepCount { rejected: 1, ..high }, 1.0), "a rejection had a part");
-        assert!(!explains(low, StepCount { accepted: 3, ..low }, 1.0), "the same rung");
+        assert!(!explains(low, StepCount { accepted: 3, ..low }, 1.0), "the same least number of steps");
         assert_eq!([min_steps(0.0, 1.0), min_steps(f64::NAN, 1.0), min_steps(1.0, 0.0)], [0; 3]);
     }
 }

@@ -129,7 +129,7 @@ mod tests {
         assert!((got - want).abs() < 1e-9 * want.abs().max(1e-3), "{got} is not {want}");
     }
 
-    /// Closed forms: I_x(1, b) = 1 - (1 - x)^b, I_x(a, 1) = x^a, I_x(2, 2) = x² (3 - 2 x).
+    /// The closed forms are I_x(1, b) = 1 - (1 - x)^b, I_x(a, 1) = x^a and I_x(2, 2) = x² (3 - 2 x).
     #[test]
     fn the_incomplete_beta_has_its_closed_forms() {
         for x in [0.01, 0.3, 0.5, 0.97] {
@@ -157,7 +157,7 @@ mod tests {
         }
     }
 
-    /// By hand: mean 2, sd 1, n 3; t = 2 sqrt(3) has the tail 1/2 - t / (2 sqrt(2 + t²)). The interval is
+    /// By hand, mean 2, sd 1 and n 3 give t = 2 sqrt(3), which has the tail 1/2 - t / (2 sqrt(2 + t²)). The interval is
     /// scipy.stats.t.interval(0.95, 2, loc=2, scale=scipy.stats.sem([1, 2, 3])).
     #[test]
     fn a_mean_has_an_interval_and_a_p_value() {

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn it_saves_nothing_of_one_domain() {
+    fn a_mixture_does_not_lower_the_loss_of_one_domain() {
         let found = losses(1);
         assert!(found[1..].iter().all(|loss| *loss > found[0] - 0.005), "{found:?}");
     }

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_of_characters_says_why() {
+    fn invalid_character_lists_are_refused_with_a_reason() {
         for (json, words) in [
             ("{", "no JSON"),
             ("3", "expected a list or an object"),

@@ -22,6 +22,7 @@ pub struct TextChunk {
     pub end: usize,
 }
 
+/// The largest number of bytes of a chunk.
 const CHUNK: usize = 64 << 10;
 /// The number of bytes before the end of a chunk that are searched for white space, so that no word is split.
 const SPLIT_SEARCH: usize = 256;
@@ -66,7 +67,7 @@ mod tests {
             .unwrap()
     }
 
-    fn all(corpus: &Corpus, span: TextSpan) -> Vec<u32> {
+    fn all_tokens(corpus: &Corpus, span: TextSpan) -> Vec<u32> {
         let (mut ids, mut from) = (vec![], 0);
         while let Some(chunk) = corpus.chunk(span, from).unwrap() {
             assert!(chunk.end > from);
@@ -89,8 +90,8 @@ mod tests {
             TokenizerSpec::Word { max_vocab: 400 },
         ] {
             let corpus = open(&path, tokenizer);
-            assert_eq!(all(&corpus, TextSpan::Whole), corpus.encode(&text));
-            let parts = [all(&corpus, TextSpan::Training), all(&corpus, TextSpan::HeldOut)].concat();
+            assert_eq!(all_tokens(&corpus, TextSpan::Whole), corpus.encode(&text));
+            let parts = [all_tokens(&corpus, TextSpan::Training), all_tokens(&corpus, TextSpan::HeldOut)].concat();
             assert_eq!(parts, corpus.encode(&text));
         }
     }
@@ -102,7 +103,7 @@ mod tests {
         let text = "\u{4e2d}\u{56fd}".repeat(40_000);
         std::fs::write(&path, &text).unwrap();
         let corpus = open(&path, TokenizerSpec::Char { max_vocab: 9 });
-        assert_eq!(all(&corpus, TextSpan::Whole), corpus.encode(&text));
+        assert_eq!(all_tokens(&corpus, TextSpan::Whole), corpus.encode(&text));
     }
 
     #[test]

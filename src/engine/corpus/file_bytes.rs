@@ -124,7 +124,7 @@ mod tests {
 
     use super::*;
 
-    fn opened(held: bool) -> (tempfile::TempDir, std::path::PathBuf, FileBytes) {
+    fn open_temp_file(held: bool) -> (tempfile::TempDir, std::path::PathBuf, FileBytes) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         fs::write(&path, "the quick brown fox").unwrap();
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn held_or_not_the_bytes_are_the_same() {
         for held in [true, false] {
-            let (_folder, _, bytes) = opened(held);
+            let (_folder, _, bytes) = open_temp_file(held);
             assert_eq!((bytes.len(), &*bytes.read(4, 9).unwrap()), (19, &b"quick"[..]));
             assert!(bytes.read(10, 20).is_err());
             assert_eq!(bytes.change(), None);
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn a_change_is_noticed_and_reading_beyond_the_end_is_an_error() {
         for held in [true, false] {
-            let (_folder, path, bytes) = opened(held);
+            let (_folder, path, bytes) = open_temp_file(held);
             let later = SystemTime::now() + std::time::Duration::from_secs(5);
             let file = File::options().write(true).open(&path).unwrap();
             file.set_modified(later).unwrap();

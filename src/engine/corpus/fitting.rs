@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_fits_exactly_is_taken() {
+    fn only_a_vocabulary_of_exactly_the_model_size_is_accepted() {
         let folder = tempfile::tempdir().unwrap();
         let checkpoint = folder.path().join("ckpt.pt");
         let fresh = || bytes_of("abc\n", folder.path());

@@ -232,13 +232,13 @@ mod tests {
         assert_eq!(fields(&all.unwrap()), want);
         let all = read("# pairs\nsentence1\tsentence2\tlabel\tgroup\nA.\tB.\t0\tx\nC.\tD.\t1\ty\n").unwrap();
         assert_eq!(fields(&all), [["0", "x", "A.\nB."], ["1", "y", "C.\nD."]]);
-        // a column of one sentence, and a first line that names no label
+        // one file has a single sentence column, and one a first line that names no label
         assert_eq!(fields(&read("sentence\tlabel\nA.\t0\nB.\t1\n").unwrap())[1], ["1", "B.", "B."]);
         assert_eq!(fields(&read("good\tsentence\nbad\tA.\n").unwrap())[0], ["good", "sentence", "sentence"]);
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_line() {
+    fn errors_in_labelled_lines_name_their_line() {
         let long = format!("a\tb\na\t{}\n", "x".repeat(2001));
         for (content, words) in [
             (&b"a\tb\nno tab here\n"[..], "Line 2 of"),

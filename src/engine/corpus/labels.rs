@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_said() {
+    fn labels_that_do_not_fit_the_settings_are_refused_with_a_reason() {
         let (_folder, three) = file("a\tx\nb\ty\nc\tz\na\tu\nb\tv\nc\tw\n");
         let said = open(Some(three), 2).err().unwrap().to_string();
         assert!(said.contains("has 3 labels (a, b, c)") && said.contains("set the number of labels to 3"), "{said}");

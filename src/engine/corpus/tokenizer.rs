@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_shown_as_blank() {
+    fn no_token_is_shown_as_blank() {
         let t = open(TokenizerSpec::Byte { vocab: 320 }, "");
         for id in 0..320 {
             let shown = t.token_text(id);

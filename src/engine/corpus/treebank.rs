@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_line() {
+    fn errors_in_a_treebank_name_their_line() {
         let [good, second] = ["1", "2"].map(|id| line(id, "tide", "NOUN", "root"));
         for (bad, words) in [
             ("the tide turned\n".to_owned(), "has 1 columns: a word of CoNLL-U has 10"),

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_outside_is_made_renamed_or_removed() {
+    fn no_file_outside_the_folder_is_made_renamed_or_removed() {
         let (here, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let (folder, target) = (here.path(), outside.path().join("a"));
         fs::write(&target, "kept").unwrap();

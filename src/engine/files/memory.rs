@@ -113,7 +113,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn what_is_available_is_less_than_the_machine_has() {
+    fn available_memory_is_at_most_the_total() {
         let text = fs::read_to_string("/proc/meminfo").unwrap();
         let total = text.lines().find_map(|l| l.strip_prefix("MemTotal:")).unwrap();
         let total: u64 = total.trim().trim_end_matches("kB").trim().parse().unwrap();

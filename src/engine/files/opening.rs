@@ -336,7 +336,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_is_no_file_is_named_for_what_it_is() {
+    fn pipes_sockets_and_folders_are_refused_by_kind() {
         let folder = tempfile::tempdir().unwrap();
         let here = folder.path();
         rustix::fs::mknodat(rustix::fs::CWD, here.join("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
@@ -356,7 +356,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn nothing_inside_a_folder_leads_elsewhere() {
+    fn opening_inside_a_folder_follows_no_link() {
         use std::os::unix::fs::symlink;
         let folder = tempfile::tempdir().unwrap();
         let (run, elsewhere) = (folder.path().join("run"), folder.path().join("elsewhere"));

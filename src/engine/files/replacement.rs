@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_committed_leaves_the_old_file_and_nothing_beside_it() {
+    fn an_uncommitted_replacement_leaves_only_the_old_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.csv");
         replace(&path, b"old").unwrap();
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_to_try_is_removed() {
+    fn the_file_of_a_write_test_is_removed() {
         let folder = tempfile::tempdir().unwrap();
         try_writing(folder.path(), 9).unwrap();
         assert!(names(folder.path()).is_empty());

@@ -173,8 +173,8 @@ impl LanguageFlow for OdeFlow {
 
     fn field(&self, control: FlowControl) -> Result<Box<dyn Field + '_>> {
         let net = &self.inference_net.field;
-        let pushed = net.push(&self.control_tensor(control)?)?;
-        Ok(Box::new(Flow { net, control_term: pushed, scale: control.alpha }))
+        let control_term = net.push(&self.control_tensor(control)?)?;
+        Ok(Box::new(Flow { net, control_term, scale: control.alpha }))
     }
 
     fn learning_field(&self, control: FlowControl) -> Result<(SharedField, Vec<Tensor>)> {

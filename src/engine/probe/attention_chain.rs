@@ -132,10 +132,10 @@ mod tests {
     const DEFAULT: usize = Prompt::DEFAULT_TOKENS;
 
     fn ask(args: &[(&str, Value)]) -> Result<measurements::AttentionChain> {
-        ask_of(&ModelSpec::FastSlow(FastSlowSpec { d_model: 16, ..FastSlowSpec::default() }), args)
+        ask_model(&ModelSpec::FastSlow(FastSlowSpec { d_model: 16, ..FastSlowSpec::default() }), args)
     }
 
-    fn ask_of(spec: &ModelSpec, args: &[(&str, Value)]) -> Result<measurements::AttentionChain> {
+    fn ask_model(spec: &ModelSpec, args: &[(&str, Value)]) -> Result<measurements::AttentionChain> {
         let (mut model, corpus) = model(spec)?;
         measured(&AttentionChain, model.as_mut(), &corpus, args)
     }
@@ -165,11 +165,11 @@ mod tests {
     fn a_held_out_passage_has_no_more_tokens_than_learned_positions() {
         let gpt = |positions| ModelSpec::PlainGpt(PlainGptSpec { d_model: 16, heads: 2, layers: 1, positions });
         for (positions, expected) in [(64, DEFAULT), (30, DEFAULT / 2), (24, DEFAULT / 2), (8, DEFAULT / 8)] {
-            assert_eq!(ask_of(&gpt(positions), &[]).unwrap().weights.rows(), expected, "{positions}");
+            assert_eq!(ask_model(&gpt(positions), &[]).unwrap().weights.rows(), expected, "{positions}");
         }
         // other errors are shown as they are
         for args in [vec![], vec![("text", text("a text of more than four tokens"))]] {
-            let words = ask_of(&gpt(4), &args).unwrap_err().to_string();
+            let words = ask_model(&gpt(4), &args).unwrap_err().to_string();
             assert!(words.contains("learned positions for 4"), "{words}");
         }
     }

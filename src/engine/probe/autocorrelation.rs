@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_channel_that_alternates_is_its_own_opposite_one_token_later() {
+    fn an_alternating_channel_has_lag_one_correlation_minus_one() {
         let x: Vec<f32> = (0..200).flat_map(|t| [if t % 2 == 0 { 1.0 } else { -1.0 }, 5.0]).collect();
         let found = correlations(&x, [2, 100, 2], 2);
         assert!((found[0] - 1.0).abs() < 1e-9 && (found[1] + 1.0).abs() < 1e-9 && (found[2] - 1.0).abs() < 1e-9);

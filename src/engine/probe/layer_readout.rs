@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_memory_does_not_hold_is_refused() {
+    fn a_readout_larger_than_memory_is_refused() {
         assert!(refuse_beyond_memory(0, "nothing takes", "").is_ok());
         if crate::nn::memory::available_memory().is_some() {
             let words = refuse_beyond_memory(u64::MAX, "all takes", "ask for less").unwrap_err().to_string();

@@ -5,6 +5,7 @@ use crate::probe::prelude::*;
 /// Makes a [`measurements::NextTokens`].
 pub struct NextTokens;
 
+/// The largest number of tokens of a prompt.
 const MAX_PROMPT: usize = 128;
 
 impl Probe for NextTokens {

@@ -105,7 +105,7 @@ mod tests {
     fn counts_become_cross_entropies() {
         let mut counts = Counts { vocab: 2, ..Counts::default() };
         counts.add(&windows(&[0, 1, 0, 1], &[1, 0, 1, u32::MAX]));
-        // Three targets: token 1 twice, after 0 both times; token 0 once, after 1.
+        // The three targets are token 1 twice, both times after 0, and token 0 once, after 1.
         let (p1, p0) = (3.0 / 5.0, 2.0 / 5.0);
         let [unigram, bigram] = counts.cross_entropies(&windows(&[0, 1], &[1, 0]));
         assert!((unigram + (f64::ln(p1) + f64::ln(p0)) / 2.0).abs() < 1e-12);

@@ -15,6 +15,7 @@ const PASSES: [usize; 5] = [0, 1, 2, 4, 8];
 const TOKENS: usize = 480;
 /// The length of the windows that they are read in.
 const WINDOW: usize = 64;
+/// Windows that are read in one forward pass.
 pub(super) const BATCH: usize = 8;
 /// Windows that are read at most: a task asks for few tokens of each.
 pub(super) const MAX_WINDOWS: usize = 96;

@@ -16,6 +16,7 @@ use crate::{
 
 /// Far more than any run compares; a table of some hundred thousand would take minutes.
 const MAX_VARIANTS: usize = 1024;
+/// The largest number of questions that a program may offer.
 const MAX_ASKS: usize = 64;
 /// Bytes of the name of a question.
 const MAX_ASK: usize = 64;

@@ -14,20 +14,23 @@ pub struct StoreError {
 
 /// The largest number of bytes in a message. A quotation from a foreign folder may be megabytes long, which no window
 /// could lay out.
-const MAX_WORDS: usize = 8 << 10;
+const MAX_MESSAGE_BYTES: usize = 8 << 10;
 
-/// The words, or as many of them as a sentence has, with "…" behind.
-pub(super) fn truncated_sentence(words: String) -> String {
-    if words.len() > MAX_WORDS { format!("{}…", &words[..words.floor_char_boundary(MAX_WORDS)]) } else { words }
+/// The message; a longer one is cut to the largest length and ends with "…".
+pub(super) fn truncated_message(message: String) -> String {
+    if message.len() <= MAX_MESSAGE_BYTES {
+        return message;
+    }
+    format!("{}…", &message[..message.floor_char_boundary(MAX_MESSAGE_BYTES)])
 }
 
 impl StoreError {
     pub(super) fn new(words: impl Into<String>) -> Self {
-        Self { words: truncated_sentence(words.into()), source: None }
+        Self { words: truncated_message(words.into()), source: None }
     }
 
     pub(super) fn with_source(words: impl Into<String>, source: impl Error + Send + Sync + 'static) -> Self {
-        Self { words: truncated_sentence(words.into()), source: Some(Arc::new(source)) }
+        Self { words: truncated_message(words.into()), source: Some(Arc::new(source)) }
     }
 
     /// `doing` completes "cannot ...": "write".

@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_of_late_are_called_by_their_names() {
+    fn recent_days_are_shown_as_today_and_yesterday() {
         let at = date(2026, 3, 1).at(14, 3, 0, 0).to_zoned(TimeZone::UTC).unwrap();
         assert_eq!(day_and_time(&at, date(2026, 3, 1)), "today 14:03");
         assert_eq!(day_and_time(&at, date(2026, 3, 2)), "yesterday 14:03");

@@ -12,6 +12,7 @@ use crate::nn::host;
 /// A zip without its 64-bit extension holds no larger part.
 const LARGEST_PART: u64 = u32::MAX as u64;
 
+/// Bytes that are handed to the system at a time.
 const BUFFER: usize = 1 << 20;
 /// The first bytes of an `.npy`, with its version.
 const MAGIC: &[u8] = b"\x93NUMPY\x01\x00";

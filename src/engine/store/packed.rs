@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_packed_run_is_refused() {
+    fn invalid_packed_runs_are_refused() {
         let refusal = |bytes: &[u8]| unpack(bytes).err().map(|e| e.to_string()).unwrap_or_default();
         assert!(refusal(b"run.json\n").contains("cannot be read"));
         assert!(refusal(&packed("{}\n")).contains("does not begin"));

@@ -11,7 +11,7 @@ use std::{collections::VecDeque, fmt, path::Path, sync::Arc};
 use super::{
     StoreError, checkpoint,
     description::{Description, DescriptionStamp, describe},
-    error::truncated_sentence,
+    error::truncated_message,
     names::{CONFIG, RUN},
     packed::{PackedRun, unpack},
 };
@@ -334,5 +334,5 @@ fn has_same_variants(a: &RunInfo, b: &RunInfo) -> bool {
 }
 
 fn warning(text: String) -> Event {
-    Event::Notice { level: Level::Warning, text: truncated_sentence(text) }
+    Event::Notice { level: Level::Warning, text: truncated_message(text) }
 }

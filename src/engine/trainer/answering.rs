@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_is_asked_nothing_lets_go_of_its_models() {
+    fn models_are_dropped_after_a_while_without_questions() {
         assert!(!is_kept(Duration::from_millis(1), Duration::from_millis(200)));
         assert!(is_kept(Duration::from_secs(60), Duration::ZERO), "the next question finds them");
     }

@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn older_ones_stand_wider_and_both_ends_stay() {
+    fn thinning_keeps_both_ends_and_widens_gaps_between_older_snapshots() {
         let mut kept = BTreeMap::new();
         for step in (0..=640).step_by(5) {
             kept.insert(step, ());
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_holds_only_what_no_folder_has() {
+    fn only_snapshots_without_a_folder_are_held_in_memory() {
         let dir = tempfile::tempdir().unwrap();
         let mut kept = Snapshots::new(BUDGET / 4, 8, true);
         kept.keep(0, snapshot(0)).unwrap();
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_takes_none_leaves_them_in_memory() {
+    fn snapshots_stay_in_memory_when_the_folder_cannot_be_written() {
         let dir = tempfile::tempdir().unwrap();
         let mut kept = Snapshots::new(BUDGET / 4, 8, true);
         kept.set_folder(&dir.path().join("gone"));
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn of_models_too_large_for_the_folder_memory_holds_a_few() {
+    fn memory_holds_a_few_snapshots_of_models_too_large_for_the_folder() {
         let dir = tempfile::tempdir().unwrap();
         let mut kept = Snapshots::new(BUDGET, 16, true);
         kept.set_folder(dir.path());

@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_in_a_link_name_the_faulty_part() {
         for (link, words) in [
             ("orrery:nowhere?seed=1", "there is no lab `nowhere`; the labs are fast_slow"),
             ("orrery:fast_slow?train.lrr=1", "did you mean `train.lr`"),

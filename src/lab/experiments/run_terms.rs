@@ -286,7 +286,7 @@ mod tests {
         loss_unit(&config.lab, |key| config.get(key))
     }
 
-    fn said(configs: &[&Config]) -> Option<String> {
+    fn loss_note(configs: &[&Config]) -> Option<String> {
         let names: Vec<String> = ["A", "B", "C", "D", "E"].map(str::to_owned).into_iter().take(configs.len()).collect();
         let tokens: Vec<_> = configs.iter().map(|c| LossTokens::new(&c.lab, |key| c.get(key))).collect();
         incomparable_losses(&names, &tokens)
@@ -352,15 +352,15 @@ mod tests {
     fn losses_of_other_tokens_are_not_compared_unsaid() {
         let (needed, prose) = (config("fast_slow", "fast_slow_needed", &[]), config("fast_slow", "fast_slow", &[]));
         assert_eq!(
-            said(&[&needed, &prose]).unwrap(),
+            loss_note(&[&needed, &prose]).unwrap(),
             "These losses are not of the same tokens: A reads facts_symbols in words and counts answers only; B reads mixture in \
              bytes and counts every token."
         );
         let every = config("fast_slow", "fast_slow_needed", &[("corpus.answers_only", "false")]);
-        let words = said(&[&needed, &needed, &every]).unwrap();
+        let words = loss_note(&[&needed, &needed, &every]).unwrap();
         assert!(words.ends_with("A and B count answers only; C counts every token."), "{words}");
         let other = config("fast_slow", "fast_slow", &[("corpus.seed", "77")]);
-        let words = said(&[&prose, &other]).unwrap();
+        let words = loss_note(&[&prose, &other]).unwrap();
         assert!(words.ends_with("A reads mixture (seed 1); B reads mixture (seed 77)."), "{words}");
     }
 
@@ -368,9 +368,9 @@ mod tests {
     fn losses_of_the_same_tokens_need_no_words() {
         let prose = config("fast_slow", "fast_slow", &[]);
         let others = [("train.lr", "0.01"), ("seed", "9"), ("corpus.spacing", "40"), ("corpus.answers_only", "true")];
-        assert_eq!(said(&[&prose, &config("fast_slow", "fast_slow", &others)]), None, "prose has no spacing");
-        assert_eq!(said(&[&prose]), None);
+        assert_eq!(loss_note(&[&prose, &config("fast_slow", "fast_slow", &others)]), None, "prose has no spacing");
+        assert_eq!(loss_note(&[&prose]), None);
         let foreign = Config::defaults(crate::telemetry::FOREIGN, &[]);
-        assert_eq!(said(&[&prose, &foreign]), None, "what another program reads is not known");
+        assert_eq!(loss_note(&[&prose, &foreign]), None, "what another program reads is not known");
     }
 }

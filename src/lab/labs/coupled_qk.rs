@@ -266,7 +266,7 @@ mod tests {
         assert!(refused.contains("`0`") && refused.contains("standard"), "{refused}");
     }
 
-    /// The plan of the defaults with these settings.
+    /// Returns the plan of the defaults with these settings.
     fn planned(settings: &[(&str, &str)]) -> Result<Plan, ConfigError> {
         (LAB.plan)(&LAB.defaults_with(settings)?)
     }

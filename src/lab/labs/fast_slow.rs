@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rung_differs_from_the_coupled_model_in_itself_alone() {
+    fn each_ladder_variant_changes_one_setting_of_the_coupled_model() {
         let rungs = [
             ("variants.frozen", "false"),
             ("ladder.passes", "3"),

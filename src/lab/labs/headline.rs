@@ -250,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_rounds_to_zero_has_no_sign() {
+    fn a_value_that_rounds_to_zero_has_no_sign() {
         assert_eq!([rounded(-0.0004, 3), rounded(-0.0, 1), rounded(-0.4_f32, 0)], ["0.000", "0.0", "0"]);
         assert_eq!([rounded(-0.0006, 3), rounded(2.0, 1), rounded(f64::NAN, 1)], ["-0.001", "2.0", "NaN"]);
         assert_eq!([signed(-0.0004, 3), signed(0.0, 1), signed(0.0004, 3)], ["0.000", "0.0", "0.000"]);

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use crate::labs::find;
 
-    fn taken(pairs: &[(&str, &str)]) -> Result<Restrictions, String> {
+    fn parse_pairs(pairs: &[(&str, &str)]) -> Result<Restrictions, String> {
         let mut all = Restrictions::default();
         for (name, value) in pairs {
             all.take(name, value)?;
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_group_stands_for_its_settings() {
-        let all = taken(&[("lock", "train,model.pool"), ("hide", "run")]).unwrap();
+        let all = parse_pairs(&[("lock", "train,model.pool"), ("hide", "run")]).unwrap();
         assert!(all.locks("train.lr") && all.locks("model.pool") && all.hides("run.eval_every"));
         assert!(!all.locks("model.d_model") && !all.locks("training.x") && !all.hides("train.lr"));
         assert_eq!(all.check(find("fast_slow").unwrap()), Ok(()));
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn the_controls_of_views_are_restricted_apart_from_settings() {
-        let all = taken(&[("lock", "train"), ("hide", "view_controls")]).unwrap();
+        let all = parse_pairs(&[("lock", "train"), ("hide", "view_controls")]).unwrap();
         assert!(all.hides(VIEW_CONTROLS) && !all.locks(VIEW_CONTROLS) && !all.hides("train.lr"));
         assert_eq!(all.check(find("fast_slow").unwrap()), Ok(()));
         assert_eq!(all.pairs()[1], ("hide", "view_controls".to_owned()));
@@ -135,17 +135,17 @@ mod tests {
     #[test]
     fn pairs_are_taken_and_given_back() {
         let pairs = [("lock", "train"), ("hide", "run,probe"), ("answers", "hidden")];
-        let given = taken(&pairs).unwrap().pairs();
+        let given = parse_pairs(&pairs).unwrap().pairs();
         assert_eq!(given.iter().map(|(name, value)| (*name, value.as_str())).collect::<Vec<_>>(), pairs);
         assert_eq!(Restrictions::default().take("train.lr", "1"), Ok(false));
-        assert!(taken(&[("answers", "shown")]).unwrap_err().contains("takes `hidden` alone"));
+        assert!(parse_pairs(&[("answers", "shown")]).unwrap_err().contains("takes `hidden` alone"));
     }
 
     #[test]
     fn an_unknown_name_is_refused_with_the_nearest() {
         let lab = find("fast_slow").unwrap();
         for (given, near) in [("trian", "did you mean `train`"), ("train.lrr", "did you mean `train.lr`")] {
-            let words = taken(&[("hide", given)]).unwrap().check(lab).unwrap_err();
+            let words = parse_pairs(&[("hide", given)]).unwrap().check(lab).unwrap_err();
             assert!(words.contains(given) && words.contains(near), "{words}");
         }
     }
@@ -157,9 +157,9 @@ mod tests {
         let before = lab.config(Some("fast_slow")).unwrap();
         let mut config = lab.config(Some("fast_slow_needed")).unwrap();
         config.seed = before.seed + 1;
-        let seeded = taken(&[("lock", "seed")]).unwrap();
+        let seeded = parse_pairs(&[("lock", "seed")]).unwrap();
         assert_eq!(seeded.check(lab), Ok(()));
-        taken(&[("lock", "train.lr,model")]).unwrap().keep_locked(&knobs, &mut config, &before);
+        parse_pairs(&[("lock", "train.lr,model")]).unwrap().keep_locked(&knobs, &mut config, &before);
         assert_ne!(config.seed, before.seed);
         seeded.keep_locked(&knobs, &mut config, &before);
         assert_eq!(config.seed, before.seed);

@@ -301,7 +301,7 @@ proptest! {
 }
 
 /// The bits of all values and gradients of the three operations in training.
-fn everything() -> Result<Vec<Vec<u32>>> {
+fn all_bits() -> Result<Vec<Vec<u32>>> {
     let mut out = Case::new(3, 150, (2, 2), 16, None)?.fused()?;
     let (x, head, targets) = head_case(900, 16, 50, 0.1)?;
     out.extend(derive(&[&x, &head], &head_cross_entropy(&x, &head, &targets)?)?);
@@ -313,10 +313,10 @@ fn everything() -> Result<Vec<Vec<u32>>> {
 #[test]
 fn threads_change_no_bit() -> Result<()> {
     let _threads = lock_threads();
-    let alone = everything()?;
+    let alone = all_bits()?;
     for threads in [2, 3, 1] {
         set_threads(threads);
-        let found = everything();
+        let found = all_bits();
         set_threads(1);
         assert_eq!(found?, alone, "{threads} threads");
     }

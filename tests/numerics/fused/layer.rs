@@ -26,7 +26,7 @@ enum Join {
     Residual,
     /// The layer is the slope of an ODE; true if all texts share the row that is added to x, false if each has its own.
     Slope(bool),
-    /// An Euler step along that slope.
+    /// Takes an Euler step along that slope.
     Step(bool),
 }
 
@@ -121,7 +121,7 @@ fn fused(a: &[Tensor], s: LayerSpec, join: Join) -> Result<Tensor> {
 type LayerCase = ((LayerSpec, Join), Vec<Vec<usize>>);
 
 /// All layers with the norms, gates and biases that models use.
-fn all([b, t]: [usize; 2], [heads, group, head]: [usize; 3], f: usize) -> Vec<LayerCase> {
+fn layer_cases([b, t]: [usize; 2], [heads, group, head]: [usize; 3], f: usize) -> Vec<LayerCase> {
     let (d, kv) = (heads * head, heads / group);
     let windowed = AttentionSpec {
         kv_heads: kv,
@@ -210,8 +210,8 @@ fn check_layer(fused: op_checks::Op, reference: op_checks::Op, shapes: &[Vec<usi
     check_at(fused, reference, &vars).unwrap();
 }
 
-fn every(rows: [usize; 2], heads: [usize; 3], f: usize, run: Check) {
-    for ((s, join), shapes) in all(rows, heads, f) {
+fn for_each_case(rows: [usize; 2], heads: [usize; 3], f: usize, run: Check) {
+    for ((s, join), shapes) in layer_cases(rows, heads, f) {
         run(&|a| fused(&tamed(a, s)?, s, join), &|a| reference(&tamed(a, s)?, s, join), &shapes);
     }
 }
@@ -220,18 +220,18 @@ fn every(rows: [usize; 2], heads: [usize; 3], f: usize, run: Check) {
 #[test]
 fn threads_change_no_bit() {
     for rows in [[2, 150], [25, 43], [3, 530]] {
-        every(rows, [2, 2, 4], 12, &mut |fused, _, shapes| check_threads(fused, shapes).unwrap());
+        for_each_case(rows, [2, 2, 4], 12, &mut |fused, _, shapes| check_threads(fused, shapes).unwrap());
     }
 }
 
 #[test]
 fn pieces_and_groups_add_up() {
-    every([25, 43], [2, 1, 4], 12, &mut |fused, reference, shapes| check_layer(fused, reference, shapes));
+    for_each_case([25, 43], [2, 1, 4], 12, &mut |fused, reference, shapes| check_layer(fused, reference, shapes));
 }
 
 #[test]
 fn frozen_weights_get_no_gradient_and_change_none() -> Result<()> {
-    for ((s, join), shapes) in all([2, 9], [2, 1, 6], 20) {
+    for ((s, join), shapes) in layer_cases([2, 9], [2, 1, 6], 20) {
         let given = shapes.iter().enumerate().map(|(i, s)| random(i as u64, s)).collect::<Result<Vec<_>>>()?;
         let x = Var::from_tensor(&given[0])?;
         let dx = |weights: &[Tensor]| -> Result<Vec<f32>> {
@@ -249,7 +249,7 @@ fn frozen_weights_get_no_gradient_and_change_none() -> Result<()> {
 
 #[test]
 fn weights_packed_once_serve_all_uses() -> Result<()> {
-    for ((s, join), shapes) in all([2, 9], [2, 1, 6], 20) {
+    for ((s, join), shapes) in layer_cases([2, 9], [2, 1, 6], 20) {
         let vars = op_checks::inputs(&shapes, DType::F32)?;
         let args: Vec<&Tensor> = vars.iter().map(|v| v.as_tensor()).collect();
         let twice = |shared: bool| -> Result<Vec<Vec<f32>>> {
@@ -271,7 +271,7 @@ fn weights_packed_once_serve_all_uses() -> Result<()> {
 #[test]
 fn sizes_that_do_not_fit_are_named() -> Result<()> {
     let said = |x: &[usize], row: &[usize], weights: usize, at: usize| -> Result<String> {
-        let ((s, join), _) = all([1, 4], [2, 1, 4], 10)[at];
+        let ((s, join), _) = layer_cases([1, 4], [2, 1, 4], 10)[at];
         let (x, row, weights) = (random(1, x)?, random(2, row)?, flatten(&[&random(3, &[weights])?])?);
         Ok(match join {
             Join::Residual => layer(&x, &weights, s),
@@ -300,7 +300,7 @@ proptest! {
         half in 1usize..6,
         f in 1usize..60,
     ) {
-        every([rows.0, rows.1], [heads, group, 2 * half], f, &mut |fused, reference, shapes| {
+        for_each_case([rows.0, rows.1], [heads, group, 2 * half], f, &mut |fused, reference, shapes| {
             check_layer(fused, reference, shapes);
         });
     }

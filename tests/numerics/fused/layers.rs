@@ -20,7 +20,7 @@ use proptest::prelude::*;
 use crate::op_checks::{Check, check, check_reference, check_threads, random};
 
 /// Runs a check of all operations (fused form, reference, shapes) for these sizes (batch, tokens, d, f, o).
-fn every(b: usize, t: usize, (d, f, o): (usize, usize, usize), run: Check) {
+fn for_each_case(b: usize, t: usize, (d, f, o): (usize, usize, usize), run: Check) {
     let x = vec![b, t, d];
     run(&|a| linear(&a[0], &a[1]), &|a| linear::reference(&a[0], &a[1]), &[x.clone(), vec![o, d]]);
     for act in [Act::Gelu, Act::Silu] {
@@ -81,29 +81,29 @@ fn every(b: usize, t: usize, (d, f, o): (usize, usize, usize), run: Check) {
 #[test]
 fn layers_at_the_edges() {
     for (b, t, sizes) in [(1, 1, (2, 1, 1)), (2, 128, (16, 64, 16)), (1, 129, (33, 17, 70)), (3, 200, (64, 130, 48))] {
-        every(b, t, sizes, &mut |fused, reference, shapes| check(fused, reference, shapes).unwrap());
+        for_each_case(b, t, sizes, &mut |fused, reference, shapes| check(fused, reference, shapes).unwrap());
     }
 }
 
 #[test]
 fn weights_that_are_tiled_equal_the_reference() {
     for sizes in [(48, 256, 40), (40, 40, 200), (200, 40, 40)] {
-        every(2, 160, sizes, &mut |fused, reference, shapes| check(fused, reference, shapes).unwrap());
+        for_each_case(2, 160, sizes, &mut |fused, reference, shapes| check(fused, reference, shapes).unwrap());
     }
 }
 
 #[test]
 fn references_agree_with_finite_differences() {
-    every(2, 3, (5, 7, 4), &mut |_, reference, shapes| check_reference(reference, shapes).unwrap());
+    for_each_case(2, 3, (5, 7, 4), &mut |_, reference, shapes| check_reference(reference, shapes).unwrap());
 }
 
 #[test]
 fn threads_change_no_bit() {
-    every(2, 150, (48, 130, 48), &mut |fused, _, shapes| check_threads(fused, shapes).unwrap());
+    for_each_case(2, 150, (48, 130, 48), &mut |fused, _, shapes| check_threads(fused, shapes).unwrap());
 }
 
 #[test]
-fn layouts_are_honoured() -> Result<()> {
+fn strided_inputs_give_the_results_of_contiguous_ones() -> Result<()> {
     let x = random(1, &[3, 7, 12])?;
     let (turned, part) = (x.transpose(0, 1)?, x.narrow(1, 2, 4)?);
     let (w, scale) = (random(2, &[5, 12])?, random(3, &[12])?);
@@ -141,6 +141,6 @@ proptest! {
 
     #[test]
     fn layers_of_any_size(b in 1usize..3, t in 1usize..150, d in 2usize..40, f in 1usize..70, o in 1usize..40) {
-        every(b, t, (d, f, o), &mut |fused, reference, shapes| check(fused, reference, shapes).unwrap());
+        for_each_case(b, t, (d, f, o), &mut |fused, reference, shapes| check(fused, reference, shapes).unwrap());
     }
 }

@@ -131,7 +131,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn any_sizes(sizes in prop::collection::vec(1usize..3000, 1..8)) {
+    fn the_fused_optimiser_equals_its_reference_at_any_size(sizes in prop::collection::vec(1usize..3000, 1..8)) {
         check(&sizes, DType::F32, 1e-5).unwrap();
     }
 }

@@ -111,7 +111,7 @@ fn check_cut(t: usize, chunk: usize) -> Result<()> {
 }
 
 #[test]
-fn kept_are_exactly_k_whatever_ties() -> Result<()> {
+fn top_k_keeps_exactly_k_values_even_with_ties() -> Result<()> {
     let rows: [&[f32]; 5] = [
         &[1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
         &[0.0, -0.0, 0.0, -0.0, 1.0, -1.0],
@@ -236,7 +236,7 @@ fn differences(b: usize, t: usize, (heads, head_dim): (usize, usize), run: Check
 }
 
 #[test]
-fn differences_at_the_edges() {
+fn head_differences_equal_the_reference_at_edge_sizes() {
     for (b, t, sizes) in [(1, 1, (1, 2)), (2, 33, (3, 6)), (1, 64, (4, 32)), (2, 50, (2, 16))] {
         differences(b, t, sizes, &mut |fused, reference, shapes| check(fused, reference, shapes).unwrap());
     }
@@ -266,7 +266,7 @@ fn no_step_is_the_identity_and_values_never_move() -> Result<()> {
 }
 
 #[test]
-fn a_gradient_is_taken_twice_alike_when_nothing_else_is_tracked() -> Result<()> {
+fn the_tau_gradient_is_the_same_when_only_tau_is_tracked() -> Result<()> {
     let spec = EvolutionSizes { heads: 1, head_dim: 4, scheme: Scheme::Leapfrog, steps: 2 };
     let tau = Var::from_tensor(&random(3, &[1])?)?;
     let (qkv, f) = (random(1, &[1, 9, 12])?, random(2, &[8, 4])?);

@@ -52,7 +52,7 @@ pub fn trace(command: &[&str], folder: &Path) -> Vec<Call> {
         let Some((thread, rest)) = line.split_once(' ') else { continue };
         let Some((name, _)) = rest.trim_start().split_once('(') else { continue };
         if name.starts_with(['<', '+', '-']) {
-            continue; // the end of a call that another thread interrupted, or the end of a thread
+            continue; // this line ends a call that another thread interrupted, or a thread
         }
         let nth = made.entry((thread, name)).or_default();
         *nth += 1;

@@ -198,7 +198,7 @@ fn a_run_that_is_killed_at_a_call_can_be_resumed() {
 }
 
 /// Trains a run in `out` that is killed after its first checkpoint.
-fn begun(out: &Path) -> PathBuf {
+fn train_until_killed(out: &Path) -> PathBuf {
     let calls = {
         let scratch = scratch_folder();
         trace(&strs(&run_args(scratch.path())), scratch.path())
@@ -218,7 +218,7 @@ fn disturb_resume(fault: impl Fn(&Call) -> Fault + Sync, salt: usize) {
     }
     let reference = undisturbed();
     let out = scratch_folder();
-    let folder = begun(out.path());
+    let folder = train_until_killed(out.path());
     let again = |to: &Path| {
         let copied = to.join(folder.file_name().unwrap());
         copy(&folder, &copied);

@@ -128,7 +128,7 @@ fn the_same_step_again_replaces_it() {
 }
 
 #[test]
-fn what_a_crash_left_half_made_is_ignored_and_swept() {
+fn unfinished_checkpoints_of_a_crash_are_ignored_and_removed() {
     let run = run_folder();
     assert!(checkpoint::load(run.path(), &Device::Cpu).unwrap().is_none(), "none is not an error");
     let whole = checkpoint::save(run.path(), &checkpoint(4, &[1.0])).unwrap();

@@ -14,7 +14,7 @@ use orrery::{
 use super::*;
 
 #[test]
-fn looking_leaves_nothing_and_the_first_step_keeps_what_was_told_before() {
+fn the_folder_is_made_at_the_first_step_with_the_events_before_it() {
     let out = tempfile::tempdir().unwrap();
     let mut writer = Writer::new(out.path().join("runs"));
     writer.event(&started(&["coupled"])).unwrap();
@@ -40,7 +40,7 @@ fn looking_leaves_nothing_and_the_first_step_keeps_what_was_told_before() {
 }
 
 #[test]
-fn what_waits_is_bounded() {
+fn the_number_of_events_held_before_the_first_step_is_bounded() {
     let out = tempfile::tempdir().unwrap();
     let mut writer = Writer::new(out.path());
     writer.event(&started(&["a"])).unwrap();

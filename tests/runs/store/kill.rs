@@ -157,7 +157,7 @@ fn cut_at_any_byte_beyond_the_checkpoint_and_resumed() {
 }
 
 #[test]
-fn what_is_superseded_is_put_aside_not_lost() {
+fn superseded_lines_are_moved_aside_on_resume_and_not_lost() {
     let out = scratch_folder();
     let (mut toy, mut writer) = begin(out.path());
     train(&mut toy, &mut writer, 11);

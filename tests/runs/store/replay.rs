@@ -105,7 +105,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn everything_told_is_told_again_bit_for_bit(
+    fn a_replay_returns_every_recorded_event_bit_for_bit(
         all in (events_of_step(1), events_of_step(2), events_of_step(7)).prop_map(|(a, b, c)| [a, b, c].concat()),
     ) {
         let out = tempfile::tempdir().unwrap();
@@ -241,7 +241,7 @@ fn a_lost_description_is_rebuilt_from_the_settings() {
 }
 
 #[test]
-fn what_is_no_run_folder_is_refused_in_words() {
+fn folders_that_are_not_runs_are_refused_with_a_reason() {
     let out = tempfile::tempdir().unwrap();
     let said = |path: &Path| Reader::open(path).err().expect("not a run").to_string();
     assert!(said(out.path()).contains("is not a run folder"), "{}", said(out.path()));

@@ -84,7 +84,7 @@ fn press(harness: &mut Harness<'_, Tile>, label: &str) {
 
 /// The token and the round of the exported table of neurons, and the numbers of neurons with positive x and with
 /// positive y.
-fn standing(harness: &Harness<'_, Tile>) -> (String, String, usize, usize) {
+fn table_state(harness: &Harness<'_, Tile>) -> (String, String, usize, usize) {
     let csv = harness.state().csv.clone().unwrap();
     let rows: Vec<Vec<&str>> = csv.lines().skip(1).map(|l| l.split(',').collect()).collect();
     let count = |k: usize| rows.iter().filter(|r| r[k].parse::<f64>().unwrap() > 0.0).count();
@@ -96,9 +96,9 @@ fn standing(harness: &Harness<'_, Tile>) -> (String, String, usize, usize) {
 fn rounds_and_tokens_are_stepped_and_named() {
     let mut harness = tile("bdh_rules", run(true));
     press(&mut harness, "restart");
-    assert_eq!(standing(&harness).1, "", "nothing was read");
+    assert_eq!(table_state(&harness).1, "", "nothing was read");
     press(&mut harness, "step round");
-    let (token, round, x, y) = standing(&harness);
+    let (token, round, x, y) = table_state(&harness);
     assert_eq!((token.as_str(), round.as_str()), ("t", "arrival"));
     assert!(x > 0 && y > 0, "a pulse Y, and X over the wires");
     for (k, name) in ["Inference from state", "Reweighting of synapse state", "Neuron dynamics", "Inference from"]
@@ -106,22 +106,22 @@ fn rounds_and_tokens_are_stepped_and_named() {
         .enumerate()
     {
         press(&mut harness, "step round");
-        assert_eq!(standing(&harness).1, k.to_string());
+        assert_eq!(table_state(&harness).1, k.to_string());
         harness.get_by_label_contains(&format!("rounds, executed: {name}"));
         if k == 1 {
-            assert_eq!(standing(&harness).3, 0, "Y is used up");
+            assert_eq!(table_state(&harness).3, 0, "Y is used up");
         }
     }
     press(&mut harness, "step token");
-    assert_eq!(standing(&harness).1, "7", "two layers of four rounds");
+    assert_eq!(table_state(&harness).1, "7", "two layers of four rounds");
     press(&mut harness, "step token");
-    assert_eq!((standing(&harness).0.as_str(), standing(&harness).1.as_str()), ("h", "7"));
+    assert_eq!((table_state(&harness).0.as_str(), table_state(&harness).1.as_str()), ("h", "7"));
     harness.get_by_label_contains("next, by the rules: o 0.01");
     // a click on a token of the strip
     let strip = harness.get_by_label_contains("tokens: ").rect();
     click(&mut harness, strip.left_top() + vec2(8.0 * 7.8 + 3.0, 8.0));
     assert_eq!(harness.state().selection.token, Some(8));
-    assert_eq!((standing(&harness).0.as_str(), standing(&harness).1.as_str()), ("y", "7"));
+    assert_eq!((table_state(&harness).0.as_str(), table_state(&harness).1.as_str()), ("y", "7"));
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn play_goes_through_the_rounds_and_pause_stops_it() {
     press(&mut harness, "restart");
     press(&mut harness, "play");
     (0..120).for_each(|_| harness.step());
-    let played = standing(&harness).1;
+    let played = table_state(&harness).1;
     assert!(!played.is_empty(), "two seconds play some rounds");
     press(&mut harness, "pause");
     let stood = harness.state().csv.clone();
@@ -183,11 +183,11 @@ fn new_weights_keep_the_place_and_changed_settings_are_asked_for_once() {
     let mut harness = tile("bdh_rules", run(true));
     assert!(harness.state().commands.is_empty(), "what the schedule brought is enough");
     assert!(harness.state().subtitle.contains("nothing learned"), "{}", harness.state().subtitle);
-    let before = (standing(&harness), harness.state().csv.clone());
+    let before = (table_state(&harness), harness.state().csv.clone());
     tell(&mut harness.state_mut().mirror, 50, None, false);
     harness.state_mut().mirror.step = 50;
     harness.step();
-    let after = standing(&harness);
+    let after = table_state(&harness);
     assert_eq!((&after.0, &after.1), (&before.0.0, &before.0.1), "the same token and round");
     assert_ne!(harness.state().csv, before.1, "of other weights");
     assert!(harness.state().subtitle.contains("step 50"));
@@ -293,7 +293,7 @@ fn energy(harness: &Harness<'_, Tile>) -> Option<(f64, f64)> {
 }
 
 #[test]
-fn the_toy_is_poked_swings_and_comes_to_rest() {
+fn poked_oscillators_swing_and_come_to_rest() {
     let mut harness = tile("oscillators", Mirror::default());
     let begun = energy(&harness).unwrap();
     (0..30).for_each(|_| harness.step());

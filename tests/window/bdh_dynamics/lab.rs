@@ -16,7 +16,7 @@ fn until<R>(harness: &mut Harness<'_, App>, what: &str, found: impl Fn(&App) -> 
     until_within(Duration::from_secs(120), harness, what, found)
 }
 
-fn told_at(app: &App) -> Option<u64> {
+fn weights_step(app: &App) -> Option<u64> {
     let mirror = &app.page()?.run.as_ref()?.mirror;
     let newest =
         mirror.sample_at(0, BdhDynamicsWeights::CHANNEL, u64::MAX).or(mirror.answer(0, BdhDynamicsWeights::CHANNEL));
@@ -33,10 +33,10 @@ fn the_lab_opens_on_first_weights_and_learns_under_the_rules() {
     let start = Start { opening: Some(Opening::Config(config)), ..Start::default() };
     let builder = Harness::builder().with_size([1280.0, 800.0]);
     let mut harness = builder.build_eframe(move |cc| App::new(cc, host, start));
-    assert_eq!(until(&mut harness, "first weights", told_at), 0);
+    assert_eq!(until(&mut harness, "first weights", weights_step), 0);
     harness.get_by_label_contains("rounds, executed");
     harness.key_press(Key::Space);
     let last: u64 = steps.parse().unwrap();
-    until(&mut harness, "weights of the end", |app| told_at(app).filter(|s| *s >= last - last % 6));
+    until(&mut harness, "weights of the end", |app| weights_step(app).filter(|s| *s >= last - last % 6));
     harness.get_by_label_contains("= DE: holds up to rounding");
 }

@@ -44,7 +44,7 @@ pub(super) fn can_click(desk: &Desk, name: &str) -> bool {
     button.is_some_and(|button| !button.accesskit_node().is_disabled())
 }
 
-/// A window that follows the run, with the view of questions open.
+/// Opens a window that follows the run, with the view of questions open.
 fn desk(out: &Path, run: &ForeignRun) -> Desk {
     let mut desk = Desk::new(out);
     desk.drop_folder(&run.folder);
@@ -57,7 +57,7 @@ fn desk(out: &Path, run: &ForeignRun) -> Desk {
 }
 
 #[test]
-fn a_run_that_another_process_trains_is_asked_what_it_allows() {
+fn a_run_of_another_process_offers_only_allowed_questions() {
     let out = tempfile::tempdir().unwrap();
     let (run, lock) = training(out.path(), &["pause", "scale_lr"]);
     let mut desk = desk(out.path(), &run);

@@ -135,7 +135,7 @@ fn a_picture_has_every_channel_or_says_how_many() {
 
 /// The same in the window, with all channels in one run.
 #[test]
-fn a_page_opens_the_views_of_all_that_a_program_sends() {
+fn a_page_opens_a_view_for_every_channel_that_a_program_sends() {
     let here = tempfile::tempdir().unwrap();
     let twins = recorded::twins();
     let run = ForeignRun::begin(here.path(), "all", &json!({}));

@@ -59,7 +59,7 @@ fn corpus() -> Corpus {
     .unwrap()
 }
 
-fn asked(probes: &[&str], step: u64, mut model: Box<dyn Trainable>, seed: u64, args: &Args) -> Vec<Sample> {
+fn ask_probes(probes: &[&str], step: u64, mut model: Box<dyn Trainable>, seed: u64, args: &Args) -> Vec<Sample> {
     let corpus = corpus();
     let mut all = vec![];
     for id in probes {
@@ -96,7 +96,7 @@ fn reading_args() -> Args {
 fn reading(probes: &[&str], args: &Args) -> Vec<Sample> {
     let spec = BdhSpec { d_model: 16, heads: 2, neurons: 128, layers: 3, ..BdhSpec::default() };
     let model = ModelSpec::Bdh(spec).build(VOCAB, 3, &Device::Cpu).unwrap();
-    asked(probes, 0, model, 0, args)
+    ask_probes(probes, 0, model, 0, args)
 }
 
 /// Writes a second model of the same width into a file, because the probe `merging` merges the recorded model with one
@@ -139,5 +139,5 @@ fn graph(step: u64, strength: f64) -> Vec<Sample> {
     model.params().load("decoder", &decoder).unwrap();
     model.params().load("encoder", &encoder.transpose(1, 2).unwrap().contiguous().unwrap()).unwrap();
     let args = args([("edges", 3000), ("most", 16_000), ("restarts", 2)].map(|(k, v)| (k, Value::Int(v))));
-    asked(GRAPH, step, model, 1, &args)
+    ask_probes(GRAPH, step, model, 1, &args)
 }

@@ -420,7 +420,7 @@ fn step_lengths(step: u64) -> StepLengths {
     StepLengths { layers: (0..3).map(layer).collect(), steps: 3 }
 }
 
-/// Statistics of a model whose attention is uniform at step 0; in the third layer an attention sink forms, whose
+/// Returns statistics of a model with uniform attention at step 0; an attention sink forms in the third layer, whose
 /// strength differs between variants.
 fn statistics(step: u64, variant: usize) -> AttentionStatistics {
     let mut noise = Noise::new(step * 31 + variant as u64 + 3);

@@ -206,7 +206,7 @@ mod tests {
         assert!(refusal(claims.path()).contains("b.toml cannot be read: it is a link"), "{}", refusal(claims.path()));
     }
 
-    /// The name of a claim in a result may be any path, over which the result would be written.
+    /// A result names its claim with any text, so a name that is a path must not make the result overwrite that file.
     #[test]
     fn no_verdict_is_written_where_a_result_says() {
         let outside = tempfile::tempdir().unwrap();

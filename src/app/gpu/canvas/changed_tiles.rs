@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_moved_changes_its_old_and_its_new_tile() {
+    fn a_moved_shape_changes_its_old_and_its_new_tile() {
         let ground = square(0.0, 0.0, 300.0);
         let old = frame(&[ground.clone(), square(10.0, 10.0, 20.0)]);
         let new = frame(&[ground.clone(), square(150.0, 80.0, 20.0)]);

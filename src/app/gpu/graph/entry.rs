@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_weak_to_be_seen_stays_unseen() {
+    fn edges_below_the_visibility_limit_are_not_drawn() {
         let edges = edges();
         let which = DrawnEdges::strongest(edges.len(), 10_000, 6_000);
         let seen = edges[10_000..].iter().filter(is_of(7)).count();

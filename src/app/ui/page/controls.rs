@@ -117,11 +117,11 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_as_it_began_is_no_step() {
+    fn a_setting_returned_to_its_value_adds_no_undo_step() {
         let mut page = page();
         let lr = page.config.get("train.lr").cloned().unwrap();
         page.change("model.pool", Value::Int(2), 0.0);
-        // a text field keeps the focus, or a slider is held
+        // this holds the step open, as a focused text field or a held slider does
         page.history.hold(Some(1.0));
         page.change("train.lr", Value::Float(0.5), 2.0);
         page.change("train.lr", Value::Float(0.25), 5.0);

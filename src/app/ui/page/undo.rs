@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn what_undoes_nothing_opens_no_run_again() {
+    fn an_undo_without_a_step_opens_no_run() {
         let lab = labs::find("fast_slow").unwrap();
         for kind in [UndoKind::Undo, UndoKind::UndoSettings, UndoKind::Redo] {
             let mut page = Page::new(lab, lab.config(None).unwrap());

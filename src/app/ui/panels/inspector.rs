@@ -218,6 +218,7 @@ fn number_text(words: &str, chars: usize, colour: Color32) -> RichText {
 
 /// Minimum width of a column of values, characters.
 const MIN_CHARS: usize = 9;
+/// Points between the columns of the values.
 const COLUMN_GAP: f32 = 12.0;
 /// Minimum width of the names beside them, points.
 const MIN_NAMES_WIDTH: f32 = 96.0;
@@ -300,7 +301,7 @@ mod tests {
     use crate::telemetry::{Event, StepStats, VariantInfo};
 
     /// The values at a step in a panel of this width, and the rectangles of the drawn text.
-    fn drawn(mirror: &Mirror, step: u64, width: f32) -> Vec<(String, Rect)> {
+    fn drawn_texts(mirror: &Mirror, step: u64, width: f32) -> Vec<(String, Rect)> {
         let (ctx, theme) = (Context::default(), Theme::dark());
         theme::apply(&theme, true, &ctx);
         let mut words = vec![];
@@ -332,7 +333,7 @@ mod tests {
             let scalars = vec![(name.into(), value)];
             mirror.apply(Event::Step(StepStats { step: 7, variant, scalars, wall_secs: 0.0 }));
         }
-        let words = drawn(&mirror, 9, 256.0);
+        let words = drawn_texts(&mirror, 9, 256.0);
         for value in [0.25, 0.75].map(number::short) {
             let (_, place) = words.iter().find(|(text, _)| *text == value).expect("it is drawn");
             assert!(place.right() <= 256.0 && place.width() > 40.0, "{value} at {place:?}");
@@ -355,7 +356,7 @@ mod tests {
                 let scalars = vec![("loss".into(), 0.125 * (variant + 1) as f64)];
                 mirror.apply(Event::Step(StepStats { step: 7, variant, scalars, wall_secs: 0.0 }));
             }
-            let words = drawn(&mirror, 7, 300.0);
+            let words = drawn_texts(&mirror, 7, 300.0);
             let at = |wanted: &str| {
                 let found = words.iter().find(|(text, _)| *text == wanted);
                 found.unwrap_or_else(|| panic!("no {wanted} in {words:?}")).1

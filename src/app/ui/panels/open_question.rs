@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_known_is_said() {
+    fn an_open_question_shows_its_share_and_its_waiting_time() {
         let open = |share, since| Unanswered { request: 1, since, share };
         assert_eq!(message(&open(None, 0.6)), "asking, 1 s");
         assert_eq!(message(&open(Some(0.4), 12.3)), "40%, 12 s");

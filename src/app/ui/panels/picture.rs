@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cut_is_what_was_asked_for() {
+    fn the_cropped_picture_has_the_requested_rectangle() {
         let mut shot = ColorImage::filled([20, 10], Color32::BLACK);
         shot.pixels[3 * 20 + 5] = Color32::RED;
         let rect = Rect::from_min_max(pos2(2.0, 1.0), pos2(6.0, 4.0));

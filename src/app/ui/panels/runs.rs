@@ -107,8 +107,8 @@ impl RunsPage {
         }
     }
 
-    /// Takes out of the table a run that was moved to the trash, to this place; returns its title.
-    pub fn note_discarded(&mut self, path: &Path, place: PathBuf) -> String {
+    /// Takes a run that was moved to the trash, to this place, out of the table; returns its title.
+    pub fn remove_discarded(&mut self, path: &Path, place: PathBuf) -> String {
         let title = self.rows.iter().find(|r| r.path == path).map(|r| r.title().to_owned());
         let title = title.unwrap_or_else(|| path.file_name().unwrap_or_default().to_string_lossy().into_owned());
         self.rows.retain(|r| r.path != path);
@@ -117,13 +117,13 @@ impl RunsPage {
         title
     }
 
-    /// The place and the title of the run that was deleted last, of those that were not taken back.
+    /// The place and the title of the run that was deleted last, of those that were not restored.
     pub fn last_trashed(&self) -> Option<&(PathBuf, String)> {
         self.trashed.last()
     }
 
-    /// Notes that a run is being restored from the trash.
-    pub fn note_restored(&mut self, place: &Path) {
+    /// Forgets the place of a run in the trash, because it is being restored from there.
+    pub fn forget_trashed(&mut self, place: &Path) {
         self.trashed.retain(|(trashed, _)| trashed != place);
     }
 

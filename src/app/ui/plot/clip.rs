@@ -192,7 +192,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_left_is_inside_and_no_longer_than_before(
+        fn a_clipped_line_lies_inside_and_keeps_every_inner_point(
             points in prop::collection::vec([coordinate(), coordinate()], 0..40),
         ) {
             let runs = WINDOW.polyline(&points);
@@ -218,7 +218,7 @@ mod tests {
         }
 
         #[test]
-        fn an_area_is_the_same_inside(
+        fn a_clipped_area_is_unchanged_inside_the_window(
             rows in prop::collection::vec((0.01..0.5f64, -6.0..6.0f64, 0.0..6.0f64), 2..12), at in 0.001..0.999f64,
         ) {
             let mut x = -0.7;
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_leaves_and_returns_is_two() {
+    fn a_line_that_leaves_and_returns_is_split() {
         let line = [[0.1, 0.0], [0.1, 9.0], [0.5, 9.0], [0.5, 0.0], [f64::NAN, 0.0], [0.7, 0.0]];
         let runs = WINDOW.polyline(&line);
         assert_eq!(runs, [vec![[0.1, 0.0], [0.1, 2.0]], vec![[0.5, 2.0], [0.5, 0.0]], vec![[0.7, 0.0]]]);

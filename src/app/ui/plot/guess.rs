@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_drawn_again_replaces_what_was_there() {
+    fn redrawing_part_of_a_guess_replaces_its_points() {
         let mut g = Guess { chart: "x".into(), x: None, y: None, is_drawing: true, points: vec![] };
         g.draw(None, [0.0, 1.0]);
         for x in [1.0, 2.0, 3.0, 4.0] {

@@ -108,7 +108,7 @@ impl MapCells {
 mod tests {
     use super::*;
 
-    fn held(data: &[f32]) -> MapCells {
+    fn row_cells(data: &[f32]) -> MapCells {
         let mut held = MapCells::default();
         let payload = Arc::new(Payload::Unknown(0.into()));
         held.cache_matrix(&payload, "", MatrixView { rows: 1, cols: data.len(), data }, |v| v != 0.0);
@@ -131,18 +131,18 @@ mod tests {
 
     #[test]
     fn a_difference_is_the_first_less_the_second() {
-        let (a, b) = (held(&[0.5, 0.25, 0.0, 0.0]), held(&[0.75, 0.0, 0.5, 0.0]));
+        let (a, b) = (row_cells(&[0.5, 0.25, 0.0, 0.0]), row_cells(&[0.75, 0.0, 0.5, 0.0]));
         let difference = MapCells::difference("a - b", &a, &b).unwrap();
         assert_eq!(difference.cells().data[..3], [-0.25, 0.25, -0.5]);
         assert!(difference.value(0, 3).is_nan(), "masked in both");
         assert_eq!(difference.largest(), 0.5);
         assert!(difference.revision() > b.revision());
-        assert!(MapCells::difference("", &a, &held(&[1.0])).is_none(), "of other sizes");
+        assert!(MapCells::difference("", &a, &row_cells(&[1.0])).is_none(), "of other sizes");
     }
 
     #[test]
     fn a_value_that_is_not_finite_is_not_a_masked_one() {
-        let (whole, broken) = (held(&[0.5, 0.0, 0.25]), held(&[f32::NAN, 0.0, f32::NEG_INFINITY]));
+        let (whole, broken) = (row_cells(&[0.5, 0.0, 0.25]), row_cells(&[f32::NAN, 0.0, f32::NEG_INFINITY]));
         assert!(broken.has_not_finite && !whole.has_not_finite);
         assert_eq!([0, 1, 2].map(|col| broken.label(0, col)), [NOT_FINITE_LABEL, "masked", NOT_FINITE_LABEL]);
         assert_eq!(broken.largest(), 0.0);

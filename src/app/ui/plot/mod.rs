@@ -389,7 +389,7 @@ impl<'a> Chart<'a> {
         self.zones.push(Zone { label: label.into(), colour, from, to, vertical: true, claim: None });
     }
 
-    /// A known value of y; where its `claim` is set, the label opens it.
+    /// Adds a horizontal reference line at a known y; if its `claim` is set, its label opens the claim.
     pub fn horizontal_line(&mut self, label: impl Into<String>, at: f64) -> &mut Reference {
         self.references.push_mut(Reference {
             label: label.into(),

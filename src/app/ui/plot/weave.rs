@@ -111,7 +111,7 @@ mod tests {
     }
 
     /// For each colour the share of the plot's width over which it is the uppermost.
-    fn seen(lines: Vec<Line<'_>>) -> Vec<f64> {
+    fn visible_shares(lines: Vec<Line<'_>>) -> Vec<f64> {
         let colours: Vec<Color32> = lines.iter().map(|l| l.colour).collect();
         let chart = Chart { lines, ..Chart::new("t", Axis::new("x"), Axis::new("y")) };
         let layout = Layout::new(&chart, &ChartState::default(), [640.0, 300.0], &measure);
@@ -133,9 +133,9 @@ mod tests {
     }
 
     #[test]
-    fn of_lines_that_coincide_each_is_seen_alike() {
+    fn coinciding_lines_are_drawn_with_equal_shares() {
         for n in [2, 3] {
-            let shares = seen((0..n).map(|i| line(i, |x| (x / 5.0).sin())).collect());
+            let shares = visible_shares((0..n).map(|i| line(i, |x| (x / 5.0).sin())).collect());
             let even = 1.0 / n as f64;
             assert!(shares.iter().all(|s| (s - even).abs() < 0.06), "{n} lines: {shares:?}");
         }
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn lines_that_part_are_whole_where_they_are_apart() {
         let parted = |x: f64| if x < 20.0 { 0.0 } else { x - 20.0 };
-        let shares = seen(vec![line(0, |_| 0.0), line(1, parted)]);
+        let shares = visible_shares(vec![line(0, |_| 0.0), line(1, parted)]);
         assert!(shares[1] > 0.65 && shares[1] < 0.85, "half of one half, all of the other: {shares:?}");
         let chart = Chart {
             lines: vec![line(0, |_| 0.0), line(1, |_| 5.0)],

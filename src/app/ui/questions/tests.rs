@@ -1,4 +1,4 @@
-//! When a question is due, how long it has been open, and what its answer belongs to.
+//! Tests when a question is due, how long it has been open, and what its answer belongs to.
 
 use super::*;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 
 const KEY: Key = ("flow", Some(0));
 
-fn at(step: u64, state: RunState) -> Mirror {
+fn run_at(step: u64, state: RunState) -> Mirror {
     let mut mirror = Mirror::default();
     mirror.apply(Event::Step(StepStats { step, variant: 0, scalars: vec![], wall_secs: 0.0 }));
     mirror.apply(Event::State(state));
@@ -31,7 +31,7 @@ fn args(u0: f64) -> Args {
 fn an_answer_ages_with_training_and_not_while_scrubbed() {
     let mut q = Questions::default();
     let fresh = Freshness::Steps(25);
-    let running = |step| at(step, RunState::Running);
+    let running = |step| run_at(step, RunState::Running);
     assert!(q.is_due(KEY, &args(0.0), fresh, &running(100), &moment(None)));
     q.register(KEY, args(0.0), &running(100), &moment(None));
     assert!(!q.is_due(KEY, &args(0.0), fresh, &running(124), &moment(None)));
@@ -41,16 +41,16 @@ fn an_answer_ages_with_training_and_not_while_scrubbed() {
     q.register(KEY, args(0.0), &running(100), &moment_at(40));
     assert!(!q.is_due(KEY, &args(0.0), fresh, &running(999), &moment_at(40)), "the past does not age");
     assert!(q.is_due(KEY, &args(1.0), fresh, &running(100), &moment_at(40)), "another question");
-    assert!(q.is_due(KEY, &args(0.0), fresh, &at(100, RunState::Paused), &moment(None)), "back to the newest");
+    assert!(q.is_due(KEY, &args(0.0), fresh, &run_at(100, RunState::Paused), &moment(None)), "back to the newest");
     q.register(KEY, args(0.0), &running(100), &moment(None));
-    assert!(q.is_due(KEY, &args(0.0), fresh, &at(101, RunState::Paused), &moment(None)), "paused a step later");
-    assert!(!q.is_due(KEY, &args(0.0), fresh, &at(100, RunState::Paused), &moment(None)));
+    assert!(q.is_due(KEY, &args(0.0), fresh, &run_at(101, RunState::Paused), &moment(None)), "paused a step later");
+    assert!(!q.is_due(KEY, &args(0.0), fresh, &run_at(100, RunState::Paused), &moment(None)));
 }
 
 #[test]
 fn a_live_change_asks_for_another_answer_of_the_newest_model() {
     let mut q = Questions::default();
-    let mut mirror = at(100, RunState::Finished);
+    let mut mirror = run_at(100, RunState::Finished);
     let due = |q: &Questions, m: &Mirror, f, moment: &QuestionTime| q.is_due(KEY, &args(0.0), f, m, moment);
     q.register(KEY, args(0.0), &mirror, &moment(None));
     mirror.apply(Event::Changed { step: 100, key: "model.gate".into(), value: Value::Float(1.0) });
@@ -68,11 +68,11 @@ fn a_live_change_asks_for_another_answer_of_the_newest_model() {
 fn what_the_schedule_brings_is_asked_once_and_only_where_it_is_missing() {
     let mut q = Questions::default();
     let due =
-        |q: &Questions, state, m: &QuestionTime| q.is_due(KEY, &args(0.0), Freshness::IfMissing, &at(5, state), m);
+        |q: &Questions, state, m: &QuestionTime| q.is_due(KEY, &args(0.0), Freshness::IfMissing, &run_at(5, state), m);
     assert!(!due(&q, RunState::Running, &moment(None)), "the schedule will bring it");
     assert!(!due(&q, RunState::Paused, &moment(Some(0))));
     assert!(due(&q, RunState::Paused, &moment(None)));
-    q.register(KEY, args(0.0), &at(5, RunState::Paused), &moment(None));
+    q.register(KEY, args(0.0), &run_at(5, RunState::Paused), &moment(None));
     assert!(!due(&q, RunState::Paused, &moment(None)));
     assert!(due(&q, RunState::Running, &moment_at(2)), "nothing will bring the past");
 }
@@ -80,7 +80,7 @@ fn what_the_schedule_brings_is_asked_once_and_only_where_it_is_missing() {
 #[test]
 fn a_scheduled_measurement_asks_for_another_answer() {
     let mut q = Questions::default();
-    let mirror = at(50, RunState::Running);
+    let mirror = run_at(50, RunState::Running);
     q.register(KEY, args(0.0), &mirror, &moment(Some(25)));
     let due = |m: &QuestionTime| q.is_due(KEY, &args(0.0), Freshness::WithSchedule, &mirror, m);
     assert!(!due(&moment(Some(25))) && due(&moment(Some(50))));
@@ -89,7 +89,7 @@ fn a_scheduled_measurement_asks_for_another_answer() {
 #[test]
 fn refusal_belongs_to_the_last_question() {
     let mut q = Questions::default();
-    let mut mirror = at(5, RunState::Paused);
+    let mut mirror = run_at(5, RunState::Paused);
     let refused = |request| Event::Question { request, state: QuestionState::Refused("no text".into()) };
     assert_eq!(q.refusal(KEY, &mirror), None, "nothing was asked");
     let first = q.register(KEY, args(0.0), &mirror, &moment(None));
@@ -105,7 +105,7 @@ fn refusal_belongs_to_the_last_question() {
 #[test]
 fn an_open_question_says_for_how_long_and_how_far() {
     let mut q = Questions::default();
-    let mut mirror = at(5, RunState::Paused);
+    let mut mirror = run_at(5, RunState::Paused);
     let request = q.register(KEY, args(0.0), &mirror, &moment(None));
     q.touch(KEY);
     let keys = q.take_touched();
@@ -119,11 +119,11 @@ fn an_open_question_says_for_how_long_and_how_far() {
 #[test]
 fn a_question_that_follows_an_answer_is_put_again_after_the_next_one() {
     let mut q = Questions::default();
-    let mirror = at(50, RunState::Running);
+    let mirror = run_at(50, RunState::Running);
     let follower: Key = ("flow_field", Some(0));
     let answered = q.register(KEY, args(0.0), &mirror, &moment(None));
     let due = |q: &Questions, u0: f64, answer: u64| {
-        q.is_due(follower, &args(u0), Freshness::FollowsAnswer(answer), &at(999, RunState::Running), &moment(None))
+        q.is_due(follower, &args(u0), Freshness::FollowsAnswer(answer), &run_at(999, RunState::Running), &moment(None))
     };
     assert!(due(&q, 0.0, answered));
     q.register(follower, args(0.0), &mirror, &moment(None));
@@ -149,7 +149,7 @@ fn numbers_go_on_over_runs() {
 #[test]
 fn a_replaced_question_waits_since_the_first_one() {
     let mut q = Questions::default();
-    let mut mirror = at(5, RunState::Paused);
+    let mut mirror = run_at(5, RunState::Paused);
     q.set_clock(10.0);
     q.register(KEY, args(0.0), &mirror, &moment(None));
     q.set_clock(12.0);
@@ -179,7 +179,7 @@ fn the_schedule_of_a_run_is_that_of_its_lab_and_its_live_changes() {
 #[test]
 fn a_question_asked_again_knows_that_it_was_answered() {
     let mut q = Questions::default();
-    let mut mirror = at(100, RunState::Finished);
+    let mut mirror = run_at(100, RunState::Finished);
     q.register(KEY, args(0.0), &mirror, &moment(None));
     let request = q.register(KEY, args(0.0), &mirror, &moment_at(40));
     assert!(!q.repeats_answered(KEY), "nothing was answered");

@@ -18,7 +18,7 @@ fn a_closed_view_can_be_opened_again() {
     assert_eq!(t.in_order().len(), 3, "a view that is there is brought forward, not doubled");
 }
 
-/// A second view in a tab, a first in a row: each returns to its place, also after a restart.
+/// A closed view returns to its place, be it the second tab or the first in a row, and also after a restart.
 #[test]
 fn a_closed_view_goes_back_where_it_was() {
     let mut panes = panes();
@@ -71,7 +71,7 @@ fn a_tile_keeps_its_number_while_it_is_open() {
 }
 
 #[test]
-fn what_is_in_front_is_so_again_by_its_names() {
+fn views_in_front_are_restored_by_their_names() {
     let mut panes = panes();
     panes.extend([LabPane::tab("d"), LabPane::more("e")]);
     let mut t = Tiling::new("x", &panes);
@@ -171,7 +171,7 @@ fn a_small_page_shows_fewer_tiles() {
 
 /// The user's arrangement and closed tiles are kept, also after the page was left and opened again.
 #[test]
-fn what_the_user_arranged_is_left() {
+fn fitting_a_page_keeps_the_arrangement_of_the_user() {
     let low = egui::vec2(720.0, 500.0);
     let mut t = Tiling::new("x", &panes());
     t.close(t.by_view("b"));
@@ -221,9 +221,9 @@ fn tabs_that_were_added_move_with_their_tile() {
     }
 }
 
-/// A link names what is in front where there is room, so that it closes nothing on a large page.
+/// A link names the views that would be in front on a large page, so that opening it there closes none of them.
 #[test]
-fn a_small_page_knows_what_a_large_one_shows() {
+fn a_small_page_lists_the_views_in_front_on_a_large_page() {
     let mut t = Tiling::new("x", &panes());
     t.fit("x", egui::vec2(500.0, 400.0));
     assert_eq!(t.in_front(), ["a"]);

@@ -223,7 +223,7 @@ impl<'a> ViewCx<'a> {
     pub fn question_state<M: Measurement>(&self) -> Option<AnswerState<'a>> {
         let key = self.newest_key::<M>()?;
         let refusal = self.questions.refusal(key, self.mirror).map(AnswerState::Refused);
-        // of a picture nobody is asked
+        // a picture of a record asks nobody, so that no answer is awaited
         let is_open = self.questions.is_asked(key) && !self.repeats_unanswerable::<M>();
         let open = || self.open_question(key).filter(|_| is_open);
         refusal.or_else(|| open().map(AnswerState::Asked))

@@ -398,7 +398,7 @@ mod tests {
     }
 
     /// The SVG of a view after a frame of this size.
-    fn drawn(view: &mut dyn View, cx: &mut ViewCx<'_>, size: [f32; 2]) -> String {
+    fn drawn_svg(view: &mut dyn View, cx: &mut ViewCx<'_>, size: [f32; 2]) -> String {
         draw(view, cx, size, false);
         view.svg(cx).unwrap()
     }
@@ -425,20 +425,20 @@ mod tests {
         let has = |svg: &str, name: &str| svg.contains(&format!("<title>{name}</title>"));
         let mut three = (panels::<Three>("three", "Three", "").make)();
         assert_eq!(three.csv(&cx).unwrap(), "step,line,second line\n0,1,2\n");
-        let all = drawn(three.as_mut(), &mut cx, [600.0, 500.0]);
+        let all = drawn_svg(three.as_mut(), &mut cx, [600.0, 500.0]);
         assert!(["first", "second", "third"].iter().all(|name| has(&all, name)), "{all}");
-        let low = drawn(three.as_mut(), &mut cx, [600.0, 120.0]);
+        let low = drawn_svg(three.as_mut(), &mut cx, [600.0, 120.0]);
         assert!(low.contains("first") && !low.contains("second"), "{low}");
 
         let mut grouped = (panels::<Grouped>("grouped", "Grouped", "").make)();
-        let groups = drawn(grouped.as_mut(), &mut cx, [600.0, 500.0]);
+        let groups = drawn_svg(grouped.as_mut(), &mut cx, [600.0, 500.0]);
         assert!(has(&groups, "first") && !has(&groups, "second") && has(&groups, "third"), "{groups}");
 
         let mut painted = (panels::<Painted>("painted", "Painted", "").make)();
         assert_eq!(painted.csv(&cx).unwrap(), "step,line\n0,1\n");
-        let both = drawn(painted.as_mut(), &mut cx, [600.0, 500.0]);
+        let both = drawn_svg(painted.as_mut(), &mut cx, [600.0, 500.0]);
         assert!(has(&both, "first") && has(&both, "painted"), "{both}");
-        let one = drawn(painted.as_mut(), &mut cx, [300.0, 500.0]);
+        let one = drawn_svg(painted.as_mut(), &mut cx, [300.0, 500.0]);
         assert!(!has(&one, "first") && has(&one, "painted"), "{one}");
 
         cx.has_controls = true;

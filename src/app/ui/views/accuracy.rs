@@ -5,7 +5,7 @@ use crate::{labs, ui::views::prelude::*};
 #[derive(Default)]
 pub struct Accuracy {
     tracked: SeedSeries,
-    /// The lab for which it was sought, and its first preset whose text asks questions.
+    /// The lab that was searched, and its first preset whose text asks questions; `None` before any search.
     asking: Option<(String, Option<&'static str>)>,
 }
 

@@ -279,7 +279,7 @@ mod tests {
     fn maps_cost_a_slow_layer_more_than_the_paper_counts() {
         let p = defaults();
         assert_eq!(p.total_of_paper(), 3.25);
-        // counted by hand: 180,224 multiplications of maps and 32,768 of attention a token
+        // counted by hand, a token takes 180,224 multiplications in the maps and 32,768 in the attention
         let expected = (180_224.0 / 4.0 + 32_768.0 / 16.0) / 212_992.0;
         assert!((p.slow_layer() - expected).abs() < 1e-12 && (p.total() - (3.0 + 4.0 * expected)).abs() < 1e-12);
         // 0.97 of the four dense layers, as the paper measures

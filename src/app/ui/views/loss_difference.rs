@@ -13,14 +13,14 @@ const BEFORE: usize = 49;
 struct Difference {
     curve: Curve,
     taken: usize,
-    lineages: (u64, u64),
+    data_ids: (u64, u64),
 }
 
 impl Difference {
     fn follow(&mut self, a: &Curve, b: &Curve) {
-        let lineages = (a.data_id(), b.data_id());
-        if lineages != self.lineages {
-            *self = Self { lineages, ..Self::default() };
+        let data_ids = (a.data_id(), b.data_id());
+        if data_ids != self.data_ids {
+            *self = Self { data_ids, ..Self::default() };
         }
         while let Some((step, value)) = a.point(self.taken) {
             if b.last_step().is_none_or(|last| last < step) {

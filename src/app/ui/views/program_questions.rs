@@ -383,7 +383,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_may_pause_is_offered_to_go_on() {
+    fn a_program_that_allows_pause_is_offered_resume() {
         let allowing = |lab: &str, asks: &[&str]| {
             let asks = asks.iter().copied().map(String::from).collect();
             RunInfo { lab: lab.to_owned(), asks, ..RunInfo::default() }

@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_spoken_in_one_sentence() {
+    fn the_accessible_text_of_a_figure_is_one_sentence() {
         let mut figure = LargeFigure {
             label: "gate".into(),
             value: "0.2000".into(),

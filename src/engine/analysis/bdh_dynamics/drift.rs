@@ -40,7 +40,7 @@ impl Drift {
         Self::rotation(n, &angles)
     }
 
-    /// Adds damping to the drift.
+    /// Sets the share of itself that every column keeps per token, beside the rotation.
     pub fn with_damping(mut self, keep: f64) -> Self {
         self.keep.fill(keep.clamp(0.0, 1.0));
         self

@@ -210,7 +210,7 @@ mod tests {
         (0..(seconds / h).round() as usize).for_each(|_| toy.step(h));
     }
 
-    /// A poked toy with a long memory.
+    /// Returns oscillators with a slow decay that were poked once.
     fn poked(spec: OscillatorsSpec) -> Oscillators {
         let mut toy = Oscillators::new(spec);
         toy.poke(0);
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn connectors_left_alone_do_what_u_does_in_a_token() {
+    fn free_connectors_follow_the_drift_matrix() {
         for (damping, swing) in [(0.3, 0.0), (0.0, 2.0), (0.2, 1.7)] {
             let mut toy = Oscillators::new(OscillatorsSpec { damping, swing, ..OscillatorsSpec::default() });
             (toy.sigma[5], toy.momentum[5]) = (0.8, -0.3);

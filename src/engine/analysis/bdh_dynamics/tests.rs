@@ -1,4 +1,4 @@
-//! The equivalences on random graphs and weights, and that the checks can fail.
+//! Tests the equivalences on random graphs and weights, and that the checks can fail.
 
 use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
@@ -99,7 +99,7 @@ proptest! {
     }
 }
 
-/// The state is linear in what was read, and fades or turns as U says.
+/// The state is linear in the inputs read, and the drift matrix U damps or rotates it.
 #[test]
 fn damping_fades_a_memory_and_rotation_turns_it() {
     let n = 2;
@@ -158,7 +158,7 @@ fn a_single_state_serves_all_layers() {
 }
 
 #[test]
-fn each_round_says_what_it_did_to_whom() {
+fn each_round_reports_its_layer_and_changed_nodes() {
     // 0 -wires-> 1; 1 prods 0 and 1; synapses everywhere.
     let edge = |from, to, weight| Edge { from, to, weight };
     let (wires, prods) = ([vec![edge(0, 1, 2.0)], vec![]], [vec![edge(0, 1, 1.0), edge(1, 1, 1.0)], vec![]]);
@@ -211,7 +211,7 @@ fn a_different_system_is_told_from_rounding() {
 }
 
 #[test]
-fn a_gain_brings_the_answer_to_the_size_of_the_question() {
+fn the_gain_scales_outputs_to_the_norm_of_the_inputs() {
     let mut draw = Draw::new(3);
     let mut model = draw.model(24, 6, 3, Drift::damping(24, 0.9));
     // As small as a model's first weights.

@@ -7,6 +7,7 @@ use super::{Curves, codes, norm, ranks};
 use crate::analysis::{rank_test::MannWhitney, statistics::mean_of};
 
 const BLOCKS: usize = 4;
+/// The probability of an edge between two nodes of a block.
 const BLOCK_DENSITY: f64 = 0.6;
 /// Density between blocks, as a share of that within.
 const RELATIVE_DENSITIES: [f64; 3] = [0.25, 0.5, 0.75];

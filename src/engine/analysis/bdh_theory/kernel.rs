@@ -105,7 +105,7 @@ pub fn replicator(n: usize) -> Curves {
 mod tests {
     use super::*;
 
-    /// Largest difference between the kernel's curves and those of the equation.
+    /// Returns the largest difference between the kernel's curves and those of the equation.
     fn max_difference(n: usize) -> f64 {
         let found = replicator(n);
         let gap = |k: usize| {

@@ -181,7 +181,7 @@ fn the_relaxation_oscillation_has_the_known_period_and_amplitude() {
 }
 
 #[test]
-fn beyond_the_hopf_point_it_rests() {
+fn beyond_the_hopf_point_the_system_rests() {
     let LongTermBehaviour::Rest(at) = long_term(&system(Equations::VanDerPol, 1.2), [0.5, 0.0], 0.05) else { panic!() };
     assert!((at[0] - 1.2).abs() < 1e-3, "{at:?}");
     assert_eq!(long_term(&system(Equations::CubicFold, 0.5), [2.0, 2.0], 0.05), LongTermBehaviour::Leaves);
@@ -207,7 +207,7 @@ fn the_canard_explosion_is_exponentially_narrow() {
 }
 
 #[test]
-fn what_is_no_formula_is_refused_in_a_sentence() {
+fn invalid_formulas_are_refused_with_a_reason() {
     let error = |f: &str, g: &str| Formulas::parse(f, g).unwrap_err();
     assert!(matches!(error("x - (y", "x"), PlaneError::Parse { formula: "f", .. }));
     assert!(matches!(error("x -", "x"), PlaneError::Parse { formula: "f", .. }));

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_leaves_a_state_without_rates() {
+    fn no_path_leaves_a_state_without_rates() {
         let a = Generator::from_rates(2, vec![0.0, 1.0, 0.0, 0.0]).unwrap();
         assert!(paths(&a, &[1.0, 0.0], 1.0, 50, 3, 1).iter().flatten().all(|state| *state == 0));
     }

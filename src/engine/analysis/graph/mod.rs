@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_graph_is_said() {
+    fn invalid_edges_are_refused_with_a_reason() {
         let said = |edges: &[Edge]| Graph::new(2, edges, true).err().map(|e| e.to_string()).unwrap_or_default();
         assert!(said(&[(0, 1, 1.0), (0, 2, 1.0)]).contains("edge 1 joins node 2"));
         assert!(said(&[(0, 1, -1.0)]).contains("weighs -1"));

@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_do_not_matter_and_unrelated_is_nought() {
+    fn mutual_information_ignores_label_names_and_is_0_if_unrelated() {
         assert!((nmi(&[0, 0, 1, 1, 2], &[7, 7, 3, 3, 1]).unwrap() - 1.0).abs() < 1e-12);
         assert!(nmi(&[0, 0, 1, 1], &[0, 1, 0, 1]).unwrap() < 1e-12);
         assert_eq!(nmi(&[0], &[]), None);

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn zeta_is_zeta() {
+    fn zeta_has_its_known_values() {
         let pi = std::f64::consts::PI;
         assert!((zeta(2.0, 1.0) - pi * pi / 6.0).abs() < 1e-14);
         assert!((zeta(4.0, 1.0) - pi.powi(4) / 90.0).abs() < 1e-14);
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_fit_is_said() {
+    fn a_power_law_without_data_is_not_fitted() {
         assert_eq!(fit(&[], 1), None);
         assert_eq!(fit(&[0, 0], 1), None);
         assert_eq!(fit_from(&[3, 3, 3], 3), None);

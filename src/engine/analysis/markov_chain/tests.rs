@@ -68,7 +68,7 @@ fn a_lazy_ring_is_uniform_and_has_its_cosines() {
 }
 
 #[test]
-fn a_period_never_mixes() {
+fn a_periodic_chain_has_no_mixing_time() {
     let c = chain(3, &[0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0]);
     assert_eq!(c.mixing_time(), None);
     assert!((c.moduli().unwrap()[1] - 1.0).abs() < EXACT);
@@ -189,7 +189,7 @@ proptest! {
         let moduli = c.moduli().unwrap();
         let ones = moduli.iter().filter(|m| (**m - 1.0).abs() < 1e-6).count();
         prop_assert!(ones >= all.len(), "{} of {}", ones, all.len());
-        // One closed class mixes, but where that takes more steps than are counted.
+        // A single closed class mixes, except where mixing takes more steps than are counted.
         let is_too_slow = moduli.get(1).is_some_and(|m| *m > 1.0 - 1e-11);
         let has_one = all.len() == 1;
         prop_assert!(c.mixing_time().is_some() == has_one || has_one && is_too_slow, "{:?}", moduli);
@@ -216,7 +216,9 @@ proptest! {
     }
 
     #[test]
-    fn what_is_not_absorbed_keeps_its_shape(n in 2usize..14, sparsity in 0.0f64..0.5, seed in any::<u64>()) {
+    fn the_quasi_stationary_distribution_keeps_its_shape(
+        n in 2usize..14, sparsity in 0.0f64..0.5, seed in any::<u64>(),
+    ) {
         let c = random(n, sparsity, true, seed);
         let quasi = c.quasi_stationary();
         prop_assert_eq!(quasi.is_none(), c.transient().is_empty());

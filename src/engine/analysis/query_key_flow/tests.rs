@@ -25,7 +25,7 @@ fn random_point(seed: u64, d: usize) -> PhasePoint {
 
 const WIDTHS: [usize; 4] = [1, 3, 16, 32];
 
-fn with(force: &Force, integrator: Integrator, dt: f64) -> Evolution<'_> {
+fn new_evolution(force: &Force, integrator: Integrator, dt: f64) -> Evolution<'_> {
     Evolution { force, integrator, dt }
 }
 
@@ -33,7 +33,7 @@ fn with(force: &Force, integrator: Integrator, dt: f64) -> Evolution<'_> {
 fn leapfrog_comes_back_and_euler_does_not() {
     for (seed, d) in WIDTHS.into_iter().enumerate() {
         let (force, start) = (random_force(seed as u64 + 1, d), random_point(seed as u64, d));
-        let error = |integrator| with(&force, integrator, 0.1).reversibility_error(&start, 20).unwrap();
+        let error = |integrator| new_evolution(&force, integrator, 0.1).reversibility_error(&start, 20).unwrap();
         assert!(error(Integrator::Leapfrog) < 1e-10, "d {d}: {}", error(Integrator::Leapfrog));
         assert!(error(Integrator::Euler) > 1e-4, "d {d}: {}", error(Integrator::Euler));
     }
@@ -44,7 +44,7 @@ fn leapfrog_keeps_volume_and_euler_does_not() {
     for (seed, d) in WIDTHS.into_iter().enumerate() {
         let (force, start) = (random_force(seed as u64 + 1, d), random_point(seed as u64, d));
         let factor = |integrator| {
-            let evolution = with(&force, integrator, 0.3);
+            let evolution = new_evolution(&force, integrator, 0.3);
             evolution.volume_factor(&evolution.path(&start, 7))
         };
         assert!((factor(Integrator::Leapfrog) - 1.0).abs() < 1e-10, "d {d}: {}", factor(Integrator::Leapfrog));
@@ -57,7 +57,7 @@ fn eulers_determinant_is_that_of_its_schur_complement() {
     for (seed, d) in WIDTHS.into_iter().enumerate() {
         let (force, point) = (random_force(seed as u64 + 1, d), random_point(seed as u64, d));
         let dt = 0.2;
-        let whole = with(&force, Integrator::Euler, dt).step_determinant(&point);
+        let whole = new_evolution(&force, Integrator::Euler, dt).step_determinant(&point);
         let complement = Matrix::identity(d).plus(&force.jacobian(&point.q).scaled(-dt * dt)).determinant();
         assert!((whole - complement).abs() < 1e-12, "d {d}: {whole} and {complement}");
     }
@@ -69,7 +69,7 @@ fn jacobians_are_those_of_differences() {
     let forces = [random_force(3, 5), Force::Harmonic, Force::DoubleWell];
     let point = random_point(4, 5);
     for (force, integrator) in forces.iter().flat_map(|f| Integrator::ALL.map(|i| (f, i))) {
-        let evolution = with(force, integrator, 0.4);
+        let evolution = new_evolution(force, integrator, 0.4);
         let jacobian = evolution.step_jacobian(&point);
         for column in 0..10 {
             let moved = |by: f64| {
@@ -108,7 +108,7 @@ fn eulers_energy_grows_and_leapfrogs_stays() {
     for (force, start) in [(Force::Harmonic, 1.0), (Force::DoubleWell, 1.3)] {
         let start = PhasePoint::new([start], [0.0]);
         let drift = |integrator, steps| {
-            let evolution = with(&force, integrator, 0.1);
+            let evolution = new_evolution(&force, integrator, 0.1);
             evolution.energy_drift(&evolution.path(&start, steps)).unwrap()
         };
         let (short, long) = (drift(Integrator::Euler, 100), drift(Integrator::Euler, 200));
@@ -120,7 +120,7 @@ fn eulers_energy_grows_and_leapfrogs_stays() {
 
 #[test]
 fn eulers_spiral_grows_by_the_known_factor() {
-    let evolution = with(&Force::Harmonic, Integrator::Euler, 0.15);
+    let evolution = new_evolution(&Force::Harmonic, Integrator::Euler, 0.15);
     let path = evolution.path(&PhasePoint::new([1.0], [0.0]), 90);
     let (factor, radius) = (1.0 + 0.15f64.powi(2), path.end().unwrap().distance(&PhasePoint::new([0.0], [0.0])));
     assert!((radius - factor.powf(45.0)).abs() < 1e-9, "{radius}");
@@ -131,7 +131,7 @@ fn eulers_spiral_grows_by_the_known_factor() {
 fn no_step_is_the_identity() {
     let (force, start) = (random_force(2, 6), random_point(2, 6));
     for integrator in Integrator::ALL {
-        let evolution = with(&force, integrator, 0.1);
+        let evolution = new_evolution(&force, integrator, 0.1);
         let path = evolution.path(&start, 0);
         assert_eq!((path.points.as_slice(), path.overflows_at), ([start.clone()].as_slice(), None));
         assert_eq!(evolution.reversibility_error(&start, 0), Some(0.0));
@@ -143,7 +143,7 @@ fn no_step_is_the_identity() {
 #[test]
 fn an_overflow_is_said_with_its_step() {
     for integrator in Integrator::ALL {
-        let evolution = with(&Force::Harmonic, integrator, 1e6);
+        let evolution = new_evolution(&Force::Harmonic, integrator, 1e6);
         let path = evolution.path(&PhasePoint::new([1.0], [0.5]), 100);
         let at = path.overflows_at.unwrap();
         assert!(at > 1 && path.points.len() == at && path.points.iter().all(PhasePoint::is_finite), "{path:?}");

@@ -54,7 +54,7 @@ mod tests {
 
     use super::*;
 
-    /// The label by the rule: that of the last word, turned by a `not` before it.
+    /// Returns the label by the rule: that of the last word, inverted if a `not` precedes it.
     fn by_rule(sentence: &str) -> usize {
         let words: Vec<&str> = sentence.trim_end_matches('.').split(' ').collect();
         let [.., before, last] = words[..] else { panic!("{sentence}") };
@@ -75,7 +75,7 @@ mod tests {
             let last = line.sentence.trim_end_matches('.').rsplit(' ').next().unwrap();
             plain += usize::from(WORDS[label].contains(&last));
         }
-        // the short sentences run out of new ones, all of which are drawn: shares stay near those of the draw
+        // all different short sentences are drawn, so that the shares of labels stay near those of the draw
         assert!((1800..2200).contains(&good), "{good}");
         assert!((2750..3150).contains(&plain), "{plain}");
     }

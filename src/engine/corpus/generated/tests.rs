@@ -61,7 +61,7 @@ fn rng(seed: u64) -> ChaCha8Rng {
 }
 
 /// Running text at every seed and size; windows and examples of several lengths where it is a task.
-fn made(corpus: &Generated) -> String {
+fn generated_text(corpus: &Generated) -> String {
     let words = |text: &str| text.split_whitespace().count();
     if let Some(style) = corpus.facts() {
         let lengths = (0..200).map(|i| (100 + i, 20 + i as u64));
@@ -83,7 +83,7 @@ fn made(corpus: &Generated) -> String {
 }
 
 /// Everything that is asked of a model about the parliament.
-fn asked(extent: &Extent) -> String {
+fn all_questions(extent: &Extent) -> String {
     let mut out = String::new();
     for concept in &Class::ALL[..extent.kinds] {
         for sentence in sentences(*concept, extent) {
@@ -104,14 +104,14 @@ fn roles() -> String {
 fn generated_bytes_stay_as_they_were() {
     assert_eq!(SIZE, 1_400_000, "every run that was recorded read so much of a text");
     let part = Extent { languages: 3, kinds: 4, nouns: 10, frames: 9, follow_ups: 2, listing: 0.3, naive: false };
-    let mut all: Vec<(String, String)> = CORPORA.iter().map(|c| (c.id.to_owned(), made(c))).collect();
+    let mut all: Vec<(String, String)> = CORPORA.iter().map(|c| (c.id.to_owned(), generated_text(c))).collect();
     let parts =
         (1..=domains::MAX_DOMAINS).map(|n| domains::text(3, 20_000, n) + &domains::single_domain(4, 30_000, n - 1));
     all.push(("parts of domains".into(), parts.collect()));
-    all.push(("part of parliament".into(), part_of_parliament(2, 50_000, &part) + &asked(&part)));
+    all.push(("part of parliament".into(), part_of_parliament(2, 50_000, &part) + &all_questions(&part)));
     let five = Extent { languages: 5, ..Extent::WHOLE };
     all.push(("parliament in five languages".into(), part_of_parliament(2, 50_000, &five)));
-    all.push(("questions about the parliament".into(), asked(&Extent::WHOLE) + &asked(&Extent::NAIVE)));
+    all.push(("questions about the parliament".into(), all_questions(&Extent::WHOLE) + &all_questions(&Extent::NAIVE)));
     all.push(("sentences with roles".into(), roles()));
     all.push(("every word of steering".into(), steering::every_word()));
     let hash = |text: &str| Sha256::digest(text).iter().take(8).map(|byte| format!("{byte:02x}")).collect::<String>();

@@ -6,6 +6,7 @@ use crate::models::prelude::*;
 /// The passes of a cycle, and the cycles that gradients pass through.
 #[derive(Clone, Copy)]
 pub(super) struct Cycles {
+    /// Passes of the fast path in each cycle.
     pub(super) passes: usize,
     /// The first cycle that gradients pass through.
     pub(super) learned_from: usize,
@@ -116,7 +117,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn no_prediction_hears_of_a_later_token() -> Result<()> {
+    fn no_prediction_depends_on_a_later_token() -> Result<()> {
         let model = model(by_counts(false), 0.8)?;
         let (before, mut changed) = (logits(&model, &ids())?, ids());
         changed[17] = (changed[17] + 1) % 11;

@@ -13,6 +13,7 @@ const TOLERANCE: f64 = 0.05;
 const MIN_RATIO: usize = 6;
 const MAX_RATIO: usize = 64;
 const TYPICAL_RATIO: f64 = 20.0;
+/// A head is at least this wide, if the model is; the most heads that divide the width are taken.
 const HEAD_WIDTH: usize = 32;
 
 defaults! {

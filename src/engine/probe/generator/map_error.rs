@@ -4,6 +4,7 @@
 use super::control;
 use crate::probe::prelude::*;
 
+/// Held-out controls, drawn within the range of training.
 const HELD_OUT: usize = 512;
 /// The error is measured on controls up to this many times the range of training.
 const EXTRAPOLATION: f64 = 2.0;

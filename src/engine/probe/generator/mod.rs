@@ -126,7 +126,7 @@ mod tests {
     use super::*;
     use crate::{models::fast_slow::FastSlowSpec, probe::AnyProbe, telemetry::Measurement};
 
-    fn asked<M: Measurement>(probe: &dyn AnyProbe, token: i64, weights: f64) -> Result<M> {
+    fn ask_probe<M: Measurement>(probe: &dyn AnyProbe, token: i64, weights: f64) -> Result<M> {
         let spec = ModelSpec::FastSlow(FastSlowSpec { d_model: 16, ..FastSlowSpec::default() });
         let (mut model, corpus) = testing::model(&spec)?;
         for (_, var) in model.params().iter().filter(|(name, _)| name.starts_with("slow.1.mlp.down")) {
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_slow_stream_sets_the_rates_by_block_and_by_its_weights() -> Result<()> {
-        let state = |token, weights| asked::<GeneratorState>(&GeneratorProbe, token, weights);
+        let state = |token, weights| ask_probe::<GeneratorState>(&GeneratorProbe, token, weights);
         let [first, in_block, same_block, later, other] =
             [state(2, 1.0)?, state(40, 1.0)?, state(43, 1.0)?, state(60, 1.0)?, state(60, -4.0)?];
         assert_eq!(*first.control, [0.0, 0.0], "the slow stream says nothing yet");
@@ -165,8 +165,8 @@ mod tests {
 
     #[test]
     fn its_flow_settles_on_the_stationary_distribution_of_the_same_control() -> Result<()> {
-        let state = asked::<GeneratorState>(&GeneratorProbe, 60, 1.0)?;
-        let flow = asked::<GeneratorFlow>(&GeneratorFlowProbe, 60, 1.0)?;
+        let state = ask_probe::<GeneratorState>(&GeneratorProbe, 60, 1.0)?;
+        let flow = ask_probe::<GeneratorFlow>(&GeneratorFlowProbe, 60, 1.0)?;
         let p = &state.classes[0].stationary;
         assert!(flow.limit.iter().zip(p.iter()).all(|(a, b)| (a - b).abs() < 1e-9));
         assert!(flow.exact.error.last() < flow.exact.error.first());

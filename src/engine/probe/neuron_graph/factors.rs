@@ -145,7 +145,7 @@ impl Factors {
         matvec(&self.a, &self.b[j * self.width..][..self.width])
     }
 
-    /// The neuron with the longest row of E.
+    /// The neuron whose row of E has the largest norm.
     pub fn max_row_norm_neuron(&self) -> usize {
         let square = |row: &[f32]| row.iter().map(|v| v * v).sum::<f32>();
         let rows = self.a.chunks_exact(self.width).map(square).enumerate();

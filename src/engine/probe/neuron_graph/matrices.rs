@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_a_model_has_is_refused() {
+    fn questions_that_need_a_model_are_refused_for_matrices() {
         let pair = MatrixPair::new(("a", &matrix(6, 3)), ("b", &matrix(6, 3))).unwrap();
         let ask = |probe: &str, args: &NeuronGraphArgs| {
             ask_matrices(probe, &pair, &args.to_args(), 1, Progress::none()).err().map(|e| e.to_string())

@@ -4,7 +4,9 @@ mod directions;
 
 use crate::{corpus::generated::parliament::AUXILIARY, probe::prelude::*};
 
+/// Tokens of a prompt.
 const PROMPT: usize = 40;
+/// Rows of a batch.
 const ROWS: usize = 8;
 const TEMPERATURE: f64 = 0.7;
 

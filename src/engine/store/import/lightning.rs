@@ -15,6 +15,7 @@ use super::{
 
 /// Bytes of the first line of a table, which names its columns.
 const MAX_HEAD: u64 = 1 << 20;
+/// The largest number of bytes of a table that is read.
 const MAX_TABLE: u64 = 256 << 20;
 /// The largest number of bytes of a row; the index of each of its cells takes eight. The first line is a row too.
 const MAX_ROW: u64 = MAX_HEAD + (64 << 10);

@@ -17,7 +17,9 @@ use crate::{
 
 /// The largest number of names in `ask/` that are read.
 const MAX_NAMES: usize = 1000;
+/// The largest number of questions that one poll takes.
 const MAX_AT_ONCE: usize = 8;
+/// The largest number of characters of a question's id.
 const MAX_ID: usize = 64;
 /// Seconds after which nobody waits for the answer to a question that does not say how long.
 const MAX_WAIT_SECS: f64 = 86_400.0;
@@ -183,12 +185,12 @@ mod tests {
         let Some(Reply::Answered { words, sample }) = put[0].reply(&info).unwrap() else { panic!("no answer") };
         assert_eq!((words.as_str(), sample.step), ("halved", 7));
         assert_eq!(put[1].reply(&info).unwrap(), Some(Reply::Refused("not now".into())));
-        // the next process of the same run answers nothing twice
+        // the next process of the same run does not answer a question again
         assert!(QuestionInbox::open(run.path()).unwrap().take(0).unwrap().is_empty());
     }
 
     #[test]
-    fn what_is_no_question_is_refused_in_words() {
+    fn invalid_question_files_are_refused_with_a_reason() {
         let run = tempfile::tempdir().unwrap();
         let mut inbox = QuestionInbox::open(run.path()).unwrap();
         assert!(refusal(&mut inbox, "a", "[1]").contains("this is no question"));

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     store::{
-        error::truncated_sentence,
+        error::truncated_message,
         names::MAX_NAME,
         prelude::*,
         record::{self, MAX_STEP, MetricsRecord, SampleRecord, VariantRef},
@@ -94,9 +94,9 @@ fn parse_sample(line: &[u8], names: &mut NameTable) -> Parsed {
 fn parse_event(line: &[u8], _: &mut NameTable) -> Parsed {
     let found = record::event_from_line(line).map_err(|e| e.to_string())?;
     Ok(found.map(|(step, event)| match event {
-        Event::Notice { level, text } => (step, Event::Notice { level, text: truncated_sentence(text) }),
+        Event::Notice { level, text } => (step, Event::Notice { level, text: truncated_message(text) }),
         Event::State(RunState::Failed { message }) => {
-            (step, Event::State(RunState::Failed { message: truncated_sentence(message) }))
+            (step, Event::State(RunState::Failed { message: truncated_message(message) }))
         }
         event => (step, event),
     }))
@@ -122,7 +122,7 @@ pub(super) struct LogFile {
 #[derive(Clone, Copy)]
 pub(super) struct LogKind {
     pub name: &'static str,
-    /// A description of what a run lacks if the log is missing.
+    /// What a run lacks if the log is missing, as a message names it, such as "the curves".
     pub contents: &'static str,
     pub parse: fn(&[u8], &mut NameTable) -> Parsed,
 }
@@ -253,7 +253,7 @@ impl LogFile {
 
     /// Records that something is lost, and emits a notice.
     fn warn_of_loss(&mut self, words: String, notices: &mut VecDeque<Event>) {
-        let words = truncated_sentence(words);
+        let words = truncated_message(words);
         self.damage.push(words.clone());
         notices.push_back(warning(words));
     }

@@ -267,8 +267,8 @@ mod tests {
         [value, slope]
     }
 
-    /// Values and derivatives; checks that [`Activation`] has the same.
-    fn found(act: Act, x: &[f32]) -> [Vec<f32>; 2] {
+    /// Returns values and derivatives, and checks that [`Activation`] computes the same.
+    fn values_and_slopes(act: Act, x: &[f32]) -> [Vec<f32>; 2] {
         let [value, slope] = activated(act, x);
         let activation = Activation { act, gated: false, f: x.len() };
         let (mut alone, mut back, mut grad) = (vec![f32::NAN; x.len()], vec![1f32; x.len()], vec![f32::NAN; x.len()]);
@@ -289,7 +289,7 @@ mod tests {
         };
         // one more than whole vectors
         let x: Vec<f32> = (-800..=800).map(|i| i as f32 * 0.01).collect();
-        let all = [Act::Gelu, Act::Silu].map(|act| found(act, &x));
+        let all = [Act::Gelu, Act::Silu].map(|act| values_and_slopes(act, &x));
         for (i, &x) in x.iter().enumerate() {
             let wide = f64::from(x);
             let off = (f64::from(all[0][0][i]) - wide * phi(wide)).abs();
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn far_away_there_is_nothing_or_all_and_no_number_stays_none() {
+    fn gelu_saturates_far_from_zero_and_keeps_nan() {
         let x = [-1e30, -60.0, -6.0, 0.0, 6.0, 60.0, 1e30, f32::NAN];
         let [value, slope] = activated(Act::Gelu, &x);
         assert_eq!(value[..7], [-0.0, -0.0, -0.0, 0.0, 6.0, 60.0, 1e30]);
@@ -328,7 +328,7 @@ mod tests {
                 for i in 0..3 * f {
                     let (row, at) = (i / f * 2 * f, i % f);
                     let (a, b) = (inputs[row + at], inputs[row + f + at]);
-                    let [value, slope] = found(act, &[a]).map(|v| v[0]);
+                    let [value, slope] = values_and_slopes(act, &[a]).map(|v| v[0]);
                     let wanted = [value * b, g[i] * b * slope, g[i] * value];
                     assert_eq!([out[i], slopes[row + at], slopes[row + f + at]], wanted, "{f} wide, at {i}");
                 }

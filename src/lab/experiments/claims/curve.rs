@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_are_said_in_words() {
+    fn side_changes_of_a_curve_are_described() {
         let (rule, series) = (rule("statistic = \"mean\""), series(50));
         let seeds = judged(&series, 200);
         let curve = rule.curve(&series, &seeds);
@@ -371,7 +371,7 @@ mod tests {
         assert_eq!(rule.sides_label(&points).as_deref(), Some("beyond the bound at 64, 128; within the bound at 256"));
         let lacking = SeedNumbers { points: seeds[0].points[..2].to_vec(), ..seeds[0].clone() };
         assert!(rule.effects_along_axis(&[lacking, seeds[1].clone()]).is_empty(), "a size is missing");
-        // over steps, the values are those of the largest size too
+        // the values of a curve over steps are those of the largest size too
         let run = |(at, number): (f64, f64)| {
             let numbers = [0u64, 4]
                 .map(|step| (step, PointNumbers { at: None, number: number + step as f64, beside: Some(0.0) }));

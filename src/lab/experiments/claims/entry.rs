@@ -414,7 +414,7 @@ mod tests {
         assert_eq!(padded(std::iter::empty()), None);
     }
 
-    /// A rule's number of seeds is fixed before the runs: more of them, or others, are said with the result.
+    /// A rule fixes its seeds before the runs, so a result with more or other seeds says so.
     #[test]
     fn seeds_that_the_rule_does_not_ask_for_are_said() {
         let ledger = ledger_with(&result(&[0.001, 0.002, 0.003, 0.002, 0.001]));

@@ -92,7 +92,7 @@ fn the_documented_sizes_have_transformers_as_large() {
 }
 
 #[test]
-fn what_is_no_sweep_says_why() {
+fn invalid_sweeps_are_refused_with_a_reason() {
     let with = |rest: &str| format!("base = \"fast_slow_needed\"\n{rest}");
     for (text, words) in [
         (with("[axes]"), "needs an axis"),

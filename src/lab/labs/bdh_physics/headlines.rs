@@ -86,7 +86,7 @@ mod tests {
     use crate::labs::headline::large::ValueInContext;
 
     #[test]
-    fn what_is_no_number_is_the_largest() {
+    fn the_largest_of_values_with_nan_is_nan() {
         assert_eq!(largest([0.5, 2.0, 1.0].into_iter()), 2.0);
         assert!(largest([0.5, f64::NAN, 1.0].into_iter()).is_nan());
     }

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_pause_may_resume() {
+    fn allowing_pause_also_allows_resume() {
         let allowed = [PAUSE.to_owned()];
         assert!(is_allowed(&allowed, PAUSE) && is_allowed(&allowed, RESUME));
         assert!(!is_allowed(&allowed, SAVE) && !is_allowed(&[], RESUME));

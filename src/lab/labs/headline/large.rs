@@ -197,7 +197,7 @@ mod tests {
         find(lab).unwrap().large_numbers().find(|(number, _)| number.key == key).unwrap()
     }
 
-    fn words(lab: &str, key: &str, found: ValueInContext) -> String {
+    fn meaning_of(lab: &str, key: &str, found: ValueInContext) -> String {
         let (number, headline) = number(lab, key);
         number.meaning(headline, found)
     }
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_gate_is_closed_within_the_papers_band() {
-        let gate = |value| words("fast_slow", "gate", ValueInContext { value, ..ValueInContext::default() });
+        let gate = |value| meaning_of("fast_slow", "gate", ValueInContext { value, ..ValueInContext::default() });
         assert_eq!([0.0, 0.0099, 0.05, 0.2].map(gate), ["closed", "closed", "slightly open", "open"]);
         assert_eq!(gate(f64::NAN), "");
     }
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn a_value_is_compared_with_what_was_measured_beside_it() {
         let error = |value, reference| {
-            words("equilibrium", "map_error", ValueInContext { value, reference, ..ValueInContext::default() })
+            meaning_of("equilibrium", "map_error", ValueInContext { value, reference, ..ValueInContext::default() })
         };
         assert_eq!(error(0.25, Some(0.5)), "below ignoring y, 0.5000");
         assert_eq!(error(0.75, Some(0.5)), "above ignoring y, 0.5000");
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn a_reach_as_far_as_was_asked_may_be_more() {
         let found = ValueInContext { reference: Some(64.0), ..ValueInContext::default() };
-        let reach = |value| words("traces", "reach", ValueInContext { value, ..found });
+        let reach = |value| meaning_of("traces", "reach", ValueInContext { value, ..found });
         assert_eq!([0.0, 48.0].map(reach), ["not even the nearest", "recovered this far back"]);
         assert_eq!(reach(64.0), "or more: the farthest asked");
     }
@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn guessing_is_named_without_a_judgement() {
         let found = ValueInContext { value: 0.13, reference: Some(0.1), ..ValueInContext::default() };
-        assert_eq!(words("fast_slow", "accuracy", found), "guessing: 0.1000");
+        assert_eq!(meaning_of("fast_slow", "accuracy", found), "guessing: 0.1000");
     }
 
     #[test]
@@ -256,14 +256,14 @@ mod tests {
             reference_name: "random product",
             ..ValueInContext::default()
         };
-        assert_eq!(words("neuron_graph", "modularity", found), "highest null: 0.240, random product");
+        assert_eq!(meaning_of("neuron_graph", "modularity", found), "highest null: 0.240, random product");
     }
 
     #[test]
     fn seeds_decide_whether_a_difference_has_a_sign() {
         let difference = |interval| {
             let found = ValueInContext { value: -0.2, interval, ..ValueInContext::default() };
-            words("coupled_qk", "loss_beside_first", found)
+            meaning_of("coupled_qk", "loss_beside_first", found)
         };
         assert_eq!(difference(None), "below the first variant, in one seed");
         assert_eq!(difference(Some((-0.3, -0.1))), "below the first variant");

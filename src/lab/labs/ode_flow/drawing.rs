@@ -42,7 +42,7 @@ mod tests {
     use crate::labs::drawing::Shape;
 
     #[test]
-    fn no_wind_blows_a_path_into_the_caption() {
+    fn paths_stay_inside_the_card_at_every_pointer_position() {
         for pointer in (0..=20u8).map(|i| f32::from(i) / 20.0) {
             let size = [280.0, 126.0];
             let mut drawing = Drawing::default();

@@ -49,7 +49,7 @@ pub(in crate::ui) fn take_deliveries(app: &mut App, ctx: &Context) {
             Delivery::Runs(runs) => app.past_runs.runs = runs,
             Delivery::RunTable { rows, is_complete } => app.runs.set(rows, is_complete),
             Delivery::Discarded { run, place } => {
-                let name = app.runs.note_discarded(&run, place.clone());
+                let name = app.runs.remove_discarded(&run, place.clone());
                 let back = ("Undo".to_owned(), RunsAction::TakeBack(place).into());
                 app.toasts.push_with(Level::Info, format!("{name} is in the trash."), back);
             }

@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ways_stay_within_reach_and_return() {
+    fn both_waveforms_stay_within_the_control_range_and_are_periodic() {
         for waveform in [Waveform::Sweep, Waveform::Sine] {
             for i in 0..200 {
                 let share = f64::from(i) / 50.0;

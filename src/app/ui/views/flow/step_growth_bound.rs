@@ -6,16 +6,16 @@ use crate::ui::views::painting::*;
 /// The length of the depth interval that the flow integrates over.
 const SPAN: f64 = 1.0;
 /// The bound is shown for up to this many steps; a first step below a hundred-millionth is not met in practice.
-const RUNGS: u32 = 8;
+const MAX_STEPS: u32 = 8;
 
 /// The least first step to reach the end in `steps` steps, each ten times the last: h (10^k - 1) / 9 >= L.
 pub fn min_first_step(steps: u32) -> f64 {
     9.0 * SPAN / (10f64.powi(steps as i32) - 1.0)
 }
 
-/// Fewest steps from a first step of length `h`, without any error.
+/// The least number of steps from a first step of length `h`, if no error shortens one.
 pub fn min_steps(h: f64) -> u32 {
-    (1..=RUNGS).find(|k| h >= min_first_step(*k)).unwrap_or(RUNGS + 1)
+    (1..=MAX_STEPS).find(|k| h >= min_first_step(*k)).unwrap_or(MAX_STEPS + 1)
 }
 
 /// A solve that is explained: what its solver did.
@@ -67,7 +67,7 @@ impl SolveSummary<'_> {
         all
     }
 
-    /// Says which of the two rules fixed the first step, and how far the next rung is.
+    /// Says which of the two rules fixed the first step, and where the bound asks for one step more.
     fn first_step_rule(&self, min: u32, order: i32) -> Option<String> {
         let SolverTrace { h_init, d0, d1, d2, .. } = *self.trace;
         let max = d1.max(d2);
@@ -82,7 +82,7 @@ impl SolveSummary<'_> {
                 "It is d\u{2080}/d\u{2081}, the size of the state over its speed: the rule's upper bound.".to_owned()
             });
         }
-        // (0.01 / m)^(1/p) passes rung k where m = 0.01 ((10^k - 1) / 9L)^p.
+        // (0.01 / m)^(1/p) falls below the least first step for k steps where m = 0.01 ((10^k - 1) / 9L)^p.
         let bound = |k: u32| 0.01 * (1.0 / min_first_step(k)).powi(order);
         Some(format!(
             "It is (0.01 / m)^(1/{order}) with m = max(d\u{2081}, d\u{2082}) = {}; above {} the ladder asks for one step \
@@ -93,7 +93,7 @@ impl SolveSummary<'_> {
         ))
     }
 
-    /// The strip: first steps on a log axis, separated by the rungs, with this solve's.
+    /// The strip: first steps on a log axis, divided where the least number of steps changes, with this solve's.
     pub fn strip_ui(&self, ui: &mut Ui, theme: &Theme) {
         let h_init = self.trace.h_init;
         let Some((each, _)) = self.cost().filter(|_| h_init > 0.0 && h_init.is_finite()) else { return };
@@ -106,8 +106,8 @@ impl SolveSummary<'_> {
         };
         let (top, foot) = (rect.top() + 18.0, rect.top() + 36.0);
         let here = min_steps(h_init);
-        for k in 1..=RUNGS + 1 {
-            let left = if k > RUNGS { across(10f64.powf(lowest)) } else { across(min_first_step(k)) };
+        for k in 1..=MAX_STEPS + 1 {
+            let left = if k > MAX_STEPS { across(10f64.powf(lowest)) } else { across(min_first_step(k)) };
             let right = if k == 1 { across(10f64.powf(0.3)) } else { across(min_first_step(k - 1)) };
             if right - left < 1.0 {
                 continue;
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rungs_are_where_a_tenfold_growing_row_reaches_the_end() {
+    fn min_first_steps_reach_the_end_by_tenfold_growth() {
         assert_eq!((min_first_step(1), min_first_step(2)), (1.0, 1.0 / 11.0));
         for k in 1..=6 {
             let reach = |h: f64, n: u32| (0..n).map(|i| h * 10f64.powi(i as i32)).sum::<f64>();

@@ -119,7 +119,7 @@ mod tests {
     const PLACES: [[f32; 2]; 3] = [[-2.0, -1.0], [2.0, 1.0], [0.0, 0.0]];
 
     #[test]
-    fn everything_is_seen_and_the_way_back_is_the_same() {
+    fn the_window_shows_every_place_and_its_inverse_map_is_exact() {
         let window = Window::around(&PLACES, SHEET);
         for p in PLACES {
             let at = window.at(p, SHEET);

@@ -211,8 +211,8 @@ impl NeuronGraph {
 
     fn node_under(&self, p: Pos2, rect: Rect) -> Option<u32> {
         let window = self.camera.window(&self.motion.places, rect);
-        let swell = node_scale(self.camera.zoom(&self.motion.places, rect));
-        let radius = |i: usize| self.picture.styles.get(i).map_or(3.0, |d| d.radius) * swell;
+        let radius_scale = node_scale(self.camera.zoom(&self.motion.places, rect));
+        let radius = |i: usize| self.picture.styles.get(i).map_or(3.0, |d| d.radius) * radius_scale;
         camera::pick(&self.motion.places, radius, &window, rect, p)
     }
 

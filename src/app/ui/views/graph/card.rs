@@ -10,6 +10,7 @@ use crate::ui::views::{painting::*, trained_bdh::take_over_ui};
 /// The size of the card, and the smallest canvas that has space for one.
 const CARD: (f32, f32) = (228.0, 250.0);
 const ROOM: (f32, f32) = (560.0, 300.0);
+/// The strongest partners of a node that the card names.
 const PARTNERS: usize = 4;
 /// Values of a file's node that are listed; the table has all.
 const VALUES: usize = 8;

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_is_bounded() {
+    fn shown_rows_and_text_are_bounded() {
         let rows: Vec<Value> = (0..2000).map(|i| json!([i])).collect();
         let Content::Table(table) = content(json!({"columns": ["a"], "rows": rows})) else { panic!("no table") };
         assert_eq!((table.rows.len(), table.total), (MAX_ROWS, 2000));
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_one() {
+    fn only_a_json_number_is_shown_as_a_number() {
         assert_eq!(number(&Payload::Unknown(json!(1.5))), Some(1.5));
         assert_eq!(number(&Payload::Unknown(json!([1.5]))), None);
         assert_eq!(number(&Payload::Unknown(json!("words"))), None);

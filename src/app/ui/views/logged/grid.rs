@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tile_scrolls_many() {
+    fn a_grid_of_many_panels_is_taller_than_its_tile() {
         let grid = PanelGrid::in_tile(13, vec2(928.0, 528.0), GAP);
         assert_eq!((grid.columns, grid.rows, grid.size.y), (3, 5, HIGH - TITLE));
     }

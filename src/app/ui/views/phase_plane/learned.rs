@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn the_distance_to_the_models_end_is_that_of_the_same_steps() {
         let learned = Learned::new(&evolution()).unwrap();
-        // No force: q moves by dt k, and these ends say that nothing moved.
+        // Without a force q moves by dt k, whereas the recorded ends equal the start.
         let moved = 0.5 * (2.0f64.powi(2) + 0.1f64.powi(2) + 0.2f64.powi(2)).sqrt();
         assert!((learned.f64_distances[0].unwrap() - moved).abs() < 1e-6, "{:?}", learned.f64_distances);
         assert_eq!(learned.max_error(), learned.f64_distances.iter().copied().flatten().reduce(f64::max));

@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     fn points() -> Vec<PhasePoint> {
-        // q[1] and k[1] vary most; their mean is not zero.
+        // q[1] and k[1] vary most, and their mean is not zero.
         [[0.1, 3.0], [-0.1, 1.0], [0.0, 2.0]].iter().map(|q| PhasePoint::new(*q, [q[0], 2.0 * q[1]])).collect()
     }
 

@@ -22,6 +22,7 @@ pub struct ToySettings {
 
 /// Corners of a blob's outline.
 const CORNERS: usize = 720;
+/// Points that fill the inside of a blob.
 const POINTS_INSIDE: usize = 140;
 
 /// Starts around a start, and their ends.

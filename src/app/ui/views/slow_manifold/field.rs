@@ -148,7 +148,7 @@ impl Run {
 mod tests {
     use super::*;
 
-    fn shown(settings: &SlowManifoldSettings) -> (Field, Run) {
+    fn field_and_run(settings: &SlowManifoldSettings) -> (Field, Run) {
         let field = Field::new(&Source::new(settings)).unwrap();
         let run = Run::solve(&field, settings.epsilon, field.default_start());
         (field, run)
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn most_of_the_time_of_a_relaxation_oscillation_is_slow() {
         let settings = SlowManifoldSettings { epsilon: 0.01, a: 0.0, ..Default::default() };
-        let (field, run) = shown(&settings);
+        let (field, run) = field_and_run(&settings);
         let time = |fast: bool| -> f64 {
             let segments = run.trajectory.times.windows(2).zip(&run.is_fast);
             segments.filter(|(_, f)| **f == fast).map(|(t, _)| t[1] - t[0]).sum()
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn a_canard_stays_long_on_the_repelling_branch() {
         let settings = SlowManifoldSettings { epsilon: 0.05, a: 0.993_5, ..Default::default() };
-        assert!(shown(&settings).1.repelling_share > 0.2, "{}", shown(&settings).1.repelling_share);
+        assert!(field_and_run(&settings).1.repelling_share > 0.2, "{}", field_and_run(&settings).1.repelling_share);
     }
 
     #[test]

@@ -170,7 +170,7 @@ mod tests {
     use crate::labs::equilibrium::slow_manifold::SlowManifoldSettings;
 
     #[test]
-    fn the_pointer_carries_what_is_near_and_nothing_else() {
+    fn stirring_changes_the_field_only_near_the_pointer() {
         let source = Source::new(&SlowManifoldSettings::default());
         let unstirred = Field::new(&source).unwrap();
         let field = sampled(&unstirred, 0.05, &unstirred.bounds);

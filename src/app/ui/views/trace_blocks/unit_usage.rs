@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_used_alike_count_as_many_as_they_are() {
+    fn the_effective_count_of_equally_used_units_is_their_number() {
         let block = |usage: &[f64]| BlockUsage { path: "blocks.0".to_owned(), usage: usage.to_vec().into() };
         assert!((effective(&block(&[0.5, 0.5, 0.5, 0.5])) - 4.0).abs() < 1e-12);
         assert!((effective(&block(&[1.0, 0.0])) - 1.0).abs() < 1e-12);

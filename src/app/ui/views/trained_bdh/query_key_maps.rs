@@ -43,7 +43,7 @@ fn matrix(maps: &QueryKeyMaps, at: Place) -> Option<MatrixView<'_>> {
     maps.layers.get(at.layer)?.products.matrix(at.head)
 }
 
-/// The one that is shown large: the selected one, else the last layer's first head.
+/// The map that is shown large: the selected one, else the last layer's first head.
 fn chosen(maps: &QueryKeyMaps, selection: &Selection) -> Option<Place> {
     let all = places(maps);
     let is = |p: &&Place| Some(p.path()) == selection.layer && Some(p.head) == selection.head;

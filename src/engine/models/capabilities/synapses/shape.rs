@@ -37,7 +37,7 @@ impl SynapseShape {
         3 * self.neurons * self.d_model + 2 * vocab * self.d_model + gates
     }
 
-    /// Turns a token of each pair of a head's neurons, `(N / 2)`.
+    /// The turns (of 2π) by which each pair of a head's neurons rotates per token, `(N / 2)`.
     pub fn turns_per_token(&self) -> Vec<f32> {
         self.attention.pair_frequencies(self.per_head())
     }

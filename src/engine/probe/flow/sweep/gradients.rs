@@ -83,7 +83,7 @@ impl<'a> Gradients<'a> {
     }
 }
 
-/// |a - b| / |b|
+/// The relative distance |a - b| / |b|.
 fn distance(a: &[f64], b: &[f64]) -> f64 {
     norm(&difference(a, b)) / norm(b)
 }

@@ -217,13 +217,13 @@ mod tests {
 
     const WINDOWS: ComparedWindows = ComparedWindows { count: 4, length: 64, from: Evidence::File };
 
-    fn known(value: usize) -> Option<KnownNumber> {
+    fn known_number(value: usize) -> Option<KnownNumber> {
         Some(KnownNumber { value, from: Evidence::File })
     }
 
     #[test]
     fn the_least_loss_is_chosen_and_no_other_is_close() {
-        let facts = KnownFacts { layers: None, window: known(64) };
+        let facts = KnownFacts { layers: None, window: known_number(64) };
         let losses = [2.0, 1.5, 1.3, 1.2, 1.25, 1.4];
         let found = decide(&facts, WINDOWS, &[Evidence::OnlyFit], |_| Ok(Some(losses.map(planted).to_vec())));
         let found = found.unwrap().unwrap();
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn close_candidates_and_other_lengths_are_warned_of() {
-        let facts = KnownFacts { layers: None, window: known(512) };
+        let facts = KnownFacts { layers: None, window: known_number(512) };
         let mut losses = [2.0, 1.2, 1.3].map(planted).to_vec();
         // varies by more than it differs
         losses[2].by_window = vec![1.6, 0.9, 1.5, 0.9];
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn tokens_are_compared_by_the_byte_and_known_layers_are_kept() {
-        let facts = KnownFacts { layers: known(3), window: known(64) };
+        let facts = KnownFacts { layers: known_number(3), window: known_number(64) };
         // a token of four bytes may cost twice as much as one of one byte
         let texts = [planted(2.0), WindowLosses { tokens_per_byte: 0.25, ..planted(4.0) }];
         let from = [Evidence::OnlyFit, Evidence::Sidecar];

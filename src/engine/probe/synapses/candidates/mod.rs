@@ -11,12 +11,14 @@ use crate::{
 pub use choice::{Candidate, CandidateChoice, ComparedWindows, KnownFacts, WindowLosses};
 use choice::{DEFAULT_WINDOW, decide, known_choice};
 
+/// Candidates have from one to this many layers.
 const MAX_LAYERS: usize = 12;
 /// Windows that candidates read: fewer where the model is large.
 const MIN_WINDOWS: usize = 4;
 const MAX_WINDOWS: usize = 16;
 /// The limit of neurons times tokens that candidates read, down to the fewest windows.
 const MAX_ACTIVATIONS: usize = 1 << 24;
+/// Tokens of the shortest window that a short text is cut into.
 const MIN_WINDOW: usize = 32;
 /// A token stands for no more bytes than this, on average.
 const BYTES_PER_TOKEN: usize = 8;

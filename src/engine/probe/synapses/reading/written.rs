@@ -105,7 +105,7 @@ mod tests {
         let show = |so_far: Answer| {
             let reading = measurements::SynapseReading::from_payload(&so_far.payload).cloned().unwrap();
             shown.borrow_mut().push((reading, so_far.tokens));
-            // a slow reader is shown the next token too, however fast the model writes
+            // a slow listener also gets the next token, however fast the model generates
             if shown.borrow().len() <= 2 {
                 std::thread::sleep(SHOWN_EVERY);
             }

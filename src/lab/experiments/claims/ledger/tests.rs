@@ -1,9 +1,9 @@
-//! The ledger's verdicts, and the mistakes that its check finds.
+//! Tests the ledger's verdicts and the mistakes that its check finds.
 
 use super::*;
 use crate::experiments::claims::small_ledger::{PAPER, ledger, ledger_with, result};
 
-fn with(numbers: &[f64]) -> Ledger {
+fn ledger_from(numbers: &[f64]) -> Ledger {
     ledger_with(&result(numbers))
 }
 
@@ -16,23 +16,23 @@ fn labels(ledger: &Ledger) -> Vec<String> {
 fn verdicts_are_corrected_for_all_rules_of_the_paper() {
     let five_hours = "not run: needs about 5 hours of two cores";
     assert_eq!(labels(&ledger()), ["not run", five_hours, "needs a GPU"]);
-    let ledger = with(&[0.001, 0.0011, 0.0009]);
+    let ledger = ledger_from(&[0.001, 0.0011, 0.0009]);
     assert_eq!(labels(&ledger), ["stands", five_hours, "needs a GPU"]);
     let judged = ledger.rows()[0].standing.judgement().cloned().unwrap();
     let raw = judged.outcome.unwrap().p();
     assert!((judged.p.unwrap() - 2.0 * raw).abs() < 1e-12, "{judged:?}");
-    assert_eq!(labels(&with(&[0.5, 0.5001, 0.5002]))[0], "does not stand");
-    assert_eq!(labels(&with(&[0.0, 0.01, 0.02]))[0], "cannot be told");
-    assert_eq!(labels(&with(&[0.001, 0.0011]))[0], "cannot be told", "a run is missing");
+    assert_eq!(labels(&ledger_from(&[0.5, 0.5001, 0.5002]))[0], "does not stand");
+    assert_eq!(labels(&ledger_from(&[0.0, 0.01, 0.02]))[0], "cannot be told");
+    assert_eq!(labels(&ledger_from(&[0.001, 0.0011]))[0], "cannot be told", "a run is missing");
 }
 
 /// The window judges the runs that have ended so far without a ledger of its own.
 #[test]
 fn a_result_is_judged_in_place_of_the_stored_one() {
-    let stored = with(&[0.5, 0.5001, 0.5002]);
+    let stored = ledger_from(&[0.5, 0.5001, 0.5002]);
     let raw = result(&[0.001, 0.0011, 0.0009]);
     let row = |ledger: &Ledger| ledger.rows()[0].standing.judgement().cloned();
-    assert_eq!(stored.judge(&raw), row(&with(&[0.001, 0.0011, 0.0009])));
+    assert_eq!(stored.judge(&raw), row(&ledger_from(&[0.001, 0.0011, 0.0009])));
     assert_eq!(stored.judge(&stored.results["X1"]), row(&stored));
     assert_eq!(labels(&stored)[0], "does not stand", "what is stored stays");
     for claim in ["X12", "Z9"] {
@@ -42,7 +42,7 @@ fn a_result_is_judged_in_place_of_the_stored_one() {
 
 #[test]
 fn the_check_finds_what_was_edited() {
-    let good = with(&[0.001, 0.0011, 0.0009]);
+    let good = ledger_from(&[0.001, 0.0011, 0.0009]);
     assert!(good.problems().is_empty(), "{:?}", good.problems());
     let read = ClaimResult::parse("X1", &good.results["X1"].to_json().unwrap()).unwrap();
     assert_eq!(read, good.results["X1"]);
@@ -56,7 +56,7 @@ fn the_check_finds_what_was_edited() {
     assert!(edited(&|r| r.effect = Some(0.002)).contains("not those of its numbers"));
     let numbers = edited(&|r| r.seeds[0].points[0].number = 0.5);
     assert!(numbers.contains("cannot be told") && numbers.contains("edited after the run"), "{numbers}");
-    // an edit that turns no verdict is one too
+    // an edit that changes no verdict is reported too
     assert_eq!(edited(&|r| r.made.cores = 64), "X1: the numbers, or what made them, were edited after the run");
     assert!(edited(&|r| r.claim = "X2".to_owned()).contains("the claim X2"));
 
@@ -74,8 +74,8 @@ fn the_check_finds_what_was_edited() {
     assert!(ledger.problems().join("\n").contains("no such claim"));
 }
 
-/// Results of X1 and X2, whose p are corrected together; X12 has no rule.
-fn with_both() -> Ledger {
+/// Returns results of X1 and X2, whose p-values are corrected together; X12 has no rule.
+fn ledger_with_both() -> Ledger {
     let first = result(&[0.001, 0.0011, 0.0009]);
     let mut ledger = ledger_with(&first);
     let (_, claim) = ledger.claims().nth(1).unwrap();
@@ -91,7 +91,7 @@ fn with_both() -> Ledger {
 /// A claim whose p moved alone is not accused: what moved it is named.
 #[test]
 fn the_check_names_what_moved_a_p() {
-    let good = with_both();
+    let good = ledger_with_both();
     assert!(good.problems().is_empty(), "{:?}", good.problems());
     let of = |ledger: &Ledger, id: &str| -> Vec<String> {
         ledger.problems().into_iter().filter(|words| words.starts_with(id)).collect()
@@ -106,11 +106,11 @@ fn the_check_names_what_moved_a_p() {
     assert!(said.len() == 1 && said[0].contains("new or missing (there is none of X2)"), "{said:?}");
 }
 
-/// An interval inside of the region with a claim that cannot be told: the words give Holm's correction as the reason.
+/// If the interval lies inside the region but the claim stays undecided, the text names Holm's correction as reason.
 #[test]
 fn a_verdict_that_the_correction_takes_says_so() {
     let effect = |numbers: &[f64]| {
-        let ledger = with(numbers);
+        let ledger = ledger_from(numbers);
         let row = ledger.rows().remove(0);
         let (rule, judged) = (row.claim.rule.as_ref().unwrap(), row.standing.judgement().unwrap());
         (judged.verdict, judged.outcome.unwrap().p() < 0.05, judged.effect_label(rule).unwrap())
@@ -131,7 +131,7 @@ fn a_claim_that_its_runs_do_not_test_cannot_be_told() {
     for (numbers, verdict) in
         [([0.001, 0.0011, 0.0009], Verdict::Stands), ([0.5, 0.5001, 0.5002], Verdict::DoesNotStand)]
     {
-        ledger.results = with(&numbers).results;
+        ledger.results = ledger_from(&numbers).results;
         assert_eq!(ledger.problems(), Vec::<String>::new());
         assert_eq!(ledger.judged(&ledger.results["X1"]).verdict, verdict);
         assert_eq!(labels(&ledger)[0], "cannot be told");
@@ -143,7 +143,7 @@ fn a_claim_that_its_runs_do_not_test_cannot_be_told() {
     }
 }
 
-/// A counter-reading that says that the runs do not test the claim takes its verdict back, for which there is `untested`.
+/// A card may not withdraw a verdict by a note that the runs do not test the claim, since `untested` says so.
 #[test]
 fn no_card_takes_its_verdict_back() {
     let ledger = Ledger::built_in().unwrap();
@@ -164,7 +164,7 @@ fn no_card_takes_its_verdict_back() {
 /// A t test weighs by the spread of the values, and there is none: no p is given, least of all 0.
 #[test]
 fn seeds_that_do_not_differ_have_no_p() {
-    let ledger = with(&[0.3; 3]);
+    let ledger = ledger_from(&[0.3; 3]);
     let row = ledger.rows().remove(0);
     let (rule, judged) = (row.claim.rule.as_ref().unwrap(), row.standing.judgement().unwrap());
     assert_eq!((judged.verdict, judged.p, ledger.results["X1"].p), (Verdict::DoesNotStand, None, None));

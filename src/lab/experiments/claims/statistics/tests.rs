@@ -11,7 +11,7 @@ fn rule(statistic: Statistic, above: Option<f64>, below: Option<f64>) -> Rule {
     Rule { statistic, stands: Region { above, below }, counted, ..small_ledger::rule("statistic = \"mean\"") }
 }
 
-/// Numbers of one seed at values of a setting.
+/// Returns the numbers of one seed at several values of a setting.
 fn along<const N: usize>(points: [(f64, f64); N]) -> SeedNumbers {
     let points = points.map(|(at, number)| PointNumbers { at: Some(at), number, beside: None });
     SeedNumbers { seed: 0, points: points.to_vec() }
@@ -60,7 +60,7 @@ fn equivalence_needs_two_one_sided_tests() {
     assert_eq!(verdict(&[(-9.1, 0.0), (-8.9, 0.0), (-9.0, 0.0)]), Verdict::DoesNotStand);
 }
 
-/// Two runs of a seed that differ by a setting: the second's number less the first's.
+/// For two runs of a seed that differ by a setting, the number of the first is subtracted from that of the second.
 #[test]
 fn a_difference_may_be_that_of_two_runs() {
     let over = Some(VariedSetting { key: "model.pool".to_owned(), values: vec![Value::Int(2), Value::Int(4)] });
@@ -153,7 +153,7 @@ fn the_slope_of_a_logarithm_is_an_exponential_rate() {
     assert_eq!(found.verdict(found.p(), 0.95), Verdict::Stands);
 }
 
-/// A run that failed leaves fewer seeds, and fewer seeds than the rule asks for tell nothing.
+/// A failed run leaves fewer seeds, and a rule with fewer seeds than it requires gives no verdict.
 #[test]
 fn too_few_seeds_tell_nothing() {
     let rule = rule(Statistic::Mean, Some(0.0), None);

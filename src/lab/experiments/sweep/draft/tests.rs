@@ -50,7 +50,7 @@ fn objectives_are_named_as_the_sweep_names_its_numbers() {
 }
 
 #[test]
-fn what_is_wrong_is_said_at_its_axis() {
+fn errors_in_a_draft_are_named_at_their_axis() {
     let (lab, config, _) = lab();
     let mut draft = ticked(&["train.lr", "model.d_model"]);
     assert!(draft.check(lab, &config).file.is_some(), "usual values can be run: {:?}", draft.check(lab, &config));

@@ -195,7 +195,7 @@ fn two_axes_make_cells_and_each_axis_a_line_of_means() {
 }
 
 #[test]
-fn how_runs_stand_is_said() {
+fn the_progress_label_counts_runs_by_state() {
     let r = results();
     assert_eq!(r.progress(), RunCounts { finished: 3, running: 0, paused: 0, unfinished: 1, failed: 1, missing: 3 });
     assert_eq!(r.progress_label(), "3 of 8 runs finished, 1 cut off, 1 failed, 3 not begun");

@@ -133,7 +133,7 @@ pub fn lower_charts(sweep: &FlowSweepNfe, theme: &Theme) -> [Chart<'static>; 3] 
     };
     let bend = line("bend", (theme.series(0), Stroke::Solid), pairs(&sweep.u0, &sweep.curvature));
     let mut first_step = chart("first step", Axis::new("h_init").log(), solvers("h_init", |c| &c.h_init));
-    for steps in rungs(sweep) {
+    for steps in near_step_counts(sweep) {
         first_step.horizontal_line(format!("{steps} steps suffice above"), min_first_step(steps));
     }
     [
@@ -144,7 +144,7 @@ pub fn lower_charts(sweep: &FlowSweepNfe, theme: &Theme) -> [Chart<'static>; 3] 
 }
 
 /// The numbers of steps whose shortest sufficient first step ([`min_first_step`]) is near the measured first steps.
-fn rungs(sweep: &FlowSweepNfe) -> impl Iterator<Item = u32> {
+fn near_step_counts(sweep: &FlowSweepNfe) -> impl Iterator<Item = u32> {
     let met = sweep.solvers.iter().flat_map(|c| &c.h_init).filter(|h| h.is_finite());
     let (low, high) = met.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), h| (low.min(*h), high.max(*h)));
     (1..=8).filter(move |k| min_first_step(*k) > low * 0.5 && min_first_step(*k) < high * 2.0)
