@@ -211,3 +211,13 @@ fn the_command_line_converts_measures_and_takes_direction() {
     let (code, words) = run(&[&file, "--save", &path("c.txt")]);
     assert!(code == Some(2) && words.contains(".gml"), "{words}");
 }
+
+#[test]
+fn a_separator_in_a_quoted_header_does_not_separate() {
+    for table in ["source;target;\"a;b,c,d,e\"\nx;y;2\n", "source,target,\"a;b;c;d\"\nx,y,2\n", "a\"b;c;1\nc;d;2\n"] {
+        let graph = Format::Csv.read(table).unwrap();
+        let again = Format::Csv.read(&Format::Csv.write(&graph)).unwrap();
+        assert!(graph.nodes.len() >= 2 && graph.nodes.iter().all(|node| !node.id.contains([';', ','])), "{table}");
+        assert_eq!((again.nodes.len(), again.edges.len()), (graph.nodes.len(), graph.edges.len()), "{table}");
+    }
+}

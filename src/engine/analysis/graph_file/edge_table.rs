@@ -68,7 +68,11 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
     let mut graph = GraphFile { directed: true, ..GraphFile::default() };
     let (mut nodes, mut kind) = (Nodes::default(), Edges::default());
     let first = text.lines().find(|l| !l.trim().is_empty()).unwrap_or_default();
-    let separator = [',', ';', '\t'].into_iter().max_by_key(|c| first.matches(*c).count()).unwrap_or(',');
+    // a separator in a quoted name is part of it; a quote inside a bare name opens none
+    let anywhere = |c: char| first.matches(c).count();
+    let outside_quotes = |c: char| first.split('"').step_by(2).map(|part| part.matches(c).count()).sum::<usize>();
+    let separators = [',', ';', '\t'].into_iter();
+    let separator = separators.max_by_key(|c| (outside_quotes(*c), anywhere(*c))).unwrap_or(',');
     let (mut columns, mut begun) = (vec![Column::Source, Column::Target, Column::Weight], false);
     for (line, fields) in (FieldRows { text, separator, line: 1 }) {
         let fields = fields?;
