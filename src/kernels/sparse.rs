@@ -34,8 +34,8 @@ impl Sparse {
         self.iter().for_each(|(unit, value)| out[unit] += scale * value);
     }
 
-    /// Becomes the k largest entries of `u` without those that are not above zero; of equal entries the first. What is
-    /// no number counts as large, so that it is seen and not lost.
+    /// Sets this to the k largest positive entries of `u`, of equal ones the first. NaN counts as large, so that it is seen
+    /// and not lost.
     pub fn select(&mut self, u: &[f32], k: usize, keys: &mut Vec<u32>) {
         self.clear();
         if k == 0 {

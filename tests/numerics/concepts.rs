@@ -61,11 +61,12 @@ fn sigma(model: &dyn Trainable, ids: &[u32], site: Synapse, scalar: Scalar) -> f
         .unwrap()
         .logits(&Tensor::from_slice(ids, (1, ids.len()), &Device::Cpu).unwrap(), &mut tap)
         .unwrap();
-    let of = |path: &str, neuron: usize| -> Vec<f64> {
+    let activations = |path: &str, neuron: usize| -> Vec<f64> {
         let all = host::to_f64(tap.get(path).unwrap()).unwrap(); // (1,nh,T,N)
         (0..ids.len()).map(|t| all[(neuron / n * ids.len() + t) * n + neuron % n]).collect()
     };
-    let steps: Vec<f64> = of(&y_path, site.i).iter().zip(of(&x_path, site.j)).map(|(y, x)| y * x).collect();
+    let steps: Vec<f64> =
+        activations(&y_path, site.i).iter().zip(activations(&x_path, site.j)).map(|(y, x)| y * x).collect();
     match scalar {
         Scalar::Mean => steps.iter().sum::<f64>() / steps.len() as f64,
         Scalar::Sum => steps.iter().sum(),
@@ -212,9 +213,9 @@ fn a_confirmed_verdict_needs_p_value_languages_and_margin() {
         holm,
         by_noun: vec![0.0],
     };
-    let of = |s: FoundSynapse| SearchResult { searched: 10, per_head: 64, synapses: vec![s] };
-    let random = [of(synapse(0.2, 0.3, [0.5, 0.5]))];
-    let confirmed = |s: FoundSynapse| ConceptVerdict::new(&question, &of(s), &random).confirmed == [0];
+    let search_result = |s: FoundSynapse| SearchResult { searched: 10, per_head: 64, synapses: vec![s] };
+    let random = [search_result(synapse(0.2, 0.3, [0.5, 0.5]))];
+    let confirmed = |s: FoundSynapse| ConceptVerdict::new(&question, &search_result(s), &random).confirmed == [0];
     assert!(confirmed(synapse(0.7, 0.01, [0.01, 0.04])));
     assert!(!confirmed(synapse(0.7, 0.06, [0.01, 0.04])), "p");
     assert!(!confirmed(synapse(0.7, 0.01, [0.01, 0.2])), "languages");
@@ -285,8 +286,8 @@ fn sets(content: &str) -> LabelledLines {
 fn money() -> String {
     let line = |i: usize| {
         let [a, c] = ["a", "c"].map(|s| s.repeat(1 + i % 3));
-        let of = |label: &str, sign: char| format!("{label}\tgroup {}\t{a}{sign}b{c}{i}\n", i / 2);
-        of("food", 'd') + &of("money", '$') + &of("sport", 'e')
+        let sentence = |label: &str, sign: char| format!("{label}\tgroup {}\t{a}{sign}b{c}{i}\n", i / 2);
+        sentence("food", 'd') + &sentence("money", '$') + &sentence("sport", 'e')
     };
     (0..24).map(line).collect()
 }

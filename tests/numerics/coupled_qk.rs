@@ -232,8 +232,8 @@ fn a_half_of_the_layers_evolves() -> Result<()> {
         let mut tap = Tap::on(&["layers."]);
         model.logits(&row(&ids(1, 9))?, &mut tap)?;
         for (layer, wanted) in wanted.into_iter().enumerate() {
-            let of = |name: &str| host::to_f32(tap.get(&format!("layers.{layer}.attn.{name}")).unwrap());
-            assert_eq!(of("q0")? != of("q")?, wanted, "layer {layer}");
+            let tapped = |name: &str| host::to_f32(tap.get(&format!("layers.{layer}.attn.{name}")).unwrap());
+            assert_eq!(tapped("q0")? != tapped("q")?, wanted, "layer {layer}");
         }
     }
     Ok(())

@@ -134,8 +134,8 @@ fn a_layer_that_the_graph_does_not_lead_to_gives_its_weights_to_the_graph() -> R
     let accumulator = GradAccumulator::default();
     let partial = PartialGraph::new(loss(Some(&accumulator))?);
     let (beside, alone) = (accumulator.backward(&partial)?, loss(None)?.backward()?);
-    let of = |grads: &candle_core::backprop::GradStore| host::to_f32(grads.get(&weights).expect("a gradient"));
-    assert_eq!(of(&beside)?, of(&alone)?);
+    let gradient = |grads: &candle_core::backprop::GradStore| host::to_f32(grads.get(&weights).expect("a gradient"));
+    assert_eq!(gradient(&beside)?, gradient(&alone)?);
     Ok(())
 }
 

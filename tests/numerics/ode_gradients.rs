@@ -173,7 +173,7 @@ fn the_adjoint_agrees_as_the_solves_get_better() -> Result<()> {
 #[test]
 fn a_weight_may_be_used_on_both_sides() -> Result<()> {
     let w = Var::from_tensor(&random(1, &[4, 4], 0.7))?;
-    let of = |way: Gradient| -> Result<Vec<f64>> {
+    let gradient = |way: Gradient| -> Result<Vec<f64>> {
         let inside = w.as_tensor().clone();
         let field: SharedField = Arc::new(move |_: f64, y: &Tensor| y.matmul(&inside)?.tanh());
         let y0 = random(2, &[3, 4], 1.0).matmul(&w)?;
@@ -182,9 +182,9 @@ fn a_weight_may_be_used_on_both_sides() -> Result<()> {
         let grads = (end?.end.matmul(&w)?.sqr()?.sum_all()?).backward()?;
         host::to_f64(grads.get(&w).ok_or(candle_core::Error::Msg("no gradient".into()))?)
     };
-    let exact = of(Gradient::Backprop)?;
-    assert!(apart(&of(Gradient::Checkpointed)?, &exact) < 1e-12);
-    assert!(apart(&of(Gradient::Adjoint)?, &exact) < 1e-4);
+    let exact = gradient(Gradient::Backprop)?;
+    assert!(apart(&gradient(Gradient::Checkpointed)?, &exact) < 1e-12);
+    assert!(apart(&gradient(Gradient::Adjoint)?, &exact) < 1e-4);
     Ok(())
 }
 

@@ -123,6 +123,30 @@ pub fn check_reference_at(op: Op, vars: &[Var]) -> Result<()> {
     Ok(())
 }
 
+/// Checks that a frozen argument gets no gradient, and that the others keep every bit of theirs.
+pub fn check_frozen(op: Op, shapes: &[Vec<usize>]) -> Result<()> {
+    let given = shapes.iter().enumerate().map(|(i, s)| random(i as u64, s)).collect::<Result<Vec<_>>>()?;
+    let bits = |x: &Tensor| -> Result<Vec<u32>> { Ok(host::to_f32(x)?.into_iter().map(f32::to_bits).collect()) };
+    let gradients = |trained: &[bool]| -> Result<Vec<Option<Vec<u32>>>> {
+        let pairs = given.iter().zip(trained);
+        let args = pairs.map(|(x, trained)| match *trained {
+            true => Var::from_tensor(x).map(Var::into_inner),
+            false => Ok(x.clone()),
+        });
+        let args = args.collect::<Result<Vec<Tensor>>>()?;
+        let grads = op(&args)?.sqr()?.sum_all()?.backward()?;
+        args.iter().map(|x| grads.get(x).map(bits).transpose()).collect()
+    };
+    let all = gradients(&vec![true; given.len()])?;
+    for mask in 1..1usize << given.len() {
+        let trained: Vec<bool> = (0..given.len()).map(|i| (mask >> i) & 1 == 1).collect();
+        for (i, (found, wanted)) in gradients(&trained)?.into_iter().zip(&all).enumerate() {
+            assert_eq!(found.as_ref(), wanted.as_ref().filter(|_| trained[i]), "argument {i}, trained are {trained:?}");
+        }
+    }
+    Ok(())
+}
+
 /// A lock for tests that change the number of threads, which is a setting of the whole process.
 pub fn lock_threads() -> MutexGuard<'static, ()> {
     static THREADS: Mutex<()> = Mutex::new(());

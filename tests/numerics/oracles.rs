@@ -1059,8 +1059,8 @@ fn solvers() -> Outcome {
         .iter()
         .filter_map(|case| {
             let what = solver_case(&file, case).err()?;
-            let of = |name: &str| case[name].to_string();
-            Some(format!("{} {} rtol {} steps {}: {what}", of("field"), of("method"), of("rtol"), of("steps")))
+            let [field, method, rtol, steps] = ["field", "method", "rtol", "steps"].map(|name| &case[name]);
+            Some(format!("{field} {method} rtol {rtol} steps {steps}: {what}"))
         })
         .collect();
     assert!(wrong.is_empty(), "{} of {} cases:\n{}", wrong.len(), cases.len(), wrong.join("\n"));

@@ -82,16 +82,16 @@ fn a_zero_gate_changes_nothing_bit_for_bit() -> Result<()> {
     for ((name, a), (other, b)) in coupled.params().iter().zip(frozen.params().iter()) {
         assert_eq!((name, host::to_f32(a)?), (other, host::to_f32(b)?), "twins start alike");
     }
-    let of = |m: &dyn Model| host::to_f32(&m.logits(&tokens, &mut Tap::off())?);
-    let expected = of(&frozen)?;
-    assert_eq!(of(&coupled)?, expected);
+    let logits_of = |m: &dyn Model| host::to_f32(&m.logits(&tokens, &mut Tap::off())?);
+    let expected = logits_of(&frozen)?;
+    assert_eq!(logits_of(&coupled)?, expected);
     // with a closed gate, neither the scale nor the slow path's weights have an effect
     let mut coupled = coupled;
     coupled.set_runtime_param("coupling_scale", 1e3);
-    assert_eq!(of(&coupled)?, expected);
+    assert_eq!(logits_of(&coupled)?, expected);
     let w = coupled.params().get("slow.0.mlp.up.weight").map(|v| v.affine(3.0, 0.5)).transpose()?;
     coupled.params().load("slow.0.mlp.up.weight", &w.ok_or(candle_core::Error::Msg("no weight".into()))?)?;
-    assert_eq!(of(&coupled)?, expected);
+    assert_eq!(logits_of(&coupled)?, expected);
     Ok(())
 }
 

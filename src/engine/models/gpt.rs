@@ -58,7 +58,7 @@ impl AlibiGptSpec {
         let (d, layers) = (self.d_model as f64, self.layers as f64);
         let carried = 2.0 * layers * rows as f64 * window as f64 * d;
         let past = (window as f64).min(every.saturating_sub(1) as f64 * step.tokens);
-        let block = BlockSizes::gpt2(self.d_model, self.heads).saved(step.positions());
+        let block = BlockSizes::gpt2(self.d_model, self.heads).saved(step.positions(), step.tokens);
         let scores = step.positions() * self.heads as f64 * (step.tokens + past);
         // each layer keeps its scores; all share their bias, which is that of one row, and their mask, that of one head; going
         // back holds some of one layer besides
@@ -76,7 +76,7 @@ impl AlibiGptSpec {
         }
         let masks = 4.0 * self.d_model as f64 * step.positions();
         // what the operations of a block save, and the gradients of it, which live until the backward pass has ended
-        let saved = BlockSizes::gpt2(self.d_model, self.heads).saved(step.positions());
+        let saved = BlockSizes::gpt2(self.d_model, self.heads).saved(step.positions(), step.tokens);
         let own = if self.carry.is_none() { 2.0 * saved } else { 0.0 };
         let activations = memory.activations + self.layers as f64 * (masks + own);
         StepMemory { shared: 0.0, activations, ..memory }
@@ -90,7 +90,7 @@ fn memory([d_model, heads, layers, positions]: [usize; 4], step: &StepSizes) -> 
     StepMemory {
         weights: (2.0 * step.vocab + positions as f64 + 2.0) * d + layers * block.weights(),
         shared: layers * block.weights(),
-        activations: layers * block.saved(n) + block.backward(n) + step_memory::head(d_model, step),
+        activations: layers * block.saved(n, step.tokens) + block.backward(n) + step_memory::head(d_model, step),
     }
 }
 

@@ -30,6 +30,12 @@ pub struct AttentionSpec {
 }
 
 impl AttentionSpec {
+    /// True if training on texts of this many tokens saves the attention weights for backward. They are then at most twice
+    /// what attention reads and writes anyhow; of longer texts they are recomputed.
+    pub fn saves_weights(&self, tokens: usize) -> bool {
+        tokens.div_ceil(8) <= self.head_dim
+    }
+
     /// Multi-head attention of this width: as many key heads as query heads, no rotary embedding, no ALiBi.
     pub fn plain(width: usize, heads: usize) -> Self {
         Self { heads, kv_heads: heads, head_dim: width / heads, theta: None, window: None, eps: 0.0, alibi: false }

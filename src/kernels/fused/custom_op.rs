@@ -24,11 +24,11 @@ pub fn tensor_like(t: &Tensor, values: Vec<f32>) -> Result<Tensor> {
     Tensor::from_vec(values, t.shape(), t.device())
 }
 
-/// Gradients of these values, each shaped as its tensor.
+/// Gradients of these values, each shaped as its tensor; none of a tensor that is not tracked.
 pub fn gradients_like<const N: usize>(values: [Vec<f32>; N], tensors: [&Tensor; N]) -> Result<[Option<Tensor>; N]> {
     let mut made = [const { None }; N];
     for ((made, values), t) in made.iter_mut().zip(values).zip(tensors) {
-        *made = Some(tensor_like(t, values)?);
+        *made = gradient_if_tracked(t, || Ok(values))?;
     }
     Ok(made)
 }

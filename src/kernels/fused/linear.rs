@@ -90,9 +90,11 @@ impl FusedOp<2> for LinearTransposed {
     fn backward(&self, [x, w]: [&Tensor; 2], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 2]> {
         let (i, o) = w.dims2()?;
         storage::read(grad, |g| {
-            let dx = storage::read(w, |w| Ok(matmul::matmul_rows(g, View::new(w, i, o).t(), None)))?;
+            let dx = gradient_if_tracked(x, || {
+                storage::read(w, |w| Ok(matmul::matmul_rows(g, View::new(w, i, o).t(), None)))
+            })?;
             let dw = gradient_if_tracked(w, || storage::read(x, |x| Ok(matmul::weight_grad(x, i, g, o))))?;
-            Ok([Some(tensor_like(x, dx)?), dw])
+            Ok([dx, dw])
         })
     }
 }

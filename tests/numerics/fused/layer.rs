@@ -93,8 +93,8 @@ fn transformed(x: &Tensor, mut rest: &[Tensor], s: LayerSpec) -> Result<Tensor> 
         let [up, up_bias, down, down_bias] = [0, 1, 2, 3].map(|i| rest[i].clone());
         return mlp::biased_mlp_reference(&h, &BiasedWeights { up, up_bias, down, down_bias }, s.act);
     }
-    let of = if s.gated { mlp::gated_mlp_reference } else { mlp::mlp_reference };
-    of(&h, &rest[0], &rest[1], s.act)
+    let reference = if s.gated { mlp::gated_mlp_reference } else { mlp::mlp_reference };
+    reference(&h, &rest[0], &rest[1], s.act)
 }
 
 /// Scales the arguments so that evolving queries and keys have steps of about 0.1 and small forces, and do not diverge.

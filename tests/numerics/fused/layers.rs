@@ -17,7 +17,7 @@ use orrery_lab::nn::{
 };
 use proptest::prelude::*;
 
-use crate::op_checks::{Check, check, check_reference, check_threads, random};
+use crate::op_checks::{Check, check, check_frozen, check_reference, check_threads, random};
 
 /// Runs a check of all operations (fused form, reference, shapes) for these sizes (batch, tokens, d, f, o).
 fn for_each_case(b: usize, t: usize, (d, f, o): (usize, usize, usize), run: Check) {
@@ -100,6 +100,15 @@ fn references_agree_with_finite_differences() {
 #[test]
 fn threads_change_no_bit() {
     for_each_case(2, 150, (48, 130, 48), &mut |fused, _, shapes| check_threads(fused, shapes).unwrap());
+}
+
+#[test]
+fn frozen_arguments_get_no_gradient_and_change_none() -> Result<()> {
+    let (x, w) = (vec![2, 70, 12], vec![9, 12]);
+    check_frozen(&|a| linear(&a[0], &a[1]), &[x.clone(), w.clone()])?;
+    check_frozen(&|a| linear::linear_biased(&a[0], &a[1], &a[2]), &[x.clone(), w, vec![9]])?;
+    check_frozen(&|a| linear::linear_transposed(&a[0], &a[1]), &[x.clone(), vec![12, 9]])?;
+    check_frozen(&|a| norm::layer_norm(&a[0], Some(&a[1]), Some(&a[2]), 1e-2), &[x, vec![12], vec![12]])
 }
 
 #[test]

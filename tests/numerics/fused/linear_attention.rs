@@ -18,7 +18,7 @@ use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::op_checks::{check_at, check_reference, check_threads, derive, distance, largest, random};
+use crate::op_checks::{check_at, check_frozen, check_reference, check_threads, derive, distance, largest, random};
 
 /// (batch, tokens, channels, heads, neurons per head)
 type Sizes = (usize, usize, usize, usize, usize);
@@ -111,6 +111,18 @@ fn threads_change_no_bit() -> Result<()> {
     for spec in specs(20) {
         let op = |a: &[Tensor]| neurons(&a[0], &a[1], &a[2], spec.clone());
         check_threads(&op, &[vec![7, 70, 6], vec![3, 6, 20], vec![3, 6, 20]])?;
+    }
+    Ok(())
+}
+
+#[test]
+fn frozen_arguments_get_no_gradient_and_change_none() -> Result<()> {
+    // scores are recomputed for the fewer neurons and saved for the others
+    for n in [20, 80] {
+        for spec in specs(n) {
+            let op = |a: &[Tensor]| linear_attention(&a[0], &a[1], &a[2], spec.clone());
+            check_frozen(&op, &[vec![2, 70, 6], vec![4, 6, n], vec![2 * n, 9]])?;
+        }
     }
     Ok(())
 }

@@ -44,6 +44,8 @@ pub struct Op {
     /// ALiBi slopes by head; empty without ALiBi.
     slopes: Vec<f32>,
     needs_backward: bool,
+    /// True if attention weights are saved for backward.
+    saves_weights: bool,
 }
 
 /// The inputs of tasks: qkv of all batch rows, and the weights of the QK norms, if there are any.
@@ -68,6 +70,7 @@ impl Op {
             ones: if normed { vec![] } else { vec![1.0; d] },
             slopes: if spec.alibi { alibi_slopes(h) } else { vec![] },
             needs_backward,
+            saves_weights: needs_backward && spec.saves_weights(t),
         }
     }
 
@@ -119,10 +122,10 @@ impl Op {
         }
     }
 
-    /// Returns true if attention weights are saved for backward: while they are no more than what a task reads and
-    /// writes anyhow.
-    fn saves_weights(&self) -> bool {
-        self.needs_backward && self.t <= 4 * self.spec.head_dim
+    /// Returns true if backward takes saved weights as they are, with gradients that have the reciprocal sums of their rows
+    /// in them. The weights of longer texts get the reciprocal sums themselves, which gives the bits of recomputed weights.
+    fn scales_gradients(&self) -> bool {
+        self.saves_weights && self.t <= 4 * self.spec.head_dim
     }
 
     /// Returns true if queries and keys are read from qkv itself, being neither normalised nor rotated.
@@ -134,7 +137,7 @@ impl Op {
     /// they are read in place; largest scores and reciprocal sums (G T); unnormalised weights by block, or none.
     fn parts(&self) -> [usize; 5] {
         let (t, d, g) = (self.t, if self.reads_in_place() { 0 } else { self.spec.head_dim }, self.group());
-        let weights = if self.saves_weights() { self.blocks().map(|b| g * b.len * (b.hi - b.lo)).sum() } else { 0 };
+        let weights = if self.saves_weights { self.blocks().map(|b| g * b.len * (b.hi - b.lo)).sum() } else { 0 };
         [g * t * d, t * d, g * t, g * t, weights]
     }
 
@@ -188,7 +191,7 @@ impl Op {
             }
             arch().dispatch(PrepareKeys { heads, rope: ropes[1], qkv: inputs.qkv, k });
         }
-        let size = if self.saves_weights() { 0 } else { self.scores() };
+        let size = if self.saves_weights { 0 } else { self.scores() };
         let (q, [k, v]) = (&*q, self.keys_and_values(heads, inputs.qkv, k));
         let (across, v) = (Packed::new(k.t()), Packed::new(v)); // (d, T) and (T, d)
         build_vec(size + self.rows() * d, |room| {
@@ -234,11 +237,11 @@ impl Op {
         norms.fill(0.0);
         let (dq_norm, dk_norm) = norms.split_at_mut(d);
         let (size, rows) = (self.scores(), self.rows());
-        let again = if self.saves_weights() { 0 } else { size };
+        let again = if self.scales_gradients() { 0 } else { size };
         let [keys, v] = self.keys_and_values(heads, inputs.qkv, k);
         let (k, v) = (Packed::new(keys), Packed::new(v.t())); // (T, d) and (d, T)
         // needed to recompute the weights if they were not saved
-        let across = (!self.saves_weights()).then(|| Packed::new(keys.t())); // (d, T)
+        let across = (!self.saves_weights).then(|| Packed::new(keys.t())); // (d, T)
         // gradients of rotated queries and keys need buffers of their own before they are rotated back
         let direct = self.reads_in_place();
         let rotated = if direct { 0 } else { d };
@@ -258,26 +261,28 @@ impl Op {
                 let (width, scale) = (self.spec.heads * d, self.scale());
                 let (max, inv) = (&max[at..at + m], &inv[at..at + m]);
                 // saved weights are not yet multiplied by the reciprocal sums of their rows
-                let by = self.saves_weights().then_some(inv);
+                let by = self.scales_gradients().then_some(inv);
                 arch().dispatch(GatherHeads { heads, width, block: b, y, grad, inv_sums: by, dy, mean });
                 let q = self.queries(heads, inputs.qkv, q, b);
-                let weights = match &across {
-                    None => {
-                        let (weights, rest) = formed.split_at(m * n);
-                        formed = rest;
-                        v.matmul_part(dscores, View::new(dy, m, d), 0..d, b.lo..b.hi, 1.0);
-                        arch().dispatch(SoftmaxBackwardSaved { weights, grads: &mut *dscores, mean, scale, block: b });
-                        weights
+                v.matmul_part(dscores, View::new(dy, m, d), 0..d, b.lo..b.hi, 1.0);
+                let (saved, rest) = formed.split_at(if self.saves_weights { m * n } else { 0 });
+                formed = rest;
+                let weights = if self.scales_gradients() {
+                    let (weights, grads) = (saved, &mut *dscores);
+                    arch().dispatch(SoftmaxBackwardSaved { weights, grads, mean, scale, block: b });
+                    weights
+                } else {
+                    let weights = &mut weights[..m * n];
+                    match &across {
+                        None => weights.copy_from_slice(saved),
+                        Some(across) => {
+                            across.matmul_part(weights, q, 0..d, b.lo..b.hi, scale);
+                            self.add_alibi(i, b, weights);
+                        }
                     }
-                    Some(across) => {
-                        let weights = &mut weights[..m * n];
-                        across.matmul_part(weights, q, 0..d, b.lo..b.hi, scale);
-                        self.add_alibi(i, b, weights);
-                        v.matmul_part(dscores, View::new(dy, m, d), 0..d, b.lo..b.hi, 1.0);
-                        let (scores, grads) = (&mut *weights, &mut *dscores);
-                        arch().dispatch(SoftmaxBackward { scores, grads, max, inv, mean, scale, block: b });
-                        weights
-                    }
+                    let (grads, max) = (&mut *dscores, across.is_some().then_some(max));
+                    arch().dispatch(SoftmaxBackward { weights: &mut *weights, grads, max, inv, mean, scale, block: b });
+                    weights
                 };
                 let (weights, dscores, dy) = (View::new(weights, m, n), View::new(dscores, m, n), View::new(dy, m, d));
                 to_v.gemm(b.lo, weights.t(), dy, true); // (n, d)
@@ -349,5 +354,40 @@ impl Op {
             self.backward(i, inputs, saved, results, (out, norms));
         });
         sum_rows(&norms, 2 * d)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bits of the result and of the gradients of qkv, for one text of `t` tokens.
+    fn bits(spec: AttentionSpec, t: usize, saves_weights: bool) -> [Vec<u32>; 2] {
+        let some = |n: usize, by: f32| -> Vec<f32> { (0..n).map(|i| (i as f32 * by).sin()).collect() };
+        let mut op = Op::new(spec, t, false, true);
+        assert!(op.saves_weights && !op.scales_gradients(), "{t} tokens");
+        op.saves_weights = saves_weights;
+        let channels = (spec.heads + 2 * spec.kv_heads) * spec.head_dim;
+        let (qkv, grad) = (some(t * channels, 0.37), some(t * op.width(), 0.71));
+        let inputs = Inputs { qkv: &qkv, norms: None };
+        let (mut saved, mut y, mut dqkv) = (vec![0.0; op.saved_len()], vec![0.0; grad.len()], vec![0.0; qkv.len()]);
+        op.forward_all(inputs, &mut saved, &mut y);
+        op.backward_all(inputs, &saved, [&y, &grad], &mut dqkv);
+        [y, dqkv].map(|values| values.into_iter().map(f32::to_bits).collect())
+    }
+
+    /// Of every head width some of the lengths at which saved weights get the reciprocal sums of their rows: 5 to 256.
+    #[test]
+    fn saved_weights_give_the_bits_of_recomputed_ones() {
+        for d in [1, 2, 4, 8, 16, 32] {
+            let plain = AttentionSpec::plain(2 * d, 2);
+            let rotary = AttentionSpec { kv_heads: 1, theta: Some(1e4), window: Some(3 * d), ..plain };
+            let specs = [plain, AttentionSpec { alibi: true, ..plain }, rotary];
+            for t in (4 * d + 1..8 * d).step_by(d.div_ceil(4)).chain([8 * d]) {
+                for spec in specs.into_iter().filter(|spec| d > 1 || spec.theta.is_none()) {
+                    assert!(bits(spec, t, true) == bits(spec, t, false), "{t} tokens, {spec:?}");
+                }
+            }
+        }
     }
 }

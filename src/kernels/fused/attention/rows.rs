@@ -225,13 +225,13 @@ fn softmax<S: Simd>(simd: S, row: &mut [f32], seen: &Range<usize>) -> Option<(f3
 /// Lane indices of the widest vector.
 const LANES: [u32; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
-/// Recomputes weights from scores, and turns gradients of weights into those of the scores before scaling.
+/// Turns unnormalised weights into weights, and gradients of weights into those of the scores before scaling.
 pub(super) struct SoftmaxBackward<'a> {
-    pub(super) scores: &'a mut [f32],
+    pub(super) weights: &'a mut [f32],
     pub(super) grads: &'a mut [f32],
-    /// The maximum and reciprocal sum of each row, as in [`Softmax`], and the dot product of weights and their
-    /// gradients.
-    pub(super) max: &'a [f32],
+    /// The maximum of each row, as in [`Softmax`], if `weights` are scores, from which they are then recomputed.
+    pub(super) max: Option<&'a [f32]>,
+    /// The reciprocal sum of each row, as in [`Softmax`], and the dot product of weights and their gradients.
     pub(super) inv: &'a [f32],
     pub(super) mean: &'a [f32],
     pub(super) scale: f32,
@@ -241,7 +241,7 @@ pub(super) struct SoftmaxBackward<'a> {
 /// The constants of one row of [`SoftmaxBackward`], each in all lanes.
 #[derive(Clone, Copy)]
 struct RowConstants<S: Simd> {
-    max: S::f32s,
+    max: Option<S::f32s>,
     inv: S::f32s,
     mean: S::f32s,
     scale: S::f32s,
@@ -250,7 +250,11 @@ struct RowConstants<S: Simd> {
 impl<S: Simd> RowConstants<S> {
     #[inline(always)]
     fn apply(self, simd: S, w: &mut S::f32s, g: &mut S::f32s) {
-        *w = simd.mul_f32s(simd::exp_vector(simd, simd.sub_f32s(*w, self.max)), self.inv);
+        let exp = match self.max {
+            Some(max) => simd::exp_vector(simd, simd.sub_f32s(*w, max)),
+            None => *w,
+        };
+        *w = simd.mul_f32s(exp, self.inv);
         *g = simd.mul_f32s(simd.mul_f32s(*w, self.scale), simd.sub_f32s(*g, self.mean));
     }
 }
@@ -261,15 +265,18 @@ impl WithSimd for SoftmaxBackward<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let n = self.block.hi - self.block.lo;
-        let rows = self.scores.chunks_exact_mut(n).zip(self.grads.chunks_exact_mut(n));
-        let known = self.max.iter().zip(self.inv).zip(self.mean);
-        for (r, ((weights, grads), ((&max, &inv), &mean))) in rows.zip(known).enumerate() {
+        let rows = self.weights.chunks_exact_mut(n).zip(self.grads.chunks_exact_mut(n));
+        let known = self.inv.iter().zip(self.mean);
+        for (r, ((weights, grads), (&inv, &mean))) in rows.zip(known).enumerate() {
             let seen = self.block.seen(r);
             // a single weight is 1 whatever its score, so that its gradient is exactly 0 and not a rounding error
             let mean = if seen.len() == 1 { grads[seen.start] } else { mean };
             let wide = vector_span::<S>(&seen, n);
             let through = RowConstants::<S> {
-                max: simd.splat_f32s(max),
+                max: match self.max {
+                    Some(max) => Some(simd.splat_f32s(max[r])),
+                    None => None,
+                },
                 inv: simd.splat_f32s(inv),
                 mean: simd.splat_f32s(mean),
                 scale: simd.splat_f32s(self.scale),

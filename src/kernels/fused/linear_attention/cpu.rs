@@ -18,7 +18,7 @@ use super::{
 use crate::{
     elementwise::{Mul, apply_all},
     fused::prelude::*,
-    matrix::View,
+    matrix::{self, View},
     packed::{Packed, gemm},
     reduce,
 };
@@ -87,8 +87,8 @@ impl Op {
         let Sizes { t, n, .. } = self.sizes;
         let across = Packed::new(View::new(q, t, n).t()); // (N, T)
         for (start, end, at) in self.sizes.blocks() {
-            let block = &mut out[at..][..(end - start) * end];
-            across.matmul_part(block, View::new(&q[start * n..], end - start, n), 0..n, 0..end, 1.0); // (m, end)
+            let block = &mut out[at..][..(end - start) * end]; // (m, end)
+            matmul_up_to_diagonal(&across, block, View::new(&q[start * n..], end - start, n));
             for (r, row) in block.chunks_exact_mut(end).enumerate() {
                 row[start + r..].fill(0.0);
                 self.apply_decay(i, start + r, row);
@@ -124,11 +124,12 @@ impl Op {
     }
 
     /// The backward of task `i`, one batch row of one head. `sums`: gradients of the encoders, `(D, N)`, and of the
-    /// decoder, `(N, O)`, which are accumulated unless `first`; `dv` `(T, D)` is written.
+    /// decoder, `(N, O)`, which are accumulated unless `first`; `dv` `(T, D)` is written. Gradients of what is not tracked
+    /// stay as they are.
     fn backward(
         &self,
         i: usize,
-        BackwardInputs { v, weights, grad, saved }: BackwardInputs,
+        BackwardInputs { v, weights, grad, saved, tracked }: BackwardInputs,
         sums: [&mut [f32]; 3],
         dv: &mut [f32],
         first: bool,
@@ -139,19 +140,28 @@ impl Op {
         let all = self.sizes.saved_len();
         let Saved { x, u, a, inv, scores } = self.sizes.read(&saved[i * all..][..all]);
 
-        let y = build_vec(t * n, |y| apply_all::<_, _, _, 1>([u, x], [y], Mul));
-        gemm(ddec, View::new(&y, t, n).t(), grad, 1.0, !first); // (N, O)
+        let [tracks_v, tracks_encoders, tracks_decoder] = tracked;
+        let mut y = build_vec(t * n, |_| ());
+        if tracks_decoder {
+            apply_all::<_, _, _, 1>([u, x], [&mut y], Mul);
+            gemm(ddec, View::new(&y, t, n).t(), grad, 1.0, !first); // (N, O)
+        }
+        if !tracks_v && !tracks_encoders {
+            return;
+        }
         let mut du = y; // reuses the buffer
         let mut dx = build_vec(t * n, |dx| weights.dec.matmul(dx, grad, 1.0)); // gradient of y at first, (T, N)
         gate_backward([u, x], [&mut du, &mut dx]);
-        gemm(dev, View::new(a, t, d).t(), View::new(&du, t, n), 1.0, !first); // (D, N)
+        if tracks_encoders {
+            gemm(dev, View::new(a, t, d).t(), View::new(&du, t, n), 1.0, !first); // (D, N)
+        }
         let mut da = build_vec(t * d, |da| weights.ev.matmul(da, View::new(&du, t, n), 1.0)); // (T, D)
         normalise_backward(&mut da, a, inv);
 
         let rotated = self.rotated(x);
         let q = rotated.as_deref().unwrap_or(x);
         dv.fill(0.0);
-        if self.spec.through_past {
+        if tracks_v && self.spec.through_past {
             let mut own = vec![];
             if !self.sizes.saves_scores() {
                 own = build_vec(self.sizes.scores(), |scores| self.scores(i, q, scores));
@@ -174,8 +184,12 @@ impl Op {
             None => relu_backward(&mut dx, dq, x),
         }
         let dx = View::new(&dx, t, n);
-        gemm(de, View::new(v, t, d).t(), dx, 1.0, !first); // (D, N)
-        weights.e.matmul_accumulate(dv, dx); // (T, D)
+        if tracks_encoders {
+            gemm(de, View::new(v, t, d).t(), dx, 1.0, !first); // (D, N)
+        }
+        if tracks_v {
+            weights.e.matmul_accumulate(dv, dx); // (T, D)
+        }
     }
 
     /// Gradients of the scores, `(T, T)`. As queries are keys too, the transpose is added, so that one product gives both
@@ -186,7 +200,7 @@ impl Op {
         let across = Packed::new(View::new(v, t, d).t()); // (D, T)
         for (start, end, _) in self.sizes.blocks() {
             let mut block = build_vec((end - start) * end, |block| {
-                across.matmul_part(block, View::new(&da[start * d..], end - start, d), 0..d, 0..end, 1.0);
+                matmul_up_to_diagonal(&across, block, View::new(&da[start * d..], end - start, d));
             });
             for (row, values) in (start..end).zip(block.chunks_exact_mut(end)) {
                 self.apply_decay(i, row, values);
@@ -237,6 +251,24 @@ impl Op {
     }
 }
 
+/// Rows of a block that are multiplied at a time: whole tiles, and few, since the last of them decides how far the first
+/// are computed beyond the diagonal.
+const DIAGONAL_ROWS: usize = 24;
+
+/// The last m of the first `end` rows of a square product, up to the diagonal; most of what lies beyond stays as it was.
+/// block `(m, end)`, a `(m, k)`, across `(k, T)`.
+fn matmul_up_to_diagonal(across: &Packed, block: &mut [f32], a: View) {
+    let (m, k) = (a.rows(), a.cols());
+    let end = block.len() / m;
+    for mut panel in matrix::panels(block, m, &[end]) {
+        for row in (0..m).step_by(DIAGONAL_ROWS) {
+            let rows = DIAGONAL_ROWS.min(m - row);
+            let cols = end - m + row + rows;
+            across.matmul_part_into_panel(&mut panel, row, a.part(row, 0, rows, k), 0..k, 0..cols);
+        }
+    }
+}
+
 /// The inputs of the backward pass of all tasks.
 #[derive(Clone, Copy)]
 struct BackwardInputs<'a> {
@@ -246,6 +278,8 @@ struct BackwardInputs<'a> {
     /// The gradient of the output.
     grad: &'a [f32],
     saved: &'a [f32],
+    /// True for v, the encoders and the decoder if their gradients are needed.
+    tracked: [bool; 3],
 }
 
 impl FusedOp<3> for Op {
@@ -290,11 +324,36 @@ impl FusedOp<3> for Op {
             Some(saved) if self.needs_backward => saved,
             _ => bail!("linear attention is asked for gradients that nothing tracked"),
         };
-        let [v, encoders, decoder] = inputs;
+        let ([v, encoders, decoder], tracked) = (inputs, inputs.map(|x| x.track_op()));
         let gradients = storage::read_all(&[v, encoders, decoder, grad], |[v, encoders, decoder, grad]| {
             let weights = &Weights::per_head(encoders, decoder, self.sizes, true);
-            Ok(self.backward_all(BackwardInputs { v, weights, grad, saved }))
+            Ok(self.backward_all(BackwardInputs { v, weights, grad, saved, tracked }))
         })?;
         gradients_like(gradients, inputs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_up_to_the_diagonal_have_the_bits_of_the_whole_product() {
+        let some = |n: usize, by: f32| -> Vec<f32> { (0..n).map(|i| (i as f32 * by).sin()).collect() };
+        for (m, end, k) in [(1, 1, 3), (5, 5, 1), (24, 24, 40), (64, 64, 7), (64, 192, 300), (37, 101, 129)] {
+            let t = end + 10;
+            let (a, b) = (some(m * k, 0.37), some(k * t, 0.71));
+            let (a, across) = (View::new(&a, m, k), Packed::new(View::new(&b, k, t)));
+            let (mut whole, mut part) = (vec![f32::NAN; m * end], vec![f32::NAN; m * end]);
+            across.matmul_part(&mut whole, a, 0..k, 0..end, 1.0);
+            matmul_up_to_diagonal(&across, &mut part, a);
+            for (r, (whole, part)) in whole.chunks_exact(end).zip(part.chunks_exact(end)).enumerate() {
+                let seen = end - m + r + 1;
+                let bits = |row: &[f32]| row[..seen].iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+                assert_eq!(bits(whole), bits(part), "row {r} of {m} x {end}, {k} terms");
+                let beyond = &part[(seen + DIAGONAL_ROWS).min(end)..];
+                assert!(beyond.iter().all(|v| v.is_nan()), "row {r} of {m} x {end} is computed to its end");
+            }
+        }
     }
 }
