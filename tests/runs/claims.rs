@@ -124,7 +124,9 @@ fn the_claims_that_are_built_in_are_listed_and_shown() {
     assert!(!paper.contains("125 claims") && paper.contains(": 0 stand,"), "the counts are those of the rows: {paper}");
     let one = done(here.path(), "claims show a2");
     assert!(one.contains("within noise") && one.contains("lies between -0.01 and 0.01"), "{one}");
-    assert!(one.contains("orrery claims run A2"), "{one}");
+    assert!(one.contains('\u{201c}') && one.contains("orrery claims run A2"), "{one}");
+    let ours = done(here.path(), "claims show f1");
+    assert!(!ours.contains('\u{201c}'), "a sentence of ours is no quotation: {ours}");
     done(here.path(), "claims check");
     let (code, said) = orrery(here.path(), "claims show Z99");
     assert_eq!(code, Some(2), "{said}");
@@ -146,9 +148,9 @@ fn numbers_are_read_over_steps_of_several_variants_and_along_a_field() {
     let printed = done(here.path(), "claims run X4 --from ledger --on print");
     assert!(printed.lines().filter(|line| line.contains("--task")).count() == 2, "{printed}");
     assert!(!here.path().join("ledger/results/X4.json").exists(), "nothing was made here");
-    for claim in ["X4", "X5", "X6", "X7", "X8"] {
-        done(here.path(), &format!("claims run {claim} --from ledger --jobs 2"));
-    }
+    let said = done(here.path(), "claims run X4 X5 X6 x4 X7 X8 --from ledger --jobs 2");
+    let results = |claim: &str| said.lines().filter(|line| line.starts_with(&format!("{claim}: "))).count();
+    assert_eq!(["X4", "X5", "X6", "X7", "X8"].map(results), [1; 5], "one after the other, each once: {said}");
     let &[(own, Some(largest))] = points(here.path(), "X4").as_slice() else { panic!("one point of two numbers") };
     assert!(own > 0.0 && largest >= own, "{own} of {largest}");
     assert!(matches!(points(here.path(), "X5").as_slice(), [(loss, None)] if *loss > 0.0));
@@ -192,6 +194,8 @@ fn a_claim_is_run_judged_and_checked() {
     let rows: Value =
         serde_json::from_str(done(here.path(), "claims list --from ledger --json").lines().next().unwrap()).unwrap();
     assert_eq!((rows[0]["verdict"].as_str(), rows[2]["standing"].as_str()), (Some("stands"), Some("needs a GPU")));
+    assert_eq!(rows[0]["standing"].as_str(), Some("stands, at the paper's scale"));
+    assert!(done(here.path(), "claims --from ledger").contains("  stands, at the paper's scale"), "with its scale");
     done(here.path(), "claims --from ledger --html claims.html");
     let page = fs::read_to_string(here.path().join("claims.html")).unwrap();
     assert!(page.contains("twins begin alike") && page.contains("<circle"), "{page}");
@@ -239,6 +243,25 @@ fn a_claim_is_run_judged_and_checked() {
         assert_eq!(fs::read_to_string(&path).unwrap(), edit, "nothing is written");
     }
     fs::write(&path, &text).unwrap();
+
+    // what the rule's hash leaves out is compared too, without pages beside the ledger, and `--write` does not renew it
+    let terms: Vec<&String> = result["terms"].as_object().unwrap().keys().collect();
+    assert_eq!(terms, ["quote", "settings", "tier", "turns", "untested"]);
+    for (good, edit, name) in [
+        ("tier = \"exact\"", "tier = \"proxy\"", "tier"),
+        ("quote = \"It is said", "quote = \"It is not said", "quote"),
+        ("turns =", "untested = \"twins begin alike by construction\"\nturns =", "untested"),
+    ] {
+        fs::write(here.path().join("ledger/paper.toml"), paper().replacen(good, edit, 1)).unwrap();
+        let words = format!("its terms were edited since the runs: {name}");
+        for check in ["claims check --from ledger", "claims check --from ledger --write"] {
+            let (code, said) = orrery(here.path(), check);
+            assert!(code == Some(0) && said.contains(&format!("X1: {words}")), "{check}: {said}");
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), text, "nothing is written");
+        let shown = done(here.path(), "claims show X1 --from ledger");
+        assert!(shown.contains(&format!("edited since: {words}")), "{shown}");
+    }
 
     // an edited rule makes the result outdated; only another run can renew it
     fs::write(here.path().join("ledger/paper.toml"), paper().replace("below = 1e-6", "below = 1e-3")).unwrap();
@@ -408,6 +431,8 @@ fn a_rule_that_no_lab_can_follow_is_refused() {
         let (code, said) = orrery(here.path(), "claims --from ledger");
         assert!(code == Some(2) && said.contains(meant), "{bad}: {said}");
     }
-    let (code, said) = orrery(with_claims().path(), "claims run X2 --from ledger");
+    let here = with_claims();
+    let (code, said) = orrery(here.path(), "claims run X1 X2 --from ledger");
     assert!(code == Some(2) && said.contains("no rule to run: needs a GPU"), "{said}");
+    assert!(!here.path().join("sweeps").exists(), "nothing is run before all are known");
 }

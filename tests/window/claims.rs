@@ -158,7 +158,7 @@ fn ledger() -> Ledger {
     let results = [result("X2", &hash("X2"), &texts(&differences)), result("X3", "0123456789abcdef", &texts(&gates))];
     let mut ledger = Ledger::new(&[named("paper", PAPER)], &results).unwrap();
     let judged: Vec<_> = ledger.results.values().map(|result| ledger.judged(result)).collect();
-    let at = |step: u64, values: [f64; 3]| StepValues { step, values: values.into() };
+    let at = |step: u64, values: [f64; 3]| StepValues { step, values: values.into(), beside: vec![] };
     let curve =
         vec![at(0, [0.1, -0.1, 0.05]), at(200, [-0.2, -0.21, -0.19]), at(400, [1.5 - 2.0, 1.47 - 2.0, 1.52 - 2.0])];
     ledger.results.extend(judged.into_iter().map(|result| (result.claim.clone(), result)));
@@ -409,6 +409,7 @@ fn an_unfolded_claim_shows_all_its_facts() {
         "stands if below 0; p ",
         "against the bound, after Holm's correction",
         "neither the rule (",
+        "its terms were not recorded with the runs",
         "from step 0 across the bound; from step 200 within the bound.",
         "orrery claims run X2",
     ] {
@@ -503,6 +504,22 @@ fn a_verdict_fills_in_as_seeds_end() {
     d.harness.key_press(Key::Escape);
     d.steps(4);
     assert_eq!(d.rows().len(), 5, "Escape leads from the sweep back to the claims");
+}
+
+/// The file may be there: its absence is what the runs themselves say, after the click.
+#[test]
+fn runs_that_need_a_file_are_offered_with_their_need() {
+    let mut ledger = ledger();
+    ledger.papers[0].file.claims[0].needs = Some("a file".to_owned());
+    let mut d = desk_of(ledger.entries(), None, false);
+    d.click("Claims");
+    assert!(d.rows()[0].ends_with(", needs a file"), "{}", d.rows()[0]);
+    d.unfold("X1");
+    let button = d.harness.get_by_label("Run all seeds: X1").rect();
+    let is_beside = |need: egui::Rect| need.left() > button.right() && need.y_range().contains(button.center().y);
+    assert!(d.harness.query_all_by_label("needs a file").any(|need| is_beside(need.rect())), "beside the button");
+    d.click("Run all seeds: X1");
+    assert_eq!(d.asked.lock().unwrap().run, ["X1"]);
 }
 
 /// Runs that stop write a checkpoint first, which may take a while.

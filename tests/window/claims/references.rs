@@ -27,7 +27,7 @@ struct Reference {
     links: &'static [&'static str],
 }
 
-const REFERENCES: [Reference; 9] = [
+const REFERENCES: [Reference; 10] = [
     Reference { lab: "fast_slow", view: "gate", choices: &[], links: &["claim A1: paper: stays closed, \u{b1}0.01"] },
     Reference { lab: "fast_slow", view: "cost", choices: &[], links: &["claim A6: by the paper, c = 1/P\u{b2}"] },
     Reference {
@@ -57,6 +57,12 @@ const REFERENCES: [Reference; 9] = [
         links: &["claim C15: paper, coupled", "claim C16: paper, coupled", "claim C17: paper, coupled"],
     },
     Reference { lab: "ode_flow", view: "flow_training", choices: &[], links: &["claim D3: the source ends at 0.065"] },
+    Reference {
+        lab: "ode_flow",
+        view: "flow_claims",
+        choices: &[],
+        links: &["claim D5: 98%", "claim D5: 88%", "claim D6: 91%"],
+    },
     Reference {
         lab: "ode_flow",
         view: "flow_sweep",

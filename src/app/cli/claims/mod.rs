@@ -34,9 +34,9 @@ enum ClaimsCommand {
     List(ListArgs),
     /// Print all that is known about one claim: quote, rule, numbers of each seed, verdict, and what would refute it
     Show(ShowArgs),
-    /// Make the runs that a claim's rule, or every rule of a paper, asks for, and write their results
+    /// Make the runs that the rules of claims, or all rules of a paper, ask for, one after the other, and write their results
     Run(RunArgs),
-    /// Derive every verdict again from the stored numbers; the exit code is 1 if a verdict, a rule or a page differs
+    /// Derive every verdict again from the stored numbers; the exit code is 1 if a verdict, a rule, its terms or a page differs
     Check(CheckArgs),
 }
 
@@ -94,8 +94,9 @@ struct ShowArgs {
 
 #[derive(Args)]
 struct RunArgs {
-    /// A claim's id, or a paper by the name of its file
-    what: String,
+    /// Ids of claims, or papers by the names of their files
+    #[arg(required = true)]
+    what: Vec<String>,
     /// Number of seeds, in place of the rule's: existing runs are kept and missing ones are added; needs --results,
     /// because a result with the rule's own seeds is not replaced by one whose number was chosen afterwards
     #[arg(long, requires = "results", value_parser = clap::value_parser!(u64).range(2..=1000))]
@@ -158,7 +159,7 @@ fn list(args: &ListArgs) -> Result<(), Failure> {
     if let Some(path) = &args.html {
         output::check_extension(path, "html", "it is a web page")?;
         output::write(path, page::html(&ledger, &rows).as_bytes(), &[])?;
-        return print_line!("{}", path.display());
+        return print_line!("{}", path_label(path));
     }
     if args.json {
         let all: Vec<Value> = rows.iter().map(described).collect();
@@ -168,12 +169,13 @@ fn list(args: &ListArgs) -> Result<(), Failure> {
     let line = |row: &LedgerRow| -> Vec<String> {
         let star = if row.claim.starred { " *" } else { "" };
         let id = format!("{}{star}", row.claim.id);
-        let effect = [row.seeds_label(), row.effect_label(), row.region_label()];
-        [id, row.claim.title.clone()].into_iter().chain(effect).chain([row.standing.label()]).collect()
+        let verdict = row.standing.verdict_label(row.claim.tier);
+        let found = [row.seeds_label(), row.effect_label(), row.region_label(), verdict];
+        [id, row.claim.title.clone()].into_iter().chain(found).collect()
     };
     let lines: Vec<Vec<String>> = std::iter::once(head).chain(rows.iter().map(line)).collect();
     laid_out(&lines, |_| true).iter().try_for_each(|line| print_line!("{line}"))?;
-    notice!("{}; `orrery claims show ID` says at which scale, and more", summary(&rows));
+    notice!("{}; `orrery claims show ID` says more", summary(&rows));
     Ok(())
 }
 
@@ -186,7 +188,7 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
     }
     let claim = row.claim;
     print_line!("{}: {}", claim.id, claim.title)?;
-    print_line!("\n  \u{201c}{}\u{201d}\n  {}, {}", claim.quote, row.paper.file.title, claim.place)?;
+    print_line!("\n  {}\n  {}, {}", claim.statement(), row.paper.file.title, claim.place)?;
     if let Some(number) = claim.paper_number() {
         print_line!("  the paper's number: {number}")?;
     }
@@ -212,14 +214,16 @@ fn check(args: &CheckArgs) -> Result<(), Failure> {
         files::write_verdicts(&ledger, &source.results())?;
         ledger = source.ledger()?;
     }
+    ledger.edits().iter().for_each(|edit| notice!("{edit}"));
     let mut problems = ledger.problems();
     problems.extend(source.outdated_pages(&ledger)?);
     if problems.is_empty() {
-        let compared = match source.has_page() {
-            true => ", and docs/claims.md with the claims",
-            false => "; quotations are compared where docs/claims.md lies beside the claims",
+        let pages = if source.has_page() { ", and docs/claims.md with the claims" } else { "" };
+        let terms = match ledger.results.values().filter(|result| result.terms.is_empty()).count() {
+            0 => String::new(),
+            n => format!("; the terms of {n} were not recorded with their runs"),
         };
-        return print_line!("{} results agree with their numbers and rules{compared}", ledger.results.len());
+        return print_line!("{} results agree with their numbers, rules and terms{pages}{terms}", ledger.results.len());
     }
     problems.iter().try_for_each(|problem| print_line!("{problem}"))?;
     Err(Failure::run(format!("problems found in the ledger of {} results: {}", ledger.results.len(), problems.len())))
@@ -232,7 +236,7 @@ fn described(row: &LedgerRow) -> Value {
     json!({
         "paper": row.paper.id,
         "claim": row.claim,
-        "standing": row.standing.label(),
+        "standing": row.standing.verdict_label(row.claim.tier),
         "scale": row.claim.tier.scale(),
         "verdict": judged.map(|judged| judged.verdict),
         "effect": outcome.map(|o| o.effect),

@@ -124,7 +124,7 @@ impl EndedRuns {
         Ok(Self { seeds, missing, curve, seconds, machines })
     }
 
-    /// The result of a claim by its rule, which is yet to be judged with the other claims of its paper.
+    /// The result of a claim by its rule, without terms and digest, which is yet to be judged with the other claims of its paper.
     pub fn into_result(self, claim: &str, rule: &Rule, commit: Option<String>) -> ClaimResult {
         let Self { seeds, missing, curve, seconds, machines } = self;
         let list = |names: BTreeSet<String>| names.into_iter().collect::<Vec<_>>().join(" and ");
@@ -139,6 +139,7 @@ impl EndedRuns {
         ClaimResult {
             claim: claim.to_owned(),
             rule: rule.hash(),
+            terms: BTreeMap::new(),
             verdict: Verdict::CannotBeTold,
             effect: None,
             interval: None,
@@ -149,7 +150,6 @@ impl EndedRuns {
             curve,
             made,
         }
-        .with_digest()
     }
 }
 

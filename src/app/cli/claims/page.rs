@@ -89,11 +89,11 @@ fn table_row(row: &LedgerRow, entry: Option<&ClaimEntry>, theme: &Theme, out: &m
     let command = command.map_or(String::new(), |command| format!("<br><code>{}</code>", escaped(&command)));
     let _ = writeln!(
         out,
-        "<tr><td>{}{star}</td><td><details><summary>{}</summary>\u{201c}{}\u{201d} ({}){facts}{command}{drawn}</details>\
+        "<tr><td>{}{star}</td><td><details><summary>{}</summary>{} ({}){facts}{command}{drawn}</details>\
          </td><td>{}</td><td>{picture}{}</td><td>{}</td></tr>",
         escaped(&claim.id),
         escaped(&claim.title),
-        escaped(&claim.quote),
+        escaped(&claim.statement()),
         escaped(&claim.place),
         escaped(&claim.number),
         escaped(&row.effect_label()),

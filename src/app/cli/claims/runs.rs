@@ -25,7 +25,13 @@ use crate::{
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let source = Source::new(args.from.from.as_deref(), args.from.results.as_deref());
     let mut ledger = source.ledger()?;
-    let claims = selected_claims(&ledger, &args.what)?;
+    let mut claims: Vec<(Claim, Rule)> = vec![];
+    for what in &args.what {
+        // a claim that is named twice, or with its paper, is run once
+        let is_new = |(claim, _): &(Claim, Rule)| claims.iter().all(|(known, _)| known.id != claim.id);
+        let new: Vec<_> = selected_claims(&ledger, what)?.into_iter().filter(is_new).collect();
+        claims.extend(new);
+    }
     let results = source.results();
     let commit = commit(source.folder());
     if commit.is_none() {
@@ -42,7 +48,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
                 let verdict = ledger.judge(&result).map_or(result.verdict, |judged| judged.verdict);
                 ledger.results.insert(claim.id.clone(), result.clone());
                 let path = write(&result, &results)?;
-                print_line!("{}: {}, {} ({})", claim.id, verdict.label(), claim.tier.scale(), path.display())?;
+                print_line!("{}: {}, {} ({})", claim.id, verdict.label(), claim.tier.scale(), path_label(&path))?;
             }
             // a failed run does not affect the other claims, whereas an interruption ends the command
             Err(failure) if failure.code == 1 => failed.push(format!("{}: {}", claim.id, failure.message)),
@@ -91,7 +97,8 @@ fn made(claim: &Claim, rule: &Rule, args: &RunArgs, commit: Option<&str>) -> Res
         }
     }
     let ended = EndedRuns::read(rule, &sweep, &seeds, &sweep.states()?, &NumbersCache::default())?;
-    Ok(Some(ended.into_result(&claim.id, rule, commit.map(str::to_owned))))
+    let result = ended.into_result(&claim.id, rule, commit.map(str::to_owned));
+    Ok(Some(ClaimResult { terms: claim.terms(), ..result }.with_digest()))
 }
 
 /// The seeds of a rule's runs: so many, from the first on, which is the preset's unless one is given.
@@ -127,7 +134,9 @@ pub(super) fn with_known_seeds(file: SweepFile, seeds: &[u64], out: &Path) -> Re
         Sweep::new(&file, sweep.sweep.lab, base).map_err(|e| Failure::usage(e.to_string()))?;
     }
     let text = file.to_toml().map_err(Failure::usage)?;
-    output::write(&sweep.path.join(SPEC), text.as_bytes(), &[])?;
+    let spec = sweep.path.join(SPEC);
+    files::replace(&spec, text.as_bytes())
+        .map_err(|e| Failure::run(format!("{} cannot be written: {e}", spec.display())))?;
     Ok(file)
 }
 

@@ -1,9 +1,14 @@
 //! A paper's claims as their file has them.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::rule::{PlannedVariants, Rule, refuse};
-use crate::experiments::{run_terms::loss_unit, short_number::short};
+use crate::{
+    experiments::{run_terms::loss_unit, short_number::short},
+    files::sha256,
+};
 
 /// The claims of one paper: `claims/PAPER.toml`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,7 +32,11 @@ pub struct Claim {
     /// The claim in our own words, briefly.
     pub title: String,
     /// The paper's own words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub quote: String,
+    /// The claim in a sentence of ours, where no source can be quoted.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub sentence: String,
     /// The place in the paper, such as "Table 2" or "section 4.2".
     pub place: String,
     /// The paper's number with its seeds and its scale, as text.
@@ -88,7 +97,7 @@ pub(super) fn time_label(hours: f64) -> String {
 pub enum Tier {
     /// The paper's own experiment at its own size, or a mathematical statement, which has no size.
     Exact,
-    /// The same experiment, with a smaller model or less text.
+    /// The same experiment with a smaller model or less text, or with settings of ours where the paper gives none.
     Scaled,
     /// Another experiment that bears on the claim.
     Proxy,
@@ -145,6 +154,16 @@ impl PaperFile {
 }
 
 impl Claim {
+    /// The words that make the claim: the quote, or the sentence of ours in its place.
+    pub fn words(&self) -> &str {
+        if self.sentence.is_empty() { &self.quote } else { &self.sentence }
+    }
+
+    /// These words as they are shown: only a quote has quotation marks.
+    pub fn statement(&self) -> String {
+        if self.sentence.is_empty() { format!("\u{201c}{}\u{201d}", self.quote) } else { self.sentence.clone() }
+    }
+
     /// The number that the paper reports, in its words, if it reports one.
     pub fn paper_number(&self) -> Option<&str> {
         Some(self.number.as_str()).filter(|number| !matches!(*number, "" | "no number"))
@@ -155,13 +174,29 @@ impl Claim {
         self.hours.map(time_label)
     }
 
+    /// SHA-256, by name, of each part by which its runs are judged or read that the rule's hash leaves out. A result keeps them,
+    /// so that a later edit shows.
+    pub fn terms(&self) -> BTreeMap<String, String> {
+        let settings = self.rule.as_ref().and_then(|rule| rule.settings_text().ok()).unwrap_or_default();
+        let texts = [
+            ("quote", self.words()),
+            ("settings", settings.as_str()),
+            ("tier", self.tier.label()),
+            ("turns", self.turns.as_str()),
+            ("untested", self.untested.as_deref().unwrap_or_default()),
+        ];
+        BTreeMap::from(texts.map(|(name, text)| (name.to_owned(), sha256(text))))
+    }
+
     /// Refuses a claim that says too little, or whose rule no lab can follow.
     fn check(&self, planned: &mut PlannedVariants) -> Result<(), String> {
         let is_plain = !self.id.is_empty() && self.id.chars().all(|c| c.is_ascii_alphanumeric());
         refuse(!is_plain, "has no plain id: give letters and digits, such as A1")?;
-        for (key, text) in [("title", &self.title), ("quote", &self.quote), ("place", &self.place)] {
+        for (key, text) in [("title", self.title.as_str()), ("place", self.place.as_str()), ("quote", self.words())] {
             refuse(text.trim().is_empty(), &format!("has an empty `{key}`"))?;
         }
+        let has_both = !self.quote.is_empty() && !self.sentence.is_empty();
+        refuse(has_both, "has `quote` and `sentence`: leave out the sentence where its source can be quoted")?;
         let reasons = [self.rule.is_some() || self.needs.is_some(), self.open.is_some(), self.held.is_some()];
         let has_one = reasons.iter().filter(|given| **given).count() == 1;
         refuse(!has_one, "needs `rule`, perhaps with `needs`, or one of `needs`, `open` and `held`")?;
@@ -231,6 +266,16 @@ tier = 'scaled'
         let unit = |text: &str| PaperFile::parse("p", text).unwrap().claims[1].rule.as_ref().unwrap().unit();
         assert_eq!(unit(PAPER), "nats");
         assert_eq!(unit(&PAPER.replace("\"fast_slow\"", "\"fast_slow_needed\"")), "nats per answer");
+    }
+
+    #[test]
+    fn only_a_quote_is_shown_in_quotation_marks() {
+        let with = |line: &str| format!("{}open = 'b'\n", HEAD.replace("quote = 'q'\n", line));
+        let statement = |line: &str| PaperFile::parse("p", &with(line)).unwrap().claims[0].statement();
+        assert_eq!(statement("quote = 'q'\n"), "\u{201c}q\u{201d}");
+        assert_eq!(statement("sentence = 'It is said.'\n"), "It is said.");
+        assert!(parse_error(&with("")).contains("empty `quote`"), "{}", parse_error(&with("")));
+        assert!(parse_error(&with("quote = 'q'\nsentence = 's'\n")).contains("leave out the sentence"));
     }
 
     #[test]

@@ -75,12 +75,11 @@ impl IntervalPlace {
 }
 
 impl Rule {
-    /// True if its effect can be followed over steps: its numbers are recorded along runs of equal length, and each
-    /// seed has one value per step.
+    /// True if its effect can be followed over steps: its numbers are recorded along runs of equal length, and each is that of
+    /// one step.
     pub fn has_curve(&self) -> bool {
         let varies_steps = self.varied().is_some_and(|over| over.key == TrainSettings::steps.name);
-        let is_of_one_step = self.over_steps.is_none() && self.statistic != Statistic::Area;
-        self.ask.is_none() && is_of_one_step && self.statistic != Statistic::SpreadRatio && !varies_steps
+        self.ask.is_none() && self.over_steps.is_none() && self.statistic != Statistic::Area && !varies_steps
     }
 
     /// The values of these seeds at the steps that all of their runs have recorded, at most [`MAX_STEPS`] of them, the first, the
@@ -98,19 +97,23 @@ impl Rule {
 
     /// The values of all seeds at a step; `None` where one has none.
     fn values_at(&self, series: &[SeedSteps], step: u64) -> Option<StepValues> {
-        let value = |seed: &SeedSteps| {
+        let numbers = |seed: &SeedSteps| {
             let point = |run: &RunSteps| Some(PointNumbers { at: run.at, ..*run.numbers.get(&step)? });
             let points = seed.runs.iter().map(point).collect::<Option<Vec<PointNumbers>>>()?;
-            statistics::value(self, &SeedNumbers { seed: seed.seed, points })
+            Some(SeedNumbers { seed: seed.seed, points })
         };
-        Some(StepValues { step, values: series.iter().map(value).collect::<Option<Vec<f64>>>()? })
+        let seeds = series.iter().map(numbers).collect::<Option<Vec<SeedNumbers>>>()?;
+        let (values, beside) = (statistics::values(self, &seeds), statistics::beside_values(self, &seeds));
+        (values.len() == seeds.len()).then_some(StepValues { step, values, beside })
     }
 
     /// The reason why a stored curve does not belong to these seeds; `None` if it does, or there is none.
     pub fn curve_problem(&self, curve: &[StepValues], seeds: &[SeedNumbers]) -> Option<String> {
         let last = curve.last()?;
         let is_rising = curve.windows(2).all(|pair| pair[0].step < pair[1].step);
-        let is_of_seeds = curve.iter().all(|point| point.values.len() == seeds.len());
+        let (values, beside) = (statistics::values(self, seeds), statistics::beside_values(self, seeds));
+        let is_of_seeds = |point: &StepValues| (point.values.len(), point.beside.len()) == (seeds.len(), beside.len());
+        let is_of_seeds = curve.iter().all(is_of_seeds);
         if curve.len() > MAX_STEPS || !is_rising || !is_of_seeds || !self.has_curve() {
             return Some("the curve over steps is none of its rule and its seeds".to_owned());
         }
@@ -118,17 +121,19 @@ impl Rule {
             Some(at) => curve.iter().find(|point| point.step == at),
             None => Some(last),
         };
-        let values = statistics::values(self, seeds);
         let is_close = |(a, b): (&f64, &f64)| (a - b).abs() <= ROUNDING * a.abs().max(b.abs());
-        let is_same = judged.is_some_and(|point| point.values.iter().zip(&values).all(is_close));
-        let is_same = is_same && values.len() == seeds.len();
+        let leads = |point: &StepValues| {
+            let mut pairs = point.values.iter().zip(&values).chain(point.beside.iter().zip(&beside));
+            pairs.all(is_close)
+        };
+        let is_same = judged.is_some_and(leads) && values.len() == seeds.len();
         (!is_same).then(|| "the curve over steps does not lead to its numbers".to_owned())
     }
 
     /// The effect at each kept step.
     pub fn effects(&self, result: &ClaimResult) -> Vec<EffectPoint> {
         let effect = |point: &StepValues| {
-            let outcome = statistics::outcome_of_values(self, &point.values)?;
+            let outcome = statistics::outcome_of_values(self, &point.values, &point.beside)?;
             Some(EffectPoint { at: point.step as f64, effect: outcome.effect, interval: outcome.interval })
         };
         result.curve.iter().filter_map(effect).collect()
@@ -298,10 +303,31 @@ mod tests {
         assert_eq!(steps, [0, 4, 12, 16, 20]);
     }
 
+    /// One seed has no spread, so that both numbers of each seed are kept at every step.
     #[test]
-    fn probes_and_spreads_have_no_curve() {
+    fn a_ratio_of_spreads_has_a_curve() {
+        let rule = rule("statistic = \"spread_ratio\"\nbeside = \"gate of frozen\"");
+        let mut series = series(5);
+        for (seed, beside) in series.iter_mut().zip([0.0, 0.002, -0.002]) {
+            let numbers = seed.runs[0].numbers.iter_mut();
+            numbers.for_each(|(step, point)| point.beside = Some(beside * (1.0 + *step as f64)));
+        }
+        let seeds = judged(&series, 20);
+        let curve = rule.curve(&series, &seeds);
+        assert_eq!((curve.len(), curve[0].values.len(), curve[0].beside.len()), (6, 3, 3));
+        let effects = rule.effects(&result(seeds.clone(), curve.clone()));
+        let is_near = |place: usize, effect: f64| (effects[place].effect - effect).abs() < 1e-9;
+        assert!(is_near(0, 0.5) && is_near(5, 0.5 / 21.0), "{effects:?}");
+        let mut edited = curve;
+        edited[5].beside[0] += 0.1;
+        assert!(rule.curve_problem(&edited, &seeds).unwrap().contains("does not lead"));
+        edited[5].beside.pop();
+        assert!(rule.curve_problem(&edited, &seeds).unwrap().contains("is none of"));
+    }
+
+    #[test]
+    fn probes_and_means_over_steps_have_no_curve() {
         assert!(!rule("statistic = \"mean\"\nask = \"staircase\"").has_curve());
-        assert!(!rule("statistic = \"spread_ratio\"").has_curve());
         assert!(!rule("statistic = \"area\"").has_curve());
         let over = "statistic = \"slope\"\nover = { key = \"train.steps\", values = [10, 20] }";
         assert!(!rule(over).has_curve());

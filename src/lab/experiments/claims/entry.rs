@@ -46,6 +46,8 @@ pub struct ClaimEntry {
     /// The hash of the rule as it is, and as it was when the runs were made.
     pub hash: String,
     pub run_hash: Option<String>,
+    /// True if the stored result has the [terms](Claim::terms) of its runs.
+    pub has_terms: bool,
     /// The lab of the rule's base, and the link that opens it with the settings of the first run.
     pub lab: String,
     pub link: Option<String>,
@@ -189,7 +191,7 @@ pub struct EffectCurve<'a> {
     pub points: &'a [EffectPoint],
     /// The setting along which they run; `None` over steps.
     pub setting: Option<&'a str>,
-    /// What the axis of effects shows: "paired difference".
+    /// The quantity on the axis of effects: "paired difference".
     pub quantity: String,
     /// The ends of the axis of effects.
     pub ends: (f64, f64),
@@ -239,6 +241,7 @@ impl ClaimEntry {
             missing: result.map(|result| result.missing.clone()).unwrap_or_default(),
             hash: claim.rule.as_ref().map(|rule| rule.hash()).unwrap_or_default(),
             run_hash: result.map(|result| result.rule.clone()),
+            has_terms: result.is_some_and(|result| !result.terms.is_empty()),
             first_seed: first.as_ref().map(|config| config.seed),
             lab: first.as_ref().map(|config| config.lab.clone()).unwrap_or_default(),
             link: first.map(|config| {
@@ -312,14 +315,17 @@ impl ClaimEntry {
         format!("{}{ends}{missing}{rule}", seeds.len())
     }
 
-    /// Says whether rule and numbers are those of the verdict that is stored.
+    /// Says whether rule, terms and numbers are those of the verdict that is stored.
     fn edits_label(&self) -> String {
         let (now, then) = (first_digits(&self.hash), self.run_hash.as_deref().map_or("", first_digits));
-        match self.problems.is_empty() {
+        let edits = match self.problems.is_empty() {
+            true if self.has_terms => format!("neither the rule ({now}), its terms nor the numbers"),
             true => format!("neither the rule ({now}) nor the numbers"),
             false if now == then => self.problems.join("; "),
             false => format!("{} (rule {then} then, {now} now)", self.problems.join("; ")),
-        }
+        };
+        let unrecorded = if self.has_terms { "" } else { "; its terms were not recorded with the runs" };
+        format!("{edits}{unrecorded}")
     }
 
     /// The command that decides it, where it has a rule.

@@ -34,8 +34,9 @@ impl ClaimFilter {
 impl FilteredRow for ClaimEntry {
     fn mentions(&self, words: &str) -> bool {
         let claim = &self.claim;
-        let texts = [&claim.id, &claim.title, &claim.quote, &claim.place, &claim.number, &claim.counter, &claim.turns];
-        texts.into_iter().chain(&claim.untested).any(|text| text.to_lowercase().contains(words))
+        let texts = [&claim.id, &claim.title, &claim.place, &claim.number, &claim.counter, &claim.turns];
+        let mut texts = texts.map(String::as_str).into_iter().chain([claim.words()]).chain(claim.untested.as_deref());
+        texts.any(|text| text.to_lowercase().contains(words))
     }
 
     fn numbers(&self, key: &str) -> Vec<f64> {
@@ -55,7 +56,7 @@ impl FilteredRow for ClaimEntry {
         Some(match key {
             "id" => claim.id.clone(),
             "title" => claim.title.clone(),
-            "quote" => claim.quote.clone(),
+            "quote" => claim.words().to_owned(),
             "place" => claim.place.clone(),
             "paper" => self.paper.clone(),
             "tier" => claim.tier.label().to_owned(),

@@ -237,15 +237,33 @@ impl Ledger {
 
     /// Places where results and rules part, a sentence each; empty if all is as it should be.
     pub fn problems(&self) -> Vec<String> {
-        self.problems_of(&self.rows()).into_iter().map(|Problem { claim, words }| format!("{claim}: {words}")).collect()
+        self.findings(false)
+    }
+
+    /// Claims whose words were edited since their runs, a sentence each. Their numbers still belong to them.
+    pub fn edits(&self) -> Vec<String> {
+        self.findings(true)
+    }
+
+    fn findings(&self, of_words: bool) -> Vec<String> {
+        let found = self.problems_of(&self.rows()).into_iter().filter(|problem| problem.is_of_words == of_words);
+        found.map(|Problem { claim, words, .. }| format!("{claim}: {words}")).collect()
     }
 
     /// The problems of existing rows, by claim.
     pub(super) fn problems_of(&self, rows: &[LedgerRow]) -> Vec<Problem> {
         let mut found = vec![];
         for (id, stored) in &self.results {
-            let mut report = |words: String| found.push(Problem { claim: id.clone(), words });
-            let Some((_, claim)) = self.claims().find(|(_, claim)| claim.id == *id) else {
+            let claim = self.claims().find(|(_, claim)| claim.id == *id).map(|(_, claim)| claim);
+            let edited = claim.map(|claim| stored.edited_terms(claim)).unwrap_or_default();
+            if !edited.is_empty() {
+                let words = format!("its terms were edited since the runs: {}", edited.join(", "));
+                // with other settings the runs would have had other numbers
+                let is_of_words = !edited.contains(&"settings");
+                found.push(Problem { claim: id.clone(), words, is_of_words });
+            }
+            let mut report = |words: String| found.push(Problem { claim: id.clone(), words, is_of_words: false });
+            let Some(claim) = claim else {
                 report("there is a result, and no such claim".to_owned());
                 continue;
             };
@@ -284,7 +302,7 @@ impl Ledger {
         found
     }
 
-    /// What moved the p of a claim whose own numbers are as they were: "changed, because A2 did".
+    /// The reason why the corrected p of a claim changed though its own numbers did not: "changed, because A2 did".
     fn p_cause(&self, id: &str) -> String {
         let of_paper = self.papers.iter().find(|paper| paper.file.claims.iter().any(|claim| claim.id == id));
         let claims = of_paper.map_or(&[][..], |paper| &paper.file.claims);
@@ -310,6 +328,8 @@ impl Ledger {
 pub(super) struct Problem {
     pub claim: String,
     pub words: String,
+    /// Only words of the claim were edited, and its numbers still belong to it.
+    pub is_of_words: bool,
 }
 
 /// A claim's rule with the outcome of its numbers.

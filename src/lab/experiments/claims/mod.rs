@@ -2,14 +2,16 @@
 //!
 //! Data flow:
 //!
-//! 1. `claims/PAPER.toml` holds a paper's claims ([`claim`]): quote, place, number, tier, and a rule, or why there is none.
+//! 1. `claims/PAPER.toml` holds a paper's claims ([`claim`]): quote or a sentence of ours, place, number, tier, and a rule, or
+//!    why there is none.
 //! 2. A rule names a preset, settings, steps, seeds, the number to read, a statistic and the region in which the claim
 //!    stands ([`rule`]). It is checked against the labs, and its canonical text is hashed.
 //! 3. A rule makes a [`SweepFile`](super::sweep::SweepFile) ([`rule`]); rules that ask for the same runs share its folder.
 //! 4. From each run that has ended one number is read, or two: headline numbers, or what a probe answers ([`result`]).
 //! 5. The statistic makes one value of each seed, and of all seeds an effect, an interval and p values ([`statistics`]).
 //! 6. All rules of a paper are one family for Holm's correction, run or not, so that no result changes its size ([`ledger`]).
-//! 7. `claims/results/ID.json` keeps numbers with their digest, hash, machine, effect and verdict; what is not in it is not judged.
+//! 7. `claims/results/ID.json` keeps numbers with their digest, hash, terms, machine, effect and verdict; what is not in it is not
+//!    judged.
 //! 8. Of rules that read numbers along a run it keeps the values of the seeds over steps too ([`curve`]).
 //! 9. The verdict is made again from these numbers whenever it is shown; `orrery claims check` compares ([`ledger`]). A claim that
 //!    its runs do not test cannot be told, whatever their numbers give.

@@ -1,8 +1,13 @@
 //! The numbers of a claim's runs: `claims/results/ID.json`, small enough to be kept beside the rule.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use super::{claim::ClaimError, criterion::Verdict};
+use super::{
+    claim::{Claim, ClaimError},
+    criterion::Verdict,
+};
 use crate::{files::sha256, telemetry::number};
 
 /// The numbers of a claim's runs, and what was made of them.
@@ -12,6 +17,9 @@ pub struct ClaimResult {
     pub claim: String,
     /// The hash of the rule as it was when the runs were made.
     pub rule: String,
+    /// [`Claim::terms`] when the result was made; empty in results of versions that did not record them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub terms: BTreeMap<String, String>,
     pub verdict: Verdict,
     /// Absent where too few seeds have a number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,6 +48,9 @@ pub struct ClaimResult {
 pub struct StepValues {
     pub step: u64,
     pub values: Vec<f64>,
+    /// The numbers that `values` are compared with, of a ratio of spreads, of which a seed alone has no value.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -141,6 +152,13 @@ impl ClaimResult {
             Some(_) => Some("the numbers, or what made them, were edited after the run"),
         }
     }
+
+    /// The recorded terms that the claim no longer has, by name.
+    pub fn edited_terms(&self, claim: &Claim) -> Vec<&str> {
+        let now = claim.terms();
+        let edited = self.terms.iter().filter(|(name, digest)| now.get(*name) != Some(*digest));
+        edited.map(|(name, _)| name.as_str()).collect()
+    }
 }
 
 #[cfg(test)]
@@ -154,12 +172,13 @@ mod tests {
         assert_eq!(made.digest_problem(), None);
         let judged = ClaimResult { verdict: Verdict::Stands, effect: Some(0.1), p: Some(0.5), ..made.clone() };
         assert_eq!(judged.digest_problem(), None);
-        let edits: [&dyn Fn(&mut ClaimResult); 6] = [
+        let edits: [&dyn Fn(&mut ClaimResult); 7] = [
             &|r| r.seeds[0].points[0].number = 0.3,
             &|r| r.missing.push(9),
-            &|r| r.curve.push(StepValues { step: 0, values: vec![] }),
+            &|r| r.curve.push(StepValues { step: 0, values: vec![], beside: vec![] }),
             &|r| r.made.cores = 64,
             &|r| r.rule = "another".to_owned(),
+            &|r| drop(r.terms.insert("tier".to_owned(), "another".to_owned())),
             &|r| r.claim = "X2".to_owned(),
         ];
         for (i, edit) in edits.iter().enumerate() {

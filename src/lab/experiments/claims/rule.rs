@@ -226,6 +226,19 @@ impl Rule {
         Ok(config)
     }
 
+    /// The settings of its first run that are not the defaults of its lab, with lab and seed: JSON in the order of their keys.
+    /// A setting that is added to the lab later does not change it.
+    ///
+    /// # Errors
+    /// See [`Rule::first_run`].
+    pub fn settings_text(&self) -> Result<String, String> {
+        let ((lab, _), config) = (self.resolved()?, self.first_run()?);
+        let defaults = Config::defaults(lab.id, &(lab.knobs)());
+        let is_set = |(key, value): &(&str, &Value)| defaults.get(key) != Some(*value);
+        let set: BTreeMap<&str, &Value> = config.iter().filter(is_set).collect();
+        serde_json::to_string(&(lab.id, config.seed, set)).map_err(|e| e.to_string())
+    }
+
     /// The unit of its effect, that of the headline numbers that it reads; of a ratio, a share or a correlation what it is. Empty
     /// where nothing declares one: of the field of an answer and of a recorded scalar.
     pub fn unit(&self) -> String {
@@ -523,6 +536,25 @@ mod tests {
     fn seeds_are_those_of_the_sweep() {
         let several = |r: &mut Rule| drop(r.set.insert("variants.seeds".to_owned(), Value::Int(3)));
         assert!(refusal(several).contains("variants.seeds = 1"));
+    }
+
+    /// A setting that equals its default is left out, as a setting that a later version adds will.
+    #[test]
+    fn settings_are_those_that_differ_from_the_lab() {
+        let text = |change: &dyn Fn(&mut Rule)| {
+            let mut rule = rule();
+            change(&mut rule);
+            rule.settings_text().unwrap()
+        };
+        let lab = LABS.iter().find(|lab| lab.id == "fast_slow").unwrap();
+        let default = Config::defaults(lab.id, &(lab.knobs)()).get("model.d_model").cloned().unwrap();
+        let with_width = |value: Value| text(&|r| drop(r.set.insert("model.d_model".to_owned(), value.clone())));
+        assert!(text(&|_| ()).starts_with("[\"fast_slow\",7,{"), "{}", text(&|_| ()));
+        assert!(text(&|_| ()).contains("\"train.steps\":20"), "{}", text(&|_| ()));
+        assert!(!with_width(default).contains("model.d_model"));
+        assert!(with_width(Value::Int(16)).contains("\"model.d_model\":16"));
+        assert_ne!(text(&|_| ()), text(&|r| r.base = "fast_slow_needed".to_owned()), "another preset");
+        assert_eq!(text(&|_| ()), text(&|r| r.seeds = 5), "no setting of a run");
     }
 
     #[test]

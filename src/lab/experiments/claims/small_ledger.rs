@@ -1,5 +1,7 @@
 //! A ledger of three claims for tests: X1 and X2 have rules, X2's runs take five hours, and X12 needs a GPU.
 
+use std::collections::BTreeMap;
+
 use super::{
     criterion::Verdict,
     ledger::Ledger,
@@ -68,7 +70,8 @@ pub fn ledger() -> Ledger {
     Ledger::new(&[("paper".to_owned(), PAPER.to_owned())], &[]).unwrap()
 }
 
-/// A result of X1 with these numbers, one per seed from 0 on, which is yet to be judged.
+/// A result of X1 with these numbers, one per seed from 0 on, which is yet to be judged. It has no terms, as results of earlier
+/// versions have none.
 pub fn result(numbers: &[f64]) -> ClaimResult {
     let ledger = ledger();
     let (_, claim) = ledger.claims().next().unwrap();
@@ -79,6 +82,7 @@ pub fn result(numbers: &[f64]) -> ClaimResult {
     ClaimResult {
         claim: claim.id.clone(),
         rule: claim.rule.as_ref().unwrap().hash(),
+        terms: BTreeMap::new(),
         verdict: Verdict::CannotBeTold,
         effect: None,
         interval: None,

@@ -100,28 +100,32 @@ pub fn values(rule: &Rule, seeds: &[SeedNumbers]) -> Vec<f64> {
     seeds.iter().filter_map(|seed| value(rule, seed)).collect()
 }
 
+/// The numbers with which [`values`] are compared, of a ratio of spreads, of which a seed alone has no value; otherwise none.
+pub fn beside_values(rule: &Rule, seeds: &[SeedNumbers]) -> Vec<f64> {
+    if rule.statistic != Statistic::SpreadRatio {
+        return vec![];
+    }
+    let valued = seeds.iter().filter(|seed| value(rule, seed).is_some());
+    valued.filter_map(|seed| judged_point(rule, seed)?.beside).collect()
+}
+
 /// The outcome of the seeds' values by a rule; `None` for fewer seeds than the rule asks for.
 pub fn outcome(rule: &Rule, seeds: &[SeedNumbers]) -> Option<Outcome> {
     let values = values(rule, seeds);
     if values.len() < 2 || (values.len() as u64) < rule.seeds {
         return None;
     }
-    if rule.statistic == Statistic::SpreadRatio {
-        let points = seeds.iter().filter_map(|seed| judged_point(rule, seed));
-        let (a, b): (Vec<f64>, Vec<f64>) = points.filter_map(|p| Some((p.number, p.beside?))).unzip();
-        return spread_outcome(&a, &b, rule);
-    }
-    outcome_of_values(rule, &values)
+    outcome_of_values(rule, &values, &beside_values(rule, seeds))
 }
 
-/// The outcome of values on the scale of the effect; `None` for fewer than two, and for a ratio of spreads, of which one seed
-/// has none.
-pub fn outcome_of_values(rule: &Rule, values: &[f64]) -> Option<Outcome> {
+/// The outcome of values on the scale of the effect, for a ratio of spreads with their [`beside_values`]; `None` for fewer than
+/// two.
+pub fn outcome_of_values(rule: &Rule, values: &[f64], beside: &[f64]) -> Option<Outcome> {
     if values.len() < 2 {
         return None;
     }
     match rule.statistic {
-        Statistic::SpreadRatio => None,
+        Statistic::SpreadRatio => spread_outcome(values, beside, rule),
         Statistic::Count => {
             let hits = values.iter().filter(|v| **v > 0.5).count();
             Some(count_outcome(hits, values.len(), rule))

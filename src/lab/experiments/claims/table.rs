@@ -20,7 +20,7 @@ Every claim of the five papers that an experiment could support or contradict, a
 
     orrery claims                   # this table; --paper, --verdict
     orrery claims show A2           # a claim: quote, rule, numbers, verdict, and what would refute it
-    orrery claims run A2            # makes its runs and writes claims/results/A2.json; a paper's name runs all of its rules
+    orrery claims run A2            # makes its runs and writes claims/results/A2.json; several ids, or a paper for all of its rules
     orrery claims check             # makes every verdict again from the stored numbers; 1 where something parts, this page included
 
 A claim *stands* where the 95% interval of its effect over seeds lies where its rule says, *does not stand* where it lies outside,
@@ -29,8 +29,17 @@ margin (two one-sided tests), never by a difference that was not found. Rules we
 afterwards says so. A claim that its runs do not test (`untested`: its premise is not met, or no run could decide) *cannot be told*,
 whatever their numbers give: the reason is said beside it, and the stored result keeps the verdict of the numbers. A verdict holds
 at the scale of its tier: *exact* is the paper's own experiment at its own size, or mathematics, which has none; *scaled* is the
-same with a smaller model or less text; *proxy* is another one that bears on it. A run that failed says nothing. Mathematics and
-counts are held by a test of this repository, which `orrery claims show` names. A star marks the twenty of most interest.
+same with a smaller model or less text, or with settings of ours where the paper gives none; *proxy* is another one that bears on
+it. A run that failed says nothing. Mathematics and counts are held by a test of this repository, which `orrery claims show` names.
+A star marks the twenty of most interest.
+
+The hash of a rule covers its own lines. The terms of a claim are `quote`, `tier`, `turns`, `untested`, and `settings`: lab, seed and each
+setting of the rule's first run that differs from the default of its lab, whether the rule or its preset sets it. `orrery claims run`
+stores a digest of each with the result. `orrery claims check` and the claim's card name those that were edited since. Edited settings
+have exit code 1, as an edited rule has: with them the runs would have had other numbers. `--write` keeps the digests; only `orrery
+claims run` stores new ones. A setting that equals its default is not covered, so
+that one that a later version adds is no edit; a default that changes is seen in the listings of `cargo test --test tidy labs`. A result
+without such digests is older than they are, and says that its terms were not recorded.
 
 A result keeps the values of its seeds at up to 24 steps, where its rule reads numbers along the run, so that it can be seen whether the
 verdict turns; the interval of each step stands for that step alone. A rule that names sizes (`sizes = { key = \"model.d_model\", values
@@ -100,11 +109,7 @@ impl LedgerRow<'_> {
 
     /// "stands, at our scale"; where there is no rule, what one would take, and where runs do not test the claim, why.
     pub fn verdict_label(&self) -> String {
-        self.with_reason(self.standing.verdict_label(self.claim.tier))
-    }
-
-    /// These words of its standing, with what a rule would take where there is none, and why runs do not test the claim.
-    fn with_reason(&self, words: String) -> String {
+        let words = self.standing.verdict_label(self.claim.tier);
         match (&self.standing, &self.claim.untested) {
             (ClaimStanding::Open(why), _) => format!("{words}: it takes {why}"),
             (ClaimStanding::Judged(judged), Some(why)) if !judged.is_rule_changed => format!("{words}: {why}"),
@@ -139,8 +144,8 @@ pub fn summary(rows: &[LedgerRow]) -> String {
 
 /// The first digits of a digest of the texts that the tables leave out, so that an edited quotation changes the page.
 fn words_digest(paper: &Paper) -> String {
-    let words =
-        paper.file.claims.iter().map(|c| [&c.id, &c.quote, &c.counter, &c.turns].map(String::as_str).join("\n"));
+    let claims = paper.file.claims.iter();
+    let words = claims.map(|c| [c.id.as_str(), c.words(), c.counter.as_str(), c.turns.as_str()].join("\n"));
     first_digits(&sha256(&words.collect::<Vec<_>>().join("\n"))).to_owned()
 }
 
@@ -179,7 +184,7 @@ impl Ledger {
                     claim.place.clone(),
                     claim.number.clone(),
                     claim.tier.label().to_owned(),
-                    row.with_reason(row.standing.label()),
+                    row.verdict_label(),
                     row.effect_label(),
                     row.seeds_label(),
                 ];

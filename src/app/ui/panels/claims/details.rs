@@ -68,8 +68,7 @@ pub fn details_ui(
 
 fn quote_ui(ui: &mut Ui, theme: &Theme, entry: &ClaimEntry) {
     let claim = &entry.claim;
-    let quote = format!("\u{201c}{}\u{201d}", claim.quote);
-    ui.add(Label::new(RichText::new(quote).size(theme::TITLE).color(theme.text)).wrap());
+    ui.add(Label::new(RichText::new(claim.statement()).size(theme::TITLE).color(theme.text)).wrap());
     let number = claim.paper_number().map_or(String::new(), |number| format!(" · the paper's number: {number}"));
     wrapped_ui(ui, format!("{}{number}", claim.place), theme.secondary);
 }
@@ -126,8 +125,8 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, entry: &ClaimEntry, runs: Opti
     asked
 }
 
-/// Starts the runs that are missing, or stops those that this window makes. Runs that need another machine are not
-/// started here.
+/// Starts the runs that are missing, or stops those that this window makes. What they need is said beside the button; a run
+/// whose file is not there says so itself.
 fn run_all_ui(
     ui: &mut Ui,
     shell: &mut Shell<'_>,
@@ -141,7 +140,7 @@ fn run_all_ui(
         stop_ui(ui, shell, &here.process, &here.folder, &format!("Stop: {id}"));
         return None;
     }
-    if entry.claim.needs.is_some() || here.is_some_and(|here| here.finished == here.total) {
+    if here.is_some_and(|here| here.finished == here.total) {
         return None;
     }
     let expected = entry.claim.time_label();
@@ -157,8 +156,10 @@ fn run_all_ui(
     );
     let is_reading = runs.is_some_and(|runs| runs.is_reading);
     let run_all = ui.add_enabled_ui(!is_reading, |ui| named_ui(ui, RUN_ALL, id, &about)).inner;
-    if let (None, Some(expected)) = (&entry.made, expected) {
-        ui.label(RichText::new(format!("takes {expected}")).color(shell.theme.text));
+    let needs = entry.claim.needs.as_ref().map(|needs| format!("needs {needs}"));
+    let takes = expected.filter(|_| entry.made.is_none()).map(|expected| format!("takes {expected}"));
+    for words in [needs, takes].into_iter().flatten() {
+        ui.label(RichText::new(words).color(shell.theme.text));
     }
     run_all.clicked().then(|| RunsAction::RunClaim(id.clone()))
 }

@@ -74,6 +74,48 @@ fn the_check_finds_what_was_edited() {
     assert!(ledger.problems().join("\n").contains("no such claim"));
 }
 
+/// The rule's hash leaves out the words of the claim, its tier, and what its preset sets: a result keeps digests of these.
+#[test]
+fn the_check_names_the_terms_that_were_edited() {
+    let earlier = ledger_from(&[0.001, 0.0011, 0.0009]);
+    let facts = |ledger: &Ledger| -> String {
+        let facts = ledger.entries()[0].claims[0].facts();
+        facts.into_iter().find(|(name, _)| *name == "edited since").unwrap().1
+    };
+    assert_eq!(earlier.problems(), Vec::<String>::new(), "a result without terms was not edited");
+    assert!(facts(&earlier).ends_with("; its terms were not recorded with the runs"), "{}", facts(&earlier));
+
+    let terms = earlier.papers[0].file.claims[0].terms();
+    assert_eq!(terms.keys().collect::<Vec<_>>(), ["quote", "settings", "tier", "turns", "untested"]);
+    let good = ledger_with(&ClaimResult { terms, ..result(&[0.001, 0.0011, 0.0009]) }.with_digest());
+    assert_eq!(good.problems(), Vec::<String>::new());
+    assert!(facts(&good).starts_with("neither the rule (") && facts(&good).ends_with("its terms nor the numbers"));
+    let read = ClaimResult::parse("X1", &good.results["X1"].to_json().unwrap()).unwrap();
+    assert_eq!(read, good.results["X1"], "they are written");
+    let edits: [(&str, &dyn Fn(&mut Claim)); 5] = [
+        ("quote", &|claim| claim.quote.push_str(" or nearly")),
+        ("tier", &|claim| claim.tier = Tier::Exact),
+        ("turns", &|claim| claim.turns.push_str(" for long")),
+        ("untested", &|claim| claim.untested = Some("no gate could open".to_owned())),
+        ("quote, tier", &|claim| (claim.quote, claim.tier) = ("Q".to_owned(), Tier::Proxy)),
+    ];
+    for (names, edit) in edits {
+        let mut edited = good.clone();
+        edit(&mut edited.papers[0].file.claims[0]);
+        let words = format!("its terms were edited since the runs: {names}");
+        assert_eq!((edited.problems(), edited.edits()), (vec![], vec![format!("X1: {words}")]));
+        assert_eq!(facts(&edited), words);
+        let (_, judged) = edited.rejudged().remove(0);
+        assert_eq!(judged.terms, good.results["X1"].terms, "a new verdict does not renew them");
+    }
+    // as if its preset had another width when the runs were made
+    let mut preset = good.clone();
+    let result = preset.results.get_mut("X1").unwrap();
+    result.terms.insert("settings".to_owned(), "another".to_owned());
+    *result = result.clone().with_digest();
+    assert_eq!(preset.problems(), ["X1: its terms were edited since the runs: settings"]);
+}
+
 /// Returns results of X1 and X2, whose p-values are corrected together; X12 has no rule.
 fn ledger_with_both() -> Ledger {
     let first = result(&[0.001, 0.0011, 0.0009]);
@@ -138,7 +180,7 @@ fn a_claim_that_its_runs_do_not_test_cannot_be_told() {
         assert!(ledger.summary().contains(": 0 stand, 0 do not stand, 1 cannot be told;"), "{}", ledger.summary());
         let facts = ledger.entries()[0].claims[0].facts();
         assert_eq!(facts[0], ("not tested", "no gate could open".to_owned()), "the card begins with the reason");
-        assert!(ledger.markdown().contains("| cannot be told: no gate could open |"));
+        assert!(ledger.markdown().contains("| cannot be told, at our scale: no gate could open |"));
         assert!(ledger.results_markdown().contains("\n- X1: not tested: no gate could open.\n"));
     }
 }
