@@ -5,8 +5,6 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::LazyLock,
-    time::{Duration, UNIX_EPOCH},
 };
 
 use orrery::{
@@ -294,7 +292,7 @@ fn sweep(bytes: &[u8]) {
     }
 }
 
-/// A folder with a run whose files are always of the same time and length.
+/// A folder with a run.
 fn with_run() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let run = folder.path().join("run");
@@ -304,34 +302,23 @@ fn with_run() -> tempfile::TempDir {
         ("metrics.jsonl", "{\"step\":1,\"variant\":0,\"loss/train\":2.5}\n"),
     ] {
         fs::write(run.join(name), text).expect("a temporary file");
-        let file = fs::File::options().write(true).open(run.join(name)).expect("a temporary file");
-        file.set_modified(UNIX_EPOCH + Duration::from_secs(1)).expect("a time of a file");
     }
     folder
 }
 
-/// The version of an index and the stamp of the run of [`with_run`] in it, as JSON.
-static INDEXED: LazyLock<[String; 2]> = LazyLock::new(|| {
-    const INDEX: &str = ".index.json";
-    let [made, again] = [with_run(), with_run()];
-    let listed = |folder: &Path| run_rows::list(folder, |_| {}).expect("a folder of runs").read;
-    assert_eq!(listed(made.path()), 1);
-    let text = fs::read_to_string(made.path().join(INDEX)).expect("the index of what was listed");
-    fs::write(again.path().join(INDEX), &text).expect("a temporary file");
-    assert_eq!(listed(again.path()), 0, "an index of one folder serves another whose run has the same stamp");
-    let index: serde_json::Value = serde_json::from_str(&text).expect("an index is JSON");
-    [index["version"].to_string(), index["runs"]["run"][0].to_string()]
-});
-
 /// The index of a folder with one run, damaged or foreign: it is made again, or believed about that run. In it the first
 /// `"VERSION"` and the first `"STAMP"` stand for those with which it is believed.
 fn run_index(bytes: &[u8]) {
-    let [version, stamp] = &*INDEXED;
-    let bytes = replaced(bytes, b"\"VERSION\"", version.as_bytes(), 1);
-    let bytes = replaced(&bytes, b"\"STAMP\"", stamp.as_bytes(), 1);
     let folder = with_run();
-    fs::write(folder.path().join(".index.json"), bytes).expect("a temporary file");
-    let listing = run_rows::list(folder.path(), |_| {}).expect("an index is never an error");
+    let index = folder.path().join(".index.json");
+    let listed = || run_rows::list(folder.path(), |_| {}).expect("an index is never an error");
+    assert_eq!((listed().read, listed().read), (1, 0), "an index holds for its own folder");
+    let made = fs::read(&index).expect("the index of what was listed");
+    let made: serde_json::Value = serde_json::from_slice(&made).expect("an index is JSON");
+    let bytes = replaced(bytes, b"\"VERSION\"", made["version"].to_string().as_bytes(), 1);
+    let bytes = replaced(&bytes, b"\"STAMP\"", made["runs"]["run"][0].to_string().as_bytes(), 1);
+    fs::write(&index, bytes).expect("a temporary file");
+    let listing = listed();
     let [row] = listing.rows.as_slice() else { panic!("{} runs of one", listing.rows.len()) };
     assert_eq!((row.folder.as_str(), row.path.parent()), ("run", Some(folder.path())));
     let _ = (row.state_label(), row.changed_label(), row.loss_label());

@@ -409,6 +409,39 @@ fn a_message_about_a_run_is_one_line() {
     }
 }
 
+/// Whatever a command says of such a run, a folder of its name or an option, no further line of it begins like a message.
+#[test]
+fn no_command_prints_a_name_as_a_message() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = "a\norrery: forged";
+    let run = ForeignRun::begin(folder.path(), name, &json!({}));
+    for text in ["x\norrery: forged", "orrery: forged"] {
+        run.line("events.jsonl", &json!({ "step": 1, "notice": { "level": "warning", "text": text } }));
+    }
+    run.append("metrics.jsonl", "{\n");
+    run.state(1, &json!("finished"));
+    let [csv, html, png] = ["csv", "html", "png"].map(|ending| format!("{name}.{ending}"));
+    for words in [
+        &["export", name, "--csv", csv.as_str()][..],
+        &["export", name, "--csv", csv.as_str(), "--partial"],
+        &["report", name, "--out", html.as_str()],
+        &["report", name, "--out", html.as_str(), "--partial"],
+        &["render", name, "--view", "losses", "--out", png.as_str()],
+        &["follow", name, "--headless"],
+        &["resume", name],
+        &["sweep", name],
+        &["ask", name, "attention"],
+        &["model", "info", name],
+        &["--a\norrery: forged"],
+        &[name],
+    ] {
+        let done = orrery_in(folder.path(), words);
+        let said = [done.stdout, done.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+        assert!(!said.is_empty(), "{words:?}");
+        assert!(!said.lines().any(|line| line.starts_with("orrery: forged")), "{words:?}: {said}");
+    }
+}
+
 /// A description of one megabyte can list so many variants that a table of them would take more than an hour.
 #[test]
 fn a_description_of_too_many_variants_is_refused() {

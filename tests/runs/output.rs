@@ -17,7 +17,10 @@ use orrery::{
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::{command::orrery, folders::copy};
+use crate::{
+    command::orrery,
+    folders::{contents, copy},
+};
 
 /// Copies two short runs, `a` and `b`, which are trained once for all tests.
 fn with_runs() -> TempDir {
@@ -123,6 +126,37 @@ fn a_study_refuses_its_output_before_it_trains() {
     }
 }
 
+/// A run may lack any of its files, and a sweep and a folder of runs have files of their own.
+#[test]
+fn no_output_takes_the_place_of_a_part_of_a_record() {
+    let here = with_runs();
+    for (name, lost) in [("unset", "config.toml"), ("bare", "metrics.jsonl"), ("unnamed", "run.json")] {
+        copy(&here.path().join("runs/b"), &here.path().join(name));
+        fs::remove_file(here.path().join(name).join(lost)).unwrap();
+    }
+    fs::create_dir(here.path().join("rates")).unwrap();
+    for file in ["rates/sweep.toml", "rates/base.toml"] {
+        fs::write(here.path().join(file), "").unwrap();
+    }
+    assert_eq!(orrery(here.path(), "runs --out runs").0, Some(0));
+    let before = contents(here.path());
+    for file in [
+        "unset/metrics.jsonl",
+        "unset/run.json",
+        "bare/events.jsonl",
+        "bare/config.toml",
+        "unnamed/config.toml",
+        "rates/sweep.toml",
+        "rates/base.toml",
+        "runs/.index.json",
+    ] {
+        assert!(here.path().join(file).is_file(), "{file}");
+        let (code, said) = orrery(here.path(), &format!("export runs/a --csv {file}"));
+        assert!(code == Some(2) && said.contains("give another name to write to"), "{file}: {said}");
+        assert!(contents(here.path()) == before, "{file}: something changed");
+    }
+}
+
 #[test]
 fn a_study_refuses_a_seed_that_is_named_twice() {
     let here = tempfile::tempdir().unwrap();
@@ -168,12 +202,62 @@ fn a_record_that_is_not_whole_is_said_and_handed_on_only_in_part() {
     }
     let rows = fs::read_to_string(here.path().join("scalars.csv")).unwrap();
     assert!(rows.lines().count() > 2, "what can be read is written: {rows}");
-    // without a graphics adapter, the command ends before it reads the run
-    let (_, said) = orrery(here.path(), "render runs/a --view losses --out losses.png");
-    assert!(said.contains(SENTENCE) || !there("losses.png"), "{said}");
+    let (code, said) = orrery(here.path(), "render runs/a --view losses --out losses.svg");
+    assert!(code == Some(0) && said.contains(SENTENCE) && there("losses.svg"), "{said}");
     // an undamaged record needs no option, and no warning is printed
     let (code, said) = orrery(here.path(), "export runs/b --csv whole.csv");
     assert_eq!((code, said.contains("passed over")), (Some(0), false), "{said}");
+}
+
+/// Lines that were taken out whole leave no line that cannot be read. The lengths in a checkpoint tell of them.
+#[test]
+fn lines_that_a_log_has_lost_are_said() {
+    let here = with_runs();
+    let says = |words: &str, wanted: i32, sentence: &str| {
+        let (code, said) = orrery(here.path(), words);
+        assert_eq!(code, Some(wanted), "{words}: {said}");
+        assert!(said.contains(sentence), "{words}: {said}");
+    };
+    let log = here.path().join("runs/a/metrics.jsonl");
+    let whole = fs::read_to_string(&log).unwrap();
+    let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+    for kept in [[&lines[..2], &lines[4..]].concat().concat(), String::new()] {
+        fs::write(&log, &kept).unwrap();
+        let sentence = format!("metrics.jsonl has lost lines: it has {} bytes, and had {}", kept.len(), whole.len());
+        for (words, code) in [
+            ("runs --out runs", 0),
+            ("runs --csv --out runs", 0),
+            ("export runs/a --csv a.csv", 1),
+            ("export runs/a --csv a.csv --partial", 0),
+            ("report runs/a -o a.html", 1),
+            ("report runs/a -o a.html --partial", 0),
+        ] {
+            says(words, code, &sentence);
+        }
+        let (code, said) = orrery(here.path(), "resume runs/a --steps 5 --no-figures");
+        assert!(code != Some(0) && said.contains("metrics.jsonl has lost lines"), "{said}");
+    }
+    // without checkpoints, the end of the run tells of lines that are missing at the end
+    let run = here.path().join("runs/b");
+    fs::remove_dir_all(run.join("checkpoints")).unwrap();
+    let (code, said) = orrery(here.path(), "export runs/b --csv b.csv");
+    assert!(code == Some(0) && !said.contains("lost lines"), "{said}");
+    let text = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
+    let early: String = text.split_inclusive('\n').filter(|line| !line.contains("\"step\":4")).collect();
+    fs::write(run.join("metrics.jsonl"), early).unwrap();
+    let sentence = "metrics.jsonl has lost lines: it ends at step 3, and the run finished at step 4";
+    for (words, code) in [("runs --out runs", 0), ("export runs/b --csv b.csv", 1), ("report runs/b -o b.html", 1)] {
+        says(words, code, sentence);
+    }
+}
+
+#[test]
+fn a_resumed_run_has_lost_nothing() {
+    let here = with_runs();
+    let (code, said) = orrery(here.path(), "resume runs/a --steps 6 --no-figures");
+    assert_eq!(code, Some(0), "{said}");
+    let (code, said) = orrery(here.path(), "export runs/a --csv a.csv");
+    assert!(code == Some(0) && !said.contains("lost lines"), "{said}");
 }
 
 /// Even if a run recorded many warnings, the message about damage of its record must be shown.

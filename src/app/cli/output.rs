@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use super::{
     failure::{Failure, ensure},
+    sweep_names::is_specification,
     terminal::printable,
 };
 use crate::{files, store};
@@ -19,7 +20,8 @@ use crate::{files, store};
 /// Checks that a command that reads `inputs` may write this file or folder.
 ///
 /// # Errors
-/// If it is one of the inputs, a log of another tool, or a log, description or checkpoint of a run.
+/// If it is one of the inputs, a log of another tool, a log, description or checkpoint of a run, the index of a folder of
+/// runs, or the specification of a sweep.
 pub fn check(path: &Path, inputs: &[&Path]) -> Result<(), Failure> {
     let shown = path.display();
     let there = resolved(path);
@@ -30,6 +32,7 @@ pub fn check(path: &Path, inputs: &[&Path]) -> Result<(), Failure> {
         "{shown} is the log of another tool, which is never written over: give another name to write to"
     );
     ensure!(!store::is_record(&there), "{shown} belongs to the record of a run: give another name to write to");
+    ensure!(!is_specification(&there), "{shown} says what a sweep is made of: give another name to write to");
     Ok(())
 }
 

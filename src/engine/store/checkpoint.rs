@@ -178,6 +178,15 @@ pub fn newest_step(run: &Path) -> Option<u64> {
     found(&run.join(CHECKPOINTS)).pop().map(|((step, _), _)| step)
 }
 
+/// The step of the newest checkpoint whose state can be read, and how long the logs were then; `None` where there is none.
+pub(super) fn newest_lengths(run: &Path) -> Option<(u64, Lengths)> {
+    // as in `newest`, nothing behind a link is the run's
+    folder_inside(run, CHECKPOINTS).ok()?;
+    let mut newest = all(run).into_iter().rev().take(KEPT_CHECKPOINTS).filter(|path| !path.is_symlink());
+    let state = newest.find_map(|path| read_state(&path).ok())?;
+    Some((state.step, state.lengths))
+}
+
 /// Every checkpoint, oldest first.
 pub fn all(run: &Path) -> Vec<PathBuf> {
     found(&run.join(CHECKPOINTS)).into_iter().map(|(_, path)| path).collect()

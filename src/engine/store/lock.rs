@@ -30,9 +30,16 @@ pub fn was_abandoned_here(folder: &Path) -> bool {
     !holder.trim().is_empty() && is_of_here() && !is_being_written(folder)
 }
 
-/// Takes the lock until the returned file is dropped. A process that this one starts meanwhile has copies of its open files
-/// until its own program begins, and with them a lock that was given back: it is waited for.
-pub(super) fn lock_folder(folder: &Path) -> Result<WatchedFile, StoreError> {
+/// The lock of a run folder, until it is dropped; the system releases it when the process dies.
+pub(super) struct FolderLock {
+    _file: WatchedFile,
+    /// Where the file system has no locks, a sentence that says so.
+    pub warning: Option<String>,
+}
+
+/// Takes the lock. A process that this one starts meanwhile has copies of its open files until its own program begins, and
+/// with them a lock that was given back: it is waited for.
+pub(super) fn lock_folder(folder: &Path) -> Result<FolderLock, StoreError> {
     let path = folder.join(LOCK);
     let file = WatchedFile::open(folder, LOCK).at("write in", &path)?;
     let began = Instant::now();
@@ -41,11 +48,18 @@ pub(super) fn lock_folder(folder: &Path) -> Result<WatchedFile, StoreError> {
         std::thread::sleep(PATIENCE / 50);
         lock = file.try_lock();
     }
-    match lock {
-        Err(TryLockError::WouldBlock) => Err(StoreError::new(format!(
-            "the run `{}` is being written by another Orrery (or another lab of this one): stop it there first",
-            folder.display()
-        ))),
-        _ => Ok(file),
-    }
+    let warning = match lock {
+        Err(TryLockError::WouldBlock) => {
+            return Err(StoreError::new(format!(
+                "the run `{}` is being written by another Orrery (or another lab of this one): stop it there first",
+                folder.display()
+            )));
+        }
+        Err(TryLockError::Error(e)) => Some(format!(
+            "{} cannot be locked, as its file system has no locks ({e}): take care that nothing else writes this run",
+            path.display()
+        )),
+        Ok(()) => None,
+    };
+    Ok(FolderLock { _file: file, warning })
 }

@@ -9,6 +9,8 @@ use std::{
 use super::error::{PathContext, StoreError};
 use crate::files;
 
+/// The index of a folder of runs.
+pub(super) const INDEX: &str = ".index.json";
 pub(super) const METRICS: &str = "metrics.jsonl";
 pub(super) const SAMPLES: &str = "samples.jsonl";
 pub(super) const EVENTS: &str = "events.jsonl";
@@ -81,18 +83,25 @@ pub(super) fn make_folder(run: &Path, name: &str) -> Result<(), StoreError> {
     files::make_folder_inside(run, name).map(|_| ()).at("make", &folder)
 }
 
-/// Returns true if an absolute path leads into a run folder, to something that its writer keeps there: a log, a
-/// description, a checkpoint.
+/// Returns true if an absolute path leads to the index of a folder of runs, or into a run folder, to something that its
+/// writer keeps there: a log, a description, a checkpoint.
 pub fn is_record(path: &Path) -> bool {
-    path.ancestors().skip(1).any(|run| {
-        run.join(METRICS).is_file() && run.join(CONFIG).is_file() && path.strip_prefix(run).is_ok_and(is_kept)
-    })
+    path.file_name().is_some_and(|name| name == INDEX)
+        || path.ancestors().skip(1).any(|run| path.strip_prefix(run).is_ok_and(is_kept) && has_record(run))
+}
+
+/// Returns true if a folder holds more of a run than `config.toml`, which alone may be settings that a person saved.
+fn has_record(folder: &Path) -> bool {
+    let is_file = |name: &&str| folder.join(name).is_file();
+    [RUN, METRICS].iter().any(is_file) || is_file(&CONFIG) && [SAMPLES, EVENTS].iter().any(is_file)
 }
 
 fn is_kept(within_run: &Path) -> bool {
-    let first = within_run.components().next().map(|c| c.as_os_str().to_string_lossy().into_owned());
+    let mut parts = within_run.components();
+    let first = parts.next().map(|c| c.as_os_str().to_string_lossy().into_owned());
+    let is_direct = parts.next().is_none();
     first.is_some_and(|name| {
-        name.starts_with('.')
+        is_direct && name.starts_with('.')
             || name.ends_with(".jsonl")
             || [CONFIG, RUN, NOTE, CHECKPOINTS, SNAPSHOTS, ASK, ANSWER].contains(&name.as_str())
     })
@@ -148,6 +157,25 @@ pub(super) fn name_of(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_record_is_known_by_any_of_its_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let is_kept = |name: &str| is_record(&folder.path().join(name));
+        let is_kept_beside = |there: &[&str]| {
+            there.iter().for_each(|name| std::fs::write(folder.path().join(name), "").unwrap());
+            let kept = [RUN, CONFIG, METRICS, EVENTS, NOTE, "checkpoints/a"].map(is_kept);
+            assert!(!is_kept("a.csv") && !is_kept("figures/a.png"), "beside {there:?}");
+            there.iter().for_each(|name| std::fs::remove_file(folder.path().join(name)).unwrap());
+            assert!(kept.iter().all(|one| *one == kept[0]), "beside {there:?}");
+            kept[0]
+        };
+        assert!(!is_kept_beside(&[]) && !is_kept_beside(&[CONFIG]), "settings that were saved");
+        for there in [&[RUN][..], &[METRICS], &[CONFIG, EVENTS], &[RUN, CONFIG, METRICS]] {
+            assert!(is_kept_beside(there), "{there:?}");
+        }
+        assert!(is_kept(".index.json"));
+    }
 
     #[test]
     fn equal_names_are_numbered_past_those_taken() {

@@ -9,11 +9,12 @@ mod log;
 use std::{collections::VecDeque, fmt, path::Path, sync::Arc};
 
 use super::{
-    StoreError, checkpoint,
+    Lengths, StoreError, checkpoint,
     description::{Description, DescriptionStamp, describe},
     error::truncated_message,
-    names::{CONFIG, RUN},
+    names::{CONFIG, METRICS, RUN},
     packed::{PackedRun, unpack},
+    run_index::modified_and_length,
 };
 use crate::telemetry::{Event, FOREIGN, Level, RunInfo, RunState};
 use log::{EVENTS_LOG, LogFile, LogKind, METRICS_LOG, NameTable, SAMPLES_LOG};
@@ -74,6 +75,8 @@ pub struct Reader {
 struct RunEnd {
     step: u64,
     state: Option<RunState>,
+    /// The step at which that state was recorded.
+    state_step: u64,
     checkpoint: Option<u64>,
 }
 
@@ -109,7 +112,17 @@ impl Reader {
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         let description = describe(folder)?;
         let may_lack = description.info.lab == FOREIGN;
+        // before the logs are opened: they only grow after it
+        let recorded = checkpoint::newest_lengths(folder);
         let mut reader = Self::described(folder, description, |kind| LogFile::open(folder, kind, may_lack));
+        if let Some((step, Lengths { metrics, samples, events })) = recorded {
+            let lengths = [metrics, samples, events];
+            let is_short = |(feed, written): (&LogFile, u64)| feed.length.is_some_and(|length| length < written);
+            // a run that is being resumed has put checkpoints aside before it cuts its logs
+            if reader.feeds.iter().zip(lengths).any(is_short) && checkpoint::newest_lengths(folder) == recorded {
+                reader.feeds.iter_mut().zip(lengths).for_each(|(feed, written)| feed.check_length(step, written));
+            }
+        }
         reader.notices.extend(reader.feeds.iter().flat_map(|feed| feed.damage.clone()).map(warning));
         Ok(reader)
     }
@@ -267,20 +280,30 @@ impl Reader {
         Ok(damage)
     }
 
-    fn note(&mut self, event: &Event) {
+    fn note(&mut self, step: u64, event: &Event) {
         let Some(end) = &mut self.end else { return };
         match event {
             Event::Step(s) => end.step = end.step.max(s.step),
-            Event::State(s) => end.state = Some(s.clone()),
+            Event::State(s) => (end.state, end.state_step) = (Some(s.clone()), step),
             Event::Checkpoint { step } => end.checkpoint = Some(*step),
             _ => {}
         }
     }
 
-    /// Words about a run that did not end by itself, once.
+    /// Words about a run that did not end by itself, or whose curves end before it did, once.
     fn closing(&mut self) -> Option<Event> {
         let end = self.end.take()?;
         let folder = self.feeds[0].folder.clone();
+        let metrics = &mut self.feeds[0];
+        let is_early = end.state == Some(RunState::Finished) && end.step < end.state_step;
+        // a log that has grown meanwhile may hold the rest, and one with damage has said why it ends early
+        let is_complete = || metrics.length == Some(modified_and_length(&folder.join(METRICS)).1);
+        if is_early && metrics.damage.is_empty() && is_complete() {
+            let (last, finished) = (end.step, end.state_step);
+            let words =
+                format!("{METRICS} has lost lines: it ends at step {last}, and the run finished at step {finished}");
+            metrics.warn_of_loss(words, &mut self.notices);
+        }
         let resumable = match (end.checkpoint, checkpoint::latest(&folder)) {
             (Some(step), None) => {
                 self.notices.push_back(warning(format!(
@@ -321,8 +344,8 @@ impl Iterator for Reader {
         let Some((_, i)) = first else {
             return if self.followed.is_some() { None } else { self.closing() };
         };
-        let (_, event) = self.feeds[i].head.take()?;
-        self.note(&event);
+        let (step, event) = self.feeds[i].head.take()?;
+        self.note(step, &event);
         Some(event)
     }
 }

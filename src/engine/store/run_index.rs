@@ -11,11 +11,10 @@ use std::{
 use serde::de::DeserializeOwned;
 
 use super::{
-    names::{FIGURES, is_run},
+    names::{FIGURES, INDEX, is_run},
     prelude::*,
 };
 
-const INDEX: &str = ".index.json";
 /// A longer one is not ours: a run takes some kilobytes.
 const MAX_INDEX: u64 = 256 << 20;
 /// The memory for the parsed index, at most this many times its bytes.
@@ -23,23 +22,44 @@ const GROWTH: u64 = 16;
 /// Folders of a run lie no deeper.
 const MAX_DEPTH: usize = 16;
 
-/// The time of the last change and the length of each part of a run folder.
+/// The times of the last changes and the length of each part of a run folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stamp(Vec<(u64, u64)>);
+pub struct Stamp(Vec<(u64, u64, u64)>);
 
 impl Stamp {
     /// Reads the times and sizes of the files of a folder; no file is opened.
     pub fn read(run: &Path) -> Self {
         let parts = [RUN, CONFIG, METRICS, SAMPLES, EVENTS, CHECKPOINTS, SNAPSHOTS, FIGURES];
-        Self(parts.map(|part| modified_and_length(&run.join(part))).into())
+        let stamp = |data: fs::Metadata| {
+            let (modified, length) = times_and_length(&data);
+            (modified, status_changed(&data), length)
+        };
+        Self(parts.map(|part| fs::symlink_metadata(run.join(part)).map_or((0, 0, 0), stamp)).into())
     }
 }
 
 /// Nanoseconds since 1970 and bytes; zeros of what is not there.
 pub(super) fn modified_and_length(path: &Path) -> (u64, u64) {
-    let Ok(data) = fs::symlink_metadata(path) else { return (0, 0) };
+    fs::symlink_metadata(path).map_or((0, 0), |data| times_and_length(&data))
+}
+
+fn times_and_length(data: &fs::Metadata) -> (u64, u64) {
     let since = data.modified().ok().and_then(|t| t.duration_since(UNIX_EPOCH).ok());
     (since.map_or(1, |s| s.as_nanos() as u64), data.len())
+}
+
+/// When the system last changed what it knows of a file, nanoseconds since 1970. No program can set it, so an index that came
+/// with a copy of its runs does not hold for the copy, whose other times and lengths may be the same.
+#[cfg(unix)]
+fn status_changed(data: &fs::Metadata) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    (data.ctime() as u64).wrapping_mul(1_000_000_000).wrapping_add(data.ctime_nsec() as u64)
+}
+
+/// Not known here.
+#[cfg(not(unix))]
+fn status_changed(_: &fs::Metadata) -> u64 {
+    0
 }
 
 /// The cached summary of each run, by the name of its folder.

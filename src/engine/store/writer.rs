@@ -20,7 +20,7 @@ use std::{
 use super::{
     Checkpoint, Environment, Lengths, RunRecord, checkpoint,
     description::describe,
-    lock::lock_folder,
+    lock::{FolderLock, lock_folder},
     log_file::Log,
     names::{FIGURES, MAKING, MAX_RUN},
     prelude::*,
@@ -29,7 +29,7 @@ use super::{
     superseded::Superseded,
 };
 use crate::{
-    files::{WatchedFile, folder_beside},
+    files::folder_beside,
     telemetry::{Level, Sink},
 };
 
@@ -72,8 +72,7 @@ struct OpenFolder {
     resumed_from: Option<u64>,
     superseded: Superseded,
     answers: HashMap<(Channel, usize), Answer>,
-    /// The lock of the process that writes this folder; the system releases it when that process dies.
-    _lock: WatchedFile,
+    lock: FolderLock,
 }
 
 struct Answer {
@@ -143,6 +142,14 @@ impl Writer {
     pub fn set_aside(&self) -> Option<String> {
         match &self.lock().place {
             FolderState::Open(open) => open.superseded.words(&open.path),
+            FolderState::Planned { .. } => None,
+        }
+    }
+
+    /// A sentence where the file system of the folder has no locks, so that another process may write this run too.
+    pub fn lock_warning(&self) -> Option<String> {
+        match &self.lock().place {
+            FolderState::Open(open) => open.lock.warning.clone(),
             FolderState::Planned { .. } => None,
         }
     }
@@ -297,7 +304,7 @@ impl OpenFolder {
     }
 
     /// The logs of a folder at this step, cut to these lengths except for answers about steps up to it.
-    fn around(path: PathBuf, lock: WatchedFile, lengths: Lengths, step: u64) -> Result<Self, StoreError> {
+    fn around(path: PathBuf, lock: FolderLock, lengths: Lengths, step: u64) -> Result<Self, StoreError> {
         let mut superseded = Superseded::default();
         let metrics = Log::open(&path, METRICS, lengths.metrics, &mut |_| false)?;
         let mut is_kept_answer = |line: &[u8]| superseded.keeps_sample(line, step);
@@ -314,7 +321,7 @@ impl OpenFolder {
             resumed_from: None,
             superseded,
             answers: HashMap::new(),
-            _lock: lock,
+            lock,
         })
     }
 

@@ -3,8 +3,8 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    ffi::OsString,
-    path::{Path, PathBuf},
+    ffi::{OsStr, OsString},
+    path::Path,
     sync::Mutex,
     time::Duration,
 };
@@ -39,7 +39,7 @@ pub struct Listing {
 /// An index is valid for one version and one list of headline numbers, since a row depends on both.
 fn version() -> String {
     let ids = LABS.iter().flat_map(|lab| std::iter::once(lab.id).chain(lab.headlines.iter().map(|h| h.id)));
-    format!("{} 7 {}", env!("CARGO_PKG_VERSION"), ids.collect::<Vec<_>>().join(" "))
+    format!("{} 8 {}", env!("CARGO_PKG_VERSION"), ids.collect::<Vec<_>>().join(" "))
 }
 
 /// Lists every run in `runs`. A folder that cannot be read has a row that says so. `on_known` is called at once with
@@ -75,6 +75,7 @@ fn list_names(
     on_known: impl FnOnce(&[RunRow]),
     progress: impl Fn(usize, usize) + Sync,
 ) -> Listing {
+    let (unnamed, names): (Vec<OsString>, Vec<OsString>) = names.into_iter().partition(|name| name.to_str().is_none());
     let names: Vec<String> = names.into_iter().filter_map(|name| name.into_string().ok()).collect();
     let mut index = RunIndex::<RunRow>::open(runs, &version());
     let (mut rows, mut stale) = (vec![], vec![]);
@@ -88,6 +89,7 @@ fn list_names(
         }
     }
     rows.iter_mut().for_each(|row| finish(row, runs));
+    rows.extend(unnamed.iter().map(|name| unnamed_row(runs, name)));
     if !stale.is_empty() {
         sort(&mut rows);
         on_known(&rows);
@@ -186,14 +188,25 @@ pub fn row_of(folder: &Path) -> Result<RunRow, StoreError> {
 /// The row of a folder, or the reason why it cannot be read.
 fn row(runs: &Path, name: &str) -> RunRow {
     let path = runs.join(name);
-    read_whole(&path, name).unwrap_or_else(|e| RunRow {
+    read_whole(&path, name).unwrap_or_else(|e| unreadable(&path, name, e.to_string()))
+}
+
+/// The row of a folder whose name is no text, by which no command could name it; shown with the name as far as it is one.
+fn unnamed_row(runs: &Path, name: &OsStr) -> RunRow {
+    let (path, shown) = (runs.join(name), name.to_string_lossy());
+    let problem = format!("the name of the folder `{}` is not UTF-8: rename it", path.display());
+    RunRow { path: runs.join(&*shown), ..unreadable(&path, &shown, problem) }
+}
+
+fn unreadable(path: &Path, name: &str, problem: String) -> RunRow {
+    RunRow {
         folder: name.to_owned(),
-        problems: vec![e.to_string()],
-        began: changed_at(&path),
-        when: local(changed_at(&path)),
-        bytes: run_index::bytes(&path),
+        problems: vec![problem],
+        began: changed_at(path),
+        when: local(changed_at(path)),
+        bytes: run_index::bytes(path),
         ..RunRow::default()
-    })
+    }
 }
 
 fn read_whole(folder: &Path, name: &str) -> Result<RunRow, StoreError> {
@@ -202,7 +215,7 @@ fn read_whole(folder: &Path, name: &str) -> Result<RunRow, StoreError> {
     Ok(gathered.row(folder, name, run))
 }
 
-fn changed_at(path: &PathBuf) -> i64 {
+fn changed_at(path: &Path) -> i64 {
     let time = std::fs::metadata(path).and_then(|m| m.modified()).ok().and_then(|t| jiff::Timestamp::try_from(t).ok());
     time.map_or(0, jiff::Timestamp::as_second)
 }

@@ -252,6 +252,8 @@ fn an_export_in_which_a_call_fails_writes_the_whole_file_or_none() {
     let out = scratch_folder();
     assert!(plain(&run_args(out.path())).status.success());
     let folder = visible(out.path()).unwrap();
+    // the lengths of the logs are compared with a checkpoint's where there is one that can be read; nothing else is read of it
+    fs::remove_dir_all(folder.join("checkpoints")).unwrap();
     let export =
         |file: &Path| ["export", folder.to_str().unwrap(), "--csv", file.to_str().unwrap()].map(str::to_owned).to_vec();
     let whole = out.path().join("whole.csv");
@@ -289,4 +291,19 @@ fn a_sweep_says_that_its_file_system_has_no_locks() {
     assert!(output.status.success(), "{said}");
     assert!(said.contains("as its file system has no locks") && said.contains("p1-s7.lock"), "{said}");
     assert_eq!(runs(here).len(), 1);
+}
+
+#[test]
+fn a_resume_says_that_its_file_system_has_no_locks() {
+    if !can_trace() {
+        return;
+    }
+    let out = scratch_folder();
+    assert!(plain(&run_args(out.path())).status.success());
+    let mut args = resume_args(&visible(out.path()).unwrap());
+    args.extend(["--steps", "6"].map(str::to_owned));
+    let output = with_each_failing(&strs(&args), "flock", "ENOLCK");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("as its file system has no locks") && said.contains("writes this run"), "{said}");
 }

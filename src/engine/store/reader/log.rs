@@ -111,6 +111,8 @@ pub(super) struct LogFile {
     /// The number of bad lines in the last report.
     bad_reported: u64,
     parse: fn(&[u8], &mut NameTable) -> Parsed,
+    /// Its bytes when it was opened, of a log that must be complete.
+    pub length: Option<u64>,
     pub head: Option<(u64, Event)>,
     /// The sentences about what is lost.
     pub damage: Vec<String>,
@@ -122,7 +124,7 @@ pub(super) struct LogFile {
 #[derive(Clone, Copy)]
 pub(super) struct LogKind {
     pub name: &'static str,
-    /// What a run lacks if the log is missing, as a message names it, such as "the curves".
+    /// The content of the log, by which a message names what is lost with it, such as "the curves".
     pub contents: &'static str,
     pub parse: fn(&[u8], &mut NameTable) -> Parsed,
 }
@@ -134,11 +136,14 @@ pub(super) const EVENTS_LOG: LogKind =
     LogKind { name: EVENTS, contents: "what happened (pauses, changed settings)", parse: parse_event };
 
 impl LogFile {
-    /// Opens the log of a folder. One that is missing is a loss, unless `may_lack` it.
+    /// Opens the log of a folder. One that is missing is a loss, unless the run `may_lack` it or a part of it.
     pub fn open(folder: &Path, kind: LogKind, may_lack: bool) -> Self {
         let mut log = Self::new(folder, kind, Lines::new(None, false));
         match open_inside(folder, kind.name) {
-            Ok(file) => log.lines = Lines::from_file(file),
+            Ok(file) => {
+                log.length = file.metadata().ok().filter(|_| !may_lack).map(|data| data.len());
+                log.lines = Lines::from_file(file);
+            }
             Err(e) if e.is_missing() && may_lack => {}
             Err(e) => {
                 let (name, holds) = (kind.name, kind.contents);
@@ -150,6 +155,16 @@ impl LogFile {
             }
         }
         log
+    }
+
+    /// Records a loss if the log has fewer bytes than it had at the checkpoint of `step`.
+    pub fn check_length(&mut self, step: u64, written: u64) {
+        if let Some(length) = self.length.filter(|length| *length < written) {
+            self.damage.push(format!(
+                "{} has lost lines: it has {length} bytes, and had {written} at the checkpoint of step {step}",
+                self.name
+            ));
+        }
     }
 
     /// A log that grows: [`LogFile::poll`] opens it.
@@ -176,6 +191,7 @@ impl LogFile {
             bad: 0,
             bad_reported: 0,
             parse,
+            length: None,
             head: None,
             damage: vec![],
             failure: None,
@@ -252,7 +268,7 @@ impl LogFile {
     }
 
     /// Records that something is lost, and emits a notice.
-    fn warn_of_loss(&mut self, words: String, notices: &mut VecDeque<Event>) {
+    pub fn warn_of_loss(&mut self, words: String, notices: &mut VecDeque<Event>) {
         let words = truncated_message(words);
         self.damage.push(words.clone());
         notices.push_back(warning(words));
