@@ -9,6 +9,7 @@ use orrery::{
         LABS, Lab,
         lesson::{Lesson, LessonStep},
     },
+    probe,
     telemetry::measurements::MEASUREMENTS,
     ui::views,
 };
@@ -21,6 +22,24 @@ fn lesson(lab: &Lab) -> Lesson {
 fn config(lab: &Lab, step: &LessonStep) -> Config {
     let mut config = lab.config(step.does.preset.as_deref()).unwrap_or_else(|e| panic!("{}: {e}", step.title));
     step.does.apply_to(&mut config, &(lab.knobs)()).unwrap_or_else(|e| panic!("{}: {e}", step.title));
+    config
+}
+
+/// The settings of the command `run PRESET --set KEY=VALUE ..`.
+fn config_of_command(lab: &Lab, command: &str) -> Config {
+    let mut words = command.split_whitespace().skip(1);
+    let knobs = (lab.knobs)();
+    let mut config = lab.config(words.next()).unwrap_or_else(|e| panic!("{command}: {e}"));
+    while let Some(option) = words.next() {
+        let value = words.next().unwrap_or_else(|| panic!("{command}: {option} has no value"));
+        let (key, value) = match option {
+            "--set" => value.split_once('=').unwrap_or_else(|| panic!("{command}: {value} sets nothing")),
+            "--seed" => ("seed", value),
+            "--steps" => continue,
+            _ => panic!("{command}: {option} is not known here"),
+        };
+        config.set_text(&knobs, key, value).unwrap_or_else(|e| panic!("{command}: {e}"));
+    }
     config
 }
 
@@ -68,15 +87,46 @@ fn every_step_names_what_there_is() {
                     assert!(plan.variants.iter().any(|v| v.id == *id), "{at}: there is no variant {id}");
                 }
                 assert!(check.gives.is_none() || step.does.command.is_some(), "{at}: a number needs its command");
+                let has_condition = check.above.or(check.below).or(check.apart).is_some();
+                assert!(has_condition, "{at}: a check that any value fulfils answers no guess");
             }
             if let Some(command) = &step.does.command {
                 let mut words = command.split_whitespace();
-                assert_eq!(words.next(), Some("run"), "{at}");
-                let preset = words.next().unwrap_or_default();
-                assert_eq!(Some(preset), step.does.preset.as_deref(), "{at}: the command runs the step's preset");
+                let verb = words.next().unwrap_or_default();
+                assert_eq!(words.next(), step.does.preset.as_deref(), "{at}: the command is for the step's preset");
+                if verb == "ask" {
+                    let id = words.next().unwrap_or_default();
+                    assert!(probe::find(id).is_some(), "{at}: there is no probe {id}");
+                    assert!(step.does.set.is_empty(), "{at}: a question to a preset has the preset's settings");
+                } else {
+                    assert_eq!(verb, "run", "{at}");
+                }
             }
         }
     }
+}
+
+/// Settings of steps that their command leaves out, because they change none of the checked numbers: the checked sweep
+/// goes over values of the control, and the checked claims have controls and prompts of their own.
+const LEFT_OUT: [(&str, usize, &[&str]); 2] =
+    [("ode_flow", 2, &["control.u0"]), ("ode_flow", 3, &["control.u0", "steer.prompt"])];
+
+#[test]
+fn a_command_has_the_settings_of_its_step() {
+    let mut compared = 0;
+    for lab in LABS {
+        for (i, step) in lesson(lab).steps.iter().enumerate() {
+            let Some(command) = step.does.command.as_deref().filter(|c| c.starts_with("run ")) else { continue };
+            let (wanted, found) = (config(lab, step), config_of_command(lab, command));
+            let left_out = LEFT_OUT.iter().find(|(id, n, _)| *id == lab.id && *n == i + 1);
+            let left_out = left_out.map_or(&[][..], |(_, _, keys)| *keys);
+            let at = format!("{}, step {}: orrery {command}", lab.id, i + 1);
+            assert_eq!(found.changed_keys(&wanted), left_out, "{at} has other settings than the step");
+            assert_eq!(found.seed, wanted.seed, "{at} has another seed than the step");
+            compared += 1;
+        }
+    }
+    assert!(compared > 30, "{compared} commands");
 }
 
 #[test]

@@ -18,7 +18,7 @@ use orrery::{
 use crate::{
     stage::Stage,
     stub_host::StubHost,
-    ui::{Desktop, Worker, open_labs},
+    ui::{Desktop, Worker, config_with, open_labs},
 };
 
 fn open(opening: Opening) -> Desktop {
@@ -389,6 +389,61 @@ fn an_undone_step_leaves_neither_scrubber_nor_mark() {
     assert_eq!(stage.page.scroll_to, Some("model.upsample"));
     undo::step_back(&mut stage.page, UndoKind::Undo, 2.0).unwrap();
     assert_eq!(stage.page.scroll_to, None);
+}
+
+#[test]
+fn a_step_that_names_no_time_shows_the_newest() {
+    let mut stage = Stage::new(find("fast_slow").unwrap(), "gate");
+    take_step(&mut stage.page, 1);
+    stage.begin(30, RunState::Paused);
+    take_step(&mut stage.page, 2);
+    assert_eq!(stage.page.scrub, Some(20));
+    take_step(&mut stage.page, 1);
+    assert_eq!(stage.page.scrub, None);
+    undo::step_back(&mut stage.page, UndoKind::Undo, 1.0).unwrap();
+    assert_eq!((stage.page.lesson.current, stage.page.scrub), (Some(2), Some(20)));
+    // the same step again moves the reader's time, which is a step to undo
+    stage.page.scrub = Some(7);
+    take_step(&mut stage.page, 2);
+    assert_eq!(stage.page.scrub, Some(20));
+    undo::step_back(&mut stage.page, UndoKind::Undo, 2.0).unwrap();
+    assert_eq!((stage.page.lesson.current, stage.page.scrub), (Some(2), Some(7)));
+}
+
+/// Otherwise a check of one variant would stand beside a view of another that was chosen before.
+#[test]
+fn a_step_selects_what_it_names_and_the_variant_that_it_checks() {
+    let lab = find("grammar_roles").unwrap();
+    let mut page = Page::new(lab, lab.config(None).unwrap());
+    (page.selection.token, page.selection.neuron) = (Some(3), Some(7));
+    (page.selection.head, page.selection.layer) = (Some(1), Some("blocks.0".into()));
+    let chosen = page.selection.clone();
+    take_step(&mut page, 2);
+    let variants = (lab.plan)(&page.config).unwrap().variants;
+    let words = variants.iter().position(|variant| variant.id == "words").unwrap();
+    assert!(words > 0 && page.selection.variant == words, "the check is of the words");
+    assert_eq!((page.selection.token, page.selection.neuron), (None, None));
+    assert_eq!((page.selection.head, page.selection.layer.as_deref()), (None, None));
+    undo::step_back(&mut page, UndoKind::Undo, 1.0).unwrap();
+    assert_eq!(page.selection, chosen);
+    page.selection.variant = words;
+    take_step(&mut page, 0);
+    assert_eq!(page.selection.variant, 0, "this step checks no variant");
+}
+
+#[test]
+fn a_step_about_random_weights_does_not_judge_an_opened_model() {
+    for file in ["", "mine.pt"] {
+        let mut d = open(Opening::Config(config_with("trained_bdh", None, &[("model.checkpoint", file)])));
+        d.harness.event(egui::Event::Paste("orrery:trained_bdh?lesson=3".into()));
+        d.steps(8);
+        assert_eq!(d.page().lesson.current, Some(2));
+        let is_opened = !file.is_empty();
+        assert_eq!(lesson::opened_model(d.page(), 2), is_opened.then_some("model.checkpoint"));
+        assert_eq!(lesson::opened_model(d.page(), 3), None, "this step is about any model");
+        assert_eq!(d.shows("names a trained one, which the step does not judge"), is_opened);
+        assert_eq!(d.shows("Judge this one yourself"), !is_opened);
+    }
 }
 
 /// Otherwise a control of an earlier step would stay: the red comparison with the wrong upsampling, for instance, would

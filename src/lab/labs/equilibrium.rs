@@ -27,7 +27,7 @@ pub static LAB: Lab = Lab {
     id: "equilibrium",
     title: "Equilibrium",
     question: "A fast flow settles wherever the slow context sends it. When is that place a stationary distribution, and who can foretell it?",
-    source: "Fast-slow hierarchical pretraining, arXiv 2606.16730, sections 5 to 8",
+    source: "Fast-slow hierarchical pretraining, arXiv 2606.16730, \u{a7}5\u{2013}8",
     lesson: include_str!("../../../assets/lessons/equilibrium.md"),
     groups: groups! {
         task = "Task", control = "Slow control", generator = "Generator", flow = "Flow", map = "Learned map",

@@ -23,7 +23,7 @@ pub static LAB: Lab = Lab {
     id: "grammar_roles",
     title: "Grammar roles",
     question: "Can a network that is never told what an agent is tell who does what to whom, and does it take a network?",
-    source: "EMA is not all you need, arXiv 2604.08556, sections 3 and 4",
+    source: "EMA is not all you need, arXiv 2604.08556, \u{a7}3\u{2013}4",
     lesson: include_str!("../../../assets/lessons/grammar_roles.md"),
     groups: groups! {
         grammar = "Grammar", network = "Network", compare = "Beside it", roles = "Probes", sentences = "Your sentences",

@@ -9,7 +9,8 @@
 //! scrub = 63                      # the step to look at, once there is one
 //! token = 12                      # what is selected in all views: token, neuron
 //! controls = ["train.lr"]         # controls it needs besides those it sets
-//! command = "run fast_slow_needed" # makes the stated numbers again: `orrery run fast_slow_needed`
+//! random_weights = true           # its words are about the model of the preset: it judges no checkpoint that is open
+//! command = "run fast_slow_needed" # makes the stated numbers again: `orrery run fast_slow_needed`, or `orrery ask ..`
 //! slow = true                     # not tested with every change
 //!
 //! [predict]
@@ -23,7 +24,7 @@
 //! says = "the gate opened"
 //! channel = "gate/tanh"           # a measurement's channel with an entry
 //! variant = "coupled"             # minus: the variant whose value is taken off; minus_entry: the entry
-//! apart = 0.01                    # above, below, apart (from zero)
+//! apart = 0.01                    # above, below, apart (from zero): at least one
 //! by = 100                        # or at = 100, or neither: the newest
 //! gives = { step = 20, steps_within = 5, value = -0.2, value_within = 0.05 }
 //! ```
@@ -67,6 +68,8 @@ pub struct StepActions {
     pub token: Option<usize>,
     pub neuron: Option<u32>,
     pub controls: Vec<String>,
+    /// The text is about a model of random weights, such as the preset has until a checkpoint is opened.
+    pub random_weights: bool,
     pub command: Option<String>,
     pub slow: bool,
     pub predict: Option<Predict>,
@@ -85,7 +88,7 @@ pub struct Predict {
     pub x: Option<[f64; 2]>,
     #[serde(default)]
     pub y: Option<[f64; 2]>,
-    /// What to look at where no check judges the guess, as the end of a sentence: "compare the two bars".
+    /// Where no check judges the guess, the end of a sentence that tells where to look: "compare the two bars".
     #[serde(default)]
     pub by_eye: Option<String>,
 }
@@ -125,7 +128,7 @@ pub struct CommandResult {
 }
 
 impl Check {
-    /// True if a value fulfils the condition. Without one, any does.
+    /// True if a value fulfils the condition.
     pub fn holds(&self, value: f64) -> bool {
         self.above.is_none_or(|v| value > v)
             && self.below.is_none_or(|v| value < v)

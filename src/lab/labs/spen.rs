@@ -22,7 +22,7 @@ pub static LAB: Lab = Lab {
     id: "spen",
     title: "EMA language model",
     question: "How far does a language model come whose only memory is three moving averages, and what closes the gap?",
-    source: "EMA is not all you need, arXiv 2604.08556, sections 5 to 7",
+    source: "EMA is not all you need, arXiv 2604.08556, \u{a7}5\u{2013}7",
     lesson: include_str!("../../../assets/lessons/spen.md"),
     groups: groups! {
         model, mechanism = "Staircase", predictor = "Predictors", compare = "Compare", depth = "Over depth", variants,

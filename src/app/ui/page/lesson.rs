@@ -1,4 +1,5 @@
-//! Following a step of the lesson: it changes the page's settings, its selection, its view and its step. A step whose
+//! Following a step of the lesson: it changes the page's settings, its selection, its view and its step, and puts back what
+//! of these it does not name, except for the settings of a step without a preset. A step whose
 //! settings are not those of the present run begins a new, paused one; it changes none of a run that has begun. What would
 //! show the answer to a step's question at once is set when the reader has guessed, or has run the lab.
 
@@ -8,17 +9,18 @@ use eframe::egui::Context;
 
 use super::{
     Page,
-    play::scrub_to,
+    play::{follow, scrub_to},
     undo::{end_lesson, note_lesson},
 };
 use crate::{
-    config::{Applies, Config, ConfigError, Knob},
+    config::{Applies, Config, ConfigError, FileKind, Knob},
     labs::lesson::StepActions,
     ui::{
         host::Host,
         lesson::defines_model,
         plot::{self, Guess},
         run::Run,
+        selection::Selection,
         session::preset_of,
     },
 };
@@ -78,6 +80,25 @@ pub fn locked_setting(page: &Page, i: usize) -> Option<&'static str> {
     locked.find(|knob| changed.iter().any(|key| key == knob.key)).map(|knob| knob.label)
 }
 
+/// The key of the setting that names a trained model, where a step is about one of random weights: what the step asks and
+/// answers is then not of the model that is open.
+pub fn opened_model(page: &Page, i: usize) -> Option<&'static str> {
+    page.lesson.lesson.steps.get(i).filter(|step| step.does.random_weights)?;
+    let names_file = |key: &&str| page.config.get(key).is_some_and(|path| !path.to_string().trim().is_empty());
+    page.file_key(FileKind::Checkpoint).filter(names_file)
+}
+
+/// The selection with which a step begins: what it names, and the variant of its first check that names one. All else is
+/// as on a page that was just opened, except for what cannot be undone, such as typed texts.
+fn selection_of_step(page: &Page, does: &StepActions) -> Selection {
+    let checked = does.check.iter().find_map(|check| check.variant.as_deref());
+    let place = |id: &str| (page.lab.plan)(&page.config).ok()?.variants.iter().position(|v| v.id == id);
+    let variant = checked.and_then(place).unwrap_or(0);
+    let mut selection = Selection { token: does.token, neuron: does.neuron, variant, ..Selection::default() };
+    selection.keep_slots_of(&page.selection);
+    selection
+}
+
 /// True if a step begins another run than the present one, which may be the example of the lab. A step that sets nothing
 /// looks at the run that is there.
 pub fn step_begins_run(page: &Page, i: usize) -> bool {
@@ -129,10 +150,10 @@ pub fn take_step(page: &mut Page, i: usize, host: &mut dyn Host, ctx: &Context) 
         }
         page.tiling.show(view);
     }
-    page.selection.token = does.token.or(page.selection.token);
-    page.selection.neuron = does.neuron.or(page.selection.neuron);
-    if let Some(at) = does.scrub.filter(|at| !begins && *at < page.newest()) {
-        scrub_to(page, at);
+    page.selection = selection_of_step(page, does);
+    match does.scrub.filter(|at| !begins && *at < page.newest()) {
+        Some(at) => scrub_to(page, at),
+        None => follow(page),
     }
     // A control that the step changes is shown where it stands.
     page.scroll_to = does

@@ -7,7 +7,7 @@ use crate::{
     ui::{
         action::LessonAction,
         lesson::Outcome,
-        page::lesson::{is_judged, locked_setting},
+        page::lesson::{is_judged, locked_setting, opened_model},
         panels::prelude::*,
         theme::BOLD,
         widgets::markdown::markdown_ui,
@@ -96,6 +96,10 @@ fn followed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, st
         let words = format!("\u{201c}{label}\u{201d} is locked by the link, so that this step is not judged");
         outcomes.fill(Outcome::Waits(words));
     }
+    let opened = opened_model(page, i);
+    if opened.is_some() {
+        outcomes.clear();
+    }
     let is_decided = !outcomes.iter().any(is_open);
     let has_guess = page.lesson.has_guess();
     let may_show = has_guess || mirror.is_some_and(|m| page.lesson.has_run_since(m));
@@ -106,10 +110,19 @@ fn followed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, st
         outcomes.iter_mut().for_each(hide_words);
     }
     predict_ui(ui, shell, page, step, is_answered);
+    if let Some(key) = opened {
+        let words = format!(
+            "This step is about a model of random weights. \u{201c}{}\u{201d} names a trained one, which the step does \
+             not judge.",
+            label(page, key)
+        );
+        wrapped_ui(ui, words, shell.theme.secondary);
+    }
     text_ui(ui, shell, &step.text);
     let guess = page.lesson.written.get(&i).map(String::as_str);
     outcomes_ui(ui, shell, outcomes, may_show, step.does.predict.is_some().then_some(guess));
-    if let Some(how) = step.does.predict.as_ref().and_then(|predict| predict.by_eye.as_ref()) {
+    let by_eye = step.does.predict.as_ref().and_then(|predict| predict.by_eye.as_ref());
+    if let Some(how) = by_eye.filter(|_| opened.is_none()) {
         wrapped_ui(ui, format!("Judge this one yourself: {how}."), shell.theme.secondary);
     }
     if is_answered {

@@ -38,7 +38,7 @@ pub const ACCURACY: Headline = Headline {
 /// A race's verdict: the paired difference of losses.
 pub const DIFFERENCE_FROM_FIRST: Headline = Headline {
     id: "loss_beside_first",
-    name: "loss minus the first variant's",
+    name: "loss minus that of the first variant",
     about: "Held-out loss minus that of the run's first variant with the same seed; over seeds with its 95% interval.",
     absent: "there is one variant, and nothing to compare it with",
     source: Source::DifferenceFromFirst { channel: channels::LOSS_HELD_OUT },

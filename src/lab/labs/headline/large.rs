@@ -16,7 +16,7 @@ pub struct LargeNumber {
     /// The beginnings of the ids of the variants that the lab is about: one of them is shown where the variant in focus has no
     /// such number. Without any it is the first that has one.
     pub subjects: &'static [&'static str],
-    /// What it is measured on, where that is not always as much: "edges", and how many its measurement has.
+    /// The unit that it is counted over and its count, where the count varies: "edges".
     pub measured_on: Option<(&'static str, Count)>,
 }
 
@@ -107,7 +107,7 @@ impl LargeNumber {
         self.subjects.iter().any(|start| id.starts_with(start))
     }
 
-    /// What a value means, as text; empty where there is no meaning.
+    /// The meaning of a value as a sentence; empty where it has none.
     pub fn meaning(&self, headline: &Headline, found: ValueInContext) -> String {
         let ValueInContext { value, interval, reference, reference_name } = found;
         if !value.is_finite() {
@@ -182,7 +182,7 @@ pub mod common {
 
     pub const DIFFERENCE_FROM_FIRST: LargeNumber = LargeNumber::new(
         "loss_beside_first",
-        "loss minus the first variant\u{2019}s",
+        "loss minus that of the first variant",
         "race",
         Meaning::Sign { negative: "below the first variant", positive: "above the first variant" },
     );

@@ -115,7 +115,7 @@ fn mean(m: &Activity, of: fn(&LayerActivity) -> FiringShare, part: fn(&FiringSha
     (!shares.is_empty()).then(|| statistics::mean(&shares))
 }
 
-/// What the verdict compares: the best of the ranked synapses, here and with random weights.
+/// The correlation of the best ranked synapse, which the verdict compares with that of random weights.
 fn best_synapse(m: &ConceptSearch) -> Option<f64> {
     largest(m.synapses.iter().map(|s| s.correlation.both_new))
 }

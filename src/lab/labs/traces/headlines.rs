@@ -51,8 +51,8 @@ pub static ALL: &[Headline] = &[
     Headline { about: "Cross-entropy of the readers on text that no update saw, nats per question.", ..common::LOSS },
 ];
 
-/// The reach is by its definition that of distances told better than by the most common token, with 95% confidence; an
-/// accuracy by itself is only named beside that token's share.
+/// The reach counts only distances at which a reader beats the most common token with 95% confidence. An accuracy has no
+/// such comparison in it and is therefore shown beside that token's share.
 pub static LARGE_NUMBERS: &[LargeNumber] = &[
     LargeNumber::new(
         "reach",

@@ -36,15 +36,15 @@ pub static ALL: &[Headline] = &[
     Headline { absent: GRAPH, ..common::MODULARITY_REWIRED },
 ];
 
-/// The loss is compared with that of the tokens' frequencies on the same windows. A rewired graph is a single draw, so Q is
-/// shown beside its Q without a verdict.
+/// The loss is compared with that of the tokens' frequencies on the same windows. A rewired graph is a single draw, and of
+/// the null models often the least modular, so Q is shown beside its Q without a verdict, and it is called one null.
 pub static LARGE_NUMBERS: &[LargeNumber] = &[
     LargeNumber::new("loss", "loss", "trained_bdh", Meaning::compared_to("frequency_loss", "frequencies")),
     LargeNumber::new(
         "modularity",
         "modularity Q",
         "graph_modularity",
-        Meaning::given("modularity_rewired", "same degrees"),
+        Meaning::given("modularity_rewired", "one null (same degrees)"),
     )
     .measured_on("edges", |payload| ModularityAtStep::from_payload(payload).map(|m| m.edges)),
 ];
