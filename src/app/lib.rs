@@ -9,7 +9,7 @@
 //!
 //! | crate | what it is | knows |
 //! | --- | --- | --- |
-//! | `src/kernels` (`orrery_kernels`) | dense arithmetic and the fused operations under candle's autograd; the unsafe code | nothing of ours |
+//! | `src/kernels` (`orrery_kernels`) | dense arithmetic and the fused operations under candle's autograd; with few exceptions the unsafe code | nothing of ours |
 //! | `src/engine` (`orrery_engine`) | models, training, probes, telemetry and run folders; no window | kernels |
 //! | `src/lab` (`orrery_lab`) | the labs, and the experiments made of their runs | engine |
 //! | `src/app` (`orrery`) | this crate: wgpu, the interface and the commands | all of them |
@@ -27,7 +27,7 @@
 //! | [`analysis`] | mathematics on slices and graphs, and the formats of graph files | config |
 //! | [`telemetry`] | the narrow waist: plain data only | analysis, config |
 //! | [`gpu`] | wgpu pipelines and the off-screen renderer; knows no lab | nothing |
-//! | [`models`] | one family a file; the one list of families | analysis, config, files, nn, ode, telemetry |
+//! | [`models`] | the families of models, and the one list of them | analysis, config, files, nn, ode, telemetry |
 //! | [`probe`] | a question put to a model; one question a file | analysis, config, corpus, models, nn, ode, telemetry |
 //! | [`store`] | a run folder: writer, reader, checkpoints, exports | config, files, nn, telemetry |
 //! | [`trainer`] | drives one run: one thread trains, others answer with models of their own | config, corpus, files, models, nn, probe, store, telemetry |

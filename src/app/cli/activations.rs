@@ -62,5 +62,5 @@ pub fn run(args: &ActivationArgs) -> Result<(), Failure> {
     chosen.print()?;
     print_line!("{} tokens ({})", grouped(ids.len()), tokenizer.label())?;
     found.iter().try_for_each(|(name, tensor)| print_line!("{name} {:?}", tensor.dims()))?;
-    print_line!("{}", args.out.display())
+    print_line!("{}", path_label(&args.out))
 }

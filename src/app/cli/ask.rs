@@ -64,7 +64,7 @@ pub struct AskArgs {
     /// Draw the answer by this view (`orrery list --views`) into the file of --out in place of printing it
     #[arg(long, value_name = "VIEW", requires = "out")]
     view: Option<String>,
-    /// The PNG of --view
+    /// The PNG or SVG of --view
     #[arg(long, value_name = "FILE", requires = "view")]
     out: Option<PathBuf>,
     /// List the probes, or the arguments of one
@@ -93,7 +93,7 @@ pub fn run(args: &AskArgs) -> Result<(), Failure> {
     };
     if let (Some(view), Some(out)) = (&args.view, &args.out) {
         figures::view(view)?;
-        figures::check_png(out)?;
+        figures::check_picture(out)?;
         output::check(out, &[Path::new(what)])?;
     }
     if foreign::run(what, id, args)? {
@@ -333,10 +333,9 @@ fn draw(
     let view = figures::view(view)?.id;
     let step = samples.iter().map(|s| s.step).max().unwrap_or_default();
     samples.into_iter().for_each(|sample| mirror.apply(Event::Sample(sample)));
-    let mut offscreen = Offscreen::new().map_err(Failure::failed)?;
     let (theme, knobs) = (Theme::dark(), (lab.knobs)());
     let figure = Figure { run, step, ..Figure::new(view, &mirror, config, &knobs, &theme) };
-    figures::draw(&figure, &"this answer", &mut offscreen, out)
+    figures::draw(&figure, &"this answer", out, &[])
 }
 
 /// The failure when a run without a checkpoint is asked; it names the last saved step, which `--step` can ask.

@@ -3,6 +3,7 @@
 
 use super::{
     checkpoint_names::{checkpoints, files_with_checkpoint_extension},
+    progress::notice_line,
     settings,
 };
 use crate::{
@@ -164,7 +165,7 @@ pub struct StepReport;
 impl Sink for StepReport {
     fn event(&mut self, event: &Event) -> Result<(), String> {
         match event {
-            Event::Notice { text, .. } => notice!("{text}"),
+            Event::Notice { level, text } => notice!("{}", notice_line(*level, text)),
             Event::Step(stats) => {
                 let loss = stats.scalars.iter().find(|(c, _)| c.as_str() == channels::LOSS_HELD_OUT);
                 if let Some((_, loss)) = loss {

@@ -117,7 +117,7 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
         let replayed = multiples::replayed_runs(&args.runs, &names)?;
         multiples::write(&views, args.step, &theme, &replayed, offscreen.as_mut(), out)?;
     }
-    print_line!("{}", out.display())
+    print_line!("{}", path_label(out))
 }
 
 fn read(folder: &Path) -> Result<ComparedRun, Failure> {

@@ -72,7 +72,7 @@ pub fn run(args: &ContextArgs) -> Result<(), Failure> {
     chosen.print()?;
     print_line!(
         "{}: {} of {} tokens read ({}), in windows of {} from an empty state",
-        args.read.text.display(),
+        path_label(&args.read.text),
         grouped(found.read),
         grouped(ids.len()),
         tokenizer.label(),

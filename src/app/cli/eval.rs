@@ -41,7 +41,7 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
     print_line!("{}", chosen.described())?;
     print_line!(
         "{}: {} bytes, {} tokens ({}); {} scored, all but the first",
-        args.read.text.display(),
+        path_label(&args.read.text),
         grouped(text.len()),
         grouped(ids.len()),
         tokenizer.label(),

@@ -59,16 +59,16 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
     let mut lost = Damage::default();
     if let Some(file) = &args.csv {
         lost = export::csv(record, file).map_err(Failure::failed)?.damage;
-        print_line!("{}", file.display())?;
+        print_line!("{}", path_label(file))?;
     }
     if let Some(dir) = &args.samples {
         let Exported { written, damage } = export::samples(record, dir).map_err(Failure::failed)?;
         lost = damage;
-        written.iter().try_for_each(|file| print_line!("{}", file.display()))?;
+        written.iter().try_for_each(|file| print_line!("{}", path_label(file)))?;
     }
     if let Some(dir) = &args.tensorboard {
         lost = export::tensorboard(record, dir).map_err(Failure::failed)?.damage;
-        print_line!("{}", dir.display())?;
+        print_line!("{}", path_label(dir))?;
     }
     damage::report(&args.run, &lost);
     if let Some((file, Model { spec, weights })) = model {
@@ -77,7 +77,7 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
             _ => StateDict { tensors: weights, metadata: vec![] },
         };
         tensors::write(file, &tensors, &metadata).map_err(Failure::failed)?;
-        print_line!("{}", file.display())?;
+        print_line!("{}", path_label(file))?;
     }
     Ok(())
 }

@@ -19,7 +19,7 @@ pub struct RenderArgs {
     /// The view to draw (`orrery list --views`)
     #[arg(long)]
     view: String,
-    /// The PNG to write
+    /// The picture to write: a PNG, or an SVG, which needs no graphics adapter
     #[arg(long)]
     out: PathBuf,
     /// Draw the run at this step; the last one if not given
@@ -69,9 +69,8 @@ fn size(text: &str) -> Result<(f32, f32), String> {
 
 pub fn run(args: &RenderArgs) -> Result<(), Failure> {
     let view = view(&args.view)?;
-    check_png(&args.out)?;
+    check_picture(&args.out)?;
     args.picture.check()?;
-    let mut offscreen = Offscreen::new().map_err(Failure::failed)?;
     let (lab, config) = recorded(&args.run)?;
     let (mirror, lost) = replay(&args.run)?;
     damage::report(&args.run, &lost);
@@ -82,27 +81,32 @@ pub fn run(args: &RenderArgs) -> Result<(), Failure> {
     let (knobs, theme) = ((lab.knobs)(), args.picture.theme());
     let figure = args.picture.sized(Figure::new(view.id, &mirror, &config, &knobs, &theme));
     let figure = Figure { run: &run_name(&args.run), step: args.step.unwrap_or(mirror.step), ..figure };
-    draw(&figure, &args.run.display(), &mut offscreen, &args.out)
+    draw(&figure, &args.run.display(), &args.out, &[])
 }
 
-/// What a run is called in a picture: the name of its folder.
+/// The name of a run in a picture, which is that of its folder.
 pub fn run_name(folder: &Path) -> String {
     let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     whole.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
-/// Draws a figure of something into a PNG file.
+/// Draws a figure of something, which was read from `inputs`, into a PNG or SVG file.
 ///
 /// # Errors
-/// If the view has nothing to show of it, or the file cannot be written.
-pub fn draw(figure: &Figure<'_>, of: &dyn Display, offscreen: &mut Offscreen, out: &Path) -> Result<(), Failure> {
+/// If the view has nothing to show of it, a PNG needs an adapter that there is not, or the file cannot be written.
+pub fn draw(figure: &Figure<'_>, of: &dyn Display, out: &Path, inputs: &[&Path]) -> Result<(), Failure> {
     if let Some(words) = figure.empty_message().map_err(Failure::run)? {
         return Err(Failure::usage(format!("the view `{}` has nothing to show of {of}: {words}", figure.view)));
     }
-    system_fonts::load_if_needed(figure)?;
-    let png = figure.png(offscreen).map_err(Failure::run)?;
-    output::write(out, &png, &[])?;
-    print_line!("{}", out.display())
+    let picture = if output::has_extension(out, "svg") {
+        figure.svg().map_err(Failure::run)?.into_bytes()
+    } else {
+        let mut offscreen = Offscreen::new().map_err(Failure::failed)?;
+        system_fonts::load_if_needed(figure)?;
+        figure.png(&mut offscreen).map_err(Failure::run)?
+    };
+    output::write(out, &picture, inputs)?;
+    print_line!("{}", path_label(out))
 }
 
 /// The offscreen renderer; if the machine has none, a remark to append to messages in its place.
@@ -144,12 +148,15 @@ pub fn view(id: &str) -> Result<&'static ViewEntry, Failure> {
     })
 }
 
-/// Checks the name of a picture: only PNG is written, and the name must end accordingly.
+/// Checks the name of a picture, which says how it is written.
 ///
 /// # Errors
-/// If it ends in anything but `.png`.
-pub fn check_png(path: &Path) -> Result<(), Failure> {
-    output::check_extension(path, "png", "pictures are written as PNG")
+/// If it ends in neither `.png` nor `.svg`.
+pub fn check_picture(path: &Path) -> Result<(), Failure> {
+    match output::has_extension(path, "svg") {
+        true => Ok(()),
+        false => output::check_extension(path, "png", "pictures are written as PNG, or as SVG"),
+    }
 }
 
 /// Replays a run folder into a mirror, as the window would have it, and returns the damage of its record.

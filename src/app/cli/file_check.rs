@@ -119,6 +119,11 @@ mod tests {
         assert_eq!(matrices.check(FileKind::Matrix, rates), Ok(CheckedFile { states: Some(3) }));
         let why = matrices.check(FileKind::Matrix, matrices.file("words.csv", "a,b\nc,d\n")).unwrap_err();
         assert!(why.contains("words.csv"), "{why}");
+        // one that is too large is refused in the command's words, whatever its numbers are
+        let large = matrices.file("large.csv", format!("1{}\n", ",0".repeat(75)).repeat(76));
+        let command = read_matrix(&large, MatrixKind::Transitions).unwrap_err().to_string();
+        assert!(command.contains("76 states; a generator here has 2 to 64"), "{command}");
+        assert_eq!(matrices.check(FileKind::Matrix, large), Err(command));
 
         let synapses = Desk::new("synapses");
         let words = || synapses.file("words.csv", "a,b\nc,d\n");

@@ -2,6 +2,7 @@
 
 use super::{
     OpenArgs, RUNS, Settings, display, interrupt, other_logs,
+    progress::notice_line,
     remote::{self, Address, FollowedRun},
     stream::POLL,
     terminal::{notice, one_line},
@@ -105,7 +106,7 @@ impl Follower {
                 Event::Step(stats) => self.print(&stats)?,
                 Event::State(RunState::Running | RunState::Paused) => end = None,
                 Event::State(state) => end = Some(state),
-                Event::Notice { text, .. } => notice!("{text}"),
+                Event::Notice { level, text } => notice!("{}", notice_line(level, &text)),
                 Event::Sample(_)
                 | Event::Partial(_)
                 | Event::Checkpoint { .. }

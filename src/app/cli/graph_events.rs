@@ -127,13 +127,14 @@ pub fn events_of(graph: &GraphFile, path: &Path) -> Vec<Event> {
         about,
         tokens: vec![],
         request: None,
-        payload: Arc::new(neuron_graph(graph).into_payload()),
+        payload: Arc::new(neuron_graph(graph, &|_| ()).into_payload()),
     };
     vec![Event::Started(Arc::new(info)), Event::Sample(sample), Event::State(RunState::Stopped)]
 }
 
-/// The measurement that the view reads: the graph, and values of its nodes that are computed once.
-fn neuron_graph(graph: &GraphFile) -> NeuronGraph {
+/// The measurement that the view reads: the graph, and values of its nodes that are computed once. `report` is given the
+/// number of restarts of the search for communities that are done.
+fn neuron_graph(graph: &GraphFile, report: &(dyn Fn(usize) + Sync)) -> NeuronGraph {
     let numbers: Option<Vec<u32>> = graph.nodes.iter().map(|n| n.id.trim().parse().ok()).collect();
     let distinct = |all: &Vec<u32>| all.iter().collect::<HashSet<_>>().len() == all.len();
     let neurons = numbers.filter(distinct).unwrap_or_else(|| (0..graph.nodes.len() as u32).collect());
@@ -148,7 +149,7 @@ fn neuron_graph(graph: &GraphFile) -> NeuronGraph {
     let own = values(graph, &["community", "modularity_class", "modularity class", "group"]);
     let positive = positive(graph, &all);
     let found = positive.as_ref().filter(|_| own.is_none());
-    let found = found.map(|graph| communities::communities(graph, Search::default()));
+    let found = found.map(|graph| communities::communities_with_progress(graph, Search::default(), report));
     let modularity = found.as_ref().map(|found| Number(found.modularity));
     let community = own.or_else(|| found.map(|found| found.membership.into_iter().map(Some).collect()));
     NeuronGraph {
@@ -171,9 +172,10 @@ fn neuron_graph(graph: &GraphFile) -> NeuronGraph {
     }
 }
 
-/// Adds the measures of every node as values, under names that the file does not use.
-pub fn measure(graph: &mut GraphFile) {
-    let measured = neuron_graph(graph);
+/// Adds the measures of every node as values, under names that the file does not use. `report` is given the number of
+/// restarts of the search for communities, of [`Search::default`], that are done.
+pub fn measure(graph: &mut GraphFile, report: &(dyn Fn(usize) + Sync)) {
+    let measured = neuron_graph(graph, report);
     let file = measured.file.unwrap_or_default();
     let community: Vec<u32> = measured.groups.community.iter().flatten().map(|c| c.unwrap_or(0)).collect();
     let degree: Vec<u32> = measured.in_degree.iter().zip(&measured.out_degree).map(|(i, o)| i + o).collect();

@@ -69,7 +69,7 @@ impl GraphArgs {
             if let Some(path) = path {
                 output::write(path, format.write(&graph).as_bytes(), &[from])?;
                 let (neurons, edges) = (counted(graph.nodes.len(), "neuron"), counted(graph.edges.len(), "edge"));
-                print_line!("{} ({neurons}, {edges})", path.display())?;
+                print_line!("{} ({neurons}, {edges})", path_label(path))?;
             }
         }
         Ok(())

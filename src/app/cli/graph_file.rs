@@ -1,5 +1,7 @@
 //! `orrery graph`: a graph from a file, in the window, as a picture, or laid out.
 
+use std::sync::{Mutex, PoisonError};
+
 use super::{
     OpenArgs, RUNS, Settings, figures,
     graph_events::{GraphReading, LAB, events_of, measure},
@@ -8,6 +10,7 @@ use super::{
 };
 use crate::{
     analysis::{
+        graph::communities::Search,
         graph_file::{Format, GraphFile},
         layout,
     },
@@ -23,8 +26,8 @@ pub struct GraphArgs {
     file: PathBuf,
     #[command(flatten)]
     reading: GraphReading,
-    /// Draw it into this PNG instead of opening the window
-    #[arg(long, value_name = "PNG")]
+    /// Draw it into this PNG or SVG instead of opening the window
+    #[arg(long, value_name = "PICTURE")]
     out: Option<PathBuf>,
     /// Lay it out and write it, with positions, into this file (.gexf, .graphml, .gml or .json)
     #[arg(long, value_name = "FILE")]
@@ -45,7 +48,7 @@ pub struct GraphArgs {
 
 pub fn run(args: &GraphArgs, began: Instant) -> Result<(), Failure> {
     if let Some(out) = &args.out {
-        figures::check_png(out)?;
+        figures::check_picture(out)?;
     }
     if args.measures && args.save.is_none() && args.layout.is_none() {
         return Err(Failure::usage("--measures are written into a file: say --save FILE or --layout FILE"));
@@ -79,13 +82,19 @@ fn save(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
     let graph = graph_of(args)?;
     output::write(out, format.write(&graph).as_bytes(), &[&args.file])?;
     let (nodes, edges) = (counted(graph.nodes.len(), "node"), counted(graph.edges.len(), "edge"));
-    print_line!("{} ({nodes}, {edges})", out.display())
+    print_line!("{} ({nodes}, {edges})", path_label(out))
 }
 
 fn graph_of(args: &GraphArgs) -> Result<GraphFile, Failure> {
     let mut graph = args.reading.read(&args.file).map_err(Failure::usage)?;
     if args.measures {
-        measure(&mut graph);
+        let restarts = Search::default().restarts;
+        let progress = StepProgress::counting("looking for communities", "restart", restarts as u64);
+        let progress = Mutex::new(progress);
+        let report = |done: usize| progress.lock().unwrap_or_else(PoisonError::into_inner).step(done as u64);
+        measure(&mut graph, &report);
+        // the bar goes away also where the file has communities of its own
+        report(restarts);
     }
     Ok(graph)
 }
@@ -101,7 +110,8 @@ fn lay_out(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
     place_nodes(&mut graph);
     let secs = begun.elapsed().as_secs_f64();
     output::write(out, format.write(&graph).as_bytes(), &[&args.file])?;
-    print_line!("{} ({} steps on the processor, {secs:.2} s)", out.display(), layout::steps_for(graph.nodes.len()))
+    let steps = layout::steps_for(graph.nodes.len());
+    print_line!("{} ({steps} steps on the processor, {secs:.2} s)", path_label(out))
 }
 
 /// Lays out the graph until it is at rest, and reports the progress.
@@ -126,11 +136,8 @@ fn draw(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
         place_nodes(&mut graph);
     }
     events_of(&graph, &args.file).into_iter().for_each(|e| mirror.apply(e));
-    let mut offscreen = Offscreen::new().map_err(Failure::failed)?;
     let config = mirror.info.as_ref().map_or_else(|| Config::defaults(LAB, &[]), |i| i.config.clone());
     let theme = args.picture.theme();
     let figure = Figure { step: 0, ..args.picture.sized(Figure::new(VIEW, &mirror, &config, &[], &theme)) };
-    let png = figure.png(&mut offscreen).map_err(Failure::run)?;
-    output::write(out, &png, &[&args.file])?;
-    print_line!("{}", out.display())
+    figures::draw(&figure, &args.file.display(), out, &[&args.file])
 }

@@ -94,7 +94,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         ResolvedName::Series(folder) => {
             let run = record_series(&folder, &args.set)?;
             present(&run, !args.wanted.no_figures)?;
-            return print_line!("{}", run.display());
+            return print_line!("{}", path_label(&run));
         }
         ResolvedName::Sweep(folder) => {
             let (shown, word) = (folder.display(), quoted(&folder));
@@ -179,7 +179,7 @@ pub fn resume(args: &ResumeArgs) -> Result<(), Failure> {
     let done = from.as_ref().map_or(0, |c| c.step);
     if done >= plan.steps && store::has_finished(&args.run) {
         notice!("the run is finished, at step {done} of {}: nothing was changed. --steps N trains it on", plan.steps);
-        return print_line!("{}", args.run.display());
+        return print_line!("{}", path_label(&args.run));
     }
     check_memory_need(&plan, args.wanted.insist_memory)?;
     notices.iter().for_each(|n| notice!("warning: {n}"));
@@ -188,7 +188,7 @@ pub fn resume(args: &ResumeArgs) -> Result<(), Failure> {
         None => notice!("no checkpoint yet: beginning again from step 0"),
     }
     let writer = Writer::resume(&args.run, from.as_ref()).map_err(Failure::wrong)?;
-    writer.set_aside().iter().for_each(|words| notice!("{words}"));
+    writer.lock_warning().into_iter().chain(writer.set_aside()).for_each(|words| notice!("{words}"));
     let options = DriveOptions {
         start: true,
         writer: Some(writer),
@@ -242,7 +242,7 @@ fn finish(outcome: Outcome, folder: Option<PathBuf>, with_figures: bool) -> Resu
         return Err(Failure::usage(words));
     }
     let folder = folder.ok_or_else(|| Failure::run(words.clone()))?;
-    let shown = folder.display();
+    let shown = path_label(&folder);
     match outcome.state {
         RunState::Failed { .. } => Err(Failure::run(format!("{words}\nwhat was recorded is in {shown}"))),
         RunState::Finished => {
@@ -266,7 +266,10 @@ fn present(folder: &Path, with_figures: bool) -> Result<(), Failure> {
     for table in [summary::table(folder), null_models::table(folder)] {
         let table = table.map_err(Failure::failed)?;
         if !table.is_empty() {
-            notice!("\n{table}\n");
+            // line by line, because the further lines of one message are indented
+            notice!("");
+            table.lines().for_each(|line| notice!("{line}"));
+            notice!("");
         }
     }
     Ok(())

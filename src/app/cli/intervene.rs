@@ -6,6 +6,7 @@ use super::{
     trained::{ReadArgs, grouped},
 };
 use crate::{
+    analysis::statistics::finite_mean,
     cli::prelude::*,
     models::{Trainable, capabilities::SynapseModel},
     probe::synapses::{Effect, EffectOptions, Request, effect, request},
@@ -83,7 +84,7 @@ pub fn run(args: &InterveneArgs) -> Result<(), Failure> {
     let found = effect(&model, &ids, &asked, options, model.params().device(), progress).map_err(Failure::wrong)?;
     drop(shown);
     chosen.print()?;
-    print_line!("{}: {} tokens ({})", args.read.text.display(), grouped(ids.len()), tokenizer.label())?;
+    print_line!("{}: {} tokens ({})", path_label(&args.read.text), grouped(ids.len()), tokenizer.label())?;
     print(&found, &asked, tokenizer, model.shape().per_head())?;
     args.read.write_table(args.csv.as_deref(), || per_token(tokenizer, &ids, &found))
 }
@@ -92,12 +93,6 @@ pub fn run(args: &InterveneArgs) -> Result<(), Failure> {
 const STEPS: u64 = 1000;
 /// Names that are written out.
 const NAMED: usize = 12;
-
-/// Mean of what is a number.
-fn mean(values: &[f64]) -> f64 {
-    let finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
-    finite.iter().sum::<f64>() / finite.len() as f64
-}
 
 fn print(found: &Effect, asked: &Request, tokenizer: &NamedTokenizer, per_head: usize) -> Result<(), Failure> {
     let names = [asked.neuron_names(per_head), asked.synapse_names(per_head)].concat();
@@ -110,28 +105,46 @@ fn print(found: &Effect, asked: &Request, tokenizer: &NamedTokenizer, per_head: 
     } else {
         print_line!("sigma after the text {:.6}; of the random ones {:.6}", found.sigma, found.null_sigma)?;
     }
-    let (before, after) = (mean(&found.loss_before), mean(&found.loss_after));
-    print_line!("loss {before:.6} nats per token, with the change {after:.6} ({:+.6})", after - before)?;
-    let own = mean(&found.divergence);
-    print_line!("mean relative entropy of the next token {own:.6e} nats")?;
-    match found.null_draws.len() {
-        0 => print_line!(
-            "no random sets to compare with: none were asked for, or too few others of the same heads are left"
-        )?,
-        draws => {
-            let at_least = found.null_draws.iter().filter(|d| **d >= own).count();
-            print_line!(
-                "of {draws} random sets as active {:.6e} nats on average; {at_least} of {draws} reach as far",
-                mean(&found.null_draws)
-            )?;
-        }
-    }
+    print_line!("{}", loss_change(found))?;
+    print_line!("{}", effect_and_random(found))?;
     let text = |ids: &[u32]| format!("{:?}", String::from_utf8_lossy(&tokenizer.tokenizer.decode(ids)));
     if !found.continuation_before.is_empty() {
         print_line!("goes on as it is        {}", text(&found.continuation_before))?;
         print_line!("goes on with the change {}", text(&found.continuation_after))?;
     }
     Ok(())
+}
+
+/// The loss of the text as the model is and with the change.
+fn loss_change(found: &Effect) -> String {
+    match (finite_mean(&found.loss_before), finite_mean(&found.loss_after)) {
+        (Some(before), Some(after)) => {
+            format!("loss {before:.6} nats per token, with the change {after:.6} ({:+.6})", after - before)
+        }
+        (Some(before), None) => format!("loss {before:.6} nats per token, with the change no finite number"),
+        (None, _) => "no token has a finite loss".to_owned(),
+    }
+}
+
+/// The line in place of a comparison with random sets.
+const NO_RANDOM_SETS: &str =
+    "no random sets to compare with: none were asked for, or too few others of the same heads are left";
+
+/// How far the next token's distribution moves, and how many random sets reach as far.
+fn effect_and_random(found: &Effect) -> String {
+    let Some(own) = finite_mean(&found.divergence) else {
+        return "the relative entropy of the next token is no finite number at any token".to_owned();
+    };
+    let random = match finite_mean(&found.null_draws) {
+        Some(mean) => {
+            let draws = found.null_draws.len();
+            let at_least = found.null_draws.iter().filter(|d| **d >= own).count();
+            format!("of {draws} random sets as active {mean:.6e} nats on average; {at_least} of {draws} reach as far")
+        }
+        None if found.null_draws.is_empty() => NO_RANDOM_SETS.to_owned(),
+        None => "of no random set is the relative entropy a finite number".to_owned(),
+    };
+    format!("mean relative entropy of the next token {own:.6e} nats\n{random}")
 }
 
 /// Every token with its place from 0; the first has no loss. The last column is the mean over random sets.
@@ -143,4 +156,41 @@ fn per_token(tokenizer: &NamedTokenizer, ids: &[u32], found: &Effect) -> Table {
         ("divergence_random", &found.null_divergence[..]),
     ];
     Table::per_token(ids.iter().map(|id| tokenizer.tokenizer.token_text(*id)), &lists)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn effect_on(loss_after: Vec<f64>, divergence: Vec<f64>, null_draws: Vec<f64>) -> Effect {
+        Effect {
+            firing: 0.5,
+            null_firing: 0.5,
+            sigma: f64::NAN,
+            null_sigma: f64::NAN,
+            loss_before: vec![f64::NAN, 1.0, 2.0],
+            loss_after,
+            divergence,
+            null_divergence: vec![],
+            null_draws,
+            last_before: vec![],
+            last_after: vec![],
+            continuation_before: vec![],
+            continuation_after: vec![],
+        }
+    }
+
+    #[test]
+    fn means_skip_the_first_token_and_no_mean_is_printed_as_nan() {
+        let found = effect_on(vec![f64::NAN, 2.0, 3.0], vec![0.5, 1.5], vec![0.5, 2.5]);
+        assert_eq!(loss_change(&found), "loss 1.500000 nats per token, with the change 2.500000 (+1.000000)");
+        let random = "of 2 random sets as active 1.500000e0 nats on average; 1 of 2 reach as far";
+        let own = "mean relative entropy of the next token 1.000000e0 nats";
+        assert_eq!(effect_and_random(&found), format!("{own}\n{random}"));
+        let endless = effect_on(vec![f64::NAN, f64::INFINITY, f64::NAN], vec![f64::NAN; 2], vec![]);
+        let words = [loss_change(&endless), effect_and_random(&endless)];
+        assert!(words.iter().all(|words| words.contains("no finite number") && !words.contains("NaN")), "{words:?}");
+        let alone = effect_on(vec![f64::NAN, 2.0, 3.0], vec![0.5, 1.5], vec![]);
+        assert!(effect_and_random(&alone).ends_with(NO_RANDOM_SETS));
+    }
 }

@@ -36,7 +36,7 @@ pub fn run(args: &ListArgs) -> Result<(), Failure> {
         let runs = store::list(dir).map_err(Failure::wrong)?;
         let unreadable = run_folders(dir).map_err(Failure::wrong)?.len().saturating_sub(runs.len());
         if runs.is_empty() && unreadable == 0 {
-            print_line!("no runs in {}; `orrery run LAB` makes one", dir.display())?;
+            print_line!("no runs in {}; `orrery run LAB` makes one", path_label(dir))?;
         }
         for r in runs {
             let (preset, folder) = (one_line(&r.preset), r.folder.to_string_lossy());

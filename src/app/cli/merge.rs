@@ -38,7 +38,7 @@ pub fn run(args: &MergeArgs) -> Result<(), Failure> {
     let StateDict { tensors, metadata } = state_dict_of(&merged.spec, &merged.weights)?;
     tensors::write(&args.out, &tensors, &metadata).map_err(Failure::wrong)?;
     merged.notes.iter().for_each(|line| notice!("{line}"));
-    print_line!("{}", args.out.display())
+    print_line!("{}", path_label(&args.out))
 }
 
 /// Loads a parent of the merge: the newest model of a run folder, or the model in a file.

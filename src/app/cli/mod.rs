@@ -196,9 +196,15 @@ fn expected_number(why: &(dyn std::error::Error + 'static)) -> Option<&'static s
 
 /// Prints the help that was asked for, or why the arguments are wrong.
 fn print_refusal(e: &clap::Error) -> Result<(), Failure> {
+    // clap repeats arguments as they are, among them the names of files that a shell put in
+    let has_control = std::env::args_os().any(|word| word.to_string_lossy().contains(char::is_control));
     let printed = match e.source().and_then(|why| Some((why.to_string(), expected_number(why)?))) {
         Some((why, expected)) => {
             notice!("{}", e.to_string().replace(&why, expected).trim_end());
+            Ok(())
+        }
+        None if has_control && e.use_stderr() => {
+            notice!("{}", e.to_string().trim_end());
             Ok(())
         }
         None => e.print(),

@@ -16,7 +16,7 @@ pub struct InfoArgs {
 
 pub fn run(args: &InfoArgs) -> Result<(), Failure> {
     let checkpoint = args.trained.open(&args.checkpoint, None)?;
-    let (spec, file) = (&checkpoint.spec, checkpoint.path.display());
+    let (spec, file) = (&checkpoint.spec, path_label(&checkpoint.path));
     let facts = &checkpoint.facts;
     let word = quoted(&checkpoint.path);
     let layers = facts

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use super::terminal::one_line;
 use crate::{cli::prelude::*, telemetry::measurements::GraphModularity};
 
 /// One measurement of a variant.
@@ -43,7 +44,7 @@ fn line(label: &str, last: &Measured, first: &Measured) -> String {
     };
     let found = &last.modularity;
     let edges: Vec<f64> = found.edges.iter().map(|m| *m as f64).collect();
-    let mut out = format!("{label}: modularity Q, {}\n", last.about);
+    let mut out = format!("{}: modularity Q, {}\n", one_line(label), one_line(&last.about));
     out.push_str(&row("edges", &edges, 0));
     let this_model = format!("this model, step {}", last.step);
     for (name, values) in [

@@ -13,7 +13,7 @@ pub(super) use serde_json::json;
 pub(super) use super::{
     failure::{Failure, ensure, usage},
     output::{self, print_line},
-    terminal::notice,
+    terminal::{notice, path_label},
 };
 pub(super) use crate::{
     config::{Config, ConfigError, FileKind, Value, counted},

@@ -117,6 +117,16 @@ impl RunProgress {
     }
 }
 
+/// A notice of a run behind a word for its severity: a run's own words alone could imitate a message of the program.
+pub fn notice_line(level: Level, text: &str) -> String {
+    let severity = match level {
+        Level::Info => "note",
+        Level::Warning => "warning",
+        Level::Error => "error",
+    };
+    format!("{severity}: {text}")
+}
+
 /// The first few losses that are known, by variant, and how many more there are: "fast 1.234, slow 1.345, and 3 more".
 fn losses_label(names: &[String], losses: &[f64]) -> String {
     const SHOWN: usize = 4;
@@ -144,14 +154,7 @@ impl Sink for RunProgress {
                     }
                 }
             }
-            Event::Notice { level, text } => {
-                let sign = match level {
-                    Level::Info => "note",
-                    Level::Warning => "warning",
-                    Level::Error => "error",
-                };
-                self.print(&format!("{sign}: {text}"));
-            }
+            Event::Notice { level, text } => self.print(&notice_line(*level, text)),
             Event::State(RunState::Finished | RunState::Stopped | RunState::Failed { .. }) => {
                 if let Some(bar) = &self.bar {
                     bar.finish_and_clear();

@@ -79,7 +79,7 @@ struct Edit {
 
 pub fn run(args: &RunsArgs) -> Result<(), Failure> {
     if let Some(place) = &args.edit.restore {
-        return print_line!("{}", trash::restore(place).map_err(Failure::wrong)?.display());
+        return print_line!("{}", path_label(&trash::restore(place).map_err(Failure::wrong)?));
     }
     if let Some(run) = &args.edit.edit {
         return edit(run, &args.edit);
@@ -132,7 +132,7 @@ fn edit(run: &Path, edit: &Edit) -> Result<(), Failure> {
         report_place(run);
         let place = trash::discard(run).map_err(Failure::wrong)?;
         notice!("in the trash; `orrery runs --restore {}` restores it", quoted(&place));
-        return print_line!("{}", place.display());
+        return print_line!("{}", path_label(&place));
     }
     let mut kept = note::read(run).map_err(Failure::wrong)?;
     let before = kept.clone();
@@ -163,7 +163,7 @@ fn report_place(run: &Path) {
 fn print_table(rows: &[&RunRow], all: &[RunRow], out: &Path) -> Result<(), Failure> {
     let archived = all.iter().filter(|r| r.note.archived).count();
     if all.is_empty() {
-        return print_line!("no runs in {}; `orrery run LAB` makes one", out.display());
+        return print_line!("no runs in {}; `orrery run LAB` makes one", path_label(out));
     }
     let headings =
         ["began", "run", "name", "preset", "what differs", "seed", "steps", "loss (nats)", "result", "state", "size"];
@@ -216,7 +216,8 @@ fn short(text: &str, max: usize) -> String {
 }
 
 fn as_json(rows: &[&RunRow]) -> Result<String, Failure> {
-    let all: Vec<_> = rows.iter().map(|row| json!({ "path": row.path, "note": row.note, "run": row })).collect();
+    let all: Vec<_> =
+        rows.iter().map(|row| json!({ "path": row.path.to_string_lossy(), "note": row.note, "run": row })).collect();
     let mut text = serde_json::to_string_pretty(&all).map_err(Failure::failed)?;
     text.push('\n');
     Ok(text)

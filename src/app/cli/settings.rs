@@ -4,6 +4,7 @@ use super::{Settings, checkpoint_names, sweep_names::is_sweep, terminal::one_lin
 use crate::{
     analysis::distinct::distinct,
     cli::prelude::*,
+    config::did_you_mean,
     experiments::permalink::{Link, Permalink},
     labs::{LABS, RunSettings, TrainSettings, lesson::LessonLink},
     ui::views,
@@ -57,8 +58,10 @@ pub fn resolve(name: &str) -> Result<ResolvedName, Failure> {
     }
     if !path.exists() {
         let labs: Vec<&str> = LABS.iter().map(|l| l.id).collect();
+        let presets = LABS.iter().flat_map(|l| l.presets.iter().map(|p| p.id));
+        let meant = did_you_mean(name, labs.iter().copied().chain(presets));
         return Err(Failure::usage(format!(
-            "`{name}` is not a lab, preset, file or run folder. Labs: {}. `orrery list` shows the presets",
+            "`{name}` is not a lab, preset, file or run folder. Labs: {}. `orrery list` shows the presets{meant}",
             labs.join(", ")
         )));
     }

@@ -8,18 +8,29 @@ use std::{
     borrow::Cow,
     fmt,
     io::{self, Write as _},
+    path::Path,
 };
 
-/// Prints a line to standard error like `eprintln!`, but printable, and never panics.
+/// Prints a message to standard error like `eprintln!`, but printable, its further lines indented, and never panics.
 macro_rules! notice {
     ($($words:tt)*) => { $crate::cli::terminal::print_notice(::std::format_args!($($words)*)) };
 }
 
 pub(crate) use notice;
 
-/// The line of [`notice`].
+/// The message of [`notice`].
 pub fn print_notice(words: fmt::Arguments<'_>) {
-    let _ = writeln!(io::stderr(), "{}", printable(&words.to_string()));
+    let _ = writeln!(io::stderr(), "{}", indented(&printable(&words.to_string())));
+}
+
+/// The text with its further lines indented: names and sentences of somebody else's run may contain line breaks, and what
+/// follows one must not look like a message of its own.
+fn indented(text: &str) -> String {
+    let indent = |(i, line): (usize, &str)| match i > 0 && line.starts_with(|c: char| !c.is_whitespace()) {
+        true => format!("  {line}"),
+        false => line.to_owned(),
+    };
+    text.split('\n').enumerate().map(indent).collect::<Vec<String>>().join("\n")
 }
 
 /// The text with codes for characters that act on a terminal (`\u{1b}`, `\r`) or turn the direction of text.
@@ -30,6 +41,11 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 /// The text as one line of a table, in which the ends of lines and tabs are shown as their codes too.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     escape_chars(text, is_unprintable)
+}
+
+/// The path for a line of a result.
+pub fn path_label(path: &Path) -> String {
+    one_line(&path.to_string_lossy()).into_owned()
 }
 
 fn escape_chars(text: &str, is_shown_as_code: impl Fn(char) -> bool) -> Cow<'_, str> {
@@ -67,5 +83,12 @@ mod tests {
             assert!(matches!(printable(text), Cow::Borrowed(same) if same == text), "{text}");
         }
         assert_eq!(one_line("two\n\tlines"), r"two\n\tlines");
+    }
+
+    #[test]
+    fn only_the_first_line_of_a_message_begins_at_the_margin() {
+        let message = "warning: x\norrery: forged\n\n  indented\n\u{200b}orrery: forged";
+        assert_eq!(indented(message), "warning: x\n  orrery: forged\n\n  indented\n  \u{200b}orrery: forged");
+        assert_eq!(path_label(Path::new("x\norrery: forged")), r"x\norrery: forged");
     }
 }

@@ -81,7 +81,7 @@ impl ReadArgs {
     pub fn write_table(&self, file: Option<&Path>, table: impl FnOnce() -> Table) -> Result<(), Failure> {
         let Some(file) = file else { return Ok(()) };
         output::write(file, table().finish().as_bytes(), &self.files())?;
-        print_line!("{}", file.display())
+        print_line!("{}", path_label(file))
     }
 
     /// The model as it fits the text best, and the text's bytes.

@@ -35,7 +35,7 @@ pub fn newest_whole(run: &Path, variant: Option<&str>, partial: PartialArgs) -> 
     Ok(model)
 }
 
-/// What is lost where a checkpoint was read instead of newer ones; nothing, if it is the newest.
+/// The damage that made an older checkpoint be read in place of newer ones; none if it is the newest.
 pub fn skipped_checkpoints(loaded: &LoadedCheckpoint) -> Damage {
     let mut lost = loaded.notices.clone();
     if !lost.is_empty() {

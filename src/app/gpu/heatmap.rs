@@ -74,9 +74,13 @@ impl Heatmap {
         Ok(paint_callback(rect, &drawn, HeatmapCallback { heatmap: self, target }).into())
     }
 
-    fn style(&self, target: Target) -> HeatmapUniform {
+    /// The values of the first and the last colour, or their logarithms.
+    pub(super) fn span(&self) -> [f32; 2] {
         let ends = if self.log { self.range.map(|v| v.max(f32::MIN_POSITIVE).ln()) } else { self.range };
-        let span = if ends[1] > ends[0] { ends } else { [ends[0] - 0.5, ends[0] + 0.5] };
+        if ends[1] > ends[0] { ends } else { [ends[0] - 0.5, ends[0] + 0.5] }
+    }
+
+    fn style(&self, target: Target) -> HeatmapUniform {
         let [missing, not_finite] = [self.missing, self.not_finite].map(|[r, g, b]| {
             let share = |v: u8| v as f32 / 255.0;
             [share(r), share(g), share(b), 1.0]
@@ -84,7 +88,7 @@ impl Heatmap {
         HeatmapUniform {
             window: self.window,
             size: [self.cells.cols as f32, self.cells.rows as f32],
-            range: span,
+            range: self.span(),
             missing,
             not_finite,
             map: self.map.layer(),

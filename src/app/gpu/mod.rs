@@ -17,6 +17,7 @@ use eframe::{
 };
 
 pub mod canvas;
+pub mod cell_image;
 pub mod colour;
 pub mod graph;
 pub mod graph_layout;

@@ -28,7 +28,7 @@ use start::open_at_start;
 use super::{
     action::{Actions, OpenAction},
     close_request::CloseRequest,
-    frames::{FrameStats, FrameTimes, Milestones},
+    frames::{FrameStats, FrameTimes, Milestones, WindowContent},
     host::Host,
     keys,
     lists::Lists,
@@ -92,7 +92,7 @@ pub struct App {
     dragged_over: bool,
     /// A text field had the focus at the end of the last frame.
     was_typing: bool,
-    /// What was typed for a sheet before its field has the focus, and whether the sheet has been drawn, which gives it that.
+    /// The text typed for a sheet before its field has the focus, and whether the sheet has been drawn, which gives it that.
     typed_ahead: Option<(bool, Vec<egui::Event>)>,
     close_request: Arc<CloseRequest>,
     /// Characters that only fonts of the system may have; `None` once these were asked for.
@@ -285,6 +285,8 @@ impl App {
             None => panels::home::home_ui(ui, &mut shell, &self.pages, &mut self.past_runs),
             Some(page) => {
                 let interrupted = self.past_runs.interrupted(page.lab.id, shell.session);
+                let deleted = self.runs.trashed_since(page.history.last_order());
+                page.history.elsewhere = deleted.map(|run| format!("deleted {}", run.title));
                 panels::lab_page_ui(ui, &mut shell, page, interrupted);
             }
         }
@@ -368,6 +370,13 @@ impl eframe::App for App {
         if let Some(page) = self.page_mut() {
             undo::watch(page, lists, &ctx);
         }
+        self.frames.frame_shows(WindowContent {
+            lab: self.open,
+            runs: self.runs.stages(),
+            is_sweep_open: self.sweep.is_open,
+            is_claims_open: self.claims.is_open,
+            size: ctx.content_rect().size(),
+        });
         let training = self.pages.values().any(|p| p.run.as_ref().is_some_and(Run::is_running));
         // While frames are being timed they follow one another without pause: the time between two
         // then says what a frame takes, not when something happened.

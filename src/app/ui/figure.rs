@@ -60,7 +60,7 @@ impl<'a> Figure<'a> {
     }
 }
 
-/// What a pass of a view's interface code found.
+/// The result of running a view's interface code once.
 struct Pass {
     /// The reason why a part had nothing to show, if one had nothing.
     nothing: Option<String>,
@@ -169,8 +169,9 @@ impl Figure<'_> {
         }
     }
 
-    /// SVG of a given view, on a sheet of the figure's size, or higher as in [`Figure::lay_out`], under the view's title.
-    pub fn svg_of(&self, view: &mut dyn View, selection: &mut Selection) -> Option<String> {
+    /// SVG of a given view, on a sheet of the figure's size, or higher as in [`Figure::lay_out`], under the view's title:
+    /// what the view writes of itself, else the shapes of its interface code.
+    pub fn svg_of(&self, view: &mut dyn View, selection: &mut Selection) -> String {
         let (mut figure, mut heightened) = (*self, 0);
         loop {
             let height = self.allowed_height(figure.size[1] + figure.pass(view, selection).lacking);
@@ -180,9 +181,14 @@ impl Figure<'_> {
             figure.size[1] = height;
             heightened += 1;
         }
-        let inner = figure.with_cx(selection, |cx| view.svg(cx))?;
-        let subtitle = figure.subtitle(view, selection);
         let title = views::find(self.view).map_or("", |v| v.title);
+        let Some(inner) = figure.with_cx(selection, |cx| view.svg(cx)) else {
+            return plot::drawing(title, figure.size.into(), self.theme, |ui| {
+                plot::begin_picture(ui.ctx());
+                figure.show(ui, title, view, selection);
+            });
+        };
+        let subtitle = figure.subtitle(view, selection);
         let sheet = Rect::from_min_size(pos2(0.0, 0.0), figure.size.into());
         let mut svg = Svg::new(title, sheet.size(), self.theme.panel);
         let at = pos2(MARGIN, MARGIN + 10.0);
@@ -192,7 +198,7 @@ impl Figure<'_> {
         let shown: String = subtitle.chars().take(letters).collect();
         svg.text(at + vec2(0.0, 19.0), "start", &shown, self.theme.secondary);
         svg.part(inside(sheet), &inner, 0);
-        Some(svg.finish())
+        svg.finish()
     }
 
     /// The picture as the bytes of a PNG file.
@@ -207,8 +213,8 @@ impl Figure<'_> {
         Ok(self.with_cx(&mut selection, |cx| view.csv(cx)))
     }
 
-    /// SVG of what the figure shows, for curves. Needs no adapter.
-    pub fn svg(&self) -> Result<Option<String>, String> {
+    /// SVG of what the figure shows. Needs no adapter.
+    pub fn svg(&self) -> Result<String, String> {
         Ok(self.svg_of(self.make()?.as_mut(), &mut Selection::default()))
     }
 

@@ -7,6 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use eframe::egui::Vec2;
+
 /// Frames that percentiles are taken over: a minute at 60 frames per second.
 const FRAME_HISTORY: usize = 3600;
 /// A gap between two frames that is longer than this means that the window was idle, not slow.
@@ -56,6 +58,18 @@ impl EventPacing {
     }
 }
 
+/// What fills the window. A frame in which it changes opens a page, or follows a change of the window's size.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WindowContent {
+    pub lab: Option<&'static str>,
+    /// The page of runs is open, its table has arrived, and a comparison is open in it.
+    pub runs: [bool; 3],
+    pub is_sweep_open: bool,
+    pub is_claims_open: bool,
+    /// In points.
+    pub size: Vec2,
+}
+
 /// Collects frame times.
 #[derive(Debug, Default)]
 pub struct FrameTimes {
@@ -65,6 +79,11 @@ pub struct FrameTimes {
     gap_ms: VecDeque<f32>,
     last_start: Option<Instant>,
     pub frames: u64,
+    content: Option<WindowContent>,
+    /// Frames, from the present one on, that are still to be left out of the percentiles.
+    opening: u8,
+    /// The number of frames that were left out.
+    left_out: usize,
 }
 
 /// Percentiles of frame times in milliseconds.
@@ -75,21 +94,34 @@ pub struct FrameStats {
     pub busy_p99: f32,
     pub gap_p50: f32,
     pub gap_p99: f32,
+    /// The number of frames that count in none of these: pages opened in them, or the window changed its size.
+    pub left_out: usize,
 }
 
 impl FrameTimes {
     /// A frame begins. `busy_secs`: what the last frame cost, painting included, if known.
     pub fn begin(&mut self, now: Instant, busy_secs: Option<f32>) {
-        if let Some(last) = self.last_start.replace(now) {
-            let gap = now.duration_since(last);
-            if gap < IDLE {
-                push_bounded(&mut self.gap_ms, gap.as_secs_f32() * 1e3);
-            }
+        self.frames += 1;
+        let last = self.last_start.replace(now);
+        if self.opening > 0 {
+            self.opening -= 1;
+            self.left_out += 1;
+            return;
+        }
+        if let Some(gap) = last.map(|last| now.duration_since(last)).filter(|gap| *gap < IDLE) {
+            push_bounded(&mut self.gap_ms, gap.as_secs_f32() * 1e3);
         }
         if let Some(secs) = busy_secs {
             push_bounded(&mut self.busy_ms, secs * 1e3);
         }
-        self.frames += 1;
+    }
+
+    /// The window shows this at the end of a frame. Where it is something new, this frame, which opened it, and the next,
+    /// which is the first to draw it, are left out of the percentiles.
+    pub fn frame_shows(&mut self, content: WindowContent) {
+        if self.content.replace(content) != Some(content) {
+            self.opening = 2;
+        }
     }
 
     pub fn stats(&self) -> FrameStats {
@@ -99,6 +131,7 @@ impl FrameTimes {
             busy_p99: percentile(&self.busy_ms, 0.99),
             gap_p50: percentile(&self.gap_ms, 0.5),
             gap_p99: percentile(&self.gap_ms, 0.99),
+            left_out: self.left_out,
         }
     }
 }
@@ -174,7 +207,9 @@ impl Milestones {
 
     pub fn finished(&self, stats: FrameStats) {
         if self.is_printed {
-            let _ = writeln!(std::io::stderr(), "timings: {stats}");
+            let left_out = stats.left_out;
+            let why = "in which a page opened or the window changed size";
+            let _ = writeln!(std::io::stderr(), "timings: {stats}; left out: {left_out} frames {why}");
         }
     }
 
@@ -224,5 +259,33 @@ mod tests {
         let s = t.stats();
         assert!(s.gap_p99 < 17.0, "{s}");
         assert!((s.busy_p99 - 5.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn openings_and_resizes_are_left_out() {
+        let (mut t, start) = (FrameTimes::default(), Instant::now());
+        let home = WindowContent {
+            lab: None,
+            runs: [false; 3],
+            is_sweep_open: false,
+            is_claims_open: false,
+            size: Vec2::new(1280.0, 800.0),
+        };
+        let compared = WindowContent { runs: [true; 3], ..home };
+        let resized = WindowContent { size: Vec2::new(900.0, 600.0), ..compared };
+        // each content opens in a frame of 200 ms and is first drawn in another; its other frames take 4 ms
+        let frames = [home, compared, resized].into_iter().flat_map(|content| {
+            [content; 10].into_iter().enumerate().map(|(i, content)| (content, if i < 2 { 200 } else { 4 }))
+        });
+        let (mut at, mut busy) = (start, None);
+        for (content, ms) in frames {
+            t.begin(at, busy);
+            t.frame_shows(content);
+            (at, busy) = (at + Duration::from_millis(ms), Some(ms as f32 / 1e3));
+        }
+        t.begin(at, busy);
+        let s = t.stats();
+        assert_eq!((s.frames, s.left_out, t.frames), (24, 6, 31));
+        assert!((s.busy_p99 - 4.0).abs() < 1e-3 && (s.gap_p99 - 4.0).abs() < 1e-3, "{s}");
     }
 }

@@ -1,10 +1,26 @@
 //! Undo and redo as named steps. A step keeps the state before it; undone, it keeps the present one, to be redone.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The place, among all that undo takes back in this process, of what was done just now: a later thing has a greater one.
+/// Histories do not know one another, and clocks stand still in a hidden window.
+pub fn next_order() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
 /// A step: its name, and what it changed, as it was (or, undone, as it had become).
 #[derive(Debug)]
 struct UndoStep<T> {
     name: String,
     state: T,
+    order: u64,
+}
+
+impl<T> UndoStep<T> {
+    fn new(name: String, state: T) -> Self {
+        Self { name, state, order: next_order() }
+    }
 }
 
 /// Steps to go back to and forth to. Changes to the same thing in quick succession, or while one button is held (one
@@ -17,6 +33,8 @@ pub struct History<T> {
     last: Option<(String, f64)>,
     /// The time, in seconds, since which a pointer button has been held or a text has been typed.
     held_since: Option<f64>,
+    /// The name of a newer step of another kind, such as a deleted run, which undo takes back first.
+    pub elsewhere: Option<String>,
 }
 
 /// Changes of the same setting that follow within this time are merged into one, seconds.
@@ -36,10 +54,10 @@ impl<T> History<T> {
         self.last = Some((what.to_owned(), now));
         self.future.clear();
         if let Some(step) = self.past.last_mut().filter(|_| is_same) {
-            step.name = name;
+            (step.name, step.order) = (name, next_order());
             return;
         }
-        self.past.push(UndoStep { name, state: before });
+        self.past.push(UndoStep::new(name, before));
         if self.past.len() > MAX_STEPS {
             self.past.remove(0);
         }
@@ -69,7 +87,7 @@ impl<T> History<T> {
         let at = self.past.iter().rposition(|step| is_of_kind(&step.state))?;
         let step = self.past.remove(at);
         self.last = None;
-        self.future.push(UndoStep { name: step.name.clone(), state: swap(step.state) });
+        self.future.push(UndoStep::new(step.name.clone(), swap(step.state)));
         Some(step.name)
     }
 
@@ -77,13 +95,18 @@ impl<T> History<T> {
     pub fn redo(&mut self, swap: impl FnOnce(T) -> T) -> Option<String> {
         let step = self.future.pop()?;
         self.last = None;
-        self.past.push(UndoStep { name: step.name.clone(), state: swap(step.state) });
+        self.past.push(UndoStep::new(step.name.clone(), swap(step.state)));
         Some(step.name)
     }
 
     /// The name of the step that would be undone next.
     pub fn next_undo(&self) -> Option<&str> {
         self.last_of_kind(|_| true)
+    }
+
+    /// The place of the step that would be undone next among all that undo takes back ([`next_order`]).
+    pub fn last_order(&self) -> Option<u64> {
+        self.past.last().map(|step| step.order)
     }
 
     /// The name of the last step of a kind.
@@ -108,7 +131,7 @@ impl<T> History<T> {
 
     /// The labels of undo and redo with their next step: "Undo: seed", "Redo: seed".
     pub fn labels(&self) -> [Option<String>; 2] {
-        [("Undo", self.next_undo()), ("Redo", self.next_redo())]
+        [("Undo", self.elsewhere.as_deref().or(self.next_undo())), ("Redo", self.next_redo())]
             .map(|(verb, step)| step.map(|step| format!("{verb}: {step}")))
     }
 }
@@ -173,6 +196,21 @@ mod tests {
         assert_eq!(c.history.next_redo(), Some("a 1"));
         c.set(2, "b", 5.0);
         assert_eq!(c.redo(), None);
+    }
+
+    #[test]
+    fn a_step_is_as_new_as_its_last_change() {
+        let mut c = Changed::default();
+        c.set(1, "lr", 0.0);
+        let deletion = next_order();
+        assert!(c.history.last_order() < Some(deletion));
+        c.set(2, "lr", 0.1);
+        assert!(c.history.last_order() > Some(deletion), "a drag that goes on");
+        c.undo();
+        assert_eq!(c.history.last_order(), None);
+        let deletion = next_order();
+        c.redo();
+        assert!(c.history.last_order() > Some(deletion));
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub struct PressedKeys {
     pub pasted: Option<String>,
     /// The last key as plain text, for presenter mode.
     pub shown: Option<String>,
-    /// What was typed after a key that opens a sheet with a field to type in: it is for that field.
+    /// The text typed after a key that opens a sheet with a text field, which it is meant for.
     pub typed_ahead: Option<Vec<Event>>,
 }
 
@@ -104,7 +104,7 @@ fn binding_of(key: Key, modifiers: Modifiers) -> Option<&'static KeyBinding> {
     })
 }
 
-/// As on the sheet of keys; any other by its name.
+/// The label of a key on the sheet of keys; a key without one has its own name.
 fn named(key: Key, modifiers: Modifiers) -> String {
     if let Some(binding) = binding_of(key, modifiers) {
         return binding.label.to_owned();

@@ -51,9 +51,9 @@ pub struct GroupNumber {
     pub measured: [u64; 2],
     /// How much it is measured on, where that is known: "16 000 edges".
     pub measured_on: Option<String>,
-    /// Of a share of right answers how many it is of, with its interval: "of 50 answers, 95%: 0.8654 to 0.9890".
+    /// The number of answers that an accuracy is measured on, with its interval: "of 50 answers, 95%: 0.8654 to 0.9890".
     pub answers: Option<String>,
-    /// What the value means, as text; empty where there is no meaning.
+    /// The meaning of the value as a sentence; empty where it has none.
     pub meaning: String,
     /// Measured steps and values up to the shown step, oldest first; of a long history evenly spaced ones.
     pub trend: Vec<(u64, f64)>,
@@ -304,7 +304,7 @@ mod tests {
         assert_eq!([difference(0), difference(1)], [0.5, -0.5], "an MLP on queries is a control");
         let meaning = &numbers[0].in_focus(1).unwrap().meaning;
         assert!(meaning.starts_with("below standard"), "{meaning}");
-        assert_eq!(numbers[0].label, "loss minus standard, seed 1\u{2019}s", "it names the first variant");
+        assert_eq!(numbers[0].label, "loss minus that of standard, seed 1", "it names the first variant");
     }
 
     #[test]

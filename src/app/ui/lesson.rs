@@ -54,7 +54,7 @@ pub struct LessonState {
 /// The state of a run when the reader left its step of the lesson for another.
 #[derive(Debug, Clone, Copy, Default)]
 struct LeftRun {
-    /// As [`LessonState::has_run_since`].
+    /// The value of [`LessonState::has_run_since`] when the run was left.
     has_run: bool,
     step: u64,
 }
@@ -206,13 +206,7 @@ pub fn outcome(check: &Check, mirror: Option<&Mirror>) -> Outcome {
     let says = &check.says;
     let Some(mirror) = mirror else { return Outcome::Waits("not yet: press Space".into()) };
     if let Some(found) = found(check, mirror).filter(|f| check.holds(f.value)) {
-        // If the check accepts any value, the value itself decides nothing.
-        let value = if check.wanted().is_empty() {
-            String::new()
-        } else {
-            format!(" (measured: {})", number::short(found.value))
-        };
-        return Outcome::Holds(format!("{says} at step {}{value}", found.step));
+        return Outcome::Holds(format!("{says} at step {} (measured: {})", found.step, number::short(found.value)));
     }
     let when = match (check.at, check.by) {
         (Some(at), _) if mirror.step < at => Some(format!("not yet; judged at step {at}")),

@@ -14,8 +14,6 @@ pub struct PictureOrder {
     pub title: &'static str,
     /// Name of the file, without its ending.
     pub name: String,
-    /// The view can write itself as SVG.
-    pub has_svg: bool,
     /// Width and height, pixels.
     pub size: [u32; 2],
     pub dark: bool,

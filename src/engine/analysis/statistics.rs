@@ -25,6 +25,12 @@ pub fn mean_of(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     values.sum::<f64>() / n
 }
 
+/// The mean of the finite values, such as losses of a text whose first token has none; `None` where none is finite.
+pub fn finite_mean(values: &[f64]) -> Option<f64> {
+    let finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
+    (!finite.is_empty()).then(|| mean(&finite))
+}
+
 /// The mean of rows of the same length; empty for none.
 pub fn mean_row(rows: &[Vec<f64>]) -> Vec<f64> {
     let mut mean = vec![0.0; rows.first().map_or(0, Vec::len)];
@@ -115,6 +121,12 @@ pub fn correlation(a: &[f64], b: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mean_of_finite_values_skips_the_others_and_may_be_missing() {
+        assert_eq!(finite_mean(&[f64::NAN, 1.0, 4.0, f64::INFINITY]), Some(2.5));
+        assert_eq!((finite_mean(&[f64::NAN]), finite_mean(&[])), (None, None));
+    }
 
     #[test]
     fn the_largest_come_first_and_of_equal_ones_the_first() {

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
-use super::{ConfigError, Knob, Number, Range, Setting, Value, knob};
+use super::{ConfigError, Knob, Number, Range, Setting, Value, nearest};
 
 /// Arguments of one probe. Where a name is absent its default holds; an `Option` that is `None` leaves the choice to the
 /// probe and is not sent.
@@ -79,7 +79,7 @@ pub fn check_names(probe: &str, knobs: &[Knob], args: &BTreeMap<String, Value>) 
     Err(ConfigError::UnknownArgument {
         probe: probe.to_owned(),
         key: name.clone(),
-        nearest: knob::nearest(name, knobs.iter().map(|k| k.key)),
+        nearest: nearest(name, knobs.iter().map(|k| k.key)),
     })
 }
 

@@ -1,6 +1,8 @@
 //! Errors of settings. Every variant about one setting carries its key, so that a caller can mark the control without
 //! reading the message.
 
+use super::did_you_mean;
+
 /// An error of a setting. The message names the key, the value and what to do.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages name the fields of the variants")]
@@ -27,10 +29,10 @@ pub enum ConfigError {
     #[error("{source}")]
     Unusable { key: String, source: Box<dyn std::error::Error + Send + Sync> },
     /// A lab that does not exist.
-    #[error("there is no lab `{lab}`; the labs are {}", .known.join(", "))]
+    #[error("there is no lab `{lab}`; the labs are {}{}", .known.join(", "), meant(.lab, .known))]
     UnknownLab { lab: String, known: Vec<String> },
     /// A preset that the lab does not have.
-    #[error("the lab `{lab}` has no preset `{preset}`; it has {}", .known.join(", "))]
+    #[error("the lab `{lab}` has no preset `{preset}`; it has {}{}", .known.join(", "), meant(.preset, .known))]
     UnknownPreset { lab: String, preset: String, known: Vec<String> },
     /// A text that is not valid TOML.
     #[error("not a TOML file that Orrery can read: {0}")]
@@ -67,6 +69,10 @@ impl ConfigError {
 
 fn suggestion(nearest: &Option<String>) -> String {
     nearest.as_ref().map_or(".".to_owned(), |k| format!("; did you mean `{k}`?"))
+}
+
+fn meant(name: &str, known: &[String]) -> String {
+    did_you_mean(name, known.iter().map(String::as_str))
 }
 
 /// The message of a JSON error without its position in the text, for a caller that names the position itself or has

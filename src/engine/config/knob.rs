@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Config, ConfigError, Value};
+use super::{Config, ConfigError, Value, did_you_mean};
 
 /// The values that a knob accepts.
 #[derive(Debug, Clone, PartialEq)]
@@ -220,8 +220,13 @@ impl Knob {
             (Range::Choice(of), Value::Text(s)) if of.contains(&s.as_str()) => Ok(Value::Text(s)),
             (Range::Switch, Value::Switch(on)) => Ok(Value::Switch(on)),
             (Range::Text | Range::File(_), other) => Ok(Value::Text(other.to_string())),
-            (Range::Int { .. } | Range::Float { .. }, Value::Int(_) | Value::Float(_))
-            | (Range::Choice(_), Value::Text(_)) => Err(ConfigError::OutOfRange { key, got, want }),
+            (Range::Choice(of), Value::Text(s)) => {
+                let want = want + &did_you_mean(&s, of.iter().copied());
+                Err(ConfigError::OutOfRange { key, got, want })
+            }
+            (Range::Int { .. } | Range::Float { .. }, Value::Int(_) | Value::Float(_)) => {
+                Err(ConfigError::OutOfRange { key, got, want })
+            }
             (Range::Int { .. } | Range::Float { .. } | Range::Choice(_) | Range::Switch, _) => {
                 Err(ConfigError::WrongType { key, got, want })
             }
@@ -232,35 +237,4 @@ impl Knob {
 /// The first knob that takes the path of such a file.
 pub fn file_key(knobs: &[Knob], kind: FileKind) -> Option<&'static str> {
     knobs.iter().find(|k| k.file_kind() == Some(kind)).map(|k| k.key)
-}
-
-/// Edits by which a slip of the hand is apart from the name that was meant, at most; in a short word fewer, one in three letters.
-const MAX_SLIP: usize = 3;
-/// A longer text is not a misspelt name.
-const MAX_NAME: usize = 64;
-
-/// The known name closest to `key` by edit distance, if close enough to be a slip of the hand: for "did you mean" wherever a
-/// name is unknown. A key without a group is compared with the names within groups as well.
-pub fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
-    let letters = key.chars().count();
-    if letters > MAX_NAME {
-        return None;
-    }
-    let most = letters.div_ceil(3).min(MAX_SLIP);
-    let name = |k: &'a str| k.rsplit('.').next().unwrap_or(k);
-    // names of runs are known names too, and may be of any length
-    let distance = |k: &str| {
-        let is_near = k.len().abs_diff(key.len()) <= most * char::MAX.len_utf8();
-        is_near.then(|| strsim::levenshtein(key, k)).filter(|d| *d <= most)
-    };
-    let nearest = known.filter_map(|k| {
-        let by_name = if key.contains('.') { None } else { distance(name(k)) };
-        Some((distance(k).into_iter().chain(by_name).min()?, k))
-    });
-    nearest.min().map(|(_, k)| k.to_owned())
-}
-
-/// The end of a sentence about an unknown name: "; did you mean `train.lr`?", or nothing where no known one is near.
-pub fn did_you_mean<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> String {
-    nearest(key, known).map_or(String::new(), |name| format!("; did you mean `{name}`?"))
 }

@@ -10,6 +10,7 @@ mod error;
 mod knob;
 mod setting;
 mod settings;
+mod suggestion;
 mod value;
 mod whole_numbers;
 
@@ -17,12 +18,13 @@ pub use arguments::{
     Argument, Arguments, argument_knob, arguments, check_names, limit_argument, read_argument, select_arguments,
 };
 pub use error::{ConfigError, json_error_message};
-pub use knob::{Applies, FileKind, Knob, Range, did_you_mean, file_key, nearest};
+pub use knob::{Applies, FileKind, Knob, Range, file_key};
 pub use setting::{
     CheckpointFile, Choice, MatrixFile, Number, SentenceFile, Setting, TextFile, TextFolder, TokenizerFile,
     TreebankFile, VocabularyFile,
 };
 pub use settings::{CheckedValues, Field, Group, SettingKey, Settings, fix, narrow};
+pub use suggestion::{did_you_mean, nearest};
 pub use value::Value;
 pub use whole_numbers::{counted, whole_numbers};
 
@@ -87,7 +89,7 @@ impl Config {
         knobs.iter().find(|k| k.key == key).ok_or_else(|| ConfigError::UnknownKey {
             lab: self.lab.clone(),
             key: key.to_owned(),
-            nearest: knob::nearest(key, knobs.iter().map(|k| k.key)),
+            nearest: nearest(key, knobs.iter().map(|k| k.key)),
         })
     }
 

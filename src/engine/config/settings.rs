@@ -27,7 +27,7 @@
 
 use std::{collections::BTreeMap, marker::PhantomData, ops::RangeInclusive};
 
-use super::{Applies, Choice, Config, ConfigError, Knob, Number, Range, Setting, Value, knob};
+use super::{Applies, Choice, Config, ConfigError, Knob, Number, Range, Setting, Value, nearest};
 
 /// A setting's key with the type of its value. `settings!` gives a struct one for each field, under the
 /// field's name: `TrainSettings::lr` is the key `train.lr` of an `f64`.
@@ -207,7 +207,7 @@ impl Config {
         let value = self.get(key.name).ok_or_else(|| ConfigError::UnknownKey {
             lab: self.lab.clone(),
             key: key.name.to_owned(),
-            nearest: knob::nearest(key.name, self.iter().map(|(k, _)| k)),
+            nearest: nearest(key.name, self.iter().map(|(k, _)| k)),
         })?;
         typed(key.name, value)
     }

@@ -17,12 +17,24 @@ const MAX_TEXT: u64 = 8 << 20;
 /// A file with fewer bytes would leave too little for all others, which give no more than it does.
 const MIN_FILE: u64 = 4 << 10;
 
+/// The texts of a folder.
+struct Texts {
+    files: Vec<PathBuf>,
+    /// The number of entries that are not read: folders, special files, and further texts. Hidden ones do not count.
+    left_out: usize,
+}
+
 /// The files that are the folder's domains: the first [`domains::MAX_DOMAINS`] by name of those that are ordinary files
 /// and whose names do not begin with a dot.
 ///
 /// # Errors
 /// If it is not a folder, cannot be read, has too many entries, none that is a file, or a link where a file could be.
 pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, CorpusError> {
+    list(folder).map(|texts| texts.files)
+}
+
+/// The same files, and how many other entries there are.
+fn list(folder: &Path) -> Result<Texts, CorpusError> {
     let here = folder.display();
     let entries = files::all_entries(folder).map_err(|e| match e.kind() {
         io::ErrorKind::NotADirectory => CorpusError::with_source(
@@ -35,7 +47,7 @@ pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, CorpusError> {
         ),
         _ => refused(folder, e.into()),
     })?;
-    let mut names = vec![];
+    let (mut names, mut left_out) = (vec![], 0);
     for (i, entry) in entries.enumerate() {
         if i == MAX_ENTRIES {
             return Err(CorpusError::new(format!(
@@ -45,7 +57,11 @@ pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, CorpusError> {
         let entry = entry.map_err(|e| refused(folder, e.into()))?;
         // A file whose metadata cannot be read is refused when it is opened.
         let is_file = fs::metadata(entry.path()).map_or(true, |meta| meta.is_file());
-        if !is_file || entry.file_name().as_encoded_bytes().starts_with(b".") {
+        if entry.file_name().as_encoded_bytes().starts_with(b".") {
+            continue;
+        }
+        if !is_file {
+            left_out += 1;
             continue;
         }
         if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
@@ -62,8 +78,9 @@ pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, CorpusError> {
         )));
     }
     names.sort();
+    left_out += names.len().saturating_sub(domains::MAX_DOMAINS);
     names.truncate(domains::MAX_DOMAINS);
-    Ok(names.into_iter().map(|name| folder.join(name)).collect())
+    Ok(Texts { files: names.into_iter().map(|name| folder.join(name)).collect(), left_out })
 }
 
 /// The share of the text that each file of a folder gives.
@@ -72,13 +89,15 @@ struct DomainShares {
     /// The files, the first first, and how many of them are used.
     files: Vec<PathBuf>,
     used: usize,
+    /// See [`Texts`].
+    left_out: usize,
     /// Bytes of the text, the same however many files are used.
     total: u64,
 }
 
 impl DomainShares {
     fn new(folder: &Path, domains: usize) -> Result<Self, CorpusError> {
-        let files = files(folder)?;
+        let Texts { files, left_out } = list(folder)?;
         let mut total = MAX_TEXT;
         let mut smallest = u64::MAX;
         for (path, count) in files.iter().zip(1..) {
@@ -95,7 +114,7 @@ impl DomainShares {
             total = total.min(smallest.saturating_mul(count));
         }
         let used = domains.clamp(1, files.len());
-        Ok(Self { files, used, total })
+        Ok(Self { files, used, left_out, total })
     }
 }
 
@@ -114,7 +133,12 @@ pub(super) fn open(folder: &Path, domains: usize, seed: u64) -> Result<(String, 
     };
     let texts = shares.files[..shares.used].iter().map(read).collect::<Result<Vec<_>, CorpusError>>()?;
     let name = folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy();
-    let name = format!("{name} ({} of {} files)", shares.used, shares.files.len());
+    let left_out = match shares.left_out {
+        0 => String::new(),
+        1 => "; 1 other entry is left out".to_owned(),
+        n => format!("; {n} other entries are left out"),
+    };
+    let name = format!("{name} ({} of {} files{left_out})", shares.used, shares.files.len());
     Ok((name, TextFile::made(domains::mixed(seed, shares.total as usize, &texts))))
 }
 

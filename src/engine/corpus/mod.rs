@@ -34,6 +34,7 @@ mod windows;
 
 use file_bytes::MAX_CACHED;
 use stream::{BatchShape, Stream};
+use subword::Subword;
 use text_file::TextFile;
 use tokenizer::Tokenizer;
 
@@ -100,7 +101,7 @@ impl CorpusSpec {
     }
 
     /// About how many bytes it holds when it is open: the text, which a file of moderate size is in memory as a whole however
-    /// little of it is read, and once more what a tokeniser that learns from it takes of it.
+    /// little of it is read, once more what a tokeniser that learns from it takes of it, and a tokenizer.json.
     pub fn memory(&self) -> u64 {
         let copies = match self.tokenizer {
             TokenizerSpec::Byte { .. }
@@ -114,7 +115,11 @@ impl CorpusSpec {
             | TokenizerSpec::Whitespace { .. }
             | TokenizerSpec::Bpe { .. } => 2,
         };
-        self.source.bytes().min(MAX_CACHED) * copies
+        let text = self.source.bytes().min(MAX_CACHED) * copies;
+        match &self.tokenizer {
+            TokenizerSpec::HuggingFace(path) => text.saturating_add(Subword::memory(path)),
+            _ => text,
+        }
     }
 
     /// Returns true if the windows ask questions, so that answers are scored one by one.
@@ -262,8 +267,8 @@ pub struct Position {
 
 /// An opened corpus.
 pub struct Corpus {
-    source: Source,
-    length: Option<usize>,
+    /// The spec that it was opened from, with as many sentences of a treebank as it has.
+    spec: CorpusSpec,
     name: String,
     tokenizer: Tokenizer,
     stream: Box<dyn Stream>,
@@ -295,17 +300,20 @@ impl Corpus {
             // a treebank may have fewer sentences than were asked for
             (sets.train, sets.test) = (stream.count(SentenceSet::Train), stream.count(SentenceSet::TestWithin));
         }
-        Ok(Self { source, length: spec.length, name, tokenizer, stream })
+        Ok(Self { spec: CorpusSpec { source, ..spec.clone() }, name, tokenizer, stream })
+    }
+
+    /// Opens the same text in other tokens.
+    ///
+    /// # Errors
+    /// Those of [`Corpus::open`].
+    pub fn in_tokens(&self, tokenizer: TokenizerSpec) -> Result<Self, CorpusError> {
+        Self::open(&CorpusSpec { tokenizer, ..self.spec.clone() })
     }
 
     /// The origin of the text, with as many sentences of a treebank as it has.
     pub fn source(&self) -> &Source {
-        &self.source
-    }
-
-    /// The number of bytes of a running text that are read, from its start; none reads all of it.
-    pub fn length(&self) -> Option<usize> {
-        self.length
+        &self.spec.source
     }
 
     /// "mixture (generated)", or the file's name.
@@ -344,6 +352,11 @@ impl Corpus {
         self.tokenizer.decode(ids)
     }
 
+    /// The number of bytes that these ids stand for; of words without what was between them.
+    pub fn byte_length(&self, ids: &[u32]) -> usize {
+        self.tokenizer.decode_bytes(ids).len()
+    }
+
     /// The text of one id on a token axis (a space as a visible mark, a newline as its sign).
     pub fn token_text(&self, id: u32) -> String {
         self.tokenizer.token_text(id)
@@ -373,7 +386,7 @@ impl Corpus {
         self.stream.held_out(&self.tokenizer, count.max(1), len)
     }
 
-    /// The sentence with this index in a set, whose words have roles; `None` after its last, and for other texts.
+    /// The sentence with this index in a set, with the roles of its words; `None` past the end, and for texts without roles.
     pub fn sentence(&self, set: SentenceSet, index: usize) -> Option<TaggedSentence> {
         self.stream.sentence(set, index)
     }

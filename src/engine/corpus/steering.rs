@@ -32,14 +32,14 @@ pub(super) struct SteeringStream {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Stage {
+enum SteeringStage {
     Language = 1,
     Steering = 2,
     HeldOut = 3,
 }
 
 impl SteeringStream {
-    fn rng(&self, stage: Stage, seed: u64, index: u64) -> ChaCha8Rng {
+    fn rng(&self, stage: SteeringStage, seed: u64, index: u64) -> ChaCha8Rng {
         window_rng(self.seed, seed, stage as u64, index)
     }
 
@@ -49,11 +49,11 @@ impl SteeringStream {
         tokenizer: &Tokenizer,
         rng: &mut ChaCha8Rng,
         len: usize,
-        stage: Stage,
+        stage: SteeringStage,
     ) -> Result<(Vec<u32>, Vec<bool>), CorpusError> {
         let (mut ids, mut asked) = (vec![], vec![]);
         let one_prompt = self.spec.prompt.is_some();
-        let mut single = self.spec.prompt.as_deref().filter(|_| stage == Stage::Steering);
+        let mut single = self.spec.prompt.as_deref().filter(|_| stage == SteeringStage::Steering);
         let mut add = |text: &str, asks: bool| -> Result<usize, CorpusError> {
             let glue = if ids.is_empty() || text == "." { "" } else { " " };
             let more = tokenizer.encode(&format!("{glue}{text}"))?;
@@ -64,7 +64,7 @@ impl SteeringStream {
             Ok(ids.len())
         };
         loop {
-            let sentence = Sentence::draw(rng, stage == Stage::Steering);
+            let sentence = Sentence::draw(rng, stage == SteeringStage::Steering);
             match single.take() {
                 None => {
                     add(&sentence.before, false)?;
@@ -88,7 +88,7 @@ impl SteeringStream {
         }
         ids.truncate(len + 1);
         asked.truncate(len + 1);
-        if self.spec.prompt.is_some() && stage == Stage::Steering {
+        if self.spec.prompt.is_some() && stage == SteeringStage::Steering {
             let first = asked.iter().position(|a| *a).map_or(asked.len(), |i| i + 1);
             asked[first..].fill(false);
         }
@@ -99,7 +99,7 @@ impl SteeringStream {
     fn windows(
         &self,
         tokenizer: &Tokenizer,
-        stage: Stage,
+        stage: SteeringStage,
         at: Position,
         BatchShape { rows, len }: BatchShape,
     ) -> Result<Windows, CorpusError> {
@@ -108,7 +108,7 @@ impl SteeringStream {
             let mut rng = self.rng(stage, at.seed, at.drawn.wrapping_add(row));
             let (ids, asked) = self.row(tokenizer, &mut rng, len, stage)?;
             made.inputs.extend(&ids[..len]);
-            let counts = |asked: bool| stage != Stage::Steering || asked;
+            let counts = |asked: bool| stage != SteeringStage::Steering || asked;
             made.targets
                 .extend(ids[1..].iter().zip(&asked[1..]).map(|(&id, &asked)| if counts(asked) { id } else { IGNORE }));
         }
@@ -130,19 +130,20 @@ impl Stream for SteeringStream {
     }
 
     fn batch(&self, tokenizer: &Tokenizer, at: &Position, rows: usize, len: usize) -> Result<Windows, CorpusError> {
-        let stage = if at.drawn < self.spec.language_batches { Stage::Language } else { Stage::Steering };
+        let stage =
+            if at.drawn < self.spec.language_batches { SteeringStage::Language } else { SteeringStage::Steering };
         let first = Position { seed: at.seed, drawn: at.drawn.wrapping_mul(rows as u64) };
         self.windows(tokenizer, stage, first, BatchShape { rows, len })
     }
 
     /// Windows of the language, every id a target: steering must leave the unsteered model's predictions here alone.
     fn held_out(&self, tokenizer: &Tokenizer, count: usize, len: usize) -> Result<Windows, CorpusError> {
-        self.windows(tokenizer, Stage::HeldOut, Position { seed: 0, drawn: 0 }, BatchShape { rows: count, len })
+        self.windows(tokenizer, SteeringStage::HeldOut, Position { seed: 0, drawn: 0 }, BatchShape { rows: count, len })
     }
 
     fn passage(&self, tokenizer: &Tokenizer, index: u64, len: usize) -> Vec<u32> {
-        let mut rng = self.rng(Stage::HeldOut, 1, index);
-        self.row(tokenizer, &mut rng, len, Stage::HeldOut).map_or_else(
+        let mut rng = self.rng(SteeringStage::HeldOut, 1, index);
+        self.row(tokenizer, &mut rng, len, SteeringStage::HeldOut).map_or_else(
             |_| vec![],
             |(mut ids, _)| {
                 ids.truncate(len);

@@ -58,6 +58,11 @@ impl Subword {
         Self::from_json(json.as_bytes(), "byte pairs").map_err(failed)
     }
 
+    /// About how many bytes a tokenizer.json takes when it is loaded; 0 if there is none.
+    pub(super) fn memory(path: &Path) -> u64 {
+        std::fs::metadata(path).map_or(0, |meta| meta.len()).saturating_mul(JSON_GROWTH)
+    }
+
     /// Loads a tokenizer.json. Errors: missing, not readable, too large, not valid.
     pub(super) fn load(path: &Path) -> Result<Self, CorpusError> {
         let here = path.display();

@@ -44,10 +44,7 @@ impl TextTokenizer {
 
     /// The bytes that these ids stand for; of words without what was between them.
     pub fn decode(&self, ids: &[u32]) -> Vec<u8> {
-        match self.0 {
-            Tokenizer::Byte { .. } => ids.iter().filter_map(|id| u8::try_from(*id).ok()).collect(),
-            _ => self.0.decode(ids).into_bytes(),
-        }
+        self.0.decode_bytes(ids)
     }
 
     /// The text of each id on a token axis; where tokens are bytes and several make a character, the first shows it and the others

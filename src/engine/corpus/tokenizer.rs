@@ -207,6 +207,14 @@ impl Tokenizer {
         }
     }
 
+    /// The bytes that these ids stand for; of words without what was between them.
+    pub(super) fn decode_bytes(&self, ids: &[u32]) -> Vec<u8> {
+        match self {
+            Self::Byte { .. } => ids.iter().filter_map(|id| u8::try_from(*id).ok()).collect(),
+            _ => self.decode(ids).into_bytes(),
+        }
+    }
+
     /// The text of one id on a token axis: never empty, never a bare space or line break.
     pub(super) fn token_text(&self, id: u32) -> String {
         match self {

@@ -26,7 +26,9 @@ impl FamilySpec for CoupledQkSpec {
         StepMemory {
             weights: (step.vocab + positions + 1.0 + classes) * d + self.blocks_weights() as f64,
             shared: self.fused_weights() as f64,
-            activations: self.saved_activations(n) + block.backward(n) + step_memory::head(self.d_model, &outputs),
+            activations: self.saved_activations(n, step.tokens)
+                + block.backward(n)
+                + step_memory::head(self.d_model, &outputs),
         }
     }
 

@@ -53,7 +53,9 @@ impl FamilySpec for DenseSpec {
         StepMemory {
             weights: step.vocab * d + layers * block.weights() + d,
             shared: layers * block.weights(),
-            activations: layers * block.saved(n) + block.backward(n) + step_memory::head(self.d_model, step),
+            activations: layers * block.saved(n, step.tokens)
+                + block.backward(n)
+                + step_memory::head(self.d_model, step),
         }
     }
 

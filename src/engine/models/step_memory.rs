@@ -3,6 +3,8 @@
 //! is what they have in common. Counts are of 32-bit numbers, and floats: a product of settings may be larger than any
 //! integer. It builds and measures nothing.
 
+use crate::nn::fused::attention::AttentionSpec;
+
 /// Sizes of a step's batch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepSizes {
@@ -111,11 +113,18 @@ impl BlockSizes {
         }
     }
 
-    /// The numbers that a block saves for backward over this many positions: queries, keys and values, attention's
-    /// result, the state between both sublayers, the MLP's hidden units, and the block's own result.
-    pub fn saved(&self, positions: f64) -> f64 {
-        let d = self.d_model as f64;
-        positions * (4.0 * d + 2.0 * self.kv() + self.mlp_width() + 2.0 * self.heads as f64)
+    /// The numbers that a block saves for backward over this many positions in texts of `tokens`: queries, keys and values,
+    /// attention's result, the state between both sublayers, the MLP's hidden units, the block's own result, and of short
+    /// texts the attention weights.
+    pub fn saved(&self, positions: f64, tokens: f64) -> f64 {
+        let (d, heads) = (self.d_model as f64, self.heads as f64);
+        let attention = AttentionSpec::plain(self.d_model, self.heads.max(1));
+        // up to the diagonal, and half of each block of rows beyond it
+        let weights = match attention.saves_weights(tokens as usize) {
+            true => (tokens + tokens.min(ATTENTION_BLOCK)) / 2.0,
+            false => 0.0,
+        };
+        positions * (4.0 * d + 2.0 * self.kv() + self.mlp_width() + heads * (2.0 + weights))
     }
 
     /// The numbers that the backward pass of one block needs beside those: the inputs of each projection again, and
@@ -126,6 +135,8 @@ impl BlockSizes {
     }
 }
 
+/// Rows of a block of attention weights.
+const ATTENTION_BLOCK: f64 = 64.0;
 /// Largest number of groups of rows whose gradients of the head are summed apart, and rows of a block of logits.
 const HEAD_GROUPS: f64 = 8.0;
 const HEAD_ROWS: f64 = 128.0;
@@ -136,4 +147,23 @@ pub fn head(d_model: usize, step: &StepSizes) -> f64 {
     let (d, n) = (d_model as f64, step.positions());
     let groups = (n / HEAD_ROWS).ceil().clamp(1.0, HEAD_GROUPS);
     2.0 * n * d + (groups + 1.0) * step.vocab * d + 2.0 * HEAD_ROWS * step.vocab
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attention_weights_of_short_texts_are_counted() {
+        // heads of 8 channels save the weights of up to 64 tokens
+        let block = BlockSizes::gpt2(32, 4);
+        let of_position = |tokens: f64| block.saved(tokens, tokens) / tokens;
+        let beside = 4.0 * 32.0 + 2.0 * 32.0 + 128.0 + 2.0 * 4.0;
+        assert_eq!(of_position(65.0), beside);
+        assert_eq!(of_position(64.0), beside + 4.0 * 64.0);
+        assert_eq!(of_position(10.0), beside + 4.0 * 10.0);
+        // wider heads save those of longer texts, of which half is beyond the diagonal
+        let wide = BlockSizes::gpt2(128, 4);
+        assert_eq!(wide.saved(256.0, 256.0) / 256.0, 4.0 * 128.0 + 2.0 * 128.0 + 512.0 + 4.0 * (2.0 + 160.0));
+    }
 }

@@ -174,12 +174,10 @@ pub trait AnyProbe: Sync {
     fn about(&self) -> &'static str;
     /// A knob for each argument.
     fn knobs(&self) -> Vec<Knob>;
-    /// True if it supports this model.
-    fn applies(&self, model: &mut dyn Trainable) -> bool;
     /// See [`Probe::TAKES_LONG`].
     fn takes_long(&self) -> bool;
 
-    /// Returns no answers where the probe does not apply to the model.
+    /// Returns no answers where the probe does not apply to the model, whose arguments are then not read.
     ///
     /// # Errors
     /// If arguments do not exist or cannot be read, and those of [`Probe::ask`].
@@ -199,19 +197,15 @@ impl<P: Probe> AnyProbe for P {
         P::Args::knobs()
     }
 
-    fn applies(&self, model: &mut dyn Trainable) -> bool {
-        P::subject(model).is_some()
-    }
-
     fn takes_long(&self) -> bool {
         P::TAKES_LONG
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Answer>> {
-        let args = P::Args::from_args(cx.args)?;
         let ProbeContext { step, corpus, texts, device, seed, progress, .. } = *cx;
         let inputs = ProbeInputs { step, corpus, texts, device, seed, progress };
-        P::subject(cx.model).map_or(Ok(vec![]), |subject| P::ask(subject, &args, &inputs))
+        let Some(subject) = P::subject(cx.model) else { return Ok(vec![]) };
+        P::ask(subject, &P::Args::from_args(cx.args)?, &inputs)
     }
 }
 
@@ -296,7 +290,10 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::config::Value;
+    use crate::{
+        config::Value,
+        models::{FamilySpec, ModelSpec, dense::DenseSpec},
+    };
 
     #[test]
     fn every_probe_has_an_id_of_its_own() {
@@ -321,6 +318,15 @@ mod tests {
             let is_left_to_the_probe = knob.default == Value::Text(String::new());
             assert!(is_left_to_the_probe || knob.check(knob.default.clone()).is_ok(), "{probe}: {}", knob.key);
         }
+    }
+
+    #[test]
+    fn only_a_probe_that_applies_reads_its_arguments() -> Result<()> {
+        let (mut model, corpus) = testing::model(&ModelSpec::Dense(DenseSpec::tiny()))?;
+        let mut answers = |id| testing::answers(find(id).unwrap(), model.as_mut(), &corpus, &[("typo", Value::Int(1))]);
+        assert!(answers("bdh_dynamics")?.is_empty(), "a transformer is no BDH");
+        assert!(answers("next_tokens").is_err());
+        Ok(())
     }
 
     #[test]

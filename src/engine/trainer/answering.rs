@@ -20,7 +20,7 @@ use crossbeam::channel::{Receiver, Sender, unbounded};
 use super::{
     Plan, RunError,
     asking::{Context, ProbeRequest, SampleOrigin},
-    snapshots::{Snapshot, Source},
+    snapshots::{Snapshot, WeightsSource},
     thread::{STACK_BYTES, guard},
 };
 use crate::{
@@ -44,7 +44,7 @@ pub(super) struct AnswerJob {
     pub question: Question,
     /// Indices of the variants that are asked, each with the step of its weights.
     pub variants: Vec<(usize, u64)>,
-    pub weights: Source,
+    pub weights: WeightsSource,
 }
 
 pub(super) struct Answering {
@@ -265,10 +265,10 @@ impl Responder {
     }
 
     /// The weights of each variant; what a file holds is read once.
-    fn snapshot(&mut self, source: &Source) -> Result<Snapshot, RunError> {
+    fn snapshot(&mut self, source: &WeightsSource) -> Result<Snapshot, RunError> {
         let (run, path) = match source {
-            Source::Memory(snapshot) => return Ok(snapshot.clone()),
-            Source::Disk { run, path } => (run, path),
+            WeightsSource::Memory(snapshot) => return Ok(snapshot.clone()),
+            WeightsSource::Disk { run, path } => (run, path),
         };
         if let Some((_, snapshot)) = self.kept.loaded.as_ref().filter(|(of, _)| of == path) {
             return Ok(snapshot.clone());
@@ -318,7 +318,7 @@ mod tests {
 
     fn job(request: u64) -> AnswerJob {
         let question = Question { request, probe: "causality".into(), variant: None, args: Args::new(), at: None };
-        AnswerJob { question, variants: vec![], weights: Source::Memory(vec![]) }
+        AnswerJob { question, variants: vec![], weights: WeightsSource::Memory(vec![]) }
     }
 
     /// True if a thread still holds its loaded models when a question arrives after this long.

@@ -50,7 +50,7 @@ impl Schedule {
     }
 }
 
-/// The optimiser of a run with its learning rate.
+/// The optimiser of a run: AdamW under a schedule of learning rates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Optimisation {
     /// The parameters of AdamW.

@@ -22,7 +22,7 @@ const MAX_SNAPSHOTS: u64 = 96;
 pub(super) type Snapshot = Vec<Option<Arc<VariantWeights>>>;
 
 #[derive(Clone)]
-pub(super) enum Source {
+pub(super) enum WeightsSource {
     Memory(Snapshot),
     /// A file in the run's folder.
     Disk {
@@ -126,14 +126,16 @@ impl Snapshots {
     }
 
     /// The newest at or before a step.
-    pub fn at(&self, step: u64) -> Option<(u64, Source)> {
+    pub fn at(&self, step: u64) -> Option<(u64, WeightsSource)> {
         let memory = self.in_memory.range(..=step).next_back();
         let disk = self.on_disk.range(..=step).next_back();
         match (memory, disk, &self.run) {
             (Some((at, snapshot)), other, _) if other.is_none_or(|(d, _)| d <= at) => {
-                Some((*at, Source::Memory(snapshot.clone())))
+                Some((*at, WeightsSource::Memory(snapshot.clone())))
             }
-            (_, Some((at, path)), Some(run)) => Some((*at, Source::Disk { run: run.clone(), path: path.clone() })),
+            (_, Some((at, path)), Some(run)) => {
+                Some((*at, WeightsSource::Disk { run: run.clone(), path: path.clone() }))
+            }
             _ => None,
         }
     }
@@ -189,8 +191,8 @@ mod tests {
             kept.keep(step, snapshot(step)).unwrap();
         }
         assert_eq!((kept.in_memory.len(), kept.on_disk.len()), (1, 4), "{:?}", kept.steps());
-        assert!(matches!(kept.at(8), Some((8, Source::Disk { .. }))));
-        assert!(matches!(kept.at(0), Some((0, Source::Memory(_)))));
+        assert!(matches!(kept.at(8), Some((8, WeightsSource::Disk { .. }))));
+        assert!(matches!(kept.at(0), Some((0, WeightsSource::Memory(_)))));
     }
 
     #[test]

@@ -200,7 +200,7 @@ impl LossTokens {
         Some(Self { text, tokens, task, unit })
     }
 
-    /// What the run does, as far as others do something else: "reads mixture in bytes and counts every token".
+    /// Says in which terms the run differs from the others: "reads mixture in bytes and counts every token".
     fn sentence(&self, all: &[&Self], is_one_run: bool) -> String {
         let s = if is_one_run { "s" } else { "" };
         let differs = |is_same: fn(&Self, &Self) -> bool| all.iter().any(|other| !is_same(self, other));
@@ -318,7 +318,7 @@ mod tests {
         assert_eq!(tokens.heading(&common::LOSS, "held_out_loss"), "held-out loss (nats)");
         assert_eq!(tokens.about(&common::LOSS), common::LOSS.about);
         let difference = tokens.heading(&common::DIFFERENCE_FROM_FIRST, "loss_beside_first");
-        assert_eq!(difference, "loss minus standard's (nats)");
+        assert_eq!(difference, "loss minus that of standard (nats)");
         assert!(is_loss_key("train_loss") && is_loss_key("perplexity") && !is_loss_key("gate") && !is_loss_key("seed"));
     }
 
@@ -336,16 +336,16 @@ mod tests {
         let answers = run(PER_ANSWER, &[("standard", "standard, 2 heads"), euler]);
         assert_eq!(
             heading(&[answers.clone(), answers.clone()]),
-            ["loss minus standard, 2 heads's (nats per answer), Euler", "training loss (nats per answer)"]
+            ["loss minus that of standard, 2 heads (nats per answer), Euler", "training loss (nats per answer)"]
         );
         let wider = run(PER_ANSWER, &[("standard", "standard, 4 heads"), euler]);
-        assert_eq!(heading(&[answers.clone(), wider])[0], "loss minus standard's (nats per answer), Euler");
+        assert_eq!(heading(&[answers.clone(), wider])[0], "loss minus that of standard (nats per answer), Euler");
         let other = run(PER_TOKEN, &[euler]);
         assert_eq!(
             heading(&[answers, other.clone()]),
-            ["loss minus the first variant's (nats), Euler", "training loss (nats)"]
+            ["loss minus that of the first variant (nats), Euler", "training loss (nats)"]
         );
-        assert_eq!(heading(&[other])[0], "loss minus Euler's (nats)", "there is one group");
+        assert_eq!(heading(&[other])[0], "loss minus that of Euler (nats)", "there is one group");
     }
 
     #[test]

@@ -65,10 +65,10 @@ struct NumberLine {
     name: String,
     variant: String,
     /// The number in each column.
-    numbers: Vec<Option<Number>>,
+    numbers: Vec<Option<ComparedNumber>>,
 }
 
-struct Number {
+struct ComparedNumber {
     headline: &'static Headline,
     summary: SeedSummary,
     step: Option<u64>,
@@ -81,7 +81,7 @@ impl NumberLine {
     }
 
     /// The step of a number, if it differs from the line's.
-    fn other_step(&self, number: &Number) -> Option<u64> {
+    fn other_step(&self, number: &ComparedNumber) -> Option<u64> {
         number.step.filter(|at| Some(*at) != self.step())
     }
 }
@@ -108,7 +108,7 @@ impl Numbers {
     pub fn text(&self) -> TextTable {
         let head = COLUMNS.map(str::to_owned).into_iter().chain(self.headings.iter().cloned()).collect();
         let line = |line: &NumberLine| {
-            let cell = |n: &Number| cell_at(n.headline, Some(&n.summary), line.other_step(n));
+            let cell = |n: &ComparedNumber| cell_at(n.headline, Some(&n.summary), line.other_step(n));
             let own = [line.name.clone(), line.variant.clone(), optional_field(line.step())];
             let cells = line.numbers.iter().map(|number| number.as_ref().map_or(String::new(), cell));
             own.into_iter().chain(cells).collect()
@@ -124,7 +124,7 @@ impl Numbers {
 
     /// With all digits, for a program. Beside a number that some line has of several seeds stands its standard deviation.
     pub fn csv(&self) -> String {
-        let is_of_seeds = |number: &Number| number.summary.sd.is_some();
+        let is_of_seeds = |number: &ComparedNumber| number.summary.sd.is_some();
         let has_spread = |i: usize| self.lines.iter().filter_map(|line| line.numbers[i].as_ref()).any(is_of_seeds);
         let spread: Vec<bool> = (0..self.headings.len()).map(has_spread).collect();
         let mut head = COLUMNS.map(str::to_owned).to_vec();
@@ -136,7 +136,7 @@ impl Numbers {
         for line in &self.lines {
             let mut cells = vec![line.name.clone(), line.variant.clone(), optional_field(line.step())];
             for (number, has_spread) in line.numbers.iter().zip(&spread) {
-                let mean = |n: &Number| format!("{}{}", n.summary.mean, step_suffix(line.other_step(n)));
+                let mean = |n: &ComparedNumber| format!("{}{}", n.summary.mean, step_suffix(line.other_step(n)));
                 let sd = || optional_field(number.as_ref().and_then(|n| n.summary.sd));
                 cells.push(number.as_ref().map_or(String::new(), mean));
                 cells.extend(has_spread.then(sd));
@@ -148,7 +148,7 @@ impl Numbers {
 }
 
 /// A number of a group of variants over runs, at the newest step at which one of them has it.
-fn number_of(runs: &[&ComparedRun], key: &str, group: &str) -> Option<Number> {
+fn number_of(runs: &[&ComparedRun], key: &str, group: &str) -> Option<ComparedNumber> {
     let found: Vec<(u64, SeedSummary)> = runs.iter().filter_map(|run| last_of(run, key, group)).collect();
     let step = found.iter().map(|(step, _)| *step).max()?;
     let of_step: Vec<&SeedSummary> = found.iter().filter(|(at, _)| *at == step).map(|(_, summary)| summary).collect();
@@ -158,7 +158,7 @@ fn number_of(runs: &[&ComparedRun], key: &str, group: &str) -> Option<Number> {
     };
     // a number that no lab declares is formatted like a loss
     let headline = runs.iter().find_map(|run| headline_of(&run.row, key)).unwrap_or(&common::LOSS);
-    Some(Number { headline, summary, step: Some(step) })
+    Some(ComparedNumber { headline, summary, step: Some(step) })
 }
 
 /// The last value of a headline number, or of one that another program logged, with its step.

@@ -14,10 +14,10 @@ use crate::{
 };
 use crossbeam::channel::{Receiver, TryRecvError};
 
-/// What is left of a run whose models cannot be restored.
+/// The end of messages about a run whose models cannot be restored.
 const ONLY_NUMBERS: &str = "its numbers can be looked at, but its models cannot be asked";
 
-/// What can be done with a run that has no checkpoint.
+/// The message about a run that has no checkpoint.
 fn without_checkpoint(folder: &Path) -> String {
     let kept = store::snapshots::list(folder);
     let kept = kept.last_key_value().map_or(String::new(), |(step, _)| {

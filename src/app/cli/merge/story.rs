@@ -74,7 +74,7 @@ pub fn run(args: &StoryArgs) -> Result<(), Failure> {
     let story = collect(&run, &args.out)?;
     let path = args.out.join("story.json");
     output::write_json(&path, &story, &[])?;
-    print_line!("{}\n\n{}", table(&story), path.display())
+    print_line!("{}\n\n{}", table(&story), path_label(&path))
 }
 
 /// The newest measurement of each model of the run; writes the models as files into `out`.

@@ -58,15 +58,11 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
     args.partial.check(&args.run, &lost)?;
     let found = reading.as_ref().map(HeadlineReader::found).unwrap_or_default();
     let theme = Theme::light();
-    let mut offscreen = Offscreen::new();
-    if let Err(e) = &offscreen {
-        notice!("maps and graphs are left out, as they need a graphics adapter: {e}");
-    }
     let machines = store::machines(&args.run);
     let report = page::Report { lab, config: &config, mirror: &mirror, found: &found, machines: &machines };
     let curves = curves.data(&mirror, &theme);
     let page = |steps| -> Result<String, Failure> {
-        let pictures = Pictures::draw((lab, &config), &mirror, &theme, steps, offscreen.as_mut().ok())?;
+        let pictures = Pictures::draw((lab, &config), &mirror, &theme, steps)?;
         Ok(report.html(&curves, &pictures))
     };
     write(STEPS.into_iter().map(page), &args.out, &args.run)
@@ -85,5 +81,5 @@ fn write(pages: impl Iterator<Item = Result<String, Failure>>, out: &Path, input
         notice!("the report has {:.1} MB, more than some mail servers accept", html.len() as f64 / 1e6);
     }
     output::write(out, html.as_bytes(), &[input])?;
-    print_line!("{}", out.display())
+    print_line!("{}", path_label(out))
 }

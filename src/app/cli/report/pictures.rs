@@ -1,17 +1,16 @@
-//! The views of a lab at some steps of a run, as they are put into a page: drawings where a view has them, else pictures.
+//! The views of a lab at some steps of a run, as the drawings that are put into a page.
 
 use std::collections::{BTreeSet, HashMap};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 
 use crate::{
-    cli::{prelude::*, system_fonts},
+    cli::prelude::*,
     ui::views::{self, ViewEntry},
 };
 
 /// Points, title included.
 const SIZE: [f32; 2] = [720.0, 460.0];
-const PIXELS_PER_POINT: f32 = 1.5;
 
 /// A view over the run.
 pub struct ViewPictures {
@@ -34,14 +33,8 @@ impl Pictures {
     /// Draws what a lab's page has, at up to `count` of the steps at which something was measured, the last among them.
     ///
     /// # Errors
-    /// If the adapter fails.
-    pub fn draw(
-        (lab, config): (&Lab, &Config),
-        mirror: &Mirror,
-        theme: &Theme,
-        count: usize,
-        mut offscreen: Option<&mut Offscreen>,
-    ) -> Result<Self, Failure> {
+    /// If the lab has a view that there is not.
+    pub fn draw((lab, config): (&Lab, &Config), mirror: &Mirror, theme: &Theme, count: usize) -> Result<Self, Failure> {
         let (knobs, steps) = ((lab.knobs)(), chosen(&mirror.sampled_steps(), mirror.step, count));
         let mut all = vec![];
         for pane in lab.panes {
@@ -51,8 +44,8 @@ impl Pictures {
             let mut places: HashMap<String, usize> = HashMap::new();
             for step in &steps {
                 let figure = Figure::new(pane.view, mirror, config, &knobs, theme);
-                let figure = Figure { step: *step, size: SIZE, pixels_per_point: PIXELS_PER_POINT, ..figure };
-                let place = picture(&figure, offscreen.as_deref_mut())?.map(|picture| {
+                let figure = Figure { step: *step, size: SIZE, ..figure };
+                let place = picture(&figure)?.map(|picture| {
                     *places.entry(picture.clone()).or_insert_with(|| {
                         drawn.pictures.push(picture);
                         drawn.pictures.len() - 1
@@ -68,18 +61,13 @@ impl Pictures {
     }
 }
 
-/// A `data:` address; nothing where the view shows nothing, or cannot be drawn here.
-fn picture(figure: &Figure<'_>, offscreen: Option<&mut Offscreen>) -> Result<Option<String>, Failure> {
+/// A `data:` address; nothing where the view shows nothing.
+fn picture(figure: &Figure<'_>) -> Result<Option<String>, Failure> {
     if figure.empty_message().map_err(Failure::run)?.is_some() {
         return Ok(None);
     }
-    if let Some(svg) = figure.svg().map_err(Failure::run)? {
-        return Ok(Some(format!("data:image/svg+xml;base64,{}", STANDARD.encode(svg))));
-    }
-    let Some(offscreen) = offscreen else { return Ok(None) };
-    system_fonts::load_if_needed(figure)?;
-    let png = figure.png(offscreen).map_err(Failure::run)?;
-    Ok(Some(format!("data:image/png;base64,{}", STANDARD.encode(png))))
+    let svg = figure.svg().map_err(Failure::run)?;
+    Ok(Some(format!("data:image/svg+xml;base64,{}", STANDARD.encode(svg))))
 }
 
 /// Evenly by place, the first and the last among them, and the run's last step.

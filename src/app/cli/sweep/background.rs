@@ -80,7 +80,7 @@ impl Background {
         let said = files::read_end_inside(folder, Path::new(LOGS).join(LOG), MAX_OUTPUT).unwrap_or_default();
         let said = String::from_utf8_lossy(&said);
         let last = said.lines().rev().find(|line| !line.trim().is_empty());
-        let last = last.map(|line| printable(line.trim_start_matches("orrery: ")).into_owned());
+        let last = last.map(|line| printable(line.strip_prefix("orrery: ").unwrap_or(line).trim_start()).into_owned());
         SweepProcess::Failed(last.unwrap_or_else(|| status.to_string()))
     }
 

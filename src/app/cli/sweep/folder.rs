@@ -5,6 +5,7 @@ use std::{ffi::OsString, io};
 use super::super::{
     damage,
     settings::{self, ResolvedName},
+    sweep_names::BASE,
     terminal::one_line,
 };
 use crate::{
@@ -15,8 +16,6 @@ use crate::{
 
 pub use super::super::sweep_names::SPEC;
 
-/// The settings that all points share.
-const BASE: &str = "base.toml";
 /// The folders of its runs.
 pub const RUNS: &str = "runs";
 /// The output of each run, by its number.
@@ -95,6 +94,7 @@ impl SweepFolder {
             return Err(Failure::usage(format!("`{name}` is no name for a folder: give letters, digits, - and _")));
         }
         let path = std::path::absolute(out.join(name)).map_err(Failure::wrong)?;
+        ensure!(!path.is_symlink(), "{} is a link to another folder: give the sweep another `name`", path.display());
         let folder = Self { path, sweep };
         if folder.path.join(SPEC).exists() {
             let (known, held) = (read_inside(&folder.path, SPEC)?, read_inside(&folder.path, BASE)?);

@@ -63,7 +63,7 @@ pub fn write(sweep: &SweepFolder, out: &Path, wanted: &PictureArgs) -> Result<()
     }
     notice!("{}; {}", results.numbers[number].heading, results.progress_label());
     notice!("{} pictures in {}{words}", all.len(), out.display());
-    print_line!("{}", out.display())
+    print_line!("{}", path_label(out))
 }
 
 /// The index of the number that is asked for; without one, that of the objective.

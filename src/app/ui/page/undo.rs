@@ -129,13 +129,14 @@ pub(super) fn note_lesson(page: &mut Page, name: &str, replaces_all: bool) {
 
 /// A step of the lesson that has been followed: not a step of undo where it changed nothing.
 pub(super) fn end_lesson(page: &mut Page) {
-    let Page { history, tiling, selection, lesson, .. } = page;
+    let Page { history, tiling, selection, lesson, scrub, .. } = page;
     history.forget_last_if(|was| {
         was.lesson.as_ref().is_some_and(|place| lesson.is_at(place))
             && was.config.is_none()
             && was.run.as_ref().is_none_or(|run| *run == ShownRun::New)
             && was.layout.as_ref() == Some(&tiling.tree)
             && was.selection.as_ref() == Some(&*selection)
+            && was.scrub == *scrub
     });
     remember(page);
 }

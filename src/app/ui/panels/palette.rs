@@ -201,8 +201,7 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, Strin
         }
         for (number, tile, view) in page.tiling.by_number() {
             let title = shell.lists.view(&view).map_or(view.as_str(), |v| v.title);
-            let has_svg = shell.lists.view(&view).is_none_or(|v| v.draws_svg);
-            for format in ExportFormat::ALL.into_iter().filter(|f| has_svg || *f != ExportFormat::Svg) {
+            for format in ExportFormat::ALL {
                 let words = format!("Save tile {number}, {title}: {}", format.label());
                 all.push(PaletteEntry::new("export", words, PageAction::Export(tile, format)));
             }

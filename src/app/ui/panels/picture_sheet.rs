@@ -1,5 +1,4 @@
-//! The sheet that asks for the properties of a view's picture: its size, its background, and PNG or, where the view can
-//! draw it, SVG.
+//! The sheet that asks for the properties of a view's picture: its size, its background, and PNG or SVG.
 
 use crate::ui::panels::prelude::*;
 
@@ -12,7 +11,9 @@ const SIDE_PIXELS: std::ops::RangeInclusive<u32> = 200..=8192;
 pub fn picture_sheet_ui(ui: &mut Ui, shell: &mut Shell<'_>, order: &mut PictureOrder) {
     let secondary = shell.theme.secondary;
     ui.label(RichText::new(format!("Picture of {}", order.title)).text_style(theme::title_style()));
-    ui.label(RichText::new("Drawn anew from what the tile shows now, without buttons.").color(secondary));
+    let words =
+        "Drawn anew from what the tile shows now, without buttons. It becomes higher where its content needs that.";
+    ui.label(RichText::new(words).color(secondary));
     ui.add_space(8.0);
     ui.horizontal_wrapped(|ui| {
         for size in SIZES {
@@ -29,12 +30,10 @@ pub fn picture_sheet_ui(ui: &mut Ui, shell: &mut Shell<'_>, order: &mut PictureO
     ui.horizontal(|ui| {
         ui.selectable_value(&mut order.dark, true, "dark");
         ui.selectable_value(&mut order.dark, false, "light");
-        if order.has_svg {
-            ui.separator();
-            ui.selectable_value(&mut order.is_svg, false, "PNG").on_hover_text("Pixels, of any view.");
-            let tip = "Lines and words, to be edited or printed at any size.";
-            ui.selectable_value(&mut order.is_svg, true, "SVG").on_hover_text(tip);
-        }
+        ui.separator();
+        ui.selectable_value(&mut order.is_svg, false, "PNG").on_hover_text("Pixels.");
+        let tip = "Lines and words, to be edited or printed at any size. What only a graphics card draws is left out.";
+        ui.selectable_value(&mut order.is_svg, true, "SVG").on_hover_text(tip);
     });
     ui.add_space(8.0);
     ui.horizontal(|ui| {

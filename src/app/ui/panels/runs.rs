@@ -1,13 +1,13 @@
 //! The page with the table of runs: the requests of its controls, and its parts in order. The host reads its rows.
 
+mod chips;
 mod compare;
 mod details;
 mod table;
-mod tag_chips;
 
 use std::{collections::BTreeSet, path::Path};
 
-use self::tag_chips::TagChips;
+use self::chips::Chips;
 use super::{filter_ui, ground, top_bar::top_bar_ui};
 use crate::{
     analysis::distinct::distinct,
@@ -15,7 +15,7 @@ use crate::{
     labs::{LABS, headline::split},
     telemetry::{RunNote, parse_tags},
     ui::{
-        comparison::ComparedRuns, host::FoundSweep, multiples::ReplayedRuns, panels::prelude::*,
+        comparison::ComparedRuns, history::next_order, host::FoundSweep, multiples::ReplayedRuns, panels::prelude::*,
         widgets::truncated::shared_beginnings,
     },
 };
@@ -53,6 +53,15 @@ impl Draft {
     }
 }
 
+/// A deleted run, which is in the trash.
+#[derive(Debug, Clone)]
+pub struct TrashedRun {
+    pub place: PathBuf,
+    pub title: String,
+    /// Its place among all that undo takes back.
+    order: u64,
+}
+
 /// The page: rows as the host found them, and the requests of its controls.
 #[derive(Default)]
 pub struct RunsPage {
@@ -64,7 +73,7 @@ pub struct RunsPage {
     /// The list of runs has arrived at least once.
     has_arrived: bool,
     filter: String,
-    tags: TagChips,
+    chips: Chips,
     /// The message that explains why the filter finds nothing.
     complaint: Option<String>,
     order: Order,
@@ -84,14 +93,19 @@ pub struct RunsPage {
     is_comparing: bool,
     comparison: Option<compare::ComparePage>,
     draft: Draft,
-    /// The paths of deleted runs in the trash with their titles, the last one last.
-    trashed: Vec<(PathBuf, String)>,
+    /// The deleted runs, the last one last.
+    trashed: Vec<TrashedRun>,
 }
 
 impl RunsPage {
     /// The page comes to the front; its rows are on the way.
     pub fn open(&mut self) {
         (self.is_open, self.is_reading) = (true, true);
+    }
+
+    /// How far it has opened: it is shown, its table has arrived, and a comparison is open in it.
+    pub fn stages(&self) -> [bool; 3] {
+        [self.is_open, self.has_arrived, self.comparison.is_some()]
     }
 
     /// Takes the rows that the host found; more may follow.
@@ -113,18 +127,18 @@ impl RunsPage {
         let title = title.unwrap_or_else(|| path.file_name().unwrap_or_default().to_string_lossy().into_owned());
         self.rows.retain(|r| r.path != path);
         (self.selected, self.is_stale) = (None, true);
-        self.trashed.push((place, title.clone()));
+        self.trashed.push(TrashedRun { place, title: title.clone(), order: next_order() });
         title
     }
 
-    /// The place and the title of the run that was deleted last, of those that were not restored.
-    pub fn last_trashed(&self) -> Option<&(PathBuf, String)> {
-        self.trashed.last()
+    /// The run that was deleted last, of those that were not restored, if that was after the step of this order.
+    pub fn trashed_since(&self, order: Option<u64>) -> Option<&TrashedRun> {
+        self.trashed.last().filter(|run| order.is_none_or(|order| run.order > order))
     }
 
     /// Forgets the place of a run in the trash, because it is being restored from there.
     pub fn forget_trashed(&mut self, place: &Path) {
-        self.trashed.retain(|(trashed, _)| trashed != place);
+        self.trashed.retain(|run| run.place != place);
     }
 
     /// Opens the comparison of the ticked runs once they are read; `None` if they could not be.
@@ -176,11 +190,11 @@ impl RunsPage {
         self.complaint = filter.unknown(self.rows.iter()).filter(|_| !self.rows.is_empty());
         let places: HashMap<&str, usize> = self.rows.iter().enumerate().map(|(i, r)| (r.folder.as_str(), i)).collect();
         let mut wanted: Vec<&RunRow> =
-            self.rows.iter().filter(|row| filter.matches(row) && self.tags.matches(row)).collect();
+            self.rows.iter().filter(|row| filter.matches(row) && self.chips.matches(row)).collect();
         self.order.sort(&mut wanted);
         self.shared = shared_beginnings(&wanted.iter().map(|row| row.title()).collect::<Vec<_>>(), b" /-");
         self.shown = wanted.iter().filter_map(|row| places.get(row.folder.as_str()).copied()).collect();
-        self.tags.count(self.rows.iter().filter(|row| filter.archived || !row.note.archived));
+        self.chips.count(self.rows.iter().filter(|row| filter.archived || !row.note.archived));
     }
 
     /// Columns, settings and headline numbers that rows can be sorted by: those that some shown run has.
@@ -250,7 +264,7 @@ fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
         None => (count_message(page), shell.theme.secondary),
     };
     ui.label(small_text(words, colour));
-    page.is_stale |= page.tags.ui(ui, shell.theme);
+    page.is_stale |= page.chips.ui(ui, shell.theme);
     sweeps_ui(ui, shell, page);
 }
 
@@ -347,8 +361,8 @@ fn empty_message(page: &RunsPage) -> Option<String> {
         (false, _) => "Looking for runs…".to_owned(),
         (true, true) if page.is_reading => "Reading runs…".to_owned(),
         (true, true) => "None yet. Every run that trains is kept in a folder of its own and stands here.".to_owned(),
-        (true, false) if page.tags.has_choice() => {
-            "No run matches: change the filter above, or switch a tag off.".to_owned()
+        (true, false) if page.chips.has_choice() => {
+            "No run matches: change the filter above, or switch a chip off.".to_owned()
         }
         (true, false) => "No run matches: change the filter above, or clear it.".to_owned(),
     })

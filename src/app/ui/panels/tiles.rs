@@ -250,8 +250,7 @@ impl Stage<'_> {
                 note_ui(ui, self.cx.theme, entry.about);
             });
             ui.separator();
-            let has_svg = self.views.get(&id).is_some_and(|view| view.svg(&self.cx).is_some());
-            for format in ExportFormat::ALL.into_iter().filter(|format| has_svg || *format != ExportFormat::Svg) {
+            for format in ExportFormat::ALL {
                 if ui.add(Button::new(format!("Save the {}…", format.label())).frame(false)).clicked() {
                     self.cx.act(PageAction::Export(id, format));
                     ui.close();
@@ -288,13 +287,9 @@ impl Stage<'_> {
             };
             return self.cx.act(action);
         }
-        let (has_svg, is_svg) = (view.svg(&self.cx).is_some(), format == ExportFormat::Svg);
-        let (view, dark) = (entry.id, self.cx.theme.dark);
-        let order = PictureOrder { tile: id, view, title, name, has_svg, size: MIN_PICTURE_SIZE, dark, is_svg };
-        self.cx.act::<Action>(match is_svg && !has_svg {
-            true => MessageAction::Toast(format!("{title} is not made of curves; save its picture.")).into(),
-            false => FileAction::PictureSheet(order).into(),
-        });
+        let (view, dark, is_svg) = (entry.id, self.cx.theme.dark, format == ExportFormat::Svg);
+        let order = PictureOrder { tile: id, view, title, name, size: MIN_PICTURE_SIZE, dark, is_svg };
+        self.cx.act(FileAction::PictureSheet(order));
     }
 }
 

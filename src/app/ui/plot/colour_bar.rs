@@ -16,6 +16,20 @@ pub struct Colours {
 
 /// The bar that says which colour is which value; it runs up, or to the right where it is wide.
 pub fn colour_bar(painter: &Painter, rect: Rect, colours: Colours, theme: &Theme) {
+    let scale = if colours.log { Scale::Log } else { Scale::Linear };
+    let ends = colours.range.map(|v| scale.place(f64::from(v)));
+    scaled_colour_bar(painter, rect, colours.map, scale, ends, theme);
+}
+
+/// The bar of a map between two places of a scale.
+pub fn scaled_colour_bar(
+    painter: &Painter,
+    rect: Rect,
+    map: ColourMap,
+    scale: Scale,
+    [from, to]: [f64; 2],
+    theme: &Theme,
+) {
     let lying = rect.width() > rect.height();
     // Both edges of the bar at a share of its length.
     let edges = |t: f32| match lying {
@@ -26,7 +40,7 @@ pub fn colour_bar(painter: &Painter, rect: Rect, colours: Colours, theme: &Theme
     let n = 64;
     for i in 0..=n {
         let t = i as f32 / n as f32;
-        let colour = colours.map.colour(t);
+        let colour = map.colour(t);
         let [near, far] = edges(t);
         mesh.colored_vertex(near, colour);
         mesh.colored_vertex(far, colour);
@@ -37,9 +51,7 @@ pub fn colour_bar(painter: &Painter, rect: Rect, colours: Colours, theme: &Theme
         }
     }
     painter.add(mesh);
-    let scale = if colours.log { Scale::Log } else { Scale::Linear };
-    let [from, to] = colours.range.map(|v| scale.place(f64::from(v)));
-    let max = if colours.log { 4.0 } else { 6.0 };
+    let max = if scale == Scale::Log { 4.0 } else { 6.0 };
     // words beside one another need more room than words on top of one another
     let (room, each) = if lying { (rect.width(), 60.0) } else { (rect.height(), 44.0) };
     let wanted = (room / each).floor().clamp(2.0, max) as usize;

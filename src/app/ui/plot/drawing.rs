@@ -1,13 +1,44 @@
 //! Shapes of egui as SVG: interface code is laid out in a context that is never painted, and its shapes are written
-//! down. Shapes that only the graphics card draws (textures, callbacks) are left out.
+//! down. Shapes that only the graphics card draws (callbacks) are left out; maps are drawn as images instead.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use eframe::egui::{
-    Color32, Context, FontFamily, Mesh, Pos2, RawInput, Rect, Shape, Stroke, TextureId, Ui, Vec2,
-    epaint::{ColorMode, PathStroke, TextShape},
+    Color32, Context, FontFamily, Id, Mesh, Pos2, RawInput, Rect, Shape, Stroke, TextureId, Ui, Vec2,
+    epaint::{ClippedShape, ColorMode, PathStroke, TextShape},
+    pos2,
 };
 
 use super::svg::{Paint, Svg, escape};
-use crate::ui::theme::{self, Theme};
+use crate::{
+    gpu::png,
+    ui::theme::{self, Theme},
+};
+
+/// The images of a drawing under construction, each a PNG file as base64. A context has them if it is that of a drawing.
+#[derive(Debug, Clone, Default)]
+struct Images(Vec<String>);
+
+fn images_id() -> Id {
+    Id::unique("images of a drawing")
+}
+
+/// True in the context of a drawing, where no graphics card paints.
+pub(super) fn is_drawing(ctx: &Context) -> bool {
+    ctx.data(|data| data.get_temp::<Images>(images_id())).is_some()
+}
+
+/// An image for a drawing, with its pixels as red, green, blue and alpha; `None` if they are not as many as `size` says.
+pub(super) fn image(ctx: &Context, rect: Rect, rgba: &[u8], size: [usize; 2]) -> Option<Shape> {
+    let file = png::encode(rgba, size.map(|side| side as u32)).ok()?;
+    let number = ctx.data_mut(|data| {
+        let Images(all) = data.get_temp_mut_or_default(images_id());
+        all.push(STANDARD.encode(file));
+        all.len() as u64
+    });
+    let mut mesh = Mesh::with_texture(TextureId::User(number));
+    mesh.add_rect_with_uv(rect, Rect::from_min_max(Pos2::ZERO, pos2(1.0, 1.0)), Color32::WHITE);
+    Some(mesh.into())
+}
 
 /// A drawing of this many points on the panel's ground, made by interface code.
 pub fn drawing(name: &str, size: Vec2, theme: &Theme, mut draw: impl FnMut(&mut Ui)) -> String {
@@ -17,37 +48,58 @@ pub fn drawing(name: &str, size: Vec2, theme: &Theme, mut draw: impl FnMut(&mut 
     let mut shapes = vec![];
     // The first pass learns how large things are.
     for _ in 0..2 {
+        ctx.data_mut(|data| data.insert_temp(images_id(), Images::default()));
         let input = RawInput { screen_rect: Some(screen), ..Default::default() };
         let mut output = ctx.run_ui(input, &mut draw);
         shapes = std::mem::take(&mut output.shapes);
         output.drop_without_applying_deltas();
     }
+    let images = ctx.data(|data| data.get_temp(images_id())).unwrap_or_default();
     let mut svg = Svg::new(name, size, theme.panel);
-    for clipped in shapes {
-        if clipped.clip_rect.intersects(clipped.shape.visual_bounding_rect()) {
-            write_shape(&mut svg, &clipped.shape);
-        }
-    }
+    shapes.iter().for_each(|clipped| write_clipped(&mut svg, clipped, &images));
     svg.finish()
 }
 
-fn write_shape(svg: &mut Svg, shape: &Shape) {
+/// The part of a shape that is in its area.
+fn write_clipped(svg: &mut Svg, ClippedShape { clip_rect, shape, .. }: &ClippedShape, images: &Images) {
+    let bounds = shape.visual_bounding_rect();
+    if clip_rect.contains_rect(bounds) {
+        write_shape(svg, shape, images);
+    } else if clip_rect.intersects(bounds) {
+        let (at, size) = (clip_rect.min, clip_rect.size());
+        let (x, y, w, h) = (at.x, at.y, size.x, size.y);
+        svg.raw(&format!("<svg x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" viewBox=\"{x} {y} {w} {h}\">\n"));
+        write_shape(svg, shape, images);
+        svg.raw("</svg>\n");
+    }
+}
+
+fn write_shape(svg: &mut Svg, shape: &Shape, images: &Images) {
+    let curve = |svg: &mut Svg, points: &[Pos2], is_closed, fill, stroke: &PathStroke| {
+        svg.path(points, is_closed, Paint::from_shape(fill, solid(stroke)));
+    };
     match shape {
-        Shape::Vec(all) => all.iter().for_each(|s| write_shape(svg, s)),
+        Shape::Vec(all) => all.iter().for_each(|s| write_shape(svg, s, images)),
         Shape::Circle(c) => svg.circle(c.center, c.radius, Paint::from_shape(c.fill, c.stroke)),
         Shape::LineSegment { points, stroke } => svg.line(*points, Paint::from_shape(Color32::TRANSPARENT, *stroke)),
-        Shape::Path(p) => svg.path(&p.points, p.closed, Paint::from_shape(p.fill, solid(&p.stroke))),
+        Shape::Path(p) => curve(svg, &p.points, p.closed, p.fill, &p.stroke),
+        Shape::QuadraticBezier(q) => curve(svg, &q.flatten(None), q.closed, q.fill, &q.stroke),
+        Shape::CubicBezier(c) => curve(svg, &c.flatten(None), c.closed, c.fill, &c.stroke),
         Shape::Rect(r) => svg.rect(r.rect, r.corner_radius.nw, Paint::from_shape(r.fill, r.stroke)),
         Shape::Text(text) => write_text(svg, text),
-        Shape::Mesh(mesh) => write_mesh(svg, mesh),
+        Shape::Mesh(mesh) => write_mesh(svg, mesh, images),
         _ => {}
     }
 }
 
-/// Triangles without a texture, each in one colour; two that make up a rectangle are written as one.
-fn write_mesh(svg: &mut Svg, mesh: &Mesh) {
-    if mesh.texture_id != TextureId::default() {
-        return;
+/// Triangles without a texture, each in one colour; two that make up a rectangle are written as one. Or an image.
+fn write_mesh(svg: &mut Svg, mesh: &Mesh, Images(images): &Images) {
+    match mesh.texture_id {
+        TextureId::Managed(0) => {}
+        TextureId::User(number) if let Some(file) = images.get((number as usize).wrapping_sub(1)) => {
+            return svg.image(mesh.calc_bounds(), file);
+        }
+        _ => return,
     }
     // The ground does not shine through between neighbours.
     svg.raw("<g shape-rendering=\"crispEdges\">\n");
@@ -91,6 +143,11 @@ fn write_text(svg: &mut Svg, text: &TextShape) {
         let byte = starts.get(at).copied().unwrap_or(job.text.len());
         job.sections.iter().rposition(|s| s.byte_range.start.0 <= byte).unwrap_or(0)
     };
+    // a text may be turned about its place, as the name of a narrow column is
+    let turn = match text.angle == 0.0 {
+        true => String::new(),
+        false => format!(" transform=\"rotate({:.1} {:.1} {:.1})\"", text.angle.to_degrees(), text.pos.x, text.pos.y),
+    };
     let mut count = 0;
     for placed in &text.galley.rows {
         let numbered: Vec<_> = placed.row.glyphs.iter().enumerate().map(|(i, g)| (section_of(count + i), g)).collect();
@@ -112,7 +169,7 @@ fn write_text(svg: &mut Svg, text: &TextShape) {
             let face = if format.font_id.family == FontFamily::Monospace { " font-family=\"monospace\"" } else { "" };
             svg.raw(&format!(
                 "<text x=\"{:.1}\" y=\"{:.1}\" font-size=\"{}\" textLength=\"{width:.1}\" \
-                 lengthAdjust=\"spacingAndGlyphs\" xml:space=\"preserve\"{face}{}>{}</text>\n",
+                 lengthAdjust=\"spacingAndGlyphs\" xml:space=\"preserve\"{face}{turn}{}>{}</text>\n",
                 at.x,
                 at.y,
                 format.font_id.size,
@@ -164,11 +221,23 @@ mod tests {
             ui.label(RichText::new("mass & more").size(14.0).color(Color32::from_rgb(1, 2, 3)));
             ui.painter().circle_filled(Pos2::new(50.0, 60.0), 4.0, Color32::RED);
             ui.painter().line_segment([Pos2::ZERO, Pos2::new(9.0, 9.0)], Stroke::new(2.0, theme.accent));
+            let place = Rect::from_min_max(Pos2::new(1.0, 2.0), Pos2::new(31.0, 42.0));
+            ui.painter().add(image(ui.ctx(), place, &[255; 8], [2, 1]).unwrap());
+            let half = Rect::from_min_max(Pos2::new(100.0, 0.0), Pos2::new(110.0, 100.0));
+            ui.painter_at(half).rect_filled(Rect::from_center_size(half.max, vec2(9.0, 9.0)), 0.0, Color32::BLUE);
+            let aside = ui.painter().layout_no_wrap("aside".to_owned(), theme::small(), Color32::RED);
+            let aside = TextShape::new(Pos2::new(150.0, 90.0), aside, Color32::RED);
+            ui.painter().add(aside.with_angle(-std::f32::consts::FRAC_PI_2));
         });
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{svg}");
         assert!(svg.contains("<title>a &lt; b</title>") && svg.contains(">mass &amp; more</text>"), "{svg}");
         assert!(svg.contains("fill=\"#010203\"") && svg.contains("font-size=\"14\""), "{svg}");
         assert!(svg.contains("<circle cx=\"50.0\" cy=\"60.0\" r=\"4.0\" fill=\"#ff0000\"/>"), "{svg}");
         assert!(svg.contains("M0.0 0.0L9.0 9.0") && svg.contains("stroke-width=\"2\""), "{svg}");
+        let image = "<image x=\"1\" y=\"2\" width=\"30\" height=\"40\"";
+        assert_eq!(svg.matches(image).count(), 1, "in place of what a graphics card would paint: {svg}");
+        assert_eq!(svg.matches("viewBox=\"100 0 10 100\"").count(), 1, "what reaches out of its area is cut: {svg}");
+        let turned: Vec<&str> = svg.lines().filter(|line| line.contains("rotate(-90.0 150.0 90.0)")).collect();
+        assert!(turned.len() == 1 && turned[0].ends_with(">aside</text>"), "{svg}");
     }
 }

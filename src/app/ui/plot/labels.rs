@@ -17,7 +17,7 @@ pub(super) fn labels(chart: &Chart<'_>, layout: &Layout, measure: MeasureText<'_
         let wide = rows.iter().map(|r| measure(r, false)).fold(0.0, f32::max);
         let size = vec2(wide, rows.len() as f32 * (ROW - 1.0));
         let inside = anchors.iter().map(|(at, align)| move_inside(layout.plot, align.anchor_size(*at, size)));
-        let costs = inside.enumerate().map(|(i, rect)| (cost(layout, &placed, rect) + i as f32, rect));
+        let costs = inside.enumerate().map(|(i, rect)| (cost(chart, layout, &placed, rect) + i as f32, rect));
         if let Some((_, rect)) = costs.filter(|(cost, _)| *cost < OVERLAPS).min_by(|a, b| a.0.total_cmp(&b.0)) {
             placed.push(Label { rect, rows, claim });
         }
@@ -163,8 +163,8 @@ pub(super) fn move_inside(plot: Rect, rect: Rect) -> Rect {
     rect.translate(vec2((inside.left() - rect.left()).max(0.0), (inside.top() - rect.top()).max(0.0)))
 }
 
-/// The penalty of a label's place: it counts overlaps with other labels, then with lines.
-fn cost(layout: &Layout, placed: &[Label], rect: Rect) -> f32 {
+/// The penalty of a label's place: it counts overlaps with other labels, then with lines, reference lines among them.
+fn cost(chart: &Chart<'_>, layout: &Layout, placed: &[Label], rect: Rect) -> f32 {
     if placed.iter().any(|l| l.rect.expand(1.0).intersects(rect)) {
         return OVERLAPS;
     }
@@ -182,7 +182,13 @@ fn cost(layout: &Layout, placed: &[Label], rect: Rect) -> f32 {
             n => CROSSES + n.min(40) as f32 * 3.0,
         }
     });
-    crossed.sum()
+    // a label may touch its own reference line, and be pushed onto it by the edge of the plot
+    let inner = rect.shrink(1.0);
+    let through = chart.references.iter().filter(|reference| match reference.vertical {
+        true => inner.x_range().contains(layout.x_at(layout.x_scale.place(reference.at))),
+        false => inner.y_range().contains(layout.y_at(layout.y_scale.place(reference.at))),
+    });
+    crossed.sum::<f32>() + through.count() as f32 * CROSSES
 }
 
 fn ends(range: Rangef) -> [f64; 2] {
@@ -262,6 +268,21 @@ mod tests {
         let (moved, guess) = (layout.labels[0].rect, [pos2(plot.left(), at.y), pos2(plot.right(), at.y)]);
         assert!(!is_on(moved, guess), "{moved:?} is on the guess {guess:?}");
         assert!(layout.traces.iter().all(|trace| trace.line.is_some()), "the guess is no line of the run");
+    }
+
+    /// The second line is nearer to the right edge than its label is wide.
+    #[test]
+    fn a_label_is_off_reference_lines() {
+        let points = vec![[0.0, 1.0], [220.0, 0.0]];
+        let mut chart = Chart::new("t", Axis::new("x"), Axis::new("y")).line(Line::new("a", Color32::RED, points));
+        for at in [50.0, 200.0] {
+            chart.vertical_line(format!("paper: {at} words"), at);
+        }
+        let layout = Layout::new(&chart, &ChartState::default(), [400.0, 260.0], &measure);
+        assert_eq!(layout.labels.len(), 2);
+        for (label, at) in layout.labels.iter().flat_map(|label| [50.0, 200.0].map(|at| (label, at))) {
+            assert!(!label.rect.x_range().contains(layout.at(at, 0.0).x), "{label:?} is on the line at {at}");
+        }
     }
 
     /// A level among lines is named above them.

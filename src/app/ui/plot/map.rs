@@ -9,6 +9,7 @@ use eframe::egui::{
 
 use super::{
     colour_bar::{Colours, colour_bar},
+    drawing,
     gestures::{arrow_steps, zoom_factor},
     map_cells::{MapCells, NOT_FINITE_LABEL},
     scale::{Scale, thin_tick_labels},
@@ -40,12 +41,6 @@ pub fn paint_map(ui: &Ui, rect: Rect, held: &MapCells, colours: Colours, theme: 
         let font = FontId::proportional(12.0);
         painter.text(rect.center(), Align2::CENTER_CENTER, text, font, theme.secondary);
     };
-    let Some(target) = gpu::target(ui.ctx()) else {
-        if rect.width() > 140.0 {
-            words("no graphics adapter");
-        }
-        return;
-    };
     let (cells, rgb) = (held.cells(), |colour: Color32| [colour.r(), colour.g(), colour.b()]);
     // The same cells may be drawn in several places at once.
     let key = ui.scope_id().with((&held.part, rect.min.x as i32, rect.min.y as i32)).value();
@@ -60,11 +55,38 @@ pub fn paint_map(ui: &Ui, rect: Rect, held: &MapCells, colours: Colours, theme: 
         missing: rgb(theme.raised),
         not_finite: rgb(theme.text),
     };
+    if drawing::is_drawing(ui.ctx()) {
+        return draw_map(&painter, rect, &heatmap, theme);
+    }
+    let Some(target) = gpu::target(ui.ctx()) else {
+        if rect.width() > 140.0 {
+            words("no graphics adapter");
+        }
+        return;
+    };
     match heatmap.shape(rect, target) {
         Ok(shape) => {
             painter.add(shape);
         }
         Err(e) => words(&e.to_string()),
+    }
+}
+
+/// A map in a drawing: an image of its cells. Where cells that are not finite are large enough, they are hatched.
+fn draw_map(painter: &Painter, rect: Rect, heatmap: &Heatmap, theme: &Theme) {
+    let Some(image) = heatmap.image(rect.size().into()) else { return };
+    let frame = MapWindow { rect, window: heatmap.window };
+    let [left, top, right, bottom] = image.window;
+    let all = Rect::from_min_max(frame.corner(left, top), frame.corner(right, bottom));
+    if let Some(shape) = drawing::image(painter.ctx(), all, &image.rgba, image.size) {
+        painter.add(shape);
+    }
+    let pixel = all.size() / Vec2::from(image.size.map(|side| side as f32));
+    if pixel.min_elem() >= STRIPES {
+        for [x, y] in image.not_finite {
+            let cell = Rect::from_min_size(all.min + pixel * vec2(x as f32, y as f32), pixel);
+            paint_not_finite(painter, cell, STRIPES, theme);
+        }
     }
 }
 
@@ -121,6 +143,8 @@ const HIGH_HEAD: f32 = 34.0;
 pub const NARROW: f32 = 120.0;
 /// The side of the sign in the legend, points.
 const SIGN: f32 = 10.0;
+/// The distance of the stripes of the hatching, points; smaller cells are filled.
+const STRIPES: f32 = 8.0;
 /// Height of the colour bar with its labels where it lies under the map.
 const BAR_BELOW: f32 = 36.0;
 
@@ -148,15 +172,18 @@ impl MapWindow {
         (x >= 0.0 && y >= 0.0 && x < cols && y < rows).then_some((y as usize, x as usize))
     }
 
-    fn cell(&self, (row, col): (usize, usize)) -> Rect {
+    /// The place of a column's left edge and a row's upper one.
+    fn corner(&self, col: f32, row: f32) -> Pos2 {
         let Self { rect, window } = *self;
-        let place = |c: f32, r: f32| {
-            pos2(
-                rect.left() + (c - window[0]) / (window[2] - window[0]) * rect.width(),
-                rect.top() + (r - window[1]) / (window[3] - window[1]) * rect.height(),
-            )
-        };
-        Rect::from_two_pos(place(col as f32, row as f32), place(col as f32 + 1.0, row as f32 + 1.0))
+        pos2(
+            rect.left() + (col - window[0]) / (window[2] - window[0]) * rect.width(),
+            rect.top() + (row - window[1]) / (window[3] - window[1]) * rect.height(),
+        )
+    }
+
+    fn cell(&self, (row, col): (usize, usize)) -> Rect {
+        let (row, col) = (row as f32, col as f32);
+        Rect::from_two_pos(self.corner(col, row), self.corner(col + 1.0, row + 1.0))
     }
 }
 
@@ -371,19 +398,21 @@ impl NotFiniteLegend {
 
     /// Paints it with its left upper corner at this place.
     pub fn paint(self, painter: &Painter, at: Pos2, theme: &Theme) {
-        paint_not_finite(painter, Rect::from_min_size(at + vec2(0.0, 2.0), Vec2::splat(SIGN)), theme);
+        let sign = Rect::from_min_size(at + vec2(0.0, 2.0), Vec2::splat(SIGN));
+        paint_not_finite(painter, sign, SIGN / 2.0, theme);
         painter.galley(at + vec2(SIGN + 4.0, 0.0), self.0, theme.secondary);
     }
 }
 
-/// The look of a cell whose value is not finite, as the shader draws it.
-fn paint_not_finite(painter: &Painter, rect: Rect, theme: &Theme) {
+/// The look of a cell whose value is not finite, as the shader draws it: stripes `apart` from one another, points.
+fn paint_not_finite(painter: &Painter, rect: Rect, apart: f32, theme: &Theme) {
     painter.rect_filled(rect, 0.0, theme.raised);
-    let side = rect.width();
-    for sum in [0.5, 1.0, 1.5].map(|share| share * side) {
-        let (long, short) = (sum.min(side), (sum - side).max(0.0));
-        let ends = [rect.min + vec2(long, short), rect.min + vec2(short, long)];
-        painter.line_segment(ends, egui::Stroke::new(2.0, theme.text));
+    let Vec2 { x: width, y: height } = rect.size();
+    let sums = (1..).map(|stripe| stripe as f32 * apart).take_while(|sum| *sum < width + height);
+    for sum in sums {
+        let upper = vec2(sum.min(width), (sum - width).max(0.0));
+        let lower = vec2((sum - height).max(0.0), sum.min(height));
+        painter.line_segment([rect.min + upper, rect.min + lower], egui::Stroke::new(2.0, theme.text));
     }
 }
 

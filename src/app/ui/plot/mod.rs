@@ -122,7 +122,7 @@ pub const NULL_BASELINE: Stroke = Stroke::Dotted;
 
 impl Stroke {
     /// The lengths of its dashes and of the gaps between them, points; `None` for a line without gaps.
-    fn dashes(self) -> Option<[f32; 2]> {
+    pub(super) fn dashes(self) -> Option<[f32; 2]> {
         match self {
             Self::Dashed => Some([5.0, 4.0]),
             Self::Dotted => Some([1.5, 3.5]),

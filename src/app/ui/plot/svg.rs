@@ -164,6 +164,17 @@ impl Svg {
         );
     }
 
+    /// Adds an image: a PNG file as base64. Its pixels keep their edges at any size.
+    pub fn image(&mut self, rect: Rect, file: &str) {
+        let (at, size) = (rect.min, rect.size());
+        let _ = writeln!(
+            self.out,
+            "<image x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" \
+             style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{file}\"/>",
+            at.x, at.y, size.x, size.y
+        );
+    }
+
     /// Adds a text with its baseline at a position, which is the text's start, middle or end as `anchor` says.
     pub fn text(&mut self, at: Pos2, anchor: &str, words: &str, colour: Color32) {
         if !words.is_empty() {

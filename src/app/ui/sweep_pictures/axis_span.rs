@@ -58,6 +58,11 @@ impl AxisSpan {
         }
     }
 
+    /// Both ends as places of the scale.
+    pub fn ends(&self) -> [f64; 2] {
+        [self.from, self.to]
+    }
+
     /// A value's share of the way; NaN where it has no place.
     pub fn share(&self, value: f64) -> f32 {
         ((self.scale.place(value) - self.from) / (self.to - self.from)) as f32

@@ -6,14 +6,14 @@ use super::{
     PointedAt, SweepView, axis_span::AxisSpan, empty, figure_text, number_label, pointed, seeds_legend, sheet_ui,
     small_text,
 };
-use crate::{experiments::sweep::results::plane::Cells, gpu::colour::ColourMap};
+use crate::{
+    experiments::sweep::results::plane::Cells, gpu::colour::ColourMap, ui::plot::colour_bar::scaled_colour_bar,
+};
 
 const LEFT_MARGIN: f32 = 68.0;
 const BOTTOM_MARGIN: f32 = 34.0;
 /// Width of the colour bar with its figures, points.
 const BAR: f32 = 64.0;
-/// Rectangles that the colour bar is made of.
-const STRIPS: usize = 48;
 
 pub fn heat_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, cells: &Cells) -> PointedAt {
     let (results, theme) = (view.results, view.theme);
@@ -37,7 +37,7 @@ pub fn heat_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, cells: &Cells) -> 
     }
     grid.labels(ui, view);
     let bar = Rect::from_min_max(pos2(plot.right() + 12.0, plot.top()), pos2(plot.right() + 22.0, plot.bottom()));
-    colour_bar(ui, view, bar, &ends);
+    scaled_colour_bar(ui.painter(), bar, ColourMap::Viridis, ends.scale, ends.ends(), theme);
     let under = |at: Pos2| cells.points.iter().find(|((column, row), _)| grid.cell(*column, *row).contains(at));
     let hovered = response.hover_pos().and_then(under).map(|(_, point)| *point);
     pointed(&response, view, hovered)
@@ -113,19 +113,5 @@ impl CellGrid<'_> {
         let name = small_text(ui, &format!("{across} across, {up} up"), theme.secondary, plot.width() + LEFT_MARGIN);
         let at = pos2(plot.right() - name.size().x, plot.bottom() + 18.0);
         ui.painter().galley(at, name, theme.secondary);
-    }
-}
-
-fn colour_bar(ui: &Ui, view: &SweepView<'_>, bar: Rect, ends: &AxisSpan) {
-    for i in 0..STRIPS {
-        let [low, high] = [i, i + 1].map(|k| k as f32 / STRIPS as f32);
-        let colour = ColourMap::Viridis.colour((low + high) / 2.0);
-        let [top, bottom] = [high, low].map(|share| bar.bottom() - share * bar.height());
-        let strip = Rect::from_x_y_ranges(bar.x_range(), top..=bottom + 0.5);
-        ui.painter().rect_filled(strip, 0.0, colour);
-    }
-    for (share, words) in ends.ticks(((bar.height() / 40.0) as usize).clamp(2, 6)) {
-        let at = pos2(bar.right() + 4.0, bar.bottom() - share * bar.height());
-        figure_text(ui, at, Align2::LEFT_CENTER, &words, view.theme.secondary);
     }
 }

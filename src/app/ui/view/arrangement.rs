@@ -66,7 +66,7 @@ impl Arrangement {
 pub enum Placement {
     /// The panel with this index has all the room; the others are out of sight.
     Alone(usize),
-    /// As [`Arrangement::OneAxis`], with these shares of the height; the panels beyond those are out of sight.
+    /// Arranged as by [`Arrangement::OneAxis`], with these shares of the height; the panels beyond those are out of sight.
     OneAxis(Vec<f32>),
     /// Arranged as by [`Arrangement::Grid`].
     Grid,

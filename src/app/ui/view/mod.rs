@@ -112,7 +112,7 @@ pub trait View {
     /// CSV of exactly what is shown, with a header line; `None` while there is nothing.
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String>;
 
-    /// SVG of what is shown, for curves.
+    /// SVG of what is shown, where it is better than the shapes of the view's interface code, as of curves.
     fn svg(&self, _cx: &ViewCx<'_>) -> Option<String> {
         None
     }
@@ -124,13 +124,11 @@ pub struct ViewEntry {
     pub title: &'static str,
     /// Two sentences: what it shows and how to read it. What a person can do in it is a line of its own.
     pub about: &'static str,
-    /// True for a view that can draw an SVG once it has data.
-    pub draws_svg: bool,
     pub make: fn() -> Box<dyn View>,
 }
 
 impl ViewEntry {
-    /// What it shows and how to read it, for a picture in which nothing can be done.
+    /// Says how to read the view, without the lines about its controls, because a picture has none.
     pub fn description(&self) -> &'static str {
         self.about.split('\n').next().unwrap_or_default()
     }
@@ -142,14 +140,5 @@ pub const fn boxed<V: View + Default + 'static>(
     title: &'static str,
     about: &'static str,
 ) -> ViewEntry {
-    ViewEntry { id, title, about, draws_svg: true, make: || Box::<V>::default() }
-}
-
-/// The entry of a view that draws no SVG.
-pub const fn raster<V: View + Default + 'static>(
-    id: &'static str,
-    title: &'static str,
-    about: &'static str,
-) -> ViewEntry {
-    ViewEntry { draws_svg: false, ..boxed::<V>(id, title, about) }
+    ViewEntry { id, title, about, make: || Box::<V>::default() }
 }

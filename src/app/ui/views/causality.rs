@@ -152,7 +152,7 @@ impl PanelView for Causality {
         let x = Axis::new("position (tokens)").integer_ticks();
         let y = Axis::new("max |\u{394} logits|").log();
         let mut chart = Chart::new("causality", x, y).empty(cx.why_nothing::<measurements::Causality>(
-            "No answer yet. Open a fast-slow run and the question is asked at once, of the model as it stands.",
+            "No answer yet. A fast-slow model is asked at once, as it stands: press Space.",
         ));
         let Some(causality) = cx.answered::<measurements::Causality>() else { return Panel::single(chart) };
         let at = causality.position as f64;

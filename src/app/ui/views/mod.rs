@@ -40,7 +40,7 @@ pub mod traces;
 mod trained_bdh;
 
 pub use super::view::{Measured, Selection, View, ViewCx, ViewEntry, sample_subtitle};
-use super::view::{boxed, panels, raster};
+use super::view::{boxed, panels};
 
 /// A list of entries, each with its id, title, maker and text: two sentences on what it shows and how to read it, and where
 /// something can be done in it a line on that.
@@ -72,7 +72,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "Everything that the run has logged and no other view is made for: numbers as curves, matrices as maps, tables as \
      tables, texts as texts, each as of the step shown.\n\
      Choose one to see it large.";
-    "questions", "Questions", raster::<program_questions::ProgramQuestions>,
+    "questions", "Questions", boxed::<program_questions::ProgramQuestions>,
     "What the program that trains this run elsewhere answers, as far as it allows: attention along a text, the next \
      tokens, a pause, another learning rate. Answers open in the views of what they are; a question that waits says \
      since when.";
@@ -106,7 +106,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "How far the logits move at every position once one token is changed. Before the change they must not move at \
      all, however far the gate is opened.\n\
      Change one token and see.";
-    "attention", "Attention", raster::<attention::Attention>,
+    "attention", "Attention", boxed::<attention::Attention>,
     "Attention maps of every layer and head: rows attend to columns. The bar under a map is its entropy \
      against that of uniform attention.";
     "phase_plane", "Phase plane", boxed::<phase_plane::PhasePlane>,
@@ -123,7 +123,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "Entropy, effective rank, share of the largest singular value and weight on the first token, by layer: a line a \
      variant, dotted what uniform attention would give. Low entropy and a high weight on token 0 are an \
      attention sink; rings are the selected head.";
-    "attention_side_by_side", "Side by side", raster::<attention::SideBySide>,
+    "attention_side_by_side", "Side by side", boxed::<attention::SideBySide>,
     "One layer and head of every variant on one text and one scale, and the weights of one variant less those of \
      another; the small maps are all heads of one variant.\n\
      Point at a cell for its weight in every map; a click on a small map chooses its head.";
@@ -143,11 +143,11 @@ pub static VIEWS: &[ViewEntry] = views! {
     "How far each token's fast state is from its quasi-steady state after 0, 1, 2, 4 and 8 passes, and the same over \
      training beside the gate. If the gate opened where the fast path is close, it would rise as the lines \
      fall; a selected token is the one of the lower lines.";
-    "next_tokens", "Next tokens", raster::<next_tokens::NextTokens>,
+    "next_tokens", "Next tokens", boxed::<next_tokens::NextTokens>,
     "What each variant expects after a text, likeliest first, and how it goes on by itself. The mark \u{2713} is on \
      the token that the held-out text has there.\n\
      Type a text to ask about your own.";
-    "cost", "Cost", raster::<cost::Cost>,
+    "cost", "Cost", boxed::<cost::Cost>,
     "Work of a forward pass in layers of full length, from the settings, beside a dense model of four layers; and \
      the measured time of a training step.";
     "race", "Race", panels::<race::Race>,
@@ -161,7 +161,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "step_lengths", "Step lengths", panels::<step_lengths::StepLengths>,
     "How long a step each head of a coupled model has learned to make before queries meet keys, over training. A \
      line that leaves the dashed start was moved by the loss; one near zero hardly evolves at all.";
-    "trace_strips", "Traces under a sentence", raster::<traces::TraceStrips>,
+    "trace_strips", "Traces under a sentence", boxed::<traces::TraceStrips>,
     "Each word has a colour of its own; the bars under it show how much of it is left in each trace when reading has \
      come to the cursor. Every word fades alike, whatever it means.";
     "trace_decay", "Decay", panels::<traces::TraceDecay>,
@@ -174,11 +174,11 @@ pub static VIEWS: &[ViewEntry] = views! {
     "How often a trained reader names the token k steps back, with 95% intervals. No reader of a trace can know more \
      than the trace holds; the reader of the raw tokens shows what was thrown away. \
      Over depth, dotted: the same map with the tokens exchanged.";
-    "settling", "Settling", raster::<grammar_roles::SettlingView>,
+    "settling", "Settling", boxed::<grammar_roles::SettlingView>,
     "A sentence read word by word: the units of every level after each sweep, then what the level above had wrong, \
      how much each unit's error counts, and the feedback weights; traces grow under the sentence. Units that change \
      between sweeps were moved by what is above, beside or remembered.";
-    "role_accuracy", "Roles", raster::<grammar_roles::RoleAccuracyView>,
+    "role_accuracy", "Roles", boxed::<grammar_roles::RoleAccuracyView>,
     "How often the role of a word is named rightly, from the present activation, from traces and from both, with 95% \
      intervals: with the words that were learned, and with words that were never seen. A treebank's are those \
      outside its vocabulary. A cross is a supervised tagger.";
@@ -186,7 +186,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "What each variant reaches, a tread a variant, with the spread of its seeds: every step adds one mechanism to \
      the one before, and the dashed tread is the first model made as large as the largest. Below are size, work and \
      the change of the loss; a step inside the band of the one before has gained nothing that is known.";
-    "trace_reading", "Reading", raster::<trace_blocks::TraceReadingView>,
+    "trace_reading", "Reading", boxed::<trace_blocks::TraceReadingView>,
     "A text token by token in the heat of its prediction error or surprise, and what the model writes after it; \
      below, the three traces of a block, a row a channel. The slow trace smears: whatever two texts share there stays \
      alike long after they differ.";
@@ -246,11 +246,11 @@ pub static VIEWS: &[ViewEntry] = views! {
     "activity", "Sparsity", panels::<synapses::Activity>,
     "The share of neurons above zero in each layer, over training. Dotted, the same with random weights: what lies \
      below it was learned.";
-    "trained_bdh", "Model", raster::<trained_bdh::TrainedBdhView>,
+    "trained_bdh", "Model", boxed::<trained_bdh::TrainedBdhView>,
     "What an opened BDH is, as its tensors have it: no setting decides its sizes. Its loss on held-out text beside \
      what the tokens' frequencies alone would cost; a model that does not stay below reads other tokens than it was \
      trained on, or learned nothing.";
-    "logit_lens", "Layer by layer", raster::<trained_bdh::LogitLensView>,
+    "logit_lens", "Layer by layer", boxed::<trained_bdh::LogitLensView>,
     "The model's head applied after every layer (the logit lens): in each cell the likeliest next token, brighter \
      the surer it is, outlined where the text has it. The top row is the whole model.\n\
      Click a cell for its likely tokens.";
@@ -258,7 +258,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "Chosen neurons or synapses are silenced, scaled or held at a value while a text is read. The line says how far \
      the next token's distribution moves; the dotted one is the same for random ones of the same heads that are as \
      active.";
-    "query_key_maps", "Query \u{b7} key", raster::<trained_bdh::QueryKeyMapsView>,
+    "query_key_maps", "Query \u{b7} key", boxed::<trained_bdh::QueryKeyMapsView>,
     "How well each token\u{2019}s neurons answer to those of the tokens before it: the products of queries and keys \
      of BDH\u{2019}s linear attention, by layer and head, neither scaled nor normalised. Rows ask, columns answer; \
      blue is negative, which only rotation makes.\n\
@@ -270,10 +270,10 @@ pub static VIEWS: &[ViewEntry] = views! {
     "surprise", "Surprise", panels::<synapses::SurpriseView>,
     "A word of eight random letters is met and then repeated seven times. Where the solid line falls from \
      \u{201c}new\u{201d} to \u{201c}known\u{201d}, fewer neurons fire for what is expected.";
-    "concepts", "Concepts", raster::<synapses::Concepts>,
+    "concepts", "Concepts", boxed::<synapses::Concepts>,
     "Synapses that tell sentences with a concept from others, searched on one half and confirmed on new nouns in new \
      frames. A mark on each bar is the best that random weights reach; a full dot is a language it is told in.";
-    "concept_effect", "Concept test", raster::<synapses::ConceptEffectView>,
+    "concept_effect", "Concept test", boxed::<synapses::ConceptEffectView>,
     "A synapse that tells a concept need not be used for it. It is silenced while fresh sentences are read: the bars \
      say what that adds to the loss of what follows sentences with the concept and without it, the fine lines what \
      random synapses as active add.";
@@ -281,11 +281,11 @@ pub static VIEWS: &[ViewEntry] = views! {
     "Neurons that act on one another strongly, pulled together by their edges and pushed apart by all others. Where \
      a colour keeps together, the edges alone found it.\n\
      Hover for a name, click for a neuron's own edges.";
-    "graph_table", "Table of the graph", raster::<graph::GraphTable>,
+    "graph_table", "Table of the graph", boxed::<graph::GraphTable>,
     "The nodes and the edges of the graph with all that is known of them.\n\
      Sort by a column, and filter by words and conditions such as degree>5. A click selects the node in the picture, and \
      the other way round.";
-    "merging", "Merging", raster::<synapses::Merging>,
+    "merging", "Merging", boxed::<synapses::Merging>,
     "Two models side by side as one with the neurons of both: a base, two children of it tuned on texts of their \
      own, and the merged model; or this model and a file. A merged model that is near the better of its parents on \
      every text has kept what both knew.";
@@ -302,11 +302,11 @@ pub static VIEWS: &[ViewEntry] = views! {
     "graph_degrees", "Degrees", panels::<connectivity::Degrees>,
     "How many edges leave and enter the neurons, on logarithmic axes. A straight fall is a power law; the words \
      beneath say where it begins, how far off it is, and whether a lognormal fits better.";
-    "graph_neuron", "One neuron", raster::<connectivity::Neuron>,
+    "graph_neuron", "One neuron", boxed::<connectivity::Neuron>,
     "The neuron in focus: whom it raises (warm) and lowers (cool), who does so to it, the tokens that make it fire \
      in the first layer, and those it writes towards.\n\
      Click a partner to go there.";
-    "bdh_rules", "Rules", raster::<bdh_dynamics::Rules>,
+    "bdh_rules", "Rules", boxed::<bdh_dynamics::Rules>,
     "The model's neurons on a circle (A inwards, X and Y outwards), its synapses as faint chords, and what the last \
      of the four rounds of local rules carried as bright ones: warm excites, cool inhibits. Bars show roots.\n\
      Step, play, or click a neuron to poke it.";

@@ -93,7 +93,7 @@ fn allowed(info: &RunInfo) -> Vec<&str> {
     all
 }
 
-/// What a question does, as text; a question that only the program knows is shown by its name.
+/// The title of a question by its effect; a question that only the program knows is shown by its name.
 fn title(ask: &str) -> &str {
     match ask {
         asks::PAUSE => "Pause the training",

@@ -359,7 +359,7 @@ impl<N: Number> System<N> {
         flows
     }
 
-    /// What the layer will read as a matrix `(n, n)`: sigma_l U, and what neurons keep of it, which equation (6) calls
+    /// The matrix `(n, n)` that the layer will read: sigma_l U, and what neurons keep of it, which equation (6) calls
     /// sigma_{t,l} once token t is read.
     pub fn drifted(&self, state: &State<N>, layer: usize) -> Dense<N> {
         let (mut all, fades) = (Dense::zeros(self.n, self.n), self.fades(layer));

@@ -28,12 +28,12 @@ pub struct CriticalManifold {
 }
 
 /// An edge of the grid by its lower left corner; `upright` for the one that goes up.
-type Edge = (usize, usize, bool);
+type GridEdge = (usize, usize, bool);
 
 /// A cell whose corners differ in sign: its edges that are crossed, in pairs.
 struct Crossings {
-    places: BTreeMap<Edge, Point>,
-    pairs: Vec<[Edge; 2]>,
+    places: BTreeMap<GridEdge, Point>,
+    pairs: Vec<[GridEdge; 2]>,
 }
 
 impl CriticalManifold {
@@ -153,13 +153,13 @@ fn root_between(plane: &FastSlowPlane, from: Point, to: Point) -> Result<Point, 
 }
 
 fn polylines(crossings: &Crossings) -> Vec<Vec<Point>> {
-    let mut at_edge: BTreeMap<Edge, Vec<usize>> = BTreeMap::new();
+    let mut at_edge: BTreeMap<GridEdge, Vec<usize>> = BTreeMap::new();
     for (number, pair) in crossings.pairs.iter().enumerate() {
         pair.iter().for_each(|edge| at_edge.entry(*edge).or_default().push(number));
     }
     let mut is_taken = vec![false; crossings.pairs.len()];
     // Follows a line from an edge through pairs that no line contains yet.
-    let mut follow = |mut edge: Edge| {
+    let mut follow = |mut edge: GridEdge| {
         let mut line = vec![edge];
         while let Some(number) = at_edge[&edge].iter().copied().find(|n| !is_taken[*n]) {
             is_taken[number] = true;
@@ -170,10 +170,10 @@ fn polylines(crossings: &Crossings) -> Vec<Vec<Point>> {
         line
     };
     // Lines that end at the border are followed first, from their ends; then the closed ones.
-    let open: Vec<Edge> = at_edge.iter().filter(|(_, pairs)| pairs.len() == 1).map(|(edge, _)| *edge).collect();
-    let mut lines: Vec<Vec<Edge>> = open.into_iter().map(&mut follow).collect();
+    let open: Vec<GridEdge> = at_edge.iter().filter(|(_, pairs)| pairs.len() == 1).map(|(edge, _)| *edge).collect();
+    let mut lines: Vec<Vec<GridEdge>> = open.into_iter().map(&mut follow).collect();
     lines.extend(at_edge.keys().copied().map(&mut follow));
-    let points = |line: Vec<Edge>| line.iter().map(|edge| crossings.places[edge]).collect();
+    let points = |line: Vec<GridEdge>| line.iter().map(|edge| crossings.places[edge]).collect();
     lines.into_iter().filter(|line| line.len() > 1).map(points).collect()
 }
 

@@ -1,6 +1,8 @@
 //! A partition of high modularity: Leiden (Traag, Waltman and van Eck, arXiv 1810.08473), for directed
 //! and weighted graphs, from several seeds, the best kept; in small graphs each is perturbed and searched on.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -62,13 +64,20 @@ const MIN_GAIN: f64 = 1e-5;
 
 /// The best partition found. The same for the same graph and search, however many threads there are.
 pub fn communities(graph: &Graph, search: Search) -> Communities {
-    let whole = Level::new(graph);
+    communities_with_progress(graph, search, |_| ())
+}
+
+/// Same as [`communities`]; `report` is given the number of restarts that are done.
+pub fn communities_with_progress(graph: &Graph, search: Search, report: impl Fn(usize) + Sync) -> Communities {
+    let (whole, done) = (Level::new(graph), AtomicUsize::new(0));
     let runs: Vec<Vec<u32>> = (0..search.restarts.max(1) as u64)
         .into_par_iter()
         .map(|run| {
             let mut rng = ChaCha8Rng::seed_from_u64(search.seed);
             rng.set_stream(run);
-            one_run(graph, &whole, search, &mut rng)
+            let of = one_run(graph, &whole, search, &mut rng);
+            report(done.fetch_add(1, Ordering::SeqCst) + 1);
+            of
         })
         .collect();
     let scored = runs.into_iter().map(|of| (modularity::modularity(graph, &of).unwrap_or(0.0), of));
@@ -388,5 +397,16 @@ mod tests {
     fn nodes_without_arcs_count_for_the_effort() {
         let perturbations = |nodes| Search::default().perturbations(&Graph::new(nodes, &[(0, 1, 1.0)], false).unwrap());
         assert_eq!([2, 6_000, 300_000].map(perturbations), [60, 10, 0]);
+    }
+
+    #[test]
+    fn each_restart_is_reported() {
+        let graph = Graph::new(4, &[(0, 1, 1.0), (2, 3, 1.0)], false).unwrap();
+        let (search, reported) = (Search { restarts: 3, ..Search::default() }, std::sync::Mutex::new(vec![]));
+        let found = communities_with_progress(&graph, search, |done| reported.lock().unwrap().push(done));
+        let mut reported = reported.into_inner().unwrap();
+        reported.sort_unstable();
+        assert_eq!(reported, [1, 2, 3]);
+        assert_eq!(found, communities(&graph, search));
     }
 }

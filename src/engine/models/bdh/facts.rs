@@ -60,15 +60,16 @@ fn positions(file: &Weights) -> Option<usize> {
     shape.iter().copied().max().filter(|n| (2..=MAX_WINDOW).contains(n))
 }
 
-/// The settings beside a file: a `config.json` in its folder, or a run's `config.toml` there or up to two folders above,
-/// which is where checkpoints and snapshots of a run lie.
+/// The settings beside a file: a `config.json` in its folder, which may be a link as in the cache of a model hub, or a run's
+/// `config.toml` there or up to two folders above, which is where checkpoints and snapshots of a run lie.
 fn sidecars(path: &Path) -> impl Iterator<Item = Scalars> {
     let json = path.parent().and_then(|folder| {
         let text = files::read_text(&folder.join("config.json"), MAX_CONFIG).ok()?;
         json_scalars(&text)
     });
     let run = path.ancestors().skip(1).take(3).find_map(|folder| {
-        let text = files::read_text(&folder.join("config.toml"), MAX_CONFIG).ok()?;
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let text = files::read_text_inside(folder, "config.toml", MAX_CONFIG).ok()?;
         let root: toml::Table = text.parse().ok()?;
         // other programs have a `config.toml` too
         root.get("lab")?;
@@ -113,5 +114,24 @@ mod tests {
         assert_eq!((found.layers, found.window), (known(5, Evidence::Sidecar), known(96, Evidence::File)));
         let found = write("w", &[("n_layer", "3"), ("block_size", "32")]);
         assert_eq!((found.layers, found.window), (known(3, Evidence::File), known(32, Evidence::File)));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn settings_of_a_run_are_read_over_no_link() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let (run, outside) = (folder.path().join("run"), folder.path().join("outside"));
+        [&run, &outside].into_iter().for_each(|made| std::fs::create_dir(made).unwrap());
+        std::fs::write(outside.join("config.toml"), "lab = \"x\"\n[model]\nlayers = 4\n").unwrap();
+        std::fs::write(outside.join("config.json"), r#"{"n_layer": 5}"#).unwrap();
+        let path = run.join("model.safetensors");
+        let tensors = [("w", Tensor::new(&[[0f32; 96]], &Device::Cpu).unwrap())];
+        safetensors::serialize_to_file(tensors, None, &path).unwrap();
+        let layers = || facts(&Weights::open(&path).unwrap(), &path).layers.map(|known| known.value);
+        symlink(outside.join("config.toml"), run.join("config.toml")).unwrap();
+        assert_eq!(layers(), None);
+        symlink(outside.join("config.json"), run.join("config.json")).unwrap();
+        assert_eq!(layers(), Some(5));
     }
 }

@@ -213,11 +213,12 @@ impl CoupledQkSpec {
         BlockSizes::llama(self.d_model, self.heads, self.kv_heads(), self.hidden)
     }
 
-    /// The values that a training step over this many positions saves for its backward pass. With gradient checkpointing
-    /// those are the input and the result of each block, and the activations of the block that is computed again.
-    pub(super) fn saved_activations(&self, positions: f64) -> f64 {
+    /// The values that a training step over this many positions in texts of `tokens` saves for its backward pass. With
+    /// gradient checkpointing those are the input and the result of each block, and the activations of the block that is
+    /// computed again.
+    pub(super) fn saved_activations(&self, positions: f64, tokens: f64) -> f64 {
         let layers = self.layers as f64;
-        let of_blocks = layers * self.block_sizes().saved(positions) + positions * self.extra_saved();
+        let of_blocks = layers * self.block_sizes().saved(positions, tokens) + positions * self.extra_saved();
         match self.gradient_checkpointing {
             true => layers * 2.0 * positions * self.d_model as f64 + of_blocks / layers.max(1.0),
             false => of_blocks,

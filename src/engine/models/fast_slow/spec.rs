@@ -157,7 +157,8 @@ impl FamilySpec for FastSlowSpec {
         let sizes = BlockSizes::llama(self.d_model, self.heads, self.kv_heads, 4 * self.d_model);
         let block = BlockSizes { gated: false, ..sizes };
         let pool = self.tokens_per_slow_position().max(1) as f64;
-        let (d, (fast, slow)) = (self.d_model as f64, (step.positions(), step.rows * (step.tokens / pool).ceil()));
+        let (d, slow_tokens) = (self.d_model as f64, (step.tokens / pool).ceil());
+        let (fast, slow) = (step.positions(), step.rows * slow_tokens);
         let rounds = match self.hierarchy {
             Hierarchy::UpdateCount { last_cycle_only: true, .. } => 1.0,
             _ => self.n_rounds as f64,
@@ -178,8 +179,8 @@ impl FamilySpec for FastSlowSpec {
         };
         let blocks = (self.n_pre + self.n_slow + self.n_post) as f64 * block.weights() + self.n_slow as f64 * decay;
         let phi = self.projector_hidden.map_or(d * d, |hidden| 2.0 * d * hidden as f64);
-        let saved = (self.n_pre as f64 + rounds * self.n_post as f64 * passes) * block.saved(fast)
-            + rounds * self.n_slow as f64 * (block.saved(slow) + slow * decayed)
+        let saved = (self.n_pre as f64 + rounds * self.n_post as f64 * passes) * block.saved(fast, step.tokens)
+            + rounds * self.n_slow as f64 * (block.saved(slow, slow_tokens) + slow * decayed)
             + rounds * d * (3.0 * fast + 4.0 * slow);
         StepMemory {
             weights: step.vocab * d + blocks + phi + 2.0 * d + 1.0,

@@ -41,17 +41,18 @@ impl FamilySpec for OdeFlowSpec {
     fn memory(&self, step: &StepSizes) -> StepMemory {
         let block = BlockSizes::gpt2(self.d_model, self.heads);
         let (d, n) = (self.d_model as f64, step.positions());
+        let block_saved = block.saved(n, step.tokens);
         let stages = (self.method.tableau().nodes.len() + 1) as f64;
         let field = block.weights() + d * d + (CONTROLS as f64 + 4.0) * d + 1.0;
         let layers = (self.pre + self.post) as f64;
         let sums = if stages > 1.0 { stages } else { 0.0 };
-        let step_saved = stages * block.saved(n) + sums * n * d;
+        let step_saved = stages * block_saved + sums * n * d;
         let steps = match self.gradient {
             Gradient::Backprop => self.steps as f64 * step_saved,
             // one state per step, and one step at a time
             Gradient::Checkpointed => self.steps as f64 * n * d + step_saved,
             // one evaluation at a time, of the state, its adjoint and the gradients of all weights side by side
-            Gradient::Adjoint => block.saved(n) + (stages + 2.0) * (2.0 * n * d + field),
+            Gradient::Adjoint => block_saved + (stages + 2.0) * (2.0 * n * d + field),
         };
         let steered = if self.steering.is_some() { 1.0 } else { 0.0 };
         StepMemory {
@@ -59,7 +60,7 @@ impl FamilySpec for OdeFlowSpec {
                 + layers * block.weights()
                 + field * (1.0 + steered),
             shared: layers * block.weights() + field,
-            activations: layers * block.saved(n)
+            activations: layers * block_saved
                 + steps
                 + block.backward(n)
                 + step_memory::head(self.d_model, step)

@@ -3,7 +3,7 @@
 use crate::telemetry::measurements::prelude::*;
 
 measurement! {
-    /// The loss of each candidate on the same held-out text. Neither the number of layers nor the tokeniser can be read
+    /// The loss of each candidate on the beginning of the same text. Neither the number of layers nor the tokeniser can be read
     /// from weights that all layers share, so that the candidate with the lowest loss is chosen.
     pub struct ReadingCandidates in "synapses.candidates" answers ReadingCandidatesArgs {
         /// By tokens, then by layers.
@@ -69,6 +69,9 @@ measurement! {
     pub struct ReadingCandidate {
         /// `corpus.tokenizer`: `byte`, `sorted_char`; empty for the run's own, whatever it is.
         pub tokenizer: String,
+        /// The file that lists these tokens, where it lies beside the model's; else empty.
+        #[serde(default)]
+        pub list: String,
         /// The tokens in words.
         pub tokens: String,
         /// Number of layers L.
@@ -98,7 +101,7 @@ fn unknown() -> f64 {
 arguments! {
     /// The loss of a model with other numbers of layers and in other tokens.
     pub struct ReadingCandidatesArgs asks "candidates" {
-        /// Held-out windows that are read; 0 takes from 4 to 16, fewer of a larger model.
+        /// Windows of the text's beginning that are read; 0 takes from 4 to 16, fewer of a larger model.
         #[range(0..=4096)]
         windows: usize = 0,
         /// Tokens of a window; 0 takes as many as the model was trained with, where that can be told, and else 256.

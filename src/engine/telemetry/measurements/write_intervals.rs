@@ -13,7 +13,7 @@ measurement! {
         pub tokens: usize,
         /// Synapses that were drawn.
         pub synapses: usize,
-        /// Of those, the ones that were written twice or more.
+        /// The drawn synapses that were written twice or more.
         pub written_twice: usize,
         /// Share of the tokens at which a synapse is written, mean over all that were drawn, 0 to 1.
         pub write_share: f64,

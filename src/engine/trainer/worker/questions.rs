@@ -7,7 +7,7 @@ use super::Worker;
 use crate::{
     store::Writer,
     telemetry::{Event, Level, Question, QuestionState},
-    trainer::{RunError, answering::AnswerJob, snapshots::Source},
+    trainer::{RunError, answering::AnswerJob, snapshots::WeightsSource},
 };
 
 impl Worker {
@@ -32,7 +32,7 @@ impl Worker {
             Some(at) => self.snapshots.at(at).ok_or_else(|| {
                 RunError::Refused(format!("no weights are kept of step {at} or before it: only a checkpoint later is"))
             })?,
-            None => (self.run.step, Source::Memory(vec![None; n])),
+            None => (self.run.step, WeightsSource::Memory(vec![None; n])),
         };
         let has_begun = |i: &usize| self.run.plan.stage(*i).from <= step;
         let begun: Vec<usize> = all.iter().copied().filter(has_begun).collect();
@@ -48,7 +48,7 @@ impl Worker {
             now[i] = Some(self.run.weights(i)?);
         }
         let variants = begun.into_iter().map(|i| (i, self.run.step_of(i))).collect();
-        Ok(AnswerJob { question, variants, weights: Source::Memory(now) })
+        Ok(AnswerJob { question, variants, weights: WeightsSource::Memory(now) })
     }
 
     pub(super) fn emit_answers(&mut self) {

@@ -43,6 +43,9 @@ impl Worker {
         let Some(folder) = self.options.replayed.take() else { return };
         match self.resumed(&folder) {
             Ok(writer) => {
+                if let Some(words) = writer.lock_warning() {
+                    self.listeners.notice(Level::Warning, words);
+                }
                 // the record has it already
                 if let Some(words) = writer.set_aside() {
                     self.listeners.notice(Level::Info, words);

@@ -231,7 +231,7 @@ impl SweepError {
 /// A number that may rank the points.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ObjectiveChoice {
-    /// As a file names it: "held_out_loss of coupled".
+    /// The name in a specification's file: "held_out_loss of coupled".
     pub id: String,
     /// "held-out loss (nats), coupled".
     pub label: String,

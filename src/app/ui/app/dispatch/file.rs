@@ -66,7 +66,8 @@ pub(in crate::ui) fn draw_pictures(app: &mut App, ctx: &Context) {
         let mut view = NotedView { view: view.as_mut(), note };
         if !sheet.is_svg {
             app.pictures.paint(&sheet, ctx, |target| figure.lay_out(&mut view, &mut selection, target));
-        } else if let Some(text) = figure.svg_of(&mut view, &mut selection) {
+        } else {
+            let text = figure.svg_of(&mut view, &mut selection);
             save(app, sheet.file(), text.into_bytes());
         }
     }

@@ -52,16 +52,15 @@ pub(in crate::ui) fn open_config_text(app: &mut App, path: &Path, content: &str,
     }
 }
 
-/// Opens a file of transition probabilities in the generator lab, with as many states as the lab's settings allow.
+/// Opens a file of transition probabilities in the generator lab, with its number of states.
 pub(in crate::ui) fn open_transitions(app: &mut App, matrix: &WrittenMatrix, ctx: &Context) {
     let path = &matrix.path;
     let (lab, knobs) = (&equilibrium::LAB, (equilibrium::LAB.knobs)());
     let config = lab.config(None).and_then(|mut config| {
         config.set(&knobs, GeneratorSettings::file.name, Value::Text(path.display().to_string()))?;
         config.set(&knobs, GeneratorSettings::file_holds.name, MatrixKind::Transitions.to_value())?;
-        // a matrix larger than the setting's range is shown too
         let (states, count) = states_setting(matrix.states);
-        let _ = config.set(&knobs, states, count);
+        config.set(&knobs, states, count)?;
         Ok(config)
     });
     match config {

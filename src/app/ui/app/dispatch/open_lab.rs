@@ -174,11 +174,10 @@ fn set_checked_path(app: &mut App, file: &ChosenFile, checked: CheckedFile, ctx:
     app.overlay = None;
 }
 
-/// A matrix brings its number of states, where the setting goes so far; a larger one is shown as well.
+/// A matrix brings its number of states; one with too many was refused when it was read.
 fn set_states(page: &mut Page, checked: CheckedFile, now: f64) {
     let Some((key, value)) = checked.states.map(states_setting) else { return };
-    if page.config.get(key).is_some() {
+    if page.config.get(key).is_some() && !page.restrictions.locks(key) {
         page.change(key, value, now);
-        page.refused.remove(key);
     }
 }

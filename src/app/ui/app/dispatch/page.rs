@@ -87,17 +87,16 @@ fn step_back(app: &mut App, kind: UndoKind, ctx: &Context) {
     app.toasts.push(Level::Info, words);
 }
 
-/// True if undo is for deleted runs: where no lab is in front, or one in which nothing is left to undo.
+/// True if undo is for deleted runs: where no lab is in front, or one whose last step is older than the last deletion.
 fn takes_back(app: &App) -> bool {
-    let is_done = |page: &Page| page.history.next_undo().is_none() && app.runs.last_trashed().is_some();
-    app.page().is_none_or(is_done)
+    app.page().is_none_or(|page| app.runs.trashed_since(page.history.last_order()).is_some())
 }
 
 /// The run that was deleted last comes back.
 fn take_back(app: &mut App, ctx: &Context) {
-    let Some((place, name)) = app.runs.last_trashed().cloned() else {
+    let Some(run) = app.runs.trashed_since(None).cloned() else {
         return app.toasts.push(Level::Info, UndoKind::Undo.empty_message().to_owned());
     };
-    app.toasts.push(Level::Info, format!("Undid: deleted {name}"));
-    dispatch_any(app, RunsAction::TakeBack(place), ctx);
+    app.toasts.push(Level::Info, format!("Undid: deleted {}", run.title));
+    dispatch_any(app, RunsAction::TakeBack(run.place), ctx);
 }

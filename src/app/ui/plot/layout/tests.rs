@@ -257,7 +257,7 @@ fn in_a_low_tile_names_give_way_to_the_axis() {
     }
 }
 
-/// As many rows of names stay as leave the data their height.
+/// A row of names is hidden only if the data would otherwise lose its minimum height.
 #[test]
 fn in_a_low_tile_no_name_gives_way_without_need() {
     let in_tile = ChartState { is_in_tile: true, ..Default::default() };

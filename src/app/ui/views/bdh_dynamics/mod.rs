@@ -20,7 +20,7 @@ use crate::{
     ui::views::prelude::*,
 };
 
-const EMPTY: &str = "No model has handed over its weights. Open the lab \u{201c}BDH as a physical system\u{201d}: it does so at once, and again while it trains.";
+const EMPTY: &str = "No model has handed over its weights. A small BDH does so before its first step, and again while it trains: press Space.";
 
 /// The settings that the probe is asked with.
 const SETTINGS: [&str; 3] = [RuleSettings::text.name, RuleSettings::drift.name, RuleSettings::keep.name];
@@ -42,8 +42,8 @@ fn shown<'a, M: Measurement>(cx: &ViewCx<'a>) -> Option<Measured<'a, M>> {
     cx.in_focus(of_variant).map(|(_, measured)| measured)
 }
 
-/// What a view shows, and of which weights: "step 300, 24 tokens ..." or that they are the first ones; of several variants
-/// the name of the one.
+/// Names the content of a view and its weights: "step 300, 24 tokens ..." or that they are the first ones; of several
+/// variants the name of the one.
 fn origin(cx: &ViewCx<'_>, sample: &Sample, what: &str) -> String {
     let variant = cx.variant_prefix(sample.variant);
     let model =

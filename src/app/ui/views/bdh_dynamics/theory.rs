@@ -2,7 +2,7 @@
 
 use crate::ui::views::prelude::*;
 
-const EMPTY: &str = "Not tried yet. Open a run of a BDH and choose a claim.";
+const EMPTY: &str = "Not tried yet. Choose a claim once there is a BDH: press Space.";
 
 #[derive(Default)]
 pub struct Theory {

@@ -17,8 +17,8 @@ use crate::{
 };
 
 /// The text shown while there is no graph.
-const EMPTY: &str = "No graph has been measured yet. Open the Neuron graph lab and press Space: the graph of the \
-                     weights is measured before the first step, and as it trains.";
+const EMPTY: &str = "No graph has been measured yet. That of a BDH\u{2019}s weights is measured before the first step, and as \
+                     it trains: press Space.";
 
 /// The probe's arguments according to the settings; those that a lab has no setting for have their defaults.
 fn args(config: &Config) -> NeuronGraphArgs {

@@ -14,7 +14,7 @@ const MARGIN: f32 = 36.0;
 /// The radius of a disc is this at most: it and a name fit into the margin.
 const LARGEST: f32 = 20.0;
 
-struct Edge {
+struct RateEdge {
     rate: Rate,
     value: f64,
     ends: [Pos2; 2],
@@ -101,16 +101,16 @@ fn disc_radius(p: f64, max: f32, n: usize) -> f32 {
 }
 
 /// The strongest rates, largest first.
-fn edges(state: &GeneratorState, circle: Circle) -> Vec<Edge> {
+fn edges(state: &GeneratorState, circle: Circle) -> Vec<RateEdge> {
     let n = state.states();
     let values = state.matrix.data();
-    let mut all: Vec<Edge> = (0..n * n)
+    let mut all: Vec<RateEdge> = (0..n * n)
         .map(|at| (at % n, at / n, f64::from(values[at])))
         .filter(|(from, to, value)| from != to && *value > 0.0 && value.is_finite())
         .map(|(from, to, value)| {
             let (a, b) = (circle.place(from), circle.place(to));
             let aside = EDGE_OFFSET * (b - a).normalized().rot90();
-            Edge { rate: (from, to), value, ends: [a + aside, b + aside] }
+            RateEdge { rate: (from, to), value, ends: [a + aside, b + aside] }
         })
         .collect();
     all.sort_by(|a, b| b.value.total_cmp(&a.value));
@@ -118,7 +118,7 @@ fn edges(state: &GeneratorState, circle: Circle) -> Vec<Edge> {
     all
 }
 
-fn nearest(edges: &[Edge], p: Pos2) -> Option<&Edge> {
+fn nearest(edges: &[RateEdge], p: Pos2) -> Option<&RateEdge> {
     let near = edges.iter().map(|e| (distance_to(&e.ends, p), e)).filter(|(d, _)| *d < NEAR);
     near.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, e)| e)
 }

@@ -127,7 +127,7 @@ fn particles_ui(ui: &mut Ui, theme: &Theme, size: Vec2, flow: &GeneratorFlow) ->
         painter.add(Shape::line(points, Pen::new(1.5, theme.page)));
     }
     let along = format!("full colour at {}; step {}", value_label(f64::from(strongest)), steps - 1);
-    frame(&painter, rect, theme, "probability of a state, and single particles", &along);
+    frame(&painter, rect, theme, "probability and particles", &along);
     for (state, align) in [(0, Align2::RIGHT_TOP), (n - 1, Align2::RIGHT_BOTTOM)] {
         let y = if state == 0 { rect.top() } else { rect.bottom() };
         painter.text(pos2(rect.left() - 4.0, y), align, (state + 1).to_string(), theme::small(), theme.secondary);

@@ -10,7 +10,11 @@ pub struct Claims;
 const EMPTY: &str = "Nothing was steered yet. Choose the preset As published and corrected, or one of the two that steer, \
                      and press Space.";
 /// P(good) at u = 1, P(bad) at -1, P(good) unsteered, in the source.
-const SOURCE: [&str; 3] = ["98%", "88%", "91%"];
+const SOURCE: [PublishedNumber; 3] = [
+    PublishedNumber { words: "98%", claim: "D5" },
+    PublishedNumber { words: "88%", claim: "D5" },
+    PublishedNumber { words: "91%", claim: "D6" },
+];
 /// Widths of the columns of names, of the source, and of a variant, points.
 const NAME_WIDTH: f32 = 128.0;
 const SOURCE_WIDTH: f32 = 78.0;
@@ -19,10 +23,18 @@ const COLUMN_WIDTH: f32 = 150.0;
 const MIN_COLUMN_WIDTH: f32 = 84.0;
 const GAP: f32 = 14.0;
 
+/// A number of the source with the claim of the ledger that states it.
+struct PublishedNumber {
+    words: &'static str,
+    claim: &'static str,
+}
+
 /// A line of the table: a fact, its value in the source, and its value for each variant.
 struct ClaimRow {
     name: &'static str,
     source: &'static str,
+    /// The claim that the value in the source opens.
+    claim: Option<&'static str>,
     cells: Vec<String>,
     /// Numbers are set in their own face, to the right.
     figures: bool,
@@ -61,9 +73,13 @@ fn class(tokens: &[String]) -> String {
 
 fn table(claims: &[&FlowClaims]) -> Vec<TableLine> {
     let row = |name, source, figures, cell: &dyn Fn(&FlowClaims) -> String| {
-        TableLine::Row(ClaimRow { name, source, figures, cells: claims.iter().map(|c| cell(c)).collect() })
+        let cells = claims.iter().map(|c| cell(c)).collect();
+        TableLine::Row(ClaimRow { name, source, claim: None, figures, cells })
     };
-    let share = |name, source, read: fn(&FlowClaims) -> f64| row(name, source, true, &|c| percent(read(c)));
+    let share = |name, number: &PublishedNumber, read: fn(&FlowClaims) -> f64| {
+        let cells = claims.iter().map(|c| percent(read(c))).collect();
+        TableLine::Row(ClaimRow { name, source: number.words, claim: Some(number.claim), figures: true, cells })
+    };
     let word_share = |name, read: fn(&ClassShares) -> f64| {
         row(name, "", true, &|c| percent(c.words.as_ref().map_or(f64::NAN, read)))
     };
@@ -80,9 +96,9 @@ fn table(claims: &[&FlowClaims]) -> Vec<TableLine> {
         row("measured on", "that prompt", false, &|c| {
             if one(c) { "that prompt".to_owned() } else { "8 other nouns".to_owned() }
         }),
-        share("P(good), u = +1", SOURCE[0], |c| c.own.plus),
-        share("P(bad), u = \u{2212}1", SOURCE[1], |c| c.own.minus),
-        share("P(good), u = 0", SOURCE[2], |c| c.own.plus_unsteered),
+        share("P(good), u = +1", &SOURCE[0], |c| c.own.plus),
+        share("P(bad), u = \u{2212}1", &SOURCE[1], |c| c.own.minus),
+        share("P(good), u = 0", &SOURCE[2], |c| c.own.plus_unsteered),
         TableLine::Heading("By the words good, lovely, .. and bad, awful, .. after 8 other nouns"),
         word_share("P(good words), u = +1", |s| s.plus),
         word_share("P(bad words), u = \u{2212}1", |s| s.minus),
@@ -95,7 +111,8 @@ fn table(claims: &[&FlowClaims]) -> Vec<TableLine> {
     ]
 }
 
-fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
+/// Draws the table; the claim whose number was clicked.
+fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) -> Option<&'static str> {
     let measured = measured(cx);
     let theme = cx.theme;
     let claims: Vec<&FlowClaims> = measured.iter().map(|(_, m)| m.value).collect();
@@ -107,6 +124,7 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
     let longest = lines.iter().filter_map(|line| if let TableLine::Row(row) = line { Some(row) } else { None });
     let longest = longest.flat_map(|row| row.cells.iter().map(|cell| row.longest_word(ui, cell))).fold(0.0, f32::max);
     let column = ((room - used) / n - GAP).clamp(MIN_COLUMN_WIDTH, COLUMN_WIDTH).max(longest);
+    let mut asked = None;
     Grid::new("claims")
         .num_columns(1 + usize::from(with_source) + measured.len())
         .spacing([GAP, 5.0])
@@ -135,7 +153,7 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
                     TableLine::Row(row) => {
                         cell_ui(ui, NAME_WIDTH, small_text(row.name, theme.text));
                         if with_source {
-                            cell_ui(ui, SOURCE_WIDTH, small_text(row.source, theme.secondary));
+                            asked = source_ui(ui, theme, &row).or(asked);
                         }
                         for cell in &row.cells {
                             cell_ui(ui, column, RichText::new(cell).font(row.font()).color(theme.text));
@@ -145,14 +163,27 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
                 ui.end_row();
             }
         });
+    asked
 }
 
-/// A cell of a column, with its text wrapped.
-fn cell_ui(ui: &mut Ui, width: f32, words: RichText) {
-    ui.with_layout(Layout::top_down(Align::Min), |ui| {
+/// The value of a row in the source; the claim that states it, if it was clicked.
+fn source_ui(ui: &mut Ui, theme: &Theme, row: &ClaimRow) -> Option<&'static str> {
+    let words = small_text(row.source, theme.secondary);
+    let Some(claim) = row.claim else {
+        cell_ui(ui, SOURCE_WIDTH, words);
+        return None;
+    };
+    let rect = cell_ui(ui, SOURCE_WIDTH, words.underline()).rect;
+    plot::claim_link_ui(ui, theme, rect, claim, row.source, row.name).then_some(claim)
+}
+
+/// A cell of a column, with its text wrapped; the response of the text.
+fn cell_ui(ui: &mut Ui, width: f32, words: RichText) -> Response {
+    let cell = ui.with_layout(Layout::top_down(Align::Min), |ui| {
         ui.set_width(width);
-        ui.label(words);
+        ui.label(words)
     });
+    cell.inner
 }
 
 impl View for Claims {
@@ -162,6 +193,9 @@ impl View for Claims {
         }
         let shown = ScrollArea::both().auto_shrink(false).show(ui, |ui| table_ui(ui, cx));
         note_table(ui.ctx(), "claims", shown.inner_rect.width(), shown.content_size.x);
+        if let Some(claim) = shown.inner {
+            cx.act(OpenAction::Claim(claim.to_owned()));
+        }
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

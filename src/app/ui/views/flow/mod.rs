@@ -28,5 +28,5 @@ pub use sweep::Sweep;
 pub use training::Training;
 
 /// The text of every view of the flow while there is no answer.
-const EMPTY: &str = "No flow has answered yet. Open the ODE flow lab and press Space: it learns the language, then to \
-                     be steered, and answers from the first step on.";
+const EMPTY: &str = "No flow has answered yet. A model with one learns the language, then to be steered, and answers from \
+                     the first step on: press Space.";

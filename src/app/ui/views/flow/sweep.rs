@@ -237,7 +237,7 @@ impl PanelView for Sweep {
         std::iter::once(main).chain(lower.map(|chart| Panel::new(chart, 1.0).in_table(""))).collect()
     }
 
-    /// As many charts as a tile of this height has space for.
+    /// A higher tile has more charts, because each needs a minimum height.
     fn arrange(&self, _ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, panels: &[Panel<'_>], _alone: usize) -> Placement {
         let most = match room.y {
             _ if panels[0].is_empty() => 0,

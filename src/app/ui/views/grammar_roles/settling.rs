@@ -5,7 +5,7 @@
 mod drawing;
 
 use crate::{labs::grammar_roles::settings::GrammarSettings, ui::views::prelude::*};
-use drawing::{ReadingPosition, Stage, draw_headings, draw_level, draw_traces, draw_words, explain};
+use drawing::{ReadingPosition, Stage, draw_headings, draw_level, draw_traces, draw_words, explain, headings};
 
 /// Seconds a sweep while it plays.
 const SWEEP_TIME: f64 = 0.35;
@@ -92,8 +92,9 @@ impl SettlingView {
         for (place, level) in found.value.levels.iter().enumerate().rev() {
             draw_level(&painter, cx.theme, &stage, place, level, found.value.sweeps, position);
         }
-        draw_headings(&painter, cx.theme, &stage);
-        explain(response, &stage, found, position);
+        let headings = headings(&painter, cx.theme, &stage);
+        draw_headings(&painter, cx.theme, &stage, &headings);
+        explain(response, &stage, &headings, found, position);
     }
 }
 

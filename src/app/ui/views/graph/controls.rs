@@ -16,6 +16,8 @@ impl NeuronGraph {
     pub(super) fn controls_ui(&mut self, ui: &mut Ui, network: &Network, canvas: Rect, cx: &mut ViewCx<'_>) {
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 4.0;
+            // narrow frames tell the buttons apart and leave them in one row
+            ui.spacing_mut().button_padding.x = 3.0;
             let room = ui.available_width();
             let is_narrow = room < super::ONE_ROW;
             if is_narrow {
@@ -23,7 +25,7 @@ impl NeuronGraph {
                 ui.style_mut().text_styles.insert(TextStyle::Button, theme::small());
             }
             self.colour_ui(ui, network);
-            let wide = [(520.0, 140.0), (super::ONE_ROW, 84.0)].into_iter().find(|(from, _)| room >= *from);
+            let wide = [(560.0, 140.0), (super::ONE_ROW, 84.0)].into_iter().find(|(from, _)| room >= *from);
             self.search_ui(ui, network, canvas, cx, wide.map_or(44.0, |(_, width)| width));
             // in the narrowest tiles every button is worth more than a line
             if wide.is_some() {
@@ -35,7 +37,7 @@ impl NeuronGraph {
                 (false, false) => ("pause", "Holds the layout where it is. It stops by itself once it is at rest."),
                 (false, true) => ("pause", "The layout is at rest; nothing moves until a neuron is dragged."),
             };
-            let pause = ui.add_enabled(!resting, Button::new(words).frame(false));
+            let pause = ui.add_enabled(!resting, Button::new(words));
             if pause.on_hover_text(tip).on_disabled_hover_text(tip).clicked() {
                 self.motion.paused = !self.motion.paused;
             }
@@ -44,10 +46,10 @@ impl NeuronGraph {
             }
             self.look_ui(ui, network, is_narrow);
             let tip = "All nodes and edges with their values, to sort and to filter.";
-            if network.file.is_some() && ui.add(Button::new("table").frame(false)).on_hover_text(tip).clicked() {
+            if network.file.is_some() && ui.button("table").on_hover_text(tip).clicked() {
                 cx.act(PageAction::ShowView("graph_table"));
             }
-            let export = ui.add(Button::new("export").frame(false));
+            let export = ui.button("export");
             export.clone().on_hover_text(
                 "Writes the graph into the export folder: GEXF, GraphML, GML and node-link JSON with places and values, \
                  for Gephi, networkx or d3, or the edges alone as CSV. All of them can be opened here again.",
@@ -55,7 +57,7 @@ impl NeuronGraph {
             Popup::menu(&export).show(|ui| self.export_ui(ui, network, cx));
             // With reduced motion a small graph comes to rest within a frame.
             let is_large = network.len() > LARGE_GRAPH;
-            if !resting && (is_large || room >= 520.0 && !cx.still) {
+            if !resting && (is_large || room >= 560.0 && !cx.still) {
                 let (done, all) = self.motion.progress();
                 ui.label(format!("{done}/{all}")).on_hover_text("Steps of the layout until it rests.");
             }
@@ -89,11 +91,11 @@ impl NeuronGraph {
     /// Lays the graph out again, and fits it into the tile.
     fn place_ui(&mut self, ui: &mut Ui, network: &Network) {
         let tip = "Lays it out from the start. The same seed gives the same picture each time.";
-        if ui.add(Button::new("restart").frame(false)).on_hover_text(tip).clicked() {
+        if ui.button("restart").on_hover_text(tip).clicked() {
             self.motion.restart(network);
             self.camera.fit();
         }
-        let fit = ui.add_enabled(!self.camera.is_fitted(), Button::new("fit").frame(false));
+        let fit = ui.add_enabled(!self.camera.is_fitted(), Button::new("fit"));
         if fit.on_hover_text("Fits everything in (0, or double-click).").clicked() {
             self.camera.fit();
         }
@@ -101,8 +103,7 @@ impl NeuronGraph {
 
     /// Controls that are seldom changed: sizes, and the threshold of visible edges; in a narrow tile the place too.
     fn look_ui(&mut self, ui: &mut Ui, network: &Network, is_narrow: bool) {
-        let look = ui.add(Button::new("look").frame(false));
-        let look = look.on_hover_text("What sizes stand for, and from which weight on edges are drawn.");
+        let look = ui.button("look").on_hover_text("What sizes stand for, and from which weight on edges are drawn.");
         Popup::menu(&look).close_behavior(PopupCloseBehavior::CloseOnClickOutside).show(|ui| {
             if is_narrow {
                 self.place_ui(ui, network);

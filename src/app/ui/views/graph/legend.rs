@@ -4,6 +4,8 @@ use super::{NeuronGraph, network::Network};
 use crate::ui::views::prelude::*;
 
 const ROW: f32 = 18.0;
+/// A narrower canvas has no room for a legend beside the graph, points.
+const MIN_WIDTH: f32 = 300.0;
 
 impl NeuronGraph {
     /// Draws the colour bar of a sequential map, labelled with the quantity that it shows.
@@ -32,7 +34,7 @@ impl NeuronGraph {
         let fit = ((rect.height() - 24.0) / ROW) as usize;
         let all = &self.palette.groups;
         let negative = network.edges.iter().any(|e| e.2 < 0.0);
-        if rect.width() < 360.0 || fit < 2 {
+        if rect.width() < MIN_WIDTH || fit < 2 {
             return;
         }
         if let Some(scale) = self.palette.scale {

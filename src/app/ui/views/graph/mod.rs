@@ -26,8 +26,8 @@ mod table_filter;
 
 pub use table::GraphTable;
 
-const EMPTY: &str = "No graph has been measured yet. Open the Neuron graph lab and press Space, or drop a .gexf, .graphml, \
-                     .gml, node-link .json or edge .csv file on the window.";
+const EMPTY: &str = "No graph has been measured yet. That of a BDH is measured before its first step: press Space, or drop a \
+                     .gexf, .graphml, .gml, node-link .json or edge .csv file on the window.";
 /// The gap below the controls, points.
 const GAP: f32 = 4.0;
 /// Width below which the controls have one row only in smaller letters.

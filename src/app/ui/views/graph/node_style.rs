@@ -12,14 +12,14 @@ use crate::{gpu::graph::NodeStyle, ui::views::prelude::*};
 /// A line of the legend.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Group {
-    /// `None`: all groups without a colour of their own, and nodes of none.
+    /// The id of the group; `None` stands for all groups without a colour of their own, and for nodes in no group.
     pub id: Option<u32>,
     pub name: String,
     pub count: usize,
     pub colour: Color32,
 }
 
-/// The groups of a kind, largest first, with what they wear.
+/// The groups of a kind, largest first, with their colours.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Palette {
     pub groups: Vec<Group>,

@@ -11,7 +11,7 @@ use crate::ui::{
 };
 
 const ROW: f32 = 20.0;
-const EMPTY: &str = "No graph to list yet. Open a graph file, or a run of the neuron graph lab.";
+const EMPTY: &str = "No graph to list yet. A BDH has one before its first step: press Space, or open a graph file.";
 /// Rows whose words decide how wide a column is.
 const SAMPLED: usize = 200;
 const WIDTHS: (f32, f32) = (52.0, 240.0);

@@ -71,7 +71,7 @@ impl HeightScale {
     }
 }
 
-/// Fills `size`.
+/// Draws the scores of models that each add one mechanism, in the whole `size`.
 pub fn staircase_ui(
     ui: &mut Ui,
     size: Vec2,
@@ -197,7 +197,9 @@ fn axis(painter: &Painter, theme: &Theme, panel: &ScorePanel, scale: &HeightScal
         }
         let y = scale.y(level.at);
         let ends = [pos2(rect.left(), y), pos2(rect.right(), y)];
-        clip::paint_dashed(painter, &ends, Stroke::new(1.0, theme.secondary), 5.0, 4.0);
+        if let Some([dash, gap]) = NULL_BASELINE.dashes() {
+            clip::paint_dashed(painter, &ends, Stroke::new(1.0, theme.secondary), dash, gap);
+        }
         let (side, high) = if y - rect.top() > 18.0 { (Align2::RIGHT_BOTTOM, -2.0) } else { (Align2::RIGHT_TOP, 2.0) };
         painter.text(pos2(rect.right(), y + high), side, words, font.clone(), theme.secondary);
     }
@@ -222,7 +224,9 @@ fn axis(painter: &Painter, theme: &Theme, panel: &ScorePanel, scale: &HeightScal
 
 /// The step's name, in as many lines as a narrow column takes.
 fn name_of(painter: &Painter, step: &MechanismStep, colour: Color32, width: f32) -> Arc<Galley> {
-    let mut job = LayoutJob::simple(step.label.clone(), theme::small(), colour, width);
+    // a sign stays with its word
+    let name = step.label.replace("+ ", "+\u{a0}");
+    let mut job = LayoutJob::simple(name, theme::small(), colour, width);
     job.wrap.max_rows = 3;
     job.halign = Align::Center;
     painter.layout_job(job)

@@ -1,7 +1,7 @@
 //! The picture in its tile: camera, field, paths, and the interaction with them.
 
 use super::{
-    PhasePlane, Source,
+    PhasePlane, PortraitSource,
     portrait::PhasePortrait,
     scene::{Scene, SceneStyle},
 };
@@ -20,19 +20,19 @@ impl PhasePlane {
     }
 
     /// The field behind the paths, computed again when another patch of the plane is shown.
-    fn follow_field(&mut self, source: &Source, shown: &PhasePortrait, patch: [f32; 4]) {
+    fn follow_field(&mut self, source: &PortraitSource, shown: &PhasePortrait, patch: [f32; 4]) {
         let of = match source {
             // the defaults, because the field depends neither on the start nor on the number of steps
-            Source::Toy(toy, _) => Source::Toy(*toy, toy.system().settings),
-            Source::Token(read, _, _, plane) => Source::Token(*read, 0, (0.0, 0), *plane),
+            PortraitSource::Toy(toy, _) => PortraitSource::Toy(*toy, toy.system().settings),
+            PortraitSource::Token(read, _, _, plane) => PortraitSource::Token(*read, 0, (0.0, 0), *plane),
         };
         let of = (of, patch);
         if self.field_of.as_ref() == Some(&of) {
             return;
         }
         let field = match source {
-            Source::Toy(toy, _) => shown.plane.field(&toy.system().force, patch),
-            Source::Token(..) => self.learned().and_then(|l| shown.plane.field(&l.force, patch)),
+            PortraitSource::Toy(toy, _) => shown.plane.field(&toy.system().force, patch),
+            PortraitSource::Token(..) => self.learned().and_then(|l| shown.plane.field(&l.force, patch)),
         };
         self.streaks.set(field.unwrap_or_default(), patch);
         self.field_of = Some(of);
@@ -42,7 +42,7 @@ impl PhasePlane {
         &mut self,
         ui: &mut Ui,
         cx: &mut ViewCx<'_>,
-        (source, shown): (&Source, &PhasePortrait),
+        (source, shown): (&PortraitSource, &PhasePortrait),
         size: Vec2,
     ) {
         self.size = size;
@@ -67,10 +67,10 @@ impl PhasePlane {
         response: &Response,
         cx: &mut ViewCx<'_>,
         frame: &Frame,
-        source: &Source,
+        source: &PortraitSource,
         shown: &PhasePortrait,
     ) {
-        if let Source::Toy(toy, _) = source {
+        if let PortraitSource::Toy(toy, _) = source {
             if let Some(at) = response.interact_pointer_pos().filter(|_| response.dragged()) {
                 let zero = frame.project([0.0; 3]);
                 let kept = |v: f32| (f64::from(v / frame.scale).clamp(-4.0, 4.0) * 100.0).round() / 100.0;

@@ -30,7 +30,7 @@ enum Mode {
 
 /// The inputs of a picture.
 #[derive(Debug, Clone, PartialEq)]
-enum Source {
+enum PortraitSource {
     Toy(Toy, ToySettings),
     /// The number of what was read, the token, the steps, the plane.
     Token(u64, usize, (f64, usize), PlaneChoice),
@@ -54,7 +54,7 @@ pub struct PhasePlane {
     /// A text that the user typed; if it is empty, a held-out passage is read.
     text: String,
     read: Option<ParsedMeasurement>,
-    shown: KeyedCache<Source, Option<Arc<PhasePortrait>>>,
+    shown: KeyedCache<PortraitSource, Option<Arc<PhasePortrait>>>,
     camera: Camera,
     /// True if the camera is fitted to the token in focus alone, because tokens are far apart and each moves only a
     /// little.
@@ -69,7 +69,7 @@ pub struct PhasePlane {
     /// The reason why the background shows no field.
     no_field: Option<String>,
     /// The source of the streaks, and their patch.
-    field_of: Option<(Source, [f32; 4])>,
+    field_of: Option<(PortraitSource, [f32; 4])>,
 }
 
 impl Default for PhasePlane {
@@ -143,24 +143,24 @@ impl PhasePlane {
         (self.dt.unwrap_or(learned.model_stepping.dt), self.steps.unwrap_or(learned.model_stepping.steps))
     }
 
-    fn source(&self, cx: &ViewCx<'_>) -> Option<Source> {
+    fn source(&self, cx: &ViewCx<'_>) -> Option<PortraitSource> {
         match self.mode(cx) {
-            Mode::Toy(toy) => Some(Source::Toy(toy, self.toys[toy as usize])),
+            Mode::Toy(toy) => Some(PortraitSource::Toy(toy, self.toys[toy as usize])),
             Mode::Learned => {
                 let (read, learned) = (self.read.as_ref()?, self.learned()?);
                 let last = learned.starts.len().checked_sub(1)?;
                 let token = cx.selection.token.filter(|t| *t <= last).unwrap_or(last);
-                Some(Source::Token(read.number, token, self.stepping(&learned), self.plane))
+                Some(PortraitSource::Token(read.number, token, self.stepping(&learned), self.plane))
             }
         }
     }
 
     /// Computes what is shown, once for each source.
-    fn compute(&mut self, source: &Source) -> Option<Arc<PhasePortrait>> {
+    fn compute(&mut self, source: &PortraitSource) -> Option<Arc<PhasePortrait>> {
         if self.shown.get(source).is_none_or(Option::is_none) {
             let shown = match source {
-                Source::Toy(toy, settings) => PhasePortrait::from_toy(*toy, *settings),
-                Source::Token(_, token, stepping, plane) => {
+                PortraitSource::Toy(toy, settings) => PhasePortrait::from_toy(*toy, *settings),
+                PortraitSource::Token(_, token, stepping, plane) => {
                     PhasePortrait::from_token(&*self.learned()?, *token, *stepping, *plane)
                 }
             };

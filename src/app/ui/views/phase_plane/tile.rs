@@ -1,7 +1,7 @@
 //! The tile: controls, notices, the picture and its numbers, and their export into files.
 
 use super::{
-    Mode, PhasePlane, Source, evolves,
+    Mode, PhasePlane, PortraitSource, evolves,
     learned::Learned,
     numbers::{self, STACKED_WIDTH, integrator_label, numbers_ui, overflow_sentence, own_numbers_ui},
     portrait::PhasePortrait,
@@ -17,14 +17,14 @@ const NONE_EVOLVE: &str = "No variant of this run evolves its queries and keys b
 
 impl PhasePlane {
     /// Describes the picture in a few sentences.
-    fn caption(&self, source: &Source, shown: &PhasePortrait) -> String {
+    fn caption(&self, source: &PortraitSource, shown: &PhasePortrait) -> String {
         match source {
-            Source::Toy(toy, _) => format!(
+            PortraitSource::Toy(toy, _) => format!(
                 "{}. Grey: levels of energy, the start\u{2019}s own lighter; the true path never leaves it. The blob is \
                  drawn at the start and after n steps. Drag to move the start; scroll to zoom.",
                 toy.system().formula
             ),
-            Source::Token(_, token, ..) => {
+            PortraitSource::Token(_, token, ..) => {
                 let Some(learned) = self.learned() else { return String::new() };
                 let (own, share) = (learned.model_stepping, shown.plane.shares.map_or(1.0, |[a, b]| a + b));
                 let close = match learned.f64_distances.get(*token).copied().flatten().zip(learned.max_error()) {
@@ -95,10 +95,17 @@ impl PhasePlane {
 
     /// The picture, and the numbers beside it or, in a high tile, below.
     /// Something of height `under` has room below both.
-    fn body_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, source: &Source, shown: &PhasePortrait, under: f32) {
+    fn body_ui(
+        &mut self,
+        ui: &mut Ui,
+        cx: &mut ViewCx<'_>,
+        source: &PortraitSource,
+        shown: &PhasePortrait,
+        under: f32,
+    ) {
         let learned: Option<(Arc<Learned>, usize)> = match source {
-            Source::Token(_, token, ..) => self.learned().map(|l| (l, *token)),
-            Source::Toy(..) => None,
+            PortraitSource::Token(_, token, ..) => self.learned().map(|l| (l, *token)),
+            PortraitSource::Toy(..) => None,
         };
         let of_model = learned.as_ref().map(|(l, token)| (&**l, *token));
         let mut caption = self.caption(source, shown);
@@ -205,8 +212,8 @@ impl PhasePlane {
     }
 
     /// The tokens that were read, the shown one marked; a click takes another.
-    fn tokens_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, source: &Source, tokens: &[String]) {
-        let Source::Token(_, token, ..) = source else { return };
+    fn tokens_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, source: &PortraitSource, tokens: &[String]) {
+        let PortraitSource::Token(_, token, ..) = source else { return };
         let theme = cx.theme;
         let ground = theme.accent.gamma_multiply(0.3);
         let mark = |i: usize| TokenMark { ground: (i == *token).then_some(ground), outline: None };
@@ -216,10 +223,10 @@ impl PhasePlane {
         }
     }
 
-    fn overflow_ui(&self, ui: &mut Ui, cx: &ViewCx<'_>, source: &Source, shown: &PhasePortrait) {
+    fn overflow_ui(&self, ui: &mut Ui, cx: &ViewCx<'_>, source: &PortraitSource, shown: &PhasePortrait) {
         let (dt, steps) = match source {
-            Source::Toy(_, settings) => (settings.dt, settings.steps),
-            Source::Token(_, _, stepping, _) => *stepping,
+            PortraitSource::Toy(_, settings) => (settings.dt, settings.steps),
+            PortraitSource::Token(_, _, stepping, _) => *stepping,
         };
         if let Some(words) = overflow_sentence(shown, steps, dt) {
             wrapped_ui(ui, format!("! {words}"), cx.theme.error);
@@ -295,7 +302,7 @@ impl View for PhasePlane {
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let source = self.source(cx)?;
         let shown = self.shown.get(&source)?.as_ref()?;
-        let token = if let Source::Token(_, token, ..) = source { token } else { 0 };
+        let token = if let PortraitSource::Token(_, token, ..) = source { token } else { 0 };
         let names = &shown.plane.names;
         let mut table = Table::new(["path", "token", "step", names[0].as_str(), names[1].as_str()]);
         let mut rows = |what: &str, token: usize, places: &[[f64; 2]]| {

@@ -32,7 +32,7 @@ pub struct Blob {
     pub inside: Vec<[f64; 2]>,
 }
 
-/// What is known of a toy system.
+/// A toy system with its formula and the settings that it opens with.
 pub struct ToySystem {
     pub force: Force,
     pub label: &'static str,

@@ -76,7 +76,7 @@ impl LossDifference {
     /// The verdict of the seeds on the two variants, as text.
     pub fn verdict(&self) -> &'static str {
         match self.interval {
-            None => "one seed cannot tell",
+            None => "one seed",
             Some((_, high)) if high < 0.0 => "better",
             Some((low, _)) if low > 0.0 => "worse",
             Some(_) => "cannot be told apart",

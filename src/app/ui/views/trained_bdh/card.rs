@@ -124,11 +124,16 @@ fn candidates_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
             if !candidate.tokenizer.is_empty() {
                 ui.label(small_text(&candidate.tokenizer, tone));
             }
-            let is_restricted = cx.is_restricted(&[FileSettings::layers.name, CorpusSettings::tokenizer.name]);
+            let list = list_setting(candidate);
+            let keys = [FileSettings::layers.name, CorpusSettings::tokenizer.name].into_iter().chain(list);
+            let is_restricted = cx.is_restricted(&keys.collect::<Vec<_>>());
             if candidate.is_chosen && !candidate.is_used && cx.can_move_controls() && !is_restricted {
                 let tip = "Adopts this number of layers and these tokens; press R to reopen the model with them.";
                 if ui.small_button("take it").on_hover_text(tip).clicked() {
                     cx.set(FileSettings::layers.name, Value::Int(candidate.layers as i64));
+                    if let Some(key) = list {
+                        cx.set(key, Value::Text(candidate.list.clone()));
+                    }
                     if !candidate.tokenizer.is_empty() {
                         cx.set(CorpusSettings::tokenizer.name, Value::Text(candidate.tokenizer.clone()));
                     }
@@ -137,6 +142,16 @@ fn candidates_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         });
     }
     m.warnings.iter().for_each(|words| _ = ui.label(small_text(words, cx.theme.warm)));
+}
+
+/// The setting that names the list of a candidate's tokens. Characters without a list are those of the text, so that it is
+/// emptied for them.
+fn list_setting(candidate: &ReadingCandidate) -> Option<&'static str> {
+    match candidate.tokenizer.as_str() {
+        "sorted_char" => Some(CorpusSettings::vocabulary_file.name),
+        "huggingface" => Some(CorpusSettings::tokenizer_file.name),
+        _ => None,
+    }
 }
 
 /// The text that the candidates read, and the facts known before.

@@ -2,6 +2,7 @@
 
 use super::text_ui;
 use crate::{
+    analysis::statistics::finite_mean,
     config::SettingKey,
     labs::{
         synapses::settings::ReadingSettings,
@@ -49,7 +50,7 @@ fn verdict(m: &InterventionEffect) -> String {
 
 /// Describes the change, the activity of the chosen and the random ones, and the loss of the text.
 fn details(m: &InterventionEffect) -> String {
-    let loss = match (mean_loss(&m.loss_before), mean_loss(&m.loss_after)) {
+    let loss = match (finite_mean(&m.loss_before), finite_mean(&m.loss_after)) {
         (Some(before), Some(after)) => format!("Loss of the text {before:.3} \u{2192} {after:.3} nats per token."),
         _ => "The text has no loss to compare: that takes at least two tokens.".to_owned(),
     };
@@ -66,12 +67,6 @@ fn details(m: &InterventionEffect) -> String {
         ),
     };
     format!("{}: {}. {activity} {loss}", m.names(), m.action)
-}
-
-/// Mean over the tokens that have a loss, nats; the first token of a text has none.
-fn mean_loss(loss: &[f64]) -> Option<f64> {
-    let finite: Vec<f64> = loss.iter().copied().filter(|l| l.is_finite()).collect();
-    (!finite.is_empty()).then(|| finite.iter().sum::<f64>() / finite.len() as f64)
 }
 
 /// The settings of the change, in a lab that has them.

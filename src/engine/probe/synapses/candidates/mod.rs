@@ -1,10 +1,11 @@
 //! Under which number of layers, and in which tokens, a BDH reads a text best: what its file may not tell. The window's
-//! probe and the commands that open a checkpoint decide by one procedure ([`choice`]).
+//! probe and the commands that open a checkpoint read the same windows, the first of the text, and decide by one procedure
+//! ([`compare`]).
 
 mod choice;
 
 use crate::{
-    corpus::{self, BYTES, CorpusError, NamedTokenizer, TokenizerKind, TokenizerSpec},
+    corpus::{self, BYTES, CorpusError, NamedTokenizer, TextSpan, TokenizerKind, TokenizerSpec},
     nn::IGNORE,
     probe::prelude::*,
 };
@@ -22,7 +23,6 @@ const MAX_ACTIVATIONS: usize = 1 << 24;
 const MIN_WINDOW: usize = 32;
 /// A token stands for no more bytes than this, on average.
 const BYTES_PER_TOKEN: usize = 8;
-const HELD_OUT: f64 = 0.1;
 
 /// The reason why nothing is chosen.
 #[derive(Debug, thiserror::Error)]
@@ -65,26 +65,23 @@ pub fn choose<M: SynapseModel>(
     text: &[u8],
     known: &KnownFacts,
 ) -> std::result::Result<CandidateChoice, ChoiceError> {
-    let tokens_from: Vec<Evidence> = tokenizers.iter().map(evidence).collect();
-    if let (Some(layers), [from]) = (known.layers, tokens_from.as_slice()) {
-        return Ok(known_choice(layers, *from));
+    if let (Some(layers), [only]) = (known.layers, tokenizers) {
+        return Ok(known_choice(layers, evidence(only)));
     }
     let model = open(known.layers.map_or(MAX_LAYERS, |layers| layers.value))?;
-    let mut windows = known.windows(model.shape());
+    let windows = known.windows(model.shape());
     let head = beginning(text, windows.count * windows.length * BYTES_PER_TOKEN);
-    let mut refusal = None;
-    let mut encoded = vec![];
+    let (mut refusal, mut texts) = (None, vec![]);
     for one in tokenizers {
         let ids = one.tokenizer.encode(head).map_err(|e| refusal.get_or_insert(e)).ok();
-        encoded.push(ids.filter(|ids| ids.len() > 1));
+        let bytes = move |ids: &[u32]| one.tokenizer.decode(ids).len();
+        texts.push(CandidateText {
+            beginning: ids.and_then(TextBeginning::running),
+            from: evidence(one),
+            bytes: Box::new(bytes),
+        });
     }
-    let longest = encoded.iter().flatten().map(|ids| ids.len() - 1).max().unwrap_or(0);
-    windows.length = fitted_length(windows, longest);
-    let found = decide(known, windows, &tokens_from, |k| {
-        let Some(ids) = &encoded[k] else { return Ok(None) };
-        let bytes = |row: &[u32]| tokenizers[k].tokenizer.decode(row).len();
-        window_losses(&model, known.layers.is_some(), &cut(ids, windows), bytes, Progress::none()).map(Some)
-    })?;
+    let found = compare(&model, known, windows, &texts, Progress::none())?;
     match (found, refusal) {
         (Some(found), _) => Ok(found),
         (None, Some(refusal)) => Err(refusal.into()),
@@ -92,6 +89,82 @@ pub fn choose<M: SynapseModel>(
             "the beginning of the text is too short to tell which layers and tokens the model was trained with: give both, or a longer text".to_owned(),
         )),
     }
+}
+
+/// A text in the tokens of a candidate.
+struct CandidateText<'a> {
+    /// `None` if these tokens cannot say the text, or it has fewer than two of them.
+    beginning: Option<TextBeginning>,
+    /// The reason why these tokens would be taken were they the only ones.
+    from: Evidence,
+    /// The number of bytes that ids of the text stand for.
+    bytes: Box<dyn Fn(&[u32]) -> usize + 'a>,
+}
+
+/// The part of a text that candidates read.
+#[derive(PartialEq)]
+enum TextBeginning {
+    /// The first ids of a running text, two or more.
+    Running(Vec<u32>),
+    /// Windows that are generated on demand, which have no text around them.
+    Generated(Windows),
+}
+
+impl TextBeginning {
+    fn running(ids: Vec<u32>) -> Option<Self> {
+        (ids.len() > 1).then_some(Self::Running(ids))
+    }
+
+    /// Reads as much of a corpus as these windows need.
+    ///
+    /// # Errors
+    /// If the text cannot be read in the corpus's tokens.
+    fn read(corpus: &Corpus, windows: ComparedWindows) -> Result<Option<Self>> {
+        let (mut ids, mut from) = (vec![], 0);
+        while ids.len() <= windows.count * windows.length {
+            let Some(chunk) = corpus.chunk(TextSpan::Whole, from)? else { break };
+            ids.extend(chunk.ids);
+            from = chunk.end;
+        }
+        match from {
+            0 => Ok(Some(Self::Generated(corpus.held_out(windows.count, windows.length)?))),
+            _ => Ok(Self::running(ids)),
+        }
+    }
+
+    /// The longest window that can be cut.
+    fn longest(&self) -> usize {
+        match self {
+            Self::Running(ids) => ids.len() - 1,
+            Self::Generated(_) => usize::MAX,
+        }
+    }
+
+    fn windows(&self, windows: ComparedWindows) -> Windows {
+        match self {
+            Self::Running(ids) => cut(ids, windows),
+            Self::Generated(windows) => windows.clone(),
+        }
+    }
+}
+
+/// Reads the beginning of a text with every candidate and decides: `model` has as many layers as are tried, or as are
+/// known. `None` where no candidate can read it.
+fn compare(
+    model: &dyn SynapseModel,
+    known: &KnownFacts,
+    mut windows: ComparedWindows,
+    texts: &[CandidateText<'_>],
+    progress: Progress<'_>,
+) -> Result<Option<CandidateChoice>> {
+    let longest = texts.iter().filter_map(|text| text.beginning.as_ref()).map(TextBeginning::longest).max();
+    windows.length = fitted_length(windows, longest.unwrap_or(0));
+    let tokens_from: Vec<Evidence> = texts.iter().map(|text| text.from).collect();
+    decide(known, windows, &tokens_from, |k| {
+        let Some(beginning) = &texts[k].beginning else { return Ok(None) };
+        let (progress, bytes) = (progress.piece(k, texts.len()), |ids: &[u32]| (texts[k].bytes)(ids));
+        window_losses(model, known.layers.is_some(), &beginning.windows(windows), bytes, progress).map(Some)
+    })
 }
 
 fn evidence(tokenizer: &NamedTokenizer) -> Evidence {
@@ -183,31 +256,54 @@ impl Probe for Candidates {
             windows.count = args.windows;
         }
         let deep = model.with_layers(if layers_known { used } else { MAX_LAYERS.max(used) })?;
-        let others = other_tokens(cx);
-        let texts: Vec<(&str, &Corpus)> =
-            std::iter::once(("", cx.corpus)).chain(others.iter().map(|(id, c)| (*id, c))).collect();
-        let tokens_from = vec![Evidence::OnlyFit; texts.len()];
-        let found = decide(&known, windows, &tokens_from, |k| {
-            let corpus = texts[k].1;
-            let cut = corpus.held_out(windows.count, windows.length)?;
-            let bytes = |row: &[u32]| corpus.decode(row).len();
-            window_losses(deep.as_ref(), layers_known, &cut, bytes, cx.progress.piece(k, texts.len())).map(Some)
-        })?;
-        let found = found.ok_or_else(|| Error::Msg("the held-out text asks nothing of the model".to_owned()))?;
-        let about = format!("{} held-out windows of {} tokens", found.windows.count, found.windows.length);
-        Ok(vec![Answer::new(measurement(&found, &texts, used, layers_known), about, vec![])])
+        let others = other_tokens(cx, model.checkpoint());
+        let opened = std::iter::once(OpenedText { tokens: None, corpus: cx.corpus })
+            .chain(others.iter().map(|(tokens, corpus)| OpenedText { tokens: Some(tokens), corpus }));
+        let (mut named, mut texts): (Vec<OpenedText<'_>>, Vec<CandidateText<'_>>) = (vec![], vec![]);
+        for one in opened {
+            let beginning = TextBeginning::read(one.corpus, windows)?;
+            // tokens that number the text as others do are the same candidate
+            if texts.iter().all(|text| text.beginning != beginning) {
+                let bytes = move |ids: &[u32]| one.corpus.byte_length(ids);
+                texts.push(CandidateText { beginning, from: Evidence::OnlyFit, bytes: Box::new(bytes) });
+                named.push(one);
+            }
+        }
+        let found = compare(deep.as_ref(), &known, windows, &texts, cx.progress)?;
+        let found = found.ok_or_else(|| Error::Msg("the text asks nothing of the model".to_owned()))?;
+        let about = format!("the first {} windows of {} tokens", found.windows.count, found.windows.length);
+        Ok(vec![Answer::new(measurement(&found, &named, used, layers_known), about, vec![])])
+    }
+}
+
+/// The text of a run in one kind of tokens.
+#[derive(Clone, Copy)]
+struct OpenedText<'a> {
+    /// `None` of the run's own.
+    tokens: Option<&'a TokenizerSpec>,
+    corpus: &'a Corpus,
+}
+
+impl OpenedText<'_> {
+    /// The file that lists the tokens, where it is not the run's settings that name it.
+    fn list(&self) -> String {
+        match self.tokens {
+            Some(TokenizerSpec::Characters(path) | TokenizerSpec::HuggingFace(path)) => path.display().to_string(),
+            _ => String::new(),
+        }
     }
 }
 
 fn measurement(
     found: &CandidateChoice,
-    texts: &[(&str, &Corpus)],
+    texts: &[OpenedText<'_>],
     used: usize,
     layers_known: bool,
 ) -> ReadingCandidates {
     let candidate = |c: &Candidate| ReadingCandidate {
-        tokenizer: texts[c.tokenizer].0.to_owned(),
-        tokens: texts[c.tokenizer].1.describe(),
+        tokenizer: texts[c.tokenizer].tokens.map_or("", TokenizerSpec::kind).to_owned(),
+        list: texts[c.tokenizer].list(),
+        tokens: texts[c.tokenizer].corpus.describe(),
         layers: c.layers,
         loss: c.loss.nats_per_token(),
         loss_error: c.loss.error(),
@@ -228,20 +324,16 @@ fn measurement(
     }
 }
 
-/// The text in other tokens that fit the model's number of them. Lists beside a file are taken when it is opened
-/// ([`corpus::CorpusSpec::match_vocab_to_model`]).
-fn other_tokens(cx: &ProbeInputs<'_>) -> Vec<(&'static str, Corpus)> {
+/// The text in the other tokens that the model may have been trained with: those that a command tries
+/// ([`corpus::fitting_tokenizers`]), with the list of them beside its file.
+fn other_tokens(cx: &ProbeInputs<'_>, facts: Option<&CheckpointFacts>) -> Vec<(TokenizerSpec, Corpus)> {
     let vocab = cx.corpus.vocab();
     let bytes = (vocab >= BYTES).then_some(TokenizerSpec::Byte { vocab });
-    let own = cx.corpus.describe();
-    let specs = bytes.into_iter().chain([TokenizerSpec::SortedChar { max_vocab: vocab }]);
-    let opened = specs.filter_map(|tokenizer| {
-        let (id, source, length) = (tokenizer.kind(), cx.corpus.source().clone(), cx.corpus.length());
-        let spec = corpus::CorpusSpec { source, length, tokenizer, held_out: HELD_OUT, seed: cx.seed };
-        Some((id, Corpus::open(&spec).ok()?))
-    });
+    let listed = facts.and_then(|facts| corpus::list_beside(&facts.path, vocab));
+    let specs = bytes.into_iter().chain([TokenizerSpec::SortedChar { max_vocab: vocab }]).chain(listed);
     // a tokenizer that cannot read the text, or has a vocabulary of another size, is not a candidate
-    opened.filter(|(_, c)| c.vocab() == vocab && c.describe() != own).collect()
+    let opened = specs.filter_map(|spec| Some((spec.clone(), cx.corpus.in_tokens(spec).ok()?)));
+    opened.filter(|(_, corpus)| corpus.vocab() == vocab).collect()
 }
 
 #[cfg(test)]

@@ -1,12 +1,15 @@
 //! One number of all runs over steps or time, smoothed if wanted, and a table of its values and differing settings.
 
 use super::{ComparePage, TABLE, save_ui, scrubber_ui, table_ui};
-use crate::ui::{
-    comparison::{ComparedLine, Comparison},
-    identity::KeyedCache,
-    panels::prelude::*,
-    plot::{Axis, Band, Chart, Curve, Data, Line, Smoothed},
-    widgets::smoothing::smoothing_ui,
+use crate::{
+    analysis::statistics::finite_mean,
+    ui::{
+        comparison::{ComparedLine, Comparison},
+        identity::KeyedCache,
+        panels::prelude::*,
+        plot::{Axis, Band, Chart, Curve, Data, Line, Smoothed},
+        widgets::smoothing::smoothing_ui,
+    },
 };
 
 /// The x axis of the curves.
@@ -100,7 +103,7 @@ fn seconds(line: &ComparedLine, times: &[Vec<(u64, f64)>], step: u64) -> Option<
         (!times.is_empty()).then(|| at.map_or(0.0, |i| times[i].1))
     };
     let known: Vec<f64> = line.runs.iter().filter_map(of_run).collect();
-    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+    finite_mean(&known)
 }
 
 /// The figure's chart with its lines as they are drawn.

@@ -3,7 +3,10 @@
 mod charts;
 mod facts;
 
-use crate::ui::{picture_order::file_stem, views::prelude::*};
+use crate::{
+    analysis::generator::{GeneratorError, MAX_STATES},
+    ui::{picture_order::file_stem, views::prelude::*},
+};
 use charts::Quantity;
 
 /// Higher tiles show every number, points.
@@ -92,12 +95,16 @@ impl AttentionChainView {
             let label = ui.label("P").on_hover_text("Positions that are lumped into one block.").id;
             ui.add(DragValue::new(&mut self.width).range(1..=MAX_BLOCK_SIZE)).labelled_by(label);
             if m.chain.is_some() {
-                let open = ui.button("in Equilibrium").on_hover_text(
+                let states = m.weights.cols();
+                let can_open = (2..=MAX_STATES).contains(&states);
+                let open = ui.add_enabled(can_open, Button::new("in Equilibrium")).on_hover_text(
                     "Opens the matrix in the lab Equilibrium as a generator, \u{3b1}\u{1d40} \u{2212} I: its flow, its spectrum and \
                      its rates, which can be changed there. The matrix is saved into the export folder first.",
                 );
-                if open.clicked() {
-                    let (bytes, states) = (transitions_csv(m.value).into_bytes(), m.weights.cols());
+                let wanted = if states > MAX_STATES { "shorter" } else { "longer" };
+                let why = format!("{}: type a {wanted} text.", GeneratorError::Size(states));
+                if open.on_disabled_hover_text(why).clicked() {
+                    let bytes = transitions_csv(m.value).into_bytes();
                     cx.act(FileAction::OpenTransitions { name: file_name(m.value, m.sample.step), bytes, states });
                 }
             }

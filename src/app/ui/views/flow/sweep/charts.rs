@@ -48,15 +48,16 @@ pub fn invariance(chart: &mut Chart<'static>, sweep: &FlowSweepInvariance, theme
     chart.add(line(name, (theme.secondary, Stroke::Dashed), source).short("the source").claim("D11"));
 }
 
-/// Dashed: after nouns that steering was trained on.
+/// Dashed: after nouns that steering was trained on. One name in the legend stands for both.
 pub fn class(chart: &mut Chart<'static>, sweep: &FlowSweepClass, theme: &Theme) {
     let curve = |name: &str, colour: Color32, y: &[f64]| line(name, (colour, Stroke::Solid), pairs(&sweep.u0, y));
+    let steered = |name: &str, colour: Color32, y: &[f64]| curve(name, colour, y).dashed().short("steered nouns");
     chart.lines.extend([
         curve("class +", theme.warm, &sweep.held_out.plus),
         curve("class \u{2212}", theme.cool, &sweep.held_out.minus),
         curve("neutral", theme.secondary, &sweep.neutral),
-        curve("class +, steered nouns", theme.warm, &sweep.trained.plus).dashed().unnamed(),
-        curve("class \u{2212}, steered nouns", theme.cool, &sweep.trained.minus).dashed().unnamed(),
+        steered("class +, steered nouns", theme.warm, &sweep.trained.plus),
+        steered("class \u{2212}, steered nouns", theme.cool, &sweep.trained.minus).unnamed(),
     ]);
 }
 

@@ -44,7 +44,7 @@ fn newest<'a, M: Measurement>(cx: &ViewCx<'a>, dropped: u64) -> Option<&'a Sampl
     all.into_iter().flatten().map(|m| m.sample).find(|s| s.request.is_none_or(|r| r > dropped))
 }
 
-/// What a flow must have for a sweep to be meaningful.
+/// The properties of a flow without which a sweep has no meaning.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
     Flow,

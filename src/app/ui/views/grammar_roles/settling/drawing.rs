@@ -9,6 +9,8 @@ const WORDS_HEIGHT: f32 = 36.0;
 const LABEL: f32 = 44.0;
 const HEAD_HEIGHT: f32 = 16.0;
 const GAP: f32 = 8.0;
+/// The least room between two headings.
+const HEADING_GAP: f32 = 6.0;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ReadingPosition {
@@ -89,11 +91,11 @@ impl Stage {
         self.tops.iter().copied().fold(f32::INFINITY, f32::min)
     }
 
-    /// The explanation of the heading at a place: of those after the sweeps, whose names may be in either of two rows.
-    fn heading_at(&self, at: Pos2) -> Option<&'static str> {
-        let column = (at.x - self.left(self.sweeps.1)) / (self.picture + GAP);
-        let is_in_rows = (self.top() - 2.0 * HEAD_HEIGHT..self.top()).contains(&at.y);
-        (column >= 0.0 && is_in_rows).then(|| HEADINGS[(column as usize).min(HEADINGS.len() - 1)].1)
+    /// The explanation of the heading at a place.
+    fn heading_at(&self, at: Pos2, headings: &[Heading]) -> Option<&'static str> {
+        let is_in_row = (self.top() - HEAD_HEIGHT..self.top()).contains(&at.y);
+        let found = headings.iter().find(|heading| is_in_row && (heading.left..heading.right).contains(&at.x));
+        found.and_then(|heading| heading.about)
     }
 
     fn corner(&self, level: usize, column: usize) -> Pos2 {
@@ -243,26 +245,54 @@ const HEADINGS: [(&str, &str); 3] = [
     ("feedback", "Feedback weights W_fb, by which a level predicts the one below: root mean squares of blocks."),
 ];
 
-pub(super) fn draw_headings(painter: &Painter, theme: &Theme, stage: &Stage) {
+/// The heading of a column of pictures.
+pub(super) struct Heading {
+    words: String,
+    about: Option<&'static str>,
+    left: f32,
+    right: f32,
+}
+
+/// The headings, from the last one to the first: one that is wider than its picture begins farther left, so that it covers
+/// no other.
+pub(super) fn headings(painter: &Painter, theme: &Theme, stage: &Stage) -> Vec<Heading> {
+    let width = |words: &str| painter.layout_no_wrap(words.to_owned(), theme::small(), theme.secondary).size().x;
     let (first, shown) = stage.sweeps;
-    let mut words: Vec<String> = (0..shown).map(|c| format!("sweep {}", first + c + 1)).collect();
-    words.extend(HEADINGS.map(|(name, _)| name.to_owned()));
-    for (column, words) in words.into_iter().enumerate() {
-        let width = painter.layout_no_wrap(words.clone(), theme::small(), theme.secondary).size().x;
-        let is_wide = width > stage.picture;
-        // of a wide name of a sweep its number remains; another one reaches over its neighbours, in a row of its own
-        let words = if is_wide && column < shown { format!("{}", first + column + 1) } else { words };
-        let row = if is_wide && column == shown + 1 { HEAD_HEIGHT - 2.0 } else { 0.0 };
-        let at = pos2(stage.left(column).min(stage.rect.right() - width), stage.top() - 3.0 - row);
+    let sweeps = (first + 1..=first + shown).map(|sweep| {
+        let words = format!("sweep {sweep}");
+        // of a wide name its number remains
+        (if width(&words) > stage.picture { sweep.to_string() } else { words }, None)
+    });
+    let all: Vec<(String, Option<&'static str>)> =
+        sweeps.chain(HEADINGS.map(|(name, about)| (name.to_owned(), Some(about)))).collect();
+    let mut end = stage.rect.right();
+    let placed = all.into_iter().enumerate().rev().map(|(column, (words, about))| {
+        let wide = width(&words);
+        let left = stage.left(column).min(end - wide);
+        end = left - HEADING_GAP;
+        Heading { words, about, left, right: left + wide }
+    });
+    placed.collect()
+}
+
+pub(super) fn draw_headings(painter: &Painter, theme: &Theme, stage: &Stage, headings: &[Heading]) {
+    for Heading { words, left, .. } in headings {
+        let at = pos2(*left, stage.top() - 3.0);
         painter.text(at, Align2::LEFT_BOTTOM, words, theme::small(), theme.secondary);
     }
 }
 
 /// Explains the picture under the pointer in a tooltip.
-pub(super) fn explain(response: Response, stage: &Stage, found: &Measured<'_, Settling>, position: ReadingPosition) {
+pub(super) fn explain(
+    response: Response,
+    stage: &Stage,
+    headings: &[Heading],
+    found: &Measured<'_, Settling>,
+    position: ReadingPosition,
+) {
     let Some(at) = response.hover_pos() else { return };
     let tokens = &found.sample.tokens;
-    if let Some(words) = stage.heading_at(at) {
+    if let Some(words) = stage.heading_at(at, headings) {
         response.on_hover_text_at_pointer(words);
         return;
     }
