@@ -33,6 +33,11 @@ fn invalid_commands_are_refused_with_a_reason_and_leave_no_file() {
     fs::create_dir(here.join("folder")).unwrap();
     for (words, code, part) in [
         ("run missing.txt", 2, "`missing.txt` is not a lab, preset, file or run folder"),
+        ("run fastslow", 2, "did you mean `fast_slow`?"),
+        ("run fast_slow_neded", 2, "did you mean `fast_slow_needed`?"),
+        ("run neuron_grph", 2, "did you mean `neuron_graph`?"),
+        ("list --knobs fastslow", 2, "did you mean `fast_slow`?"),
+        ("run fast_slow --set corpus.source=mixtur", 2, "did you mean `mixture`?"),
         ("run empty.txt", 2, "empty.txt is empty"),
         ("run binary.txt", 2, "binary.txt is binary, not text"),
         ("run short.txt", 2, "too short"),

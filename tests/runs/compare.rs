@@ -82,7 +82,8 @@ fn runs_are_set_beside_each_other() {
     assert_eq!(settings.lines().next().unwrap(), "run,seed,train.lr", "nothing else differs: {settings}");
     assert_eq!(settings.lines().nth(2).unwrap(), "\"seed 1, lr 0.001\",1,0.001");
     let numbers = fs::read_to_string(to.join("numbers.csv")).unwrap();
-    let named = "run,variant,step,held-out loss (nats),loss minus coupled's (nats),residual after one pass,|tanh γ|";
+    let named =
+        "run,variant,step,held-out loss (nats),loss minus that of coupled (nats),residual after one pass,|tanh γ|";
     assert_eq!(numbers.lines().next().unwrap(), named);
     assert_eq!(numbers.lines().count(), 1 + 3 * 2, "a row a run and variant: {numbers}");
     assert!(numbers.lines().skip(1).all(|row| row.contains(",9,") && !row.contains("(step")), "{numbers}");

@@ -74,7 +74,7 @@ struct Activations {
 }
 
 impl Activations {
-    fn of(model: &Bdh, ids: &[u32]) -> Self {
+    fn new(model: &Bdh, ids: &[u32]) -> Self {
         let all = record(model, ids, &Recording { x: true, y: true, ..Recording::default() }).unwrap();
         let of = |part: &str| -> Vec<Vec<f64>> {
             let named = |l: usize| all.iter().find(|(n, _)| *n == format!("layers.{l}.{part}")).unwrap().1.clone();
@@ -93,7 +93,7 @@ impl Activations {
 fn plain_pass(model: &Bdh, ids: &[u32], value: impl Fn(&Activations, usize) -> f64) -> (Vec<(f64, usize)>, usize, f64) {
     let (mut best, mut fires, mut sum) = (vec![], 0, 0.0);
     for (w, window) in ids.chunks(WINDOW).enumerate() {
-        let plain = Activations::of(model, window);
+        let plain = Activations::new(model, window);
         let values: Vec<f64> = (0..window.len()).map(|t| value(&plain, t)).collect();
         fires += values.iter().filter(|v| **v > 0.0).count();
         sum += values.iter().sum::<f64>();
@@ -158,7 +158,7 @@ fn a_passage_read_by_itself_gives_its_values_again() {
     let found =
         ask(&mut model, &corpus, &args(&[("neuron", Value::Text("0:7".into())), ("layer", Value::Int(2))])).unwrap();
     let exact = found.contexts.iter().find(|c| c.is_exact).unwrap();
-    let plain = Activations::of(&model, &corpus.encode(&exact.text));
+    let plain = Activations::new(&model, &corpus.encode(&exact.text));
     for (t, value) in exact.values.iter().enumerate() {
         assert!((plain.at(&plain.y, 2, 7, t) - value).abs() < 1e-4, "{t}");
     }

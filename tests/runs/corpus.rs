@@ -219,6 +219,10 @@ fn a_tokenizer_json_is_read_and_a_broken_one_refused() {
     let broken = folder.path().join("broken.json");
     fs::write(&broken, "{\"version\": 1").unwrap();
     let source = Source::Generated("harbour".into());
+    // a run says what it will hold before it reads the file
+    let memory = |tokenizer| spec(source.clone(), tokenizer).memory();
+    let bytes = memory(TokenizerSpec::Byte { vocab: 256 });
+    assert_eq!(memory(TokenizerSpec::HuggingFace(broken.clone())), bytes + 48 * 13);
     let error = |path: &Path| {
         Corpus::open(&spec(source.clone(), TokenizerSpec::HuggingFace(path.into()))).err().unwrap().to_string()
     };

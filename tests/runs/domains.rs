@@ -81,7 +81,7 @@ fn a_folders_first_files_by_name_are_its_domains() {
         let corpus = open_folder(here.path(), domains).unwrap();
         assert_eq!(letters(&corpus), expected);
         let name = here.path().file_name().unwrap().to_string_lossy();
-        let said = format!("{name} ({} of 4 files), 41 kB", domains.min(4));
+        let said = format!("{name} ({} of 4 files; 1 other entry is left out), 41 kB", domains.min(4));
         assert!(corpus.describe().starts_with(&said), "{}", corpus.describe());
     }
 }
@@ -145,8 +145,12 @@ fn special_files_of_a_text_folder_are_ignored() {
     let here = tempfile::tempdir().unwrap();
     write(here.path(), "a.txt", 'a', 8);
     let pipe = here.path().join("pipe");
-    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     assert!(open_folder(here.path(), 8).unwrap().describe().contains("(1 of 1 files)"));
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    fs::create_dir(here.path().join("inside")).unwrap();
+    fs::write(here.path().join(".hidden"), "x").unwrap();
+    let said = open_folder(here.path(), 8).unwrap().describe();
+    assert!(said.contains("(1 of 1 files; 2 other entries are left out)"), "{said}");
 }
 
 #[test]

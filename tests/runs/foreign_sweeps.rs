@@ -130,6 +130,31 @@ fn a_run_that_cannot_be_read_is_left_out_with_a_sentence() {
     }
 }
 
+#[test]
+fn no_sweep_is_made_through_a_link() {
+    let (made, outside) = (with_spec(SPEC), scratch_folder());
+    let here = made.path();
+    fs::create_dir(here.join("sweeps")).unwrap();
+    symlink(outside.path(), here.join("sweeps/rates")).unwrap();
+    let output = orrery_in(here, &["sweep", "rates.toml", "--on", "print"]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("sweeps/rates is a link to another folder"), "{}", said(&output));
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+}
+
+/// A name that is no text stands in no command and in no table.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_whose_name_is_not_utf8_is_left_out_with_a_sentence() {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+    let with = whole();
+    let run = runs(with.path()).swap_remove(0);
+    fs::rename(&run, run.with_file_name(OsStr::from_bytes(b"a\xff"))).unwrap();
+    let output = done(with.path(), &["sweep", "sweeps/rates", "--table"]);
+    let words = said(&output);
+    assert!(words.contains("a run is left out: ") && words.contains("runs/a\u{fffd}` is not UTF-8"), "{words}");
+}
+
 /// Schedulers read the printed commands line by line, so a line break in a folder's name must not add a command.
 #[test]
 fn a_printed_command_is_one_line() {

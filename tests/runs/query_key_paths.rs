@@ -32,7 +32,6 @@ fn ask_paths(spec: CoupledQkSpec, args: &[(&str, Value)]) -> (QueryKeyPaths, Vec
         ModelSpec::CoupledQk(CoupledQkSpec { positions: 96, ..spec }).build(corpus.vocab(), 3, &Device::Cpu).unwrap();
     let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
     let probe = probe::find("query_key_paths").unwrap();
-    assert!(probe.applies(model.as_mut()));
     let mut cx = ProbeContext::standalone(model.as_mut(), &corpus, &Device::Cpu, &args);
     let finding = probe.ask(&mut cx).unwrap().remove(0);
     (QueryKeyPaths::from_payload(&finding.payload).unwrap().clone(), finding.tokens)

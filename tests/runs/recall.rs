@@ -101,7 +101,6 @@ fn attention_to_pairs_is_measured_by_layer_and_head() -> Result<(), Box<dyn std:
         &Device::Cpu,
     )?;
     let probe = probe::find("pair_attention").ok_or("no such probe")?;
-    assert!(probe.applies(model.as_mut()));
     let args = Args::from([("window".to_owned(), Value::Int(64)), ("examples".to_owned(), Value::Int(6))]);
     let mut findings = probe.ask(&mut ProbeContext::standalone(model.as_mut(), &corpus, &Device::Cpu, &args))?;
     let finding = findings.pop().ok_or("no answer")?;

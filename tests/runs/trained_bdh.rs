@@ -6,11 +6,14 @@ use std::{path::Path, sync::Arc};
 use candle_core::Device;
 use orrery::{
     config::Value,
+    corpus::{TextSpan, TokenizerChoice, fitting_tokenizers},
     labs::trained_bdh::LAB,
     models::{
-        ModelSpec,
-        bdh::{BdhSpec, export_state_dict},
+        ModelSpec, Trainable,
+        bdh::{BdhSpec, Checkpoint, export_state_dict},
     },
+    nn::{Batch, host},
+    probe::synapses::{KnownFacts, choose},
     store::tensors,
     telemetry::{
         Args, Event, Inbox, Measurement, RunState, Sink, channels,
@@ -170,22 +173,59 @@ fn candidates_are_compared_where_the_file_does_not_say() {
     let usual: ReadingCandidates = ask_as(&mut run, &Args::new()).unwrap();
     assert_eq!((usual.window, usual.window_from), (256, Evidence::Assumed), "it is not known which ones training used");
     assert!(usual.windows >= 4 && usual.warnings[0].starts_with("it is not known"), "{:?}", usual.warnings);
-    // the windows have the number and length of those of the probe whose loss is compared below
     let tried: ReadingCandidates = ask_as(&mut run, &windows(4, 128)).unwrap();
     let layers: Vec<usize> = tried.candidates.iter().map(|c| c.layers).collect();
     assert_eq!(layers, (1..=12).collect::<Vec<_>>());
     let used: Vec<usize> = tried.candidates.iter().filter(|c| c.is_used).map(|c| c.layers).collect();
     assert_eq!(used, [6], "the public code's, where nobody says");
-    // each candidate's loss is that of a model with this number of layers
+    // each candidate's loss is that of a model with this number of layers, in the first windows of the text
+    let ids = run.corpus().chunk(TextSpan::Whole, 0).unwrap().unwrap().ids;
+    let batch = Batch::from_ids(&ids[..512], &ids[1..=512], 4, 128, &Device::Cpu).unwrap();
+    let checkpoint = Checkpoint::open(Path::new(&bare), &BdhSpec::default(), &Device::Cpu).unwrap();
     for layers in [2, 6] {
-        let set = [("model.checkpoint", bare.as_str()), ("model.layers", if layers == 2 { "2" } else { "6" })];
-        let m: TrainedBdh = ask_as(&mut Run::open(plan(&set)).unwrap(), &Args::new()).unwrap();
+        let loss = host::scalar(&checkpoint.model(layers).unwrap().evaluate(&batch).unwrap()).unwrap();
         let found = tried.candidates[layers - 1].loss;
-        assert!((m.loss - found).abs() < 1e-4, "{layers}: {} and {found}", m.loss);
+        assert!((loss - found).abs() < 1e-4, "{layers}: {loss} and {found}");
     }
     let best = tried.candidates.iter().find(|c| c.is_chosen).unwrap();
     assert!(best.loss_error.is_finite());
     assert!(tried.candidates.iter().all(|c| c.bits_per_byte >= best.bits_per_byte));
+}
+
+/// The probe of a run and a command read one text with one checkpoint. Bytes, the characters of the text by code point and
+/// those of a list beside the checkpoint all fit, and the end of the text is unlike its beginning.
+#[test]
+fn window_and_command_choose_alike() {
+    let folder = tempfile::tempdir().unwrap();
+    let [model, text, list] = ["model.safetensors", "text.txt", "vocab.json"].map(|name| folder.path().join(name));
+    write_of(&model, VOCAB);
+    let weights = tensors::read(&model, &Device::Cpu).unwrap();
+    tensors::write(&model, &weights, &[]).unwrap();
+    let known = |k: usize| char::from_u32(0x4e00 + k as u32).unwrap();
+    let mut content: String = (0..9000).map(|i| known(i * i % 89)).collect();
+    content.extend((0..9000).map(|i| known(i * 7 % VOCAB)));
+    std::fs::write(&text, &content).unwrap();
+    let backwards: Vec<String> = (0..VOCAB).rev().map(|k| known(k).to_string()).collect();
+    std::fs::write(&list, serde_json::to_string(&backwards).unwrap()).unwrap();
+
+    let checkpoint = Checkpoint::open(&model, &BdhSpec::default(), &Device::Cpu).unwrap();
+    let choice = TokenizerChoice::default().or_list_beside(&model, checkpoint.vocab);
+    let tokenizers = fitting_tokenizers(&choice, content.as_bytes(), checkpoint.vocab).unwrap();
+    let facts = KnownFacts::new(&checkpoint.facts, None);
+    let command = choose(|layers| checkpoint.model(layers), &tokenizers, content.as_bytes(), &facts).unwrap();
+
+    let set = [("model.checkpoint", model.display().to_string()), ("corpus.file", text.display().to_string())];
+    let mut run = Run::open(plan(&set.each_ref().map(|(key, value)| (*key, value.as_str())))).unwrap();
+    let window: ReadingCandidates = ask_as(&mut run, &Args::new()).unwrap();
+    assert_eq!((tokenizers.len(), window.candidates.len(), command.tried.len()), (3, 36, 36));
+    assert_eq!((window.windows, window.window), (command.windows.count, command.windows.length));
+    for (ours, theirs) in window.candidates.iter().zip(&command.tried) {
+        assert_eq!((ours.layers, ours.is_chosen), (theirs.layers, command.is_chosen(theirs)));
+        let (a, b) = (ours.bits_per_byte, theirs.loss.bits_per_byte());
+        assert!((a - b).abs() < 1e-9 * b, "{} layers of {}: {a} and {b}", ours.layers, ours.tokens);
+    }
+    let lists: Vec<&str> = window.candidates.iter().step_by(12).map(|c| c.list.as_str()).collect();
+    assert_eq!(lists, ["", "", list.display().to_string().as_str()]);
 }
 
 /// Eight sentences about a noun.

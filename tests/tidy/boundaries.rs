@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
+    path::PathBuf,
 };
 
 use super::{
@@ -85,14 +86,31 @@ fn libraries_stay_where_they_belong() {
 
 #[test]
 fn the_interface_thread_never_waits() {
-    for source in sources() {
-        let (module, path, code) = (source.top(), &source.file, &source.code);
-        if module == "ui" {
-            // a path's or a slice's join takes an argument; a thread's takes none
-            for wait in [".recv()", ".join()", "thread::sleep", "fs::read", "File::open", "block_on("] {
-                assert!(!code.contains(wait), "{} has `{wait}`; the interface must not wait", path.display());
-            }
-        }
+    const WAITS: &[&str] = &[
+        ".recv()",
+        ".recv_timeout(",
+        // a path's or a slice's join takes an argument; a thread's takes none
+        ".join()",
+        // a process's wait takes no argument
+        ".wait()",
+        ".wait_timeout(",
+        ".wait_while(",
+        ".output()",
+        ".status()",
+        "thread::sleep",
+        "thread::park",
+        "fs::read",
+        "File::open",
+        "block_on(",
+    ];
+    /// Their locks are held by others while values are copied, or are taken on threads of their own.
+    const SHORT_LOCKS: &[&str] = &["ui/panels/picture.rs", "ui/views/graph/canvas.rs", "ui/views/graph/motion.rs"];
+    for source in sources().into_iter().filter(|source| source.top() == "ui") {
+        let (path, code) = (&source.file, &source.code);
+        let found = WAITS.iter().find(|wait| code.contains(**wait));
+        assert!(found.is_none(), "{} has {found:?}; the interface must not wait", path.display());
+        let may_lock = SHORT_LOCKS.iter().any(|file| path.ends_with(file));
+        assert!(may_lock || !code.contains(".lock()"), "{} takes a lock that others may hold", path.display());
     }
 }
 
@@ -104,6 +122,26 @@ fn p_values_are_written_by_one_function() {
             assert!(!source.code.contains(format), "{} has `{format}`; use p_label", source.file.display());
         }
     }
+}
+
+/// Unsafe code is that of the kernels, where it is read with care. These files are the exceptions: products of matrices on
+/// the kernels' instructions, an allocator that counts, an option of a graphics card, and calls to the operating system.
+#[test]
+fn unsafe_code_stands_in_the_kernels_and_in_files_named_here() {
+    const EXCEPTIONS: &[&str] = &[
+        "app/cli/display.rs",
+        "app/cli/process.rs",
+        "app/cli/runs.rs",
+        "engine/analysis/dense.rs",
+        "engine/analysis/graph/product.rs",
+        "engine/analysis/ridge.rs",
+        "engine/nn/device.rs",
+        "engine/nn/memory.rs",
+    ];
+    let is_unsafe = |code: &str| ["unsafe {", "unsafe fn", "unsafe impl"].iter().any(|form| code.contains(form));
+    let outside = sources().into_iter().filter(|source| source.top() != "kernels" && is_unsafe(&source.code));
+    let found: Vec<PathBuf> = outside.map(|source| source.file.strip_prefix(root()).unwrap().to_owned()).collect();
+    assert_eq!(found, EXCEPTIONS.iter().map(PathBuf::from).collect::<Vec<_>>());
 }
 
 #[test]
@@ -164,6 +202,31 @@ fn standard_output_has_one_writer() {
     }
 }
 
+/// After a line break the name of somebody else's folder could pass for a further line of the result.
+#[test]
+fn paths_are_printed_on_one_line() {
+    for source in sources().iter().filter(|s| s.top() == "cli") {
+        for (at, _) in source.code.match_indices("print_line!(") {
+            let call = first_call(&source.code[at..]);
+            assert!(!call.contains(".display()"), "{}: {call}: use path_label", source.file.display());
+        }
+    }
+}
+
+/// The text up to the parenthesis that closes the first one.
+fn first_call(code: &str) -> &str {
+    let mut depth = 0;
+    let end = code.char_indices().find(|(_, c)| {
+        depth += match c {
+            '(' => 1,
+            ')' => -1,
+            _ => 0,
+        };
+        *c == ')' && depth == 0
+    });
+    end.map_or(code, |(at, _)| &code[..at])
+}
+
 /// Run folders, sweeps and folders of texts may come from somebody else. Only the module `files`, which follows no link
 /// inside them, may open, create, list, rename and remove files and folders. Types and `metadata` may be used anywhere.
 #[test]
@@ -184,7 +247,10 @@ fn files_are_opened_in_one_room() {
         "File::open",
         "File::create",
         "File::options",
+        "File as",
         "OpenOptions",
+        "DirBuilder",
+        "read_dir",
     ];
     /// The files that use temporary folders, which belong to this process only.
     const OWN_FOLDERS: &[&str] = &["cli/sweep/slurm.rs", "cli/remote/ssh.rs"];

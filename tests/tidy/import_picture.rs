@@ -36,7 +36,7 @@ struct Drawing {
 
 impl Drawing {
     /// A circle, which has no rows, is drawn as one box.
-    fn of(graph: DiGraph<String, ()>) -> Self {
+    fn new(graph: DiGraph<String, ()>) -> Self {
         let graph = condensation(graph, true).map(|_, names| names.join(" \u{21c4} "), |_, ()| ());
         let order = toposort(&graph, None).expect("a condensation has no circle");
         let mut rows = vec![0; graph.node_count()];
@@ -128,7 +128,7 @@ fn picture(imports: &Imports) -> String {
         .map(|(name, folder)| (name.to_owned(), folder))
         .chain(FOLDERS.iter().map(|name| (format!("orrery::{name}"), name.split("::").map(str::to_owned).collect())));
     let drawings: Vec<(String, Drawing)> =
-        headed.map(|(name, folder)| (name, Drawing::of(imports.siblings(&folder)))).collect();
+        headed.map(|(name, folder)| (name, Drawing::new(imports.siblings(&folder)))).collect();
     let width = drawings.iter().map(|(_, d)| d.width).fold(0.0, f64::max) + 2.0 * MARGIN;
     let height = drawings.iter().map(|(_, d)| d.height()).sum::<f64>() + 2.0 * MARGIN;
     let mut svg = format!(

@@ -25,10 +25,10 @@ pub struct Imports {
 impl Imports {
     /// Reads the imports of the crate's present source files.
     pub fn of_crate() -> Self {
-        Self::of(&sources())
+        Self::from_sources(&sources())
     }
 
-    pub fn of(sources: &[Source]) -> Self {
+    pub fn from_sources(sources: &[Source]) -> Self {
         let modules: BTreeSet<Path> = sources.iter().map(|s| s.module.clone()).collect();
         let re_exports = sources.iter().map(|s| (s.module.clone(), re_exports(s, &modules))).collect();
         let resolver = Resolver { modules: &modules, re_exports };
@@ -225,7 +225,7 @@ fn crate_of(files: &[(&str, &str)]) -> Imports {
         file: Default::default(),
         code: (*code).to_owned(),
     };
-    Imports::of(&files.iter().map(source).collect::<Vec<_>>())
+    Imports::from_sources(&files.iter().map(source).collect::<Vec<_>>())
 }
 
 fn path(text: &str) -> Path {

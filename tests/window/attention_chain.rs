@@ -9,6 +9,7 @@ use egui_kittest::{
     kittest::{NodeT, Queryable},
 };
 use orrery::{
+    analysis::generator::{GeneratorError, MAX_STATES, MatrixKind, read_matrix},
     telemetry::{Array, Event, Measurement, Sample, measurements::AttentionChain},
     ui::{action::FileAction, mirror::Mirror, views::attention::ChainText},
 };
@@ -86,13 +87,18 @@ fn a_causal_chain_names_its_end_and_is_exported() {
 
 #[test]
 fn a_chain_opens_as_a_generator_and_what_is_none_does_not() {
-    let mut harness = Tile::new("attention_chain", recorded::twins()).shown(sized(640.0, 520.0));
+    let n = MAX_STATES;
+    let even = |row: usize, col: usize| if col <= row { 1.0 / (row + 1) as f32 } else { 0.0 };
+    let largest: Vec<f32> = (0..n * n).map(|at| even(at / n, at % n)).collect();
+    let mut harness =
+        Tile::new("attention_chain", mirror_with(chains::of_weights(n, &largest))).shown(sized(640.0, 520.0));
     press(&mut harness, "in Equilibrium");
     let [FileAction::OpenTransitions { bytes, states, .. }] = harness.state().exports.as_slice() else {
         panic!("nothing was opened")
     };
     let text = std::str::from_utf8(bytes).unwrap();
-    assert_eq!((text.lines().count(), *states), (76, 76));
+    assert_eq!((text.lines().count(), *states), (n, n));
+    read_matrix(text, MatrixKind::Transitions).unwrap();
     let strict = AttentionChain { first_sees_nothing: true, ..chains::of_weights(2, &[1.0, 0.0, 1.0, 0.0]) };
     let strict = AttentionChain { weights: Array::new([2, 2], vec![0.0, 0.0, 1.0, 0.0]).unwrap(), ..strict };
     let mut harness = Tile::new("attention_chain", mirror_with(strict)).shown(sized(640.0, 420.0));
@@ -108,6 +114,22 @@ fn a_chain_opens_as_a_generator_and_what_is_none_does_not() {
     let differential = mirror_with(chains::of_weights(2, &[1.0, 0.0, -0.25, 1.25]));
     let harness = Tile::new("attention_chain", differential).shown(sized(640.0, 420.0));
     assert!(harness.query_by_label("in Equilibrium").is_none());
+}
+
+/// The chain of the recorded maps has 76 tokens, more than a generator may have states.
+#[test]
+fn a_chain_too_large_or_small_is_no_generator() {
+    let mut harness = Tile::new("attention_chain", recorded::twins()).shown(sized(640.0, 520.0));
+    assert!(harness.get_by_role_and_label(Role::Button, "in Equilibrium").accesskit_node().is_disabled());
+    harness.get_by_role_and_label(Role::Button, "in Equilibrium").hover();
+    harness.run_steps(60);
+    let said = words(&harness);
+    assert!(said.contains(&format!("{}: type a shorter text.", GeneratorError::Size(76))), "{said}");
+    press(&mut harness, "in Equilibrium");
+    assert!(harness.state().exports.is_empty(), "it would open a page that cannot run");
+    let single = mirror_with(chains::of_weights(1, &[1.0]));
+    let harness = Tile::new("attention_chain", single).shown(sized(640.0, 520.0));
+    assert!(harness.get_by_role_and_label(Role::Button, "in Equilibrium").accesskit_node().is_disabled(), "one state");
 }
 
 #[test]

@@ -190,7 +190,7 @@ struct Frame {
 }
 
 impl Frame {
-    fn of(harness: &Harness<'_, App>) -> Self {
+    fn new(harness: &Harness<'_, App>) -> Self {
         let mut frame = Self { screen: Some(harness.ctx.content_rect()), ..Self::default() };
         for (order, clipped) in harness.output().shapes.iter().enumerate() {
             frame.take(order, clipped.clip_rect, &clipped.shape);
@@ -301,7 +301,7 @@ impl Frame {
 
 /// The texts of a frame that are cut off or covered.
 pub fn faults_of(harness: &Harness<'_, App>) -> Vec<String> {
-    Frame::of(harness).faults()
+    Frame::new(harness).faults()
 }
 
 /// The margin of a glyph's box without ink, in points.
@@ -353,7 +353,7 @@ pub fn faults_at_every_size(
         // a tooltip would cover words, and so does the name of a pressed key for a while
         harness.remove_cursor();
         rest(harness, if presents && open.is_some() { 1.5 } else { 0.3 });
-        let frame = Frame::of(harness);
+        let frame = Frame::new(harness);
         assert_eq!(frame.is_sheet, open.is_some(), "{what}, {}", sheet.name);
         assert!(frame.words.len() > 3, "{what}, {}: hardly a word", sheet.name);
         faults.extend(frame.faults().into_iter().map(|fault| format!("{what}, {}: {fault}", sheet.name)));
@@ -375,7 +375,7 @@ fn gallery_and_sheet_texts_are_not_clipped() {
     let cards: Vec<Rect> =
         cards.filter(|node| node.accesskit_node().role() == Role::Button).map(|node| node.rect()).collect();
     assert_eq!(cards.len(), LABS.len());
-    for w in Frame::of(&gallery.harness).words {
+    for w in Frame::new(&gallery.harness).words {
         let card = cards.iter().find(|card| card.contains(w.ink.left_center()));
         if card.is_some_and(|card| card.right() < w.ink.right() + SLACK) {
             faults.push(format!("`{}` leaves its card", w.text));
@@ -414,7 +414,7 @@ fn no_text_of_any_lab_is_clipped_or_covered() {
             lay_out(&mut desk.harness, sheet, &mut presents);
             let mut seen = BTreeSet::new();
             let mut look = |desk: &mut Desk, view: &str| {
-                for fault in Frame::of(&desk.harness).faults().into_iter().filter(|f| seen.insert(f.clone())) {
+                for fault in Frame::new(&desk.harness).faults().into_iter().filter(|f| seen.insert(f.clone())) {
                     faults.push(format!("{} {}, with {view} in front: {fault}", lab.id, sheet.name));
                 }
             };
@@ -444,7 +444,7 @@ fn pointer_readouts_are_not_clipped_at_edges() {
             for x in [chart.left() + 2.0, chart.right() - 2.0] {
                 desk.harness.hover_at(pos2(x, chart.bottom() - 3.0));
                 desk.harness.run_steps(3);
-                let cut = Frame::of(&desk.harness).faults().into_iter().filter(|f| f.contains("is cut"));
+                let cut = Frame::new(&desk.harness).faults().into_iter().filter(|f| f.contains("is cut"));
                 faults.extend(cut.map(|fault| format!("{view} at {x}: {fault}")));
             }
         }

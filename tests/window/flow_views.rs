@@ -540,6 +540,7 @@ fn a_sweep_that_the_run_measured_is_shown_until_another_is_chosen() {
     harness.step();
     let svg = harness.state().svg.clone().unwrap();
     assert!(svg.contains("class +") && svg.contains("u\u{2080} = \u{2212}0.50"), "{svg}");
+    assert_eq!(svg.matches(">steered nouns<").count(), 1, "one name for both dashed lines: {svg}");
     harness.get_by_label("what to measure").click();
     harness.run_steps(2);
     harness.get_by_label("tolerance").click();

@@ -4,6 +4,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -14,7 +15,8 @@ use orrery::{
     config::Config,
     experiments::permalink::{LinkSelection, Permalink},
     labs::{self, restrictions::Restrictions},
-    store::{self, Writer},
+    nn::Device,
+    store::{self, Writer, checkpoint},
     telemetry::{Command, Event},
     trainer::{self, DriveOptions},
     ui::{
@@ -318,6 +320,21 @@ fn an_undo_asks_before_it_ends_a_training() {
     d.click("Stop it and go on");
     d.until("the record", |d| d.state() == "replay" && d.page().recorded_folder().as_ref() == Some(&run));
     assert!(!d.shows("A run is training"), "it asks once");
+}
+
+/// Of all runs of the window, also of those whose labs are not in view, when the process is asked to end (SIGTERM).
+#[test]
+fn a_paused_run_out_of_view_ends_with_a_checkpoint() {
+    let out = tempfile::tempdir().unwrap();
+    let runs = Runs::new();
+    let mut d = desk_at(Box::new(DesktopHost::new(out.path().to_owned(), Arc::clone(&runs))));
+    let run = d.paused_run();
+    let step = d.page().newest();
+    d.press(Key::Escape);
+    assert!(d.harness.state().page().is_none() && store::is_being_written(&run), "the gallery is in view");
+    runs.end();
+    let kept = checkpoint::load(&run, &Device::Cpu).unwrap().expect("a checkpoint").checkpoint;
+    assert_eq!((kept.step, store::interruption(&run)), (step, None));
 }
 
 #[test]

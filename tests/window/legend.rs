@@ -147,7 +147,7 @@ fn a_picture_of_another_size_omits_lines_that_are_switched_off() {
         pixels_per_point: 1.0,
         questions: None,
     };
-    let drawing = figure.svg_of(view.as_mut(), selection).unwrap();
+    let drawing = figure.svg_of(view.as_mut(), selection);
     assert!(drawing.contains(">coupled<") && !drawing.contains(">frozen<"), "{}", &drawing[..400]);
     assert!(drawing.contains(">wide \u{b7} step "), "the subtitle names the run: {}", &drawing[..400]);
     assert!(drawing.starts_with("<svg") && drawing.contains("width=\"968\""), "{}", &drawing[..200]);

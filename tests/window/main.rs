@@ -27,6 +27,7 @@ mod gestures;
 mod graph_file_view;
 mod graph_view;
 mod heatmap;
+mod hidden_window;
 #[cfg(unix)]
 mod hostile_folders;
 mod interaction;

@@ -7,10 +7,10 @@ use orrery::{
     config::Value,
     labs::{self, LABS, Lab, merging::MergingSettings},
     telemetry::{
-        Event, FollowedState, MEASUREMENTS, Measurement, RunState, Sample, StepStats,
-        measurements::{FlowSweepNfe, ModularityAtStep},
+        Event, FollowedState, MEASUREMENTS, Measurement, Question, QuestionState, RunState, Sample, StepStats,
+        measurements::{FlowSweepNfe, GraphNeuron, ModularityAtStep},
     },
-    ui::{page::Page, widgets::number::grouped},
+    ui::{mirror::Mirror, page::Page, widgets::number::grouped},
 };
 
 use crate::{
@@ -69,6 +69,17 @@ fn an_empty_view_of_a_graph_says_how_to_begin() {
         stage.begin(0, RunState::Paused);
         let words = stage.words();
         assert!(is_advice(&words) || !stage.questions().is_empty(), "{view}, by a link: {words}");
+    }
+}
+
+/// A page without a run does not send the user to the lab that it is of.
+#[test]
+fn an_empty_view_leads_to_no_other_page() {
+    for lab in LABS {
+        for pane in lab.panes {
+            let words = Stage::new(lab, pane.view).words();
+            assert!(!words.contains("Open the"), "{}, {}: {words}", lab.id, pane.view);
+        }
     }
 }
 
@@ -169,32 +180,134 @@ fn a_page_without_a_run_says_why_none_could_be_made() {
     assert!(stage.words().contains("No model is open"), "nothing was opened");
 }
 
-#[test]
-fn a_refused_question_says_why_in_the_view_that_asked() {
-    let mut askers = 0;
-    for view in view_ids() {
-        let mut stage = Stage::new(lab("fast_slow"), view);
-        stage.begin(30, RunState::Paused);
-        let _ = stage.words();
-        if stage.refuse() > 0 {
-            askers += 1;
-            let words = stage.words();
-            assert!(words.contains(REASON), "{view}: {words}");
+/// The views that ask a run of this program nothing. Any other view asks by itself in [`states_of_a_question_are_said`], or
+/// is one of [`ASK_BY_BUTTON`], or the merging view, which has a test of its own.
+const NEVER_ASK: &[&str] = &[
+    "accuracy",
+    "cost",
+    "equilibrium_solves",
+    "flow_claims",
+    "flow_training",
+    "gate",
+    "graph_table",
+    "logged",
+    "loss_difference",
+    "losses",
+    "mechanisms",
+    "oscillators",
+    "pair_attention",
+    "questions",
+    "race",
+    "recoverability",
+    "slow_manifold",
+    "slow_memory",
+    "step_lengths",
+    "trace_decay",
+    "trace_strips",
+    "word_swap",
+];
+
+/// The views of the graph of the weights, which a live setting of the training does not ask about again.
+const GRAPH_OF_WEIGHTS: [&str; 3] = ["graph_degrees", "graph_threshold", "neuron_graph"];
+
+/// The view whose answer is computed without the model, so that its subtitle names no step.
+const WITHOUT_MODEL: &str = "bdh_theory";
+
+/// Starts a run at step 30 and chooses what a view asks about, where it asks nothing before.
+fn begin_asking(stage: &mut Stage, view: &str, recorded: &Mirror) {
+    stage.begin(30, RunState::Paused);
+    match view {
+        "graph_neuron" => {
+            let known = recorded.sample_at(0, GraphNeuron::CHANNEL, u64::MAX);
+            stage.page.selection.neuron = known.and_then(Sample::measurement::<GraphNeuron>).map(|m| m.neuron);
         }
+        "intervention" => change(stage, "change.neurons", Value::Text("0:12".into())),
+        _ => {}
     }
-    assert!(askers > 15 || std::env::var("ORRERY_VIEW").is_ok(), "{askers} views asked");
 }
 
-#[test]
-fn an_answer_to_the_question_of_the_controls_has_no_note() {
-    let twins = recorded::twins();
-    for view in view_ids() {
-        let mut stage = Stage::new(lab("fast_slow"), view);
-        stage.begin(30, RunState::Paused);
-        stage.settle(&twins, true);
-        let words = stage.words();
-        assert!(!words.contains(OUTDATED), "{view}: {words}");
+/// Reports this state of each of the questions.
+fn report(stage: &mut Stage, questions: &[Question], state: &QuestionState) {
+    for question in questions {
+        stage.tell([Event::Question { request: question.request, state: state.clone() }]);
     }
+}
+
+/// The texts of one frame that is drawn so many seconds later.
+fn words_after(stage: &mut Stage, seconds: f64) -> String {
+    stage.now += seconds;
+    stage.frame(vec![]).texts.join("\n")
+}
+
+/// True if a part of a subtitle is this step.
+fn names_step(words: &str, step: u64) -> bool {
+    let named = format!("step {step}");
+    let mut parts = words.lines().flat_map(|line| line.split(" \u{b7} "));
+    parts.any(|part| part.split(',').next() == Some(named.as_str()))
+}
+
+/// Each view of each lab says of its question since when it is open and how far the answer is, why it was refused, of which
+/// step the answer shown is, and, once another question was put, that the answer is to an earlier one.
+#[test]
+fn states_of_a_question_are_said() {
+    const FAR: QuestionState = QuestionState::Working(Some(0.4));
+    let refused = QuestionState::Refused(REASON.into());
+    let (twins, views) = (recorded::twins(), view_ids());
+    let (mut askers, mut wrong) = (BTreeSet::new(), vec![]);
+    let panes = LABS.iter().flat_map(|lab| lab.panes.iter().map(move |pane| (*lab, pane.view)));
+    for (lab, view) in panes.filter(|(_, view)| views.contains(view)) {
+        let mut check = |holds: bool, state: &str, words: &str| {
+            if !holds {
+                wrong.push(format!("{}, {view}, {state}: {words}", lab.id));
+            }
+        };
+        let mut stage = Stage::new(lab, view);
+        begin_asking(&mut stage, view, &twins);
+        let _ = stage.words();
+        let asked = stage.questions();
+        if asked.is_empty() {
+            continue;
+        }
+        askers.insert(view);
+        report(&mut stage, &asked, &FAR);
+        for (seconds, note) in [(1.0, "40%, 1 s"), (7.0, "40%, 8 s")] {
+            let words = words_after(&mut stage, seconds);
+            check(words.lines().any(|line| line == note), note, &words);
+        }
+        report(&mut stage, &asked, &refused);
+        let words = stage.words();
+        check(words.contains(REASON), "refused", &words);
+
+        // a run that goes on shows a later step than that of the answer
+        begin_asking(&mut stage, view, &twins);
+        stage.settle(&twins, true);
+        let next = StepStats { step: 31, variant: 0, scalars: vec![], wall_secs: 2.0 };
+        stage.tell([Event::State(RunState::Running), Event::Step(next)]);
+        let words = stage.words();
+        check(!words.contains(OUTDATED), "answered", &words);
+        check(names_step(&words, 30) != (view == WITHOUT_MODEL), "the step of the answer", &words);
+
+        // a changed live setting makes the question another one
+        let changed = Event::Changed { step: 31, key: "train.lr".into(), value: Value::Float(9e-3) };
+        stage.tell([Event::State(RunState::Paused), changed]);
+        let words = stage.words();
+        let asked = stage.questions();
+        check(asked.is_empty() == GRAPH_OF_WEIGHTS.contains(&view), "asked again", &words);
+        if asked.is_empty() {
+            continue;
+        }
+        report(&mut stage, &asked, &FAR);
+        let words = words_after(&mut stage, 2.0);
+        let is_told = words.contains("This question is asked of step 31, 2 s ago, 40% done.");
+        check(is_told && words.contains(OUTDATED), "asked again, with an answer", &words);
+        report(&mut stage, &asked, &refused);
+        let words = words_after(&mut stage, 1.0);
+        check(words.contains(REASON) && words.contains(OUTDATED), "refused, with an answer", &words);
+    }
+    assert!(wrong.is_empty(), "{} faults:\n{}", wrong.len(), wrong.join("\n\n"));
+    let asks_by_itself = |view: &&str| !NEVER_ASK.contains(view) && !ASK_BY_BUTTON.contains(view) && *view != "merging";
+    let expected: BTreeSet<&str> = views.iter().copied().filter(asks_by_itself).collect();
+    assert_eq!(askers, expected, "a view asks, or stands in a list of those that do not");
 }
 
 /// A view with an answer, after whose arrival `change` changed the question of the controls.
@@ -282,11 +395,17 @@ fn the_question_of_every_button_is_said_to_be_asked_and_refused() {
             let _ = stage.words();
             let words = stage.words();
             assert!(words.contains("asking, "), "{place}: {words}");
-            assert!(stage.refuse() > 0, "{place}");
+            let asked = stage.questions();
+            assert!(!asked.is_empty(), "{place}");
+            report(&mut stage, &asked, &QuestionState::Working(Some(0.4)));
+            let words = words_after(&mut stage, 1.0);
+            assert!(words.contains("40%, "), "{place}: {words}");
+            report(&mut stage, &asked, &QuestionState::Refused(REASON.into()));
             let words = stage.words();
             assert!(words.contains(REASON), "{place}: {words}");
         }
     }
+    assert!(!askers.iter().any(|view| NEVER_ASK.contains(view)), "{askers:?}");
     let missing: Vec<_> = ASK_BY_BUTTON.iter().filter(|view| views.contains(view) && !askers.contains(*view)).collect();
     assert!(missing.is_empty(), "{missing:?} asked nothing: {askers:?}");
 }

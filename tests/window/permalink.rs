@@ -112,7 +112,7 @@ fn a_view_that_a_link_opens_says_how_to_begin() {
     let mut desk = open_labs(Opening::Page(Box::new(page)), Worker::Steps, VIEWS, [1280.0, 800.0]);
     desk.until("the models are ready", |d| d.state() == "ready");
     desk.steps(3);
-    assert!(desk.shows("press Space: the graph of the weights is measured"));
+    assert!(desk.shows("as it trains: press Space."));
 }
 
 #[test]

@@ -30,6 +30,8 @@ const IN_LIGHT: [&str; 8] = [
     "flow_paths",
     "phase_plane",
 ];
+/// A view that is scrolled where it is low, and would have its answers out of sight in its picture.
+const HIGH: &str = "steer";
 /// The size of the application's pages, in points and in pixels.
 const PAGE: [f32; 2] = [1280.0, 800.0];
 /// The name of the picture of compared runs.
@@ -60,7 +62,7 @@ fn view_picture(offscreen: &mut Offscreen, view: &str, mirror: &Mirror, dark: bo
         config: &config,
         knobs: &knobs,
         theme: &theme,
-        size: [480.0, 300.0],
+        size: [480.0, if view == HIGH { 600.0 } else { 300.0 }],
         pixels_per_point: 1.0,
         questions: None,
     };

@@ -4,12 +4,15 @@
 use std::{cell::RefCell, rc::Rc};
 
 use crossbeam::channel::{Receiver, bounded};
-use eframe::egui::Context;
+use eframe::egui::{Context, Event as Input};
+use egui_kittest::Harness;
 use orrery::{
     config::{Applies, Config, Value},
-    labs::{self, LABS, Lab},
+    experiments::permalink::{LinkSelection, Permalink},
+    labs::{self, LABS, Lab, restrictions::Restrictions},
     telemetry::{Command, Event, Inbox, RunHandle, RunInfo, RunState, StepStats},
     ui::{
+        app::{App, Start},
         mirror::Mirror,
         page::{Page, UndoKind, lesson, undo},
         run::{Run, RunOrigin},
@@ -310,4 +313,35 @@ fn a_later_lesson_step_sends_no_change_to_an_earlier_run() {
     lesson::take_step(&mut desk.page, 2, &mut host, &desk.ctx).unwrap();
     assert!(received(&desk.commands).is_empty(), "the run keeps what its control said");
     assert_eq!(desk.commands.borrow().len(), runs + 1, "the step begins a run of its own");
+}
+
+/// The window reads a pasted link, opens its lab and begins its run. The second link of a lab has other live settings, which
+/// the run of the first one must not receive.
+#[test]
+fn a_pasted_link_changes_no_earlier_run() {
+    let commands = Commands::default();
+    let begun = Rc::clone(&commands);
+    let host = StubHost(move |config: &Config| Ok(handle(&begun, config, 7, RunState::Paused)));
+    let builder = Harness::builder().with_size([1280.0, 800.0]);
+    let mut app = builder.build_eframe(move |cc| App::new(cc, Box::new(host), Start::default()));
+    for lab in LABS {
+        let (first, knobs) = (lab.config(None).unwrap(), (lab.knobs)());
+        let mut second = first.clone();
+        for knob in knobs.iter().filter(|k| k.applies == Applies::Live) {
+            if let Some(Value::Float(x)) = first.get(knob.key) {
+                // a setting that may not be smaller stays
+                let _ = second.set(&knobs, knob.key, Value::Float(x * 0.75));
+            }
+        }
+        for (config, views) in [(first, vec![]), (second, vec![lab.panes[0].view.to_owned()])] {
+            let (restrictions, selection) = (Restrictions::default(), LinkSelection::default());
+            let link = Permalink { config: config.clone(), restrictions, step: None, views, selection };
+            app.event(Input::Paste(link.to_string()));
+            app.run_steps(2);
+            assert_eq!(app.state().page().map(|page| &page.config), Some(&config), "{}", lab.id);
+        }
+        let values = received(&commands);
+        assert!(values.is_empty(), "{}: {values:?}", lab.id);
+    }
+    assert!(commands.borrow().len() > LABS.len(), "each link begins a run");
 }

@@ -422,6 +422,18 @@ fn a_run_is_tagged_and_found_by_a_chip() {
 }
 
 #[test]
+fn the_runs_of_a_sweep_are_found_by_its_chip() {
+    let mut rows = rows();
+    rows.iter_mut().filter(|row| row.seed > 1 && row.seed < 4).for_each(|row| row.sweep = "rates".into());
+    let mut d = desk(rows, false);
+    assert_eq!(d.rows().len(), 5);
+    d.click("sweep rates 2");
+    assert!(d.rows().len() == 2 && d.rows().iter().all(|name| !name.contains("Wide gate")), "{:?}", d.rows());
+    d.click("sweep rates 2");
+    assert_eq!(d.rows().len(), 5);
+}
+
+#[test]
 fn a_note_that_another_program_wrote_is_not_written_over() {
     let mut d = desk(rows(), false);
     let leave_tags = |d: &mut Desk, text: &str| {
@@ -503,6 +515,24 @@ fn a_deleted_run_comes_back_wherever_undo_is_pressed() {
     assert_eq!(undo(&mut d), 2, "from a lab where nothing else is left to undo");
     assert_eq!(undo(&mut d), 2);
     assert!(d.shows("There is nothing to undo."));
+    let title = VIEWS.iter().find(|view| view.id == "gate").unwrap().title;
+    d.click(&format!("Menu of {title}"));
+    // the first is that of the menu
+    d.harness.get_all_by_label("Close").next().unwrap().click();
+    d.steps(3);
+    d.harness.key_press(Key::Escape);
+    d.steps(3);
+    d.click("Runs");
+    delete(&mut d);
+    d.click("Open Fast-slow gate");
+    d.click("Menu");
+    assert!(d.shows("Undo: deleted Wide gate"), "the menu says what would be undone");
+    d.harness.key_press(Key::Escape);
+    d.steps(3);
+    assert_eq!(undo(&mut d), 3, "the deletion is newer than the closed tile");
+    assert!(!d.shows("Undid: closed tile"));
+    assert_eq!(undo(&mut d), 3);
+    assert!(d.shows(&format!("Undid: closed tile {title}")), "then the older step");
 }
 
 /// Opens the comparison of three runs.

@@ -33,6 +33,16 @@ pub fn request(target_node: NodeId, action: Action, data: Option<ActionData>) ->
     egui::Event::AccessKitActionRequest(ActionRequest { action, target_tree: TreeId::ROOT, target_node, data })
 }
 
+/// The answers that a recorded run has to a question, as measured at this step.
+pub fn recorded_answers(recorded: &Mirror, question: &Question, step: u64) -> Vec<Sample> {
+    let variant = question.variant.unwrap_or(0);
+    let channels = MEASUREMENTS.iter().filter(|m| m.probe == question.probe).map(|m| m.channel);
+    let known = channels.filter_map(|channel| {
+        recorded.sample_at(variant, channel, u64::MAX).or(recorded.answer(variant, channel)).cloned()
+    });
+    known.map(|sample| Sample { step, request: Some(question.request), ..sample }).collect()
+}
+
 /// A page with a run whose worker is played by the test.
 pub struct Stage {
     pub page: Page,
@@ -158,13 +168,10 @@ impl Stage {
     pub fn answer(&mut self, recorded: &Mirror, samples: bool) -> usize {
         let questions = self.questions();
         for question in &questions {
-            let channels = MEASUREMENTS.iter().filter(|m| m.probe == question.probe && samples).map(|m| m.channel);
-            let variant = question.variant.unwrap_or(0);
-            let step = self.page.newest();
-            for channel in channels {
-                let known = recorded.sample_at(variant, channel, u64::MAX).or(recorded.answer(variant, channel));
-                let Some(known) = known.cloned() else { continue };
-                self.tell([Event::Sample(Sample { step, request: Some(question.request), ..known })]);
+            if samples {
+                for sample in recorded_answers(recorded, question, self.page.newest()) {
+                    self.tell([Event::Sample(sample)]);
+                }
             }
             self.tell([Event::Question { request: question.request, state: QuestionState::Answered }]);
         }

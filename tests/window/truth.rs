@@ -9,6 +9,7 @@ use eframe::egui::{
 };
 use orrery::{
     config::Config,
+    experiments::short_number::short,
     labs::{LABS, Lab},
     telemetry::{Channel, Command, Event, Inbox, RunHandle, RunInfo, RunState, StepStats, channels},
     ui::{
@@ -17,9 +18,9 @@ use orrery::{
         lists::Lists,
         mirror::Mirror,
         page::{Page, UndoKind, play, undo},
-        panels::{Shell, tiles::tiles_ui},
+        panels::{Shell, inspector::right_panel_ui, tiles::tiles_ui},
         run::{Run, RunOrigin},
-        session::Session,
+        session::{Session, Tab},
         theme::{self, Theme},
         views::{VIEWS, ViewCx},
         views_of,
@@ -339,4 +340,50 @@ fn a_measurement_of_a_later_step_is_not_shown_for_an_earlier_one() {
     let (texts, _) = desk.words(&Context::default());
     let all = texts.join("\n");
     assert!(all.contains("Of neuron 14:105 nothing was measured by step 65"), "{all}");
+}
+
+/// The texts of the inspector, in the order in which they are drawn; it is wide and high enough for a row a channel.
+fn inspector(page: &mut Page, ctx: &Context) -> Vec<String> {
+    let (theme, mut session) = (Theme::dark(), Session { tab: Tab::Inspector, ..Session::default() });
+    let (mut actions, mut texts) = (Actions::default(), vec![]);
+    for _ in 0..3 {
+        texts.clear();
+        let screen_rect = Some(Rect::from_min_size(pos2(0.0, 0.0), vec2(900.0, 3000.0)));
+        let out = ctx.run_ui(RawInput { screen_rect, ..RawInput::default() }, |ui| {
+            theme::apply(&theme, true, ui.ctx());
+            let (session, actions, lists) = (&mut session, &mut actions, Lists::default());
+            let mut shell = Shell { theme: &theme, session, lists, actions, devices: &[], now: 0.0 };
+            right_panel_ui(ui, &mut shell, page);
+        });
+        out.shapes.iter().for_each(|s| read(&s.shape, &mut texts));
+        out.drop_without_applying_deltas();
+    }
+    texts
+}
+
+/// A row of the inspector names the step of its values, or of each of them, where it is not the one shown.
+#[test]
+fn the_inspector_names_the_steps_of_its_values() {
+    let (mut desk, ctx) = (Desk::new(LABS[0], 1), Context::default());
+    desk.replay(recorded::twins());
+    for shown in [1, 24, 65, recorded::STEPS] {
+        desk.page.scrub = Some(shown);
+        let texts = inspector(&mut desk.page, &ctx);
+        let mirror = desk.page.mirror().unwrap();
+        for channel in mirror.scalar_channels().keys() {
+            let rest = |text: &'_ str| text.strip_prefix(channel.as_str()).map(str::to_owned);
+            let is_row = |text: &String| rest(text).is_some_and(|rest| rest.is_empty() || rest.starts_with(" (step"));
+            let row = texts.iter().position(is_row).unwrap_or_else(|| panic!("{channel}: {texts:?}"));
+            let label = rest(&texts[row]).unwrap();
+            let named = label.trim_matches(|c: char| !c.is_ascii_digit() && c != '\u{2013}').split(", ");
+            let named: Vec<Option<u64>> = named.filter(|s| !s.is_empty()).map(|s| s.parse().ok()).collect();
+            for v in 0..mirror.variants().len() {
+                let step = named.get(v).or(named.first()).copied().unwrap_or(Some(shown));
+                let curve = mirror.curve(v, channel.as_str());
+                let point = curve.zip(step).and_then(|(curve, step)| curve.points(step, step).next());
+                let value = point.map_or("\u{2013}".to_owned(), |(_, value)| short(value));
+                assert_eq!(texts[row + 1 + v].trim(), value, "{channel} of variant {v} at {shown}: {}", texts[row]);
+            }
+        }
+    }
 }

@@ -1,11 +1,11 @@
 //! Tests with random actions that using the interface writes into no run folder: after settings, lesson steps, links,
-//! undo, redo and moved controls, the folders of the opened runs have the same bytes. Only a run that trains may write,
-//! and only into its own folder. The folders and the host are real; a run that the test starts is ready but never
-//! trains.
+//! undo, redo and moved controls, the folders of the opened runs have the same bytes, whether these were interrupted, have
+//! finished, or are paused or running in another process. Only a run that trains may write, and only into its own folder.
+//! The folders and the host are real; a run that the test starts is ready but never trains.
 
 use std::{
     collections::BTreeMap,
-    fs,
+    fs::{self, File},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -18,6 +18,7 @@ use orrery::{
     config::{Config, Value},
     experiments::permalink::{LinkSelection, Permalink},
     labs::{self, lesson::LessonLink, restrictions::Restrictions},
+    store,
     telemetry::{Command, Event, Inbox, RunHandle, RunInfo, RunState},
     ui::{
         dialog::DialogKind,
@@ -27,8 +28,9 @@ use orrery::{
 };
 
 use crate::{
+    copy_folder::copy_folder,
     left_runs::{Desk, STEPS, desk_at, interrupted},
-    recorded,
+    multiples, recorded,
     ui::Dropped,
 };
 
@@ -109,10 +111,39 @@ fn two_runs(out: &Path) -> ([PathBuf; 2], Desk) {
     (runs, desk_at(Box::new(Opener { desktop, begun: vec![] })))
 }
 
-fn open(desk: &mut Desk, run: &Path) {
+/// A run of this many steps in `out` that has finished.
+fn finished(out: &Path) -> (PathBuf, u64) {
+    let known: Vec<PathBuf> = contents(out).into_keys().collect();
+    let config = multiples::small("0.02");
+    multiples::record(out, &config);
+    let is_new = |path: &PathBuf| path.ends_with("run.json") && !known.contains(path);
+    let described = contents(out).into_keys().find(is_new).expect("a run was recorded");
+    (described.parent().unwrap().to_owned(), config.get("train.steps").and_then(Value::as_f64).unwrap() as u64)
+}
+
+/// A copy of a run that another process seems to have in hand, since its lock is held: paused as the run was, or running.
+fn held(run: &Path, is_running: bool) -> (PathBuf, File) {
+    let copy = run.with_file_name(if is_running { "running" } else { "paused" });
+    copy_folder(run, &copy);
+    if is_running {
+        let log = copy.join("events.jsonl");
+        let text = fs::read_to_string(&log).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        let end = lines.iter().rposition(|line| line.contains("paused")).unwrap_or(lines.len());
+        fs::write(&log, lines[..end].iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    }
+    let lock = File::options().write(true).open(copy.join(".lock")).unwrap();
+    lock.lock().unwrap();
+    (copy, lock)
+}
+
+/// Opens a run of this many steps, which is followed if another process has it in hand.
+fn open(desk: &mut Desk, run: &Path, steps: u64) {
+    let states: &[&str] = if store::is_being_written(run) { &["followed", "paused"] } else { &["replay"] };
     desk.harness.input_mut().dropped_files.push(Arc::new(Dropped(run.to_owned())));
     desk.until("the replay", |d| {
-        d.state() == "replay" && d.page().recorded_folder().as_deref() == Some(run) && d.page().newest() == STEPS
+        let is_it = d.page().recorded_folder().as_deref() == Some(run);
+        is_it && states.contains(&d.state()) && d.page().newest() == steps
     });
 }
 
@@ -126,7 +157,8 @@ fn set_rate(desk: &mut Desk, rate: f64) {
 
 struct Wanderer {
     desk: Desk,
-    runs: [PathBuf; 2],
+    /// The folders of runs, each with its number of steps.
+    runs: Vec<(PathBuf, u64)>,
     chance: u64,
 }
 
@@ -182,8 +214,9 @@ impl Wanderer {
                 "redo".into()
             }
             6 => {
-                let run = self.runs[self.below(2)].clone();
-                open(&mut self.desk, &run);
+                let n = self.below(self.runs.len());
+                let (run, steps) = self.runs[n].clone();
+                open(&mut self.desk, &run, steps);
                 format!("opened {}", run.display())
             }
             7 => {
@@ -199,14 +232,19 @@ impl Wanderer {
     }
 }
 
+/// The environment variable `ORRERY_ACTIONS` sets the number of random actions.
 #[test]
 fn only_folders_named_by_actions_change() {
+    let actions: usize = std::env::var("ORRERY_ACTIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(100);
     let out = tempfile::tempdir().unwrap();
-    let (runs, desk) = two_runs(out.path());
+    let (interrupted, desk) = two_runs(out.path());
+    let [(paused, _lock), (running, _other_lock)] = [false, true].map(|is_running| held(&interrupted[0], is_running));
+    let of_steps = interrupted.into_iter().chain([paused, running]).map(|run| (run, STEPS));
+    let runs: Vec<(PathBuf, u64)> = of_steps.chain([finished(out.path())]).collect();
     let before = contents(out.path());
     let mut wanderer = Wanderer { desk, runs, chance: 5 };
     let mut done = vec![];
-    for _ in 0..10 {
+    for _ in 0..actions.div_ceil(10) {
         let acts: Vec<String> = (0..10).map(|_| wanderer.act()).collect();
         let changed = changed(&before, &contents(out.path()));
         assert!(changed.is_empty(), "{changed:?} after {done:?}, then {acts:?}");
@@ -220,7 +258,7 @@ fn a_run_that_goes_on_records_the_change_made_before() {
     let out = tempfile::tempdir().unwrap();
     let ([run, other], mut desk) = two_runs(out.path());
     let (before, of_other) = (contents(&run), contents(&other));
-    open(&mut desk, &run);
+    open(&mut desk, &run, STEPS);
     set_rate(&mut desk, 0.002);
     assert_eq!(desk.page().config.get(LR), Some(&Value::Float(0.002)));
     assert!(changed(&before, &contents(&run)).is_empty(), "it is only looked at");

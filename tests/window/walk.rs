@@ -1,23 +1,34 @@
 //! Tests the section "One lab in five lines" of the README literally, with the real application, host, examples and a
 //! real run. A second test follows the same steps with the example alone, whose numbers are the same on every
-//! processor, and compares stored pictures; it needs a graphics adapter. `scripts/walk` runs both.
+//! processor, and compares stored pictures; a third has pictures of what an example cannot answer, from runs whose questions
+//! are answered by a recorded one. Both need a graphics adapter. `scripts/walk` runs all three.
 
-use std::time::Duration;
+use std::{cell::RefCell, rc::Rc, sync::Arc, time::Duration};
 
+use crossbeam::channel::{Receiver, bounded};
 use eframe::egui::{Event, Key, Modifiers, accesskit::Role, pos2};
 use egui_kittest::{Harness, kittest::Queryable};
+use image::RgbaImage;
 use orrery::{
     cli::{host::DesktopHost, runs::Runs},
-    telemetry::{Measurement, channels, measurements::Causality},
+    config::Config,
+    telemetry::{
+        self, Command, Inbox, Measurement, QuestionState, RunHandle, RunInfo, RunState, StepStats, channels,
+        measurements::Causality,
+    },
     ui::{
         app::{App, Start},
+        host::Host,
+        mirror::Mirror,
         run::Run,
     },
 };
 
 use crate::{
-    adapter, pictures,
+    adapter, pictures, recorded,
     snapshot::Comparison,
+    stage::recorded_answers,
+    stub_host::StubHost,
     tiles::painted,
     waiting::{looking_every, until_within},
 };
@@ -27,8 +38,16 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// The pause between two frames while the model trains, so that it gets the cores.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// The names of the stored pictures, one for each step of the second test.
-pub const PICTURES: [&str; 5] = ["walk-example", "walk-accuracy", "walk-causality", "walk-scrubbed", "walk-light"];
+/// The names of the stored pictures: one for each step of the second test, then those of the third.
+pub const PICTURES: [&str; 7] = [
+    "walk-example",
+    "walk-accuracy",
+    "walk-causality",
+    "walk-scrubbed",
+    "walk-light",
+    "walk-edited-token",
+    "walk-control",
+];
 /// The number of frames after which all animations have ended.
 const REST: usize = 90;
 
@@ -41,28 +60,21 @@ impl Walk {
     /// Starts the application; it renders pictures only if `is_drawn`.
     fn begin(is_drawn: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()).with_examples());
-        let builder = Harness::builder().with_size([1280.0, 800.0]);
-        let builder = if is_drawn { builder.with_step_dt(1.0 / 60.0).wgpu() } else { builder };
-        let app = builder.build_eframe(move |cc| App::new(cc, host, Start::default()));
-        Self { app, _folder: folder }
+        let host = DesktopHost::new(folder.path().to_owned(), Runs::new()).with_examples();
+        Self { app: window(Box::new(host), is_drawn), _folder: folder }
     }
 
-    /// Opens the lab from the gallery, on its example.
-    fn open_lab(&mut self) {
+    /// Opens the lab with this title from the gallery, on its example.
+    fn open_lab(&mut self, title: &str) {
         self.app.run_steps(3);
-        self.app.get_by_label("Open Fast-slow gate").click();
+        self.app.get_by_label(&format!("Open {title}")).click();
         let is_whole = |app: &App| app.page().and_then(|page| page.run.as_ref()).is_some_and(Run::has_ended);
         self.until("its example", |app| (is_example(app) && is_whole(app)).then_some(()));
         self.app.run_steps(4);
     }
 
-    /// Compares the rendered window with a stored picture, with the pointer outside the window.
     fn look(&mut self, name: &str, comparison: &mut Comparison) {
-        self.app.event(Event::PointerGone);
-        self.app.run_steps(REST);
-        let page = self.app.state().theme().page;
-        comparison.check(name, &pictures::over(page, self.app.render().expect("rendered")));
+        look(&mut self.app, name, comparison);
     }
 
     fn until<R>(&mut self, what: &str, found: impl Fn(&App) -> Option<R>) -> R {
@@ -97,6 +109,46 @@ impl Walk {
     }
 }
 
+/// The window; it renders pictures only if `is_drawn`.
+fn window(host: Box<dyn Host>, is_drawn: bool) -> Harness<'static, App> {
+    let builder = Harness::builder().with_size([1280.0, 800.0]);
+    let builder = if is_drawn { builder.with_step_dt(1.0 / 60.0).wgpu() } else { builder };
+    builder.build_eframe(move |cc| App::new(cc, host, Start::default()))
+}
+
+/// The rendered window, with the pointer outside of it.
+fn picture(app: &mut Harness<'_, App>) -> RgbaImage {
+    app.event(Event::PointerGone);
+    app.run_steps(REST);
+    pictures::over(app.state().theme().page, app.render().expect("rendered"))
+}
+
+fn look(app: &mut Harness<'_, App>, name: &str, comparison: &mut Comparison) {
+    comparison.check(name, &picture(app));
+}
+
+/// The ends of a run that the test plays.
+type Played = (Receiver<Command>, Arc<Inbox>);
+
+/// A paused run of these settings with the curves of a recorded run.
+fn played(recorded: &Mirror, config: &Config) -> (RunHandle, Played) {
+    let (commands, receiver) = bounded(256);
+    let inbox = Arc::<Inbox>::default();
+    let info = RunInfo { lab: config.lab.clone(), config: config.clone(), ..recorded::twins_info() };
+    let mut events = vec![telemetry::Event::Started(info.into())];
+    for (channel, variants) in recorded.scalar_channels() {
+        for variant in variants {
+            for (step, value) in recorded.curve(variant, channel.as_str()).unwrap().points(0, u64::MAX) {
+                let (scalars, wall_secs) = (vec![(channel.clone(), value)], step as f64 * 0.08);
+                events.push(telemetry::Event::Step(StepStats { step, variant, scalars, wall_secs }));
+            }
+        }
+    }
+    events.push(telemetry::Event::State(RunState::Paused));
+    inbox.deliver_recorded(events);
+    (RunHandle { commands, inbox: Arc::clone(&inbox) }, (receiver, inbox))
+}
+
 fn is_example(app: &App) -> bool {
     app.page().and_then(|page| page.run.as_ref()).is_some_and(Run::is_example)
 }
@@ -106,7 +158,7 @@ fn one_lab_in_five_lines_is_as_the_readme_says() {
     let mut walk = Walk::begin(false);
 
     // 1. The lab Fast-slow gate opens on its example, which shows the effect; Space starts a run.
-    walk.open_lab();
+    walk.open_lab("Fast-slow gate");
     assert_eq!(walk.app.state().page().unwrap().config.preset, "fast_slow_needed");
     let example = |variant, channel| Walk::newest(walk.app.state(), variant, channel);
     assert!(example("coupled", channels::GATE).unwrap().abs() > 0.1, "its gate is open");
@@ -182,9 +234,9 @@ fn pictures_of_the_walk_are_as_stored() {
     if !adapter::exists() {
         return;
     }
-    let [example, accuracy, causality, scrubbed, light] = PICTURES;
+    let [example, accuracy, causality, scrubbed, light, ..] = PICTURES;
     let (mut walk, mut comparison) = (Walk::begin(true), Comparison::default());
-    walk.open_lab();
+    walk.open_lab("Fast-slow gate");
     walk.look(example, &mut comparison);
     walk.app.get_by_label_contains("  Accuracy").click();
     walk.look(accuracy, &mut comparison);
@@ -197,5 +249,44 @@ fn pictures_of_the_walk_are_as_stored() {
     walk.press(Key::D, Modifiers::NONE);
     walk.look(light, &mut comparison);
     assert!(is_example(walk.app.state()), "nothing was computed");
+    comparison.finish();
+}
+
+/// The links select a token, whose edit the recorded answer is about, and the control that the recorded flow had.
+#[test]
+fn pictures_of_answers_are_as_stored() {
+    if !adapter::exists() {
+        return;
+    }
+    let recorded = Rc::new(recorded::twins());
+    let runs = Rc::<RefCell<Vec<Played>>>::default();
+    let (begun, curves) = (Rc::clone(&runs), Rc::clone(&recorded));
+    let host = StubHost(move |config: &Config| {
+        let (handle, run) = played(&curves, config);
+        begun.borrow_mut().push(run);
+        Ok(handle)
+    });
+    let (mut app, mut comparison) = (window(Box::new(host), true), Comparison::default());
+    let [.., edited_token, control] = PICTURES;
+    for (name, link) in [
+        (edited_token, "orrery:fast_slow#view=causality&token=30"),
+        (control, "orrery:ode_flow?control.u0=0.8&control.u1=0.2"),
+    ] {
+        app.event(Event::Paste(link.into()));
+        // some views ask only once an answer has come
+        for _ in 0..3 {
+            app.run_steps(4);
+            for (commands, inbox) in runs.borrow().iter() {
+                for command in commands.try_iter() {
+                    let Command::Measure(question) = command else { continue };
+                    let samples = recorded_answers(&recorded, &question, recorded::STEPS);
+                    samples.into_iter().for_each(|sample| inbox.deliver(telemetry::Event::Sample(sample)));
+                    let (request, state) = (question.request, QuestionState::Answered);
+                    inbox.deliver(telemetry::Event::Question { request, state });
+                }
+            }
+        }
+        look(&mut app, name, &mut comparison);
+    }
     comparison.finish();
 }

@@ -172,7 +172,9 @@ fn superseded_lines_are_moved_aside_on_resume_and_not_lost() {
     assert_eq!(kept.lines().count(), 12, "two variants, six steps");
     let run: serde_json::Value = serde_json::from_slice(&fs::read(folder.join("run.json")).unwrap()).unwrap();
     assert_eq!(run["resumed"][0]["from_step"], 6);
-    assert!(read(&folder).contains(&Event::Checkpoint { step: 6 }));
+    let events = read(&folder);
+    assert!(events.contains(&Event::Checkpoint { step: 6 }));
+    assert!(!notices(&events).contains("lost"), "lines that were moved aside are not lost: {}", notices(&events));
 }
 
 #[test]
@@ -266,6 +268,8 @@ fn a_run_resumes_only_before_lost_lines() {
 
     // lines between the two checkpoints are missing: the run resumes from the older one, with the same numbers
     fs::write(&log, lines(2 * 9)).unwrap();
+    let said = notices(&read(&folder));
+    assert!(said.contains("metrics.jsonl has lost lines") && said.contains("step 12"), "{said}");
     let said = Writer::resume(&folder, Some(&newest)).map(drop).expect_err("a hole").to_string();
     assert!(said.contains("metrics.jsonl") && said.contains("hole"), "{said}");
     let found = checkpoint::load_resumable(&folder, &Device::Cpu).unwrap().expect("the older checkpoint");

@@ -112,7 +112,7 @@ fn a_picture_has_every_channel_or_says_how_many() {
     let height = |drawing: &str| svg::size_of(drawing).unwrap().y;
     let svg_of = |mirror: &Mirror| {
         let config = mirror.info.clone().unwrap().config.clone();
-        Figure::new(foreign::LOGGED, mirror, &config, &[], &theme).svg().unwrap().unwrap()
+        Figure::new(foreign::LOGGED, mirror, &config, &[], &theme).svg().unwrap()
     };
     for count in [13, 38] {
         let all = svg_of(&run_of(count));
