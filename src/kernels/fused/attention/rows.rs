@@ -263,6 +263,7 @@ impl WithSimd for SoftmaxBackward<'_> {
     type Output = ();
 
     #[inline(always)]
+    #[expect(clippy::manual_map, reason = "a closure is compiled without the vector instructions of its caller")]
     fn with_simd<S: Simd>(self, simd: S) {
         let n = self.block.hi - self.block.lo;
         let rows = self.weights.chunks_exact_mut(n).zip(self.grads.chunks_exact_mut(n));

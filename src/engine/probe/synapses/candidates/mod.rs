@@ -91,6 +91,9 @@ pub fn choose<M: SynapseModel>(
     }
 }
 
+/// Counts the bytes that ids stand for.
+type ByteCount<'a> = Box<dyn Fn(&[u32]) -> usize + 'a>;
+
 /// A text in the tokens of a candidate.
 struct CandidateText<'a> {
     /// `None` if these tokens cannot say the text, or it has fewer than two of them.
@@ -98,7 +101,7 @@ struct CandidateText<'a> {
     /// The reason why these tokens would be taken were they the only ones.
     from: Evidence,
     /// The number of bytes that ids of the text stand for.
-    bytes: Box<dyn Fn(&[u32]) -> usize + 'a>,
+    bytes: ByteCount<'a>,
 }
 
 /// The part of a text that candidates read.

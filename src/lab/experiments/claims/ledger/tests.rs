@@ -92,7 +92,8 @@ fn the_check_names_the_terms_that_were_edited() {
     assert!(facts(&good).starts_with("neither the rule (") && facts(&good).ends_with("its terms nor the numbers"));
     let read = ClaimResult::parse("X1", &good.results["X1"].to_json().unwrap()).unwrap();
     assert_eq!(read, good.results["X1"], "they are written");
-    let edits: [(&str, &dyn Fn(&mut Claim)); 5] = [
+    type Edit<'a> = (&'a str, &'a dyn Fn(&mut Claim));
+    let edits: [Edit<'_>; 5] = [
         ("quote", &|claim| claim.quote.push_str(" or nearly")),
         ("tier", &|claim| claim.tier = Tier::Exact),
         ("turns", &|claim| claim.turns.push_str(" for long")),
