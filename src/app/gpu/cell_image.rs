@@ -1,5 +1,7 @@
 //! A heatmap as an image in memory, for drawings, which have no graphics card.
 
+use std::ops::Range;
+
 use super::heatmap::Heatmap;
 
 /// The pixels of a heatmap: one a cell, or fewer where cells are smaller than half a point.
@@ -30,8 +32,8 @@ impl Heatmap {
         let (mut rgba, mut not_finite) = (Vec::with_capacity(4 * size[0] * size[1]), vec![]);
         for y in 0..size[1] {
             for x in 0..size[0] {
-                let within = [part(&columns, x, size[0]), part(&lines, y, size[1])];
-                let colour = self.colour_of(within).unwrap_or_else(|| {
+                let (of_columns, of_rows) = (part(&columns, x, size[0]), part(&lines, y, size[1]));
+                let colour = self.colour_of(of_columns, of_rows).unwrap_or_else(|| {
                     not_finite.push([x, y]);
                     self.not_finite
                 });
@@ -44,7 +46,7 @@ impl Heatmap {
     }
 
     /// The colour of the mean of these columns and rows; `None` if one of their values is not a finite number.
-    fn colour_of(&self, [columns, rows]: [std::ops::Range<usize>; 2]) -> Option<[u8; 3]> {
+    fn colour_of(&self, columns: Range<usize>, rows: Range<usize>) -> Option<[u8; 3]> {
         let (mut sum, mut count) = (0.0, 0.0);
         for row in rows {
             for v in &self.cells.data[row * self.cells.cols..][columns.clone()] {
@@ -67,13 +69,13 @@ impl Heatmap {
 }
 
 /// The cells, of `count`, that lie at least in part between two places; `None` if there are none.
-fn whole_cells(from: f32, to: f32, count: usize) -> Option<std::ops::Range<usize>> {
+fn whole_cells(from: f32, to: f32, count: usize) -> Option<Range<usize>> {
     let (start, end) = (from.max(0.0) as usize, (to.ceil().max(0.0) as usize).min(count));
     (start < end).then_some(start..end)
 }
 
 /// The `nth` of `count` parts of a range, none of them empty.
-fn part(all: &std::ops::Range<usize>, nth: usize, count: usize) -> std::ops::Range<usize> {
+fn part(all: &Range<usize>, nth: usize, count: usize) -> Range<usize> {
     let edge = |k: usize| all.start + k * all.len() / count;
     edge(nth)..edge(nth + 1)
 }

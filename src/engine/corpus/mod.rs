@@ -117,7 +117,7 @@ impl CorpusSpec {
         };
         let text = self.source.bytes().min(MAX_CACHED) * copies;
         match &self.tokenizer {
-            TokenizerSpec::HuggingFace(path) => text.saturating_add(Subword::memory(path)),
+            TokenizerSpec::HuggingFace(path) => text.saturating_add(Subword::memory(source::length(path))),
             _ => text,
         }
     }

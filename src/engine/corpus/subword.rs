@@ -58,9 +58,9 @@ impl Subword {
         Self::from_json(json.as_bytes(), "byte pairs").map_err(failed)
     }
 
-    /// About how many bytes a tokenizer.json takes when it is loaded; 0 if there is none.
-    pub(super) fn memory(path: &Path) -> u64 {
-        std::fs::metadata(path).map_or(0, |meta| meta.len()).saturating_mul(JSON_GROWTH)
+    /// About how many bytes a tokenizer.json of this length takes when it is loaded.
+    pub(super) fn memory(length: u64) -> u64 {
+        length.saturating_mul(JSON_GROWTH)
     }
 
     /// Loads a tokenizer.json. Errors: missing, not readable, too large, not valid.

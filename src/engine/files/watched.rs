@@ -70,6 +70,12 @@ impl WatchedFile {
         self.file.try_lock()
     }
 
+    /// The warning where the file system has no locks; `advice` says what the user must take care of instead.
+    pub fn lock_warning(&self, error: &io::Error, advice: &str) -> String {
+        let path = self.path.display();
+        format!("{path} cannot be locked, as its file system has no locks ({error}): take care that {advice}")
+    }
+
     /// Forces what was written to the disk.
     ///
     /// # Errors

@@ -55,10 +55,7 @@ pub(super) fn lock_folder(folder: &Path) -> Result<FolderLock, StoreError> {
                 folder.display()
             )));
         }
-        Err(TryLockError::Error(e)) => Some(format!(
-            "{} cannot be locked, as its file system has no locks ({e}): take care that nothing else writes this run",
-            path.display()
-        )),
+        Err(TryLockError::Error(e)) => Some(file.lock_warning(&e, "nothing else writes this run")),
         Ok(()) => None,
     };
     Ok(FolderLock { _file: file, warning })

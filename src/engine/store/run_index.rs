@@ -56,7 +56,7 @@ fn status_changed(data: &fs::Metadata) -> u64 {
     (data.ctime() as u64).wrapping_mul(1_000_000_000).wrapping_add(data.ctime_nsec() as u64)
 }
 
-/// Not known here.
+/// Returns 0, because this system does not tell the time.
 #[cfg(not(unix))]
 fn status_changed(_: &fs::Metadata) -> u64 {
     0

@@ -82,10 +82,9 @@ fn lock(folder: &Path, name: &Path) -> Result<LockOutcome, Failure> {
             // the previous holder removed the file after it was opened here, so that this lock would exclude nobody
             Ok(()) if file.check_place().is_err() => continue,
             Ok(()) => {}
-            Err(TryLockError::Error(e)) => notice!(
-                "{} cannot be locked, as its file system has no locks ({e}): take care that no other process makes these runs",
-                path.display()
-            ),
+            Err(TryLockError::Error(e)) => {
+                notice!("{}", file.lock_warning(&e, "no other process makes these runs"));
+            }
         }
         let written = file.cut(0).and_then(|()| writeln!(file, "{}", this_process()));
         written.map_err(|e| unlocked(&path, &e))?;

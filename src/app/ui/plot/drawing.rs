@@ -88,7 +88,7 @@ fn write_shape(svg: &mut Svg, shape: &Shape, images: &Images) {
         Shape::Rect(r) => svg.rect(r.rect, r.corner_radius.nw, Paint::from_shape(r.fill, r.stroke)),
         Shape::Text(text) => write_text(svg, text),
         Shape::Mesh(mesh) => write_mesh(svg, mesh, images),
-        _ => {}
+        Shape::Noop | Shape::Ellipse(_) | Shape::Band(_) | Shape::Callback(_) => {}
     }
 }
 

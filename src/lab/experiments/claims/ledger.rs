@@ -237,16 +237,16 @@ impl Ledger {
 
     /// Places where results and rules part, a sentence each; empty if all is as it should be.
     pub fn problems(&self) -> Vec<String> {
-        self.findings(false)
+        self.messages(|problem| !problem.is_text_edit)
     }
 
-    /// Claims whose words were edited since their runs, a sentence each. Their numbers still belong to them.
+    /// Claims whose texts were edited since their runs, a sentence each. Their numbers still belong to them.
     pub fn edits(&self) -> Vec<String> {
-        self.findings(true)
+        self.messages(|problem| problem.is_text_edit)
     }
 
-    fn findings(&self, of_words: bool) -> Vec<String> {
-        let found = self.problems_of(&self.rows()).into_iter().filter(|problem| problem.is_of_words == of_words);
+    fn messages(&self, is_wanted: impl Fn(&Problem) -> bool) -> Vec<String> {
+        let found = self.problems_of(&self.rows()).into_iter().filter(is_wanted);
         found.map(|Problem { claim, words, .. }| format!("{claim}: {words}")).collect()
     }
 
@@ -259,10 +259,10 @@ impl Ledger {
             if !edited.is_empty() {
                 let words = format!("its terms were edited since the runs: {}", edited.join(", "));
                 // with other settings the runs would have had other numbers
-                let is_of_words = !edited.contains(&"settings");
-                found.push(Problem { claim: id.clone(), words, is_of_words });
+                let is_text_edit = !edited.contains(&"settings");
+                found.push(Problem { claim: id.clone(), words, is_text_edit });
             }
-            let mut report = |words: String| found.push(Problem { claim: id.clone(), words, is_of_words: false });
+            let mut report = |words: String| found.push(Problem { claim: id.clone(), words, is_text_edit: false });
             let Some(claim) = claim else {
                 report("there is a result, and no such claim".to_owned());
                 continue;
@@ -328,8 +328,8 @@ impl Ledger {
 pub(super) struct Problem {
     pub claim: String,
     pub words: String,
-    /// Only words of the claim were edited, and its numbers still belong to it.
-    pub is_of_words: bool,
+    /// Only texts of the claim were edited, so that its numbers still belong to it.
+    pub is_text_edit: bool,
 }
 
 /// A claim's rule with the outcome of its numbers.
