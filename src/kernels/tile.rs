@@ -100,10 +100,10 @@ impl Strip {
         Self { to: self.to.wrapping_add(cols), addends, ..self }
     }
 
-    /// The same operand without the first panels, each `width` columns wide.
+    /// The same operand without the first panels, each `width` columns wide; the last may be narrower.
     #[inline(always)]
     fn skip_panels(self, panels: usize, width: usize) -> Self {
-        let (b, cols) = (self.b.wrapping_add(panels * self.panel_step), self.cols - panels * width);
+        let (b, cols) = (self.b.wrapping_add(panels * self.panel_step), self.cols.saturating_sub(panels * width));
         Self { b, cols, ..self.skip_columns(panels * width) }
     }
 }
@@ -123,24 +123,21 @@ impl WithSimd for Run {
         unsafe {
             if s.rows == 1 {
                 while s.cols >= S::F32_LANES * ROW_VECTORS {
-                    if vectors::<S>() == 2 {
+                    if const { vectors::<S>() == 2 } {
                         row::<S, 2, 4>(simd, s)
                     } else {
                         row::<S, 4, 2>(simd, s)
                     }
                     s = s.skip_panels(ROW_VECTORS / vectors::<S>(), width);
                 }
-                if vectors::<S>() == 2 && s.cols >= 2 * width {
+                if const { vectors::<S>() == 2 } && s.cols >= 2 * width {
                     row::<S, 2, 2>(simd, s);
                     s = s.skip_panels(2, width);
                 }
             }
-            while s.cols > width {
-                panel(simd, Strip { cols: width, ..s });
+            while s.cols > 0 {
+                panel(simd, Strip { cols: s.cols.min(width), ..s });
                 s = s.skip_panels(1, width);
-            }
-            if s.cols > 0 {
-                panel(simd, s);
             }
         }
     }
@@ -155,20 +152,43 @@ unsafe fn panel<S: Simd>(simd: S, s: Strip) {
     let across = s.cols.div_ceil(S::F32_LANES);
     // SAFETY: the contract; `cols` values of a row lie in `across` vectors, at most `vectors` of them.
     unsafe {
-        if vectors::<S>() == 2 {
+        if const { vectors::<S>() == 2 } {
             match across {
-                1 => strip::<S, 1>(simd, s),
-                _ => strip::<S, 2>(simd, s),
+                1 => call_strip::<S, 1>(simd, s),
+                _ => call_strip::<S, 2>(simd, s),
             }
         } else {
             match across {
-                1 => strip::<S, 1>(simd, s),
-                2 => strip::<S, 2>(simd, s),
-                3 => strip::<S, 3>(simd, s),
-                _ => strip::<S, 4>(simd, s),
+                1 => call_strip::<S, 1>(simd, s),
+                2 => call_strip::<S, 2>(simd, s),
+                3 => call_strip::<S, 3>(simd, s),
+                _ => call_strip::<S, 4>(simd, s),
             }
         }
     }
+}
+
+/// A strip `W` vectors wide.
+struct StripTask<const W: usize>(Strip);
+
+impl<const W: usize> WithSimd for StripTask<W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        // SAFETY: only `call_strip` makes a `StripTask`, and its contract is that of `strip`.
+        unsafe { strip::<S, W>(simd, self.0) }
+    }
+}
+
+/// Calls [`strip`] as a function of its own for each width. With the tiles of all widths in one function, a compiler
+/// takes minutes for it.
+///
+/// # Safety
+/// That of [`Strip::run`]; the columns fill `W` vectors, the last perhaps in part.
+#[inline(never)]
+unsafe fn call_strip<S: Simd, const W: usize>(simd: S, s: Strip) {
+    simd.vectorize(StripTask::<W>(s));
 }
 
 /// One row of `P` panels of `W` vectors each.
