@@ -12,7 +12,7 @@ use super::{
 };
 
 /// The rows of a panel that are multiplied at a time, so that they stay in the first-level cache.
-const DEPTH: usize = 128;
+pub(crate) const DEPTH: usize = 128;
 /// Values of a cache line; panels are aligned to it.
 const LINE: usize = 16;
 

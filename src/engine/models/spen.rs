@@ -27,11 +27,11 @@ impl FamilySpec for SpenSpec {
             }
         };
         let gates = if self.gate == TraceGate::InputDependent { 9.0 * d } else { 0.0 };
-        let each = 20.0 * d + 4.0 * hidden + attention + gates;
+        let each = 20.0 * d + 2.0 * (hidden + self.kept as f64) + attention + gates;
         StepMemory {
             weights: self.parameters(step.vocab as usize) as f64,
             shared: 0.0,
-            activations: layers * n * each + n * (6.0 * d + 3.0 * hidden) + step_memory::head(self.d_model, step),
+            activations: layers * n * each + n * (6.0 * d + hidden) + step_memory::head(self.d_model, step),
         }
     }
 

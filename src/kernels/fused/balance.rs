@@ -11,9 +11,7 @@ pub fn balance(z: &Tensor, counts: &Tensor, k: usize) -> Result<Tensor> {
     if !storage::readable(&[&z]) || counts.dims() != [f] {
         return reference(&z, counts, k);
     }
-    let scale = f as f32 / ((z.elem_count() / f).pow(2) * k.max(1)) as f32;
-    let shares = host::to_f32(counts)?.iter().map(|c| c * scale).collect();
-    z.apply_op1(Op(BalanceLoss { shares }))
+    z.apply_op1(Op(BalanceLoss::new(&host::to_f32(counts)?, z.elem_count() / f, k)))
 }
 
 /// The reference form in plain candle, with the arguments of [`balance`].
@@ -25,9 +23,29 @@ pub fn reference(z: &Tensor, counts: &Tensor, k: usize) -> Result<Tensor> {
     (p * counts.detach().to_dtype(z.dtype())?)?.sum_all()? * scale
 }
 
-struct BalanceLoss {
+/// The loss on slices.
+pub(super) struct BalanceLoss {
     /// Scaled share of each unit: the loss is the sum over rows and units of share times softmax.
-    shares: Vec<f32>,
+    pub shares: Vec<f32>,
+}
+
+impl BalanceLoss {
+    /// The loss of `rows` rows of which each selected k units, given how many selected each unit.
+    pub fn new(counts: &[f32], rows: usize, k: usize) -> Self {
+        let scale = counts.len() as f32 / (rows.pow(2) * k.max(1)) as f32;
+        Self { shares: counts.iter().map(|c| c * scale).collect() }
+    }
+
+    /// The loss of z `(N, F)`.
+    pub fn value(&self, z: &[f32]) -> f32 {
+        let piece = TASK_ROWS * self.shares.len();
+        let mut sums = vec![0f64; z.len().div_ceil(piece)];
+        threads::run_chunks(&mut sums, 1, |i, sum| {
+            let z = &z[i * piece..z.len().min((i + 1) * piece)];
+            sum[0] = forward(z, &self.shares);
+        });
+        sums.iter().sum::<f64>() as f32
+    }
 }
 
 kernel! {
@@ -51,7 +69,7 @@ fn exponentials<S: Simd>(simd: S, row: &mut [f32]) -> f32 {
 
 kernel! {
     /// out = by p (share - shares . p), p = softmax(z).
-    fn backward(simd, z: &'a [f32], shares: &'a [f32], by: f32, out: &'a mut [f32]) {
+    pub(super) fn backward(simd, z: &'a [f32], shares: &'a [f32], by: f32, out: &'a mut [f32]) {
         let f = shares.len();
         for (z, out) in z.chunks_exact(f).zip(out.chunks_exact_mut(f)) {
             out.copy_from_slice(z);
@@ -69,13 +87,7 @@ impl FusedOp<1> for BalanceLoss {
     const NAME: &'static str = "balance";
 
     fn forward(&self, [z]: [&[f32]; 1], _: [&Shape; 1]) -> Result<(Vec<f32>, Shape)> {
-        let piece = TASK_ROWS * self.shares.len();
-        let mut sums = vec![0f64; z.len().div_ceil(piece)];
-        threads::run_chunks(&mut sums, 1, |i, sum| {
-            let z = &z[i * piece..z.len().min((i + 1) * piece)];
-            sum[0] = forward(z, &self.shares);
-        });
-        Ok((vec![sums.iter().sum::<f64>() as f32], ().into()))
+        Ok((vec![self.value(z)], ().into()))
     }
 
     fn backward(&self, [z]: [&Tensor; 1], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 1]> {

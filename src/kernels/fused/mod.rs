@@ -24,6 +24,7 @@ pub mod mlp;
 pub mod norm;
 mod prelude;
 pub mod scaled_add;
+pub mod sparse_mlp;
 mod storage;
 pub mod synapses;
 pub mod top_k;

@@ -2,11 +2,7 @@
 
 use std::sync::Mutex;
 
-use crate::{
-    fused::prelude::*,
-    order::ordered,
-    reduce::{self, TASK_ROWS},
-};
+use crate::{fused::prelude::*, order::ordered, reduce::TASK_ROWS, sparse::Entry};
 
 /// The selected values, and how often each column is among the k.
 pub struct TopK {
@@ -23,9 +19,23 @@ pub fn top_k(z: &Tensor, k: usize) -> Result<TopK> {
         return reference(&z, k);
     }
     let f = z.dim(D::Minus1)?;
-    let (saved, counts) = storage::read(&z, |z| Ok(select(z, f, k)))?;
+    let kept = k.min(f);
+    let (mut selected, mut counts) = (vec![0f32; z.elem_count()], vec![0f32; f]);
+    let mut entries = vec![(0, 0.0); selected.len() / f * kept];
+    storage::read(&z, |z| {
+        threads::run_chunks(&mut entries, TASK_ROWS * kept, |i, entries| {
+            select_rows(&z[i * TASK_ROWS * f..], f, entries, kept);
+        });
+        Ok(())
+    })?;
+    for (row, entries) in selected.chunks_exact_mut(f).zip(entries.chunks(kept.max(1))) {
+        for &(at, value) in entries {
+            row[at as usize] = value;
+            counts[at as usize] += 1.0;
+        }
+    }
     let counts = Tensor::from_vec(counts, f, z.device())?;
-    Ok(TopK { selected: z.apply_op1(Op(StraightThrough(Mutex::new(Some(saved)))))?, counts })
+    Ok(TopK { selected: z.apply_op1(Op(StraightThrough(Mutex::new(Some(selected)))))?, counts })
 }
 
 /// The reference form in plain candle, with the arguments of [`top_k`].
@@ -39,42 +49,29 @@ pub fn reference(z: &Tensor, k: usize) -> Result<TopK> {
     Ok(TopK { selected: saved, counts: mask.reshape(((), f))?.sum(0)? })
 }
 
-/// Rows of f values with all but the k largest zero, and the counts of columns.
-fn select(z: &[f32], f: usize, k: usize) -> (Vec<f32>, Vec<f32>) {
-    let mut counts = vec![0f32; z.len().div_ceil(TASK_ROWS * f) * f];
-    let out = build_vec(z.len(), |out| {
-        threads::run_all_chunks(
-            [threads::Chunks { values: out, size: TASK_ROWS * f }, threads::Chunks { values: &mut counts, size: f }],
-            |i, [out, counts]| {
-                let z = &z[i * TASK_ROWS * f..][..out.len()];
-                select_rows(z, out, counts, k);
-            },
-        );
-    });
-    (out, reduce::sum_rows(&counts, f))
-}
-
 kernel! {
-    /// `counts`: `(F)`.
-    fn select_rows(_, z: &'a [f32], out: &'a mut [f32], counts: &'a mut [f32], k: usize) {
-        let f = counts.len();
+    /// entries `(N, kept)`: the `kept` largest values of each row of `f` with their columns, which ascend; of equal values
+    /// the first ones.
+    pub(super) fn select_rows(_, z: &'a [f32], f: usize, entries: &'a mut [Entry], kept: usize) {
         let mut keys = vec![0u32; f];
-        for (z, out) in z.chunks_exact(f).zip(out.chunks_exact_mut(f)) {
+        // the column that comes after the last selected one is written too, and not read
+        let mut selected = vec![0u32; kept + 1];
+        for (z, entries) in z.chunks_exact(f).zip(entries.chunks_exact_mut(kept)) {
             keys.iter_mut().zip(z).for_each(|(key, z)| *key = ordered(*z));
-            let (threshold, mut ties) = threshold(&keys, k);
-            for (((out, &z), &key), count) in out.iter_mut().zip(z).zip(&keys).zip(counts.iter_mut()) {
-                let is_kept = key > threshold;
-                *out = if is_kept { z } else { 0.0 };
-                *count += if is_kept { 1.0 } else { 0.0 };
+            let (threshold, ties) = threshold(&keys, kept);
+            // the column after the last tie that is selected
+            let end = match ties {
+                0 => 0,
+                _ => (0..f).filter(|&at| keys[at] == threshold).nth(ties - 1).map_or(f, |at| at + 1),
+            };
+            let mut n = 0;
+            for (at, &key) in keys.iter().enumerate() {
+                // written in any case, since the processor could not predict the branch
+                selected[n] = at as u32;
+                n += usize::from((key > threshold) | ((key == threshold) & (at < end)));
             }
-            // ties have a separate loop, so that the one above, enough for most rows, is vectorized
-            let mut at = 0;
-            while ties > 0 && at < f {
-                if keys[at] == threshold {
-                    (out[at], ties) = (z[at], ties - 1);
-                    counts[at] += 1.0;
-                }
-                at += 1;
+            for (entry, &at) in entries.iter_mut().zip(&selected) {
+                *entry = (at, z[at as usize]);
             }
         }
     }

@@ -7,10 +7,14 @@ use candle_core::{DType, Device, Tensor, Var};
 use orrery_lab::nn::{
     Result,
     fused::{
+        activation::activation,
         balance::{self, balance},
         differential::{self, halve_queries, normalised_difference},
         ema::{self, ema},
         evolution::{self, EvolutionSizes, Scheme, evolve},
+        linear::linear,
+        mlp::Act,
+        sparse_mlp::{self, sparse_mlp},
         synapses::{self, Synapses, synaptic_attention},
         top_k::{self, top_k},
     },
@@ -18,7 +22,7 @@ use orrery_lab::nn::{
 };
 use proptest::prelude::*;
 
-use crate::op_checks::{Check, check, check_reference, check_threads, derive, inputs, random};
+use crate::op_checks::{Check, check, check_frozen, check_reference, check_threads, derive, inputs, random};
 
 /// Maps the inputs into [0.05, 0.95], as coefficients of a moving average.
 fn share(x: &Tensor) -> Result<Tensor> {
@@ -136,6 +140,12 @@ fn top_k_keeps_exactly_k_values_even_with_ties() -> Result<()> {
     // among equal values, the first ones are selected
     let z = Tensor::from_slice(rows[2], (1, 6), &Device::Cpu)?;
     assert_eq!(host::to_f32(&top_k(&z, 3)?.counts)?, [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]);
+    // NaN is above infinity, or below all if its sign bit is set
+    let [positive, negative] = [0x7fc0_0000, 0xffc0_0000].map(f32::from_bits);
+    let z = Tensor::new(&[[negative, 1.0, positive, f32::INFINITY, positive, 2.0]], &Device::Cpu)?;
+    for (k, wanted) in [(2, [0.0, 0.0, 1.0, 0.0, 1.0, 0.0]), (5, [0.0, 1.0, 1.0, 1.0, 1.0, 1.0])] {
+        assert_eq!(host::to_f32(&top_k(&z, k)?.counts)?, wanted);
+    }
     Ok(())
 }
 
@@ -187,6 +197,32 @@ fn balance_at_the_edges() -> Result<()> {
 fn the_balances_reference_agrees_with_finite_differences() {
     let counts = Tensor::new(&[3f64, 0.0, 1.0, 2.0], &Device::Cpu).unwrap();
     check_reference(&|v| balance::reference(&v[0], &counts, 2), &[vec![3, 4]]).unwrap();
+}
+
+/// What the sparse MLP gives: its values, and behind them the balance.
+fn joined((y, balance): (Tensor, Tensor)) -> Result<Tensor> {
+    Tensor::cat(&[y.flatten_all()?, balance.unsqueeze(0)?], 0)
+}
+
+#[test]
+fn a_sparse_mlp_is_its_separate_operations() -> Result<()> {
+    for (rows, d, f, k) in [(1, 3, 4, 2), (5, 7, 6, 9), (40, 16, 64, 5), (300, 24, 130, 11), (257, 130, 300, 60)] {
+        let shapes = [vec![1, rows, d], vec![f, d], vec![d, f]];
+        let fused = |v: &[Tensor]| joined(sparse_mlp(&v[0], &v[1], &v[2], k)?);
+        let separate = |v: &[Tensor]| {
+            let z = activation(&linear(&v[0], &v[1])?, Act::Gelu)?;
+            let units = top_k(&z, k)?;
+            joined((linear(&units.selected, &v[2])?, balance(&z, &units.counts, k)?))
+        };
+        let vars = inputs(&shapes, DType::F32)?;
+        for (i, (found, wanted)) in derive(&fused, &vars)?.iter().zip(&derive(&separate, &vars)?).enumerate() {
+            assert!(host::to_f32(found)? == host::to_f32(wanted)?, "{shapes:?}, {k} kept: number {i} (0 is the value)");
+        }
+        check_threads(&fused, &shapes)?;
+        check_frozen(&fused, &shapes)?;
+    }
+    let small = |v: &[Tensor]| joined(sparse_mlp(&v[0], &v[1], &v[2], 2)?);
+    check(&small, &|v| joined(sparse_mlp::reference(&v[0], &v[1], &v[2], 2)?), &[vec![1, 9, 5], vec![8, 5], vec![3, 8]])
 }
 
 const SCHEMES: [Scheme; 2] = [Scheme::Euler, Scheme::Leapfrog];

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     models::{capabilities::FastWeightRule, prelude::*},
     nn::{
-        fused::{activation::activation, balance::balance, top_k::top_k},
+        fused::{activation::activation, sparse_mlp::sparse_mlp, top_k::top_k},
         layers::{input_proj, residual_out_proj},
     },
 };
@@ -126,15 +126,18 @@ impl Block {
         };
         let read = Tensor::cat(&[fast, medium, slow, &error], D::Minus1)?; // (B,T,4D)
         let context = (x + linear(&read, &Tensor::cat(&self.context, 1)?)?)?;
-        let z = activation(&linear(&self.norm.forward(&context)?, &self.up)?, Act::Gelu)?; // (B,T,F)
-        let units = top_k(&z, self.kept)?;
+        let normed = self.norm.forward(&context)?;
+        let (y, balance) = sparse_mlp(&normed, &self.up, &self.down, self.kept)?;
         for (name, value) in [("input", x), ("fast", fast), ("medium", medium), ("slow", slow), ("error", &error)] {
             tap.offer(&format!("{}.{name}", self.path), || Ok(value.clone()))?;
         }
-        tap.offer(&format!("{}.units", self.path), || Ok(units.selected.clone()))?;
+        tap.offer(&format!("{}.units", self.path), || {
+            let z = activation(&linear(&normed, &self.up)?, Act::Gelu)?; // (B,T,F)
+            Ok(top_k(&z, self.kept)?.selected)
+        })?;
         let last = x.dim(1)?.saturating_sub(1);
         let [fast, medium, slow] = traces.map(|h| h.narrow(1, last, 1)?.squeeze(1));
         *state = BlockState { traces: Some([fast?, medium?, slow?]), past, fast: state.fast.take() };
-        Ok(((x + linear(&units.selected, &self.down)?)?, balance(&z, &units.counts, self.kept)?))
+        Ok(((x + y)?, balance))
     }
 }
