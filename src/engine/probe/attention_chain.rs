@@ -11,7 +11,7 @@ use crate::{
     probe::prelude::*,
 };
 
-/// Makes a [`measurements::AttentionChain`], with a note where the weights are no Markov chain.
+/// A note says so where the weights are no Markov chain.
 pub struct AttentionChain;
 
 /// The length in tokens below which a held-out passage is not halved again, for a model with few learned positions.
@@ -24,10 +24,10 @@ const ROUNDS: usize = 4;
 const TOLERANCE: f64 = 1e-4;
 
 impl Probe for AttentionChain {
-    type Args = AttentionChainArgs;
+    type Answer = measurements::AttentionChain;
     type Subject<'m> = AttendingModel<'m>;
 
-    fn ask(model: AttendingModel<'_>, args: &AttentionChainArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: AttendingModel<'_>, args: &AttentionChainArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let is_typed = !args.text.is_empty();
         let mut longest = Prompt::limit(&args.text);
         // a held-out passage may be longer than a model has learned positions for
@@ -73,7 +73,7 @@ impl Probe for AttentionChain {
             }),
             chain: chain.ok().map(|chain| properties(&chain, layer, width, cx.seed)),
         };
-        Ok(vec![Answer::new(measured, prompt.about, prompt.tokens)])
+        Ok(Answer::new(measured, prompt.about, prompt.tokens))
     }
 }
 

@@ -6,16 +6,14 @@ use crate::{
     analysis::attention_rows::Rows, models::capabilities, probe::prelude::*, telemetry::measurements::AttentionLayer,
 };
 
-/// Makes [`measurements::AttentionMaps`].
-///
 /// Slow maps are ceil(T / P) wide: their rows and columns are blocks.
 pub struct AttentionMaps;
 
 impl Probe for AttentionMaps {
-    type Args = AttentionMapsArgs;
+    type Answer = measurements::AttentionMaps;
     type Subject<'m> = AttendingModel<'m>;
 
-    fn ask(model: AttendingModel<'_>, args: &AttentionMapsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: AttendingModel<'_>, args: &AttentionMapsArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let passage = Prompt::read(cx, &args.text, args.passage, Prompt::limit(&args.text))?;
         let wanted: Vec<_> = model.layers.iter().filter(|l| l.path.starts_with(&args.layer)).cloned().collect();
         let found = model.weights(&passage.tensor(cx.device)?, &wanted)?;
@@ -25,7 +23,7 @@ impl Probe for AttentionMaps {
             let known: Vec<&str> = model.layers.iter().map(|l| l.path.as_str()).collect();
             bail!("no layer's path begins with `{}`; there are {}", args.layer, known.join(", "));
         }
-        Ok(vec![Answer::new(measurements::AttentionMaps { layers }, passage.about, passage.tokens)])
+        Ok(Answer::new(measurements::AttentionMaps { layers }, passage.about, passage.tokens))
     }
 }
 

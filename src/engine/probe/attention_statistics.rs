@@ -12,16 +12,15 @@ use crate::{
     probe::prelude::*,
 };
 
-/// Makes [`measurements::AttentionStatistics`].
 pub struct AttentionStatistics;
 
 impl Probe for AttentionStatistics {
-    type Args = AttentionStatisticsArgs;
+    type Answer = measurements::AttentionStatistics;
     type Subject<'m> = AttendingModel<'m>;
 
     const TAKES_LONG: bool = true;
 
-    fn ask(model: AttendingModel<'_>, args: &AttentionStatisticsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: AttendingModel<'_>, args: &ArgsOf<Self>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let windows = cx.corpus.held_out(args.windows, args.length)?;
         let mut sums: Vec<StatisticsSums> = vec![];
         for (i, window) in cx.batches(&windows, 1).enumerate() {
@@ -32,7 +31,7 @@ impl Probe for AttentionStatistics {
         let layers = sums.into_iter().map(|s| s.mean(windows.rows)).collect();
         let about = format!("{} held-out windows of {} tokens", windows.rows, windows.len);
         let measured = measurements::AttentionStatistics { layers, windows: windows.rows, tokens: windows.len };
-        Ok(vec![Answer::new(measured, about, vec![])])
+        Ok(Answer::new(measured, about, vec![]))
     }
 }
 

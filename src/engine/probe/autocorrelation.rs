@@ -3,14 +3,13 @@
 use super::tapped::TraceModel;
 use crate::probe::prelude::*;
 
-/// Makes a [`measurements::Autocorrelation`].
 pub struct Autocorrelation;
 
 impl Probe for Autocorrelation {
-    type Args = AutocorrelationArgs;
+    type Answer = measurements::Autocorrelation;
     type Subject<'m> = TraceModel<'m>;
 
-    fn ask(subject: TraceModel<'_>, args: &AutocorrelationArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(subject: TraceModel<'_>, args: &AutocorrelationArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let (model, sizes) = subject;
         let held_out = cx.corpus.held_out(args.windows, args.window)?;
         let (rows, len) = (held_out.rows, held_out.len);
@@ -33,7 +32,7 @@ impl Probe for Autocorrelation {
         let blocks = (0..sizes.blocks).map(of_block).collect::<Result<Vec<_>>>()?;
         let noise = 1.96 / ((rows * len) as f64).sqrt();
         let measured = measurements::Autocorrelation { noise, tokens: rows * len, blocks };
-        Ok(vec![Answer::new(measured, format!("{rows} held-out windows of {len} tokens"), vec![])])
+        Ok(Answer::new(measured, format!("{rows} held-out windows of {len} tokens"), vec![]))
     }
 }
 

@@ -14,11 +14,10 @@ use crate::{
     probe::prelude::*,
 };
 
-/// Makes [`BdhDynamicsWeights`] and [`BdhDynamicsChecks`] for the first [`MAX_TOKENS`] tokens.
-///
-/// The rules have no LayerNorm. One number stands in for all of them: a gain on D_y with which the last
-/// layer's E y is, on average over this text, as long as the embeddings that came in. A graph that was trained edge by
-/// edge is handed over as it is, with its norms over neurons, and is not checked: it is not a product.
+/// The rules run on the first [`MAX_TOKENS`] tokens and have no LayerNorm. One number stands in for all of them: a gain
+/// on D_y with which the last layer's E y is, on average over this text, as long as the embeddings that came in. A graph
+/// that was trained edge by edge is handed over as it is, with its norms over neurons, and is not checked: it is not a
+/// product.
 pub struct BdhDynamics;
 
 /// The limit of the text, in tokens.
@@ -50,10 +49,10 @@ impl<'m> FromShared<'m> for RuleSubject<'m> {
 }
 
 impl Probe for BdhDynamics {
-    type Args = BdhDynamicsArgs;
+    type Answer = (BdhDynamicsWeights, Option<BdhDynamicsChecks>);
     type Subject<'m> = RuleSubject<'m>;
 
-    fn ask(subject: RuleSubject<'_>, args: &BdhDynamicsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(subject: RuleSubject<'_>, args: &BdhDynamicsArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let passage = Prompt::read(cx, &args.text, args.passage, MAX_TOKENS)?;
         match subject {
             RuleSubject::Product(model) => ask_product(model, args, cx, passage),
@@ -68,7 +67,7 @@ fn ask_product(
     args: &BdhDynamicsArgs,
     cx: &ProbeInputs<'_>,
     passage: Prompt,
-) -> Result<Vec<Answer>> {
+) -> Result<Answer<<BdhDynamics as Probe>::Answer>> {
     let SynapseShape { neurons, layers, .. } = *model.shape();
     let given = HostWeights::from_model(model)?;
     let (drift, words) = product_drift(model.shape(), args);
@@ -110,7 +109,7 @@ fn ask_product(
         graph: None,
     };
     let checks = answers(&physical, &pulses);
-    Ok(vec![Answer::new(weights, about.clone(), passage.tokens.clone()), Answer::new(checks, about, passage.tokens)])
+    Ok(Answer::new((weights, Some(checks)), about, passage.tokens))
 }
 
 /// The graph itself. Its rules have the model's norms, so that they are the model where U is as trained.
@@ -119,7 +118,7 @@ fn ask_graph(
     args: &BdhDynamicsArgs,
     cx: &ProbeInputs<'_>,
     passage: Prompt,
-) -> Result<Vec<Answer>> {
+) -> Result<Answer<<BdhDynamics as Probe>::Answer>> {
     let (n, layers) = (model.neurons(), model.layers());
     let square = |t: &Tensor| -> Result<Dense<f64>> {
         Dense::from_rows(n, n, &host::to_f64(t)?).ok_or_else(|| candle_core::Error::msg("the graph is not square"))
@@ -176,7 +175,7 @@ fn ask_graph(
             single_state: synapses.single_state,
         }),
     };
-    Ok(vec![Answer::new(weights, about, passage.tokens)])
+    Ok(Answer::new((weights, None), about, passage.tokens))
 }
 
 /// Positions at which both name the same likeliest token.

@@ -8,16 +8,15 @@ use crate::{
     probe::prelude::*,
 };
 
-/// Makes a [`measurements::BdhTheory`].
 pub struct BdhTheory;
 
 impl Probe for BdhTheory {
-    type Args = BdhTheoryArgs;
+    type Answer = measurements::BdhTheory;
     type Subject<'m> = &'m dyn SynapseModel;
 
     const TAKES_LONG: bool = true;
 
-    fn ask(_: &dyn SynapseModel, args: &BdhTheoryArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(_: &dyn SynapseModel, args: &BdhTheoryArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let BdhTheoryArgs { claim, neurons: n } = *args;
         let found = match claim {
             TheoryClaim::Markov => markov(n, cx.seed),
@@ -34,6 +33,6 @@ impl Probe for BdhTheory {
         let curve = |c: crate::analysis::bdh_theory::Curve| TheoryCurve { name: c.name, y: c.values.into() };
         let curves = found.curves.into_iter().map(curve).collect();
         let measured = measurements::BdhTheory { claim: claim.id().to_owned(), x: found.x.into(), curves };
-        Ok(vec![Answer::new(measured, format!("n = {n}, seed {}", cx.seed), vec![])])
+        Ok(Answer::new(measured, format!("n = {n}, seed {}", cx.seed), vec![]))
     }
 }

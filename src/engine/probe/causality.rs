@@ -2,7 +2,6 @@
 
 use crate::{nn::pooling::Upsample, probe::prelude::*};
 
-/// Makes a [`measurements::Causality`].
 pub struct Causality;
 
 /// A model with a gate between two streams.
@@ -26,10 +25,10 @@ impl<'m> FromModel<'m> for GatedModel<'m> {
 }
 
 impl Probe for Causality {
-    type Args = CausalityArgs;
+    type Answer = measurements::Causality;
     type Subject<'m> = GatedModel<'m>;
 
-    fn ask(mut gated: GatedModel<'_>, args: &CausalityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(mut gated: GatedModel<'_>, args: &CausalityArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let passage = Prompt::read(cx, &args.text, args.passage, Prompt::MAX_TOKENS)?;
         let (corpus, edit) = (cx.corpus, TokenEdit::new(passage, cx.corpus, args, gated.pool)?);
         let settings = gated.model.coupling_settings();
@@ -44,7 +43,7 @@ impl Probe for Causality {
             corpus.token_text(edit.passage.ids[edit.position]),
             corpus.token_text(edit.ids[edit.position])
         );
-        Ok(vec![Answer::new(measured, about, edit.passage.tokens)])
+        Ok(Answer::new(measured, about, edit.passage.tokens))
     }
 }
 

@@ -10,7 +10,6 @@ use crate::{
     probe::prelude::*,
 };
 
-/// Makes a [`measurements::DomainCoherence`].
 pub struct DomainCoherence;
 
 /// K of the mixtures.
@@ -20,7 +19,7 @@ const ROWS: usize = 16;
 const MAX_BATCH_FACTOR: usize = 4;
 
 impl Probe for DomainCoherence {
-    type Args = DomainCoherenceArgs;
+    type Answer = measurements::DomainCoherence;
     type Subject<'m> = ();
 
     const TAKES_LONG: bool = true;
@@ -30,7 +29,7 @@ impl Probe for DomainCoherence {
         (capabilities.token_model.is_some() && capabilities.recovery.is_none()).then_some(())
     }
 
-    fn ask((): (), args: &DomainCoherenceArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask((): (), args: &DomainCoherenceArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let windows = windows(cx.corpus, args)?;
         if windows.len() < 2 {
             bail!("the text is too short for two windows of {} tokens; make them shorter", args.window);
@@ -49,7 +48,7 @@ impl Probe for DomainCoherence {
         let (components, windows) = (COMPONENTS.to_vec(), windows.len());
         let about = format!("{windows} windows of {} tokens of the training text, in two halves", args.window);
         let measured = measurements::DomainCoherence { components, loss, exchanged, windows };
-        Ok(vec![Answer::new(measured, about, vec![])])
+        Ok(Answer::new(measured, about, vec![]))
     }
 }
 

@@ -11,16 +11,15 @@ use crate::{
     probe::prelude::*,
 };
 
-/// Makes a [`measurements::GateEntropy`].
 pub struct GateEntropy;
 
 impl Probe for GateEntropy {
-    type Args = GateEntropyArgs;
+    type Answer = measurements::GateEntropy;
     type Subject<'m> = GatedAttention<'m>;
 
     const TAKES_LONG: bool = true;
 
-    fn ask(mut gated: GatedAttention<'_>, args: &GateEntropyArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(mut gated: GatedAttention<'_>, args: &ArgsOf<Self>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let held_out = cx.corpus.held_out(MAX_WINDOWS, args.window)?;
         let (mut all, mut windows) = (Tokens::default(), 0);
         for batch in cx.batches(&held_out, BATCH) {
@@ -48,7 +47,7 @@ impl Probe for GateEntropy {
             with_push,
             with_loss,
         };
-        Ok(vec![Answer::new(measured, about, vec![])])
+        Ok(Answer::new(measured, about, vec![]))
     }
 }
 

@@ -8,7 +8,6 @@ use crate::{
     probe::prelude::*,
 };
 
-/// Makes a [`measurements::GeneratorDistance`].
 pub struct GeneratorDistance;
 
 const MAX_TOKENS: usize = 32;
@@ -23,10 +22,10 @@ const DT: f64 = 0.018;
 const MAPS: usize = 1000;
 
 impl Probe for GeneratorDistance {
-    type Args = GeneratorDistanceArgs;
+    type Answer = measurements::GeneratorDistance;
     type Subject<'m> = RefiningModel<'m>;
 
-    fn ask(model: RefiningModel<'_>, args: &GeneratorDistanceArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: RefiningModel<'_>, args: &ArgsOf<Self>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let prompt = Prompt::read(cx, &args.text, args.passage, MAX_TOKENS)?;
         let last = prompt.ids.len() - 1;
         let position = args.position.map_or(last, |p| p.min(last));
@@ -48,7 +47,7 @@ impl Probe for GeneratorDistance {
         };
         let token = prompt.tokens.get(position).map_or("", String::as_str);
         let about = format!("token {position} \u{201c}{token}\u{201d} of a {}", prompt.about);
-        Ok(vec![Answer::new(measured, about, prompt.tokens)])
+        Ok(Answer::new(measured, about, prompt.tokens))
     }
 }
 

@@ -9,7 +9,6 @@ use crate::{
     probe::{prelude::*, refuse_beyond_memory},
 };
 
-/// Makes a [`measurements::LayerReadout`].
 pub struct LayerReadout;
 
 /// The penalty of the regression, as a share of the features' mean variance.
@@ -20,12 +19,12 @@ const PERMUTATIONS: usize = 4;
 const BATCH: usize = 8;
 
 impl Probe for LayerReadout {
-    type Args = LayerReadoutArgs;
+    type Answer = measurements::LayerReadout;
     type Subject<'m> = (&'m dyn Model, ResidualLayers);
 
     const TAKES_LONG: bool = true;
 
-    fn ask(subject: Self::Subject<'_>, args: &LayerReadoutArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(subject: Self::Subject<'_>, args: &LayerReadoutArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let (model, stack) = subject;
         let layers = stack.layers;
         ensure!(args.layer <= layers, "the model has no layer {}; choose 1 to {layers}", args.layer);
@@ -57,7 +56,7 @@ impl Probe for LayerReadout {
             permuted: permuted.into(),
             tokens,
         };
-        Ok(vec![Answer::new(measured, about, vec![])])
+        Ok(Answer::new(measured, about, vec![]))
     }
 }
 

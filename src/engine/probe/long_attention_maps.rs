@@ -3,7 +3,6 @@
 use super::{attention_maps::attention_layer, tapped::AttendingModel};
 use crate::{probe::prelude::*, telemetry::measurements::AttentionLayer};
 
-/// Makes [`measurements::LongAttentionMaps`].
 pub struct LongAttentionMaps;
 
 /// Positions of a thumbnail, at most.
@@ -12,10 +11,10 @@ const THUMBNAIL: usize = 64;
 const MAX_WEIGHTS: usize = 4 << 20;
 
 impl Probe for LongAttentionMaps {
-    type Args = LongAttentionMapsArgs;
+    type Answer = measurements::LongAttentionMaps;
     type Subject<'m> = AttendingModel<'m>;
 
-    fn ask(model: AttendingModel<'_>, args: &LongAttentionMapsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: AttendingModel<'_>, args: &ArgsOf<Self>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let passage = Prompt::read(cx, &args.text, args.passage, args.length)?;
         cx.progress.at(0, model.layers.len() + 1)?;
         let found = model.weights(&passage.tensor(cx.device)?, &model.layers)?;
@@ -30,7 +29,7 @@ impl Probe for LongAttentionMaps {
                 layers.push(whole);
             }
         }
-        Ok(vec![Answer::new(measurements::LongAttentionMaps { thumbnails, layers }, passage.about, passage.tokens)])
+        Ok(Answer::new(measurements::LongAttentionMaps { thumbnails, layers }, passage.about, passage.tokens))
     }
 }
 

@@ -26,7 +26,7 @@ mod prelude;
 mod progress;
 mod prompt;
 mod query_key_paths;
-pub mod recoverability;
+mod recoverability;
 mod residual;
 mod role_accuracy;
 mod settling;
@@ -83,22 +83,63 @@ pub(crate) fn refuse_beyond_memory(bytes: u64, what: &str, remedy: &str) -> Resu
     }
 }
 
-/// A measurement with the data that it was measured on.
-pub struct Answer {
+/// A measurement with the data that it was measured on; any measurement where its type is not named.
+#[derive(Default)]
+pub struct Answer<M = Payload> {
     /// A description of the input that it was measured on.
     pub about: String,
     /// The token axis, if it has one.
     pub tokens: Vec<String>,
     /// The measurement.
-    pub payload: Payload,
+    pub payload: M,
     /// The step of the weights, if they are not those that were given to the probe.
     pub step: Option<u64>,
 }
 
-impl Answer {
+impl<M: IntoPayloads> Answer<M> {
     /// A measurement, a description of what it was measured on, and its token axis, if it has one.
-    pub fn new<M: Measurement>(measurement: M, about: String, tokens: Vec<String>) -> Self {
-        Self { about, tokens, payload: measurement.into_payload(), step: None }
+    pub fn new(payload: M, about: String, tokens: Vec<String>) -> Self {
+        Self { about, tokens, payload, step: None }
+    }
+
+    /// An answer for each measurement, whose type is no longer known.
+    pub fn untyped(self) -> Vec<Answer> {
+        let Self { about, tokens, payload, step } = self;
+        let answer = |payload| Answer { about: about.clone(), tokens: tokens.clone(), payload, step };
+        payload.into_payloads().into_iter().map(answer).collect()
+    }
+}
+
+/// What a probe measures: a [`Measurement`], an option where there may be none, or a pair.
+pub trait IntoPayloads {
+    /// The arguments of the probe that measures it.
+    type Args: Arguments;
+
+    /// The payloads of its samples, in this order.
+    fn into_payloads(self) -> Vec<Payload>;
+}
+
+impl<M: Measurement> IntoPayloads for M {
+    type Args = M::Args;
+
+    fn into_payloads(self) -> Vec<Payload> {
+        vec![self.into_payload()]
+    }
+}
+
+impl<M: IntoPayloads> IntoPayloads for Option<M> {
+    type Args = M::Args;
+
+    fn into_payloads(self) -> Vec<Payload> {
+        self.map_or(vec![], M::into_payloads)
+    }
+}
+
+impl<A: IntoPayloads, B: IntoPayloads<Args = A::Args>> IntoPayloads for (A, B) {
+    type Args = A::Args;
+
+    fn into_payloads(self) -> Vec<Payload> {
+        self.0.into_payloads().into_iter().chain(self.1.into_payloads()).collect()
     }
 }
 
@@ -146,10 +187,10 @@ pub struct ProbeInputs<'a> {
     pub progress: Progress<'a>,
 }
 
-/// A question with typed arguments. It leaves the model as it found it (invariant 5).
+/// A question with typed arguments and a typed answer. It leaves the model as it found it (invariant 5).
 pub trait Probe: Sync {
-    /// The arguments of the question.
-    type Args: Arguments;
+    /// What it measures, which determines the arguments of the question.
+    type Answer: IntoPayloads;
     /// The part of a model that answers: a capability, or the model itself.
     type Subject<'m>: FromModel<'m>;
 
@@ -163,8 +204,11 @@ pub trait Probe: Sync {
 
     /// # Errors
     /// Arguments that do not fit the model or the text, and failures of the model itself.
-    fn ask(subject: Self::Subject<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>>;
+    fn ask(subject: Self::Subject<'_>, args: &ArgsOf<Self>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>>;
 }
+
+/// The arguments of a probe's question.
+pub type ArgsOf<P> = <<P as Probe>::Answer as IntoPayloads>::Args;
 
 /// A probe whose types are not known: what the list of probes holds.
 pub trait AnyProbe: Sync {
@@ -186,15 +230,15 @@ pub trait AnyProbe: Sync {
 
 impl<P: Probe> AnyProbe for P {
     fn id(&self) -> &'static str {
-        P::Args::PROBE
+        ArgsOf::<P>::PROBE
     }
 
     fn about(&self) -> &'static str {
-        P::Args::ABOUT
+        ArgsOf::<P>::ABOUT
     }
 
     fn knobs(&self) -> Vec<Knob> {
-        P::Args::knobs()
+        ArgsOf::<P>::knobs()
     }
 
     fn takes_long(&self) -> bool {
@@ -205,7 +249,7 @@ impl<P: Probe> AnyProbe for P {
         let ProbeContext { step, corpus, texts, device, seed, progress, .. } = *cx;
         let inputs = ProbeInputs { step, corpus, texts, device, seed, progress };
         let Some(subject) = P::subject(cx.model) else { return Ok(vec![]) };
-        P::ask(subject, &P::Args::from_args(cx.args)?, &inputs)
+        Ok(P::ask(subject, &ArgsOf::<P>::from_args(cx.args)?, &inputs)?.untyped())
     }
 }
 

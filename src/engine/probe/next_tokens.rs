@@ -2,17 +2,16 @@
 
 use crate::probe::prelude::*;
 
-/// Makes a [`measurements::NextTokens`].
 pub struct NextTokens;
 
 /// The largest number of tokens of a prompt.
 const MAX_PROMPT: usize = 128;
 
 impl Probe for NextTokens {
-    type Args = NextTokensArgs;
+    type Answer = measurements::NextTokens;
     type Subject<'m> = &'m dyn Model;
 
-    fn ask(model: &dyn Model, args: &NextTokensArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: &dyn Model, args: &NextTokensArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let is_typed = !args.text.is_empty();
         let read = |longest| Prompt::read(cx, &args.text, args.passage, longest);
         let (prompt, truth) = if is_typed { (read(MAX_PROMPT)?, None) } else { held_out(cx.corpus, read)? };
@@ -31,7 +30,7 @@ impl Probe for NextTokens {
             likely: likely_tokens(&rows, cx.corpus, args.count),
             continuation: cx.corpus.decode(&ids[prompt.ids.len()..]),
         };
-        Ok(vec![Answer::new(measured, prompt.about, prompt.tokens)])
+        Ok(Answer::new(measured, prompt.about, prompt.tokens))
     }
 }
 

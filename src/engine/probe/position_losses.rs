@@ -19,24 +19,23 @@ impl<'m> FromShared<'m> for LongReader<'m> {
     }
 }
 
-/// Makes a [`measurements::PositionLosses`] for a model of traces, or for a transformer that reads texts of any length;
-/// none if the text is a task.
+/// Gives no answer if the text is a task.
 pub struct PositionLosses;
 
 /// The ratio of the widths of successive bins.
 const WIDER: f64 = 1.4;
 
 impl Probe for PositionLosses {
-    type Args = PositionLossesArgs;
+    type Answer = Option<measurements::PositionLosses>;
     type Subject<'m> = LongReader<'m>;
 
     fn ask(
         LongReader { model, has_tables }: LongReader<'_>,
         args: &PositionLossesArgs,
         cx: &ProbeInputs<'_>,
-    ) -> Result<Vec<Answer>> {
+    ) -> Result<Answer<Self::Answer>> {
         if cx.corpus.guess().is_some() {
-            return Ok(vec![]);
+            return Ok(Answer::default());
         }
         let window = args.window;
         let len = (window * args.times).min(args.longest.max(window));
@@ -68,7 +67,7 @@ impl Probe for PositionLosses {
             error: means.iter().map(|(_, sd)| sd / spread_of.sqrt()).collect(),
         };
         let about = format!("{} held-out texts of {len} tokens", held_out.rows);
-        Ok(vec![Answer::new(measured, about, vec![])])
+        Ok(Answer::new(Some(measured), about, vec![]))
     }
 }
 

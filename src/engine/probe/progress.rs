@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::Answer;
+use super::{Answer, IntoPayloads};
 use crate::nn::Result;
 
 /// A probe reports here between the pieces of its work.
@@ -47,9 +47,9 @@ impl<'a> Progress<'a> {
     }
 
     /// Shows the partial answer; the next one takes its place.
-    pub fn show(&self, so_far: Answer) {
+    pub fn show(&self, so_far: Answer<impl IntoPayloads>) {
         if let Some(show) = self.show {
-            show(so_far);
+            so_far.untyped().into_iter().for_each(show);
         }
     }
 

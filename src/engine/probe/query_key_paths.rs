@@ -2,16 +2,16 @@
 
 use crate::probe::prelude::*;
 
-/// Makes a [`measurements::QueryKeyPaths`], with a note for layers whose queries and keys do not evolve.
+/// Layers whose queries and keys do not evolve have a note.
 pub struct QueryKeyPaths;
 
 type EvolvingModel<'m> = (&'m dyn Model, &'m dyn QueryKeyDynamics);
 
 impl Probe for QueryKeyPaths {
-    type Args = QueryKeyPathsArgs;
+    type Answer = measurements::QueryKeyPaths;
     type Subject<'m> = EvolvingModel<'m>;
 
-    fn ask(subject: EvolvingModel<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(subject: EvolvingModel<'_>, args: &QueryKeyPathsArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let (model, dynamics) = subject;
         let is_typed = !args.text.is_empty();
         let prompt = Prompt::read(cx, &args.text, args.passage, Prompt::limit(&args.text))?;
@@ -27,7 +27,7 @@ impl Probe for QueryKeyPaths {
             None => None,
         };
         let measured = measurements::QueryKeyPaths { is_typed, layer, head, heads, evolves, evolution };
-        Ok(vec![Answer::new(measured, prompt.about, prompt.tokens)])
+        Ok(Answer::new(measured, prompt.about, prompt.tokens))
     }
 }
 

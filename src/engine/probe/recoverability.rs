@@ -6,20 +6,19 @@ use crate::probe::{position_losses::surprise, prelude::*};
 /// Windows asked at once; keeps the logits small.
 const BATCH_WINDOWS: usize = 8;
 
-/// Makes a [`measurements::Recoverability`].
 pub struct Recoverability;
 
 impl Probe for Recoverability {
-    type Args = RecoverabilityArgs;
+    type Answer = measurements::Recoverability;
     type Subject<'m> = &'m dyn RecoveryModel;
 
     const TAKES_LONG: bool = true;
 
-    fn ask(reader: &dyn RecoveryModel, args: &RecoverabilityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(reader: &dyn RecoveryModel, args: &ArgsOf<Self>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let windows = cx.corpus.held_out(args.windows, args.window)?;
         let tally = RecoveryTally::count(reader, &windows, cx)?;
         let about = format!("{} held-out windows, {} answers a distance", windows.rows, tally.asked);
-        Ok(vec![Answer::new(tally.recoverability(reader.distances()), about, vec![])])
+        Ok(Answer::new(tally.recoverability(reader.distances()), about, vec![]))
     }
 }
 

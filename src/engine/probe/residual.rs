@@ -7,7 +7,7 @@ use crate::{
     probe::prelude::*,
 };
 
-/// Makes a [`measurements::Residual`] over passes 0..=8: plain passes and Anderson acceleration of each round; with the learned projector, its residual
+/// Measures passes 0..=8: plain passes and Anderson acceleration of each round; with the learned projector, its residual
 /// without any pass; with an equilibrium solve, that of the equation which it solves
 /// (see [`SolvedEquation`]).
 ///
@@ -17,10 +17,10 @@ pub struct Residual;
 const PASSES: usize = 8;
 
 impl Probe for Residual {
-    type Args = ResidualArgs;
+    type Answer = measurements::Residual;
     type Subject<'m> = RefiningModel<'m>;
 
-    fn ask(model: RefiningModel<'_>, args: &ResidualArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: RefiningModel<'_>, args: &ResidualArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let windows = cx.corpus.held_out(args.windows, args.window)?;
         let tokens = Tensor::from_slice(&windows.inputs, (windows.rows, windows.len), cx.device)?;
         let mut curves = Vec::new();
@@ -29,7 +29,7 @@ impl Probe for Residual {
             add_round_curves(model.map, round, x0, injected, &mut curves)?;
         }
         let about = format!("{} held-out windows of {} tokens, y held within a round", windows.rows, windows.len);
-        Ok(vec![Answer::new(measurements::Residual { curves }, about, vec![])])
+        Ok(Answer::new(measurements::Residual { curves }, about, vec![]))
     }
 }
 

@@ -20,7 +20,6 @@ const BATCH_SENTENCES: usize = 128;
 /// Draws of a random projection, each of which is read on its own (the paper's table has five).
 const PROJECTIONS: u64 = 5;
 
-/// Makes a [`RoleAccuracy`].
 pub struct RoleProbe;
 
 /// The model that reads the roles of words.
@@ -38,12 +37,12 @@ impl<'m> FromShared<'m> for RoleReader<'m> {
 }
 
 impl Probe for RoleProbe {
-    type Args = RoleAccuracyArgs;
+    type Answer = Option<RoleAccuracy>;
     type Subject<'m> = RoleReader<'m>;
     const TAKES_LONG: bool = true;
 
-    fn ask(reader: RoleReader<'_>, args: &RoleAccuracyArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let Source::GrammarRoles(sets) = cx.corpus.source() else { return Ok(vec![]) };
+    fn ask(reader: RoleReader<'_>, args: &RoleAccuracyArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let Source::GrammarRoles(sets) = cx.corpus.source() else { return Ok(Answer::default()) };
         let (sentences, roles) = (Sentences::new(cx.corpus, sets.treebank.is_some()), sets.roles());
         let (representations, ranks) = match reader {
             RoleReader::Encoder(encoder) => {
@@ -62,7 +61,7 @@ impl Probe for RoleProbe {
         .with_shares();
         let of = if sets.treebank.is_some() { "held-out sentences" } else { "sentences of each test" };
         let about = format!("{} {of}, {} to fit", sets.test, sets.train);
-        Ok(vec![Answer::new(accuracy, about, vec![])])
+        Ok(Answer::new(Some(accuracy), about, vec![]))
     }
 }
 

@@ -6,8 +6,6 @@ use crate::{
     probe::prelude::*,
 };
 
-/// Makes a [`measurements::Staircase`].
-///
 /// The first principal component is that of both streams together, each centred on its own mean, so
 /// that their distance does not stand for it; the tokens of the first block, where y_up is zero by
 /// construction, are left out of the fit but drawn.
@@ -17,10 +15,10 @@ pub struct Staircase;
 pub type StreamsModel<'m> = (&'m dyn Model, TwoTimescales);
 
 impl Probe for Staircase {
-    type Args = StaircaseArgs;
+    type Answer = measurements::Staircase;
     type Subject<'m> = StreamsModel<'m>;
 
-    fn ask(subject: StreamsModel<'_>, args: &StaircaseArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(subject: StreamsModel<'_>, args: &StaircaseArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let (model, streams) = subject;
         let passage = Prompt::read(cx, &args.text, args.passage, Prompt::MAX_TOKENS)?;
         let last = streams.rounds.saturating_sub(1);
@@ -44,7 +42,7 @@ impl Probe for Staircase {
         let [fast, slow] = lines.map(Into::into);
         let about = format!("{}, round {round}, {coordinate}", passage.about);
         let staircase = measurements::Staircase { pool: streams.pool, round, coordinate, explained, fast, slow };
-        Ok(vec![Answer::new(staircase, about, passage.tokens)])
+        Ok(Answer::new(staircase, about, passage.tokens))
     }
 }
 

@@ -2,11 +2,11 @@
 
 use crate::probe::prelude::*;
 
-/// Makes a [`measurements::StepLengths`]. It reads weights alone and runs no model.
+/// The probe reads weights alone and runs no model.
 pub struct StepLengths;
 
 impl Probe for StepLengths {
-    type Args = StepLengthsArgs;
+    type Answer = measurements::StepLengths;
     type Subject<'m> = &'m dyn QueryKeyDynamics;
 
     fn subject(model: &mut dyn Trainable) -> Option<&dyn QueryKeyDynamics> {
@@ -15,7 +15,7 @@ impl Probe for StepLengths {
         evolves.then_some(dynamics)
     }
 
-    fn ask(dynamics: &dyn QueryKeyDynamics, _: &StepLengthsArgs, _: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(dynamics: &dyn QueryKeyDynamics, _: &StepLengthsArgs, _: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let (mut layers, mut steps) = (vec![], 0);
         for layer in 0..dynamics.layers() {
             if let Some(found) = dynamics.layer(layer)? {
@@ -23,6 +23,6 @@ impl Probe for StepLengths {
                 layers.push(LayerStepLengths { layer, dt: found.dt.into() });
             }
         }
-        Ok(vec![Answer::new(measurements::StepLengths { layers, steps }, "the model's weights".to_owned(), vec![])])
+        Ok(Answer::new(measurements::StepLengths { layers, steps }, "the model's weights".to_owned(), vec![]))
     }
 }

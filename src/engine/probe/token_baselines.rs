@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use crate::{corpus::Position, nn::IGNORE, probe::prelude::*};
 
-/// Makes a [`measurements::TokenBaselines`].
 pub struct TokenBaselines;
 
 /// Windows that are counted in one batch, and tokens after which counting ends.
@@ -12,21 +11,21 @@ const ROWS: usize = 64;
 const MAX_TOKENS: usize = 200_000;
 
 impl Probe for TokenBaselines {
-    type Args = TokenBaselinesArgs;
+    type Answer = measurements::TokenBaselines;
     type Subject<'m> = ();
 
     fn subject(model: &mut dyn Trainable) -> Option<()> {
         model.capabilities().recovery.is_none().then_some(())
     }
 
-    fn ask((): (), args: &TokenBaselinesArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask((): (), args: &TokenBaselinesArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let held_out = cx.corpus.held_out(args.windows, args.window)?;
         let counts = counted(cx.corpus, args.window)?;
         let [unigram, bigram] = counts.cross_entropies(&held_out);
         let targets = targets_of(&held_out).count();
         let (uniform, counted) = ((counts.vocab as f64).ln(), counts.total as usize);
         let measured = measurements::TokenBaselines { uniform, unigram, bigram, counted, targets };
-        Ok(vec![Answer::new(measured, format!("{targets} held-out tokens"), vec![])])
+        Ok(Answer::new(measured, format!("{targets} held-out tokens"), vec![]))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{
     probe::prelude::*,
 };
 
-/// Makes a [`measurements::TokenResiduals`] of the last round.
+/// Measures the last round.
 pub struct TokenResiduals;
 
 /// Passes after which the residual is taken.
@@ -21,14 +21,14 @@ pub(super) const BATCH: usize = 8;
 pub(super) const MAX_WINDOWS: usize = 96;
 
 impl Probe for TokenResiduals {
-    type Args = TokenResidualsArgs;
+    type Answer = measurements::TokenResiduals;
     type Subject<'m> = &'m mut dyn Trainable;
 
     fn subject(model: &mut dyn Trainable) -> Option<&mut dyn Trainable> {
         model.capabilities().fixed_point.is_some().then_some(model)
     }
 
-    fn ask(model: &mut dyn Trainable, args: &TokenResidualsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: &mut dyn Trainable, args: &TokenResidualsArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let refining = refining(model)?;
         let prompt = Prompt::read(cx, &args.text, args.passage, Prompt::DEFAULT_TOKENS)?;
         let states = refining.round_starts(&prompt.tensor(cx.device)?)?;
@@ -43,7 +43,7 @@ impl Probe for TokenResiduals {
         }
         let (round, gate) = (states.len() - 1, gate_benefit(model, cx)?);
         let measured = measurements::TokenResiduals { round, passes: PASSES.to_vec(), residual, gate };
-        Ok(vec![Answer::new(measured, format!("{}, y held", prompt.about), prompt.tokens)])
+        Ok(Answer::new(measured, format!("{}, y held", prompt.about), prompt.tokens))
     }
 }
 

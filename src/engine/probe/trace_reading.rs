@@ -4,7 +4,6 @@
 use super::{position_losses::token_losses, tapped::TraceModel};
 use crate::probe::prelude::*;
 
-/// Makes a [`measurements::TraceReading`].
 pub struct TraceReading;
 
 type StreamingTraces<'m> = (TraceModel<'m>, &'m dyn StreamingModel);
@@ -16,14 +15,14 @@ const DEFAULT_TOKENS: usize = 96;
 const CHANNELS: usize = 128;
 
 impl Probe for TraceReading {
-    type Args = TraceReadingArgs;
+    type Answer = measurements::TraceReading;
     type Subject<'m> = StreamingTraces<'m>;
 
     fn ask(
         ((model, sizes), streaming): StreamingTraces<'_>,
         args: &TraceReadingArgs,
         cx: &ProbeInputs<'_>,
-    ) -> Result<Vec<Answer>> {
+    ) -> Result<Answer<Self::Answer>> {
         let temperature = args.temperature;
         let is_typed = !args.text.is_empty();
         let prompt = Prompt::read(cx, &args.text, args.passage, if is_typed { MAX_PROMPT } else { DEFAULT_TOKENS })?;
@@ -54,7 +53,7 @@ impl Probe for TraceReading {
             0 => prompt.about,
             _ => format!("{}, then {written} that it wrote", prompt.about),
         };
-        Ok(vec![Answer::new(measured, about, tokens)])
+        Ok(Answer::new(measured, about, tokens))
     }
 }
 

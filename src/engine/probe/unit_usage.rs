@@ -3,16 +3,15 @@
 use super::tapped::TraceModel;
 use crate::probe::prelude::*;
 
-/// Makes a [`measurements::UnitUsage`].
 pub struct UnitUsage;
 
 const BATCH_WINDOWS: usize = 4;
 
 impl Probe for UnitUsage {
-    type Args = UnitUsageArgs;
+    type Answer = measurements::UnitUsage;
     type Subject<'m> = TraceModel<'m>;
 
-    fn ask(subject: TraceModel<'_>, args: &UnitUsageArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(subject: TraceModel<'_>, args: &UnitUsageArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let (model, sizes) = subject;
         let held_out = cx.corpus.held_out(args.windows, args.window)?;
         let paths: Vec<String> = (0..sizes.blocks).map(|block| sizes.tap_path(block, "units")).collect();
@@ -33,7 +32,7 @@ impl Probe for UnitUsage {
         };
         let blocks = counts.into_iter().enumerate().map(block).collect();
         let measured = measurements::UnitUsage { kept: sizes.kept, tokens, blocks };
-        Ok(vec![Answer::new(measured, format!("{tokens} held-out tokens"), vec![])])
+        Ok(Answer::new(measured, format!("{tokens} held-out tokens"), vec![]))
     }
 }
 

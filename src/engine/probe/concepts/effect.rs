@@ -11,7 +11,7 @@ use crate::{
     probe::prelude::*,
 };
 
-/// Makes a [`ConceptEffect`]; nothing where nothing is changed.
+/// Gives no answer where nothing is changed.
 pub struct ConceptEffectProbe;
 
 /// The number of sentences read at once.
@@ -26,15 +26,15 @@ struct FollowUp {
 }
 
 impl Probe for ConceptEffectProbe {
-    type Args = ConceptEffectArgs;
+    type Answer = Option<ConceptEffect>;
     type Subject<'m> = &'m dyn SynapseModel;
 
     const TAKES_LONG: bool = true;
 
-    fn ask(model: &dyn SynapseModel, args: &ConceptEffectArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: &dyn SynapseModel, args: &ConceptEffectArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let asked = request(&args.change, model.shape())?;
         if asked.is_empty() {
-            return Ok(vec![]);
+            return Ok(Answer::default());
         }
         let (concept, rows, follows) = followed(cx, model, args)?;
         let run =
@@ -77,7 +77,7 @@ impl Probe for ConceptEffectProbe {
             measured.with.loss.len(),
             measured.without.loss.len()
         );
-        Ok(vec![Answer::new(measured, about, vec![])])
+        Ok(Answer::new(Some(measured), about, vec![]))
     }
 }
 

@@ -25,7 +25,7 @@ mod question;
 mod reading;
 mod search;
 
-pub use effect::ConceptEffectProbe;
+pub(super) use effect::ConceptEffectProbe;
 pub use knowledge::follow_up_accuracy;
 pub use question::{ConceptQuestion, ConceptSentence, Noun, PRESETS, SentenceOrigin, english_sentences};
 pub use reading::Scalar;
@@ -147,16 +147,15 @@ fn verdict_text(q: &ConceptQuestion, search: &SearchResult, confirmed: &[usize],
     )
 }
 
-/// Makes a [`ConceptSearch`](crate::telemetry::measurements::ConceptSearch).
-pub struct Concepts;
+pub(super) struct Concepts;
 
 impl Probe for Concepts {
-    type Args = ConceptSearchArgs;
+    type Answer = measurements::ConceptSearch;
     type Subject<'m> = &'m dyn SynapseModel;
 
     const TAKES_LONG: bool = true;
 
-    fn ask(model: &dyn SynapseModel, args: &ConceptSearchArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: &dyn SynapseModel, args: &ConceptSearchArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let question = question(args, cx.corpus)?;
         let params = SearchParams::default();
         let count = args.random.unwrap_or(RANDOM);
@@ -169,7 +168,7 @@ impl Probe for Concepts {
         }
         let measurement = measurement::concept_search(&question, &search, &random_searches);
         let about = format!("{}, {count} random models", question.describe());
-        Ok(vec![Answer::new(measurement, about, vec![])])
+        Ok(Answer::new(measurement, about, vec![]))
     }
 }
 

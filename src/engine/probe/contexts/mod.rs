@@ -17,16 +17,15 @@ const TOKENS: usize = 12;
 /// The limit of the tokens of all passages together.
 const MAX_SHOWN: usize = 1 << 16;
 
-/// Makes a [`TopContexts`].
-pub struct TopContextsProbe;
+pub(super) struct TopContextsProbe;
 
 impl Probe for TopContextsProbe {
-    type Args = TopContextsArgs;
+    type Answer = TopContexts;
     type Subject<'m> = &'m dyn SynapseModel;
 
     const TAKES_LONG: bool = true;
 
-    fn ask(model: &dyn SynapseModel, args: &TopContextsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: &dyn SynapseModel, args: &TopContextsArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let TopContextsArgs { tokens, window, top, .. } = *args;
         let (span, what) = span(args.span);
         let (shape, most) = (model.shape(), if tokens == 0 { usize::MAX } else { tokens });
@@ -64,7 +63,7 @@ impl Probe for TopContextsProbe {
             tally.read,
             cx.corpus.name()
         );
-        Ok(vec![Answer::new(measured, about, vec![])])
+        Ok(Answer::new(measured, about, vec![]))
     }
 }
 

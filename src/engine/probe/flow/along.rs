@@ -14,21 +14,20 @@ pub fn depths() -> Vec<f64> {
     (0..DEPTHS).map(|i| i as f64 / (DEPTHS - 1) as f64).collect()
 }
 
-/// Makes a [`measurements::FlowAlong`].
 pub struct FlowAlong;
 
 impl Probe for FlowAlong {
-    type Args = FlowAlongArgs;
+    type Answer = measurements::FlowAlong;
     type Subject<'m> = FlowModel<'m>;
 
-    fn ask(model: FlowModel<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: FlowModel<'_>, args: &FlowAlongArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let (input, params) = FlowInput::from_args(model, &args.flow, cx)?;
         let rhs = input.rhs(params.control)?;
         let (_, states, _) = basis::states_at(&input, &rhs, &depths(), &params.options)?;
         let motion = Motion::new(&rhs, &states)?;
         let along = measurements::FlowAlong { motion: motion.measured(), sigma: sigmas(&rhs, &states)?.into() };
         let about = format!("{}, {}", input.describe(), params.describe());
-        Ok(vec![Answer::new(along, about, input.tokens)])
+        Ok(Answer::new(along, about, input.tokens))
     }
 }
 

@@ -16,14 +16,13 @@ const FINER: usize = 8;
 /// Words whose probability is shown.
 const RANKS: usize = 12;
 
-/// Makes a [`measurements::FlowAnswer`].
 pub struct FlowAnswer;
 
 impl Probe for FlowAnswer {
-    type Args = FlowArgs;
+    type Answer = measurements::FlowAnswer;
     type Subject<'m> = FlowModel<'m>;
 
-    fn ask(model: FlowModel<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: FlowModel<'_>, args: &FlowArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let (input, params) = FlowInput::from_args(model, args, cx)?;
         let rhs = input.rhs(params.control)?;
         // Paths in the plane are cheap to sample and bend more.
@@ -48,7 +47,7 @@ impl Probe for FlowAnswer {
             motion: Motion::new(&rhs, &coarse)?.measured(),
         };
         let about = format!("{}, {}", input.describe(), params.describe());
-        Ok(vec![Answer::new(answer, about, input.tokens)])
+        Ok(Answer::new(answer, about, input.tokens))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     probe::prelude::*,
 };
 
-/// Makes a [`measurements::FlowClaims`], with the model's own Euler steps.
+/// The flow is solved with the model's own Euler steps.
 pub struct FlowClaims;
 
 /// A flow of words with a control that was trained to steer it.
@@ -28,11 +28,11 @@ impl<'m> FromShared<'m> for SteeredFlow<'m> {
 }
 
 impl Probe for FlowClaims {
-    type Args = FlowClaimsArgs;
+    type Answer = measurements::FlowClaims;
     type Subject<'m> = SteeredFlow<'m>;
     const TAKES_LONG: bool = true;
 
-    fn ask(steered: SteeredFlow<'_>, args: &FlowClaimsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(steered: SteeredFlow<'_>, args: &FlowClaimsArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let SteeredFlow { model, classes } = steered;
         let (input, params) = FlowInput::from_args(FlowModel::Language(model), &args.flow, cx)?;
         let one = classes.prompt.is_some() || args.published;
@@ -64,7 +64,7 @@ impl Probe for FlowClaims {
             },
         };
         let about = format!("{}, euler in {} steps", input.describe(), model.training_steps());
-        Ok(vec![Answer::new(claims, about, input.tokens)])
+        Ok(Answer::new(claims, about, input.tokens))
     }
 }
 

@@ -10,11 +10,11 @@ mod plane_field;
 pub mod sweep;
 mod words;
 
-pub use along::FlowAlong;
-pub use answer::FlowAnswer;
-pub use claims::FlowClaims;
-pub use plane_field::FlowField;
-pub use sweep::FlowSweep;
+pub(super) use along::FlowAlong;
+pub(super) use answer::FlowAnswer;
+pub(super) use claims::FlowClaims;
+pub(super) use plane_field::FlowField;
+pub(super) use sweep::FlowSweep;
 
 use crate::{
     ode::{self, Method, SolverOptions},

@@ -12,14 +12,14 @@ const MARGIN: f64 = 0.5;
 const PLAYGROUND: f64 = 3.2;
 
 /// The followed token's state is moved over the plane through where it is at that depth; all other tokens
-/// stay on their paths. What the velocity has outside the plane is not shown. Makes a [`measurements::FlowField`].
+/// stay on their paths. What the velocity has outside the plane is not shown.
 pub struct FlowField;
 
 impl Probe for FlowField {
-    type Args = FlowFieldArgs;
+    type Answer = measurements::FlowField;
     type Subject<'m> = FlowModel<'m>;
 
-    fn ask(model: FlowModel<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: FlowModel<'_>, args: &FlowFieldArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let (input, params) = FlowInput::from_args(model, &args.flow, cx)?;
         let (tau, n) = (args.tau, args.cells);
         let rhs = input.rhs(params.control)?;
@@ -47,7 +47,7 @@ impl Probe for FlowField {
         let grid = |data| Array::new([n, n], data);
         let field = measurements::FlowField { tau, at: [here[0], here[1]], extent, dx: grid(dx)?, dy: grid(dy)? };
         let about = format!("{}, token {}, τ = {tau}, {}", input.describe(), input.token, params.describe());
-        Ok(vec![Answer::new(field, about, input.tokens)])
+        Ok(Answer::new(field, about, input.tokens))
     }
 }
 

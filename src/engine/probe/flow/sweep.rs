@@ -18,46 +18,59 @@ use super::{FlowInput, SolveParams};
 use crate::{
     config::Arguments,
     nn::params,
-    probe::prelude::*,
+    probe::{IntoPayloads, prelude::*},
     telemetry::{Measurement, Payload},
 };
 
-/// Makes the measurement of the kind that is asked for ([`FlowSweepNfe`](crate::telemetry::measurements::FlowSweepNfe)
-/// and its like), whose lists are as long as the range; a point not wanted yet is NaN. Who wants to watch asks
-/// for one point more at a time; who wants to stop does not ask again. What is asked for point by point is of one
-/// model throughout, as it was at the last `begin`. Points measured on the same weights with the same
+/// Who wants to watch asks for one point more at a time; who wants to stop does not ask again. What is asked for point
+/// by point is of one model throughout, as it was at the last `begin`. Points measured on the same weights with the same
 /// arguments are remembered.
 pub struct FlowSweep;
+
+/// The measurement of the kind that is asked for ([`FlowSweepNfe`] and its like), whose lists are as long as the range;
+/// a point not wanted yet is NaN.
+pub struct SweepMeasurement(Payload);
+
+impl IntoPayloads for SweepMeasurement {
+    type Args = FlowSweepArgs;
+
+    fn into_payloads(self) -> Vec<Payload> {
+        vec![self.0]
+    }
+}
 
 type SweptModel<'m> = (&'m dyn Trainable, FlowModel<'m>);
 
 impl Probe for FlowSweep {
-    type Args = FlowSweepArgs;
+    type Answer = SweepMeasurement;
     type Subject<'m> = SweptModel<'m>;
     const TAKES_LONG: bool = true;
 
-    fn ask(swept: SweptModel<'_>, args: &FlowSweepArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let Some(upto) = args.upto else {
-            return Ok(vec![measured(swept, args, usize::MAX, cx)?.0]);
-        };
+    fn ask(swept: SweptModel<'_>, args: &FlowSweepArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let Some(upto) = args.upto else { return Ok(measured(swept, args, usize::MAX, cx)?.0) };
         let question = frozen_model::question(swept.0, args);
         let begins = args.begin == Some(true);
         let frozen = match frozen_model::take(question).filter(|_| !begins) {
             Some(model) => model,
             None => frozen_model::copy(swept.0, cx)?,
         };
-        let Some(of_model) = SweptModel::from_shared(frozen.weights.as_ref()) else { return Ok(vec![]) };
+        let Some(of_model) = SweptModel::from_shared(frozen.weights.as_ref()) else { bail!("the copy has no flow") };
         let (mut found, is_all) = measured(of_model, args, upto, cx)?;
         found.step = Some(frozen.step);
         if !is_all {
             frozen_model::keep(question, frozen);
         }
-        Ok(vec![found])
+        Ok(found)
     }
 }
 
 /// The first `upto` points of a sweep, and true if the sweep is complete.
-fn measured(swept: SweptModel<'_>, args: &FlowSweepArgs, upto: usize, cx: &ProbeInputs<'_>) -> Result<(Answer, bool)> {
+fn measured(
+    swept: SweptModel<'_>,
+    args: &FlowSweepArgs,
+    upto: usize,
+    cx: &ProbeInputs<'_>,
+) -> Result<(Answer<SweepMeasurement>, bool)> {
     let (model, flow) = swept;
     let (input, params) = FlowInput::from_args(flow, &args.flow, cx)?;
     let sweep = match args.kind {
@@ -84,26 +97,22 @@ fn measured(swept: SweptModel<'_>, args: &FlowSweepArgs, upto: usize, cx: &Probe
     }
     remember(key, &known);
     known.retain(|i, _| *i < done);
-    let found = Answer {
-        about: format!("{}, {done} of {total} points", sweep.about),
-        tokens: input.tokens.clone(),
-        payload: (sweep.assemble)(&Columns { points: known, progress: SweepProgress { done, total } }),
-        step: None,
-    };
-    Ok((found, done == total))
+    let measured = (sweep.assemble)(&Columns { points: known, progress: SweepProgress { done, total } });
+    let about = format!("{}, {done} of {total} points", sweep.about);
+    Ok((Answer::new(measured, about, input.tokens.clone()), done == total))
 }
 
-/// The measurement at each point of a range, and the way from the measured columns to a payload.
+/// The measurement at each point of a range, and the way from the measured columns to a measurement.
 pub(super) struct Sweep<'a> {
     about: String,
     total: usize,
     /// The columns of point i.
     measure: Box<dyn Fn(usize) -> Result<Vec<f64>> + 'a>,
-    assemble: Box<dyn Fn(&Columns) -> Payload + 'a>,
+    assemble: Box<dyn Fn(&Columns) -> SweepMeasurement + 'a>,
 }
 
 impl<'a> Sweep<'a> {
-    fn new<M: Measurement>(
+    fn new<M: Measurement<Args = FlowSweepArgs>>(
         about: String,
         total: usize,
         measure: impl Fn(usize) -> Result<Vec<f64>> + 'a,
@@ -113,7 +122,7 @@ impl<'a> Sweep<'a> {
             about,
             total,
             measure: Box::new(measure),
-            assemble: Box::new(move |columns| assemble(columns).into_payload()),
+            assemble: Box::new(move |columns| SweepMeasurement(assemble(columns).into_payload())),
         }
     }
 }

@@ -10,14 +10,13 @@ use crate::{
 const PARTICLES: usize = 500;
 const SHOWN_PATHS: usize = 3;
 
-/// Makes a [`GeneratorFlow`].
 pub struct GeneratorFlowProbe;
 
 impl Probe for GeneratorFlowProbe {
-    type Args = GeneratorFlowArgs;
+    type Answer = GeneratorFlow;
     type Subject<'m> = ControlledModel<'m>;
 
-    fn ask(model: ControlledModel<'_>, args: &GeneratorFlowArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: ControlledModel<'_>, args: &GeneratorFlowArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let asked = GeneratorQuery::new(model, &args.generator, cx)?;
         let (a, n) = (&asked.generator, asked.generator.len());
         let (share, steps) = (args.dt, args.steps);
@@ -51,7 +50,7 @@ impl Probe for GeneratorFlowProbe {
             particles: PARTICLES,
             paths: particles.into_iter().take(SHOWN_PATHS).collect(),
         };
-        Ok(vec![Answer::new(measured, about, vec![])])
+        Ok(Answer::new(measured, about, vec![]))
     }
 }
 

@@ -9,14 +9,13 @@ const SIZES: [usize; 8] = [4, 6, 8, 12, 16, 24, 32, 48];
 /// Generators drawn of each topology and size.
 const DRAWS: u64 = 4;
 
-/// Makes a [`GapBySize`].
 pub struct GapBySizeProbe;
 
 impl Probe for GapBySizeProbe {
-    type Args = GapBySizeArgs;
+    type Answer = GapBySize;
     type Subject<'m> = &'m dyn StationaryMap;
 
-    fn ask(_: &dyn StationaryMap, _: &GapBySizeArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(_: &dyn StationaryMap, _: &GapBySizeArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let gap = |topology: Topology, states: usize, draw: u64| {
             let a = TopologySettings { topology, states, sparsity: 0.0 }.draw(cx.seed.wrapping_add(draw)).ok()?;
             let closed = closed_classes(&classes(&a));
@@ -37,6 +36,6 @@ impl Probe for GapBySizeProbe {
             .map(|t| TopologyGaps { name: name(t).into(), gaps: SIZES.iter().map(|n| mean(t, *n)).collect() })
             .collect();
         let measured = GapBySize { sizes: SIZES.to_vec(), topologies };
-        Ok(vec![Answer::new(measured, format!("mean of {DRAWS} draws at y = 0"), vec![])])
+        Ok(Answer::new(measured, format!("mean of {DRAWS} draws at y = 0"), vec![]))
     }
 }

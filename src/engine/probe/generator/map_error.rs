@@ -9,14 +9,13 @@ const HELD_OUT: usize = 512;
 /// The error is measured on controls up to this many times the range of training.
 const EXTRAPOLATION: f64 = 2.0;
 
-/// Makes a [`StationaryMapError`].
 pub struct StationaryMapProbe;
 
 impl Probe for StationaryMapProbe {
-    type Args = StationaryMapArgs;
+    type Answer = StationaryMapError;
     type Subject<'m> = &'m dyn StationaryMap;
 
-    fn ask(map: &dyn StationaryMap, args: &StationaryMapArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(map: &dyn StationaryMap, args: &StationaryMapArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let (cells, dims, range) = (args.cells, map.generator().dims(), map.range());
         let (reach, held) = (EXTRAPOLATION * range, control(map, [0.0, 0.0, args.y2, args.y3]));
         let rows = if dims > 1 { cells } else { 1 };
@@ -50,7 +49,7 @@ impl Probe for StationaryMapProbe {
             ignoring: mean_of(inside_wanted.iter().map(|p| MapError::new(&middle, p).sum)),
         };
         let about = format!("{} states, {HELD_OUT} held-out controls", map.generator().base().len());
-        Ok(vec![Answer::new(measured, about, vec![])])
+        Ok(Answer::new(measured, about, vec![]))
     }
 }
 

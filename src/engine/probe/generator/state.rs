@@ -6,14 +6,13 @@ use crate::{
     probe::prelude::*,
 };
 
-/// Makes a [`GeneratorState`].
 pub struct GeneratorProbe;
 
 impl Probe for GeneratorProbe {
-    type Args = GeneratorArgs;
+    type Answer = GeneratorState;
     type Subject<'m> = ControlledModel<'m>;
 
-    fn ask(model: ControlledModel<'_>, args: &GeneratorArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: ControlledModel<'_>, args: &GeneratorArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let asked = GeneratorQuery::new(model, args, cx)?;
         let (a, n) = (&asked.generator, asked.generator.len());
         let classes = classes(a);
@@ -40,6 +39,6 @@ impl Probe for GeneratorProbe {
             predicted: predicted.into(),
             range: asked.map.map_or(f64::NAN, |map| map.range()),
         };
-        Ok(vec![Answer::new(state, asked.about(), vec![])])
+        Ok(Answer::new(state, asked.about(), vec![]))
     }
 }

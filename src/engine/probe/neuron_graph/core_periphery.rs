@@ -10,16 +10,15 @@ use crate::{
     probe::prelude::*,
 };
 
-/// Makes a [`measurements::CorePeriphery`].
 pub struct CorePeriphery;
 
 impl Probe for CorePeriphery {
-    type Args = CorePeripheryArgs;
+    type Answer = measurements::CorePeriphery;
     type Subject<'m> = &'m dyn SynapseModel;
 
     const TAKES_LONG: bool = true;
 
-    fn ask(model: &dyn SynapseModel, args: &CorePeripheryArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: &dyn SynapseModel, args: &CorePeripheryArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let factors = Factors::new(model, &args.graph, cx)?;
         let found = factors.edges(&args.graph, &factors.product()?.spread())?;
         let compact = CompactGraph::from_edges(&weighed(&found.edges, false));
@@ -40,7 +39,7 @@ impl Probe for CorePeriphery {
             rich_club_rewired: rewired.iter().map(|c| c.rich_club).collect(),
         };
         let about = format!("{}, {} rewired graphs", factors.about(&args.graph), args.rewirings);
-        Ok(vec![Answer::new(measured, about, vec![])])
+        Ok(Answer::new(measured, about, vec![]))
     }
 }
 

@@ -5,21 +5,20 @@ use crate::{analysis::graph::null_models, probe::prelude::*};
 
 const RESTARTS: usize = 2;
 
-/// Makes a [`ModularityAtStep`].
 pub struct GraphCurve;
 
 impl Probe for GraphCurve {
-    type Args = GraphCurveArgs;
+    type Answer = ModularityAtStep;
     type Subject<'m> = &'m dyn SynapseModel;
 
     const TAKES_LONG: bool = true;
 
-    fn ask(model: &dyn SynapseModel, args: &GraphCurveArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        answers(&Factors::new(model, &args.graph, cx)?, &args.graph, cx.seed)
+    fn ask(model: &dyn SynapseModel, args: &GraphCurveArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        answer(&Factors::new(model, &args.graph, cx)?, &args.graph, cx.seed)
     }
 }
 
-pub(super) fn answers(factors: &Factors, args: &NeuronGraphArgs, seed: u64) -> Result<Vec<Answer>> {
+pub(super) fn answer(factors: &Factors, args: &NeuronGraphArgs, seed: u64) -> Result<Answer<ModularityAtStep>> {
     let found = factors.strongest(args.edges, args.sign, &factors.product()?.spread())?;
     let edges = weighed(&found.edges, args.weighted);
     let model = CompactGraph::from_edges(&edges);
@@ -32,5 +31,5 @@ pub(super) fn answers(factors: &Factors, args: &NeuronGraphArgs, seed: u64) -> R
         carrying: model.neurons.len() as f64 / factors.neurons().max(1) as f64,
     };
     let about = format!("{}, best of {RESTARTS} searches", factors.about(args));
-    Ok(vec![Answer::new(measured, about, vec![])])
+    Ok(Answer::new(measured, about, vec![]))
 }

@@ -13,31 +13,29 @@ use crate::{
     probe::prelude::*,
 };
 
-/// Makes an [`EntryHistogram`](measurements::EntryHistogram), a [`measurements::NeuronGraph`] and a
-/// [`GraphDegrees`].
 pub struct NeuronGraph;
 
 impl Probe for NeuronGraph {
-    type Args = NeuronGraphArgs;
+    type Answer = (measurements::EntryHistogram, (measurements::NeuronGraph, GraphDegrees));
     type Subject<'m> = &'m dyn SynapseModel;
 
-    fn ask(model: &dyn SynapseModel, args: &NeuronGraphArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        answers(Factors::new(model, args, cx)?, args.clone(), cx.seed)
+    fn ask(model: &dyn SynapseModel, args: &NeuronGraphArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        answer(Factors::new(model, args, cx)?, args.clone(), cx.seed)
     }
 }
 
-/// The answers about the graph of these factors.
-pub(super) fn answers(factors: Factors, args: NeuronGraphArgs, seed: u64) -> Result<Vec<Answer>> {
+/// The answer about the graph of these factors.
+pub(super) fn answer(
+    factors: Factors,
+    args: NeuronGraphArgs,
+    seed: u64,
+) -> Result<Answer<<NeuronGraph as Probe>::Answer>> {
     let cut = CutGraph::new(factors, args)?;
     let neurons = cut.neurons(seed)?;
     let histogram = spread::histogram(&cut.entries, cut.found.beta, cut.found.edges.len());
     let degrees =
         GraphDegrees { outgoing: degrees::distribution(&cut.outgoing), incoming: degrees::distribution(&cut.incoming) };
-    Ok(vec![
-        Answer::new(histogram, cut.label(), vec![]),
-        Answer::new(neurons, cut.label(), vec![]),
-        Answer::new(degrees, cut.label(), vec![]),
-    ])
+    Ok(Answer::new((histogram, (neurons, degrees)), cut.label(), vec![]))
 }
 
 /// The graph of these arguments, and what it is in words, of a model's weights outside of any run.

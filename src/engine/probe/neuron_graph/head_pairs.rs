@@ -6,16 +6,15 @@ use crate::{
     probe::prelude::*,
 };
 
-/// Makes a [`measurements::HeadPairs`].
 pub struct HeadPairs;
 
 impl Probe for HeadPairs {
-    type Args = HeadPairsArgs;
+    type Answer = measurements::HeadPairs;
     type Subject<'m> = &'m dyn SynapseModel;
 
     const TAKES_LONG: bool = true;
 
-    fn ask(model: &dyn SynapseModel, args: &HeadPairsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: &dyn SynapseModel, args: &HeadPairsArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let heads = model.shape().heads;
         let asked = NeuronGraphArgs { matrix: args.matrix, ..NeuronGraphArgs::default() };
         let whole = Factors::new(model, &asked, cx)?;
@@ -27,7 +26,7 @@ impl Probe for HeadPairs {
             }
         }
         let about = format!("{}, tails beyond {} standard deviations", whole.description, args.deviations);
-        Ok(vec![Answer::new(measurements::HeadPairs { heads, pairs }, about, vec![])])
+        Ok(Answer::new(measurements::HeadPairs { heads, pairs }, about, vec![]))
     }
 }
 

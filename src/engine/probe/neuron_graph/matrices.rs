@@ -81,17 +81,17 @@ pub fn ask_matrices(
         NeuronGraphArgs::PROBE => {
             let args = NeuronGraphArgs::from_args(args).map_err(wrong)?;
             check(&args)?;
-            full_graph::answers(factors, args, seed)
+            Ok(full_graph::answer(factors, args, seed)?.untyped())
         }
         GraphModularityArgs::PROBE => {
             let args = GraphModularityArgs::from_args(args).map_err(wrong)?;
             check(&args.graph)?;
-            null_models::answers(&factors, &args, seed, progress)
+            Ok(null_models::answer(&factors, &args, seed, progress)?.untyped())
         }
         GraphCurveArgs::PROBE => {
             let args = GraphCurveArgs::from_args(args).map_err(wrong)?;
             check(&args.graph)?;
-            curve::answers(&factors, &args.graph, seed)
+            Ok(curve::answer(&factors, &args.graph, seed)?.untyped())
         }
         _ => bail!("`{probe}` cannot be asked of two matrices; {} can", MATRIX_PROBES.join(", ")),
     }

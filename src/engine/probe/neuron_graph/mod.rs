@@ -17,14 +17,15 @@ mod synapses;
 mod write_intervals;
 
 pub use crate::telemetry::measurements::MAX_EDGES;
-pub use core_periphery::CorePeriphery;
-pub use curve::GraphCurve;
-pub use full_graph::{NeuronGraph, neuron_graph};
-pub use head_pairs::HeadPairs;
+pub(super) use core_periphery::CorePeriphery;
+pub(super) use curve::GraphCurve;
+pub(super) use full_graph::NeuronGraph;
+pub use full_graph::neuron_graph;
+pub(super) use head_pairs::HeadPairs;
 pub use matrices::{MATRIX_PROBES, MatrixPair, ask_matrices};
-pub use neuron::GraphNeuron;
-pub use null_models::GraphModularity;
-pub use write_intervals::WriteIntervals;
+pub(super) use neuron::GraphNeuron;
+pub(super) use null_models::GraphModularity;
+pub(super) use write_intervals::WriteIntervals;
 
 use factors::Factors;
 

@@ -8,14 +8,14 @@ use crate::{analysis::graph::product::Sign, probe::prelude::*};
 const PARTNERS: usize = 6;
 const TOKENS: usize = 8;
 
-/// Makes a [`measurements::GraphNeuron`]; partners are those of the whole graph.
+/// Partners are those of the whole graph.
 pub struct GraphNeuron;
 
 impl Probe for GraphNeuron {
-    type Args = GraphNeuronArgs;
+    type Answer = measurements::GraphNeuron;
     type Subject<'m> = &'m dyn SynapseModel;
 
-    fn ask(model: &dyn SynapseModel, args: &GraphNeuronArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: &dyn SynapseModel, args: &GraphNeuronArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         // A neuron's partners are listed with either sign, whichever sign the edges of the graph have.
         let whole = NeuronGraphArgs { from_head: 0, to_head: 0, sign: Sign::Both, ..args.graph.clone() };
         let factors = Factors::new(model, &whole, cx)?;
@@ -40,7 +40,7 @@ impl Probe for GraphNeuron {
             writes: ranked(&writes, cx.corpus),
         };
         let about = format!("{}, {}", factors.label(i), factors.about(&whole));
-        Ok(vec![Answer::new(measured, about, vec![])])
+        Ok(Answer::new(measured, about, vec![]))
     }
 }
 

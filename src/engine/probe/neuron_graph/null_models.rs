@@ -8,32 +8,31 @@ use crate::{
     probe::prelude::*,
 };
 
-/// Makes a [`measurements::GraphModularity`].
 pub struct GraphModularity;
 
 impl Probe for GraphModularity {
-    type Args = GraphModularityArgs;
+    type Answer = measurements::GraphModularity;
     type Subject<'m> = &'m dyn SynapseModel;
 
     const TAKES_LONG: bool = true;
 
-    fn ask(model: &dyn SynapseModel, args: &GraphModularityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        answers(&Factors::new(model, &args.graph, cx)?, args, cx.seed, cx.progress)
+    fn ask(model: &dyn SynapseModel, args: &GraphModularityArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        answer(&Factors::new(model, &args.graph, cx)?, args, cx.seed, cx.progress)
     }
 }
 
-pub(super) fn answers(
+pub(super) fn answer(
     factors: &Factors,
     args: &GraphModularityArgs,
     seed: u64,
     progress: Progress<'_>,
-) -> Result<Vec<Answer>> {
+) -> Result<Answer<measurements::GraphModularity>> {
     let restarts = args.searches.unwrap_or(args.graph.restarts);
     let graph = NeuronGraphArgs { restarts, ..args.graph.clone() };
     let measured = measured(factors, &graph, args.most, seed, progress)?;
     let edges = if graph.weighted { "weighted" } else { "each edge as 1" };
     let about = format!("{}, {edges}, best of {restarts} searches", factors.about(&graph));
-    Ok(vec![Answer::new(measured, about, vec![])])
+    Ok(Answer::new(measured, about, vec![]))
 }
 
 /// A graph at every number of edges: the strongest ones, by falling strength.

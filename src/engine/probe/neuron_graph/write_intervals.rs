@@ -8,11 +8,10 @@ use crate::{
     probe::{prelude::*, synapses::firing},
 };
 
-/// Makes a [`measurements::WriteIntervals`].
 pub struct WriteIntervals;
 
 impl Probe for WriteIntervals {
-    type Args = WriteIntervalsArgs;
+    type Answer = measurements::WriteIntervals;
     type Subject<'m> = &'m dyn SynapseModel;
 
     const TAKES_LONG: bool = true;
@@ -21,7 +20,7 @@ impl Probe for WriteIntervals {
         model.capabilities().synapses.filter(|m| m.shape().layers > 1)
     }
 
-    fn ask(model: &dyn SynapseModel, args: &WriteIntervalsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: &dyn SynapseModel, args: &WriteIntervalsArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let (neurons, last) = (model.shape().neurons, model.shape().layers - 1);
         let layer = args.layer.map_or(last, |l| l.clamp(1, last));
         let passage = Prompt::read(cx, "", 0, args.tokens)?;
@@ -51,7 +50,7 @@ impl Probe for WriteIntervals {
         };
         let from = layer - 1;
         let about = format!("{}, synapses from y of layer {from} to x of layer {layer}", passage.about);
-        Ok(vec![Answer::new(found, about, vec![])])
+        Ok(Answer::new(found, about, vec![]))
     }
 }
 

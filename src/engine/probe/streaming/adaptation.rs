@@ -19,7 +19,6 @@ const LEARNING_RATES: [f64; 3] = [5e-5, 3e-4, 1e-3];
 /// The limit of precisions that the paper ended with.
 const MAX_PRECISION: f64 = 1.0;
 
-/// Makes an [`Adaptation`].
 pub struct AdaptationProbe;
 
 /// A model that can read the texts: with fast weights, or as one whose copy is fine-tuned.
@@ -33,11 +32,11 @@ impl<'m> FromShared<'m> for AdaptingModel<'m> {
 }
 
 impl Probe for AdaptationProbe {
-    type Args = AdaptationArgs;
+    type Answer = Adaptation;
     type Subject<'m> = AdaptingModel<'m>;
     const TAKES_LONG: bool = true;
 
-    fn ask(model: AdaptingModel<'_>, args: &AdaptationArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: AdaptingModel<'_>, args: &AdaptationArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let able = model.0.capabilities();
         let window = args.window.min(able.positions.unwrap_or(usize::MAX));
         let min_len = 5 * window;
@@ -83,7 +82,7 @@ impl Probe for AdaptationProbe {
             notes: texts.notes.clone(),
         };
         let about = format!("{method}, {} of {}", texts.about(), foreign.name);
-        Ok(vec![Answer::new(found, about, vec![])])
+        Ok(Answer::new(found, about, vec![]))
     }
 }
 

@@ -17,18 +17,17 @@ const FOREIGN: usize = 1;
 const MIN_TOKENS: usize = 50;
 const MAX_VALUES: usize = 8;
 
-/// Makes a [`FastWeights`].
 pub struct FastWeightSweep;
 
 /// A model whose fast weights learn, and its reader without them.
 type LearningReader<'m> = (&'m dyn FastWeightModel, &'m dyn StreamingModel);
 
 impl Probe for FastWeightSweep {
-    type Args = FastWeightsArgs;
+    type Answer = FastWeights;
     type Subject<'m> = LearningReader<'m>;
     const TAKES_LONG: bool = true;
 
-    fn ask(subject: LearningReader<'_>, args: &FastWeightsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(subject: LearningReader<'_>, args: &FastWeightsArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let (model, plain) = subject;
         let (rates, limits) = (numbers(&args.rates, "rates", &RATES)?, numbers(&args.limits, "limits", &LIMITS)?);
         let sizes = StreamSizes { rows: args.streams, len: args.tokens, min_len: MIN_TOKENS, foreign: FOREIGN };
@@ -66,7 +65,7 @@ impl Probe for FastWeightSweep {
             without_base,
             notes: texts.notes.clone(),
         };
-        Ok(vec![Answer::new(found, texts.about(), vec![])])
+        Ok(Answer::new(found, texts.about(), vec![]))
     }
 }
 

@@ -17,15 +17,14 @@ const FOREIGN: usize = 3;
 /// Tokens of the longest stream.
 const MAX_TOKENS: usize = 20_000;
 
-/// Makes an [`Uncertainty`].
 pub struct UncertaintyProbe;
 
 impl Probe for UncertaintyProbe {
-    type Args = UncertaintyArgs;
+    type Answer = Uncertainty;
     type Subject<'m> = &'m dyn FastWeightModel;
     const TAKES_LONG: bool = true;
 
-    fn ask(model: &dyn FastWeightModel, args: &UncertaintyArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: &dyn FastWeightModel, args: &UncertaintyArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let &UncertaintyArgs { window, streams, tokens, rate, most_precision: max_precision } = args;
         let rule = FastWeightRule { rate, max_precision, has_base: true };
         let min_len = SKIPPED + window;
@@ -48,7 +47,7 @@ impl Probe for UncertaintyProbe {
             texts: names.enumerate().map(|(i, name)| compare_text(name, &read, i)).collect(),
             notes: texts.notes.clone(),
         };
-        Ok(vec![Answer::new(found, texts.about(), vec![])])
+        Ok(Answer::new(found, texts.about(), vec![]))
     }
 }
 

@@ -18,15 +18,15 @@ const MAX_KEPT: usize = 1000;
 const MAX_TOKENS: usize = 50_000;
 const FOREIGN: usize = 2;
 
-/// Makes a [`WarmUp`]. A model that keeps every token reads at most 1,000 of each stream.
+/// A model that keeps every token reads at most 1,000 of each stream.
 pub struct WarmUpProbe;
 
 impl Probe for WarmUpProbe {
-    type Args = WarmUpArgs;
+    type Answer = WarmUp;
     type Subject<'m> = &'m dyn StreamingModel;
     const TAKES_LONG: bool = true;
 
-    fn ask(model: &dyn StreamingModel, args: &WarmUpArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: &dyn StreamingModel, args: &WarmUpArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let window = args.window;
         let most = if model.keeps_all_tokens() { MAX_KEPT.max(2 * window) } else { MAX_TOKENS };
         let tokens = args.tokens.clamp(2 * window, most);
@@ -50,7 +50,7 @@ impl Probe for WarmUpProbe {
             retention: model.slowest_rate().map_or(vec![], left),
             notes: texts.notes.clone(),
         };
-        Ok(vec![Answer::new(warm_up, texts.about(), vec![])])
+        Ok(Answer::new(warm_up, texts.about(), vec![]))
     }
 }
 

@@ -4,14 +4,14 @@
 use super::{firing, random, synapses_of};
 use crate::probe::prelude::*;
 
-/// Makes a [`measurements::Activity`]; position 0 of a window, where y is zero by construction, is left out.
+/// Position 0 of a window, where y is zero by construction, is left out.
 pub struct Activity;
 
 impl Probe for Activity {
-    type Args = ActivityArgs;
+    type Answer = measurements::Activity;
     type Subject<'m> = &'m dyn SynapseModel;
 
-    fn ask(model: &dyn SynapseModel, args: &ActivityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: &dyn SynapseModel, args: &ActivityArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let windows = cx.corpus.held_out(args.windows, args.window)?;
         let trained = read(model, &windows.inputs, windows.len)?;
         let random = random(model, cx)?;
@@ -22,7 +22,7 @@ impl Probe for Activity {
             .map(|((trained, size), (random_weights, _))| LayerActivity { trained, random_weights, size: Some(size) });
         let about =
             format!("{} held-out windows of {} tokens, the first token of each left out", windows.rows, windows.len);
-        Ok(vec![Answer::new(measurements::Activity { layers: layers.collect() }, about, vec![])])
+        Ok(Answer::new(measurements::Activity { layers: layers.collect() }, about, vec![]))
     }
 }
 

@@ -2,11 +2,10 @@
 
 use crate::probe::prelude::*;
 
-/// Makes a [`LogitLens`].
 pub struct LogitLensProbe;
 
 impl Probe for LogitLensProbe {
-    type Args = LogitLensArgs;
+    type Answer = LogitLens;
     type Subject<'m> = &'m dyn SynapseModel;
 
     fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
@@ -14,7 +13,7 @@ impl Probe for LogitLensProbe {
         model.capabilities().synapses.filter(|m| !m.shape().gated)
     }
 
-    fn ask(model: &dyn SynapseModel, args: &LogitLensArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: &dyn SynapseModel, args: &LogitLensArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let prompt = Prompt::read(cx, &args.text, args.passage, args.longest)?;
         let (layers, positions) = (model.shape().layers, prompt.ids.len());
         let mut tap = Tap::on(&["layers."]);
@@ -51,7 +50,7 @@ impl Probe for LogitLensProbe {
             likely,
             loss: loss.into(),
         };
-        Ok(vec![Answer::new(measured, prompt.about, prompt.tokens)])
+        Ok(Answer::new(measured, prompt.about, prompt.tokens))
     }
 }
 

@@ -11,19 +11,18 @@ use crate::{
 /// Generated texts on which losses are measured beside the run's own, where tokens are bytes.
 const TEXTS: [&str; 4] = ["harbour", "garden", "observatory", "letters"];
 
-/// Makes a [`measurements::Merging`].
 pub struct Merging;
 
 impl Probe for Merging {
-    type Args = MergingArgs;
+    type Answer = Option<measurements::Merging>;
     type Subject<'m> = &'m dyn SynapseModel;
 
     const TAKES_LONG: bool = true;
 
-    fn ask(model: &dyn SynapseModel, args: &MergingArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: &dyn SynapseModel, args: &MergingArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let with = args.with.trim();
         if with.is_empty() {
-            return Ok(vec![]);
+            return Ok(Answer::default());
         }
         let (count, len) = (args.windows, args.window);
         let MergedModels { name, other, merged, notes } = model.merged_with(Path::new(with))?;
@@ -40,7 +39,7 @@ impl Probe for Merging {
             texts: texts.iter().map(|t| t.0.clone()).collect(),
         };
         let about = format!("{count} held-out windows of {len} tokens a text");
-        Ok(vec![Answer::new(merging, about, vec![])])
+        Ok(Answer::new(Some(merging), about, vec![]))
     }
 }
 

@@ -12,17 +12,18 @@ mod surprise;
 mod texts;
 mod trained_bdh;
 
-pub use activity::Activity;
-pub use candidates::{CandidateChoice, Candidates, ChoiceError, ComparedWindows, KnownFacts, choose};
-pub use intervention::{Effect, EffectOptions, InterventionProbe, Request, effect, request};
-pub(super) use intervention::{MatchedNull, continuation, read_rows};
-pub use logit_lens::LogitLensProbe;
-pub use merging::Merging;
-pub use query_key_maps::QueryKeyMapsProbe;
-pub use reading::ReadingProbe;
-pub use surprise::Surprise;
-pub use texts::Texts;
-pub use trained_bdh::TrainedBdhProbe;
+pub(super) use activity::Activity;
+pub(super) use candidates::Candidates;
+pub use candidates::{CandidateChoice, ChoiceError, ComparedWindows, KnownFacts, choose};
+pub use intervention::{Effect, EffectOptions, Request, effect, request};
+pub(super) use intervention::{InterventionProbe, MatchedNull, continuation, read_rows};
+pub(super) use logit_lens::LogitLensProbe;
+pub(super) use merging::Merging;
+pub(super) use query_key_maps::QueryKeyMapsProbe;
+pub(super) use reading::ReadingProbe;
+pub(super) use surprise::Surprise;
+pub(super) use texts::Texts;
+pub(super) use trained_bdh::TrainedBdhProbe;
 
 use crate::{nn::params::hash, probe::prelude::*};
 

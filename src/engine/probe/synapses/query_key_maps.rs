@@ -5,17 +5,16 @@ use crate::{
     probe::prelude::*,
 };
 
-/// Makes a [`QueryKeyMaps`].
 pub struct QueryKeyMapsProbe;
 
 /// Magnitudes up to this are kept in half precision.
 const MAX_HALF: f32 = 6e4;
 
 impl Probe for QueryKeyMapsProbe {
-    type Args = QueryKeyMapsArgs;
+    type Answer = QueryKeyMaps;
     type Subject<'m> = &'m dyn SynapseModel;
 
-    fn ask(model: &dyn SynapseModel, args: &QueryKeyMapsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: &dyn SynapseModel, args: &QueryKeyMapsArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let is_rotated = args.rotated;
         let prompt = Prompt::read(cx, &args.text, args.passage, args.longest)?;
         let layers = model.shape().layers;
@@ -32,7 +31,7 @@ impl Probe for QueryKeyMapsProbe {
         let how = if is_rotated { "as the model sees them" } else { "without rotation" };
         let about = format!("{}, {how}", prompt.about);
         let tokens = cx.corpus.token_texts(&prompt.ids);
-        Ok(vec![Answer::new(QueryKeyMaps { is_rotated, layers: all }, about, tokens)])
+        Ok(Answer::new(QueryKeyMaps { is_rotated, layers: all }, about, tokens))
     }
 }
 

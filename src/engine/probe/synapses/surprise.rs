@@ -10,17 +10,16 @@ use crate::{
     probe::prelude::*,
 };
 
-/// Makes a [`measurements::Surprise`].
 pub struct Surprise;
 
 /// The repetitions that count as known.
 const KNOWN: std::ops::Range<usize> = 4..8;
 
 impl Probe for Surprise {
-    type Args = SurpriseArgs;
+    type Answer = measurements::Surprise;
     type Subject<'m> = &'m dyn SynapseModel;
 
-    fn ask(model: &dyn SynapseModel, args: &SurpriseArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: &dyn SynapseModel, args: &SurpriseArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let periods = args.periods;
         // Words that no training text of this seed has.
         let text = repeats::fresh(cx.seed, 2 * periods);
@@ -32,7 +31,7 @@ impl Probe for Surprise {
         let about = format!(
             "mean over {periods} new words of {WORD} letters, each read 8 times after {WARM} fixed letters and a period of another word"
         );
-        Ok(vec![Answer::new(measurements::Surprise { trained, random_weights, octaves }, about, vec![])])
+        Ok(Answer::new(measurements::Surprise { trained, random_weights, octaves }, about, vec![]))
     }
 }
 

@@ -10,16 +10,15 @@ const PROMPT: usize = 40;
 const ROWS: usize = 8;
 const TEMPERATURE: f64 = 0.7;
 
-/// Makes [`TextLosses`].
 pub struct Texts;
 
 impl Probe for Texts {
-    type Args = TextLossesArgs;
+    type Answer = TextLosses;
     type Subject<'m> = &'m dyn SynapseModel;
 
     const TAKES_LONG: bool = true;
 
-    fn ask(model: &dyn SynapseModel, args: &TextLossesArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: &dyn SynapseModel, args: &TextLossesArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let (count, len, device) = (args.windows, args.window, cx.device);
         let corpora = if cx.texts.is_empty() { std::slice::from_ref(cx.corpus) } else { cx.texts };
         let mut texts = vec![];
@@ -43,7 +42,7 @@ impl Probe for Texts {
             measured.auxiliary.push(AuxiliarySample { prompt, english, continuation });
         }
         let about = format!("{count} held-out windows of {len} tokens a text");
-        Ok(vec![Answer::new(measured, about, vec![])])
+        Ok(Answer::new(measured, about, vec![]))
     }
 }
 

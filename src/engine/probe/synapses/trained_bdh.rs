@@ -4,14 +4,13 @@ use std::collections::HashMap;
 
 use crate::probe::prelude::*;
 
-/// Makes a [`TrainedBdh`].
 pub struct TrainedBdhProbe;
 
 impl Probe for TrainedBdhProbe {
-    type Args = TrainedBdhArgs;
+    type Answer = TrainedBdh;
     type Subject<'m> = &'m dyn SynapseModel;
 
-    fn ask(model: &dyn SynapseModel, args: &TrainedBdhArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: &dyn SynapseModel, args: &TrainedBdhArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let windows = cx.corpus.held_out(args.windows, args.window)?;
         let mut loss = 0.0;
         for row in 0..windows.rows {
@@ -39,7 +38,7 @@ impl Probe for TrainedBdhProbe {
             read: windows.rows * windows.len,
         };
         let about = format!("{} held-out windows of {} tokens", windows.rows, windows.len);
-        Ok(vec![Answer::new(measured, about, vec![])])
+        Ok(Answer::new(measured, about, vec![]))
     }
 }
 

@@ -230,11 +230,10 @@ fn window_losses(
     Ok(by_layers.into_iter().map(|by_window| WindowLosses { by_window, tokens_per_byte }).collect())
 }
 
-/// Makes a [`ReadingCandidates`].
 pub struct Candidates;
 
 impl Probe for Candidates {
-    type Args = ReadingCandidatesArgs;
+    type Answer = ReadingCandidates;
     type Subject<'m> = &'m dyn SynapseModel;
 
     const TAKES_LONG: bool = true;
@@ -244,7 +243,7 @@ impl Probe for Candidates {
         model.capabilities().synapses.filter(|m| !m.shape().gated)
     }
 
-    fn ask(model: &dyn SynapseModel, args: &ReadingCandidatesArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: &dyn SynapseModel, args: &ArgsOf<Self>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let (used, layers_known) = (model.shape().layers, model.layers_are_known());
         let mut known = model.checkpoint().map_or_else(KnownFacts::default, |facts| KnownFacts::new(facts, None));
         if layers_known {
@@ -275,7 +274,7 @@ impl Probe for Candidates {
         let found = compare(deep.as_ref(), &known, windows, &texts, cx.progress)?;
         let found = found.ok_or_else(|| Error::Msg("the text asks nothing of the model".to_owned()))?;
         let about = format!("the first {} windows of {} tokens", found.windows.count, found.windows.length);
-        Ok(vec![Answer::new(measurement(&found, &named, used, layers_known), about, vec![])])
+        Ok(Answer::new(measurement(&found, &named, used, layers_known), about, vec![]))
     }
 }
 

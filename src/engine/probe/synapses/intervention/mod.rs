@@ -14,19 +14,19 @@ pub(in crate::probe) use null::MatchedNull;
 
 use crate::probe::prelude::*;
 
-/// Makes an [`InterventionEffect`]; nothing where nothing is named.
+/// Gives no answer where nothing is named.
 pub struct InterventionProbe;
 
 const LIKELY_TOKENS: usize = 8;
 
 impl Probe for InterventionProbe {
-    type Args = InterventionArgs;
+    type Answer = Option<InterventionEffect>;
     type Subject<'m> = &'m dyn SynapseModel;
 
-    fn ask(model: &dyn SynapseModel, args: &InterventionArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: &dyn SynapseModel, args: &InterventionArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let asked = request(&args.change, model.shape())?;
         if asked.is_empty() {
-            return Ok(vec![]);
+            return Ok(Answer::default());
         }
         let prompt = Prompt::read(cx, &args.text, args.passage, args.longest)?;
         let options = EffectOptions { draws: args.draws, length: args.length, seed: cx.seed };
@@ -51,6 +51,6 @@ impl Probe for InterventionProbe {
             loss_before: found.loss_before.into(),
             loss_after: found.loss_after.into(),
         };
-        Ok(vec![Answer::new(measured, prompt.about, prompt.tokens)])
+        Ok(Answer::new(Some(measured), prompt.about, prompt.tokens))
     }
 }

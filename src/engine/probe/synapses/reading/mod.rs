@@ -10,24 +10,23 @@ use paths::{X, Y, first_pass, second_pass};
 
 use crate::probe::prelude::*;
 
-/// Makes a [`measurements::SynapseReading`].
 pub struct ReadingProbe;
 
 /// The number of neurons followed at each end.
 const FOLLOWED: usize = 48;
 
 impl Probe for ReadingProbe {
-    type Args = ReadingArgs;
+    type Answer = measurements::SynapseReading;
     type Subject<'m> = &'m dyn SynapseModel;
 
     fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
         model.capabilities().synapses.filter(|m| m.shape().layers > 1)
     }
 
-    fn ask(model: &dyn SynapseModel, args: &ReadingArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: &dyn SynapseModel, args: &ReadingArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let question = ReadingQuery::new(model, args, cx)?;
         let ids = question.written_on()?;
-        Ok(vec![question.answer(question.read(&ids)?, &ids)])
+        Ok(question.answer(question.read(&ids)?, &ids))
     }
 }
 
@@ -85,7 +84,7 @@ impl<'a> ReadingQuery<'a> {
         })
     }
 
-    fn answer(&self, reading: measurements::SynapseReading, ids: &[u32]) -> Answer {
+    fn answer(&self, reading: measurements::SynapseReading, ids: &[u32]) -> Answer<measurements::SynapseReading> {
         let how = if self.args.rotated { "as the model sees it" } else { "without rotation" };
         let read = match reading.written {
             0 => self.passage.about.clone(),

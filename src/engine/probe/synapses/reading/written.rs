@@ -113,8 +113,8 @@ mod tests {
         let progress = Progress::new(&report, &never).showing(&show);
         let (corpus, device) = (&corpus, &Device::Cpu);
         let cx = ProbeInputs { step: 0, corpus, texts: &[], device, seed: 0, progress };
-        let whole = ReadingProbe::ask(&model, &args, &cx)?.remove(0);
-        let unseen = ReadingProbe::ask(&model, &args, &ProbeInputs { progress: Progress::none(), ..cx })?.remove(0);
+        let whole = ReadingProbe::ask(&model, &args, &cx)?;
+        let unseen = ReadingProbe::ask(&model, &args, &ProbeInputs { progress: Progress::none(), ..cx })?;
         assert_eq!(unseen.tokens, whole.tokens, "who looks changes nothing");
         let shown = shown.into_inner();
         assert!((3..200).contains(&shown.len()), "{} times", shown.len());
