@@ -241,7 +241,7 @@ mod opened {
         let handle = DesktopHost::new(file.parent().unwrap().to_owned(), Runs::new()).open_run(file.to_owned());
         let mut mirror = Mirror::default();
         for _ in 0..400 {
-            mirror.apply_batch(handle.inbox.take());
+            handle.inbox.take().into_iter().for_each(|event| mirror.apply(event));
             if mirror.state.is_some() {
                 break;
             }

@@ -16,7 +16,7 @@ use orrery::{
     probe::synapses::{KnownFacts, choose},
     store::tensors,
     telemetry::{
-        Args, Event, Inbox, Measurement, RunState, Sink, channels,
+        Args, Inbox, Measurement, RunState, Sink, channels,
         measurements::{ConceptEffect, Evidence, InterventionEffect, LogitLens, ReadingCandidates, TrainedBdh},
     },
     trainer::{self, DriveOptions, MemoryEstimate, Plan, Run},
@@ -246,8 +246,7 @@ fn a_run_without_steps_measures_once_and_is_finished() {
     let outcome = trainer::drive(plan, DriveOptions { start: true, ..DriveOptions::default() }, &receiver, sinks);
     assert_eq!((outcome.state, outcome.step), (RunState::Finished, 0));
     let mut mirror = Mirror::default();
-    let heard = inbox.take();
-    heard.events.into_iter().chain(heard.samples.into_iter().map(Event::Sample)).for_each(|e| mirror.apply(e));
+    inbox.take().into_iter().for_each(|event| mirror.apply(event));
     assert!(mirror.sample_at(0, TrainedBdh::CHANNEL, 0).is_some(), "the model was measured");
     assert!(mirror.sample_at(0, InterventionEffect::CHANNEL, 0).is_some(), "without a neuron as well");
     assert!(mirror.curve(0, channels::LOSS_HELD_OUT).is_some());

@@ -85,6 +85,7 @@ fn shown_in(lab: &str, mirror: Mirror, width: f32) -> Harness<'static, Strip> {
                 lists: Lists::default(),
                 actions: &mut actions,
                 devices: &[],
+                trash: &[],
                 now: 0.0,
             };
             strip.height = ui.scope(|ui| large_numbers_ui(ui, &mut shell, &mut strip.page)).response.rect.height();

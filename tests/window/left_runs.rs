@@ -52,7 +52,7 @@ pub fn interrupted(out: &Path) -> PathBuf {
     handle.send(Command::RunTo(STEPS)).unwrap();
     let (begun, mut steps) = (Instant::now(), 0);
     while steps < STEPS {
-        for event in handle.inbox.take().events {
+        for event in handle.inbox.take() {
             if let Event::Step(stats) = event {
                 steps = stats.step;
             }

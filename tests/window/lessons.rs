@@ -446,6 +446,17 @@ fn a_step_about_random_weights_does_not_judge_an_opened_model() {
     }
 }
 
+#[test]
+fn a_file_that_is_named_after_the_run_leaves_it_judged() {
+    let mut stage = Stage::new(find("trained_bdh").unwrap(), "trained_bdh");
+    take_step(&mut stage.page, 2);
+    stage.begin(0, RunState::Finished);
+    stage.page.change("model.checkpoint", Value::Text("mine.pt".into()), 1.0);
+    assert_eq!(lesson::opened_model(&stage.page, 2), None, "the run has random weights");
+    stage.page.run = None;
+    assert_eq!(lesson::opened_model(&stage.page, 2), Some("model.checkpoint"));
+}
+
 /// Otherwise a control of an earlier step would stay: the red comparison with the wrong upsampling, for instance, would
 /// stand beside the check mark of a step about the right one.
 #[test]

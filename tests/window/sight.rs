@@ -183,6 +183,7 @@ fn frames(page: &mut Page, ctx: &Context, sheet: &Sheet, session: &mut Session) 
                 lists: Lists::default(),
                 actions: &mut actions,
                 devices: &[],
+                trash: &[],
                 now,
             };
             lab_page_ui(ui, &mut shell, page, None);

@@ -101,7 +101,7 @@ impl Desk {
             (false, _) => {
                 let mut mirror = Mirror::default();
                 let run = begin(if first { 7 } else { 8 }, &lab.config(None).unwrap());
-                mirror.apply_batch(run.inbox.take());
+                run.inbox.take().into_iter().for_each(|event| mirror.apply(event));
                 mirror
             }
         };
@@ -235,6 +235,7 @@ pub fn frame(page: &mut Page, ctx: &Context, now: f64, events: Vec<egui::Event>)
             lists: Lists::default(),
             actions: &mut actions,
             devices: &devices,
+            trash: &[],
             now,
         };
         tiles_ui(ui, &mut shell, page);
@@ -352,7 +353,7 @@ fn inspector(page: &mut Page, ctx: &Context) -> Vec<String> {
         let out = ctx.run_ui(RawInput { screen_rect, ..RawInput::default() }, |ui| {
             theme::apply(&theme, true, ui.ctx());
             let (session, actions, lists) = (&mut session, &mut actions, Lists::default());
-            let mut shell = Shell { theme: &theme, session, lists, actions, devices: &[], now: 0.0 };
+            let mut shell = Shell { theme: &theme, session, lists, actions, devices: &[], trash: &[], now: 0.0 };
             right_panel_ui(ui, &mut shell, page);
         });
         out.shapes.iter().for_each(|s| read(&s.shape, &mut texts));

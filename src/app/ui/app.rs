@@ -29,6 +29,7 @@ use super::{
     action::{Actions, OpenAction},
     close_request::CloseRequest,
     frames::{FrameStats, FrameTimes, Milestones, WindowContent},
+    history::TrashedRun,
     host::Host,
     keys,
     lists::Lists,
@@ -68,6 +69,8 @@ pub struct App {
     pub(super) consented_run: Option<PathBuf>,
     pub(super) past_runs: PastRuns,
     pub(super) runs: RunsPage,
+    /// The deleted runs that were not restored, the last one last.
+    pub(super) trash: Vec<TrashedRun>,
     pub(super) sweep: SweepPage,
     pub(super) claims: ClaimsPage,
     pub(super) overlay: Option<Overlay>,
@@ -134,6 +137,7 @@ impl App {
             consented_run: None,
             past_runs: PastRuns::default(),
             runs: RunsPage::default(),
+            trash: vec![],
             sweep: SweepPage::default(),
             claims: ClaimsPage::default(),
             overlay: None,
@@ -275,6 +279,7 @@ impl App {
             lists: self.lists,
             actions,
             devices: &self.devices,
+            trash: &self.trash,
             now,
         };
         let page = self.open.and_then(|id| self.pages.get_mut(id));
@@ -285,8 +290,6 @@ impl App {
             None => panels::home::home_ui(ui, &mut shell, &self.pages, &mut self.past_runs),
             Some(page) => {
                 let interrupted = self.past_runs.interrupted(page.lab.id, shell.session);
-                let deleted = self.runs.trashed_since(page.history.last_order());
-                page.history.elsewhere = deleted.map(|run| format!("deleted {}", run.title));
                 panels::lab_page_ui(ui, &mut shell, page, interrupted);
             }
         }

@@ -1,10 +1,13 @@
 //! Undo and redo as named steps. A step keeps the state before it; undone, it keeps the present one, to be redone.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    path::PathBuf,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 /// The place, among all that undo takes back in this process, of what was done just now: a later thing has a greater one.
 /// Histories do not know one another, and clocks stand still in a hidden window.
-pub fn next_order() -> u64 {
+fn next_order() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
@@ -23,6 +26,21 @@ impl<T> UndoStep<T> {
     }
 }
 
+/// A deleted run, which is in the trash.
+#[derive(Debug, Clone)]
+pub struct TrashedRun {
+    pub place: PathBuf,
+    pub title: String,
+    order: u64,
+}
+
+impl TrashedRun {
+    /// A run that was moved just now.
+    pub fn new(place: PathBuf, title: String) -> Self {
+        Self { place, title, order: next_order() }
+    }
+}
+
 /// Steps to go back to and forth to. Changes to the same thing in quick succession, or while one button is held (one
 /// drag) or one text field has the focus, are one step.
 #[derive(Debug, Default)]
@@ -33,8 +51,6 @@ pub struct History<T> {
     last: Option<(String, f64)>,
     /// The time, in seconds, since which a pointer button has been held or a text has been typed.
     held_since: Option<f64>,
-    /// The name of a newer step of another kind, such as a deleted run, which undo takes back first.
-    pub elsewhere: Option<String>,
 }
 
 /// Changes of the same setting that follow within this time are merged into one, seconds.
@@ -104,9 +120,9 @@ impl<T> History<T> {
         self.last_of_kind(|_| true)
     }
 
-    /// The place of the step that would be undone next among all that undo takes back ([`next_order`]).
-    pub fn last_order(&self) -> Option<u64> {
-        self.past.last().map(|step| step.order)
+    /// The run that was deleted last, if that was after the last step, so that undo takes it back first.
+    pub fn newer_deletion<'t>(&self, trash: &'t [TrashedRun]) -> Option<&'t TrashedRun> {
+        trash.last().filter(|run| self.past.last().is_none_or(|step| run.order > step.order))
     }
 
     /// The name of the last step of a kind.
@@ -130,8 +146,9 @@ impl<T> History<T> {
     }
 
     /// The labels of undo and redo with their next step: "Undo: seed", "Redo: seed".
-    pub fn labels(&self) -> [Option<String>; 2] {
-        [("Undo", self.elsewhere.as_deref().or(self.next_undo())), ("Redo", self.next_redo())]
+    pub fn labels(&self, trash: &[TrashedRun]) -> [Option<String>; 2] {
+        let deleted = self.newer_deletion(trash).map(|run| format!("deleted {}", run.title));
+        [("Undo", deleted.as_deref().or(self.next_undo())), ("Redo", self.next_redo())]
             .map(|(verb, step)| step.map(|step| format!("{verb}: {step}")))
     }
 }
@@ -202,15 +219,16 @@ mod tests {
     fn a_step_is_as_new_as_its_last_change() {
         let mut c = Changed::default();
         c.set(1, "lr", 0.0);
-        let deletion = next_order();
-        assert!(c.history.last_order() < Some(deletion));
+        let deleted = || [TrashedRun::new("trash/a".into(), "a".into())];
+        let trash = deleted();
+        assert!(c.history.newer_deletion(&trash).is_some());
         c.set(2, "lr", 0.1);
-        assert!(c.history.last_order() > Some(deletion), "a drag that goes on");
+        assert!(c.history.newer_deletion(&trash).is_none(), "a drag that goes on");
         c.undo();
-        assert_eq!(c.history.last_order(), None);
-        let deletion = next_order();
+        assert!(c.history.newer_deletion(&trash).is_some(), "no step is left");
+        let trash = deleted();
         c.redo();
-        assert!(c.history.last_order() > Some(deletion));
+        assert!(c.history.newer_deletion(&trash).is_none());
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub enum Delivery {
     Saved {
         path: PathBuf,
     },
-    /// Past runs found on disk, newest first: (folder, lab, summary).
+    /// Past runs found on disk, newest first.
     Runs(Vec<PastRun>),
     /// The table of runs; where it is not whole, more of it is being read.
     RunTable {
@@ -74,6 +74,7 @@ pub enum Delivery {
         claim: String,
         read: Result<Option<Box<ClaimRuns>>, String>,
     },
+    /// A folder that was to be opened as a run holds a sweep.
     SweepFolder(PathBuf),
     /// A run was taken back out of the trash.
     Restored,

@@ -7,9 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::telemetry::{
-    Channel, Event, FOREIGN, FollowedState, InboxBatch, Level, QuestionState, RunInfo, RunState, Sample,
-};
+use crate::telemetry::{Channel, Event, FOREIGN, FollowedState, Level, QuestionState, RunInfo, RunState, Sample};
 
 pub use super::curve::Curve;
 use super::{identity::RunNumber, pinned::PinnedRun};
@@ -17,7 +15,7 @@ use super::{identity::RunNumber, pinned::PinnedRun};
 /// The state of a run as its events so far describe it.
 #[derive(Default)]
 pub struct Mirror {
-    /// Another one for each run; what a view keeps is kept by it.
+    /// Differs from run to run, so that a view knows whose data it keeps.
     pub run: RunNumber,
     pub info: Option<Arc<RunInfo>>,
     pub state: Option<RunState>,
@@ -60,11 +58,6 @@ const KEPT_SAMPLES: usize = 256;
 const KEPT_QUESTIONS: usize = 4096;
 
 impl Mirror {
-    pub fn apply_batch(&mut self, batch: InboxBatch) {
-        batch.events.into_iter().for_each(|e| self.apply(e));
-        batch.samples.into_iter().for_each(|s| self.apply(Event::Sample(s)));
-    }
-
     pub fn apply(&mut self, event: Event) {
         self.revision += 1;
         match event {

@@ -338,9 +338,8 @@ impl Page {
             Ok(()) => {
                 self.refused.remove(key);
                 let name = self.knobs.iter().find(|k| k.key == key).map_or(key, |k| k.label).to_owned();
+                self.after_change(&before, now);
                 note_config(self, before, key, name, now);
-                self.after_change(now);
-                self.send_live(key);
             }
             Err(e) => {
                 self.refused.insert(key.to_owned(), self.by_label(&e.to_string()));
@@ -360,8 +359,8 @@ impl Page {
         if self.config.seed != seed && !self.restrictions.locks(SEED) {
             let before = self.config.clone();
             self.config.seed = seed;
+            self.after_change(&before, now);
             note_config(self, before, SEED, "Seed".into(), now);
-            self.after_change(now);
         }
     }
 
@@ -384,20 +383,33 @@ impl Page {
         if let Some(view) = self.lab.front(&self.config.preset).filter(|_| is_other_preset && layout.is_none()) {
             self.tiling.bring_forward(view);
         }
-        if layout.is_some() || before != self.config {
-            note_everything(self, before, layout, name);
-        }
         self.drafts.clear();
         self.refused.clear();
         self.is_detached = true;
-        self.after_change(now);
+        self.after_change(&before, now);
+        if layout.is_some() || before != self.config {
+            note_everything(self, before, layout, name);
+        }
     }
 
-    fn after_change(&mut self, now: f64) {
+    /// Called when the settings have changed from those `before`. A live one reaches the run whose control it is.
+    fn after_change(&mut self, before: &Config, now: f64) {
         self.refused_memory = None;
         self.dirty_since = Some(now);
         self.problem = None;
         self.is_detached &= !self.has_settings_of_run();
+        if !self.reaches_run() {
+            return;
+        }
+        let (Some(run), Some(launched)) = (&mut self.run, &mut self.launched) else { return };
+        let is_live = |key: &String| self.knobs.iter().any(|knob| knob.key == key && knob.applies == Applies::Live);
+        for key in self.config.changed_keys(before).into_iter().filter(is_live) {
+            let Some(value) = self.config.get(&key).filter(|v| launched.get(&key) != Some(v)) else { continue };
+            run.changed_here.insert(key.clone());
+            if run.handle.send(Command::Set { key: key.clone(), value: value.clone() }).is_ok() {
+                let _ = launched.set(&self.knobs, &key, value.clone());
+            }
+        }
     }
 
     /// True if the settings are those of the run, except for settings that only views read.
@@ -409,19 +421,6 @@ impl Page {
     /// True if a live setting reaches the run when its control is moved.
     pub fn reaches_run(&self) -> bool {
         self.mirror().is_some_and(|mirror| !mirror.is_followed()) && self.launched.is_some() && !self.is_detached
-    }
-
-    /// Sends a live setting to the run whose control it is.
-    fn send_live(&mut self, key: &str) {
-        let is_live = |knob: &&Knob| knob.key == key && knob.applies == Applies::Live;
-        let Some(knob) = self.knobs.iter().find(is_live).filter(|_| self.reaches_run()) else { return };
-        let (Some(run), Some(launched)) = (&mut self.run, &mut self.launched) else { return };
-        let Some(value) = self.config.get(knob.key).filter(|value| launched.get(knob.key) != Some(value)) else {
-            return;
-        };
-        if run.change(knob.key, value.clone()).is_ok() {
-            let _ = launched.set(&self.knobs, knob.key, value.clone());
-        }
     }
 
     /// Keys whose values wait for a reset ("seed" among them).

@@ -36,14 +36,14 @@ pub enum RunOrigin {
 
 /// A run that is being watched: living, replayed from its folder, or the recorded example of its lab.
 pub struct Run {
-    /// The way of commands to its worker.
+    /// Takes commands to its worker and events from it.
     pub(super) handle: RunHandle,
     pub mirror: Mirror,
     pub origin: RunOrigin,
     /// The run was opened from its folder and continues training.
     is_going_on: bool,
-    /// The keys of the live settings that this window has changed in it.
-    changed_here: BTreeSet<String>,
+    /// The keys of the live settings that this window has changed in it: what is recorded of them is known here already.
+    pub(super) changed_here: BTreeSet<String>,
     /// The number of recorded changes that were taken.
     taken_changes: usize,
     /// Recent (step, seconds of training), to measure the pace.
@@ -95,12 +95,6 @@ impl Run {
         self.handle.send(command).map_err(Into::into)
     }
 
-    /// Changes a live setting of it.
-    pub(super) fn change(&mut self, key: &str, value: Value) -> Result<(), String> {
-        self.changed_here.insert(key.to_owned());
-        self.handle.send(Command::Set { key: key.to_owned(), value }).map_err(Into::into)
-    }
-
     /// The recorded changes of live settings since the last call, but not of settings that this window has changed.
     pub(super) fn take_recorded_changes(&mut self) -> Vec<(String, Value)> {
         let recorded = self.mirror.changes_to_resume_with();
@@ -112,10 +106,9 @@ impl Run {
 
     /// Applies the events that have arrived. It never waits.
     pub fn pump(&mut self) -> PumpResult {
-        let batch = self.handle.inbox.take();
-        let mut news =
-            PumpResult { has_news: !batch.events.is_empty() || !batch.samples.is_empty(), ..PumpResult::default() };
-        for e in &batch.events {
+        let events = self.handle.inbox.take();
+        let mut news = PumpResult { has_news: !events.is_empty(), ..PumpResult::default() };
+        for e in &events {
             news.started |= matches!(e, Event::Started(_));
             news.described |= matches!(e, Event::Started(_) | Event::Described(_));
             news.stepped |= matches!(e, Event::Step(_));
@@ -126,10 +119,10 @@ impl Run {
             self.taken_changes = 0;
         }
         let is_training = |e: &Event| matches!(e, Event::State(RunState::Running));
-        if self.is_going_on && batch.events.iter().any(is_training) {
+        if self.is_going_on && events.iter().any(is_training) {
             self.origin = RunOrigin::Own;
         }
-        self.mirror.apply_batch(batch);
+        events.into_iter().for_each(|event| self.mirror.apply(event));
         if news.stepped && self.recent.back().is_none_or(|(s, _)| *s < self.mirror.step) {
             self.recent.push_back((self.mirror.step, self.mirror.wall_secs));
             if self.recent.len() > 24 {

@@ -310,7 +310,7 @@ pub enum Event {
     },
 }
 
-/// An observer of a run. Called on the worker's thread: must not wait for a reader.
+/// An observer of a run, called on its threads, by one at a time: must not wait for a reader.
 /// An error is reported once and the sink is dropped; the run continues.
 pub trait Sink: Send {
     /// Handles an event; after an error the listener gets no more events.

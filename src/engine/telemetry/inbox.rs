@@ -16,20 +16,11 @@ type WakeFn = Box<dyn Fn() + Send + Sync>;
 struct PendingEvents {
     /// All events but samples, in order.
     queue: Vec<Event>,
-    samples: HashMap<(Channel, usize), Sample>,
-    answers: HashMap<(Channel, usize), Sample>,
+    /// The newest sample of each channel and variant, answers to questions (`true`) apart from what came by schedule.
+    samples: HashMap<(Channel, usize, bool), Sample>,
 }
 
-/// The events that [`Inbox::take`] hands over.
-#[derive(Default)]
-pub struct InboxBatch {
-    /// Events in order, without samples.
-    pub events: Vec<Event>,
-    /// The newest sample of each channel and variant.
-    pub samples: Vec<Sample>,
-}
-
-/// Shared between one worker and one reader.
+/// Shared between the threads of one run and one reader.
 #[derive(Default)]
 pub struct Inbox {
     unread: Mutex<PendingEvents>,
@@ -37,7 +28,7 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// `wake` is called after each delivery, on the worker's thread (for example to ask for a repaint).
+    /// `wake` is called after each delivery, on the thread that delivers (for example to ask for a repaint).
     pub fn set_wake(&self, wake: impl Fn() + Send + Sync + 'static) {
         *lock(&self.wake) = Some(Box::new(wake));
     }
@@ -48,8 +39,7 @@ impl Inbox {
             let mut unread = lock(&self.unread);
             match event {
                 Event::Sample(s) | Event::Partial(s) => {
-                    let place = if s.request.is_some() { &mut unread.answers } else { &mut unread.samples };
-                    place.insert((s.channel.clone(), s.variant), s);
+                    unread.samples.insert((s.channel.clone(), s.variant, s.request.is_some()), s);
                 }
                 other => unread.queue.push(other),
             }
@@ -67,17 +57,20 @@ impl Inbox {
         }
     }
 
-    /// Takes everything unread, or nothing if the worker is delivering this instant (the next frame
+    /// Takes everything unread, samples last, or nothing if an event is being delivered this instant (the next frame
     /// will have it): the reader never waits.
-    pub fn take(&self) -> InboxBatch {
-        let taken = match self.unread.try_lock() {
+    pub fn take(&self) -> Vec<Event> {
+        let PendingEvents { mut queue, samples } = match self.unread.try_lock() {
             Ok(mut unread) => std::mem::take(&mut *unread),
             Err(TryLockError::Poisoned(p)) => std::mem::take(&mut *p.into_inner()),
-            Err(TryLockError::WouldBlock) => return InboxBatch::default(),
+            Err(TryLockError::WouldBlock) => return vec![],
         };
-        let mut samples: Vec<Sample> = taken.samples.into_values().chain(taken.answers.into_values()).collect();
-        samples.sort_by(|a, b| (a.step, &a.channel, a.variant).cmp(&(b.step, &b.channel, b.variant)));
-        InboxBatch { events: taken.queue, samples }
+        let mut samples: Vec<Sample> = samples.into_values().collect();
+        samples.sort_by(|a, b| {
+            (a.step, &a.channel, a.variant, a.request).cmp(&(b.step, &b.channel, b.variant, b.request))
+        });
+        queue.extend(samples.into_iter().map(Event::Sample));
+        queue
     }
 }
 
@@ -112,6 +105,10 @@ mod tests {
         })
     }
 
+    fn sampled_steps(events: &[Event]) -> Vec<u64> {
+        events.iter().filter_map(|e| if let Event::Sample(s) = e { Some(s.step) } else { None }).collect()
+    }
+
     #[test]
     fn newest_partial_answer_is_kept() {
         let inbox = Inbox::default();
@@ -120,11 +117,11 @@ mod tests {
             other => other,
         };
         (1..=500).for_each(|step| inbox.deliver(partial(sample(step, Some(4)))));
-        assert_eq!(inbox.take().samples.iter().map(|s| s.step).collect::<Vec<_>>(), [500]);
+        assert_eq!(sampled_steps(&inbox.take()), [500]);
         inbox.deliver(partial(sample(501, Some(4))));
         inbox.deliver(sample(502, Some(4)));
-        let batch = inbox.take();
-        assert_eq!((batch.events.len(), batch.samples.len(), batch.samples[0].step), (0, 1, 502), "the answer itself");
+        let events = inbox.take();
+        assert_eq!((events.len(), sampled_steps(&events)), (1, vec![502]), "the answer itself");
     }
 
     #[test]
@@ -135,10 +132,9 @@ mod tests {
             inbox.deliver(sample(step, None));
         }
         inbox.deliver(sample(1000, Some(4)));
-        let batch = inbox.take();
-        assert_eq!(batch.events.len(), 1000);
-        assert_eq!(batch.samples.len(), 2, "the newest scheduled sample and the answer");
-        assert!(batch.samples.iter().all(|s| s.step == 1000));
-        assert!(inbox.take().events.is_empty());
+        let events = inbox.take();
+        assert_eq!(events.len(), 1002);
+        assert_eq!(sampled_steps(&events[1000..]), [1000, 1000], "the newest scheduled sample and the answer");
+        assert!(inbox.take().is_empty());
     }
 }

@@ -23,7 +23,7 @@ pub use event::{
     StepStats, VariantInfo,
 };
 pub use handle::RunHandle;
-pub use inbox::{Inbox, InboxBatch};
+pub use inbox::Inbox;
 pub use measurements::{MEASUREMENTS, Measurement, MeasurementEntry, Payload};
 pub use neuron::{Synapse, neuron_name, read_neurons, read_synapses};
 pub use note::{RunNote, parse_tags};

@@ -15,11 +15,10 @@ use std::{
     time::Duration,
 };
 
-use crossbeam::channel::{Receiver, Sender, unbounded};
-
 use super::{
     Plan, RunError,
-    asking::{Context, ProbeRequest, SampleOrigin},
+    asking::{Context, ProbeRequest},
+    listeners::Listeners,
     snapshots::{Snapshot, WeightsSource},
     thread::{STACK_BYTES, guard},
 };
@@ -32,12 +31,13 @@ use crate::{
     telemetry::{Event, Question, QuestionState},
 };
 
-/// The data from which the models of a run are built, shared with the trainer.
+/// The data from which the models of a run are built, and the listeners to its events, shared with the worker.
 #[derive(Clone)]
 pub(super) struct SharedRun {
     pub plan: Arc<Plan>,
     pub texts: Arc<[Corpus]>,
     pub device: Device,
+    pub listeners: Arc<Listeners>,
 }
 
 pub(super) struct AnswerJob {
@@ -51,9 +51,6 @@ pub(super) struct Answering {
     shared_run: SharedRun,
     /// A thread for quick questions and one for slow ones.
     threads: [Option<AnswerThread>; 2],
-    event_sender: Sender<Event>,
-    /// Events for the run's observers.
-    pub events: Receiver<Event>,
 }
 
 /// One thread and its queue. The thread ends when this is dropped.
@@ -76,11 +73,10 @@ struct Queue {
 
 impl Answering {
     pub fn new(shared_run: SharedRun) -> Self {
-        let (event_sender, events) = unbounded();
-        Self { shared_run, threads: [None, None], event_sender, events }
+        Self { shared_run, threads: [None, None] }
     }
 
-    /// Submits a question; its samples and its states come as [`Answering::events`].
+    /// Submits a question; its samples and its states are emitted as they come about.
     ///
     /// # Errors
     /// If the system gives no thread.
@@ -89,7 +85,7 @@ impl Answering {
         let thread = &mut self.threads[usize::from(takes_long)];
         let thread = match thread {
             Some(thread) => thread,
-            None => thread.insert(AnswerThread::open(self.shared_run.clone(), self.event_sender.clone())?),
+            None => thread.insert(AnswerThread::open(self.shared_run.clone())?),
         };
         thread.submit(job);
         Ok(())
@@ -99,19 +95,19 @@ impl Answering {
     pub fn cancel(&self, request: u64) {
         let dropped = self.threads.iter().flatten().any(|thread| thread.cancel(request));
         if dropped {
-            let _ = self.event_sender.send(Event::Question { request, state: QuestionState::Cancelled });
+            self.shared_run.listeners.emit(Event::Question { request, state: QuestionState::Cancelled });
         }
     }
 }
 
 impl AnswerThread {
-    fn open(shared_run: SharedRun, event_sender: Sender<Event>) -> Result<Self, RunError> {
+    fn open(shared_run: SharedRun) -> Result<Self, RunError> {
         let shared = Arc::new(Shared::default());
         let thread = Self(shared.clone());
         std::thread::Builder::new()
             .name("answers".to_owned())
             .stack_size(STACK_BYTES)
-            .spawn(move || Responder { shared_run, event_sender, kept: KeptModels::default() }.work(&shared))
+            .spawn(move || Responder { shared_run, cache: ModelCache::default() }.work(&shared))
             .map_err(RunError::Thread)?;
         Ok(thread)
     }
@@ -188,14 +184,14 @@ type ModelOfStep = (Box<dyn Trainable>, Option<Arc<VariantWeights>>);
 
 /// The data that a thread keeps from one question to the next.
 #[derive(Default)]
-struct KeptModels {
+struct ModelCache {
     /// The models by variant, each with the weights that it holds.
     models: HashMap<usize, ModelOfStep>,
     /// The weights last read from a file.
     loaded: Option<(PathBuf, Snapshot)>,
 }
 
-impl KeptModels {
+impl ModelCache {
     /// Waits for the next question, and drops the models if none comes for `rest`; `None` at the end.
     fn next(&mut self, shared: &Shared, rest: Duration) -> Option<AnswerJob> {
         loop {
@@ -211,55 +207,51 @@ impl KeptModels {
 
 struct Responder {
     shared_run: SharedRun,
-    event_sender: Sender<Event>,
-    kept: KeptModels,
+    cache: ModelCache,
 }
 
 impl Responder {
     fn work(mut self, shared: &Shared) {
-        while let Some(job) = self.kept.next(shared, RELEASE_AFTER) {
+        while let Some(job) = self.cache.next(shared, RELEASE_AFTER) {
             let request = job.question.request;
             let result = guard(|| self.answer(&job, shared));
             if result.is_err() {
                 // a probe that failed may have left its changes in the model, so the weights are loaded again
-                self.kept.models.values_mut().for_each(|(_, taken_on)| *taken_on = None);
+                self.cache.models.values_mut().for_each(|(_, applied)| *applied = None);
             }
             let state = match result {
                 _ if shared.cancelled.load(Ordering::Relaxed) => QuestionState::Cancelled,
                 Ok(()) => QuestionState::Answered,
                 Err(e) => QuestionState::Refused(e.to_string()),
             };
-            let _ = self.event_sender.send(Event::Question { request, state });
+            self.shared_run.listeners.emit_answer(Event::Question { request, state });
         }
     }
 
     fn answer(&mut self, job: &AnswerJob, shared: &Shared) -> Result<(), RunError> {
-        let request = job.question.request;
-        let sender = self.event_sender.clone();
-        let working = move |share| {
-            let _ = sender.send(Event::Question { request, state: QuestionState::Working(Some(share)) });
+        let Question { request, probe, args, .. } = &job.question;
+        let listeners = Arc::clone(&self.shared_run.listeners);
+        let working = |share| {
+            listeners.emit_answer(Event::Question { request: *request, state: QuestionState::Working(Some(share)) });
         };
+        let show = |so_far| listeners.emit_answer(Event::Partial(so_far));
         let progress = Progress::new(&working, &shared.cancelled);
         let snapshot = self.snapshot(&job.weights)?;
         for (piece, (variant, step)) in job.variants.iter().enumerate() {
-            let progress = progress.piece(piece, job.variants.len());
             let Some(weights) = snapshot.get(*variant).and_then(Clone::clone) else { continue };
-            let model = Self::model(&mut self.kept.models, &self.shared_run, *variant, weights)?;
-            let Question { probe, args, .. } = &job.question;
-            let (of, sender) =
-                (SampleOrigin { step: *step, variant: *variant, request: Some(request) }, self.event_sender.clone());
-            let show = |so_far| {
-                if let Some(sample) = of.sample(so_far) {
-                    let _ = sender.send(Event::Partial(sample));
-                }
+            let model = Self::model(&mut self.cache.models, &self.shared_run, *variant, weights)?;
+            let request = ProbeRequest {
+                variant: *variant,
+                step: *step,
+                probe,
+                args,
+                request: Some(*request),
+                progress: progress.piece(piece, job.variants.len()),
+                show: Some(&show),
             };
-            let progress = progress.showing(&show);
-            let request =
-                ProbeRequest { variant: *variant, step: *step, probe, args, request: Some(request), progress };
-            let SharedRun { plan, texts, device } = &self.shared_run;
-            for sample in (Context { plan, texts, device }).ask(model, &request)? {
-                let _ = self.event_sender.send(Event::Sample(sample));
-            }
+            let SharedRun { plan, texts, device, .. } = &self.shared_run;
+            let samples = Context { plan, texts, device }.ask(model, &request)?;
+            samples.into_iter().for_each(|sample| listeners.emit_answer(Event::Sample(sample)));
         }
         Ok(())
     }
@@ -270,16 +262,16 @@ impl Responder {
             WeightsSource::Memory(snapshot) => return Ok(snapshot.clone()),
             WeightsSource::Disk { run, path } => (run, path),
         };
-        if let Some((_, snapshot)) = self.kept.loaded.as_ref().filter(|(of, _)| of == path) {
+        if let Some((_, snapshot)) = self.cache.loaded.as_ref().filter(|(of, _)| of == path) {
             return Ok(snapshot.clone());
         }
-        let mut kept = snapshots::read(run, path, &self.shared_run.device)?;
+        let mut weights = snapshots::read(run, path, &self.shared_run.device)?;
         let take = |id: &String| {
-            let at = kept.iter().position(|k| k.variant == *id)?;
-            Some(Arc::new(kept.swap_remove(at)))
+            let at = weights.iter().position(|w| w.variant == *id)?;
+            Some(Arc::new(weights.swap_remove(at)))
         };
         let snapshot: Snapshot = self.shared_run.plan.variants.iter().map(|v| &v.id).map(take).collect();
-        self.kept.loaded = Some((path.clone(), snapshot.clone()));
+        self.cache.loaded = Some((path.clone(), snapshot.clone()));
         Ok(snapshot)
     }
 
@@ -289,7 +281,7 @@ impl Responder {
         variant: usize,
         weights: Arc<VariantWeights>,
     ) -> Result<&'m mut dyn Trainable, RunError> {
-        let (model, taken_on) = match models.entry(variant) {
+        let (model, applied) = match models.entry(variant) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => {
                 let spec = &shared_run.plan.variants[variant];
@@ -297,11 +289,11 @@ impl Responder {
                 place.insert((spec.build(vocab, &shared_run.device)?, None))
             }
         };
-        if taken_on.as_ref().is_none_or(|known| !Arc::ptr_eq(known, &weights)) {
+        if applied.as_ref().is_none_or(|known| !Arc::ptr_eq(known, &weights)) {
             // if it fails halfway, the model's weights belong to no step
-            *taken_on = None;
+            *applied = None;
             weights.apply_to(model.as_mut())?;
-            *taken_on = Some(weights);
+            *applied = Some(weights);
         }
         Ok(model.as_mut())
     }
@@ -325,10 +317,10 @@ mod tests {
     fn is_kept(rest: Duration, question_after: Duration) -> bool {
         let thread = AnswerThread(Arc::default());
         let shared = Arc::clone(&thread.0);
-        let mut kept = KeptModels { models: HashMap::new(), loaded: Some((PathBuf::from("of a step"), vec![])) };
+        let mut cache = ModelCache { models: HashMap::new(), loaded: Some((PathBuf::from("of a step"), vec![])) };
         let waiting = std::thread::spawn(move || {
-            let next = kept.next(&shared, rest).map(|job| job.question.request);
-            (next, kept.loaded.is_some())
+            let next = cache.next(&shared, rest).map(|job| job.question.request);
+            (next, cache.loaded.is_some())
         });
         std::thread::sleep(question_after);
         thread.submit(job(7));
@@ -348,6 +340,6 @@ mod tests {
         let thread = AnswerThread(Arc::default());
         let shared = Arc::clone(&thread.0);
         drop(thread);
-        assert!(KeptModels::default().next(&shared, RELEASE_AFTER).is_none());
+        assert!(ModelCache::default().next(&shared, RELEASE_AFTER).is_none());
     }
 }

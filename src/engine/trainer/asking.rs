@@ -27,6 +27,8 @@ pub(super) struct ProbeRequest<'a> {
     pub args: &'a Args,
     pub request: Option<u64>,
     pub progress: Progress<'a>,
+    /// The receiver of partial answers.
+    pub show: Option<&'a dyn Fn(Sample)>,
 }
 
 impl Context<'_> {
@@ -38,6 +40,23 @@ impl Context<'_> {
         let unknown = || RunError::Refused(probe::unknown(request.probe));
         let probe = probe::find(request.probe).ok_or_else(unknown)?;
         let text = self.plan.stage(request.variant).texts[0];
+        // an answer that is not a measurement becomes no sample
+        let sample = |answer: Answer| {
+            Some(Sample {
+                step: answer.step.unwrap_or(request.step),
+                variant: request.variant,
+                channel: answer.payload.channel()?.into(),
+                about: answer.about,
+                tokens: answer.tokens,
+                request: request.request,
+                payload: Arc::new(answer.payload),
+            })
+        };
+        let show = |so_far: Answer| {
+            if let (Some(show), Some(so_far)) = (request.show, sample(so_far)) {
+                show(so_far);
+            }
+        };
         let mut context = ProbeContext {
             model,
             step: request.step,
@@ -46,32 +65,9 @@ impl Context<'_> {
             device: self.device,
             seed: self.plan.config.seed,
             args: request.args,
-            progress: request.progress,
+            progress: if request.show.is_some() { request.progress.showing(&show) } else { request.progress },
         };
-        let of = SampleOrigin { step: request.step, variant: request.variant, request: request.request };
         let untyped = || RunError::Refused(format!("the probe `{}` answered with no measurement", probe.id()));
-        probe.ask(&mut context)?.into_iter().map(|f| of.sample(f).ok_or_else(untyped)).collect()
-    }
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(super) struct SampleOrigin {
-    pub step: u64,
-    pub variant: usize,
-    pub request: Option<u64>,
-}
-
-impl SampleOrigin {
-    /// Turns an answer into a sample; `None` for an answer that is not a measurement.
-    pub fn sample(self, answer: Answer) -> Option<Sample> {
-        Some(Sample {
-            step: answer.step.unwrap_or(self.step),
-            variant: self.variant,
-            channel: answer.payload.channel()?.into(),
-            about: answer.about,
-            tokens: answer.tokens,
-            request: self.request,
-            payload: Arc::new(answer.payload),
-        })
+        probe.ask(&mut context)?.into_iter().map(|answer| sample(answer).ok_or_else(untyped)).collect()
     }
 }

@@ -1,5 +1,8 @@
 //! The listeners to a run's events: observers (a window's inbox, a progress bar), and the record. They differ in
 //! what a failure means: an observer that fails is dropped with a notice, a record that fails must end the run.
+//! The worker and the threads that answer questions share them, so that no answer waits for the end of an update.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::RunError;
 use crate::{
@@ -7,46 +10,102 @@ use crate::{
     telemetry::{Event, Level, RunState, Sink},
 };
 
-pub(super) struct Listeners {
+pub(super) struct Listeners(Mutex<ListenerState>);
+
+struct ListenerState {
     observers: Vec<Box<dyn Sink>>,
     record: Option<Writer>,
     /// The reason why the record is no longer written.
     failure: Option<RunError>,
+    /// The run is ending: answers are dropped.
+    is_ending: bool,
 }
 
 impl Listeners {
     pub fn new(observers: Vec<Box<dyn Sink>>, record: Option<Writer>) -> Self {
-        Self { observers, record, failure: None }
+        Self(Mutex::new(ListenerState { observers, record, failure: None, is_ending: false }))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ListenerState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sets the writer that records all further events.
-    pub fn set_record(&mut self, record: Writer) {
-        self.record = Some(record);
+    pub fn set_record(&self, record: Writer) {
+        self.lock().record = Some(record);
     }
 
     /// Hands the event to everybody. If the record fails, nothing more is written to it, and
     /// [`Listeners::check`] says why.
-    pub fn emit(&mut self, event: Event) {
+    pub fn emit(&self, event: Event) {
+        self.lock().emit(&event);
+    }
+
+    /// Hands on an event of a thread that answers, unless the run is ending.
+    pub fn emit_answer(&self, event: Event) {
+        let mut state = self.lock();
+        if !state.is_ending {
+            state.emit(&event);
+        }
+    }
+
+    pub fn notice(&self, level: Level, text: impl Into<String>) {
+        self.emit(Event::Notice { level, text: text.into() });
+    }
+
+    /// Ends the record with this error and stores it, because a run without a record must end too.
+    pub fn fail(&self, why: RunError) {
+        self.lock().fail(why);
+    }
+
+    /// True if the record has ended and [`Listeners::check`] has not given the error yet.
+    pub fn has_failed(&self) -> bool {
+        self.lock().failure.is_some()
+    }
+
+    /// Checks that everything so far has been recorded; returns the error that ended the record once.
+    pub fn check(&self) -> Result<(), RunError> {
+        self.lock().check()
+    }
+
+    /// Forces the record to the disk.
+    pub fn sync(&self) -> Result<(), RunError> {
+        self.lock().sync()
+    }
+
+    /// Drops all further answers, so that the worker alone writes the end of the record.
+    pub fn end_answers(&self) {
+        self.lock().is_ending = true;
+    }
+
+    /// Releases everybody once the run has ended: a thread that still answers does not keep the folder open.
+    pub fn close(&self) {
+        let mut state = self.lock();
+        state.is_ending = true;
+        state.observers.clear();
+        state.record = None;
+    }
+}
+
+/// Each of these is done as a whole while the lock is held: between the failure of a record and its end, no other thread
+/// may write to it.
+impl ListenerState {
+    fn emit(&mut self, event: &Event) {
         let mut troubles = vec![];
-        self.observers.retain_mut(|sink| match sink.event(&event) {
+        self.observers.retain_mut(|sink| match sink.event(event) {
             Ok(()) => true,
             Err(text) => {
                 troubles.push(text);
                 false
             }
         });
-        if let Some(Err(e)) = self.record.as_ref().map(|r| r.record(&event)) {
+        if let Some(Err(e)) = self.record.as_ref().map(|record| record.record(event)) {
             self.fail(e.into());
         }
-        troubles.into_iter().for_each(|text| self.notice(Level::Error, text));
+        troubles.into_iter().for_each(|text| self.emit(&Event::Notice { level: Level::Error, text }));
     }
 
-    pub fn notice(&mut self, level: Level, text: impl Into<String>) {
-        self.emit(Event::Notice { level, text: text.into() });
-    }
-
-    /// Ends the record with this error and stores it, because a run without a record must end too.
-    pub fn fail(&mut self, why: RunError) {
+    fn fail(&mut self, why: RunError) {
         if let Some(record) = self.record.take() {
             // The disk may still have room for this last line. The checkpoint before it is kept in any case.
             let message = why.to_string();
@@ -55,21 +114,38 @@ impl Listeners {
         self.failure.get_or_insert(why);
     }
 
-    /// True if the record has ended and [`Listeners::check`] has not given the error yet.
-    pub fn has_failed(&self) -> bool {
-        self.failure.is_some()
-    }
-
-    /// Checks that everything so far has been recorded; returns the error that ended the record once.
-    pub fn check(&mut self) -> Result<(), RunError> {
+    fn check(&mut self) -> Result<(), RunError> {
         self.failure.take().map_or(Ok(()), Err)
     }
 
-    /// Forces the record to the disk.
-    pub fn sync(&mut self) -> Result<(), RunError> {
+    fn sync(&mut self) -> Result<(), RunError> {
         if let Some(Err(e)) = self.record.as_ref().map(Writer::sync) {
             self.fail(e.into());
         }
         self.check()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::telemetry::{Inbox, QuestionState};
+
+    #[test]
+    fn an_answer_after_the_end_reaches_nobody() {
+        let inbox = Arc::new(Inbox::default());
+        let listeners = Listeners::new(vec![Box::new(Arc::clone(&inbox))], None);
+        let answered = || Event::Question { request: 1, state: QuestionState::Answered };
+        let notice = || Event::Notice { level: Level::Info, text: "the last words of the worker".into() };
+        listeners.emit_answer(answered());
+        listeners.end_answers();
+        listeners.emit_answer(answered());
+        listeners.emit(notice());
+        listeners.close();
+        listeners.emit(notice());
+        assert_eq!(inbox.take(), [answered(), notice()]);
+        assert_eq!(Arc::strong_count(&inbox), 1, "its sink is released");
     }
 }

@@ -277,8 +277,8 @@ impl Run {
     pub fn ask(&mut self, i: usize, id: &str, args: &Args) -> Result<Vec<Sample>, RunError> {
         let step = self.step_of(i);
         self.begun_stage(i, self.step)?;
-        let request =
-            asking::ProbeRequest { variant: i, step, probe: id, args, request: None, progress: Progress::none() };
+        let progress = Progress::none();
+        let request = asking::ProbeRequest { variant: i, step, probe: id, args, request: None, progress, show: None };
         let context = asking::Context { plan: &self.plan, texts: &self.texts, device: &self.device };
         context.ask(self.variants[i].model.as_mut(), &request)
     }
@@ -330,61 +330,43 @@ impl Run {
     /// (`coupling_scale` for `model.coupling_scale`) of every model that has it. Errors: no number, or a
     /// setting that nothing in this run has.
     pub fn set(&mut self, key: &str, value: &Value) -> Result<(), RunError> {
-        let group = key.split_once('.').filter(|(group, _)| *group == self.plan.probe_args_group);
-        let Some((_, name)) = group else { return self.set_number(key, value) };
-        for schedule in self.plan.probes.iter_mut().filter(|s| s.args.contains_key(name)) {
-            schedule.args.insert(name.to_owned(), value.clone());
-        }
-        self.changed.insert(key.to_owned(), value.clone());
-        Ok(())
-    }
-
-    fn set_number(&mut self, key: &str, value: &Value) -> Result<(), RunError> {
+        let refused = |words: String| Err(RunError::Refused(words));
+        let (group, name) = key.split_once('.').unwrap_or(("", key));
         let number = match value {
             Value::Switch(b) => f64::from(u8::from(*b)),
             v => v.as_f64().unwrap_or(f64::NAN),
         };
-        if !number.is_finite() {
-            return Err(RunError::Refused(format!("`{key}` = `{value}` is not a number; the run keeps its setting")));
-        }
         let every = number.max(0.0) as u64;
-        if key == TrainSettings::lr.name {
+        if !group.is_empty() && group == self.plan.probe_args_group {
+            for schedule in self.plan.probes.iter_mut().filter(|s| s.args.contains_key(name)) {
+                schedule.args.insert(name.to_owned(), value.clone());
+            }
+        } else if !number.is_finite() {
+            return refused(format!("`{key}` = `{value}` is not a number; the run keeps its setting"));
+        } else if key == TrainSettings::lr.name {
             if number <= 0.0 {
-                return Err(RunError::Refused("the learning rate must be above 0; the run keeps its setting".into()));
+                return refused("the learning rate must be above 0; the run keeps its setting".into());
             }
             self.plan.optimisation.schedule.lr = number;
         } else if key == RunSettings::eval_every.name {
             self.plan.eval_every = every;
         } else if key == RunSettings::checkpoint_every.name {
             self.plan.checkpoint_every = every;
-        } else if !self.reschedule(key, every) && !self.set_runtime_param(key, number) {
-            return Err(RunError::Refused(format!(
-                "no model or probe of this run has a live setting `{key}`; it applies at the next reset"
-            )));
+        } else {
+            let mut is_known = false;
+            for schedule in self.plan.probes.iter_mut().filter(|s| s.every_key == key) {
+                (schedule.every, is_known) = (every, true);
+            }
+            for variant in &mut self.variants {
+                is_known |= variant.model.set_runtime_param(name, number);
+            }
+            if !is_known {
+                let words = format!("no model or probe of this run has a live setting `{key}`");
+                return refused(format!("{words}; it applies at the next reset"));
+            }
         }
         self.changed.insert(key.to_owned(), value.clone());
         Ok(())
-    }
-
-    /// Sets the interval of every probe whose schedule this setting is; false if it is the schedule of none.
-    fn reschedule(&mut self, key: &str, every: u64) -> bool {
-        let mut found = false;
-        for schedule in self.plan.probes.iter_mut().filter(|s| s.every_key == key) {
-            schedule.every = every;
-            found = true;
-        }
-        found
-    }
-
-    /// Hands the value to every model that has a parameter of the setting's name (`coupling_scale` for
-    /// `model.coupling_scale`); false if none has.
-    fn set_runtime_param(&mut self, key: &str, value: f64) -> bool {
-        let name = key.rsplit('.').next().unwrap_or(key);
-        let mut has_any = false;
-        for variant in &mut self.variants {
-            has_any |= variant.model.set_runtime_param(name, value);
-        }
-        has_any
     }
 }
 

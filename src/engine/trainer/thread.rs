@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::RunError;
 
-/// They recurse deeply in backward passes.
+/// The stack of a thread that computes with models: backward passes recurse deeply.
 pub(super) const STACK_BYTES: usize = 64 << 20;
 
 /// Runs `f`; a panic becomes an error.

@@ -1,7 +1,7 @@
 //! The loop of one run: commands in, events out, one update after another in between.
 //!
 //! Paused or finished it waits for a command and uses no CPU. Between the updates of two variants
-//! it answers questions, so that a slider is answered within one update.
+//! it hands on questions, so that the answer to a slider begins within one update.
 
 mod questions;
 mod record;
@@ -92,7 +92,7 @@ pub fn spawn(plan: Plan, options: DriveOptions, mut sinks: Vec<Box<dyn Sink>>) -
 
 /// Drives a run until it is done, stopped or failed. Blocks; see [`spawn`].
 pub fn drive(plan: Plan, options: DriveOptions, commands: &Receiver<Command>, sinks: Vec<Box<dyn Sink>>) -> Outcome {
-    let mut listeners = Listeners::new(sinks, options.writer.clone());
+    let listeners = Listeners::new(sinks, options.writer.clone());
     let threads = super::threads_of(&plan);
     let opened = guard(|| {
         super::check_plan_memory(&plan, options.insist_memory)?;
@@ -108,6 +108,7 @@ pub fn drive(plan: Plan, options: DriveOptions, commands: &Receiver<Command>, si
             let mut worker = Worker::new(run, options, listeners, threads);
             worker.begin();
             let result = worker.listeners.check().and_then(|()| worker.work(commands));
+            worker.listeners.end_answers();
             let state = worker.end(result);
             Outcome { state, step: worker.run.step, is_refused: false }
         }
@@ -122,7 +123,7 @@ pub fn drive(plan: Plan, options: DriveOptions, commands: &Receiver<Command>, si
 struct Worker {
     run: Run,
     options: DriveOptions,
-    listeners: Listeners,
+    listeners: Arc<Listeners>,
     answering: Answering,
     snapshots: Snapshots,
     running: bool,
@@ -137,10 +138,18 @@ struct Worker {
     unrecorded: Option<String>,
 }
 
+impl Drop for Worker {
+    /// Also after a panic: a thread that still answers must not keep the folder open.
+    fn drop(&mut self) {
+        self.listeners.close();
+    }
+}
+
+/// The time between two looks of a paused run without a window at its record, which an answer may end meanwhile.
+const CHECK_RECORD_EVERY: Duration = Duration::from_secs(1);
+
 /// The outcome of waiting for a command when none came.
 enum WaitOutcome {
-    /// An answer came instead.
-    Answer(Box<Event>),
     Timeout,
     Disconnected,
     Shutdown,
@@ -149,8 +158,13 @@ enum WaitOutcome {
 impl Worker {
     fn new(run: Run, options: DriveOptions, listeners: Listeners, threads: usize) -> Self {
         let last_checkpoint = options.from.as_ref().map(|c| c.step);
-        let shared =
-            SharedRun { plan: Arc::new(run.plan.clone()), texts: Arc::clone(&run.texts), device: run.device.clone() };
+        let listeners = Arc::new(listeners);
+        let shared = SharedRun {
+            plan: Arc::new(run.plan.clone()),
+            texts: Arc::clone(&run.texts),
+            device: run.device.clone(),
+            listeners: Arc::clone(&listeners),
+        };
         let bytes = run.variants.iter().map(|v| v.model.params().bytes()).sum();
         let snapshots = Snapshots::new(bytes, run.plan.steps, options.stay);
         Self {
@@ -191,7 +205,6 @@ impl Worker {
             if self.take_commands(commands).is_break() {
                 return Ok(());
             }
-            self.emit_answers();
             self.check_record()?;
             if !self.running {
                 continue;
@@ -205,7 +218,7 @@ impl Worker {
                     }
                     self.find_snapshots();
                 }
-                self.measure_all(true)?;
+                self.measure(true)?;
                 self.keep_snapshot();
                 begun = true;
             }
@@ -230,11 +243,11 @@ impl Worker {
             if !self.options.stay && self.listeners.has_failed() {
                 return ControlFlow::Continue(());
             }
-            let deadline = if self.running { Some(Instant::now()) } else { None };
+            let wait = if self.running { Duration::ZERO } else { CHECK_RECORD_EVERY };
+            let deadline = (self.running || !self.options.stay).then(|| Instant::now() + wait);
             match self.next_command(commands, deadline) {
                 Ok(c) => self.handle_command(c)?,
                 Err(WaitOutcome::Timeout) => return ControlFlow::Continue(()),
-                Err(WaitOutcome::Answer(event)) => self.listeners.emit(*event),
                 // Headless, nobody holds the other end: continue to the last step.
                 Err(WaitOutcome::Disconnected) if !self.options.stay && self.running => {
                     return ControlFlow::Continue(());
@@ -253,7 +266,6 @@ impl Worker {
         select! {
             recv(commands) -> command => command.map_err(|_| WaitOutcome::Disconnected),
             recv(shutdown) -> _ => Err(WaitOutcome::Shutdown),
-            recv(self.answering.events) -> event => Err(event.map_or(WaitOutcome::Timeout, |e| WaitOutcome::Answer(Box::new(e)))),
             recv(deadline.map_or_else(never, at)) -> _ => match commands.try_recv() {
                 Ok(command) => Ok(command),
                 Err(TryRecvError::Empty) => Err(WaitOutcome::Timeout),
@@ -315,7 +327,7 @@ impl Worker {
         }
     }
 
-    /// One update of every variant, whole or not at all. Questions are answered in between; every
+    /// One update of every variant, whole or not at all. Questions are handed on in between; every
     /// other command waits for the last variant, so that twins never differ by a setting and no
     /// checkpoint holds half a step.
     fn step(&mut self, commands: &Receiver<Command>) -> Result<ControlFlow<()>, RunError> {
@@ -334,10 +346,9 @@ impl Worker {
                     other => waiting.push(other),
                 }
             }
-            self.emit_answers();
         }
         guard(|| self.run.finish_step())?.into_iter().for_each(|text| self.listeners.notice(Level::Info, text));
-        self.measure_all(self.run.plan.is_stage_boundary(self.run.step))?;
+        self.measure(self.run.plan.is_stage_boundary(self.run.step))?;
         self.keep_snapshot();
         let every = self.run.plan.checkpoint_every;
         if every > 0 && self.run.step.is_multiple_of(every) {
@@ -354,7 +365,6 @@ impl Worker {
         while self.running && self.min_step > Duration::ZERO && Instant::now() < until {
             match self.next_command(commands, Some(until)) {
                 Ok(c) => self.handle_command(c)?,
-                Err(WaitOutcome::Answer(event)) => self.listeners.emit(*event),
                 Err(WaitOutcome::Shutdown) => return ControlFlow::Break(()),
                 Err(WaitOutcome::Timeout | WaitOutcome::Disconnected) => break,
             }
@@ -362,25 +372,24 @@ impl Worker {
         ControlFlow::Continue(())
     }
 
-    /// Held-out losses and scheduled probes that are due at this step (all of them if `due`).
-    fn measure_all(&mut self, due: bool) -> Result<(), RunError> {
+    /// Held-out losses and scheduled probes that are due at this step, or `all` of them.
+    fn measure(&mut self, all: bool) -> Result<(), RunError> {
         let step = self.run.step;
-        let falls = |every: u64| every > 0 && step.is_multiple_of(every);
+        let is_due = |every: u64| all || every > 0 && step.is_multiple_of(every);
         let present: Vec<usize> =
             (0..self.run.variants.len()).filter(|i| self.run.plan.stage(*i).is_active_at(step)).collect();
-        if due || falls(self.run.plan.eval_every) {
+        if is_due(self.run.plan.eval_every) {
             for &i in &present {
                 let stats = guard(|| self.run.evaluate(i))?;
                 self.listeners.emit(Event::Step(stats.clone()));
                 self.run.check_last_evaluation(&stats)?;
             }
         }
-        for cadence in self.run.plan.probes.clone() {
-            if cadence.every == 0 || !(due || falls(cadence.every)) {
-                continue;
-            }
+        let mut schedules = self.run.plan.probes.clone();
+        schedules.retain(|schedule| schedule.every > 0 && is_due(schedule.every));
+        for schedule in schedules {
             for &i in &present {
-                let events = self.run.ask_events(i, &cadence.probe, &cadence.args);
+                let events = self.run.ask_events(i, &schedule.probe, &schedule.args);
                 events.into_iter().for_each(|event| self.listeners.emit(event));
             }
         }

@@ -124,7 +124,7 @@ fn a_command_to_train_is_refused_in_words() {
     let begun = Instant::now();
     let is_refusal =
         |event: &Event| matches!(event, Event::Notice { text, .. } if text.contains("another process trains this run"));
-    while !handle.inbox.take().events.iter().any(is_refusal) {
+    while !handle.inbox.take().iter().any(is_refusal) {
         assert!(begun.elapsed() < Duration::from_secs(60), "the command was dropped without a word");
         std::thread::sleep(Duration::from_millis(3));
     }

@@ -44,13 +44,11 @@ pub fn restore(page: &mut Page, keys: &[String], now: f64) {
             page.refused.remove(key);
         }
     }
-    let changed = page.config.changed_keys(&before);
-    if changed.is_empty() {
+    if page.config.changed_keys(&before).is_empty() {
         return;
     }
+    page.after_change(&before, now);
     note_config(page, before, "back to the preset", "back to the preset".into(), now);
-    page.after_change(now);
-    changed.iter().for_each(|key| page.send_live(key));
 }
 
 /// Lets every control be moved and shown. The answers of the lesson stay hidden.

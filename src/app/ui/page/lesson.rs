@@ -81,10 +81,12 @@ pub fn locked_setting(page: &Page, i: usize) -> Option<&'static str> {
 }
 
 /// The key of the setting that names a trained model, where a step is about one of random weights: what the step asks and
-/// answers is then not of the model that is open.
+/// answers is then not of the model that is open, which is that of the judged run whatever the controls name since.
 pub fn opened_model(page: &Page, i: usize) -> Option<&'static str> {
     page.lesson.lesson.steps.get(i).filter(|step| step.does.random_weights)?;
-    let names_file = |key: &&str| page.config.get(key).is_some_and(|path| !path.to_string().trim().is_empty());
+    let judged = page.run.as_ref().filter(|run| is_judged(run)).and_then(|run| run.mirror.info.as_ref());
+    let config = judged.map_or(&page.config, |info| &info.config);
+    let names_file = |key: &&str| config.get(key).is_some_and(|path| !path.to_string().trim().is_empty());
     page.file_key(FileKind::Checkpoint).filter(names_file)
 }
 

@@ -208,10 +208,7 @@ fn swap(page: &mut Page, was: Snapshot, now: f64) -> Snapshot {
         page.drafts.clear();
         page.refused.clear();
         page.is_detached |= was.replaces_all;
-        page.after_change(now);
-        for key in page.config.changed_keys(&before) {
-            page.send_live(&key);
-        }
+        page.after_change(&before, now);
         (here.config, here.replaces_all) = (Some(before), was.replaces_all);
     }
     if let Some(place) = was.lesson {

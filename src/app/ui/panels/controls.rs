@@ -36,7 +36,7 @@ pub fn controls_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         true => HashMap::default(),
         false => page.tiling.controls(),
     };
-    // Named outright: what appears beside the controls must not make others of them while one is held.
+    // An id of its own, since what appears above the controls must not give them other ids while one is held.
     let place = UiBuilder::new().scope_id(egui::Id::unique(("controls", page.lab.id)));
     ui.scope_builder(place, |ui| settings_ui(ui, shell, page));
 }

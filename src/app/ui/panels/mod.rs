@@ -6,6 +6,7 @@ use eframe::egui::{self, Color32, Context, Frame, Margin, Panel, Response, Strok
 
 use super::{
     action::{Action, Actions, OpenAction},
+    history::TrashedRun,
     host::PastRun,
     lists::Lists,
     page::Page,
@@ -52,6 +53,8 @@ pub struct Shell<'a> {
     pub actions: &'a mut Actions,
     /// (name for the config, words, available).
     pub devices: &'a [(String, String, bool)],
+    /// The deleted runs that undo takes back, the last one last.
+    pub trash: &'a [TrashedRun],
     /// Seconds, egui's clock.
     pub now: f64,
 }

@@ -134,7 +134,7 @@ fn lessons(labs: &[&Lab]) -> Vec<(LessonLink, String)> {
 
 fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, String)]) -> Vec<PaletteEntry> {
     let mut all = vec![];
-    let [undo, redo] = page.map(|page| page.history.labels()).unwrap_or_default();
+    let [undo, redo] = page.map(|page| page.history.labels(shell.trash)).unwrap_or_default();
     for k in key_groups()
         .map(|group| &group[0])
         .filter(|k| !matches!(k.action, Action::Open(OpenAction::Palette | OpenAction::Back)))

@@ -15,7 +15,7 @@ use crate::{
     labs::{LABS, headline::split},
     telemetry::{RunNote, parse_tags},
     ui::{
-        comparison::ComparedRuns, history::next_order, host::FoundSweep, multiples::ReplayedRuns, panels::prelude::*,
+        comparison::ComparedRuns, host::FoundSweep, multiples::ReplayedRuns, panels::prelude::*,
         widgets::truncated::shared_beginnings,
     },
 };
@@ -53,15 +53,6 @@ impl Draft {
     }
 }
 
-/// A deleted run, which is in the trash.
-#[derive(Debug, Clone)]
-pub struct TrashedRun {
-    pub place: PathBuf,
-    pub title: String,
-    /// Its place among all that undo takes back.
-    order: u64,
-}
-
 /// The page: rows as the host found them, and the requests of its controls.
 #[derive(Default)]
 pub struct RunsPage {
@@ -93,8 +84,6 @@ pub struct RunsPage {
     is_comparing: bool,
     comparison: Option<compare::ComparePage>,
     draft: Draft,
-    /// The deleted runs, the last one last.
-    trashed: Vec<TrashedRun>,
 }
 
 impl RunsPage {
@@ -121,24 +110,13 @@ impl RunsPage {
         }
     }
 
-    /// Takes a run that was moved to the trash, to this place, out of the table; returns its title.
-    pub fn remove_discarded(&mut self, path: &Path, place: PathBuf) -> String {
+    /// Takes a run that was moved to the trash out of the table; returns its title.
+    pub fn remove_discarded(&mut self, path: &Path) -> String {
         let title = self.rows.iter().find(|r| r.path == path).map(|r| r.title().to_owned());
         let title = title.unwrap_or_else(|| path.file_name().unwrap_or_default().to_string_lossy().into_owned());
         self.rows.retain(|r| r.path != path);
         (self.selected, self.is_stale) = (None, true);
-        self.trashed.push(TrashedRun { place, title: title.clone(), order: next_order() });
         title
-    }
-
-    /// The run that was deleted last, of those that were not restored, if that was after the step of this order.
-    pub fn trashed_since(&self, order: Option<u64>) -> Option<&TrashedRun> {
-        self.trashed.last().filter(|run| order.is_none_or(|order| run.order > order))
-    }
-
-    /// Forgets the place of a run in the trash, because it is being restored from there.
-    pub fn forget_trashed(&mut self, place: &Path) {
-        self.trashed.retain(|run| run.place != place);
     }
 
     /// Opens the comparison of the ticked runs once they are read; `None` if they could not be.

@@ -203,7 +203,7 @@ fn right_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool)
 const MAX_ENTRY_CHARS: usize = 44;
 
 fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool) {
-    let [undo, redo] = page.map(|page| page.history.labels()).unwrap_or_default();
+    let [undo, redo] = page.map(|page| page.history.labels(shell.trash)).unwrap_or_default();
     let button = icon_button(ui, shell.theme, Icon::More, "Menu");
     if button.clicked() && page.is_some() {
         shell.act(RunsAction::ListClaims);

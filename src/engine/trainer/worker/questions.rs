@@ -1,5 +1,5 @@
-//! The worker's handling of questions: it finds the weights for each, hands it on to the answering threads, and reports
-//! their answers. It keeps the snapshots of the weights. It answers only scheduled probes itself.
+//! The worker's handling of questions: it finds the weights for each and hands both to the answering threads. It keeps
+//! the snapshots of the weights. It answers only scheduled probes itself.
 
 use std::sync::Arc;
 
@@ -49,12 +49,6 @@ impl Worker {
         }
         let variants = begun.into_iter().map(|i| (i, self.run.step_of(i))).collect();
         Ok(AnswerJob { question, variants, weights: WeightsSource::Memory(now) })
-    }
-
-    pub(super) fn emit_answers(&mut self) {
-        while let Ok(event) = self.answering.events.try_recv() {
-            self.listeners.emit(event);
-        }
     }
 
     /// Finds the steps of this run's past that can be asked about, where there is a folder that has some.

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::ui::{
     app::prelude::*,
+    history::TrashedRun,
     host::{Delivery, FileContent},
     system_fonts, theme,
 };
@@ -49,7 +50,8 @@ pub(in crate::ui) fn take_deliveries(app: &mut App, ctx: &Context) {
             Delivery::Runs(runs) => app.past_runs.runs = runs,
             Delivery::RunTable { rows, is_complete } => app.runs.set(rows, is_complete),
             Delivery::Discarded { run, place } => {
-                let name = app.runs.remove_discarded(&run, place.clone());
+                let name = app.runs.remove_discarded(&run);
+                app.trash.push(TrashedRun::new(place.clone(), name.clone()));
                 let back = ("Undo".to_owned(), RunsAction::TakeBack(place).into());
                 app.toasts.push_with(Level::Info, format!("{name} is in the trash."), back);
             }

@@ -89,12 +89,12 @@ fn step_back(app: &mut App, kind: UndoKind, ctx: &Context) {
 
 /// True if undo is for deleted runs: where no lab is in front, or one whose last step is older than the last deletion.
 fn takes_back(app: &App) -> bool {
-    app.page().is_none_or(|page| app.runs.trashed_since(page.history.last_order()).is_some())
+    app.page().is_none_or(|page| page.history.newer_deletion(&app.trash).is_some())
 }
 
 /// The run that was deleted last comes back.
 fn take_back(app: &mut App, ctx: &Context) {
-    let Some(run) = app.runs.trashed_since(None).cloned() else {
+    let Some(run) = app.trash.last().cloned() else {
         return app.toasts.push(Level::Info, UndoKind::Undo.empty_message().to_owned());
     };
     app.toasts.push(Level::Info, format!("Undid: deleted {}", run.title));

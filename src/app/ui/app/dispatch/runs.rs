@@ -13,7 +13,7 @@ pub(super) fn dispatch(app: &mut App, action: RunsAction) {
         RunsAction::Discard(run) => app.host.discard_run(run),
         RunsAction::DismissInterruption(run) => app.session.dismiss_run(&run),
         RunsAction::TakeBack(place) => {
-            app.runs.forget_trashed(&place);
+            app.trash.retain(|run| run.place != place);
             app.toasts.withdraw(&RunsAction::TakeBack(place.clone()).into());
             app.host.restore_run(place);
         }
