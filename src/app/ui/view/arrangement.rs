@@ -81,7 +81,8 @@ pub enum Placement {
 }
 
 impl Placement {
-    /// Draws the panels, each with its state. Returns the response of a panel that is alone, or of a canvas.
+    /// Draws the panels, each with its state. Returns the response of a panel that is alone, or of a canvas; of groups that
+    /// of the first canvas.
     pub(super) fn show(
         self,
         ui: &mut Ui,
@@ -105,16 +106,18 @@ impl Placement {
                 return None;
             }
             Self::Groups { is_row, groups } => {
-                let mut states = states;
+                let (mut states, mut on_canvas) = (states, None);
                 let all_ui = |ui: &mut Ui| {
                     for (size, count, placement) in groups {
                         let own: Vec<Panel<'_>> = panels.drain(..count.min(panels.len())).collect();
                         let (own_states, others) = std::mem::take(&mut states).split_at_mut(own.len());
                         states = others;
-                        ui.vertical(|ui| {
+                        let shown = ui.vertical(|ui| {
                             ui.set_width(size.x);
-                            placement.show(ui, theme, size, own, own_states);
+                            placement.show(ui, theme, size, own, own_states)
                         });
+                        let canvas = shown.inner.filter(|on| matches!(on, PanelResponse::Canvas(_)));
+                        on_canvas = on_canvas.take().or(canvas);
                     }
                 };
                 if is_row {
@@ -122,7 +125,7 @@ impl Placement {
                 } else {
                     all_ui(ui);
                 }
-                return None;
+                return on_canvas;
             }
             Self::Noted(placement, words) => {
                 ui.spacing_mut().item_spacing.y = 2.0;

@@ -174,7 +174,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "How often a trained reader names the token k steps back, with 95% intervals. No reader of a trace can know more \
      than the trace holds; the reader of the raw tokens shows what was thrown away. \
      Over depth, dotted: the same map with the tokens exchanged.";
-    "settling", "Settling", boxed::<grammar_roles::SettlingView>,
+    "settling", "Settling", panels::<grammar_roles::SettlingView>,
     "A sentence read word by word: the units of every level after each sweep, then what the level above had wrong, \
      how much each unit's error counts, and the feedback weights; traces grow under the sentence. Units that change \
      between sweeps were moved by what is above, beside or remembered.";
@@ -263,7 +263,7 @@ pub static VIEWS: &[ViewEntry] = views! {
      of BDH\u{2019}s linear attention, by layer and head, neither scaled nor normalised. Rows ask, columns answer; \
      blue is negative, which only rotation makes.\n\
      Click a row or a token for the tokens that it answers to.";
-    "top_contexts", "Top contexts", boxed::<trained_bdh::TopContextsView>,
+    "top_contexts", "Top contexts", panels::<trained_bdh::TopContextsView>,
     "The passages of a text that drive a neuron or a synapse most, one a line, the token that does it in the middle; \
      below, how its values are spread and which tokens it answers to, beside how often the text has them.\n\
      Click a passage to read it.";
@@ -317,7 +317,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "Claims of the paper's theory, each tried on numbers drawn at random. They are a Markov chain followed by ReLU, \
      messages within blocks, two sources that reach a neighbour only together, facts that linear attention holds, hashed \
      keys, keys close in the L1 norm, a sparse state, predator and prey, spikes, and neurons that integrate and fire.";
-    "oscillators", "Oscillators", boxed::<bdh_dynamics::OscillatorsView>,
+    "oscillators", "Oscillators", panels::<bdh_dynamics::OscillatorsView>,
     "Particles joined by elastic connectors that relax or swing. A poke sends a pulse over the wires; where y came \
      just before x the connector between them is displaced, and later pulls.";
 };

@@ -34,8 +34,7 @@ fn variant_ui(ui: &mut Ui, cx: &ViewCx<'_>, measured: Measured<'_, Likely>) {
     ui.label(RichText::new(label).color(colour));
     let sign = |token| if measured.truth.as_ref() == Some(token) { "\u{2713}" } else { "" };
     let bars = measured.likely.iter().map(|l| Bar::new(&l.token, colour, l.probability).sign(sign(&l.token)));
-    let bars: Vec<Bar> = bars.collect();
-    bars_ui(ui, theme, &format!("next tokens of {label}"), &bars, 1.0);
+    bars_ui(ui, theme, &format!("next tokens of {label}"), bars, 1.0);
     // another program may have asked its model for the next token alone
     if !measured.continuation.is_empty() {
         wrapped_ui(ui, format!("goes on: {}", drawable_text(ui, &measured.continuation)), theme.secondary);

@@ -46,7 +46,8 @@ const FIGURE: f32 = 58.0;
 const SIGN: f32 = 12.0;
 
 /// Draws bars over the available width, which `max` fills. `title` names them for screen readers.
-pub fn bars_ui(ui: &mut Ui, theme: &Theme, title: &str, bars: &[Bar], max: f64) -> Response {
+pub fn bars_ui(ui: &mut Ui, theme: &Theme, title: &str, bars: impl IntoIterator<Item = Bar>, max: f64) -> Response {
+    let bars: Vec<Bar> = bars.into_iter().collect();
     let width = ui.available_width().max(160.0);
     let (rect, response) = ui.allocate_exact_size(vec2(width, ROW * bars.len() as f32), Sense::hover());
     let painter = ui.painter_at(rect);

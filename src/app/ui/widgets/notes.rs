@@ -22,9 +22,25 @@ pub fn note_height(ui: &Ui, words: &str, width: f32) -> f32 {
     ui.painter().layout(words.to_owned(), theme::small(), Color32::PLACEHOLDER, width).size().y
 }
 
+/// The width of a note in one line, points.
+pub fn note_width(painter: &Painter, words: &str) -> f32 {
+    painter.layout_no_wrap(words.to_owned(), theme::small(), Color32::PLACEHOLDER).size().x
+}
+
 /// Small text that continues in further lines where the room is too narrow.
 pub fn wrapped_ui(ui: &mut Ui, words: impl Into<String>, colour: Color32) -> Response {
     ui.add(Label::new(small_text(words, colour)).wrap())
+}
+
+/// Small text in as many lines as it needs. Where it has no room, `short` stands in its place, with the text as its
+/// tooltip. `hint` is a tooltip in either case.
+pub fn caption_ui(ui: &mut Ui, theme: &Theme, words: &str, has_room: bool, short: &str, hint: &str) {
+    let text = small_text(if has_room { words } else { short }, theme.secondary);
+    let label = ui.add(Label::new(text).wrap().sense(Sense::hover()));
+    let tip = if has_room { hint.to_owned() } else { format!("{words}\n\n{hint}") };
+    if !tip.is_empty() {
+        label.on_hover_text(tip.trim_end());
+    }
 }
 
 /// Allocates room for a drawing, names it for screen readers, and returns a painter that is clipped to it.

@@ -20,19 +20,21 @@ impl Playhead {
         self.playing = Some(now);
     }
 
-    /// The controls in one row, and the cursor moved by them or by time: one token each `pace` seconds. Tokens are counted
-    /// from 0, as on every axis and where it is said what is selected. `what` names a token: "word". `name` gives the
-    /// position a name in place of its number: "word 3, sweep 3".
+    /// The controls in one row, which move what is `selected`, as time does: one token each `pace` seconds. Returns the token
+    /// at the cursor, the last one where none is selected. Tokens are counted from 0, as on every axis and where it is said
+    /// what is selected. `what` names a token: "word". `name` gives the position a name in place of its number: "word 3,
+    /// sweep 3".
     pub fn ui(
         &mut self,
         ui: &mut Ui,
         what: &str,
         pace: f64,
-        cursor: usize,
+        selected: &mut Option<usize>,
         last: usize,
         name: Option<&dyn Fn(usize) -> String>,
     ) -> usize {
-        let mut cursor = self.advance(ui, pace, cursor, last);
+        let before = selected.unwrap_or(last).min(last);
+        let mut cursor = self.advance(ui, pace, before, last);
         ui.horizontal(|ui| {
             if ui.button("back").on_hover_text(format!("One {what} back.")).clicked() {
                 (cursor, self.playing) = (cursor.saturating_sub(1), None);
@@ -60,6 +62,9 @@ impl Playhead {
                 ui.add(Label::new(name(cursor)).truncate());
             }
         });
+        if cursor != before {
+            *selected = Some(cursor);
+        }
         cursor
     }
 
@@ -98,7 +103,8 @@ mod tests {
         let ctx = Context::default();
         theme::apply(&Theme::dark(), true, &ctx);
         ctx.enable_accesskit();
-        let out = ctx.run_ui(RawInput::default(), |ui| _ = Playhead::default().ui(ui, what, 0.1, last, last, name));
+        let mut playhead = Playhead::default();
+        let out = ctx.run_ui(RawInput::default(), |ui| _ = playhead.ui(ui, what, 0.1, &mut None, last, name));
         let update = out.platform_output.accesskit_update.clone();
         out.drop_without_applying_deltas();
         update.into_iter().flat_map(|update| update.nodes).map(|(_, node)| node).collect()

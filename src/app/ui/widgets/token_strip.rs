@@ -13,6 +13,15 @@ pub struct Mark {
     pub outline: Option<Color32>,
 }
 
+impl Mark {
+    /// A background in `tone` that shows a share of the largest value: it begins with the opacity `faintest`, to which the
+    /// largest value adds `added`. A share of at most 2% has none.
+    pub fn heat(tone: Color32, share: f32, [faintest, added]: [f32; 2], outline: Option<Color32>) -> Self {
+        let ground = (share > 0.02).then(|| tone.gamma_multiply(faintest + added * share));
+        Self { ground, outline }
+    }
+}
+
 /// The tokens that the pointer hovers over and clicks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pointed {

@@ -36,18 +36,6 @@ struct Head<'a> {
     matrix: MatrixView<'a>,
 }
 
-impl Head<'_> {
-    /// Mean entropy of the rows, nats.
-    fn entropy(&self) -> f64 {
-        self.layer.entropy.get(self.head).copied().unwrap_or(f64::NAN)
-    }
-
-    /// The entropy of uniform attention, nats.
-    fn uniform_entropy(&self) -> f64 {
-        self.layer.uniform_entropy.get(self.head).copied().unwrap_or(f64::NAN)
-    }
-}
-
 /// The maps in the order of the forward pass.
 fn heads(maps: &AttentionMaps) -> Vec<Head<'_>> {
     maps.layers.iter().flat_map(|layer| (0..layer.heads()).filter_map(move |head| map_of(layer, head))).collect()
@@ -98,18 +86,11 @@ impl Attention {
                 paint_map(ui, map, held, self.colours(h.layer, cx.theme), cx.theme, None);
             }
             entropy_bar(&painter, map, h, cx.theme);
-            let id = ui.scope_id().with(("head", &h.name));
-            let response = ui.interact(cell, id, Sense::click());
-            response
-                .widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("{} head {}", h.layer.path, h.head)));
+            let response = head_button_ui(ui, cx, h.layer, h.head, cell);
             if picked == Some((h.layer.path.as_str(), h.head)) {
                 painter.rect_stroke(map, 2.0, egui::Stroke::new(2.0, cx.theme.accent), StrokeKind::Outside);
             } else if response.hovered() {
                 painter.rect_stroke(map, 2.0, egui::Stroke::new(1.0, cx.theme.text), StrokeKind::Outside);
-            }
-            if response.clicked() {
-                cx.selection.layer = Some(h.layer.path.clone());
-                cx.selection.head = Some(h.head);
             }
             response.on_hover_text(head_text(h));
         }
@@ -157,20 +138,41 @@ impl Attention {
     }
 }
 
+/// A small map as a button that selects its head.
+fn head_button_ui(ui: &Ui, cx: &mut ViewCx<'_>, layer: &AttentionLayer, head: usize, place: Rect) -> Response {
+    let response = ui.interact(place, ui.scope_id().with((&layer.path, head)), Sense::click());
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("{} head {head}", layer.path)));
+    if response.clicked() {
+        (cx.selection.layer, cx.selection.head) = (Some(layer.path.clone()), Some(head));
+    }
+    response
+}
+
+/// The mean entropy of the rows of a head, and that of uniform attention, nats.
+fn entropies(layer: &AttentionLayer, head: usize) -> [f64; 2] {
+    [&layer.entropy, &layer.uniform_entropy].map(|of| of.get(head).copied().unwrap_or(f64::NAN))
+}
+
+/// The name of a head with its entropy against uniform.
+fn entropy_label(layer: &AttentionLayer, head: usize) -> String {
+    let [entropy, uniform] = entropies(layer, head);
+    format!("{} head {head}: entropy {entropy:.2} of {uniform:.2} nats (uniform)", layer.path)
+}
+
 /// A description of a head: its entropy against uniform, and why a slow map is cheap.
 fn head_text(h: &Head<'_>) -> String {
-    let entropy = format!(": entropy {:.2} of {:.2} nats (uniform)", h.entropy(), h.uniform_entropy());
+    let entropy = entropy_label(h.layer, h.head);
     let entropy = match h.layer.is_differential {
         true => format!("{entropy}, of |w| / \u{3a3}|w|: differential weights may be negative"),
         false => entropy,
     };
     let cheap = if h.layer.tokens_per_position > 1 { "; its scores are P\u{b2} fewer than a fast map's" } else { "" };
-    format!("{} head {}{entropy}{cheap}", h.layer.path, h.head)
+    format!("{entropy}{cheap}")
 }
 
 /// Draws a bar under a map: its entropy as a share of that of uniform attention; none where the entropy is not known.
 fn entropy_bar(painter: &egui::Painter, map: Rect, h: &Head<'_>, theme: &Theme) {
-    let (entropy, uniform) = (h.entropy(), h.uniform_entropy());
+    let [entropy, uniform] = entropies(h.layer, h.head);
     if !entropy.is_finite() {
         return;
     }

@@ -33,7 +33,6 @@ pub struct OscillatorsView {
     pending_seconds: f64,
     past: VecDeque<(f64, Energy)>,
     shown: VisibleEdges,
-    chart: ChartState,
 }
 
 impl OscillatorsView {
@@ -88,7 +87,63 @@ impl OscillatorsView {
         ui.ctx().request_repaint();
     }
 
-    fn controls_ui(&mut self, ui: &mut Ui) {
+    fn chart<'a>(&self, cx: &ViewCx<'_>) -> Chart<'a> {
+        let (x, y) = (Axis::new("seconds"), Axis::new("energy").include(&[0.0]));
+        let mut chart = Chart::new("energy", x, y).empty("Poke a particle.");
+        let points =
+            |f: &dyn Fn(&Energy) -> f64| -> Vec<[f64; 2]> { self.past.iter().map(|(t, e)| [*t, f(e)]).collect() };
+        chart.add(Line::new("all", cx.theme.text, points(&|e| e.total())));
+        chart.add(Line::new("connectors", cx.theme.slow, points(&|e| e.tension + e.motion)));
+        chart.add(Line::new("pulses", cx.theme.fast, points(&|e| e.pulses)));
+        chart
+    }
+}
+
+/// The settings of the toy; what a config lacks is the default.
+fn spec_of(config: &Config) -> OscillatorsSpec {
+    let ToySettings { particles, damping, swing, wires, prods, pulse } = config.group().unwrap_or_default();
+    OscillatorsSpec { particles, damping, swing, wires, prods, pulse, seed: config.seed }
+}
+
+/// The particles, with the state of the one under the pointer.
+fn ring_ui(ui: &mut Ui, theme: &Theme, size: Vec2, toy: &Oscillators, shown: VisibleEdges) -> Response {
+    let (rect, response, painter) = canvas_ui(ui, size, Sense::click(), "particles on a circle");
+    let ring = OscillatorRing::new(rect, toy);
+    let under = response.hover_pos().and_then(|p| ring.particle_at(p));
+    ring.paint(&painter, theme, under, shown);
+    let Some(i) = under else { return response };
+    let [x, y, pull] = [toy.x[i], toy.y[i], toy.connector_forces()[i]].map(|v| number::rounded(v, 3));
+    let words = format!("particle {i}: x {x}, y {y}, its connectors pull with {pull}\nclick to poke it");
+    response.on_hover_text_at_pointer(words)
+}
+
+impl PanelView for OscillatorsView {
+    const SPACING: Vec2 = vec2(8.0, 4.0);
+
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        let Some((_, toy)) = &self.toy else { return vec![] };
+        let (theme, shown) = (cx.theme, self.shown);
+        let ring = Panel::canvas("particles", move |ui, size| ring_ui(ui, theme, size, toy, shown));
+        vec![ring, Panel::new(self.chart(cx), 1.0)]
+    }
+
+    /// The chart is beside the particles or below them; in a low tile they take all the room.
+    fn arrange(&self, ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, _panels: &[Panel<'_>], _alone: usize) -> Placement {
+        let side = room.y.min(0.58 * room.x);
+        let is_beside = room.x > 1.45 * room.y && plot::fits(ui.ctx(), room.x - side - Self::SPACING.x);
+        let (ring, chart) = if is_beside {
+            (vec2(side, room.y), vec2(room.x - side - Self::SPACING.x, room.y))
+        } else {
+            let under = (0.26 * room.y).clamp(96.0, 140.0).max(plot::min_chart_height(ui.ctx()));
+            let under = if room.y - under > MIN_RING_HEIGHT { under } else { 0.0 };
+            (vec2(room.x, room.y - under - Self::SPACING.y), vec2(room.x, under))
+        };
+        let has_chart = chart.x >= 140.0 && chart.y >= 80.0;
+        let sizes = [ring.max(Vec2::ZERO), chart].into_iter().take(1 + usize::from(has_chart)).collect();
+        if is_beside { Placement::Row(sizes) } else { Placement::Column(sizes) }
+    }
+
+    fn controls_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 6.0;
             let words = if self.playing { "pause" } else { "play" };
@@ -115,75 +170,24 @@ impl OscillatorsView {
         });
     }
 
-    fn ring_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, rect: Rect) {
-        let Some((_, toy)) = &mut self.toy else { return };
-        let response = ui.allocate_rect(rect, Sense::click());
-        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "particles on a circle"));
-        plot::note_canvas(ui, "particles on a circle", rect);
-        let ring = OscillatorRing::new(rect, toy);
-        let under = response.hover_pos().and_then(|p| ring.particle_at(p));
-        let clicked = response.interact_pointer_pos().filter(|_| response.clicked());
-        if let Some(i) = clicked.and_then(|p| ring.particle_at(p)) {
-            toy.poke(i);
-            self.playing = true;
-            ui.ctx().request_repaint();
-        }
-        OscillatorRing::new(rect, toy).paint(&ui.painter_at(rect), cx.theme, under, self.shown);
-        if let Some(i) = under {
-            let [x, y, pull] = [toy.x[i], toy.y[i], toy.connector_forces()[i]].map(|v| number::rounded(v, 3));
-            let words = format!("particle {i}: x {x}, y {y}, its connectors pull with {pull}\nclick to poke it");
-            response.on_hover_text_at_pointer(words);
-        }
-    }
-
-    fn chart<'a>(&self, cx: &ViewCx<'_>) -> Chart<'a> {
-        let x = Axis::new("seconds");
-        let mut chart = Chart::new("energy", x, Axis::new("energy").include(&[0.0])).empty("Poke a particle.");
-        let points =
-            |f: &dyn Fn(&Energy) -> f64| -> Vec<[f64; 2]> { self.past.iter().map(|(t, e)| [*t, f(e)]).collect() };
-        chart.add(Line::new("all", cx.theme.text, points(&|e| e.total())));
-        chart.add(Line::new("connectors", cx.theme.slow, points(&|e| e.tension + e.motion)));
-        chart.add(Line::new("pulses", cx.theme.fast, points(&|e| e.pulses)));
-        chart
-    }
-}
-
-/// The settings of the toy; what a config lacks is the default.
-fn spec_of(config: &Config) -> OscillatorsSpec {
-    let ToySettings { particles, damping, swing, wires, prods, pulse } = config.group().unwrap_or_default();
-    OscillatorsSpec { particles, damping, swing, wires, prods, pulse, seed: config.seed }
-}
-
-impl View for OscillatorsView {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         self.follow(cx.config);
         self.play(ui);
-        ui.spacing_mut().item_spacing.y = 4.0;
-        cx.controls_ui(ui, |ui, _| self.controls_ui(ui));
         if let Some((_, toy)) = &self.toy {
             let e = toy.energy();
             let parts = format!("pulses {:.3}, tension {:.3}, swing {:.3}", e.pulses, e.tension, e.motion);
             note_ui(ui, cx.theme, format!("energy {:.3}: {parts}", e.total()));
         }
-        let room = ui.available_rect_before_wrap();
-        let side = room.height().min(0.58 * room.width());
-        let is_beside = room.width() > 1.45 * room.height() && plot::fits(ui.ctx(), room.width() - side - 8.0);
-        let (ring, chart) = if is_beside {
-            let right = Rect::from_min_max(room.min + vec2(side + 8.0, 0.0), room.max);
-            (Rect::from_min_size(room.min, vec2(side, room.height())), right)
-        } else {
-            // In a low tile the particles take all the room.
-            let under = (0.26 * room.height()).clamp(96.0, 140.0).max(plot::min_chart_height(ui.ctx()));
-            let under = if room.height() - under > MIN_RING_HEIGHT { under } else { 0.0 };
-            let below = Rect::from_min_max(room.left_bottom() - vec2(0.0, under), room.max);
-            (Rect::from_min_size(room.min, vec2(room.width(), room.height() - under - 4.0)), below)
-        };
-        self.ring_ui(ui, cx, ring);
-        if chart.width() >= 140.0 && chart.height() >= 80.0 {
-            let drawn = self.chart(cx);
-            // the chart may take more room than it is given, and the tile then scrolls
-            let place = UiBuilder::new().max_rect(chart);
-            ui.scope_builder(place, |ui| drawn.show(ui, chart.size(), cx.theme, &mut self.chart));
+    }
+
+    fn canvas_pointed(&mut self, _cx: &mut ViewCx<'_>, on: &Response) {
+        let clicked = on.interact_pointer_pos().filter(|_| on.clicked());
+        if let (Some((_, toy)), Some(p)) = (&mut self.toy, clicked)
+            && let Some(i) = OscillatorRing::new(on.rect, toy).particle_at(p)
+        {
+            toy.poke(i);
+            self.playing = true;
+            on.ctx.request_repaint();
         }
     }
 
@@ -199,13 +203,9 @@ impl View for OscillatorsView {
     }
 
     /// The energy over the time shown.
-    fn csv(&self, _: &ViewCx<'_>) -> Option<String> {
+    fn table(&self, _cx: &ViewCx<'_>) -> Option<Table> {
         let mut table = Table::new(["seconds", "pulses", "tension", "swing", "all"]);
         self.past.iter().for_each(|(t, e)| table.cells(&[t, &e.pulses, &e.tension, &e.motion, &e.total()]));
-        table.finish_if_any()
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        self.chart(cx).svg(&self.chart, cx.theme)
+        table.non_empty()
     }
 }

@@ -173,7 +173,8 @@ impl SteerView {
 
     fn answer_ui(ui: &mut Ui, cx: &ViewCx<'_>, answer: Answer<'_>) {
         let theme = cx.theme;
-        let mass = mass_bars(answer.value, theme);
+        let (mass, next) = (mass_bars(answer.value, theme), next_bars(answer.value, theme));
+        let has_words = !mass.is_empty() || !next.is_empty();
         if let Some(classes) = answer.value.classes() {
             let first = |class: &SteeringClass| class.tokens.first().map_or(String::new(), |t| t.trim().to_owned());
             let (plus, minus) = (first(&classes.plus), first(&classes.minus));
@@ -181,13 +182,12 @@ impl SteerView {
             heading_ui(ui, theme, "mass of a class", &note);
             let (plus, minus) = (classes.plus.tokens.join(", "), classes.minus.tokens.join(", "));
             let words = format!("class +: {plus}\nclass \u{2212}: {minus}");
-            bars_ui(ui, theme, "mass", &mass, 1.0).on_hover_text(words);
+            bars_ui(ui, theme, "mass", mass, 1.0).on_hover_text(words);
         }
-        let next = next_bars(answer.value, theme);
         if !next.is_empty() {
             let max = next.iter().map(|b| b.value.max(b.before.unwrap_or(0.0))).fold(1e-6, f64::max);
             heading_ui(ui, theme, "next word", &format!("full width: {max:.2}"));
-            bars_ui(ui, theme, "next word", &next, max);
+            bars_ui(ui, theme, "next word", next, max);
         }
         let continuation = answer.value.language().map_or(&[][..], |l| &l.continuation);
         let text = answer.running_text(continuation);
@@ -203,7 +203,7 @@ impl SteerView {
             }
             ui.label(job);
         }
-        if next.is_empty() && mass.is_empty() {
+        if !has_words {
             let words = "This field has no words: its paths, its solver and its speed are in the other tiles.";
             ui.label(RichText::new(words).color(theme.secondary));
         }
@@ -346,8 +346,8 @@ impl View for SteerView {
         let used = answer.control.u;
         let is_in_subtitle = answer.sample.about.contains("u = ");
         let is_shown = !is_in_subtitle && used.iter().all(|v| v.is_finite());
-        let u = if is_shown { format!(" \u{b7} u = {}", control_text(used)) } else { String::new() };
-        format!("step {}{u} \u{b7} {}", answer.sample.step, answer.sample.about)
+        let u = if is_shown { format!("u = {}", control_text(used)) } else { String::new() };
+        sample_subtitle(Some(answer.sample), &u, "")
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {

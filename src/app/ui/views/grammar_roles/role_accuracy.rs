@@ -144,7 +144,7 @@ impl RoleAccuracyView {
     }
 
     fn canvas_ui(ui: &mut Ui, theme: &Theme, tests: [&str; 2], rows: &[RoleRow], entries: &[AccuracyEntry<'_>]) {
-        let names = rows.iter().map(|r| width_of(ui, &r.name)).fold(0.0, f32::max) + 10.0;
+        let names = rows.iter().map(|r| note_width(ui.painter(), &r.name)).fold(0.0, f32::max) + 10.0;
         let width = ui.available_width();
         let panels = if width > names + 300.0 { 2 } else { 1 };
         let places = legend_places(ui, entries, width);
@@ -192,15 +192,11 @@ impl RoleAccuracyView {
     }
 }
 
-fn width_of(ui: &Ui, text: &str) -> f32 {
-    ui.painter().layout_no_wrap(text.to_owned(), theme::small(), Color32::WHITE).size().x
-}
-
 /// The positions of the legend's entries, row by row, in a given width.
 fn legend_places(ui: &Ui, entries: &[AccuracyEntry<'_>], width: f32) -> Vec<Vec2> {
     let mut next = Vec2::ZERO;
     let place = |entry: &AccuracyEntry<'_>| {
-        let wide = width_of(ui, &entry.label) + 30.0;
+        let wide = note_width(ui.painter(), &entry.label) + 30.0;
         if next.x + wide > width && next.x > 0.0 {
             next = vec2(0.0, next.y + LEGEND);
         }

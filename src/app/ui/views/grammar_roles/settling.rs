@@ -5,13 +5,14 @@
 mod drawing;
 
 use crate::{labs::grammar_roles::settings::GrammarSettings, ui::views::prelude::*};
-use drawing::{ReadingPosition, Stage, draw_headings, draw_level, draw_traces, draw_words, explain, headings};
+use drawing::{ReadingPosition, Scene, Stage};
 
 /// Seconds a sweep while it plays.
 const SWEEP_TIME: f64 = 0.35;
 /// Steps after which a running network is asked again.
 const ASK_INTERVAL: u64 = 10;
-const MIN_SIZE: eframe::egui::Vec2 = vec2(300.0, 220.0);
+const MIN_SIZE: Vec2 = vec2(300.0, 220.0);
+const CANVAS: &str = "settling of a sentence";
 
 /// Sentences that can be browsed, by name.
 const SETS: [(SettlingSet, &str); 4] = [
@@ -40,11 +41,16 @@ impl SettlingView {
         SettlingArgs { text: self.asked.text.trim().to_owned(), ..self.asked.clone() }
     }
 
-    fn position(&self, found: &Settling, words: usize) -> ReadingPosition {
-        let frames = (words * found.sweeps).max(1);
-        let at = self.cursor.unwrap_or(frames - 1).min(frames - 1);
-        let (read, sweep) = (at / found.sweeps.max(1), at % found.sweeps.max(1));
-        let word = if found.from_right { words.saturating_sub(1 + read) } else { read };
+    /// The last place in the order of reading.
+    fn last(found: &Measured<'_, Settling>) -> usize {
+        (found.sample.tokens.len() * found.value.sweeps).max(1) - 1
+    }
+
+    fn position(&self, found: &Measured<'_, Settling>) -> ReadingPosition {
+        let (last, sweeps) = (Self::last(found), found.value.sweeps.max(1));
+        let at = self.cursor.unwrap_or(last).min(last);
+        let (read, sweep) = (at / sweeps, at % sweeps);
+        let word = if found.value.from_right { found.sample.tokens.len().saturating_sub(1 + read) } else { read };
         ReadingPosition { word, read: read + 1, sweep }
     }
 
@@ -71,69 +77,57 @@ impl SettlingView {
             self.cursor = None;
         }
     }
-
-    fn canvas_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, found: &Measured<'_, Settling>) {
-        let (rect, response, _) =
-            canvas_ui(ui, ui.available_size().max(MIN_SIZE), Sense::click_and_drag(), "settling of a sentence");
-        let words = &found.sample.tokens;
-        let stage = Stage::new(rect, found.value, words.len());
-        if (response.clicked() || response.dragged())
-            && let Some(word) = response.interact_pointer_pos().and_then(|p| stage.word_at(p, words.len()))
-        {
-            let read = if found.value.from_right { words.len() - 1 - word } else { word };
-            self.cursor = Some((read + 1) * found.value.sweeps.max(1) - 1);
-            self.playhead.stop();
-        }
-        let position = self.position(found.value, words.len());
-        let painter = ui.painter_at(rect);
-        let of_treebank = is_named(cx, GrammarSettings::treebank.name);
-        draw_words(&painter, cx.theme, &stage, found, position, of_treebank);
-        draw_traces(&painter, cx.theme, &stage, found.value, words.len(), position);
-        for (place, level) in found.value.levels.iter().enumerate().rev() {
-            draw_level(&painter, cx.theme, &stage, place, level, found.value.sweeps, position);
-        }
-        let headings = headings(&painter, cx.theme, &stage);
-        draw_headings(&painter, cx.theme, &stage, &headings);
-        explain(response, &stage, &headings, found, position);
-    }
 }
 
-impl View for SettlingView {
+impl PanelView for SettlingView {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         cx.ask::<Settling>(None, &self.args(), Freshness::Steps(ASK_INTERVAL));
     }
 
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        let Some(found) = cx.answered::<Settling>() else { return vec![] };
+        let (theme, position) = (cx.theme, self.position(&found));
+        let of_treebank = is_named(cx, GrammarSettings::treebank.name);
+        vec![Panel::canvas(CANVAS, move |ui, size| {
+            let (rect, response, painter) = canvas_ui(ui, size.max(MIN_SIZE), Sense::click_and_drag(), CANVAS);
+            let stage = Stage::new(rect, found.value, found.sample.tokens.len());
+            Scene { painter, theme, stage, found, position, of_treebank }.show(response)
+        })]
+    }
+
+    fn why_nothing(&self, cx: &ViewCx<'_>) -> String {
+        cx.why_nothing::<Settling>("A sentence settles here word by word, as soon as there is a network: press Space.")
+    }
+
+    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let asked = self.args();
-        cx.controls_ui(ui, |ui, cx| {
-            let has = |key| is_named(cx, key);
-            let is_there = |set: &SettlingSet| match set {
-                SettlingSet::Own => has("sentences.file"),
-                SettlingSet::Transfer => !has(GrammarSettings::treebank.name),
-                SettlingSet::Within | SettlingSet::Train => true,
-            };
-            let sets: Vec<_> = SETS.into_iter().filter(|(set, _)| is_there(set)).collect();
-            self.sentence_ui(ui, &sets);
-        });
+        let has = |key| is_named(cx, key);
+        let is_there = |set: &SettlingSet| match set {
+            SettlingSet::Own => has("sentences.file"),
+            SettlingSet::Transfer => !has(GrammarSettings::treebank.name),
+            SettlingSet::Within | SettlingSet::Train => true,
+        };
+        let sets: Vec<_> = SETS.into_iter().filter(|(set, _)| is_there(set)).collect();
+        self.sentence_ui(ui, &sets);
         if self.args() != asked {
             // another question is put in the next frame
             ui.ctx().request_repaint();
         }
-        let Some(found) = cx.answered::<Settling>() else {
-            let words = "A sentence settles here word by word, as soon as there is a network: press Space.";
-            return cx.unmeasured_ui::<Settling>(ui, words);
-        };
-        cx.controls_ui(ui, |ui, _| {
-            let sweeps = found.value.sweeps;
-            let frames = (found.sample.tokens.len() * sweeps).max(1);
-            let cursor = self.cursor.unwrap_or(frames - 1).min(frames - 1);
-            let name = |at: usize| format!("word {}, sweep {}", at / sweeps.max(1) + 1, at % sweeps.max(1) + 1);
-            let now = self.playhead.ui(ui, "sweep", SWEEP_TIME, cursor, frames - 1, Some(&name));
-            if now != cursor {
-                self.cursor = Some(now);
-            }
-        });
-        self.canvas_ui(ui, cx, &found);
+        let Some(found) = cx.answered::<Settling>() else { return };
+        let sweeps = found.value.sweeps.max(1);
+        let name = |at: usize| format!("word {}, sweep {}", at / sweeps + 1, at % sweeps + 1);
+        self.playhead.ui(ui, "sweep", SWEEP_TIME, &mut self.cursor, Self::last(&found), Some(&name));
+    }
+
+    fn canvas_pointed(&mut self, cx: &mut ViewCx<'_>, on: &Response) {
+        let Some(Measured { sample, value, .. }) = cx.answered::<Settling>() else { return };
+        let (words, pointer) = (sample.tokens.len(), on.interact_pointer_pos());
+        let pointer = pointer.filter(|_| on.clicked() || on.dragged());
+        if let Some(word) = pointer.and_then(|p| Stage::new(on.rect, value, words).word_at(p, words)) {
+            let read = if value.from_right { words - 1 - word } else { word };
+            self.cursor = Some((read + 1) * value.sweeps.max(1) - 1);
+            self.playhead.stop();
+        }
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
@@ -143,7 +137,7 @@ impl View for SettlingView {
         format!("step {} \u{b7} {label} \u{b7} {}{way}", found.sample.step, found.sample.about)
     }
 
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+    fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
         let found = cx.answered::<Settling>()?;
         let mut table = Table::new("place,word,role,level,sweep,units_on,changed,squared_error".split(','));
         for (place, word) in found.sample.tokens.iter().enumerate() {
@@ -161,6 +155,6 @@ impl View for SettlingView {
                 }
             }
         }
-        Some(table.finish())
+        Some(table)
     }
 }

@@ -150,16 +150,13 @@ impl View for NeuronGraph {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let Some(measured) = connectivity::shown::<measurements::NeuronGraph>(cx) else {
-            return "who acts on whom".to_owned();
-        };
-        let sample = measured.sample;
-        let Some(network) = &self.shown.network else { return format!("step {} \u{b7} {}", sample.step, sample.about) };
-        match &network.file {
-            None => format!("step {} \u{b7} {} \u{b7} {}", sample.step, network.size_label(), sample.about),
-            Some(file) => {
+        let sample = connectivity::shown::<measurements::NeuronGraph>(cx).map(|graph| graph.sample);
+        let size = self.shown.network.as_ref().map_or(String::new(), |network| network.size_label());
+        match self.shown.network.as_ref().and_then(|network| network.file.as_ref()).zip(sample) {
+            None => sample_subtitle(sample, &size, "who acts on whom"),
+            Some((file, sample)) => {
                 let found = file.modularity.map_or(String::new(), |q| format!(" \u{b7} communities of Q = {:.3}", q.0));
-                format!("{} \u{b7} {}{found}", sample.about, network.size_label())
+                format!("{} \u{b7} {size}{found}", sample.about)
             }
         }
     }

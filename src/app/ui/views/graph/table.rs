@@ -269,11 +269,8 @@ impl View for GraphTable {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         match connectivity::shown::<measurements::NeuronGraph>(cx) {
-            Some(graph) if graph.value.file.is_none() => {
-                format!("step {} \u{b7} {}", graph.sample.step, graph.sample.about)
-            }
-            Some(graph) => graph.sample.about.clone(),
-            None => "nodes and edges with their values".to_owned(),
+            Some(graph) if graph.value.file.is_some() => graph.sample.about.clone(),
+            graph => sample_subtitle(graph.map(|g| g.sample), "", "nodes and edges with their values"),
         }
     }
 

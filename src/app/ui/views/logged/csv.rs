@@ -19,34 +19,30 @@ pub(super) fn numbers(cx: &ViewCx<'_>, entries: &[Entry]) -> Option<String> {
 
 /// A measurement whole.
 pub(super) fn content(content: &Content) -> String {
+    let mut csv;
     match content {
         Content::Curves(curves) => {
-            let mut csv = Csv::new(["line", "x", "y"]);
+            csv = Csv::new(["line", "x", "y"]);
             for (name, points) in &curves.lines {
-                points.iter().for_each(|[x, y]| csv.row([name.as_str(), &x.to_string(), &y.to_string()]));
+                points.iter().for_each(|[x, y]| csv.cells(&[name, x, y]));
             }
-            csv.finish()
         }
         Content::Matrix(matrix) => {
-            let mut csv = Csv::new(["matrix", "row", "column", "value"]);
+            csv = Csv::new(["matrix", "row", "column", "value"]);
             for nth in 0..matrix.count() {
                 let Some(view) = matrix.array.matrix(nth) else { continue };
-                for (i, value) in view.data.iter().enumerate() {
-                    let (row, col) = (i / view.cols.max(1), i % view.cols.max(1));
-                    csv.row([nth.to_string(), row.to_string(), col.to_string(), value.to_string()]);
-                }
+                let cols = view.cols.max(1);
+                view.data.iter().enumerate().for_each(|(i, value)| csv.cells(&[&nth, &(i / cols), &(i % cols), value]));
             }
-            csv.finish()
         }
         Content::Table(table) => {
-            let mut csv = Csv::new(table.columns.iter().map(String::as_str));
+            csv = Csv::new(&table.columns);
             table.rows.iter().for_each(|row| csv.row(row));
-            csv.finish()
         }
         Content::Text(words) => {
-            let mut csv = Csv::new(["text"]);
+            csv = Csv::new(["text"]);
             csv.row([words]);
-            csv.finish()
         }
     }
+    csv.finish()
 }

@@ -146,14 +146,9 @@ impl PhasePlane {
             side.add_space(6.0);
         }
         let has_room = caption_height(&side, &caption, words.width()) <= side.available_height();
-        if !has_room && !cx.has_controls {
-            return; // a picture has no pointer to open it
-        }
-        let text = RichText::new(if has_room { &caption } else { "what is shown (hover)" });
-        let label = Label::new(text.size(theme::SMALL).color(cx.theme.secondary)).wrap();
-        let response = side.add(label.sense(Sense::hover()));
-        if !has_room {
-            response.on_hover_text(&caption);
+        // a picture has no pointer to open it
+        if has_room || cx.has_controls {
+            caption_ui(&mut side, cx.theme, &caption, has_room, "what is shown (hover)", "");
         }
     }
 
@@ -163,7 +158,7 @@ impl PhasePlane {
         let of_focus = self.variant_paths(cx, focus);
         let lacks = of_focus.filter(|m| !evolves(m.value));
         let Some((_, shown)) = lacks.zip(measured).filter(|(_, m)| m.variant != focus) else { return };
-        let label = |v: usize| cx.mirror.variants().get(v).map_or(String::new(), |v| v.label.clone());
+        let label = |v: usize| cx.mirror.variant_label(v).to_owned();
         let has = |v: &usize| self.variant_paths(cx, *v).is_some_and(|m| evolves(m.value));
         let others: Vec<(usize, String)> = (0..cx.mirror.variants().len()).filter(has).map(|v| (v, label(v))).collect();
         let words = format!("\u{201c}{}\u{201d} scores queries and keys as they are projected. Shown:", label(focus));

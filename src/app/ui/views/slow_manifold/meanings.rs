@@ -1,7 +1,7 @@
 //! The two meanings of "manifold" that are constraints: doubly stochastic matrices (M1) and states of length 1 (M2),
 //! each with points that are projected onto it. Neither has a fast or a slow variable.
 
-use super::sheet::Sheet;
+use super::{scene::paint_head, sheet::Sheet};
 use crate::{
     analysis::fast_slow_plane::{Bounds, Point},
     labs::equilibrium::slow_manifold::ManifoldMeaning,
@@ -117,11 +117,7 @@ fn arrows(painter: &Painter, line: &[Pos2], colour: Color32) {
     let [from, to, ..] = line else { return };
     let way = *to - *from;
     if way.length() > 14.0 {
-        let (middle, ahead) = (*from + way * 0.55, way.normalized());
-        for side in [1.0, -1.0] {
-            let end = middle - ahead * 5.0 + eframe::egui::vec2(-ahead.y, ahead.x) * (3.5 * side);
-            painter.line_segment([middle, end], Stroke::new(1.2, colour));
-        }
+        paint_head(painter, *from + way * 0.55, way.normalized(), 3.5, Stroke::new(1.2, colour));
     }
 }
 

@@ -43,7 +43,7 @@ pub struct SlowManifold {
     window: Option<(PlanarSystem, Bounds)>,
     fields: KeyedCache<Source, Option<Result<Arc<Field>, String>>>,
     runs: KeyedCache<(Source, f64, Point), Option<Arc<Run>>>,
-    errors: KeyedCache<Source, Option<Option<Arc<MultiscaleErrors>>>>,
+    errors: KeyedCache<Source, Option<Option<MultiscaleErrors>>>,
     /// The last field that could be drawn; it stays visible while the user types a formula.
     made: Option<CachedField>,
     chosen: Option<Background>,
@@ -86,11 +86,15 @@ impl SlowManifold {
         kept.get_or_insert_with(|| Arc::new(Run::solve(&made.field, epsilon, start))).clone()
     }
 
-    /// The errors of averaging and splitting, computed once a source and only where they are shown.
-    fn errors(&mut self, made: &CachedField) -> Option<Arc<MultiscaleErrors>> {
+    /// Computes the errors of averaging and splitting, once a source and only where they are shown.
+    fn compute_errors(&mut self, made: &CachedField) {
         let Field { plane, bounds, manifold, .. } = &*made.field;
-        let kept = self.errors.at(made.source.clone());
-        kept.get_or_insert_with(|| multiscale_errors(plane, bounds, manifold).map(Arc::new)).clone()
+        self.errors.at(made.source.clone()).get_or_insert_with(|| multiscale_errors(plane, bounds, manifold));
+    }
+
+    /// The errors, where they were computed.
+    fn errors(&self, made: &CachedField) -> Option<&MultiscaleErrors> {
+        self.errors.get(&made.source)?.as_ref()?.as_ref()
     }
 
     fn last_run(&self, cx: &ViewCx<'_>) -> Option<(&CachedField, Arc<Run>)> {

@@ -116,18 +116,22 @@ impl Scene<'_> {
             let way = pair[1] - pair[0];
             if way.length() >= left && way.length() > 0.0 {
                 let (ahead, tip) = (way.normalized(), pair[0] + way.normalized() * left);
+                let stroke = Stroke::new(1.4, self.theme.fast);
                 for shift in [0.0, 6.0] {
-                    let tip = tip + ahead * shift;
-                    for side in [1.0, -1.0] {
-                        let end = tip - ahead * 5.0 + vec2(-ahead.y, ahead.x) * (4.0 * side);
-                        self.painter.line_segment([tip, end], Stroke::new(1.4, self.theme.fast));
-                    }
+                    paint_head(self.painter, tip + ahead * shift, ahead, 4.0, stroke);
                 }
                 return true;
             }
             left -= way.length();
         }
         false
+    }
+}
+
+/// The head of an arrow that points `ahead`, with wings this many points wide.
+pub fn paint_head(painter: &Painter, tip: Pos2, ahead: Vec2, wide: f32, stroke: Stroke) {
+    for side in [wide, -wide] {
+        painter.line_segment([tip, tip - ahead * 5.0 + vec2(-ahead.y, ahead.x) * side], stroke);
     }
 }
 
@@ -162,10 +166,9 @@ fn paint_sample(painter: &Painter, theme: &Theme, sample: Sample, rect: Rect) {
         Sample::Slow => line(3.2, theme.slow),
         Sample::Fast => {
             line(1.4, theme.fast);
+            let stroke = Stroke::new(1.4, theme.fast);
             for tip in [middle, middle + vec2(6.0, 0.0)] {
-                for side in [4.0, -4.0] {
-                    painter.line_segment([tip, tip + vec2(-5.0, side)], Stroke::new(1.4, theme.fast));
-                }
+                paint_head(painter, tip, vec2(1.0, 0.0), 4.0, stroke);
             }
         }
         Sample::Fold => _ = painter.circle(middle, 5.0, theme.panel, Stroke::new(2.0, theme.accent)),

@@ -39,6 +39,8 @@ const MIN_CHART: f32 = 110.0;
 const KEY_STEP: f64 = 0.02;
 /// Zoom of one press of + or -.
 const KEY_ZOOM: f64 = 1.25;
+/// Stands for what happens where that has no room.
+const FOLDED: &str = "what happens here (hover)";
 const HINT: &str = "A click starts the trajectory there, and a drag takes it along; particles that flow go with the pointer until \
                     you let go. Arrow keys move the start. \
                     Scrolling, + and \u{2212} zoom; a double click or 0 shows the whole plane. Motion that is faster than the screen can follow is drawn slower, \
@@ -123,9 +125,8 @@ impl SlowManifold {
             ui.scope_builder(place, |ui| self.side_ui(ui, cx, &made, &run));
         } else if cx.has_controls {
             let words = charts::facts(&made.field, &run).join(" ");
-            let text = small_text("what happens here (hover)", cx.theme.secondary);
-            let tip = format!("{words} Maximise the tile for the distances against \u{3b5}.\n\n{HINT}");
-            ui.add(Label::new(text).sense(Sense::hover())).on_hover_text(tip);
+            let words = format!("{words} Maximise the tile for the distances against \u{3b5}.");
+            caption_ui(ui, cx.theme, &words, false, FOLDED, HINT);
         }
     }
 
@@ -141,17 +142,22 @@ impl SlowManifold {
         let high = note_height(ui, &words, ui.available_width()) + 6.0;
         let has_room = ui.available_height() - high >= MIN_CHART;
         let size = vec2(ui.available_width(), ui.available_height() - if has_room { high } else { 20.0 });
-        let chart = match self.side_chart {
-            SideChart::Distance => charts::distance_chart(&made.field, run.epsilon, cx.theme),
-            SideChart::Multiscale => charts::multiscale_chart(self.errors(made).as_deref(), run.epsilon, cx.theme),
-        };
-        chart.show(ui, size, cx.theme, &mut self.chart);
-        if !has_room && !cx.has_controls {
-            return; // a picture has no pointer to open it
+        if self.side_chart == SideChart::Multiscale {
+            self.compute_errors(made);
         }
-        let text = RichText::new(if has_room { &words } else { "what happens here (hover)" });
-        let label = Label::new(text.size(theme::SMALL).color(cx.theme.secondary)).wrap().sense(Sense::hover());
-        ui.add(label).on_hover_text(if has_room { HINT.to_owned() } else { format!("{words}\n\n{HINT}") });
+        self.chart(made, run.epsilon, cx.theme).show(ui, size, cx.theme, &mut self.chart);
+        // a picture has no pointer to open it
+        if has_room || cx.has_controls {
+            caption_ui(ui, cx.theme, &words, has_room, FOLDED, HINT);
+        }
+    }
+
+    /// The chart beside the plane, of the errors that were computed already.
+    fn chart(&self, made: &CachedField, epsilon: f64, theme: &Theme) -> Chart<'static> {
+        match self.side_chart {
+            SideChart::Distance => charts::distance_chart(&made.field, epsilon, theme),
+            SideChart::Multiscale => charts::multiscale_chart(self.errors(made), epsilon, theme),
+        }
     }
 
     /// Draws the plane and handles the pointer in this frame.
@@ -321,7 +327,7 @@ impl View for SlowManifold {
             rows("distance to f = 0 (y) by eps (x)", 0, &column(|p| p.to_critical));
             rows("distance to first order (y) by eps (x)", 0, &column(|p| p.to_first_order));
         }
-        if let Some(errors) = self.errors.get(&made.source).and_then(|kept| kept.as_ref()?.as_ref()) {
+        if let Some(errors) = self.errors(made) {
             let column = |error: fn(&MultiscaleError) -> f64| {
                 errors.points.iter().map(|p| [p.epsilon, error(p)]).collect::<Vec<Point>>()
             };
@@ -344,12 +350,7 @@ impl View for SlowManifold {
         let (made, run) = self.last_run(cx)?;
         let sheet = Sheet::inside(outer, self.bounds(&made.field));
         let plane = drawing(name, size, cx.theme, |ui| paint_plane(ui.painter(), cx, &sheet, made, &run));
-        let errors = self.errors.get(&made.source).and_then(|kept| kept.as_ref()?.as_ref());
-        let chart = match self.side_chart {
-            SideChart::Distance => charts::distance_chart(&made.field, run.epsilon, cx.theme),
-            SideChart::Multiscale => charts::multiscale_chart(errors.map(AsRef::as_ref), run.epsilon, cx.theme),
-        };
-        let mut all = shown_drawings([(chart, &self.chart)], cx.theme);
+        let mut all = shown_drawings([(self.chart(made, run.epsilon, cx.theme), &self.chart)], cx.theme);
         all.push((canvas.min, plane));
         joined(name, all, cx.theme)
     }

@@ -32,8 +32,7 @@ fn draw_mark(painter: &Painter, which: usize, at: Pos2, colour: Color32) {
 pub fn roc_ui(ui: &mut Ui, theme: &Theme, size: Vec2, rows: &[RocRow<'_>]) -> Response {
     let (rect, response, painter) = canvas_ui(ui, size, Sense::hover(), "AUROC by text");
     let small = theme::small();
-    let width_of = |words: &str| painter.layout_no_wrap(words.to_owned(), small.clone(), theme.text).size().x;
-    let names = rows.iter().map(|r| width_of(r.name)).fold(0.0, f32::max).min(rect.width() * 0.42) + 10.0;
+    let names = rows.iter().map(|r| note_width(&painter, r.name)).fold(0.0, f32::max).min(rect.width() * 0.42) + 10.0;
     let row = ((rect.height() - HEAD_HEIGHT) / rows.len().max(1) as f32).clamp(12.0, 2.0 * ROW);
     let (top, bottom) = (rect.top() + HEAD_HEIGHT, rect.top() + HEAD_HEIGHT + row * rows.len() as f32);
     let columns = rect.left() + names + MARK..=rect.right() - FIGURE - MARK;

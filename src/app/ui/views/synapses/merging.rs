@@ -70,18 +70,17 @@ impl View for Merging {
             plot::rows_ui(ui, ScrollArea::vertical().auto_shrink([false, false]), |ui| stages::stages_ui(ui, cx));
             return;
         }
-        let measured = cx.answered::<measurements::Merging>();
-        if measured.is_none() && !cx.has_controls {
-            let words = cx.why_nothing_before_asking::<measurements::Merging>(EMPTY, EMPTY);
-            return cx.nothing_ui(ui, &words);
+        let (measured, theme) = (cx.answered::<measurements::Merging>(), cx.theme);
+        if measured.is_some() || cx.has_controls {
+            cx.dials_ui(ui, Self::ask_ui);
         }
-        cx.dials_ui(ui, Self::ask_ui);
         let Some(measured) = measured else {
             let words = cx.why_nothing_before_asking::<measurements::Merging>(EMPTY, EMPTY);
-            ui.label(RichText::new(words).color(cx.theme.secondary));
-            return;
+            return match cx.has_controls {
+                true => _ = ui.label(RichText::new(words).color(theme.secondary)),
+                false => cx.nothing_ui(ui, &words),
+            };
         };
-        let theme = cx.theme;
         let models = models(measured.value);
         let losses = models.iter().flat_map(|(_, losses)| losses.iter().copied());
         let max = losses.filter(|v| v.is_finite()).fold(0.0, f32::max);
@@ -93,8 +92,7 @@ impl View for Merging {
                     let loss = losses.get(t).copied().map_or(f64::NAN, f64::from);
                     Bar::new(name, theme.series(m), loss).sign(MARKS[m])
                 });
-                let bars: Vec<Bar> = bars.collect();
-                bars_ui(ui, theme, &format!("held-out loss on {text}"), &bars, f64::from(max));
+                bars_ui(ui, theme, &format!("held-out loss on {text}"), bars, f64::from(max));
             }
             ui.add_space(8.0);
             measured.notes.iter().for_each(|line| _ = note_ui(ui, theme, line));

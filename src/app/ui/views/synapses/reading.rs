@@ -85,6 +85,12 @@ impl<'a> ShownReading<'a> {
         self.tokens().len().saturating_sub(self.reading().written)
     }
 
+    /// The token at the cursor, the last one where none is selected.
+    fn cursor(&self, cx: &ViewCx<'_>) -> usize {
+        let last = self.tokens().len().saturating_sub(1);
+        cx.selection.token.unwrap_or(last).min(last)
+    }
+
     fn sigma(&self) -> &'a [f64] {
         self.reading().synapses.get(self.focus).map_or(&[], |s| &s.sigma)
     }
@@ -177,10 +183,8 @@ impl ReadingView {
         let written = shown.first_written().saturating_sub(from).min(page.len());
         let pointed = written_strip_ui(ui, theme, page, written, |k| {
             let at = from + k;
-            let share = gains.get(at).map_or(0.0, |g| (g / max).clamp(0.0, 1.0)) as f32;
-            let read = at <= cursor;
-            let ground = (read && share > 0.02).then(|| theme.warm.gamma_multiply(0.12 + 0.68 * share));
-            TokenMark { ground, outline: (at == cursor).then_some(theme.accent) }
+            let share = gains.get(at).filter(|_| at <= cursor).map_or(0.0, |g| (g / max).clamp(0.0, 1.0)) as f32;
+            TokenMark::heat(theme.warm, share, [0.12, 0.68], (at == cursor).then_some(theme.accent))
         });
         if let Some(k) = pointed.clicked {
             cx.selection.token = Some(from + k);
@@ -286,12 +290,8 @@ impl View for ReadingView {
         };
         self.play_written(ui, cx, &shown);
         let last = shown.tokens().len() - 1;
-        let cursor = cx.selection.token.unwrap_or(last).min(last);
-        let now =
-            cx.controls_ui(ui, |ui, _| self.playhead.ui(ui, "token", TOKEN_TIME, cursor, last, None)).unwrap_or(cursor);
-        if now != cursor {
-            cx.selection.token = Some(now);
-        }
+        cx.controls_ui(ui, |ui, cx| self.playhead.ui(ui, "token", TOKEN_TIME, &mut cx.selection.token, last, None));
+        let now = shown.cursor(cx);
         self.strip_ui(ui, cx, shown, now);
         Self::sentence_ui(ui, cx, shown, now);
         let size = ui.available_size();
@@ -329,7 +329,6 @@ impl View for ReadingView {
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let shown = ShownReading::find(cx)?;
-        let cursor = cx.selection.token.unwrap_or(usize::MAX).min(shown.tokens().len().saturating_sub(1));
-        Self::chart(cx, shown, cursor).svg(&self.state, cx.theme)
+        Self::chart(cx, shown, shown.cursor(cx)).svg(&self.state, cx.theme)
     }
 }

@@ -199,14 +199,13 @@ impl View for TraceReadingView {
             return cx.unmeasured_ui::<TraceReading>(ui, words);
         };
         let last = m.sample.tokens.len() - 1;
-        let mut cursor = cx.selection.token.unwrap_or(m.value.prompt.saturating_sub(1)).min(last);
-        cx.controls_ui(ui, |ui, cx| {
-            let moved = self.playhead.ui(ui, "token", TOKEN_TIME, cursor, last, None);
-            if moved != cursor {
-                cx.selection.token = Some(moved);
-                cursor = moved;
-            }
-        });
+        let cursor = cx.selection.token.unwrap_or(m.value.prompt.saturating_sub(1)).min(last);
+        let mut moved = Some(cursor);
+        cx.controls_ui(ui, |ui, _| self.playhead.ui(ui, "token", TOKEN_TIME, &mut moved, last, None));
+        if moved != Some(cursor) {
+            cx.selection.token = moved;
+        }
+        let cursor = moved.unwrap_or(cursor);
         let are_traces_first = is_low && self.block(&m).is_some();
         let mut clicked = if are_traces_first { None } else { self.words_ui(ui, cx, &m, cursor) };
         let Some(block) = self.block(&m) else { return };

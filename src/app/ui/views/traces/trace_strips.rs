@@ -34,8 +34,7 @@ struct Stage {
 impl Stage {
     fn new(ui: &Ui, rect: Rect, s: &Sentence) -> Self {
         let column = (rect.width() - NAMES_WIDTH) / s.words.len().max(1) as f32;
-        let wide = |w: &String| ui.painter().layout_no_wrap(w.clone(), theme::small(), egui::Color32::WHITE).size().x;
-        let widest = s.words.iter().map(wide).fold(0.0, f32::max);
+        let widest = s.words.iter().map(|word| note_width(ui.painter(), word)).fold(0.0, f32::max);
         let upright = widest + 4.0 <= column;
         let head = if upright { 20.0 } else { (widest + 8.0).min(rect.height() * 0.35) };
         let top = rect.top() + head;
@@ -60,17 +59,6 @@ impl TraceStrips {
                 cx.set(TraceSettings::sentence.name, Value::Text(text));
             }
         });
-    }
-
-    /// Step, play and scrub along the sentence.
-    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, s: &Sentence) {
-        let cursor = s.cursor(cx.selection.token);
-        let count = s.words.len();
-        let name = |at: usize| format!("{} of {count}", at + 1);
-        let now = self.playhead.ui(ui, "word", WORD_TIME, cursor, count.saturating_sub(1), Some(&name));
-        if now != cursor {
-            cx.selection.token = Some(now);
-        }
     }
 
     fn canvas_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, s: &Sentence) {
@@ -180,7 +168,11 @@ impl View for TraceStrips {
         if s.words.is_empty() {
             return cx.nothing_ui(ui, "Type a sentence above: each word gets a colour.");
         }
-        cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx, &s));
+        let count = s.words.len();
+        let name = |at: usize| format!("{} of {count}", at + 1);
+        cx.controls_ui(ui, |ui, cx| {
+            self.playhead.ui(ui, "word", WORD_TIME, &mut cx.selection.token, count - 1, Some(&name))
+        });
         self.canvas_ui(ui, cx, &s);
     }
 

@@ -1,6 +1,6 @@
 //! The effect on a text of silencing, scaling or clamping neurons or synapses, beside random ones as active.
 
-use super::text_ui;
+use super::{choices_ui, text_ui};
 use crate::{
     analysis::statistics::finite_mean,
     config::SettingKey,
@@ -85,19 +85,12 @@ impl Intervention {
             TargetKind::Synapses => ChangeSettings::synapses,
         };
         ui.horizontal_wrapped(|ui| {
-            cx.setting_ui(ui, &[ChangeSettings::target.name], |ui, cx| {
-                if let Some(kind) = choice_buttons(ui, &target, TargetKind::ALL.map(|kind| (kind, kind.id(), ""))) {
-                    self.names = None;
-                    cx.set(ChangeSettings::target.name, Value::Text(kind.id().to_owned()));
-                }
-            });
+            if choices_ui(ui, cx, ChangeSettings::target, target, |_| "") {
+                self.names = None;
+            }
             cx.setting_ui(ui, &[names.name], |ui, cx| self.names_ui(ui, cx, target, names));
-            cx.setting_ui(ui, &[ChangeSettings::action.name], |ui, cx| {
-                let action = cx.config.value(ChangeSettings::action).unwrap_or(ActionKind::Silence);
-                if let Some(kind) = choice_buttons(ui, &action, ActionKind::ALL.map(|kind| (kind, kind.id(), ""))) {
-                    cx.set(ChangeSettings::action.name, Value::Text(kind.id().to_owned()));
-                }
-            });
+            let action = cx.config.value(ChangeSettings::action).unwrap_or(ActionKind::Silence);
+            choices_ui(ui, cx, ChangeSettings::action, action, |_| "");
             cx.setting_ui(ui, &[names.name], |ui, cx| self.focus_ui(ui, cx, target, names));
         });
     }
@@ -155,20 +148,13 @@ impl Intervention {
     }
 
     fn likely_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &InterventionEffect) {
-        let (theme, mut shown) = (cx.theme, m.after.clone());
-        // tokens that are no longer likely are below those that are
-        let lost = m.before.iter().filter(|b| !m.after.iter().any(|a| a.token == b.token));
-        shown.extend(lost.map(|b| LikelyToken { token: b.token.clone(), probability: f64::NAN }));
-        let before = |token: &str| m.before.iter().find(|b| b.token == token).map(|b| b.probability);
-        let bars = shown.iter().filter(|l| l.probability.is_finite()).map(|likely| {
-            Bar::new(visible_text(&likely.token), theme.accent, likely.probability).before(before(&likely.token))
-        });
-        let bars: Vec<Bar> = bars.collect();
+        let theme = cx.theme;
+        let likely = m.after.iter().filter(|likely| likely.probability.is_finite());
         note_ui(ui, theme, "what comes next; a line across marks the model as it is");
-        bars_ui(ui, theme, "next tokens with the change", &bars, 1.0);
+        let bars = likely.map(|likely| likely_bar(likely, theme.accent, &m.before));
+        bars_ui(ui, theme, "next tokens with the change", bars, 1.0);
         for (name, text) in [("as it is", &m.continuation_before), ("with the change", &m.continuation_after)] {
-            let words = RichText::new(format!("goes on {name}: {}", drawable_text(ui, text))).size(theme::SMALL);
-            ui.add(eframe::egui::Label::new(words.color(theme.secondary)).wrap());
+            wrapped_ui(ui, format!("goes on {name}: {}", drawable_text(ui, text)), theme.secondary);
         }
     }
 }
@@ -214,10 +200,8 @@ impl View for Intervention {
             let max = m.divergence.iter().copied().fold(1e-12, f64::max);
             let pointed = token_strip_ui(ui, cx.theme, &m.sample.tokens, |t| {
                 let share = share(m.divergence.get(t).map_or(0.0, |d| d / max) as f32);
-                TokenMark {
-                    ground: (share > 0.02).then(|| cx.theme.accent.gamma_multiply(0.08 + 0.6 * share)),
-                    outline: (cx.selection.token == Some(t)).then_some(cx.theme.text),
-                }
+                let outline = (cx.selection.token == Some(t)).then_some(cx.theme.text);
+                TokenMark::heat(cx.theme.accent, share, [0.08, 0.6], outline)
             });
             cx.selection.token = pointed.clicked.or(cx.selection.token);
             let high = (ui.available_height() * CHART).max(MIN_CHART);
@@ -227,10 +211,8 @@ impl View for Intervention {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        match cx.answered::<InterventionEffect>() {
-            Some(m) => format!("step {} \u{b7} {} \u{b7} {}", m.sample.step, m.names(), m.sample.about),
-            None => "what the model says without some of its neurons".to_owned(),
-        }
+        let names = cx.answered::<InterventionEffect>().map_or(String::new(), |m| m.names());
+        cx.answered_subtitle::<InterventionEffect>(&names, "what the model says without some of its neurons")
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {

@@ -135,15 +135,11 @@ impl LogitLensView {
             cell.token
         );
         note_ui(ui, theme, words);
-        let whole = m.likely_at(m.layers, cell.token);
-        let before = |token: &LikelyToken| whole.iter().find(|w| w.token == token.token).map(|w| w.probability);
-        let next = m.sample.tokens.get(cell.token + 1);
-        let bar = |likely: &LikelyToken| {
-            let bar = Bar::new(visible_text(&likely.token), theme.accent, likely.probability);
-            bar.sign(if next == Some(&likely.token) { "\u{2713}" } else { "" }).before(before(likely))
-        };
-        let bars: Vec<Bar> = m.likely_at(cell.layers, cell.token).iter().take(BARS_PER_CELL).map(bar).collect();
-        bars_ui(ui, theme, "likely tokens of the cell", &bars, 1.0);
+        let (whole, next) = (m.likely_at(m.layers, cell.token), m.sample.tokens.get(cell.token + 1));
+        let sign = |likely: &LikelyToken| if next == Some(&likely.token) { "\u{2713}" } else { "" };
+        let likely = m.likely_at(cell.layers, cell.token).iter().take(BARS_PER_CELL);
+        let bars = likely.map(|likely| likely_bar(likely, theme.accent, whole).sign(sign(likely)));
+        bars_ui(ui, theme, "likely tokens of the cell", bars, 1.0);
     }
 
     fn legend_ui(ui: &mut Ui, cx: &ViewCx<'_>) {

@@ -13,6 +13,7 @@ pub use query_key_maps::QueryKeyMapsView;
 pub use top_contexts::TopContextsView;
 
 use crate::{
+    config::SettingKey,
     labs::{synapses::settings::ReadingSettings, trained_bdh::settings::ChangeSettings},
     telemetry::read_neurons,
     ui::views::prelude::*,
@@ -44,6 +45,19 @@ pub(super) fn neuron_field_ui(
             Err(_) => text.trim().parse().ok(),
         });
     ui.add_enabled(is_enabled, drag).labelled_by(label).changed().then_some(neuron)
+}
+
+/// A button for each choice of a setting, with its tooltip, which may be empty; true if one was clicked.
+fn choices_ui<C: Choice>(
+    ui: &mut Ui,
+    cx: &mut ViewCx<'_>,
+    setting: &SettingKey<C>,
+    now: C,
+    tip: fn(C) -> &'static str,
+) -> bool {
+    let choices = C::all().into_iter().map(|choice| (choice, choice.id(), tip(choice)));
+    let clicked = cx.setting_ui(ui, &[setting.name], |ui, _| choice_buttons(ui, &now, choices)).flatten();
+    clicked.inspect(|choice| cx.set(setting.name, Value::Text(choice.id().to_owned()))).is_some()
 }
 
 /// The setting whose control is [`text_ui`].

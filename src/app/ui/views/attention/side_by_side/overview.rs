@@ -1,7 +1,10 @@
 //! Small maps of every layer and head of one variant; a click chooses.
 
 use super::{SelectedHead, SideBySide, source::Column};
-use crate::ui::views::painting::*;
+use crate::ui::views::{
+    attention::{entropy_label, head_button_ui},
+    painting::*,
+};
 
 /// Height of the name of the variant, and of the numbers of the heads under it.
 const NAME: f32 = 17.0;
@@ -64,9 +67,7 @@ impl SideBySide {
                 if let Some(held) = self.cache.get(column, layer, head).filter(|_| ui.is_rect_visible(cell)) {
                     paint_map(ui, cell, held, colours, theme, None);
                 }
-                let response = ui.interact(cell, ui.scope_id().with((&layer.path, head)), Sense::click());
-                let words = format!("{} head {head}", layer.path);
-                response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &words));
+                let response = head_button_ui(ui, cx, layer, head, cell);
                 let is_chosen = chosen.layer == layer.path && chosen.head == head;
                 let stroke = match is_chosen {
                     true => Stroke::new(2.0, theme.accent),
@@ -74,13 +75,7 @@ impl SideBySide {
                     false => Stroke::new(1.0, theme.line),
                 };
                 ui.painter().rect_stroke(cell, 1.0, stroke, StrokeKind::Outside);
-                if response.clicked() {
-                    cx.selection.layer = Some(layer.path.clone());
-                    cx.selection.head = Some(head);
-                }
-                let entropy = layer.entropy.get(head).copied().unwrap_or(f64::NAN);
-                let uniform = layer.uniform_entropy.get(head).copied().unwrap_or(f64::NAN);
-                response.on_hover_text(format!("{words}: entropy {entropy:.2} of {uniform:.2} nats (uniform)"));
+                response.on_hover_text(entropy_label(layer, head));
             }
         }
     }

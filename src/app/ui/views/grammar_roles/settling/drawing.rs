@@ -20,6 +20,16 @@ pub(super) struct ReadingPosition {
     pub(super) sweep: usize,
 }
 
+/// A settled sentence on a canvas, at a position of reading.
+pub(super) struct Scene<'a> {
+    pub(super) painter: Painter,
+    pub(super) theme: &'a Theme,
+    pub(super) stage: Stage,
+    pub(super) found: Measured<'a, Settling>,
+    pub(super) position: ReadingPosition,
+    pub(super) of_treebank: bool,
+}
+
 /// The layout of the canvas.
 pub(super) struct Stage {
     rect: Rect,
@@ -103,139 +113,10 @@ impl Stage {
     }
 }
 
-/// Draws each word above its column, and its role below it if all roles have room; otherwise they alternate between two
-/// rows.
-pub(super) fn draw_words(
-    painter: &Painter,
-    theme: &Theme,
-    stage: &Stage,
-    found: &Measured<'_, Settling>,
-    position: ReadingPosition,
-    of_treebank: bool,
-) {
-    let (tokens, roles) = (&found.sample.tokens, &found.value.roles);
-    let width = |text: &str| painter.layout_no_wrap(text.to_owned(), theme::small(), theme.text).size().x + 4.0;
-    let fit = |all: &[String], room: f32| all.iter().all(|text| width(text) <= room);
-    let (in_one_row, with_roles) = (fit(tokens, stage.column), fit(roles, stage.column));
-    for (i, word) in tokens.iter().enumerate() {
-        let (left, top) = (stage.word_left(i), stage.rect.top());
-        if i == position.word {
-            let ground = Rect::from_min_size(pos2(left, top), vec2(stage.column, WORDS_HEIGHT + 2.0 * stage.strip));
-            painter.rect_filled(ground, 2.0, theme.accent.gamma_multiply(0.16));
-        }
-        let role = roles.get(i).map_or("", String::as_str);
-        let colour = if role.is_empty() { theme.text } else { role_colour(role, of_treebank, theme) };
-        let y = top + if in_one_row || i.is_multiple_of(2) { 8.0 } else { 25.0 };
-        // a word that still has no room is named under the pointer, as is the position of reading
-        if in_one_row || width(word) <= 2.0 * stage.column || i == position.word {
-            let half = width(word) / 2.0;
-            let min = stage.rect.left() + half;
-            let x = (left + stage.column / 2.0).clamp(min, (stage.rect.right() - half).max(min));
-            painter.text(pos2(x, y), Align2::CENTER_CENTER, word, theme::small(), colour);
-        }
-        if in_one_row && with_roles {
-            let at = pos2(left + stage.column / 2.0, top + 25.0);
-            painter.text(at, Align2::CENTER_CENTER, role, theme::small(), theme.secondary);
-        }
-    }
-}
-
-/// The traces of the lowest level, one column per word that has been read: units from top to bottom.
-pub(super) fn draw_traces(
-    painter: &Painter,
-    theme: &Theme,
-    stage: &Stage,
-    found: &Settling,
-    words: usize,
-    position: ReadingPosition,
-) {
-    let Some(level) = found.levels.first() else { return };
-    for (strip, (trace, name)) in [(&level.fast, "fast"), (&level.slow, "slow")].into_iter().enumerate() {
-        let top = stage.rect.top() + WORDS_HEIGHT + stage.strip * strip as f32;
-        let at = pos2(stage.rect.left(), top + stage.strip / 2.0);
-        painter.text(at, Align2::LEFT_CENTER, name, theme::small(), theme.trace(2 * strip));
-        let max = trace.data().iter().copied().fold(f32::MIN_POSITIVE, f32::max);
-        let rows = (stage.strip - 4.0).floor().max(1.0) as usize;
-        let is_read = |i: usize| if found.from_right { words - 1 - i < position.read } else { i < position.read };
-        for i in (0..words).filter(|i| is_read(*i)) {
-            let Some(values) = trace.row(i) else { continue };
-            let each = values.len().div_ceil(rows).max(1);
-            // units that share a line are drawn by the strongest of them
-            let lines: Vec<f32> = values.chunks(each).map(|c| c.iter().copied().fold(0.0, f32::max)).collect();
-            let height = (stage.strip - 4.0) / lines.len() as f32;
-            for (k, value) in lines.iter().enumerate().filter(|(_, v)| **v > 0.0) {
-                let at = pos2(stage.word_left(i) + 2.0, top + height * k as f32);
-                let strength = share(*value, max).sqrt();
-                let line = Rect::from_min_size(at, vec2(stage.column - 4.0, height));
-                painter.rect_filled(line, 0.0, theme.trace(2 * strip).gamma_multiply(strength));
-            }
-        }
-    }
-}
-
 /// A value as a share of the largest, 0 to 1; what is not a number is as strong as can be, so that it is seen.
 fn share(value: f32, max: f32) -> f32 {
     let share = value / max;
     if share.is_finite() { share.clamp(0.0, 1.0) } else { 1.0 }
-}
-
-/// One level: its states after the sweeps so far, error, precision and feedback.
-pub(super) fn draw_level(
-    painter: &Painter,
-    theme: &Theme,
-    stage: &Stage,
-    place: usize,
-    level: &SettlingLevel,
-    sweeps: usize,
-    position: ReadingPosition,
-) {
-    let middle = stage.tops[place] + bitmap::size(level.units, stage.cell).y / 2.0;
-    let at = pos2(stage.rect.left(), middle);
-    painter.text(at, Align2::LEFT_CENTER, format!("L{place}"), theme::small(), theme.text);
-    let ground = theme.raised;
-    let (first, shown) = stage.sweeps;
-    for column in 0..shown {
-        let sweep = first + column;
-        let corner = stage.corner(place, column);
-        let row = if sweep <= position.sweep { level.states.row(position.word * sweeps + sweep) } else { None };
-        let blank = vec![0.0; level.units];
-        let values = row.unwrap_or(&blank);
-        let max = values.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
-        let colour = |v: f32| (v > 0.0).then(|| theme.accent.gamma_multiply(0.35 + 0.65 * share(v, max)));
-        bitmap::draw(painter, corner, stage.cell, values, ground, colour);
-        if sweep == position.sweep {
-            let frame = Rect::from_min_size(corner, bitmap::size(level.units, stage.cell)).expand(2.0);
-            painter.rect_stroke(frame, 1.0, Stroke::new(1.0, theme.accent), eframe::egui::StrokeKind::Inside);
-        }
-    }
-    let is_settled = position.sweep + 1 == sweeps;
-    if let Some(errors) = level.errors.row(position.word).filter(|_| is_settled) {
-        let max = errors.iter().fold(f32::MIN_POSITIVE, |m, e| m.max(e.abs()));
-        let map = ColourMap::Diverging { dark: theme.dark };
-        let colour = |e: f32| (e != 0.0).then(|| map.colour(0.5 + 0.5 * e / max));
-        bitmap::draw(painter, stage.corner(place, shown), stage.cell, errors, ground, colour);
-    }
-    if level.feedback.rows() == 0 {
-        return;
-    }
-    // the colours cover precisions from 0.1 to 10 on a logarithmic scale
-    let precision = |v: f32| Some(ColourMap::Viridis.colour(0.5 + 0.5 * v.max(1e-6).log10()));
-    bitmap::draw(painter, stage.corner(place, shown + 1), stage.cell, level.precision.data(), ground, precision);
-    draw_feedback(painter, theme, stage, place, level);
-}
-
-/// The feedback weights of a level in blocks, scaled to the level's height.
-fn draw_feedback(painter: &Painter, theme: &Theme, stage: &Stage, place: usize, level: &SettlingLevel) {
-    let (rows, cols) = (level.feedback.rows(), level.feedback.cols());
-    let side = (bitmap::size(level.units, stage.cell).y / rows.max(1) as f32).min(stage.picture / cols.max(1) as f32);
-    let max = level.feedback.data().iter().copied().fold(0f32, f32::max);
-    let corner = stage.corner(place, stage.sweeps.1 + 2);
-    let whole = Rect::from_min_size(corner, vec2(cols as f32, rows as f32) * side);
-    painter.rect_filled(whole, 0.0, theme.raised);
-    if max > 0.0 {
-        let colour = |w: f32| Some(ColourMap::Magma.colour(w / max));
-        bitmap::grid(painter, corner, side, (cols, level.feedback.data()), colour);
-    }
 }
 
 /// The columns after the sweeps, each with its explanation.
@@ -246,73 +127,185 @@ const HEADINGS: [(&str, &str); 3] = [
 ];
 
 /// The heading of a column of pictures.
-pub(super) struct Heading {
+struct Heading {
     words: String,
     about: Option<&'static str>,
     left: f32,
     right: f32,
 }
 
-/// The headings, from the last one to the first: one that is wider than its picture begins farther left, so that it covers
-/// no other.
-pub(super) fn headings(painter: &Painter, theme: &Theme, stage: &Stage) -> Vec<Heading> {
-    let width = |words: &str| painter.layout_no_wrap(words.to_owned(), theme::small(), theme.secondary).size().x;
-    let (first, shown) = stage.sweeps;
-    let sweeps = (first + 1..=first + shown).map(|sweep| {
-        let words = format!("sweep {sweep}");
-        // of a wide name its number remains
-        (if width(&words) > stage.picture { sweep.to_string() } else { words }, None)
-    });
-    let all: Vec<(String, Option<&'static str>)> =
-        sweeps.chain(HEADINGS.map(|(name, about)| (name.to_owned(), Some(about)))).collect();
-    let mut end = stage.rect.right();
-    let placed = all.into_iter().enumerate().rev().map(|(column, (words, about))| {
-        let wide = width(&words);
-        let left = stage.left(column).min(end - wide);
-        end = left - HEADING_GAP;
-        Heading { words, about, left, right: left + wide }
-    });
-    placed.collect()
-}
+impl Scene<'_> {
+    /// Draws everything, and explains in a tooltip what is under the pointer.
+    pub(super) fn show(&self, response: Response) -> Response {
+        self.draw_words();
+        self.draw_traces();
+        (0..self.found.value.levels.len()).rev().for_each(|place| self.draw_level(place));
+        let headings = self.headings();
+        for Heading { words, left, .. } in &headings {
+            self.text(pos2(*left, self.stage.top() - 3.0), Align2::LEFT_BOTTOM, words, self.theme.secondary);
+        }
+        match response.hover_pos().and_then(|at| self.explanation(at, &headings)) {
+            Some(words) => response.on_hover_text_at_pointer(words),
+            None => response,
+        }
+    }
 
-pub(super) fn draw_headings(painter: &Painter, theme: &Theme, stage: &Stage, headings: &[Heading]) {
-    for Heading { words, left, .. } in headings {
-        let at = pos2(*left, stage.top() - 3.0);
-        painter.text(at, Align2::LEFT_BOTTOM, words, theme::small(), theme.secondary);
+    fn text(&self, at: Pos2, align: Align2, words: &str, colour: Color32) {
+        self.painter.text(at, align, words, theme::small(), colour);
     }
-}
 
-/// Explains the picture under the pointer in a tooltip.
-pub(super) fn explain(
-    response: Response,
-    stage: &Stage,
-    headings: &[Heading],
-    found: &Measured<'_, Settling>,
-    position: ReadingPosition,
-) {
-    let Some(at) = response.hover_pos() else { return };
-    let tokens = &found.sample.tokens;
-    if let Some(words) = stage.heading_at(at, headings) {
-        response.on_hover_text_at_pointer(words);
-        return;
+    /// Draws each word above its column, and its role below it if all roles have room; otherwise they alternate between two
+    /// rows.
+    fn draw_words(&self) {
+        let Self { theme, stage, found, position, .. } = self;
+        let (tokens, roles) = (&found.sample.tokens, &found.value.roles);
+        let width = |text: &str| note_width(&self.painter, text) + 4.0;
+        let fit = |all: &[String]| all.iter().all(|text| width(text) <= stage.column);
+        let (in_one_row, with_roles) = (fit(tokens), fit(roles));
+        for (i, word) in tokens.iter().enumerate() {
+            let (left, top) = (stage.word_left(i), stage.rect.top());
+            if i == position.word {
+                let ground = Rect::from_min_size(pos2(left, top), vec2(stage.column, WORDS_HEIGHT + 2.0 * stage.strip));
+                self.painter.rect_filled(ground, 2.0, theme.accent.gamma_multiply(0.16));
+            }
+            let role = roles.get(i).map_or("", String::as_str);
+            let colour = if role.is_empty() { theme.text } else { role_colour(role, self.of_treebank, theme) };
+            let y = top + if in_one_row || i.is_multiple_of(2) { 8.0 } else { 25.0 };
+            // a word that still has no room is named under the pointer, as is the position of reading
+            if in_one_row || width(word) <= 2.0 * stage.column || i == position.word {
+                let half = width(word) / 2.0;
+                let min = stage.rect.left() + half;
+                let x = (left + stage.column / 2.0).clamp(min, (stage.rect.right() - half).max(min));
+                self.text(pos2(x, y), Align2::CENTER_CENTER, word, colour);
+            }
+            if in_one_row && with_roles {
+                self.text(pos2(left + stage.column / 2.0, top + 25.0), Align2::CENTER_CENTER, role, theme.secondary);
+            }
+        }
     }
-    if let Some(word) = stage.word_at(at, tokens.len()) {
-        let role = found.value.roles.get(word).map_or(String::new(), |r| format!(": {r}"));
-        response.on_hover_text_at_pointer(format!("\u{201c}{}\u{201d}{role}", tokens[word]));
-        return;
+
+    /// The traces of the lowest level, one column per word that has been read: units from top to bottom.
+    fn draw_traces(&self) {
+        let Self { theme, stage, position, .. } = self;
+        let (found, words) = (self.found.value, self.found.sample.tokens.len());
+        let Some(level) = found.levels.first() else { return };
+        for (strip, (trace, name)) in [(&level.fast, "fast"), (&level.slow, "slow")].into_iter().enumerate() {
+            let (top, colour) = (stage.rect.top() + WORDS_HEIGHT + stage.strip * strip as f32, theme.trace(2 * strip));
+            self.text(pos2(stage.rect.left(), top + stage.strip / 2.0), Align2::LEFT_CENTER, name, colour);
+            let max = trace.data().iter().copied().fold(f32::MIN_POSITIVE, f32::max);
+            let rows = (stage.strip - 4.0).floor().max(1.0) as usize;
+            let is_read = |i: usize| if found.from_right { words - 1 - i < position.read } else { i < position.read };
+            for i in (0..words).filter(|i| is_read(*i)) {
+                let Some(values) = trace.row(i) else { continue };
+                let each = values.len().div_ceil(rows).max(1);
+                // units that share a line are drawn by the strongest of them
+                let lines: Vec<f32> = values.chunks(each).map(|c| c.iter().copied().fold(0.0, f32::max)).collect();
+                let height = (stage.strip - 4.0) / lines.len() as f32;
+                for (k, value) in lines.iter().enumerate().filter(|(_, v)| **v > 0.0) {
+                    let at = pos2(stage.word_left(i) + 2.0, top + height * k as f32);
+                    let line = Rect::from_min_size(at, vec2(stage.column - 4.0, height));
+                    self.painter.rect_filled(line, 0.0, colour.gamma_multiply(share(*value, max).sqrt()));
+                }
+            }
+        }
     }
-    let level = found
-        .value
-        .levels
-        .iter()
-        .zip(&stage.tops)
-        .position(|(level, top)| (*top..top + bitmap::size(level.units, stage.cell).y).contains(&at.y));
-    let Some((place, level)) = level.map(|place| (place, &found.value.levels[place])) else { return };
-    let state = level.states.row(position.word * found.value.sweeps + position.sweep).unwrap_or_default();
-    let on = state.iter().filter(|v| **v > 0.0).count();
-    let error = level.errors.row(position.word).unwrap_or_default().iter().map(|e| e * e).sum::<f32>();
-    response.on_hover_text_at_pointer(format!(
-        "Level {place}: {} units, {on} on. Squared error of the prediction from above, once settled: {error:.3}.",
-        level.units
-    ));
+
+    /// One level: its states after the sweeps so far, error, precision and feedback.
+    fn draw_level(&self, place: usize) {
+        let Self { painter, theme, stage, position, .. } = self;
+        let (level, sweeps) = (&self.found.value.levels[place], self.found.value.sweeps);
+        let middle = stage.tops[place] + bitmap::size(level.units, stage.cell).y / 2.0;
+        self.text(pos2(stage.rect.left(), middle), Align2::LEFT_CENTER, &format!("L{place}"), theme.text);
+        let ground = theme.raised;
+        let (first, shown) = stage.sweeps;
+        for column in 0..shown {
+            let sweep = first + column;
+            let corner = stage.corner(place, column);
+            let row = if sweep <= position.sweep { level.states.row(position.word * sweeps + sweep) } else { None };
+            let blank = vec![0.0; level.units];
+            let values = row.unwrap_or(&blank);
+            let max = values.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
+            let colour = |v: f32| (v > 0.0).then(|| theme.accent.gamma_multiply(0.35 + 0.65 * share(v, max)));
+            bitmap::draw(painter, corner, stage.cell, values, ground, colour);
+            if sweep == position.sweep {
+                let frame = Rect::from_min_size(corner, bitmap::size(level.units, stage.cell)).expand(2.0);
+                painter.rect_stroke(frame, 1.0, Stroke::new(1.0, theme.accent), StrokeKind::Inside);
+            }
+        }
+        let is_settled = position.sweep + 1 == sweeps;
+        if let Some(errors) = level.errors.row(position.word).filter(|_| is_settled) {
+            let max = errors.iter().fold(f32::MIN_POSITIVE, |m, e| m.max(e.abs()));
+            let map = ColourMap::Diverging { dark: theme.dark };
+            let colour = |e: f32| (e != 0.0).then(|| map.colour(0.5 + 0.5 * e / max));
+            bitmap::draw(painter, stage.corner(place, shown), stage.cell, errors, ground, colour);
+        }
+        if level.feedback.rows() == 0 {
+            return;
+        }
+        // the colours cover precisions from 0.1 to 10 on a logarithmic scale
+        let precision = |v: f32| Some(ColourMap::Viridis.colour(0.5 + 0.5 * v.max(1e-6).log10()));
+        bitmap::draw(painter, stage.corner(place, shown + 1), stage.cell, level.precision.data(), ground, precision);
+        self.draw_feedback(place, level);
+    }
+
+    /// The feedback weights of a level in blocks, scaled to the level's height.
+    fn draw_feedback(&self, place: usize, level: &SettlingLevel) {
+        let Self { painter, stage, .. } = self;
+        let (rows, cols) = (level.feedback.rows(), level.feedback.cols());
+        let high = bitmap::size(level.units, stage.cell).y;
+        let side = (high / rows.max(1) as f32).min(stage.picture / cols.max(1) as f32);
+        let max = level.feedback.data().iter().copied().fold(0f32, f32::max);
+        let corner = stage.corner(place, stage.sweeps.1 + 2);
+        let whole = Rect::from_min_size(corner, vec2(cols as f32, rows as f32) * side);
+        painter.rect_filled(whole, 0.0, self.theme.raised);
+        if max > 0.0 {
+            let colour = |w: f32| Some(ColourMap::Magma.colour(w / max));
+            bitmap::grid(painter, corner, side, (cols, level.feedback.data()), colour);
+        }
+    }
+
+    /// The headings, from the last one to the first: one that is wider than its picture begins farther left, so that it
+    /// covers no other.
+    fn headings(&self) -> Vec<Heading> {
+        let stage = &self.stage;
+        let (first, shown) = stage.sweeps;
+        let sweeps = (first + 1..=first + shown).map(|sweep| {
+            let words = format!("sweep {sweep}");
+            // of a wide name its number remains
+            (if note_width(&self.painter, &words) > stage.picture { sweep.to_string() } else { words }, None)
+        });
+        let all: Vec<(String, Option<&'static str>)> =
+            sweeps.chain(HEADINGS.map(|(name, about)| (name.to_owned(), Some(about)))).collect();
+        let mut end = stage.rect.right();
+        let placed = all.into_iter().enumerate().rev().map(|(column, (words, about))| {
+            let wide = note_width(&self.painter, &words);
+            let left = stage.left(column).min(end - wide);
+            end = left - HEADING_GAP;
+            Heading { words, about, left, right: left + wide }
+        });
+        placed.collect()
+    }
+
+    /// Explains the picture at a place.
+    fn explanation(&self, at: Pos2, headings: &[Heading]) -> Option<String> {
+        let Self { stage, found, position, .. } = self;
+        let tokens = &found.sample.tokens;
+        if let Some(words) = stage.heading_at(at, headings) {
+            return Some(words.to_owned());
+        }
+        if let Some(word) = stage.word_at(at, tokens.len()) {
+            let role = found.value.roles.get(word).map_or(String::new(), |r| format!(": {r}"));
+            return Some(format!("\u{201c}{}\u{201d}{role}", tokens[word]));
+        }
+        let mut levels = found.value.levels.iter().zip(&stage.tops).enumerate();
+        let (place, (level, _)) = levels
+            .find(|(_, (level, top))| (**top..**top + bitmap::size(level.units, stage.cell).y).contains(&at.y))?;
+        let state = level.states.row(position.word * found.value.sweeps + position.sweep).unwrap_or_default();
+        let on = state.iter().filter(|v| **v > 0.0).count();
+        let error = level.errors.row(position.word).unwrap_or_default().iter().map(|e| e * e).sum::<f32>();
+        Some(format!(
+            "Level {place}: {} units, {on} on. Squared error of the prediction from above, once settled: {error:.3}.",
+            level.units
+        ))
+    }
 }

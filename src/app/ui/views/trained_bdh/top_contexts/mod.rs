@@ -2,8 +2,10 @@
 
 mod passages;
 
-use self::passages::{height, passages_ui};
-use super::neuron_field_ui;
+use std::cell::Cell;
+
+use self::passages::passages_ui;
+use super::{choices_ui, neuron_field_ui};
 use crate::{
     labs::{
         synapses::settings::ReadingSettings,
@@ -15,11 +17,8 @@ use crate::{
 
 #[derive(Default)]
 pub struct TopContextsView {
-    chart: ChartState,
-    /// The rectangle of the tokens' bars if they are shown, screen points.
-    bars: Option<Rect>,
-    /// The rectangle of the passages if they are shown, screen points.
-    passages: Option<Rect>,
+    /// The passage that was clicked in this frame.
+    clicked: Cell<Option<usize>>,
 }
 
 /// Height of the charts at the bottom, points, and the minimum height of a tile that shows them.
@@ -77,36 +76,6 @@ impl TopContextsView {
         }
     }
 
-    /// Chooses the neuron or synapse that is followed, and shows the button that starts a reading.
-    fn controls_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        if cx.config.value(ContextSettings::of).is_err() {
-            return;
-        }
-        ui.horizontal_wrapped(|ui| {
-            cx.setting_ui(ui, CONTROLS, Self::followed_ui);
-            match Self::followed(cx) {
-                FollowedKind::Synapse => Self::synapse_ui(ui, cx),
-                FollowedKind::X | FollowedKind::Y => Self::neuron_ui(ui, cx),
-            }
-            let is_chosen = Self::followed(cx) != FollowedKind::Synapse || cx.selection.get::<Synapse>().is_some();
-            let tip = "Reads the text of the settings (Top contexts: which part of it, and how much) and keeps the passages \
-                       with the greatest values. The page can be used meanwhile.";
-            cx.ask_button::<TopContexts>(ui, Button::new("Find"), is_chosen, tip, Self::args);
-        });
-    }
-
-    fn followed_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let tip = |kind| match kind {
-            FollowedKind::Y => "What the neuron writes: the sparser of its two activations.",
-            FollowedKind::X => "The neuron as a key and a query.",
-            FollowedKind::Synapse => "What each token adds to the synapse in focus, y(i) x(j).",
-        };
-        let choices = FollowedKind::ALL.map(|kind| (kind, kind.id(), tip(kind)));
-        if let Some(kind) = choice_buttons(ui, &Self::followed(cx), choices) {
-            cx.set(ContextSettings::of.name, Value::Text(kind.id().to_owned()));
-        }
-    }
-
     fn neuron_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let sizes = sizes(cx);
         let all = sizes.map_or(u32::MAX, |(heads, per_head)| (heads * per_head).max(1) as u32);
@@ -138,24 +107,13 @@ impl TopContextsView {
         chart
     }
 
-    fn tokens_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &TopContexts) {
-        let words = "share of all activation by token; a line across: its share of the text";
-        note_ui(ui, cx.theme, words);
+    fn tokens_ui(ui: &mut Ui, theme: &Theme, m: &TopContexts) {
+        note_ui(ui, theme, "share of all activation by token; a line across: its share of the text");
         let bars = m.tokens.iter().take(TOKENS);
-        let bars = bars.map(|t| Bar::new(visible_text(&t.token), cx.theme.accent, t.share).before(t.frequency));
+        let bars = bars.map(|t| Bar::new(visible_text(&t.token), theme.accent, t.share).before(t.frequency));
         let bars: Vec<Bar> = bars.collect();
         let max = bars.iter().map(|b| b.value.max(b.before.unwrap_or(0.0))).fold(1e-12, f64::max);
-        bars_ui(ui, cx.theme, "tokens that drive it", &bars, max);
-    }
-
-    fn below_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, m: &TopContexts, size: Vec2) {
-        let chart = Self::chart(cx, m);
-        ui.horizontal_top(|ui| {
-            let half = ((size.x - 12.0) / 2.0).max(120.0);
-            ui.allocate_ui(vec2(half, size.y), |ui| chart.show(ui, vec2(half, size.y), cx.theme, &mut self.chart));
-            let bars = ui.allocate_ui(vec2(half, size.y), |ui| ui.vertical(|ui| Self::tokens_ui(ui, cx, m)));
-            self.bars = Some(bars.response.rect);
-        });
+        bars_ui(ui, theme, "tokens that drive it", bars, max);
     }
 
     /// The passage becomes the text that all views read, and its token is selected.
@@ -173,7 +131,9 @@ impl TopContextsView {
 const CONTROLS: &[&str] = &[ContextSettings::of.name];
 const EMPTY: &str = "Which passages drive a neuron most? Select one in the graph, or name one above, and press Find.";
 
-impl View for TopContextsView {
+impl PanelView for TopContextsView {
+    const SPACING: Vec2 = vec2(8.0, 4.0);
+
     fn controls(&self) -> &'static [&'static str] {
         CONTROLS
     }
@@ -183,29 +143,72 @@ impl View for TopContextsView {
         cx.shows_question::<TopContexts>(variant, &Self::args(cx), shown);
     }
 
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        ui.spacing_mut().item_spacing.y = 4.0;
-        cx.controls_ui(ui, Self::controls_ui);
-        self.chart.clear_visibility();
-        (self.bars, self.passages) = (None, None);
-        let Some(m) = cx.answered::<TopContexts>() else {
-            let words = cx.why_nothing_before_asking::<TopContexts>(EMPTY, EMPTY);
-            return cx.nothing_ui(ui, &words);
-        };
-        ui.label(RichText::new(verdict(m.value)).size(theme::SMALL));
-        let room = ui.available_size();
-        let below = if room.y > MIN_HEIGHT_WITH_CHARTS && m.fires > 0 { CHARTS_HEIGHT } else { 0.0 };
-        let passages = ScrollArea::vertical()
-            .id_salt("passages")
-            .auto_shrink([false, false])
-            .max_height(room.y - below - 4.0)
-            .show(ui, |ui| passages_ui(ui, cx.theme, &m.contexts));
-        self.passages = Some(passages.inner_rect);
-        if let Some(k) = passages.inner {
-            Self::read(cx, &m.contexts[k]);
+    /// The passages, how the values are spread, and the tokens.
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        let Some(m) = cx.answered::<TopContexts>().map(|m| m.value).filter(|m| m.fires > 0) else { return vec![] };
+        let theme = cx.theme;
+        let passages = Panel::canvas("passages", move |ui, size| {
+            let area = ScrollArea::vertical().id_salt("passages").auto_shrink([false, false]).max_height(size.y);
+            let shown = area.show(ui, |ui| ui.scope(|ui| passages_ui(ui, theme, &m.contexts))).inner;
+            self.clicked.set(shown.inner);
+            shown.response
+        });
+        let tokens = Panel::canvas("tokens that drive it", move |ui, size| {
+            ui.allocate_ui(size, |ui| ui.vertical(|ui| Self::tokens_ui(ui, theme, m))).response
+        });
+        vec![passages, Panel::new(Self::chart(cx, m), 0.5), tokens]
+    }
+
+    /// The reason why there are no passages; none where the verdict says it.
+    fn why_nothing(&self, cx: &ViewCx<'_>) -> String {
+        match cx.answered::<TopContexts>() {
+            Some(_) => String::new(),
+            None => cx.why_nothing_before_asking::<TopContexts>(EMPTY, EMPTY),
         }
+    }
+
+    fn arrange(&self, _ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, _panels: &[Panel<'_>], _alone: usize) -> Placement {
+        let below = if room.y > MIN_HEIGHT_WITH_CHARTS { CHARTS_HEIGHT } else { 0.0 };
+        let mut groups = vec![(vec2(room.x, room.y - below - Self::SPACING.y), 1, Placement::Alone(0))];
         if below > 0.0 {
-            self.below_ui(ui, cx, m.value, vec2(room.x, below));
+            let half = vec2(((room.x - 12.0) / 2.0).max(120.0), below);
+            groups.push((vec2(room.x, below), 2, Placement::Row(vec![half; 2])));
+        }
+        Placement::Groups { is_row: false, groups }
+    }
+
+    /// Chooses the neuron or synapse that is followed, and shows the button that starts a reading.
+    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        if cx.config.value(ContextSettings::of).is_err() {
+            return;
+        }
+        ui.horizontal_wrapped(|ui| {
+            let followed = Self::followed(cx);
+            choices_ui(ui, cx, ContextSettings::of, followed, |kind| match kind {
+                FollowedKind::Y => "What the neuron writes: the sparser of its two activations.",
+                FollowedKind::X => "The neuron as a key and a query.",
+                FollowedKind::Synapse => "What each token adds to the synapse in focus, y(i) x(j).",
+            });
+            match Self::followed(cx) {
+                FollowedKind::Synapse => Self::synapse_ui(ui, cx),
+                FollowedKind::X | FollowedKind::Y => Self::neuron_ui(ui, cx),
+            }
+            let is_chosen = Self::followed(cx) != FollowedKind::Synapse || cx.selection.get::<Synapse>().is_some();
+            let tip = "Reads the text of the settings (Top contexts: which part of it, and how much) and keeps the passages \
+                       with the greatest values. The page can be used meanwhile.";
+            cx.ask_button::<TopContexts>(ui, Button::new("Find"), is_chosen, tip, Self::args);
+        });
+    }
+
+    fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        if let Some(m) = cx.answered::<TopContexts>() {
+            ui.label(RichText::new(verdict(m.value)).size(theme::SMALL));
+        }
+    }
+
+    fn canvas_pointed(&mut self, cx: &mut ViewCx<'_>, _on: &Response) {
+        if let (Some(k), Some(m)) = (self.clicked.take(), cx.answered::<TopContexts>()) {
+            Self::read(cx, &m.value.contexts[k]);
         }
     }
 
@@ -213,7 +216,7 @@ impl View for TopContextsView {
         cx.answered_subtitle::<TopContexts>("", "the passages of a text that drive a neuron most")
     }
 
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+    fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
         let m: Measured<'_, TopContexts> = cx.answered()?;
         let mut table = Table::new(["rank", "value", "layer", "position", "token", "passage"]);
         for (rank, c) in m.contexts.iter().enumerate() {
@@ -221,23 +224,6 @@ impl View for TopContextsView {
             // line ends as signs: a passage a line
             table.cells(&[&(rank + 1), &c.value, &c.layer, &c.position, &token, &c.tokens.concat()]);
         }
-        Some(table.finish())
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let m = cx.answered::<TopContexts>()?;
-        let mut all = shown_drawings([(Self::chart(cx, m.value), &self.chart)], cx.theme);
-        let bars = |place: Rect| {
-            drawing("tokens that drive it", place.size(), cx.theme, |ui| Self::tokens_ui(ui, cx, m.value))
-        };
-        all.extend(self.bars.map(|place| (place.min, bars(place))));
-        // All of them, those too that the tile has to scroll to.
-        let passages = |place: Rect| {
-            let size = vec2(place.width(), height(m.contexts.len()));
-            drawing("passages", size, cx.theme, |ui| _ = passages_ui(ui, cx.theme, &m.contexts))
-        };
-        let place = self.passages.filter(|_| !m.contexts.is_empty());
-        all.extend(place.map(|place| (place.min, passages(place))));
-        joined("top contexts", all, cx.theme)
+        Some(table)
     }
 }

@@ -14,11 +14,6 @@ const VALUE: f32 = 58.0;
 /// Start of the token, as a share of the width that the value leaves.
 const MIDDLE: f32 = 0.62;
 
-/// The height of this many passages, points.
-pub fn height(passages: usize) -> f32 {
-    passages as f32 * (ROW + GAP)
-}
-
 /// Draws all; returns the one that was clicked.
 pub fn passages_ui(ui: &mut Ui, theme: &Theme, contexts: &[TopContext]) -> Option<usize> {
     ui.spacing_mut().item_spacing.y = GAP;
