@@ -14,6 +14,7 @@ use orrery::{
         Corpus, CorpusSpec, GrammarRoles, LabelledLines, SentenceSet, Source, TagColumn, TokenizerSpec, Treebank,
     },
     experiments::{
+        claims::{ledger::Ledger, result::ClaimResult, table},
         permalink::Link,
         run_rows,
         sweep::{Sweep, SweepFile},
@@ -24,7 +25,11 @@ use orrery::{
         stationary::read_matrix,
     },
     nn::{Device, weights::Weights},
-    store::{self, OpenQuestion, Reader, checkpoint, import, snapshots, tensors},
+    store::{
+        self, OpenQuestion, Reader, checkpoint,
+        frames::{self, FolderCopy, Frame},
+        import, snapshots, tensors,
+    },
     telemetry::{Args, RunInfo},
 };
 
@@ -59,6 +64,8 @@ pub const READERS: &[FuzzedReader] = &[
     FuzzedReader { name: "characters", read: characters },
     FuzzedReader { name: "checkpoint", read: bdh_checkpoint },
     FuzzedReader { name: "answer", read: answer },
+    FuzzedReader { name: "claims", read: claims },
+    FuzzedReader { name: "frames", read: sent_frames },
     FuzzedReader { name: "event_file", read: |bytes| other_log("events.out.tfevents.1.a", bytes) },
     FuzzedReader { name: "event", read: event },
     FuzzedReader { name: "wandb_log", read: |bytes| other_log("run-a.wandb", bytes) },
@@ -397,6 +404,49 @@ fn answer(bytes: &[u8]) {
     let text = replaced(bytes, b"ID", id, usize::MAX);
     fs::write(folder.path().join("answer").join(&name), text).expect("a temporary file");
     let _ = asked.reply(&RunInfo::default());
+}
+
+/// Files of claims (`NAME.toml`) and of their results (`ID.json`): judged, checked, and written as the program writes them.
+fn claims(bytes: &[u8]) {
+    let (mut papers, mut results) = (vec![], vec![]);
+    for (name, content) in files_in(bytes) {
+        let (Ok(name), Ok(text)) = (std::str::from_utf8(name), String::from_utf8(content)) else { continue };
+        match name.rsplit_once('.') {
+            Some((stem, "toml")) => papers.push((stem.to_owned(), text)),
+            Some((stem, "json")) => results.push((stem.to_owned(), text)),
+            _ => {}
+        }
+    }
+    let Ok(ledger) = Ledger::new(&papers, &results) else { return };
+    let rows = ledger.rows();
+    assert_eq!(rows.len(), ledger.claims().count());
+    let _ = (table::summary(&rows), ledger.pages(), ledger.problems(), ledger.edits());
+    for entry in ledger.entries().iter().flat_map(|paper| &paper.claims) {
+        let _ = (entry.verdict_label(), entry.facts(), entry.command());
+    }
+    for (stored, now) in ledger.rejudged() {
+        let written = now.to_json().expect("a result is JSON");
+        assert!(ClaimResult::parse(&stored.claim, &written).is_ok(), "{written}");
+    }
+}
+
+/// What another machine sends of a run, as a copy of its folder; so few frames that a slow disk keeps up.
+fn sent_frames(mut bytes: &[u8]) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut copy = FolderCopy::new(folder.path());
+    for _ in 0..200 {
+        let Ok(Some(frame)) = frames::read_frame::<Frame>(&mut bytes) else { break };
+        if copy.receive(&frame, &mut bytes).is_err() {
+            break;
+        }
+    }
+    for file in fs::read_dir(folder.path()).expect("a temporary folder").flatten() {
+        let mut known = frames::WHOLE.map(|(name, _)| name).into_iter().chain(frames::LOGS);
+        assert!(known.any(|name| file.file_name() == name), "{file:?}");
+    }
+    if let Ok(events) = Reader::open(folder.path()) {
+        events.for_each(drop);
+    }
 }
 
 /// The log of another tool, as a run folder and read from it.

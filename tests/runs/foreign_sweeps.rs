@@ -142,17 +142,30 @@ fn no_sweep_is_made_through_a_link() {
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
 }
 
-/// A name that is no text stands in no command and in no table.
+/// A name that is no text stands in no command and in no table. The run is there nevertheless and is not made a second time.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_run_whose_name_is_not_utf8_is_left_out_with_a_sentence() {
+fn a_run_whose_name_is_not_utf8_is_left_out_and_not_made_again() {
     use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
     let with = whole();
-    let run = runs(with.path()).swap_remove(0);
+    let (here, run) = (with.path(), runs(with.path()).swap_remove(0));
     fs::rename(&run, run.with_file_name(OsStr::from_bytes(b"a\xff"))).unwrap();
-    let output = done(with.path(), &["sweep", "sweeps/rates", "--table"]);
+    let output = done(here, &["sweep", "sweeps/rates", "--table"]);
     let words = said(&output);
     assert!(words.contains("a run is left out: ") && words.contains("runs/a\u{fffd}` is not UTF-8"), "{words}");
+    let there = runs(here);
+    let tasks = (0..8).map(|task| format!("--task={task}"));
+    for way in ["--missing", "--missing --on=print"].map(str::to_owned).into_iter().chain(tasks) {
+        let words: Vec<&str> = ["sweep", "sweeps/rates"].into_iter().chain(way.split(' ')).collect();
+        let output = orrery_in(here, &words);
+        let is_refused = said(&output).contains("is not UTF-8, so that it may be made a second time");
+        // a run with a name of its own has ended, and needs no other
+        let is_ended = output.status.success() && way.starts_with("--task") && said(&output).contains("finished");
+        assert!(is_ended || is_refused && output.status.code() == Some(2), "{way}: {}", said(&output));
+        assert!(runs(here) == there, "{way} made a run: {}", said(&output));
+    }
+    fs::rename(run.with_file_name(OsStr::from_bytes(b"a\xff")), &run).unwrap();
+    assert!(said(&done(here, &["sweep", "sweeps/rates", "--missing"])).contains("every run of"));
 }
 
 /// Schedulers read the printed commands line by line, so a line break in a folder's name must not add a command.

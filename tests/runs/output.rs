@@ -17,6 +17,8 @@ use orrery::{
 use serde_json::json;
 use tempfile::TempDir;
 
+#[cfg(unix)]
+use crate::foreign_folders::put_pipe;
 use crate::{
     command::orrery,
     folders::{contents, copy},
@@ -109,11 +111,23 @@ fn a_reader_that_has_left_ends_a_command_in_silence() {
 #[test]
 fn a_limit_of_file_sizes_is_a_failure_in_words() {
     let here = with_runs();
-    let words = format!("ulimit -f 8; exec '{}' export runs/a --samples tables", env!("CARGO_BIN_EXE_orrery"));
-    let output = Command::new("bash").args(["-c", &words]).current_dir(here.path()).output().unwrap();
+    for (blocks, words) in [
+        (8, "export runs/a --samples tables"),
+        (0, "runs --edit runs/a --name a"),
+        (0, "resume runs/a --steps 6 --no-figures"),
+    ] {
+        assert_size_limit_is_said(here.path(), blocks, words);
+    }
+}
+
+/// Checks that a command ends with code 1 and a sentence where a file may have so many KiB at most.
+#[cfg(unix)]
+fn assert_size_limit_is_said(here: &Path, blocks: u32, words: &str) {
+    let line = format!("ulimit -f {blocks}; exec '{}' {words}", env!("CARGO_BIN_EXE_orrery"));
+    let output = Command::new("bash").args(["-c", &line]).current_dir(here).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("cannot write"), "{said}");
+    assert_eq!(output.status.code(), Some(1), "{words}: {said}");
+    assert!(said.contains("cannot ") && said.contains("File too large"), "{words}: {said}");
 }
 
 #[test]
@@ -126,6 +140,85 @@ fn a_study_refuses_its_output_before_it_trains() {
     }
 }
 
+/// A place that no file can have is said in one sentence before anything is read or computed.
+#[cfg(unix)]
+#[test]
+fn an_output_that_cannot_be_a_file_is_refused_at_once() {
+    let here = with_runs();
+    let commands = [
+        ("claims --html", "html"),
+        ("study roles --json", "json"),
+        ("study concepts --json", "json"),
+        // what these read is not there, and is not looked for
+        ("export gone --csv", "csv"),
+        ("export gone --safetensors", "safetensors"),
+        ("export gone --gexf", "gexf"),
+        ("report gone -o", "html"),
+        ("render gone --view losses --out", "svg"),
+        ("ask gone causality --view losses --out", "svg"),
+        ("graph gone.csv --out", "svg"),
+        ("graph gone.csv --save", "gexf"),
+        ("graph gone.csv --layout", "gexf"),
+        ("model merge a.pt b.pt --out", "safetensors"),
+        ("model activations a.pt a.txt --out", "npz"),
+        ("model eval a.pt a.txt --per-token", "csv"),
+    ];
+    for (_, ending) in commands {
+        fs::create_dir_all(here.path().join(format!("folder.{ending}"))).unwrap();
+        let pipe = here.path().join(format!("pipe.{ending}"));
+        if !pipe.exists() {
+            put_pipe(&pipe);
+        }
+    }
+    let before = fs::read_dir(here.path()).unwrap().count();
+    for (words, ending) in commands {
+        for (out, why) in [("folder", "it is a folder"), ("pipe", "a pipe, not a file"), ("none/a", "no folder none")] {
+            let (code, said) = orrery(here.path(), &format!("{words} {out}.{ending}"));
+            let sentence = format!("{out}.{ending} cannot be written: ");
+            assert_eq!(code, Some(1), "{words} {out}: {said}");
+            let sentences = said.lines().filter(|line| line.contains(&sentence) && line.contains(why)).count();
+            assert!(sentences == 1 && !said.contains("panicked"), "{words} {out}: {said}");
+        }
+    }
+    assert_eq!(fs::read_dir(here.path()).unwrap().count(), before, "something was made");
+    // as `/dev/stdout` and `>(cat)` do; where root writes, the link would be replaced for every program
+    std::os::unix::fs::symlink("pipe.csv", here.path().join("stdout")).unwrap();
+    let (code, said) = orrery(here.path(), "export runs/a --csv stdout");
+    assert!(code == Some(1) && said.contains("a pipe, not a file"), "{said}");
+    assert!(here.path().join("stdout").is_symlink(), "{said}");
+    // a link to a file is replaced, and what it leads to is not
+    let (kept, link) = (here.path().join("kept"), here.path().join("link.csv"));
+    fs::write(&kept, "kept").unwrap();
+    std::os::unix::fs::symlink(&kept, &link).unwrap();
+    let (code, said) = orrery(here.path(), "export runs/a --csv link.csv");
+    assert!(code == Some(0) && !link.is_symlink(), "{said}");
+    assert_eq!(fs::read_to_string(&kept).unwrap(), "kept");
+}
+
+#[test]
+fn no_output_of_a_command_takes_the_place_of_another() {
+    let here = with_runs();
+    fs::write(here.path().join("graph.csv"), "source,target\n1,2\n").unwrap();
+    for words in ["export runs/a --csv out --tensorboard ./out", "graph graph.csv --save out.gexf --layout out.gexf"] {
+        let (code, said) = orrery(here.path(), words);
+        assert!(code == Some(2) && said.contains("is named twice"), "{words}: {said}");
+        assert!(!here.path().join("out").exists() && !here.path().join("out.gexf").exists(), "{words}");
+    }
+}
+
+#[test]
+fn a_folder_that_is_not_made_is_not_named_as_a_result() {
+    let here = with_runs();
+    let run = here.path().join("runs/b");
+    fs::remove_dir_all(run.join("checkpoints")).unwrap();
+    for log in ["metrics.jsonl", "samples.jsonl", "events.jsonl"] {
+        fs::write(run.join(log), "").unwrap();
+    }
+    let (code, said) = orrery(here.path(), "export runs/b --tensorboard board");
+    assert!(code == Some(0) && said.contains("has recorded no steps"), "{said}");
+    assert!(!here.path().join("board").exists() && !said.lines().any(|line| line == "board"), "{said}");
+}
+
 /// A run may lack any of its files, and a sweep and a folder of runs have files of their own.
 #[test]
 fn no_output_takes_the_place_of_a_part_of_a_record() {
@@ -134,6 +227,9 @@ fn no_output_takes_the_place_of_a_part_of_a_record() {
         copy(&here.path().join("runs/b"), &here.path().join(name));
         fs::remove_file(here.path().join(name).join(lost)).unwrap();
     }
+    // a program that has only begun to write its run has made no other file
+    fs::create_dir(here.path().join("begun")).unwrap();
+    fs::copy(here.path().join("runs/b/events.jsonl"), here.path().join("begun/events.jsonl")).unwrap();
     fs::create_dir(here.path().join("rates")).unwrap();
     for file in ["rates/sweep.toml", "rates/base.toml"] {
         fs::write(here.path().join(file), "").unwrap();
@@ -146,6 +242,7 @@ fn no_output_takes_the_place_of_a_part_of_a_record() {
         "bare/events.jsonl",
         "bare/config.toml",
         "unnamed/config.toml",
+        "begun/events.jsonl",
         "rates/sweep.toml",
         "rates/base.toml",
         "runs/.index.json",
@@ -363,6 +460,8 @@ fn older_weights_are_not_handed_on_in_silence() {
         assert!(is_there(&format!("out.{kind}")), "{words}");
     }
     says("model merge run run --out merged.safetensors", 0);
+    #[cfg(unix)]
+    assert_size_limit_is_said(here.path(), 1, "model merge run run --out again.safetensors");
 }
 
 #[test]

@@ -27,11 +27,9 @@ pub fn run(args: &ActivationArgs) -> Result<(), Failure> {
     let is_npz = match args.out.extension().and_then(|e| e.to_str()) {
         Some("safetensors") => false,
         Some("npz") => true,
-        _ => {
-            return Err(Failure::usage(format!("{} should end in .safetensors or .npz", args.out.display())));
-        }
+        _ => return Err(usage!("{} should end in .safetensors or .npz", args.out.display())),
     };
-    output::check(&args.out, &args.read.files())?;
+    output::check_file(&args.out, &args.read.files())?;
     let (chosen, text) = args.read.open()?;
     let tokenizer = chosen.tokenizer();
     let ids = chosen.encode(&text)?;

@@ -94,7 +94,7 @@ pub fn run(args: &AskArgs) -> Result<(), Failure> {
     if let (Some(view), Some(out)) = (&args.view, &args.out) {
         figures::view(view)?;
         figures::check_picture(out)?;
-        output::check(out, &[Path::new(what)])?;
+        output::check_file(out, &[Path::new(what)])?;
     }
     if foreign::run(what, id, args)? {
         return Ok(());
@@ -217,7 +217,7 @@ impl OpenedRun {
                 Self::from_config(lab, config, args)
             }
             ResolvedName::Series(_) | ResolvedName::Sweep(_) | ResolvedName::Lesson(_) => {
-                Err(Failure::usage(format!("`{what}` is not one run: give the folder of a run, or a checkpoint")))
+                Err(usage!("`{what}` is not one run: give the folder of a run, or a checkpoint"))
             }
         }
     }
@@ -262,7 +262,7 @@ impl OpenedRun {
     fn ask(&mut self, probe: &dyn AnyProbe, question: &Args, variant: Option<&str>) -> Result<Vec<Sample>, Failure> {
         let ids = self.variants();
         if let Some(id) = variant.filter(|id| ids.iter().all(|known| known != id)) {
-            return Err(Failure::usage(format!("there is no variant `{id}`; there are {}", ids.join(", "))));
+            return Err(usage!("there is no variant `{id}`; there are {}", ids.join(", ")));
         }
         let mut samples = vec![];
         for (i, _) in ids.iter().enumerate().filter(|(_, id)| variant.is_none_or(|wanted| *id == wanted)) {

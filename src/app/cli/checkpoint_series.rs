@@ -9,7 +9,7 @@ use super::{
 use crate::{
     cli::prelude::*,
     nn::weights::Weights,
-    trainer::{SeriesStep, record_series},
+    trainer::{RunError, SeriesStep, record_series},
 };
 
 /// A checkpoint and how many updates it had behind it.
@@ -80,12 +80,12 @@ pub fn step_files(folder: &Path) -> Result<Vec<StepFile>, Failure> {
         None => {
             for path in paths {
                 let Some(step) = step_of(&path) else {
-                    return Err(Failure::usage(format!(
+                    return Err(usage!(
                         "the name of {} has no step, and not every file of the folder says one inside (as {}): name the checkpoints of a \
                          folder by their steps, such as step-500.pt, or open it alone",
                         path.display(),
                         STEP_KEYS.join(", ")
-                    )));
+                    ));
                 };
                 files.push(StepFile { step, path, key: None });
             }
@@ -93,21 +93,20 @@ pub fn step_files(folder: &Path) -> Result<Vec<StepFile>, Failure> {
     }
     files.sort();
     if let Some(w) = files.windows(2).find(|w| w[0].step == w[1].step) {
-        return Err(Failure::usage(format!(
+        return Err(usage!(
             "{} and {} both have step {}: where the files do not hold it, the last number in a name is its step",
             w[0].path.display(),
             w[1].path.display(),
             w[0].step
-        )));
+        ));
     }
-    match files.len() {
-        0 => Err(Failure::usage(format!("{} has no checkpoint (.safetensors, .pt, .pth)", folder.display()))),
-        n if n > MAX_CHECKPOINTS => Err(Failure::usage(format!(
-            "{} has more than {MAX_CHECKPOINTS} checkpoints, and each is copied into the run: give a folder of fewer",
-            folder.display()
-        ))),
-        _ => Ok(files),
-    }
+    let shown = folder.display();
+    ensure!(!files.is_empty(), "{shown} has no checkpoint (.safetensors, .pt, .pth)");
+    ensure!(
+        files.len() <= MAX_CHECKPOINTS,
+        "{shown} has more than {MAX_CHECKPOINTS} checkpoints, and each is copied into the run: give a folder of fewer"
+    );
+    Ok(files)
 }
 
 /// The lab of trained models with the newest checkpoint of the folder.
@@ -155,7 +154,10 @@ pub fn record(
     }
     crate::store::check_writable(out).map_err(Failure::failed)?;
     let writer = Writer::at_once(out);
-    record_series(steps, &writer, &mut sinks, is_wanted).map_err(Failure::wrong)?;
+    record_series(steps, &writer, &mut sinks, is_wanted).map_err(|e| match e {
+        RunError::Store(e) => Failure::from(e),
+        other => Failure::wrong(other),
+    })?;
     writer.folder().ok_or_else(|| Failure::run("the run's folder was not made"))
 }
 

@@ -5,7 +5,7 @@ mod multiples;
 mod points;
 mod tables;
 
-use super::{damage, figures, summary::fitted, terminal::one_line};
+use super::{damage, figures, summary::fitted};
 use crate::{
     cli::prelude::*,
     experiments::{
@@ -60,10 +60,8 @@ struct ComparedRun {
 }
 
 pub fn run(args: &CompareArgs) -> Result<(), Failure> {
-    if !(2..=MAX_RUNS).contains(&args.runs.len()) {
-        let given = counted(args.runs.len(), "run");
-        return Err(Failure::usage(format!("{given} given: two to {MAX_RUNS} can be compared")));
-    }
+    let given = args.runs.len();
+    ensure!((2..=MAX_RUNS).contains(&given), "{} given: two to {MAX_RUNS} can be compared", counted(given, "run"));
     let views = args.views.iter().map(|id| figures::view(id)).collect::<Result<Vec<_>, _>>()?;
     if let Some(out) = &args.out {
         let inputs: Vec<&Path> = args.runs.iter().map(PathBuf::as_path).collect();

@@ -83,7 +83,7 @@ fn models(args: &ConceptArgs) -> Result<Box<dyn Iterator<Item = Result<Trained, 
         return Ok(Box::new(args.runs.iter().map(|folder| opened(folder))));
     }
     let ResolvedName::Config(lab, mut config) = settings::resolve(&args.preset)? else {
-        return Err(Failure::usage(format!("`{}` is neither a preset nor a config", args.preset)));
+        return Err(usage!("`{}` is neither a preset nor a config", args.preset));
     };
     settings::apply(&args.set, lab, &mut config)?;
     Ok(Box::new(args.seeds.iter().map(move |seed| {
@@ -101,10 +101,8 @@ fn procedures(args: &ConceptArgs) -> Result<Vec<SearchParams>, Failure> {
         .iter()
         .flat_map(|&scalar| cautions.iter().map(move |&caution| SearchParams { scalar, caution, per_side, ..default }))
         .collect();
-    match all.len() > 1 && !args.rehearse {
-        true => Err(Failure::usage("one procedure is confirmed, once; to compare several use --rehearse")),
-        false => Ok(all),
-    }
+    ensure!(all.len() <= 1 || args.rehearse, "one procedure is confirmed, once; to compare several use --rehearse");
+    Ok(all)
 }
 
 fn search(args: &ConceptArgs, procedures: &[SearchParams]) -> Result<(), Failure> {
@@ -121,9 +119,8 @@ fn search(args: &ConceptArgs, procedures: &[SearchParams]) -> Result<(), Failure
         let id = format!("{}{}", args.concept, if naive { "_naive" } else { "" });
         let question = match asked_question.take() {
             Some(question) => question,
-            None => ConceptQuestion::preset(&id, run.corpus(), args.rehearse).ok_or_else(|| {
-                Failure::usage(format!("there is no concept `{}`; choose currency or country", args.concept))
-            })?,
+            None => ConceptQuestion::preset(&id, run.corpus(), args.rehearse)
+                .ok_or_else(|| usage!("there is no concept `{}`; choose currency or country", args.concept))?,
         };
         let model = run.variants[0].model.as_ref();
         let random = concepts::random(model, run.corpus().vocab(), config.seed, &run.device).map_err(wrong)?;
@@ -207,18 +204,8 @@ fn table(
 ) -> Result<serde_json::Value, Failure> {
     let codes: String = question.languages.iter().map(|c| format!("{c:>6}")).collect();
     print_line!(
-        "{:<20}{:>5}{:>11}{:>6}{:>6}{:>6}{:>8}{:>7}{:>8}{:>22}{:>8}{codes}",
-        "model",
-        "loss",
-        "knows",
-        "layer",
-        "y",
-        "x",
-        "search",
-        "nouns",
-        "frames",
-        "both new, 95%",
-        "p, Holm"
+        "model                loss      knows layer     y     x  search  nouns  frames         both new, 95% \
+         p, Holm{codes}"
     )?;
     let mut rows = vec![];
     named.iter().zip(trained).try_for_each(|(searched, f)| printed(&searched.name, Some(searched), f, &mut rows))?;

@@ -3,7 +3,6 @@
 use super::{
     choice::one_by_id,
     progress::StepProgress,
-    terminal::one_line,
     trained::{ReadArgs, grouped},
 };
 use crate::{
@@ -109,7 +108,7 @@ fn followed(args: &ContextArgs, shape: &SynapseShape) -> Result<TrackedActivatio
     let (heads, per_head) = (shape.heads, shape.per_head());
     let one = |text: &str| match read_neurons(text, heads, per_head).map_err(Failure::usage)?[..] {
         [neuron] => Ok(neuron),
-        _ => Err(Failure::usage(format!("`{text}` is not one neuron: write head:index, such as 0:12"))),
+        _ => Err(usage!("`{text}` is not one neuron: write head:index, such as 0:12")),
     };
     let Some(synapse) = &args.synapse else {
         let part = if args.part == ChangedPart::X { NeuronActivation::X } else { NeuronActivation::Y };
@@ -123,9 +122,9 @@ fn followed(args: &ContextArgs, shape: &SynapseShape) -> Result<TrackedActivatio
             let (i, j) = (one(&format!("{head_i}:{i}"))?, one(&format!("{head_j}:{j}"))?);
             Ok(TrackedActivation::Synapse(Synapse { layer: *layer, i, j }))
         }
-        _ => Err(Failure::usage(format!(
+        _ => Err(usage!(
             "`{synapse}` is not a synapse: write the layer and both neurons, such as 2:12:519 or 2:0:12:1:7"
-        ))),
+        )),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Decides whether a recorded run may continue, and from where. A run continues exactly or not at all: with the same
 //! settings, the same files, an intact checkpoint and a record without gaps.
 
-use super::{lab_config::recorded, moved_inputs, shell::quoted};
+use super::{lab_config::recorded, moved_inputs};
 use crate::{
     cli::prelude::*,
     labs::TrainSettings,
@@ -68,9 +68,9 @@ fn decide_from(
     };
     let done = from.as_ref().map_or(0, |c| c.step);
     match steps {
-        Some(asked) if asked < done => Err(Failure::usage(format!(
+        Some(asked) if asked < done => Err(usage!(
             "the run has made {done} steps already, and {asked} were asked for: give --steps {done} or more"
-        ))),
+        )),
         _ => Ok(Continuation { plan, from, notices }),
     }
 }
@@ -87,9 +87,7 @@ fn check_settings(folder: &Path, config: &Config, info: &RunInfo) -> Result<(), 
         return Ok(());
     }
     let (keys, settings) = (keys.join(", "), quoted(folder.join("config.toml")));
-    Err(Failure::usage(format!(
-        "config.toml was edited after the run began ({keys}): `orrery run {settings}` begins a new run with it"
-    )))
+    Err(usage!("config.toml was edited after the run began ({keys}): `orrery run {settings}` begins a new run with it"))
 }
 
 /// The checkpoint must be of this plan's models, and its live settings such as the lab takes.
@@ -103,9 +101,11 @@ fn check_checkpoint(from: &Checkpoint, lab: &Lab, config: &Config, plan: &Plan) 
     }
     let held: Vec<&str> = from.variants.iter().map(|v| v.id.as_str()).collect();
     let planned: Vec<&str> = plan.variants.iter().map(|v| v.id.as_str()).collect();
-    if held != planned {
-        let (held, planned) = (held.join(", "), planned.join(", "));
-        return Err(usage!("the checkpoint of step {step} is of the models {held}, and the settings make {planned}"));
-    }
+    ensure!(
+        held == planned,
+        "the checkpoint of step {step} is of the models {}, and the settings make {}",
+        held.join(", "),
+        planned.join(", ")
+    );
     Ok(())
 }

@@ -3,7 +3,6 @@
 
 use std::fmt::Display;
 
-use super::terminal::one_line;
 use crate::{cli::prelude::*, store::export::Record};
 
 /// The option to write the readable part of a damaged record.

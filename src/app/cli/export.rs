@@ -39,12 +39,16 @@ pub struct ExportArgs {
 pub fn run(args: &ExportArgs) -> Result<(), Failure> {
     let records = [&args.csv, &args.samples, &args.tensorboard, &args.safetensors];
     let of_record = records.iter().any(|path| path.is_some());
-    if !of_record && !args.graph.is_wanted() {
-        let words = "say what to write: --csv FILE, --samples DIR, --tensorboard DIR, --safetensors FILE, --gexf FILE, --graphml FILE";
-        return Err(Failure::usage(words));
-    }
-    let graphs = [&args.graph.gexf, &args.graph.graphml];
-    records.into_iter().chain(graphs).flatten().try_for_each(|path| output::check(path, &[&args.run]))?;
+    ensure!(
+        of_record || args.graph.is_wanted(),
+        "say what to write: --csv FILE, --samples DIR, --tensorboard DIR, --safetensors FILE, --gexf FILE, --graphml \
+         FILE"
+    );
+    let single = || [&args.csv, &args.safetensors, &args.graph.gexf, &args.graph.graphml].into_iter().flatten();
+    let folders = || [&args.samples, &args.tensorboard].into_iter().flatten();
+    single().try_for_each(|file| output::check_file(file, &[&args.run]))?;
+    folders().try_for_each(|folder| output::check(folder, &[&args.run]))?;
+    output::check_distinct(single().chain(folders()))?;
     if args.graph.is_wanted() {
         args.graph.write(&args.run, args.variant.as_deref(), args.partial)?;
     }
@@ -67,8 +71,12 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
         written.iter().try_for_each(|file| print_line!("{}", path_label(file)))?;
     }
     if let Some(dir) = &args.tensorboard {
-        lost = export::tensorboard(record, dir).map_err(Failure::failed)?.damage;
-        print_line!("{}", path_label(dir))?;
+        let Exported { written, damage } = export::tensorboard(record, dir).map_err(Failure::failed)?;
+        lost = damage;
+        match written.is_empty() {
+            true => notice!("{} has recorded no steps: nothing is written for TensorBoard", args.run.display()),
+            false => print_line!("{}", path_label(dir))?,
+        }
     }
     damage::report(&args.run, &lost);
     if let Some((file, Model { spec, weights })) = model {

@@ -3,7 +3,7 @@
 use std::{error::Error, path::Path};
 
 use super::interrupt::INTERRUPTED;
-use crate::files::FileError;
+use crate::{files::FileError, store::StoreError};
 
 /// The exit code that a shell reports for a command ended by a broken pipe (128 + SIGPIPE).
 const BROKEN_PIPE: u8 = 141;
@@ -78,6 +78,13 @@ pub(crate) use {ensure, usage};
 impl From<crate::config::ConfigError> for Failure {
     fn from(e: crate::config::ConfigError) -> Self {
         Self::wrong(e)
+    }
+}
+
+/// Where the system has refused, the command failed; else what is in the folder, or what was asked of it, is wrong.
+impl From<StoreError> for Failure {
+    fn from(e: StoreError) -> Self {
+        if e.is_system_error() { Self::failed(e) } else { Self::wrong(e) }
     }
 }
 

@@ -44,10 +44,8 @@ pub struct PictureArgs {
 
 impl PictureArgs {
     pub fn check(&self) -> Result<(), Failure> {
-        match (0.25..=8.0).contains(&self.scale) {
-            true => Ok(()),
-            false => Err(Failure::usage("--scale goes from 0.25 to 8 pixels a point")),
-        }
+        ensure!((0.25..=8.0).contains(&self.scale), "--scale goes from 0.25 to 8 pixels a point");
+        Ok(())
     }
 
     pub fn theme(&self) -> Theme {
@@ -70,17 +68,16 @@ fn size(text: &str) -> Result<(f32, f32), String> {
 pub fn run(args: &RenderArgs) -> Result<(), Failure> {
     let view = view(&args.view)?;
     check_picture(&args.out)?;
+    output::check_file(&args.out, &[&args.run])?;
     args.picture.check()?;
     let (lab, config) = recorded(&args.run)?;
     let (mirror, lost) = replay(&args.run)?;
     damage::report(&args.run, &lost);
-    if let Some(step) = args.step.filter(|step| *step > mirror.step) {
-        let (shown, last) = (args.run.display(), mirror.step);
-        return Err(Failure::usage(format!("{shown} has no step {step}: its last one is {last}")));
-    }
+    let (step, last) = (args.step.unwrap_or(mirror.step), mirror.step);
+    ensure!(step <= last, "{} has no step {step}: its last one is {last}", args.run.display());
     let (knobs, theme) = ((lab.knobs)(), args.picture.theme());
     let figure = args.picture.sized(Figure::new(view.id, &mirror, &config, &knobs, &theme));
-    let figure = Figure { run: &run_name(&args.run), step: args.step.unwrap_or(mirror.step), ..figure };
+    let figure = Figure { run: &run_name(&args.run), step, ..figure };
     draw(&figure, &args.run.display(), &args.out, &[])
 }
 
@@ -96,7 +93,7 @@ pub fn run_name(folder: &Path) -> String {
 /// If the view has nothing to show of it, a PNG needs an adapter that there is not, or the file cannot be written.
 pub fn draw(figure: &Figure<'_>, of: &dyn Display, out: &Path, inputs: &[&Path]) -> Result<(), Failure> {
     if let Some(words) = figure.empty_message().map_err(Failure::run)? {
-        return Err(Failure::usage(format!("the view `{}` has nothing to show of {of}: {words}", figure.view)));
+        return Err(usage!("the view `{}` has nothing to show of {of}: {words}", figure.view));
     }
     let picture = if output::has_extension(out, "svg") {
         figure.svg().map_err(Failure::run)?.into_bytes()
@@ -144,7 +141,7 @@ pub fn view(id: &str) -> Result<&'static ViewEntry, Failure> {
         let known: Vec<&str> = views::VIEWS.iter().map(|v| v.id).collect();
         let hint = did_you_mean(id, views::VIEWS.iter().flat_map(|v| [v.id, v.title]));
         let then = if hint.is_empty() { "; the" } else { " The" };
-        Failure::usage(format!("there is no view `{id}`{hint}{then} views are {}", known.join(", ")))
+        usage!("there is no view `{id}`{hint}{then} views are {}", known.join(", "))
     })
 }
 

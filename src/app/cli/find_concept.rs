@@ -90,9 +90,9 @@ impl Sentences {
         let ids = PRESETS.map(|preset| preset.0);
         let named = ids.into_iter().find(|id| args.sentences.to_str() == Some(id));
         match named.filter(|_| !args.sentences.exists()) {
-            Some(id) if args.concept.is_some() => Err(Failure::usage(format!(
+            Some(id) if args.concept.is_some() => Err(usage!(
                 "`{id}` is a built-in set of one concept: leave out --concept, or give a file of labelled sentences"
-            ))),
+            )),
             Some(id) => Ok(Self::BuiltIn(id)),
             None => {
                 let lines = LabelledLines::read(&args.sentences).map_err(|e| {
@@ -125,7 +125,7 @@ impl Sentences {
             Self::File(lines, label) => ConceptQuestion::from_lines(lines, label, encode).map_err(Failure::usage),
             Self::BuiltIn(id) => {
                 let (question, out) = ConceptQuestion::built_in(id, encode)
-                    .ok_or_else(|| Failure::usage(format!("there is no built-in set `{id}`")))?
+                    .ok_or_else(|| usage!("there is no built-in set `{id}`"))?
                     .map_err(Failure::wrong)?;
                 if !out.is_empty() {
                     notice!("note: {} are left out: the model's tokens lack some of their letters", out.join(", "));
@@ -175,15 +175,7 @@ impl<'a> Searches<'a> {
 /// The synapses of the search with what they reach on sentences that took no part in it, and the verdict.
 fn print(found: &SearchResult, verdict: &ConceptVerdict) -> Result<(), Failure> {
     print_line!("{} pairs searched; the first, confirmed once:", grouped(found.searched))?;
-    print_line!(
-        "{:>6} {:>10} {:>10} {:>8} {:>24} {:>9}",
-        "layer",
-        "y",
-        "x",
-        "search",
-        "new sentences, 95%",
-        "p, Holm"
-    )?;
+    print_line!(" layer          y          x   search       new sentences, 95%   p, Holm")?;
     let name = |neuron| neuron_name(neuron, found.per_head);
     for (k, s) in found.synapses.iter().enumerate() {
         let (low, high) = s.strength(SplitSide::BothNew).map_or((f64::NAN, f64::NAN), |b| b.interval);

@@ -5,7 +5,6 @@ use super::{
     progress::notice_line,
     remote::{self, Address, FollowedRun},
     stream::POLL,
-    terminal::{notice, one_line},
     window,
 };
 use crate::{cli::prelude::*, store::FolderStatus, telemetry::StepStats};

@@ -48,7 +48,7 @@ impl GraphArgs {
 
     fn probe_args(&self) -> Result<NeuronGraphArgs, Failure> {
         if let Some(beta) = self.beta.filter(|b| !(b.is_finite() && *b > 0.0)) {
-            return Err(Failure::usage(format!("--beta {beta} should be a number above 0")));
+            return Err(usage!("--beta {beta} should be a number above 0"));
         }
         let (matrix, sign) = (self.matrix, self.sign);
         let (edges, beta) = (self.edges as usize, self.beta.unwrap_or(0.0));
@@ -84,7 +84,7 @@ fn model(from: &Path, variant: Option<&str>, partial: PartialArgs) -> Result<Bdh
     }
     let found = newest_whole(from, variant, partial)?;
     let ModelSpec::Bdh(spec) = found.spec else {
-        return Err(Failure::usage(format!("{} holds no BDH; only BDHs have a graph of neurons", from.display())));
+        return Err(usage!("{} holds no BDH; only BDHs have a graph of neurons", from.display()));
     };
     let spec = BdhSpec { weights: None, twofold: false, carry: None, ..spec.resolved().map_err(Failure::wrong)? };
     let vocab =

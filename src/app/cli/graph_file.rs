@@ -50,9 +50,11 @@ pub fn run(args: &GraphArgs, began: Instant) -> Result<(), Failure> {
     if let Some(out) = &args.out {
         figures::check_picture(out)?;
     }
-    if args.measures && args.save.is_none() && args.layout.is_none() {
-        return Err(Failure::usage("--measures are written into a file: say --save FILE or --layout FILE"));
-    }
+    let outputs = || [&args.save, &args.layout, &args.out].into_iter().flatten();
+    outputs().try_for_each(|out| output::check_file(out, &[&args.file]))?;
+    output::check_distinct(outputs())?;
+    let is_written = args.save.is_some() || args.layout.is_some();
+    ensure!(is_written || !args.measures, "--measures are written into a file: say --save FILE or --layout FILE");
     if let Some(out) = &args.save {
         save(args, out)?;
     }
@@ -62,7 +64,7 @@ pub fn run(args: &GraphArgs, began: Instant) -> Result<(), Failure> {
     if let Some(out) = &args.out {
         draw(args, out)?;
     }
-    if args.layout.is_some() || args.out.is_some() || args.save.is_some() {
+    if is_written || args.out.is_some() {
         return Ok(());
     }
     // Wrong files are named here and not first in the window.
@@ -78,7 +80,7 @@ const SEED: u64 = 1;
 
 fn save(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
     let format = Format::from_name(&out.to_string_lossy())
-        .ok_or_else(|| Failure::usage(format!("{} should end in {}", out.display(), Format::extensions())))?;
+        .ok_or_else(|| usage!("{} should end in {}", out.display(), Format::extensions()))?;
     let graph = graph_of(args)?;
     output::write(out, format.write(&graph).as_bytes(), &[&args.file])?;
     let (nodes, edges) = (counted(graph.nodes.len(), "node"), counted(graph.edges.len(), "edge"));
@@ -103,7 +105,7 @@ fn lay_out(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
     let format = Format::from_name(&out.to_string_lossy()).filter(|f| *f != Format::Csv);
     let format = format.ok_or_else(|| {
         let shown = out.display();
-        Failure::usage(format!("{shown} should end in .gexf, .graphml, .gml or .json: those formats hold positions"))
+        usage!("{shown} should end in .gexf, .graphml, .gml or .json: those formats hold positions")
     })?;
     let mut graph = graph_of(args)?;
     let begun = Instant::now();

@@ -11,7 +11,6 @@ use super::{
     null_models,
     progress::RunProgress,
     settings::{self, ResolvedName},
-    shell::quoted,
     summary,
 };
 use crate::{
@@ -98,11 +97,11 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         }
         ResolvedName::Sweep(folder) => {
             let (shown, word) = (folder.display(), quoted(&folder));
-            return Err(Failure::usage(format!("{shown} is a sweep; `orrery sweep {word} --missing` goes on with it")));
+            return Err(usage!("{shown} is a sweep; `orrery sweep {word} --missing` goes on with it"));
         }
         ResolvedName::Run(folder) => {
             let (shown, word) = (folder.display(), quoted(&folder));
-            return Err(Failure::usage(format!("{shown} is a run; `orrery resume {word}` goes on with it")));
+            return Err(usage!("{shown} is a run; `orrery resume {word}` goes on with it"));
         }
     };
     settings::apply(&args.set, lab, &mut config)?;
@@ -137,10 +136,8 @@ impl Sink for EndAt {
 pub fn train(lab: &Lab, config: &Config, out: &Path, wanted: RunOptions) -> Result<PathBuf, Failure> {
     let config = &settings::with_absolute_paths(lab, config, None)?;
     let plan = (lab.plan)(config)?;
-    if let Some(step) = wanted.until.filter(|step| *step > plan.steps) {
-        let steps = plan.steps;
-        return Err(Failure::usage(format!("the link is of step {step}, and its settings have {steps} steps")));
-    }
+    let (until, steps) = (wanted.until.unwrap_or(0), plan.steps);
+    ensure!(until <= steps, "the link is of step {until}, and its settings have {steps} steps");
     plan.texts().try_for_each(|t| t.check_file()).map_err(Failure::wrong)?;
     plan.variants.iter().try_for_each(|v| v.model.check_files()).map_err(Failure::wrong)?;
     check_memory_need(&plan, wanted.insist_memory)?;
@@ -152,7 +149,7 @@ pub fn train(lab: &Lab, config: &Config, out: &Path, wanted: RunOptions) -> Resu
         insist_memory: wanted.insist_memory,
         ..DriveOptions::default()
     };
-    let until = wanted.until.filter(|step| *step < plan.steps);
+    let until = wanted.until.filter(|step| *step < steps);
     let mut outcome = drive(plan, options, until, &wanted.allow);
     if until.is_some_and(|step| step == outcome.step) && outcome.state == RunState::Stopped {
         notice!("stopped at step {}, the step of the link; `orrery resume` continues", outcome.step);
@@ -187,7 +184,7 @@ pub fn resume(args: &ResumeArgs) -> Result<(), Failure> {
         Some(c) => notice!("going on from step {} of {}", c.step, plan.steps),
         None => notice!("no checkpoint yet: beginning again from step 0"),
     }
-    let writer = Writer::resume(&args.run, from.as_ref()).map_err(Failure::wrong)?;
+    let writer = Writer::resume(&args.run, from.as_ref())?;
     writer.lock_warning().into_iter().chain(writer.set_aside()).for_each(|words| notice!("{words}"));
     let options = DriveOptions {
         start: true,
@@ -238,9 +235,7 @@ fn finish(outcome: Outcome, folder: Option<PathBuf>, with_figures: bool) -> Resu
         RunState::Failed { message } => message.clone(),
         state => format!("the run ended as {state:?} at step {}", outcome.step),
     };
-    if outcome.is_refused {
-        return Err(Failure::usage(words));
-    }
+    ensure!(!outcome.is_refused, "{words}");
     let folder = folder.ok_or_else(|| Failure::run(words.clone()))?;
     let shown = path_label(&folder);
     match outcome.state {

@@ -25,8 +25,7 @@ pub fn recorded(folder: &Path) -> Result<(&'static Lab, Config), Failure> {
     }
     const CONFIG: &str = "config.toml";
     let text = read_text_inside(folder, CONFIG, store::MAX_CONFIG);
-    if text.as_ref().is_err_and(FileError::is_missing) {
-        return Err(Failure::usage(format!("`{}` is not a run folder: it has no {CONFIG}", folder.display())));
-    }
+    let is_missing = text.as_ref().is_err_and(FileError::is_missing);
+    ensure!(!is_missing, "`{}` is not a run folder: it has no {CONFIG}", folder.display());
     settings::config_of(&folder.join(CONFIG), text)
 }

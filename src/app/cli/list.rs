@@ -1,6 +1,6 @@
 //! `orrery list`: labs, presets, views, settings, past runs.
 
-use super::{run_table, shell::quoted, terminal::one_line};
+use super::run_table;
 use crate::{cli::prelude::*, config::Applies, labs::LABS, store::run_index::run_folders, ui::views::VIEWS};
 
 #[derive(Args)]

@@ -32,11 +32,11 @@ pub struct MergeArgs {
 }
 
 pub fn run(args: &MergeArgs) -> Result<(), Failure> {
-    output::check(&args.out, &[&args.a, &args.b])?;
+    output::check_file(&args.out, &[&args.a, &args.b])?;
     let open = |path: &Path| parent(path, &args.variant, args.layers);
     let merged = merge(&open(&args.a)?, &open(&args.b)?).map_err(Failure::wrong)?;
     let StateDict { tensors, metadata } = state_dict_of(&merged.spec, &merged.weights)?;
-    tensors::write(&args.out, &tensors, &metadata).map_err(Failure::wrong)?;
+    tensors::write(&args.out, &tensors, &metadata).map_err(Failure::failed)?;
     merged.notes.iter().for_each(|line| notice!("{line}"));
     print_line!("{}", path_label(&args.out))
 }
@@ -50,15 +50,14 @@ fn parent(path: &Path, variant: &str, layers: Option<usize>) -> Result<Parent, F
             ModelSpec::Bdh(spec) => {
                 Ok(Parent { name, spec: spec.resolved().map_err(Failure::wrong)?, weights: found.weights })
             }
-            _ => Err(Failure::usage(format!("`{variant}` of {name} is not a BDH; only BDHs can be merged"))),
+            _ => Err(usage!("`{variant}` of {name} is not a BDH; only BDHs can be merged")),
         };
     }
     let unsaid = layers.unwrap_or(0);
     let file = import_state_dict::open(path, &BdhSpec { layers: unsaid.max(1), ..BdhSpec::default() })
         .map_err(Failure::wrong)?;
-    if layers.is_none() && file.facts.layers.is_none() {
-        return Err(Failure::usage(format!("{name} does not say how many layers its model has: give --layers")));
-    }
+    let is_known = layers.is_some() || file.facts.layers.is_some();
+    ensure!(is_known, "{name} does not say how many layers its model has: give --layers");
     file.notes.iter().for_each(|r| notice!("note: {r}"));
     let weights =
         file.load(&Device::Cpu).map_err(Failure::wrong)?.into_iter().map(|(n, t)| (n.to_owned(), t)).collect();

@@ -1,9 +1,6 @@
 //! `orrery model info`: what a trained BDH's file says of the model, without a text.
 
-use super::{
-    shell::quoted,
-    trained::{TrainedArgs, grouped},
-};
+use super::trained::{TrainedArgs, grouped};
 use crate::{cli::prelude::*, models::capabilities::KnownNumber, telemetry::measurements::Evidence};
 
 #[derive(Args)]

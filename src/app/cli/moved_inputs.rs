@@ -46,11 +46,11 @@ fn moved_file(folder: &Path, recorded: &InputFile) -> Result<PathBuf, Failure> {
         }
     }
     let other = other.map_or(String::new(), |p| format!(" ({} has that name but other content)", p.display()));
-    Err(Failure::usage(format!(
+    Err(usage!(
         "{} is missing{other}: put it back, or put it under that name into {} or a folder above it, where it is found by its SHA-256",
         recorded.path,
         run.display()
-    )))
+    ))
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 
 use std::fmt::Write as _;
 
-use super::terminal::one_line;
 use crate::{cli::prelude::*, telemetry::measurements::GraphModularity};
 
 /// One measurement of a variant.

@@ -3,6 +3,7 @@
 
 use std::{
     borrow::Cow,
+    collections::BTreeSet,
     fmt,
     io::{self, IsTerminal as _, Write as _},
     path::{Path, PathBuf},
@@ -36,13 +37,39 @@ pub fn check(path: &Path, inputs: &[&Path]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Checks like [`check`], before anything is computed, that a command can write this file.
+///
+/// # Errors
+/// See [`check`]; also if it is a folder or a device, or there is no folder for it.
+pub fn check_file(path: &Path, inputs: &[&Path]) -> Result<(), Failure> {
+    check(path, inputs)?;
+    files::check_replaceable(path).map_err(|e| unwritten(path, &e))
+}
+
+/// Checks that no output of a command takes the place of another.
+///
+/// # Errors
+/// If a path is given twice.
+pub fn check_distinct<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<(), Failure> {
+    let mut taken = BTreeSet::new();
+    for path in paths {
+        let shown = path.display();
+        ensure!(taken.insert(resolved(path)), "{shown} is named twice: give each output a name of its own");
+    }
+    Ok(())
+}
+
 /// Writes a file, or leaves what was there.
 ///
 /// # Errors
 /// See [`check`]; also if the system refuses.
 pub fn write(path: &Path, bytes: &[u8], inputs: &[&Path]) -> Result<(), Failure> {
     check(path, inputs)?;
-    files::replace(path, bytes).map_err(|e| Failure::run(format!("{} cannot be written: {e}", path.display())))
+    files::replace(path, bytes).map_err(|e| unwritten(path, &e))
+}
+
+fn unwritten(path: &Path, e: &io::Error) -> Failure {
+    Failure::run(format!("{} cannot be written: {e}", path.display()))
 }
 
 /// Makes a folder for results, with those above it.
@@ -63,10 +90,8 @@ pub fn has_extension(path: &Path, extension: &str) -> bool {
 /// # Errors
 /// If it has another extension.
 pub fn check_extension(path: &Path, extension: &str, why: &str) -> Result<(), Failure> {
-    match has_extension(path, extension) {
-        true => Ok(()),
-        false => Err(Failure::usage(format!("{} should end in .{extension}: {why}", path.display()))),
-    }
+    ensure!(has_extension(path, extension), "{} should end in .{extension}: {why}", path.display());
+    Ok(())
 }
 
 /// Writes a value as JSON for a person.
@@ -87,12 +112,12 @@ pub struct JsonArgs {
 }
 
 impl JsonArgs {
-    /// Checks that the file may be written, before anything is computed.
+    /// Checks that the file can be written, before anything is computed.
     ///
     /// # Errors
-    /// See [`check`].
+    /// See [`check_file`].
     pub fn check(&self, inputs: &[&Path]) -> Result<(), Failure> {
-        self.json.as_ref().map_or(Ok(()), |path| check(path, inputs))
+        self.json.as_ref().map_or(Ok(()), |path| check_file(path, inputs))
     }
 
     /// Writes the file, if it is wanted.
@@ -129,12 +154,9 @@ pub fn print(bytes: &[u8]) -> Result<(), Failure> {
 /// If it is a terminal, which would act on what somebody else's files hold.
 pub fn stream() -> Result<impl io::Write, Failure> {
     let out = io::stdout().lock();
-    match out.is_terminal() {
-        true => Err(Failure::usage(
-            "this output is for another program, and it goes to a terminal: `orrery follow` shows a run",
-        )),
-        false => Ok(out),
-    }
+    let is_read = !out.is_terminal();
+    ensure!(is_read, "this output is for another program, and it goes to a terminal: `orrery follow` shows a run");
+    Ok(out)
 }
 
 /// Prints a line with its unprintable characters escaped; the macro [`print_line`] calls it.

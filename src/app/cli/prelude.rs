@@ -13,7 +13,8 @@ pub(super) use serde_json::json;
 pub(super) use super::{
     failure::{Failure, ensure, usage},
     output::{self, print_line},
-    terminal::{notice, path_label},
+    shell::quoted,
+    terminal::{notice, one_line, path_label},
 };
 pub(super) use crate::{
     config::{Config, ConfigError, FileKind, Value, counted},

@@ -12,16 +12,19 @@ use std::{
     sync::atomic::AtomicBool,
 };
 
-use self::ssh::{Configuration, ConnectionOptions, Frames, MAX_LINE, NOT_A_STREAM, SharedSocket, Ssh, SshExit, script};
+use self::ssh::{Configuration, ConnectionOptions, Frames, SharedSocket, Ssh, SshExit, script};
 use super::{
     interrupt,
     process::spawn,
-    stream::{Frame, LOGS, LocalPart, MARK, MAX_PART, VERSION, WHOLE},
+    stream::{LocalPart, MARK},
 };
 use crate::{
     cli::prelude::*,
     files::{create_inside, open_inside, open_inside_to_write, read_text_inside, remove_folder_inside},
-    store::LOCK,
+    store::{
+        LOCK,
+        frames::{FolderCopy, Frame, LOGS, MAX_LINE, WHOLE},
+    },
 };
 
 pub use address::Address;
@@ -304,55 +307,24 @@ impl Copy {
     /// Writes the frames as they arrive, until the connection ends.
     fn read(&self, mut frames: Frames, has_answered: &mut bool) -> Result<(), String> {
         let CopyState { is_described, is_up_to_date, .. } = &*self.copied;
+        let mut copy = FolderCopy::new(&self.folder);
         while let Some(frame) = frames.read_frame::<Frame>()? {
             if self.copied.ssh.is_over() {
                 return Ok(());
             }
-            if !*has_answered && !matches!(frame, Frame::Hello { .. }) {
-                return Err(NOT_A_STREAM.to_owned());
+            if frame == Frame::Anew {
+                is_up_to_date.store(false, Ordering::SeqCst);
             }
+            copy.receive(&frame, &mut frames)?;
             match frame {
-                Frame::Hello { version } if version > VERSION => {
-                    return Err(format!(
-                        "the other side streams in version {version}, and this one reads up to {VERSION}"
-                    ));
-                }
                 Frame::Hello { .. } => *has_answered = true,
                 Frame::Beat => is_up_to_date.store(true, Ordering::SeqCst),
-                Frame::Anew => {
-                    is_up_to_date.store(false, Ordering::SeqCst);
-                    self.restart_copy().map_err(|e| unwritten(&self.folder, &e))?;
-                }
-                Frame::Whole { file, bytes } => {
-                    let known = WHOLE.iter().find(|(name, most)| *name == file && bytes <= *most);
-                    let (name, _) = known.ok_or_else(|| format!("`{file}` was sent, which is not read"))?;
-                    let content = frames.read_bytes(bytes)?;
-                    files::replace(&self.folder.join(name), &content).map_err(|e| unwritten(&self.folder, &e))?;
-                    // the first one that is sent is `run.json`, where there is one
-                    is_described.store(true, Ordering::SeqCst);
-                }
-                Frame::Part { file, from, bytes } => {
-                    let known = LOGS.iter().find(|log| **log == file && bytes <= MAX_PART);
-                    let log = known.ok_or_else(|| format!("`{file}` was sent, which is not read"))?;
-                    let content = frames.read_bytes(bytes)?;
-                    self.append(log, from, &content)?;
-                }
+                // the first one that is sent is `run.json`, where there is one
+                Frame::Whole { .. } => is_described.store(true, Ordering::SeqCst),
+                Frame::Anew | Frame::Part { .. } => {}
             }
         }
         Ok(())
-    }
-
-    fn append(&self, log: &str, from: u64, content: &[u8]) -> Result<(), String> {
-        let mut file = open_inside_to_write(&self.folder, log).map_err(|e| unwritten(&self.folder, &e))?;
-        let there = file.seek(SeekFrom::End(0)).map_err(|e| unwritten(&self.folder, &e))?;
-        if there != from {
-            return Err(format!("{log} has {there} bytes here, and the data that arrived continue after {from}"));
-        }
-        file.write_all(content).map_err(|e| unwritten(&self.folder, &e))
-    }
-
-    fn restart_copy(&self) -> Result<(), FileError> {
-        LOGS.iter().try_for_each(|log| create_inside(&self.folder, log).map(|_| ()))
     }
 }
 
@@ -364,6 +336,7 @@ fn arguments(have: &[LocalPart]) -> String {
 #[cfg(test)]
 mod tests {
     use super::{ssh::NO_FOLDER, *};
+    use crate::store::frames::{MAX_PART, VERSION};
 
     #[test]
     fn the_script_knows_the_same_files_and_bounds() {

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::{RUNS, damage, output, progress::StepProgress, shell::quoted, summary, sweep};
+use super::{RUNS, damage, progress::StepProgress, summary, sweep};
 use crate::{
     cli::prelude::*,
     experiments::{
@@ -109,10 +109,8 @@ pub fn run(args: &RunsArgs) -> Result<(), Failure> {
 /// # Errors
 /// If it does not exist.
 pub fn check_named(out: &Path) -> Result<(), Failure> {
-    match out.is_dir() || out == Path::new(RUNS) {
-        true => Ok(()),
-        false => Err(Failure::usage(format!("there is no folder `{}`", out.display()))),
-    }
+    ensure!(out.is_dir() || out == Path::new(RUNS), "there is no folder `{}`", out.display());
+    Ok(())
 }
 
 /// The rows of the folder; how far their reading is goes to standard error, since the first one of many runs takes long.
@@ -130,7 +128,7 @@ fn list(out: &Path) -> Result<Listing, Failure> {
 fn edit(run: &Path, edit: &Edit) -> Result<(), Failure> {
     if edit.delete {
         report_place(run);
-        let place = trash::discard(run).map_err(Failure::wrong)?;
+        let place = trash::discard(run)?;
         notice!("in the trash; `orrery runs --restore {}` restores it", quoted(&place));
         return print_line!("{}", path_label(&place));
     }
@@ -148,7 +146,7 @@ fn edit(run: &Path, edit: &Edit) -> Result<(), Failure> {
     kept.pinned = edit.pin.unwrap_or(kept.pinned);
     kept.archived = edit.archive.unwrap_or(kept.archived);
     ensure!(kept != before, "say what to change: --name, --note, --tags, --pin, --archive or --delete");
-    note::write(run, &kept).map_err(Failure::wrong)
+    Ok(note::write(run, &kept)?)
 }
 
 /// Prints the real path of a run that is reached over a link, since its trash is there too.

@@ -35,7 +35,7 @@ fn find(channel: &str) -> Result<&'static MeasurementEntry, Failure> {
         let near = nearest(channel, MEASUREMENTS.iter().map(|m| m.channel));
         let hint =
             near.map_or("`orrery schema --channels` lists them".into(), |near| format!("did you mean `{near}`?"));
-        Failure::usage(format!("there is no channel `{channel}`; {hint}"))
+        usage!("there is no channel `{channel}`; {hint}")
     })
 }
 

@@ -1,6 +1,6 @@
 //! From a name on the command line and `--set` to a resolved config.
 
-use super::{Settings, checkpoint_names, sweep_names::is_sweep, terminal::one_line};
+use super::{Settings, checkpoint_names, sweep_names::is_sweep};
 use crate::{
     analysis::distinct::distinct,
     cli::prelude::*,
@@ -50,20 +50,20 @@ pub fn resolve(name: &str) -> Result<ResolvedName, Failure> {
         } else if checkpoint_names::is_checkpoint_folder(path) {
             Ok(ResolvedName::Series(path.to_owned()))
         } else {
-            Err(Failure::usage(format!(
+            Err(usage!(
                 "`{}` is a folder, but neither of a run (it has no config.toml), of a sweep (sweep.toml) nor of checkpoints (.safetensors, .pt, .pth)",
                 path.display()
-            )))
+            ))
         };
     }
     if !path.exists() {
         let labs: Vec<&str> = LABS.iter().map(|l| l.id).collect();
         let presets = LABS.iter().flat_map(|l| l.presets.iter().map(|p| p.id));
         let meant = did_you_mean(name, labs.iter().copied().chain(presets));
-        return Err(Failure::usage(format!(
+        return Err(usage!(
             "`{name}` is not a lab, preset, file or run folder. Labs: {}. `orrery list` shows the presets{meant}",
             labs.join(", ")
-        )));
+        ));
     }
     if path.extension().is_some_and(|e| e == "toml") {
         let (lab, config) = config_of(path, files::read_text(path, store::MAX_CONFIG))?;
@@ -105,10 +105,10 @@ pub fn check_linked_files(lab: &Lab, link: &Permalink, is_allowed: bool) -> Resu
     // on one line, so that no path can end the sentence and begin another
     let files = files.iter().map(|file| format!("{} = `{}`", file.key, one_line(&file.path)));
     let files = files.collect::<Vec<_>>().join(", ");
-    Err(Failure::usage(format!(
+    Err(usage!(
         "the link names files of this machine, {files}, and whoever wrote it chose them: if you trust it, --allow-files lets it \
          read them"
-    )))
+    ))
 }
 
 /// The run whose `checkpoints` or `snapshots` this folder is: its weights are asked through the run.
@@ -132,11 +132,11 @@ pub fn config_of(path: &Path, text: Result<String, FileError>) -> Result<(&'stat
     let text = text.map_err(|e| unread_config(path, &e))?;
     let lab = Config::lab_of(&text).and_then(|id| labs::find_in(LABS, &id));
     let read = lab.and_then(|lab| Ok((lab, Config::from_toml(&text, lab.id, &(lab.knobs)())?)));
-    read.map_err(|e| Failure::usage(format!("{}: {e}", path.display())))
+    read.map_err(|e| usage!("{}: {e}", path.display()))
 }
 
 fn unread_config(path: &Path, e: &dyn std::fmt::Display) -> Failure {
-    Failure::usage(format!("the config file {} cannot be read: {e}", path.display()))
+    usage!("the config file {} cannot be read: {e}", path.display())
 }
 
 /// The settings with every path of a file made absolute, so that the record leads to the file from anywhere. A relative
@@ -187,7 +187,7 @@ pub fn existing_path(path: &str, beside: &Path) -> Result<String, Failure> {
 pub fn utf8(path: &Path) -> Result<&str, Failure> {
     path.to_str().ok_or_else(|| {
         let shown = path.display();
-        Failure::usage(format!("the path {shown} is not UTF-8, and settings are: rename the file or folder"))
+        usage!("the path {shown} is not UTF-8, and settings are: rename the file or folder")
     })
 }
 
@@ -202,7 +202,7 @@ pub fn set_text_file(lab: &Lab, config: &mut Config, path: &Path) -> Result<(), 
             "{shown} is a treebank, and `{key}` takes it: write --set {key}={shown} in place of --text"
         ));
     }
-    let none = || Failure::usage(format!("the lab `{}` reads no text file", lab.id));
+    let none = || usage!("the lab `{}` reads no text file", lab.id);
     let key = lab.file_key(FileKind::Text).ok_or_else(none)?;
     Ok(config.set_text(&(lab.knobs)(), key, utf8(path)?)?)
 }
@@ -217,7 +217,7 @@ pub fn check_seeds(seeds: &[u64]) -> Result<(), Failure> {
 
 /// The key and the value of a `--set`.
 pub fn pair_of(text: &str) -> Result<(&str, &str), Failure> {
-    text.split_once('=').ok_or_else(|| Failure::usage(format!("`--set {text}` has no `=`; write --set key=value")))
+    text.split_once('=').ok_or_else(|| usage!("`--set {text}` has no `=`; write --set key=value"))
 }
 
 /// Applies `--set`, `--seed`, `--steps`, `--device` and `--text`, and checks that the lab can be planned so.

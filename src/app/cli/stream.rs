@@ -1,52 +1,26 @@
 //! `orrery stream`: the growth of a run folder on standard output, for `orrery follow ssh://..` on another machine.
 //!
-//! Each frame is a line of JSON ([`Frame`]), and after one that names a file this many bytes of it. Whoever continues
-//! after a cut says of each log how much of it is there, and how that ends.
+//! It goes in frames ([`frames`](crate::store::frames)). Whoever continues after a cut says of each log how much of it is
+//! there, and how that ends.
 
 use std::{
     io::{Read, Seek, SeekFrom, Write},
     str::FromStr,
 };
 
-use serde::{Deserialize, Serialize};
-
 use crate::{
     cli::prelude::*,
     files::{open_inside, read_inside},
+    store::frames::{Frame, LOGS, MAX_PART, VERSION, WHOLE},
 };
 
 /// The interval at which a folder is checked by size and content, since network file systems report no changes.
 pub const POLL: Duration = Duration::from_millis(250);
-/// The version of the frames.
-pub const VERSION: u32 = 1;
-/// The files that are sent whole whenever they change, with the largest number of bytes of each.
-pub const WHOLE: [(&str, u64); 2] = [("run.json", 4 << 20), ("config.toml", 256 << 10)];
 const EVENTS: &str = "events.jsonl";
-/// The logs, of which only appended bytes are sent. The log that records the end of a run comes last, so that the
-/// others are complete by then.
-pub const LOGS: [&str; 3] = ["metrics.jsonl", "samples.jsonl", EVENTS];
-/// The maximum number of bytes of a log in one frame.
-pub const MAX_PART: u64 = 256 << 10;
 /// The number of bytes before the read position that are compared, to notice that a log was replaced.
 pub const MARK: u64 = 32;
 /// The longest time between two frames, so that both sides notice a lost connection.
 pub const BEAT: Duration = Duration::from_secs(2);
-
-/// A frame's line.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Frame {
-    /// The first frame, with the version of the protocol.
-    Hello { version: u32 },
-    /// A whole file of `bytes` bytes.
-    Whole { file: String, bytes: u64 },
-    /// `bytes` bytes of a log, starting at offset `from`.
-    Part { file: String, from: u64, bytes: u64 },
-    /// The folder holds another run now, or the logs were truncated: they are sent again from the start.
-    Anew,
-    /// Everything has been sent and nothing has been appended since; it keeps the connection alive.
-    Beat,
-}
 
 #[derive(Args)]
 pub struct StreamArgs {

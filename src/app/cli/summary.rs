@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{damage, terminal::one_line};
+use super::damage;
 use crate::{
     analysis::distinct::distinct,
     cli::prelude::*,

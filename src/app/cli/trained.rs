@@ -66,12 +66,12 @@ impl ReadArgs {
         [&self.checkpoint, &self.text]
     }
 
-    /// Checks that the command may write this table, before anything is computed.
+    /// Checks that the command can write this table, before anything is computed.
     ///
     /// # Errors
-    /// See [`output::check`].
+    /// See [`output::check_file`].
     pub fn check_table(&self, file: Option<&Path>) -> Result<(), Failure> {
-        file.map_or(Ok(()), |file| output::check(file, &self.files()))
+        file.map_or(Ok(()), |file| output::check_file(file, &self.files()))
     }
 
     /// Writes a table if it is wanted, and prints its name.
@@ -191,10 +191,8 @@ impl FittedCheckpoint {
     /// Encodes like [`FittedCheckpoint::encode`], for the text of a file whose loss is wanted.
     pub fn encode_to_score(&self, text: &[u8], path: &Path) -> Result<Vec<u32>, Failure> {
         let ids = self.encode(text)?;
-        if ids.len() < 2 {
-            let words = format!("{} has {} token: a loss needs at least two", path.display(), ids.len());
-            return Err(Failure::usage(words));
-        }
+        let count = ids.len();
+        ensure!(count >= 2, "{} has {count} token: a loss needs at least two", path.display());
         Ok(ids)
     }
 
@@ -238,11 +236,7 @@ impl FittedCheckpoint {
             from => format!("those of training, {}", from.label()),
         };
         let mut out = format!("candidates in {count} windows of {length} tokens of the text ({source})\n");
-        let _ = writeln!(
-            out,
-            "{:<width$} {:>7} {:>12} {:>10} {:>10}",
-            "tokens", "layers", "nats/token", "error", "bits/byte"
-        );
+        let _ = writeln!(out, "{:<width$}  layers   nats/token      error  bits/byte", "tokens");
         for one in &choice.tried {
             let name = tokenizers[one.tokenizer].label();
             let (nats, error, bits) = (one.loss.nats_per_token(), one.loss.error(), one.loss.bits_per_byte());
@@ -274,12 +268,10 @@ pub fn depth(text: &str) -> Result<usize, String> {
 
 /// The bytes of a text.
 pub fn text(path: &Path) -> Result<Vec<u8>, Failure> {
-    let bytes = files::read(path, MAX_TEXT)
-        .map_err(|e| Failure::usage(format!("the text {} cannot be read: {e}", path.display())))?;
-    match bytes.is_empty() {
-        true => Err(Failure::usage(format!("the text {} is empty: give one with at least two tokens", path.display()))),
-        false => Ok(bytes),
-    }
+    let read = files::read(path, MAX_TEXT);
+    let bytes = read.map_err(|e| usage!("the text {} cannot be read: {e}", path.display()))?;
+    ensure!(!bytes.is_empty(), "the text {} is empty: give one with at least two tokens", path.display());
+    Ok(bytes)
 }
 
 /// A whole number with a comma between thousands.

@@ -3,7 +3,6 @@
 use super::{
     damage::{self, PartialArgs},
     lab_config::recorded,
-    shell::quoted,
 };
 use crate::{
     cli::prelude::*,
@@ -46,9 +45,7 @@ pub fn skipped_checkpoints(loaded: &LoadedCheckpoint) -> Damage {
 
 fn read(run: &Path, variant: Option<&str>) -> Result<(Model, Damage), Failure> {
     let (lab, config) = recorded(run)?;
-    if !lab.trains() {
-        return Err(Failure::usage(weights_elsewhere(run)));
-    }
+    ensure!(lab.trains(), "{}", weights_elsewhere(run));
     let plan = (lab.plan)(&config)?;
     let loaded = checkpoint::load(run, &Device::Cpu).map_err(Failure::wrong)?;
     let loaded = loaded.ok_or_else(|| no_checkpoint(run))?;
@@ -60,10 +57,10 @@ fn read(run: &Path, variant: Option<&str>) -> Result<(Model, Damage), Failure> {
     };
     let chosen = chosen.ok_or_else(|| {
         let ids: Vec<&str> = plan.variants.iter().map(|v| v.id.as_str()).collect();
-        Failure::usage(format!("choose a model: --variant ID, one of {}", ids.join(", ")))
+        usage!("choose a model: --variant ID, one of {}", ids.join(", "))
     })?;
     let kept = loaded.checkpoint.variants.into_iter().find(|v| v.id == chosen.id);
-    let kept = kept.ok_or_else(|| Failure::usage(format!("the checkpoint does not hold `{}`", chosen.id)))?;
+    let kept = kept.ok_or_else(|| usage!("the checkpoint does not hold `{}`", chosen.id))?;
     Ok((Model { spec: chosen.model.clone(), weights: kept.weights }, lost))
 }
 
@@ -82,7 +79,7 @@ fn weights_elsewhere(run: &Path) -> String {
 /// The failure of a command that needs the weights of a run which has none yet.
 pub fn no_checkpoint(run: &Path) -> Failure {
     let (shown, word) = (run.display(), quoted(run));
-    Failure::usage(format!("{shown} has no checkpoint yet; `orrery resume {word}` makes one at its end"))
+    usage!("{shown} has no checkpoint yet; `orrery resume {word}` makes one at its end")
 }
 
 pub fn state_dict_of(spec: &BdhSpec, weights: &[(String, Tensor)]) -> Result<StateDict, Failure> {

@@ -15,7 +15,6 @@ use super::{
     remote::FollowedRun,
     runs::Runs,
     settings::{self, ResolvedName},
-    shell::quoted,
 };
 use crate::{
     cli::prelude::*,

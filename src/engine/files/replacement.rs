@@ -23,13 +23,7 @@ impl Replacement {
     /// # Errors
     /// If `path` is a folder or something else that is not a file, or its folder cannot be written.
     pub fn create(path: &Path) -> io::Result<Self> {
-        if let Ok(there) = fs::symlink_metadata(path)
-            && !there.is_file()
-            && !there.is_symlink()
-        {
-            let words = if there.is_dir() { "it is a folder" } else { "it is a device or a pipe, not a file" };
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, words));
-        }
+        check_kind(fs::symlink_metadata(path))?;
         let mut builder = Builder::new();
         builder.prefix(".writing-").suffix(".tmp");
         allow(&mut builder, 0o666);
@@ -70,6 +64,26 @@ impl Write for Replacement {
 impl io::Seek for Replacement {
     fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
         self.temporary.as_file_mut().seek(to)
+    }
+}
+
+/// Checks, before what is to be written is there, that a file can be made or replaced at this path. Nothing is written.
+///
+/// # Errors
+/// If `path` is, or links to, a folder or something else that is not a file (`/dev/stdout`), or there is no folder for it.
+pub fn check_replaceable(path: &Path) -> io::Result<()> {
+    check_kind(fs::metadata(path))?;
+    let folder = folder_of(path);
+    if folder.is_dir() { Ok(()) } else { Err(creation_error(folder, &io::ErrorKind::NotFound.into())) }
+}
+
+fn check_kind(there: io::Result<fs::Metadata>) -> io::Result<()> {
+    match there {
+        Ok(there) if !there.is_file() && !there.is_symlink() => {
+            let words = if there.is_dir() { "it is a folder" } else { "it is a device or a pipe, not a file" };
+            Err(io::Error::new(io::ErrorKind::InvalidInput, words))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -204,5 +218,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let error = replace(folder.path(), b"").unwrap_err();
         assert!(error.to_string().contains("folder"), "{error}");
+    }
+
+    #[test]
+    fn a_path_is_refused_before_anything_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, missing) = (folder.path().join("a.csv"), folder.path().join("missing/a.csv"));
+        check_replaceable(&path).unwrap();
+        let said = |result: io::Result<()>| result.unwrap_err().to_string();
+        for refused in [folder.path(), missing.as_path()] {
+            assert_eq!(said(check_replaceable(refused)), said(replace(refused, b"")));
+        }
+        assert!(names(folder.path()).is_empty());
     }
 }

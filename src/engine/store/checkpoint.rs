@@ -6,7 +6,7 @@
 //! and a checksum of `state.json` in itself, so that a damaged one is noticed and the one before it used instead. One
 //! whose weights are not finite is neither written nor read.
 
-use std::fs;
+use std::{cmp::Ordering, fs};
 
 use super::{
     log_file::Log,
@@ -65,6 +65,13 @@ pub struct Lengths {
     pub samples: u64,
     /// Bytes of the events.
     pub events: u64,
+}
+
+impl Lengths {
+    /// Returns true if a log is longer than in `other`.
+    fn exceed(&self, other: &Self) -> bool {
+        self.metrics > other.metrics || self.samples > other.samples || self.events > other.events
+    }
 }
 
 /// A run at one step.
@@ -275,11 +282,17 @@ pub fn load_at(path: &Path, device: &Device) -> Result<Checkpoint, StoreError> {
     Ok(checkpoint)
 }
 
-/// Puts aside the checkpoints after `step`: a run that resumes from `step` has not been there.
-pub(super) fn move_aside_after(run: &Path, step: Option<u64>) -> Result<(), StoreError> {
+/// Puts aside the checkpoints after the one that a run resumes from: the run has not been there. Among them are those of the
+/// same step whose logs were longer, which the resume is about to cut.
+pub(super) fn move_aside_after(run: &Path, from: Option<&Checkpoint>) -> Result<(), StoreError> {
     let folder = run.join(CHECKPOINTS);
     for ((at, _), path) in found(&folder) {
-        if step.is_none_or(|s| at > s) {
+        let is_later = |from: &Checkpoint| match at.cmp(&from.step) {
+            Ordering::Less => false,
+            Ordering::Equal => read_state(&path).is_ok_and(|state| state.lengths.exceed(&from.lengths)),
+            Ordering::Greater => true,
+        };
+        if from.is_none_or(is_later) {
             let aside = format!("superseded-{}", name_of(&path));
             let aside = folder.join(names::numbered(&aside, |name| folder.join(name).exists()));
             files::rename_inside(run, within(&path), within(&aside)).at("put aside", &path)?;
@@ -334,9 +347,11 @@ fn checksum(fields: &Fields) -> u32 {
 }
 
 /// `step-00000200`, or `step-00000200-2` if that step was written before: a good checkpoint is never removed before its
-/// successor is complete.
+/// successor is complete. The number is higher than any of that step, also where the first ones were removed.
 fn free_place(folder: &Path, step: u64) -> PathBuf {
-    folder.join(names::numbered(&format!("step-{step:08}"), |name| folder.join(name).exists()))
+    let newest = found(folder).into_iter().rfind(|((at, _), _)| *at == step);
+    let generation = newest.map(|((_, generation), _)| generation.saturating_add(1));
+    folder.join(generation.map_or(format!("step-{step:08}"), |n| format!("step-{step:08}-{n}")))
 }
 
 /// Checkpoints by (step, generation), ascending.

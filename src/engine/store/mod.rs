@@ -34,6 +34,7 @@ mod description;
 mod environment;
 mod error;
 pub mod export;
+pub mod frames;
 pub mod import;
 mod listing;
 mod lock;

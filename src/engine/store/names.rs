@@ -90,10 +90,10 @@ pub fn is_record(path: &Path) -> bool {
         || path.ancestors().skip(1).any(|run| path.strip_prefix(run).is_ok_and(is_kept) && has_record(run))
 }
 
-/// Returns true if a folder holds more of a run than `config.toml`, which alone may be settings that a person saved.
+/// Returns true if a folder holds a log or the description of a run, be it alone: a program that has only begun to write its
+/// run may have made its events and nothing else. `config.toml` alone may be settings that a person saved.
 fn has_record(folder: &Path) -> bool {
-    let is_file = |name: &&str| folder.join(name).is_file();
-    [RUN, METRICS].iter().any(is_file) || is_file(&CONFIG) && [SAMPLES, EVENTS].iter().any(is_file)
+    [RUN, METRICS, SAMPLES, EVENTS].iter().any(|name| folder.join(name).is_file())
 }
 
 fn is_kept(within_run: &Path) -> bool {
@@ -171,7 +171,7 @@ mod tests {
             kept[0]
         };
         assert!(!is_kept_beside(&[]) && !is_kept_beside(&[CONFIG]), "settings that were saved");
-        for there in [&[RUN][..], &[METRICS], &[CONFIG, EVENTS], &[RUN, CONFIG, METRICS]] {
+        for there in [&[RUN][..], &[METRICS], &[SAMPLES], &[EVENTS], &[CONFIG, EVENTS], &[RUN, CONFIG, METRICS]] {
             assert!(is_kept_beside(there), "{there:?}");
         }
         assert!(is_kept(".index.json"));

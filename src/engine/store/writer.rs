@@ -118,7 +118,7 @@ impl Writer {
         }
         let step = from.map(|c| c.step);
         let lengths = from.map_or_else(Lengths::default, |c| c.lengths);
-        checkpoint::move_aside_after(folder, step)?;
+        checkpoint::move_aside_after(folder, from)?;
         snapshots::remove_after(folder, step);
         [CHECKPOINTS, SNAPSHOTS].into_iter().try_for_each(|name| names::make_folder(folder, name))?;
         let mut open = OpenFolder::around(folder.to_owned(), lock, lengths, step.unwrap_or(0))?;

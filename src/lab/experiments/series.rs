@@ -128,6 +128,12 @@ impl SeriesReader {
     }
 }
 
+/// Every so-manieth point, and always the last one.
+pub fn every_nth<T: Copy>(points: &[T], every: usize) -> impl Iterator<Item = T> {
+    let last = points.len().saturating_sub(1);
+    points.iter().enumerate().filter(move |(i, _)| i % every == 0 || *i == last).map(|(_, point)| *point)
+}
+
 /// Reads what a run folder is, its headline numbers, and the scalars whose channels `keeps` wants.
 ///
 /// # Errors

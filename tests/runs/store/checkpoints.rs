@@ -127,6 +127,17 @@ fn the_same_step_again_replaces_it() {
     assert_eq!(load(run.path()).checkpoint.step, 5);
 }
 
+/// A run may be resumed and stopped at one step again and again; by then the first checkpoints of that step are removed.
+#[test]
+fn the_last_of_many_checkpoints_of_a_step_stays() {
+    let run = run_folder();
+    for times in 1..=checkpoint::KEPT_CHECKPOINTS + 2 {
+        let saved = checkpoint::save(run.path(), &checkpoint(4, &[times as f32])).unwrap();
+        assert_eq!(checkpoint::latest(run.path()), Some(saved), "saved {times} times");
+    }
+    assert_eq!(checkpoint::all(run.path()).len(), checkpoint::KEPT_CHECKPOINTS);
+}
+
 #[test]
 fn unfinished_checkpoints_of_a_crash_are_ignored_and_removed() {
     let run = run_folder();

@@ -17,7 +17,7 @@ use orrery::{
         Checkpoint, DataPosition, Lengths, Writer,
         checkpoint::{self, Variant},
     },
-    telemetry::{Measurement, RunState, measurements::Residual},
+    telemetry::{Level, Measurement, RunState, measurements::Residual},
 };
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -249,6 +249,30 @@ fn a_damaged_newest_checkpoint_costs_steps_not_the_run() {
     let (toy, writer) = resume(&folder);
     assert_eq!(toy.step, 6);
     assert!(!newest.exists(), "a checkpoint of a future that will be written again is put aside");
+    finish(toy, writer);
+    assert_eq!(numbers(&folder), reference);
+}
+
+/// A run that was stopped soon after a resume has two checkpoints of one step, and its logs were longer at the second one.
+#[test]
+fn a_damaged_second_checkpoint_of_a_step_is_no_loss_of_lines() {
+    let out = scratch_folder();
+    let reference = never_stopped(&out.path().join("reference"));
+    let (mut toy, mut writer) = begin(&out.path().join("stopped"));
+    train(&mut toy, &mut writer, 12);
+    let folder = writer.folder().unwrap();
+    drop(writer);
+    let first = checkpoint::latest(&folder).unwrap();
+    let (toy, mut writer) = resume(&folder);
+    writer.event(&Event::Notice { level: Level::Info, text: "a long sentence. ".repeat(30) }).unwrap();
+    let second = writer.checkpoint(toy.checkpoint()).unwrap();
+    drop(writer);
+    fs::write(second.join("frozen.safetensors"), "torn").unwrap();
+    let (toy, writer) = resume(&folder);
+    assert_eq!(toy.step, 12);
+    let said = notices(&read(&folder));
+    assert!(!said.contains("lost lines"), "{said}");
+    assert!(first.exists() && !second.exists(), "what the run has not been through is put aside");
     finish(toy, writer);
     assert_eq!(numbers(&folder), reference);
 }

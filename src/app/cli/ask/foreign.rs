@@ -7,7 +7,6 @@ use crate::{
         prelude::*,
         remote::{self, Address, RemoteQuestion, RemoteSource},
         settings::{self, ResolvedName},
-        shell::quoted,
     },
     labs::foreign::asks,
     store::{ComposedQuestion, OpenQuestion, Reply},
@@ -79,8 +78,10 @@ impl<'a> TypedQuestion<'a> {
             (typed.layers.is_some(), "--layers"),
         ];
         if let Some((_, option)) = given.into_iter().find(|(is_given, _)| *is_given) {
-            let words = "is asked as it is now, about whatever the question itself names";
-            return Err(Failure::usage(format!("a program that trains a run {words}: leave out {option}")));
+            return Err(usage!(
+                "a program that trains a run is asked as it is now, about whatever the question itself names: leave out \
+                 {option}"
+            ));
         }
         let name = asks::protocol_name(name);
         let question = match asks::knobs_of(name) {
@@ -197,10 +198,10 @@ impl AskedProgram<'_> {
         let ask = asks::protocol_name(name);
         if let (None, Some(source)) = (remote, remote::source_of(folder)) {
             let (word, ask) = (quoted(&source), quoted(ask));
-            return Err(Failure::usage(format!(
+            return Err(usage!(
                 "this is a copy of {source}: `orrery ask {word} {ask} ..`, or the window of `orrery follow {word}`, asks \
                  over ssh"
-            )));
+            ));
         }
         ensure!(!has_ended, "the run has ended, so no program can answer");
         ensure!(!self.was_abandoned_here(), "the program that trained this run was killed, so it cannot answer");
@@ -218,18 +219,12 @@ impl AskedProgram<'_> {
                 }
             }));
         }
-        if is_known && !asks::is_allowed(&info.asks, ask) {
-            let allowed = info.asks.join(", ");
-            let who = if info.lab == FOREIGN { "the script of this run" } else { "this run" };
-            return Err(Failure::usage(format!("`{ask}` is not allowed by {who}, which allows {allowed}")));
-        }
+        let who = if info.lab == FOREIGN { "the script of this run" } else { "this run" };
+        let is_allowed = !is_known || asks::is_allowed(&info.asks, ask);
+        ensure!(is_allowed, "`{ask}` is not allowed by {who}, which allows {}", info.asks.join(", "));
         let args = asks::without_defaults(ask, args);
         match remote {
-            None => {
-                let open = OpenQuestion::send(folder, ask, &args, patience);
-                let failed = |e: StoreError| if e.is_system_error() { Failure::failed(e) } else { Failure::wrong(e) };
-                Ok(ProgramQuestion { open: open.map_err(failed)?, remote: None })
-            }
+            None => Ok(ProgramQuestion { open: OpenQuestion::send(folder, ask, &args, patience)?, remote: None }),
             Some(source) => {
                 let question = ComposedQuestion::new(folder, ask, &args, patience).map_err(Failure::wrong)?;
                 let open = question.open.clone();
@@ -268,7 +263,7 @@ impl AskedProgram<'_> {
                 }
             }
             return match reply? {
-                Some(Reply::Refused(words)) => Err(Failure::usage(format!("refused: {words}"))),
+                Some(Reply::Refused(words)) => Err(usage!("refused: {words}")),
                 Some(Reply::Answered { words, sample }) => {
                     if !words.is_empty() {
                         notice!("{words}");

@@ -47,7 +47,7 @@ impl Source {
         for (_, claim) in ledger.claims() {
             if let Some((rule, probe)) = claim.rule.as_ref().and_then(|rule| Some((rule, rule.ask.as_ref()?))) {
                 ask::check(probe, &rule.args)
-                    .map_err(|e| Failure::usage(format!("the claim {} asks nothing: {}", claim.id, e.message)))?;
+                    .map_err(|e| usage!("the claim {} asks nothing: {}", claim.id, e.message))?;
             }
         }
         Ok(ledger)
@@ -65,10 +65,11 @@ impl Source {
         if !papers.is_empty() {
             return Ok(Ledger::new(&papers, &beside)?.with_results(&named)?);
         }
-        if self.folder.is_some() && beside.is_empty() {
-            let words = "holds no claims (*.toml), and no results (results/*.json) of those that are built in";
-            return Err(Failure::usage(format!("`{}` {words}", folder.display())));
-        }
+        ensure!(
+            self.folder.is_none() || !beside.is_empty(),
+            "`{}` holds no claims (*.toml), and no results (results/*.json) of those that are built in",
+            folder.display()
+        );
         Ok(Ledger::built_in()?.with_results(&[beside, named].concat())?)
     }
 
@@ -144,7 +145,7 @@ pub fn write_verdicts(ledger: &Ledger, folder: &Path) -> Result<(), Failure> {
 pub fn known_paper<'a>(ledger: &'a Ledger, id: &str) -> Result<&'a Paper, Failure> {
     ledger.papers.iter().find(|paper| paper.id == id).ok_or_else(|| {
         let names: Vec<&str> = ledger.papers.iter().map(|paper| paper.id.as_str()).collect();
-        Failure::usage(format!("there is no paper `{id}`; the papers are {}", names.join(", ")))
+        usage!("there is no paper `{id}`; the papers are {}", names.join(", "))
     })
 }
 
@@ -154,7 +155,7 @@ pub fn known_claim<'a, 'b>(rows: &'b [LedgerRow<'a>], id: &str) -> Result<&'b Le
     rows.iter().find(|row| row.claim.id.eq_ignore_ascii_case(id)).ok_or_else(|| {
         let meant = did_you_mean(id, rows.iter().map(|row| row.claim.id.as_str()));
         let stop = if meant.is_empty() { ";" } else { "" };
-        Failure::usage(format!("there is no claim `{id}`{meant}{stop} `orrery claims` lists them"))
+        usage!("there is no claim `{id}`{meant}{stop} `orrery claims` lists them")
     })
 }
 
@@ -171,8 +172,7 @@ fn texts(folder: &Path, extension: &str) -> Result<Vec<NamedText>, Failure> {
 }
 
 fn stems(folder: &Path, extension: &str) -> Result<Vec<String>, Failure> {
-    let entries =
-        files::entries(folder).map_err(|e| Failure::usage(format!("{} cannot be listed: {e}", folder.display())))?;
+    let entries = files::entries(folder).map_err(|e| usage!("{} cannot be listed: {e}", folder.display()))?;
     let paths = entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == extension));
     let mut found: Vec<String> =
         paths.filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned())).collect();

@@ -57,7 +57,7 @@ impl FromArgs {
     /// If a folder of results is named that is not there.
     fn source(&self) -> Result<Source, Failure> {
         match self.results.as_deref().filter(|results| !results.is_dir()) {
-            Some(results) => Err(Failure::usage(format!("`{}` is not a folder of results", results.display()))),
+            Some(results) => Err(usage!("`{}` is not a folder of results", results.display())),
             None => Ok(Source::new(self.from.as_deref(), self.results.as_deref())),
         }
     }

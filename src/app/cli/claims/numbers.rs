@@ -191,29 +191,19 @@ fn steps(run: &RunNumbers, rule: &Rule) -> Result<BTreeMap<u64, PointNumbers>, F
     if !rule.has_curve() {
         return Ok(BTreeMap::new());
     }
-    let finite = |key: &str, group: &str| -> BTreeMap<u64, f64> {
-        let points = series_of(run, key, group).map(|series| series.points.as_slice()).unwrap_or_default();
-        points.iter().filter(|point| point[1].is_finite()).map(|point| (point[0] as u64, point[1])).collect()
+    let (first, _) = rule.numbers().map_err(Failure::usage)?;
+    let series = first.groups.first().and_then(|group| series_of(run, first.key, group));
+    let at_step = |step: f64| -> Result<Option<(u64, PointNumbers)>, Failure> {
+        let value = |key: &str, group: &str| Ok(series_of(run, key, group).and_then(|series| value_at(series, step)));
+        Ok(numbers(rule, value)?.map(|numbers| (step as u64, numbers)))
     };
-    // the largest value of several variants, at the steps that all of them have
-    let largest = |read: &VariantNumber| {
-        let all = read.groups.iter().map(|group| finite(read.key, group));
-        let larger = |largest: BTreeMap<u64, f64>, other: BTreeMap<u64, f64>| -> BTreeMap<u64, f64> {
-            let both = largest.into_iter().filter_map(|(step, value)| Some((step, value.max(*other.get(&step)?))));
-            both.collect()
-        };
-        all.reduce(larger).unwrap_or_default()
-    };
-    let (first, second) = rule.numbers().map_err(Failure::usage)?;
-    let second = second.map(|read| largest(&read));
-    let point = |(step, number): (u64, f64)| {
-        let beside = match &second {
-            Some(second) => Some(*second.get(&step)?),
-            None => None,
-        };
-        Some((step, PointNumbers { at: None, number, beside }))
-    };
-    Ok(largest(&first).into_iter().filter_map(point).collect())
+    let points = series.map(|series| series.points.as_slice()).unwrap_or_default();
+    points.iter().filter_map(|point| at_step(point[0]).transpose()).collect()
+}
+
+fn value_at(series: &NumberSeries, step: f64) -> Option<f64> {
+    let place = series.points.partition_point(|point| point[0] < step);
+    series.points.get(place).filter(|point| point[0] == step).map(|point| point[1])
 }
 
 fn series_of<'a>(run: &'a RunNumbers, key: &str, group: &str) -> Option<&'a NumberSeries> {
@@ -242,7 +232,7 @@ fn recorded(run: &RunNumbers, rule: &Rule, key: &str, group: &str) -> Option<f64
     let series = series_of(run, key, group)?;
     let mut values = series.points.iter().map(|point| point[1]);
     match (rule.at, rule.over_steps) {
-        (Some(step), _) => series.points.iter().find(|[at, ..]| *at == step as f64).map(|point| point[1]),
+        (Some(step), _) => value_at(series, step as f64),
         (None, None) if rule.statistic == Statistic::Area => mean(&values.collect::<Vec<f64>>()),
         (None, None) => values.next_back(),
         (None, Some(OverSteps::Median)) => upper_quantile(values.collect(), 0.5),

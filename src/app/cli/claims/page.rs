@@ -28,14 +28,9 @@ const CURVE: f32 = 480.0;
 
 /// The whole file, of these rows.
 pub fn html(ledger: &Ledger, rows: &[LedgerRow]) -> String {
-    let mut out = head("The ledger of claims");
-    // writing to a string does not fail
-    let _ = writeln!(
-        out,
-        "<p class=\"note\">{}. A verdict says its scale, the paper's or ours; dots are seeds, the bar is the interval, the dashed \
-         line the paper's number, the shade where the claim stands.</p>",
-        escaped(&summary(rows))
-    );
+    let note = "A verdict says its scale, the paper's or ours; dots are seeds, the bar is the interval, the dashed line the paper's \
+                number, the shade where the claim stands.";
+    let mut out = head("The ledger of claims", "", &format!("{}. {note}", summary(rows)));
     let (entries, theme) = (ledger.entries(), Theme::light());
     for (paper, entries) in ledger.papers.iter().zip(&entries) {
         let entry = |row: &LedgerRow| entries.claims.iter().find(|entry| entry.claim.id == row.claim.id);

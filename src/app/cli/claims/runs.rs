@@ -69,13 +69,13 @@ fn selected_claims(ledger: &Ledger, what: &str) -> Result<Vec<(Claim, Rule)>, Fa
     }
     let rows = ledger.rows();
     let row = known_claim(&rows, what)?;
-    let none = || Failure::usage(format!("{} has no rule to run: {}", row.claim.id, row.standing.label()));
+    let none = || usage!("{} has no rule to run: {}", row.claim.id, row.standing.label());
     Ok(vec![ruled(row.claim).ok_or_else(none)?])
 }
 
 /// Makes the runs that a rule asks for, as far as they have not ended, and reads them; `None` where others make them.
 fn made(claim: &Claim, rule: &Rule, args: &RunArgs, commit: Option<&str>) -> Result<Option<ClaimResult>, Failure> {
-    let wrong = |why: String| Failure::usage(format!("the claim {} {why}", claim.id));
+    let wrong = |why: String| usage!("the claim {} {why}", claim.id);
     let count = args.seeds.unwrap_or(rule.seeds);
     let seeds = seeds_of(rule, args.first_seed, count).map_err(wrong)?;
     let asked = if args.first_seed.is_some() { Seeds::Each(seeds.clone()) } else { Seeds::Count(count) };

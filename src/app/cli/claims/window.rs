@@ -112,5 +112,5 @@ impl WindowClaims {
 }
 
 fn no_rule(id: &str) -> Failure {
-    Failure::usage(format!("the claim {id} has no rule to run"))
+    usage!("the claim {id} has no rule to run")
 }

@@ -69,7 +69,7 @@ fn check_shown(view: &ViewEntry, step: u64, runs: &[ReplayedRun], theme: &Theme)
         }
     }
     let whys = whys.join("; ");
-    Err(Failure::usage(format!("the view `{}` has nothing to show of these runs at step {step}: {whys}", view.id)))
+    Err(usage!("the view `{}` has nothing to show of these runs at step {step}: {whys}", view.id))
 }
 
 fn write_difference(

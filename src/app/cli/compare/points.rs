@@ -1,6 +1,10 @@
 //! Compared runs as the points of a sweep whose axes are the settings that differ, for its pictures and its table.
 
-use super::{super::sweep::results::numbers, ComparedRun, TRAIN_LOSS, first_but_for_seed};
+use super::{
+    super::sweep::results::numbers,
+    ComparedRun, TRAIN_LOSS,
+    tables::{ComparedRow, rows},
+};
 use crate::{
     analysis::distinct::distinct,
     cli::prelude::*,
@@ -13,7 +17,6 @@ use crate::{
         },
     },
     labs::headline::{Headline, common},
-    ui::comparison::folded_name,
 };
 
 /// Values of a setting that are this many times apart lie on a logarithmic axis.
@@ -21,28 +24,17 @@ const LOG_FROM: f64 = 30.0;
 
 /// A point a run, or, folded, a point for all runs that differ in nothing but the seed.
 pub fn from_runs(runs: &[ComparedRun], names: &[String], differences: &[Difference], is_folded: bool) -> SweepResults {
-    let like: Vec<usize> = (0..runs.len()).map(|i| if is_folded { first_but_for_seed(runs, i) } else { i }).collect();
-    let mut firsts = like.clone();
-    firsts.sort_unstable();
-    firsts.dedup();
-    let members = |first: usize| like.iter().filter(|l| **l == first).count();
+    let rows = rows(runs, names, is_folded);
     let axes: Vec<(ResultAxis, &Difference)> =
         differences.iter().filter(|d| !(is_folded && d.key == "seed")).map(|d| (axis(d), d)).collect();
-    let point = |run: &usize| {
-        let value = |(_, d): &(ResultAxis, &Difference)| d.values.get(*run).cloned().unwrap_or_default();
+    let point = |row: &ComparedRow| {
+        let value = |(_, d): &(ResultAxis, &Difference)| d.values.get(row.runs[0]).cloned().unwrap_or_default();
         let values: Vec<String> = axes.iter().map(value).collect();
         let place = |((axis, _), text): (&(ResultAxis, &Difference), &String)| axis.kind.place(text, text.parse().ok());
         ResultPoint { places: axes.iter().zip(&values).map(place).collect(), values }
     };
-    let name = |run: &usize| {
-        let name = names.get(*run).map_or("", String::as_str);
-        match members(*run) {
-            1 => name.to_owned(),
-            seeds => folded_name(name, seeds),
-        }
-    };
-    let made = |(run, like): (&ComparedRun, &usize)| SweepRun {
-        point: firsts.iter().position(|first| first == like).unwrap_or(0),
+    let made = |(i, run): (usize, &ComparedRun)| SweepRun {
+        point: rows.iter().position(|row| row.runs.contains(&i)).unwrap_or(0),
         seed: run.row.seed,
         made: Some(MadeRun {
             path: run.row.path.clone(),
@@ -54,14 +46,13 @@ pub fn from_runs(runs: &[ComparedRun], names: &[String], differences: &[Differen
     let series: Vec<Option<Arc<RunSeries>>> = runs.iter().map(|run| Some(Arc::new(series_of(run)))).collect();
     let of_lab = runs.first().and_then(|run| labs::find(&run.row.lab)).map_or(&[][..], |lab| lab.headlines);
     let headlines: &'static [Headline] = if of_lab.is_empty() { &[common::LOSS] } else { of_lab };
-    let most_seeds = firsts.iter().max_by_key(|first| members(**first)).copied().unwrap_or(0);
-    let with_most = runs.iter().zip(&like).filter(|(_, l)| **l == most_seeds);
+    let with_most = rows.iter().max_by_key(|row| row.runs.len()).map_or(&[][..], |row| &row.runs);
     SweepResults {
         lab: runs.first().map_or_else(String::new, |run| run.row.lab.clone()),
-        points: firsts.iter().map(point).collect(),
-        names: firsts.iter().map(name).collect(),
-        seeds: with_most.map(|(run, _)| run.row.seed).collect(),
-        runs: runs.iter().zip(&like).map(made).collect(),
+        points: rows.iter().map(point).collect(),
+        names: rows.iter().map(|row| row.name.clone()).collect(),
+        seeds: with_most.iter().map(|i| runs[*i].row.seed).collect(),
+        runs: runs.iter().enumerate().map(made).collect(),
         numbers: numbers(headlines, &series),
         axes: axes.into_iter().map(|(axis, _)| axis).collect(),
         every: 1,

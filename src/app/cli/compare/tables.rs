@@ -20,8 +20,8 @@ const COLUMNS: [&str; 3] = ["run", "variant", "step"];
 
 /// The name of a row, and the indices of its runs.
 pub struct ComparedRow {
-    name: String,
-    runs: Vec<usize>,
+    pub name: String,
+    pub runs: Vec<usize>,
 }
 
 /// A row for each run, or, folded, for all runs that differ in nothing but the seed.

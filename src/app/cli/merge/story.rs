@@ -66,9 +66,8 @@ pub fn run(args: &StoryArgs) -> Result<(), Failure> {
     set.extend(args.tune.map(|n| format!("merging.tune={n}")));
     let given = Settings { set, seed: args.seed, steps: args.steps, ..Settings::default() };
     settings::apply(&given, lab, &mut config)?;
-    if config.value(MergingSettings::tune)? == 0 {
-        return Err(Failure::usage("without updates of the children (--tune) there is nothing to merge"));
-    }
+    let tune = config.value(MergingSettings::tune)?;
+    ensure!(tune > 0, "without updates of the children (--tune) there is nothing to merge");
     output::make_folder(&args.out).map_err(|failure| Failure::usage(failure.message))?;
     let run = headless::train(lab, &config, &args.out.join("runs"), headless::RunOptions::without_figures())?;
     let story = collect(&run, &args.out)?;

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     cli::{failure::Failure, process::spawn, terminal::one_line},
     files::memory::size,
-    store::{ComposedQuestion, MAX_ANSWER},
+    store::{ComposedQuestion, MAX_ANSWER, frames::read_bytes},
 };
 
 /// The shell script that writes the question and sends the answer; the text appended to it calls its function `ask`.
@@ -106,7 +106,7 @@ fn read(mut frames: Frames, there: &Address, question: &ComposedQuestion, ssh: &
                 if bytes <= MAX_ANSWER && ["json", "safetensors"].contains(&ending.as_str()) =>
             {
                 // stored where local answers are read too
-                let content = frames.read_bytes(bytes).map_err(lost)?;
+                let content = read_bytes(&mut frames, bytes).map_err(lost)?;
                 question.open.write_answer(&ending, &content).map_err(Failure::failed)?;
                 if ending == "json" {
                     return Ok(true);

@@ -4,7 +4,7 @@ use std::{
     env,
     ffi::OsStr,
     fmt,
-    io::{self, BufRead, BufReader, Cursor, IsTerminal, Read, Write},
+    io::{self, BufReader, Cursor, IsTerminal, Read, Write},
     path::Path,
     process::{Child, ChildStdout, Command, Stdio},
     sync::{
@@ -19,17 +19,14 @@ use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 
 use super::{super::stream::BEAT, Address, POLL};
-use crate::cli::{
-    failure::Failure,
-    process::{spawn, terminate},
+use crate::{
+    cli::{
+        failure::Failure,
+        process::{spawn, terminate},
+    },
+    store::frames::{self, CUT},
 };
 
-/// The maximum number of bytes of a frame's header line.
-pub(super) const MAX_LINE: u64 = 64 << 10;
-/// The message if something other than the requested program wrote the output.
-pub(super) const NOT_A_STREAM: &str = "the data that arrived are not from `orrery stream` or the script in its place";
-/// The message if the other side ends in the middle of a frame.
-const CUT: &str = "the connection was cut";
 /// The exit code of a shell that cannot run a command.
 const CANNOT_RUN: i32 = 126;
 /// The exit code of a shell that does not find a command.
@@ -328,24 +325,15 @@ pub(super) struct Frames {
 impl Frames {
     /// The next line, which describes what follows it; `None` at the end.
     pub fn read_frame<F: DeserializeOwned>(&mut self) -> Result<Option<F>, String> {
-        let mut line = vec![];
-        let read = self.out.by_ref().take(MAX_LINE).read_until(b'\n', &mut line);
+        let frame = frames::read_frame(&mut self.out);
         self.connecting = None;
-        match read.map_err(|e| e.to_string())? as u64 {
-            0 => Ok(None),
-            read if read < MAX_LINE && line.last() != Some(&b'\n') => Err(CUT.to_owned()),
-            _ => serde_json::from_slice(&line).map(Some).map_err(|_| NOT_A_STREAM.to_owned()),
-        }
+        frame
     }
+}
 
-    /// Reads this many bytes, which follow a line.
-    pub fn read_bytes(&mut self, bytes: u64) -> Result<Vec<u8>, String> {
-        let mut content = vec![];
-        match self.out.by_ref().take(bytes).read_to_end(&mut content) {
-            Ok(read) if read as u64 == bytes => Ok(content),
-            Ok(_) => Err(CUT.to_owned()),
-            Err(e) => Err(e.to_string()),
-        }
+impl Read for Frames {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.out.read(into)
     }
 }
 

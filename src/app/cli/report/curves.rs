@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::{
     cli::prelude::*,
+    experiments::series::every_nth,
     telemetry::Channel,
     ui::{plot::svg::hex, seed_series::variant_colour},
 };
@@ -69,7 +70,7 @@ impl Curves {
         let all: usize = self.points.values().map(Vec::len).sum();
         let every = all.div_ceil(MAX_POINTS).max(1);
         let series = |place: usize, (variant, label): (usize, &str)| {
-            let shown = thinned(self.points.get(&(place, variant))?, every);
+            let shown = every_nth(self.points.get(&(place, variant))?, every);
             let (steps, values) = shown.map(|(step, value)| (step, value.is_finite().then_some(value))).unzip();
             let colour = hex(variant_colour(mirror, variant, theme));
             Some(SeriesData { label: label.to_owned(), colour, steps, values, sd: None })
@@ -82,10 +83,4 @@ impl Curves {
         let charts = self.channels.iter().enumerate().map(chart).filter(|c| !c.series.is_empty()).collect();
         CurvesData { charts, every }
     }
-}
-
-/// Every so-manieth point, and always the last one.
-pub fn thinned<T: Copy>(points: &[T], every: usize) -> impl Iterator<Item = T> {
-    let last = points.len().saturating_sub(1);
-    points.iter().enumerate().filter(move |(i, _)| i % every == 0 || *i == last).map(|(_, point)| *point)
 }

@@ -7,7 +7,7 @@ mod pictures;
 mod sweep_figures;
 mod sweep_page;
 
-use super::{damage::PartialArgs, lab_config::recorded, shell::quoted, sweep::folder::SPEC};
+use super::{damage::PartialArgs, lab_config::recorded, sweep::folder::SPEC};
 use crate::{cli::prelude::*, experiments::headline_values::HeadlineReader};
 use curves::Curves;
 use pictures::Pictures;
@@ -39,7 +39,7 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
         return Err(usage!("a report is of one run or sweep, and {given} are given; {instead}"));
     }
     output::check_extension(&args.out, "html", "a report is a web page")?;
-    output::check(&args.out, &[&args.run])?;
+    output::check_file(&args.out, &[&args.run])?;
     if args.run.join(SPEC).is_file() {
         return sweep_page::write(&args.run, &args.out, args.partial);
     }

@@ -46,12 +46,15 @@ fn policy() -> String {
     format!("default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{script}'")
 }
 
-/// The beginning of a page, up to its heading; the title is escaped.
-pub fn head(title: &str) -> String {
+/// The beginning of a page: its heading, the question that it answers, if there is one, and a note.
+pub fn head(title: &str, question: &str, note: &str) -> String {
+    let (title, question, note) = (escaped(title), escaped(question), escaped(note));
+    let question = if question.is_empty() { question } else { format!("<p class=\"question\">{question}</p>\n") };
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
          content=\"width=device-width\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
-         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n",
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n{question}\
+         <p class=\"note\">{note}</p>\n",
         policy()
     )
 }
@@ -70,14 +73,8 @@ pub fn finish(out: &mut String, curves: &Value, views: &Value) {
 impl Report<'_> {
     /// The whole file.
     pub fn html(&self, curves: &CurvesData, pictures: &Pictures) -> String {
-        let title = escaped(&format!("{}: {}", self.lab.title, self.preset_title()));
-        let mut out = head(&title);
-        let _ = write!(
-            out,
-            "<p class=\"question\">{}</p>\n<p class=\"note\">{}</p>\n",
-            escaped(self.lab.question),
-            escaped(&self.facts())
-        );
+        let title = format!("{}: {}", self.lab.title, self.preset_title());
+        let mut out = head(&title, self.lab.question, &self.facts());
         self.headlines(&mut out);
         self.views(pictures, &mut out);
         self.curves(curves, &mut out);
@@ -346,7 +343,7 @@ mod tests {
 
     #[test]
     fn the_policy_lets_the_own_script_run() {
-        let mut page = head("a");
+        let mut page = head("a", "", "");
         finish(&mut page, &json!(null), &json!(null));
         let script = page.split_once("<script>").unwrap().1.split_once("</script>").unwrap().0;
         let hash = STANDARD.encode(Sha256::digest(script));

@@ -9,21 +9,20 @@ use super::{
     super::{
         compare,
         damage::PartialArgs,
-        shell::quoted,
         summary,
         sweep::{
             folder::{SweepFolder, SweepRuns, TaskState, task_name},
             table::SweepTable,
         },
     },
-    curves::{CurveData, SeriesData, thinned},
+    curves::{CurveData, SeriesData},
     page::{self, escaped},
     sweep_figures,
 };
 use crate::{
     analysis::distinct::distinct,
     cli::prelude::*,
-    experiments::run_table::{RowState, changed_settings},
+    experiments::{run_table::changed_settings, series::every_nth},
     ui::{
         comparison::{ComparedLine, Comparison},
         plot::svg::hex,
@@ -78,15 +77,9 @@ impl SweepReport {
 
     fn html(&self, figures: &[Comparison], points: usize, theme: &Theme) -> String {
         let sweep = &self.folder.sweep;
-        let title = escaped(&format!("Sweep {}: {}", self.folder.name(), sweep.lab.title));
         let charts = charts(figures, points, theme);
-        let mut out = page::head(&title);
-        let _ = write!(
-            out,
-            "<p class=\"question\">{}</p>\n<p class=\"note\">{}</p>\n",
-            escaped(sweep.lab.question),
-            escaped(&self.facts())
-        );
+        let title = format!("Sweep {}: {}", self.folder.name(), sweep.lab.title);
+        let mut out = page::head(&title, sweep.lab.question, &self.facts());
         self.unfinished_runs(&mut out);
         self.points(&mut out);
         sweep_figures::axes(&mut out, &self.folder, &self.states, &self.table, theme);
@@ -237,7 +230,7 @@ fn charts(figures: &[Comparison], max: usize, theme: &Theme) -> (Vec<CurveData>,
 
 fn series(line: &ComparedLine, every: usize, theme: &Theme) -> SeriesData {
     let (mut steps, mut values, mut sd) = (vec![], vec![], vec![]);
-    for [step, mean, spread] in thinned(&line.points, every) {
+    for [step, mean, spread] in every_nth(&line.points, every) {
         steps.push(step as u64);
         values.push(mean.is_finite().then_some(mean));
         sd.push(spread.is_finite().then_some(spread));

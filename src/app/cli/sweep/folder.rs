@@ -1,12 +1,14 @@
 //! The folder of a sweep: its specification, its points' common settings, and its runs, matched by recorded settings.
 
-use std::{ffi::OsString, io};
+use std::{
+    ffi::{OsStr, OsString},
+    io,
+};
 
 use super::super::{
     damage,
     settings::{self, ResolvedName},
     sweep_names::BASE,
-    terminal::one_line,
 };
 use crate::{
     cli::prelude::*,
@@ -216,13 +218,27 @@ impl SweepRuns {
         self.folder.map_or_else(Vec::new, |folder| run_rows::list_named(&folder, self.names).rows)
     }
 
+    /// Checks that no run is left out for its name: a run that is made would be that one again.
+    ///
+    /// # Errors
+    /// If the name of a run is not UTF-8.
+    pub fn check_names(&self) -> Result<(), Failure> {
+        let unreadable = self.names.iter().find(|name| name.to_str().is_none()).map(|name| self.shown_path(name));
+        unreadable.map_or(Ok(()), |path| {
+            let words = "is not UTF-8, so that it may be made a second time: rename its folder";
+            Err(usage!("the name of the run {path} {words}"))
+        })
+    }
+
     /// Reports the links that are left out.
     pub fn report_linked(&self) {
-        for name in &self.linked {
-            let path = self.folder.as_deref().unwrap_or(Path::new("")).join(name).display().to_string();
-            let path = one_line(&path);
+        for path in self.linked.iter().map(|name| self.shown_path(name)) {
             notice!("{path} is a link to a run elsewhere, and not a run of this sweep: it is left out");
         }
+    }
+
+    fn shown_path(&self, name: &OsStr) -> String {
+        path_label(&self.folder.as_deref().unwrap_or(Path::new("")).join(name))
     }
 
     /// Reports the links and the runs that cannot be read, whose settings are not known: the sweep has neither.

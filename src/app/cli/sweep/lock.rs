@@ -66,11 +66,11 @@ pub fn check_free(folder: &Path) -> Result<(), Failure> {
 
 fn lock_taken(folder: &Path, who: &str) -> Failure {
     let shown = folder.display();
-    Failure::usage(format!("the runs of {shown} are being made by {who}: wait for it, or stop it there"))
+    usage!("the runs of {shown} are being made by {who}: wait for it, or stop it there")
 }
 
 fn unlocked(path: &Path, e: &io::Error) -> Failure {
-    Failure::usage(format!("{} cannot be locked: {e}", path.display()))
+    usage!("{} cannot be locked: {e}", path.display())
 }
 
 fn lock(folder: &Path, name: &Path) -> Result<LockOutcome, Failure> {

@@ -89,8 +89,9 @@ impl MakeArgs {
     /// Makes these runs of a sweep. Returns how many have failed, or `None` if they are made elsewhere.
     ///
     /// # Errors
-    /// Those of [`pool::run`]; if nobody takes the runs, or a command cannot be printed.
+    /// Those of [`SweepRuns::check_names`] and [`pool::run`]; if nobody takes the runs, or a command cannot be printed.
     pub fn make(&self, sweep: &SweepFolder, runs: &[usize]) -> Result<Option<usize>, Failure> {
+        SweepRuns::find(&sweep.path)?.check_names()?;
         match self.on {
             RunPlace::Here => return pool::run(sweep, runs, self.jobs.map_or_else(cores, usize::from)).map(Some),
             RunPlace::Slurm => slurm::submit(sweep, runs, self.minutes)?,

@@ -80,6 +80,6 @@ fn number(results: &SweepResults, asked: Option<&str>) -> Result<usize, Failure>
     let wanted = Objective::parse(asked);
     results.numbers.iter().position(|n| wanted.means(&n.id.key, &n.id.group)).ok_or_else(|| {
         let known: Vec<String> = results.numbers.iter().map(|n| format!("{} of {}", n.id.key, n.id.group)).collect();
-        Failure::usage(format!("no run has recorded a number `{asked}`; there are {}", known.join(", ")))
+        usage!("no run has recorded a number `{asked}`; there are {}", known.join(", "))
     })
 }

@@ -1,7 +1,7 @@
 //! A sweep's folder for its pictures: runs with state and numbers over steps; and the sweeps beside a folder of runs.
 
 use super::{
-    super::{shell::quoted, sweep_names::is_sweep},
+    super::sweep_names::is_sweep,
     SWEEPS,
     folder::{RUNS, SweepFolder, SweepRuns},
 };

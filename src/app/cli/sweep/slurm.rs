@@ -3,10 +3,7 @@
 use std::{io, process::Command};
 
 use super::{
-    super::{
-        headless::{self, RunOptions},
-        shell::quoted,
-    },
+    super::headless::{self, RunOptions},
     folder::{LOGS, SweepFolder},
 };
 use crate::{cli::prelude::*, config::Setting, files::replace, labs::TrainSettings};
@@ -23,7 +20,7 @@ const SCRIPT: &str = "job.sh";
 pub fn submit(sweep: &SweepFolder, numbers: &[usize], minutes: Option<f64>) -> Result<(), Failure> {
     let minutes = match minutes {
         Some(minutes) if minutes.is_finite() && minutes > 0.0 => minutes,
-        Some(minutes) => return Err(Failure::usage(format!("--minutes {minutes}: give a number above 0"))),
+        Some(minutes) => return Err(usage!("--minutes {minutes}: give a number above 0")),
         None => timed(sweep)?,
     };
     let packed = split_into_tasks(numbers, minutes);
@@ -51,11 +48,11 @@ pub fn submit(sweep: &SweepFolder, numbers: &[usize], minutes: Option<f64>) -> R
         .arg(&script)
         .output();
     let output = submitted.map_err(|e| match e.kind() {
-        io::ErrorKind::NotFound => Failure::usage(format!(
+        io::ErrorKind::NotFound => usage!(
             "there is no sbatch here, so no Slurm: run this on a machine that submits jobs, or use --on here. The script \
              is {}",
             script.display()
-        )),
+        ),
         _ => Failure::failed(e),
     })?;
     if !output.status.success() {
@@ -75,7 +72,7 @@ pub fn submit(sweep: &SweepFolder, numbers: &[usize], minutes: Option<f64>) -> R
 }
 
 fn unwritten(path: &Path, e: &FileError) -> Failure {
-    Failure::usage(format!("{} cannot be written: {e}", path.display()))
+    usage!("{} cannot be written: {e}", path.display())
 }
 
 /// The runs of each task: as many as fill the minimum time, in order.

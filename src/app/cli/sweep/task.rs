@@ -1,11 +1,8 @@
 //! One run of a sweep: made, resumed, or left as it is, depending on its folder.
 
 use super::{
-    super::{
-        headless::{self, ResumeArgs, RunOptions},
-        shell::quoted,
-    },
-    folder::{SweepFolder, task_name},
+    super::headless::{self, ResumeArgs, RunOptions},
+    folder::{SweepFolder, SweepRuns, task_name},
     lock::{self, LockOutcome},
 };
 use crate::cli::prelude::*;
@@ -13,7 +10,7 @@ use crate::cli::prelude::*;
 /// Makes the run of this number, unless it has ended or another process is making it.
 ///
 /// # Errors
-/// If there is no such run, or it fails.
+/// If there is no such run, it fails, or it may be there under a name that cannot be read.
 pub fn run(sweep: &SweepFolder, number: usize) -> Result<(), Failure> {
     let tasks = sweep.sweep.tasks();
     let count = tasks.len();
@@ -44,7 +41,10 @@ pub fn run(sweep: &SweepFolder, number: usize) -> Result<(), Failure> {
                 ended => return ended,
             }
         }
-        None => notice!("{name}: {words}"),
+        None => {
+            SweepRuns::find(&sweep.path)?.check_names()?;
+            notice!("{name}: {words}");
+        }
     }
     headless::train(sweep.sweep.lab, &config, &sweep.runs(), RunOptions::without_figures()).map(|_| ())
 }

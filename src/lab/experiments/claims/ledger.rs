@@ -385,11 +385,13 @@ impl ClaimResult {
     /// This with the verdict that its numbers have in a judgement; without one the claim is undecided.
     fn judged(&self, judged: Option<&Judgement>) -> Self {
         let outcome = judged.and_then(|judged| judged.outcome);
+        // JSON has finite numbers alone: a result with an infinite interval could not be read again
+        let is_finite = |value: &f64| value.is_finite();
         Self {
             verdict: judged.map_or(Verdict::CannotBeTold, |judged| judged.numbers_verdict),
-            effect: outcome.map(|o| o.effect),
-            interval: outcome.map(|o| o.interval),
-            p: judged.and_then(|judged| judged.p),
+            effect: outcome.map(|o| o.effect).filter(is_finite),
+            interval: outcome.map(|o| o.interval).filter(|(low, high)| is_finite(low) && is_finite(high)),
+            p: judged.and_then(|judged| judged.p).filter(is_finite),
             ..self.clone()
         }
     }

@@ -39,7 +39,7 @@ impl Order {
 
     pub fn sort(&self, rows: &mut [&RunRow]) {
         // Keys are made once for each row, not once for each comparison.
-        let mut keyed: Vec<(Key, &RunRow)> = rows.iter().map(|row| (self.key_of(row), *row)).collect();
+        let mut keyed: Vec<(SortKey, &RunRow)> = rows.iter().map(|row| (self.key_of(row), *row)).collect();
         keyed.sort_by(|(a, x), (b, y)| {
             let pinned = y.note.pinned.cmp(&x.note.pinned);
             pinned
@@ -49,32 +49,33 @@ impl Order {
         rows.iter_mut().zip(keyed).for_each(|(place, (_, row))| *place = row);
     }
 
-    fn key_of(&self, row: &RunRow) -> Key {
+    fn key_of(&self, row: &RunRow) -> SortKey {
         match self.key.as_str() {
-            "began" => Key::Number(row.began as f64),
-            "name" => Key::Text(row.title().to_lowercase()),
-            "folder" => Key::Text(row.folder.clone()),
-            "lab" => Key::Text(format!("{} {}", row.lab, row.preset)),
-            "preset" => Key::Text(row.preset.clone()),
-            "state" => Key::Text(row.state_label()),
-            "changed" => Key::Text(row.changed_label()),
+            "began" => SortKey::Number(row.began as f64),
+            "name" => SortKey::Text(row.title().to_lowercase()),
+            "folder" => SortKey::Text(row.folder.clone()),
+            "lab" => SortKey::Text(format!("{} {}", row.lab, row.preset)),
+            "preset" => SortKey::Text(row.preset.clone()),
+            "state" => SortKey::Text(row.state_label()),
+            "changed" => SortKey::Text(row.changed_label()),
             key => match row.numbers(key).and_then(|all| all.into_iter().find(|v| !v.is_nan())) {
-                Some(number) => Key::Number(number),
-                None => row.setting(key).map_or(Key::None, |value| Key::Text(value.to_string())),
+                Some(number) => SortKey::Number(number),
+                None => row.setting(key).map_or(SortKey::None, |value| SortKey::Text(value.to_string())),
             },
         }
     }
 }
 
-enum Key {
+/// What rows of a table are sorted by.
+pub(in crate::experiments) enum SortKey {
     Number(f64),
     Text(String),
     /// The row has no such value, and is sorted last in either direction.
     None,
 }
 
-impl Key {
-    fn compare(&self, other: &Self, descending: bool) -> Ordering {
+impl SortKey {
+    pub(in crate::experiments) fn compare(&self, other: &Self, descending: bool) -> Ordering {
         let rising = match (self, other) {
             (Self::Number(a), Self::Number(b)) => a.total_cmp(b),
             (Self::Text(a), Self::Text(b)) => a.cmp(b),

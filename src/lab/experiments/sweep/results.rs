@@ -13,6 +13,7 @@ use crate::{
     experiments::{
         run_table::RowState,
         seeds::{SeedSummary, over_seeds},
+        series::every_nth,
     },
     labs::headline::{Better, Digits},
 };
@@ -187,11 +188,9 @@ pub fn value_at(series: &[(u64, f64)], step: u64) -> Option<(u64, f64)> {
 }
 
 /// Every so-manieth point and the last, so that at most about `most` are left; how many each stands for.
-pub fn thinned(series: Vec<(u64, f64)>, most: usize) -> (Vec<(u64, f64)>, usize) {
+pub fn thinned(series: &[(u64, f64)], most: usize) -> (Vec<(u64, f64)>, usize) {
     let every = series.len().div_ceil(most.max(2)).max(1);
-    let last = series.len().saturating_sub(1);
-    let kept = series.into_iter().enumerate().filter(|(i, _)| i % every == 0 || *i == last).map(|(_, p)| p);
-    (kept.collect(), every)
+    (every_nth(series, every).collect(), every)
 }
 
 impl ResultAxis {

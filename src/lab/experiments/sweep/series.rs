@@ -57,8 +57,8 @@ fn read(folder: &Path, most: usize) -> Result<RunSeries, StoreError> {
     let RunNumbers { info, numbers, .. } = series::read(folder, |_| true)?;
     let mut series = RunSeries { every: 1, terms: Some(RunTerms::from(info.as_ref())), ..RunSeries::default() };
     for NumberSeries { key, group, points } in numbers {
-        let means = points.into_iter().map(|[step, mean, _]| (step as u64, mean)).collect();
-        let (kept, every) = thinned(means, most);
+        let means: Vec<(u64, f64)> = points.into_iter().map(|[step, mean, _]| (step as u64, mean)).collect();
+        let (kept, every) = thinned(&means, most);
         series.every = series.every.max(every);
         series.numbers.push((NumberId { key, group }, Arc::new(kept)));
     }

@@ -26,6 +26,14 @@ fn verdicts_are_corrected_for_all_rules_of_the_paper() {
     assert_eq!(labels(&ledger_from(&[0.001, 0.0011]))[0], "cannot be told", "a run is missing");
 }
 
+/// JSON has no infinity, and a result with one could not be read again.
+#[test]
+fn a_result_without_a_finite_interval_is_read_again() {
+    let ledger = ledger_from(&[1e308, -1e308, 1e308]);
+    let stored = &ledger.results["X1"];
+    assert_eq!(ClaimResult::parse("X1", &stored.to_json().unwrap()).unwrap(), *stored);
+}
+
 /// The window judges the runs that have ended so far without a ledger of its own.
 #[test]
 fn a_result_is_judged_in_place_of_the_stored_one() {

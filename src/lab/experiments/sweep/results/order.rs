@@ -1,8 +1,7 @@
 //! The order of the points of a sweep in its table.
 
-use std::cmp::Ordering;
-
 use super::{NumberId, RowState, SweepResults, ValuesAtStep};
+use crate::experiments::run_table::order::SortKey;
 
 /// A column of the table.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -38,14 +37,9 @@ impl PointOrder {
             Column::Runs => Some(results.finished(point) as f64),
             Column::Number(_) => values_at_step?.mean(point),
         };
-        let mut order: Vec<(usize, Option<f64>)> = (0..results.points.len()).map(|p| (p, key(p))).collect();
-        order.sort_by(|a, b| match (a.1, b.1) {
-            (Some(x), Some(y)) if self.is_falling => y.total_cmp(&x).then(a.0.cmp(&b.0)),
-            (Some(x), Some(y)) => x.total_cmp(&y).then(a.0.cmp(&b.0)),
-            (Some(_), None) => Ordering::Less,
-            (None, Some(_)) => Ordering::Greater,
-            (None, None) => a.0.cmp(&b.0),
-        });
+        let keyed = |point: usize| (point, key(point).map_or(SortKey::None, SortKey::Number));
+        let mut order: Vec<(usize, SortKey)> = (0..results.points.len()).map(keyed).collect();
+        order.sort_by(|(i, a), (j, b)| a.compare(b, self.is_falling).then(i.cmp(j)));
         order.into_iter().map(|(point, _)| point).collect()
     }
 }

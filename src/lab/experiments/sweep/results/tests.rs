@@ -143,9 +143,9 @@ fn seeds_fold_where_both_have_a_step() {
     assert!(apart.iter().all(|p| p[2].is_nan()), "a step of one seed has no spread");
     assert!(r.curve(0, 3).is_empty() && over_seeds(&[]).is_empty());
     let long: Vec<(u64, f64)> = (0..10).map(|i| (i, 0.0)).collect();
-    let (kept, every) = thinned(long.clone(), 4);
+    let (kept, every) = thinned(&long, 4);
     assert_eq!((kept.iter().map(|p| p.0).collect::<Vec<_>>(), every), (vec![0, 3, 6, 9], 3));
-    assert_eq!(thinned(long, 10).1, 1);
+    assert_eq!(thinned(&long, 10).1, 1);
 }
 
 #[test]
