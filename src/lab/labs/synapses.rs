@@ -62,7 +62,7 @@ pub static LAB: Lab = Lab {
         tall: "reading", "concepts";
         0: "activity", "surprise";
         1: "losses";
-        more: "merging", "race";
+        more: "merging", "race", "accuracy";
     },
     headlines: headlines::ALL,
     large_numbers: headlines::LARGE_NUMBERS,
