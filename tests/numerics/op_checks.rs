@@ -69,19 +69,21 @@ pub fn check(fused: Op, reference: Op, shapes: &[Vec<usize>]) -> Result<()> {
 /// The same as [`check`] for given values.
 pub fn check_at(fused: Op, reference: Op, vars: &[Var]) -> Result<()> {
     let shapes: Vec<_> = vars.iter().map(|v| v.dims()).collect();
-    let exact: Vec<Var> =
-        vars.iter().map(|v| Var::from_tensor(&v.as_tensor().to_dtype(DType::F64)?)).collect::<Result<_>>()?;
+    let exact = to_f64(vars)?;
     let (found, wanted) = (derive(fused, vars)?, derive(reference, &exact)?);
     for (i, (f, w)) in found.iter().zip(&wanted).enumerate() {
         let size = largest(host::to_f64(w)?).max(1e-3);
         let off = distance(f, w)? / size;
-        // a larger error is allowed only if rounding the inputs, or computing in f32, changes the reference itself as
-        // much
+        // a larger error is allowed only if rounding the inputs, or computing in f32 near them, changes the reference
+        // itself as much
         let mut allowed = 1e-5;
         if off >= allowed {
             let mut moved = vec![distance(&derive(reference, vars)?[i], w)?];
             for run in ROUNDING_RUNS {
-                moved.push(distance(&derive(reference, &rounded(&exact, run)?)?[i], w)?);
+                let rounded = changed(&exact, run, 0.5, DType::F64)?;
+                moved.push(distance(&derive(reference, &rounded)?[i], w)?);
+                let near = changed(&exact, run, 1.0, DType::F32)?;
+                moved.push(distance(&derive(reference, &near)?[i], &derive(reference, &to_f64(&near)?)?[i])?);
             }
             allowed = 8.0 * largest(moved) / size;
         }
@@ -94,16 +96,20 @@ pub fn check_at(fused: Op, reference: Op, vars: &[Var]) -> Result<()> {
 /// rounding moves it.
 const ROUNDING_RUNS: [usize; 4] = [1, 2, 3, 5];
 
-/// The values changed by the rounding error of f32: `run` of them up, as many down, and so on.
-fn rounded(exact: &[Var], run: usize) -> Result<Vec<Var>> {
-    let half = f64::from(f32::EPSILON) / 2.0;
+/// The values changed by so many times the epsilon of f32: `run` of them up, as many down, and so on.
+fn changed(exact: &[Var], run: usize, by: f64, dtype: DType) -> Result<Vec<Var>> {
+    let by = by * f64::from(f32::EPSILON);
     let turned = |v: &Var| {
         let values = host::to_f64(v)?.into_iter().enumerate();
         let values: Vec<f64> =
-            values.map(|(i, x)| x * (1.0 + if (i / run).is_multiple_of(2) { half } else { -half })).collect();
-        Var::from_vec(values, v.shape(), v.device())
+            values.map(|(i, x)| x * (1.0 + if (i / run).is_multiple_of(2) { by } else { -by })).collect();
+        Var::from_tensor(&Tensor::from_vec(values, v.shape(), v.device())?.to_dtype(dtype)?)
     };
     exact.iter().map(turned).collect()
+}
+
+fn to_f64(vars: &[Var]) -> Result<Vec<Var>> {
+    vars.iter().map(|v| Var::from_tensor(&v.as_tensor().to_dtype(DType::F64)?)).collect()
 }
 
 /// Compares the reference's gradients with central differences in f64 along a random direction.
