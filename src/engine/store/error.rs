@@ -65,7 +65,8 @@ impl StoreError {
 impl StoreError {
     /// True if the system has refused, as where a disk is full; false of what is wrong in a folder or in what was asked.
     pub fn is_system_error(&self) -> bool {
-        self.source.as_deref().is_some_and(|source| source.is::<io::Error>())
+        let source = self.source.as_deref().and_then(|source| source.downcast_ref::<io::Error>());
+        source.is_some_and(|e| e.get_ref().is_none_or(|own| !own.is::<FileError>()))
     }
 
     /// A file of a run folder that its path no longer leads to.
