@@ -16,7 +16,7 @@ pub struct Mark {
 impl Mark {
     /// A background in `tone` that shows a share of the largest value: it begins with the opacity `faintest`, to which the
     /// largest value adds `added`. A share of at most 2% has none.
-    pub fn heat(tone: Color32, share: f32, [faintest, added]: [f32; 2], outline: Option<Color32>) -> Self {
+    pub fn heat(tone: Color32, share: f32, faintest: f32, added: f32, outline: Option<Color32>) -> Self {
         let ground = (share > 0.02).then(|| tone.gamma_multiply(faintest + added * share));
         Self { ground, outline }
     }

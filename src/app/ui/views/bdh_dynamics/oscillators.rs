@@ -38,7 +38,7 @@ pub struct OscillatorsView {
 impl OscillatorsView {
     /// The toy that the settings describe: another number of particles or seed begins again, the rest changes it.
     fn follow(&mut self, config: &Config) {
-        let spec = spec_of(config);
+        let spec = toy_spec(config);
         match &mut self.toy {
             Some((old, _)) if *old == spec => {}
             Some((old, toy)) if (old.particles, old.seed) == (spec.particles, spec.seed) => {
@@ -100,7 +100,7 @@ impl OscillatorsView {
 }
 
 /// The settings of the toy; what a config lacks is the default.
-fn spec_of(config: &Config) -> OscillatorsSpec {
+fn toy_spec(config: &Config) -> OscillatorsSpec {
     let ToySettings { particles, damping, swing, wires, prods, pulse } = config.group().unwrap_or_default();
     OscillatorsSpec { particles, damping, swing, wires, prods, pulse, seed: config.seed }
 }
@@ -192,7 +192,7 @@ impl PanelView for OscillatorsView {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let spec = spec_of(cx.config);
+        let spec = toy_spec(cx.config);
         let connectors = match (spec.damping > 0.0, spec.swing > 0.0) {
             (true, true) => "connectors relax and swing",
             (true, false) => "connectors relax (ALiBi)",

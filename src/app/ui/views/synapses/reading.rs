@@ -184,7 +184,7 @@ impl ReadingView {
         let pointed = written_strip_ui(ui, theme, page, written, |k| {
             let at = from + k;
             let share = gains.get(at).filter(|_| at <= cursor).map_or(0.0, |g| (g / max).clamp(0.0, 1.0)) as f32;
-            TokenMark::heat(theme.warm, share, [0.12, 0.68], (at == cursor).then_some(theme.accent))
+            TokenMark::heat(theme.warm, share, 0.12, 0.68, (at == cursor).then_some(theme.accent))
         });
         if let Some(k) = pointed.clicked {
             cx.selection.token = Some(from + k);

@@ -201,7 +201,7 @@ impl View for Intervention {
             let pointed = token_strip_ui(ui, cx.theme, &m.sample.tokens, |t| {
                 let share = share(m.divergence.get(t).map_or(0.0, |d| d / max) as f32);
                 let outline = (cx.selection.token == Some(t)).then_some(cx.theme.text);
-                TokenMark::heat(cx.theme.accent, share, [0.08, 0.6], outline)
+                TokenMark::heat(cx.theme.accent, share, 0.08, 0.6, outline)
             });
             cx.selection.token = pointed.clicked.or(cx.selection.token);
             let high = (ui.available_height() * CHART).max(MIN_CHART);

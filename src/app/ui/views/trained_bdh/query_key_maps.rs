@@ -131,7 +131,7 @@ impl QueryKeyMapsView {
         let mark = |t: usize| {
             let value = row.get(t).copied().unwrap_or(0.0) / max;
             let tone = if value < 0.0 { theme.cool } else { theme.warm };
-            TokenMark::heat(tone, share(value.abs()), [0.08, 0.62], (t == query).then_some(theme.accent))
+            TokenMark::heat(tone, share(value.abs()), 0.08, 0.62, (t == query).then_some(theme.accent))
         };
         let clicked = ScrollArea::vertical()
             .id_salt("tokens of the map")
