@@ -7,7 +7,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     // the folder with all that is in it
     println!("cargo::rerun-if-changed={}", claims.display());
     let mut code = String::new();
-    for (name, folder, ending) in [("PAPERS", claims.clone(), "toml"), ("RESULTS", claims.join("results"), "json")] {
+    for (name, folder, ending) in [
+        ("PAPERS", claims.clone(), "toml"),
+        ("RESULTS", claims.join("results"), "json"),
+        ("REPLICATIONS", claims.join("replications"), "json"),
+    ] {
         let mut files: Vec<_> = match fs::read_dir(&folder) {
             Ok(entries) => entries.map(|entry| entry.map(|e| e.path())).collect::<Result<_, _>>()?,
             Err(_) => vec![],

@@ -21,12 +21,14 @@ fn the_pages_of_claims_are_as_the_ledger_has_them() {
 /// The program must be built with every result file in the repository.
 #[test]
 fn every_result_in_the_repository_is_built_in() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../claims/results");
     let ledger = Ledger::built_in().unwrap();
-    let stored: Vec<PathBuf> =
-        fs::read_dir(folder).map(|entries| entries.flatten().map(|e| e.path()).collect()).unwrap_or_default();
-    let results = stored.iter().filter(|path| path.extension().is_some_and(|e| e == "json")).count();
-    assert_eq!(ledger.results.len(), results);
+    for (folder, built_in) in [("results", &ledger.results), ("replications", &ledger.replications)] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../claims").join(folder);
+        let stored: Vec<PathBuf> = fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path()).collect();
+        assert!(!stored.is_empty());
+        let results = stored.iter().filter(|path| path.extension().is_some_and(|e| e == "json")).count();
+        assert_eq!(built_in.len(), results);
+    }
 }
 
 /// The sources of the views, each with its path from their folder.

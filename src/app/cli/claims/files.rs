@@ -14,6 +14,7 @@ use crate::{
 /// The folder of the repository.
 const CLAIMS: &str = "claims";
 const RESULTS: &str = "results";
+const REPLICATIONS: &str = "replications";
 /// Bytes of a file of claims or of a result.
 const MAX_FILE: u64 = 4 << 20;
 
@@ -58,12 +59,16 @@ impl Source {
         let papers = self.folder.as_ref().map_or(Ok(vec![]), |folder| texts(folder, "toml"))?;
         let folder = self.folder.as_deref().unwrap_or(Path::new(CLAIMS));
         // what cannot be used is refused, as a result would be written there too
-        let beside = if folder.is_dir() { inner_folder(folder, RESULTS)? } else { None };
-        let beside = beside.map_or(Ok(vec![]), |results| texts(&results, "json"))?;
+        let inside = |name: &str| -> Result<Vec<NamedText>, Failure> {
+            let found = if folder.is_dir() { inner_folder(folder, name)? } else { None };
+            found.map_or(Ok(vec![]), |found| texts(&found, "json"))
+        };
+        let beside = inside(RESULTS)?;
         let named = self.results.as_ref().filter(|results| results.is_dir());
         let named = named.map_or(Ok(vec![]), |results| texts(results, "json"))?;
         if !papers.is_empty() {
-            return Ok(Ledger::new(&papers, &beside)?.with_results(&named)?);
+            let replications = inside(REPLICATIONS)?;
+            return Ok(Ledger::new(&papers, &beside)?.with_replications(&replications)?.with_results(&named)?);
         }
         ensure!(
             self.folder.is_none() || !beside.is_empty(),
@@ -82,6 +87,11 @@ impl Source {
     pub fn results(&self) -> PathBuf {
         let beside = || self.folder.as_deref().unwrap_or(Path::new(CLAIMS)).join(RESULTS);
         self.results.clone().unwrap_or_else(beside)
+    }
+
+    /// The folder in which replications are kept, beside the first results.
+    pub fn replications(&self) -> PathBuf {
+        self.folder.as_deref().unwrap_or(Path::new(CLAIMS)).join(REPLICATIONS)
     }
 
     /// True if the page of the claims lies in `docs` beside their folder.

@@ -147,6 +147,10 @@ pub fn run(args: &ClaimsArgs) -> Result<(), Failure> {
 }
 
 fn list(args: &ListArgs) -> Result<(), Failure> {
+    if let Some(path) = &args.html {
+        output::check_extension(path, "html", "it is a web page")?;
+        output::check_file(path, &[])?;
+    }
     let ledger = args.from.source()?.ledger()?;
     if let Some(paper) = &args.paper {
         files::known_paper(&ledger, paper)?;
@@ -157,7 +161,6 @@ fn list(args: &ListArgs) -> Result<(), Failure> {
     };
     let rows: Vec<LedgerRow> = ledger.rows().into_iter().filter(is_meant).collect();
     if let Some(path) = &args.html {
-        output::check_extension(path, "html", "it is a web page")?;
         output::write(path, page::html(&ledger, &rows).as_bytes(), &[])?;
         return print_line!("{}", path_label(path));
     }
@@ -212,6 +215,9 @@ fn check(args: &CheckArgs) -> Result<(), Failure> {
     let mut ledger = source.ledger()?;
     if args.write {
         files::write_verdicts(&ledger, &source.results())?;
+        if !ledger.replications.is_empty() {
+            files::write_verdicts(&ledger.replicated(), &source.replications())?;
+        }
         ledger = source.ledger()?;
     }
     ledger.edits().iter().for_each(|edit| notice!("{edit}"));

@@ -127,6 +127,8 @@ impl Tier {
 pub enum ClaimError {
     #[error("claims/{paper}.toml cannot be read: {source}")]
     Syntax { paper: String, source: Box<toml::de::Error> },
+    #[error("claims/replications/{claim}.json cannot be read: {source}")]
+    Replication { claim: String, source: serde_json::Error },
     #[error("claims/results/{claim}.json cannot be read: {source}")]
     Result { claim: String, source: serde_json::Error },
     #[error("the claim {id} {why}")]

@@ -243,14 +243,10 @@ fn thinned(whole: Vec<StepValues>, at: Option<u64>) -> Vec<StepValues> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        config::Value,
-        experiments::claims::{
-            criterion::Verdict,
-            ledger::Judgement,
-            rule::VariedSetting,
-            small_ledger::{ledger_with, result as small_result, rule},
-        },
+    use crate::experiments::claims::{
+        criterion::Verdict,
+        ledger::Judgement,
+        small_ledger::{ledger_with, result as small_result, rule, varied},
     };
 
     /// Gates that open: at step s each is s / 1000 and a little more by seed.
@@ -417,8 +413,7 @@ mod tests {
         let judged = Judgement { along_axis, curve: vec![], ..row.standing.judgement().unwrap().clone() };
         let mut rule = row.claim.rule.clone().unwrap();
         assert!(judged.curves(&rule).is_empty(), "a mean over seeds runs along nothing");
-        rule.sizes =
-            Some(VariedSetting { key: "model.d_model".to_owned(), values: vec![Value::Int(32), Value::Int(64)] });
+        rule.sizes = Some(varied("model.d_model", &[32, 64]));
         let curves = judged.curves(&rule);
         assert_eq!((curves.len(), curves[0].setting, curves[0].region), (1, Some("model.d_model"), Some(&rule.stands)));
         let words = "the largest is judged: within the bound at 32; beyond the bound at 64.";

@@ -1,7 +1,7 @@
 //! The ledger as a page shows it: a card per paper and a row per claim with all its texts, which are computed once and
 //! owned.
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use super::{
     claim::Claim,
@@ -37,6 +37,8 @@ pub struct ClaimEntry {
     pub standing: ClaimStanding,
     /// The version and machine that made the stored result.
     pub made: Option<ResultProvenance>,
+    /// Effect and verdict of the same rule with other seeds.
+    pub replication: Option<String>,
     /// Places where the stored result parts from its rule or its numbers, a sentence each.
     pub problems: Vec<String>,
     /// Seeds whose runs failed or have no number.
@@ -237,6 +239,7 @@ impl ClaimEntry {
             claim: claim.clone(),
             standing: row.standing.clone(),
             made: result.map(|result| result.made.clone()),
+            replication: None,
             problems: own.map(|problem| problem.words.clone()).collect(),
             missing: result.map(|result| result.missing.clone()).unwrap_or_default(),
             hash: claim.rule.as_ref().map(|rule| rule.hash()).unwrap_or_default(),
@@ -286,6 +289,7 @@ impl ClaimEntry {
         facts
             .extend(readings.into_iter().filter(|(_, text)| !text.is_empty()).map(|(name, text)| (name, text.clone())));
         facts.extend(judged.map(|judged| ("seeds", self.seeds_label(judged))));
+        facts.extend(self.replication.clone().map(|label| ("with other seeds", label)));
         if let Some(made) = &self.made {
             facts.push(("made by", format!("{}, {} minutes", made.label(), short(made.minutes))));
             facts.push(("edited since", self.edits_label()));
@@ -337,17 +341,26 @@ impl ClaimEntry {
 impl Ledger {
     /// The claim of one of these rows, which are all.
     pub fn entry(&self, row: &LedgerRow, rows: &[LedgerRow]) -> ClaimEntry {
-        ClaimEntry::new(row, self, &self.problems_of(rows))
+        let replication = self.replication_labels(rows).remove(&row.claim.id);
+        ClaimEntry { replication, ..ClaimEntry::new(row, self, &self.problems_of(rows)) }
+    }
+
+    /// Effect and verdict of each replication, keyed by the claim's id.
+    fn replication_labels(&self, rows: &[LedgerRow]) -> BTreeMap<String, String> {
+        let replicated = self.replicated();
+        let again = replicated.rows();
+        self.replications_of(rows, &again).map(|found| (found.first.claim.id.clone(), found.label())).collect()
     }
 
     /// All papers with their claims, each verdict made from its numbers.
     pub fn entries(&self) -> Vec<PaperEntry> {
         let rows = self.rows();
-        let problems = self.problems_of(&rows);
-        let entries = |id: &str| {
-            let rows = rows.iter().filter(|row| row.paper.id == id);
-            rows.map(|row| ClaimEntry::new(row, self, &problems)).collect()
+        let (problems, replications) = (self.problems_of(&rows), self.replication_labels(&rows));
+        let entry = |row: &LedgerRow| {
+            let replication = replications.get(&row.claim.id).cloned();
+            ClaimEntry { replication, ..ClaimEntry::new(row, self, &problems) }
         };
+        let entries = |id: &str| rows.iter().filter(|row| row.paper.id == id).map(entry).collect();
         let paper = |paper: &Paper| PaperEntry {
             id: paper.id.clone(),
             title: paper.file.title.clone(),

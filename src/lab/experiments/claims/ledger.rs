@@ -43,6 +43,8 @@ pub struct Ledger {
     pub papers: Vec<Paper>,
     /// The stored results, keyed by the claim's id.
     pub results: BTreeMap<String, ClaimResult>,
+    /// Results of the same rules with other seeds, keyed by the claim's id: they stand beside the first ones and move no verdict.
+    pub replications: BTreeMap<String, ClaimResult>,
 }
 
 /// A claim's answer, as the stored numbers give it.
@@ -133,6 +135,7 @@ impl Ledger {
         let ledger = Self {
             papers: papers.iter().map(paper).collect::<Result<_, ClaimError>>()?,
             results: results.iter().map(result).collect::<Result<_, ClaimError>>()?,
+            replications: BTreeMap::new(),
         };
         let mut ids: Vec<&str> = ledger.claims().map(|(_, claim)| claim.id.as_str()).collect();
         ids.sort_unstable();
@@ -150,11 +153,11 @@ impl Ledger {
         let named = |files: &[(&str, &str)]| -> Vec<NamedText> {
             files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
         };
-        Self::new(&named(PAPERS), &named(RESULTS))
+        Self::new(&named(PAPERS), &named(RESULTS))?.with_replications(&named(REPLICATIONS))
     }
 
     /// These claims with newer results in place of stored ones. They move Holm's correction of the others, whose verdicts are made
-    /// again.
+    /// again. Replications are left out: they are of the stored ones.
     ///
     /// # Errors
     /// If one is no result.
@@ -162,6 +165,7 @@ impl Ledger {
         if newer.is_empty() {
             return Ok(self);
         }
+        self.replications.clear();
         for (id, text) in newer {
             self.results.insert(id.clone(), ClaimResult::parse(id, text)?);
         }
@@ -237,7 +241,9 @@ impl Ledger {
 
     /// Places where results and rules part, a sentence each; empty if all is as it should be.
     pub fn problems(&self) -> Vec<String> {
-        self.messages(|problem| !problem.is_text_edit)
+        let mut problems = self.messages(|problem| !problem.is_text_edit);
+        problems.extend(self.replication_problems());
+        problems
     }
 
     /// Claims whose texts were edited since their runs, a sentence each. Their numbers still belong to them.

@@ -15,7 +15,9 @@
 //! 8. Of rules that read numbers along a run it keeps the values of the seeds over steps too ([`curve`]).
 //! 9. The verdict is made again from these numbers whenever it is shown; `orrery claims check` compares ([`ledger`]). A claim that
 //!    its runs do not test cannot be told, whatever their numbers give.
-//! 10. Tables, JSON and the pages `docs/claims.md` and `docs/results.md` are made from the ledger ([`table`]), and the rows of the
+//! 10. `claims/replications/ID.json` is a result of the same rule with other seeds. It moves no verdict, and is shown beside the
+//!    first one ([`replication`]).
+//! 11. Tables, JSON and the pages `docs/claims.md` and `docs/results.md` are made from the ledger ([`table`]), and the rows of the
 //!     page in the window ([`entry`]), which it filters ([`filter`]).
 
 pub mod claim;
@@ -24,6 +26,7 @@ pub mod curve;
 pub mod entry;
 pub mod filter;
 pub mod ledger;
+pub mod replication;
 pub mod result;
 mod results_page;
 pub mod rule;

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::{
     ledger::{Judgement, Ledger, LedgerRow, Paper},
+    replication::Replication,
     result::ClaimResult,
     rule::Rule,
     table::table_line,
@@ -37,6 +38,15 @@ const NOT_RUN: &str = "
 Rules without a result, each with what its runs take. Rules that ask for the same runs share them and their hours.
 ";
 
+const REPLICATIONS: &str = "
+## Run again with other seeds
+
+Results of the same rules with as many other seeds, kept in `claims/replications`: `orrery claims run A2 --first-seed 100 --results
+claims/replications`. On 29 November 2026 these were all claims whose first runs had taken less than eight minutes, so that none was
+chosen by its verdict. A replication moves no verdict. It is judged as the first result was, by Holm's correction over the
+replications of a paper and the first results of its other rules.
+";
+
 /// Most values of a setting that are written out.
 const MAX_VALUES: usize = 8;
 
@@ -63,6 +73,9 @@ impl Ledger {
                 paper_section(paper, &of_paper, &mut text);
             }
         }
+        let replicated = self.replicated();
+        let again = replicated.rows();
+        text.push_str(&replication_section(&self.replications_of(&rows, &again).collect::<Vec<_>>()));
         text.push_str(&not_run_section(&rows));
         text
     }
@@ -71,6 +84,30 @@ impl Ledger {
         let (rule, judged) = (row.claim.rule.as_ref()?, row.standing.judgement()?);
         Some(ResultLine { row, rule, judged, result: self.results.get(&row.claim.id)? })
     }
+}
+
+/// The replications beside the first results; empty if there is none.
+fn replication_section(replications: &[Replication]) -> String {
+    let head = ["", "claim", "effect [95%]", "again", "verdict", "again", "same verdict", "seeds", "made by"];
+    let line = |replication: &Replication| {
+        let Replication { first, again, result } = replication;
+        let verdict = |row: &LedgerRow| row.standing.label();
+        let [id, title] = [&first.claim.id, &first.claim.title].map(Clone::clone);
+        let (effects, verdicts) =
+            ([first, again].map(|row| row.effect_label()), [first, again].map(|row| verdict(row)));
+        let [[effect, effect_again], [verdict, verdict_again]] = [effects, verdicts];
+        let (agreement, seeds) = (replication.agreement().to_owned(), again.seeds_label());
+        let made = result.made.label();
+        table_line([id, title, effect, effect_again, verdict, verdict_again, agreement, seeds, made]) + "\n"
+    };
+    if replications.is_empty() {
+        return String::new();
+    }
+    let same = replications.iter().filter(|replication| replication.agreement().starts_with("yes")).count();
+    let count = format!("{same} of {} have the verdict of the first runs.\n", replications.len());
+    let lines: String = replications.iter().map(line).collect();
+    let [head, rule] = [head.map(str::to_owned), head.map(|_| "---".to_owned())].map(table_line);
+    format!("{REPLICATIONS}\n{count}\n{head}\n{rule}\n{lines}")
 }
 
 /// The rules that have no result, each with what its runs take; empty if all have one.

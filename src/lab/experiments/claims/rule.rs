@@ -424,7 +424,10 @@ fn check_variant(groups: &[&str], asked: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::small_ledger, *};
+    use super::{
+        super::small_ledger::{self, varied},
+        *,
+    };
 
     fn rule() -> Rule {
         Rule {
@@ -436,10 +439,14 @@ mod tests {
         }
     }
 
-    fn refusal(change: impl FnOnce(&mut Rule)) -> String {
+    fn changed(change: impl FnOnce(&mut Rule)) -> Rule {
         let mut rule = rule();
         change(&mut rule);
-        rule.check(&mut PlannedVariants::new()).unwrap_err()
+        rule
+    }
+
+    fn refusal(change: impl FnOnce(&mut Rule)) -> String {
+        changed(change).check(&mut PlannedVariants::new()).unwrap_err()
     }
 
     #[test]
@@ -461,10 +468,7 @@ mod tests {
         assert!(refusal(|r| r.statistic = Statistic::Count).contains("`counted`"));
         assert!(refusal(|r| r.stands = Region { above: None, below: None }).contains("`stands`"));
         assert!(refusal(|r| r.stands = Region { above: Some(1.0), below: Some(0.0) }).contains("empty"));
-        let over = |values: &[i64]| {
-            let values = values.iter().map(|v| Value::Int(*v)).collect();
-            Some(VariedSetting { key: "model.pool".to_owned(), values })
-        };
+        let over = |values: &[i64]| Some(varied("model.pool", values));
         assert!(refusal(|r| r.over = over(&[2, 4])).contains("leave one out"));
         assert!(refusal(|r| (r.over, r.beside) = (over(&[2, 4, 8]), None)).contains("give two"));
         let pair = Rule { over: over(&[2, 4]), beside: None, ..rule() };
@@ -495,12 +499,8 @@ mod tests {
 
     #[test]
     fn an_effect_has_the_unit_that_its_numbers_declare() {
-        let unit = |change: &dyn Fn(&mut Rule)| {
-            let mut rule = rule();
-            change(&mut rule);
-            rule.unit()
-        };
-        let over = || Some(VariedSetting { key: "model.pool".to_owned(), values: vec![Value::Int(2), Value::Int(4)] });
+        let unit = |change: &dyn Fn(&mut Rule)| changed(change).unit();
+        let over = || Some(varied("model.pool", &[2, 4]));
         assert_eq!(unit(&|_| ()), "nats");
         assert_eq!(unit(&|r| r.beside = Some("gate of frozen".to_owned())), "", "not of one unit");
         assert_eq!(unit(&|r| (r.read, r.beside) = ("accuracy of coupled".to_owned(), None)), "");
@@ -514,10 +514,7 @@ mod tests {
 
     #[test]
     fn sizes_are_numbers_that_differ() {
-        let sizes = |values: &[i64]| {
-            let values = values.iter().map(|v| Value::Int(*v)).collect();
-            Some(VariedSetting { key: "model.d_model".to_owned(), values })
-        };
+        let sizes = |values: &[i64]| Some(varied("model.d_model", values));
         let rule = Rule { sizes: sizes(&[32, 64]), ..rule() };
         assert_eq!(rule.check(&mut PlannedVariants::new()), Ok(()));
         assert!(rule.sentence().contains(" at the largest model.d_model of 32, 64 lies "), "{}", rule.sentence());
@@ -541,11 +538,7 @@ mod tests {
     /// A setting that equals its default is left out, as a setting that a later version adds will.
     #[test]
     fn settings_are_those_that_differ_from_the_lab() {
-        let text = |change: &dyn Fn(&mut Rule)| {
-            let mut rule = rule();
-            change(&mut rule);
-            rule.settings_text().unwrap()
-        };
+        let text = |change: &dyn Fn(&mut Rule)| changed(change).settings_text().unwrap();
         let lab = LABS.iter().find(|lab| lab.id == "fast_slow").unwrap();
         let default = Config::defaults(lab.id, &(lab.knobs)()).get("model.d_model").cloned().unwrap();
         let with_width = |value: Value| text(&|r| drop(r.set.insert("model.d_model".to_owned(), value.clone())));

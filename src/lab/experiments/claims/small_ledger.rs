@@ -6,8 +6,9 @@ use super::{
     criterion::Verdict,
     ledger::Ledger,
     result::{ClaimResult, PointNumbers, ResultProvenance, SeedNumbers},
-    rule::Rule,
+    rule::{Rule, VariedSetting},
 };
+use crate::config::Value;
 
 pub const PAPER: &str = r#"
 title = "A paper"
@@ -63,6 +64,11 @@ needs = "a GPU"
 pub fn rule(lines: &str) -> Rule {
     let head = "base = \"fast_slow\"\nseeds = 3\nread = \"gate of coupled\"\nstands = { above = 0.1 }\n";
     toml::from_str(&format!("{head}{lines}")).unwrap()
+}
+
+/// A setting that varies over these numbers.
+pub fn varied(key: &str, values: &[i64]) -> VariedSetting {
+    VariedSetting { key: key.to_owned(), values: values.iter().map(|v| Value::Int(*v)).collect() }
 }
 
 /// The claims without a result.

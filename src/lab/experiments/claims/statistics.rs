@@ -52,7 +52,7 @@ fn judged_point<'a>(rule: &Rule, seed: &'a SeedNumbers) -> Option<&'a PointNumbe
 
 /// The value of one seed on the scale of the effect; `None` where it has none, such as the ratio to 0.
 pub fn value(rule: &Rule, seed: &SeedNumbers) -> Option<f64> {
-    let along = || -> (Vec<f64>, Vec<f64>) { seed.points.iter().filter_map(|p| Some((p.at?, difference(p)))).unzip() };
+    let (x, y): (Vec<f64>, Vec<f64>) = seed.points.iter().filter_map(|p| Some((p.at?, difference(p)))).unzip();
     let first = judged_point(rule, seed)?;
     // the first number is compared with another of the same run, or with the same number of another run
     let other = match (&rule.over, seed.points.get(1)) {
@@ -69,23 +69,11 @@ pub fn value(rule: &Rule, seed: &SeedNumbers) -> Option<f64> {
             let ratio = other.map(|(a, b)| a / b)?;
             return (ratio.is_finite() && ratio > 0.0).then_some(ratio);
         }
-        Statistic::Slope => {
-            let (x, y) = along();
-            least_squares_slope(&x, &y)
-        }
-        Statistic::LogSlope => {
-            let (x, y) = along();
-            // the logarithm of a number below 0 is NaN and that of 0 is infinite: either leaves no finite slope
-            least_squares_slope(&x, &y.iter().map(|y| y.ln()).collect::<Vec<f64>>())
-        }
-        Statistic::RankCorrelation => {
-            let (x, y) = along();
-            spearman(&x, &y)
-        }
-        Statistic::Count => {
-            let is_counted = rule.counted?.contains(difference(first));
-            f64::from(u8::from(is_counted))
-        }
+        Statistic::Slope => least_squares_slope(&x, &y),
+        // the logarithm of a number below 0 is NaN and that of 0 is infinite: either leaves no finite slope
+        Statistic::LogSlope => least_squares_slope(&x, &y.iter().map(|y| y.ln()).collect::<Vec<f64>>()),
+        Statistic::RankCorrelation => spearman(&x, &y),
+        Statistic::Count => f64::from(u8::from(rule.counted?.contains(difference(first)))),
     };
     value.is_finite().then_some(value)
 }
@@ -132,9 +120,9 @@ pub fn outcome_of_values(rule: &Rule, values: &[f64], beside: &[f64]) -> Option<
         }
         Statistic::Ratio => {
             let logs: Vec<f64> = values.iter().map(|v| v.ln()).collect();
-            let ends = Region { above: rule.stands.above.map(f64::ln), below: rule.stands.below.map(f64::ln) };
             // a bound at or below 0 bounds no ratio, and its logarithm is not a number
-            let ends = Region { above: ends.above.filter(|v| v.is_finite()), below: ends.below };
+            let above = rule.stands.above.map(f64::ln).filter(|v| v.is_finite());
+            let ends = Region { above, below: rule.stands.below.map(f64::ln) };
             let found = mean_outcome(&logs, &ends, rule.confidence)?;
             let (low, high) = found.interval;
             Some(Outcome { effect: found.effect.exp(), interval: (low.exp(), high.exp()), ..found })

@@ -194,27 +194,3 @@ impl Ledger {
         text
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_claim_has_a_row() {
-        let ledger = Ledger::built_in().unwrap();
-        let text = ledger.markdown();
-        assert_eq!(
-            text.lines().filter(|l| l.starts_with("| ") && !l.starts_with("| ---")).count(),
-            ledger.claims().count() + ledger.papers.len()
-        );
-        assert!(text.contains(&ledger.summary()));
-    }
-
-    #[test]
-    fn an_edited_quotation_changes_the_page() {
-        let ledger = Ledger::built_in().unwrap();
-        let mut edited = ledger.clone();
-        edited.papers[0].file.claims[0].quote.push_str(" never");
-        assert_ne!(ledger.markdown(), edited.markdown());
-    }
-}

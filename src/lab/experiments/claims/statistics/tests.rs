@@ -1,10 +1,7 @@
 //! Statistics against numbers worked by hand.
 
 use super::*;
-use crate::{
-    config::Value,
-    experiments::claims::{rule::VariedSetting, small_ledger},
-};
+use crate::experiments::claims::small_ledger::{self, varied};
 
 fn rule(statistic: Statistic, above: Option<f64>, below: Option<f64>) -> Rule {
     let counted = Some(Region { above: Some(0.0), below: None });
@@ -63,8 +60,7 @@ fn equivalence_needs_two_one_sided_tests() {
 /// For two runs of a seed that differ by a setting, the number of the first is subtracted from that of the second.
 #[test]
 fn a_difference_may_be_that_of_two_runs() {
-    let over = Some(VariedSetting { key: "model.pool".to_owned(), values: vec![Value::Int(2), Value::Int(4)] });
-    let rule = Rule { over, ..rule(Statistic::PairedDifference, Some(0.0), None) };
+    let rule = Rule { over: Some(varied("model.pool", &[2, 4])), ..rule(Statistic::PairedDifference, Some(0.0), None) };
     let runs = |a: f64, b: f64| along([(2.0, a), (4.0, b)]);
     assert_eq!(value(&rule, &runs(4.0, 5.0)), Some(1.0));
     let found = outcome(&rule, &[runs(4.0, 5.0), runs(1.0, 3.0), runs(6.0, 9.0)]).unwrap();
