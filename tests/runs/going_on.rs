@@ -9,7 +9,7 @@ use orrery::{
     labs,
     nn::Device,
     store::{Checkpoint, Reader, Writer, checkpoint},
-    telemetry::{Command, Event},
+    telemetry::{Command, Event, Level},
     trainer::{self, DriveOptions},
 };
 
@@ -83,6 +83,23 @@ fn a_change_before_a_run_goes_on_is_recorded() {
     assert_eq!(newest(&folder).live_settings[LR], Value::Float(9e-3));
     open_again(&folder, &config, |commands, record| train_to(6, commands, record));
     assert_eq!(changes(&folder), recorded, "it is recorded once");
+}
+
+/// Otherwise a person would hear of it first when the run should go on.
+#[test]
+fn a_paused_run_says_at_once_that_its_record_has_ended() {
+    let out = tempfile::tempdir().unwrap();
+    let (_, config) = fast_slow(100, &[]);
+    new_run(out.path(), &config, |commands, record| {
+        train_to(3, commands, record);
+        let run = std::fs::read_dir(out.path()).unwrap().next().unwrap().unwrap().path();
+        std::fs::remove_dir_all(run.join("checkpoints")).unwrap();
+        std::fs::write(run.join("checkpoints"), "no folder").unwrap();
+        commands.send(Command::Checkpoint).unwrap();
+        let words = "The models can still be asked, but not be trained on";
+        let is_told = |e: &Event| matches!(e, Event::Notice { level: Level::Error, text } if text.contains(words));
+        record.wait("notice", is_told);
+    });
 }
 
 #[test]

@@ -183,7 +183,7 @@ fn a_divergence_is_told_and_the_others_go_on() {
     assert_eq!(state, RunState::Finished);
     let told =
         |words: &str| events.iter().filter(|e| matches!(e, Event::Notice { text, .. } if text.contains(words))).count();
-    assert_eq!(told("no unit norm, step"), 1, "{events:?}");
+    assert_eq!([told("no unit norm, step"), told("and is switched off")], [1; 2], "{events:?}");
     let last = |variant: usize| {
         let of = events.iter().rev().find_map(|e| match e {
             Event::Step(s) if s.variant == variant && s.step == 5 => {

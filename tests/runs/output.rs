@@ -140,13 +140,59 @@ fn a_study_refuses_its_output_before_it_trains() {
     }
 }
 
+/// A link that every program may write to would be replaced by root.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_link_to_standard_output_is_not_replaced_where_a_file_takes_it() {
+    let here = with_runs();
+    let (link, taken) = (here.path().join("link.csv"), here.path().join("taken"));
+    fs::write(&taken, "").unwrap();
+    for target in ["/proc/self/fd/1", "/dev/fd/1", "/dev/stdout"] {
+        std::os::unix::fs::symlink(target, &link).unwrap();
+        let (code, said) = run_onto_device(taken.to_str().unwrap(), here.path(), "export runs/a --csv link.csv");
+        assert_eq!(code, Some(1), "{target}: {said}");
+        assert!(said.contains("link.csv cannot be written: ") && said.contains("name the file itself"), "{said}");
+        fs::remove_file(&link).unwrap();
+    }
+    assert!(fs::read(&taken).unwrap().is_empty());
+}
+
+/// A folder that cannot be made is said before anything is read, and nothing is made.
+#[test]
+fn an_output_that_cannot_be_a_folder_is_refused_at_once() {
+    let here = with_runs();
+    fs::write(here.path().join("file"), "kept").unwrap();
+    for words in ["compare gone1 gone2 --out", "export gone --samples", "export gone --tensorboard"] {
+        for out in ["file", "file/a"] {
+            let (code, said) = orrery(here.path(), &format!("{words} {out}"));
+            let sentence = format!("{out} cannot be made: something that is not a folder is in the way: file");
+            assert!(code == Some(1) && said.contains(&sentence), "{words} {out}: {said}");
+        }
+    }
+    assert_eq!(fs::read_to_string(here.path().join("file")).unwrap(), "kept");
+}
+
+#[test]
+fn a_file_may_lie_in_a_folder_of_the_same_export() {
+    let here = with_runs();
+    let words = "--tensorboard board --safetensors board/w.safetensors --variant coupled --samples tables --csv \
+                 tables/all.csv";
+    let (code, said) = orrery(here.path(), &format!("export gone {words}"));
+    assert!(code == Some(2) && !here.path().join("board").exists() && !here.path().join("tables").exists(), "{said}");
+    let (code, said) = orrery(here.path(), &format!("export runs/a {words}"));
+    assert_eq!(code, Some(0), "{said}");
+    for file in ["board/w.safetensors", "board/coupled", "tables/all.csv", "tables/attention.maps.csv"] {
+        assert!(here.path().join(file).exists(), "{file}: {said}");
+    }
+}
+
 /// A place that no file can have is said in one sentence before anything is read or computed.
 #[cfg(unix)]
 #[test]
 fn an_output_that_cannot_be_a_file_is_refused_at_once() {
     let here = with_runs();
     let commands = [
-        ("claims --html", "html"),
+        ("claims --paper nobody --html", "html"),
         ("study roles --json", "json"),
         ("study concepts --json", "json"),
         // what these read is not there, and is not looked for

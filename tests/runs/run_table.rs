@@ -444,6 +444,25 @@ fn runs_are_named_deleted_and_taken_back() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_restore_that_the_system_refuses_is_no_wrong_argument() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = recorded(dir.path(), &[]);
+    let place = trash::discard(&run).unwrap();
+    let restore = || {
+        let out = orrery(&["--restore", place.to_str().unwrap()], dir.path());
+        (out.status.code(), output_of(&out))
+    };
+    // no folder takes the place of a link
+    std::os::unix::fs::symlink("missing", &run).unwrap();
+    let (code, said) = restore();
+    assert!(code == Some(1) && said.contains("cannot take back") && place.is_dir(), "{code:?}: {said}");
+    fs::remove_dir_all(&place).unwrap();
+    let (code, said) = restore();
+    assert!(code == Some(2) && said.contains("does not exist"), "{code:?}: {said}");
+}
+
 /// A run of another program counts as running for a while after its last line. If its lock was held on this machine and
 /// no longer is, it was killed.
 #[test]

@@ -65,7 +65,7 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
     let views = args.views.iter().map(|id| figures::view(id)).collect::<Result<Vec<_>, _>>()?;
     if let Some(out) = &args.out {
         let inputs: Vec<&Path> = args.runs.iter().map(PathBuf::as_path).collect();
-        output::check(out, &inputs)?;
+        output::check_folder(out, &inputs)?;
     }
     let places: Vec<Option<PathBuf>> = args.runs.iter().map(|run| run.canonicalize().ok()).collect();
     for (i, run) in args.runs.iter().enumerate() {

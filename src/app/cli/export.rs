@@ -46,19 +46,28 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
     );
     let single = || [&args.csv, &args.safetensors, &args.graph.gexf, &args.graph.graphml].into_iter().flatten();
     let folders = || [&args.samples, &args.tensorboard].into_iter().flatten();
-    single().try_for_each(|file| output::check_file(file, &[&args.run]))?;
-    folders().try_for_each(|folder| output::check(folder, &[&args.run]))?;
+    folders().try_for_each(|folder| output::check_folder(folder, &[&args.run]))?;
+    // a file may lie in a folder that this export makes
+    let is_within = |folder: &Path| single().any(|file| file.parent() == Some(folder));
+    let new: Vec<&PathBuf> = folders().filter(|folder| !folder.exists() && is_within(folder)).collect();
+    single().try_for_each(|file| match new.iter().any(|folder| file.parent() == Some(folder.as_path())) {
+        true => output::check(file, &[&args.run]),
+        false => output::check_file(file, &[&args.run]),
+    })?;
     output::check_distinct(single().chain(folders()))?;
+    if of_record {
+        store::summary(&args.run).map_err(Failure::wrong)?;
+    }
+    let model = || newest_whole(&args.run, args.variant.as_deref(), args.partial);
+    // read first: where older weights are refused, nothing is written
+    let model = args.safetensors.as_ref().map(|file| model().map(|model| (file, model))).transpose()?;
+    new.into_iter().try_for_each(|folder| output::make_folder(folder))?;
     if args.graph.is_wanted() {
         args.graph.write(&args.run, args.variant.as_deref(), args.partial)?;
     }
     if !of_record {
         return Ok(());
     }
-    store::summary(&args.run).map_err(Failure::wrong)?;
-    let model = || newest_whole(&args.run, args.variant.as_deref(), args.partial);
-    // read first: where older weights are refused, nothing is written
-    let model = args.safetensors.as_ref().map(|file| model().map(|model| (file, model))).transpose()?;
     let record = Record { run: &args.run, allows_damage: args.partial.partial };
     let mut lost = Damage::default();
     if let Some(file) = &args.csv {

@@ -373,8 +373,7 @@ fn make_parent(path: &Path, out: &Path) -> Result<(), Failure> {
     let mut made = PathBuf::new();
     for part in folder.strip_prefix(out).unwrap_or(folder).components() {
         made.push(part);
-        files::make_folder_inside(out, &made)
-            .map_err(|e| Failure::run(format!("{} cannot be made: {e}", folder.display())))?;
+        files::make_folder_inside(out, &made).map_err(|e| output::unmade(folder, &e))?;
     }
     Ok(())
 }

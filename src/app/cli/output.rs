@@ -40,10 +40,19 @@ pub fn check(path: &Path, inputs: &[&Path]) -> Result<(), Failure> {
 /// Checks like [`check`], before anything is computed, that a command can write this file.
 ///
 /// # Errors
-/// See [`check`]; also if it is a folder or a device, or there is no folder for it.
+/// See [`check`]; also if it is a folder or a device, leads to standard output, or there is no folder for it.
 pub fn check_file(path: &Path, inputs: &[&Path]) -> Result<(), Failure> {
     check(path, inputs)?;
     files::check_replaceable(path).map_err(|e| unwritten(path, &e))
+}
+
+/// Checks like [`check`], before anything is computed, that a command can write into this folder, which may be missing.
+///
+/// # Errors
+/// See [`check`]; also if something that is not a folder is in the way.
+pub fn check_folder(path: &Path, inputs: &[&Path]) -> Result<(), Failure> {
+    check(path, inputs)?;
+    files::check_folders(path).map_err(|e| unmade(path, &e))
 }
 
 /// Checks that no output of a command takes the place of another.
@@ -62,14 +71,20 @@ pub fn check_distinct<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<()
 /// Writes a file, or leaves what was there.
 ///
 /// # Errors
-/// See [`check`]; also if the system refuses.
+/// See [`check_file`]; also if the system refuses.
 pub fn write(path: &Path, bytes: &[u8], inputs: &[&Path]) -> Result<(), Failure> {
-    check(path, inputs)?;
+    check_file(path, inputs)?;
     files::replace(path, bytes).map_err(|e| unwritten(path, &e))
 }
 
-fn unwritten(path: &Path, e: &io::Error) -> Failure {
+/// The failure of a command that cannot write a file or into a folder.
+pub fn unwritten(path: &Path, e: &dyn fmt::Display) -> Failure {
     Failure::run(format!("{} cannot be written: {e}", path.display()))
+}
+
+/// The failure of a command that cannot make a folder.
+pub fn unmade(path: &Path, e: &dyn fmt::Display) -> Failure {
+    Failure::run(format!("{} cannot be made: {e}", path.display()))
 }
 
 /// Makes a folder for results, with those above it.
@@ -77,7 +92,7 @@ fn unwritten(path: &Path, e: &io::Error) -> Failure {
 /// # Errors
 /// If the system refuses.
 pub fn make_folder(path: &Path) -> Result<(), Failure> {
-    files::make_folders(path).map_err(|e| Failure::run(format!("{} cannot be made: {e}", path.display())))
+    files::make_folders(path).map_err(|e| unmade(path, &e))
 }
 
 /// True if the name of a file has this ending, in whatever case.

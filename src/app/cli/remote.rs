@@ -117,7 +117,7 @@ struct CopyState {
 pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> Result<RemoteRun, Failure> {
     let begun = Instant::now();
     // a copy has one writer; without file locks there may be two, and each checks the offset that it appends at
-    let lock = open_inside_to_write(&folder, LOCK).map_err(|e| unwritten(&folder, &e)).map_err(Failure::run)?;
+    let lock = open_inside_to_write(&folder, LOCK).map_err(|e| output::unwritten(&folder, &e))?;
     let is_copied = matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
     if is_copied && !has_description(&folder) {
         return Err(Failure::run(format!("another Orrery is about to copy {address}: try again when it has")));
@@ -189,7 +189,7 @@ pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> 
 /// If it is something else's copy, or cannot be made.
 pub fn copy_folder(address: &Address, out: &Path, advice: &str) -> Result<PathBuf, Failure> {
     let folder = out.join(address.name());
-    let failed = |e: &dyn std::fmt::Display| Failure::run(unwritten(&folder, e));
+    let failed = |e: &dyn std::fmt::Display| output::unwritten(&folder, e);
     files::make_folders(&folder).map_err(|e| failed(&e))?;
     match read_text_inside(&folder, SOURCE, MAX_LINE) {
         Ok(source) if source.trim_end() == address.to_string() => {}
@@ -203,10 +203,6 @@ pub fn copy_folder(address: &Address, out: &Path, advice: &str) -> Result<PathBu
         }
     }
     Ok(folder)
-}
-
-fn unwritten(folder: &Path, e: &dyn std::fmt::Display) -> String {
-    format!("{} cannot be written: {e}", folder.display())
 }
 
 /// True if the copy can be opened as a run.
@@ -285,11 +281,11 @@ impl Copy {
             Ok(frames) => frames,
             Err(words) => return refused(words),
         };
-        let mut answered = false;
-        let end = frames.and_then(|frames| self.read(frames, &mut answered).err());
+        let mut copy = FolderCopy::new(&self.folder);
+        let end = frames.and_then(|frames| self.read(frames, &mut copy).err());
         let exit = self.copied.ssh.exit();
         let end = end.unwrap_or_else(|| exit.to_string());
-        Connection { end, exit, answered }
+        Connection { end, exit, answered: copy.has_begun }
     }
 
     fn local_part(&self, log: &str) -> Result<LocalPart, FileError> {
@@ -305,9 +301,8 @@ impl Copy {
     }
 
     /// Writes the frames as they arrive, until the connection ends.
-    fn read(&self, mut frames: Frames, has_answered: &mut bool) -> Result<(), String> {
+    fn read(&self, mut frames: Frames, copy: &mut FolderCopy<'_>) -> Result<(), String> {
         let CopyState { is_described, is_up_to_date, .. } = &*self.copied;
-        let mut copy = FolderCopy::new(&self.folder);
         while let Some(frame) = frames.read_frame::<Frame>()? {
             if self.copied.ssh.is_over() {
                 return Ok(());
@@ -317,11 +312,10 @@ impl Copy {
             }
             copy.receive(&frame, &mut frames)?;
             match frame {
-                Frame::Hello { .. } => *has_answered = true,
                 Frame::Beat => is_up_to_date.store(true, Ordering::SeqCst),
                 // the first one that is sent is `run.json`, where there is one
                 Frame::Whole { .. } => is_described.store(true, Ordering::SeqCst),
-                Frame::Anew | Frame::Part { .. } => {}
+                Frame::Hello { .. } | Frame::Anew | Frame::Part { .. } => {}
             }
         }
         Ok(())

@@ -79,7 +79,7 @@ struct Edit {
 
 pub fn run(args: &RunsArgs) -> Result<(), Failure> {
     if let Some(place) = &args.edit.restore {
-        return print_line!("{}", path_label(&trash::restore(place).map_err(Failure::wrong)?));
+        return print_line!("{}", path_label(&trash::restore(place)?));
     }
     if let Some(run) = &args.edit.edit {
         return edit(run, &args.edit);

@@ -17,6 +17,20 @@ pub fn make_folders(path: &Path) -> io::Result<()> {
     fs::create_dir_all(path)
 }
 
+/// Checks that [`make_folders`] would find nothing but folders on the way. Nothing is made.
+///
+/// # Errors
+/// If something else has its name, or that of a folder above it.
+pub fn check_folders(path: &Path) -> io::Result<()> {
+    match path.ancestors().find(|above| above.is_symlink() || above.exists()) {
+        Some(other) if !other.is_dir() => {
+            let words = format!("something that is not a folder is in the way: {}", other.display());
+            Err(io::Error::new(io::ErrorKind::NotADirectory, words))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The entries of a folder, in no order. None of them is opened.
 ///
 /// # Errors
@@ -78,6 +92,21 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+
+    #[test]
+    fn only_folders_may_be_on_the_way_to_a_folder() {
+        let here = tempfile::tempdir().unwrap();
+        fs::write(here.path().join("file"), "").unwrap();
+        symlink("missing", here.path().join("link")).unwrap();
+        symlink(".", here.path().join("linked")).unwrap();
+        for (name, is_refused) in
+            [("", false), ("a/b", false), ("linked/a", false), ("file", true), ("file/a", true), ("link", true)]
+        {
+            let path = here.path().join(name);
+            assert_eq!(check_folders(&path).is_err(), is_refused, "{name}");
+            assert_eq!(make_folders(&path).is_err(), is_refused, "{name}");
+        }
+    }
 
     #[test]
     fn no_file_outside_the_folder_is_made_renamed_or_removed() {

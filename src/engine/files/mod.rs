@@ -12,7 +12,8 @@ pub mod watched;
 
 pub use fingerprint::{Fingerprint, fingerprint, sha256};
 pub use folders::{
-    all_entries, create_new_inside, entries, make_folders, remove_file_inside, remove_folder_inside, rename_inside,
+    all_entries, check_folders, create_new_inside, entries, make_folders, remove_file_inside, remove_folder_inside,
+    rename_inside,
 };
 pub use memory::{TooMuchMemory, available_memory, check_memory, reading_budget};
 pub use opening::{

@@ -23,7 +23,7 @@ impl Replacement {
     /// # Errors
     /// If `path` is a folder or something else that is not a file, or its folder cannot be written.
     pub fn create(path: &Path) -> io::Result<Self> {
-        check_kind(fs::symlink_metadata(path))?;
+        check_kind(path, fs::symlink_metadata(path))?;
         let mut builder = Builder::new();
         builder.prefix(".writing-").suffix(".tmp");
         allow(&mut builder, 0o666);
@@ -70,21 +70,49 @@ impl io::Seek for Replacement {
 /// Checks, before what is to be written is there, that a file can be made or replaced at this path. Nothing is written.
 ///
 /// # Errors
-/// If `path` is, or links to, a folder or something else that is not a file (`/dev/stdout`), or there is no folder for it.
+/// If `path` is, or links to, a folder, something else that is not a file, or an open file of a process
+/// (`/dev/stdout`); if there is no folder for it, or the system refuses to look.
 pub fn check_replaceable(path: &Path) -> io::Result<()> {
-    check_kind(fs::metadata(path))?;
     let folder = folder_of(path);
-    if folder.is_dir() { Ok(()) } else { Err(creation_error(folder, &io::ErrorKind::NotFound.into())) }
+    ensure!(folder.is_dir(), creation_error(folder, &io::ErrorKind::NotFound.into()));
+    check_kind(path, fs::symlink_metadata(path))?;
+    // a link whose target is missing or may not be looked at is replaced like any other
+    if let Ok(target) = fs::metadata(path) {
+        check_kind(path, Ok(target))?;
+    }
+    let words = "it leads to an open file of this process, such as its standard output: name the file itself";
+    ensure!(!is_open_file(path), io::Error::new(io::ErrorKind::InvalidInput, words));
+    Ok(())
 }
 
-fn check_kind(there: io::Result<fs::Metadata>) -> io::Result<()> {
-    match there {
-        Ok(there) if !there.is_file() && !there.is_symlink() => {
-            let words = if there.is_dir() { "it is a folder" } else { "it is a device or a pipe, not a file" };
-            Err(io::Error::new(io::ErrorKind::InvalidInput, words))
-        }
-        _ => Ok(()),
-    }
+/// Checks that what is at `path` is nothing yet, a file, or a link.
+fn check_kind(path: &Path, there: io::Result<fs::Metadata>) -> io::Result<()> {
+    let words = match there {
+        Ok(there) if there.is_file() || there.is_symlink() => return Ok(()),
+        Ok(there) if there.is_dir() => "it is a folder",
+        Ok(_) => "it is a device or a pipe, not a file",
+        Err(e) => match e.kind() {
+            io::ErrorKind::NotFound => return Ok(()),
+            io::ErrorKind::PermissionDenied | io::ErrorKind::NotADirectory => {
+                return Err(creation_error(folder_of(path), &e));
+            }
+            _ => return Err(e),
+        },
+    };
+    Err(io::Error::new(io::ErrorKind::InvalidInput, words))
+}
+
+/// The largest number of links on a path that Linux follows.
+const MAX_LINKS: usize = 40;
+
+/// Returns true if the path, or a link on the way to its target, is an open file of a process, which looks like an
+/// ordinary file where standard output goes into one.
+fn is_open_file(path: &Path) -> bool {
+    let next = |link: &PathBuf| fs::read_link(link).ok().map(|target| folder_of(link).join(target));
+    std::iter::successors(Some(path.to_owned()), next).take(MAX_LINKS).any(|path| {
+        let folder = folder_of(&path).canonicalize();
+        folder.is_ok_and(|folder| folder.starts_with("/proc") || folder.starts_with("/dev/fd"))
+    })
 }
 
 /// A folder of a random name that begins with `prefix`, to be made beside what it will become: whoever holds it
@@ -218,6 +246,36 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let error = replace(folder.path(), b"").unwrap_err();
         assert!(error.to_string().contains("folder"), "{error}");
+    }
+
+    #[test]
+    fn a_name_that_no_file_can_have_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a".repeat(300));
+        assert!(check_replaceable(&path).is_err() && replace(&path, b"").is_err());
+        assert!(names(folder.path()).is_empty());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_refused_only_if_it_leads_to_an_open_file() {
+        use std::os::{fd::AsRawFd, unix::fs::symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let file = File::create(at("open")).unwrap();
+        let open = PathBuf::from(format!("/dev/fd/{}", file.as_raw_fd()));
+        symlink(&open, at("link")).unwrap();
+        symlink("link", at("link to a link")).unwrap();
+        for refused in [open, at("link"), at("link to a link")] {
+            let error = check_replaceable(&refused).unwrap_err();
+            assert!(error.to_string().contains("name the file itself"), "{refused:?}: {error}");
+        }
+        symlink("open", at("link to the file")).unwrap();
+        symlink("missing", at("link to nothing")).unwrap();
+        symlink("circle", at("circle")).unwrap();
+        for replaced in ["open", "link to the file", "link to nothing", "circle"] {
+            check_replaceable(&at(replaced)).unwrap();
+        }
     }
 
     #[test]

@@ -91,7 +91,8 @@ pub fn read_bytes(from: &mut impl Read, bytes: u64) -> Result<Vec<u8>, String> {
 #[derive(Debug)]
 pub struct FolderCopy<'a> {
     folder: &'a Path,
-    has_begun: bool,
+    /// The other side has sent its first frame, in a version that is known.
+    pub has_begun: bool,
 }
 
 impl<'a> FolderCopy<'a> {

@@ -37,12 +37,13 @@ pub fn discard(run: &Path) -> Result<PathBuf, StoreError> {
 /// Moves a run out of the trash, to where it was; where it lies now.
 ///
 /// # Errors
-/// If it is not in a trash, something else has its place, or the system refuses. Then it stays in the trash.
+/// If it is no folder in a trash, something else has its place, or the system refuses. Then it stays in the trash.
 pub fn restore(place: &Path) -> Result<PathBuf, StoreError> {
     let shown = place.display();
     let no_trash = || StoreError::new(format!("`{shown}` is not in the trash: give a folder within `{TRASH}`"));
     let trash = place.parent().filter(|t| t.file_name().is_some_and(|n| n == TRASH)).ok_or_else(no_trash)?;
     let name = place.file_name().ok_or_else(no_trash)?;
+    names::check_folder(place)?;
     let runs = trash.parent().filter(|runs| !runs.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let run = runs.join(name);
     ensure!(!run.exists(), StoreError::new(format!("`{}` is there already: move it away first", run.display())));

@@ -1,33 +1,47 @@
 //! The listeners to a run's events: observers (a window's inbox, a progress bar), and the record. They differ in
 //! what a failure means: an observer that fails is dropped with a notice, a record that fails must end the run.
-//! The worker and the threads that answer questions share them, so that no answer waits for the end of an update.
+//! The worker and the threads that answer questions share them, so that no answer waits for the end of an update. A
+//! panic of one is its failure, wherever the event comes from.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::RunError;
+use crossbeam::channel::{Receiver, Sender, bounded};
+
+use super::{
+    RunError,
+    thread::{catch_panic, guard},
+};
 use crate::{
     store::Writer,
     telemetry::{Event, Level, RunState, Sink},
 };
 
-pub(super) struct Listeners(Mutex<ListenerState>);
+pub(super) struct Listeners {
+    state: Mutex<ListenerState>,
+    /// Has a message after the record has failed, for a worker that waits for a command.
+    pub failures: Receiver<()>,
+}
 
 struct ListenerState {
     observers: Vec<Box<dyn Sink>>,
     record: Option<Writer>,
     /// The reason why the record is no longer written.
     failure: Option<RunError>,
+    /// The other end of [`Listeners::failures`].
+    failed: Sender<()>,
     /// The run is ending: answers are dropped.
     is_ending: bool,
 }
 
 impl Listeners {
     pub fn new(observers: Vec<Box<dyn Sink>>, record: Option<Writer>) -> Self {
-        Self(Mutex::new(ListenerState { observers, record, failure: None, is_ending: false }))
+        let (failed, failures) = bounded(1);
+        let state = ListenerState { observers, record, failure: None, failed, is_ending: false };
+        Self { state: Mutex::new(state), failures }
     }
 
     fn lock(&self) -> MutexGuard<'_, ListenerState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sets the writer that records all further events.
@@ -56,11 +70,6 @@ impl Listeners {
     /// Ends the record with this error and stores it, because a run without a record must end too.
     pub fn fail(&self, why: RunError) {
         self.lock().fail(why);
-    }
-
-    /// True if the record has ended and [`Listeners::check`] has not given the error yet.
-    pub fn has_failed(&self) -> bool {
-        self.lock().failure.is_some()
     }
 
     /// Checks that everything so far has been recorded; returns the error that ended the record once.
@@ -92,15 +101,16 @@ impl Listeners {
 impl ListenerState {
     fn emit(&mut self, event: &Event) {
         let mut troubles = vec![];
-        self.observers.retain_mut(|sink| match sink.event(event) {
+        let broken = |panic: String| Err(format!("a listener of this run has ended by a bug: {panic}"));
+        self.observers.retain_mut(|sink| match catch_panic(|| sink.event(event)).unwrap_or_else(broken) {
             Ok(()) => true,
             Err(text) => {
                 troubles.push(text);
                 false
             }
         });
-        if let Some(Err(e)) = self.record.as_ref().map(|record| record.record(event)) {
-            self.fail(e.into());
+        if let Some(Err(e)) = self.record.as_ref().map(|record| write(record, event)) {
+            self.fail(e);
         }
         troubles.into_iter().for_each(|text| self.emit(&Event::Notice { level: Level::Error, text }));
     }
@@ -109,9 +119,11 @@ impl ListenerState {
         if let Some(record) = self.record.take() {
             // The disk may still have room for this last line. The checkpoint before it is kept in any case.
             let message = why.to_string();
-            let _ = record.record(&Event::State(RunState::Failed { message }));
+            let _ = write(&record, &Event::State(RunState::Failed { message }));
         }
         self.failure.get_or_insert(why);
+        // full while the worker has not received the one before
+        let _ = self.failed.try_send(());
     }
 
     fn check(&mut self) -> Result<(), RunError> {
@@ -126,12 +138,38 @@ impl ListenerState {
     }
 }
 
+fn write(record: &Writer, event: &Event) -> Result<(), RunError> {
+    guard(|| Ok(record.record(event)?))
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
     use super::*;
     use crate::telemetry::{Inbox, QuestionState};
+
+    struct Broken;
+
+    impl Sink for Broken {
+        fn event(&mut self, _: &Event) -> Result<(), String> {
+            panic!("it cannot count")
+        }
+    }
+
+    #[test]
+    fn an_observer_that_panics_is_dropped_with_a_notice() {
+        let inbox = Arc::new(Inbox::default());
+        let listeners = Listeners::new(vec![Box::new(Broken), Box::new(Arc::clone(&inbox))], None);
+        let answered = Event::Question { request: 1, state: QuestionState::Answered };
+        listeners.emit_answer(answered.clone());
+        let events = inbox.take();
+        let [first, Event::Notice { level: Level::Error, text }] = events.as_slice() else { panic!("{events:?}") };
+        assert!(*first == answered && text.contains("it cannot count"), "{text}");
+        listeners.emit(answered.clone());
+        assert_eq!(inbox.take(), [answered]);
+        assert!(listeners.check().is_ok() && listeners.failures.is_empty(), "the run goes on");
+    }
 
     #[test]
     fn an_answer_after_the_end_reaches_nobody() {

@@ -9,12 +9,16 @@ pub(super) const STACK_BYTES: usize = 64 << 20;
 
 /// Runs `f`; a panic becomes an error.
 pub(super) fn guard<T>(f: impl FnOnce() -> Result<T, RunError>) -> Result<T, RunError> {
-    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|panic| {
-        let text = panic
+    catch_panic(f).unwrap_or_else(|text| Err(RunError::Defect(text)))
+}
+
+/// Runs `f`; a panic becomes its message.
+pub(super) fn catch_panic<T>(f: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(f)).map_err(|panic| {
+        panic
             .downcast_ref::<&str>()
             .map(|s| (*s).to_owned())
             .or_else(|| panic.downcast_ref::<String>().cloned())
-            .unwrap_or_else(|| "no message".to_owned());
-        Err(RunError::Defect(text))
+            .unwrap_or_else(|| "no message".to_owned())
     })
 }

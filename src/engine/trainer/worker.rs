@@ -145,12 +145,11 @@ impl Drop for Worker {
     }
 }
 
-/// The time between two looks of a paused run without a window at its record, which an answer may end meanwhile.
-const CHECK_RECORD_EVERY: Duration = Duration::from_secs(1);
-
 /// The outcome of waiting for a command when none came.
 enum WaitOutcome {
     Timeout,
+    /// A checkpoint or the answer to a question has ended the record.
+    RecordFailed,
     Disconnected,
     Shutdown,
 }
@@ -239,15 +238,9 @@ impl Worker {
     /// functions that hear commands.
     fn take_commands(&mut self, commands: &Receiver<Command>) -> ControlFlow<()> {
         loop {
-            // a run without a window would wait for ever, if it is paused, and nobody would see that it cannot continue
-            if !self.options.stay && self.listeners.has_failed() {
-                return ControlFlow::Continue(());
-            }
-            let wait = if self.running { Duration::ZERO } else { CHECK_RECORD_EVERY };
-            let deadline = (self.running || !self.options.stay).then(|| Instant::now() + wait);
-            match self.next_command(commands, deadline) {
+            match self.next_command(commands, self.running.then(Instant::now)) {
                 Ok(c) => self.handle_command(c)?,
-                Err(WaitOutcome::Timeout) => return ControlFlow::Continue(()),
+                Err(WaitOutcome::Timeout | WaitOutcome::RecordFailed) => return ControlFlow::Continue(()),
                 // Headless, nobody holds the other end: continue to the last step.
                 Err(WaitOutcome::Disconnected) if !self.options.stay && self.running => {
                     return ControlFlow::Continue(());
@@ -257,7 +250,7 @@ impl Worker {
         }
     }
 
-    /// Waits for a command until `deadline`, or as long as it takes.
+    /// Waits for a command until `deadline`, or as long as it takes, unless the record fails meanwhile.
     fn next_command(&self, commands: &Receiver<Command>, deadline: Option<Instant>) -> Result<Command, WaitOutcome> {
         let shutdown = self.options.process.as_ref().map_or_else(never, |p| p.shutdown.clone());
         if matches!(shutdown.try_recv(), Err(TryRecvError::Disconnected)) {
@@ -266,6 +259,7 @@ impl Worker {
         select! {
             recv(commands) -> command => command.map_err(|_| WaitOutcome::Disconnected),
             recv(shutdown) -> _ => Err(WaitOutcome::Shutdown),
+            recv(self.listeners.failures) -> _ => Err(WaitOutcome::RecordFailed),
             recv(deadline.map_or_else(never, at)) -> _ => match commands.try_recv() {
                 Ok(command) => Ok(command),
                 Err(TryRecvError::Empty) => Err(WaitOutcome::Timeout),
@@ -366,7 +360,7 @@ impl Worker {
             match self.next_command(commands, Some(until)) {
                 Ok(c) => self.handle_command(c)?,
                 Err(WaitOutcome::Shutdown) => return ControlFlow::Break(()),
-                Err(WaitOutcome::Timeout | WaitOutcome::Disconnected) => break,
+                Err(WaitOutcome::Timeout | WaitOutcome::RecordFailed | WaitOutcome::Disconnected) => break,
             }
         }
         ControlFlow::Continue(())

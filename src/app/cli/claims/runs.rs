@@ -135,8 +135,7 @@ pub(super) fn with_known_seeds(file: SweepFile, seeds: &[u64], out: &Path) -> Re
     }
     let text = file.to_toml().map_err(Failure::usage)?;
     let spec = sweep.path.join(SPEC);
-    files::replace(&spec, text.as_bytes())
-        .map_err(|e| Failure::run(format!("{} cannot be written: {e}", spec.display())))?;
+    files::replace(&spec, text.as_bytes()).map_err(|e| output::unwritten(&spec, &e))?;
     Ok(file)
 }
 

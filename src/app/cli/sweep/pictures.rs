@@ -36,7 +36,7 @@ pub struct PictureArgs {
 /// # Errors
 /// If no run has recorded such a number, or the folder cannot be written.
 pub fn write(sweep: &SweepFolder, out: &Path, wanted: &PictureArgs) -> Result<(), Failure> {
-    output::check(out, &[&sweep.path])?;
+    output::check_folder(out, &[&sweep.path])?;
     damage::report_rows(sweep.states()?.iter().filter_map(TaskState::finished));
     let results = Arc::new(results::read(&sweep.path, &SeriesCache::default())?);
     let number = number(&results, wanted.number.as_deref())?;
