@@ -1,14 +1,11 @@
 //! Removes duplicates from lists of values.
 
-/// Returns each value once, in the order of first appearance.
-pub fn distinct<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
-    let mut found = vec![];
-    for value in values {
-        if !found.contains(&value) {
-            found.push(value);
-        }
-    }
-    found
+use std::{collections::HashSet, hash::Hash};
+
+/// Returns each value once, in the order of first appearance, in time that grows with their number.
+pub fn distinct<T: Eq + Hash + Clone>(values: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut found = HashSet::new();
+    values.into_iter().filter(|value| found.insert(value.clone())).collect()
 }
 
 #[cfg(test)]

@@ -254,7 +254,12 @@ const MAX_NAMED: usize = 3;
 /// Says that the losses of runs are not of the same tokens, and what each run reads: "These losses are not of the same tokens: A
 /// reads words and counts answers only; B reads bytes and counts every token." `None` where they are, as far as it is known.
 pub fn incomparable_losses(names: &[String], runs: &[Option<LossTokens>]) -> Option<String> {
-    let all: Vec<&LossTokens> = distinct(runs.iter().flatten());
+    let mut all: Vec<&LossTokens> = vec![];
+    for run in runs.iter().flatten() {
+        if !all.contains(&run) {
+            all.push(run);
+        }
+    }
     if all.len() < 2 {
         return None;
     }

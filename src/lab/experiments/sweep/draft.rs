@@ -98,8 +98,8 @@ impl DraftAxis {
     }
 }
 
-fn joined(values: &[impl ToString + PartialEq]) -> String {
-    distinct(values).into_iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+fn joined(values: &[impl ToString]) -> String {
+    distinct(values.iter().map(ToString::to_string)).join(", ")
 }
 
 /// Two digits, as one would type it.
