@@ -55,7 +55,10 @@ pub(super) fn strength(network: &Network, rect: Rect) -> f32 {
 }
 
 impl NeuronGraph {
-    pub(super) fn canvas_ui(&mut self, ui: &mut Ui, network: &Arc<Network>, rect: Rect, cx: &mut ViewCx<'_>) {
+    pub(super) fn canvas_ui(&mut self, ui: &mut Ui, network: &Arc<Network>, whole: Rect, cx: &mut ViewCx<'_>) {
+        let above_legend = whole.with_max_y(whole.bottom() - self.legend_height(network, whole));
+        // the graph is about round: where the canvas is higher than wide, it leaves the legend its room
+        let rect = if above_legend.height() >= whole.width() { above_legend } else { whole };
         let response = ui.interact(rect, ui.scope_id().with("graph canvas"), Sense::click_and_drag());
         let name = format!("graph of {}", network.size_label());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &name));
@@ -76,7 +79,7 @@ impl NeuronGraph {
         if moves || self.picture.quiet <= REST_FRAMES {
             ui.ctx().request_repaint();
         }
-        self.legend_ui(ui, network, rect, cx);
+        self.legend_ui(ui, network, whole, cx);
         self.card_ui(ui, network, rect, cx);
         self.label_ui(ui, network, rect, cx);
         self.menu(&response, network, cx);

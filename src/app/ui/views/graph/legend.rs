@@ -30,18 +30,30 @@ impl NeuronGraph {
         }
     }
 
-    pub(super) fn legend_ui(&mut self, ui: &mut Ui, network: &Network, rect: Rect, cx: &ViewCx<'_>) {
-        let fit = ((rect.height() - 24.0) / ROW) as usize;
-        let all = &self.palette.groups;
+    /// The lines of the legend, and how many of them a canvas has room for.
+    fn legend_lines(&self, network: &Network, rect: Rect) -> (usize, usize) {
         let negative = network.edges.iter().any(|e| e.2 < 0.0);
-        if rect.width() < MIN_WIDTH || fit < 2 {
+        let fit = if rect.width() < MIN_WIDTH { 0 } else { ((rect.height() - 24.0) / ROW) as usize };
+        (self.palette.groups.len() + usize::from(negative), fit)
+    }
+
+    /// The height of the groups' legend at the foot of a canvas, points; 0 where there is none.
+    pub(super) fn legend_height(&self, network: &Network, rect: Rect) -> f32 {
+        let (lines, fit) = self.legend_lines(network, rect);
+        if self.palette.scale.is_some() || fit < 2 { 0.0 } else { 12.0 + ROW * lines.min(fit) as f32 }
+    }
+
+    pub(super) fn legend_ui(&mut self, ui: &mut Ui, network: &Network, rect: Rect, cx: &ViewCx<'_>) {
+        let (lines, fit) = self.legend_lines(network, rect);
+        let all = &self.palette.groups;
+        let negative = lines > all.len();
+        if fit < 2 {
             return;
         }
         if let Some(scale) = self.palette.scale {
             self.scale_ui(ui, network, rect, scale, cx);
             return;
         }
-        let lines = all.len() + usize::from(negative);
         let shown = if lines > fit { fit - 1 } else { lines };
         let corner = pos2(rect.left() + 6.0, rect.bottom() - 6.0 - ROW * (shown + usize::from(shown < lines)) as f32);
         let small = theme::small();

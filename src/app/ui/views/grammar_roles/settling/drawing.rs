@@ -41,7 +41,11 @@ pub(super) struct Stage {
     cell: f32,
     /// First sweep that has a column, and how many have.
     sweeps: (usize, usize),
-    /// Top of each level's pictures, from the lowest level.
+    /// Columns beside each other: those of the sweeps and all others, or in two rows the more of them.
+    columns: usize,
+    /// Height of a row of columns with its headings.
+    row: f32,
+    /// Top of each level's pictures in the first row, from the lowest level.
     tops: Vec<f32>,
     /// Width of the widest level's picture.
     picture: f32,
@@ -52,13 +56,18 @@ impl Stage {
         let shown = found.sweeps.min(MAX_SWEEPS);
         let strip = (0.1 * rect.height()).clamp(16.0, 56.0);
         let above = WORDS_HEIGHT + 2.0 * strip + HEAD_HEIGHT + 2.0 * GAP;
-        let columns = shown + 3;
         let [widest, high] =
             found.levels.iter().map(|l| bitmap::cells(l.units)).fold([1, 0], |[w, h], [c, r]| [w.max(c), h + r]);
         let room = vec2(rect.width() - LABEL, rect.height() - above);
-        let across = (room.x - GAP * columns as f32) / (widest * columns) as f32;
-        let down = (room.y - GAP * found.levels.len() as f32) / high.max(1) as f32;
-        let cell = across.min(down).clamp(0.5, 7.0);
+        let cell_in = |rows: usize, columns: usize| {
+            let across = (room.x - GAP * columns as f32) / (widest * columns) as f32;
+            let headings = (HEAD_HEIGHT + GAP) * (rows - 1) as f32;
+            let down = (room.y - headings) / rows as f32 - GAP * found.levels.len() as f32;
+            across.min(down / high.max(1) as f32).clamp(0.5, 7.0)
+        };
+        let all = shown + HEADINGS.len();
+        let columns = if cell_in(2, all - all / 2) > cell_in(1, all) { all - all / 2 } else { all };
+        let cell = cell_in(all.div_ceil(columns), columns);
         let mut top = rect.top() + above;
         let mut tops: Vec<f32> = found
             .levels
@@ -71,12 +80,15 @@ impl Stage {
             })
             .collect();
         tops.reverse();
+        let row = top - tops.last().copied().unwrap_or(top) + HEAD_HEIGHT + GAP;
         Self {
             rect,
             column: (rect.width() - LABEL) / words.max(1) as f32,
             strip,
             cell,
             sweeps: (found.sweeps - shown, shown),
+            columns,
+            row,
             tops,
             picture: widest as f32 * cell,
         }
@@ -94,22 +106,35 @@ impl Stage {
 
     /// Left of a column of pictures: sweeps first, then error, precision and feedback.
     fn left(&self, column: usize) -> f32 {
-        self.rect.left() + LABEL + (self.picture + GAP) * column as f32
+        self.rect.left() + LABEL + (self.picture + GAP) * (column % self.columns) as f32
     }
 
-    fn top(&self) -> f32 {
-        self.tops.iter().copied().fold(f32::INFINITY, f32::min)
+    /// How far below the first row a column stands.
+    fn below(&self, column: usize) -> f32 {
+        self.row * (column / self.columns) as f32
+    }
+
+    /// The number of rows of columns.
+    fn rows(&self) -> usize {
+        (self.sweeps.1 + HEADINGS.len()).div_ceil(self.columns)
+    }
+
+    /// The top of a column's pictures.
+    fn top(&self, column: usize) -> f32 {
+        self.tops.iter().copied().fold(f32::INFINITY, f32::min) + self.below(column)
     }
 
     /// The explanation of the heading at a place.
     fn heading_at(&self, at: Pos2, headings: &[Heading]) -> Option<&'static str> {
-        let is_in_row = (self.top() - HEAD_HEIGHT..self.top()).contains(&at.y);
-        let found = headings.iter().find(|heading| is_in_row && (heading.left..heading.right).contains(&at.x));
+        let found = headings.iter().find(|heading| {
+            let (left, right, bottom) = (heading.left, heading.right, heading.bottom);
+            (left..right).contains(&at.x) && (bottom - HEAD_HEIGHT..bottom).contains(&at.y)
+        });
         found.and_then(|heading| heading.about)
     }
 
     fn corner(&self, level: usize, column: usize) -> Pos2 {
-        pos2(self.left(column), self.tops[level])
+        pos2(self.left(column), self.tops[level] + self.below(column))
     }
 }
 
@@ -132,6 +157,7 @@ struct Heading {
     about: Option<&'static str>,
     left: f32,
     right: f32,
+    bottom: f32,
 }
 
 impl Scene<'_> {
@@ -141,13 +167,11 @@ impl Scene<'_> {
         self.draw_traces();
         (0..self.found.value.levels.len()).rev().for_each(|place| self.draw_level(place));
         let headings = self.headings();
-        for Heading { words, left, .. } in &headings {
-            self.text(pos2(*left, self.stage.top() - 3.0), Align2::LEFT_BOTTOM, words, self.theme.secondary);
+        for Heading { words, left, bottom, .. } in &headings {
+            self.text(pos2(*left, bottom - 3.0), Align2::LEFT_BOTTOM, words, self.theme.secondary);
         }
-        match response.hover_pos().and_then(|at| self.explanation(at, &headings)) {
-            Some(words) => response.on_hover_text_at_pointer(words),
-            None => response,
-        }
+        let Some(words) = response.hover_pos().and_then(|at| self.explanation(at, &headings)) else { return response };
+        response.on_hover_text_at_pointer(words)
     }
 
     fn text(&self, at: Pos2, align: Align2, words: &str, colour: Color32) {
@@ -214,8 +238,11 @@ impl Scene<'_> {
     fn draw_level(&self, place: usize) {
         let Self { painter, theme, stage, position, .. } = self;
         let (level, sweeps) = (&self.found.value.levels[place], self.found.value.sweeps);
-        let middle = stage.tops[place] + bitmap::size(level.units, stage.cell).y / 2.0;
-        self.text(pos2(stage.rect.left(), middle), Align2::LEFT_CENTER, &format!("L{place}"), theme.text);
+        for row in 0..stage.rows() {
+            let top = stage.corner(place, row * stage.columns).y;
+            let middle = top + bitmap::size(level.units, stage.cell).y / 2.0;
+            self.text(pos2(stage.rect.left(), middle), Align2::LEFT_CENTER, &format!("L{place}"), theme.text);
+        }
         let ground = theme.raised;
         let (first, shown) = stage.sweeps;
         for column in 0..shown {
@@ -265,7 +292,7 @@ impl Scene<'_> {
     }
 
     /// The headings, from the last one to the first: one that is wider than its picture begins farther left, so that it
-    /// covers no other.
+    /// covers no other of its row.
     fn headings(&self) -> Vec<Heading> {
         let stage = &self.stage;
         let (first, shown) = stage.sweeps;
@@ -278,10 +305,13 @@ impl Scene<'_> {
             sweeps.chain(HEADINGS.map(|(name, about)| (name.to_owned(), Some(about)))).collect();
         let mut end = stage.rect.right();
         let placed = all.into_iter().enumerate().rev().map(|(column, (words, about))| {
+            if (column + 1).is_multiple_of(stage.columns) {
+                end = stage.rect.right();
+            }
             let wide = note_width(&self.painter, &words);
             let left = stage.left(column).min(end - wide);
             end = left - HEADING_GAP;
-            Heading { words, about, left, right: left + wide }
+            Heading { words, about, left, right: left + wide, bottom: stage.top(column) }
         });
         placed.collect()
     }
@@ -298,8 +328,10 @@ impl Scene<'_> {
             return Some(format!("\u{201c}{}\u{201d}{role}", tokens[word]));
         }
         let mut levels = found.value.levels.iter().zip(&stage.tops).enumerate();
-        let (place, (level, _)) = levels
-            .find(|(_, (level, top))| (**top..**top + bitmap::size(level.units, stage.cell).y).contains(&at.y))?;
+        let is_at = |top: f32, units| (top..top + bitmap::size(units, stage.cell).y).contains(&at.y);
+        let (place, (level, _)) = levels.find(|(_, (level, top))| {
+            (0..stage.rows()).any(|row| is_at(**top + stage.below(row * stage.columns), level.units))
+        })?;
         let state = level.states.row(position.word * found.value.sweeps + position.sweep).unwrap_or_default();
         let on = state.iter().filter(|v| **v > 0.0).count();
         let error = level.errors.row(position.word).unwrap_or_default().iter().map(|e| e * e).sum::<f32>();
