@@ -5,6 +5,7 @@ use std::{
     fs,
     io::{Cursor, Write},
     path::Path,
+    sync::atomic::{AtomicBool, Ordering::SeqCst},
 };
 
 use orrery::{
@@ -41,13 +42,15 @@ fn refusal<T>(result: Result<T, impl std::fmt::Display>) -> String {
 
 /// The error message of `Weights::open` for a file with this content; empty if it opens.
 fn weights(what: &str, bytes: &[u8]) -> String {
+    static HAS_REFUSED: AtomicBool = AtomicBool::new(false);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("bomb.pt");
     fs::write(&path, bytes).unwrap();
     // with backtraces switched on, the first error of candle loads the program's symbols, which must not be measured
-    let unmeasured = refusal(Weights::open(&path));
+    if !HAS_REFUSED.load(SeqCst) {
+        HAS_REFUSED.store(!refusal(Weights::open(&path)).is_empty(), SeqCst);
+    }
     let said = bounded(what, bytes.len(), || refusal(Weights::open(&path)));
-    assert_eq!(said.is_empty(), unmeasured.is_empty());
     println!("  {}", said.chars().take(300).collect::<String>());
     said
 }

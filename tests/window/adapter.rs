@@ -1,7 +1,10 @@
 //! The graphics adapter that tests draw with, in software or on a GPU. Without one, the tests that need it are skipped
 //! with a message; with `ORRERY_REQUIRE_ADAPTER=1` in the environment, as on CI, they fail.
 
-use std::{io::Write, sync::Once};
+use std::{
+    io::Write,
+    sync::{Once, OnceLock},
+};
 
 use orrery::gpu::offscreen::{Offscreen, OffscreenError};
 
@@ -18,9 +21,10 @@ pub fn offscreen() -> Option<Offscreen> {
         .ok()
 }
 
-/// True if a harness can draw with wgpu on this machine.
+/// True if a harness can draw with wgpu on this machine. A device takes a second to make, so it is made once.
 pub fn exists() -> bool {
-    offscreen().is_some()
+    static EXISTS: OnceLock<bool> = OnceLock::new();
+    *EXISTS.get_or_init(|| offscreen().is_some())
 }
 
 /// Passes the adapter on.

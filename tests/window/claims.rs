@@ -70,6 +70,7 @@ stands = { above = -1e-6, below = 1e-6 }
 "train.window" = 32
 "train.batch" = 2
 "run.eval_every" = 2
+"probe.residual_every" = 0
 
 [[claim]]
 id = "X2"

@@ -43,6 +43,10 @@ struct Sheet {
 
 /// The scale of presenter mode.
 const PRESENTED: f32 = 1.5;
+/// The pause between two frames while the model works, so that it gets the core.
+const PAUSE: Duration = Duration::from_millis(20);
+/// The length of a frame in seconds while animations end, which takes some tenths of a second.
+const LONG_FRAME: f32 = 0.05;
 
 const SHEETS: [Sheet; 4] = [
     Sheet { name: "1280x800", size: [1280.0, 800.0], scale: 1.0, presents: false, is_narrow: false },
@@ -77,8 +81,7 @@ impl Desk {
         let start = Start { opening: Some(Opening::Config(config)), ..Start::default() };
         let harness = Harness::builder()
             .with_size(SHEETS[0].size)
-            // a few long frames, because animations end after some tenths of a second
-            .with_step_dt(0.05)
+            .with_step_dt(LONG_FRAME)
             .build_eframe(move |cc| App::new(cc, host, start));
         // nothing is painted, but without a render target views would only show a message that says so
         let format = eframe::egui_wgpu::wgpu::TextureFormat::Rgba8Unorm;
@@ -96,7 +99,7 @@ impl Desk {
             let problem = self.harness.state().page().and_then(|p| p.problem.as_ref());
             assert!(begun.elapsed() < Duration::from_secs(300), "waited in vain: {what}; {problem:?}");
             self.harness.step();
-            std::thread::sleep(Duration::from_millis(3));
+            std::thread::sleep(PAUSE);
         }
     }
 
@@ -125,7 +128,7 @@ impl Desk {
             self.harness.step();
             calm += 1;
             if self.is_asked() {
-                std::thread::sleep(Duration::from_millis(2));
+                std::thread::sleep(PAUSE);
                 calm = 0;
             }
         }
@@ -307,13 +310,17 @@ pub fn faults_of(harness: &Harness<'_, App>) -> Vec<String> {
 /// The margin of a glyph's box without ink, in points.
 const SLACK: f32 = 2.0;
 
-/// Draws frames for this many seconds of the window's own time.
+/// Takes what was put in, and draws long frames for this many seconds of the window's own time.
 fn rest(harness: &mut Harness<'static, App>, seconds: f64) {
     let now = |harness: &Harness<'static, App>| harness.ctx.input(|i| i.time);
     let until = now(harness) + seconds;
+    harness.step();
     while now(harness) < until {
+        harness.input_mut().time = Some(now(harness) + f64::from(LONG_FRAME));
         harness.step();
     }
+    // later frames are as long as the harness makes them
+    harness.input_mut().time = None;
 }
 
 fn lay_out(harness: &mut Harness<'static, App>, sheet: &Sheet, presents: &mut bool) {

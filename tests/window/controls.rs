@@ -226,6 +226,7 @@ fn changes_are_listed_and_go_back_to_the_preset() {
     assert!(!d.shows("Changed from preset"));
     d.command(Key::Z);
     assert_eq!(d.page().config, changed, "one step takes it back");
+    assert!(d.shows("Undid: back to the preset"));
     assert!(d.shows("Fast window back to the preset") && d.shows("Coupling scale back to the preset"));
 }
 

@@ -41,6 +41,9 @@ fn lab() -> Lab {
         ("train.lr", "1e-2"),
         ("run.eval_every", "0"),
         ("probe.staircase_every", "5"),
+        // these take most of the time of such a small run
+        ("probe.residual_every", "0"),
+        ("probe.generator_distance_every", "0"),
     ];
     let config = config_with("fast_slow", None, &settings);
     let folder = tempfile::tempdir().unwrap();
@@ -59,7 +62,8 @@ impl Lab {
                 return r;
             }
             assert!(begun.elapsed() < Duration::from_secs(60), "waited in vain: {what}");
-            std::thread::sleep(Duration::from_millis(5));
+            // the model works meanwhile
+            std::thread::sleep(Duration::from_millis(20));
         }
     }
 
@@ -176,6 +180,7 @@ fn an_attention_map_opens_as_a_generator() {
     while lab.harness.query_by_role_and_label(Role::Button, button).is_none() {
         assert!(begun.elapsed() < Duration::from_secs(60), "no attention came");
         lab.harness.step();
+        std::thread::sleep(Duration::from_millis(20));
     }
     lab.harness.get_by_role_and_label(Role::Button, button).click();
     let generator = lab.until("the generator is measured", |app| {

@@ -2,6 +2,7 @@
 //! Each view must draw them with a bounded number of vertices and export them as a table and an SVG.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use egui_kittest::Harness;
 use orrery::{
     telemetry::{Event, MEASUREMENTS, Payload, Sample, StepStats},
     ui::mirror::Mirror,
@@ -14,7 +15,7 @@ use std::{
 
 use crate::{
     recorded,
-    tessellation::{tile, unseen, vertices, view_ids},
+    tessellation::{replace, tile, unseen, vertices, view_ids},
     tiles::{Tile, sized},
 };
 
@@ -118,10 +119,17 @@ fn altered(run: &Mirror, values: &[Option<f64>]) -> Mirror {
     mirror
 }
 
-/// Draws two frames of a view, exports the table and the SVG of the second, and returns the mirror.
-fn drawn(view: &str, mirror: Mirror, when: &str) -> Mirror {
+/// Draws two frames of a view, exports the table and the SVG of the second, and returns the mirror. The window is kept
+/// for the next view, unless this one panics.
+fn drawn(window: &mut Option<Harness<'static, Tile>>, view: &str, mirror: Mirror, when: &str) -> Mirror {
     let tile = Tile { writes: false, ..tile(view, mirror) };
-    let mut harness = tile.shown(unseen(sized(640.0, 400.0)));
+    let mut harness = match window.take() {
+        Some(mut harness) => {
+            replace(&mut harness, tile);
+            harness
+        }
+        None => tile.shown(unseen(sized(640.0, 400.0))),
+    };
     vertices(&harness, when);
     harness.state_mut().writes = true;
     harness.step();
@@ -132,7 +140,9 @@ fn drawn(view: &str, mirror: Mirror, when: &str) -> Mirror {
     for tag in svg.split('<').filter_map(|t| t.split('>').next()) {
         assert!(!lost.iter().any(|l| tag.contains(l)), "{when}: <{tag}>");
     }
-    harness.into_state().mirror
+    let mirror = std::mem::take(&mut harness.state_mut().mirror);
+    *window = Some(harness);
+    mirror
 }
 
 #[test]
@@ -142,13 +152,13 @@ fn every_view_draws_extreme_values() {
     let is_measured = |channel: &str| !twins.samples(0, channel).is_empty() || twins.answer(0, channel).is_some();
     let missing = MEASUREMENTS.iter().filter(|m| !is_measured(m.channel)).map(|m| m.channel).collect::<Vec<_>>();
     assert!(missing.is_empty(), "of no sample: {missing:?}");
-    let mut failed = vec![];
+    let (mut failed, mut window) = (vec![], None);
     for (name, values) in MIXTURES {
         let mut ready = None;
         for view in view_ids() {
             let mirror = ready.take().unwrap_or_else(|| altered(&twins, values));
             let when = format!("{view} of {name}");
-            match panic::catch_unwind(AssertUnwindSafe(|| drawn(view, mirror, &when))) {
+            match panic::catch_unwind(AssertUnwindSafe(|| drawn(&mut window, view, mirror, &when))) {
                 Ok(mirror) => ready = Some(mirror),
                 Err(_) => failed.push(when),
             }

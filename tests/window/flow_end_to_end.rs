@@ -118,8 +118,8 @@ fn a_recording_is_on_the_disk_as_pictures_that_show_what_its_table_says() {
         if let Some(found) = found {
             break found;
         }
-        let said: Vec<String> = harness.query_all_by_label_contains("frame").map(|n| format!("{n:?}")).collect();
-        assert!(begun.elapsed() < Duration::from_secs(900), "{:?}: {said:?}", files(&exports));
+        let said = || harness.query_all_by_label_contains("frame").map(|n| format!("{n:?}")).collect::<Vec<_>>();
+        assert!(begun.elapsed() < Duration::from_secs(900), "{:?}: {:?}", files(&exports), said());
     };
     until(&mut harness, "the last file", |_| {
         std::fs::metadata(recording.join("values.csv")).ok().filter(|m| m.len() > 0)

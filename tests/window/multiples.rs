@@ -32,6 +32,9 @@ const SMALL: &[(&str, &str)] = &[
     ("run.device", "cpu"),
     ("probe.attention_maps_every", "3"),
     ("probe.next_tokens_every", "3"),
+    // these take most of the time of such a small run
+    ("probe.residual_every", "0"),
+    ("probe.generator_distance_every", "0"),
 ];
 
 /// Returns the settings of a run that takes only a moment.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use eframe::egui::Context;
 use orrery::{
     config::Value,
     labs::{self, LABS, Lab, merging::MergingSettings},
@@ -37,8 +38,9 @@ fn is_advice(words: &str) -> bool {
 fn no_view_advises_to_begin_a_run_that_has_begun() {
     let twins = recorded::twins();
     let failed = RunState::Failed { message: "the checkpoint needs a vocabulary".into() };
+    let fonts = Context::default();
     for view in view_ids() {
-        let mut stage = Stage::new(lab("fast_slow"), view);
+        let mut stage = Stage::with_fonts(lab("fast_slow"), view, &fonts);
         stage.launch();
         let words = stage.words();
         assert!(!is_advice(&words), "{view}, preparing: {words}");
@@ -75,9 +77,10 @@ fn an_empty_view_of_a_graph_says_how_to_begin() {
 /// A page without a run does not send the user to the lab that it is of.
 #[test]
 fn an_empty_view_leads_to_no_other_page() {
+    let fonts = Context::default();
     for lab in LABS {
         for pane in lab.panes {
-            let words = Stage::new(lab, pane.view).words();
+            let words = Stage::with_fonts(lab, pane.view, &fonts).words();
             assert!(!words.contains("Open the"), "{}, {}: {words}", lab.id, pane.view);
         }
     }
@@ -101,8 +104,9 @@ fn an_example_says_that_it_has_no_weights() {
         let words = stage.words();
         assert!(words.contains("Recorded example: no weights"), "{id}, {view}: {words}");
     }
+    let fonts = Context::default();
     for view in view_ids() {
-        let mut stage = Stage::new(lab("fast_slow"), view);
+        let mut stage = Stage::with_fonts(lab("fast_slow"), view, &fonts);
         stage.show_example();
         let words = stage.words();
         assert!(!words.contains("its models cannot be asked"), "{view}: {words}");
@@ -253,7 +257,7 @@ fn states_of_a_question_are_said() {
     const FAR: QuestionState = QuestionState::Working(Some(0.4));
     let refused = QuestionState::Refused(REASON.into());
     let (twins, views) = (recorded::twins(), view_ids());
-    let (mut askers, mut wrong) = (BTreeSet::new(), vec![]);
+    let (mut askers, mut wrong, fonts) = (BTreeSet::new(), vec![], Context::default());
     let panes = LABS.iter().flat_map(|lab| lab.panes.iter().map(move |pane| (*lab, pane.view)));
     for (lab, view) in panes.filter(|(_, view)| views.contains(view)) {
         let mut check = |holds: bool, state: &str, words: &str| {
@@ -261,7 +265,7 @@ fn states_of_a_question_are_said() {
                 wrong.push(format!("{}, {view}, {state}: {words}", lab.id));
             }
         };
-        let mut stage = Stage::new(lab, view);
+        let mut stage = Stage::with_fonts(lab, view, &fonts);
         begin_asking(&mut stage, view, &twins);
         let _ = stage.words();
         let asked = stage.questions();
@@ -370,13 +374,13 @@ const ASK_BY_BUTTON: [&str; 10] = [
 #[test]
 fn the_question_of_every_button_is_said_to_be_asked_and_refused() {
     let (twins, views) = (recorded::twins(), view_ids());
-    let mut askers = BTreeSet::new();
+    let (mut askers, fonts) = (BTreeSet::new(), Context::default());
     let panes = LABS.iter().flat_map(|lab| lab.panes.iter().map(move |pane| (*lab, pane.view)));
     for ((lab, view), has_results) in panes.flat_map(|pane| [(pane, false), (pane, true)]) {
         if !views.contains(&view) {
             continue;
         }
-        let mut stage = Stage::new(lab, view);
+        let mut stage = Stage::with_fonts(lab, view, &fonts);
         stage.begin(30, RunState::Paused);
         for measured in MEASUREMENTS.iter().filter(|_| has_results) {
             let sample = twins.sample_at(0, measured.channel, u64::MAX).cloned();

@@ -44,7 +44,7 @@ impl Desk {
         let begun = Instant::now();
         while !holds(self) {
             assert!(begun.elapsed() < Duration::from_secs(60), "waited in vain: {what}");
-            std::thread::sleep(Duration::from_millis(3));
+            std::thread::sleep(Duration::from_millis(10));
             self.harness.step();
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crossbeam::channel::{Receiver, bounded};
 use eframe::egui::{
-    self, Context,
+    self, Context, Memory,
     accesskit::{Action, ActionData, ActionRequest, Node, NodeId, Role, TreeId},
 };
 use orrery::{
@@ -54,10 +54,19 @@ pub struct Stage {
 
 impl Stage {
     pub fn new(lab: &'static Lab, view: &str) -> Self {
+        Self::with_fonts(lab, view, &Context::default())
+    }
+
+    /// A page that is drawn with the fonts that `fonts` has loaded, since loading them takes longer than drawing a tile
+    /// many times. Nothing else that was drawn there is remembered, so one stage at a time may use it.
+    pub fn with_fonts(lab: &'static Lab, view: &str, fonts: &Context) -> Self {
+        fonts.memory_mut(|memory| *memory = Memory::default());
+        fonts.disable_accesskit();
         let mut page = Page::new(lab, lab.config(None).unwrap());
         page.tiling.show(view);
         page.tiling.maximised = page.tiling.selected;
-        Self { page, ctx: Context::default(), inbox: Arc::default(), commands: bounded(1).1, now: 1.0 }
+        let now = 1.0 + fonts.input(|input| input.time);
+        Self { page, ctx: fonts.clone(), inbox: Arc::default(), commands: bounded(1).1, now }
     }
 
     /// Starts a run that has sent no event yet.

@@ -1,7 +1,10 @@
 //! Counts the shapes of a frame and their vertices, without a graphics adapter. Tests bound these numbers instead of
 //! times, which depend on the machine.
 
-use eframe::{egui::epaint::Primitive, egui_wgpu::wgpu};
+use eframe::{
+    egui::{Memory, epaint::Primitive},
+    egui_wgpu::wgpu,
+};
 use egui_kittest::{Harness, HarnessBuilder};
 use orrery::{
     gpu::{self, Target},
@@ -15,10 +18,26 @@ use crate::{recorded, tiles::Tile};
 const MOST_VERTICES: usize = 250_000;
 const MOST_SHAPES: usize = 20_000;
 
+/// A software adapter without compute shaders.
+const TARGET: Target =
+    Target { format: wgpu::TextureFormat::Rgba8Unorm, max_texture: 8192, compute: false, software: true };
+
 /// Sets up a window whose software adapter has no compute shaders, for tests that draw nothing.
 pub fn unseen(builder: HarnessBuilder<Tile>) -> HarnessBuilder<Tile> {
-    let target = Target { format: wgpu::TextureFormat::Rgba8Unorm, max_texture: 8192, compute: false, software: true };
-    builder.with_context_setup(move |ctx| gpu::install_target(ctx, target))
+    builder.with_context_setup(|ctx| gpu::install_target(ctx, TARGET))
+}
+
+/// Draws another tile in an [`unseen`] window. Of what was drawn before, only the fonts are kept, since loading them
+/// takes longer than drawing a tile many times.
+pub fn replace(harness: &mut Harness<'_, Tile>, tile: Tile) {
+    harness.ctx.memory_mut(|memory| {
+        let options = std::mem::take(&mut memory.options);
+        *memory = Memory::default();
+        memory.options = options;
+    });
+    gpu::install_target(&harness.ctx, TARGET);
+    *harness.state_mut() = tile;
+    harness.run_steps(3);
 }
 
 /// A tile with a view of a run and the settings of the recorded runs.

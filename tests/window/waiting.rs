@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use egui_kittest::Harness;
 use orrery::ui::app::App;
 
-/// Draws frames of the application until `found` returns a value.
+/// Draws frames of the application until `found` returns a value, with a pause between them, because the run works
+/// meanwhile.
 ///
 /// # Panics
 /// After `patience`, with `what` in the message.
@@ -15,7 +16,7 @@ pub fn until_within<R>(
     what: &str,
     found: impl Fn(&App) -> Option<R>,
 ) -> R {
-    looking_every(Duration::from_millis(5), patience, harness, what, found)
+    looking_every(Duration::from_millis(20), patience, harness, what, found)
 }
 
 /// Like [`until_within`], with a pause between steps, because drawing frames slows a long training run down.

@@ -76,6 +76,14 @@ fn tile(view: &str, mirror: Mirror) -> Harness<'static, Tile> {
     Tile { config, knobs: knobs(), ..Tile::new(view, mirror) }.shown(sized(420.0, 640.0))
 }
 
+/// Draws so many frames, and exports the table of the last alone.
+fn wait(harness: &mut Harness<'_, Tile>, frames: usize) {
+    harness.state_mut().writes = false;
+    harness.run_steps(frames - 1);
+    harness.state_mut().writes = true;
+    harness.step();
+}
+
 fn press(harness: &mut Harness<'_, Tile>, label: &str) {
     harness.get_by_role_and_label(Role::Button, label).click();
     harness.step();
@@ -129,12 +137,12 @@ fn play_goes_through_the_rounds_and_pause_stops_it() {
     let mut harness = tile("bdh_rules", run(true));
     press(&mut harness, "restart");
     press(&mut harness, "play");
-    (0..120).for_each(|_| harness.step());
+    wait(&mut harness, 120);
     let played = table_state(&harness).1;
     assert!(!played.is_empty(), "two seconds play some rounds");
     press(&mut harness, "pause");
     let stood = harness.state().csv.clone();
-    (0..120).for_each(|_| harness.step());
+    wait(&mut harness, 120);
     assert_eq!(harness.state().csv, stood);
 }
 
@@ -296,34 +304,34 @@ fn energy(harness: &Harness<'_, Tile>) -> Option<(f64, f64)> {
 fn poked_oscillators_swing_and_come_to_rest() {
     let mut harness = tile("oscillators", Mirror::default());
     let begun = energy(&harness).unwrap();
-    (0..30).for_each(|_| harness.step());
+    wait(&mut harness, 30);
     assert_eq!(energy(&harness), Some(begun), "it stands until somebody acts");
     press(&mut harness, "rest");
     assert_eq!(harness.state().csv, None, "at rest, nothing to tell");
     let ring = rect_of(&harness, "particles on a circle");
     let radius = 0.5 * ring.width().min(ring.height()) - 4.0;
     click(&mut harness, ring.center() - vec2(0.0, 0.74 * radius));
-    (0..60).for_each(|_| harness.step());
+    wait(&mut harness, 60);
     let (seconds, poked) = energy(&harness).unwrap();
     assert!((0.5..1.5).contains(&seconds) && poked > 0.05, "a second later: {seconds} {poked}");
     // without damping the oscillation continues, and pausing stops the time
     for (key, value) in [("toy.damping", "0"), ("toy.swing", "5"), ("toy.prods", "0")] {
         harness.state_mut().config.set_text(&knobs(), key, value).unwrap();
     }
-    (0..600).for_each(|_| harness.step());
+    wait(&mut harness, 600);
     let (earlier, kept) = energy(&harness).unwrap();
     assert!(earlier > seconds + 5.0);
-    (0..300).for_each(|_| harness.step());
+    wait(&mut harness, 300);
     let (later, still) = energy(&harness).unwrap();
     assert!(later > earlier + 3.0 && (still / kept - 1.0).abs() < 1e-6, "{kept} {still}");
     press(&mut harness, "pause");
     let stood = energy(&harness);
-    (0..60).for_each(|_| harness.step());
+    wait(&mut harness, 60);
     assert_eq!(energy(&harness), stood);
     // with damping the system comes to rest and then requests no more frames
     harness.state_mut().config.set_text(&knobs(), "toy.damping", "5").unwrap();
     press(&mut harness, "play");
-    (0..300).for_each(|_| harness.step());
+    wait(&mut harness, 300);
     harness.get_by_role_and_label(Role::Button, "play");
     assert!(!harness.ctx.has_requested_repaint());
 }
