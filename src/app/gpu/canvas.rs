@@ -28,7 +28,6 @@ use changed_tiles::{FrameShapes, PixelRect};
 /// slowly.
 const DOUBLE_CLICK: f64 = 0.6;
 
-/// The counts of what a canvas has drawn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CanvasCounts {
     pub frames: u64,
@@ -128,7 +127,6 @@ impl CallbackTrait for CanvasFrame {
     }
 }
 
-/// The texture that holds the picture.
 struct Picture {
     size: [u32; 2],
     view: wgpu::TextureView,

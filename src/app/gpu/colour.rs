@@ -5,7 +5,6 @@ use std::sync::OnceLock;
 
 use eframe::egui::Color32;
 
-/// Entries of a table.
 pub const ENTRIES: usize = 256;
 
 /// A colour map's table, sRGB.
@@ -70,6 +69,12 @@ impl ColourMap {
 
     pub(super) const STACK: [Self; 5] =
         [Self::Viridis, Self::Magma, Self::Cividis, Self::Diverging { dark: true }, Self::Diverging { dark: false }];
+}
+
+/// An opaque colour as shaders take it.
+pub(super) fn opaque(rgb: [u8; 3]) -> [f32; 4] {
+    let [r, g, b] = rgb.map(|v| f32::from(v) / 255.0);
+    [r, g, b, 1.0]
 }
 
 /// Lines of `rrggbb`. A line that is not one stays black; a test holds the files to 256 good lines.

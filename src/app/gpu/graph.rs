@@ -12,6 +12,7 @@ use eframe::{
 
 use super::{
     Target,
+    colour::opaque,
     graph_layout::{Laws, Node, Spring, StepParams},
     paint_callback,
 };
@@ -23,7 +24,6 @@ mod renderer;
 use renderer::Renderer;
 pub use renderer::{frames_drawn, steps_made};
 
-/// An edge to be drawn.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
 pub struct Edge {
@@ -42,7 +42,6 @@ pub struct GraphShape {
     pub laws: Option<Laws>,
 }
 
-/// How a node is drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NodeStyle {
     /// sRGB and alpha; nodes that are not emphasized have a low alpha.
@@ -61,7 +60,6 @@ pub enum Camera {
     At { centre: [f32; 2], scale: f32 },
 }
 
-/// How edges and marks are drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GraphStyle {
     pub selected: Option<u32>,
@@ -125,7 +123,6 @@ pub struct Graph {
     pub node_positions: Arc<Mutex<NodePositions>>,
 }
 
-/// Why a graph cannot be drawn.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum GraphError {
     #[error("the graph does not hang together: {0}")]
@@ -199,10 +196,6 @@ impl GraphCallback {
             Camera::Fit { margin } => ([0.0; 2], 0.0, margin * pixels_per_point),
             Camera::At { centre, scale } => (centre, (scale * pixels_per_point).max(1e-9), 0.0),
         };
-        let colour = |c: [u8; 3]| {
-            let [r, g, b] = c.map(|v| f32::from(v) / 255.0);
-            [r, g, b, 1.0]
-        };
         Uniform {
             centre,
             scale,
@@ -218,9 +211,9 @@ impl GraphCallback {
             dim: look.dim,
             glow: look.glow,
             fade: look.fade * pixels_per_point,
-            ground: colour(look.ground),
-            accent: colour(look.accent),
-            negative: colour(look.negative),
+            ground: opaque(look.ground),
+            accent: opaque(look.accent),
+            negative: opaque(look.negative),
             srgb_target: self.target.format.is_srgb().into(),
             pixel: pixels_per_point,
             padding_after: [0.0; 2],

@@ -30,7 +30,6 @@ pub struct Node {
     pub held: u32,
 }
 
-/// A spring to another node.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
 pub struct Spring {
@@ -84,7 +83,6 @@ impl StepUniform {
     }
 }
 
-/// Why a graph cannot be laid out on a device.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum LayoutError {
     #[error("{nodes} nodes and {springs} springs are more than the adapter takes in one piece ({max} bytes)")]
@@ -93,7 +91,6 @@ pub enum LayoutError {
     Inconsistent(&'static str),
 }
 
-/// A graph on the device.
 pub struct GraphLayout {
     laws: Laws,
     nodes: wgpu::Buffer,
@@ -253,7 +250,6 @@ impl GraphLayout {
         self.laws.count
     }
 
-    /// Steps made so far.
     pub fn steps(&self) -> u64 {
         self.steps
     }

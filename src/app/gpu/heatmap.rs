@@ -10,7 +10,7 @@ use eframe::{
 
 use super::{
     Target,
-    colour::ColourMap,
+    colour::{ColourMap, opaque},
     paint_callback,
     resources::{
         DrawPipeline, bind, buffer, data_texture, group_layout, shader, texture_entry, uniform_entry, upload, view_of,
@@ -49,7 +49,6 @@ pub struct Heatmap {
     pub not_finite: [u8; 3],
 }
 
-/// Why a heatmap cannot be drawn.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum HeatmapError {
     #[error("a matrix of {rows} x {cols} is too large: the graphics adapter takes at most {max} on a side")]
@@ -81,16 +80,12 @@ impl Heatmap {
     }
 
     fn style(&self, target: Target) -> HeatmapUniform {
-        let [missing, not_finite] = [self.missing, self.not_finite].map(|[r, g, b]| {
-            let share = |v: u8| v as f32 / 255.0;
-            [share(r), share(g), share(b), 1.0]
-        });
         HeatmapUniform {
             window: self.window,
             size: [self.cells.cols as f32, self.cells.rows as f32],
             range: self.span(),
-            missing,
-            not_finite,
+            missing: opaque(self.missing),
+            not_finite: opaque(self.not_finite),
             map: self.map.layer(),
             log_scale: self.log.into(),
             srgb_target: target.format.is_srgb().into(),
@@ -119,7 +114,6 @@ struct HeatmapCallback {
     target: Target,
 }
 
-/// The resources of one heatmap on the device.
 struct HeatmapEntry {
     revision: u64,
     texture: wgpu::Texture,

@@ -13,13 +13,12 @@ use eframe::{
 
 use super::{
     png,
-    resources::{buffer, plain_texture, render_pass, view_of},
+    resources::{buffer, plain_texture, render_pass, rows_of, view_of},
 };
 
 /// Advice where no graphics adapter is found.
 pub const ADAPTER_ADVICE: &str = "A software one is enough: on Debian or Ubuntu, `apt-get install mesa-vulkan-drivers`";
 
-/// Why there is no picture.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum OffscreenError {
     #[error("no graphics adapter was found, so pictures cannot be drawn ({0}). {advice}", advice = ADAPTER_ADVICE)]
@@ -117,7 +116,7 @@ const PASSES: usize = 4;
 impl Offscreen {
     /// Looks for an adapter and makes a device on it.
     pub fn new() -> Result<Self, OffscreenError> {
-        let setup = setup();
+        let setup = graphics_setup("pictures");
         let instance = wait_for(setup.new_instance());
         let config = egui_wgpu::WgpuConfiguration { wgpu_setup: setup, ..Default::default() };
         let state = wait_for(RenderState::create(&config, &instance, None, RendererOptions::PREDICTABLE))
@@ -230,18 +229,8 @@ impl Offscreen {
         let size = (padded * height as usize) as u64;
         let buffer = buffer(device, "picture", size, wgpu::BufferUsages::MAP_READ);
         let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("read back") });
-        encoder.copy_texture_to_buffer(
-            texture.as_image_copy(),
-            wgpu::TexelCopyBufferInfo {
-                buffer: &buffer,
-                layout: wgpu::TexelCopyBufferLayout {
-                    offset: 0,
-                    bytes_per_row: Some(padded as u32),
-                    rows_per_image: None,
-                },
-            },
-            texture.size(),
-        );
+        let into = wgpu::TexelCopyBufferInfo { buffer: &buffer, layout: rows_of(Some(padded as u32)) };
+        encoder.copy_texture_to_buffer(texture.as_image_copy(), into, texture.size());
         let submission = queue.submit([encoder.finish()]);
         let (told, mapped) = mpsc::channel();
         buffer.slice(..).map_async(wgpu::MapMode::Read, move |r| {
@@ -267,11 +256,12 @@ impl Offscreen {
     }
 }
 
-/// The adapter's own limits (egui's defaults refuse compute on GL), any adapter of Vulkan first.
-fn setup() -> WgpuSetup {
+/// Asks every adapter for what it has, any of Vulkan first: egui's own request is so low on OpenGL that compute shaders
+/// would be lost, and wgpu then stops the program.
+pub fn graphics_setup(label: &'static str) -> WgpuSetup {
     let mut setup = WgpuSetupCreateNew::without_display_handle();
-    setup.device_descriptor = Arc::new(|adapter| wgpu::DeviceDescriptor {
-        label: Some("pictures"),
+    setup.device_descriptor = Arc::new(move |adapter| wgpu::DeviceDescriptor {
+        label: Some(label),
         required_limits: adapter.limits(),
         ..Default::default()
     });

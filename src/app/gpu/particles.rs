@@ -9,7 +9,7 @@ use eframe::{
     egui_wgpu::{CallbackResources, CallbackTrait, ScreenDescriptor, wgpu},
 };
 
-use super::{Target, paint_callback, resources::upload};
+use super::{Target, colour::opaque, paint_callback, resources::upload};
 
 mod device;
 
@@ -83,7 +83,6 @@ pub struct Particles {
     pub width: f32,
 }
 
-/// Why particles cannot be drawn.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ParticlesError {
     #[error("a field of {rows} x {cols} samples; it takes 2 to {max} on a side")]
@@ -157,7 +156,7 @@ struct ParticlesCallback {
 impl ParticlesCallback {
     fn streak_uniform(&self, pixels_per_point: f32) -> StreakUniform {
         let p = &self.particles;
-        let [r, g, b] = p.colour.map(|v| f32::from(v) / 255.0);
+        let [r, g, b, _] = opaque(p.colour);
         let scaled = |v: [f32; 2]| v.map(|v| v * pixels_per_point);
         StreakUniform {
             across: scaled(p.across),

@@ -4,7 +4,6 @@ use std::io::Cursor;
 
 use png::{BitDepth, ColorType, Compression, Decoder, Encoder, EncodingError, Filter, Transformations};
 
-/// Encodes RGBA pixels as a PNG file.
 pub fn encode(rgba: &[u8], [width, height]: [u32; 2]) -> Result<Vec<u8>, EncodingError> {
     let mut bytes = vec![];
     let mut encoder = Encoder::new(&mut bytes, width, height);

@@ -35,9 +35,13 @@ pub(super) fn plain_texture(
 
 /// Fills a texture, row by row.
 pub(super) fn upload<T: bytemuck::Pod>(queue: &wgpu::Queue, texture: &wgpu::Texture, data: &[T]) {
-    let bytes_per_row = texture.format().block_copy_size(None).map(|bytes| texture.width() * bytes);
-    let layout = wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row, rows_per_image: None };
+    let layout = rows_of(texture.format().block_copy_size(None).map(|bytes| texture.width() * bytes));
     queue.write_texture(texture.as_image_copy(), bytemuck::cast_slice(data), layout, texture.size());
+}
+
+/// The layout of a texture's rows, each of so many bytes, in a buffer.
+pub(super) fn rows_of(bytes_per_row: Option<u32>) -> wgpu::TexelCopyBufferLayout {
+    wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row, rows_per_image: None }
 }
 
 /// A view of the whole texture, to be bound.

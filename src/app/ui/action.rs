@@ -92,7 +92,6 @@ impl Actions {
     }
 }
 
-/// The file format of a saved tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportFormat {
     Png,

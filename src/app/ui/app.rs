@@ -21,12 +21,11 @@ use dispatch::{
     file::{WrittenMatrix, draw_pictures, take_picture},
     message::paste_session,
     open_run::pump_opening,
-    stop_first::{PendingAction, may_proceed},
 };
 use start::open_at_start;
 
 use super::{
-    action::{Actions, OpenAction},
+    action::{Action, Actions, OpenAction},
     close_request::CloseRequest,
     frames::{FrameStats, FrameTimes, Milestones, WindowContent},
     history::TrashedRun,
@@ -42,11 +41,20 @@ use super::{
     session::Session,
     system_fonts::MissedCharacters,
     theme::{self, Theme},
+    tiling::Layout,
     tooltips,
 };
-use crate::{experiments::permalink::Permalink, gpu, labs::lesson::Lesson, telemetry::Level};
+use crate::{config::Config, experiments::permalink::Permalink, gpu, labs::lesson::Lesson, telemetry::Level};
 
-/// The application.
+/// The action that follows once the training may end.
+pub(super) enum PendingAction {
+    Action(Action),
+    Settings(Box<Config>, Option<Box<Layout>>),
+    Replay(Box<Run>),
+    /// A link; if it names files of this machine, the user has agreed to them.
+    Page(Box<Permalink>),
+}
+
 pub struct App {
     pub(super) host: Box<dyn Host>,
     pub(super) lists: Lists,
@@ -168,7 +176,6 @@ impl App {
         app
     }
 
-    /// The page in front.
     pub fn page(&self) -> Option<&Page> {
         self.pages.get(self.open?)
     }
@@ -198,7 +205,6 @@ impl App {
         &self.milestones
     }
 
-    /// The theme in use.
     pub fn theme(&self) -> &Theme {
         &self.theme
     }
@@ -223,7 +229,7 @@ impl App {
             ctx.request_repaint_after_secs(wait as f32);
         }
         pump_opening(self);
-        if may_proceed(self) {
+        if self.may_proceed() {
             dispatch::dispatch(self, OpenAction::StopAndGoOn, ctx);
         }
         take_deliveries(self, ctx);

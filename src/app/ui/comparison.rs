@@ -22,7 +22,6 @@ const SIZE: Vec2 = Vec2::new(960.0, 600.0);
 /// The number of distinct colours of lines; further lines are dashed.
 const COLOURS: usize = 7;
 
-/// One run's curve.
 #[derive(Debug, Clone)]
 pub struct ComparedLine {
     pub name: String,

@@ -149,7 +149,6 @@ impl Curve {
         self.steps.last().copied()
     }
 
-    /// The newest value.
     pub fn last(&self) -> Option<f64> {
         self.values.last().copied()
     }
@@ -170,7 +169,6 @@ impl Curve {
         self.steps.partition_point(|s| *s <= step)
     }
 
-    /// The point of this index.
     pub fn point(&self, index: usize) -> Option<(u64, f64)> {
         Some((*self.steps.get(index)?, *self.values.get(index)?))
     }
@@ -216,7 +214,6 @@ impl Curve {
         out
     }
 
-    /// Smallest and largest finite value over `from..=to`.
     pub fn extent(&self, from: u64, to: u64) -> Extent {
         let (a, b) = self.indices(from, to);
         self.extent_between(a, b)

@@ -40,7 +40,6 @@ pub struct Figure<'a> {
     /// The run's name, which stands before the subtitle; empty where something else beside the picture says it.
     pub run: &'a str,
     pub mirror: &'a Mirror,
-    /// The step that the figure shows.
     pub step: u64,
     pub config: &'a Config,
     pub knobs: &'a [Knob],
@@ -172,14 +171,13 @@ impl Figure<'_> {
     /// SVG of a given view, on a sheet of the figure's size, or higher as in [`Figure::lay_out`], under the view's title:
     /// what the view writes of itself, else the shapes of its interface code.
     pub fn svg_of(&self, view: &mut dyn View, selection: &mut Selection) -> String {
-        let (mut figure, mut heightened) = (*self, 0);
-        loop {
+        let mut figure = *self;
+        for heightened in 0.. {
             let height = self.allowed_height(figure.size[1] + figure.pass(view, selection).lacking);
             if height <= figure.size[1] || heightened == MAX_HEIGHTENED {
                 break;
             }
             figure.size[1] = height;
-            heightened += 1;
         }
         let title = views::find(self.view).map_or("", |v| v.title);
         let Some(inner) = figure.with_cx(selection, |cx| view.svg(cx)) else {
@@ -201,7 +199,6 @@ impl Figure<'_> {
         svg.finish()
     }
 
-    /// The picture as the bytes of a PNG file.
     pub fn png(&self, offscreen: &mut Offscreen) -> Result<Vec<u8>, String> {
         self.image(offscreen)?.png().map_err(|e| e.to_string())
     }
@@ -257,12 +254,24 @@ impl Figure<'_> {
 
     /// The figure in the place that `ui` is, in the look of a picture: without controls.
     pub fn show(&self, ui: &mut egui::Ui, title: &str, view: &mut dyn View, selection: &mut Selection) {
+        self.show_by(ui, title, view, selection, |ui, view, cx| view.ui(ui, cx));
+    }
+
+    /// Shows it like [`Figure::show`]; `draw` draws the view.
+    pub fn show_by(
+        &self,
+        ui: &mut egui::Ui,
+        title: &str,
+        view: &mut dyn View,
+        selection: &mut Selection,
+        draw: impl FnOnce(&mut egui::Ui, &mut dyn View, &mut ViewCx<'_>),
+    ) {
         let subtitle = self.subtitle(view, selection);
         plot::set_step_events(ui.ctx(), step_events::from_mirror(self.mirror, self.knobs).into());
         let mut inner = sheet_ui(ui, self.theme, title, &subtitle);
         self.with_cx(selection, |cx| {
             view.needs(cx);
-            view.ui(&mut inner, cx);
+            draw(&mut inner, view, cx);
         });
     }
 

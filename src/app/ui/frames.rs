@@ -70,7 +70,6 @@ pub struct WindowContent {
     pub size: Vec2,
 }
 
-/// Collects frame times.
 #[derive(Debug, Default)]
 pub struct FrameTimes {
     /// Milliseconds the interface thread was busy with each frame.
@@ -82,7 +81,6 @@ pub struct FrameTimes {
     content: Option<WindowContent>,
     /// Frames, from the present one on, that are still to be left out of the percentiles.
     opening: u8,
-    /// The number of frames that were left out.
     left_out: usize,
 }
 

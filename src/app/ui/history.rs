@@ -115,9 +115,20 @@ impl<T> History<T> {
         Some(step.name)
     }
 
+    /// The last step of a kind, which undo would take back: its name, and the state that would be restored.
+    pub fn undoable(&self, is_of_kind: impl Fn(&T) -> bool) -> Option<(&str, &T)> {
+        let step = self.past.iter().rev().find(|step| is_of_kind(&step.state))?;
+        Some((step.name.as_str(), &step.state))
+    }
+
     /// The name of the step that would be undone next.
     pub fn next_undo(&self) -> Option<&str> {
-        self.last_of_kind(|_| true)
+        self.undoable(|_| true).map(|(name, _)| name)
+    }
+
+    /// The step that would be redone next: its name, and the state that would be put in place.
+    pub fn redoable(&self) -> Option<(&str, &T)> {
+        self.future.last().map(|step| (step.name.as_str(), &step.state))
     }
 
     /// The run that was deleted last, if that was after the last step, so that undo takes it back first.
@@ -125,30 +136,10 @@ impl<T> History<T> {
         trash.last().filter(|run| self.past.last().is_none_or(|step| run.order > step.order))
     }
 
-    /// The name of the last step of a kind.
-    pub fn last_of_kind(&self, is_of_kind: impl Fn(&T) -> bool) -> Option<&str> {
-        self.past.iter().rev().find(|step| is_of_kind(&step.state)).map(|step| step.name.as_str())
-    }
-
-    /// The state that undoing the last step of a kind would restore.
-    pub fn undo_state(&self, is_of_kind: impl Fn(&T) -> bool) -> Option<&T> {
-        self.past.iter().rev().map(|step| &step.state).find(|state| is_of_kind(state))
-    }
-
-    /// The state that the next redone step would put in place.
-    pub fn redo_state(&self) -> Option<&T> {
-        self.future.last().map(|step| &step.state)
-    }
-
-    /// The name of the step that would be redone next.
-    pub fn next_redo(&self) -> Option<&str> {
-        self.future.last().map(|step| step.name.as_str())
-    }
-
     /// The labels of undo and redo with their next step: "Undo: seed", "Redo: seed".
     pub fn labels(&self, trash: &[TrashedRun]) -> [Option<String>; 2] {
         let deleted = self.newer_deletion(trash).map(|run| format!("deleted {}", run.title));
-        [("Undo", deleted.as_deref().or(self.next_undo())), ("Redo", self.next_redo())]
+        [("Undo", deleted.as_deref().or(self.next_undo())), ("Redo", self.redoable().map(|(name, _)| name))]
             .map(|(verb, step)| step.map(|step| format!("{verb}: {step}")))
     }
 }
@@ -210,7 +201,7 @@ mod tests {
         c.set(1, "a", 0.0);
         assert_eq!(c.history.next_undo(), Some("a 1"));
         c.undo();
-        assert_eq!(c.history.next_redo(), Some("a 1"));
+        assert_eq!(c.history.redoable(), Some(("a 1", &1)));
         c.set(2, "b", 5.0);
         assert_eq!(c.redo(), None);
     }

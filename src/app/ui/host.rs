@@ -38,7 +38,6 @@ pub enum Delivery {
         file: ChosenFile,
         read: Result<CheckedFile, String>,
     },
-    /// Something was written.
     Saved {
         path: PathBuf,
     },
@@ -90,7 +89,6 @@ pub enum Delivery {
     },
 }
 
-/// The content of a file or folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileContent {
     Folder,
@@ -214,7 +212,6 @@ pub trait Host {
     fn find_run(&mut self, _link: &Permalink) -> bool {
         false
     }
-    /// Asks for the sweeps that lie beside the runs.
     fn list_sweeps(&mut self) {}
     /// Reads what the runs of a sweep have recorded so far.
     fn read_sweep(&mut self, _folder: PathBuf) {}
@@ -229,7 +226,6 @@ pub trait Host {
     fn read_claim(&mut self, _claim: String) {}
     /// Begins the runs that a claim's rule lacks, in the background, and reads them.
     fn run_claim(&mut self, _claim: String) {}
-    /// Saves the user's note on a run.
     fn write_note(&mut self, _run: PathBuf, _note: RunNote) {}
     fn discard_run(&mut self, _run: PathBuf) {}
     /// Takes a run back out of the trash.

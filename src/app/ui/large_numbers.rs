@@ -249,33 +249,6 @@ mod tests {
         mirror.apply(Event::Step(StepStats { step, variant, scalars, wall_secs: 0.0 }));
     }
 
-    fn labels(numbers: &[ReadNumber]) -> Vec<&'static str> {
-        numbers.iter().map(|n| n.number.label).collect()
-    }
-
-    #[test]
-    fn a_number_is_that_of_the_shown_step_with_its_own_step() {
-        let lab = find("fast_slow").unwrap();
-        let mut run = mirror(vec![variant("coupled", 1)]);
-        let mut cached = LargeNumbers::default();
-        assert!(cached.at(lab, &run, 0).is_empty(), "nothing was measured");
-        for (step, gate) in [(10, -0.005), (50, 0.05), (100, -0.25)] {
-            scalar(&mut run, 0, step, channels::GATE, gate);
-        }
-        assert!(cached.at(lab, &run, 5).is_empty(), "nothing was measured by then");
-        for (shown, value, step, meaning) in
-            [(10, 0.005, 10, "closed"), (60, 0.05, 50, "slightly open"), (100, 0.25, 100, "open")]
-        {
-            let numbers = cached.at(lab, &run, shown);
-            assert_eq!(labels(numbers), ["gate size, |tanh γ|"]);
-            let number = numbers[0].in_focus(0).unwrap();
-            assert_eq!((number.summary.mean, number.measured), (value, [step, step]));
-            assert_eq!(number.meaning, meaning);
-            assert_eq!(number.trend.last(), Some(&(step, value)));
-        }
-        assert_eq!(cached.at(lab, &run, 100)[0].groups[0].trend, [(10, 0.005), (50, 0.05), (100, 0.25)]);
-    }
-
     #[test]
     fn seeds_are_one_value_with_an_interval_and_a_variant_without_one_shows_the_first_that_has() {
         let lab = find("fast_slow").unwrap();
@@ -308,33 +281,6 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_that_counts_answers_has_that_unit() {
-        let lab = find("fast_slow").unwrap();
-        for (preset, unit) in [("fast_slow_needed", "nats per answer"), ("fast_slow", "nats")] {
-            let config = lab.config(Some(preset)).unwrap();
-            let variants = vec![variant("coupled", 1)];
-            let info = RunInfo { lab: lab.id.into(), config, variants, tokens_per_step: 64, ..RunInfo::default() };
-            let mut run = Mirror::default();
-            run.apply(Event::Started(Arc::new(info)));
-            scalar(&mut run, 0, 10, channels::LOSS_HELD_OUT, 1.4);
-            let numbers = read(lab, &run, 10);
-            let loss = numbers.iter().find(|number| number.number.key == "held_out_loss").unwrap();
-            assert_eq!((loss.unit, loss.about.contains("nats per answer")), (unit, preset == "fast_slow_needed"));
-        }
-    }
-
-    #[test]
-    fn accuracy_names_what_guessing_reaches() {
-        let lab = find("fast_slow").unwrap();
-        let mut run = mirror(vec![variant("coupled", 1)]);
-        scalar(&mut run, 0, 0, channels::GUESS, 0.1);
-        scalar(&mut run, 0, 25, channels::ACCURACY, 0.75);
-        let numbers = read(lab, &run, 30);
-        assert_eq!(numbers[0].groups[0].meaning, "guessing: 0.1000");
-        assert_eq!(numbers[0].groups[0].answers, None, "a run of an earlier version counted none");
-    }
-
-    #[test]
     fn accuracy_says_how_many_answers_it_is_of() {
         let lab = find("fast_slow").unwrap();
         let mut run = mirror(vec![variant("coupled", 1), variant("frozen", 1), variant("frozen", 2)]);
@@ -346,6 +292,34 @@ mod tests {
         let answers = |group: usize| numbers[0].groups[group].answers.clone().unwrap();
         assert_eq!(answers(0), "of 100 answers, 95%: 0.4038 to 0.5962");
         assert_eq!(answers(1), "of 100 answers each");
+        let mut uncounted = mirror(vec![variant("coupled", 1)]);
+        scalar(&mut uncounted, 0, 25, channels::ACCURACY, 0.75);
+        assert_eq!(read(lab, &uncounted, 30)[0].groups[0].answers, None, "a run of an earlier version counted none");
+    }
+
+    #[test]
+    fn a_loss_that_counts_answers_has_that_unit() {
+        let lab = find("fast_slow").unwrap();
+        let config = lab.config(Some("fast_slow_needed")).unwrap();
+        let variants = vec![variant("coupled", 1)];
+        let info = RunInfo { lab: lab.id.into(), config, variants, tokens_per_step: 64, ..RunInfo::default() };
+        let mut run = Mirror::default();
+        run.apply(Event::Started(Arc::new(info)));
+        scalar(&mut run, 0, 10, channels::LOSS_HELD_OUT, 1.4);
+        let numbers = read(lab, &run, 10);
+        let loss = numbers.iter().find(|number| number.number.key == "held_out_loss").unwrap();
+        assert!(loss.unit == "nats per answer" && loss.about.contains("nats per answer"), "{loss:?}");
+    }
+
+    #[test]
+    fn a_trend_is_what_was_measured_up_to_the_shown_step() {
+        let mut run = mirror(vec![variant("coupled", 1)]);
+        for (step, gate) in [(10, -0.005), (50, 0.05), (100, -0.25)] {
+            scalar(&mut run, 0, step, channels::GATE, gate);
+        }
+        let trend = |shown| read(find("fast_slow").unwrap(), &run, shown)[0].groups[0].trend.clone();
+        assert_eq!(trend(60), [(10, 0.005), (50, 0.05)]);
+        assert_eq!(trend(100), [(10, 0.005), (50, 0.05), (100, 0.25)]);
     }
 
     #[test]

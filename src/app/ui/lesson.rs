@@ -45,7 +45,6 @@ pub struct LessonState {
     brought_back: Option<LeftRun>,
     /// Settings of the present step that are set once the reader has guessed, or has run the lab.
     pub waiting: BTreeMap<String, toml::Value>,
-    /// A step to scroll to.
     pub scroll_to: Option<usize>,
     /// The outcomes of the current step's checks, by the run, its revision and the step of the lesson.
     judged: KeyedCache<(Option<RunRevision>, usize), Option<Vec<Outcome>>>,
@@ -68,7 +67,6 @@ pub struct LessonPlace {
     run: LeftRun,
 }
 
-/// The outcome of a check.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     /// The check holds, with its sentence and number.
@@ -81,7 +79,6 @@ pub enum Outcome {
     Fails(String),
 }
 
-/// The number that a check found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FoundValue {
     pub step: u64,
@@ -97,12 +94,10 @@ impl LessonState {
         }
     }
 
-    /// The step that is followed.
     pub fn step(&self) -> Option<&LessonStep> {
         self.lesson.steps.get(self.current?)
     }
 
-    /// True if the control is shown.
     pub fn shows(&self, key: &str) -> bool {
         match self.step().filter(|_| self.is_focused) {
             Some(step) => step.does.needs().any(|needed| needed == key),
@@ -240,7 +235,6 @@ pub fn found(check: &Check, mirror: &Mirror) -> Option<FoundValue> {
     }
 }
 
-/// The newest value.
 fn last(check: &Check, mirror: &Mirror) -> Option<FoundValue> {
     values(check, mirror, mirror.step, u64::MAX).last().copied()
 }
@@ -360,11 +354,7 @@ mod tests {
         };
         assert_eq!(of_run(90, 40), Outcome::Waits("not yet at step 40".into()));
         assert_eq!(of_run(40, 40), Outcome::Fails("not so at step 40: it is 0.4, and not above 0.5".into()));
-        assert_eq!(
-            of_run(90, 60),
-            Outcome::Holds("the gate opened at step 60 (measured: 0.6)".into()),
-            "it holds early"
-        );
+        assert_eq!(of_run(90, 60), Outcome::Holds("the gate opened at step 60 (measured: 0.6)".into()), "early");
     }
 
     #[test]
@@ -377,10 +367,8 @@ mod tests {
         assert!(lesson.has_run_since(&run));
         assert!(lesson.has_run_since(&mirror(1)), "another run has begun");
         let mut later = LessonState { current: Some(2), taken, ..LessonState::default() };
-        later.return_to(
-            LessonState { current: Some(1), taken, ..LessonState::default() }.place(Some(&mirror(40))),
-            true,
-        );
+        let left = LessonState { current: Some(1), taken, ..LessonState::default() }.place(Some(&mirror(40)));
+        later.return_to(left, true);
         assert!(later.current == Some(1) && later.has_run_since(&mirror(40)), "it had been run before it was left");
         later.return_to(LessonState::default().place(None), false);
         assert_eq!(later.current, None);

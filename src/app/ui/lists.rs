@@ -3,7 +3,6 @@
 use super::{view::ViewEntry, views::VIEWS};
 use crate::labs::{LABS, Lab, foreign};
 
-/// The labs and views that the window offers; tests pass their own.
 #[derive(Clone, Copy)]
 pub struct Lists {
     pub labs: &'static [&'static Lab],

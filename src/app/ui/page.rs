@@ -249,7 +249,6 @@ impl Page {
         }
     }
 
-    /// Shows a run folder's run.
     pub fn replay(&mut self, mut run: Run) {
         if let Some(earlier) = &mut self.run {
             run.mirror.follow_pinned(&mut earlier.mirror);

@@ -5,11 +5,9 @@ use egui_tiles::TileId;
 /// The smallest size that prints well, pixels: that of a picture at first.
 pub const MIN_PICTURE_SIZE: [u32; 2] = [1600, 1000];
 
-/// A request for a picture of a view.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PictureOrder {
     pub tile: TileId,
-    /// Id of the view.
     pub view: &'static str,
     pub title: &'static str,
     /// Name of the file, without its ending.

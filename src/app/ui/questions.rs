@@ -25,7 +25,6 @@ pub enum Freshness {
 }
 
 impl Freshness {
-    /// Asked again after 25 training steps.
     pub const OFTEN: Self = Self::Steps(25);
     /// Asked again after 50 training steps: the model reads more for it, or it changes little.
     pub const SELDOM: Self = Self::Steps(50);
@@ -73,7 +72,6 @@ pub struct QuestionTime {
 /// Probe and variant (`None`: all).
 pub type Key = (&'static str, Option<usize>);
 
-/// The questions of one page.
 #[derive(Debug, Clone, Default)]
 pub struct Questions {
     /// The run that they were put to.
@@ -185,7 +183,6 @@ impl Questions {
         self.last.remove(&key);
     }
 
-    /// Sets the window's clock, seconds.
     pub fn set_clock(&mut self, now: f64) {
         self.now = now;
     }

@@ -50,7 +50,6 @@ pub struct Run {
     recent: VecDeque<(u64, f64)>,
 }
 
-/// The result of a call of [`Run::pump`].
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct PumpResult {
     pub has_news: bool,
@@ -136,17 +135,14 @@ impl Run {
         self.mirror.state == Some(RunState::Running)
     }
 
-    /// True if it was begun in this window.
     pub fn is_own(&self) -> bool {
         self.origin == RunOrigin::Own
     }
 
-    /// True for the recorded example of the lab.
     pub fn is_example(&self) -> bool {
         self.origin == RunOrigin::Example
     }
 
-    /// The folder that it is replayed from.
     pub fn replayed_folder(&self) -> Option<&Path> {
         if let RunOrigin::Folder(folder) = &self.origin { Some(folder) } else { None }
     }

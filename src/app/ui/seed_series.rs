@@ -122,7 +122,6 @@ fn smoothed_or_raw<'c>(
     members.get(&variant).filter(|_| weight > 0.0).map_or(raw, Smoothed::curve)
 }
 
-/// The style of a channel's series.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SeriesStyle {
     pub stroke: Stroke,

@@ -33,14 +33,12 @@ pub struct LabSession {
     pub restrictions: Restrictions,
 }
 
-/// The persisted session.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Session {
     pub dark: bool,
     /// Scale of everything outside presenter mode.
     pub zoom: f32,
-    /// Presenter mode.
     pub is_presenting: bool,
     /// Reduced motion.
     pub still: bool,
@@ -90,7 +88,6 @@ const PRESENTER_FACTOR: f32 = 1.5;
 const BOTH_PANELS: f32 = 1140.0;
 
 impl Session {
-    /// The scale of the window.
     pub fn scale(&self) -> f32 {
         self.zoom.clamp(MIN_ZOOM, MAX_ZOOM) * self.presenter_factor()
     }
@@ -144,7 +141,6 @@ impl Session {
         self.dismissed_runs.drain(..old);
     }
 
-    /// True if the user has dismissed this interrupted run.
     pub fn is_dismissed(&self, folder: &Path) -> bool {
         self.dismissed_runs.contains(&folder.display().to_string())
     }
@@ -222,18 +218,6 @@ fn fit(mut base: Config, knobs: &[Knob], saved: &Config) -> (Config, Vec<String>
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_shared_page_survives_the_string() {
-        let knobs = [Knob::float("a.b", "B", 0.25, 0.0, 1.0)];
-        let mut config = Config::defaults("x", &knobs);
-        config.seed = 11;
-        config.set_text(&knobs, "a.b", "0.1").unwrap();
-        let text = SharedSession { config: config.clone(), layout: None }.to_text().unwrap();
-        assert!(text.starts_with(PREFIX));
-        let wrapped = format!("  {}\n{}\n", &text[..20], &text[20..]);
-        assert_eq!(SharedSession::from_text(&wrapped).unwrap().config, config);
-    }
 
     #[test]
     fn a_recorded_setting_that_is_gone_is_named() {
@@ -327,7 +311,8 @@ mod tests {
 
     #[test]
     fn a_string_copied_from_an_older_window_is_read() {
-        let copied = "orrery1:eyJjb25maWciOnsibGFiIjoieCIsInByZXNldCI6IndpZGUiLCJzZWVkIjozLCJ2\
+        // a mail may have broken it into lines
+        let copied = " orrery1:eyJjb25maWciOnsibGFiIjoieCIsInByZXNldCI6IndpZGUiLCJzZWVkIjozLCJ2
                       YWx1ZXMiOnsiYS5iIjowLjUsImEub24iOnRydWV9fSwibGF5b3V0IjpudWxsfQ";
         let SharedSession { config, layout } = SharedSession::from_text(copied).unwrap();
         assert_eq!((config.lab.as_str(), config.preset.as_str(), config.seed), ("x", "wide", 3));

@@ -6,7 +6,6 @@ use crate::{
     labs::Lab,
 };
 
-/// A draft with what was found of it.
 #[derive(Debug, Clone)]
 pub struct SweepDraftState {
     pub draft: SweepDraft,

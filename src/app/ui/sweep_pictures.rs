@@ -19,7 +19,7 @@ use super::{
     widgets::{number, truncated::truncated},
 };
 use crate::{
-    experiments::sweep::results::{AxisKind, Number, NumberId, SweepResults, ValuesAtStep},
+    experiments::sweep::results::{Number, NumberId, SweepResults, ValuesAtStep},
     gpu::colour::ColourMap,
     ui::widgets::notes::canvas_ui,
 };
@@ -48,7 +48,6 @@ pub struct SweepView<'a> {
     pub values_at_step: &'a BTreeMap<NumberId, ValuesAtStep>,
     /// For each point, true if it is inside the brush.
     pub in_brush: &'a [bool],
-    /// The colour of each point.
     pub colours: &'a [Color32],
     pub selected: Option<usize>,
     /// The scale of the number's axis.
@@ -144,14 +143,6 @@ pub fn colour_legend(results: &SweepResults) -> String {
     match results.axes.first() {
         Some(axis) if results.points.len() > OWN_COLOURS => format!("; colour along {}", axis.key),
         _ => String::new(),
-    }
-}
-
-/// Division of a setting's axis.
-fn axis_scale(kind: &AxisKind) -> Scale {
-    match kind {
-        AxisKind::Numbers { is_log: true } => Scale::Log,
-        _ => Scale::Linear,
     }
 }
 

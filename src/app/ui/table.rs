@@ -12,7 +12,6 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table with these columns.
     pub fn new<F: AsRef<[u8]>>(header: impl IntoIterator<Item = F>) -> Self {
         let mut table = Self { writer: Writer::from_writer(vec![]), rows: 0 };
         table.row(header);

@@ -6,7 +6,8 @@ use eframe::egui::{self, Vec2};
 use egui_tiles::{Container, SimplificationOptions, Tile, TileId, Tree};
 use serde::{Deserialize, Serialize};
 
-use self::arrangement::{Arrangement, has_same_arrangement, initial};
+pub use self::arrangement::has_same_arrangement;
+use self::arrangement::{Arrangement, initial};
 use super::view::{View, ViewEntry};
 use crate::labs::Pane as LabPane;
 
@@ -24,7 +25,6 @@ pub type Layout = Tree<Pane>;
 /// The gap between two tiles, points.
 pub const GAP: f32 = 8.0;
 
-/// The tiles of a lab's page.
 pub struct Tiling {
     pub tree: Layout,
     /// The panes of the lab, from which [`Tiling::fit`] arranges the tiles until the user does; empty if unknown.
@@ -69,7 +69,7 @@ impl Tiling {
             return false;
         }
         let as_arranged = |arrangement| initial(lab, &self.panes, arrangement);
-        let is = |tree: &Layout, arrangement| has_same_arrangement(tree, &as_arranged(arrangement));
+        let is = |tree: &Layout, arrangement| has_same_arrangement(tree, &as_arranged(arrangement), true);
         let wanted = Arrangement::for_room(&self.panes, room);
         if is(&self.tree, wanted) {
             return false;
@@ -271,9 +271,11 @@ impl Tiling {
         self.bring_tile_forward(id);
     }
 
-    /// The tile of a view, open or closed.
+    /// The tile of a view, open or closed: a closed one keeps its place in the layout.
     fn known(&self, view: &str) -> Option<TileId> {
-        self.in_order().into_iter().find(|(_, v)| v == view).map(|t| t.0).or(self.closed(view))
+        let open = self.in_order().into_iter().find(|(_, v)| v == view).map(|t| t.0);
+        let mut panes = self.tree.tiles.iter().filter(|(_, tile)| matches!(tile, Tile::Pane(p) if p.view == view));
+        open.or_else(|| panes.find(|(id, _)| !self.tree.tiles.is_visible(**id)).map(|(id, _)| *id))
     }
 
     /// Makes a tile for a view: a tab of the tile `host`, or a place of its own.
@@ -343,12 +345,6 @@ impl Tiling {
         let selected = self.selected;
         self.show(view);
         self.selected = selected;
-    }
-
-    /// The tile of a closed view, which keeps its place in the layout.
-    fn closed(&self, view: &str) -> Option<TileId> {
-        let mut panes = self.tree.tiles.iter().filter(|(_, tile)| matches!(tile, Tile::Pane(p) if p.view == view));
-        panes.find(|(id, _)| !self.tree.tiles.is_visible(**id)).map(|(id, _)| *id)
     }
 
     /// Tiles that are in tabs, whose bar shows their titles.

@@ -1,6 +1,6 @@
 //! The entropy of the rows of an attention matrix, and their weight on the first position.
 
-use super::statistics::mean_of;
+use super::statistics::{entropy, mean_of};
 
 /// The meaning of the rows of an attention matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,8 +24,7 @@ impl Rows {
     /// -sum w ln w of one row, nats; 0 for one without weights.
     pub fn entropy(self, row: &[f32]) -> f64 {
         let divisor = self.divisor(row);
-        let weights = row.iter().map(|w| f64::from(w.abs()) / divisor).filter(|w| *w > 0.0);
-        -weights.map(|w| w * w.ln()).sum::<f64>()
+        entropy(row.iter().map(|w| f64::from(w.abs()) / divisor))
     }
 
     /// Mean entropy of the rows of a matrix, nats.

@@ -55,16 +55,8 @@ mod tests {
             let a = positive(n);
             let x = DMatrix::from_fn(n, 2, |i, j| noise(2 * i + j + 7));
             let off = (solve(a.clone(), a * &x).unwrap() - x).amax();
-            assert!(off < 1e-8, "{n}: {off:e}");
+            assert!(off < 1e-13 * n as f64, "{n}: {off:e}");
         }
-    }
-
-    #[test]
-    fn a_system_on_paper_is_solved() {
-        let a = DMatrix::from_row_slice(3, 3, &[4.0, 1.0, 0.5, 1.0, 3.0, -0.5, 0.5, -0.5, 2.0]);
-        let x = DMatrix::from_column_slice(3, 1, &[1.0, -2.0, 0.25]);
-        let b = &a * &x;
-        assert!((solve(a, b).unwrap() - x).amax() < 1e-12);
     }
 
     #[test]

@@ -3,6 +3,8 @@
 
 use petgraph::{algo::tarjan_scc, graph::DiGraph};
 
+use super::statistics::normalise;
+
 /// States that can all be reached from one another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Class {
@@ -63,9 +65,9 @@ fn stationary(n: usize, states: &[usize], rate: impl Fn(usize, usize) -> f64) ->
     }
     let mut weights = vec![1.0; m];
     (1..m).for_each(|k| weights[k] = (0..k).map(|i| weights[i] * q[i][k]).sum());
-    let total: f64 = weights.iter().sum();
+    normalise(&mut weights);
     let mut all = vec![0.0; n];
-    states.iter().zip(weights).for_each(|(state, weight)| all[*state] = weight / total);
+    states.iter().zip(weights).for_each(|(state, weight)| all[*state] = weight);
     all
 }
 

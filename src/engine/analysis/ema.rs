@@ -7,6 +7,8 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use super::statistics::{difference, norm};
+
 /// Share of a token that is left in the trace after `k` further tokens, as a fraction of what was
 /// there when it was written: (1-a)^k. The paper's marks: 0.98^50 = 0.36, 0.98^200 = 0.02.
 pub fn retention(a: f64, k: f64) -> f64 {
@@ -84,13 +86,12 @@ pub fn word_id(word: &str) -> u64 {
 
 /// Euclidean distance of two traces after each row (`(T, width)` each, row-major): `T` values.
 pub fn distance(h1: &[f64], h2: &[f64], width: usize) -> Vec<f64> {
-    rows(h1, h2, width).map(|(p, q)| p.iter().zip(q).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()).collect()
+    rows(h1, h2, width).map(|(p, q)| norm(&difference(p, q))).collect()
 }
 
 /// [`distance`] over the mean norm of the two traces: 0 for the same trace, sqrt 2 for traces of equal
 /// length without a common unit. 0 where both traces are zero.
 pub fn relative_distance(h1: &[f64], h2: &[f64], width: usize) -> Vec<f64> {
-    let norm = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
     distance(h1, h2, width)
         .into_iter()
         .zip(rows(h1, h2, width))

@@ -5,6 +5,8 @@ use std::f64::consts::TAU;
 
 use rand::{Rng, seq::SliceRandom};
 
+use super::statistics::{difference, norm};
+
 /// The distance of a matrix J `(n, n)` from a generator.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GeneratorDistance {
@@ -19,8 +21,7 @@ pub struct GeneratorDistance {
 /// Measures how far `j`, `(n, n)` row by row, is from a generator.
 pub fn generator_distance(n: usize, j: &[f64]) -> GeneratorDistance {
     let nearest = nearest_generator(n, j);
-    let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt();
-    let (off, size) = (norm(&mut j.iter().zip(&nearest).map(|(j, a)| j - a)), norm(&mut j.iter().copied()));
+    let (off, size) = (norm(&difference(j, &nearest)), norm(j));
     let negative = j.iter().enumerate().filter(|(at, v)| at / n != at % n && **v < 0.0).count();
     GeneratorDistance {
         column_sums: column_sums(n, j),

@@ -1,6 +1,6 @@
 //! The first principal components of a cloud of points, by power iteration.
 
-use super::statistics::dot;
+use super::statistics::{dot, norm};
 
 /// Direction of largest variance and what it explains.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,7 +66,7 @@ pub fn first_component(centred: &[Vec<f64>], dims: usize) -> PrincipalComponent 
             let score = dot(row, &direction);
             next.iter_mut().zip(row).for_each(|(n, v)| *n += score * v);
         }
-        let size = next.iter().map(|v| v * v).sum::<f64>().sqrt();
+        let size = norm(&next);
         next.iter_mut().for_each(|v| *v /= size);
         direction = next;
         let now = centred.iter().map(|row| dot(row, &direction).powi(2)).sum::<f64>();
@@ -97,7 +97,7 @@ pub fn components(centred: &[Vec<f64>], dims: usize, count: usize) -> Vec<Princi
         for (weight, row) in vector.iter().zip(centred) {
             direction.iter_mut().zip(row).for_each(|(d, v)| *d += weight * v);
         }
-        let size = dot(&direction, &direction).sqrt();
+        let size = norm(&direction);
         direction.iter_mut().for_each(|v| *v /= size);
         for (row, a) in gram.iter_mut().zip(&vector) {
             row.iter_mut().zip(&vector).for_each(|(g, b)| *g -= value * a * b);
@@ -126,7 +126,7 @@ fn leading(matrix: &[Vec<f64>], total: f64) -> (Vec<f64>, f64) {
     let mut vector = matrix[longest].clone();
     let mut value = 0.0;
     for _ in 0..ROUNDS {
-        let size = dot(&vector, &vector).sqrt();
+        let size = norm(&vector);
         if !(size > 0.0 && size.is_finite()) {
             return (vec![0.0; n], 0.0);
         }
@@ -140,7 +140,7 @@ fn leading(matrix: &[Vec<f64>], total: f64) -> (Vec<f64>, f64) {
         }
         vector = next;
     }
-    let size = dot(&vector, &vector).sqrt();
+    let size = norm(&vector);
     vector.iter_mut().for_each(|v| *v /= size);
     (vector, value)
 }

@@ -6,9 +6,13 @@ mod matrix;
 
 pub use force::{Force, ForceError};
 pub use matrix::Matrix;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// The integrator of a step (equations 3 and 4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// The integrator of a step (arXiv 2604.01683, equations 3 and 4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "IntegrationScheme")]
 pub enum Integrator {
     /// q' = q + dt k, k' = k + dt f(q), both from the old values.
     Euler,
@@ -124,16 +128,11 @@ impl Evolution<'_> {
         point.is_finite().then_some(point)
     }
 
-    /// The same system with time reversed: the step by -dt. It is the exact inverse of leapfrog's step, whose three shears
-    /// it undoes in turn, and only an approximate one of Euler's, off by dt² in each step.
-    pub fn reversed(&self) -> Self {
-        Self { dt: -self.dt, ..*self }
-    }
-
-    /// The distance from `start` after `steps` steps and as many steps by -dt; `None` on overflow.
+    /// The distance from `start` after `steps` steps and as many steps by -dt; `None` on overflow. A step by -dt is the
+    /// exact inverse of leapfrog's, whose three shears it undoes in turn, and off by dt² from that of Euler's.
     pub fn reversibility_error(&self, start: &PhasePoint, steps: usize) -> Option<f64> {
         let end = self.path(start, steps);
-        let back = self.reversed().path(end.end()?, steps);
+        let back = Self { dt: -self.dt, ..*self }.path(end.end()?, steps);
         Some(back.end()?.distance(start))
     }
 

@@ -4,6 +4,7 @@
 use crate::config::{Choice, choices};
 use std::{fmt, hash};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// An explicit Runge-Kutta method: one of [`Method::ALL`]. Files name it by its id.
@@ -307,8 +308,9 @@ impl Tableau {
 
 choices! {
     /// The treatment of the end of the span by an adaptive method. Evaluation counts are comparable within one policy only.
-    #[derive(Hash, Serialize, Deserialize)]
+    #[derive(Hash, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "snake_case")]
+    #[schemars(rename = "StepPolicy")]
     pub enum Policy {
         /// Follows torchdiffeq 0.2.5: the last step is not shortened, and the result is read off a quartic.
         Interpolate = "interpolate",

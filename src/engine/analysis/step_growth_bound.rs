@@ -1,17 +1,17 @@
-//! The number of steps a solver needs for no other reason than that steps grow at most tenfold.
+//! The number of steps a solver needs from 0 to 1 for no other reason than that steps grow at most tenfold.
 
 /// The largest factor by which a step may grow.
 const GROWTH: f64 = 10.0;
 
-/// The fewest steps from a first one of `h` over a span: h (1 + 10 + ... + 10^(k-1)) >= span, that is
-/// h >= 9 span / (10^k - 1). 0 where there is no such number.
-pub fn min_steps(h: f64, span: f64) -> u32 {
-    if !(h > 0.0 && span > 0.0 && h.is_finite() && span.is_finite()) {
+/// The fewest steps from a first one of `h` on: h (1 + 10 + ... + 10^(k-1)) >= 1, that is h >= 9 / (10^k - 1). 0 where
+/// there is no such number.
+fn min_steps(h: f64) -> u32 {
+    if !(h > 0.0 && h.is_finite()) {
         return 0;
     }
     let (mut steps, mut reached, mut next) = (0, 0.0, h);
     // summed as a solver does, with a tolerance for the rounding of the last step
-    while reached < span * (1.0 - 1e-12) {
+    while reached < 1.0 - 1e-12 {
         reached += next;
         next *= GROWTH;
         steps += 1;
@@ -30,10 +30,10 @@ pub struct StepCount {
     pub rejected: usize,
 }
 
-/// Returns true if the bound on growth alone explains that two solves over `span` differ in their steps: their minimum
-/// numbers of steps differ by as much as their actual ones, and as many steps were rejected in both.
-pub fn explains(before: StepCount, after: StepCount, span: f64) -> bool {
-    let predicted = i64::from(min_steps(after.h_init, span)) - i64::from(min_steps(before.h_init, span));
+/// Returns true if the bound on growth alone explains that two solves differ in their steps: their minimum numbers of
+/// steps differ by as much as their actual ones, and as many steps were rejected in both.
+pub fn explains(before: StepCount, after: StepCount) -> bool {
+    let predicted = i64::from(min_steps(after.h_init)) - i64::from(min_steps(before.h_init));
     let taken = after.accepted as i64 - before.accepted as i64;
     taken != 0 && predicted == taken && before.rejected == after.rejected
 }
@@ -49,12 +49,12 @@ mod tests {
 
     #[test]
     fn a_constant_field_takes_one_step_more_between_3_20_and_3_25() {
-        assert_eq!(min_steps(first_step(3.20), 1.0), 2);
-        assert_eq!(min_steps(first_step(3.25), 1.0), 3);
+        assert_eq!(min_steps(first_step(3.20)), 2);
+        assert_eq!(min_steps(first_step(3.25)), 3);
         for k in 1..8 {
             let edge = 9.0 / (10f64.powi(k) - 1.0);
-            assert_eq!(min_steps(edge * 1.000_001, 1.0), k as u32);
-            assert_eq!(min_steps(edge * 0.999_999, 1.0), k as u32 + 1);
+            assert_eq!(min_steps(edge * 1.000_001), k as u32);
+            assert_eq!(min_steps(edge * 0.999_999), k as u32 + 1);
         }
     }
 
@@ -62,11 +62,11 @@ mod tests {
     fn only_step_counts_that_differ_by_growth_alone_are_explained() {
         let low = StepCount { h_init: first_step(3.20), accepted: 2, rejected: 0 };
         let high = StepCount { h_init: first_step(3.25), accepted: 3, rejected: 0 };
-        assert!(explains(low, high, 1.0) && explains(high, low, 1.0));
-        assert!(!explains(low, low, 1.0), "nothing happened");
-        assert!(!explains(low, StepCount { accepted: 4, ..high }, 1.0), "one step more than predicted");
-        assert!(!explains(low, StepCount { rejected: 1, ..high }, 1.0), "a rejection had a part");
-        assert!(!explains(low, StepCount { accepted: 3, ..low }, 1.0), "the same least number of steps");
-        assert_eq!([min_steps(0.0, 1.0), min_steps(f64::NAN, 1.0), min_steps(1.0, 0.0)], [0; 3]);
+        assert!(explains(low, high) && explains(high, low));
+        assert!(!explains(low, low), "nothing happened");
+        assert!(!explains(low, StepCount { accepted: 4, ..high }), "one step more than predicted");
+        assert!(!explains(low, StepCount { rejected: 1, ..high }), "a rejection had a part");
+        assert!(!explains(low, StepCount { accepted: 3, ..low }), "the same least number of steps");
+        assert_eq!([min_steps(0.0), min_steps(f64::NAN)], [0; 2]);
     }
 }

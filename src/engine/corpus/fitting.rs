@@ -1,7 +1,7 @@
 //! Chooses a tokeniser for a text that is read by a given model: one with as many tokens as the model's vocabulary.
 //! Only an exact fit is taken, and it is reported.
 
-use super::{Corpus, CorpusSpec, TextTokenizer, character_list, prelude::*};
+use super::{Corpus, CorpusSpec, TextTokenizer, prelude::*};
 
 /// The smallest vocabulary of a model of bytes.
 pub const BYTES: usize = 256;
@@ -26,11 +26,6 @@ fn tokenizer_from_file(path: PathBuf) -> TokenizerSpec {
         true => TokenizerSpec::HuggingFace(path),
         false => TokenizerSpec::Characters(path),
     }
-}
-
-/// Returns true if a file lists characters, by its name; any other is a text that has them.
-pub fn is_character_list(path: &Path) -> bool {
-    character_list::is_list(path)
 }
 
 impl CorpusSpec {

@@ -39,7 +39,7 @@ use text_file::TextFile;
 use tokenizer::Tokenizer;
 
 pub use chunks::{TextChunk, TextSpan};
-pub use fitting::{BYTES, is_character_list, list_beside};
+pub use fitting::{BYTES, list_beside};
 pub use grammar::GrammarRoles;
 pub use labelled_lines::{LabelledLine, LabelledLines, MIN_GROUPS};
 pub use labels::Labels;

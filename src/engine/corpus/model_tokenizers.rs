@@ -1,6 +1,6 @@
 //! Tokenisers that fit a model's number of tokens.
 
-use super::{BYTES, TextTokenizer, is_character_list, list_beside, prelude::*};
+use super::{BYTES, TextTokenizer, character_list, list_beside, prelude::*};
 
 /// The reason why no tokeniser is found for a model.
 #[derive(Debug, thiserror::Error)]
@@ -175,7 +175,7 @@ fn load_from_file(kind: TokenizerKind, path: Option<&Path>, vocab: usize) -> Res
     let tokenizer = TextTokenizer::open(&spec, "")?;
     let has = tokenizer.vocab();
     // a list may be shorter than a padded embedding; a text that lacks characters would shift their ids
-    let is_list = is_json || is_character_list(path);
+    let is_list = is_json || character_list::is_list(path);
     if has > vocab || (has < vocab && !is_list) {
         return Err(TokenizerMisfit::Wrong(TokenizerError::Mismatch(format!(
             "{} has {has} tokens and the model knows {vocab}: it is not what the model was trained with",

@@ -130,12 +130,7 @@ impl Source {
             Self::Domains(count) => domain < *count,
             Self::Generated(id) => generated::by_id(id).is_some_and(|corpus| corpus.has_domain(domain)),
             Self::Parliament(_) => Generated::has_debates(domain),
-            Self::Task(_)
-            | Self::Steering(_)
-            | Self::GrammarRoles(_)
-            | Self::Labels(_)
-            | Self::File(_)
-            | Self::Folder { .. } => false,
+            _ => false,
         }
     }
 
@@ -144,13 +139,7 @@ impl Source {
         match self {
             Self::Parliament(extent) => Some(extent.clamped()),
             Self::Generated(id) => generated::by_id(id)?.extent(),
-            Self::Task(_)
-            | Self::Steering(_)
-            | Self::GrammarRoles(_)
-            | Self::Labels(_)
-            | Self::File(_)
-            | Self::Domains(_)
-            | Self::Folder { .. } => None,
+            _ => None,
         }
     }
 
@@ -166,9 +155,7 @@ impl Source {
                 Ok(sets.own.iter().chain(sets.treebank.iter().map(|treebank| &treebank.path)).cloned().collect())
             }
             Self::Labels(labels) => Ok(labels.own.iter().cloned().collect()),
-            Self::Generated(_) | Self::Parliament(_) | Self::Task(_) | Self::Steering(_) | Self::Domains(_) => {
-                Ok(vec![])
-            }
+            _ => Ok(vec![]),
         }
     }
 }

@@ -39,10 +39,6 @@ enum SteeringStage {
 }
 
 impl SteeringStream {
-    fn rng(&self, stage: SteeringStage, seed: u64, index: u64) -> ChaCha8Rng {
-        window_rng(self.seed, seed, stage as u64, index)
-    }
-
     /// `len + 1` ids that begin with a sentence, and for each whether it is one that steering asks for.
     fn row(
         &self,
@@ -105,7 +101,7 @@ impl SteeringStream {
     ) -> Result<Windows, CorpusError> {
         let mut made = Windows { rows, len, inputs: vec![], targets: vec![], answers: None };
         for row in 0..rows as u64 {
-            let mut rng = self.rng(stage, at.seed, at.drawn.wrapping_add(row));
+            let mut rng = window_rng(self.seed, at.seed, stage as u64, at.drawn.wrapping_add(row));
             let (ids, asked) = self.row(tokenizer, &mut rng, len, stage)?;
             made.inputs.extend(&ids[..len]);
             let counts = |asked: bool| stage != SteeringStage::Steering || asked;
@@ -142,13 +138,10 @@ impl Stream for SteeringStream {
     }
 
     fn passage(&self, tokenizer: &Tokenizer, index: u64, len: usize) -> Vec<u32> {
-        let mut rng = self.rng(SteeringStage::HeldOut, 1, index);
-        self.row(tokenizer, &mut rng, len, SteeringStage::HeldOut).map_or_else(
-            |_| vec![],
-            |(mut ids, _)| {
-                ids.truncate(len);
-                ids
-            },
-        )
+        let stage = SteeringStage::HeldOut;
+        let mut rng = window_rng(self.seed, 1, stage as u64, index);
+        let Ok((mut ids, _)) = self.row(tokenizer, &mut rng, len, stage) else { return vec![] };
+        ids.truncate(len);
+        ids
     }
 }

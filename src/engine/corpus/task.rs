@@ -45,10 +45,6 @@ impl TaskStream {
         Self { style, spacing, answers_only: task.answers_only, seed }
     }
 
-    fn rng(&self, subset: Subset, seed: u64, index: u64) -> ChaCha8Rng {
-        window_rng(self.seed, seed, subset as u64, index)
-    }
-
     fn row(&self, tokenizer: &Tokenizer, rng: &mut ChaCha8Rng, len: usize) -> Result<TaskRow, CorpusError> {
         let measure = |text: &str| tokenizer.encode(text).map_or(text.len(), |ids| ids.len());
         let min_len = story::min_len(self.style, self.spacing, &measure);
@@ -74,12 +70,22 @@ impl TaskStream {
         Ok(row)
     }
 
-    fn windows(&self, rows: &[TaskRow], len: usize) -> Windows {
+    /// The windows of these subsets, seeds of batches, and indices.
+    fn windows(
+        &self,
+        tokenizer: &Tokenizer,
+        rows: impl Iterator<Item = (Subset, u64, u64)>,
+        len: usize,
+    ) -> Result<Windows, CorpusError> {
+        let row = |(subset, seed, index): (Subset, u64, u64)| {
+            self.row(tokenizer, &mut window_rng(self.seed, seed, subset as u64, index), len)
+        };
+        let rows = rows.map(row).collect::<Result<Vec<TaskRow>, _>>()?;
         let answers: Vec<bool> = rows.iter().flat_map(|r| &r.answers[1..=len]).copied().collect();
         let targets = rows.iter().flat_map(|r| &r.ids[1..=len]).zip(&answers);
         let targets = targets.map(|(&id, &answer)| if answer || !self.answers_only { id } else { IGNORE }).collect();
         let inputs = rows.iter().flat_map(|r| &r.ids[..len]).copied().collect();
-        Windows { rows: rows.len(), len, inputs, targets, answers: Some(answers) }
+        Ok(Windows { rows: rows.len(), len, inputs, targets, answers: Some(answers) })
     }
 }
 
@@ -94,7 +100,7 @@ impl Stream for TaskStream {
         let words = |text: &str| super::tokenizer::words(text).count();
         let mut out = String::new();
         for i in 0..SAMPLED {
-            let mut rng = self.rng(Subset::Sample, 0, i);
+            let mut rng = window_rng(self.seed, 0, Subset::Sample as u64, i);
             for piece in story::window(self.style, &mut rng, (SAMPLED_WORDS, 8), &words) {
                 out.push_str(&piece.text);
                 if self.style == FactStyle::Symbols {
@@ -112,23 +118,18 @@ impl Stream for TaskStream {
 
     fn batch(&self, tokenizer: &Tokenizer, at: &Position, rows: usize, len: usize) -> Result<Windows, CorpusError> {
         let first = at.drawn.wrapping_mul(rows as u64);
-        let rows: Result<Vec<TaskRow>, _> = (0..rows as u64)
-            .map(|row| self.row(tokenizer, &mut self.rng(Subset::Train, at.seed, first.wrapping_add(row)), len))
-            .collect();
-        Ok(self.windows(&rows?, len))
+        self.windows(tokenizer, (0..rows as u64).map(|row| (Subset::Train, at.seed, first.wrapping_add(row))), len)
     }
 
     fn held_out(&self, tokenizer: &Tokenizer, count: usize, len: usize) -> Result<Windows, CorpusError> {
-        let rows: Result<Vec<TaskRow>, _> =
-            (0..count as u64).map(|i| self.row(tokenizer, &mut self.rng(Subset::HeldOut, 0, i), len)).collect();
-        Ok(self.windows(&rows?, len))
+        self.windows(tokenizer, (0..count as u64).map(|i| (Subset::HeldOut, 0, i)), len)
     }
 
     /// A held-out window, as long as the task needs at least.
     fn passage(&self, tokenizer: &Tokenizer, index: u64, len: usize) -> Vec<u32> {
         let measure = |text: &str| tokenizer.encode(text).map_or(text.len(), |ids| ids.len());
         let len = len.max(story::min_len(self.style, self.spacing, &measure));
-        let row = self.row(tokenizer, &mut self.rng(Subset::HeldOut, 0, index), len - 1);
+        let row = self.row(tokenizer, &mut window_rng(self.seed, 0, Subset::HeldOut as u64, index), len - 1);
         row.map_or_else(|_| vec![], |row| row.ids)
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct Text {
 impl Text {
     /// Holds out the last fraction of the text.
     pub(super) fn split(name: String, file: TextFile, held_out: f64) -> Result<Self, CorpusError> {
-        let split = windows::split(file.stretch(0, file.len()), file.encoding, held_out)?;
+        let split = windows::split(file.whole(), held_out)?;
         Ok(Self { name, file, split, bytes_per_id: 1.0 })
     }
 
@@ -50,7 +50,6 @@ impl Text {
             name: &self.name,
             span_name: if span == TextSpan::HeldOut { "held-out" } else { "training" },
             text: self.span(span),
-            encoding: self.file.encoding,
             tokenizer,
             bytes_per_id: self.bytes_per_id,
         }
@@ -65,12 +64,12 @@ impl Stream for Text {
     }
 
     fn sample(&self) -> Result<String, CorpusError> {
-        windows::sample(self.span(TextSpan::Training), self.file.encoding)
+        windows::sample(self.span(TextSpan::Training))
     }
 
     /// Finds a character in the whole text, its held-out part too.
     fn find_char(&self, wanted: &mut dyn FnMut(char) -> bool) -> Result<Option<CharPosition>, CorpusError> {
-        self.read_unchanged(|| self.file.whole().find_char(self.file.encoding, wanted))
+        self.read_unchanged(|| self.file.whole().find_char(wanted))
     }
 
     fn encoding(&self) -> Encoding {
@@ -78,7 +77,7 @@ impl Stream for Text {
     }
 
     fn measure(&mut self, tokenizer: &Tokenizer) -> Result<(), CorpusError> {
-        self.bytes_per_id = windows::bytes_per_id(self.span(TextSpan::Training), self.file.encoding, tokenizer)?;
+        self.bytes_per_id = windows::bytes_per_id(self.span(TextSpan::Training), tokenizer)?;
         Ok(())
     }
 
@@ -118,6 +117,6 @@ impl Stream for Text {
     }
 
     fn chunk(&self, tokenizer: &Tokenizer, span: TextSpan, from: usize) -> Result<Option<TextChunk>, CorpusError> {
-        self.read_unchanged(|| chunks::chunk(self.span(span), from, self.file.encoding, tokenizer))
+        self.read_unchanged(|| chunks::chunk(self.span(span), from, tokenizer))
     }
 }

@@ -85,13 +85,13 @@ impl<'a> TextSlice<'a> {
         self.to - self.from
     }
 
+    pub(super) fn encoding(&self) -> Encoding {
+        self.file.encoding
+    }
+
     /// The first character that is wanted, in the order of the text; it is read part by part.
-    pub(super) fn find_char(
-        &self,
-        encoding: Encoding,
-        wanted: &mut dyn FnMut(char) -> bool,
-    ) -> Result<Option<CharPosition>, CorpusError> {
-        let (mut cursor, mut from) = (CharCursor::default(), 0);
+    pub(super) fn find_char(&self, wanted: &mut dyn FnMut(char) -> bool) -> Result<Option<CharPosition>, CorpusError> {
+        let (encoding, mut cursor, mut from) = (self.encoding(), CharCursor::default(), 0);
         while from < self.len() {
             let bytes = self.bytes(from, from + CHARS_AT_ONCE)?;
             let mut end = bytes.len();

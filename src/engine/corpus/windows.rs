@@ -3,7 +3,7 @@
 use super::{
     CorpusError, Position,
     permutation::{permute, scramble},
-    text_file::{Encoding, TextSlice},
+    text_file::TextSlice,
     tokenizer::Tokenizer,
 };
 
@@ -20,15 +20,15 @@ const SENTENCE_REACH: usize = 4 << 10;
 const MAX_WINDOW_BYTES: usize = 16 << 20;
 
 /// The first byte of the held-out part: at white space near the fraction, or at least at a character.
-pub(super) fn split(text: TextSlice<'_>, encoding: Encoding, held_out: f64) -> Result<usize, CorpusError> {
+pub(super) fn split(text: TextSlice<'_>, held_out: f64) -> Result<usize, CorpusError> {
     let at = (text.len() as f64 * (1.0 - held_out)) as usize;
-    word_start(text, at.min(text.len()), encoding)
+    word_start(text, at.min(text.len()))
 }
 
 /// The next start of a word at or after `at`, or of a character if none is near.
-fn word_start(text: TextSlice<'_>, at: usize, encoding: Encoding) -> Result<usize, CorpusError> {
+fn word_start(text: TextSlice<'_>, at: usize) -> Result<usize, CorpusError> {
     let Some(before) = at.checked_sub(1) else { return Ok(at) };
-    let bytes = text.bytes(before, at.saturating_add(WORD_REACH))?;
+    let (bytes, encoding) = (text.bytes(before, at.saturating_add(WORD_REACH))?, text.encoding());
     let Some((before, near)) = bytes.split_first() else { return Ok(at) };
     if near.first().is_some_and(|&b| encoding.begins(b)) && before.is_ascii_whitespace() {
         return Ok(at);
@@ -40,26 +40,27 @@ fn word_start(text: TextSlice<'_>, at: usize, encoding: Encoding) -> Result<usiz
 }
 
 /// Text for a tokeniser to learn from: all of a small part, stretches of a large one.
-pub(super) fn sample(part: TextSlice<'_>, encoding: Encoding) -> Result<String, CorpusError> {
+pub(super) fn sample(part: TextSlice<'_>) -> Result<String, CorpusError> {
+    let encoding = part.encoding();
     if part.len() <= SAMPLE {
         return Ok(encoding.text(&part.bytes(0, part.len())?).into_owned());
     }
     let mut out = String::with_capacity(SAMPLE + SAMPLE / 8);
     for i in 0..STRETCHES {
-        let from = word_start(part, (part.len() - SAMPLE / STRETCHES) / (STRETCHES - 1) * i, encoding)?;
-        let to = word_start(part, (from + SAMPLE / STRETCHES).min(part.len()), encoding)?;
+        let from = word_start(part, (part.len() - SAMPLE / STRETCHES) / (STRETCHES - 1) * i)?;
+        let to = word_start(part, (from + SAMPLE / STRETCHES).min(part.len()))?;
         out.push_str(&encoding.text(&part.bytes(from, to)?));
     }
     Ok(out)
 }
 
 /// The mean number of bytes of an id (1 for bytes, exactly).
-pub(super) fn bytes_per_id(part: TextSlice<'_>, encoding: Encoding, tokenizer: &Tokenizer) -> Result<f64, CorpusError> {
+pub(super) fn bytes_per_id(part: TextSlice<'_>, tokenizer: &Tokenizer) -> Result<f64, CorpusError> {
     if matches!(tokenizer, Tokenizer::Byte { .. }) {
         return Ok(1.0);
     }
-    let head = part.bytes(0, word_start(part, part.len().min(MEASURED), encoding)?)?;
-    let ids = tokenizer.encode(&encoding.text(&head))?;
+    let head = part.bytes(0, word_start(part, part.len().min(MEASURED))?)?;
+    let ids = tokenizer.encode(&part.encoding().text(&head))?;
     Ok(head.len().max(1) as f64 / ids.len().max(1) as f64)
 }
 
@@ -69,7 +70,6 @@ pub(super) struct TextPart<'a> {
     pub name: &'a str,
     pub span_name: &'static str,
     pub text: TextSlice<'a>,
-    pub encoding: Encoding,
     pub tokenizer: &'a Tokenizer,
     pub bytes_per_id: f64,
 }
@@ -116,7 +116,7 @@ impl TextPart<'_> {
         }
         let mut at = at.min(self.text.len());
         loop {
-            let ids = self.ids_from(word_start(self.text, at, self.encoding)?, need)?;
+            let ids = self.ids_from(word_start(self.text, at)?, need)?;
             if ids.len() == need {
                 return Ok(ids);
             }
@@ -130,8 +130,8 @@ impl TextPart<'_> {
         let mut take = (need as f64 * self.bytes_per_id * 1.3) as usize + 16;
         loop {
             let to = from.saturating_add(take).min(self.text.len());
-            let to = if to < self.text.len() { word_start(self.text, to, self.encoding)? } else { to };
-            let mut ids = self.tokenizer.encode(&self.encoding.text(&self.text.bytes(from, to)?))?;
+            let to = if to < self.text.len() { word_start(self.text, to)? } else { to };
+            let mut ids = self.tokenizer.encode(&self.text.encoding().text(&self.text.bytes(from, to)?))?;
             if ids.len() >= need || to == self.text.len() {
                 ids.truncate(need);
                 return Ok(ids);
@@ -158,7 +158,7 @@ impl TextPart<'_> {
         if matches!(self.tokenizer, Tokenizer::Byte { .. }) {
             return Ok(self.text.bytes(from, from.saturating_add(len))?.iter().map(|&b| u32::from(b)).collect());
         }
-        self.ids_from(word_start(self.text, from, self.encoding)?, len)
+        self.ids_from(word_start(self.text, from)?, len)
     }
 
     fn too_short(&self, need: usize) -> CorpusError {

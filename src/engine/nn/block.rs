@@ -156,7 +156,7 @@ impl Block {
     /// The sizes and weights of the fused operation, if a gradient will be needed, since it pays only then, and no
     /// activation inside is tapped.
     fn fused_for(&self, x: &Tensor, tap: &Tap) -> Option<(LayerSpec, Vec<&Tensor>)> {
-        let learns = x.track_op() || self.norm1.weight().track_op();
+        let learns = x.track_op() || self.norm1.weights()[0].track_op();
         if tap.is_on() || self.dropout.is_some() || !learns || !layer::supports(x) { None } else { self.fused() }
     }
 

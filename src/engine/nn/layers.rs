@@ -103,13 +103,6 @@ impl Norm {
         }
     }
 
-    /// The weight `(D)`.
-    pub fn weight(&self) -> &Tensor {
-        match self {
-            Norm::Rms(weight) | Norm::Layer { weight, .. } => weight,
-        }
-    }
-
     /// Weight and, where there is one, bias.
     pub fn weights(&self) -> Vec<&Tensor> {
         match self {

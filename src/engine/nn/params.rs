@@ -206,9 +206,8 @@ impl Params {
     /// Overwrites one parameter in place; an error names it if the shape differs.
     pub fn load(&self, name: &str, value: &Tensor) -> Result<()> {
         let Some(var) = self.get(name) else { candle_core::bail!("the model has no parameter `{name}`") };
-        if var.shape() != value.shape() {
-            candle_core::bail!("parameter `{name}` has shape {:?}, the file has {:?}", var.shape(), value.shape());
-        }
+        let fits = var.shape() == value.shape();
+        ensure!(fits, "parameter `{name}` has shape {:?}, the file has {:?}", var.shape(), value.shape());
         var.set(&value.to_device(&self.device)?.to_dtype(self.dtype)?.contiguous()?)
     }
 }

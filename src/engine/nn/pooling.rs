@@ -13,7 +13,7 @@ pub fn causal_pool(x: &Tensor, pool: usize) -> Result<Tensor> {
         return Ok(x.clone());
     }
     if x.device().is_cpu() {
-        return x.contiguous()?.apply_op1(Pool { pool });
+        return x.contiguous()?.apply_op1(Pool { pool, how: Upsample::Leaky, means: true });
     }
     pool_reference(x, pool)
 }
@@ -80,26 +80,30 @@ pub fn inject(x: &Tensor, push: &Tensor, pool: usize, how: Upsample) -> Result<T
     x + upsample(push, pool, x.dim(1)?, how)?
 }
 
+/// The mean or the sum of the tokens of each block.
 struct Pool {
     pool: usize,
+    /// The block that a token is counted in: the one that it would read.
+    how: Upsample,
+    means: bool,
 }
 
-impl Pool {
-    /// Tokens in the block that token `t` of `len` belongs to.
-    fn size(&self, t: usize, len: usize) -> usize {
-        self.pool.min(len - t / self.pool * self.pool)
-    }
+/// Tokens in the block that token `t` of `len` belongs to.
+fn block_size(pool: usize, t: usize, len: usize) -> usize {
+    pool.min(len - t / pool * pool)
 }
 
 impl Map1 for Pool {
     fn f<T: WithDType>(&self, x: &[T], layout: &Layout) -> Result<Vec<T>> {
-        let (b, t, d) = layout.shape().dims3()?;
-        let k = t.div_ceil(self.pool);
+        let (b, len, d) = layout.shape().dims3()?;
+        let k = len.div_ceil(self.pool);
         let mut out = vec![T::zero(); b * k * d];
         for (row, token) in part(x, layout, "pooling")?.chunks_exact(d).enumerate() {
-            let (batch, t_here) = (row / t, row % t);
-            let scale = T::from_f64(1.0 / self.size(t_here, t) as f64);
-            add(&mut out[(batch * k + t_here / self.pool) * d..][..d], token, scale);
+            let t = row % len;
+            if let Some(block) = self.how.block(t, self.pool) {
+                let size = if self.means { block_size(self.pool, t, len) } else { 1 };
+                add(&mut out[(row / len * k + block) * d..][..d], token, T::from_f64(1.0 / size as f64));
+            }
         }
         Ok(out)
     }
@@ -130,11 +134,10 @@ impl Map1 for PoolBack {
     fn f<T: WithDType>(&self, g: &[T], layout: &Layout) -> Result<Vec<T>> {
         let (b, k, d) = layout.shape().dims3()?;
         let g = part(g, layout, "pooling")?;
-        let pool = Pool { pool: self.pool };
         let mut out = Vec::with_capacity(b * self.len * d);
         for row in 0..b * self.len {
             let (batch, t) = (row / self.len, row % self.len);
-            let scale = T::from_f64(1.0 / pool.size(t, self.len) as f64);
+            let scale = T::from_f64(1.0 / block_size(self.pool, t, self.len) as f64);
             out.extend(g[(batch * k + t / self.pool) * d..][..d].iter().map(|&v| v * scale));
         }
         Ok(out)
@@ -182,14 +185,8 @@ impl CustomOp2 for Inject {
 
     fn cpu_fwd(&self, x: &CpuStorage, l1: &Layout, push: &CpuStorage, l2: &Layout) -> Result<(CpuStorage, Shape)> {
         let ((b, t, d), (b2, k, d2)) = (l1.shape().dims3()?, l2.shape().dims3()?);
-        if (b, t.div_ceil(self.pool), d) != (b2, k, d2) {
-            candle_core::bail!(
-                "cannot inject {:?} into {:?} with {} tokens per block",
-                l2.shape(),
-                l1.shape(),
-                self.pool
-            );
-        }
+        let fits = (b, t.div_ceil(self.pool), d) == (b2, k, d2);
+        ensure!(fits, "cannot inject {:?} into {:?} with {} tokens per block", l2.shape(), l1.shape(), self.pool);
         let out = match (x, push) {
             (CpuStorage::F32(x), CpuStorage::F32(y)) => CpuStorage::F32(self.forward((x, l1), (y, l2), (t, k, d))?),
             (CpuStorage::F64(x), CpuStorage::F64(y)) => CpuStorage::F64(self.forward((x, l1), (y, l2), (t, k, d))?),
@@ -201,43 +198,13 @@ impl CustomOp2 for Inject {
     fn bwd(
         &self,
         _x: &Tensor,
-        push: &Tensor,
+        _push: &Tensor,
         _res: &Tensor,
         grad: &Tensor,
     ) -> Result<(Option<Tensor>, Option<Tensor>)> {
-        let back = InjectBack { pool: self.pool, how: self.how, blocks: push.dim(1)? };
+        // each block's gradient is the sum over the tokens that read it
+        let back = Pool { pool: self.pool, how: self.how, means: false };
         Ok((Some(grad.clone()), Some(grad.contiguous()?.apply_op1_no_bwd(&back)?)))
-    }
-}
-
-/// Each block's gradient: the sum over the tokens that read it.
-struct InjectBack {
-    pool: usize,
-    how: Upsample,
-    blocks: usize,
-}
-
-impl Map1 for InjectBack {
-    fn f<T: WithDType>(&self, g: &[T], layout: &Layout) -> Result<Vec<T>> {
-        let (b, t, d) = layout.shape().dims3()?;
-        let mut out = vec![T::zero(); b * self.blocks * d];
-        for (row, token) in part(g, layout, "the injection")?.chunks_exact(d).enumerate() {
-            if let Some(block) = self.how.block(row % t, self.pool) {
-                add(&mut out[(row / t * self.blocks + block) * d..][..d], token, T::one());
-            }
-        }
-        Ok(out)
-    }
-}
-
-impl CustomOp1 for InjectBack {
-    fn name(&self) -> &'static str {
-        "inject-back"
-    }
-
-    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let (b, _, d) = layout.shape().dims3()?;
-        Ok((self.map(storage, layout)?, (b, self.blocks, d).into()))
     }
 }
 
@@ -261,27 +228,6 @@ mod tests {
 
     use super::*;
     use crate::nn::{Params, host};
-
-    fn ramp(t: usize) -> Result<Tensor> {
-        Tensor::from_iter((0..t).map(|i| i as f32), &Device::Cpu)?.reshape((1, t, 1))
-    }
-
-    #[test]
-    fn blocks_are_means_and_the_tail_counts_its_own() -> Result<()> {
-        assert_eq!(host::to_f32(&causal_pool(&ramp(10)?, 4)?)?, [1.5, 5.5, 8.5]);
-        assert_eq!(host::to_f32(&causal_pool(&ramp(3)?, 4)?)?, [1.0]);
-        assert_eq!(host::to_f32(&causal_pool(&ramp(4)?, 1)?)?, [0.0, 1.0, 2.0, 3.0]);
-        Ok(())
-    }
-
-    #[test]
-    fn tokens_read_the_last_complete_block() -> Result<()> {
-        let y = (ramp(3)? + 1.0)?;
-        assert_eq!(host::to_f32(&upsample(&y, 4, 10, Upsample::Causal)?)?, [0., 0., 0., 0., 1., 1., 1., 1., 2., 2.]);
-        assert_eq!(host::to_f32(&upsample(&y, 4, 10, Upsample::Leaky)?)?, [1., 1., 1., 1., 2., 2., 2., 2., 3., 3.]);
-        assert_eq!(host::to_f32(&upsample(&ramp(1)?, 4, 3, Upsample::Causal)?)?, [0.; 3]);
-        Ok(())
-    }
 
     #[test]
     fn one_operation_equals_the_composition() -> Result<()> {

@@ -106,23 +106,4 @@ mod tests {
         assert!(off(&mixer(ResidualMixing::Attention)?.mix(&all)?, &(sum / 3.0)?)? < 1e-12);
         Ok(())
     }
-
-    #[test]
-    fn attention_takes_the_source_that_its_query_points_at() -> Result<()> {
-        let all = sources()?;
-        // far along the state of the second source at one token
-        let at = all[1].get(0)?.get(1)?;
-        let found = Mixer::Attention((&at * 60.0)?).mix(&all)?;
-        assert!(off(&found.get(0)?.get(1)?, &at)? < 1e-3);
-        Ok(())
-    }
-
-    #[test]
-    fn one_source_and_a_fixed_sum_train_nothing() -> Result<()> {
-        let mut params = Params::new(1, &Device::Cpu, DType::F64);
-        assert!(Mixer::new(&mut params, "residual.0", ResidualMixing::Fixed, 3, 4)?.is_none());
-        assert!(Mixer::new(&mut params, "residual.1", ResidualMixing::Attention, 1, 4)?.is_none());
-        assert_eq!(params.count(), 0);
-        Ok(())
-    }
 }

@@ -17,7 +17,6 @@ pub struct AttentionStatistics;
 impl Probe for AttentionStatistics {
     type Answer = measurements::AttentionStatistics;
     type Subject<'m> = AttendingModel<'m>;
-
     const TAKES_LONG: bool = true;
 
     fn ask(model: AttendingModel<'_>, args: &ArgsOf<Self>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
@@ -41,7 +40,6 @@ type HeadStatistics = [f64; 4];
 /// The statistics of a layer, added up over windows.
 struct StatisticsSums {
     layer: AttentionLayer,
-    /// The statistics of each head.
     heads: Vec<HeadStatistics>,
     uniform: HeadStatistics,
 }

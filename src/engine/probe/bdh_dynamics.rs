@@ -183,8 +183,14 @@ fn agreements(a: &[Vec<f64>], b: &[Vec<f64>]) -> usize {
     a.iter().zip(b).filter(|(a, b)| largest(a, 1) == largest(b, 1)).count()
 }
 
+/// The likeliest next tokens at each position, likeliest first.
 fn predictions(corpus: &Corpus, logits: &[Vec<f64>]) -> Vec<Vec<LikelyToken>> {
-    logits.iter().map(|l| likeliest(corpus, l)).collect()
+    let likeliest = |logits: &Vec<f64>| {
+        let p = softmax(logits);
+        let likely = |i: usize| LikelyToken { token: corpus.token_text(i as u32), probability: p[i] };
+        largest(logits, PREDICTIONS).into_iter().map(likely).collect()
+    };
+    logits.iter().map(likeliest).collect()
 }
 
 /// The weights as plain numbers.
@@ -281,13 +287,6 @@ fn unreached_share(given: &HostWeights, pulses: &[Vec<f64>], embedded: &[Vec<f64
         all += statistics::norm(v);
     }
     if all > 0.0 { off / all } else { 0.0 }
-}
-
-/// The likeliest next tokens, likeliest first.
-fn likeliest(corpus: &Corpus, logits: &[f64]) -> Vec<LikelyToken> {
-    let p = softmax(logits);
-    let likely = |i: usize| LikelyToken { token: corpus.token_text(i as u32), probability: p[i] };
-    largest(logits, PREDICTIONS).into_iter().map(likely).collect()
 }
 
 fn rows(all: &[Vec<f64>]) -> Dense<f64> {

@@ -13,7 +13,6 @@ pub struct BdhTheory;
 impl Probe for BdhTheory {
     type Answer = measurements::BdhTheory;
     type Subject<'m> = &'m dyn SynapseModel;
-
     const TAKES_LONG: bool = true;
 
     fn ask(_: &dyn SynapseModel, args: &BdhTheoryArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {

@@ -21,7 +21,6 @@ const MAX_BATCH_FACTOR: usize = 4;
 impl Probe for DomainCoherence {
     type Answer = measurements::DomainCoherence;
     type Subject<'m> = ();
-
     const TAKES_LONG: bool = true;
 
     fn subject(model: &mut dyn Trainable) -> Option<()> {

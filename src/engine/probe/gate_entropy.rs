@@ -16,7 +16,6 @@ pub struct GateEntropy;
 impl Probe for GateEntropy {
     type Answer = measurements::GateEntropy;
     type Subject<'m> = GatedAttention<'m>;
-
     const TAKES_LONG: bool = true;
 
     fn ask(mut gated: GatedAttention<'_>, args: &ArgsOf<Self>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {

@@ -71,14 +71,10 @@ fn token_jacobian(model: &dyn FixedPointModel, x: &Tensor, position: usize) -> R
     Ok((d, rows))
 }
 
-/// The smallest and the largest value.
-fn ends(values: &[f64]) -> (f64, f64) {
-    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)))
-}
-
+/// Means over lists of their smallest and of their largest value.
 fn mean_ends(all: &[Vec<f64>]) -> (f64, f64) {
-    let (low, high): (Vec<f64>, Vec<f64>) = all.iter().map(|sums| ends(sums)).unzip();
-    (mean_sd(&low).0, mean_sd(&high).0)
+    let end = |from: f64, pick: fn(f64, f64) -> f64| mean_of(all.iter().map(|v| v.iter().copied().fold(from, pick)));
+    (end(f64::INFINITY, f64::min), end(f64::NEG_INFINITY, f64::max))
 }
 
 fn null(n: usize, j: &[f64], seed: u64) -> NullDistance {

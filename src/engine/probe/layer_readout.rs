@@ -21,7 +21,6 @@ const BATCH: usize = 8;
 impl Probe for LayerReadout {
     type Answer = measurements::LayerReadout;
     type Subject<'m> = (&'m dyn Model, ResidualLayers);
-
     const TAKES_LONG: bool = true;
 
     fn ask(subject: Self::Subject<'_>, args: &LayerReadoutArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {

@@ -340,9 +340,14 @@ mod tests {
     };
 
     #[test]
-    fn every_probe_has_an_id_of_its_own() {
+    fn every_probe_has_an_id_of_its_own_and_arguments_that_differ_in_name() {
         let ids: BTreeSet<&str> = PROBES.iter().map(|probe| probe.id()).collect();
         assert_eq!(ids.len(), PROBES.len());
+        for probe in PROBES {
+            let knobs = probe.knobs();
+            let names: BTreeSet<&str> = knobs.iter().map(|knob| knob.key).collect();
+            assert_eq!(names.len(), knobs.len(), "{}", probe.id());
+        }
     }
 
     #[test]
@@ -371,14 +376,5 @@ mod tests {
         assert!(answers("bdh_dynamics")?.is_empty(), "a transformer is no BDH");
         assert!(answers("next_tokens").is_err());
         Ok(())
-    }
-
-    #[test]
-    fn arguments_of_a_probe_differ_in_name() {
-        for probe in PROBES {
-            let knobs = probe.knobs();
-            let names: BTreeSet<&str> = knobs.iter().map(|knob| knob.key).collect();
-            assert_eq!(names.len(), knobs.len(), "{}", probe.id());
-        }
     }
 }

@@ -11,7 +11,6 @@ pub struct Recoverability;
 impl Probe for Recoverability {
     type Answer = measurements::Recoverability;
     type Subject<'m> = &'m dyn RecoveryModel;
-
     const TAKES_LONG: bool = true;
 
     fn ask(reader: &dyn RecoveryModel, args: &ArgsOf<Self>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
@@ -60,7 +59,8 @@ impl RecoveryTally {
         let n = self.asked as f64;
         let bounds: Vec<(f64, f64)> = self.right.iter().map(|&r| wilson(r as f64, n)).collect();
         let most = self.wanted.iter().max().copied().unwrap_or_default() as f64 / (n * distances.len() as f64).max(1.0);
-        let entropy = entropy(&self.wanted);
+        let total = self.wanted.iter().sum::<usize>() as f64;
+        let entropy = entropy(self.wanted.iter().map(|c| *c as f64 / total));
         let kinds = self.wanted.iter().filter(|c| **c > 0).count().max(1) as f64;
         measurements::Recoverability {
             distances: distances.to_vec(),
@@ -72,13 +72,6 @@ impl RecoveryTally {
             uniform: 1.0 / kinds,
         }
     }
-}
-
-/// The entropy of a distribution by its counts, nats.
-fn entropy(counts: &[usize]) -> f64 {
-    let total = counts.iter().sum::<usize>() as f64;
-    let shares = counts.iter().filter(|c| **c > 0).map(|c| *c as f64 / total);
-    -shares.map(|p| p * p.ln()).sum::<f64>()
 }
 
 #[cfg(test)]

@@ -14,7 +14,6 @@ pub(super) fn text(source: Source) -> Result<Corpus> {
     Ok(Corpus::open(&CorpusSpec::new(source, TokenizerSpec::Byte { vocab: 320 }))?)
 }
 
-/// Prose in bytes.
 pub(super) fn prose() -> Result<Corpus> {
     text(Source::Generated("harbour".into()))
 }

@@ -29,28 +29,29 @@ impl Probe for TokenResiduals {
     }
 
     fn ask(model: &mut dyn Trainable, args: &TokenResidualsArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let refining = refining(model)?;
         let prompt = Prompt::read(cx, &args.text, args.passage, Prompt::DEFAULT_TOKENS)?;
-        let states = refining.round_starts(&prompt.tensor(cx.device)?)?;
-        let Some(start) = states.last() else { bail!("the model's forward pass has no round that refines a state") };
-        let (mut x, mut residual) = (start.clone(), vec![]);
+        let (map, round, mut x) = last_round(model, &prompt.tensor(cx.device)?)?;
+        let mut residual = vec![];
         for pass in 0..=PASSES[PASSES.len() - 1] {
-            let image = refining.map.refine(&x)?;
+            let image = map.refine(&x)?;
             if PASSES.contains(&pass) {
                 residual.push(by_token(&x, &image)?.into());
             }
             x = image;
         }
-        let (round, gate) = (states.len() - 1, gate_benefit(model, cx)?);
+        let gate = gate_benefit(model, cx)?;
         let measured = measurements::TokenResiduals { round, passes: PASSES.to_vec(), residual, gate };
         Ok(Answer::new(measured, format!("{}, y held", prompt.about), prompt.tokens))
     }
 }
 
-/// The gate can be shut only in a model that nothing else borrows, so the refining map is taken again for each reading.
-fn refining(model: &dyn Trainable) -> Result<RefiningModel<'_>> {
-    let missing = || candle_core::Error::Msg("the model's forward pass refines no state".to_owned());
-    RefiningModel::from_shared(model).ok_or_else(missing)
+/// The map of the last round, its number, and the state that it begins to refine. The gate can be shut only in a model
+/// that nothing else borrows, so the map is taken again for each reading.
+fn last_round<'m>(model: &'m dyn Trainable, tokens: &Tensor) -> Result<(&'m dyn FixedPointModel, usize, Tensor)> {
+    let Some(refining) = RefiningModel::from_shared(model) else { bail!("the model's forward pass refines no state") };
+    let mut states = refining.round_starts(tokens)?;
+    let Some(start) = states.pop() else { bail!("the model's forward pass has no round that refines a state") };
+    Ok((refining.map, states.len(), start))
 }
 
 /// Measures whether the gate helps where the residual is small; `None` where the model has no gate.
@@ -65,7 +66,9 @@ fn gate_benefit(model: &mut dyn Trainable, cx: &ProbeInputs<'_>) -> Result<Optio
             break;
         }
         let WindowBatch { tokens, targets } = batch?;
-        let residual = residual_after_one_pass(coupling, &tokens)?;
+        let (map, _, start) = last_round(coupling, &tokens)?;
+        let x = map.refine(&start)?;
+        let residual = by_token(&x, &map.refine(&x)?)?;
         let open = token_losses(&coupling.logits(&tokens, &mut Tap::off())?, targets)?;
         let shut = with_gate_shut(coupling, |model| token_losses(&model.logits(&tokens, &mut Tap::off())?, targets))?;
         let benefit: Vec<f64> = shut.iter().zip(&open).map(|(shut, open)| shut - open).collect();
@@ -85,16 +88,6 @@ fn gate_benefit(model: &mut dyn Trainable, cx: &ProbeInputs<'_>) -> Result<Optio
 /// slow path gives no input yet, nor does a next token without a loss.
 pub(super) fn counted(changes: &[f64], len: usize, pool: usize) -> impl Iterator<Item = usize> {
     (0..changes.len()).filter(move |at| at % len >= pool && changes[*at].is_finite())
-}
-
-/// The residual of every token `(B T)`, in the last round.
-fn residual_after_one_pass(model: &dyn Trainable, tokens: &Tensor) -> Result<Vec<f64>> {
-    let refining = refining(model)?;
-    let Some(start) = refining.round_starts(tokens)?.pop() else {
-        bail!("the model's forward pass has no round that refines a state")
-    };
-    let x = refining.map.refine(&start)?;
-    by_token(&x, &refining.map.refine(&x)?)
 }
 
 /// Reads a model whose gate is shut; it is left as it was found, whatever happens.

@@ -138,24 +138,16 @@ impl de::Visitor<'_> for AnyNumber {
     }
 }
 
-/// For `#[serde(with = "number::list")]` on a `Vec` of floats.
-pub mod list {
+/// For `#[serde(with = "list")]` on a `Vec` of floats.
+mod list {
     use super::*;
 
-    /// Writes a list of floats; NaN and the infinities are written as text.
-    pub fn serialize<T: Copy, S: Serializer>(v: &[T], s: S) -> Result<S::Ok, S::Error>
-    where
-        Number<T>: Serialize,
-    {
+    pub fn serialize<S: Serializer>(v: &[f64], s: S) -> Result<S::Ok, S::Error> {
         s.collect_seq(v.iter().map(|v| Number(*v)))
     }
 
-    /// Reads a list of floats or their texts.
-    pub fn deserialize<'de, T, D: Deserializer<'de>>(d: D) -> Result<Vec<T>, D::Error>
-    where
-        Number<T>: Deserialize<'de>,
-    {
-        Ok(Vec::<Number<T>>::deserialize(d)?.into_iter().map(|n| n.0).collect())
+    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<f64>, D::Error> {
+        Ok(Vec::<Number<f64>>::deserialize(d)?.into_iter().map(|n| n.0).collect())
     }
 }
 
@@ -170,7 +162,7 @@ pub mod array {
 
     /// Reads an array of floats or their texts; a list of another length is an error.
     pub fn deserialize<'de, const N: usize, D: Deserializer<'de>>(d: D) -> Result<[f64; N], D::Error> {
-        let all: Vec<f64> = list::deserialize(d)?;
+        let all = list::deserialize(d)?;
         let expected = format!("a list of {N} numbers");
         all.try_into().map_err(|all: Vec<f64>| de::Error::invalid_length(all.len(), &expected.as_str()))
     }

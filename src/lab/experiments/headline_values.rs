@@ -76,7 +76,6 @@ impl HeadlineValues {
         distinct(self.values.iter().map(|value| value.key.as_str()))
     }
 
-    /// The number of one variant.
     pub fn value(&self, key: &str, variant: &str) -> Option<f64> {
         self.values.iter().find(|v| v.key == key && v.variant == variant).map(|v| v.value)
     }

@@ -23,15 +23,7 @@ pub static LAB: Lab = Lab {
     groups: groups! {
         physics = "Rules", toy = "Oscillators", model, graph = "Graph BDH", variants, corpus, train, probe, run
     },
-    essentials: &[
-        "physics.text",
-        "toy.damping",
-        "toy.swing",
-        "toy.prods",
-        "model.position",
-        "model.neurons",
-        "train.steps",
-    ],
+    essentials: keys! { physics.text, toy.damping, toy.swing, toy.prods, model.position, model.neurons, train.steps },
     knobs: PhysicsLabSettings::schema,
     presets: presets! {
         "bdh_physics", "Fading synapses",
@@ -154,7 +146,6 @@ settings! {
 }
 
 settings! {
-    /// The number of seeds.
     pub struct VariantSettings in "variants" {
         /// Repeats all models with further seeds, of weights, graph and batches.
         #[knob("Seeds", range(1..=8))]
@@ -217,12 +208,8 @@ mod tests {
     use super::*;
 
     fn planned(settings: &[(&str, &str)]) -> Result<Plan, ConfigError> {
-        let knobs = PhysicsLabSettings::schema();
-        let mut config =
-            Config::from_toml(include_str!("../../../configs/bdh_physics_graph.toml"), LAB.id, &knobs).unwrap();
-        for (key, value) in settings {
-            config.set_text(&knobs, key, value)?;
-        }
+        let mut config = LAB.config(Some("bdh_physics_graph"))?;
+        settings.iter().try_for_each(|(key, value)| config.set_text(&(LAB.knobs)(), key, value))?;
         (LAB.plan)(&config)
     }
 

@@ -33,16 +33,10 @@ pub static LAB: Lab = Lab {
         task = "Task", control = "Slow control", generator = "Generator", flow = "Flow", map = "Learned map",
         slow_manifold = "Slow manifold", corpus, train, probe, run
     },
-    essentials: &[
-        "control.y0",
-        "control.y1",
-        "flow.dt",
-        "generator.cut",
-        "slow_manifold.epsilon",
-        "task.kind",
-        "generator.topology",
-        "generator.states",
-    ],
+    essentials: keys! {
+        control.y0, control.y1, flow.dt, generator.cut, slow_manifold.epsilon, task.kind, generator.topology,
+        generator.states
+    },
     knobs: EquilibriumSettings::schema,
     presets: presets! {
         "equilibrium", "Twelve states",

@@ -106,8 +106,7 @@ pub fn ask_every<A: Arguments>(args: &A, key: &SettingKey<u64>, every: u64) -> P
 
 /// Asks with these arguments at step 0 and at the end alone.
 pub fn ask_at_ends<A: Arguments>(args: &A, train: &TrainSettings) -> ProbeSchedule {
-    let (every, every_key) = (train.steps.max(1), String::new());
-    ProbeSchedule { probe: A::PROBE.to_owned(), every, every_key, args: args.to_args() }
+    ask_every(args, &SettingKey::new(""), train.steps.max(1))
 }
 
 /// The interval between two askings of a probe, and the setting that changes it while a run continues.
@@ -123,7 +122,6 @@ impl Schedule {
         Self { key, every }
     }
 
-    /// Asks with these arguments by this schedule.
     pub fn ask<A: Arguments>(self, args: &A) -> ProbeSchedule {
         ask_every(args, &SettingKey::new(self.key), self.every)
     }

@@ -24,16 +24,10 @@ pub static LAB: Lab = Lab {
     source: "Fast-slow hierarchical pretraining, arXiv 2606.16730",
     lesson: include_str!("../../../assets/lessons/fast_slow.md"),
     groups: groups! { model, variants, approach = "Equilibrium", ladder = "Ladder", corpus, train, probe, run },
-    essentials: &[
-        "model.coupling_scale",
-        "train.lr",
-        "corpus.source",
-        "model.fast_window",
-        "model.upsample",
-        "approach.method",
-        "variants.seeds",
-        "train.steps",
-    ],
+    essentials: keys! {
+        model.coupling_scale, train.lr, corpus.source, model.fast_window, model.upsample, approach.method,
+        variants.seeds, train.steps
+    },
     knobs: FastSlowSettings::schema,
     presets: presets! {
         "fast_slow", "Live",

@@ -29,16 +29,10 @@ pub static LAB: Lab = Lab {
         grammar = "Grammar", network = "Network", compare = "Beside it", roles = "Probes", sentences = "Your sentences",
         train, run
     },
-    essentials: &[
-        "grammar.passive",
-        "grammar.adjective",
-        "network.sweeps",
-        "network.kept",
-        "compare.words",
-        "compare.no_slow_trace",
-        "compare.bigru",
-        "train.steps",
-    ],
+    essentials: keys! {
+        grammar.passive, grammar.adjective, network.sweeps, network.kept, compare.words, compare.no_slow_trace,
+        compare.bigru, train.steps
+    },
     knobs: GrammarRolesSettings::schema,
     presets: presets! {
         "grammar_roles", "Live", "The network reads 2,000 sentences once, beside traces of the bare words.";

@@ -406,22 +406,15 @@ mod tests {
         let link = LessonLink::new("fast_slow", 2);
         assert_eq!(LessonLink::parse(" orrery:fast_slow?lesson=2\n"), Some(Ok(link.clone())));
         assert_eq!(LessonLink::parse(&link.to_string()), Some(Ok(link)));
+        let locked = "orrery:fast_slow?lesson=2&lock=train,model.pool&hide=run&answers=hidden";
+        assert_eq!(LessonLink::parse(locked).unwrap().unwrap().to_string(), locked);
+        let words = LessonLink::parse("orrery:fast_slow?lesson=2&answers=no").unwrap().unwrap_err();
+        assert!(words.contains("`answers` = `no`"), "{words}");
         assert_eq!(LessonLink::parse("orrery1:abc"), None);
         for broken in
             ["orrery:x", "orrery:x?lesson=0", "orrery:?lesson=1", "orrery:x?lesson=two", "orrery:x?lesson=1&a=b"]
         {
             assert!(LessonLink::parse(broken).unwrap().unwrap_err().contains("orrery:LAB?lesson="), "{broken}");
         }
-    }
-
-    #[test]
-    fn a_link_may_have_restrictions() {
-        let text = "orrery:fast_slow?lesson=2&lock=train,model.pool&hide=run&answers=hidden";
-        let link = LessonLink::parse(text).unwrap().unwrap();
-        assert!(link.restrictions.locks("train.lr") && link.restrictions.hides("run.eval_every"));
-        assert!(link.restrictions.hides_answers && link.step == 2);
-        assert_eq!(link.to_string(), text);
-        let words = LessonLink::parse("orrery:fast_slow?lesson=2&answers=no").unwrap().unwrap_err();
-        assert!(words.contains("`answers` = `no`"), "{words}");
     }
 }

@@ -30,6 +30,11 @@ macro_rules! groups {
     };
 }
 
+/// A list of keys of settings: `model.d_model, train.lr`.
+macro_rules! keys {
+    ($($group:ident.$name:ident),*) => { &[$(concat!(stringify!($group), ".", stringify!($name))),*] };
+}
+
 /// A list of panes, one tile per line: its row or `tall`, then its views, of which the first is in front.
 macro_rules! panes {
     ($(tall: $tall:literal $(, $beside:literal)*;)? $($row:literal: $front:literal $(, $tab:literal)*;)*
@@ -245,13 +250,9 @@ impl Lab {
                 known: self.presets.iter().map(|p| p.id.to_owned()).collect(),
             })?),
         };
-        match chosen {
-            Some(p) => {
-                let mut config = Config::from_toml(p.toml, self.id, &knobs)?;
-                config.preset = p.id.to_owned();
-                Ok(config)
-            }
-            None => Ok(Config::defaults(self.id, &knobs)),
-        }
+        let Some(preset) = chosen else { return Ok(Config::defaults(self.id, &knobs)) };
+        let mut config = Config::from_toml(preset.toml, self.id, &knobs)?;
+        config.preset = preset.id.to_owned();
+        Ok(config)
     }
 }

@@ -20,16 +20,9 @@ pub static LAB: Lab = Lab {
     source: "The Dragon Hatchling (BDH), arXiv 2509.26507",
     lesson: include_str!("../../../assets/lessons/neuron_graph.md"),
     groups: groups! { graph = "Graph", model, corpus, train, probe = "Measuring", run },
-    essentials: &[
-        "graph.edges",
-        "graph.matrix",
-        "graph.sign",
-        "graph.weighted",
-        "model.neurons",
-        "model.heads",
-        "corpus.source",
-        "train.steps",
-    ],
+    essentials: keys! {
+        graph.edges, graph.matrix, graph.sign, graph.weighted, model.neurons, model.heads, corpus.source, train.steps
+    },
     knobs: NeuronGraphSettings::schema,
     presets: presets! {
         "neuron_graph", "From noise to communities",
@@ -91,7 +84,6 @@ settings! {
 }
 
 schedules! {
-    /// The schedules of the probes.
     pub struct ProbeSettings {
         /// Steps between two graphs that are kept, to scrub through later. 0 draws none by itself.
         neuron_graph: "Graph every" = 50,

@@ -38,16 +38,9 @@ pub static LAB: Lab = Lab {
         task = "Task", control = "Control", solver = "Solver", steer = "Steering", field = "Playground", model,
         variants, corpus, train, probe, run
     },
-    essentials: &[
-        "control.u0",
-        "control.alpha",
-        "steer.prompt",
-        "solver.method",
-        "solver.rtol",
-        "task.kind",
-        "steer.language_steps",
-        "steer.vary",
-    ],
+    essentials: keys! {
+        control.u0, control.alpha, steer.prompt, solver.method, solver.rtol, task.kind, steer.language_steps, steer.vary
+    },
     knobs: OdeFlowSettings::schema,
     presets: presets! {
         "ode_flow", "Steer",

@@ -28,16 +28,10 @@ pub static LAB: Lab = Lab {
         model, mechanism = "Staircase", predictor = "Predictors", compare = "Compare", depth = "Over depth", variants,
         corpus, train, probe, run
     },
-    essentials: &[
-        "train.lr",
-        "mechanism.fixed",
-        "mechanism.gated",
-        "mechanism.linear",
-        "mechanism.softmax",
-        "compare.as_large",
-        "corpus.source",
-        "variants.seeds",
-    ],
+    essentials: keys! {
+        train.lr, mechanism.fixed, mechanism.gated, mechanism.linear, mechanism.softmax, compare.as_large,
+        corpus.source, variants.seeds
+    },
     knobs: SpenSettings::schema,
     presets: presets! {
         "spen", "Live",

@@ -26,16 +26,10 @@ pub static LAB: Lab = Lab {
         reading = "Reading", concepts = "Concepts", model, variants = "Beside it", merging = "Merging", corpus,
         parliament = "Parliament", train, probe = "Measuring", run
     },
-    essentials: &[
-        "reading.text",
-        "reading.layer",
-        "reading.rotated",
-        "corpus.source",
-        "parliament.nouns",
-        "parliament.frames",
-        "merging.tune",
-        "train.steps",
-    ],
+    essentials: keys! {
+        reading.text, reading.layer, reading.rotated, corpus.source, parliament.nouns, parliament.frames, merging.tune,
+        train.steps
+    },
     knobs: SynapsesSettings::schema,
     presets: presets! {
         "synapses", "Parliament",

@@ -17,16 +17,10 @@ pub static LAB: Lab = Lab {
     source: "EMA is not all you need, arXiv 2604.08556",
     lesson: include_str!("../../../assets/lessons/traces.md"),
     groups: groups! { traces = "Traces", recoverability = "Recoverability", corpus, train, run },
-    essentials: &[
-        "traces.sentence",
-        "traces.swap_word",
-        "traces.alpha_fast",
-        "traces.alpha_medium",
-        "traces.alpha_slow",
-        "recoverability.bits",
-        "recoverability.past",
-        "corpus.source",
-    ],
+    essentials: keys! {
+        traces.sentence, traces.swap_word, traces.alpha_fast, traces.alpha_medium, traces.alpha_slow,
+        recoverability.bits, recoverability.past, corpus.source
+    },
     knobs: TracesLabSettings::schema,
     presets: presets! {
         "traces", "Random symbols",

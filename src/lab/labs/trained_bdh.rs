@@ -31,16 +31,10 @@ pub static LAB: Lab = Lab {
         model, reading = "Reading", contexts = "Top contexts", concepts = "Concepts", change = "Intervention",
         graph = "Graph", corpus, train = "Training on", probe = "Measuring", run
     },
-    essentials: &[
-        "model.checkpoint",
-        "reading.text",
-        "reading.layer",
-        "contexts.neuron",
-        "contexts.of",
-        "change.target",
-        "change.neurons",
-        "change.action",
-    ],
+    essentials: keys! {
+        model.checkpoint, reading.text, reading.layer, contexts.neuron, contexts.of, change.target, change.neurons,
+        change.action
+    },
     knobs: TrainedBdhSettings::schema,
     presets: presets! {
         "trained_bdh", "Open a checkpoint",

@@ -10,7 +10,7 @@ use eframe::egui_wgpu::wgpu::{self, util::DeviceExt as _};
 use super::{COLUMNS, Edge, Graph, Uniform, pipelines::GraphPipelines};
 use crate::gpu::{
     graph_layout::{GraphLayout, Kernels, MAX_STEPS},
-    resources::{bind, buffer, data_texture, render_pass, upload, view_of},
+    resources::{bind, buffer, data_texture, render_pass, rows_of, upload, view_of},
 };
 
 /// The beginnings of the drawn edges, in the ascending order of strength.
@@ -65,7 +65,6 @@ pub(super) struct GraphEntry {
     pub used: u64,
 }
 
-/// The read-back of positions from the device.
 #[derive(Default)]
 struct Readback {
     buffer: Option<wgpu::Buffer>,
@@ -133,15 +132,7 @@ impl GraphEntry {
         if missing > 0 || moved {
             self.step = self.step.max(graph.wanted);
             self.version += 1;
-            let rows = self.places.height();
-            let from = wgpu::TexelCopyBufferInfo {
-                buffer: layout.places(),
-                layout: wgpu::TexelCopyBufferLayout {
-                    offset: 0,
-                    bytes_per_row: Some(COLUMNS * 8),
-                    rows_per_image: Some(rows),
-                },
-            };
+            let from = wgpu::TexelCopyBufferInfo { buffer: layout.places(), layout: rows_of(Some(COLUMNS * 8)) };
             encoder.copy_buffer_to_texture(from, self.places.as_image_copy(), self.places.size());
         }
         missing
@@ -267,7 +258,7 @@ impl GraphEntry {
             && self.readback.ready.load(Ordering::Acquire)
         {
             if let (Ok(bytes), Ok(mut node_positions)) =
-                (buffer.slice(..).get_mapped_range(), graph.node_positions.lock())
+                (buffer.slice(..size).get_mapped_range(), graph.node_positions.lock())
             {
                 node_positions.places = bytemuck::cast_slice(&bytes).to_vec();
                 (node_positions.start_revision, node_positions.step) = (start_revision, step);
@@ -279,14 +270,8 @@ impl GraphEntry {
         if self.readback.under_way.is_some() || self.readback.reported_version == Some(self.version) {
             return;
         }
-        let buffer = self.readback.buffer.get_or_insert_with(|| {
-            device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some("graph, back"),
-                size,
-                usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-                mapped_at_creation: false,
-            })
-        });
+        let make = || buffer(device, "graph, back", size, wgpu::BufferUsages::MAP_READ);
+        let buffer = self.readback.buffer.get_or_insert_with(make);
         encoder.copy_buffer_to_buffer(layout.places(), 0, buffer, 0, size);
         self.readback.ready.store(false, Ordering::Release);
         let ready = self.readback.ready.clone();

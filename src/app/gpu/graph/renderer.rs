@@ -24,7 +24,6 @@ pub fn steps_made(resources: &CallbackResources) -> u64 {
     resources.get::<Renderer>().map_or(0, |r| r.steps)
 }
 
-/// The pipelines, and the graphs on the device.
 pub(super) struct Renderer {
     pipelines: GraphPipelines,
     entries: HashMap<u64, GraphEntry>,

@@ -4,7 +4,6 @@ use eframe::egui::Rect;
 
 use crate::ui::{dialog::DialogKind, picture_order::PictureOrder};
 
-/// Chooses a file, or writes one.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FileAction {
     Pick(DialogKind),

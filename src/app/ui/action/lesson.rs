@@ -2,7 +2,6 @@
 
 use crate::labs::lesson::LessonLink;
 
-/// Follows a lesson.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LessonAction {
     /// Follows a step of the open lab's lesson, counted from 0.

@@ -1,6 +1,5 @@
 //! The actions on the look of the window.
 
-/// An action that changes how the window looks and no run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LookAction {
     Presenter,

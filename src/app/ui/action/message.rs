@@ -1,6 +1,5 @@
 //! The actions on the clipboard and on messages.
 
-/// Copies, pastes or shows a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MessageAction {
     CopySession,

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-/// Opens something, or leaves it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OpenAction {
     Home,

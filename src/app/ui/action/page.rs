@@ -4,10 +4,8 @@ use egui_tiles::TileId;
 
 use super::ExportFormat;
 
-/// Arranges the page, or goes back in its history.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PageAction {
-    /// Undoes the last step: a setting, a tile, a selection.
     Undo,
     /// Undoes the last step that changed settings, whatever was selected or moved since.
     UndoSettings,
@@ -26,7 +24,6 @@ pub enum PageAction {
     Export(TileId, ExportFormat),
     /// Keeps the run's curves visible, drawn faintly behind those of later runs.
     PinRun,
-    /// Hides the pinned run.
     UnpinRun,
     /// Opens the draft of a sweep over the settings, or closes it.
     DraftSweep,

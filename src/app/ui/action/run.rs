@@ -2,7 +2,6 @@
 
 use crate::telemetry::Question;
 
-/// Trains, pauses or asks the run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RunAction {
     /// Plays what was recorded, where a run is replayed or looked back at; otherwise as [`RunAction::RunPause`].

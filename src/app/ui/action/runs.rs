@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use crate::{experiments::sweep::SweepFile, telemetry::RunNote};
 
-/// Works on runs by their folders.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RunsAction {
     /// Sets runs beside each other.

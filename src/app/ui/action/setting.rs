@@ -2,10 +2,8 @@
 
 use crate::config::Value;
 
-/// Changes settings.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SettingAction {
-    /// Gives the setting with this key a value.
     Change(String, Value),
     Seed(u64),
     /// Takes every setting of a preset, by its id.

@@ -1,6 +1,5 @@
 //! The actions on the step that is shown.
 
-/// Chooses the shown step.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TimeAction {
     /// Plays what was recorded, or pauses that.

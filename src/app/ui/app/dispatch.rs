@@ -14,7 +14,7 @@ mod page;
 mod run;
 mod runs;
 mod setting;
-pub(super) mod stop_first;
+mod stop_first;
 mod time;
 
 use crate::ui::app::prelude::*;

@@ -4,7 +4,7 @@ pub(super) use std::path::{Path, PathBuf};
 
 pub(super) use eframe::egui::Context;
 
-pub(super) use super::App;
+pub(super) use super::{App, PendingAction};
 pub(super) use crate::{
     config::{Config, FileKind, Value},
     labs::{Lab, lesson::LessonLink, restrictions::Restrictions},

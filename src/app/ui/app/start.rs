@@ -10,14 +10,18 @@ use super::{
         link::open_page,
         open::open_sweep,
         open_file::open_path,
-        open_lab::{open_config, open_lab, open_on_example},
+        open_lab::{open_lab, open_on_example, open_settings},
         open_run::open_run,
     },
     window_size,
 };
 use crate::{
     experiments::permalink::Permalink,
-    gpu::{self, offscreen::ADAPTER_ADVICE, png},
+    gpu::{
+        self,
+        offscreen::{ADAPTER_ADVICE, graphics_setup},
+        png,
+    },
     ui::{NAME, app::prelude::*, close_request::CloseRequest, host::Host, panels},
 };
 
@@ -25,20 +29,16 @@ use crate::{
 #[derive(Debug, Clone)]
 pub enum Opening {
     Lab(String),
-    /// A lab at a step of its lesson.
     Lesson(LessonLink),
-    /// A page by its link.
     Page(Box<Permalink>),
     /// The settings of a lab, which opens with them.
     Config(Config),
     /// A text file, or anything else that could be dropped on the window.
     Text(PathBuf),
-    /// A run folder to replay.
     Run(PathBuf),
     Sweep(PathBuf),
 }
 
-/// The options of the window's start.
 #[derive(Debug, Clone)]
 pub struct Start {
     pub opening: Option<Opening>,
@@ -75,9 +75,8 @@ pub(super) fn open_at_start(app: &mut App, opening: Option<Opening>, ctx: &Conte
         Some(Opening::Lesson(link)) => open_lesson(app, &link, ctx),
         Some(Opening::Page(link)) => open_page(app, *link, ctx),
         Some(Opening::Config(config)) => {
-            let is_shown = open_on_example(app, &config, ctx);
-            if !is_shown {
-                open_config(app, config, ctx);
+            if !open_on_example(app, &config, ctx) {
+                open_settings(app, config, None, ctx);
             }
         }
         Some(Opening::Run(folder)) => open_run(app, folder, ctx),
@@ -125,7 +124,7 @@ fn open_window(
     let options = eframe::NativeOptions {
         viewport,
         renderer: eframe::Renderer::Wgpu,
-        wgpu_options: egui_wgpu::WgpuConfiguration { wgpu_setup: graphics_setup(), ..Default::default() },
+        wgpu_options: egui_wgpu::WgpuConfiguration { wgpu_setup: graphics_setup("orrery"), ..Default::default() },
         persist_window: true,
         persistence_path: session,
         dithering: RENDERER.dithering,
@@ -160,15 +159,3 @@ const RENDERER: egui_wgpu::RendererOptions = egui_wgpu::RendererOptions {
     dithering: false,
     predictable_texture_filtering: false,
 };
-
-/// Asks every adapter for what it has: egui's own request is so low on OpenGL that compute
-/// shaders would be lost, and wgpu then stops the program.
-fn graphics_setup() -> egui_wgpu::WgpuSetup {
-    let mut setup = egui_wgpu::WgpuSetupCreateNew::without_display_handle();
-    setup.device_descriptor = Arc::new(|adapter| egui_wgpu::wgpu::DeviceDescriptor {
-        label: Some("orrery"),
-        required_limits: adapter.limits(),
-        ..Default::default()
-    });
-    egui_wgpu::WgpuSetup::CreateNew(setup)
-}

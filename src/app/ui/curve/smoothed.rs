@@ -143,16 +143,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_straight_line_is_smoothed_to_itself() {
-        let source = curve(&(0..600).map(|i| 6.0 - 0.005 * f64::from(i)).collect::<Vec<_>>());
-        let mut smoothed = Smoothed::default();
-        let shown = smoothed.follow(&source, 0.9);
-        for (step, value) in source.points(1, 600) {
-            assert!((shown.value_at(step).unwrap() - value).abs() < 1e-9, "step {step}");
-        }
-    }
-
     fn curve_at(steps: impl IntoIterator<Item = u64>, value: impl Fn(u64) -> f64) -> Curve {
         let mut curve = Curve::default();
         steps.into_iter().for_each(|step| curve.push(step, value(step)));

@@ -60,14 +60,9 @@ mod tests {
         for room in [vec2(1248.0, 620.0), vec2(400.0, 900.0), vec2(3800.0, 2000.0), vec2(300.0, 200.0)] {
             for count in 1..=31 {
                 let grid = Grid::in_room(room, count);
-                assert!(
-                    grid.cols * grid.rows >= count && grid.size().x <= room.x + 0.5,
-                    "{count} in {room:?}: {grid:?}"
-                );
-                assert!(
-                    grid.cell.x >= MIN_CELL.x.min(room.x.floor()) && grid.cell.y >= MIN_CELL.y,
-                    "{count} in {room:?}: {grid:?}"
-                );
+                let words = format!("{count} in {room:?}: {grid:?}");
+                assert!(grid.cols * grid.rows >= count && grid.size().x <= room.x + 0.5, "{words}");
+                assert!(grid.cell.x >= MIN_CELL.x.min(room.x.floor()) && grid.cell.y >= MIN_CELL.y, "{words}");
                 let cells: Vec<Rect> = (0..count).map(|i| grid.cell(Pos2::ZERO, i)).collect();
                 for (i, a) in cells.iter().enumerate() {
                     assert!(cells[i + 1..].iter().all(|b| !a.intersects(*b)));

@@ -15,7 +15,7 @@ use super::{
     plot::map::MapState,
     theme::Theme,
     view::scrolled_ui,
-    views::{self, Selection, View, ViewCx, ViewEntry},
+    views::{self, Selection, View, ViewEntry},
 };
 use crate::{
     analysis::distinct::distinct,
@@ -37,7 +37,6 @@ pub struct ReplayedRun {
 /// Runs read whole, to be shown by views.
 #[derive(Default)]
 pub struct ReplayedRuns {
-    /// The folders of the runs.
     pub folders: Vec<PathBuf>,
     pub runs: Vec<ReplayedRun>,
     /// The views that have something to show of at least one of them.
@@ -114,7 +113,6 @@ impl Multiples {
         self.view
     }
 
-    /// The kind of difference that the current view supports.
     pub fn kind(&self) -> Option<DifferenceKind> {
         self.view.and_then(|v| DifferenceKind::for_view(v.id))
     }
@@ -137,12 +135,11 @@ impl Multiples {
                 let place = grid.cell(rect.min, i);
                 if ui.is_rect_visible(place) {
                     let mut ui = cell_ui(ui, place, i);
-                    run.figure(view.id, step, theme).show(
-                        &mut ui,
-                        &run.title(step),
-                        &mut ScrolledView(cell.as_mut()),
-                        &mut self.selection,
-                    );
+                    let (figure, title) = (run.figure(view.id, step, theme), run.title(step));
+                    figure.show_by(&mut ui, &title, cell.as_mut(), &mut self.selection, |ui, view, cx| {
+                        // a view larger than its cell can be scrolled, as in a tile
+                        scrolled_ui(ui, view, cx, Vec2::ZERO, 0.0);
+                    });
                     swatch(&ui, place, theme, i);
                 }
             }
@@ -168,27 +165,6 @@ impl Multiples {
             let made = Difference::new(kind, [a, b], step, &self.selection);
             self.difference = Some((key, made));
         }
-    }
-}
-
-/// A view in a scroll area, as in a tile: a view larger than its cell can be scrolled.
-struct ScrolledView<'a>(&'a mut dyn View);
-
-impl View for ScrolledView<'_> {
-    fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        self.0.needs(cx);
-    }
-
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        scrolled_ui(ui, self.0, cx, Vec2::ZERO, 0.0);
-    }
-
-    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        self.0.subtitle(cx)
-    }
-
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        self.0.csv(cx)
     }
 }
 

@@ -12,7 +12,6 @@ use crate::{
     ui::view::LOCKED,
 };
 
-/// The state of the control panel.
 #[derive(Debug, Default)]
 pub struct ControlsState {
     /// The settings that differ from the preset, as of the last frame without a pressed button: a drag moves nothing.
@@ -96,22 +95,6 @@ mod tests {
     fn page() -> Page {
         let lab = find("fast_slow").unwrap();
         Page::new(lab, lab.config(None).unwrap())
-    }
-
-    #[test]
-    fn settings_go_back_to_the_preset_as_one_step() {
-        let mut page = page();
-        let preset = page.config.clone();
-        page.change("train.lr", Value::Float(0.5), 0.0);
-        page.change("model.pool", Value::Int(2), 9.0);
-        assert_eq!(changed_keys(&page), ["model.pool", "train.lr"]);
-        let changed = page.config.clone();
-        restore(&mut page, &["train.lr".into(), "model.pool".into()], 20.0);
-        assert_eq!(page.config, preset);
-        assert!(changed_keys(&page).is_empty());
-        let undone = undo::step_back(&mut page, UndoKind::Undo, 30.0);
-        assert!(undone.is_some_and(|words| words.contains("back to the preset")));
-        assert_eq!(page.config, changed);
     }
 
     #[test]

@@ -116,7 +116,6 @@ pub fn step_begins_run(page: &Page, i: usize) -> bool {
         || !config.changed_keys(launched).iter().all(acts_in_views)
 }
 
-/// Follows a step of the lesson.
 pub fn take_step(page: &mut Page, i: usize, host: &mut dyn Host, ctx: &Context) -> Result<(), String> {
     let Some(step) = page.lesson.lesson.steps.get(i).cloned() else {
         let n = page.lesson.lesson.steps.len();

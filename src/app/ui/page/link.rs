@@ -6,7 +6,6 @@ use crate::{
     ui::{run::Run, selection::Selection},
 };
 
-/// The present page as a link.
 pub fn link(page: &Page) -> Permalink {
     let selection = &page.selection;
     let variants = page.mirror().map_or(&[][..], |m| m.variants());

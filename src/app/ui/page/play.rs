@@ -12,7 +12,6 @@ const GAP: f64 = 0.5;
 /// The minimum time between two frames that are asked for, seconds.
 const FRAME: f64 = 1.0 / 60.0;
 
-/// The playback of recorded steps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Playback {
     /// Seconds that the whole run takes.

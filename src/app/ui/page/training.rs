@@ -122,7 +122,6 @@ pub fn train(page: &mut Page, command: Command, host: &mut dyn Host, ctx: &Conte
     }
 }
 
-/// Writes a checkpoint.
 pub fn checkpoint(page: &Page) -> Result<(), String> {
     match page.mirror() {
         Some(mirror) if mirror.is_followed() => Err(TRAINED_BY_ANOTHER.into()),

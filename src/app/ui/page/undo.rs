@@ -9,7 +9,7 @@
 use std::{collections::HashMap, path::PathBuf};
 
 use eframe::egui::{Context, Event};
-use egui_tiles::{Container, Tile, TileId};
+use egui_tiles::{Tile, TileId};
 
 use super::Page;
 use crate::{
@@ -21,11 +21,10 @@ use crate::{
         run::Run,
         selection::{Selection, SlotStep},
         session::preset_of,
-        tiling::{Layout, Pane},
+        tiling::{Layout, Pane, has_same_arrangement},
     },
 };
 
-/// The run that a page shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ShownRun {
     /// The run of this folder, or a file opened as a run.
@@ -84,7 +83,6 @@ pub(super) struct LastFrame {
     held_since: Option<f64>,
 }
 
-/// Identifies the step that is to be undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UndoKind {
     Undo,
@@ -151,18 +149,17 @@ pub(super) fn note_everything(page: &mut Page, config: Config, layout: Option<La
 
 /// The name of the last step that changed settings.
 pub fn last_settings_step(page: &Page) -> Option<&str> {
-    page.history.last_of_kind(Snapshot::has_config)
+    page.history.undoable(Snapshot::has_config).map(|(name, _)| name)
 }
 
 /// The name of the next undo or redo step, if it replaces the current run with another.
 pub fn step_that_ends_run(page: &Page, kind: UndoKind) -> Option<&str> {
-    let history = &page.history;
-    let (next, name) = match kind {
-        UndoKind::Undo => (history.undo_state(|_| true), history.next_undo()),
-        UndoKind::UndoSettings => (history.undo_state(Snapshot::has_config), last_settings_step(page)),
-        UndoKind::Redo => (history.redo_state(), history.next_redo()),
-    };
-    name.filter(|_| next.and_then(|was| was.run.as_ref()).is_some_and(|run| !is_on_page(page, run)))
+    let (name, was) = match kind {
+        UndoKind::Undo => page.history.undoable(|_| true),
+        UndoKind::UndoSettings => page.history.undoable(Snapshot::has_config),
+        UndoKind::Redo => page.history.redoable(),
+    }?;
+    was.run.as_ref().filter(|run| !is_on_page(page, run)).map(|_| name)
 }
 
 /// Undoes or redoes a step; returns a description of what was done.
@@ -369,10 +366,10 @@ fn layout_step(
         ([], opened) => return step("open", format!("opened {}", name(opened))),
         _ => return step("layout", "layout".into()),
     }
-    if arrangement(before, true) == arrangement(now, true) {
+    if has_same_arrangement(before, now, true) {
         return None;
     }
-    if arrangement(before, false) == arrangement(now, false) {
+    if has_same_arrangement(before, now, false) {
         return Some(("resize".into(), "resized tiles".into()));
     }
     let tile = dragged.and_then(|id| is.get(&id)).map_or(String::new(), |view| format!(" {}", title(view)));
@@ -388,31 +385,21 @@ fn panes(layout: &Layout) -> HashMap<TileId, String> {
     layout.tiles.iter().filter_map(pane).collect()
 }
 
-/// The layout without the choice of front tabs, and without the tiles' sizes unless `with_sizes`.
-fn arrangement(layout: &Layout, with_sizes: bool) -> Layout {
-    let mut layout = layout.clone();
-    for tile in layout.tiles.tiles_mut() {
-        match tile {
-            Tile::Container(Container::Tabs(tabs)) => tabs.active = None,
-            Tile::Container(Container::Linear(linear)) if !with_sizes => linear.shares = Default::default(),
-            _ => {}
-        }
-    }
-    layout
-}
-
 #[cfg(test)]
 mod tests {
+    use egui_tiles::Container;
+
     use super::*;
     use crate::{labs, ui::tiling::Tiling};
 
-    fn layout() -> Tiling {
-        let pane = labs::Pane::tile;
-        Tiling::new("x", &[pane("gate", 0), pane("losses", 0), pane("cost", 1)])
-    }
-
-    fn step(before: &Layout, now: &Layout) -> Option<String> {
-        layout_step(before, now, |view| view.to_owned(), None).map(|(_, name)| name)
+    #[test]
+    fn tiles_that_moved_without_a_drag_are_called_so() {
+        let before = Tiling::new("x", &["gate", "losses"].map(|view| labs::Pane::tile(view, 0))).tree;
+        let (mut now, root) = (before.clone(), before.root.unwrap());
+        let Some(Tile::Container(Container::Linear(row))) = now.tiles.get_mut(root) else { panic!("no row") };
+        row.children.reverse();
+        let step = layout_step(&before, &now, str::to_owned, None);
+        assert_eq!(step.map(|(_, name)| name).as_deref(), Some("moved tile"));
     }
 
     #[test]
@@ -423,41 +410,6 @@ mod tests {
             page.wanted = Some(ShownRun::Example);
             assert_eq!((step_back(&mut page, kind, 0.0), page.wanted), (None, None));
         }
-    }
-
-    #[test]
-    fn a_step_of_the_layout_is_called_what_it_did() {
-        let before = layout();
-        let mut now = layout();
-        assert_eq!(step(&before.tree, &now.tree), None);
-        now.show("accuracy");
-        assert_eq!(step(&before.tree, &now.tree).as_deref(), Some("opened tile accuracy"));
-        assert_eq!(step(&now.tree, &before.tree).as_deref(), Some("closed tile accuracy"));
-    }
-
-    #[test]
-    fn sizes_and_places_are_told_apart() {
-        let before = layout();
-        let mut now = layout();
-        let (column, children) = now
-            .tree
-            .tiles
-            .iter()
-            .find_map(|(id, tile)| match tile {
-                Tile::Container(Container::Linear(l)) if l.children.len() == 2 && Some(*id) != now.tree.root => {
-                    Some((*id, l.children.clone()))
-                }
-                _ => None,
-            })
-            .unwrap();
-        let change = |now: &mut Tiling, f: &dyn Fn(&mut egui_tiles::Linear)| match now.tree.tiles.get_mut(column) {
-            Some(Tile::Container(Container::Linear(linear))) => f(linear),
-            _ => panic!("a column"),
-        };
-        change(&mut now, &|l| l.shares.set_share(children[0], 0.2));
-        assert_eq!(step(&before.tree, &now.tree).as_deref(), Some("resized tiles"));
-        change(&mut now, &|l| l.children.reverse());
-        assert_eq!(step(&before.tree, &now.tree).as_deref(), Some("moved tile"));
     }
 
     #[test]

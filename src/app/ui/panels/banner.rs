@@ -31,7 +31,6 @@ pub fn banner_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, interrupted: O
     }
 }
 
-/// The message about a run that failed.
 struct Failure {
     title: String,
     words: String,

@@ -12,11 +12,8 @@ use std::{
     path::Path,
 };
 
-use eframe::egui::{self, Frame, Label, Margin, RichText, ScrollArea, Ui};
-
-use super::{REREAD_SECONDS, Shell, bordered, filter_ui, is_read_again, toggle, top_bar::top_bar_ui};
+use super::{REREAD_SECONDS, bordered, filter_ui, is_read_again, toggle, top_bar::top_bar_ui};
 use crate::{
-    config::counted,
     experiments::{
         claims::{
             entry::{ClaimEntry, ClaimRuns, ClaimState, PaperEntry},
@@ -24,11 +21,7 @@ use crate::{
         },
         sweep::results::SweepProcess,
     },
-    ui::{
-        action::{OpenAction, RunsAction},
-        theme::{self, Theme},
-        widgets::notes::wrapped_ui,
-    },
+    ui::panels::prelude::*,
 };
 
 /// Widest a card gets, points: longer lines cannot be read.
@@ -90,7 +83,6 @@ impl ClaimsPage {
         (self.is_reading, self.is_stale) = (true, true);
     }
 
-    /// Unfolds a claim.
     pub fn unfold(&mut self, id: String) {
         self.unfolded.insert(id);
     }

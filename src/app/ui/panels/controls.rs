@@ -3,7 +3,7 @@
 
 use eframe::egui::CollapsingHeader;
 
-use super::{hairline, heading, knob_row, sweep_draft};
+use super::{borderless, hairline, knob_row, sweep_draft, text_field_ui};
 use crate::{
     labs::restrictions::VIEW_CONTROLS,
     ui::{
@@ -77,7 +77,7 @@ fn recorded_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
     ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
         Frame::NONE.inner_margin(Margin { left: 16, right: 16, top: 0, bottom: 16 }).show(ui, |ui| {
             let about = "The program that wrote the run recorded these; nothing here changes them.";
-            heading(ui, theme, "Settings of the run").on_hover_text(about);
+            note_ui(ui, theme, "Settings of the run").on_hover_text(about);
             let found = page.config.iter().filter(|(key, _)| key.to_lowercase().contains(&filter));
             let shown_value = |value: &Value| match value {
                 Value::Text(text) => cut(text),
@@ -200,7 +200,7 @@ fn time_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, (title, about): 
     if knobs.is_empty() {
         return;
     }
-    heading(ui, shell.theme, title).on_hover_text(about);
+    note_ui(ui, shell.theme, title).on_hover_text(about);
     for knob in knobs {
         knob_row::knob_ui(ui, shell, page, knob);
     }
@@ -210,12 +210,7 @@ fn time_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, (title, about): 
 fn search_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
     Frame::NONE.inner_margin(Margin { left: 16, right: 16, top: 8, bottom: 8 }).show(ui, |ui| {
         let hint = RichText::new("Find a control").color(theme.secondary);
-        let field = TextEdit::singleline(&mut page.filter).hint_text(hint).desired_width(f32::INFINITY);
-        let field = ui.add(field);
-        field.widget_info(|| egui::WidgetInfo {
-            label: Some("Find a control".into()),
-            ..egui::WidgetInfo::text_edit(true, "", page.filter.clone(), "")
-        });
+        text_field_ui(ui, &mut page.filter, "Find a control", Some(hint), f32::INFINITY);
     });
 }
 
@@ -252,8 +247,7 @@ fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
         return;
     }
     let margin = Frame::NONE.inner_margin(Margin::symmetric(16, 8));
-    let footer = Panel::bottom("apply").exact_size(APPLY).show_separator_line(false).frame(margin);
-    footer.show(ui, |ui| {
+    borderless(Panel::bottom("apply").exact_size(APPLY), margin).show(ui, |ui| {
         let pending = page.pending();
         if !pending.is_empty() {
             pending_ui(ui, shell, page, &pending);

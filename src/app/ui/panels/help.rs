@@ -1,6 +1,6 @@
 //! The help sheet: every key and gesture, printed from the lists that work them.
 
-use super::heading;
+use super::section_ui;
 use crate::ui::{
     action::{GESTURES, OTHER_KEYS, key_groups},
     panels::prelude::*,
@@ -17,16 +17,15 @@ pub fn help_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
     ScrollArea::vertical().max_height(room).min_scrolled_height(room).show(ui, |ui| {
         ui.columns(2, |columns| {
             let [left, right] = columns else { return };
-            heading(left, shell.theme, "Keys (plain keys do nothing while a text field has the focus)");
+            note_ui(left, shell.theme, "Keys (plain keys do nothing while a text field has the focus)");
             let keys = key_groups().map(|group| {
                 let shown: Vec<&str> = group.iter().map(|key| key.label).collect();
                 (shown.join("\n"), group[0].description)
             });
             table_ui(left, shell, "keys", keys);
-            heading(right, shell.theme, "More keys");
+            note_ui(right, shell.theme, "More keys");
             table_ui(right, shell, "more keys", OTHER_KEYS.iter().map(|(keys, words)| ((*keys).to_owned(), *words)));
-            right.add_space(8.0);
-            heading(right, shell.theme, "Mouse");
+            section_ui(right, shell.theme, "Mouse");
             // columns would stretch the words of a wrapped line
             right.with_layout(Layout::top_down(Align::Min), |ui| {
                 for (gesture, words) in GESTURES {

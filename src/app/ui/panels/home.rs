@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use super::{heading, sketch, top_bar::top_bar_ui};
+use super::{sketch, top_bar::top_bar_ui};
 use crate::ui::{host::PastRun, panels::prelude::*, session::Session};
 
 const CARD_WIDTH: f32 = 376.0;
@@ -48,14 +48,13 @@ pub fn home_ui(ui: &mut Ui, shell: &mut Shell<'_>, pages: &BTreeMap<&'static str
             Frame::NONE.inner_margin(Margin { left: side as i8, right: 0, top: 32, bottom: 32 }).show(ui, |ui| {
                 ui.set_width(width);
                 intro_ui(ui, shell);
-                let labs = shell.lists.labs.iter();
                 let card_of = |lab: &&'static Lab| LabCard {
                     lab,
                     page: pages.get(lab.id),
                     last: past.runs.iter().find(|r| r.lab == lab.id),
                     interrupted: past.interrupted(lab.id, shell.session),
                 };
-                let labs: Vec<LabCard<'_>> = labs.map(card_of).collect();
+                let labs: Vec<LabCard<'_>> = shell.lists.labs.iter().map(card_of).collect();
                 gallery_ui(ui, shell, &labs, columns, card);
                 past_ui(ui, shell, past);
             });
@@ -68,11 +67,8 @@ fn intro_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
         ui.vertical(|ui| {
             ui.spacing_mut().item_spacing.y = 4.0;
             ui.label(RichText::new("What moves inside a small model while it learns?").heading());
-            quiet_ui(
-                ui,
-                shell.theme,
-                "Open a lab, press Space, and watch. Every control acts on the model in front of you.",
-            );
+            let words = "Open a lab, press Space, and watch. Every control acts on the model in front of you.";
+            quiet_ui(ui, shell.theme, words);
         });
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let open = ui.button("Open…").on_hover_text("A text of your own, a config, a run folder (Ctrl O)");
@@ -150,7 +146,7 @@ fn status(shell: &Shell<'_>, card: &LabCard<'_>) -> (String, egui::Color32) {
 
 fn past_ui(ui: &mut Ui, shell: &mut Shell<'_>, past: &mut PastRuns) {
     ui.add_space(16.0);
-    heading(ui, shell.theme, "Past runs");
+    note_ui(ui, shell.theme, "Past runs");
     if past.runs.is_empty() {
         let words = "None yet. Every run that trains is kept in a folder of its own and stands here to be replayed.";
         quiet_ui(ui, shell.theme, words);

@@ -88,11 +88,9 @@ pub fn icon_button(ui: &mut Ui, theme: &Theme, icon: Icon, name: &str) -> Respon
     icon_button_in(ui, theme, icon, name, IconStyle::Plain)
 }
 
-/// The style of an icon button.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IconStyle {
     Plain,
-    /// Switched on.
     On,
     /// The main button of a group.
     Primary,

@@ -1,6 +1,6 @@
 //! The right panel: the lesson, or what the run is and its exact values at the step shown.
 
-use super::{heading, lesson};
+use super::{cut, lesson, section_ui};
 use crate::{
     telemetry::RunInfo,
     ui::{panels::prelude::*, session::Tab, widgets::truncated::truncated},
@@ -44,7 +44,7 @@ fn inspector_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
         return;
     };
     let mirror = &run.mirror;
-    heading(ui, shell.theme, "Run");
+    note_ui(ui, shell.theme, "Run");
     match &mirror.info {
         Some(info) => info_ui(ui, shell, page, info, run.state_label()),
         None => {
@@ -52,8 +52,7 @@ fn inspector_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
         }
     }
     variants_ui(ui, shell, page, mirror);
-    ui.add_space(8.0);
-    heading(ui, shell.theme, &format!("Values at step {}", page.shown_step()));
+    section_ui(ui, shell.theme, format!("Values at step {}", page.shown_step()));
     values_ui(ui, shell.theme, mirror, page.shown_step());
     selection_ui(ui, shell.theme, page);
     changes_ui(ui, shell.theme, mirror);
@@ -99,8 +98,7 @@ fn variants_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, mirror: &Mirror)
     if mirror.variants().is_empty() {
         return;
     }
-    ui.add_space(8.0);
-    heading(ui, theme, "Variants");
+    section_ui(ui, theme, "Variants");
     for (i, v) in mirror.variants().iter().enumerate() {
         ui.horizontal(|ui| {
             let (dot, _) = ui.allocate_exact_size(egui::vec2(10.0, 14.0), egui::Sense::hover());
@@ -203,14 +201,6 @@ struct NamedVariant<'a> {
     colour: Color32,
 }
 
-/// The text, or as much of it as this many characters hold.
-fn cut(text: &str, chars: usize) -> String {
-    match text.chars().count() > chars {
-        true => format!("{}\u{2026}", text.chars().take(chars.saturating_sub(1)).collect::<String>()),
-        false => text.to_owned(),
-    }
-}
-
 /// A cell at the right of a column of this many characters.
 fn number_text(words: &str, chars: usize, colour: Color32) -> RichText {
     RichText::new(format!("{words:>chars$}")).font(theme::numbers()).color(colour)
@@ -270,8 +260,7 @@ fn selection_ui(ui: &mut Ui, theme: &Theme, page: &Page) {
     .into_iter()
     .flatten()
     .collect();
-    ui.add_space(8.0);
-    heading(ui, theme, "Selected");
+    section_ui(ui, theme, "Selected");
     let words = match parts.is_empty() {
         true => "Nothing. Click a token, a head or a position in any view; every view then shows it.".to_owned(),
         false => parts.join(" · "),
@@ -283,8 +272,7 @@ fn changes_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror) {
     if mirror.changes.is_empty() {
         return;
     }
-    ui.add_space(8.0);
-    heading(ui, theme, "Changed while running");
+    section_ui(ui, theme, "Changed while running");
     Grid::new("changes").num_columns(3).spacing([12.0, 4.0]).show(ui, |ui| {
         for (step, key, value) in mirror.changes.iter().rev().take(20) {
             ui.label(RichText::new(step.to_string()).font(theme::numbers()).color(theme.secondary));
@@ -323,27 +311,9 @@ mod tests {
     }
 
     #[test]
-    fn a_long_name_leaves_the_values_whole() {
-        let variant = |id: &str| VariantInfo { label: id.into(), id: id.into(), group: id.into(), seed: 1, params: 1 };
-        let name = "accuracy/of/a/name/that/is/longer/than/the/panel";
-        let mut mirror = Mirror::default();
-        let variants = vec![variant("a"), variant("b")];
-        mirror.apply(Event::Started(Arc::new(RunInfo { variants, ..RunInfo::default() })));
-        for (variant, value) in [(0, 0.25), (1, 0.75)] {
-            let scalars = vec![(name.into(), value)];
-            mirror.apply(Event::Step(StepStats { step: 7, variant, scalars, wall_secs: 0.0 }));
-        }
-        let words = drawn_texts(&mirror, 9, 256.0);
-        for value in [0.25, 0.75].map(number::short) {
-            let (_, place) = words.iter().find(|(text, _)| *text == value).expect("it is drawn");
-            assert!(place.right() <= 256.0 && place.width() > 40.0, "{value} at {place:?}");
-        }
-        assert!(words.iter().any(|(text, _)| *text == format!("{name} (step 7)")), "{words:?}");
-    }
-
-    #[test]
-    fn values_that_fit_no_columns_stand_below_the_channels_name() {
+    fn values_are_whole_in_columns_or_below_the_channels_name() {
         let labels = ["standard", "MLP on queries", "coupled, seed 1", "coupled, seed 2"];
+        let name = "accuracy/of/a/name/that/is/longer/than/the/panel";
         let variant = |label: &str| {
             let [id, group] = [label; 2].map(String::from);
             VariantInfo { label: label.into(), id, group, ..VariantInfo::default() }
@@ -353,16 +323,20 @@ mod tests {
             let variants = labels.iter().take(shown).map(|label| variant(label)).collect();
             mirror.apply(Event::Started(Arc::new(RunInfo { variants, ..RunInfo::default() })));
             for variant in 0..shown {
-                let scalars = vec![("loss".into(), 0.125 * (variant + 1) as f64)];
+                let scalars = vec![(name.into(), 0.125 * (variant + 1) as f64)];
                 mirror.apply(Event::Step(StepStats { step: 7, variant, scalars, wall_secs: 0.0 }));
             }
-            let words = drawn_texts(&mirror, 7, 300.0);
+            let words = drawn_texts(&mirror, 9, 300.0);
+            assert!(words.iter().any(|(text, _)| *text == format!("{name} (step 7)")), "{words:?}");
             let at = |wanted: &str| {
                 let found = words.iter().find(|(text, _)| *text == wanted);
                 found.unwrap_or_else(|| panic!("no {wanted} in {words:?}")).1
             };
             for (variant, label) in labels.iter().take(shown).enumerate() {
-                let value = at(&number::short(0.125 * (variant + 1) as f64));
+                let text = number::short(0.125 * (variant + 1) as f64);
+                let is_whole = |(drawn, place): &(String, Rect)| *drawn == text && place.width() > 40.0;
+                assert!(drawn_texts(&mirror, 9, 256.0).iter().any(is_whole), "{text} in a narrow panel");
+                let value = at(&text);
                 assert!(value.right() <= 300.0 && value.width() > 40.0, "{value:?}");
                 match shown {
                     2 => {

@@ -55,7 +55,8 @@ pub fn large_numbers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     }
     if figures.is_empty() && pinned.is_none() && !run.is_example() {
         let middle = UiBuilder::new().max_rect(place).layout(Layout::left_to_right(Align::Center));
-        strip.new_child(middle).add(Label::new(small_text(NOTHING_YET, shell.theme.secondary)).truncate());
+        let words = small_text("The main numbers appear here once they are measured.", shell.theme.secondary);
+        strip.new_child(middle).add(Label::new(words).truncate());
     }
     if let Some(pinned) = pinned {
         let left = (row.min_rect().right() + 8.0).min(place.right() - MIN_PINNED_WIDTH);
@@ -63,9 +64,6 @@ pub fn large_numbers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         pinned_ui(&mut strip.new_child(rest), shell, &pinned);
     }
 }
-
-/// Stands in the strip before there is a number.
-const NOTHING_YET: &str = "The main numbers appear here once they are measured.";
 
 /// Width that the name of the pinned run has in any case, points.
 const MIN_PINNED_WIDTH: f32 = 72.0;

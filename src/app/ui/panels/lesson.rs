@@ -128,12 +128,10 @@ fn followed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, st
     if is_answered {
         ui.push_id("answer", |ui| text_ui(ui, shell, &step.answer));
     } else if is_told && !step.answer.is_empty() {
-        wrapped_ui(ui, ANSWERS_HIDDEN, shell.theme.secondary);
+        wrapped_ui(ui, "The link that this page was opened with hides the answer.", shell.theme.secondary);
     }
     footer_ui(ui, shell, page, i, step, is_answered && is_decided);
 }
-
-const ANSWERS_HIDDEN: &str = "The link that this page was opened with hides the answer.";
 
 /// The label of a setting; its key if the page has no such setting.
 fn label<'a>(page: &Page, key: &'a str) -> &'a str {

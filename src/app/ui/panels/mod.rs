@@ -85,6 +85,11 @@ pub fn ground(theme: &Theme, margin: Margin) -> Frame {
     Frame::NONE.fill(theme.panel).inner_margin(margin)
 }
 
+/// A panel with this frame, and no line at its edge.
+fn borderless(panel: Panel, frame: Frame) -> Panel {
+    panel.show_separator_line(false).frame(frame)
+}
+
 /// A ground with round corners and a thin border.
 fn bordered(ground: Color32, border: Color32, margin: Margin) -> Frame {
     Frame::NONE.fill(ground).stroke(Stroke::new(1.0, border)).corner_radius(CORNER).inner_margin(margin)
@@ -92,9 +97,21 @@ fn bordered(ground: Color32, border: Color32, margin: Margin) -> Frame {
 
 /// The filter of a list, with an example and what its terms mean; true if it was changed.
 fn filter_ui(ui: &mut Ui, theme: &Theme, filter: &mut String, example: &str, tip: &str) -> bool {
-    let label = heading(ui, theme, "filter");
+    let label = note_ui(ui, theme, "filter");
     let field = egui::TextEdit::singleline(filter).hint_text(example).desired_width(360.0);
     ui.add(field).labelled_by(label.id).on_hover_text(tip).changed()
+}
+
+/// A text field of this width with a name for screen readers, and a hint that stands in it while it is empty.
+fn text_field_ui(ui: &mut Ui, text: &mut String, name: &str, hint: Option<egui::RichText>, width: f32) -> Response {
+    let field = egui::TextEdit::singleline(text).desired_width(width);
+    let field = if let Some(hint) = hint { field.hint_text(hint) } else { field };
+    let shown = ui.add(field);
+    shown.widget_info(|| egui::WidgetInfo {
+        label: Some(name.to_owned()),
+        ..egui::WidgetInfo::text_edit(true, "", text.as_str(), "")
+    });
+    shown
 }
 
 /// A lab's page: bars, side panels, tiles. `interrupted`: an interrupted run of the lab, for the page to mention.
@@ -102,26 +119,17 @@ pub fn lab_page_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, interrup
     let bar = Margin::symmetric(12, 0);
     let title = page.lab.title;
     top_bar::top_bar_ui(ui, shell, Some(&mut *page), Some(title));
-    Panel::bottom("transport")
-        .exact_size(TRANSPORT)
-        .show_separator_line(false)
-        .frame(ground(shell.theme, bar))
+    borderless(Panel::bottom("transport").exact_size(TRANSPORT), ground(shell.theme, bar))
         .show(ui, |ui| transport::transport_ui(ui, shell, page));
     let (has_controls, has_inspector) = shell.session.side_panels(ui.ctx().content_rect().width());
     if has_controls && !shell.session.is_presenting {
-        Panel::left("controls")
-            .default_size(CONTROLS)
-            .size_range(224.0..=420.0)
-            .show_separator_line(false)
-            .frame(ground(shell.theme, Margin::ZERO))
+        let panel = Panel::left("controls").default_size(CONTROLS).size_range(224.0..=420.0);
+        borderless(panel, ground(shell.theme, Margin::ZERO))
             .show(ui, |ui| in_place_ui(ui, |ui| controls::controls_ui(ui, shell, page)));
     }
     if has_inspector && !shell.session.is_presenting {
-        Panel::right("right panel")
-            .default_size(INSPECTOR)
-            .size_range(240.0..=520.0)
-            .show_separator_line(false)
-            .frame(ground(shell.theme, Margin::ZERO))
+        let panel = Panel::right("right panel").default_size(INSPECTOR).size_range(240.0..=520.0);
+        borderless(panel, ground(shell.theme, Margin::ZERO))
             .show(ui, |ui| in_place_ui(ui, |ui| inspector::right_panel_ui(ui, shell, page)));
     }
     // No fill: the window is cleared to the page's colour, and a second coat costs a software rasteriser.
@@ -215,14 +223,23 @@ fn toggle<T: Ord>(set: &mut BTreeSet<T>, item: T) {
     }
 }
 
+/// The text, or as much of it as this many characters hold.
+fn cut(text: &str, chars: usize) -> String {
+    match text.chars().count() > chars {
+        true => format!("{}\u{2026}", text.chars().take(chars.saturating_sub(1)).collect::<String>()),
+        false => text.to_owned(),
+    }
+}
+
 /// A line in the quiet colour, of the usual size.
 fn quiet_ui(ui: &mut Ui, theme: &Theme, words: impl Into<String>) -> Response {
     ui.label(egui::RichText::new(words).color(theme.secondary))
 }
 
-/// A section title: 12 points, secondary, letters as they are.
-pub fn heading(ui: &mut Ui, theme: &Theme, text: &str) -> egui::Response {
-    note_ui(ui, theme, text)
+/// The title of a section, below what stands before it.
+fn section_ui(ui: &mut Ui, theme: &Theme, title: impl Into<String>) {
+    ui.add_space(8.0);
+    note_ui(ui, theme, title);
 }
 
 /// A thin line across.

@@ -24,29 +24,23 @@ pub fn width(header: Rect) -> f32 {
 
 /// Draws it at the right end of a tile's header; true if it is to be cancelled.
 pub fn open_question_ui(ui: &mut Ui, theme: &Theme, header: Rect, question: &Unanswered) -> bool {
-    let rect = Rect::from_min_max(
-        pos2(header.right() - 40.0 - width(header), header.top()),
-        pos2(header.right() - 40.0, header.bottom()),
-    );
+    let right = header.right() - 40.0;
+    let rect = header.with_min_x(right - width(header)).with_max_x(right);
     let line = Rect::from_min_max(pos2(header.left() + 8.0, header.bottom() - 2.0), header.max - vec2(8.0, 0.0));
     ui.painter().hline(line.x_range(), line.center().y, Stroke::new(2.0, theme.line));
     if let Some(share) = question.share {
         let end = line.left() + line.width() * share.clamp(0.0, 1.0);
         ui.painter().hline(line.left()..=end, line.center().y, Stroke::new(2.0, theme.accent));
     }
-    let mut inner = ui.new_child(
-        UiBuilder::new().max_rect(rect).layout(Layout::right_to_left(Align::Center)).id_salt("open question"),
-    );
+    let place = UiBuilder::new().max_rect(rect).layout(Layout::right_to_left(Align::Center));
+    let mut inner = ui.new_child(place.id_salt("open question"));
     let cancel = RichText::new("Cancel").size(theme::SMALL);
     let clicked = inner.add(Button::new(cancel).small()).on_hover_text("Cancels this question.").clicked();
     let left = inner.available_rect_before_wrap();
     let galley = inner.painter().layout_no_wrap(message(question), FontId::proportional(theme::SMALL), theme.secondary);
     if galley.size().x <= left.width() {
-        inner.painter().galley(
-            Align2::RIGHT_CENTER.anchor_size(left.right_center() - vec2(6.0, 0.0), galley.size()).min,
-            galley,
-            theme.secondary,
-        );
+        let place = Align2::RIGHT_CENTER.anchor_size(left.right_center() - vec2(6.0, 0.0), galley.size());
+        inner.painter().galley(place.min, galley, theme.secondary);
     }
     clicked
 }

@@ -15,11 +15,8 @@ pub struct OpenSheet {
 impl OpenSheet {
     pub fn ui(&mut self, ui: &mut Ui, shell: &mut Shell<'_>) {
         ui.label(RichText::new("Open").text_style(theme::title_style()));
-        quiet_ui(
-            ui,
-            shell.theme,
-            "A text file to train on, a config (.toml), a tokenizer.json, a trained BDH (.safetensors, .pt, .pth), a run folder to replay, a log of TensorBoard, W&B, Lightning or Trackio, the folder of a sweep, or a graph (.gexf, .graphml, .gml, node-link .json, .csv of edges). Dropping it on the window does the same.",
-        );
+        let words = "A text file to train on, a config (.toml), a tokenizer.json, a trained BDH (.safetensors, .pt, .pth), a run folder to replay, a log of TensorBoard, W&B, Lightning or Trackio, the folder of a sweep, or a graph (.gexf, .graphml, .gml, node-link .json, .csv of edges). Dropping it on the window does the same.";
+        quiet_ui(ui, shell.theme, words);
         ui.horizontal(|ui| {
             for (words, dialog) in [
                 ("Text…", DialogKind::Open(FileKind::Text)),

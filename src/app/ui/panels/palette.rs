@@ -2,6 +2,7 @@
 
 use eframe::egui::Key;
 
+use super::text_field_ui;
 use crate::{
     labs::lesson::{Lesson, LessonLink, LessonStep},
     ui::{
@@ -48,12 +49,7 @@ impl PaletteEntry {
 impl Palette {
     pub fn ui(&mut self, ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>) {
         let hint = RichText::new("Type a command, lab, preset, view or control").color(shell.theme.secondary);
-        let field = TextEdit::singleline(&mut self.typed).hint_text(hint).desired_width(f32::INFINITY);
-        let field = ui.add(field);
-        field.widget_info(|| egui::WidgetInfo {
-            label: Some("Command".into()),
-            ..egui::WidgetInfo::text_edit(true, "", self.typed.clone(), "")
-        });
+        let field = text_field_ui(ui, &mut self.typed, "Command", Some(hint), f32::INFINITY);
         if field.changed() {
             self.chosen = 0;
         }
@@ -101,9 +97,8 @@ fn entry_ui(ui: &mut Ui, shell: &Shell<'_>, entry: &PaletteEntry, chosen: bool, 
     if chosen && moved {
         response.scroll_to_me(None);
     }
-    let mut row = ui.new_child(
-        egui::UiBuilder::new().max_rect(rect.shrink2(vec2(8.0, 0.0))).layout(Layout::left_to_right(Align::Center)),
-    );
+    let place = UiBuilder::new().max_rect(rect.shrink2(vec2(8.0, 0.0)));
+    let mut row = ui.new_child(place.layout(Layout::left_to_right(Align::Center)));
     row.allocate_ui_with_layout(vec2(56.0, ROW), Layout::left_to_right(Align::Center), |ui| {
         ui.set_min_width(56.0);
         note_ui(ui, theme, entry.kind);
@@ -219,15 +214,13 @@ fn folds_panel(action: &Action) -> bool {
 
 /// True for what does nothing without a lab in front.
 fn needs_page(action: &Action) -> bool {
-    let is_of_page = matches!(
-        action,
-        Action::Run(_)
-            | Action::Time(_)
-            | Action::Page(_)
-            | Action::Message(MessageAction::CopySession | MessageAction::CopyLink)
-    );
-    // an undo brings a deleted run back
-    (is_of_page || folds_panel(action)) && *action != Action::Page(PageAction::Undo)
+    match action {
+        Action::Run(_) | Action::Time(_) => true,
+        // an undo brings a deleted run back
+        Action::Page(action) => *action != PageAction::Undo,
+        Action::Message(action) => matches!(action, MessageAction::CopySession | MessageAction::CopyLink),
+        action => folds_panel(action),
+    }
 }
 
 /// The entries that hold the typed letters in order: first labs, pages and what the lab in front has that are called just so,

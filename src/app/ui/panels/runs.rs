@@ -8,7 +8,7 @@ mod table;
 use std::{collections::BTreeSet, path::Path};
 
 use self::chips::Chips;
-use super::{filter_ui, ground, top_bar::top_bar_ui};
+use super::{borderless, filter_ui, ground, top_bar::top_bar_ui};
 use crate::{
     analysis::distinct::distinct,
     experiments::run_table::{filter::Filter, order::Order},
@@ -208,10 +208,7 @@ pub fn runs_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
         return;
     }
     if page.selected().is_some() {
-        Panel::right("about a run")
-            .exact_size(DETAILS)
-            .show_separator_line(false)
-            .frame(ground(shell.theme, Margin::same(16)))
+        borderless(Panel::right("about a run").exact_size(DETAILS), ground(shell.theme, Margin::same(16)))
             .show(ui, |ui| details::details_ui(ui, shell, page));
     }
     rest.show(ui, |ui| {
@@ -278,31 +275,23 @@ fn sweeps_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &RunsPage) {
         return;
     }
     let words = |sweep: &FoundSweep| format!("{} · {} runs", sweep.name, number::grouped(sweep.runs as u64));
-    let mut opened = None;
     ui.horizontal_wrapped(|ui| {
         note_ui(ui, shell.theme, "sweeps");
         for sweep in page.sweeps.iter().take(SHOWN) {
-            let button =
-                ui.button(words(sweep)).on_hover_text(format!("Opens the page of {}.", sweep.folder.display()));
-            if button.clicked() {
-                opened = Some(sweep.folder.clone());
-            }
+            let about = format!("Opens the page of {}.", sweep.folder.display());
+            let button = ui.button(words(sweep)).on_hover_text(about);
+            shell.on_click(button, OpenAction::Sweep(sweep.folder.clone()));
         }
         if page.sweeps.len() > SHOWN {
             ui.menu_button(format!("{} more", page.sweeps.len() - SHOWN), |ui| {
-                egui::ScrollArea::vertical().max_height(360.0).show(ui, |ui| {
+                ScrollArea::vertical().max_height(360.0).show(ui, |ui| {
                     for sweep in page.sweeps.iter().skip(SHOWN) {
-                        if ui.button(words(sweep)).clicked() {
-                            opened = Some(sweep.folder.clone());
-                        }
+                        shell.on_click(ui.button(words(sweep)), OpenAction::Sweep(sweep.folder.clone()));
                     }
                 });
             });
         }
     });
-    if let Some(folder) = opened {
-        shell.act(OpenAction::Sweep(folder));
-    }
 }
 
 fn compare_button_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
@@ -344,10 +333,4 @@ fn empty_message(page: &RunsPage) -> Option<String> {
         }
         (true, false) => "No run matches: change the filter above, or clear it.".to_owned(),
     })
-}
-
-/// A caption in small text.
-fn caption(ui: &mut Ui, theme: &theme::Theme, words: &str) {
-    ui.add_space(8.0);
-    super::heading(ui, theme, words);
 }

@@ -203,10 +203,8 @@ fn empty_message(page: &SweepPage) -> String {
 fn menu_ui(ui: &Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
     let (Some(menu), Some(results)) = (page.menu, page.results.clone()) else { return };
     let screen = ui.ctx().content_rect();
-    let at = Pos2::new(
-        menu.at.x.min(screen.right() - 260.0),
-        menu.at.y.min(screen.bottom() - 40.0 - 32.0 * results.seeds.len().min(8) as f32),
-    );
+    let lowest = screen.bottom() - 40.0 - 32.0 * results.seeds.len().min(8) as f32;
+    let at = menu.at.min(pos2(screen.right() - 260.0, lowest));
     let area = egui::Area::new(egui::Id::unique("seeds of a point")).order(egui::Order::Foreground).fixed_pos(at);
     let mut is_done = false;
     let shown = area.show(ui.ctx(), |ui| {

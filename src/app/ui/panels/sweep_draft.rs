@@ -1,6 +1,6 @@
 //! Making a sweep in the control panel: controls are ticked and get values, and the foot counts the runs to make.
 
-use super::hairline;
+use super::{borderless, hairline, text_field_ui};
 use crate::{
     config::Config,
     experiments::sweep::draft::DraftAxis,
@@ -47,14 +47,14 @@ fn axis_ui(ui: &mut Ui, theme: &Theme, axis: &mut DraftAxis, knob: &Knob) {
         });
     }
     if !axis.is_range {
-        text_field_ui(ui, &mut axis.list, &format!("Values of {}", knob.label), f32::INFINITY);
+        text_field_ui(ui, &mut axis.list, &format!("Values of {}", knob.label), None, f32::INFINITY);
         note_ui(ui, theme, "commas between values");
         return;
     }
     ui.horizontal(|ui| {
-        text_field_ui(ui, &mut axis.from, &format!("{} from", knob.label), 64.0);
+        text_field_ui(ui, &mut axis.from, &format!("{} from", knob.label), None, 64.0);
         note_ui(ui, theme, "to");
-        text_field_ui(ui, &mut axis.to, &format!("{} to", knob.label), 64.0);
+        text_field_ui(ui, &mut axis.to, &format!("{} to", knob.label), None, 64.0);
     });
     ui.horizontal(|ui| {
         let points = ui.add(DragValue::new(&mut axis.points).range(2..=1000).speed(0.1));
@@ -65,22 +65,13 @@ fn axis_ui(ui: &mut Ui, theme: &Theme, axis: &mut DraftAxis, knob: &Knob) {
     });
 }
 
-fn text_field_ui(ui: &mut Ui, text: &mut String, name: &str, width: f32) {
-    let shown = ui.add(TextEdit::singleline(text).desired_width(width));
-    let value = text.clone();
-    shown.widget_info(|| egui::WidgetInfo {
-        label: Some(name.to_owned()),
-        ..egui::WidgetInfo::text_edit(true, "", value.clone(), "")
-    });
-}
-
 /// Draws the name, the seeds and the objective of the sweep, its number of runs, and the buttons that make it.
 pub fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     let Some(mut state) = page.sweep.take() else { return };
     state.renew(page.lab, &page.config);
     let margin = Frame::NONE.inner_margin(Margin::symmetric(16, 8));
     let mut is_left = false;
-    Panel::bottom("sweep").show_separator_line(false).frame(margin).show(ui, |ui| {
+    borderless(Panel::bottom("sweep"), margin).show(ui, |ui| {
         hairline(ui, shell.theme);
         ui.spacing_mut().item_spacing.y = 4.0;
         ui.horizontal(|ui| {
@@ -98,7 +89,7 @@ fn whole_ui(ui: &mut Ui, theme: &Theme, state: &mut SweepDraftState) {
     let draft = &mut state.draft;
     ui.horizontal(|ui| {
         note_ui(ui, theme, "name");
-        text_field_ui(ui, &mut draft.name, "Name of the sweep", f32::INFINITY);
+        text_field_ui(ui, &mut draft.name, "Name of the sweep", None, f32::INFINITY);
     });
     ui.horizontal(|ui| {
         let label = note_ui(ui, theme, "seeds");

@@ -2,17 +2,7 @@
 
 use std::path::Path;
 
-use eframe::egui::{Role, Ui, WidgetInfo};
-
-use super::Shell;
-use crate::{
-    experiments::sweep::results::SweepProcess,
-    ui::{
-        action::RunsAction,
-        theme::Theme,
-        widgets::notes::{note_ui, wrapped_ui},
-    },
-};
+use crate::{experiments::sweep::results::SweepProcess, ui::panels::prelude::*};
 
 /// The button that stops a process, with this name for screen readers; from the click on it says that the process is stopping.
 pub(super) fn stop_ui(ui: &mut Ui, shell: &mut Shell<'_>, process: &SweepProcess, folder: &Path, name: &str) {
@@ -22,7 +12,7 @@ pub(super) fn stop_ui(ui: &mut Ui, shell: &mut Shell<'_>, process: &SweepProcess
         return;
     }
     let stop = ui.button("Stop");
-    stop.widget_info(|| WidgetInfo::labeled(Role::Button, stop.enabled(), name));
+    stop.widget_info(|| WidgetInfo::labeled(egui::Role::Button, stop.enabled(), name));
     let about = "Runs that are being made stop with a checkpoint, and go on from there later.";
     shell.on_click(stop.on_hover_text(about), RunsAction::StopSweep(folder.to_owned()));
 }

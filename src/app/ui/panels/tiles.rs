@@ -173,7 +173,7 @@ impl Stage<'_> {
                     let noted = self.notes.get(&id).map(String::as_str);
                     let note = body_ui(&mut inner, id, view.as_mut(), &mut self.cx, noted);
                     // nothing moves under a button that is held
-                    if !is_held(&inner) && note.as_deref() != noted {
+                    if !inner.input(|i| i.pointer.any_down()) && note.as_deref() != noted {
                         match note {
                             Some(words) => self.notes.insert(id, words),
                             None => self.notes.remove(&id),
@@ -223,12 +223,8 @@ impl Stage<'_> {
         let (number, shown) =
             if self.tabbed.contains(&id) && self.maximised.is_none() { (0, "") } else { (number, title) };
         paint_title(ui, theme, rect.with_max_x(rect.right() - taken), number, shown, &subtitle);
-        let mut corner = ui.new_child(
-            UiBuilder::new()
-                .max_rect(Rect::from_min_max(pos2(rect.right() - 36.0, rect.top()), rect.max))
-                .layout(egui::Layout::right_to_left(egui::Align::Center))
-                .id_salt(("corner", id.0)),
-        );
+        let place = UiBuilder::new().max_rect(rect.with_min_x(rect.right() - 36.0)).id_salt(("corner", id.0));
+        let mut corner = ui.new_child(place.layout(Layout::right_to_left(Align::Center)));
         corner.add_space(4.0);
         let button = icon_button_in(&mut corner, theme, Icon::More, &format!("Menu of {title}"), IconStyle::Plain);
         egui::Popup::menu(&button).show(|ui| self.menu_ui(ui, id, entry));
@@ -335,11 +331,6 @@ fn body_ui(ui: &mut Ui, id: TileId, view: &mut dyn View, cx: &mut ViewCx<'_>, no
     note
 }
 
-/// True while a button of the pointer is held, as in a drag.
-fn is_held(ui: &Ui) -> bool {
-    ui.input(|i| i.pointer.any_down())
-}
-
 /// The first line of a note: the rest is for exports and for a screen reader.
 fn note_galley(ui: &Ui, theme: &Theme, place: Rect, words: &str) -> Arc<Galley> {
     let (font, width) = (FontId::proportional(theme::SMALL), place.width() - 12.0);
@@ -397,13 +388,9 @@ fn clause_ends(subtitle: &str) -> Vec<usize> {
 fn paint_title(ui: &Ui, theme: &Theme, rect: Rect, number: usize, title: &str, subtitle: &str) {
     let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
     let middle = rect.center().y;
-    let at = painter.text(
-        pos2(rect.left() + 10.0, middle),
-        Align2::LEFT_CENTER,
-        if (1..10).contains(&number) { number.to_string() } else { String::new() },
-        theme::numbers(),
-        theme.secondary,
-    );
+    let key = if (1..10).contains(&number) { number.to_string() } else { String::new() };
+    let place = pos2(rect.left() + 10.0, middle);
+    let at = painter.text(place, Align2::LEFT_CENTER, key, theme::numbers(), theme.secondary);
     let title_at = pos2(at.right() + if at.width() > 0.0 { 8.0 } else { 0.0 }, middle);
     let at = painter.text(title_at, Align2::LEFT_CENTER, title, FontId::proportional(theme::BODY), theme.text);
     let gap = if title.is_empty() { 0.0 } else { 12.0 };

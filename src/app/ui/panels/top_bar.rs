@@ -1,7 +1,7 @@
 //! The bar at the top: the open lab, preset, seed, device, and buttons that concern the whole window.
 
 use super::{
-    TOP_BAR, ground,
+    TOP_BAR, borderless, ground,
     icon::{Icon, icon_button},
 };
 use crate::{
@@ -11,10 +11,7 @@ use crate::{
 
 /// The bar in a panel of its own. `title`: where one is; `None`: home.
 pub fn top_bar_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>, title: Option<&'static str>) {
-    Panel::top("top bar")
-        .exact_size(TOP_BAR)
-        .show_separator_line(false)
-        .frame(ground(shell.theme, Margin::symmetric(12, 0)))
+    borderless(Panel::top("top bar").exact_size(TOP_BAR), ground(shell.theme, Margin::symmetric(12, 0)))
         .show(ui, |ui| bar_ui(ui, shell, page, title));
 }
 

@@ -182,22 +182,15 @@ fn scrubber_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     let total = page.total().max(newest).max(1);
     ui.spacing_mut().slider_width = (ui.available_width() - 8.0).max(64.0);
     let mut step = page.shown_step();
-    let slider = ui.add_enabled(
-        newest > 0,
-        Slider::new(&mut step, 0..=total)
-            .show_value(false)
-            .trailing_fill(true)
-            .handle_shape(egui::style::HandleShape::Circle),
-    );
+    let slider = Slider::new(&mut step, 0..=total).show_value(false).trailing_fill(true);
+    let slider = ui.add_enabled(newest > 0, slider.handle_shape(egui::style::HandleShape::Circle));
     slider.widget_info(|| egui::WidgetInfo::slider(newest > 0, step as f64, "Step shown"));
     let track = slider.rect.shrink2(vec2(slider.rect.height() / 2.5, 0.0));
     let x = |s: u64| track.left() + track.width() * s as f32 / total as f32;
     let painter = ui.painter();
     if newest > 0 {
-        let done = egui::Rect::from_min_max(
-            egui::pos2(x(step) + 6.0, track.center().y - 1.0),
-            egui::pos2(x(newest).max(x(step) + 6.0), track.center().y + 1.0),
-        );
+        let (from, y) = (x(step) + 6.0, track.center().y);
+        let done = Rect::from_x_y_ranges(from..=x(newest).max(from), y - 1.0..=y + 1.0);
         painter.rect_filled(done, 1.0, shell.theme.secondary);
     }
     for s in page.mirror().map_or(&[][..], |m| &m.checkpoints) {

@@ -34,9 +34,8 @@ impl Axis {
         Self { counts_steps: true, integer_ticks: true, ..Self::new("step") }
     }
 
-    pub fn log(mut self) -> Self {
-        self.scale = Scale::Log;
-        self
+    pub fn log(self) -> Self {
+        Self { scale: Scale::Log, ..self }
     }
 
     pub fn include(mut self, values: &[f64]) -> Self {
@@ -44,24 +43,20 @@ impl Axis {
         self
     }
 
-    pub fn fixed(mut self, from: f64, to: f64) -> Self {
-        self.fixed = Some([from, to]);
-        self
+    pub fn fixed(self, from: f64, to: f64) -> Self {
+        Self { fixed: Some([from, to]), ..self }
     }
 
-    pub fn margin(mut self, share: f64) -> Self {
-        self.margin = share;
-        self
+    pub fn margin(self, share: f64) -> Self {
+        Self { margin: share, ..self }
     }
 
-    pub fn integer_ticks(mut self) -> Self {
-        self.integer_ticks = true;
-        self
+    pub fn integer_ticks(self) -> Self {
+        Self { integer_ticks: true, ..self }
     }
 
     /// Leaves the label out of the drawing; it still names the axis for tooltips and for charts that share its range.
-    pub fn hide_label(mut self) -> Self {
-        self.has_hidden_label = true;
-        self
+    pub fn hide_label(self) -> Self {
+        Self { has_hidden_label: true, ..self }
     }
 }

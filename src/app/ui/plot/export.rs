@@ -143,13 +143,7 @@ impl Chart<'_> {
         let at = Pos2::new(plot.right() + layout.margins[1] - 4.0, plot.bottom() + 15.0 + layout.x_label_drop);
         svg.text(at, "end", &layout.x_label, theme.secondary);
         for reference in &self.references {
-            let path = if reference.vertical {
-                let x = layout.x_at(layout.x_scale.place(reference.at));
-                [Pos2::new(x, plot.top()), Pos2::new(x, plot.bottom())]
-            } else {
-                let y = layout.y_at(layout.y_scale.place(reference.at));
-                [Pos2::new(plot.left(), y), Pos2::new(plot.right(), y)]
-            };
+            let path = reference.path(layout);
             if plot.expand(1.0).contains(path[0]) {
                 svg.line(path, Paint::stroke(theme.secondary, 1.0).dashes(reference.stroke.dashes()));
             }

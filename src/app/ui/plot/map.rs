@@ -195,18 +195,8 @@ impl<'a> MapUi<'a> {
         colours: Colours,
         describe: &'a dyn Fn(usize, usize) -> String,
     ) -> Self {
-        let (row_label, col_label) = ("query", "key");
-        Self {
-            name,
-            held,
-            colours,
-            row_label,
-            col_label,
-            describe,
-            marked: None,
-            cell: None,
-            frame: MapFrame::default(),
-        }
+        let (row_label, col_label, frame) = ("query", "key", MapFrame::default());
+        Self { name, held, colours, row_label, col_label, describe, marked: None, cell: None, frame }
     }
 
     pub fn show(&self, ui: &mut Ui, size: Vec2, theme: &Theme, state: &mut MapState) -> MapPointed {

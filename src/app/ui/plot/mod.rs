@@ -188,36 +188,30 @@ impl<'a> Line<'a> {
         }
     }
 
-    pub fn raw(mut self, raw: &'a Curve) -> Self {
-        (self.raw, self.is_smoothed) = (Some(raw), true);
-        self
+    pub fn raw(self, raw: &'a Curve) -> Self {
+        Self { raw: Some(raw), is_smoothed: true, ..self }
     }
 
-    pub fn stroke(mut self, stroke: Stroke) -> Self {
-        self.stroke = stroke;
-        self
+    pub fn stroke(self, stroke: Stroke) -> Self {
+        Self { stroke, ..self }
     }
 
-    pub fn dots(mut self) -> Self {
-        self.dots = true;
-        self
+    pub fn dots(self) -> Self {
+        Self { dots: true, ..self }
     }
 
-    pub fn faint(mut self) -> Self {
-        self.faint = true;
-        self
+    pub fn faint(self) -> Self {
+        Self { faint: true, ..self }
     }
 
     /// Drawn faint, behind the lines of the run that is shown.
-    pub fn pinned(mut self) -> Self {
-        (self.is_pinned, self.faint) = (true, true);
-        self
+    pub fn pinned(self) -> Self {
+        Self { is_pinned: true, faint: true, ..self }
     }
 
     /// Links the line to the claim of the ledger whose number it shows.
-    pub fn claim(mut self, id: &'static str) -> Self {
-        self.claim = Some(id);
-        self
+    pub fn claim(self, id: &'static str) -> Self {
+        Self { claim: Some(id), ..self }
     }
 
     /// True if the legend has it.
@@ -230,9 +224,8 @@ impl<'a> Line<'a> {
         self.short.as_deref().unwrap_or(&self.label)
     }
 
-    pub fn unnamed(mut self) -> Self {
-        self.named = false;
-        self
+    pub fn unnamed(self) -> Self {
+        Self { named: false, ..self }
     }
 
     pub fn dashed(self) -> Self {
@@ -318,8 +311,19 @@ pub struct Reference {
     pub claim: Option<&'static str>,
 }
 
+impl Reference {
+    /// Its ends in the layout's points, which may lie beyond the plot.
+    fn path(&self, layout: &geometry::Layout) -> [Pos2; 2] {
+        let ends = [layout.plot.left_top(), layout.plot.right_bottom()];
+        match self.vertical {
+            true => ends.map(|end| Pos2::new(layout.x_at(layout.x_scale.place(self.at)), end.y)),
+            false => ends.map(|end| Pos2::new(end.x, layout.y_at(layout.y_scale.place(self.at)))),
+        }
+    }
+}
+
 /// The data of a chart.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Chart<'a> {
     /// Distinguishes charts within a tile, and names it for a screen reader.
     pub name: String,
@@ -343,20 +347,8 @@ pub struct Chart<'a> {
 
 impl<'a> Chart<'a> {
     pub fn new(name: impl Into<String>, x: Axis, y: Axis) -> Self {
-        Self {
-            name: name.into(),
-            x,
-            y,
-            lines: vec![],
-            bands: vec![],
-            zones: vec![],
-            references: vec![],
-            marker: None,
-            empty: "Nothing has been measured yet.".to_owned(),
-            legend: true,
-            margins: None,
-            min_left_margin: 30.0,
-        }
+        let empty = "Nothing has been measured yet.".to_owned();
+        Self { name: name.into(), x, y, empty, legend: true, min_left_margin: 30.0, ..Self::default() }
     }
 
     pub fn line(mut self, line: Line<'a>) -> Self {
@@ -391,13 +383,8 @@ impl<'a> Chart<'a> {
 
     /// Adds a horizontal reference line at a known y; if its `claim` is set, its label opens the claim.
     pub fn horizontal_line(&mut self, label: impl Into<String>, at: f64) -> &mut Reference {
-        self.references.push_mut(Reference {
-            label: label.into(),
-            at,
-            vertical: false,
-            stroke: Stroke::Dashed,
-            claim: None,
-        })
+        let (label, stroke) = (label.into(), Stroke::Dashed);
+        self.references.push_mut(Reference { label, at, vertical: false, stroke, claim: None })
     }
 
     /// Adds a vertical reference line at a known x; if its `claim` is set, its label opens the claim.
@@ -407,9 +394,8 @@ impl<'a> Chart<'a> {
         reference
     }
 
-    pub fn empty(mut self, words: impl Into<String>) -> Self {
-        self.empty = words.into();
-        self
+    pub fn empty(self, words: impl Into<String>) -> Self {
+        Self { empty: words.into(), ..self }
     }
 
     pub fn is_empty(&self) -> bool {

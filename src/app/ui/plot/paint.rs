@@ -354,22 +354,9 @@ impl Canvas<'_> {
     }
 
     fn reference(&self, reference: &super::Reference) {
-        let (layout, area) = (self.layout, self.area());
+        let path = reference.path(self.layout).map(|end| end + self.corner);
+        let Some([dash, gap]) = reference.stroke.dashes().filter(|_| self.area().contains(path[0])) else { return };
         let stroke = egui::Stroke::new(1.0, self.theme.secondary);
-        let path = if reference.vertical {
-            let x = layout.x_at(layout.x_scale.place(reference.at)) + self.corner.x;
-            if !area.x_range().contains(x) {
-                return;
-            }
-            [pos2(x, area.top()), pos2(x, area.bottom())]
-        } else {
-            let y = layout.y_at(layout.y_scale.place(reference.at)) + self.corner.y;
-            if !area.y_range().contains(y) {
-                return;
-            }
-            [pos2(area.left(), y), pos2(area.right(), y)]
-        };
-        let Some([dash, gap]) = reference.stroke.dashes() else { return };
         clip::paint_dashed(&self.painter, &path, stroke, dash, gap);
     }
 

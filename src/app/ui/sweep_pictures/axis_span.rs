@@ -5,8 +5,6 @@ use crate::{
     ui::plot::{Scale, limits_around},
 };
 
-use super::axis_scale;
-
 /// The range that an axis shows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AxisSpan {
@@ -43,9 +41,10 @@ impl AxisSpan {
                 let marks = words.iter().enumerate().map(|(i, word)| (i as f64, word.clone())).collect();
                 Some(Self { scale: Scale::Linear, from: -0.5, to, marks })
             }
-            AxisKind::Numbers { .. } => {
+            AxisKind::Numbers { is_log } => {
                 let places = results.places(axis);
-                let mut ends = Self::around(places.iter().copied(), axis_scale(kind))?;
+                let scale = if *is_log { Scale::Log } else { Scale::Linear };
+                let mut ends = Self::around(places.iter().copied(), scale)?;
                 if places.len() <= MAX_VALUE_TICKS {
                     let words = |place: f64| {
                         let point = results.points.iter().position(|p| p.places.get(axis) == Some(&place))?;

@@ -19,7 +19,6 @@ use crate::{
 
 const SIZE: Vec2 = Vec2::new(960.0, 600.0);
 
-/// One picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FigureKind {
     Curves,

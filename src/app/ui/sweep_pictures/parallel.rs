@@ -81,9 +81,9 @@ impl Upright {
             let held = Rect::from_x_y_ranges(self.x - 6.0..=self.x + 6.0, top..=bottom.max(top + 2.0));
             let edge = Stroke::new(1.0, theme.accent);
             ui.painter().rect(held, 2.0, theme.accent.gamma_multiply(0.25), edge, StrokeKind::Inside);
-            let words = range.map(crate::ui::widgets::number::short);
             if response.hovered() || response.dragged() {
-                let text = format!("{} to {}", words[0], words[1]);
+                let [from, to] = range.map(crate::ui::widgets::number::short);
+                let text = format!("{from} to {to}");
                 figure_text(ui, pos2(self.x + 12.0, top), Align2::LEFT_CENTER, &text, theme.text);
             }
         }

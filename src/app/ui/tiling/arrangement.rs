@@ -47,18 +47,20 @@ impl Arrangement {
     }
 }
 
-/// True if both hold the same tiles in the same places, whatever tab is in front.
-pub fn has_same_arrangement(a: &Layout, b: &Layout) -> bool {
-    let without_fronts = |layout: &Layout| {
+/// True if both hold the same tiles in the same places (`with_sizes`: of the same sizes), whatever tab is in front.
+pub fn has_same_arrangement(a: &Layout, b: &Layout, with_sizes: bool) -> bool {
+    let compared = |layout: &Layout| {
         let mut tiles = layout.tiles.clone();
         for tile in tiles.tiles_mut() {
-            if let Tile::Container(Container::Tabs(tabs)) = tile {
-                tabs.active = None;
+            match tile {
+                Tile::Container(Container::Tabs(tabs)) => tabs.active = None,
+                Tile::Container(Container::Linear(linear)) if !with_sizes => linear.shares = Default::default(),
+                _ => {}
             }
         }
         tiles
     };
-    a.root == b.root && without_fronts(a) == without_fronts(b)
+    a.root == b.root && compared(a) == compared(b)
 }
 
 /// The views of the tiles by their row, the tall ones first, at `None`; the tabs of a tile are behind its first view.

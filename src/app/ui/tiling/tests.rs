@@ -6,18 +6,6 @@ fn panes() -> Vec<LabPane> {
     vec![LabPane::tile("a", 0), LabPane::tile("b", 1), LabPane::tile("c", 1)]
 }
 
-#[test]
-fn a_closed_view_can_be_opened_again() {
-    let mut t = Tiling::new("x", &panes());
-    let (id, view) = t.in_order()[0].clone();
-    t.close(id);
-    assert_eq!(t.in_order().len(), 2);
-    t.show(&view);
-    assert_eq!(t.in_order().len(), 3);
-    t.show(&view);
-    assert_eq!(t.in_order().len(), 3, "a view that is there is brought forward, not doubled");
-}
-
 /// A closed view returns to its place, be it the second tab or the first in a row, and also after a restart.
 #[test]
 fn a_closed_view_goes_back_where_it_was() {
@@ -33,6 +21,8 @@ fn a_closed_view_goes_back_where_it_was() {
         assert!(t.in_order().iter().all(|(_, v)| v != view));
         let saved = serde_json::to_string(&t.tree).unwrap();
         let mut t = Tiling::from_layout(serde_json::from_str(&saved).unwrap());
+        t.show(view);
+        // one that is there comes to the front and is not doubled
         t.show(view);
         assert_eq!(t.selected, Some(id));
         t.tree.make_active(|_, tile| matches!(tile, Tile::Pane(p) if p.view == "a"));
@@ -135,14 +125,6 @@ fn a_tall_view_has_a_column_of_its_own() {
     assert_eq!(container(columns[1]), Some((egui_tiles::ContainerKind::Vertical, vec![known("c"), known("d")])));
 }
 
-#[test]
-fn a_layout_survives_json() {
-    let t = Tiling::new("x", &panes());
-    let text = serde_json::to_string(&t.tree).unwrap();
-    let back: Layout = serde_json::from_str(&text).unwrap();
-    assert_eq!(Tiling::from_layout(back).in_order().len(), 3);
-}
-
 /// A page that is too low for the lab's rows shows two of its tiles, the rest as tabs, and the rows again when it grows.
 #[test]
 fn a_small_page_shows_fewer_tiles() {
@@ -166,7 +148,7 @@ fn a_small_page_shows_fewer_tiles() {
     assert!(t.fit("x", large));
     assert_eq!(t.in_order().len(), 4, "none is lost");
     t.bring_forward("c");
-    assert!(has_same_arrangement(&t.tree, &whole));
+    assert!(has_same_arrangement(&t.tree, &whole, true));
 }
 
 /// The user's arrangement and closed tiles are kept, also after the page was left and opened again.

@@ -58,12 +58,18 @@ pub struct Bounded {
 /// The bound is itself computed in f64; this much more covers that.
 const MARGIN: f64 = 1.0 + 8.0 * ROUNDOFF;
 
+impl Bounded {
+    /// The rounded result of an operation, to whose error those of the operands contribute `carried`.
+    fn rounded(value: f64, carried: f64) -> Self {
+        Self { value, error: (carried + ROUNDOFF * value.abs()) * MARGIN }
+    }
+}
+
 impl Add for Bounded {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        let value = self.value + other.value;
-        Self { value, error: (self.error + other.error + ROUNDOFF * value.abs()) * MARGIN }
+        Self::rounded(self.value + other.value, self.error + other.error)
     }
 }
 
@@ -71,8 +77,7 @@ impl Sub for Bounded {
     type Output = Self;
 
     fn sub(self, other: Self) -> Self {
-        let value = self.value - other.value;
-        Self { value, error: (self.error + other.error + ROUNDOFF * value.abs()) * MARGIN }
+        Self::rounded(self.value - other.value, self.error + other.error)
     }
 }
 
@@ -80,9 +85,8 @@ impl Mul for Bounded {
     type Output = Self;
 
     fn mul(self, other: Self) -> Self {
-        let value = self.value * other.value;
         let carried = self.value.abs() * other.error + other.value.abs() * self.error + self.error * other.error;
-        Self { value, error: (carried + ROUNDOFF * value.abs()) * MARGIN }
+        Self::rounded(self.value * other.value, carried)
     }
 }
 

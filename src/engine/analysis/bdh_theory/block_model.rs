@@ -3,7 +3,7 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Curves, codes, norm, ranks};
+use super::{Curves, codes, ranks, with_unit_rows};
 use crate::analysis::{rank_test::MannWhitney, statistics::mean_of};
 
 const BLOCKS: usize = 4;
@@ -42,11 +42,7 @@ fn graph(n: usize, outside: f64, seed: u64) -> Vec<f64> {
             }
         }
     }
-    for row in h.chunks_mut(n) {
-        let length = norm(row).max(f64::MIN_POSITIVE);
-        row.iter_mut().for_each(|v| *v /= length);
-    }
-    h
+    with_unit_rows(h, n)
 }
 
 /// Mean over senders of the AUROC of what nodes of their block receive against all others.

@@ -2,6 +2,7 @@
 //! rule feeds one of the two that meet it is replicator dynamics up to normalisation, and so Lotka and Volterra's.
 
 use super::Curves;
+use crate::analysis::statistics::normalise;
 
 /// The rule `q_i, q_j -> q_k` with its rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -94,8 +95,7 @@ pub fn replicator(n: usize) -> Curves {
         exact = rk4(exact, dt);
         time += dt;
         shares = kernel.step(&shares);
-        let sum: f64 = shares.iter().sum();
-        shares.iter_mut().for_each(|share| *share /= sum);
+        normalise(&mut shares);
     }
     let names = ["prey, kernel", "predator, kernel", "prey, Lotka and Volterra", "predator, Lotka and Volterra"];
     Curves::new(x, names.into_iter().zip(curves))

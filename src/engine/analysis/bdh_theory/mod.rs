@@ -16,7 +16,7 @@ pub use kernel::{InteractionKernel, KernelRule, predator_kernel, replicator};
 pub use keys::{hashing, l1_amplification, near_distributions};
 pub use markov::{PropagationErrors, markov, propagation_errors};
 pub use sparse_state::{SparseStateInputs, sparse_state, sparse_state_errors};
-pub use spikes::{FiringNeuron, Link, Rates, Rounds, SpikingGraph, integrate_and_fire, spikes};
+pub use spikes::{Link, Rates, Rounds, SpikingGraph, integrate_and_fire, spikes};
 pub use supermodular::{pair_gains, supermodular};
 
 use crate::analysis::{
@@ -61,12 +61,16 @@ fn codes(n: usize, d: usize, seed: u64) -> Vec<f64> {
 
 /// `rows` vectors of length 1 in random directions.
 fn directions(rows: usize, width: usize, seed: u64) -> Vec<f64> {
-    let mut drawn = normal(rows, width, seed);
-    for row in drawn.chunks_mut(width.max(1)) {
+    with_unit_rows(normal(rows, width, seed), width)
+}
+
+/// The matrix with each of its rows divided by its length.
+fn with_unit_rows(mut matrix: Vec<f64>, width: usize) -> Vec<f64> {
+    for row in matrix.chunks_mut(width.max(1)) {
         let length = norm(row).max(f64::MIN_POSITIVE);
         row.iter_mut().for_each(|v| *v /= length);
     }
-    drawn
+    matrix
 }
 
 /// The ranks d that are tried for n nodes: 8, 16, ... up to n.

@@ -187,42 +187,30 @@ pub fn spikes(n: usize, seed: u64) -> Curves {
 /// The potential at which a neuron fires, in inputs of 1.
 const THRESHOLD: f64 = 4.0;
 
-/// The inputs of an integrate-and-fire neuron, and its leak.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct FiringNeuron {
-    /// Excitatory input per step, 0 to 1.
-    pub excitation: f64,
-    /// Inhibitory input per step, 0 to 1.
-    pub inhibition: f64,
-    /// The share of its potential that leaks away in a step.
-    pub leak: f64,
-}
-
-impl FiringNeuron {
-    /// Returns its firing rate times [`THRESHOLD`], in units of the input per step. The potential integrates the input,
-    /// never falls below 0, and loses [`THRESHOLD`] with each spike. With `rng` the inputs are Bernoulli spikes of
-    /// these rates.
-    pub fn rate(&self, steps: usize, mut rng: Option<&mut ChaCha8Rng>) -> f64 {
-        let (mut potential, mut count) = (0.0f64, 0usize);
-        for _ in 0..steps {
-            let mut input = |rate: f64| match rng.as_deref_mut() {
-                Some(rng) => f64::from(u8::from(rng.random::<f64>() < rate)),
-                None => rate,
-            };
-            let (excitation, inhibition) = (input(self.excitation), input(self.inhibition));
-            potential = ((1.0 - self.leak) * potential + excitation - inhibition).max(0.0);
-            if potential >= THRESHOLD {
-                potential -= THRESHOLD;
-                count += 1;
-            }
-        }
-        THRESHOLD * count as f64 / steps.max(1) as f64
-    }
-}
-
-/// The inhibition and the leak of the neurons in [`integrate_and_fire`].
+/// Inhibitory input per step of the neurons in [`integrate_and_fire`], 0 to 1.
 const INHIBITION: f64 = 0.4;
+/// The share of its potential that leaks away from a neuron in a step.
 const LEAK: f64 = 0.02;
+
+/// The firing rate of a neuron times [`THRESHOLD`], in units of the input per step; `drive` is its excitatory input less
+/// its inhibitory one, per step. The potential integrates the input, loses the share `leak` in each step, never falls
+/// below 0, and loses [`THRESHOLD`] with each spike. With `rng` the inputs are Bernoulli spikes of these rates.
+fn firing_rate(drive: f64, leak: f64, steps: usize, mut rng: Option<&mut ChaCha8Rng>) -> f64 {
+    let (mut potential, mut count) = (0.0f64, 0usize);
+    for _ in 0..steps {
+        let mut input = |rate: f64| match rng.as_deref_mut() {
+            Some(rng) => f64::from(u8::from(rng.random::<f64>() < rate)),
+            None => rate,
+        };
+        let (excitation, inhibition) = (input(drive + INHIBITION), input(INHIBITION));
+        potential = ((1.0 - leak) * potential + excitation - inhibition).max(0.0);
+        if potential >= THRESHOLD {
+            potential -= THRESHOLD;
+            count += 1;
+        }
+    }
+    THRESHOLD * count as f64 / steps.max(1) as f64
+}
 
 /// The rate of an integrate-and-fire neuron over its net input e - i, beside max(e - i, 0): exact without a leak,
 /// shifted with one, and above it near the threshold where the input comes as spikes. Each rate is a mean over 64 n
@@ -230,16 +218,14 @@ const LEAK: f64 = 0.02;
 pub fn integrate_and_fire(n: usize, seed: u64) -> Curves {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let drives: Vec<f64> = (-8..=12).map(|k| f64::from(k) * 0.05).collect();
-    let neuron = |drive: &f64, leak: f64| FiringNeuron { excitation: drive + INHIBITION, inhibition: INHIBITION, leak };
     let steps = 64 * n;
+    let rates = |leak| -> Vec<f64> { drives.iter().map(|drive| firing_rate(*drive, leak, steps, None)).collect() };
+    let spiking = drives.iter().map(|drive| firing_rate(*drive, 0.0, steps, Some(&mut rng))).collect();
     let curves = [
         ("(e \u{2212} i)\u{207a}".to_owned(), drives.iter().map(|drive| drive.max(0.0)).collect()),
-        ("integrate and fire".to_owned(), drives.iter().map(|drive| neuron(drive, 0.0).rate(steps, None)).collect()),
-        (format!("with a leak of {LEAK}"), drives.iter().map(|drive| neuron(drive, LEAK).rate(steps, None)).collect()),
-        (
-            "input as spikes".to_owned(),
-            drives.iter().map(|drive| neuron(drive, 0.0).rate(steps, Some(&mut rng))).collect::<Vec<_>>(),
-        ),
+        ("integrate and fire".to_owned(), rates(0.0)),
+        (format!("with a leak of {LEAK}"), rates(LEAK)),
+        ("input as spikes".to_owned(), spiking),
     ];
     Curves::new(drives.clone(), curves)
 }

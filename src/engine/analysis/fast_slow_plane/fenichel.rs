@@ -35,8 +35,6 @@ pub struct ManifoldDistance {
 pub struct ManifoldDistances {
     /// The distances, one entry for each eps.
     pub points: Vec<ManifoldDistance>,
-    /// The ends of the stretch of a stable branch where it is measured, upstream first.
-    pub stretch: [Point; 2],
     /// d log(distance) / d log(eps), fitted to the eps up to [`FITTED`]; the theorem's are 1 and 2.
     pub slopes: [f64; 2],
 }
@@ -66,7 +64,7 @@ pub fn manifold_distances(
         least_squares_slope(&x, &y)
     };
     let slopes = [slope(|p| p.to_critical), slope(|p| p.to_first_order)];
-    (points.len() > 3).then_some(ManifoldDistances { points, stretch, slopes })
+    (points.len() > 3).then_some(ManifoldDistances { points, slopes })
 }
 
 /// The eps at which everything is measured, from 1e-3 to 1.
@@ -81,11 +79,14 @@ pub(super) fn longest_stretch(plane: &FastSlowPlane, manifold: &CriticalManifold
     let length = |[from, to]: [Point; 2]| (to[1] - from[1]).abs();
     for branch in manifold.branches.iter().filter(|b| b.is_stable) {
         let most = branch.points.iter().map(|p| -plane.f_x(*p)).fold(0.0, f64::max);
-        let sign = |p: &Point| if -plane.f_x(*p) < HYPERBOLIC * most { 0.0 } else { sign(plane.g(*p)) };
+        let sign = |p: &Point| {
+            let g = if -plane.f_x(*p) < HYPERBOLIC * most { 0.0 } else { plane.g(*p) };
+            i8::from(g > 0.0) - i8::from(g < 0.0)
+        };
         let runs = branch.points.chunk_by(|p, q| sign(p) == sign(q));
-        for run in runs.filter(|run| run.len() > 4 && sign(&run[0]) != 0.0) {
+        for run in runs.filter(|run| run.len() > 4 && sign(&run[0]) != 0) {
             let (first, last) = (run[0], run[run.len() - 1]);
-            let goes_up = sign(&first) > 0.0;
+            let goes_up = sign(&first) > 0;
             let stretch = if goes_up == (last[1] > first[1]) {
                 [first, reached(plane, run.iter())]
             } else {
@@ -117,16 +118,6 @@ fn reached<'a>(plane: &FastSlowPlane, mut points: impl Iterator<Item = &'a Point
 pub(super) fn limits(epsilon: f64, until: f64, bounds: &Bounds) -> SolveLimits {
     let bounds = bounds.expanded(1.0);
     SolveLimits { epsilon, tolerance: 1e-9, until, longest_step: f64::INFINITY, max_steps: 20_000, bounds }
-}
-
-fn sign(value: f64) -> f64 {
-    if value > 0.0 {
-        1.0
-    } else if value < 0.0 {
-        -1.0
-    } else {
-        0.0
-    }
 }
 
 fn distance_at(plane: &FastSlowPlane, bounds: &Bounds, stretch: [Point; 2], epsilon: f64) -> Option<ManifoldDistance> {

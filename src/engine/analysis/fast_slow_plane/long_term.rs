@@ -44,12 +44,10 @@ pub fn long_term(plane: &FastSlowPlane, start: Point, epsilon: f64) -> LongTermB
         bounds: plane.bounds().expanded(2.0),
     };
     let settling = solve(plane, start, &limits(SETTLING));
-    let Some(settled) = settling.points.last().copied().filter(|_| settling.end == StopReason::TimeIsUp) else {
-        return if settling.end == StopReason::LeftBounds {
-            LongTermBehaviour::Leaves
-        } else {
-            LongTermBehaviour::Undecided
-        };
+    let settled = match (settling.end, settling.points.last()) {
+        (StopReason::TimeIsUp, Some(settled)) => *settled,
+        (StopReason::LeftBounds, _) => return LongTermBehaviour::Leaves,
+        _ => return LongTermBehaviour::Undecided,
     };
     let watched = solve(plane, settled, &limits(WATCH_TIME));
     if watched.end == StopReason::LeftBounds { LongTermBehaviour::Leaves } else { cycle(&watched) }

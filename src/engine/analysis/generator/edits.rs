@@ -1,6 +1,6 @@
 //! Changes to single rates as text: "3>5=0.4, 5>3=0". States count from 1.
 
-use super::{Generator, GeneratorError};
+use super::GeneratorError;
 
 /// One changed rate; states count from 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -11,14 +11,6 @@ pub struct RateEdit {
     pub to: usize,
     /// The new rate, 0 or more.
     pub rate: f64,
-}
-
-impl RateEdit {
-    /// # Errors
-    /// Same as [`Generator::with_rate`].
-    pub fn apply(self, a: &Generator) -> Result<Generator, GeneratorError> {
-        a.with_rate(self.from, self.to, self.rate)
-    }
 }
 
 /// Reads changes, separated by commas or blanks.

@@ -88,8 +88,7 @@ pub fn communities_with_progress(graph: &Graph, search: Search, report: impl Fn(
 
 /// Labels by falling size, equal sizes by first node.
 pub(super) fn by_size(of: &[u32]) -> (Vec<u32>, usize) {
-    let of = modularity::dense(of);
-    let count = of.iter().max().map_or(0, |c| *c as usize + 1);
+    let (of, count) = modularity::dense(of);
     let mut sizes = vec![0usize; count];
     of.iter().for_each(|c| sizes[*c as usize] += 1);
     let mut order: Vec<usize> = (0..count).collect();
@@ -241,20 +240,18 @@ fn one_round(whole: &Level, of: &[u32], rng: &mut ChaCha8Rng) -> Vec<u32> {
     // node of `whole` -> node of the level
     let mut place: Vec<u32> = (0..whole.nodes() as u32).collect();
     let mut owned: Option<Level> = None;
-    let mut of = modularity::dense(of);
+    let mut of = modularity::dense(of).0;
     loop {
         let level = owned.as_ref().unwrap_or(whole);
         move_nodes(level, &mut of, rng);
-        of = modularity::dense(&of);
-        let communities = of.iter().max().map_or(0, |c| *c as usize + 1);
-        let finer = modularity::dense(&refine(level, &of, rng));
-        let parts = finer.iter().max().map_or(0, |c| *c as usize + 1);
+        let (labels, communities) = modularity::dense(&of);
+        let (finer, parts) = modularity::dense(&refine(level, &labels, communities, rng));
         // nothing was merged: every part is one node, or the parts are the communities already
         if communities == level.nodes() || parts == level.nodes() {
-            return place.iter().map(|p| of[*p as usize]).collect();
+            return place.iter().map(|p| labels[*p as usize]).collect();
         }
         let mut above = vec![0; parts];
-        finer.iter().zip(&of).for_each(|(part, c)| above[*part as usize] = *c);
+        finer.iter().zip(&labels).for_each(|(part, c)| above[*part as usize] = *c);
         let next = level.merged(&finer, parts);
         place.iter_mut().for_each(|p| *p = finer[*p as usize]);
         of = above;
@@ -335,13 +332,12 @@ fn move_nodes(level: &Level, of: &mut [u32], rng: &mut ChaCha8Rng) {
 /// The well-connected parts of each community: single nodes join the part of their community that gains most, if both
 /// are well connected to the rest of it. Algorithm A.3, with the best part in place of a random one: at the paper's
 /// theta = 0.01 the draw hardly ever picks another.
-fn refine(level: &Level, of: &[u32], rng: &mut ChaCha8Rng) -> Vec<u32> {
+fn refine(level: &Level, of: &[u32], count: usize, rng: &mut ChaCha8Rng) -> Vec<u32> {
     let n = level.nodes();
     let mut part: Vec<u32> = (0..n as u32).collect();
     if level.m <= 0.0 {
         return part;
     }
-    let count = of.iter().max().map_or(0, |c| *c as usize + 1);
     let (mut out_of, mut into_of) = (vec![0.0; count], vec![0.0; count]);
     for (v, c) in of.iter().enumerate() {
         out_of[*c as usize] += level.out[v];

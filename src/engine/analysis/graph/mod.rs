@@ -104,16 +104,6 @@ impl Graph {
         }
         (out, into)
     }
-
-    /// The number of nodes that have an arc.
-    pub fn carrying(&self) -> usize {
-        let mut carries = vec![false; self.nodes()];
-        for (a, b, _) in self.iter() {
-            carries[a] = true;
-            carries[b] = true;
-        }
-        carries.into_iter().filter(|c| *c).count()
-    }
 }
 
 /// Arcs between `nodes` nodes as rows. The sort is stable, so that parallel arcs are summed in their order.
@@ -143,7 +133,7 @@ mod tests {
         let g = Graph::new(4, &edges, true).unwrap();
         assert_eq!(g.iter().collect::<Vec<_>>(), [(0, 1, 1.0), (0, 2, 2.5), (2, 0, 1.0)]);
         assert_eq!(g.strengths(), (vec![3.5, 0.0, 1.0, 0.0], vec![1.0, 1.0, 2.5, 0.0]));
-        assert_eq!((g.carrying(), g.total(), g.arcs()), (3, 4.5, 3));
+        assert_eq!((g.total(), g.arcs()), (4.5, 3));
         let g = Graph::new(4, &edges, false).unwrap();
         assert_eq!(g.row(0).collect::<Vec<_>>(), [(1, 1.0), (2, 3.5)]);
         assert_eq!(g.total(), 9.0);

@@ -14,8 +14,7 @@ pub fn modularity(graph: &Graph, community: &[u32]) -> Option<f64> {
     if m <= 0.0 {
         return Some(0.0);
     }
-    let label = dense(community);
-    let count = label.iter().max().map_or(0, |c| *c as usize + 1);
+    let (label, count) = dense(community);
     let (mut out, mut into) = (vec![0.0; count], vec![0.0; count]);
     let mut inside = 0.0;
     for (a, b, w) in graph.iter() {
@@ -28,14 +27,13 @@ pub fn modularity(graph: &Graph, community: &[u32]) -> Option<f64> {
     Some(inside / m - expected)
 }
 
-/// The same partition with labels 0, 1, ... in order of first use.
-pub fn dense(community: &[u32]) -> Vec<u32> {
+/// The same partition with labels 0, 1, ... in order of first use, and their number.
+pub fn dense(community: &[u32]) -> (Vec<u32>, usize) {
     let mut known = std::collections::HashMap::new();
-    community
-        .iter()
-        .map(|c| {
-            let next = known.len() as u32;
-            *known.entry(*c).or_insert(next)
-        })
-        .collect()
+    let label = |c: &u32| {
+        let next = known.len() as u32;
+        *known.entry(*c).or_insert(next)
+    };
+    let labels = community.iter().map(label).collect();
+    (labels, known.len())
 }

@@ -86,12 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_graph_is_every_pair_once() {
-        let mut all: Vec<_> = uniform(5, 99, 1).into_iter().map(|(a, b, _)| (a, b)).collect();
-        all.sort_unstable();
-        all.dedup();
-        assert_eq!(all.len(), 20);
-        assert!(all.iter().all(|(a, b)| a != b && *a < 5 && *b < 5));
+    fn fewer_than_two_nodes_have_no_pairs() {
         assert!(uniform(0, 3, 1).is_empty() && uniform(1, 3, 1).is_empty());
     }
 

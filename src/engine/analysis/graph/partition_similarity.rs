@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::analysis::statistics::entropy;
+
 /// Normalised mutual information, I(A; B) / ((H(A) + H(B)) / 2), in 0..1: 1 for the same partition under
 /// other names, about 0 for unrelated ones (a little above for small samples). 1 when neither divides
 /// anything; `None` when the lengths differ. Danon et al., J. Stat. Mech. (2005) P09008, equation 2.
@@ -16,8 +18,7 @@ pub fn nmi(a: &[u32], b: &[u32]) -> Option<f64> {
         *one.entry(*x).or_insert(0.0) += 1.0;
         *other.entry(*y).or_insert(0.0) += 1.0;
     }
-    let entropy = |counts: &BTreeMap<u32, f64>| -counts.values().map(|c: &f64| c / n * (c / n).ln()).sum::<f64>();
-    let (ha, hb) = (entropy(&one), entropy(&other));
+    let [ha, hb] = [&one, &other].map(|counts| entropy(counts.values().map(|c: &f64| c / n)));
     if ha + hb <= 0.0 {
         return Some(1.0);
     }

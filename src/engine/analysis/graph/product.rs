@@ -289,20 +289,6 @@ impl Spread {
         (surely, surely + self.counted(at, sign))
     }
 
-    /// (beta, how many entries are at least that large), by rising beta, for every bin in use.
-    pub fn survival(&self, sign: Sign) -> Vec<(f32, u64)> {
-        let (mut seen, mut steps) = (0, vec![]);
-        for bin in (BINS / 2..BINS).rev() {
-            let here = self.counted(bin, sign);
-            if here > 0 {
-                seen += here;
-                steps.push((bin_start(bin), seen));
-            }
-        }
-        steps.reverse();
-        steps
-    }
-
     /// Counts in `bins` equal steps from -reach to reach; what is outside goes to the ends. A bin of the
     /// fine grid is shared out over the steps that it lies in.
     pub fn histogram(&self, reach: f32, bins: usize) -> Vec<f64> {

@@ -20,7 +20,7 @@ pub fn write(graph: &GraphFile) -> String {
     xml.close("meta");
     let edge_type = if graph.directed { "directed" } else { "undirected" };
     xml.open("graph", &[("defaultedgetype", edge_type), ("mode", "static")]);
-    for (class, columns) in [("node", &of_nodes), ("edge", &of_edges)] {
+    for (class, columns) in CLASSES.into_iter().zip([&of_nodes, &of_edges]) {
         if columns.all.is_empty() {
             continue;
         }
@@ -48,6 +48,8 @@ pub fn write(graph: &GraphFile) -> String {
 }
 
 const NETWORKX_KEY: &str = "networkx_key";
+/// The classes of attributes: of nodes, and of edges.
+const CLASSES: [&str; 2] = ["node", "edge"];
 
 /// Returns true if an edge's value is in its element rather than among its attributes.
 fn is_of_element((name, value): &NamedValue) -> bool {
@@ -103,26 +105,19 @@ fn write_edge(xml: &mut XmlWriter, edge: &FileEdge, ids: &[&str; 3], columns: &V
     xml.close("edge");
 }
 
-/// The state of the reader.
 #[derive(Default)]
 struct GexfReader {
     graph: GraphFile,
     nodes: Nodes,
     edges: Edges,
-    node_names: ValueNames,
-    edge_names: ValueNames,
+    /// The names of the values of each class.
+    names: [ValueNames; 2],
     /// The class whose attributes are being declared.
-    class: Option<Class>,
+    class: Option<usize>,
     node: Option<FileNode>,
     edge: Option<PendingEdge>,
     is_gexf: bool,
     in_title: bool,
-}
-
-#[derive(Clone, Copy)]
-enum Class {
-    Node,
-    Edge,
 }
 
 pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
@@ -156,20 +151,13 @@ impl GexfReader {
             "graph" => self.graph.directed = attribute(at, "defaultedgetype") == Some("directed"),
             "description" => self.in_title = true,
             "attributes" => {
-                self.class = match attribute(at, "class") {
-                    Some("node") => Some(Class::Node),
-                    Some("edge") => Some(Class::Edge),
-                    _ => None,
-                }
+                let class = attribute(at, "class");
+                self.class = CLASSES.into_iter().position(|known| class == Some(known));
             }
             "attribute" => {
-                let names = match self.class {
-                    Some(Class::Node) => &mut self.node_names,
-                    Some(Class::Edge) => &mut self.edge_names,
-                    None => return Ok(()),
-                };
-                if let (Some(id), Some(title)) = (attribute(at, "id"), attribute(at, "title")) {
-                    names.add(id, title, attribute(at, "type"), line)?;
+                if let (Some(class), Some(id), Some(title)) = (self.class, attribute(at, "id"), attribute(at, "title"))
+                {
+                    self.names[class].add(id, title, attribute(at, "type"), line)?;
                 }
             }
             "node" => {
@@ -213,7 +201,7 @@ impl GexfReader {
     /// A value of the open node or edge; undeclared values are left out.
     fn value(&mut self, at: &[(String, String)], line: usize) -> Result<(), GraphFileError> {
         let id = attribute(at, "for").or(attribute(at, "id")).unwrap_or_default();
-        let names = if self.edge.is_some() { &self.edge_names } else { &self.node_names };
+        let names = &self.names[usize::from(self.edge.is_some())];
         let (Some(text), true) = (attribute(at, "value"), names.get(id).is_some()) else { return Ok(()) };
         let Some((mut name, value)) = names.read(id, text, line)? else { return Ok(()) };
         if self.edge.is_some() && name == NETWORKX_KEY {

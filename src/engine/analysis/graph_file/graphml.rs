@@ -103,7 +103,6 @@ fn write_edge(xml: &mut XmlWriter, edge: &FileEdge, ends: [&str; 2], columns: &V
     xml.close("edge");
 }
 
-/// The state of the reader.
 #[derive(Default)]
 struct GraphmlReader {
     graph: GraphFile,

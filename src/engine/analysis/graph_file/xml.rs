@@ -119,7 +119,6 @@ fn local(name: &[u8]) -> String {
     name.rsplit(':').next().unwrap_or_default().to_owned()
 }
 
-/// An attribute's value.
 pub fn attribute<'a>(attributes: &'a [(String, String)], name: &str) -> Option<&'a str> {
     attributes.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str())
 }

@@ -38,11 +38,6 @@ impl Partition {
         &self.labels
     }
 
-    /// Returns the number of blocks.
-    pub fn blocks(&self) -> usize {
-        self.blocks
-    }
-
     /// Returns a partition into blocks of the same sizes, to which the states are assigned at random.
     pub fn shuffled(&self, rng: &mut impl Rng) -> Self {
         let mut labels = self.labels.clone();

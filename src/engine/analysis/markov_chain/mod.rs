@@ -12,6 +12,7 @@ use super::{
     communicating_classes::{Class, communicating_classes},
     dense::product,
     eigenvalues::eigenvalues,
+    statistics::{entropy, normalise},
 };
 
 pub mod lumping;
@@ -171,17 +172,13 @@ impl MarkovChain {
     /// The product of two stochastic matrices, its rows summing to 1 again.
     fn times(&self, a: &[f64], b: &[f64]) -> Vec<f64> {
         let mut out = product(a, b, [self.n; 3]);
-        for row in out.chunks_mut(self.n) {
-            let sum: f64 = row.iter().sum();
-            row.iter_mut().for_each(|v| *v /= sum);
-        }
+        out.chunks_mut(self.n).for_each(normalise);
         out
     }
 
     /// -sum p ln p of every row, nats.
     pub fn row_entropies(&self) -> Vec<f64> {
-        let entropy = |row: &[f64]| -row.iter().filter(|p| **p > 0.0).map(|p| p * p.ln()).sum::<f64>() + 0.0;
-        self.p.chunks(self.n).map(entropy).collect()
+        self.p.chunks(self.n).map(|row| entropy(row.iter().copied()) + 0.0).collect()
     }
 
     /// States of no closed class, ascending.
@@ -232,8 +229,7 @@ impl MarkovChain {
             let inflow: f64 = (k + 1..=top).map(|i| v[states[i]] * self.at(states[i], states[k])).sum();
             v[states[k]] = inflow / (survival - own(k));
         }
-        let total: f64 = v.iter().sum();
-        v.iter_mut().for_each(|mass| *mass /= total);
+        normalise(&mut v);
         QuasiStationary { distribution: v, survival }
     }
 
@@ -253,8 +249,7 @@ impl MarkovChain {
             power = next.iter().map(|v| v / most).collect();
         }
         let mut v: Vec<f64> = (0..m).map(|j| (0..m).map(|i| power[i * m + j]).sum()).collect();
-        let total: f64 = v.iter().sum();
-        v.iter_mut().for_each(|mass| *mass /= total);
+        normalise(&mut v);
         let survival = (0..m).map(|i| v[i] * q[i * m..][..m].iter().sum::<f64>()).sum();
         let mut distribution = vec![0.0; self.n];
         states.iter().zip(&v).for_each(|(state, mass)| distribution[*state] = *mass);

@@ -9,7 +9,7 @@ use super::{
     lumping::{Partition, with_shuffled_rows},
     min_mixing_time, stochasticity, total_variation,
 };
-use crate::analysis::dense::product;
+use crate::analysis::{dense::product, statistics::normalise};
 
 const EXACT: f64 = 1e-12;
 
@@ -28,8 +28,7 @@ fn random(n: usize, sparsity: f64, is_causal: bool, seed: u64) -> MarkovChain {
         }
         // Every state can at least stay, or, the first alone, step on: no row is empty.
         row[i] += 0.05;
-        let sum: f64 = row.iter().sum();
-        row.iter_mut().for_each(|v| *v /= sum);
+        normalise(row);
     }
     MarkovChain::new(n, &p, 1e-9).unwrap()
 }

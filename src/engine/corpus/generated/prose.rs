@@ -9,47 +9,39 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use std::sync::LazyLock;
 
-pub(in crate::corpus) const MIXTURE: Generated = Generated {
-    id: "mixture",
-    title: "Mixture",
-    about: "All prose domains in turn: harbour, garden, observatory, kitchen and letters.",
-    recipe: Recipe::Prose(&[&HARBOUR, &GARDEN, &OBSERVATORY, &KITCHEN, &LETTERS]),
-};
+/// A corpus of the documents of some themes.
+macro_rules! prose {
+    ($corpus:ident, $id:literal, $title:literal, [$($theme:ident),+], $about:literal) => {
+        #[doc = concat!("Corpus `", $id, "`.")]
+        pub(in crate::corpus) const $corpus: Generated =
+            Generated { id: $id, title: $title, about: $about, recipe: Recipe::Prose(&[$(&$theme),+]) };
+    };
+}
 
-pub(in crate::corpus) const HARBOUR_ALONE: Generated = Generated {
-    id: "harbour",
-    title: "Harbour",
-    about: "Ships, weather and cargo in a small port; who keeps it, what came in, and what went wrong.",
-    recipe: Recipe::Prose(&[&HARBOUR]),
-};
-
-pub(in crate::corpus) const GARDEN_ALONE: Generated = Generated {
-    id: "garden",
-    title: "Garden",
-    about: "A walled garden: old trees, lost wells, and something that eats the beans.",
-    recipe: Recipe::Prose(&[&GARDEN]),
-};
-
-pub(in crate::corpus) const OBSERVATORY_ALONE: Generated = Generated {
-    id: "observatory",
-    title: "Observatory",
-    about: "Night work on a hill: stars that come late, a new light on a plate, visitors with potatoes.",
-    recipe: Recipe::Prose(&[&OBSERVATORY]),
-};
-
-pub(in crate::corpus) const KITCHEN_ALONE: Generated = Generated {
-    id: "kitchen",
-    title: "Kitchen",
-    about: "The kitchen of an inn: a dish that has lost its taste, a feast, a stranger at the window.",
-    recipe: Recipe::Prose(&[&KITCHEN]),
-};
-
-pub(in crate::corpus) const LETTERS_ALONE: Generated = Generated {
-    id: "letters",
-    title: "Letters",
-    about: "Letters home in the first person: neighbours, a case at court, a concert.",
-    recipe: Recipe::Prose(&[&LETTERS]),
-};
+prose! {
+    MIXTURE, "mixture", "Mixture", [HARBOUR, GARDEN, OBSERVATORY, KITCHEN, LETTERS],
+    "All prose domains in turn: harbour, garden, observatory, kitchen and letters."
+}
+prose! {
+    HARBOUR_ALONE, "harbour", "Harbour", [HARBOUR],
+    "Ships, weather and cargo in a small port; who keeps it, what came in, and what went wrong."
+}
+prose! {
+    GARDEN_ALONE, "garden", "Garden", [GARDEN],
+    "A walled garden: old trees, lost wells, and something that eats the beans."
+}
+prose! {
+    OBSERVATORY_ALONE, "observatory", "Observatory", [OBSERVATORY],
+    "Night work on a hill: stars that come late, a new light on a plate, visitors with potatoes."
+}
+prose! {
+    KITCHEN_ALONE, "kitchen", "Kitchen", [KITCHEN],
+    "The kitchen of an inn: a dish that has lost its taste, a feast, a stranger at the window."
+}
+prose! {
+    LETTERS_ALONE, "letters", "Letters", [LETTERS],
+    "Letters home in the first person: neighbours, a case at court, a concert."
+}
 
 const DOCUMENT_SEPARATOR: &str = "\n\n* * *\n\n";
 

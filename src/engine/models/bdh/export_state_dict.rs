@@ -42,14 +42,13 @@ pub fn export_state_dict(spec: &BdhSpec, weights: &[(String, Tensor)]) -> Result
     let n = turns.len();
     tensors.push((FREQUENCIES.to_owned(), Tensor::from_vec(turns, (1, 1, 1, n), &Device::Cpu)?));
     let words = |key: &str, value: String| (key.to_owned(), value);
-    let metadata = vec![
+    let mut metadata = vec![
         words("n_layer", spec.layers.to_string()),
         words("n_head", spec.heads.to_string()),
         words("n_embd", spec.d_model.to_string()),
         words("position", spec.position.id().to_owned()),
         words("form", spec.form.id().to_owned()),
     ];
-    let mut metadata = metadata;
     if !spec.provenance.is_empty() {
         let parts: Vec<String> = spec.provenance.iter().map(usize::to_string).collect();
         metadata.push(words("provenance", parts.join(" ")));

@@ -265,17 +265,6 @@ fn words_without_a_network_are_their_traces() {
 }
 
 #[test]
-fn without_unit_norm_it_diverges_and_says_so_once() {
-    let spec = SpcnSpec { unit_norm: false, rate: 2.0, ..tiny() };
-    let mut net = Spcn::new(&spec, VOCAB, 3, &Device::Cpu).unwrap();
-    let mut said = vec![];
-    (0..60).for_each(|_| said.extend(net.learn(&batch(&SENTENCES)).unwrap().divergence));
-    assert_eq!(said.len(), 1, "once");
-    assert!(said[0].contains("unit norm") && said[0].contains("switched off"), "{}", said[0]);
-    assert!(net.learn(&batch(&SENTENCES)).unwrap().loss.is_nan());
-}
-
-#[test]
 fn sizes_and_words_that_do_not_fit_are_named() {
     for (spec, word) in [
         (SpcnSpec { levels: vec![], ..tiny() }, "level"),

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use candle_core::{D, Result, Tensor, bail};
+use candle_core::{D, Result, Tensor};
 
 use super::{Attention, TINY_WIDTH, TinyAttention, projections::Projections};
 use crate::nn::{
@@ -85,9 +85,8 @@ impl GatedLinearAttention {
     /// that does not fit.
     pub fn new(params: &mut Params, path: &str, spec: &GatedLinearSpec) -> Result<Self> {
         let GatedLinearSpec { d_model: d, heads: h, kv_heads: kv, decay, writers } = *spec;
-        if h == 0 || kv == 0 || !d.is_multiple_of(h) || !h.is_multiple_of(kv) {
-            bail!("d_model {d} must be a multiple of heads {h}, and heads of kv_heads {kv}");
-        }
+        let fits = h > 0 && kv > 0 && d.is_multiple_of(h) && h.is_multiple_of(kv);
+        ensure!(fits, "d_model {d} must be a multiple of heads {h}, and heads of kv_heads {kv}");
         let wide = d / h;
         let name = |part: &str| format!("{path}.{part}");
         Ok(Self {
@@ -276,22 +275,6 @@ mod tests {
         let mut params = Params::new(5, &Device::Cpu, DType::F32);
         let spec = GatedLinearSpec { d_model: 16, heads: 4, kv_heads: 2, decay, writers: 2 };
         Ok((GatedLinearAttention::new(&mut params, "a", &spec)?, params))
-    }
-
-    #[test]
-    fn a_text_read_further_changes_nothing_before() -> Result<()> {
-        let x = Params::new(1, &Device::Cpu, DType::F32).normal("x", (1, 40, 16), 1.0)?;
-        for decay in [DecayKind::Gate, DecayKind::Head] {
-            let (attention, _params) = attention(decay)?;
-            let whole = attention.forward(&x, &mut Tap::off(), "")?;
-            for t in [1, 16, 17, 33] {
-                let start = attention.forward(&x.narrow(1, 0, t)?, &mut Tap::off(), "")?;
-                let (found, wanted) = (host::to_f32(&start)?, host::to_f32(&whole.narrow(1, 0, t)?)?);
-                let off = found.iter().zip(&wanted).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
-                assert!(off < 1e-5, "{decay:?}, {t} positions: {off}");
-            }
-        }
-        Ok(())
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use candle_core::{D, Result, Tensor, bail};
+use candle_core::{D, Result, Tensor};
 
 use super::{
     Attention, Evolution, FusedAttention, KeyValueCache, TINY_WIDTH, TinyAttention, cache, check_window,
@@ -45,12 +45,10 @@ impl GroupedQuerySpec {
     /// Errors name the size that does not fit.
     fn check(&self) -> Result<AttentionSpec> {
         let (d, h, kv) = (self.d_model, self.heads, self.kv_heads);
-        if h == 0 || kv == 0 || !d.is_multiple_of(h) || !h.is_multiple_of(kv) {
-            bail!("d_model {d} must be a multiple of heads {h}, and heads of kv_heads {kv}");
-        }
-        if self.rotary && !(d / h).is_multiple_of(2) {
-            bail!("d_model / heads = {} must be even: rotary embedding turns pairs of channels", d / h);
-        }
+        let fits = h > 0 && kv > 0 && d.is_multiple_of(h) && h.is_multiple_of(kv);
+        ensure!(fits, "d_model {d} must be a multiple of heads {h}, and heads of kv_heads {kv}");
+        let turns = !self.rotary || (d / h).is_multiple_of(2);
+        ensure!(turns, "d_model / heads = {} must be even: rotary embedding turns pairs of channels", d / h);
         check_window(self.window)?;
         Ok(AttentionSpec {
             heads: h,

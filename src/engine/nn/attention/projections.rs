@@ -1,7 +1,7 @@
 //! Queries, keys and values of a state: its three projections side by side, and what happens to queries and keys before
 //! they are scored.
 
-use candle_core::{D, Result, Tensor, bail};
+use candle_core::{D, Result, Tensor};
 
 use super::Evolution;
 use crate::nn::{Params, Tap, fused::linear::linear, layers::input_proj};
@@ -27,9 +27,8 @@ impl Projections {
     /// The same attention with queries and keys that evolve. Errors: fewer key heads than query heads, since each query
     /// evolves with its own key.
     pub fn with_evolution(self, evolution: Option<Evolution>) -> Result<Self> {
-        if evolution.is_some() && self.kv_heads != self.heads {
-            bail!("{} query heads and {} key heads cannot evolve in pairs", self.heads, self.kv_heads);
-        }
+        let pairs = evolution.is_none() || self.kv_heads == self.heads;
+        ensure!(pairs, "{} query heads and {} key heads cannot evolve in pairs", self.heads, self.kv_heads);
         Ok(Self { evolution, ..self })
     }
 

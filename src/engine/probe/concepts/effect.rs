@@ -28,7 +28,6 @@ struct FollowUp {
 impl Probe for ConceptEffectProbe {
     type Answer = Option<ConceptEffect>;
     type Subject<'m> = &'m dyn SynapseModel;
-
     const TAKES_LONG: bool = true;
 
     fn ask(model: &dyn SynapseModel, args: &ConceptEffectArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {

@@ -59,27 +59,12 @@ pub fn find(
     progress: Progress<'_>,
 ) -> Result<SearchResult> {
     let Some(model) = model.capabilities().synapses else { bail!("synapses are looked for in a BDH model") };
-    find_in(model, question, params, device, progress)
-}
-
-fn find_in(
-    model: &dyn SynapseModel,
-    question: &ConceptQuestion,
-    params: &SearchParams,
-    device: &Device,
-    progress: Progress<'_>,
-) -> Result<SearchResult> {
     ensure!(model.shape().layers >= 2, "a synapse joins two layers; this model has one");
     search::search(&reading::SentenceReader { model, device }, question, params, progress)
 }
 
 /// An untrained model of the same sizes and as many tokens.
 pub fn random(model: &dyn Trainable, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
-    let Some(model) = model.capabilities().synapses else { bail!("synapses are looked for in a BDH model") };
-    random_like(model, vocab, seed, device)
-}
-
-fn random_like(model: &dyn SynapseModel, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
     // Far from seeds that a person types.
     model.spec().build(vocab, seed.wrapping_add(1_000_003), device)
 }
@@ -152,17 +137,16 @@ pub(super) struct Concepts;
 impl Probe for Concepts {
     type Answer = measurements::ConceptSearch;
     type Subject<'m> = &'m dyn SynapseModel;
-
     const TAKES_LONG: bool = true;
 
     fn ask(model: &dyn SynapseModel, args: &ConceptSearchArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let question = question(args, cx.corpus)?;
         let params = SearchParams::default();
         let count = args.random.unwrap_or(RANDOM);
-        let search = find_in(model, &question, &params, cx.device, cx.progress.piece(0, count + 1))?;
+        let search = find(model, &question, &params, cx.device, cx.progress.piece(0, count + 1))?;
         let mut random_searches = vec![];
         for k in 0..count {
-            let model = random_like(model, cx.corpus.vocab(), cx.seed.wrapping_add(k as u64), cx.device)?;
+            let model = random(model, cx.corpus.vocab(), cx.seed.wrapping_add(k as u64), cx.device)?;
             let progress = cx.progress.piece(k + 1, count + 1);
             random_searches.push(find(model.as_ref(), &question, &params, cx.device, progress)?);
         }

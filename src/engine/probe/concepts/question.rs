@@ -59,16 +59,17 @@ pub struct Noun {
 }
 
 /// The origin of the sentences.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SentenceOrigin {
     /// Sentences of the parliament: nouns in frames, half of each of which confirm.
     Parliament,
     /// Somebody's own sentences, of which every second one, or every second group, confirms.
+    #[default]
     Own,
 }
 
 /// A concept and its sentences.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ConceptQuestion {
     /// The name of the concept: "currency", "own sentences", the label of a file.
     pub concept: String,
@@ -126,11 +127,11 @@ impl ConceptQuestion {
 
     fn from_parliament(id: &str, extent: &Extent, rehearsal: bool, encode: &dyn Fn(&str) -> Vec<u32>) -> Option<Self> {
         let &(_, concept, naive) = PRESETS.iter().find(|p| p.0 == id)?;
-        let name = concept.name().to_owned() + if naive { ", naive corpus" } else { "" };
         let mut question = Self {
+            concept: concept.name().to_owned() + if naive { ", naive corpus" } else { "" },
             origin: SentenceOrigin::Parliament,
             languages: CODES.iter().take(extent.languages).map(|c| (*c).to_owned()).collect(),
-            ..Self::empty(&name)
+            ..Self::default()
         };
         let mut known = vec![];
         for s in sentences(concept, extent) {
@@ -164,7 +165,7 @@ impl ConceptQuestion {
     /// # Errors
     /// If a list has fewer than four sentences or a sentence has no tokens.
     pub fn from_lists(with: &str, without: &str, corpus: &Corpus) -> Result<Self, String> {
-        let mut question = Self::empty("own sentences");
+        let mut question = Self { concept: "own sentences".to_owned(), ..Self::default() };
         for (text, with) in [(with, true), (without, false)] {
             let lines: Vec<&str> = text.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
             let name = if with { "with" } else { "without" };
@@ -187,17 +188,6 @@ impl ConceptQuestion {
         Ok(question)
     }
 
-    fn empty(concept: &str) -> Self {
-        Self {
-            concept: concept.to_owned(),
-            contrast: vec![],
-            origin: SentenceOrigin::Own,
-            languages: vec![],
-            nouns: vec![],
-            items: vec![],
-        }
-    }
-
     /// The index of the language that a sentence names as the corpus does (`<F:en>...`); one for all that name none.
     fn language_of(&mut self, sentence: &str) -> usize {
         let code = sentence.strip_prefix("<F:").and_then(|l| l.split_once('>')).map_or("all", |(code, _)| code);
@@ -217,7 +207,7 @@ impl ConceptQuestion {
         concept: &str,
         encode: &dyn Fn(&str) -> Result<Vec<u32>, CorpusError>,
     ) -> Result<Self, String> {
-        let mut question = Self::empty(concept);
+        let mut question = Self { concept: concept.to_owned(), ..Self::default() };
         // the index of each noun, by label and group, among the nouns of its label
         let mut known: HashMap<(&str, &str), usize> = HashMap::new();
         let mut of_label: HashMap<&str, usize> = HashMap::new();

@@ -22,7 +22,6 @@ pub(super) struct TopContextsProbe;
 impl Probe for TopContextsProbe {
     type Answer = TopContexts;
     type Subject<'m> = &'m dyn SynapseModel;
-
     const TAKES_LONG: bool = true;
 
     fn ask(model: &dyn SynapseModel, args: &TopContextsArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {

@@ -84,6 +84,7 @@ pub struct TokenTally {
 }
 
 /// The tally over all windows so far.
+#[derive(Default)]
 pub struct ActivationTally {
     capacity: usize,
     /// The number of tokens that were read.
@@ -104,16 +105,7 @@ pub struct ActivationTally {
 impl ActivationTally {
     /// Keeps the `capacity` windows with the greatest values.
     pub fn new(capacity: usize) -> Self {
-        Self {
-            capacity,
-            read: 0,
-            fires: 0,
-            sum: 0.0,
-            greatest: 0.0,
-            bins: vec![0; BINS],
-            tokens: HashMap::new(),
-            heap: BinaryHeap::with_capacity(capacity + 1),
-        }
+        Self { capacity, bins: vec![0; BINS], ..Self::default() }
     }
 
     /// Takes a window into account. Of each the greatest value counts as a context, and if it is above zero.

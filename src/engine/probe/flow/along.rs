@@ -1,6 +1,6 @@
 //! The speed of a flow, the bend of its path and the stretch of distances, along its depth.
 
-use super::{FlowInput, Rhs, basis};
+use super::{FlowInput, Rhs, basis, spread};
 use crate::probe::prelude::*;
 
 /// The number of sampled depths: 0, 1/16, ... 1.
@@ -11,7 +11,7 @@ const ROUNDS: usize = 6;
 const FINITE_DIFFERENCE: f64 = 1e-2;
 
 pub fn depths() -> Vec<f64> {
-    (0..DEPTHS).map(|i| i as f64 / (DEPTHS - 1) as f64).collect()
+    spread(0.0, 1.0, DEPTHS)
 }
 
 pub struct FlowAlong;
@@ -44,7 +44,7 @@ pub struct Motion {
 
 impl Motion {
     pub fn new(rhs: &Rhs<'_>, states: &[Tensor]) -> Result<Self> {
-        let depths: Vec<f64> = (0..states.len()).map(|i| i as f64 / (states.len() - 1).max(1) as f64).collect();
+        let depths = spread(0.0, 1.0, states.len());
         let velocities: Vec<Vec<f64>> =
             depths.iter().zip(states).map(|(t, h)| host::to_f64(&rhs(*t, h)?)).collect::<Result<_>>()?;
         let last = states.len().saturating_sub(1);
@@ -79,8 +79,7 @@ impl Motion {
 fn sigmas(rhs: &Rhs<'_>, states: &[Tensor]) -> Result<Vec<f64>> {
     let mut found = vec![];
     let mut guess: Option<Tensor> = None;
-    for (i, state) in states.iter().enumerate() {
-        let t = i as f64 / (states.len() - 1).max(1) as f64;
+    for (t, state) in spread(0.0, 1.0, states.len()).into_iter().zip(states) {
         let mut direction = match guess.take() {
             Some(g) => g,
             None => unit(&rhs(t, state)?)?,

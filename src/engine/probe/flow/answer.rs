@@ -4,10 +4,10 @@ use super::{
     FlowInput, FlowTarget, SolveParams,
     along::{DEPTHS, Motion},
     basis::{Basis, states_at},
-    words,
+    spread, words,
 };
 use crate::{
-    ode::{self, Policy, SolverOptions, Trace},
+    ode::{self, SolverOptions, Trace},
     probe::prelude::*,
 };
 
@@ -27,8 +27,7 @@ impl Probe for FlowAnswer {
         let rhs = input.rhs(params.control)?;
         // Paths in the plane are cheap to sample and bend more.
         let every = if input.planar_field().is_some() { FINER } else { 1 };
-        let last = (DEPTHS - 1) * every;
-        let times: Vec<f64> = (0..=last).map(|i| i as f64 / last as f64).collect();
+        let times = spread(0.0, 1.0, (DEPTHS - 1) * every + 1);
         let (trace, states, end) = states_at(&input, &rhs, &times, &params.options)?;
         let basis = Basis::new(&input, &params)?;
         let paths = paths(&input, &basis, &times, &states)?;
@@ -101,19 +100,11 @@ fn paths(input: &FlowInput<'_>, basis: &Basis, times: &[f64], states: &[Tensor])
     })
 }
 
-/// The policy as measurements have it.
-pub(super) fn step_policy(policy: Policy) -> StepPolicy {
-    match policy {
-        Policy::Interpolate => StepPolicy::Interpolate,
-        Policy::Clip => StepPolicy::Clip,
-    }
-}
-
 fn solver_use(options: &SolverOptions) -> SolverUse {
     let method = options.method;
     SolverUse {
         method: method.id().to_owned(),
-        policy: step_policy(options.policy),
+        policy: options.policy,
         rtol: options.rtol,
         atol: options.atol,
         steps: options.steps,
@@ -124,19 +115,10 @@ fn solver_use(options: &SolverOptions) -> SolverUse {
 }
 
 fn solver_trace(trace: &Trace) -> SolverTrace {
-    let attempt = |a: &ode::Attempt| SolverAttempt {
-        t: a.t,
-        h: a.h,
-        error: a.error,
-        accepted: a.accepted,
-        growth_capped: a.growth_capped,
+    let attempt = |a: &ode::Attempt| {
+        let ode::Attempt { t, h, error, accepted, growth_capped } = *a;
+        SolverAttempt { t, h, error, accepted, growth_capped }
     };
-    SolverTrace {
-        h_init: trace.h_init,
-        d0: trace.d0,
-        d1: trace.d1,
-        d2: trace.d2,
-        nfe: trace.nfe,
-        attempts: trace.attempts.iter().map(attempt).collect(),
-    }
+    let Trace { h_init, d0, d1, d2, nfe, ref attempts } = *trace;
+    SolverTrace { h_init, d0, d1, d2, nfe, attempts: attempts.iter().map(attempt).collect() }
 }

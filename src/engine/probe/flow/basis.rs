@@ -38,26 +38,19 @@ impl Basis {
                 moved.extend(rows.iter().zip(&starts).map(|(h, s)| difference(h, s)));
             }
         }
-        let components = if input.planar_field().is_some() {
-            axes(dims)
+        let (components, origin) = if input.planar_field().is_some() {
+            (axes(dims), vec![0.0; dims])
         } else {
             let refs: Vec<Vec<f32>> = moved.iter().map(|r| r.iter().map(|v| *v as f32).collect()).collect();
             let mean = pca::mean(&refs.iter().map(Vec::as_slice).collect::<Vec<_>>(), dims);
             let centred: Vec<Vec<f64>> = moved.iter().map(|r| difference(r, &mean)).collect();
             let mut found = pca::components(&centred, dims, 3);
             // a flow that does not move has no directions of its own
-            for axis in axes(dims) {
-                if found.len() < 3.min(dims) {
-                    found.push(PrincipalComponent { explained_variance: 0.0, ..axis });
-                }
-            }
-            found
+            let still = axes(dims).into_iter().map(|axis| PrincipalComponent { explained_variance: 0.0, ..axis });
+            found.extend(still.take(dims.min(3).saturating_sub(found.len())));
+            (found, mean_row(&starts))
         };
-        let origin = vec![0.0; dims];
         let mut basis = Self { components, origin, reach: vec![] };
-        if input.planar_field().is_none() {
-            basis.origin = mean_row(&starts);
-        }
         let seen: Vec<Vec<f64>> = followed.iter().map(|h| basis.place(h)).collect();
         basis.reach = (0..basis.components.len())
             .map(|i| seen.iter().fold((f64::MAX, f64::MIN), |(low, high), p| (low.min(p[i]), high.max(p[i]))))

@@ -38,6 +38,7 @@ impl Probe for FlowClaims {
         let one = classes.prompt.is_some() || args.published;
         let (good, bad) = (words::single_token_ids(cx.corpus, &GOOD), words::single_token_ids(cx.corpus, &BAD));
         let held_out = steering::prompts(&HELD_OUT_NOUNS);
+        let next_at = |u0: f64| words::next(model, &end_as_trained(model, params.control_at_u0(u0), &input.start)?);
         let at_held_out = |classes: [&[u32]; 2]| -> Result<ClassShares> {
             let groups = groups(&held_out, model, cx)?;
             class_shares(held_out.len(), |u0| shares(model, &params, u0, &groups, &classes))
@@ -47,12 +48,17 @@ impl Probe for FlowClaims {
             (false, Some(words)) => words,
             (false, None) => at_held_out([&classes.plus, &classes.minus])?,
             (true, _) => class_shares(1, |u0| {
-                let p = next_at(&input, &params, model, u0)?;
+                let p = next_at(u0)?;
                 Ok([&classes.plus, &classes.minus].map(|ids| words::mass(&p, ids)).to_vec())
             })?,
         };
         let text = |ids: &[u32]| ids.iter().map(|&id| cx.corpus.token_text(id)).collect();
-        let continued = |u0: f64| continue_prompt(&input, &params, model, cx, u0);
+        let continued = |u0: f64| -> Result<String> {
+            let params = SolveParams { control: params.control_at_u0(u0), ..params.clone() };
+            let first = words::top(&next_at(u0)?, 1).first().copied().unwrap_or_default();
+            let said = words::continuation(&input, model, &params, cx, first)?;
+            Ok(cx.corpus.decode(&[input.ids.as_slice(), &said].concat()))
+        };
         let claims = measurements::FlowClaims {
             classes: ClassTokens { plus: text(&classes.plus), minus: text(&classes.minus) },
             own,
@@ -76,23 +82,4 @@ fn class_shares(prompts: usize, at: impl Fn(f64) -> Result<Vec<f64>>) -> Result<
     };
     let ([plus, _], [_, minus], [plus_unsteered, minus_unsteered]) = (both(1.0)?, both(-1.0)?, both(0.0)?);
     Ok(ClassShares { prompts, plus, minus, plus_unsteered, minus_unsteered })
-}
-
-fn next_at(input: &FlowInput<'_>, params: &SolveParams, model: &dyn LanguageFlow, u0: f64) -> Result<Vec<f64>> {
-    words::next(model, &end_as_trained(model, params.control_at_u0(u0), &input.start)?)
-}
-
-/// The prompt with its continuation at the control `u0`.
-fn continue_prompt(
-    input: &FlowInput<'_>,
-    params: &SolveParams,
-    model: &dyn LanguageFlow,
-    cx: &ProbeInputs<'_>,
-    u0: f64,
-) -> Result<String> {
-    let params = SolveParams { control: params.control_at_u0(u0), ..params.clone() };
-    let first = words::top(&next_at(input, &params, model, u0)?, 1).first().copied().unwrap_or_default();
-    let mut ids = input.ids.clone();
-    ids.extend(words::continuation(input, model, &params, cx, first)?);
-    Ok(cx.corpus.decode(&ids))
 }

@@ -147,17 +147,11 @@ impl<'a> FlowInput<'a> {
 
     /// Returns the language model; `None` for a flow in the plane, which ends in no words.
     pub fn model(&self) -> Option<&'a dyn LanguageFlow> {
-        match self.target {
-            FlowTarget::Language(model) => Some(model),
-            FlowTarget::Plane(..) => None,
-        }
+        if let FlowTarget::Language(model) = self.target { Some(model) } else { None }
     }
 
     pub fn planar_field(&self) -> Option<PlanarField> {
-        match self.target {
-            FlowTarget::Language(_) => None,
-            FlowTarget::Plane(_, field) => Some(field),
-        }
+        if let FlowTarget::Plane(_, field) = self.target { Some(field) } else { None }
     }
 
     fn describe(&self) -> String {
@@ -177,6 +171,11 @@ fn embedded(model: &dyn LanguageFlow, ids: &[u32], device: &Device) -> Result<Te
 fn end_as_trained(model: &dyn LanguageFlow, control: FlowControl, start: &Tensor) -> Result<Tensor> {
     let options = SolverOptions::fixed(Method::EULER, model.training_steps());
     Ok(ode::solve(&*model.field(control)?, start, ode::Span::UNIT, &options)?.end)
+}
+
+/// `n` values from low to high.
+fn spread(low: f64, high: f64, n: usize) -> Vec<f64> {
+    (0..n).map(|i| low + (high - low) * i as f64 / (n - 1).max(1) as f64).collect()
 }
 
 /// The token of this number, counted from the end where it is negative.

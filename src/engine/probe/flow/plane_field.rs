@@ -3,6 +3,7 @@
 use super::{
     FlowInput,
     basis::{Basis, states_at},
+    spread,
 };
 use crate::probe::prelude::*;
 
@@ -34,12 +35,9 @@ impl Probe for FlowField {
         let here = basis.place(&row);
         let extent = extent(&input, &basis, &here);
         let FieldExtent { x0, x1, y0, y1 } = extent;
-        let mut offsets = Vec::with_capacity(n * n);
-        for iy in 0..n {
-            for ix in 0..n {
-                let at = |low: f64, high: f64, i: usize| low + (high - low) * i as f64 / (n - 1) as f64;
-                offsets.push(basis.offset([at(x0, x1, ix) - here[0], at(y0, y1, iy) - here[1]]));
-            }
+        let mut offsets = vec![];
+        for y in spread(y0, y1, n) {
+            offsets.extend(spread(x0, x1, n).iter().map(|x| basis.offset([x - here[0], y - here[1]])));
         }
         let velocities = velocities(&input, &rhs, tau, &state, &offsets)?;
         let (dx, dy): (Vec<f32>, Vec<f32>) =

@@ -14,11 +14,10 @@ use std::{
     sync::Mutex,
 };
 
-use super::{FlowInput, SolveParams};
+use super::{FlowInput, SolveParams, spread};
 use crate::{
-    config::Arguments,
     nn::params,
-    probe::{IntoPayloads, prelude::*},
+    probe::{IntoPayloads, prelude::*, subject::copy_of},
     telemetry::{Measurement, Payload},
 };
 
@@ -48,11 +47,12 @@ impl Probe for FlowSweep {
 
     fn ask(swept: SweptModel<'_>, args: &FlowSweepArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let Some(upto) = args.upto else { return Ok(measured(swept, args, usize::MAX, cx)?.0) };
-        let question = frozen_model::question(swept.0, args);
+        // models are told apart by their addresses, since their weights change while a sweep goes on
+        let question = question(args) ^ std::ptr::from_ref(swept.0.params()).addr() as u64;
         let begins = args.begin == Some(true);
         let frozen = match frozen_model::take(question).filter(|_| !begins) {
             Some(model) => model,
-            None => frozen_model::copy(swept.0, cx)?,
+            None => frozen_model::FrozenModel { step: cx.step, weights: copy_of(swept.0, cx.seed, cx)? },
         };
         let Some(of_model) = SweptModel::from_shared(frozen.weights.as_ref()) else { bail!("the copy has no flow") };
         let (mut found, is_all) = measured(of_model, args, upto, cx)?;
@@ -140,11 +140,6 @@ impl Columns {
     }
 }
 
-/// `n` values from low to high.
-fn spread(low: f64, high: f64, n: usize) -> Vec<f64> {
-    (0..n).map(|i| low + (high - low) * i as f64 / (n - 1).max(1) as f64).collect()
-}
-
 type Points = BTreeMap<usize, Vec<f64>>;
 
 /// Points of recent sweeps by their question. A few sweeps are remembered; the oldest is forgotten first.
@@ -165,22 +160,18 @@ fn remember(key: u64, points: &Points) {
     }
 }
 
-/// Returns the key of a sweep: its arguments without the number of points that are asked for.
-fn question(args: &FlowSweepArgs) -> FlowSweepArgs {
-    FlowSweepArgs { upto: None, begin: None, ..args.clone() }
+/// A hash of the arguments without the number of points that are asked for.
+fn question(args: &FlowSweepArgs) -> u64 {
+    params::hash(&format!("{:?}", FlowSweepArgs { upto: None, begin: None, ..args.clone() }))
 }
 
 /// A hash (FNV) of all bits of the weights, the runtime parameters and the arguments.
 fn key(model: &dyn Trainable, args: &FlowSweepArgs) -> Result<u64> {
-    let mut hash = params::hash(args.kind.id());
+    let mut hash = question(args);
     let mut mix = |bits: u64| hash = (hash ^ bits).wrapping_mul(0x0000_0100_0000_01b3);
     for (name, var) in model.params().iter() {
         mix(params::hash(name));
         host::to_f32(var.as_tensor())?.into_iter().for_each(|v| mix(u64::from(v.to_bits())));
-    }
-    for (name, value) in question(args).to_args() {
-        mix(params::hash(&name));
-        mix(params::hash(&value.to_string()));
     }
     model.runtime_params().into_iter().for_each(|param| mix(param.value.to_bits()));
     Ok(hash)

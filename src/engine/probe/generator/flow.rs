@@ -33,6 +33,7 @@ impl Probe for GeneratorFlowProbe {
         let limit = limit(a, &classes, &x0);
         let spectrum = spectrum(a, kernel);
         let (stepped, flow) = (euler(a, &x0, dt, steps, &limit), exact(a, &x0, dt, steps, &limit));
+        let states = flow.states.iter().flatten().map(|p| *p as f32).collect();
         let particles = paths(a, &x0, dt, steps, PARTICLES, cx.seed);
         let about = format!("{}, {} steps of {share:.2} of the bound", asked.about(), steps);
         let measured = GeneratorFlow {
@@ -45,7 +46,7 @@ impl Probe for GeneratorFlowProbe {
             exact_slope: spectrum.map_or(f64::NAN, |s| -s.gap * dt),
             euler: curves(&stepped),
             sampling_error: sampling_error(&particles, &flow).into(),
-            distributions: distributions(&flow, n)?,
+            distributions: Array::new([flow.states.len(), n], states)?,
             exact: curves(&flow),
             particles: PARTICLES,
             paths: particles.into_iter().take(SHOWN_PATHS).collect(),
@@ -61,11 +62,6 @@ fn curves(of: &Relaxation) -> RelaxationCurves {
         entropy: of.entropy.clone().into(),
         excess_mass: of.mass.iter().map(|mass| mass - 1.0).collect(),
     }
-}
-
-fn distributions(flow: &Relaxation, n: usize) -> Result<Array> {
-    let all: Vec<f32> = flow.states.iter().flatten().map(|p| *p as f32).collect();
-    Ok(Array::new([flow.states.len(), n], all)?)
 }
 
 /// The largest difference between the share of the particles in a state and its probability, by step.

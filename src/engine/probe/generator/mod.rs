@@ -73,7 +73,7 @@ impl<'a> GeneratorQuery<'a> {
             let mut generator = controlled.at(&control)?;
             let edits = read_edits(&args.edits)?;
             for edit in &edits {
-                generator = edit.apply(&generator)?;
+                generator = generator.with_rate(edit.from, edit.to, edit.rate)?;
             }
             let generator = if args.cut { generator.cut() } else { generator };
             Ok((generator, !edits.is_empty()))

@@ -15,7 +15,6 @@ pub struct CorePeriphery;
 impl Probe for CorePeriphery {
     type Answer = measurements::CorePeriphery;
     type Subject<'m> = &'m dyn SynapseModel;
-
     const TAKES_LONG: bool = true;
 
     fn ask(model: &dyn SynapseModel, args: &CorePeripheryArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {

@@ -10,7 +10,6 @@ pub struct GraphCurve;
 impl Probe for GraphCurve {
     type Answer = ModularityAtStep;
     type Subject<'m> = &'m dyn SynapseModel;
-
     const TAKES_LONG: bool = true;
 
     fn ask(model: &dyn SynapseModel, args: &GraphCurveArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {

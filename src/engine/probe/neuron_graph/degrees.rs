@@ -1,10 +1,7 @@
 //! Distributions of degrees and of other counts: log-binned, with the likeliest power law and lognormal of the tail.
 
 use crate::{
-    analysis::graph::{
-        degrees::{DegreeBin, log_bins},
-        power_law,
-    },
+    analysis::graph::{degrees::log_bins, power_law},
     probe::prelude::*,
 };
 
@@ -15,13 +12,12 @@ const MIN_TAIL: usize = 50;
 /// Density over degree of the neurons that have such edges, or over other counts above zero, with what was fitted from
 /// `k_min` on.
 pub(super) fn distribution(degrees: &[u32]) -> DegreeDistribution {
-    let bins = log_bins(degrees, RATIO);
+    let (middles, densities): (Vec<f64>, Vec<f64>) = log_bins(degrees, RATIO).into_iter().unzip();
     let present: Vec<u32> = degrees.iter().copied().filter(|d| *d > 0).collect();
     let power_law = power_law::fit(&present, MIN_TAIL).map(|law| {
         let share = law.tail as f64 / present.len() as f64;
-        let from = |b: &DegreeBin| b.middle >= f64::from(law.k_min);
         let over = |p: &dyn Fn(f64) -> f64| -> Numbers {
-            bins.iter().map(|b| if from(b) { share * p(b.middle) } else { f64::NAN }).collect()
+            middles.iter().map(|k| if *k >= f64::from(law.k_min) { share * p(*k) } else { f64::NAN }).collect()
         };
         let lognormal = power_law::compare_with_lognormal(&present, &law).map(|against| LognormalFit {
             density: over(&|k| against.density(k, law.k_min)),
@@ -38,8 +34,8 @@ pub(super) fn distribution(degrees: &[u32]) -> DegreeDistribution {
         }
     });
     DegreeDistribution {
-        degree: bins.iter().map(|b| b.middle).collect(),
-        density: bins.iter().map(|b| b.density).collect(),
+        degree: middles.into(),
+        density: densities.into(),
         largest: present.iter().copied().max().unwrap_or_default(),
         power_law,
     }

@@ -93,15 +93,8 @@ impl Factors {
         let (per_head, width) = (self.shape.per_head(), self.width);
         let of_head = |rows: &[f32], head: usize| rows[head * per_head * width..][..per_head * width].to_vec();
         let (a, b, first) = (of_head(&self.a, from), of_head(&self.b, to), (from * per_head, to * per_head));
-        Ok(Self {
-            a,
-            b,
-            width,
-            first,
-            same: from == to,
-            shape: self.shape.clone(),
-            description: self.description.clone(),
-        })
+        let (shape, description) = (self.shape.clone(), self.description.clone());
+        Ok(Self { a, b, width, first, same: from == to, shape, description })
     }
 
     /// Random factors in the same positions: all of one norm, or each with its own norm if `keep_norms`.

@@ -1,19 +1,23 @@
 //! The thresholded graph at one threshold: its spread of entries, its neurons with communities, its
 //! degrees with their fits.
 
-use super::{CompactGraph, Factors, degrees, spread, weighed};
+use super::{CompactGraph, Factors, degrees, weighed};
 use crate::{
     analysis::graph::{
         Graph as Csr,
         cores::coreness,
         degrees::degrees as count,
         partition_similarity::nmi,
-        product::{Spread, Strongest},
+        product::{Sign, Spread, Strongest},
     },
     probe::prelude::*,
 };
 
 pub struct NeuronGraph;
+
+/// Bins and thresholds of the distribution of entries.
+const BINS: usize = 161;
+const THRESHOLDS: usize = 241;
 
 impl Probe for NeuronGraph {
     type Answer = (measurements::EntryHistogram, (measurements::NeuronGraph, GraphDegrees));
@@ -32,7 +36,7 @@ pub(super) fn answer(
 ) -> Result<Answer<<NeuronGraph as Probe>::Answer>> {
     let cut = CutGraph::new(factors, args)?;
     let neurons = cut.neurons(seed)?;
-    let histogram = spread::histogram(&cut.entries, cut.found.beta, cut.found.edges.len());
+    let histogram = histogram(&cut.entries, cut.found.beta, cut.found.edges.len());
     let degrees =
         GraphDegrees { outgoing: degrees::distribution(&cut.outgoing), incoming: degrees::distribution(&cut.incoming) };
     Ok(Answer::new((histogram, (neurons, degrees)), cut.label(), vec![]))
@@ -125,5 +129,48 @@ impl CutGraph {
             file: None,
             summary: Some(summary),
         })
+    }
+}
+
+/// Density with its symmetric part min(f(x), f(-x)) and the rest (figure 9a of the paper), and how many
+/// entries are larger than each of some thresholds.
+fn histogram(entries: &Spread, beta: f32, edges: usize) -> EntryHistogram {
+    // all but the outermost millionth, or the threshold, whichever is further out
+    let reach = entries.reach(1e-6).max(1.15 * beta) * 1.05;
+    let step = 2.0 * f64::from(reach) / BINS as f64;
+    let counts = entries.histogram(reach, BINS);
+    let density: Vec<f64> = counts.iter().map(|c| c / (entries.n as f64 * step).max(f64::MIN_POSITIVE)).collect();
+    let symmetric: Vec<f64> = (0..BINS).map(|i| density[i].min(density[BINS - 1 - i])).collect();
+    let skew = density.iter().zip(&symmetric).map(|(f, s)| f - s).collect();
+    let entry = (0..BINS).map(|i| -f64::from(reach) + (i as f64 + 0.5) * step).collect();
+
+    let thresholds: Vec<f32> = (0..THRESHOLDS).map(|i| reach * i as f32 / (THRESHOLDS - 1) as f32).collect();
+    let above = |sign: Sign| -> Numbers {
+        let count = |beta: &f32| {
+            // between the two bounds as if the bin were level
+            let (least, most) = entries.above(*beta, sign);
+            0.5 * (least as f64 + most as f64)
+        };
+        thresholds.iter().map(count).collect()
+    };
+    let m = entries.moments();
+    EntryHistogram {
+        entry,
+        density: density.into(),
+        symmetric: symmetric.into(),
+        skew,
+        threshold: thresholds.iter().map(|b| f64::from(*b)).collect(),
+        above: EntriesAbove {
+            excitatory: above(Sign::Excitatory),
+            inhibitory: above(Sign::Inhibitory),
+            both: above(Sign::Both),
+        },
+        beta: f64::from(beta),
+        edges,
+        entries: entries.n,
+        mean: m.mean,
+        standard_deviation: m.sd,
+        skewness: m.skew,
+        kurtosis: m.kurtosis,
     }
 }

@@ -11,7 +11,6 @@ pub struct HeadPairs;
 impl Probe for HeadPairs {
     type Answer = measurements::HeadPairs;
     type Subject<'m> = &'m dyn SynapseModel;
-
     const TAKES_LONG: bool = true;
 
     fn ask(model: &dyn SynapseModel, args: &HeadPairsArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {

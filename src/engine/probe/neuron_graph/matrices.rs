@@ -37,14 +37,9 @@ impl MatrixPair {
         let length = |sides: [usize; 2], by_columns: bool| if by_columns { sides[0] } else { sides[1] };
         let fitting = ways.into_iter().filter(|(x, y)| length(a, *x) == length(b, *y));
         let Some((x, y)) = fitting.min_by_key(|(x, _)| length(a, *x)) else {
+            let ((from, _), (to, _), [rows, cols], [n, m]) = (from, to, a, b);
             bail!(
-                "`{}` is {} by {} and `{}` {} by {}: no side of one is as long as a side of the other",
-                from.0,
-                a[0],
-                a[1],
-                to.0,
-                b[0],
-                b[1]
+                "`{from}` is {rows} by {cols} and `{to}` {n} by {m}: no side of one is as long as a side of the other"
             )
         };
         let values = |tensor: &Tensor, by_columns: bool| match by_columns {

@@ -12,7 +12,6 @@ mod head_pairs;
 mod matrices;
 mod neuron;
 mod null_models;
-mod spread;
 mod synapses;
 mod write_intervals;
 

@@ -13,7 +13,6 @@ pub struct GraphModularity;
 impl Probe for GraphModularity {
     type Answer = measurements::GraphModularity;
     type Subject<'m> = &'m dyn SynapseModel;
-
     const TAKES_LONG: bool = true;
 
     fn ask(model: &dyn SynapseModel, args: &GraphModularityArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {

@@ -13,7 +13,6 @@ pub struct WriteIntervals;
 impl Probe for WriteIntervals {
     type Answer = measurements::WriteIntervals;
     type Subject<'m> = &'m dyn SynapseModel;
-
     const TAKES_LONG: bool = true;
 
     fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {

@@ -21,23 +21,19 @@ const MAX_PRECISION: f64 = 1.0;
 
 pub struct AdaptationProbe;
 
-/// A model that can read the texts: with fast weights, or as one whose copy is fine-tuned.
-pub struct AdaptingModel<'m>(&'m dyn Trainable);
-
-impl<'m> FromShared<'m> for AdaptingModel<'m> {
-    fn from_shared(model: &'m dyn Trainable) -> Option<Self> {
-        let able = model.capabilities();
-        (able.token_model.is_some() && able.recovery.is_none()).then_some(Self(model))
-    }
-}
-
 impl Probe for AdaptationProbe {
     type Answer = Adaptation;
-    type Subject<'m> = AdaptingModel<'m>;
+    type Subject<'m> = &'m dyn Trainable;
     const TAKES_LONG: bool = true;
 
-    fn ask(model: AdaptingModel<'_>, args: &AdaptationArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let able = model.0.capabilities();
+    /// A model that can read the texts: with fast weights, or as one whose copy is fine-tuned.
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn Trainable> {
+        let able = model.capabilities();
+        (able.token_model.is_some() && able.recovery.is_none()).then_some(model)
+    }
+
+    fn ask(model: &dyn Trainable, args: &AdaptationArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let able = model.capabilities();
         let window = args.window.min(able.positions.unwrap_or(usize::MAX));
         let min_len = 5 * window;
         let sizes = StreamSizes { rows: args.streams, len: (5 * args.tokens / 2).max(min_len), min_len, foreign: 1 };
@@ -46,7 +42,7 @@ impl Probe for AdaptationProbe {
             return Err(Error::Msg(format!("There is no foreign text to learn from. {}", texts.notes.join(" "))));
         };
         let learner = Learner {
-            model: model.0,
+            model,
             reader: StreamReader { texts: &texts, device: cx.device },
             phases: Phases::new(texts.len, window),
             window,

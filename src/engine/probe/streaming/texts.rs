@@ -8,6 +8,8 @@ const FOREIGN: [usize; 8] = [1, 5, 4, 3, 7, 2, 6, 0];
 const SEED: u64 = 0x0f0e_1c7e;
 /// Numbers of bytes that are tried for each token.
 const BYTES: [usize; 3] = [2, 8, 32];
+/// The token that stands for whatever a tokeniser cannot say.
+const UNKNOWN: &str = "<unk>";
 /// A text with a larger share of unknown tokens is left out: its loss says little about the model.
 const MAX_UNKNOWN: f64 = 0.05;
 
@@ -49,7 +51,8 @@ impl StreamTexts {
     /// If the corpus is not running text, or shorter still.
     pub fn new(corpus: &Corpus, sizes: StreamSizes) -> Result<Self> {
         let Windows { rows, len, inputs, targets, .. } = own_streams(corpus, sizes)?;
-        let mut texts = vec![StreamText { name: own_name(corpus), inputs, targets }];
+        let name = corpus.name().split(" (").next().unwrap_or_default();
+        let mut texts = vec![StreamText { name: format!("own text ({name})"), inputs, targets }];
         let mut notes = vec![];
         for domain in FOREIGN {
             if texts.len() > sizes.foreign {
@@ -102,11 +105,6 @@ fn own_streams(corpus: &Corpus, StreamSizes { rows, len, min_len, .. }: StreamSi
     }
 }
 
-fn own_name(corpus: &Corpus) -> String {
-    let name = corpus.name().split(" (").next().unwrap_or_default();
-    format!("own text ({name})")
-}
-
 /// Streams of a generated domain; an error says why there are none.
 fn foreign_text(corpus: &Corpus, domain: usize, rows: usize, len: usize) -> std::result::Result<StreamText, String> {
     let name = domains::NAMES[domain].to_owned();
@@ -122,19 +120,10 @@ fn foreign_text(corpus: &Corpus, domain: usize, rows: usize, len: usize) -> std:
     }
     ensure!(ids.len() >= needed, format!("{name} left out: it has too few tokens"));
     ids.truncate(needed);
-    let unknown = unknown_share(corpus, &ids);
+    let is_unknown = |id: &u32| *id == 0 && corpus.token_text(0) == UNKNOWN;
+    let unknown = ids.iter().filter(|id| is_unknown(id)).count() as f64 / ids.len().max(1) as f64;
     if unknown > MAX_UNKNOWN {
         return Err(format!("{name} left out: the tokeniser does not know {:.0}% of its tokens", 100.0 * unknown));
     }
     Ok(StreamText { name, inputs: ids[..needed - 1].to_vec(), targets: ids[1..].to_vec() })
 }
-
-/// The share of tokens that stand for whatever the tokeniser cannot say.
-fn unknown_share(corpus: &Corpus, ids: &[u32]) -> f64 {
-    if corpus.token_text(0) != UNKNOWN {
-        return 0.0;
-    }
-    ids.iter().filter(|id| **id == 0).count() as f64 / ids.len().max(1) as f64
-}
-
-const UNKNOWN: &str = "<unk>";

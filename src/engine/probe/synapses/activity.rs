@@ -1,7 +1,7 @@
 //! The sparsity of a BDH: the share of x and of y that fires, by layer, beside the same model with random
 //! weights; and the size of their values.
 
-use super::{firing, random, synapses_of};
+use super::{firing, read_random};
 use crate::probe::prelude::*;
 
 /// Position 0 of a window, where y is zero by construction, is left out.
@@ -14,8 +14,7 @@ impl Probe for Activity {
     fn ask(model: &dyn SynapseModel, args: &ActivityArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let windows = cx.corpus.held_out(args.windows, args.window)?;
         let trained = read(model, &windows.inputs, windows.len)?;
-        let random = random(model, cx)?;
-        let random_weights = read(synapses_of(random.as_ref())?, &windows.inputs, windows.len)?;
+        let random_weights = read_random(model, cx, |random| read(random, &windows.inputs, windows.len))?;
         let layers = trained
             .into_iter()
             .zip(random_weights)

@@ -16,7 +16,6 @@ pub struct Merging;
 impl Probe for Merging {
     type Answer = Option<measurements::Merging>;
     type Subject<'m> = &'m dyn SynapseModel;
-
     const TAKES_LONG: bool = true;
 
     fn ask(model: &dyn SynapseModel, args: &MergingArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {

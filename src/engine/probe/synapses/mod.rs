@@ -27,15 +27,14 @@ pub(super) use trained_bdh::TrainedBdhProbe;
 
 use crate::{nn::params::hash, probe::prelude::*};
 
-fn synapses_of(model: &dyn Trainable) -> Result<&dyn SynapseModel> {
-    match model.capabilities().synapses {
-        Some(model) => Ok(model),
-        None => bail!("this is a question for a model with synapses"),
-    }
-}
-
-/// A model of the same sizes with random weights, the baseline of every number here.
-fn random(model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Box<dyn Trainable>> {
+/// Reads a model of the same sizes with random weights, the baseline of every number here.
+fn read_random<T>(
+    model: &dyn SynapseModel,
+    cx: &ProbeInputs<'_>,
+    read: impl FnOnce(&dyn SynapseModel) -> Result<T>,
+) -> Result<T> {
     // The run's own seed would give the weights that the model began with.
-    model.spec().build(cx.corpus.vocab(), cx.seed ^ hash("random weights"), cx.device)
+    let random = model.spec().build(cx.corpus.vocab(), cx.seed ^ hash("random weights"), cx.device)?;
+    let Some(random) = random.capabilities().synapses else { bail!("this is a question for a model with synapses") };
+    read(random)
 }

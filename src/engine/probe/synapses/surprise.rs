@@ -3,7 +3,7 @@
 
 use super::{
     firing::{self, Chunk},
-    random, synapses_of,
+    read_random,
 };
 use crate::{
     corpus::generated::repeats::{self, PERIOD, WARM, WORD},
@@ -26,8 +26,7 @@ impl Probe for Surprise {
         let ids = cx.corpus.encode(&text);
         ensure!(ids.len() == text.len(), "surprise is measured letter by letter; choose the tokeniser byte or char");
         let (trained, octaves) = PeriodMeans::measure(model, &ids)?.into_parts();
-        let random = random(model, cx)?;
-        let (random_weights, _) = PeriodMeans::measure(synapses_of(random.as_ref())?, &ids)?.into_parts();
+        let (random_weights, _) = read_random(model, cx, |random| PeriodMeans::measure(random, &ids))?.into_parts();
         let about = format!(
             "mean over {periods} new words of {WORD} letters, each read 8 times after {WARM} fixed letters and a period of another word"
         );
@@ -40,7 +39,6 @@ const OCTAVES: usize = 8;
 
 /// Means over periods, by position in the period.
 struct PeriodMeans {
-    /// The means of each layer.
     layers: Vec<LayerMeans>,
     loss: Vec<f64>,
 }

@@ -15,7 +15,6 @@ pub struct Texts;
 impl Probe for Texts {
     type Answer = TextLosses;
     type Subject<'m> = &'m dyn SynapseModel;
-
     const TAKES_LONG: bool = true;
 
     fn ask(model: &dyn SynapseModel, args: &TextLossesArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {

@@ -50,7 +50,7 @@ fn frequency_loss(ids: &[u32]) -> f64 {
     let mut shares: Vec<f64> = counts.into_values().map(|n| n / all).collect();
     // added up in an order of their own, not in that of a hash table
     shares.sort_by(f64::total_cmp);
-    -shares.iter().map(|p| p * p.ln()).sum::<f64>()
+    entropy(shares.into_iter())
 }
 
 #[cfg(test)]

@@ -34,28 +34,7 @@ measurement! {
         /// The stationary distribution over all n states; empty where the class can be left.
         pub stationary: Numbers,
     }
-}
 
-impl StateClass {
-    /// True if it cannot be left.
-    pub fn is_closed(&self) -> bool {
-        !self.stationary.is_empty()
-    }
-}
-
-impl GeneratorState {
-    /// Number of states.
-    pub fn states(&self) -> usize {
-        self.matrix.shape().first().copied().unwrap_or(0)
-    }
-
-    /// The dimension of the kernel: the number of closed classes.
-    pub fn kernel(&self) -> usize {
-        self.classes.iter().filter(|class| class.is_closed()).count()
-    }
-}
-
-measurement! {
     /// How a distribution relaxes: forward Euler, the exact flow, and single particles.
     pub struct GeneratorFlow in "equilibrium.flow" answers GeneratorFlowArgs {
         /// Step of forward Euler, in units of time.
@@ -131,6 +110,25 @@ measurement! {
         pub name: String,
         /// By the number of states, the mean over draws; NaN where a draw is reducible.
         pub gaps: Numbers,
+    }
+}
+
+impl StateClass {
+    /// True if it cannot be left.
+    pub fn is_closed(&self) -> bool {
+        !self.stationary.is_empty()
+    }
+}
+
+impl GeneratorState {
+    /// Number of states.
+    pub fn states(&self) -> usize {
+        self.matrix.shape().first().copied().unwrap_or(0)
+    }
+
+    /// The dimension of the kernel: the number of closed classes.
+    pub fn kernel(&self) -> usize {
+        self.classes.iter().filter(|class| class.is_closed()).count()
     }
 }
 

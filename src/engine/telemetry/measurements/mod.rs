@@ -1,4 +1,4 @@
-//! Every measurement, one struct a file, and the one list of them.
+//! Every measurement, one type a channel, and the one list of them.
 //!
 //! A probe returns such a struct, a view asks for it by its type ([`Measurement::from_payload`]), and a run
 //! folder holds its JSON. No part of it is named by a string on any side.
@@ -11,114 +11,44 @@ use std::fmt::Debug;
 use crate::config::{Arguments, json_error_message};
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::{
-    Deserialize, Serialize, Serializer,
+    Deserialize, Serialize,
     de::{self, DeserializeOwned},
 };
 
-mod activity;
-mod adaptation;
-mod attention_chain;
-mod attention_maps;
-mod attention_statistics;
-mod autocorrelation;
-mod bdh_dynamics;
-mod bdh_theory;
-mod causality;
-mod concept_effect;
-mod concept_search;
-mod core_periphery;
-mod domain_coherence;
-mod fast_weights;
+mod attention;
+mod bdh;
+mod concepts;
+mod fast_slow;
 mod flow;
-mod gate_entropy;
 mod generator;
-mod generator_distance;
-mod graph_modularity;
-mod graph_neuron;
-mod head_pairs;
-mod intervention;
-mod layer_readout;
-mod logit_lens;
-mod merging;
+mod grammar_roles;
+mod graph;
 mod neuron_graph;
-mod next_tokens;
-mod pair_attention;
-mod position_losses;
 mod prelude;
-mod query_key_maps;
-mod query_key_paths;
 mod rank_correlation;
-mod reading;
-mod reading_candidates;
-mod recoverability;
-mod residual;
-mod role_accuracy;
-mod settling;
-mod staircase;
-mod step_lengths;
-mod surprise;
-mod text_losses;
+mod spen;
+mod synapses;
+mod text;
 mod token_baselines;
-mod token_residuals;
-mod top_contexts;
-mod trace_reading;
+mod traces;
 mod trained_bdh;
-mod uncertainty;
-mod unit_usage;
-mod warm_up;
-mod write_intervals;
 
-pub use activity::*;
-pub use adaptation::*;
-pub use attention_chain::*;
-pub use attention_maps::*;
-pub use attention_statistics::*;
-pub use autocorrelation::*;
-pub use bdh_dynamics::*;
-pub use bdh_theory::*;
-pub use causality::*;
-pub use concept_effect::*;
-pub use concept_search::*;
-pub use core_periphery::*;
-pub use domain_coherence::*;
-pub use fast_weights::*;
+pub use attention::*;
+pub use bdh::*;
+pub use concepts::*;
+pub use fast_slow::*;
 pub use flow::*;
-pub use gate_entropy::*;
 pub use generator::*;
-pub use generator_distance::*;
-pub use graph_modularity::*;
-pub use graph_neuron::*;
-pub use head_pairs::*;
-pub use intervention::*;
-pub use layer_readout::*;
-pub use logit_lens::*;
-pub use merging::*;
+pub use grammar_roles::*;
+pub use graph::*;
 pub use neuron_graph::*;
-pub use next_tokens::*;
-pub use pair_attention::*;
-pub use position_losses::*;
-pub use query_key_maps::*;
-pub use query_key_paths::*;
 pub use rank_correlation::*;
-pub use reading::*;
-pub use reading_candidates::*;
-pub use recoverability::*;
-pub use residual::*;
-pub use role_accuracy::*;
-pub use settling::*;
-pub use staircase::*;
-pub use step_lengths::*;
-pub use surprise::*;
-pub use text_losses::*;
+pub use spen::*;
+pub use synapses::*;
+pub use text::*;
 pub use token_baselines::*;
-pub use token_residuals::*;
-pub use top_contexts::*;
-pub use trace_reading::*;
+pub use traces::*;
 pub use trained_bdh::*;
-pub use uncertainty::*;
-pub use unit_usage::*;
-pub use warm_up::*;
-pub use write_intervals::*;
 
 /// A typed measurement. One struct a channel; the list is [`MEASUREMENTS`].
 pub trait Measurement:
@@ -184,20 +114,12 @@ impl MeasurementEntry {
 macro_rules! measurements {
     ($($name:ident),* $(,)?) => {
         /// The payload of a sample: one of the measurements, or raw JSON where this version has no type for it.
-        #[derive(Debug, Clone, PartialEq)]
+        #[derive(Debug, Clone, PartialEq, Serialize)]
+        #[serde(untagged)]
         pub enum Payload {
             $(#[doc = concat!("The measurement [`", stringify!($name), "`].")] $name($name),)*
             /// A channel that this version has no type for: kept as it was read.
             Unknown(serde_json::Value),
-        }
-
-        impl Serialize for Payload {
-            fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-                match self {
-                    $(Payload::$name(m) => m.serialize(s),)*
-                    Payload::Unknown(json) => json.serialize(s),
-                }
-            }
         }
 
         impl Payload {
@@ -216,77 +138,16 @@ macro_rules! measurements {
 }
 
 measurements! {
-    Staircase,
-    Causality,
-    AttentionMaps,
-    QueryKeyPaths,
-    LongAttentionMaps,
-    AttentionStatistics,
-    AttentionChain,
-    Residual,
-    GeneratorDistance,
-    TokenResiduals,
-    GateEntropy,
-    LayerReadout,
-    DomainCoherence,
-    PairAttention,
-    StepLengths,
-    NextTokens,
-    Recoverability,
-    RoleAccuracy,
-    Settling,
-    WarmUp,
-    FastWeights,
-    Adaptation,
-    Uncertainty,
-    NeuronGraph,
-    EntryHistogram,
-    GraphDegrees,
-    GraphModularity,
-    ModularityAtStep,
-    GraphNeuron,
-    HeadPairs,
-    CorePeriphery,
-    BdhDynamicsWeights,
-    BdhDynamicsChecks,
-    BdhTheory,
-    GeneratorState,
-    GeneratorFlow,
-    StationaryMapError,
-    GapBySize,
-    Activity,
-    SynapseReading,
-    Surprise,
-    InterventionEffect,
-    LogitLens,
-    QueryKeyMaps,
-    TrainedBdh,
-    Merging,
-    TextLosses,
-    WriteIntervals,
-    ConceptEffect,
-    ReadingCandidates,
-    ConceptSearch,
-    TopContexts,
-    TokenBaselines,
-    TraceReading,
-    UnitUsage,
-    Autocorrelation,
-    PositionLosses,
-    FlowAnswer,
-    FlowField,
-    FlowAlong,
-    FlowSweepNfe,
-    FlowSweepTolerance,
-    FlowSweepInvariance,
-    FlowSweepClass,
-    FlowSweepActivation,
-    FlowSweepDifficulty,
-    FlowSweepLayers,
-    FlowSweepLatency,
-    FlowSweepGradientError,
-    FlowSweepGradientMemory,
-    FlowClaims,
+    Staircase, Causality, AttentionMaps, QueryKeyPaths, LongAttentionMaps, AttentionStatistics, AttentionChain,
+    Residual, GeneratorDistance, TokenResiduals, GateEntropy, LayerReadout, DomainCoherence, PairAttention, StepLengths,
+    NextTokens, Recoverability, RoleAccuracy, Settling, WarmUp, FastWeights, Adaptation, Uncertainty, NeuronGraph,
+    EntryHistogram, GraphDegrees, GraphModularity, ModularityAtStep, GraphNeuron, HeadPairs, CorePeriphery,
+    BdhDynamicsWeights, BdhDynamicsChecks, BdhTheory, GeneratorState, GeneratorFlow, StationaryMapError, GapBySize,
+    Activity, SynapseReading, Surprise, InterventionEffect, LogitLens, QueryKeyMaps, TrainedBdh, Merging, TextLosses,
+    WriteIntervals, ConceptEffect, ReadingCandidates, ConceptSearch, TopContexts, TokenBaselines, TraceReading,
+    UnitUsage, Autocorrelation, PositionLosses, FlowAnswer, FlowField, FlowAlong, FlowSweepNfe, FlowSweepTolerance,
+    FlowSweepInvariance, FlowSweepClass, FlowSweepActivation, FlowSweepDifficulty, FlowSweepLayers, FlowSweepLatency,
+    FlowSweepGradientError, FlowSweepGradientMemory, FlowClaims,
 }
 
 impl Payload {

@@ -75,30 +75,7 @@ measurement! {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub texts: Vec<Option<String>>,
     }
-}
 
-fn no_numbers(numbers: &Numbers) -> bool {
-    numbers.0.is_empty()
-}
-
-/// The type that a file gives values.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ColumnType {
-    /// Whole numbers.
-    #[default]
-    Integer,
-    /// Floating-point numbers.
-    Float,
-    /// Truth values.
-    Boolean,
-    /// Texts.
-    Text,
-    /// Lists and objects, as JSON.
-    Json,
-}
-
-measurement! {
     /// Weighted edges in three lists of one length; directed unless a file says otherwise.
     #[derive(Default)]
     pub struct GraphEdges {
@@ -109,37 +86,7 @@ measurement! {
         /// Entry of G.
         pub weight: Array,
     }
-}
 
-impl GraphEdges {
-    /// (source, target, weight).
-    pub fn new(edges: impl IntoIterator<Item = (u32, u32, f32)>) -> Self {
-        let (mut source, mut target, mut weight) = (vec![], vec![], vec![]);
-        for (from, to, w) in edges {
-            source.push(from);
-            target.push(to);
-            weight.push(w);
-        }
-        Self { source, target, weight: weight.into() }
-    }
-
-    /// Returns the number of edges; of lists of different lengths the shortest counts.
-    pub fn len(&self) -> usize {
-        self.source.len().min(self.target.len()).min(self.weight.data().len())
-    }
-
-    /// Returns true if there are no edges.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// (source, target, weight).
-    pub fn iter(&self) -> impl Iterator<Item = (u32, u32, f32)> + '_ {
-        self.source.iter().zip(&self.target).zip(self.weight.data()).map(|((a, b), w)| (*a, *b, *w))
-    }
-}
-
-measurement! {
     /// The groups that neurons belong to; `null` for a neuron that belongs to none. Absent: not known.
     #[derive(Default)]
     pub struct NeuronGroups {
@@ -188,55 +135,7 @@ measurement! {
         /// Share of edges whose reverse is an edge too, 0 to 1.
         pub reciprocity: f64,
     }
-}
 
-choices! {
-    /// The matrix that makes the graph.
-    pub enum Matrix {
-        /// G_x = E D_x, the effect of a neuron's y on each neuron's x in the next layer.
-        X = "x",
-        /// G_y = E D_y, its effect on each neuron's y.
-        Y = "y",
-        /// The synapses after a text, from y of a layer to x of the next: the state of attention, not a product of
-        /// weights.
-        Sigma = "sigma",
-    }
-}
-
-/// More edges would neither be drawn nor fit a message.
-pub const MAX_EDGES: usize = 400_000;
-
-arguments! {
-    /// The graph of the neurons, cut at a threshold.
-    pub struct NeuronGraphArgs asks "neuron_graph" {
-        /// x is G = E D_x, what a neuron's y does to each neuron's x one layer on; y is G = E D_y, what it does to each neuron's y; sigma are the synapses after a held-out text.
-        matrix: Matrix = Matrix::X,
-        /// Layer of the x that synapses run to, for sigma. Absent, or a layer that the model lacks: its last.
-        #[range(1..=63)]
-        layer: Option<usize> = None,
-        /// Tokens of the text, for sigma.
-        #[range(2..=4096)]
-        tokens: usize = 256,
-        /// Head that edges leave, counted from 1. It takes effect when both heads are given; 0 is the whole graph.
-        from_head: usize = 0,
-        /// Head that edges enter, counted from 1. It takes effect when both heads are given; 0 is the whole graph.
-        to_head: usize = 0,
-        /// Entries that make edges: those above the threshold, those below its negative, or both.
-        sign: Sign = Sign::Excitatory,
-        /// Number of edges, the strongest entries.
-        #[range(1..=MAX_EDGES)]
-        edges: usize = 16_000,
-        /// Threshold above which every entry is an edge; 0 takes the number of edges instead.
-        beta: f64 = 0.0,
-        /// Edges count by the size of their entries, not each as 1.
-        weighted: bool = false,
-        /// Searches for communities, of which the best counts.
-        #[range(1..=100)]
-        restarts: usize = 5,
-    }
-}
-
-measurement! {
     /// How the entries of G are spread, and how many are left above each threshold.
     pub struct EntryHistogram in "graph.histogram" answers NeuronGraphArgs {
         /// Middle of each bin: an entry of G.
@@ -323,5 +222,95 @@ measurement! {
         pub log_ratio: f64,
         /// Two-sided p of that ratio.
         pub p: f64,
+    }
+}
+
+fn no_numbers(numbers: &Numbers) -> bool {
+    numbers.0.is_empty()
+}
+
+/// The type that a file gives values.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ColumnType {
+    /// Whole numbers.
+    #[default]
+    Integer,
+    /// Floating-point numbers.
+    Float,
+    /// Truth values.
+    Boolean,
+    /// Texts.
+    Text,
+    /// Lists and objects, as JSON.
+    Json,
+}
+
+impl GraphEdges {
+    /// (source, target, weight).
+    pub fn new(edges: impl IntoIterator<Item = (u32, u32, f32)>) -> Self {
+        let (source, target, weight): (Vec<_>, Vec<_>, Vec<_>) = edges.into_iter().collect();
+        Self { source, target, weight: weight.into() }
+    }
+
+    /// Returns the number of edges; of lists of different lengths the shortest counts.
+    pub fn len(&self) -> usize {
+        self.source.len().min(self.target.len()).min(self.weight.data().len())
+    }
+
+    /// Returns true if there are no edges.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// (source, target, weight).
+    pub fn iter(&self) -> impl Iterator<Item = (u32, u32, f32)> + '_ {
+        self.source.iter().zip(&self.target).zip(self.weight.data()).map(|((a, b), w)| (*a, *b, *w))
+    }
+}
+
+choices! {
+    /// The matrix that makes the graph.
+    pub enum Matrix {
+        /// G_x = E D_x, the effect of a neuron's y on each neuron's x in the next layer.
+        X = "x",
+        /// G_y = E D_y, its effect on each neuron's y.
+        Y = "y",
+        /// The synapses after a text, from y of a layer to x of the next: the state of attention, not a product of
+        /// weights.
+        Sigma = "sigma",
+    }
+}
+
+/// More edges would neither be drawn nor fit a message.
+pub const MAX_EDGES: usize = 400_000;
+
+arguments! {
+    /// The graph of the neurons, cut at a threshold.
+    pub struct NeuronGraphArgs asks "neuron_graph" {
+        /// x is G = E D_x, what a neuron's y does to each neuron's x one layer on; y is G = E D_y, what it does to each neuron's y; sigma are the synapses after a held-out text.
+        matrix: Matrix = Matrix::X,
+        /// Layer of the x that synapses run to, for sigma. Absent, or a layer that the model lacks: its last.
+        #[range(1..=63)]
+        layer: Option<usize> = None,
+        /// Tokens of the text, for sigma.
+        #[range(2..=4096)]
+        tokens: usize = 256,
+        /// Head that edges leave, counted from 1. It takes effect when both heads are given; 0 is the whole graph.
+        from_head: usize = 0,
+        /// Head that edges enter, counted from 1. It takes effect when both heads are given; 0 is the whole graph.
+        to_head: usize = 0,
+        /// Entries that make edges: those above the threshold, those below its negative, or both.
+        sign: Sign = Sign::Excitatory,
+        /// Number of edges, the strongest entries.
+        #[range(1..=MAX_EDGES)]
+        edges: usize = 16_000,
+        /// Threshold above which every entry is an edge; 0 takes the number of edges instead.
+        beta: f64 = 0.0,
+        /// Edges count by the size of their entries, not each as 1.
+        weighted: bool = false,
+        /// Searches for communities, of which the best counts.
+        #[range(1..=100)]
+        restarts: usize = 5,
     }
 }

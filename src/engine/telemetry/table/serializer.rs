@@ -31,12 +31,8 @@ impl<'a> Cells<'a> {
         Ok(())
     }
 
-    fn list(self) -> List<'a> {
-        List { len: 0, field: self.field, index: self.index, out: self.out }
-    }
-
-    fn fields(self) -> Fields<'a> {
-        Fields { parts: vec![], key: String::new(), field: self.field, index: self.index, out: self.out }
+    fn parts(self) -> Parts<'a> {
+        Parts { around: self, len: 0, key: String::new(), fields: vec![] }
     }
 
     /// A serializer for the value of an enum's variant, which is in a field of the variant's name.
@@ -50,42 +46,32 @@ fn inner(field: &str, name: &str) -> String {
     if field.is_empty() { name.to_owned() } else { format!("{field}.{name}") }
 }
 
-/// The items of a list.
-pub struct List<'a> {
+/// The items of a list, or the fields of a struct or a map, which come out by name.
+pub struct Parts<'a> {
+    around: Cells<'a>,
     len: usize,
-    field: String,
-    index: Vec<usize>,
-    out: &'a mut Vec<Cell>,
-}
-
-impl List<'_> {
-    fn item<T: Serialize + ?Sized>(&mut self, item: &T) -> Result {
-        let index = self.index.iter().copied().chain([self.len]).collect();
-        self.len += 1;
-        item.serialize(Cells { field: self.field.clone(), index, out: self.out })
-    }
-}
-
-/// The fields of a struct or a map, which come out by name.
-pub struct Fields<'a> {
-    parts: Vec<(String, Vec<Cell>)>,
     key: String,
-    field: String,
-    index: Vec<usize>,
-    out: &'a mut Vec<Cell>,
+    fields: Vec<(String, Vec<Cell>)>,
 }
 
-impl Fields<'_> {
-    fn part<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result {
+impl Parts<'_> {
+    fn item<T: Serialize + ?Sized>(&mut self, item: &T) -> Result {
+        let index = self.around.index.iter().copied().chain([self.len]).collect();
+        self.len += 1;
+        item.serialize(Cells { field: self.around.field.clone(), index, out: self.around.out })
+    }
+
+    fn field<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result {
         let mut out = vec![];
-        value.serialize(Cells { field: inner(&self.field, name), index: self.index.clone(), out: &mut out })?;
-        self.parts.push((name.to_owned(), out));
+        let (field, index) = (inner(&self.around.field, name), self.around.index.clone());
+        value.serialize(Cells { field, index, out: &mut out })?;
+        self.fields.push((name.to_owned(), out));
         Ok(())
     }
 
     fn finish(mut self) -> Result {
-        self.parts.sort_by(|a, b| a.0.cmp(&b.0));
-        self.out.extend(self.parts.into_iter().flat_map(|(_, cells)| cells));
+        self.fields.sort_by(|a, b| a.0.cmp(&b.0));
+        self.around.out.extend(self.fields.into_iter().flat_map(|(_, cells)| cells));
         Ok(())
     }
 }
@@ -98,16 +84,24 @@ macro_rules! displayed {
     )+ };
 }
 
+macro_rules! parted {
+    ($($method:ident($($ty:ty),+)),+) => { $(
+        fn $method(self, $(_: $ty),+) -> Result<Parts<'a>> {
+            Ok(self.parts())
+        }
+    )+ };
+}
+
 impl<'a> Serializer for Cells<'a> {
     type Ok = ();
     type Error = Error;
-    type SerializeSeq = List<'a>;
-    type SerializeTuple = List<'a>;
-    type SerializeTupleStruct = List<'a>;
-    type SerializeTupleVariant = List<'a>;
-    type SerializeMap = Fields<'a>;
-    type SerializeStruct = Fields<'a>;
-    type SerializeStructVariant = Fields<'a>;
+    type SerializeSeq = Parts<'a>;
+    type SerializeTuple = Parts<'a>;
+    type SerializeTupleStruct = Parts<'a>;
+    type SerializeTupleVariant = Parts<'a>;
+    type SerializeMap = Parts<'a>;
+    type SerializeStruct = Parts<'a>;
+    type SerializeStructVariant = Parts<'a>;
 
     fn is_human_readable(&self) -> bool {
         false
@@ -165,38 +159,23 @@ impl<'a> Serializer for Cells<'a> {
         value.serialize(self.for_variant(variant))
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<List<'a>> {
-        Ok(self.list())
+    parted! {
+        serialize_seq(Option<usize>), serialize_tuple(usize), serialize_tuple_struct(&'static str, usize),
+        serialize_map(Option<usize>), serialize_struct(&'static str, usize)
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<List<'a>> {
-        Ok(self.list())
+    fn serialize_tuple_variant(self, _: &'static str, _: u32, variant: &'static str, _: usize) -> Result<Parts<'a>> {
+        Ok(self.for_variant(variant).parts())
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<List<'a>> {
-        Ok(self.list())
-    }
-
-    fn serialize_tuple_variant(self, _: &'static str, _: u32, variant: &'static str, _: usize) -> Result<List<'a>> {
-        Ok(self.for_variant(variant).list())
-    }
-
-    fn serialize_map(self, _: Option<usize>) -> Result<Fields<'a>> {
-        Ok(self.fields())
-    }
-
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Fields<'a>> {
-        Ok(self.fields())
-    }
-
-    fn serialize_struct_variant(self, _: &'static str, _: u32, variant: &'static str, _: usize) -> Result<Fields<'a>> {
-        Ok(self.for_variant(variant).fields())
+    fn serialize_struct_variant(self, _: &'static str, _: u32, variant: &'static str, _: usize) -> Result<Parts<'a>> {
+        Ok(self.for_variant(variant).parts())
     }
 }
 
 macro_rules! lists {
     ($($kind:ident::$item:ident),+) => { $(
-        impl $kind for List<'_> {
+        impl $kind for Parts<'_> {
             type Ok = ();
             type Error = Error;
 
@@ -217,12 +196,12 @@ lists! {
 
 macro_rules! structs {
     ($($kind:ident),+) => { $(
-        impl $kind for Fields<'_> {
+        impl $kind for Parts<'_> {
             type Ok = ();
             type Error = Error;
 
             fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result {
-                self.part(name, value)
+                self.field(name, value)
             }
 
             fn end(self) -> Result {
@@ -233,7 +212,7 @@ macro_rules! structs {
 }
 structs! { SerializeStruct, SerializeStructVariant }
 
-impl SerializeMap for Fields<'_> {
+impl SerializeMap for Parts<'_> {
     type Ok = ();
     type Error = Error;
 
@@ -247,7 +226,7 @@ impl SerializeMap for Fields<'_> {
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result {
         let name = std::mem::take(&mut self.key);
-        self.part(&name, value)
+        self.field(&name, value)
     }
 
     fn end(self) -> Result {

@@ -287,7 +287,6 @@ impl SweepResults {
         series.filter_map(|s| s.last()).map(|(step, _)| *step).max().unwrap_or(0)
     }
 
-    /// The indices of the runs of a point.
     pub fn runs_of(&self, point: usize) -> impl Iterator<Item = (usize, &SweepRun)> {
         self.runs.iter().enumerate().filter(move |(_, run)| run.point == point)
     }

@@ -162,7 +162,6 @@ settings! {
 }
 
 schedules! {
-    /// The schedules of the other probes.
     pub struct ProbeSettings {
         query_key_paths: "Phase plane every" = 100,
         step_lengths: "Step lengths every" = 10,

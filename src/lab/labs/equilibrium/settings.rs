@@ -42,7 +42,6 @@ choices! {
 }
 
 settings! {
-    /// The task of a run.
     pub struct TaskSettings in "task" {
         /// Map: a network learns the stationary distribution of a generator; no text is read. Block: a fast-slow model learns a text, to see how far its trained block is from a generator.
         #[knob("Task")]
@@ -132,7 +131,6 @@ settings! {
 }
 
 schedules! {
-    /// The schedules of the probes.
     pub struct ProbeSettings {
         /// Steps between two measurements of the learned map's error. 0 measures when a view asks.
         map: "Map error every" = 100,

@@ -165,7 +165,6 @@ settings! {
 }
 
 schedules! {
-    /// The schedules of the probes.
     pub struct ProbeSettings {
         staircase: "Staircase every" = 25,
         attention_maps: "Attention every" = 50,

@@ -54,7 +54,6 @@ impl TreebankTags {
 }
 
 settings! {
-    /// The sentences.
     pub struct GrammarSettings in "grammar" {
         /// Share of passive sentences. At one half the first word is as often the patient's as the agent's, and nothing but the rest of the sentence tells which.
         #[knob("Passive", range(0.0..=1.0), without(GrammarSettings::treebank))]

@@ -249,6 +249,22 @@ mod tests {
     }
 
     #[test]
+    fn a_share_stands_beside_that_at_the_other_end() {
+        let found = ValueInContext { value: 0.957, reference: Some(0.0113), ..ValueInContext::default() };
+        let [plus, minus] = ["steered_plus", "steered_minus"].map(|key| meaning_of("ode_flow", key, found));
+        assert_eq!((plus.as_str(), minus.as_str()), ("at u\u{2080} = \u{2212}1: 0.011", "at u\u{2080} = +1: 0.011"));
+    }
+
+    /// The value is a share of the bound: it is not 1 where both sides are equal.
+    #[test]
+    fn an_error_within_its_bound_is_rounding() {
+        let error =
+            |value| meaning_of("bdh_physics", "largest_share", ValueInContext { value, ..ValueInContext::default() });
+        assert_eq!([0.455, 1.0].map(error), ["equal up to rounding"; 2]);
+        assert_eq!(error(1.01), "differ by more than rounding");
+    }
+
+    #[test]
     fn one_of_several_references_says_its_name() {
         let found = ValueInContext {
             value: 0.284,

@@ -115,20 +115,7 @@ fn at(sweep: &FlowSweepClass, curve: &[f64], u0: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        labs::{find, headline::large::ValueInContext},
-        telemetry::measurements::{ClassCurves, SweepProgress},
-    };
-
-    #[test]
-    fn a_share_stands_beside_that_at_the_other_end() {
-        let meaning = |key: &str, other: f64| {
-            let (number, headline) = find("ode_flow").unwrap().large_numbers().find(|(n, _)| n.key == key).unwrap();
-            number.meaning(headline, ValueInContext { value: 0.957, reference: Some(other), ..Default::default() })
-        };
-        assert_eq!(meaning("steered_plus", 0.0113), "at u\u{2080} = \u{2212}1: 0.011");
-        assert_eq!(meaning("steered_minus", 0.0069), "at u\u{2080} = +1: 0.007");
-    }
+    use crate::telemetry::measurements::{ClassCurves, SweepProgress};
 
     #[test]
     fn shares_are_those_at_the_ends_and_the_middle_of_the_slider() {

@@ -32,7 +32,6 @@ settings! {
 }
 
 choices! {
-    /// The task of a run.
     pub enum Task {
         /// Many prompts, classes of words.
         Steer = "steer",
@@ -48,7 +47,6 @@ choices! {
 }
 
 settings! {
-    /// The task of a run.
     pub struct TaskSettings in "task" {
         /// Steer: many prompts, classes of words. Published: one prompt and a bare space, as the source did it. Both: the two side by side. Train: twins on text. Field: flows in the plane, no words.
         #[knob("Task")]
@@ -139,7 +137,6 @@ settings! {
 }
 
 settings! {
-    /// Sizes of the model.
     pub struct ModelSettings in "model" {
         /// Channels of every token, in the layers and in the flow. Must be a multiple of the heads.
         #[knob("Width", range(8..=1024), symbol("D"), unit("channels"))]
@@ -175,7 +172,6 @@ settings! {
 }
 
 schedules! {
-    /// The schedules of the probes.
     pub struct ProbeSettings {
         flow: "Flow every" = 25,
         flow_sweep: "Class sweep every" = 275,

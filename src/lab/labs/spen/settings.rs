@@ -19,7 +19,6 @@ settings! {
 }
 
 settings! {
-    /// Sizes of the models.
     pub struct ModelSettings in "model" {
         /// Channels of every token, and of each of a block's three traces.
         #[knob("Width", range(8..=1024), symbol("D"), unit("channels"))]
@@ -121,7 +120,6 @@ settings! {
 }
 
 settings! {
-    /// The number of seeds.
     pub struct VariantSettings in "variants" {
         /// Repeats every variant with further seeds, of weights and batches. Curves then show mean and spread.
         #[knob("Seeds", range(1..=8))]
@@ -130,7 +128,6 @@ settings! {
 }
 
 schedules! {
-    /// The schedules of the probes.
     pub struct ProbeSettings {
         /// Steps between two readings of a passage: error, traces and continuation. 0 measures only when a view asks.
         trace_reading: "Reading every" = 200,

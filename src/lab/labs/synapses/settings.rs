@@ -94,7 +94,6 @@ settings! {
 }
 
 schedules! {
-    /// The schedules of the probes.
     pub struct ProbeSettings {
         activity: "Sparsity every" = 25,
         reading: "Reading every" = 100,

@@ -122,7 +122,6 @@ settings! {
 }
 
 settings! {
-    /// The schedule of all probes.
     pub struct ProbeSettings in "probe" {
         /// Steps between two measurements while it trains on. 0 measures only when a view asks.
         #[knob("Measure every", range(0..=1_000_000), unit("steps"), live)]
@@ -141,7 +140,6 @@ impl ChangeSettings {
 }
 
 impl TrainedBdhSettings {
-    /// The question for the top contexts.
     pub fn context_args(&self) -> TopContextsArgs {
         let ContextSettings { ref neuron, of, layer, span, tokens, window, top } = self.contexts;
         let neuron = neuron.clone();

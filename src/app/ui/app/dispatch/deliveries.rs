@@ -55,10 +55,9 @@ pub(in crate::ui) fn take_deliveries(app: &mut App, ctx: &Context) {
                 let back = ("Undo".to_owned(), RunsAction::TakeBack(place).into());
                 app.toasts.push_with(Level::Info, format!("{name} is in the trash."), back);
             }
-            Delivery::Compared(Ok(runs)) => app.runs.show_comparison(Some(*runs)),
-            Delivery::Compared(Err(words)) => {
-                app.runs.show_comparison(None);
-                app.toasts.push(Level::Error, words);
+            Delivery::Compared(runs) => {
+                let runs = runs.map_err(|words| app.toasts.push(Level::Error, words));
+                app.runs.show_comparison(runs.ok().map(|runs| *runs));
             }
             Delivery::Replayed(runs) => {
                 if let Some(words) = app.runs.show_replayed(runs) {

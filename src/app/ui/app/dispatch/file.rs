@@ -95,14 +95,9 @@ pub(in crate::ui) fn save_dialog_ended(app: &mut App, suggested: &str, path: Opt
         Some(path) => app.host.write(path, bytes),
         None => {
             let folder = app.host.export_folder();
-            app.toasts.push_with(
-                Level::Info,
-                format!("{suggested} was not saved: no file was chosen, or no file dialog opens here."),
-                (
-                    format!("Save into {}", folder.display()),
-                    FileAction::SaveInExports(suggested.to_owned(), bytes).into(),
-                ),
-            );
+            let words = format!("{suggested} was not saved: no file was chosen, or no file dialog opens here.");
+            let save = FileAction::SaveInExports(suggested.to_owned(), bytes).into();
+            app.toasts.push_with(Level::Info, words, (format!("Save into {}", folder.display()), save));
         }
     }
 }

@@ -1,9 +1,6 @@
 //! The effect of actions on lessons.
 
-use super::{
-    open_lab::open_lab,
-    stop_first::{PendingAction, must_wait},
-};
+use super::open_lab::open_lab;
 use crate::ui::{app::prelude::*, page::lesson};
 
 pub(super) fn dispatch(app: &mut App, action: LessonAction, ctx: &Context) {
@@ -18,7 +15,7 @@ pub(super) fn dispatch(app: &mut App, action: LessonAction, ctx: &Context) {
 fn take_step(app: &mut App, i: usize, ctx: &Context) {
     let Some(page) = app.page() else { return };
     let (lab, begins_run) = (page.lab.id, lesson::step_begins_run(page, i));
-    if begins_run && must_wait(app, lab, &format!("begin step {} of the lesson", i + 1)) {
+    if begins_run && app.must_wait(lab, &format!("begin step {} of the lesson", i + 1)) {
         app.waiting = Some(PendingAction::Action(LessonAction::Step(i).into()));
     } else if let Some((page, host)) = app.page_and_host() {
         // the step that is open already may be clicked by mistake
@@ -45,7 +42,6 @@ pub(in crate::ui) fn open_lesson(app: &mut App, link: &LessonLink, ctx: &Context
     }
 }
 
-/// Restricts the page in front.
 pub(super) fn restrict(app: &mut App, restrictions: Restrictions) {
     if let Some(page) = app.page_mut() {
         page.restrictions = restrictions;
@@ -56,9 +52,8 @@ pub(super) fn restrict(app: &mut App, restrictions: Restrictions) {
 fn open_step(app: &mut App, link: &LessonLink, ctx: &Context) {
     let Some(lab) = app.lists.lab(&link.lab) else {
         let known = app.lists.labs.iter().map(|l| l.id).collect::<Vec<_>>().join(", ");
-        return app
-            .toasts
-            .push(Level::Error, format!("There is no lab \u{201c}{}\u{201d}; the labs are {known}.", link.lab));
+        let words = format!("There is no lab \u{201c}{}\u{201d}; the labs are {known}.", link.lab);
+        return app.toasts.push(Level::Error, words);
     };
     open_lab(app, lab.id, ctx);
     app.session.show_lesson();

@@ -1,11 +1,6 @@
 //! The link of a page: copied, opened, and led to its step, in a run on the disk or in one yet to be trained.
 
-use super::{
-    lesson::open_lesson,
-    open_lab::open_settings,
-    open_run::open_run,
-    stop_first::{PendingAction, must_wait},
-};
+use super::{lesson::open_lesson, open_lab::open_settings, open_run::open_run};
 use crate::{
     experiments::permalink::{Link, Permalink},
     labs::TrainSettings,
@@ -69,7 +64,7 @@ pub(super) fn use_linked_files(app: &mut App, ctx: &Context) {
 /// Opens a lab with a link's settings and views. Nothing is trained.
 pub(super) fn show_page(app: &mut App, link: Permalink, ctx: &Context) {
     let Some(lab) = app.lists.lab(&link.config.lab) else { return };
-    if must_wait(app, lab.id, "open this link") {
+    if app.must_wait(lab.id, "open this link") {
         app.waiting = Some(PendingAction::Page(Box::new(link)));
         return;
     }

@@ -7,7 +7,6 @@ use super::{
     open_file::open_path,
     open_lab::{open_lab, open_settings},
     open_run::{open_run, show_replay},
-    stop_first::PendingAction,
 };
 use crate::ui::{
     app::prelude::*,

@@ -3,9 +3,8 @@
 use super::{
     file::WrittenMatrix,
     link::{link_of, open_link},
-    open_lab::{choose, open_config, open_lab, set_path, states_setting},
+    open_lab::{choose, open_lab, open_settings, set_path, states_setting},
     open_run::open_run,
-    stop_first::{PendingAction, must_wait},
 };
 use crate::{
     analysis::{generator::MatrixKind, graph_file::Format},
@@ -47,7 +46,7 @@ pub(in crate::ui) fn open_config_text(app: &mut App, path: &Path, content: &str,
     let lab = Config::lab_of(content).and_then(|id| labs::find_in(app.lists.labs, &id));
     let read = lab.and_then(|lab| Config::from_toml(content, lab.id, &(lab.knobs)()));
     match read {
-        Ok(config) => open_config(app, config, ctx),
+        Ok(config) => _ = open_settings(app, config, None, ctx),
         Err(e) => app.toasts.push(Level::Error, format!("{} was not opened: {e}", path.display())),
     }
 }
@@ -64,7 +63,7 @@ pub(in crate::ui) fn open_transitions(app: &mut App, matrix: &WrittenMatrix, ctx
         Ok(config)
     });
     match config {
-        Ok(config) => open_config(app, config, ctx),
+        Ok(config) => _ = open_settings(app, config, None, ctx),
         Err(e) => app.toasts.push(Level::Error, format!("{} was not opened: {e}", path.display())),
     }
 }
@@ -87,7 +86,7 @@ pub(in crate::ui) fn open_checkpoint(app: &mut App, path: &Path, ctx: &Context) 
         return app.toasts.push(Level::Warning, words);
     }
     if let Some(lab) = app.open
-        && must_wait(app, lab, "open these weights")
+        && app.must_wait(lab, "open these weights")
     {
         app.waiting = Some(PendingAction::Action(OpenAction::Path(path.to_owned()).into()));
         return;

@@ -1,6 +1,5 @@
 //! Opens a lab, as it was left or with settings, and hands files to its page.
 
-use super::stop_first::{PendingAction, must_wait};
 use crate::{
     labs::equilibrium::settings::GeneratorSettings,
     ui::{
@@ -44,21 +43,15 @@ pub(in crate::ui) fn open_lab(app: &mut App, id: &'static str, ctx: &Context) {
     }
 }
 
-pub(in crate::ui) fn open_config(app: &mut App, config: Config, ctx: &Context) {
-    open_settings(app, config, None, ctx);
-}
-
 /// Opens the config's lab with it, and with a layout where one came along. False: not yet, or not at all.
 pub(in crate::ui) fn open_settings(app: &mut App, config: Config, layout: Option<Layout>, ctx: &Context) -> bool {
     let Some(lab) = app.lists.lab(&config.lab) else {
         let known = app.lists.labs.iter().map(|l| l.id).collect::<Vec<_>>().join(", ");
-        app.toasts.push(
-            Level::Error,
-            format!("These settings are of a lab \u{201c}{}\u{201d}; the labs are {known}.", config.lab),
-        );
+        let words = format!("These settings are of a lab \u{201c}{}\u{201d}; the labs are {known}.", config.lab);
+        app.toasts.push(Level::Error, words);
         return false;
     };
-    if must_wait(app, lab.id, "open these settings") {
+    if app.must_wait(lab.id, "open these settings") {
         app.waiting = Some(PendingAction::Settings(Box::new(config), layout.map(Box::new)));
         return false;
     }

@@ -1,6 +1,5 @@
 //! Opens a run by its folder: its page opens once the run's lab is known.
 
-use super::stop_first::{PendingAction, must_wait};
 use crate::ui::{app::prelude::*, page::left_run, run::RunOrigin};
 
 /// Begins to open a run folder; its page opens once it is known of which lab it is.
@@ -23,7 +22,7 @@ pub(in crate::ui) fn pump_opening(app: &mut App) {
                 Some(lab) => {
                     let is_it = |agreed: &mut PathBuf| run.replayed_folder() == Some(agreed.as_path());
                     let is_agreed = app.consented_run.take_if(is_it).is_some();
-                    if !is_agreed && must_wait(app, lab.id, "open the replay") {
+                    if !is_agreed && app.must_wait(lab.id, "open the replay") {
                         app.waiting = Some(PendingAction::Replay(Box::new(run)));
                     } else {
                         show_replay(app, run);

@@ -1,10 +1,6 @@
 //! The effect of actions on the tiles, the selection and the history of the page in front.
 
-use super::{
-    dispatch as dispatch_any,
-    open_run::open_run,
-    stop_first::{PendingAction, must_wait},
-};
+use super::{dispatch as dispatch_any, open_run::open_run};
 use crate::ui::{
     app::prelude::*,
     page::{
@@ -50,10 +46,7 @@ pub(super) fn dispatch(app: &mut App, action: PageAction, ctx: &Context) {
         }
         PageAction::Export(tile, format) => page.export(tile, format),
         PageAction::DraftSweep => {
-            page.sweep = match page.sweep {
-                Some(_) => None,
-                None => Some(SweepDraftState::new(page.lab, &page.config)),
-            };
+            page.sweep = page.sweep.is_none().then(|| SweepDraftState::new(page.lab, &page.config));
             app.session.show_controls();
         }
     }
@@ -67,7 +60,7 @@ fn step_back(app: &mut App, kind: UndoKind, ctx: &Context) {
     };
     let doing = |name: &str| format!("{verb} \u{201c}{name}\u{201d}");
     let ends = app.page().and_then(|page| Some((page.lab.id, undo::step_that_ends_run(page, kind).map(doing)?)));
-    if ends.is_some_and(|(lab, doing)| must_wait(app, lab, &doing)) {
+    if ends.is_some_and(|(lab, doing)| app.must_wait(lab, &doing)) {
         app.waiting = Some(PendingAction::Action(action.into()));
         return;
     }

@@ -1,9 +1,6 @@
 //! The effect of actions on the run.
 
-use super::{
-    stop_first::{PendingAction, must_wait},
-    time,
-};
+use super::time;
 use crate::ui::{app::prelude::*, page::training};
 
 pub(super) fn dispatch(app: &mut App, action: RunAction, ctx: &Context) {
@@ -15,23 +12,12 @@ pub(super) fn dispatch(app: &mut App, action: RunAction, ctx: &Context) {
         // settings of which no run can be made end none
         RunAction::LetterR if (page.lab.plan)(&page.config).is_ok() => {
             let lab = page.lab.id;
-            if must_wait(app, lab, "begin again with the settings shown") {
+            if app.must_wait(lab, "begin again with the settings shown") {
                 app.waiting = Some(PendingAction::Action(RunAction::Reset.into()));
                 return;
             }
         }
-        RunAction::Space
-        | RunAction::RunPause
-        | RunAction::TrainOn
-        | RunAction::StepOnce
-        | RunAction::RightArrow
-        | RunAction::RunTo(_)
-        | RunAction::Reset
-        | RunAction::LetterR
-        | RunAction::Pace(_)
-        | RunAction::Checkpoint
-        | RunAction::Ask(_)
-        | RunAction::Cancel(_) => {}
+        _ => {}
     }
     let level = if action.is_question() { Level::Info } else { Level::Warning };
     if action.trains() {

@@ -1,9 +1,6 @@
 //! The effect of actions on the settings.
 
-use super::{
-    open_lab::choose,
-    stop_first::{PendingAction, must_wait},
-};
+use super::open_lab::choose;
 use crate::ui::{app::prelude::*, page::controls};
 
 pub(super) fn dispatch(app: &mut App, action: SettingAction, ctx: &Context) {
@@ -45,7 +42,7 @@ fn typed_file(page: &Page, key: &str, value: &Value) -> Option<ChosenFile> {
 fn take_preset(app: &mut App, id: String, ctx: &Context) {
     let Some(lab) = app.page().map(|page| page.lab) else { return };
     let title = lab.preset(&id).map_or(id.as_str(), |p| p.title);
-    if must_wait(app, lab.id, &format!("begin the preset \u{201c}{title}\u{201d}")) {
+    if app.must_wait(lab.id, &format!("begin the preset \u{201c}{title}\u{201d}")) {
         app.waiting = Some(PendingAction::Action(SettingAction::Preset(id).into()));
         return;
     }

@@ -71,13 +71,9 @@ impl AttentionDifference {
     }
 
     pub(super) fn subtitle(&self) -> String {
-        format!(
-            "{} \u{b7} {} \u{b7} largest |difference| {}, colours \u{b1}{}",
-            self.about,
-            self.place,
-            value_label(f64::from(self.difference.largest())),
-            self.max
-        )
+        let Self { about, place, max, .. } = self;
+        let largest = value_label(f64::from(self.difference.largest()));
+        format!("{about} \u{b7} {place} \u{b7} largest |difference| {largest}, colours \u{b1}{max}")
     }
 
     fn position(&self, at: usize) -> String {

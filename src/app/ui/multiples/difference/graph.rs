@@ -134,13 +134,8 @@ impl GraphDifference {
         let place = |n: f32| (n + 0.5) / (max as f32 + 1.0) * side;
         for (value, words) in Scale::Linear.ticks(0.0, f64::from(max), (side / 64.0).clamp(1.0, 8.0) as usize) {
             let (at, mono) = (place(value as f32), FontId::monospace(SMALL));
-            painter.text(
-                pos2(rect.left() + at, rect.bottom() + 3.0),
-                Align2::CENTER_TOP,
-                &words,
-                mono.clone(),
-                theme.secondary,
-            );
+            let below = pos2(rect.left() + at, rect.bottom() + 3.0);
+            painter.text(below, Align2::CENTER_TOP, &words, mono.clone(), theme.secondary);
             painter.text(pos2(rect.left() - 5.0, rect.top() + at), Align2::RIGHT_CENTER, words, mono, theme.secondary);
         }
         let (mut mesh, colours) = (Mesh::default(), sign_colours(sides, theme));

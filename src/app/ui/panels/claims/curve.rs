@@ -1,14 +1,8 @@
 //! The effects of a claim over the steps of its runs, or over the values of a setting, each with its own interval: does it turn?
 
-use eframe::egui::{self, Align2, Pos2, Rect, Sense, Stroke, Ui, pos2, vec2};
-
 use crate::{
     experiments::{claims::entry::EffectCurve, short_number::short},
-    ui::{
-        plot::drawing,
-        theme::{self, Theme},
-        widgets::number::grouped,
-    },
+    ui::{panels::prelude::*, plot::drawing, widgets::number::grouped},
 };
 
 const WIDTH: f32 = 640.0;

@@ -1,8 +1,6 @@
 //! The unfolded part of a claim's row: the quoted sentence, the picture, the rule in words, what speaks against it, and what runs
 //! it here.
 
-use eframe::egui::{Frame, Label, Margin, Response, RichText, Role, Ui, WidgetInfo, vec2};
-
 use super::{RunsHere, curve, picture};
 use crate::{
     experiments::{
@@ -14,14 +12,9 @@ use crate::{
         short_number::short,
         sweep::results::SweepProcess,
     },
-    ui::{
-        action::{MessageAction, OpenAction, RunsAction},
-        panels::{
-            Shell, heading,
-            sweep_process::{end_ui, stop_ui},
-        },
-        theme::{self, Theme},
-        widgets::notes::wrapped_ui,
+    ui::panels::{
+        prelude::*,
+        sweep_process::{end_ui, stop_ui},
     },
 };
 
@@ -92,7 +85,7 @@ fn fact_ui(ui: &mut Ui, theme: &Theme, name: &str, text: &str) {
     ui.horizontal_top(|ui| {
         ui.allocate_ui(vec2(NAME, 0.0), |ui| {
             ui.set_width(NAME);
-            heading(ui, theme, name);
+            note_ui(ui, theme, name);
         });
         ui.add(Label::new(RichText::new(text).color(theme.text)).wrap());
     });
@@ -167,7 +160,7 @@ fn run_all_ui(
 /// A button that is named with the claim's id, as several rows have one.
 fn named_ui(ui: &mut Ui, words: &str, id: &str, about: &str) -> Response {
     let button = ui.button(words);
-    button.widget_info(|| WidgetInfo::labeled(Role::Button, button.enabled(), format!("{words}: {id}")));
+    button.widget_info(|| WidgetInfo::labeled(egui::Role::Button, button.enabled(), format!("{words}: {id}")));
     button.on_hover_text(about)
 }
 
@@ -180,7 +173,7 @@ fn runs_ui(ui: &mut Ui, shell: &Shell<'_>, entry: &ClaimEntry, rule: &Rule, runs
     let Some(here) = &runs.read else { return };
     end_ui(ui, theme, &here.process, RUN_ALL, here.finished, here.total);
     ui.add_space(4.0);
-    heading(ui, theme, "runs here");
+    note_ui(ui, theme, "runs here");
     wrapped_ui(ui, progress_label(here), theme.secondary);
     if here.judged.values.is_empty() {
         return;

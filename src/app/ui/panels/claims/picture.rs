@@ -1,14 +1,11 @@
 //! The picture of a judgement: the region in which the claim stands, seeds as dots, the interval of the effect, and the paper's
 //! number as a dashed line. The page of the window paints it, and `orrery claims --html` writes the same as SVG.
 
-use eframe::egui::{self, Align2, FontId, Pos2, Rect, Sense, Stroke, Ui, pos2, vec2};
-
 use crate::{
     experiments::claims::{ledger::Judgement, rule::Rule},
     ui::{
-        plot::{clip::paint_dashed, drawing, scale::Scale},
-        theme::{self, Theme},
-        widgets::number::short,
+        panels::prelude::*,
+        plot::{clip::paint_dashed, drawing},
     },
 };
 
@@ -62,7 +59,7 @@ pub fn picture_ui(ui: &mut Ui, theme: &Theme, rule: &Rule, judged: &Judgement) {
         let nearest = dots.iter().min_by(|a, b| distance(&a.2).total_cmp(&distance(&b.2)));
         nearest.filter(|dot| distance(&dot.2) < 3.0 * RADIUS)
     });
-    let tip = near.map_or_else(|| name.clone(), |(seed, value, _)| format!("seed {seed}: {}", short(*value)));
+    let tip = near.map_or_else(|| name.clone(), |(seed, value, _)| format!("seed {seed}: {}", number::short(*value)));
     response.on_hover_text(tip);
 }
 
@@ -116,7 +113,7 @@ impl Picture<'_> {
         let (x, stroke) = (self.x(published), Stroke::new(1.5, self.theme.secondary));
         let line = [pos2(x, self.y(LABEL * 2.0)), pos2(x, self.y(AXIS))];
         paint_dashed(ui.painter(), &line, stroke, 4.0, 3.0);
-        let words = format!("the paper: {}", short(published));
+        let words = format!("the paper: {}", number::short(published));
         let font = FontId::proportional(theme::SMALL);
         let half = ui.painter().layout_no_wrap(words.clone(), font.clone(), self.theme.secondary).size().x / 2.0;
         let x = x.clamp(self.rect.left() + half, (self.rect.right() - half).max(self.rect.left() + half));

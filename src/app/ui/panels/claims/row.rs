@@ -1,13 +1,11 @@
 //! The row of a claim: id, title, effect, and verdict with its sign. Words that do not fit continue in a further line.
 
-use std::sync::Arc;
-
-use eframe::egui::{self, Align2, Color32, FontId, Galley, Rect, Sense, Stroke, StrokeKind, Ui, pos2, vec2};
+use eframe::egui::Galley;
 
 use super::{RunsHere, mark};
 use crate::{
     experiments::claims::entry::{ClaimEntry, ClaimState},
-    ui::theme::{self, Theme},
+    ui::panels::prelude::*,
 };
 
 /// Widths of the columns beside the title, points.

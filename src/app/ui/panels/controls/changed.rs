@@ -1,8 +1,11 @@
 //! The settings that differ from the preset, each with a way back. They are at the foot of the panel, where they move
 //! no control, and the list changes only while no button of the pointer is down.
 
-use super::hairline;
-use crate::ui::{page::controls::changed_keys, panels::prelude::*};
+use super::{borderless, hairline};
+use crate::ui::{
+    page::controls::changed_keys,
+    panels::{cut, prelude::*},
+};
 
 /// Heights of a setting, of the heading above the first, and of the margins, points.
 const ROW: f32 = 22.0;
@@ -21,8 +24,7 @@ pub fn changed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     }
     let height = HEAD_HEIGHT + ROW * listed.min(MAX_SHOWN) as f32;
     let margin = Frame::NONE.inner_margin(Margin { left: 16, right: 16, top: 0, bottom: MARGIN });
-    let panel = Panel::bottom("changed").exact_size(height + f32::from(MARGIN)).show_separator_line(false);
-    panel.frame(margin).show(ui, |ui| {
+    borderless(Panel::bottom("changed").exact_size(height + f32::from(MARGIN)), margin).show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
         hairline(ui, shell.theme);
         ui.allocate_ui(egui::vec2(ui.available_width(), HEAD_HEIGHT - 2.0), |ui| head_ui(ui, shell, page));
@@ -84,10 +86,8 @@ fn value_text(value: &Value) -> String {
         Value::Float(x) => number::short(*x),
         Value::Switch(is_on) => if *is_on { "on" } else { "off" }.to_owned(),
         Value::Text(text) if text.trim().is_empty() => "nothing".to_owned(),
-        Value::Text(text) if text.chars().count() > MAX_VALUE_CHARS => {
-            format!("{}…", text.chars().take(MAX_VALUE_CHARS - 1).collect::<String>())
-        }
-        Value::Int(_) | Value::Text(_) => value.to_string(),
+        Value::Text(text) => cut(text, MAX_VALUE_CHARS),
+        Value::Int(_) => value.to_string(),
     }
 }
 

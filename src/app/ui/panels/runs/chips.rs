@@ -47,7 +47,6 @@ pub(super) struct Chips {
 }
 
 impl Chips {
-    /// True if some chip is chosen.
     pub fn has_choice(&self) -> bool {
         !self.chosen.is_empty()
     }

@@ -4,7 +4,6 @@ mod curves;
 mod numbers;
 mod scatter;
 
-use super::caption;
 use crate::{
     analysis::distinct::distinct,
     experiments::{run_terms::is_loss_key, short_number::with_spread, sweep::results::Number},
@@ -12,7 +11,7 @@ use crate::{
         action::Actions,
         comparison::{ComparedLine, ComparedRuns, Comparison},
         multiples::{Multiples, ReplayedRuns},
-        panels::{prelude::*, step_ui},
+        panels::{prelude::*, section_ui, step_ui},
         sweep_pictures::number_label,
         views,
     },
@@ -23,7 +22,6 @@ const TABLE: f32 = 216.0;
 /// Height of the scrubber with its gap, points.
 const SCRUBBER: f32 = 40.0;
 
-/// The state of the page that compares runs.
 #[derive(Default)]
 pub struct ComparePage {
     runs: ComparedRuns,
@@ -303,7 +301,7 @@ fn table_ui(ui: &mut Ui, shell: &Shell<'_>, page: &ComparePage, step: u64) {
     let title = page.figure().map_or_else(String::new, |f| f.title.clone());
     let is_folded = page.figure().is_some_and(|f| f.lines.iter().any(|line| line.runs.len() > 1));
     let spread = if is_folded { ", mean ± sd over seeds (the band)" } else { "" };
-    caption(ui, theme, &format!("{title} at step {}{spread}, and the settings that differ", number::grouped(step)));
+    section_ui(ui, theme, format!("{title} at step {}{spread}, and the settings that differ", number::grouped(step)));
     let differences = &page.runs.differences;
     ScrollArea::both().auto_shrink([false, false]).show(ui, |ui| {
         Grid::new("compared").num_columns(2 + differences.len()).spacing([24.0, 4.0]).show(ui, |ui| {

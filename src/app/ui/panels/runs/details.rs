@@ -1,9 +1,9 @@
 //! The panel about one run: its name and note, its result, what differs, and what can be done with it.
 
-use super::{RunsPage, caption, table};
+use super::{RunsPage, table};
 use crate::{
     telemetry::{RunNote, parse_tags},
-    ui::panels::prelude::*,
+    ui::panels::{prelude::*, section_ui},
 };
 
 pub fn details_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
@@ -92,7 +92,7 @@ fn result_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow) {
     if row.headlines.values.is_empty() && row.headlines.missing.is_empty() {
         return;
     }
-    caption(ui, theme, "Headline numbers");
+    section_ui(ui, theme, "Headline numbers");
     let terms = row.terms();
     for key in row.headlines.keys() {
         let Some(headline) = row.headline_of(key) else { continue };
@@ -116,7 +116,7 @@ fn changed_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow) {
     if row.settings.is_empty() {
         return;
     }
-    caption(ui, theme, "Differs from the preset");
+    section_ui(ui, theme, "Differs from the preset");
     if row.changed.is_empty() {
         quiet_ui(ui, theme, "nothing");
     }

@@ -126,11 +126,7 @@ fn left_out_message(view: &SweepView<'_>) -> String {
     let results = &view.results;
     let named: Vec<String> = without.iter().take(NAMED).map(|p| results.point_name(*p)).collect();
     let more = if without.len() > NAMED { "; …" } else { "" };
-    let (all, has) = (results.points.len(), if without.len() == 1 { "has" } else { "have" });
-    let count = number::grouped(without.len() as u64);
-    format!(
-        "; {count} of {all} points {has} no value so far and {} not drawn: {}{more}",
-        if without.len() == 1 { "is" } else { "are" },
-        named.join("; ")
-    )
+    let [has, are] = if without.len() == 1 { ["has", "is"] } else { ["have", "are"] };
+    let (all, count, named) = (results.points.len(), number::grouped(without.len() as u64), named.join("; "));
+    format!("; {count} of {all} points {has} no value so far and {are} not drawn: {named}{more}")
 }

@@ -15,7 +15,7 @@ const LIST: egui::Vec2 = egui::vec2(380.0, 420.0);
 
 /// The views that are not open, and the tile that lists them.
 pub(super) struct MoreViews {
-    pub(super) tile: Option<TileId>,
+    tile: Option<TileId>,
     views: Vec<&'static ViewEntry>,
 }
 
@@ -63,10 +63,8 @@ impl MoreViews {
 
 /// A view's title with the first sentence about it; true if it is chosen.
 fn entry_ui(ui: &mut Ui, theme: &Theme, entry: &ViewEntry) -> bool {
-    let mut job = LayoutJob::single_section(
-        entry.title.to_owned(),
-        TextFormat::simple(FontId::proportional(theme::BODY), theme.text),
-    );
+    let body = TextFormat::simple(FontId::proportional(theme::BODY), theme.text);
+    let mut job = LayoutJob::single_section(entry.title.to_owned(), body);
     let small = TextFormat::simple(FontId::proportional(theme::SMALL), theme.secondary);
     job.append(&format!("\n{}", first_sentence(entry.about)), 0.0, small);
     let button = ui.add(Button::new(job).frame(false).wrap()).on_hover_text(entry.about);

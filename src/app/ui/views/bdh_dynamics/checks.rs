@@ -142,10 +142,8 @@ impl BdhChecksView {
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("verdicts: {}", verdicts.join("; "))));
         let under = response.hover_pos().map(|p| ((p.y - rect.top()) / ROW) as usize);
         let about = |row: usize| row.checked_sub(1).map_or(Some(COLUMNS), |i| CHECKED.get(i).map(|check| check.about));
-        match under.and_then(about) {
-            Some(about) => response.on_hover_text_at_pointer(about),
-            None => response,
-        }
+        let Some(about) = under.and_then(about) else { return response };
+        response.on_hover_text_at_pointer(about)
     }
 }
 

@@ -106,17 +106,9 @@ impl PanelState {
             format!("row {}, column {}\n{value}", named(&matrix.rows, row), named(&matrix.columns, col))
         };
         let [rows, cols] = [view.rows, view.cols].map(|n| n.to_string());
-        let map = MapUi {
-            name,
-            held: &self.cells,
-            colours: colours(self.extent, cx.theme),
-            row_label: axis(&matrix.row_axis, &rows),
-            col_label: axis(&matrix.column_axis, &cols),
-            describe: &describe,
-            marked: None,
-            cell: None,
-            frame: MapFrame::default(),
-        };
+        let (row_label, col_label) = (axis(&matrix.row_axis, &rows), axis(&matrix.column_axis, &cols));
+        let map = MapUi::attention(name, &self.cells, colours(self.extent, cx.theme), &describe);
+        let map = MapUi { row_label, col_label, ..map };
         map.show(ui, room.max(Vec2::splat(40.0)), cx.theme, &mut self.map);
     }
 }

@@ -132,13 +132,9 @@ pub fn staircase_ui(
         painter.text(at, Align2::LEFT_TOP, "from left", theme::small(), theme.secondary);
     }
     let is_under = |i: usize| response.hover_pos().is_some_and(|p| across(i).contains(&p.x));
-    match steps.iter().enumerate().find(|(i, _)| is_under(*i)) {
-        Some((_, step)) => {
-            let words = explained(step, unit);
-            response.on_hover_ui_at_pointer(|ui| _ = ui.label(RichText::new(words).size(theme::SMALL)))
-        }
-        None => response,
-    }
+    let Some((_, step)) = steps.iter().enumerate().find(|(i, _)| is_under(*i)) else { return response };
+    let words = explained(step, unit);
+    response.on_hover_ui_at_pointer(|ui| _ = ui.label(RichText::new(words).size(theme::SMALL)))
 }
 
 /// The mean as a tread, one standard deviation as a band, each seed as a dot. A control's tread is dashed.

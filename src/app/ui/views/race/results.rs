@@ -32,7 +32,7 @@ impl RaceAxis {
 }
 
 /// One held-out measurement of a variant, over all its seeds.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Mark {
     pub step: u64,
     pub tokens: f64,
@@ -85,7 +85,7 @@ impl LossDifference {
 }
 
 /// A variant in the race.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Racer {
     pub label: String,
     /// The index of its group in the run, for its colour.
@@ -202,23 +202,8 @@ mod tests {
 
     #[test]
     fn a_loss_is_reached_between_two_measurements() {
-        let mark = |step: u64, loss| Mark {
-            step,
-            tokens: 100.0 * step as f64,
-            seconds: step as f64,
-            gflop: f64::NAN,
-            loss,
-            sd: 0.0,
-        };
-        let racer = Racer {
-            label: "a".into(),
-            group_index: 0,
-            seeds: 1,
-            params: 1,
-            flops: None,
-            marks: vec![mark(0, 3.0), mark(10, 2.0), mark(20, 1.5)],
-            difference: None,
-        };
+        let mark = |seconds: f64, loss| Mark { tokens: 100.0 * seconds, seconds, loss, ..Mark::default() };
+        let racer = Racer { marks: vec![mark(0.0, 3.0), mark(10.0, 2.0), mark(20.0, 1.5)], ..Racer::default() };
         assert_eq!(racer.first_reaching(2.5, RaceAxis::Seconds), Some(5.0));
         assert_eq!(racer.first_reaching(1.75, RaceAxis::Tokens), Some(1500.0));
         assert_eq!(racer.first_reaching(3.5, RaceAxis::Tokens), Some(0.0));

@@ -141,10 +141,8 @@ fn texts_ui(ui: &mut Ui, theme: &Theme, found: &FastWeights, height: f32) -> Res
                 }
             }
         }
-        match under {
-            Some(words) => response.on_hover_text_at_pointer(words),
-            None => response,
-        }
+        let Some(words) = under else { return response };
+        response.on_hover_text_at_pointer(words)
     });
     canvas.inner
 }

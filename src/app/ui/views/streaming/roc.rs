@@ -64,10 +64,8 @@ pub fn roc_ui(ui: &mut Ui, theme: &Theme, size: Vec2, rows: &[RocRow<'_>]) -> Re
         painter.text(at, Align2::RIGHT_CENTER, figure, theme::numbers(), colours(theme)[0]);
     }
     let under = response.hover_pos().map(|p| ((p.y - plot.top()) / row).floor());
-    match under.filter(|i| *i >= 0.0).and_then(|i| rows.get(i as usize)) {
-        Some(item) => response.on_hover_text_at_pointer(row_text(item)),
-        None => response,
-    }
+    let Some(item) = under.filter(|i| *i >= 0.0).and_then(|i| rows.get(i as usize)) else { return response };
+    response.on_hover_text_at_pointer(row_text(item))
 }
 
 /// Draws the legend of the signs, the axis, and the level of chance.

@@ -115,7 +115,6 @@ pub fn close(out: &mut String, with: char) {
     out.push(with);
 }
 
-/// A string in quotes.
 pub fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -59,7 +59,12 @@ pub fn difficulty<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a Pr
     Ok(Sweep::new(about, total, measure, move |columns: &Columns| {
         let [surprise, next, prompt, token_steps, prompt_steps] = [0, 1, 2, 3, 4].map(|i| columns.column(i));
         let is_whole = columns.progress.done == columns.progress.total;
-        let correlation = |steps: &Numbers, of: &Numbers| correlation(steps, of, is_whole, seed);
+        // over the points of which both are known, once all were measured
+        let correlation = |steps: &Numbers, of: &Numbers| -> RankCorrelation {
+            let pairs = steps.iter().zip(of).filter(|(a, b)| is_whole && a.is_finite() && b.is_finite());
+            let (a, b): (Vec<f64>, Vec<f64>) = pairs.map(|(a, b)| (*a, *b)).unzip();
+            shift_test(&a, &b, ROTATIONS, &mut ChaCha8Rng::seed_from_u64(seed)).into()
+        };
         FlowSweepDifficulty {
             progress: columns.progress,
             token_with_surprise: correlation(&token_steps, &surprise),
@@ -85,13 +90,6 @@ fn losses(
     let of_prompt = prompt * text.len..(prompt + 1) * text.len;
     let end = end_as_trained(model, params.control, &embedded(model, &text.inputs[of_prompt.clone()], cx.device)?)?;
     token_losses(&model.finish(&end)?, &text.targets[of_prompt])
-}
-
-/// Over the points of which both are known, once all were measured.
-fn correlation(steps: &[f64], of: &[f64], is_whole: bool, seed: u64) -> RankCorrelation {
-    let pairs = steps.iter().zip(of).filter(|(a, b)| is_whole && a.is_finite() && b.is_finite());
-    let (a, b): (Vec<f64>, Vec<f64>) = pairs.map(|(a, b)| (*a, *b)).unzip();
-    shift_test(&a, &b, ROTATIONS, &mut ChaCha8Rng::seed_from_u64(seed)).into()
 }
 
 #[cfg(test)]

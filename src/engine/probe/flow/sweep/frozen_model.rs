@@ -3,11 +3,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::{
-    config::Arguments,
-    nn::params,
-    probe::{prelude::*, subject::copy_of},
-};
+use crate::models::Trainable;
 
 /// A model whose weights stay those of one step.
 pub struct FrozenModel {
@@ -33,19 +29,4 @@ pub fn keep(question: u64, model: FrozenModel) {
         all.remove(0);
     }
     all.push((question, model));
-}
-
-/// The model as it is now, weights and runtime parameters.
-pub fn copy(model: &dyn Trainable, cx: &ProbeInputs<'_>) -> Result<FrozenModel> {
-    Ok(FrozenModel { step: cx.step, weights: copy_of(model, cx.seed, cx)? })
-}
-
-/// Tells questions apart, but not how far they are asked for nor what the weights are: of which model (by
-/// where it lies) and arguments.
-pub fn question(model: &dyn Trainable, args: &FlowSweepArgs) -> u64 {
-    let mut hash = params::hash(args.kind.id()) ^ std::ptr::from_ref(model.params()).addr() as u64;
-    for (name, value) in super::question(args).to_args() {
-        hash = hash.wrapping_mul(0x0000_0100_0000_01b3) ^ params::hash(&name) ^ params::hash(&value.to_string());
-    }
-    hash
 }

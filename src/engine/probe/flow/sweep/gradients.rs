@@ -10,7 +10,6 @@ use crate::{
 const STEPS: [usize; 6] = [1, 2, 4, 8, 16, 32];
 /// Steps of the solve whose gradients count as the flow's own.
 const FINE: usize = 96;
-/// The loss of the end state.
 const LOSS: &str = "mean square of the end";
 
 /// Distance of the gradients of all weights of the field from the fine ones, relative to them.
@@ -18,7 +17,7 @@ pub fn error<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Result<Sweep
     let gradients = Gradients::new(input, params)?;
     let fine = gradients.take(Gradient::Backprop, FINE)?.0;
     let measure = move |i: usize| -> Result<Vec<f64>> {
-        let distance = |way| Ok(distance(&gradients.take(way, STEPS[i])?.0, &fine));
+        let distance = |way| Ok(norm(&difference(&gradients.take(way, STEPS[i])?.0, &fine)) / norm(&fine));
         Gradient::ALL.into_iter().map(distance).collect()
     };
     Ok(Sweep::new(about(input), STEPS.len(), measure, |columns: &Columns| FlowSweepGradientError {
@@ -81,9 +80,4 @@ impl<'a> Gradients<'a> {
         });
         Ok((all?, most))
     }
-}
-
-/// The relative distance |a - b| / |b|.
-fn distance(a: &[f64], b: &[f64]) -> f64 {
-    norm(&difference(a, b)) / norm(b)
 }

@@ -1,10 +1,7 @@
 //! Compares solvers on a flow: evaluations against the control and the tolerance, with the bound on step growth that
 //! explains some of their jumps, and the distance of Euler's steps from the flow itself.
 
-use super::{
-    super::{along, answer::step_policy},
-    Columns, FlowInput, SolveParams, Sweep, spread,
-};
+use super::{super::along, Columns, FlowInput, SolveParams, Sweep, spread};
 use crate::{
     analysis::step_growth_bound::{self, StepCount},
     ode::{self, Method, Policy, SolverOptions},
@@ -80,13 +77,13 @@ fn nfe_curve(columns: &Columns, (method, policy): (Method, Policy), i: usize) ->
         |i: usize| StepCount { h_init: h_init[i], accepted: accepted[i] as usize, rejected: rejected[i] as usize };
     let is_explained = |i: usize| match i.checked_sub(1) {
         Some(before) if !nfe[i].is_nan() && !nfe[before].is_nan() => {
-            step_growth_bound::explains(steps(before), steps(i), 1.0)
+            step_growth_bound::explains(steps(before), steps(i))
         }
         _ => false,
     };
     let explained_by_growth_bound = (0..nfe.len()).map(is_explained).collect();
     let free = accepted.iter().zip(&capped).map(|(a, c)| a - c).collect();
-    let (method, policy) = (method.id().to_owned(), step_policy(policy));
+    let method = method.id().to_owned();
     NfeCurve { method, policy, nfe, h_init, capped, free, explained_by_growth_bound }
 }
 
@@ -107,7 +104,7 @@ pub fn tolerance<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Sweep<'a
     };
     let curve = |columns: &Columns, i: usize, (method, policy): (Method, Policy)| ToleranceCurve {
         method: method.id().to_owned(),
-        policy: step_policy(policy),
+        policy,
         nfe: columns.column(i),
     };
     Sweep::new(about, TOLERANCES.len(), measure, move |columns: &Columns| FlowSweepTolerance {

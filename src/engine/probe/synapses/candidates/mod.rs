@@ -91,9 +91,6 @@ pub fn choose<M: SynapseModel>(
     }
 }
 
-/// Counts the bytes that ids stand for.
-type ByteCount<'a> = Box<dyn Fn(&[u32]) -> usize + 'a>;
-
 /// A text in the tokens of a candidate.
 struct CandidateText<'a> {
     /// `None` if these tokens cannot say the text, or it has fewer than two of them.
@@ -101,7 +98,7 @@ struct CandidateText<'a> {
     /// The reason why these tokens would be taken were they the only ones.
     from: Evidence,
     /// The number of bytes that ids of the text stand for.
-    bytes: ByteCount<'a>,
+    bytes: Box<dyn Fn(&[u32]) -> usize + 'a>,
 }
 
 /// The part of a text that candidates read.
@@ -235,7 +232,6 @@ pub struct Candidates;
 impl Probe for Candidates {
     type Answer = ReadingCandidates;
     type Subject<'m> = &'m dyn SynapseModel;
-
     const TAKES_LONG: bool = true;
 
     fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {

@@ -36,13 +36,8 @@ impl MatchedNull {
                 Ok(Self::Neurons { neurons: neurons.clone(), firing, ranks })
             }
             Target::Synapses(synapses) => {
-                let mut nearest = vec![];
-                let mut sigma = vec![];
-                for synapse in synapses {
-                    let (own, others) = synapses_alike(model, texts, *synapse)?;
-                    sigma.push(own);
-                    nearest.push(others);
-                }
+                let alike = synapses.iter().map(|synapse| synapses_alike(model, texts, *synapse));
+                let (sigma, nearest) = alike.collect::<Result<(Vec<_>, Vec<_>)>>()?;
                 Ok(Self::Synapses { synapses: synapses.clone(), sigma, nearest })
             }
         }

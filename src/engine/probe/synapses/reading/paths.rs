@@ -43,7 +43,6 @@ pub(super) struct Paths {
     layer: usize,
     /// Numbers of the neurons of y and of x.
     ends: [Vec<usize>; 2],
-    /// Their values.
     values: [Vec<Vec<f32>>; 2],
     /// The values of the neurons that rotate together with those of x.
     partners: Vec<Vec<f32>>,
@@ -59,13 +58,10 @@ pub(super) fn second_pass(question: &ReadingQuery<'_>, ids: &[u32], ends: &[Vec<
             for (at, &i) in ends[0].iter().enumerate() {
                 paths.values[Y][at].push(chunk.layers[layer - 1].at(NeuronActivation::Y, token, i));
             }
+            let x = |neuron: usize| chunk.layers[layer].at(NeuronActivation::X, token, neuron);
             for (at, &j) in ends[1].iter().enumerate() {
-                paths.values[X][at].push(chunk.layers[layer].at(NeuronActivation::X, token, j));
-                paths.partners[at].push(chunk.layers[layer].at(
-                    NeuronActivation::X,
-                    token,
-                    Rotation::partner(shape, j),
-                ));
+                paths.values[X][at].push(x(j));
+                paths.partners[at].push(x(Rotation::partner(shape, j)));
             }
         }
         Ok(())

@@ -62,13 +62,8 @@ impl WrittenSoFar {
             None => measurements::SynapseReading {
                 layer: question.layer,
                 per_head: question.model.shape().per_head(),
-                written: 0,
                 temperature: question.args.temperature,
-                synapses: vec![],
-                y: vec![],
-                x: vec![],
-                firing: vec![],
-                loss: vec![].into(),
+                ..measurements::SynapseReading::default()
             },
         };
         let written = ids.len() - question.passage.ids.len();

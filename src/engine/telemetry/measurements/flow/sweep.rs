@@ -3,18 +3,6 @@
 use super::{FlowArgs, StepPolicy};
 use crate::telemetry::measurements::{RankCorrelation, prelude::*};
 
-measurement! {
-    /// How much of a sweep is measured. The lists of a sweep are as long as its range; from point `done` on
-    /// they are NaN.
-    #[derive(Copy, Eq)]
-    pub struct SweepProgress {
-        /// Points measured, from the first.
-        pub done: usize,
-        /// Points of the whole range.
-        pub total: usize,
-    }
-}
-
 choices! {
     /// The quantity that is varied, and the one that is measured of it. Each has a measurement of its own.
     pub enum FlowSweepKind {
@@ -54,6 +42,16 @@ arguments! {
 }
 
 measurement! {
+    /// How much of a sweep is measured. The lists of a sweep are as long as its range; from point `done` on
+    /// they are NaN.
+    #[derive(Copy, Eq)]
+    pub struct SweepProgress {
+        /// Points measured, from the first.
+        pub done: usize,
+        /// Points of the whole range.
+        pub total: usize,
+    }
+
     /// Evaluations against u0, with what explains them.
     pub struct FlowSweepNfe in "flow.sweep.nfe" answers FlowSweepArgs {
         /// The points of the sweep that are done so far.
@@ -83,9 +81,7 @@ measurement! {
         /// True if the bound on the growth of steps alone explains the difference to the point before.
         pub explained_by_growth_bound: Vec<bool>,
     }
-}
 
-measurement! {
     /// Evaluations against the tolerance at one control.
     pub struct FlowSweepTolerance in "flow.sweep.tolerance" answers FlowSweepArgs {
         /// The points of the sweep that are done so far.
@@ -105,9 +101,7 @@ measurement! {
         /// NFE: evaluations of the field; NaN where the solve failed.
         pub nfe: Numbers,
     }
-}
 
-measurement! {
     /// Divergence of Euler's method from a fine adaptive solve, against its steps.
     pub struct FlowSweepInvariance in "flow.sweep.invariance" answers FlowSweepArgs {
         /// The points of the sweep that are done so far.
@@ -127,9 +121,7 @@ measurement! {
         /// |H_euler - H| / |H| at depth 1, percent; NaN where either solve failed.
         pub percent: Numbers,
     }
-}
 
-measurement! {
     /// Mean probability of each class as the next token, against u0.
     pub struct FlowSweepClass in "flow.sweep.class" answers FlowSweepArgs {
         /// The points of the sweep that are done so far.
@@ -151,9 +143,7 @@ measurement! {
         /// Class minus, 0 to 1.
         pub minus: Numbers,
     }
-}
 
-measurement! {
     /// Steering by the control, which acts all along the flow, beside activation steering: without control, one vector added
     /// once, to every state at the end of the flow. The vector is the difference of the mean states before words of class plus
     /// and of class minus.
@@ -180,19 +170,7 @@ measurement! {
         /// Largest second difference of `plus` between neighbouring points: small is smooth. NaN until all points are measured.
         pub largest_bend: f64,
     }
-}
 
-impl SteeringCurves {
-    /// The curves, with their largest bend.
-    pub fn new(plus: Numbers, minus: Numbers, perplexity: Numbers) -> Self {
-        let bends = plus.windows(3).map(|w| (w[0] - 2.0 * w[1] + w[2]).abs());
-        let largest_bend = bends.fold(0.0, |most: f64, bend| if bend.is_nan() { bend } else { most.max(bend) });
-        let is_whole = plus.iter().all(|share| share.is_finite());
-        Self { plus, minus, perplexity, largest_bend: if is_whole { largest_bend } else { f64::NAN } }
-    }
-}
-
-measurement! {
     /// Attempted steps of dopri5, rejected ones included, on held-out text: of a token, where the error of its own state alone
     /// rules the steps, and of the prompt up to it, where that of all states does. Beside them the surprise of what is read. Does a
     /// harder input take more steps?
@@ -216,9 +194,7 @@ measurement! {
         /// `prompt_steps` with `prompt`.
         pub prompt_with_surprise: RankCorrelation,
     }
-}
 
-measurement! {
     /// Accuracy of a linear probe that tells u0 = +1 from -1 by the last token's state, against depth.
     pub struct FlowSweepLayers in "flow.sweep.layers" answers FlowSweepArgs {
         /// The points of the sweep that are done so far.
@@ -234,9 +210,7 @@ measurement! {
         /// Accuracy of guessing.
         pub chance: f64,
     }
-}
 
-measurement! {
     /// Time of a forward pass with the flow and with plain layers in its place, measured alternately.
     pub struct FlowSweepLatency in "flow.sweep.latency" answers FlowSweepArgs {
         /// The points of the sweep that are done so far.
@@ -248,9 +222,7 @@ measurement! {
         /// With plain layers, milliseconds a pass: the fastest of the turn.
         pub baseline: Numbers,
     }
-}
 
-measurement! {
     /// |g - g_fine| / |g_fine| over all weights of the field, against the steps of the solve.
     pub struct FlowSweepGradientError in "flow.sweep.gradient_error" answers FlowSweepArgs {
         /// The points of the sweep that are done so far.
@@ -268,6 +240,26 @@ measurement! {
         /// One per point of the sweep.
         pub values: Numbers,
     }
+
+    /// Most memory held between the start of a solve and the end of its backward pass, against its steps.
+    pub struct FlowSweepGradientMemory in "flow.sweep.gradient_memory" answers FlowSweepArgs {
+        /// The points of the sweep that are done so far.
+        pub progress: SweepProgress,
+        /// m: steps of the solve; one per point of the lists below.
+        pub steps: Vec<usize>,
+        /// MiB; NaN where memory is not counted; one a method.
+        pub methods: Vec<GradientCurve>,
+    }
+}
+
+impl SteeringCurves {
+    /// The curves, with their largest bend.
+    pub fn new(plus: Numbers, minus: Numbers, perplexity: Numbers) -> Self {
+        let bends = plus.windows(3).map(|w| (w[0] - 2.0 * w[1] + w[2]).abs());
+        let largest_bend = bends.fold(0.0, |most: f64, bend| if bend.is_nan() { bend } else { most.max(bend) });
+        let is_whole = plus.iter().all(|share| share.is_finite());
+        Self { plus, minus, perplexity, largest_bend: if is_whole { largest_bend } else { f64::NAN } }
+    }
 }
 
 choices! {
@@ -281,18 +273,6 @@ choices! {
         Checkpointed = "checkpointed",
         /// The adjoint equation, solved backwards.
         Adjoint = "adjoint",
-    }
-}
-
-measurement! {
-    /// Most memory held between the start of a solve and the end of its backward pass, against its steps.
-    pub struct FlowSweepGradientMemory in "flow.sweep.gradient_memory" answers FlowSweepArgs {
-        /// The points of the sweep that are done so far.
-        pub progress: SweepProgress,
-        /// m: steps of the solve; one per point of the lists below.
-        pub steps: Vec<usize>,
-        /// MiB; NaN where memory is not counted; one a method.
-        pub methods: Vec<GradientCurve>,
     }
 }
 

@@ -12,7 +12,6 @@ use crate::{
     },
 };
 
-/// The x axis of the curves.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum CurveAxis {
     #[default]
@@ -238,20 +237,6 @@ mod tests {
         };
         assert_eq!(over(&times), [[0.0, 4.0], [5.0, 2.0], [11.0, 0.0]]);
         assert!(over(&[vec![]]).is_empty(), "no times, no line");
-    }
-
-    #[test]
-    fn a_smoothed_line_keeps_the_raw_one_behind() {
-        let figure = figure();
-        for axis in [CurveAxis::Steps, CurveAxis::Time] {
-            let mut cache = KeyedCache::default();
-            let times = [vec![(1, 1.0), (20, 2.0)]];
-            let lines = drawn_lines(&mut cache, &figure, &times, choices(&figure, 0.5, axis));
-            let chart = chart(&figure, lines, axis, &Theme::dark());
-            let is_raw_there = chart.lines.iter().any(|line| line.raw.is_some() || line.faint);
-            assert!(is_raw_there, "{axis:?}");
-            assert_eq!(lines[0].smoothed.as_ref().unwrap().curve().value_at(10), Some(2.0));
-        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{SelectedHead, SideBySide, source::Column};
 use crate::ui::views::{
-    attention::{entropy_label, head_button_ui},
+    attention::{entropy_label, head_maps::head_button_ui, label},
     painting::*,
 };
 
@@ -67,7 +67,7 @@ impl SideBySide {
                 if let Some(held) = self.cache.get(column, layer, head).filter(|_| ui.is_rect_visible(cell)) {
                     paint_map(ui, cell, held, colours, theme, None);
                 }
-                let response = head_button_ui(ui, cx, layer, head, cell);
+                let response = head_button_ui(ui, cx, (layer.path.as_str(), head), &label(layer, head), cell);
                 let is_chosen = chosen.layer == layer.path && chosen.head == head;
                 let stroke = match is_chosen {
                     true => Stroke::new(2.0, theme.accent),

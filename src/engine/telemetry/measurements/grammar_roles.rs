@@ -1,8 +1,39 @@
-//! How often a word's grammatical role is named, from a network's features or by a supervised tagger.
+//! Networks that settle on the words of a sentence, and the grammatical roles that are read from them.
 
 use crate::telemetry::measurements::prelude::*;
 
 measurement! {
+    /// A sentence, settled word by word. Its words are the sample's tokens; all arrays have them in the order of the sentence,
+    /// whichever way it was read.
+    pub struct Settling in "grammar_roles.settling" answers SettlingArgs {
+        /// Roles of the words; empty of a sentence that somebody typed.
+        pub roles: Vec<String>,
+        /// True if it was read from the right.
+        pub from_right: bool,
+        /// Settling sweeps of each word.
+        pub sweeps: usize,
+        /// From below.
+        pub levels: Vec<SettlingLevel>,
+    }
+
+    /// One level.
+    pub struct SettlingLevel {
+        /// How many units the level has.
+        pub units: usize,
+        /// x after each sweep, `(words x sweeps, units)`: the rows of a word's sweeps follow one another.
+        pub states: Array,
+        /// x - W_fb x(l+1) once settled, `(words, units)`.
+        pub errors: Array,
+        /// The fast trace, `(words, units)`.
+        pub fast: Array,
+        /// The slow trace, `(words, units)`.
+        pub slow: Array,
+        /// pi, `(1, units)`.
+        pub precision: Array,
+        /// Root mean square of W_fb in blocks of units above (rows) and units (columns); no rows at the top.
+        pub feedback: Array,
+    }
+
     /// Right answers by role, for each of a model's representations.
     pub struct RoleAccuracy in "grammar_roles.accuracy" answers RoleAccuracyArgs {
         /// Names of the roles, in the order of all counts below.
@@ -41,6 +72,29 @@ measurement! {
         /// Shares of right answers within, in transfer, and within at deep roles.
         pub shares: Numbers,
     }
+
+    /// Words by role, and how many of them were named rightly.
+    #[derive(Default, Eq)]
+    pub struct RoleCounts {
+        /// Words that were named rightly.
+        pub right: Vec<u32>,
+        /// All words that have the role.
+        pub of: Vec<u32>,
+    }
+}
+
+choices! {
+    /// Sentences that can be settled on.
+    pub enum SettlingSet {
+        /// Held-out sentences.
+        Within = "within",
+        /// Sentences of the other vocabulary.
+        Transfer = "transfer",
+        /// Training sentences.
+        Train = "train",
+        /// Those of a file; held-out ones where there is no file.
+        Own = "own",
+    }
 }
 
 /// Kinds of features.
@@ -55,17 +109,6 @@ pub enum RoleFeatures {
     Both,
     /// None: a supervised tagger names the roles itself.
     Tags,
-}
-
-measurement! {
-    /// Words by role, and how many of them were named rightly.
-    #[derive(Default, Eq)]
-    pub struct RoleCounts {
-        /// Words that were named rightly.
-        pub right: Vec<u32>,
-        /// All words that have the role.
-        pub of: Vec<u32>,
-    }
 }
 
 impl RoleCounts {
@@ -124,6 +167,20 @@ impl RoleAccuracy {
         let shares: Vec<_> = self.representations.iter().map(|r| self.accuracies(r).to_vec()).collect();
         self.representations.iter_mut().zip(shares).for_each(|(of, shares)| of.shares = shares.into());
         self
+    }
+}
+
+arguments! {
+    /// How the levels settle on a sentence.
+    pub struct SettlingArgs asks "settling" {
+        /// A sentence of known words; empty for one of the set.
+        text: String = String::new(),
+        /// Set that the sentence is taken from.
+        set: SettlingSet = SettlingSet::Within,
+        /// Place of the sentence in its set.
+        sentence: usize = 0,
+        /// Reads the sentence from the right.
+        from_right: bool = false,
     }
 }
 
