@@ -30,21 +30,21 @@ pub fn arch() -> Arch {
 }
 
 /// A function of slices, `fn name(simd, argument: type, ..) -> type`, that is compiled for every instruction set and runs with
-/// that of [`arch`]. What it borrows is borrowed for `'a`.
+/// that of [`arch`]. What it borrows is borrowed for `'a`; `fn name<'b>(..)` names a second lifetime.
 macro_rules! kernel {
     (@output) => { () };
     (@output $output:ty) => { $output };
-    ($(#[$meta:meta])* $vis:vis fn $name:ident(
+    ($(#[$meta:meta])* $vis:vis fn $name:ident $(<$outer:lifetime>)? (
         $simd:pat_param $(, $argument:ident: $ty:ty)+ $(,)?
     ) $(-> $output:ty)? $body:block) => {
         $(#[$meta])*
         #[allow(clippy::needless_lifetimes)]
-        $vis fn $name<'a>($($argument: $ty),+) $(-> $output)? {
-            struct Kernel<'a> {
+        $vis fn $name<'a $(, $outer)?>($($argument: $ty),+) $(-> $output)? {
+            struct Kernel<'a $(, $outer)?> {
                 $($argument: $ty),+
             }
 
-            impl pulp::WithSimd for Kernel<'_> {
+            impl<'a $(, $outer)?> pulp::WithSimd for Kernel<'a $(, $outer)?> {
                 type Output = $crate::arch::kernel!(@output $($output)?);
 
                 #[inline(always)]

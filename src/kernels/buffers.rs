@@ -1,5 +1,5 @@
 //! Vectors whose memory is not cleared before a kernel writes them: clearing would cost as much as a small operation (a
-//! training step allocates 100 to 400 MiB).
+//! training step allocates 100 to 400 MiB); and the parts that one of them is cut into.
 
 /// A vector of `len` values that `write` stores. Before, every value is unspecified: whatever the allocator's memory
 /// held, or NaN in debug builds, so that a test sees a value that was never stored. No value is uninitialised: a kernel
@@ -8,6 +8,24 @@ pub fn build_vec(len: usize, write: impl FnOnce(&mut [f32])) -> Vec<f32> {
     let mut values = unspecified(len);
     write(&mut values);
     values
+}
+
+/// The first values of a slice, cut into parts of these lengths.
+pub fn split<const N: usize>(mut all: &[f32], lens: [usize; N]) -> [&[f32]; N] {
+    lens.map(|n| {
+        let (part, rest) = all.split_at(n);
+        all = rest;
+        part
+    })
+}
+
+/// Same as [`split`], to write.
+pub fn split_mut<const N: usize>(mut all: &mut [f32], lens: [usize; N]) -> [&mut [f32]; N] {
+    lens.map(|n| {
+        let (part, rest) = std::mem::take(&mut all).split_at_mut(n);
+        all = rest;
+        part
+    })
 }
 
 #[cfg(all(not(debug_assertions), not(miri), any(target_arch = "x86_64", target_arch = "aarch64")))]

@@ -93,61 +93,53 @@ fn apply_unrolled<S: Simd, P: Elementwise<I, O>, const I: usize, const O: usize,
     end
 }
 
+/// Implements [`Elementwise`] for a type: the numbers of inputs and outputs, and the function of `U` vectors of each.
+macro_rules! elementwise {
+    ($name:ident $(<$f:ident: $bound:ident>)?, $i:literal => $o:literal $(, prefetch: $prefetch:literal)?;
+        |$this:ident, $simd:ident, $inputs:pat_param, $held:pat_param| $found:expr) => {
+        impl $(<$f: $bound>)? $crate::elementwise::Elementwise<$i, $o> for $name $(<$f>)? {
+            $(const PREFETCH: bool = $prefetch;)?
+
+            #[inline(always)]
+            fn at<S: pulp::Simd, const U: usize>(
+                $this,
+                $simd: S,
+                $inputs: $crate::elementwise::Vectors<S, U, $i>,
+                $held: $crate::elementwise::Vectors<S, U, $o>,
+            ) -> $crate::elementwise::Vectors<S, U, $o> {
+                $found
+            }
+        }
+    };
+}
+pub(crate) use elementwise;
+
 /// `[x, y] -> [x y]`; with one input, in place: `[x], [y] -> [y x]`.
 #[derive(Clone, Copy)]
 pub struct Mul;
 
-impl Elementwise<2, 1> for Mul {
-    #[inline(always)]
-    fn at<S: Simd, const U: usize>(self, simd: S, [x, y]: Vectors<S, U, 2>, _: Vectors<S, U, 1>) -> Vectors<S, U, 1> {
-        [vector::mul(simd, x, y)]
-    }
-}
-
-impl Elementwise<1, 1> for Mul {
-    #[inline(always)]
-    fn at<S: Simd, const U: usize>(self, simd: S, [x]: Vectors<S, U, 1>, [y]: Vectors<S, U, 1>) -> Vectors<S, U, 1> {
-        [vector::mul(simd, y, x)]
-    }
-}
+elementwise!(Mul, 2 => 1; |self, simd, [x, y], _| [vector::mul(simd, x, y)]);
+elementwise!(Mul, 1 => 1; |self, simd, [x], [y]| [vector::mul(simd, y, x)]);
 
 /// [x, y, z] -> [x y + z].
 #[derive(Clone, Copy)]
 pub struct MulAdd;
 
-impl Elementwise<3, 1> for MulAdd {
-    #[inline(always)]
-    fn at<S: Simd, const U: usize>(
-        self,
-        simd: S,
-        [x, y, z]: Vectors<S, U, 3>,
-        _: Vectors<S, U, 1>,
-    ) -> Vectors<S, U, 1> {
-        [vector::unrolled::<S, U>(simd, |u| simd.mul_add_f32s(x[u], y[u], z[u]))]
-    }
-}
+elementwise!(MulAdd, 3 => 1; |self, simd, [x, y, z], _| {
+    [vector::unrolled::<S, U>(simd, |u| simd.mul_add_f32s(x[u], y[u], z[u]))]
+});
 
 /// Works in place: `[x], [y] -> [y + x]`.
 #[derive(Clone, Copy)]
 pub struct Add;
 
-impl Elementwise<1, 1> for Add {
-    #[inline(always)]
-    fn at<S: Simd, const U: usize>(self, simd: S, [x]: Vectors<S, U, 1>, [y]: Vectors<S, U, 1>) -> Vectors<S, U, 1> {
-        [vector::unrolled::<S, U>(simd, |u| simd.add_f32s(y[u], x[u]))]
-    }
-}
+elementwise!(Add, 1 => 1; |self, simd, [x], [y]| [vector::unrolled::<S, U>(simd, |u| simd.add_f32s(y[u], x[u]))]);
 
 /// `[x] -> [s x]`.
 #[derive(Clone, Copy)]
 pub struct Scale(pub f32);
 
-impl Elementwise<1, 1> for Scale {
-    #[inline(always)]
-    fn at<S: Simd, const U: usize>(self, simd: S, [x]: Vectors<S, U, 1>, _: Vectors<S, U, 1>) -> Vectors<S, U, 1> {
-        [vector::mul(simd, x, [simd.splat_f32s(self.0); U])]
-    }
-}
+elementwise!(Scale, 1 => 1; |self, simd, [x], _| [vector::mul(simd, x, [simd.splat_f32s(self.0); U])]);
 
 #[cfg(test)]
 mod tests {
@@ -157,22 +149,10 @@ mod tests {
     #[derive(Clone, Copy)]
     struct Both;
 
-    impl Elementwise<2, 2> for Both {
-        const PREFETCH: bool = true;
-
-        #[inline(always)]
-        fn at<S: Simd, const U: usize>(
-            self,
-            simd: S,
-            [x, y]: Vectors<S, U, 2>,
-            [a, b]: Vectors<S, U, 2>,
-        ) -> Vectors<S, U, 2> {
-            [
-                vector::unrolled::<S, U>(simd, |u| simd.add_f32s(a[u], x[u])),
-                vector::unrolled::<S, U>(simd, |u| simd.sub_f32s(b[u], simd.mul_f32s(x[u], y[u]))),
-            ]
-        }
-    }
+    elementwise!(Both, 2 => 2, prefetch: true; |self, simd, [x, y], [a, b]| [
+        vector::unrolled::<S, U>(simd, |u| simd.add_f32s(a[u], x[u])),
+        vector::unrolled::<S, U>(simd, |u| simd.sub_f32s(b[u], simd.mul_f32s(x[u], y[u]))),
+    ]);
 
     #[test]
     fn every_index_is_visited_once_at_every_length() {

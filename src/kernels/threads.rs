@@ -9,7 +9,7 @@
 
 use std::{
     cell::Cell,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -22,10 +22,15 @@ thread_local! {
     static IN_TASK: Cell<bool> = const { Cell::new(false) };
 }
 
+/// Locks a mutex; one that a thread held while it panicked too.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Gives fused operations this many threads from now on (at least one). The helpers of the previous
 /// setting end when their last operation does.
 pub fn set_threads(n: usize) {
-    let mut helpers = HELPERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut helpers = lock(&HELPERS);
     let now = helpers.as_ref().map_or(0, |p| p.current_num_threads());
     let wanted = n.saturating_sub(1);
     if wanted != now {
@@ -44,20 +49,19 @@ pub fn count() -> usize {
     if IN_TASK.get() {
         return 1;
     }
-    1 + HELPERS.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map_or(0, |p| p.current_num_threads())
+    1 + lock(&HELPERS).as_ref().map_or(0, |p| p.current_num_threads())
 }
 
 /// Calls `work` with each of the n items, in any order, and returns when all are done: each thread takes the next item
 /// until none is left.
 pub fn for_each<I: Iterator + Send>(n: usize, items: I, work: impl Fn(I::Item) + Sync + Send) {
-    let helpers =
-        if n > 1 && !IN_TASK.get() { HELPERS.lock().unwrap_or_else(PoisonError::into_inner).clone() } else { None };
+    let helpers = if n > 1 && !IN_TASK.get() { lock(&HELPERS).clone() } else { None };
     let Some(helpers) = helpers else { return items.for_each(work) };
     let items = Mutex::new(items);
     let drain = || {
         let _guard = TaskGuard::enter();
         loop {
-            let item = items.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let item = lock(&items).next();
             match item {
                 Some(item) => work(item),
                 None => break,
@@ -96,6 +100,13 @@ pub const CHUNK: usize = 1 << 14;
 pub fn run_chunks<T: Send>(out: &mut [T], size: usize, task: impl Fn(usize, &mut [T]) + Sync + Send) {
     let size = size.max(1);
     for_each(out.len().div_ceil(size), out.chunks_mut(size).enumerate(), |(i, chunk)| task(i, chunk));
+}
+
+/// The results of `work` for each of 0..n, in order; each is a task.
+pub fn map<R: Send>(n: usize, work: impl Fn(usize) -> R + Sync + Send) -> Vec<R> {
+    let mut results: Vec<Option<R>> = (0..n).map(|_| None).collect();
+    run_chunks(&mut results, 1, |i, result| result[0] = Some(work(i)));
+    results.into_iter().flatten().collect()
 }
 
 /// A buffer that tasks share, cut into chunks of `size` values.

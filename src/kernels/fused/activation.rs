@@ -7,11 +7,7 @@ use crate::{fused::prelude::*, threads::CHUNK};
 
 /// act(x), value by value.
 pub fn activation(x: &Tensor, act: Act) -> Result<Tensor> {
-    let x = x.contiguous()?;
-    if !storage::readable(&[&x]) {
-        return reference(&x, act);
-    }
-    x.apply_op1(Op(Activate { act, slope: OnceLock::new() }))
+    apply_fused([&x.contiguous()?], Activate { act, slope: OnceLock::new() }, |[x]| reference(x, act))
 }
 
 /// The reference form in plain candle, with the arguments of [`activation`].

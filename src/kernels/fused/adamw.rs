@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 
-use candle_core::{CpuStorage, InplaceOp1, Layout, Storage, Var, WithDType};
+use candle_core::{CpuStorage, InplaceOp1, Layout, Var, WithDType};
 
 #[cfg(feature = "cuda")]
 use crate::cuda;
@@ -22,6 +22,12 @@ pub struct Slot<'a> {
     pub square: &'a Var,
     /// The gradient of the loss.
     pub grad: Tensor,
+}
+
+impl Slot<'_> {
+    fn tensors(&self) -> [&Tensor; 4] {
+        [self.weights.as_tensor(), self.mean.as_tensor(), self.square.as_tensor(), &self.grad]
+    }
 }
 
 /// The numbers of one update (Loshchilov & Hutter 2019, algorithm 2).
@@ -45,17 +51,14 @@ pub struct Coefficients {
 
 /// m = beta1 m + (1 - beta1) s g; v = beta2 v + (1 - beta2) (s g)^2; p = decay p - rate m / (sqrt(v) / root + eps)
 pub fn update(slots: &[Slot], coefficients: &Coefficients) -> Result<()> {
-    let tensors =
-        || slots.iter().flat_map(|s| [s.weights.as_tensor(), s.mean.as_tensor(), s.square.as_tensor(), &s.grad]);
     #[cfg(feature = "cuda")]
-    if let Some(card) = cuda::card(tensors()) {
+    if let Some(card) = cuda::card(slots.iter().flat_map(Slot::tensors)) {
         let r = coefficients;
         let (new1, new2, inverse_root) = (1.0 - r.beta1, 1.0 - r.beta2, 1.0 / r.root);
         let numbers = [r.beta1, new1, r.beta2, new2, r.decay_factor, r.rate, inverse_root, r.eps, r.scale];
-        let slots = slots.iter().map(|s| [s.weights.as_tensor(), s.mean.as_tensor(), s.square.as_tensor(), &s.grad]);
-        return cuda::adamw::update(&card, slots, numbers);
+        return cuda::adamw::update(&card, slots.iter().map(Slot::tensors), numbers);
     }
-    match fusible(tensors()) {
+    match fusible(slots.iter().flat_map(Slot::tensors)) {
         Some(DType::F32) => slots.chunks(MAX_OPEN).try_for_each(|slots| fused::<f32>(slots, coefficients)),
         Some(DType::F64) => slots.chunks(MAX_OPEN).try_for_each(|slots| fused::<f64>(slots, coefficients)),
         _ => reference(slots, coefficients),
@@ -135,19 +138,11 @@ macro_rules! real {
 real!(f32, F32);
 real!(f64, F64);
 
-fn part<'a, T: Real>(storage: &'a Storage, layout: &Layout) -> Result<&'a [T]> {
-    match (storage, layout.contiguous_offsets()) {
-        (Storage::Cpu(storage), Some((from, to))) => Ok(&storage.as_slice::<T>()?[from..to]),
-        _ => bail!("the optimiser needs row-major gradients in host memory"),
-    }
-}
-
 fn norm_of<T: Real>(grads: &[&Tensor]) -> Result<f64> {
     let open: Vec<_> = grads.iter().map(|g| g.storage_and_layout()).collect();
-    let values = open.iter().map(|(storage, layout)| part::<T>(storage, layout)).collect::<Result<Vec<_>>>()?;
+    let values = open.iter().map(|(s, layout)| storage::cpu_values::<T>(s, layout)).collect::<Result<Vec<_>>>()?;
     let chunks: Vec<&[T]> = values.iter().flat_map(|x| x.chunks(CHUNK)).collect();
-    let mut sums = vec![0f64; chunks.len()];
-    threads::run_chunks(&mut sums, 1, |i, sum| sum[0] = arch().dispatch(SumOfSquares(chunks[i])));
+    let sums = threads::map(chunks.len(), |i| arch().dispatch(SumOfSquares(chunks[i])));
     Ok(sums.iter().sum::<f64>().sqrt())
 }
 
@@ -176,7 +171,7 @@ impl<T: Real> WithSimd for SumOfSquares<'_, T> {
 fn fused<T: Real>(slots: &[Slot], coefficients: &Coefficients) -> Result<()> {
     let vars: Vec<&Var> = slots.iter().flat_map(|s| [s.weights, s.mean, s.square]).collect();
     let grads: Vec<_> = slots.iter().map(|s| s.grad.storage_and_layout()).collect();
-    let grads = grads.iter().map(|(storage, layout)| part::<T>(storage, layout)).collect::<Result<Vec<_>>>()?;
+    let grads = grads.iter().map(|(s, layout)| storage::cpu_values::<T>(s, layout)).collect::<Result<Vec<_>>>()?;
     open(&vars, vec![], &|mut values: Vec<&mut [T]>| {
         let mut chunks = vec![];
         for ([p, m, v], grad) in values.as_chunks_mut().0.iter_mut().zip(&grads) {

@@ -4,16 +4,28 @@ use crate::{fused::prelude::*, reduce::sum_rows};
 
 /// x `(B, T, D)`, row `(B or 1, 1, D)` -> `(B, T, D)`.
 pub fn add_row(x: &Tensor, row: &Tensor) -> Result<Tensor> {
-    let (x, row) = (x.contiguous()?, row.contiguous()?);
-    if !storage::readable(&[&x, &row]) {
-        return reference(&x, &row);
-    }
-    x.apply_op2(&row, Op(AddRow))
+    apply_fused([&x.contiguous()?, &row.contiguous()?], AddRow, |[x, row]| reference(x, row))
 }
 
 /// The reference form in plain candle, with the arguments of [`add_row`].
 pub fn reference(x: &Tensor, row: &Tensor) -> Result<Tensor> {
     x.broadcast_add(row)
+}
+
+/// Checks that a row fits states `(B, T, D)`; returns the number of rows, 1 or B.
+pub(super) fn check(states: &Shape, row: &Shape) -> Result<usize> {
+    let ((b, _, d), (texts, one, width)) = (states.dims3()?, row.dims3()?);
+    if one != 1 || width != d || (texts != 1 && texts != b) {
+        bail!("a row {row:?} for states {states:?}");
+    }
+    Ok(texts)
+}
+
+/// y = x + row for every token of a text.
+pub(super) fn add_to_text(y: &mut [f32], x: &[f32], row: &[f32]) {
+    let tokens = y.chunks_exact_mut(row.len()).zip(x.chunks_exact(row.len()));
+    let add = |(y, x): (&mut [f32], &[f32])| y.iter_mut().zip(x).zip(row).for_each(|((y, x), r)| *y = x + r);
+    arch().dispatch(|| tokens.for_each(add));
 }
 
 struct AddRow;
@@ -22,17 +34,12 @@ impl FusedOp<2> for AddRow {
     const NAME: &'static str = "add-row";
 
     fn forward(&self, [x, rows]: [&[f32]; 2], [states, row]: [&Shape; 2]) -> Result<(Vec<f32>, Shape)> {
-        let ((b, t, d), (texts, one, width)) = (states.dims3()?, row.dims3()?);
-        if one != 1 || width != d || (texts != 1 && texts != b) {
-            bail!("a row {row:?} for states {states:?}");
-        }
+        let (_, t, d) = states.dims3()?;
+        let texts = check(states, row)?;
         let y = build_vec(x.len(), |y| {
             threads::run_chunks(y, t * d, |text, y| {
                 let row = &rows[if texts == 1 { 0 } else { text * d }..][..d];
-                let tokens = y.chunks_exact_mut(d).zip(x[text * t * d..].chunks_exact(d));
-                let add =
-                    |(y, x): (&mut [f32], &[f32])| y.iter_mut().zip(x).zip(row).for_each(|((y, x), r)| *y = x + r);
-                arch().dispatch(|| tokens.for_each(add));
+                add_to_text(y, &x[text * t * d..], row);
             });
         });
         Ok((y, states.clone()))

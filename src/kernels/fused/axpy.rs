@@ -4,11 +4,7 @@ use crate::{fused::prelude::*, threads::CHUNK};
 
 /// y, k of one shape -> y + h k; h gets no gradient.
 pub fn axpy(y: &Tensor, k: &Tensor, h: f64) -> Result<Tensor> {
-    let (y, k) = (y.contiguous()?, k.contiguous()?);
-    if !storage::readable(&[&y, &k]) {
-        return reference(&y, &k, h);
-    }
-    y.apply_op2(&k, Op(Axpy(h as f32)))
+    apply_fused([&y.contiguous()?, &k.contiguous()?], Axpy(h as f32), |[y, k]| reference(y, k, h))
 }
 
 /// The reference form in plain candle, with the arguments of [`axpy`].

@@ -39,12 +39,8 @@ impl BalanceLoss {
     /// The loss of z `(N, F)`.
     pub fn value(&self, z: &[f32]) -> f32 {
         let piece = TASK_ROWS * self.shares.len();
-        let mut sums = vec![0f64; z.len().div_ceil(piece)];
-        threads::run_chunks(&mut sums, 1, |i, sum| {
-            let z = &z[i * piece..z.len().min((i + 1) * piece)];
-            sum[0] = forward(z, &self.shares);
-        });
-        sums.iter().sum::<f64>() as f32
+        let pieces: Vec<_> = z.chunks(piece).collect();
+        threads::map(pieces.len(), |i| forward(pieces[i], &self.shares)).iter().sum::<f64>() as f32
     }
 }
 

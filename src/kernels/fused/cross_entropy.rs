@@ -5,7 +5,7 @@
 //! Rows belong to a fixed number of groups, each with its own sum of the head's gradient; the groups are added in order,
 //! however many threads there are.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use super::linear;
 use crate::{
@@ -14,6 +14,7 @@ use crate::{
     host,
     matrix::View,
     packed::{Packed, gemm},
+    threads::lock,
 };
 
 /// Rows of a block, whose logits exist at one time.
@@ -86,16 +87,32 @@ impl CountedRows {
         1.0 / self.0.len().max(1) as f64
     }
 
-    /// Rows of a group; they depend on the number of rows alone, not on that of threads.
+    /// Rows of a group, which depend on the number of rows alone, not on that of threads.
     fn group(&self) -> usize {
         self.0.len().div_ceil(MAX_GROUPS).max(BLOCK)
     }
 
-    fn groups<T: Default>(&self) -> Vec<T> {
-        let mut out = Vec::new();
-        out.resize_with(self.0.len().div_ceil(self.group()), T::default);
+    /// The results of `work` for the rows of each group, in order.
+    fn map_groups<R: Send>(&self, work: impl Fn(&[(usize, usize)]) -> R + Sync + Send) -> Vec<R> {
+        let groups: Vec<_> = self.0.chunks(self.group()).collect();
+        threads::map(groups.len(), |i| work(groups[i]))
+    }
+
+    /// Rows `(rows, width)` that are these parts where they are counted, and zero elsewhere.
+    fn scatter<'a>(&self, rows: usize, width: usize, parts: impl Iterator<Item = &'a [f32]>) -> Vec<f32> {
+        let mut out = vec![0f32; rows * width];
+        for (&(row, _), part) in self.0.iter().zip(parts) {
+            out[row * width..][..width].copy_from_slice(part);
+        }
         out
     }
+}
+
+/// The rows of `x` that these are, one after the other.
+fn gather(x: &[f32], width: usize, wanted: &[(usize, usize)]) -> Vec<f32> {
+    let mut out = Vec::with_capacity(wanted.len() * width);
+    wanted.iter().for_each(|&(row, _)| out.extend_from_slice(&x[row * width..][..width]));
+    out
 }
 
 kernel! {
@@ -151,13 +168,10 @@ impl Head {
         if self.tracked.1 {
             out.grads.head = vec![0.0; v * d];
         }
-        let (mut states, mut logits) = (Vec::with_capacity(BLOCK * d), vec![0f32; BLOCK * v]);
+        let mut logits = vec![0f32; BLOCK * v];
         for (i, wanted) in wanted.chunks(BLOCK).enumerate() {
             let n = wanted.len();
-            states.clear();
-            for &(row, _) in wanted {
-                states.extend_from_slice(&x[row * d..][..d]);
-            }
+            let states = gather(x, d, wanted);
             let (states, logits) = (View::new(&states, n, d), &mut logits[..n * v]);
             forward.matmul(logits, states, 1.0); // (n, V)
             out.loss += softmax_loss(logits, wanted, self.counted.share() as f32);
@@ -172,16 +186,12 @@ impl Head {
         out
     }
 
-    /// Gathers the gradients of all groups.
-    fn gather(&self, groups: &[RowGroup]) -> Grads {
+    /// The gradients of all groups together.
+    fn collect(&self, groups: &[RowGroup]) -> Grads {
         let d = self.d;
         let mut out = Grads::default();
         if self.tracked.0 {
-            out.x = vec![0.0; self.rows * d];
-            let parts = groups.iter().flat_map(|g| g.grads.x.chunks_exact(d));
-            for (&(row, _), part) in self.counted.0.iter().zip(parts) {
-                out.x[row * d..][..d].copy_from_slice(part);
-            }
+            out.x = self.counted.scatter(self.rows, d, groups.iter().flat_map(|g| g.grads.x.chunks_exact(d)));
         }
         if self.tracked.1 {
             out.head = vec![0.0; self.v * d];
@@ -197,24 +207,19 @@ impl FusedOp<2> for Head {
     const NAME: &'static str = "head-cross-entropy";
 
     fn forward(&self, [x, head]: [&[f32]; 2], _: [&Shape; 2]) -> Result<(Vec<f32>, Shape)> {
-        let mut groups: Vec<RowGroup> = self.counted.groups();
-        let size = self.counted.group();
         let head = View::new(head, self.v, self.d);
         let (forward, backward) = (Packed::new(head.t()), self.tracked.0.then(|| Packed::new(head)));
-        threads::run_chunks(&mut groups, 1, |i, group| {
-            let wanted = &self.counted.0[i * size..];
-            group[0] = self.group(x, (&forward, backward.as_ref()), &wanted[..size.min(wanted.len())]);
-        });
+        let groups = self.counted.map_groups(|wanted| self.group(x, (&forward, backward.as_ref()), wanted));
         let loss = groups.iter().map(|g| g.loss).sum::<f64>() * self.counted.share();
         if self.tracked != (false, false) {
-            *self.grads.lock().unwrap_or_else(PoisonError::into_inner) = self.gather(&groups);
+            *lock(&self.grads) = self.collect(&groups);
         }
         Ok((vec![loss as f32], ().into()))
     }
 
     fn backward(&self, [x, head]: [&Tensor; 2], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 2]> {
         let by = storage::read(grad, |g| Ok(g[0]))?;
-        let grads = self.grads.lock().unwrap_or_else(PoisonError::into_inner);
+        let grads = lock(&self.grads);
         let scaled = |of: &[f32], t: &Tensor| -> Result<Option<Tensor>> {
             (!of.is_empty()).then(|| tensor_like(t, of.iter().map(|g| g * by).collect())).transpose()
         };
@@ -231,20 +236,11 @@ struct Logits {
 impl Logits {
     /// The loss of each group, and dloss/dlogits of its counted rows times `by`.
     fn groups(&self, logits: &[f32], by: f32) -> Vec<(f64, Vec<f32>)> {
-        let (v, size) = (self.v, self.counted.group());
-        let mut groups: Vec<(f64, Vec<f32>)> = self.counted.groups();
-        threads::run_chunks(&mut groups, 1, |i, group| {
-            let wanted = &self.counted.0[i * size..];
-            let wanted = &wanted[..size.min(wanted.len())];
-            let mut own = Vec::with_capacity(wanted.len() * v);
-            for &(row, _) in wanted {
-                own.extend_from_slice(&logits[row * v..][..v]);
-            }
-            let scale = self.counted.share() as f32 * by;
-            let loss = softmax_loss(&mut own, wanted, scale);
-            group[0] = (loss, own);
-        });
-        groups
+        let scale = self.counted.share() as f32 * by;
+        self.counted.map_groups(|wanted| {
+            let mut own = gather(logits, self.v, wanted);
+            (softmax_loss(&mut own, wanted, scale), own)
+        })
     }
 }
 
@@ -261,11 +257,7 @@ impl FusedOp<1> for Logits {
         let by = storage::read(grad, |g| Ok(g[0]))?;
         let groups = storage::read(logits, |logits| Ok(self.groups(logits, by)))?;
         let v = self.v;
-        let mut out = vec![0f32; logits.elem_count()];
         let parts = groups.iter().flat_map(|g| g.1.chunks_exact(v));
-        for (&(row, _), part) in self.counted.0.iter().zip(parts) {
-            out[row * v..][..v].copy_from_slice(part);
-        }
-        gradients_like([out], [logits])
+        gradients_like([self.counted.scatter(logits.elem_count() / v, v, parts)], [logits])
     }
 }

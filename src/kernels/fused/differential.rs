@@ -1,11 +1,13 @@
 //! The two ends of differential attention (arXiv 2410.05258, as arXiv 2604.01683 uses it): queries in two halves, each
 //! beside zeros, so that one attention computes both maps; and the difference of what the two maps read.
 
-use super::norm::rms_norm_reference;
-use crate::fused::prelude::*;
+use std::f32::consts::SQRT_2;
 
-mod difference;
-mod halves;
+use super::norm::rms_norm_reference;
+use crate::{fused::prelude::*, reduce::sum_rows};
+
+/// Positions of a task.
+const POSITIONS: usize = 64;
 
 /// qkv `(B, T, 3 H d)` -> `(B, T, 4 H d)`: of each head's query the halves sqrt(2) (q1, 0) and sqrt(2) (0, q2) one after
 /// the other, then the keys and values as they were. By the factor a division by sqrt(d) becomes one by sqrt(d / 2).
@@ -14,11 +16,8 @@ pub fn halve_queries(qkv: &Tensor, heads: usize) -> Result<Tensor> {
     if heads == 0 || !wide.is_multiple_of(6 * heads) {
         bail!("{heads} queries, keys and values cannot be {wide} channels of an even width a head");
     }
-    let qkv = qkv.contiguous()?;
-    if !storage::readable(&[&qkv]) {
-        return halve_queries_reference(&qkv, heads);
-    }
-    qkv.apply_op1(Op(halves::SplitHalves { heads, head_dim: wide / 3 / heads }))
+    let op = SplitHalves { heads, head_dim: wide / 3 / heads };
+    apply_fused([&qkv.contiguous()?], op, |[qkv]| halve_queries_reference(qkv, heads))
 }
 
 /// The reference form in plain candle, with the arguments of [`halve_queries`].
@@ -39,11 +38,8 @@ pub fn normalised_difference(y: &Tensor, lambda: &Tensor, eps: f64) -> Result<Te
     if heads == 0 || lambda.rank() != 1 || !wide.is_multiple_of(2 * heads) {
         bail!("{wide} channels do not fit the two maps of each of {heads} heads");
     }
-    let (y, lambda) = (y.contiguous()?, lambda.contiguous()?);
-    if !storage::readable(&[&y, &lambda]) {
-        return normalised_difference_reference(&y, &lambda, eps);
-    }
-    y.apply_op2(&lambda, Op(difference::Difference { eps: eps as f32 }))
+    let (args, op) = ([&y.contiguous()?, &lambda.contiguous()?], Difference { eps: eps as f32 });
+    apply_fused(args, op, |[y, lambda]| normalised_difference_reference(y, lambda, eps))
 }
 
 /// The reference form in plain candle, with the arguments of [`normalised_difference`].
@@ -55,4 +51,172 @@ pub fn normalised_difference_reference(y: &Tensor, lambda: &Tensor, eps: f64) ->
     let difference = (of(0)? - of(1)?.broadcast_mul(&lambda.reshape((heads, 1))?)?)?; // (B,T,H,d)
     let ones = Tensor::ones(wide / 2 / heads, y.dtype(), y.device())?;
     rms_norm_reference(&difference, &ones, eps)?.reshape((b, t, wide / 2))
+}
+
+/// Queries in two halves, each beside zeros.
+struct SplitHalves {
+    heads: usize,
+    head_dim: usize,
+}
+
+impl SplitHalves {
+    /// Channels of all queries of a position.
+    fn wide(&self) -> usize {
+        self.heads * self.head_dim
+    }
+
+    fn split(&self, qkv: &[f32]) -> Vec<f32> {
+        let (wide, d, half) = (self.wide(), self.head_dim, self.head_dim / 2);
+        build_vec(qkv.len() / 3 * 4, |out| {
+            threads::run_chunks(out, POSITIONS * 4 * wide, |i, out| {
+                let rows = qkv[i * POSITIONS * 3 * wide..].chunks_exact(3 * wide);
+                for (out, row) in out.chunks_exact_mut(4 * wide).zip(rows) {
+                    let (halves, rest) = out.split_at_mut(2 * wide);
+                    for (halves, q) in halves.chunks_exact_mut(2 * d).zip(row.chunks_exact(d)) {
+                        halves[half..half + d].fill(0.0);
+                        halves[..half].iter_mut().zip(q).for_each(|(to, q)| *to = SQRT_2 * q);
+                        halves[d + half..].iter_mut().zip(&q[half..]).for_each(|(to, q)| *to = SQRT_2 * q);
+                    }
+                    rest.copy_from_slice(&row[wide..]);
+                }
+            });
+        })
+    }
+
+    fn join(&self, grad: &[f32]) -> Vec<f32> {
+        let (wide, d, half) = (self.wide(), self.head_dim, self.head_dim / 2);
+        build_vec(grad.len() / 4 * 3, |out| {
+            threads::run_chunks(out, POSITIONS * 3 * wide, |i, out| {
+                let rows = grad[i * POSITIONS * 4 * wide..].chunks_exact(4 * wide);
+                for (out, row) in out.chunks_exact_mut(3 * wide).zip(rows) {
+                    let (dq, rest) = out.split_at_mut(wide);
+                    for (dq, halves) in dq.chunks_exact_mut(d).zip(row.chunks_exact(2 * d)) {
+                        dq[..half].iter_mut().zip(halves).for_each(|(to, g)| *to = SQRT_2 * g);
+                        dq[half..].iter_mut().zip(&halves[d + half..]).for_each(|(to, g)| *to = SQRT_2 * g);
+                    }
+                    rest.copy_from_slice(&row[2 * wide..]);
+                }
+            });
+        })
+    }
+}
+
+impl FusedOp<1> for SplitHalves {
+    const NAME: &'static str = "halve-queries";
+
+    fn forward(&self, [qkv]: [&[f32]; 1], [shape]: [&Shape; 1]) -> Result<(Vec<f32>, Shape)> {
+        let mut dims = shape.dims().to_vec();
+        dims.iter_mut().rev().take(1).for_each(|wide| *wide = 4 * self.wide());
+        Ok((self.split(qkv), Shape::from(dims)))
+    }
+
+    fn backward(&self, [qkv]: [&Tensor; 1], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 1]> {
+        gradients_like([storage::read(grad, |grad| Ok(self.join(grad)))?], [qkv])
+    }
+}
+
+/// The normalised difference of what two maps read.
+struct Difference {
+    eps: f32,
+}
+
+/// The outputs of both maps at n positions, `(n, 2 H d)`, and lambda `(H)`.
+#[derive(Clone, Copy)]
+struct HeadRows<'a> {
+    y: &'a [f32],
+    lambda: &'a [f32],
+    d: usize,
+    eps: f32,
+}
+
+impl<'a> HeadRows<'a> {
+    /// y1, y2 and lambda of one head of one position after the other.
+    fn each(self) -> impl Iterator<Item = (&'a [f32], &'a [f32], &'a f32)> {
+        let both = self.y.chunks_exact(2 * self.d).map(move |both| both.split_at(self.d));
+        both.zip(self.lambda.iter().cycle()).map(|((y1, y2), lambda)| (y1, y2, lambda))
+    }
+
+    /// 1 / sqrt(mean(r^2) + eps).
+    #[inline(always)]
+    fn inverse<S: Simd>(self, simd: S, r: &[f32]) -> f32 {
+        (simd::dot(simd, r, r) / self.d as f32 + self.eps).sqrt().recip()
+    }
+}
+
+#[inline(always)]
+fn subtract(r: &mut [f32], y1: &[f32], y2: &[f32], lambda: f32) {
+    r.iter_mut().zip(y1).zip(y2).for_each(|((r, y1), y2)| *r = y1 - lambda * y2);
+}
+
+kernel! {
+    /// Computes y1 - lambda y2 of every head, divided by its root mean square, into `out` `(n, H d)`.
+    fn forward(simd, rows: HeadRows<'a>, out: &'a mut [f32]) {
+        for (r, (y1, y2, &lambda)) in out.chunks_exact_mut(rows.d).zip(rows.each()) {
+            subtract(r, y1, y2, lambda);
+            let inverse = rows.inverse(simd, r);
+            r.iter_mut().for_each(|r| *r *= inverse);
+        }
+    }
+}
+
+kernel! {
+    /// `grad`: `(n, H d)`, `dy`: `(n, 2 H d)`, `dlambda`: `(H)`.
+    fn backward(simd, rows: HeadRows<'a>, grad: &'a [f32], dy: &'a mut [f32], dlambda: &'a mut [f32]) {
+        let (d, heads) = (rows.d, dlambda.len());
+        dlambda.fill(0.0);
+        let mut r = vec![0f32; d];
+        let all = dy.chunks_exact_mut(2 * d).zip(grad.chunks_exact(d)).zip(rows.each());
+        for (i, ((dy, g), (y1, y2, &lambda))) in all.enumerate() {
+            subtract(&mut r, y1, y2, lambda);
+            let inverse = rows.inverse(simd, &r);
+            let along = inverse * inverse / d as f32 * simd::dot(simd, &r, g);
+            let (dy1, dy2) = dy.split_at_mut(d);
+            dy1.iter_mut().zip(g).zip(&r).for_each(|((dy, g), r)| *dy = inverse * (g - along * r));
+            dy2.iter_mut().zip(&*dy1).for_each(|(dy2, dr)| *dy2 = -lambda * dr);
+            dlambda[i % heads] -= simd::dot(simd, dy1, y2);
+        }
+    }
+}
+
+impl FusedOp<2> for Difference {
+    const NAME: &'static str = "normalised-difference";
+
+    fn forward(&self, [y, lambda]: [&[f32]; 2], [shape, _]: [&Shape; 2]) -> Result<(Vec<f32>, Shape)> {
+        let mut dims = shape.dims().to_vec();
+        let Some(wide) = dims.last_mut() else { bail!("two halves cannot be told apart in a single number") };
+        *wide /= 2;
+        let wide = *wide;
+        let rows = |y| HeadRows { y, lambda, d: wide / lambda.len(), eps: self.eps };
+        let out = build_vec(y.len() / 2, |out| {
+            threads::run_chunks(out, POSITIONS * wide, |i, out| {
+                let y = &y[i * POSITIONS * 2 * wide..][..2 * out.len()];
+                forward(rows(y), out);
+            });
+        });
+        Ok((out, Shape::from(dims)))
+    }
+
+    fn backward(&self, [y, lambda]: [&Tensor; 2], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 2]> {
+        let wide = grad.dim(D::Minus1)?;
+        let gradients = storage::read_all(&[y, lambda, grad], |[y, lambda, grad]| {
+            let heads = lambda.len();
+            let rows = |y| HeadRows { y, lambda, d: wide / heads, eps: self.eps };
+            let mut sums = vec![0f32; y.len().div_ceil(POSITIONS * 2 * wide) * heads];
+            let dy = build_vec(y.len(), |dy| {
+                threads::run_all_chunks(
+                    [
+                        threads::Chunks { values: dy, size: POSITIONS * 2 * wide },
+                        threads::Chunks { values: &mut sums, size: heads },
+                    ],
+                    |i, [dy, dlambda]| {
+                        let y = &y[i * POSITIONS * 2 * wide..][..dy.len()];
+                        let grad = &grad[i * POSITIONS * wide..][..dy.len() / 2];
+                        backward(rows(y), grad, dy, dlambda);
+                    },
+                );
+            });
+            Ok([dy, sum_rows(&sums, heads)])
+        })?;
+        gradients_like(gradients, [y, lambda])
+    }
 }

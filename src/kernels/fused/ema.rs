@@ -16,11 +16,7 @@ pub fn ema(x: &Tensor, a: &Tensor, start: Option<&Tensor>) -> Result<Tensor> {
         Some(start) => start.contiguous()?,
         None => Tensor::zeros((b, d), x.dtype(), x.device())?,
     };
-    let (x, a) = (x.contiguous()?, a.contiguous()?);
-    if !storage::readable(&[&x, &a, &zero]) {
-        return reference(&x, &a, start);
-    }
-    x.apply_op3(&a, &zero, Op(EmaOp))
+    apply_fused([&x.contiguous()?, &a.contiguous()?, &zero], EmaOp, |[x, a, _]| reference(x, a, start))
 }
 
 /// Computes the sums by doubling: after the step of size s, row t has summed the last 2s inputs.

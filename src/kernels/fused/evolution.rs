@@ -1,10 +1,10 @@
 //! Queries and keys that evolve as a coupled system before scoring (arXiv 2604.01683): dq/dt = k, dk/dt = f(q), with f
 //! an MLP d -> d -> d (SiLU) that all heads share and a step size for each head.
 
+use self::rows::Kernel;
 use super::mlp::{self, Act};
 use crate::fused::prelude::*;
 
-mod cpu;
 pub(super) mod rows;
 mod trajectory;
 
@@ -40,11 +40,8 @@ pub fn evolve(qkv: &Tensor, f: &Tensor, tau: &Tensor, spec: EvolutionSizes) -> R
     if spec.steps == 0 {
         return Ok(qkv.clone());
     }
-    let (qkv, f) = (qkv.contiguous()?, f.contiguous()?);
-    if !storage::readable(&[&qkv, &f, tau]) {
-        return reference(&qkv, &f, tau, spec);
-    }
-    qkv.apply_op3(&f, tau, Op(cpu::Evolution { spec }))
+    let args = [&qkv.contiguous()?, &f.contiguous()?, tau];
+    apply_fused(args, spec, |[qkv, f, tau]| reference(qkv, f, tau, spec))
 }
 
 /// The reference form in plain candle, with the arguments of [`evolve`].
@@ -72,4 +69,27 @@ pub fn reference(qkv: &Tensor, f: &Tensor, tau: &Tensor, s: EvolutionSizes) -> R
         }
     }
     Tensor::cat(&[&q, &k, &part(2)?], 2)?.reshape((b, t, 3 * h * d))
+}
+
+impl FusedOp<3> for EvolutionSizes {
+    const NAME: &'static str = "coupled";
+
+    fn forward(&self, [x, f, tau]: [&[f32]; 3], [shape, ..]: [&Shape; 3]) -> Result<(Vec<f32>, Shape)> {
+        let mut out = x.to_vec();
+        Kernel::new(*self, f, tau, false).evolve(&mut out);
+        Ok((out, shape.clone()))
+    }
+
+    fn backward(&self, [x, f, tau]: [&Tensor; 3], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 3]> {
+        let (dx, mut df) = storage::read_all(&[x, f, tau, grad], |[x, f, tau, grad]| {
+            let kernel = Kernel::new(*self, f, tau, true);
+            let positions = x.len() / (3 * self.heads * self.head_dim);
+            let starts = build_vec(kernel.saved_len(positions), |starts| kernel.save(x, starts));
+            let mut dx = grad.to_vec();
+            let df = kernel.backward(&mut dx, &starts);
+            Ok((dx, df))
+        })?;
+        let dtau = df.split_off(f.elem_count());
+        gradients_like([dx, df, dtau], [x, f, tau])
+    }
 }

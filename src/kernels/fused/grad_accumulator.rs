@@ -9,11 +9,11 @@
 //! Nothing is hidden: a loss computed without an accumulator has its complete graph. One computed with an accumulator
 //! is a [`PartialGraph`], which cannot be differentiated in any other way.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use candle_core::backprop::GradStore;
 
-use crate::fused::prelude::*;
+use crate::{fused::prelude::*, threads::lock};
 
 /// The gradients of one training step that do not go through the graph.
 #[derive(Debug, Default)]
@@ -29,11 +29,7 @@ pub struct GradCollector(Arc<Mutex<Vec<(Tensor, Tensor)>>>);
 impl GradCollector {
     /// Adds `grad` to the gradient of the variable.
     pub fn add(&self, variable: &Tensor, grad: Tensor) {
-        self.locked().push((variable.clone(), grad));
-    }
-
-    fn locked(&self) -> MutexGuard<'_, Vec<(Tensor, Tensor)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0).push((variable.clone(), grad));
     }
 }
 
@@ -62,7 +58,7 @@ impl GradAccumulator {
     pub fn backward(self, scalar: &PartialGraph) -> Result<GradStore> {
         let mut grads = scalar.0.backward()?;
         for entry in self.entries.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            let Some(sums) = entry.sums().take() else { continue };
+            let Some(sums) = lock(&entry.sums).take() else { continue };
             let all = Tensor::from_vec(sums, entry.len(), entry.all.device())?;
             let mut from = 0;
             for w in &entry.weights {
@@ -70,7 +66,7 @@ impl GradAccumulator {
                 from += w.elem_count();
             }
         }
-        for (variable, grad) in self.collected.locked().drain(..) {
+        for (variable, grad) in lock(&self.collected.0).drain(..) {
             add(&mut grads, &variable, grad)?;
         }
         Ok(grads)
@@ -96,7 +92,7 @@ impl GradAccumulator {
         let all = Tensor::from_vec(all, len, first.device())?;
         let weights = weights.iter().map(|w| (*w).clone()).collect();
         let entry = Arc::new(Entry { weights, all, sums: Mutex::new(None) });
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner).push(entry.clone());
+        lock(&self.entries).push(entry.clone());
         Ok(Some(entry))
     }
 }
@@ -132,13 +128,9 @@ impl Entry {
         self.all.elem_count()
     }
 
-    fn sums(&self) -> MutexGuard<'_, Option<Vec<f32>>> {
-        self.sums.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Lets `write` store the gradient, or, if the flag is set, add it to the present one.
     pub(super) fn accumulate(&self, write: impl FnOnce((&mut [f32], bool))) {
-        let mut sums = self.sums();
+        let mut sums = lock(&self.sums);
         match &mut *sums {
             Some(sums) => write((sums, true)),
             None => *sums = Some(build_vec(self.len(), |sums| write((sums, false)))),

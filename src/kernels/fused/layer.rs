@@ -12,6 +12,7 @@ use self::{
     sublayer::{PackedWeights, Sublayer},
 };
 use super::{
+    add_row,
     attention::AttentionSpec,
     custom_op,
     evolution::EvolutionSizes,
@@ -136,10 +137,7 @@ fn field_step(x: &Tensor, row: &Tensor, weights: &FlatWeights, spec: LayerSpec, 
     let (x, row) = (x.contiguous()?, row.contiguous()?);
     let (b, t, d) = x.dims3()?;
     weights.check(spec.len(d) + 1, &format!("a slope of width {d}"))?;
-    let (texts, one, width) = row.dims3()?;
-    if one != 1 || width != d || (texts != 1 && texts != b) {
-        bail!("a row {:?} for states {:?}", row.shape(), x.shape());
-    }
+    add_row::check(x.shape(), row.shape())?;
     let weights = &weights.for_operation(x.track_op() || row.track_op())?;
     let needs_backward = x.track_op() || row.track_op() || weights.all.track_op();
     let op = Op::new(spec, [b, t, d], weights, needs_backward);
@@ -169,23 +167,6 @@ impl LayerSpec {
     fn len(&self, d: usize) -> usize {
         self.sizes(d).iter().flatten().sum()
     }
-}
-
-/// The weights of a sublayer, with which `all` begins.
-fn split(mut all: &[f32], sizes: WeightSizes) -> [&[f32]; 10] {
-    sizes.map(|n| {
-        let (piece, rest) = all.split_at(n);
-        all = rest;
-        piece
-    })
-}
-
-fn split_mut(mut all: &mut [f32], sizes: WeightSizes) -> [&mut [f32]; 10] {
-    sizes.map(|n| {
-        let (piece, rest) = std::mem::take(&mut all).split_at_mut(n);
-        all = rest;
-        piece
-    })
 }
 
 fn non_empty(piece: &[f32]) -> Option<&[f32]> {

@@ -4,11 +4,7 @@ use crate::{fused::prelude::*, matmul, matrix::View, reduce};
 
 /// x `(.., I)`, w `(O, I)` -> `(.., O)`.
 pub fn linear(x: &Tensor, w: &Tensor) -> Result<Tensor> {
-    let x = x.contiguous()?;
-    if !storage::readable(&[&x, w]) {
-        return reference(&x, w);
-    }
-    x.apply_op2(w, Op(Linear))
+    apply_fused([&x.contiguous()?, w], Linear { transposed: false }, |[x, w]| reference(x, w))
 }
 
 /// The reference form in plain candle, with the arguments of [`linear`].
@@ -23,11 +19,8 @@ pub fn reference(x: &Tensor, w: &Tensor) -> Result<Tensor> {
 
 /// x `(.., I)`, w `(O, I)`, b `(O)` -> `(.., O)`.
 pub fn linear_biased(x: &Tensor, w: &Tensor, b: &Tensor) -> Result<Tensor> {
-    let x = x.contiguous()?;
-    if !storage::readable(&[&x, w, b]) {
-        return linear_biased_reference(&x, w, b);
-    }
-    x.apply_op3(w, b, Op(Linear))
+    let args = [&x.contiguous()?, w, b];
+    apply_fused(args, Linear { transposed: false }, |[x, w, b]| linear_biased_reference(x, w, b))
 }
 
 /// The reference form in plain candle, with the arguments of [`linear_biased`].
@@ -37,11 +30,7 @@ pub fn linear_biased_reference(x: &Tensor, w: &Tensor, b: &Tensor) -> Result<Ten
 
 /// x `(.., I)`, w `(I, O)` -> `(.., O)`: a weight stored transposed.
 pub fn linear_transposed(x: &Tensor, w: &Tensor) -> Result<Tensor> {
-    let x = x.contiguous()?;
-    if !storage::readable(&[&x, w]) {
-        return reference(&x, &w.t()?);
-    }
-    x.apply_op2(w, Op(LinearTransposed))
+    apply_fused([&x.contiguous()?, w], Linear { transposed: true }, |[x, w]| reference(x, &w.t()?))
 }
 
 /// The shape of x with its last dimension, which must be `inputs`, replaced by `outputs`.
@@ -54,62 +43,62 @@ pub(super) fn with_last_dim(x: &Shape, inputs: usize, outputs: usize) -> Result<
     Ok(dims.into())
 }
 
-struct Linear;
+struct Linear {
+    /// True if the weight is stored as `(I, O)`.
+    transposed: bool,
+}
+
+impl Linear {
+    /// The outputs and inputs of a weight.
+    fn sizes(&self, weight: &Shape) -> Result<(usize, usize)> {
+        let (rows, cols) = weight.dims2()?;
+        Ok(if self.transposed { (cols, rows) } else { (rows, cols) })
+    }
+
+    /// The weight as `(O, I)`.
+    fn view<'a>(&self, w: &'a [f32], (o, i): (usize, usize)) -> View<'a> {
+        if self.transposed { View::new(w, i, o).t() } else { View::new(w, o, i) }
+    }
+
+    fn forward(&self, [x, w]: [&[f32]; 2], b: Option<&[f32]>, shapes: [&Shape; 2]) -> Result<(Vec<f32>, Shape)> {
+        let (o, i) = self.sizes(shapes[1])?;
+        let shape = with_last_dim(shapes[0], i, o)?;
+        Ok((matmul::matmul_rows(x, self.view(w, (o, i)).t(), b), shape))
+    }
+}
 
 impl FusedOp<2> for Linear {
     const NAME: &'static str = "linear";
 
-    fn forward(&self, [x, w]: [&[f32]; 2], [shape, weight]: [&Shape; 2]) -> Result<(Vec<f32>, Shape)> {
-        let (o, i) = weight.dims2()?;
-        let shape = with_last_dim(shape, i, o)?;
-        Ok((matmul::matmul_rows(x, View::new(w, o, i).t(), None), shape))
+    fn forward(&self, values: [&[f32]; 2], shapes: [&Shape; 2]) -> Result<(Vec<f32>, Shape)> {
+        Linear::forward(self, values, None, shapes)
     }
 
     fn backward(&self, [x, w]: [&Tensor; 2], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 2]> {
-        let (o, i) = w.dims2()?;
-        storage::read(grad, |g| {
-            let dx =
-                gradient_if_tracked(x, || storage::read(w, |w| Ok(matmul::matmul_rows(g, View::new(w, o, i), None))))?;
-            let dw = gradient_if_tracked(w, || storage::read(x, |x| Ok(matmul::weight_grad(g, o, x, i))))?;
-            Ok([dx, dw])
-        })
-    }
-}
-
-struct LinearTransposed;
-
-impl FusedOp<2> for LinearTransposed {
-    const NAME: &'static str = "linear, weight (inputs, outputs)";
-
-    fn forward(&self, [x, w]: [&[f32]; 2], [shape, weight]: [&Shape; 2]) -> Result<(Vec<f32>, Shape)> {
-        let (i, o) = weight.dims2()?;
-        let shape = with_last_dim(shape, i, o)?;
-        Ok((matmul::matmul_rows(x, View::new(w, i, o), None), shape))
-    }
-
-    fn backward(&self, [x, w]: [&Tensor; 2], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 2]> {
-        let (i, o) = w.dims2()?;
+        let (o, i) = self.sizes(w.shape())?;
         storage::read(grad, |g| {
             let dx = gradient_if_tracked(x, || {
-                storage::read(w, |w| Ok(matmul::matmul_rows(g, View::new(w, i, o).t(), None)))
+                storage::read(w, |w| Ok(matmul::matmul_rows(g, self.view(w, (o, i)), None)))
             })?;
-            let dw = gradient_if_tracked(w, || storage::read(x, |x| Ok(matmul::weight_grad(x, i, g, o))))?;
+            let weight_grad = |x: &[f32]| match self.transposed {
+                true => matmul::weight_grad(x, i, g, o),
+                false => matmul::weight_grad(g, o, x, i),
+            };
+            let dw = gradient_if_tracked(w, || storage::read(x, |x| Ok(weight_grad(x))))?;
             Ok([dx, dw])
         })
     }
 }
 
-/// The linear map with a bias.
 impl FusedOp<3> for Linear {
     const NAME: &'static str = "linear with bias";
 
     fn forward(&self, [x, w, b]: [&[f32]; 3], [shape, weight, bias]: [&Shape; 3]) -> Result<(Vec<f32>, Shape)> {
-        let (o, i) = weight.dims2()?;
+        let (o, _) = self.sizes(weight)?;
         if bias.dims1()? != o {
             bail!("a bias of shape {bias:?} does not fit {o} outputs");
         }
-        let shape = with_last_dim(shape, i, o)?;
-        Ok((matmul::matmul_rows(x, View::new(w, o, i).t(), Some(b)), shape))
+        Linear::forward(self, [x, w], Some(b), [shape, weight])
     }
 
     fn backward(&self, [x, w, b]: [&Tensor; 3], y: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 3]> {

@@ -3,7 +3,7 @@
 
 use std::{f32::consts::TAU, ops::Range, sync::Arc};
 
-use super::norm;
+use super::{attention::alibi_slopes, linear, norm};
 use crate::fused::prelude::*;
 
 mod cpu;
@@ -31,7 +31,7 @@ pub struct LinearAttentionSpec {
     /// True if gradients reach keys and values, and so earlier tokens.
     pub through_past: bool,
     /// Rotation per token, in full turns, by pair of neurons `(N / 2)`, the same in every head; `None` for
-    /// [`default_frequency`].
+    /// 65536^(-2 pair / N) / 2 pi.
     pub frequencies: Option<Arc<[f32]>>,
 }
 
@@ -45,7 +45,7 @@ impl LinearAttentionSpec {
     pub fn pair_frequency(&self, pair: usize, n: usize) -> f32 {
         match &self.frequencies {
             Some(table) => table.get(pair).copied().unwrap_or_default(),
-            None => default_frequency(pair, n),
+            None => THETA.powf(-((2 * pair) as f32 / n as f32)) / TAU,
         }
     }
 
@@ -80,14 +80,9 @@ pub fn linear_attention(v: &Tensor, encoders: &Tensor, decoder: &Tensor, spec: L
     let (v, encoders, decoder) = (v.contiguous()?, encoders.contiguous()?, decoder.contiguous()?);
     if !storage::readable(&[&v, &encoders, &decoder]) {
         let (e, ev) = (encoders.narrow(0, 0, twice / 2)?, encoders.narrow(0, twice / 2, twice / 2)?);
-        return decode_reference(&reference(&v, &e, &ev, spec)?.packed()?, &decoder);
+        return linear::reference(&reference(&v, &e, &ev, spec)?.packed()?, &decoder.t()?);
     }
     cpu::apply(&v, &encoders, &decoder, spec)
-}
-
-/// y `(B, T, I)` times w `(I, O)`.
-fn decode_reference(y: &Tensor, w: &Tensor) -> Result<Tensor> {
-    super::linear::reference(y, &w.t()?)
 }
 
 /// Intermediate values of the reference form.
@@ -117,9 +112,9 @@ pub fn reference(v: &Tensor, encoder: &Tensor, encoder_v: &Tensor, spec: LinearA
     Ok(Parts { x, a, y })
 }
 
-/// The decay factor of the state at every token, by head: exp(-s) with ALiBi's slope s = 2^(-8 (h + 1) / H).
+/// The decay factor of the state at every token, by head: exp(-s) with ALiBi's slope s ([`alibi_slopes`]).
 pub fn decays(heads: usize) -> Vec<f32> {
-    (1..=heads).map(|h| (-(2f32.powf(-8.0 * h as f32 / heads as f32))).exp()).collect()
+    alibi_slopes(heads).into_iter().map(|slope| (-slope).exp()).collect()
 }
 
 /// Rotates pairs of neurons, 2i with 2i + 1, by position, the first token's being `from`, as fast as `spec`
@@ -139,11 +134,6 @@ pub fn rotate(x: &Tensor, from: usize, spec: &LinearAttentionSpec) -> Result<Ten
         (second.broadcast_mul(&cos)? + first.broadcast_mul(&sin)?)?,
     ];
     Tensor::cat(&rotated, 3)?.reshape((b, h, t, n))
-}
-
-/// Rotation per token, in full turns, of pair `pair` of n neurons per head: 65536^(-2 pair / n) / 2 pi.
-pub fn default_frequency(pair: usize, n: usize) -> f32 {
-    THETA.powf(-((2 * pair) as f32 / n as f32)) / TAU
 }
 
 /// Cosines and sines by position and pair, each `(T, N / 2)`, from frequencies in cycles per token; whole cycles are dropped

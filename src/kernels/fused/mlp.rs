@@ -27,11 +27,9 @@ impl Act {
 
 /// down(act(up(x))). x `(.., D)`, up `(F, D)`, down `(O, F)` -> `(.., O)`.
 pub fn mlp(x: &Tensor, up: &Tensor, down: &Tensor, act: Act) -> Result<Tensor> {
-    let x = x.contiguous()?;
-    if !storage::readable(&[&x, up, down]) {
-        return mlp_reference(&x, up, down, act);
-    }
-    cpu::apply(&x, up, down, cpu::MlpForm { act, gated: false })
+    let args = [&x.contiguous()?, up, down];
+    let op = cpu::Mlp::new(cpu::MlpForm { act, gated: false }, args);
+    apply_fused(args, op, |[x, up, down]| mlp_reference(x, up, down, act))
 }
 
 /// The reference form in plain candle, with the arguments of [`mlp`].
@@ -41,11 +39,9 @@ pub fn mlp_reference(x: &Tensor, up: &Tensor, down: &Tensor, act: Act) -> Result
 
 /// down(act(gate(x)) * up(x)). x `(.., D)`, gate above up `(2F, D)`, down `(O, F)` -> `(.., O)`.
 pub fn gated_mlp(x: &Tensor, gate_up: &Tensor, down: &Tensor, act: Act) -> Result<Tensor> {
-    let x = x.contiguous()?;
-    if !storage::readable(&[&x, gate_up, down]) {
-        return gated_mlp_reference(&x, gate_up, down, act);
-    }
-    cpu::apply(&x, gate_up, down, cpu::MlpForm { act, gated: true })
+    let args = [&x.contiguous()?, gate_up, down];
+    let op = cpu::Mlp::new(cpu::MlpForm { act, gated: true }, args);
+    apply_fused(args, op, |[x, gate_up, down]| gated_mlp_reference(x, gate_up, down, act))
 }
 
 /// The reference form in plain candle, with the arguments of [`gated_mlp`].
@@ -53,7 +49,7 @@ pub fn gated_mlp_reference(x: &Tensor, gate_up: &Tensor, down: &Tensor, act: Act
     let f = gate_up.dim(0)? / 2;
     let gate = linear::reference(x, &gate_up.narrow(0, 0, f)?)?;
     let up = linear::reference(x, &gate_up.narrow(0, f, f)?)?;
-    linear::reference(&glu(&gate, &up, act)?, down)
+    linear::reference(&(act.apply(&gate)? * up)?, down)
 }
 
 /// Weights of a two-layer MLP with biases: up `(F, D)`, its bias `(F)`, down `(O, F)`, its bias `(O)`.
@@ -97,9 +93,4 @@ pub fn biased_mlp(x: &Tensor, w: &BiasedWeights, act: Act) -> Result<Tensor> {
 pub fn biased_mlp_reference(x: &Tensor, w: &BiasedWeights, act: Act) -> Result<Tensor> {
     let inner = act.apply(&linear::linear_biased_reference(x, &w.up, &w.up_bias)?)?;
     linear::linear_biased_reference(&inner, &w.down, &w.down_bias)
-}
-
-/// act(a) * b, elementwise: the gate of a GLU.
-pub fn glu(a: &Tensor, b: &Tensor, act: Act) -> Result<Tensor> {
-    act.apply(a)? * b
 }

@@ -14,10 +14,8 @@ pub fn rms_norm(x: &Tensor, weight: &Tensor, eps: f64) -> Result<Tensor> {
     if crate::cuda::card([&x, weight]).is_some() {
         return crate::cuda::rms_norm::rms_norm(&x, weight, eps);
     }
-    if !storage::readable(&[&x, weight]) {
-        return rms_norm_reference(&x, weight, eps);
-    }
-    x.apply_op2(weight, Op(RowNorm { kind: NormKind::Rms, eps: eps as f32 }))
+    let norm = RowNorm { kind: NormKind::Rms, eps: eps as f32 };
+    apply_fused([&x, weight], norm, |[x, weight]| rms_norm_reference(x, weight, eps))
 }
 
 /// The reference form in plain candle, with the arguments of [`rms_norm`].
@@ -35,10 +33,8 @@ pub fn layer_norm(x: &Tensor, weight: Option<&Tensor>, bias: Option<&Tensor>, ep
         None => Tensor::full(value, d, x.device())?.contiguous(),
     };
     let (w, b) = (constant(weight, 1.0)?, constant(bias, 0.0)?);
-    if !storage::readable(&[&x, &w, &b]) {
-        return layer_norm_reference(&x, weight, bias, eps);
-    }
-    x.apply_op3(&w, &b, Op(RowNorm { kind: NormKind::Layer, eps: eps as f32 }))
+    let norm = RowNorm { kind: NormKind::Layer, eps: eps as f32 };
+    apply_fused([&x, &w, &b], norm, |[x, ..]| layer_norm_reference(x, weight, bias, eps))
 }
 
 /// The reference form in plain candle, with the arguments of [`layer_norm`].
@@ -125,7 +121,6 @@ impl RowNorm {
     }
 }
 
-/// RMSNorm.
 impl FusedOp<2> for RowNorm {
     const NAME: &'static str = "rms-norm";
 
@@ -140,7 +135,6 @@ impl FusedOp<2> for RowNorm {
     }
 }
 
-/// LayerNorm.
 impl FusedOp<3> for RowNorm {
     const NAME: &'static str = "layer-norm";
 

@@ -1,7 +1,7 @@
 //! Names that most fused operations use.
 
 pub(super) use super::{
-    custom_op::{FusedOp, Op, gradient_if_tracked, gradients_like, tensor_like},
+    custom_op::{FusedOp, Op, apply_fused, gradient_if_tracked, gradients_like, tensor_like},
     storage,
 };
 pub(super) use crate::{

@@ -4,11 +4,7 @@ use crate::{fused::prelude::*, threads::CHUNK};
 
 /// a, b of one shape, scale `()` -> scale (a + b).
 pub fn scaled_add(a: &Tensor, b: &Tensor, scale: &Tensor) -> Result<Tensor> {
-    let (a, b) = (a.contiguous()?, b.contiguous()?);
-    if !storage::readable(&[&a, &b, scale]) {
-        return reference(&a, &b, scale);
-    }
-    a.apply_op3(&b, scale, Op(ScaledAdd))
+    apply_fused([&a.contiguous()?, &b.contiguous()?, scale], ScaledAdd, |[a, b, scale]| reference(a, b, scale))
 }
 
 /// The reference form in plain candle, with the arguments of [`scaled_add`].
@@ -45,7 +41,7 @@ impl FusedOp<3> for ScaledAdd {
                     |i, [part, sum]| {
                         let at = i * CHUNK..i * CHUNK + part.len();
                         let sums = [&a[at.clone()], &b[at.clone()]];
-                        sum[0] = arch().dispatch(ScaleBackward { to: part, g: &g[at], scale: scale[0], sums });
+                        sum[0] = scale_backward(part, &g[at], scale[0], &sums);
                     },
                 );
             });
@@ -56,24 +52,11 @@ impl FusedOp<3> for ScaledAdd {
     }
 }
 
-/// The backward of a multiplication by a scalar: to = scale g; returns the dot product of g with the sum of `sums`.
-pub struct ScaleBackward<'a, const N: usize> {
-    /// The gradient of the sum, which is written.
-    pub to: &'a mut [f32],
-    /// The gradient of the product.
-    pub g: &'a [f32],
-    /// The scalar.
-    pub scale: f32,
-    /// Slices whose sum was multiplied, each as long as `g`.
-    pub sums: [&'a [f32]; N],
-}
-
-impl<const N: usize> WithSimd for ScaleBackward<'_, N> {
-    type Output = f32;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> f32 {
-        self.to.iter_mut().zip(self.g).for_each(|(to, g)| *to = self.scale * g);
-        self.sums.into_iter().map(|sum| simd::dot(simd, self.g, sum)).sum()
+kernel! {
+    /// The backward of a multiplication by a scalar, given the gradient g of the product: to = scale g; returns the dot
+    /// product of g with the sum of `sums`, each as long.
+    pub(super) fn scale_backward(simd, to: &'a mut [f32], g: &'a [f32], scale: f32, sums: &'a [&'a [f32]]) -> f32 {
+        to.iter_mut().zip(g).for_each(|(to, g)| *to = scale * g);
+        sums.iter().map(|sum| simd::dot(simd, g, sum)).sum()
     }
 }

@@ -1,6 +1,6 @@
 //! The slices that candle's tensors hold: what a fused operation reads.
 
-use candle_core::{CpuStorage, DType, Layout, Result, Storage, Tensor, bail};
+use candle_core::{CpuStorage, DType, Layout, Result, Storage, Tensor, WithDType, bail};
 
 /// Returns true if a fused CPU form can read all of these: f32, in host memory, row-major, not empty.
 pub fn readable(tensors: &[&Tensor]) -> bool {
@@ -12,11 +12,22 @@ pub fn readable(tensors: &[&Tensor]) -> bool {
 /// The values of a row-major argument of an operation.
 ///
 /// # Errors
-/// If it is not row-major or not f32.
-pub fn values<'a>(storage: &'a CpuStorage, layout: &Layout) -> Result<&'a [f32]> {
+/// If it is not row-major or of another type.
+pub fn values<'a, T: WithDType>(storage: &'a CpuStorage, layout: &Layout) -> Result<&'a [T]> {
     match layout.contiguous_offsets() {
-        Some((from, to)) => Ok(&storage.as_slice::<f32>()?[from..to]),
+        Some((from, to)) => Ok(&storage.as_slice::<T>()?[from..to]),
         None => bail!("a fused operation was given a tensor that is not row-major: call contiguous() first"),
+    }
+}
+
+/// The values of a row-major tensor in host memory.
+///
+/// # Errors
+/// If it is elsewhere, not row-major or of another type.
+pub fn cpu_values<'a, T: WithDType>(storage: &'a Storage, layout: &Layout) -> Result<&'a [T]> {
+    match storage {
+        Storage::Cpu(storage) => values(storage, layout),
+        _ => bail!("a fused operation was given a tensor that is not in host memory"),
     }
 }
 
@@ -37,10 +48,7 @@ pub fn read_all<R, const N: usize>(tensors: &[&Tensor; N], f: impl FnOnce([&[f32
     let guards: Vec<_> = tensors.iter().map(Tensor::storage_and_layout).collect();
     let mut slices = [&[] as &[f32]; N];
     for (slice, (storage, layout)) in slices.iter_mut().zip(&guards) {
-        *slice = match &**storage {
-            Storage::Cpu(storage) => values(storage, layout)?,
-            _ => bail!("a fused operation was given a tensor that is not in host memory"),
-        };
+        *slice = cpu_values(storage, layout)?;
     }
     f(slices)
 }

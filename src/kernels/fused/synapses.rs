@@ -43,11 +43,9 @@ pub fn synaptic_attention(x: &Tensor, y: &Tensor, weight: &Tensor, synapses: &Ar
     if x.rank() != 3 || x.dim(D::Minus1)? != n || x.dims() != y.dims() || weight.dims() != [n, k] {
         bail!("{n} neurons of {k} synapses: x {:?}, y {:?}, weights {:?}", x.shape(), y.shape(), weight.shape());
     }
-    let (x, y, weight) = (x.contiguous()?, y.contiguous()?, weight.contiguous()?);
-    if !storage::readable(&[&x, &y, &weight]) {
-        return reference(&x, &y, &weight, synapses);
-    }
-    x.apply_op3(&y, &weight, Op(SynapticAttention { synapses: synapses.clone() }))
+    let args = [&x.contiguous()?, &y.contiguous()?, &weight.contiguous()?];
+    let op = SynapticAttention { synapses: synapses.clone() };
+    apply_fused(args, op, |[x, y, weight]| reference(x, y, weight, synapses))
 }
 
 /// The reference form in plain candle, with the arguments of [`synaptic_attention`].
@@ -95,7 +93,6 @@ struct Part<'a> {
 }
 
 /// The gradients of a task.
-#[derive(Default)]
 struct PartGradients {
     x: Vec<f32>,      // (T, n)
     y: Vec<f32>,      // (T, p)
@@ -208,17 +205,9 @@ impl SynapticAttention {
     }
 
     /// Calls `work` with each part of each text, a task each, and returns the results in that order.
-    fn by_parts<R: Default + Send>(
-        &self,
-        texts: usize,
-        work: impl Fn(usize, Range<usize>) -> R + Sync + Send,
-    ) -> Vec<R> {
+    fn by_parts<R: Send>(&self, texts: usize, work: impl Fn(usize, Range<usize>) -> R + Sync + Send) -> Vec<R> {
         let parts = self.parts();
-        let mut results: Vec<R> = (0..texts * parts.len()).map(|_| R::default()).collect();
-        threads::run_chunks(&mut results, 1, |i, result| {
-            result[0] = work(i / parts.len(), parts[i % parts.len()].clone());
-        });
-        results
+        threads::map(texts * parts.len(), |i| work(i / parts.len(), parts[i % parts.len()].clone()))
     }
 }
 

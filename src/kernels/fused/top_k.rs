@@ -115,11 +115,8 @@ impl FusedOp<1> for StraightThrough {
     const NAME: &'static str = "top-k";
 
     fn forward(&self, _: [&[f32]; 1], [shape]: [&Shape; 1]) -> Result<(Vec<f32>, Shape)> {
-        let values = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
-        match values {
-            Some(values) => Ok((values, shape.clone())),
-            None => bail!("top-k can run forward only once"),
-        }
+        let Some(values) = threads::lock(&self.0).take() else { bail!("top-k can run forward only once") };
+        Ok((values, shape.clone()))
     }
 
     fn backward(&self, _: [&Tensor; 1], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 1]> {

@@ -1,5 +1,5 @@
-//! Attention on the CPU in f32, one task for each (batch row, key head) with its query heads. It knows slices; `operation`
-//! makes candle operations of it.
+//! Attention on the CPU in f32, one task for each (batch row, key head) with its query heads. It knows slices;
+//! the module above makes candle operations of it.
 //!
 //! Queries are normalised, rotated and stored in blocks of positions, within a block by head. So the scores of a block
 //! are one product, the keys are packed once for the group of query heads, and the gradients of keys and values are
@@ -10,16 +10,15 @@
 
 use super::{
     AttentionSpec, alibi_slopes,
-    block::Block,
     heads::{
-        GatherHeads, Heads, PrepareKeys, PrepareKeysBackward, PrepareQueries, PrepareQueriesBackward, ScatterHeads,
+        Heads, gather_heads, prepare_keys, prepare_keys_backward, prepare_queries, prepare_queries_backward,
+        scatter_heads,
     },
     rope::{RopeTable, rope_table},
-    rows::{AlibiBias, Rope, Softmax, SoftmaxBackward, SoftmaxBackwardSaved},
+    rows::{Block, Rope, softmax_backward, softmax_backward_saved, softmax_block, subtract_alibi},
 };
 use crate::{
-    arch::arch,
-    buffers::build_vec,
+    buffers::{build_vec, split, split_mut},
     matrix::{self, Panel, View},
     packed::{Packed, gemm},
     reduce::sum_rows,
@@ -116,6 +115,7 @@ impl Op {
             d,
             first: i / kv * self.t,
             width: (h + 2 * kv) * d,
+            result_width: h * d,
             q: at * self.group() * d,
             k: (h + at) * d,
             v: (h + kv + at) * d,
@@ -171,25 +171,22 @@ impl Op {
     fn add_alibi(&self, i: usize, block: Block, scores: &mut [f32]) {
         if !self.slopes.is_empty() {
             let slopes = &self.slopes[i % self.spec.kv_heads * self.group()..][..self.group()];
-            arch().dispatch(AlibiBias { scores, slopes, block });
+            subtract_alibi(scores, slopes, block);
         }
     }
 
     /// Runs one task. `saved` has as many values as [`Op::parts`] says; `out` are the task's columns of the result.
     fn forward(&self, i: usize, inputs: Inputs, saved: &mut [f32], mut out: Panel) {
         let (d, g) = (self.spec.head_dim, self.group());
-        let (heads, [of_q, of_k, of_most, of_inv, _]) = (self.heads(i), self.parts());
-        let (q, rest) = saved.split_at_mut(of_q);
-        let (k, rest) = rest.split_at_mut(of_k);
-        let (max, rest) = rest.split_at_mut(of_most);
-        let (inv, mut weights) = rest.split_at_mut(of_inv);
+        let heads = self.heads(i);
+        let [q, k, max, inv, mut weights] = split_mut(saved, self.parts());
         let ropes = [self.rope(inputs.norms.map(|n| n[0])), self.rope(inputs.norms.map(|n| n[1]))];
         if !self.reads_in_place() {
             for b in self.blocks() {
                 let q = &mut q[g * b.start * d..][..g * b.len * d];
-                arch().dispatch(PrepareQueries { heads, rope: ropes[0], block: b, qkv: inputs.qkv, q });
+                prepare_queries(heads, ropes[0], b, inputs.qkv, q);
             }
-            arch().dispatch(PrepareKeys { heads, rope: ropes[1], qkv: inputs.qkv, k });
+            prepare_keys(heads, ropes[1], inputs.qkv, k);
         }
         let size = if self.saves_weights { 0 } else { self.scores() };
         let (q, [k, v]) = (&*q, self.keys_and_values(heads, inputs.qkv, k));
@@ -209,9 +206,9 @@ impl Op {
                 across.matmul_part(scores, q, 0..d, b.lo..b.hi, self.scale()); // (m, n)
                 self.add_alibi(i, b, scores);
                 let (max, inv) = (&mut max[at..at + m], &mut inv[at..at + m]);
-                arch().dispatch(Softmax { scores, max, inv: &mut *inv, block: b });
+                softmax_block(scores, max, inv, b);
                 v.matmul_part(y, View::new(scores, m, n), b.lo..b.hi, 0..d, 1.0); // (m, d)
-                arch().dispatch(ScatterHeads { block: b, y: &y[..m * d], inv, out: &mut out });
+                scatter_heads(b, &y[..m * d], inv, &mut out);
             }
         });
     }
@@ -227,11 +224,8 @@ impl Op {
         (out, norms): ([Panel; 3], &mut [f32]),
     ) {
         let (t, d, g) = (self.t, self.spec.head_dim, self.group());
-        let (heads, [of_q, of_k, of_most, of_inv, _]) = (self.heads(i), self.parts());
-        let (q, rest) = saved.split_at(of_q);
-        let (k, rest) = rest.split_at(of_k);
-        let (max, rest) = rest.split_at(of_most);
-        let (inv, mut formed) = rest.split_at(of_inv);
+        let heads = self.heads(i);
+        let [q, k, max, inv, mut formed] = split(saved, self.parts());
         let ropes = [self.rope(inputs.norms.map(|n| n[0])), self.rope(inputs.norms.map(|n| n[1]))];
         let [mut to_q, mut to_k, mut to_v] = out;
         norms.fill(0.0);
@@ -247,30 +241,25 @@ impl Op {
         let rotated = if direct { 0 } else { d };
         to_v.clear();
         to_k.clear();
-        build_vec(again + size + rows * (d + rotated + 1) + t * rotated, |room| {
-            let (weights, room) = room.split_at_mut(again);
-            let (dscores, room) = room.split_at_mut(size);
-            let (dy, room) = room.split_at_mut(rows * d);
-            let (dq, room) = room.split_at_mut(rows * rotated);
-            let (mean, dk) = room.split_at_mut(rows);
+        let lens = [again, size, rows * d, rows * rotated, rows, t * rotated];
+        build_vec(lens.iter().sum(), |room| {
+            let [weights, dscores, dy, dq, mean, dk] = split_mut(room, lens);
             dk.fill(0.0);
             for b in self.blocks() {
                 let (m, n, at) = (g * b.len, b.hi - b.lo, g * b.start);
                 let dscores = &mut dscores[..m * n];
                 let (dy, mean, dq) = (&mut dy[..m * d], &mut mean[..m], &mut dq[..m * rotated]);
-                let (width, scale) = (self.spec.heads * d, self.scale());
-                let (max, inv) = (&max[at..at + m], &inv[at..at + m]);
+                let (max, inv, scale) = (&max[at..at + m], &inv[at..at + m], self.scale());
                 // saved weights are not yet multiplied by the reciprocal sums of their rows
                 let by = self.scales_gradients().then_some(inv);
-                arch().dispatch(GatherHeads { heads, width, block: b, y, grad, inv_sums: by, dy, mean });
+                gather_heads(heads, b, y, grad, by, dy, mean);
                 let q = self.queries(heads, inputs.qkv, q, b);
                 v.matmul_part(dscores, View::new(dy, m, d), 0..d, b.lo..b.hi, 1.0);
                 let (saved, rest) = formed.split_at(if self.saves_weights { m * n } else { 0 });
                 formed = rest;
                 let weights = if self.scales_gradients() {
-                    let (weights, grads) = (saved, &mut *dscores);
-                    arch().dispatch(SoftmaxBackwardSaved { weights, grads, mean, scale, block: b });
-                    weights
+                    softmax_backward_saved(saved, dscores, mean, scale, b);
+                    saved
                 } else {
                     let weights = &mut weights[..m * n];
                     match &across {
@@ -280,8 +269,7 @@ impl Op {
                             self.add_alibi(i, b, weights);
                         }
                     }
-                    let (grads, max) = (&mut *dscores, across.is_some().then_some(max));
-                    arch().dispatch(SoftmaxBackward { weights: &mut *weights, grads, max, inv, mean, scale, block: b });
+                    softmax_backward(weights, dscores, across.is_some().then_some(max), inv, mean, scale, b);
                     weights
                 };
                 let (weights, dscores, dy) = (View::new(weights, m, n), View::new(dscores, m, n), View::new(dy, m, d));
@@ -293,12 +281,10 @@ impl Op {
                 }
                 k.matmul_part(dq, dscores, b.lo..b.hi, 0..d, 1.0); // (m, d)
                 gemm(&mut dk[b.lo * d..], dscores.t(), q, 1.0, true); // (n, d)
-                let (qkv, rope) = (inputs.qkv, ropes[0]);
-                arch().dispatch(PrepareQueriesBackward { heads, rope, block: b, qkv, dq, dw: dq_norm, out: &mut to_q });
+                prepare_queries_backward(heads, ropes[0], b, inputs.qkv, dq, dq_norm, &mut to_q);
             }
             if !direct {
-                let (qkv, rope) = (inputs.qkv, ropes[1]);
-                arch().dispatch(PrepareKeysBackward { heads, rope, qkv, dk, dw: dk_norm, out: &mut to_k });
+                prepare_keys_backward(heads, ropes[1], inputs.qkv, dk, dk_norm, &mut to_k);
             }
         });
     }

@@ -1,10 +1,9 @@
 //! Gathers the rows of one attention task, ordered by head and position, from the tensors in which heads lie side by
 //! side, and scatters them back; queries and keys are normalised and rotated on the way.
 
-use pulp::{Simd, WithSimd};
-
-use super::{block::Block, rows::Rope};
+use super::rows::{Block, Rope};
 use crate::{
+    arch::kernel,
     elementwise::{Scale, apply},
     matrix::Panel,
     simd,
@@ -17,6 +16,8 @@ pub(super) struct Heads {
     /// Its first row.
     pub(super) first: usize,
     pub(super) width: usize,
+    /// Width of the result.
+    pub(super) result_width: usize,
     /// First columns of its first query head, its key head and its value head.
     pub(super) q: usize,
     pub(super) k: usize,
@@ -33,143 +34,80 @@ impl Heads {
     }
 }
 
-/// Normalises and rotates the queries of a block into `q` `(G len, d)`.
-pub(super) struct PrepareQueries<'a> {
-    pub(super) heads: Heads,
-    pub(super) rope: Rope<'a>,
-    pub(super) block: Block,
-    pub(super) qkv: &'a [f32],
-    pub(super) q: &'a mut [f32],
-}
-
-impl WithSimd for PrepareQueries<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Block { start, len, .. } = self.block;
-        for (r, q) in self.q.chunks_exact_mut(self.heads.d).enumerate() {
-            let at = start + r % len;
-            self.rope.forward(simd, self.heads.query(self.qkv, r / len, at), at, q);
+kernel! {
+    /// Normalises and rotates the queries of a block into `q` `(G len, d)`.
+    pub(super) fn prepare_queries(
+        simd, heads: Heads, rope: Rope<'a>, block: Block, qkv: &'a [f32], q: &'a mut [f32],
+    ) {
+        for (r, q) in q.chunks_exact_mut(heads.d).enumerate() {
+            let at = block.start + r % block.len;
+            rope.forward(simd, heads.query(qkv, r / block.len, at), at, q);
         }
     }
 }
 
-/// Normalises and rotates all keys into `k` `(T, d)`.
-pub(super) struct PrepareKeys<'a> {
-    pub(super) heads: Heads,
-    pub(super) rope: Rope<'a>,
-    pub(super) qkv: &'a [f32],
-    pub(super) k: &'a mut [f32],
-}
-
-impl WithSimd for PrepareKeys<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        for (at, k) in self.k.chunks_exact_mut(self.heads.d).enumerate() {
-            self.rope.forward(simd, self.heads.key(self.qkv, at), at, k);
+kernel! {
+    /// Normalises and rotates all keys into `k` `(T, d)`.
+    pub(super) fn prepare_keys(simd, heads: Heads, rope: Rope<'a>, qkv: &'a [f32], k: &'a mut [f32]) {
+        for (at, k) in k.chunks_exact_mut(heads.d).enumerate() {
+            rope.forward(simd, heads.key(qkv, at), at, k);
         }
     }
 }
 
-/// Scatters the results of a block, each row times its reciprocal sum, to the columns of their heads.
-pub(super) struct ScatterHeads<'a, 'b> {
-    pub(super) block: Block,
-    pub(super) y: &'a [f32],
-    pub(super) inv: &'a [f32],
-    pub(super) out: &'a mut Panel<'b>,
-}
-
-impl WithSimd for ScatterHeads<'_, '_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let (Block { start, len, .. }, d) = (self.block, self.y.len() / self.inv.len());
-        for (r, (y, inv)) in self.y.chunks_exact(d).zip(self.inv).enumerate() {
-            let to = &mut self.out.row(start + r % len)[r / len * d..][..d];
+kernel! {
+    /// Scatters the results of a block, each row times its reciprocal sum, to the columns of their heads.
+    pub(super) fn scatter_heads<'b>(simd, block: Block, y: &'a [f32], inv: &'a [f32], out: &'a mut Panel<'b>) {
+        let d = y.len() / inv.len();
+        for (r, (y, inv)) in y.chunks_exact(d).zip(inv).enumerate() {
+            let to = &mut out.row(block.start + r % block.len)[r / block.len * d..][..d];
             apply::<S, _, _, _, 1>(simd, [y], [to], Scale(*inv));
         }
     }
 }
 
-/// Gathers the gradients of a block's results, each row times its reciprocal sum if these are given, and computes for
-/// each row the dot product of gradient and result.
-pub(super) struct GatherHeads<'a> {
-    pub(super) heads: Heads,
-    /// Width of the result.
-    pub(super) width: usize,
-    pub(super) block: Block,
-    pub(super) y: &'a [f32],
-    pub(super) grad: &'a [f32],
-    /// Reciprocal sums.
-    pub(super) inv_sums: Option<&'a [f32]>,
-    pub(super) dy: &'a mut [f32],
-    pub(super) mean: &'a mut [f32],
-}
-
-impl WithSimd for GatherHeads<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let (Block { start, len, .. }, d) = (self.block, self.heads.d);
-        for (r, (dy, mean)) in self.dy.chunks_exact_mut(d).zip(self.mean).enumerate() {
-            let from = (self.heads.first + start + r % len) * self.width + self.heads.q + r / len * d;
-            let by = self.inv_sums.map_or(1.0, |by| by[r]);
-            apply::<S, _, _, _, 1>(simd, [&self.grad[from..from + d]], [&mut *dy], Scale(by));
-            *mean = simd::dot(simd, dy, &self.y[from..from + d]);
+kernel! {
+    /// Gathers the gradients of a block's results, each row times its reciprocal sum if these are given, and computes
+    /// for each row the dot product of gradient and result.
+    pub(super) fn gather_heads(
+        simd, heads: Heads, block: Block, y: &'a [f32], grad: &'a [f32], inv_sums: Option<&'a [f32]>,
+        dy: &'a mut [f32], mean: &'a mut [f32],
+    ) {
+        let (Block { start, len, .. }, d) = (block, heads.d);
+        for (r, (dy, mean)) in dy.chunks_exact_mut(d).zip(mean).enumerate() {
+            let from = (heads.first + start + r % len) * heads.result_width + heads.q + r / len * d;
+            let by = inv_sums.map_or(1.0, |by| by[r]);
+            apply::<S, _, _, _, 1>(simd, [&grad[from..from + d]], [&mut *dy], Scale(by));
+            *mean = simd::dot(simd, dy, &y[from..from + d]);
         }
     }
 }
 
-/// The backward of [`PrepareQueries`]: gradients of rotated queries become those of the queries, which are scattered to
-/// the columns of their heads.
-pub(super) struct PrepareQueriesBackward<'a, 'b> {
-    pub(super) heads: Heads,
-    pub(super) rope: Rope<'a>,
-    pub(super) block: Block,
-    pub(super) qkv: &'a [f32],
-    pub(super) dq: &'a mut [f32],
-    /// Gradient of the norm weight, accumulated.
-    pub(super) dw: &'a mut [f32],
-    pub(super) out: &'a mut Panel<'b>,
-}
-
-impl WithSimd for PrepareQueriesBackward<'_, '_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let (Block { start, len, .. }, d) = (self.block, self.heads.d);
-        for (r, dq) in self.dq.chunks_exact_mut(d).enumerate() {
+kernel! {
+    /// The backward of [`prepare_queries`]: gradients of rotated queries become those of the queries, which are
+    /// scattered to the columns of their heads. `dw`, the gradient of the norm weight, is accumulated.
+    pub(super) fn prepare_queries_backward<'b>(
+        simd, heads: Heads, rope: Rope<'a>, block: Block, qkv: &'a [f32], dq: &'a mut [f32], dw: &'a mut [f32],
+        out: &'a mut Panel<'b>,
+    ) {
+        let (Block { start, len, .. }, d) = (block, heads.d);
+        for (r, dq) in dq.chunks_exact_mut(d).enumerate() {
             let at = start + r % len;
-            self.rope.backward(simd, self.heads.query(self.qkv, r / len, at), at, dq, self.dw);
-            self.out.row(at)[r / len * d..][..d].copy_from_slice(dq);
+            rope.backward(simd, heads.query(qkv, r / len, at), at, dq, dw);
+            out.row(at)[r / len * d..][..d].copy_from_slice(dq);
         }
     }
 }
 
-/// The backward of [`PrepareKeys`].
-pub(super) struct PrepareKeysBackward<'a, 'b> {
-    pub(super) heads: Heads,
-    pub(super) rope: Rope<'a>,
-    pub(super) qkv: &'a [f32],
-    pub(super) dk: &'a mut [f32],
-    pub(super) dw: &'a mut [f32],
-    pub(super) out: &'a mut Panel<'b>,
-}
-
-impl WithSimd for PrepareKeysBackward<'_, '_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        for (at, dk) in self.dk.chunks_exact_mut(self.heads.d).enumerate() {
-            self.rope.backward(simd, self.heads.key(self.qkv, at), at, dk, self.dw);
-            self.out.row(at).copy_from_slice(dk);
+kernel! {
+    /// The backward of [`prepare_keys`].
+    pub(super) fn prepare_keys_backward<'b>(
+        simd, heads: Heads, rope: Rope<'a>, qkv: &'a [f32], dk: &'a mut [f32], dw: &'a mut [f32],
+        out: &'a mut Panel<'b>,
+    ) {
+        for (at, dk) in dk.chunks_exact_mut(heads.d).enumerate() {
+            rope.backward(simd, heads.key(qkv, at), at, dk, dw);
+            out.row(at).copy_from_slice(dk);
         }
     }
 }

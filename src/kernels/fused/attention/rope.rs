@@ -2,10 +2,11 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, LazyLock, Mutex, PoisonError},
+    sync::{Arc, LazyLock, Mutex},
 };
 
 use super::angles;
+use crate::threads::lock;
 
 /// Cosines and sines by position and pair of channels, each `(T, d / 2)`.
 pub type RopeTable = Arc<(Vec<f32>, Vec<f32>)>;
@@ -15,7 +16,7 @@ type TableCache = HashMap<(usize, usize, Option<u64>), RopeTable>;
 /// The table of texts of `t` tokens and heads of `d` channels; without a base, of rotations by zero.
 pub fn rope_table(t: usize, d: usize, theta: Option<f64>) -> RopeTable {
     static CACHE: LazyLock<Mutex<TableCache>> = LazyLock::new(Mutex::default);
-    let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut cache = lock(&CACHE);
     // while text is generated every length of prompt would be added
     if cache.len() > 64 {
         cache.clear();

@@ -3,10 +3,27 @@
 
 use std::ops::Range;
 
-use pulp::{Simd, WithSimd};
+use pulp::Simd;
 
-use super::block::Block;
-use crate::simd;
+use crate::{arch::kernel, simd};
+
+/// Queries start..start+len against keys lo..hi.
+#[derive(Clone, Copy)]
+pub(super) struct Block {
+    pub(super) start: usize,
+    pub(super) len: usize,
+    pub(super) lo: usize,
+    pub(super) hi: usize,
+    pub(super) window: usize,
+}
+
+impl Block {
+    /// Columns of the block's scores that its row r (of any head) attends to.
+    pub(super) fn seen(&self, r: usize) -> Range<usize> {
+        let at = self.start + r % self.len;
+        (at + 1).saturating_sub(self.window) - self.lo..at + 1 - self.lo
+    }
+}
 
 /// Norm and rotary embedding of queries or of keys.
 #[derive(Clone, Copy)]
@@ -132,22 +149,12 @@ fn zero_unseen(row: &mut [f32], seen: &Range<usize>) {
     row[seen.end..].fill(0.0);
 }
 
-/// Subtracts slope times distance from the scores of a block.
-pub(super) struct AlibiBias<'a> {
-    pub(super) scores: &'a mut [f32],
-    /// Slopes of the heads of the group.
-    pub(super) slopes: &'a [f32],
-    pub(super) block: Block,
-}
-
-impl WithSimd for AlibiBias<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Block { start, len, lo, hi, .. } = self.block;
-        for (r, row) in self.scores.chunks_exact_mut(hi - lo).enumerate() {
-            let (slope, at) = (self.slopes[r / len], (start + r % len) as f32 - lo as f32);
+kernel! {
+    /// Subtracts slope times distance from the scores of a block; `slopes` are those of the heads of the group.
+    pub(super) fn subtract_alibi(_, scores: &'a mut [f32], slopes: &'a [f32], block: Block) {
+        let Block { start, len, lo, hi, .. } = block;
+        for (r, row) in scores.chunks_exact_mut(hi - lo).enumerate() {
+            let (slope, at) = (slopes[r / len], (start + r % len) as f32 - lo as f32);
             // keys after the query would get a positive bias, but they are masked
             for (c, score) in row.iter_mut().enumerate() {
                 *score -= slope * (at - c as f32);
@@ -156,24 +163,16 @@ impl WithSimd for AlibiBias<'_> {
     }
 }
 
-/// Scores of a block become unnormalised weights: exp(score - largest score of the row), and 0 where masked.
-pub(super) struct Softmax<'a> {
-    pub(super) scores: &'a mut [f32],
-    /// Largest score of each row, and the reciprocal of its sum of exponentials.
-    pub(super) max: &'a mut [f32],
-    pub(super) inv: &'a mut [f32],
-    pub(super) block: Block,
-}
-
-impl WithSimd for Softmax<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let n = self.block.hi - self.block.lo;
-        let rows = self.scores.chunks_exact_mut(n).zip(self.max.iter_mut().zip(self.inv));
+kernel! {
+    /// Scores of a block become unnormalised weights: exp(score - largest score of the row), and 0 where masked. `max`
+    /// gets the largest score of each row, `inv` the reciprocal of its sum of exponentials.
+    pub(super) fn softmax_block(
+        simd, scores: &'a mut [f32], max: &'a mut [f32], inv: &'a mut [f32], block: Block,
+    ) {
+        let n = block.hi - block.lo;
+        let rows = scores.chunks_exact_mut(n).zip(max.iter_mut().zip(inv));
         for (r, (row, (max, inv))) in rows.enumerate() {
-            let seen = self.block.seen(r);
+            let seen = block.seen(r);
             if let Some(found) = softmax(simd, row, &seen) {
                 (*max, *inv) = found;
                 continue;
@@ -225,20 +224,7 @@ fn softmax<S: Simd>(simd: S, row: &mut [f32], seen: &Range<usize>) -> Option<(f3
 /// Lane indices of the widest vector.
 const LANES: [u32; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
-/// Turns unnormalised weights into weights, and gradients of weights into those of the scores before scaling.
-pub(super) struct SoftmaxBackward<'a> {
-    pub(super) weights: &'a mut [f32],
-    pub(super) grads: &'a mut [f32],
-    /// The maximum of each row, as in [`Softmax`], if `weights` are scores, from which they are then recomputed.
-    pub(super) max: Option<&'a [f32]>,
-    /// The reciprocal sum of each row, as in [`Softmax`], and the dot product of weights and their gradients.
-    pub(super) inv: &'a [f32],
-    pub(super) mean: &'a [f32],
-    pub(super) scale: f32,
-    pub(super) block: Block,
-}
-
-/// The constants of one row of [`SoftmaxBackward`], each in all lanes.
+/// The constants of one row of [`softmax_backward`], each in all lanes.
 #[derive(Clone, Copy)]
 struct RowConstants<S: Simd> {
     max: Option<S::f32s>,
@@ -259,28 +245,30 @@ impl<S: Simd> RowConstants<S> {
     }
 }
 
-impl WithSimd for SoftmaxBackward<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    #[expect(clippy::manual_map, reason = "a closure is compiled without the vector instructions of its caller")]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let n = self.block.hi - self.block.lo;
-        let rows = self.weights.chunks_exact_mut(n).zip(self.grads.chunks_exact_mut(n));
-        let known = self.inv.iter().zip(self.mean);
-        for (r, ((weights, grads), (&inv, &mean))) in rows.zip(known).enumerate() {
-            let seen = self.block.seen(r);
+kernel! {
+    /// Turns unnormalised weights into weights, and gradients of weights into those of the scores before scaling. `max`
+    /// and `inv` are those of [`softmax_block`]; with `max`, `weights` are scores, from which they are recomputed.
+    /// `mean` is the dot product of weights and their gradients for each row.
+    #[allow(clippy::manual_map, reason = "a closure is compiled without the vector instructions of its caller")]
+    pub(super) fn softmax_backward(
+        simd, weights: &'a mut [f32], grads: &'a mut [f32], max: Option<&'a [f32]>, inv: &'a [f32], mean: &'a [f32],
+        scale: f32, block: Block,
+    ) {
+        let n = block.hi - block.lo;
+        let rows = weights.chunks_exact_mut(n).zip(grads.chunks_exact_mut(n));
+        for (r, ((weights, grads), (&inv, &mean))) in rows.zip(inv.iter().zip(mean)).enumerate() {
+            let seen = block.seen(r);
             // a single weight is 1 whatever its score, so that its gradient is exactly 0 and not a rounding error
             let mean = if seen.len() == 1 { grads[seen.start] } else { mean };
             let wide = vector_span::<S>(&seen, n);
             let through = RowConstants::<S> {
-                max: match self.max {
+                max: match max {
                     Some(max) => Some(simd.splat_f32s(max[r])),
                     None => None,
                 },
                 inv: simd.splat_f32s(inv),
                 mean: simd.splat_f32s(mean),
-                scale: simd.splat_f32s(self.scale),
+                scale: simd.splat_f32s(scale),
             };
             let (w, w_tail) = S::as_mut_simd_f32s(&mut weights[wide.clone()]);
             let (g, g_tail) = S::as_mut_simd_f32s(&mut grads[wide]);
@@ -299,31 +287,21 @@ impl WithSimd for SoftmaxBackward<'_> {
     }
 }
 
-/// Same as [`SoftmaxBackward`], with the unnormalised weights that forward saved; the reciprocal sums are in the
-/// gradients already.
-pub(super) struct SoftmaxBackwardSaved<'a> {
-    pub(super) weights: &'a [f32],
-    pub(super) grads: &'a mut [f32],
-    /// The dot product of weights and their gradients for each row.
-    pub(super) mean: &'a [f32],
-    pub(super) scale: f32,
-    pub(super) block: Block,
-}
-
-impl WithSimd for SoftmaxBackwardSaved<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let n = self.block.hi - self.block.lo;
-        let rows = self.weights.chunks_exact(n).zip(self.grads.chunks_exact_mut(n)).zip(self.mean);
+kernel! {
+    /// Same as [`softmax_backward`], with the unnormalised weights that forward saved; the reciprocal sums are in the
+    /// gradients already.
+    pub(super) fn softmax_backward_saved(
+        _, weights: &'a [f32], grads: &'a mut [f32], mean: &'a [f32], scale: f32, block: Block,
+    ) {
+        let n = block.hi - block.lo;
+        let rows = weights.chunks_exact(n).zip(grads.chunks_exact_mut(n)).zip(mean);
         for (r, ((weights, grads), &mean)) in rows.enumerate() {
-            let seen = self.block.seen(r);
+            let seen = block.seen(r);
             // a single weight is 1 whatever its score, so that its gradient is exactly 0 and not a rounding error
             let mean = if seen.len() == 1 { grads[seen.start] } else { mean };
             // masked weights are 0, and so are their gradients
             for (g, w) in grads.iter_mut().zip(weights) {
-                *g = w * self.scale * (*g - mean);
+                *g = w * scale * (*g - mean);
             }
         }
     }

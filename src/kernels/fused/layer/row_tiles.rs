@@ -5,10 +5,15 @@
 //! depend on sizes alone, so that no bit depends on the number of threads.
 
 use super::{
-    super::scaled_add::ScaleBackward,
+    super::{add_row::add_to_text, scaled_add::scale_backward},
     sublayer::{Sublayer, WeightGradInputs},
 };
-use crate::{arch::arch, buffers::build_vec, matmul::LinearWeight, reduce, threads};
+use crate::{
+    arch::arch,
+    buffers::{build_vec, split, split_mut},
+    matmul::LinearWeight,
+    reduce, threads,
+};
 
 /// The approximate number of rows in a tile, whose intermediate values fit into the cache of a core.
 const TILE_ROWS: usize = 128;
@@ -100,9 +105,7 @@ impl RowTiles<'_> {
 
     fn forward_tile(&self, i: usize, x: &[f32], y: &mut [f32], saved: &mut [f32]) {
         let ([attention, mlp], [attention_maps, mlp_maps]) = (&self.sublayers, &self.maps);
-        let [first, between, _] = self.saved_parts(x.len() / self.shape[2]);
-        let (first, rest) = saved.split_at_mut(first);
-        let (between, last) = rest.split_at_mut(between);
+        let [first, between, last] = split_mut(saved, self.saved_parts(x.len() / self.shape[2]));
         let Some(field) = self.field else {
             attention.forward(attention_maps, x, Some(x), between, first);
             mlp.forward(mlp_maps, between, Some(between), y, last);
@@ -124,12 +127,7 @@ impl RowTiles<'_> {
         build_vec(x.len(), |y| {
             for (text, (y, x)) in y.chunks_exact_mut(t * d).zip(x.chunks_exact(t * d)).enumerate() {
                 let text = if rows.len() == b * d { i * self.texts() + text } else { 0 };
-                let row = &rows[text * d..][..d];
-                arch().dispatch(|| {
-                    for (y, x) in y.chunks_exact_mut(d).zip(x.chunks_exact(d)) {
-                        y.iter_mut().zip(x).zip(row).for_each(|((y, x), r)| *y = x + r);
-                    }
-                });
+                add_to_text(y, x, &rows[text * d..][..d]);
             }
         })
     }
@@ -219,9 +217,7 @@ impl RowTiles<'_> {
         let RowTile { i, given: BackwardInputs { x, g, saved }, dx, drow } = tile;
         let [_, t, d] = self.shape;
         let (attention, attention_maps) = (&self.sublayers[0], &self.maps[0]);
-        let [first, between, _] = self.saved_parts(x.len() / d);
-        let (first, rest) = saved.split_at(first);
-        let (between, last) = rest.split_at(between);
+        let [first, between, last] = split(saved, self.saved_parts(x.len() / d));
         let Some(field) = self.field else {
             let dbetween =
                 build_vec(x.len(), |dbetween| self.backward_mlp([between, g, last], Some(g), dbetween, done));
@@ -232,7 +228,7 @@ impl RowTiles<'_> {
         let (x, length) = (self.with_row(i, x, field.row), field.length.unwrap_or(1.0));
         let mut along = 0.0;
         let scaled = build_vec(g.len(), |to| {
-            along = arch().dispatch(ScaleBackward { to, g, scale: length * field.scale, sums: [between] });
+            along = scale_backward(to, g, length * field.scale, &[between]);
         });
         let of_mlp = build_vec(x.len(), |of_mlp| self.backward_mlp([&x, &scaled, last], None, of_mlp, done));
         done(0, attention.backward(attention_maps, [&x, &scaled, first], Some(&of_mlp), dx));

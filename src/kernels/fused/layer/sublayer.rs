@@ -9,10 +9,10 @@ use super::{
         mlp::cpu as mlp,
         norm::{NormKind, RowNorm},
     },
-    LayerSpec, Style, WeightSizes, non_empty, split, split_mut,
+    LayerSpec, Style, WeightSizes, non_empty,
 };
 use crate::{
-    buffers::build_vec,
+    buffers::{build_vec, split, split_mut},
     matmul::{self, LinearWeight},
     matrix::View,
     packed::Packed,
@@ -69,9 +69,7 @@ fn pack_all<'a>(sublayers: &[Sublayer<'a>; 2], orient: fn(View<'a>) -> View<'a>)
         .flat_map(|h| [View::new(h.maps[0], h.wide, h.d), View::new(h.maps[1], h.d, h.inner)])
         .map(orient)
         .collect();
-    let mut packed: Vec<Option<Packed>> = views.iter().map(|_| None).collect();
-    threads::run_chunks(&mut packed, 1, |i, pack| pack[0] = Some(Packed::new(views[i])));
-    packed.into_iter().flatten().collect()
+    threads::map(views.len(), |i| Packed::new(views[i]))
 }
 
 /// The inputs of the weight gradients that the backward of some rows leaves.
@@ -136,16 +134,21 @@ impl<'a> Sublayer<'a> {
         self.sizes.iter().sum()
     }
 
-    /// Number of values that this many rows save for backward: for attention the output of the input projection, evolved if
-    /// it does, the result, what the evolution saves, and what attention itself saves; for an MLP the output of the
-    /// input projection.
+    /// Number of values that this many rows save for backward.
     pub fn saved_len(&self, rows: usize) -> usize {
+        self.saved_parts(rows).iter().sum()
+    }
+
+    /// Lengths of what this many rows save for backward: the output of the input projection, of attention evolved if it
+    /// does; of attention alone the result, what the evolution saves, and what attention itself saves.
+    fn saved_parts(&self, rows: usize) -> [usize; 4] {
+        let wide = rows * self.wide;
         match &self.body {
             Body::Attention(op, t, evolution) => {
                 let of_evolution = evolution.as_ref().map_or(0, |e| e.saved_len(rows));
-                rows * (self.wide + self.inner) + of_evolution + rows / t * op.saved_len()
+                [wide, rows * self.inner, of_evolution, rows / t * op.saved_len()]
             }
-            Body::Mlp(_) => rows * self.wide,
+            Body::Mlp(_) => [wide, 0, 0, 0],
         }
     }
 
@@ -161,15 +164,11 @@ impl<'a> Sublayer<'a> {
         let h = self.norm.forward(x, self.norm_weights);
         match &self.body {
             Body::Attention(op, _, evolution) => {
-                let n = x.len() / self.d;
-                let (qkv, saved) = saved.split_at_mut(n * self.wide);
-                let (found, mut saved) = saved.split_at_mut(n * self.inner);
+                let [qkv, found, starts, saved] = split_mut(saved, self.saved_parts(x.len() / self.d));
                 maps[0].matmul_rows(qkv, &h, None);
                 if let Some(evolution) = evolution {
-                    let (starts, rest) = saved.split_at_mut(evolution.saved_len(n));
                     evolution.save(qkv, starts);
                     evolution.evolve(qkv);
-                    saved = rest;
                 }
                 op.forward_all(attention::Inputs { qkv, norms: self.qk_norms }, saved, found);
                 maps[1].matmul_rows(y, found, residual);
@@ -190,9 +189,7 @@ impl<'a> Sublayer<'a> {
         let (mut inner, mut qk_norms, mut of_evolution) = (Cow::Borrowed(&[] as &[f32]), vec![], vec![]);
         let dwide = build_vec(n * self.wide, |dwide| match &self.body {
             Body::Attention(op, _, evolution) => {
-                let (qkv, saved) = saved.split_at(n * self.wide);
-                let (y, saved) = saved.split_at(n * self.inner);
-                let (starts, saved) = saved.split_at(evolution.as_ref().map_or(0, |e| e.saved_len(n)));
+                let [qkv, y, starts, saved] = split(saved, self.saved_parts(n));
                 let dy = build_vec(n * self.inner, |dy| maps[1].matmul_rows(dy, g, None));
                 qk_norms = op.backward_all(attention::Inputs { qkv, norms: self.qk_norms }, saved, [y, &dy], dwide);
                 if let Some(evolution) = evolution {

@@ -5,7 +5,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError},
+    sync::{Arc, LazyLock, Mutex, OnceLock},
 };
 
 use super::{
@@ -49,7 +49,7 @@ type TableCache = HashMap<(usize, usize, usize), (RopeTable, Option<Arc<[f32]>>)
 /// Cosines and sines, each `(T, N / 2)`, cached by size and frequencies.
 fn rope_table(t: usize, n: usize, spec: &LinearAttentionSpec) -> RopeTable {
     static CACHE: LazyLock<Mutex<TableCache>> = LazyLock::new(Mutex::default);
-    let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut cache = threads::lock(&CACHE);
     // while text is generated every length of prompt would be added
     if cache.len() > 16 {
         cache.clear();

@@ -3,7 +3,7 @@
 //! are packed where they are used, by the thread that uses them. Bits are those of the form that saves.
 
 use super::{
-    rows::{PairAngles, apply_decay, gate, normalise, relu_and_rope},
+    rows::{PairAngles, apply_decay, gate, normalise, relu, relu_and_rope},
     saved::Sizes,
 };
 use crate::{
@@ -77,11 +77,14 @@ impl InferencePass<'_> {
         for (from, width) in self.sizes.neurons() {
             let x = &mut x[from * t..][..t * width];
             gemm(x, v, e.part(0, from, d, width), 1.0, false);
-            let pair = from / 2;
-            let angles =
-                self.rope_table.map(|table| PairAngles { cos: &table.0[pair..], sin: &table.1[pair..], step: n / 2 });
-            relu_and_rope(x, &mut rotated, width, angles);
-            let q: &[f32] = if angles.is_some() { &rotated[..t * width] } else { x };
+            let q: &[f32] = if let Some((cos, sin)) = self.rope_table {
+                let angles = PairAngles { cos: &cos[from / 2..], sin: &sin[from / 2..], step: n / 2 };
+                relu_and_rope(x, &mut rotated, width, angles);
+                &rotated[..t * width]
+            } else {
+                relu(x);
+                x
+            };
             let across = Packed::new(View::new(q, t, width).t()); // (width, T)
             for (start, end, at) in self.sizes.blocks() {
                 let rows = View::new(&q[start * width..], end - start, width);

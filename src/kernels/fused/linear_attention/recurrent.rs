@@ -4,8 +4,9 @@
 
 use super::{LinearAttentionSpec, angles, decays, rows::normalise};
 use crate::{
-    elementwise::{Elementwise, Vectors, apply},
+    elementwise::{apply, elementwise},
     fused::prelude::*,
+    reduce::sum_rows,
     simd as vector, transpose,
 };
 
@@ -100,10 +101,10 @@ impl Recurrence {
                 let from = task % a_head * block / 2;
                 let turn = |table: &[f32]| table.get(from..from + block / 2).unwrap_or_default().to_vec();
                 let rotation = (&turn(rotation.0)[..], &turn(rotation.1)[..]);
-                arch().dispatch(AttendBlock { v, weights, rotation, decay: decays[task / a_head], x, state, part });
+                attend_block(v, weights, rotation, decays[task / a_head], x, state, part);
             },
         );
-        let mut a = sum_blocks(&parts, d, a_head); // (H, D)
+        let mut a: Vec<f32> = parts.chunks_exact(a_head * d).flat_map(|parts| sum_rows(parts, d)).collect(); // (H, D)
         normalise(&mut a, &mut vec![0.0; self.heads]);
         storage::read(&self.decoder, |decoder| {
             let o = decoder.len() / neurons;
@@ -113,9 +114,9 @@ impl Recurrence {
                 let weights = &self.encoder_v[from * d..][..block * d];
                 let decoder = &decoder[from * o..][..block * o];
                 let (a, x) = (&a[task / a_head * d..][..d], &x[from..][..block]);
-                arch().dispatch(Write { a, x, weights, decoder, part });
+                write_block(a, x, weights, decoder, part);
             });
-            Ok(sum_blocks(&parts, o, blocks))
+            Ok(sum_rows(&parts, o))
         })
     }
 }
@@ -126,35 +127,14 @@ fn block(n: usize) -> usize {
     divisors.max().unwrap_or(n)
 }
 
-/// Sums of every `each` blocks of `width` values, in order.
-fn sum_blocks(parts: &[f32], width: usize, each: usize) -> Vec<f32> {
-    let mut sums = vec![0f32; parts.len() / each];
-    for (sum, parts) in sums.chunks_exact_mut(width).zip(parts.chunks_exact(width * each)) {
-        for part in parts.chunks_exact(width) {
-            sum.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
-        }
-    }
-    sums
-}
-
-/// The first layer of a block of neurons, what their state holds for this token, and the token written into it.
-struct AttendBlock<'a> {
-    v: &'a [f32],
-    weights: &'a [f32], // (block, D)
-    rotation: (&'a [f32], &'a [f32]),
-    decay: f32,
-    x: &'a mut [f32],
-    state: &'a mut [f32], // (block, D)
-    part: &'a mut [f32],  // (D)
-}
-
-impl WithSimd for AttendBlock<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { v, weights, rotation: (cos, sin), decay, x, state, part } = self;
-        let d = v.len();
+kernel! {
+    /// The first layer x of a block of neurons, what their state holds for this token, added to `part` `(D)`, and the
+    /// token written into it. weights and state `(block, D)`.
+    fn attend_block(
+        simd, v: &'a [f32], weights: &'a [f32], rotation: (&'a [f32], &'a [f32]), decay: f32, x: &'a mut [f32],
+        state: &'a mut [f32], part: &'a mut [f32],
+    ) {
+        let (d, (cos, sin)) = (v.len(), rotation);
         for (x, row) in x.iter_mut().zip(weights.chunks_exact(d)) {
             let sum = vector::dot(simd, v, row);
             // NaN stays NaN, as elsewhere, so that the loss shows it
@@ -181,49 +161,30 @@ impl WithSimd for AttendBlock<'_> {
 #[derive(Clone, Copy)]
 struct ReadAndWrite(f32);
 
-impl Elementwise<1, 2> for ReadAndWrite {
-    const PREFETCH: bool = false;
+elementwise!(ReadAndWrite, 1 => 2; |self, simd, [v], [sum, state]| {
+    let q = simd.splat_f32s(self.0);
+    [
+        vector::unrolled::<S, U>(simd, |u| simd.mul_add_f32s(q, state[u], sum[u])),
+        vector::unrolled::<S, U>(simd, |u| simd.mul_add_f32s(q, v[u], state[u])),
+    ]
+});
 
-    #[inline(always)]
-    fn at<S: Simd, const U: usize>(
-        self,
-        simd: S,
-        [v]: Vectors<S, U, 1>,
-        [sum, state]: Vectors<S, U, 2>,
-    ) -> Vectors<S, U, 2> {
-        let q = simd.splat_f32s(self.0);
-        [
-            vector::unrolled::<S, U>(simd, |u| simd.mul_add_f32s(q, state[u], sum[u])),
-            vector::unrolled::<S, U>(simd, |u| simd.mul_add_f32s(q, v[u], state[u])),
-        ]
-    }
-}
-
-/// The second layer of a block of neurons, gated by the first, and what it writes.
-struct Write<'a> {
-    a: &'a [f32],
-    x: &'a [f32],
-    weights: &'a [f32],  // (block, D)
-    decoder: &'a [f32],  // (block, O)
-    part: &'a mut [f32], // (O)
-}
-
-impl WithSimd for Write<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let (d, o) = (self.a.len(), self.part.len());
-        let rows = self.weights.chunks_exact(d).zip(self.decoder.chunks_exact(o));
-        for (x, (weights, decoder)) in self.x.iter().zip(rows) {
+kernel! {
+    /// The second layer of a block of neurons, gated by the first, and what it writes, added to `part` `(O)`. weights
+    /// `(block, D)`, decoder `(block, O)`.
+    fn write_block(
+        simd, a: &'a [f32], x: &'a [f32], weights: &'a [f32], decoder: &'a [f32], part: &'a mut [f32],
+    ) {
+        let rows = weights.chunks_exact(a.len()).zip(decoder.chunks_exact(part.len()));
+        for (x, (weights, decoder)) in x.iter().zip(rows) {
             if *x == 0.0 {
                 continue;
             }
-            let u = vector::dot(simd, self.a, weights);
+            let u = vector::dot(simd, a, weights);
             if u <= 0.0 {
                 continue;
             }
-            apply::<S, _, 1, 1, 4>(simd, [decoder], [&mut *self.part], AddScaled(u * x));
+            apply::<S, _, 1, 1, 4>(simd, [decoder], [&mut *part], AddScaled(u * x));
         }
     }
 }
@@ -232,13 +193,10 @@ impl WithSimd for Write<'_> {
 #[derive(Clone, Copy)]
 struct AddScaled(f32);
 
-impl Elementwise<1, 1> for AddScaled {
-    #[inline(always)]
-    fn at<S: Simd, const U: usize>(self, simd: S, [w]: Vectors<S, U, 1>, [sum]: Vectors<S, U, 1>) -> Vectors<S, U, 1> {
-        let y = simd.splat_f32s(self.0);
-        [vector::unrolled::<S, U>(simd, |u| simd.mul_add_f32s(y, w[u], sum[u]))]
-    }
-}
+elementwise!(AddScaled, 1 => 1; |self, simd, [w], [sum]| {
+    let y = simd.splat_f32s(self.0);
+    [vector::unrolled::<S, U>(simd, |u| simd.mul_add_f32s(y, w[u], sum[u]))]
+});
 
 #[cfg(test)]
 mod tests {

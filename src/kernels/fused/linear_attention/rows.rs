@@ -12,19 +12,10 @@ pub fn apply_decay(powers: Option<&Vec<f32>>, row: usize, scores: &mut [f32]) {
     }
 }
 
-/// x = relu(x), in place.
-pub fn relu(x: &mut [f32]) {
-    arch().dispatch(Relu(x));
-}
-
-struct Relu<'a>(&'a mut [f32]);
-
-impl WithSimd for Relu<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        for x in self.0 {
+kernel! {
+    /// x = relu(x), in place.
+    pub fn relu(_, x: &'a mut [f32]) {
+        for x in x {
             *x = if *x > 0.0 { *x } else { 0.0 };
         }
     }
@@ -39,14 +30,9 @@ pub struct PairAngles<'a> {
     pub step: usize,
 }
 
-/// x = relu(x), in place, rows of `width` neurons. With angles, `rotated` gets x turned by position.
-pub fn relu_and_rope(x: &mut [f32], rotated: &mut [f32], width: usize, angles: Option<PairAngles>) {
-    let Some(angles) = angles else { return relu(x) };
-    relu_then_rope(x, rotated, width, angles);
-}
-
 kernel! {
-    fn relu_then_rope(_, x: &'a mut [f32], rotated: &'a mut [f32], width: usize, angles: PairAngles<'a>) {
+    /// x = relu(x), in place, rows of `width` neurons; `rotated` gets x turned by position.
+    pub fn relu_and_rope(_, x: &'a mut [f32], rotated: &'a mut [f32], width: usize, angles: PairAngles<'a>) {
         let rows = x.chunks_exact_mut(width).zip(rotated.chunks_exact_mut(width));
         for (row, (x, out)) in rows.enumerate() {
             let from = row * angles.step;

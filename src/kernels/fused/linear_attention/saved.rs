@@ -1,6 +1,10 @@
 //! Sizes of linear attention, its packed weights by head, and what a task saves for backward.
 
-use crate::{matrix::View, packed::Packed};
+use crate::{
+    buffers::{split, split_mut},
+    matrix::View,
+    packed::Packed,
+};
 
 /// Rows of scores in a block.
 const BLOCK: usize = 64;
@@ -82,20 +86,12 @@ impl Sizes {
     }
 
     pub(super) fn read(self, all: &[f32]) -> Saved<&[f32]> {
-        let [x, u, a, inv, _] = self.lengths();
-        let (x, all) = all.split_at(x);
-        let (u, all) = all.split_at(u);
-        let (a, all) = all.split_at(a);
-        let (inv, scores) = all.split_at(inv);
+        let [x, u, a, inv, scores] = split(all, self.lengths());
         Saved { x, u, a, inv, scores }
     }
 
     pub(super) fn write(self, all: &mut [f32]) -> Saved<&mut [f32]> {
-        let [x, u, a, inv, _] = self.lengths();
-        let (x, all) = all.split_at_mut(x);
-        let (u, all) = all.split_at_mut(u);
-        let (a, all) = all.split_at_mut(a);
-        let (inv, scores) = all.split_at_mut(inv);
+        let [x, u, a, inv, scores] = split_mut(all, self.lengths());
         Saved { x, u, a, inv, scores }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Act;
 use crate::{
-    elementwise::{Elementwise, Vectors, apply, apply_all},
+    elementwise::{Vectors, apply, apply_all, elementwise},
     fused::prelude::*,
     simd::unrolled,
 };
@@ -108,68 +108,39 @@ const UNROLL: usize = 4;
 #[derive(Clone, Copy)]
 struct Value<F>(F);
 
-impl<F: Function> Elementwise<1, 1> for Value<F> {
-    #[inline(always)]
-    fn at<S: Simd, const U: usize>(self, simd: S, [x]: Vectors<S, U, 1>, _: Vectors<S, U, 1>) -> Vectors<S, U, 1> {
-        [self.0.value(simd, x)]
-    }
-}
+elementwise!(Value<F: Function>, 1 => 1; |self, simd, [x], _| [self.0.value(simd, x)]);
 
 /// [a, b] -> [act(a) b]
 #[derive(Clone, Copy)]
 struct Gated<F>(F);
 
-impl<F: Function> Elementwise<2, 1> for Gated<F> {
-    #[inline(always)]
-    fn at<S: Simd, const U: usize>(self, simd: S, [a, b]: Vectors<S, U, 2>, _: Vectors<S, U, 1>) -> Vectors<S, U, 1> {
-        [simd::mul(simd, self.0.value(simd, a), b)]
-    }
-}
+elementwise!(Gated<F: Function>, 2 => 1; |self, simd, [a, b], _| [simd::mul(simd, self.0.value(simd, a), b)]);
 
 /// Works in place: [x, _] -> [act(x), act'(x)]
 #[derive(Clone, Copy)]
 struct ValueAndDerivative<F>(F);
 
-impl<F: Function> Elementwise<0, 2> for ValueAndDerivative<F> {
-    #[inline(always)]
-    fn at<S: Simd, const U: usize>(self, simd: S, _: Vectors<S, U, 0>, [x, _]: Vectors<S, U, 2>) -> Vectors<S, U, 2> {
-        self.0.both(simd, x)
-    }
-}
+elementwise!(ValueAndDerivative<F: Function>, 0 => 2; |self, simd, _, [x, _]| self.0.both(simd, x));
 
 /// `[x]`, with the value's gradient in place: `[g, _] -> [act(x), g act'(x)]`
 #[derive(Clone, Copy)]
 struct ValueBackward<F>(F);
 
-impl<F: Function> Elementwise<1, 2> for ValueBackward<F> {
-    const PREFETCH: bool = true; // saved since forward
-
-    #[inline(always)]
-    fn at<S: Simd, const U: usize>(self, simd: S, [x]: Vectors<S, U, 1>, [g, _]: Vectors<S, U, 2>) -> Vectors<S, U, 2> {
-        let [value, slope] = self.0.both(simd, x);
-        [value, simd::mul(simd, g, slope)]
-    }
-}
+// the inputs were saved in forward, and are no longer in the cache
+elementwise!(ValueBackward<F: Function>, 1 => 2, prefetch: true; |self, simd, [x], [g, _]| {
+    let [value, slope] = self.0.both(simd, x);
+    [value, simd::mul(simd, g, slope)]
+});
 
 /// [a, b], with the product's gradient in place: [g, _, _] -> [act(a) b, g act'(a) b, g act(a)]
 #[derive(Clone, Copy)]
 struct GatedBackward<F>(F);
 
-impl<F: Function> Elementwise<2, 3> for GatedBackward<F> {
-    const PREFETCH: bool = true; // saved since forward
-
-    #[inline(always)]
-    fn at<S: Simd, const U: usize>(
-        self,
-        simd: S,
-        [a, b]: Vectors<S, U, 2>,
-        [g, _, _]: Vectors<S, U, 3>,
-    ) -> Vectors<S, U, 3> {
-        let [value, slope] = self.0.both(simd, a);
-        let through = simd::mul(simd, g, b);
-        [simd::mul(simd, value, b), simd::mul(simd, through, slope), simd::mul(simd, g, value)]
-    }
-}
+elementwise!(GatedBackward<F: Function>, 2 => 3, prefetch: true; |self, simd, [a, b], [g, _, _]| {
+    let [value, slope] = self.0.both(simd, a);
+    let through = simd::mul(simd, g, b);
+    [simd::mul(simd, value, b), simd::mul(simd, through, slope), simd::mul(simd, g, value)]
+});
 
 /// x = act(x), in place; `slope`, of the same length, gets the derivative.
 pub fn activate(act: Act, x: &mut [f32], slope: &mut [f32]) {
@@ -182,7 +153,6 @@ pub fn activate(act: Act, x: &mut [f32], slope: &mut [f32]) {
 /// The activation between the two maps of an MLP, which turns each row of the output of the first into `f` values.
 #[derive(Debug, Clone, Copy)]
 pub struct Activation {
-    /// The function.
     pub act: Act,
     /// act(a) b, with a and b the halves of a row, instead of act of the row.
     pub gated: bool,

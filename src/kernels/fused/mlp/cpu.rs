@@ -13,29 +13,18 @@ use crate::{
 /// The activation of an MLP, and if it is gated.
 #[derive(Debug, Clone, Copy)]
 pub struct MlpForm {
-    /// The activation function.
     pub act: Act,
     /// True if the first weight is a gate above an up projection, of which the activation of the one multiplies the
     /// other.
     pub gated: bool,
 }
 
-/// Applies the fused operation to x `(.., D)`.
-pub fn apply(x: &Tensor, up: &Tensor, down: &Tensor, kind: MlpForm) -> Result<Tensor> {
-    let needs_backward = x.track_op() || up.track_op() || down.track_op();
-    x.apply_op3(up, down, Op(Mlp { kind, needs_backward, saved_for_backward: OnceLock::new() }))
-}
-
-/// up `(hidden, D)`, its bias `(hidden)`, down `(O, F)`, its bias `(O)`.
+/// up `(hidden, D)`, its bias `(hidden)`, down `(O, F)`, its bias `(O)`; no biases in the MLPs without.
 #[derive(Clone, Copy)]
 pub struct Weights<'a> {
-    /// First weight.
     pub up: &'a [f32],
-    /// First bias, if there are biases.
     pub up_bias: Option<&'a [f32]>,
-    /// Second weight.
     pub down: &'a [f32],
-    /// Second bias, if there are biases.
     pub down_bias: Option<&'a [f32]>,
 }
 
@@ -126,11 +115,19 @@ impl MlpKernel {
     }
 }
 
-struct Mlp {
+/// The fused operation on x, up and down.
+pub struct Mlp {
     kind: MlpForm,
     needs_backward: bool,
     /// The output of `up`.
     saved_for_backward: OnceLock<Vec<f32>>,
+}
+
+impl Mlp {
+    /// The operation on these arguments.
+    pub fn new(kind: MlpForm, args: [&Tensor; 3]) -> Self {
+        Self { kind, needs_backward: args.iter().any(|t| t.track_op()), saved_for_backward: OnceLock::new() }
+    }
 }
 
 impl FusedOp<3> for Mlp {

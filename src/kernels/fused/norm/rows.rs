@@ -3,7 +3,7 @@
 
 use super::NormKind;
 use crate::{
-    elementwise::{Add, Elementwise, Mul, MulAdd, Vectors, apply},
+    elementwise::{Add, Mul, MulAdd, apply, elementwise},
     fused::prelude::*,
 };
 
@@ -125,13 +125,10 @@ impl Standardise {
     }
 }
 
-impl Elementwise<1, 1> for Standardise {
-    #[inline(always)]
-    fn at<S: Simd, const U: usize>(self, simd: S, [x]: Vectors<S, U, 1>, _: Vectors<S, U, 1>) -> Vectors<S, U, 1> {
-        let (mean, inv) = (simd.splat_f32s(self.mean), simd.splat_f32s(self.inv));
-        [simd::unrolled::<S, U>(simd, |u| simd.mul_f32s(simd.sub_f32s(x[u], mean), inv))]
-    }
-}
+elementwise!(Standardise, 1 => 1; |self, simd, [x], _| {
+    let (mean, inv) = (simd.splat_f32s(self.mean), simd.splat_f32s(self.inv));
+    [simd::unrolled::<S, U>(simd, |u| simd.mul_f32s(simd.sub_f32s(x[u], mean), inv))]
+});
 
 /// `[z, g]`, in place with h = g w: `[h, dw] -> [(h - mean - z pull) inv, dw + g z]`, and `[.., db] -> [.., db + g]`
 #[derive(Clone, Copy, Default)]
@@ -143,32 +140,16 @@ struct RowBackward {
     inv: f32,
 }
 
-impl Elementwise<2, 2> for RowBackward {
-    #[inline(always)]
-    fn at<S: Simd, const U: usize>(
-        self,
-        simd: S,
-        [z, g]: Vectors<S, U, 2>,
-        [h, dw]: Vectors<S, U, 2>,
-    ) -> Vectors<S, U, 2> {
-        let (pull, inv) = (simd.splat_f32s(-self.pull), simd.splat_f32s(self.inv));
-        let h = simd::unrolled::<S, U>(simd, |u| simd.sub_f32s(h[u], simd.splat_f32s(self.mean)));
-        [
-            simd::unrolled::<S, U>(simd, |u| simd.mul_f32s(simd.mul_add_f32s(z[u], pull, h[u]), inv)),
-            simd::unrolled::<S, U>(simd, |u| simd.mul_add_f32s(g[u], z[u], dw[u])),
-        ]
-    }
-}
+elementwise!(RowBackward, 2 => 2; |self, simd, [z, g], [h, dw]| {
+    let (pull, inv) = (simd.splat_f32s(-self.pull), simd.splat_f32s(self.inv));
+    let h = simd::unrolled::<S, U>(simd, |u| simd.sub_f32s(h[u], simd.splat_f32s(self.mean)));
+    [
+        simd::unrolled::<S, U>(simd, |u| simd.mul_f32s(simd.mul_add_f32s(z[u], pull, h[u]), inv)),
+        simd::unrolled::<S, U>(simd, |u| simd.mul_add_f32s(g[u], z[u], dw[u])),
+    ]
+});
 
-impl Elementwise<2, 3> for RowBackward {
-    #[inline(always)]
-    fn at<S: Simd, const U: usize>(
-        self,
-        simd: S,
-        inputs: Vectors<S, U, 2>,
-        [h, dw, db]: Vectors<S, U, 3>,
-    ) -> Vectors<S, U, 3> {
-        let [dx, dw] = self.at(simd, inputs, [h, dw]);
-        [dx, dw, simd::unrolled::<S, U>(simd, |u| simd.add_f32s(db[u], inputs[1][u]))]
-    }
-}
+elementwise!(RowBackward, 2 => 3; |self, simd, [z, g], [h, dw, db]| {
+    let [dx, dw] = self.at(simd, [z, g], [h, dw]);
+    [dx, dw, simd::unrolled::<S, U>(simd, |u| simd.add_f32s(db[u], g[u]))]
+});
