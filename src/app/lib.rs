@@ -40,8 +40,8 @@
 //!
 //! - **Tap.** Layers offer activations by path (`post.0.attn.weights`); off by default, costs nothing
 //!   then. A layer whose fused form does not have the wanted value takes its reference path.
-//! - **Probe.** What to measure: a [`probe::Probe`] gets a model, a corpus and arguments and returns
-//!   answers, each a typed [`telemetry::Measurement`]. Runs every k steps or when asked
+//! - **Probe.** What to measure: the arguments of a question, a [`probe::Probe`], get a model and a corpus and
+//!   return an answer, a typed [`telemetry::Measurement`]. Runs every k steps or when asked
 //!   ([`telemetry::Command::Measure`]).
 //! - **Measurement.** One serde struct a channel ([`telemetry::measurements`]): probes make it, views ask
 //!   for it by its type, run folders hold its JSON, `orrery schema` prints its schema.

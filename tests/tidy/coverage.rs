@@ -87,7 +87,7 @@ fn presets_views_and_probes_named_on_the_page_exist() {
     let page = page();
     let presets: BTreeSet<&str> = LABS.iter().flat_map(|lab| lab.presets).map(|preset| preset.id).collect();
     let views: BTreeSet<&str> = VIEWS.iter().map(|view| view.id).collect();
-    let probes: BTreeSet<&str> = PROBES.iter().map(|probe| probe.id()).collect();
+    let probes: BTreeSet<&str> = PROBES.iter().map(|probe| probe.id).collect();
     for (kind, ids) in [("preset", &presets), ("presets", &presets), ("view", &views), ("probe", &probes)] {
         let named: Vec<&str> = page.split(&format!("{kind} `")).skip(1).filter_map(|t| t.split('`').next()).collect();
         assert!(!named.is_empty(), "no {kind} is named");

@@ -34,8 +34,8 @@ const KINDS: &[Kind] = &[
     Kind {
         folder: &["probe"],
         declared: |_, line| implemented(line, "impl Probe for "),
-        opening: "pub static PROBES: &[&dyn AnyProbe] = &[",
-        closing: "];",
+        opening: "probes! {",
+        closing: "}",
     },
     Kind {
         folder: &["ui", "views"],
@@ -72,7 +72,8 @@ fn every_declared_item_is_in_its_list() {
         let lists = sources.iter().filter_map(|source| source.code.split_once(&format!("{opening}\n")));
         let lists: Vec<&str> = lists.filter_map(|(_, rest)| rest.split(&format!("\n{closing}")).next()).collect();
         assert_eq!(lists.len(), 1, "one file has the line `{opening}`");
-        let listed: Vec<&str> = lists[0].split(|c: char| !(c.is_alphanumeric() || "_:".contains(c))).collect();
+        let paths = lists[0].split(|c: char| !(c.is_alphanumeric() || "_:".contains(c)));
+        let listed: Vec<String> = paths.map(|path| format!("::{path}")).collect();
         let mut names: Vec<String> = vec![];
         for source in sources.iter().filter(is_here) {
             names.extend(source.code.lines().filter_map(|line| declared(source, line)));

@@ -22,7 +22,7 @@ use crate::{
     config::{Knob, check_names},
     labs::{LABS, foreign::asks, trained_bdh::settings::FileSettings},
     models::bdh::{BdhSpec, import_state_dict},
-    probe::{self, AnyProbe, PROBES},
+    probe::{self, PROBES, ProbeEntry},
     store::snapshots,
     telemetry::{Args, table},
     trainer::{Run, RunError},
@@ -104,7 +104,7 @@ pub fn run(args: &AskArgs) -> Result<(), Failure> {
         "--matrices is only for the runs of other programs: the models of this one have matrices of their own"
     );
     let probe = find(id)?;
-    let question = arguments(probe.id(), &probe.knobs(), &args.set)?;
+    let question = arguments(probe.id, &probe.knobs(), &args.set)?;
     let mut asked = OpenedRun::open(what, args)?;
     let samples = asked.ask(probe, &question, args.variant.as_deref())?;
     match (&args.view, &args.out) {
@@ -138,15 +138,15 @@ pub fn answers_by_variant<'v>(
 }
 
 /// Finds a probe and checks a question's arguments against its declared ones.
-fn typed(id: &str, question: &Args) -> Result<(&'static dyn AnyProbe, Args), Failure> {
+fn typed(id: &str, question: &Args) -> Result<(&'static ProbeEntry, Args), Failure> {
     let probe = find(id)?;
     let set: Vec<String> = question.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    Ok((probe, arguments(probe.id(), &probe.knobs(), &set)?))
+    Ok((probe, arguments(probe.id, &probe.knobs(), &set)?))
 }
 
 /// Finds the probe of this name, Orrery's own or the protocol's, so that runs of this program and of others are asked
 /// in the same way.
-fn find(id: &str) -> Result<&'static dyn AnyProbe, Failure> {
+fn find(id: &str) -> Result<&'static ProbeEntry, Failure> {
     asks::probe_of(id).ok_or_else(|| Failure::usage(view_words(id).unwrap_or_else(|| probe::unknown(id))))
 }
 
@@ -181,10 +181,10 @@ fn arguments(name: &str, knobs: &[Knob], set: &[String]) -> Result<Args, Failure
 
 fn list(of: Option<&str>) -> Result<(), Failure> {
     let Some(id) = of else {
-        let width = PROBES.iter().map(|probe| probe.id().len()).max().unwrap_or_default();
-        return PROBES.iter().try_for_each(|probe| print_line!("{:<width$}  {}", probe.id(), probe.about()));
+        let width = PROBES.iter().map(|probe| probe.id.len()).max().unwrap_or_default();
+        return PROBES.iter().try_for_each(|probe| print_line!("{:<width$}  {}", probe.id, probe.about));
     };
-    let knobs = asks::knobs_of(asks::protocol_name(id)).map_or_else(|| find(id).map(|probe| probe.knobs()), Ok)?;
+    let knobs = asks::knobs_of(asks::protocol_name(id)).map_or_else(|| find(id).map(ProbeEntry::knobs), Ok)?;
     knobs.iter().try_for_each(|k| {
         let default = match k.default.to_string() {
             text if text.is_empty() => "chosen by the probe".to_owned(),
@@ -259,20 +259,20 @@ impl OpenedRun {
     }
 
     /// The answers of the variants that can answer.
-    fn ask(&mut self, probe: &dyn AnyProbe, question: &Args, variant: Option<&str>) -> Result<Vec<Sample>, Failure> {
+    fn ask(&mut self, probe: &ProbeEntry, question: &Args, variant: Option<&str>) -> Result<Vec<Sample>, Failure> {
         let ids = self.variants();
         if let Some(id) = variant.filter(|id| ids.iter().all(|known| known != id)) {
             return Err(usage!("there is no variant `{id}`; there are {}", ids.join(", ")));
         }
         let mut samples = vec![];
         for (i, _) in ids.iter().enumerate().filter(|(_, id)| variant.is_none_or(|wanted| *id == wanted)) {
-            let answered = self.run.ask(i, probe.id(), question).map_err(|e| match e {
+            let answered = self.run.ask(i, probe.id, question).map_err(|e| match e {
                 RunError::Refused(_) | RunError::Tensor(_) => Failure::usage(e.to_string()),
                 e => Failure::failed(e),
             })?;
             samples.extend(answered);
         }
-        let (id, ids) = (probe.id(), ids.join(", "));
+        let (id, ids) = (probe.id, ids.join(", "));
         ensure!(
             !samples.is_empty(),
             "none of {ids} has what `{id}` asks about; `orrery ask --list {id}` says what it takes"
@@ -321,7 +321,8 @@ fn replayed(folder: &Path) -> Result<Mirror, Failure> {
     Ok(mirror)
 }
 
-/// Draws answers by a view into a file, beside what `mirror` holds of the run that is called so.
+/// Draws `samples` by the view of the id `view` into the file `out`. `run` is the name of the run in the picture, and
+/// `mirror` holds what the run has recorded, which the view may show as well.
 fn draw(
     view: &str,
     out: &Path,

@@ -117,10 +117,10 @@ mod tests {
         assert!((Clusters::new(&values, &of, &with).rank_biserial() - whole).abs() < 1e-12);
     }
 
-    /// Without a difference, p below 0.05 comes one time in twenty; taking sentences for independent it
-    /// would come far more often.
+    /// Without a difference, p is below 0.05 in one of twenty samples; a test that took the values of one cluster for
+    /// independent would reject far more often.
     #[test]
-    fn p_is_honest_about_clusters() {
+    fn clustered_values_do_not_raise_false_positives() {
         let (mut ours, mut naive) = (0, 0);
         for seed in 0..300 {
             let (values, of, with) = clustered_sample(12, 20, 0.0, seed);

@@ -128,9 +128,9 @@ impl Knob {
         Self::new(key, label, Range::Switch, Value::Switch(default))
     }
 
-    /// A knob for one of these words.
-    pub fn choice(key: &'static str, label: &'static str, default: &str, of: &[&'static str]) -> Self {
-        Self::new(key, label, Range::Choice(of.to_vec()), Value::Text(default.to_owned()))
+    /// A knob whose value is one of `choices`.
+    pub fn choice(key: &'static str, label: &'static str, default: &str, choices: &[&'static str]) -> Self {
+        Self::new(key, label, Range::Choice(choices.to_vec()), Value::Text(default.to_owned()))
     }
 
     /// A knob for free text.
@@ -138,7 +138,7 @@ impl Knob {
         Self::new(key, label, Range::Text, Value::Text(default.to_owned()))
     }
 
-    /// The path of a file, none to begin with.
+    /// A knob for the path of a file, empty by default.
     pub fn file(key: &'static str, label: &'static str, kind: FileKind) -> Self {
         Self::new(key, label, Range::File(kind), Value::Text(String::new()))
     }

@@ -29,10 +29,8 @@ pub enum FileError {
     /// A link where a file inside a run folder should be.
     #[error("it is a link, and a run folder's files must lie in the folder: replace the link by the file itself")]
     Link,
-    /// A file of several names, which would change under all of them.
-    #[error(
-        "it has another name too (a hard link), under which it would change as well: replace it by a copy of its own"
-    )]
+    /// A file with several hard links, so that writing it would change it under all of its names.
+    #[error("it has a second name (a hard link), under which it would change as well: replace it with a copy")]
     HardLink,
     /// A name that leads out of the folder.
     #[error("its name leads out of the folder")]

@@ -85,6 +85,7 @@ impl WatchedFile {
     }
 }
 
+/// The error if the file at the path is no longer the one that is open; `what` says what happened to it.
 fn moved(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::NotFound, format!("{what} while it was being written"))
 }

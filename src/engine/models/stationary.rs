@@ -279,7 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_relative_entropy_is_told_below_the_rounding_of_an_f32() {
+    fn relative_entropy_is_exact_below_f32_rounding() {
         let p = [0.25, 0.5, 0.25, 0.0];
         let exact: Vec<f64> = p.iter().map(|p: &f64| p.max(1e-300).ln()).collect();
         assert!(relative_entropy(&p, &exact).abs() < 1e-15);

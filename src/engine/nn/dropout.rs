@@ -21,22 +21,22 @@ impl Dropout {
         (share > 0.0).then_some(Self { share, seed })
     }
 
-    /// `x` of any shape; `place` tells apart the tensors of one update.
+    /// Drops values of `x`, of any shape. Tensors of one update with different `place` have independent masks.
     pub fn apply(&self, x: &Tensor, place: u64) -> Result<Tensor> {
         if self.share <= 0.0 {
             return Ok(x.clone());
         }
         let kept = (1.0 / (1.0 - self.share)) as f32;
-        let least = (self.share * 2f64.powi(32)) as u32;
+        let threshold = (self.share * 2f64.powi(32)) as u32;
         let begin = scramble(self.seed ^ scramble(place));
         let mut mask = vec![0f32; x.elem_count()];
         threads::run_chunks(&mut mask, threads::CHUNK, |chunk, mask| {
-            // two draws a number
+            // one number holds two draws
             let first = (chunk * threads::CHUNK / 2) as u64;
             for (i, pair) in mask.chunks_mut(2).enumerate() {
                 let bits = scramble(begin.wrapping_add(first + i as u64));
                 for (value, draw) in pair.iter_mut().zip([bits as u32, (bits >> 32) as u32]) {
-                    *value = if draw >= least { kept } else { 0.0 };
+                    *value = if draw >= threshold { kept } else { 0.0 };
                 }
             }
         });

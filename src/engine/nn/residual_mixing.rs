@@ -63,7 +63,7 @@ impl Mixer {
         all.broadcast_mul(&self.weights(&all)?)?.sum(0)
     }
 
-    /// `(N, 1, 1, 1)`, or `(N, B, T, 1)` where they depend on the token; `all` `(N, B, T, D)`.
+    /// The weights of the N sources `all` `(N, B, T, D)`: `(N, 1, 1, 1)`, or `(N, B, T, 1)` if tokens differ.
     fn weights(&self, all: &Tensor) -> Result<Tensor> {
         match self {
             Self::Learned(weight) => weight.reshape((weight.dim(0)?, 1, 1, 1)),

@@ -77,7 +77,7 @@ pub(super) struct AcceptedStep<'a> {
     pub end: f64,
     /// The time at which a stage at node 1 was evaluated.
     pub last: f64,
-    /// True if the first slope is one that an earlier step, or the choice of the first, left.
+    /// True if an earlier step, or the choice of the first step's length, has evaluated the first slope already.
     pub reuses_first_slope: bool,
     pub step: &'a Step,
 }

@@ -11,9 +11,6 @@ use crate::{
     probe::prelude::*,
 };
 
-/// A note says so where the weights are no Markov chain.
-pub struct AttentionChain;
-
 /// The length in tokens below which a held-out passage is not halved again, for a model with few learned positions.
 const SHORTEST: usize = 8;
 /// Draws of each null model.
@@ -23,22 +20,23 @@ const ROUNDS: usize = 4;
 /// Rows of 32-bit softmax weights sum to 1 up to rounding, far within this.
 const TOLERANCE: f64 = 1e-4;
 
-impl Probe for AttentionChain {
-    type Answer = measurements::AttentionChain;
+/// A note says so where the weights are no Markov chain.
+impl Probe for AttentionChainArgs {
+    type Answer = AttentionChain;
     type Subject<'m> = AttendingModel<'m>;
 
-    fn ask(model: AttendingModel<'_>, args: &AttentionChainArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let is_typed = !args.text.is_empty();
-        let mut longest = Prompt::limit(&args.text);
+    fn ask(&self, model: AttendingModel<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let is_typed = !self.text.is_empty();
+        let mut longest = Prompt::limit(&self.text);
         // a held-out passage may be longer than a model has learned positions for
         while !is_typed && longest > SHORTEST && model.positions.is_some_and(|most| longest > most) {
             longest /= 2;
         }
-        let prompt = Prompt::read(cx, &args.text, args.passage, longest)?;
-        let takes_first = args.layer.trim().is_empty();
-        let Some(layer) = model.layers.iter().find(|l| takes_first || l.path == args.layer) else {
+        let prompt = Prompt::read(cx, &self.text, self.passage, longest)?;
+        let takes_first = self.layer.trim().is_empty();
+        let Some(layer) = model.layers.iter().find(|l| takes_first || l.path == self.layer) else {
             let paths: Vec<&str> = model.layers.iter().map(|l| l.path.as_str()).collect();
-            bail!("there is no attention in `{}`; choose one of {}", args.layer, paths.join(", "));
+            bail!("there is no attention in `{}`; choose one of {}", self.layer, paths.join(", "));
         };
         let layers = std::slice::from_ref(layer);
         let found = model.weights(&prompt.tensor(cx.device)?, layers)?;
@@ -46,8 +44,8 @@ impl Probe for AttentionChain {
             bail!("the layer `{}` gave no weights along this text", layer.path)
         };
         let (_, heads, n, _) = weights.dims4()?;
-        let head = args.head.min(heads.saturating_sub(1));
-        let width = args.width.min(n.max(1));
+        let head = self.head.min(heads.saturating_sub(1));
+        let width = self.width.min(n.max(1));
         let values = host::to_f32(&weights.narrow(0, 0, 1)?.narrow(1, head, 1)?.contiguous()?)?;
         let mut p: Vec<f64> = values.iter().map(|v| f64::from(*v)).collect();
         let first_sees_nothing = !layer.sees_itself && p.iter().take(n).all(|w| *w == 0.0);
@@ -56,7 +54,7 @@ impl Probe for AttentionChain {
             p[0] = 1.0;
         }
         let (check, chain) = (stochasticity(n, &p), MarkovChain::new(n, &p, TOLERANCE));
-        let measured = measurements::AttentionChain {
+        let measured = AttentionChain {
             path: layer.path.clone(),
             head,
             heads,
@@ -131,13 +129,13 @@ mod tests {
 
     const DEFAULT: usize = Prompt::DEFAULT_TOKENS;
 
-    fn ask(args: &[(&str, Value)]) -> Result<measurements::AttentionChain> {
+    fn ask(args: &[(&str, Value)]) -> Result<AttentionChain> {
         ask_model(&ModelSpec::FastSlow(FastSlowSpec { d_model: 16, ..FastSlowSpec::default() }), args)
     }
 
-    fn ask_model(spec: &ModelSpec, args: &[(&str, Value)]) -> Result<measurements::AttentionChain> {
+    fn ask_model(spec: &ModelSpec, args: &[(&str, Value)]) -> Result<AttentionChain> {
         let (mut model, corpus) = model(spec)?;
-        measured(&AttentionChain, model.as_mut(), &corpus, args)
+        measured(model.as_mut(), &corpus, args)
     }
 
     fn text(words: &str) -> Value {

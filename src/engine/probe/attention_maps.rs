@@ -7,23 +7,21 @@ use crate::{
 };
 
 /// Slow maps are ceil(T / P) wide: their rows and columns are blocks.
-pub struct AttentionMaps;
-
-impl Probe for AttentionMaps {
-    type Answer = measurements::AttentionMaps;
+impl Probe for AttentionMapsArgs {
+    type Answer = AttentionMaps;
     type Subject<'m> = AttendingModel<'m>;
 
-    fn ask(model: AttendingModel<'_>, args: &AttentionMapsArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let passage = Prompt::read(cx, &args.text, args.passage, Prompt::limit(&args.text))?;
-        let wanted: Vec<_> = model.layers.iter().filter(|l| l.path.starts_with(&args.layer)).cloned().collect();
+    fn ask(&self, model: AttendingModel<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let passage = Prompt::read(cx, &self.text, self.passage, Prompt::limit(&self.text))?;
+        let wanted: Vec<_> = model.layers.iter().filter(|l| l.path.starts_with(&self.layer)).cloned().collect();
         let found = model.weights(&passage.tensor(cx.device)?, &wanted)?;
         let layers =
             found.iter().map(|(layer, weights)| attention_layer(layer, weights)).collect::<Result<Vec<_>>>()?;
         if layers.is_empty() {
             let known: Vec<&str> = model.layers.iter().map(|l| l.path.as_str()).collect();
-            bail!("no layer's path begins with `{}`; there are {}", args.layer, known.join(", "));
+            bail!("no layer's path begins with `{}`; there are {}", self.layer, known.join(", "));
         }
-        Ok(Answer::new(measurements::AttentionMaps { layers }, passage.about, passage.tokens))
+        Ok(Answer::new(AttentionMaps { layers }, passage.about, passage.tokens))
     }
 }
 

@@ -12,15 +12,13 @@ use crate::{
     probe::prelude::*,
 };
 
-pub struct AttentionStatistics;
-
-impl Probe for AttentionStatistics {
-    type Answer = measurements::AttentionStatistics;
+impl Probe for AttentionStatisticsArgs {
+    type Answer = AttentionStatistics;
     type Subject<'m> = AttendingModel<'m>;
     const TAKES_LONG: bool = true;
 
-    fn ask(model: AttendingModel<'_>, args: &ArgsOf<Self>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let windows = cx.corpus.held_out(args.windows, args.length)?;
+    fn ask(&self, model: AttendingModel<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let windows = cx.corpus.held_out(self.windows, self.length)?;
         let mut sums: Vec<StatisticsSums> = vec![];
         for (i, window) in cx.batches(&windows, 1).enumerate() {
             let progress = cx.progress.piece(i, windows.rows);
@@ -29,7 +27,7 @@ impl Probe for AttentionStatistics {
         }
         let layers = sums.into_iter().map(|s| s.mean(windows.rows)).collect();
         let about = format!("{} held-out windows of {} tokens", windows.rows, windows.len);
-        let measured = measurements::AttentionStatistics { layers, windows: windows.rows, tokens: windows.len };
+        let measured = AttentionStatistics { layers, windows: windows.rows, tokens: windows.len };
         Ok(Answer::new(measured, about, vec![]))
     }
 }

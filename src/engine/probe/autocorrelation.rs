@@ -3,17 +3,15 @@
 use super::tapped::TraceModel;
 use crate::probe::prelude::*;
 
-pub struct Autocorrelation;
-
-impl Probe for Autocorrelation {
-    type Answer = measurements::Autocorrelation;
+impl Probe for AutocorrelationArgs {
+    type Answer = Autocorrelation;
     type Subject<'m> = TraceModel<'m>;
 
-    fn ask(subject: TraceModel<'_>, args: &AutocorrelationArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+    fn ask(&self, subject: TraceModel<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let (model, sizes) = subject;
-        let held_out = cx.corpus.held_out(args.windows, args.window)?;
+        let held_out = cx.corpus.held_out(self.windows, self.window)?;
         let (rows, len) = (held_out.rows, held_out.len);
-        let lags = args.lags.min(len / 2);
+        let lags = self.lags.min(len / 2);
         let tokens = Tensor::from_slice(&held_out.inputs, (rows, len), cx.device)?;
         let mut tap = Tap::on(&["blocks."]);
         model.logits(&tokens, &mut tap)?;
@@ -31,7 +29,7 @@ impl Probe for Autocorrelation {
         };
         let blocks = (0..sizes.blocks).map(of_block).collect::<Result<Vec<_>>>()?;
         let noise = 1.96 / ((rows * len) as f64).sqrt();
-        let measured = measurements::Autocorrelation { noise, tokens: rows * len, blocks };
+        let measured = Autocorrelation { noise, tokens: rows * len, blocks };
         Ok(Answer::new(measured, format!("{rows} held-out windows of {len} tokens"), vec![]))
     }
 }

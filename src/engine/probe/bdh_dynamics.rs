@@ -14,12 +14,6 @@ use crate::{
     probe::prelude::*,
 };
 
-/// The rules run on the first [`MAX_TOKENS`] tokens and have no LayerNorm. One number stands in for all of them: a gain
-/// on D_y with which the last layer's E y is, on average over this text, as long as the embeddings that came in. A graph
-/// that was trained edge by edge is handed over as it is, with its norms over neurons, and is not checked: it is not a
-/// product.
-pub struct BdhDynamics;
-
 /// The limit of the text, in tokens.
 const MAX_TOKENS: usize = 24;
 /// The largest number of neurons of a model on which the rules are run, because they have n^2 synapses per layer.
@@ -48,15 +42,19 @@ impl<'m> FromShared<'m> for RuleSubject<'m> {
     }
 }
 
-impl Probe for BdhDynamics {
+/// The rules run on the first `MAX_TOKENS` tokens and have no LayerNorm. One number stands in for all of them: a gain
+/// on D_y with which the last layer's E y is, on average over this text, as long as the embeddings that came in. A graph
+/// that was trained edge by edge is handed over as it is, with its norms over neurons, and is not checked: it is not a
+/// product.
+impl Probe for BdhDynamicsArgs {
     type Answer = (BdhDynamicsWeights, Option<BdhDynamicsChecks>);
     type Subject<'m> = RuleSubject<'m>;
 
-    fn ask(subject: RuleSubject<'_>, args: &BdhDynamicsArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let passage = Prompt::read(cx, &args.text, args.passage, MAX_TOKENS)?;
+    fn ask(&self, subject: RuleSubject<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let passage = Prompt::read(cx, &self.text, self.passage, MAX_TOKENS)?;
         match subject {
-            RuleSubject::Product(model) => ask_product(model, args, cx, passage),
-            RuleSubject::Graph(graph) => ask_graph(graph, args, cx, passage),
+            RuleSubject::Product(model) => ask_product(model, self, cx, passage),
+            RuleSubject::Graph(graph) => ask_graph(graph, self, cx, passage),
         }
     }
 }
@@ -67,7 +65,7 @@ fn ask_product(
     args: &BdhDynamicsArgs,
     cx: &ProbeInputs<'_>,
     passage: Prompt,
-) -> Result<Answer<<BdhDynamics as Probe>::Answer>> {
+) -> Result<Answer<<BdhDynamicsArgs as Probe>::Answer>> {
     let SynapseShape { neurons, layers, .. } = *model.shape();
     let given = HostWeights::from_model(model)?;
     let (drift, words) = product_drift(model.shape(), args);
@@ -118,7 +116,7 @@ fn ask_graph(
     args: &BdhDynamicsArgs,
     cx: &ProbeInputs<'_>,
     passage: Prompt,
-) -> Result<Answer<<BdhDynamics as Probe>::Answer>> {
+) -> Result<Answer<<BdhDynamicsArgs as Probe>::Answer>> {
     let (n, layers) = (model.neurons(), model.layers());
     let square = |t: &Tensor| -> Result<Dense<f64>> {
         Dense::from_rows(n, n, &host::to_f64(t)?).ok_or_else(|| candle_core::Error::msg("the graph is not square"))

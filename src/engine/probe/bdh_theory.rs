@@ -8,15 +8,13 @@ use crate::{
     probe::prelude::*,
 };
 
-pub struct BdhTheory;
-
-impl Probe for BdhTheory {
-    type Answer = measurements::BdhTheory;
+impl Probe for BdhTheoryArgs {
+    type Answer = BdhTheory;
     type Subject<'m> = &'m dyn SynapseModel;
     const TAKES_LONG: bool = true;
 
-    fn ask(_: &dyn SynapseModel, args: &BdhTheoryArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let BdhTheoryArgs { claim, neurons: n } = *args;
+    fn ask(&self, _: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let Self { claim, neurons: n } = *self;
         let found = match claim {
             TheoryClaim::Markov => markov(n, cx.seed),
             TheoryClaim::Blocks => block_model(n, cx.seed),
@@ -31,7 +29,7 @@ impl Probe for BdhTheory {
         };
         let curve = |c: crate::analysis::bdh_theory::Curve| TheoryCurve { name: c.name, y: c.values.into() };
         let curves = found.curves.into_iter().map(curve).collect();
-        let measured = measurements::BdhTheory { claim: claim.id().to_owned(), x: found.x.into(), curves };
+        let measured = BdhTheory { claim: claim.id().to_owned(), x: found.x.into(), curves };
         Ok(Answer::new(measured, format!("n = {n}, seed {}", cx.seed), vec![]))
     }
 }

@@ -2,8 +2,6 @@
 
 use crate::{nn::pooling::Upsample, probe::prelude::*};
 
-pub struct Causality;
-
 /// A model with a gate between two streams.
 pub struct GatedModel<'m> {
     model: &'m mut dyn CouplingModel,
@@ -24,15 +22,15 @@ impl<'m> FromModel<'m> for GatedModel<'m> {
     }
 }
 
-impl Probe for Causality {
-    type Answer = measurements::Causality;
+impl Probe for CausalityArgs {
+    type Answer = Causality;
     type Subject<'m> = GatedModel<'m>;
 
-    fn ask(mut gated: GatedModel<'_>, args: &CausalityArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let passage = Prompt::read(cx, &args.text, args.passage, Prompt::MAX_TOKENS)?;
-        let (corpus, edit) = (cx.corpus, TokenEdit::new(passage, cx.corpus, args, gated.pool)?);
+    fn ask(&self, mut gated: GatedModel<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let passage = Prompt::read(cx, &self.text, self.passage, Prompt::MAX_TOKENS)?;
+        let (corpus, edit) = (cx.corpus, TokenEdit::new(passage, cx.corpus, self, gated.pool)?);
         let settings = gated.model.coupling_settings();
-        let measured = measure(&mut gated, &edit, args, cx);
+        let measured = measure(&mut gated, &edit, self, cx);
         // The settings are restored even after an error.
         gated.model.set_coupling_settings(settings);
         let measured = measured?;
@@ -85,7 +83,7 @@ fn measure(
     edit: &TokenEdit,
     args: &CausalityArgs,
     cx: &ProbeInputs<'_>,
-) -> Result<measurements::Causality> {
+) -> Result<Causality> {
     let (model, pool) = (&mut *gated.model, gated.pool);
     let (corpus, device) = (cx.corpus, cx.device);
     let own = model.coupling_settings();
@@ -104,7 +102,7 @@ fn measure(
         let before_max = before(&wrong, edit.position);
         leaky_upsample = Some(LeakyUpsample { before_max, delta: wrong.into(), gate, pool });
     }
-    Ok(measurements::Causality {
+    Ok(Causality {
         original: corpus.decode(&edit.passage.ids),
         edited: corpus.decode(&edit.ids),
         position: edit.position,

@@ -10,16 +10,14 @@ use crate::{
     probe::prelude::*,
 };
 
-pub struct DomainCoherence;
-
 /// K of the mixtures.
 const COMPONENTS: [usize; 4] = [1, 2, 4, 8];
 /// Windows of a batch that is drawn, and batches at most for each that is wanted: a short text has few that differ.
 const ROWS: usize = 16;
 const MAX_BATCH_FACTOR: usize = 4;
 
-impl Probe for DomainCoherence {
-    type Answer = measurements::DomainCoherence;
+impl Probe for DomainCoherenceArgs {
+    type Answer = DomainCoherence;
     type Subject<'m> = ();
     const TAKES_LONG: bool = true;
 
@@ -28,10 +26,10 @@ impl Probe for DomainCoherence {
         (capabilities.token_model.is_some() && capabilities.recovery.is_none()).then_some(())
     }
 
-    fn ask((): (), args: &DomainCoherenceArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let windows = windows(cx.corpus, args)?;
+    fn ask(&self, (): (), cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let windows = windows(cx.corpus, self)?;
         if windows.len() < 2 {
-            bail!("the text is too short for two windows of {} tokens; make them shorter", args.window);
+            bail!("the text is too short for two windows of {} tokens; make them shorter", self.window);
         }
         let mut rng = ChaCha8Rng::seed_from_u64(cx.seed);
         let exchanged = exchanged(&windows, &mut rng);
@@ -45,8 +43,8 @@ impl Probe for DomainCoherence {
         }
         let [loss, exchanged] = curves.map(Into::into);
         let (components, windows) = (COMPONENTS.to_vec(), windows.len());
-        let about = format!("{windows} windows of {} tokens of the training text, in two halves", args.window);
-        let measured = measurements::DomainCoherence { components, loss, exchanged, windows };
+        let about = format!("{windows} windows of {} tokens of the training text, in two halves", self.window);
+        let measured = DomainCoherence { components, loss, exchanged, windows };
         Ok(Answer::new(measured, about, vec![]))
     }
 }
@@ -89,11 +87,11 @@ mod tests {
     use super::*;
     use crate::{corpus::Source, models::gpt::AlibiGptSpec};
 
-    fn measured(source: Source) -> Result<measurements::DomainCoherence> {
+    fn measured(source: Source) -> Result<DomainCoherence> {
         let corpus = testing::text(source)?;
         let spec = ModelSpec::AlibiGpt(AlibiGptSpec { d_model: 8, heads: 1, layers: 1, ..AlibiGptSpec::default() });
         let mut model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
-        testing::measured(&DomainCoherence, model.as_mut(), &corpus, &[("windows", Value::Int(160))])
+        testing::measured(model.as_mut(), &corpus, &[("windows", Value::Int(160))])
     }
 
     #[test]

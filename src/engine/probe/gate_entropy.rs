@@ -11,21 +11,19 @@ use crate::{
     probe::prelude::*,
 };
 
-pub struct GateEntropy;
-
-impl Probe for GateEntropy {
-    type Answer = measurements::GateEntropy;
+impl Probe for GateEntropyArgs {
+    type Answer = GateEntropy;
     type Subject<'m> = GatedAttention<'m>;
     const TAKES_LONG: bool = true;
 
-    fn ask(mut gated: GatedAttention<'_>, args: &ArgsOf<Self>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let held_out = cx.corpus.held_out(MAX_WINDOWS, args.window)?;
+    fn ask(&self, mut gated: GatedAttention<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let held_out = cx.corpus.held_out(MAX_WINDOWS, self.window)?;
         let (mut all, mut windows) = (Tokens::default(), 0);
         for batch in cx.batches(&held_out, BATCH) {
-            if all.entropy.len() >= args.tokens {
+            if all.entropy.len() >= self.tokens {
                 break;
             }
-            cx.progress.at(all.entropy.len(), args.tokens)?;
+            cx.progress.at(all.entropy.len(), self.tokens)?;
             let WindowBatch { tokens, targets } = batch?;
             all.extend(&gated.read(&tokens, targets)?, held_out.len, gated.streams.pool);
             windows += tokens.dim(0)?;
@@ -35,7 +33,7 @@ impl Probe for GateEntropy {
         let with_push = shift_test(&change, &all.push, ROTATIONS, &mut rng).into();
         let with_loss = shift_test(&change, &all.loss_change, ROTATIONS, &mut rng).into();
         let about = format!("{} tokens of {windows} held-out windows", change.len());
-        let measured = measurements::GateEntropy {
+        let measured = GateEntropy {
             gate: gated.model.effective_gate()?,
             layers: gated.layers.into_iter().map(|layer| layer.path).collect(),
             windows,
@@ -152,11 +150,11 @@ mod tests {
         Ok((model, corpus))
     }
 
-    fn measured(gate: f64) -> Result<measurements::GateEntropy> {
+    fn measured(gate: f64) -> Result<GateEntropy> {
         let (mut model, corpus) = gated(gate)?;
         let before = model.capabilities().coupling.map(CouplingModel::coupling_settings);
         let args = [("tokens", Value::Int(TOKENS as i64))];
-        let found = testing::measured(&GateEntropy, model.as_mut(), &corpus, &args)?;
+        let found = testing::measured(model.as_mut(), &corpus, &args)?;
         assert_eq!(model.capabilities().coupling.map(CouplingModel::coupling_settings), before);
         Ok(found)
     }

@@ -8,8 +8,6 @@ use crate::{
     probe::prelude::*,
 };
 
-pub struct GeneratorDistance;
-
 const MAX_TOKENS: usize = 32;
 /// States of a backward pass, which bounds its memory.
 const MAX_STATES: usize = 4096;
@@ -21,21 +19,21 @@ const STATES: usize = 12;
 const DT: f64 = 0.018;
 const MAPS: usize = 1000;
 
-impl Probe for GeneratorDistance {
-    type Answer = measurements::GeneratorDistance;
+impl Probe for GeneratorDistanceArgs {
+    type Answer = GeneratorDistance;
     type Subject<'m> = RefiningModel<'m>;
 
-    fn ask(model: RefiningModel<'_>, args: &ArgsOf<Self>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let prompt = Prompt::read(cx, &args.text, args.passage, MAX_TOKENS)?;
+    fn ask(&self, model: RefiningModel<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let prompt = Prompt::read(cx, &self.text, self.passage, MAX_TOKENS)?;
         let last = prompt.ids.len() - 1;
-        let position = args.position.map_or(last, |p| p.min(last));
+        let position = self.position.map_or(last, |p| p.min(last));
         let states = model.round_starts(&prompt.tensor(cx.device)?)?;
-        let round = args.round.min(states.len().saturating_sub(1));
+        let round = self.round.min(states.len().saturating_sub(1));
         let Some(x) = states.get(round) else { bail!("the model's forward pass has no round that refines a state") };
         let (n, map) = token_jacobian(model.map, x, position)?;
         let j: Vec<f64> = map.iter().enumerate().map(|(at, v)| v - f64::from(u8::from(at / n == at % n))).collect();
         let found = generator_distance(n, &j);
-        let measured = measurements::GeneratorDistance {
+        let measured = GeneratorDistance {
             position,
             round,
             norm: norm(&j),

@@ -9,8 +9,6 @@ use crate::{
     probe::{prelude::*, refuse_beyond_memory},
 };
 
-pub struct LayerReadout;
-
 /// The penalty of the regression, as a share of the features' mean variance.
 const RIDGE: f64 = 1e-3;
 /// The number of permutations of the null model.
@@ -18,18 +16,18 @@ const PERMUTATIONS: usize = 4;
 /// Windows that are read at once.
 const BATCH: usize = 8;
 
-impl Probe for LayerReadout {
-    type Answer = measurements::LayerReadout;
+impl Probe for LayerReadoutArgs {
+    type Answer = LayerReadout;
     type Subject<'m> = (&'m dyn Model, ResidualLayers);
     const TAKES_LONG: bool = true;
 
-    fn ask(subject: Self::Subject<'_>, args: &LayerReadoutArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+    fn ask(&self, subject: Self::Subject<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let (model, stack) = subject;
         let layers = stack.layers;
-        ensure!(args.layer <= layers, "the model has no layer {}; choose 1 to {layers}", args.layer);
-        let wanted = ResidualLayers::added_tap(args.layer - 1);
-        let readers = stack.input_taps().split_off(args.layer);
-        let states = States::read(model, cx, args, wanted, &readers)?;
+        ensure!(self.layer <= layers, "the model has no layer {}; choose 1 to {layers}", self.layer);
+        let wanted = ResidualLayers::added_tap(self.layer - 1);
+        let readers = stack.input_taps().split_off(self.layer);
+        let states = States::read(model, cx, self, wanted, &readers)?;
         let mut rng = ChaCha8Rng::seed_from_u64(cx.seed);
         let (mut found, mut permuted) = (vec![], vec![]);
         for (done, features) in states.read.iter().enumerate() {
@@ -48,9 +46,9 @@ impl Probe for LayerReadout {
         }
         let tokens = states.added.nrows() / 2;
         let about = format!("{} held-out windows, a linear map fitted to half of them", states.windows);
-        let measured = measurements::LayerReadout {
-            layer: args.layer,
-            readers: (args.layer + 1..=layers + 1).collect(),
+        let measured = LayerReadout {
+            layer: self.layer,
+            readers: (self.layer + 1..=layers + 1).collect(),
             explained: found.into(),
             permuted: permuted.into(),
             tokens,
@@ -135,11 +133,11 @@ mod tests {
     use super::*;
     use crate::{models::gpt::AlibiGptSpec, nn::residual_mixing::ResidualMixing};
 
-    fn ask(residual: ResidualMixing, layer: i64) -> Result<measurements::LayerReadout> {
+    fn ask(residual: ResidualMixing, layer: i64) -> Result<LayerReadout> {
         let sizes = AlibiGptSpec { d_model: 16, heads: 2, layers: 5, residual, ..AlibiGptSpec::default() };
         let (mut model, corpus) = testing::model(&ModelSpec::AlibiGpt(sizes))?;
         let args = [("layer", Value::Int(layer)), ("windows", Value::Int(12))];
-        testing::measured(&LayerReadout, model.as_mut(), &corpus, &args)
+        testing::measured(model.as_mut(), &corpus, &args)
     }
 
     #[test]

@@ -3,23 +3,21 @@
 use super::{attention_maps::attention_layer, tapped::AttendingModel};
 use crate::{probe::prelude::*, telemetry::measurements::AttentionLayer};
 
-pub struct LongAttentionMaps;
-
 /// Positions of a thumbnail, at most.
 const THUMBNAIL: usize = 64;
 /// Weights of all whole maps together, at most: 16 MB.
 const MAX_WEIGHTS: usize = 4 << 20;
 
-impl Probe for LongAttentionMaps {
-    type Answer = measurements::LongAttentionMaps;
+impl Probe for LongAttentionMapsArgs {
+    type Answer = LongAttentionMaps;
     type Subject<'m> = AttendingModel<'m>;
 
-    fn ask(model: AttendingModel<'_>, args: &ArgsOf<Self>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let passage = Prompt::read(cx, &args.text, args.passage, args.length)?;
+    fn ask(&self, model: AttendingModel<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let passage = Prompt::read(cx, &self.text, self.passage, self.length)?;
         cx.progress.at(0, model.layers.len() + 1)?;
         let found = model.weights(&passage.tensor(cx.device)?, &model.layers)?;
         let weights: usize = found.iter().map(|(_, weights)| weights.elem_count()).sum();
-        let wanted = found.iter().position(|(l, _)| l.path == args.layer).unwrap_or(0);
+        let wanted = found.iter().position(|(l, _)| l.path == self.layer).unwrap_or(0);
         let (mut thumbnails, mut layers) = (vec![], vec![]);
         for (i, (layer, weights_of)) in found.iter().enumerate() {
             cx.progress.at(i + 1, model.layers.len() + 1)?;
@@ -29,7 +27,7 @@ impl Probe for LongAttentionMaps {
                 layers.push(whole);
             }
         }
-        Ok(Answer::new(measurements::LongAttentionMaps { thumbnails, layers }, passage.about, passage.tokens))
+        Ok(Answer::new(LongAttentionMaps { thumbnails, layers }, passage.about, passage.tokens))
     }
 }
 

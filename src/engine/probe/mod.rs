@@ -52,7 +52,7 @@ use crate::{
         Device, Error, Result,
         memory::{self, available_memory},
     },
-    telemetry::{Args, Measurement, Payload, ShapeError},
+    telemetry::{Args, Measurement, Payload, ShapeError, measurements},
 };
 
 pub use progress::Progress;
@@ -187,14 +187,15 @@ pub struct ProbeInputs<'a> {
     pub progress: Progress<'a>,
 }
 
-/// A question with typed arguments and a typed answer. It leaves the model as it found it (invariant 5).
-pub trait Probe: Sync {
-    /// What it measures, which determines the arguments of the question.
-    type Answer: IntoPayloads;
+/// The arguments of a question, which put it to a model. The answer is typed, and the model stays as it was found
+/// (invariant 5).
+pub trait Probe: Arguments {
+    /// What is measured.
+    type Answer: IntoPayloads<Args = Self>;
     /// The part of a model that answers: a capability, or the model itself.
     type Subject<'m>: FromModel<'m>;
 
-    /// True if its answer may take seconds or minutes, so that no slider may have to wait for it.
+    /// True if the answer may take seconds or minutes, so that no slider may have to wait for it.
     const TAKES_LONG: bool = false;
 
     /// The part of this model that answers; `None` where the question cannot be put to it.
@@ -204,128 +205,81 @@ pub trait Probe: Sync {
 
     /// # Errors
     /// Arguments that do not fit the model or the text, and failures of the model itself.
-    fn ask(subject: Self::Subject<'_>, args: &ArgsOf<Self>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>>;
+    fn ask(&self, subject: Self::Subject<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>>;
 }
 
-/// The arguments of a probe's question.
-pub type ArgsOf<P> = <<P as Probe>::Answer as IntoPayloads>::Args;
-
-/// A probe whose types are not known: what the list of probes holds.
-pub trait AnyProbe: Sync {
+/// An entry of the one list of probes: a probe whose types are not known.
+pub struct ProbeEntry {
     /// Stable id, used in plans, configs and `Command::Measure`.
-    fn id(&self) -> &'static str;
+    pub id: &'static str,
     /// A sentence that says what it asks.
-    fn about(&self) -> &'static str;
-    /// A knob for each argument.
-    fn knobs(&self) -> Vec<Knob>;
+    pub about: &'static str,
     /// See [`Probe::TAKES_LONG`].
-    fn takes_long(&self) -> bool;
+    pub takes_long: bool,
+    knobs: fn() -> Vec<Knob>,
+    ask: fn(&mut ProbeContext<'_>) -> Result<Vec<Answer>>,
+}
+
+impl ProbeEntry {
+    const fn new<P: Probe>() -> Self {
+        Self {
+            id: P::PROBE,
+            about: P::ABOUT,
+            takes_long: P::TAKES_LONG,
+            knobs: P::knobs,
+            ask: |cx| {
+                let ProbeContext { step, corpus, texts, device, seed, progress, .. } = *cx;
+                let inputs = ProbeInputs { step, corpus, texts, device, seed, progress };
+                let Some(subject) = P::subject(cx.model) else { return Ok(vec![]) };
+                Ok(P::from_args(cx.args)?.ask(subject, &inputs)?.untyped())
+            },
+        }
+    }
+
+    /// A knob for each argument.
+    pub fn knobs(&self) -> Vec<Knob> {
+        (self.knobs)()
+    }
 
     /// Returns no answers where the probe does not apply to the model, whose arguments are then not read.
     ///
     /// # Errors
     /// If arguments do not exist or cannot be read, and those of [`Probe::ask`].
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Answer>>;
-}
-
-impl<P: Probe> AnyProbe for P {
-    fn id(&self) -> &'static str {
-        ArgsOf::<P>::PROBE
-    }
-
-    fn about(&self) -> &'static str {
-        ArgsOf::<P>::ABOUT
-    }
-
-    fn knobs(&self) -> Vec<Knob> {
-        ArgsOf::<P>::knobs()
-    }
-
-    fn takes_long(&self) -> bool {
-        P::TAKES_LONG
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Answer>> {
-        let ProbeContext { step, corpus, texts, device, seed, progress, .. } = *cx;
-        let inputs = ProbeInputs { step, corpus, texts, device, seed, progress };
-        let Some(subject) = P::subject(cx.model) else { return Ok(vec![]) };
-        Ok(P::ask(subject, &ArgsOf::<P>::from_args(cx.args)?, &inputs)?.untyped())
+    pub fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Answer>> {
+        (self.ask)(cx)
     }
 }
 
-/// The list of all probes.
-pub static PROBES: &[&dyn AnyProbe] = &[
-    &staircase::Staircase,
-    &causality::Causality,
-    &attention_maps::AttentionMaps,
-    &query_key_paths::QueryKeyPaths,
-    &long_attention_maps::LongAttentionMaps,
-    &attention_statistics::AttentionStatistics,
-    &attention_chain::AttentionChain,
-    &residual::Residual,
-    &generator_distance::GeneratorDistance,
-    &token_residuals::TokenResiduals,
-    &gate_entropy::GateEntropy,
-    &layer_readout::LayerReadout,
-    &domain_coherence::DomainCoherence,
-    &step_lengths::StepLengths,
-    &next_tokens::NextTokens,
-    &pair_attention::PairAttention,
-    &recoverability::Recoverability,
-    &role_accuracy::RoleProbe,
-    &settling::Settling,
-    &token_baselines::TokenBaselines,
-    &trace_reading::TraceReading,
-    &unit_usage::UnitUsage,
-    &autocorrelation::Autocorrelation,
-    &position_losses::PositionLosses,
-    &streaming::WarmUpProbe,
-    &streaming::FastWeightSweep,
-    &streaming::AdaptationProbe,
-    &streaming::UncertaintyProbe,
-    &bdh_dynamics::BdhDynamics,
-    &bdh_theory::BdhTheory,
-    &flow::FlowAnswer,
-    &flow::FlowField,
-    &flow::FlowAlong,
-    &flow::FlowSweep,
-    &flow::FlowClaims,
-    &generator::GeneratorProbe,
-    &generator::GeneratorFlowProbe,
-    &generator::StationaryMapProbe,
-    &generator::GapBySizeProbe,
-    &synapses::Activity,
-    &synapses::ReadingProbe,
-    &synapses::Surprise,
-    &synapses::LogitLensProbe,
-    &synapses::QueryKeyMapsProbe,
-    &synapses::InterventionProbe,
-    &synapses::TrainedBdhProbe,
-    &synapses::Candidates,
-    &concepts::Concepts,
-    &contexts::TopContextsProbe,
-    &concepts::ConceptEffectProbe,
-    &synapses::Merging,
-    &synapses::Texts,
-    &neuron_graph::NeuronGraph,
-    &neuron_graph::GraphModularity,
-    &neuron_graph::GraphCurve,
-    &neuron_graph::GraphNeuron,
-    &neuron_graph::HeadPairs,
-    &neuron_graph::CorePeriphery,
-    &neuron_graph::WriteIntervals,
-];
+macro_rules! probes {
+    ($($args:ident),* $(,)?) => {
+        /// The list of all probes.
+        pub static PROBES: &[ProbeEntry] = &[$(ProbeEntry::new::<measurements::$args>()),*];
+    };
+}
+
+probes! {
+    StaircaseArgs, CausalityArgs, AttentionMapsArgs, QueryKeyPathsArgs, LongAttentionMapsArgs, AttentionStatisticsArgs,
+    AttentionChainArgs, ResidualArgs, GeneratorDistanceArgs, TokenResidualsArgs, GateEntropyArgs, LayerReadoutArgs,
+    DomainCoherenceArgs, StepLengthsArgs, NextTokensArgs, PairAttentionArgs, RecoverabilityArgs, RoleAccuracyArgs,
+    SettlingArgs, TokenBaselinesArgs, TraceReadingArgs, UnitUsageArgs, AutocorrelationArgs, PositionLossesArgs,
+    WarmUpArgs, FastWeightsArgs, AdaptationArgs, UncertaintyArgs, BdhDynamicsArgs, BdhTheoryArgs, FlowArgs,
+    FlowFieldArgs, FlowAlongArgs, FlowSweepArgs, FlowClaimsArgs, GeneratorArgs, GeneratorFlowArgs, StationaryMapArgs,
+    GapBySizeArgs, ActivityArgs, ReadingArgs, SurpriseArgs, LogitLensArgs, QueryKeyMapsArgs, InterventionArgs,
+    TrainedBdhArgs, ReadingCandidatesArgs, ConceptSearchArgs, TopContextsArgs, ConceptEffectArgs, MergingArgs,
+    TextLossesArgs, NeuronGraphArgs, GraphModularityArgs, GraphCurveArgs, GraphNeuronArgs, HeadPairsArgs,
+    CorePeripheryArgs, WriteIntervalsArgs,
+}
 
 /// The probe with this id.
-pub fn find(id: &str) -> Option<&'static dyn AnyProbe> {
-    PROBES.iter().copied().find(|p| p.id() == id)
+pub fn find(id: &str) -> Option<&'static ProbeEntry> {
+    PROBES.iter().find(|p| p.id == id)
 }
 
 /// The sentence for an id that no probe has, with the nearest one.
 pub fn unknown(id: &str) -> String {
     format!(
         "there is no probe `{id}`{} (`orrery ask --list` names them)",
-        did_you_mean(id, PROBES.iter().map(|p| p.id()))
+        did_you_mean(id, PROBES.iter().map(|p| p.id))
     )
 }
 
@@ -341,12 +295,12 @@ mod tests {
 
     #[test]
     fn every_probe_has_an_id_of_its_own_and_arguments_that_differ_in_name() {
-        let ids: BTreeSet<&str> = PROBES.iter().map(|probe| probe.id()).collect();
+        let ids: BTreeSet<&str> = PROBES.iter().map(|probe| probe.id).collect();
         assert_eq!(ids.len(), PROBES.len());
         for probe in PROBES {
             let knobs = probe.knobs();
             let names: BTreeSet<&str> = knobs.iter().map(|knob| knob.key).collect();
-            assert_eq!(names.len(), knobs.len(), "{}", probe.id());
+            assert_eq!(names.len(), knobs.len(), "{}", probe.id);
         }
     }
 
@@ -362,7 +316,7 @@ mod tests {
 
     #[test]
     fn arguments_are_described_and_their_defaults_in_range() {
-        for (probe, knob) in PROBES.iter().flat_map(|probe| probe.knobs().into_iter().map(|knob| (probe.id(), knob))) {
+        for (probe, knob) in PROBES.iter().flat_map(|probe| probe.knobs().into_iter().map(|knob| (probe.id, knob))) {
             assert!(!knob.tip.is_empty(), "{probe}: {}", knob.key);
             let is_left_to_the_probe = knob.default == Value::Text(String::new());
             assert!(is_left_to_the_probe || knob.check(knob.default.clone()).is_ok(), "{probe}: {}", knob.key);
@@ -372,7 +326,7 @@ mod tests {
     #[test]
     fn only_a_probe_that_applies_reads_its_arguments() -> Result<()> {
         let (mut model, corpus) = testing::model(&ModelSpec::Dense(DenseSpec::tiny()))?;
-        let mut answers = |id| testing::answers(find(id).unwrap(), model.as_mut(), &corpus, &[("typo", Value::Int(1))]);
+        let mut answers = |id| testing::answers(id, model.as_mut(), &corpus, &[("typo", Value::Int(1))]);
         assert!(answers("bdh_dynamics")?.is_empty(), "a transformer is no BDH");
         assert!(answers("next_tokens").is_err());
         Ok(())

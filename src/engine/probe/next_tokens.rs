@@ -2,32 +2,30 @@
 
 use crate::probe::prelude::*;
 
-pub struct NextTokens;
-
 /// The largest number of tokens of a prompt.
 const MAX_PROMPT: usize = 128;
 
-impl Probe for NextTokens {
-    type Answer = measurements::NextTokens;
+impl Probe for NextTokensArgs {
+    type Answer = NextTokens;
     type Subject<'m> = &'m dyn Model;
 
-    fn ask(model: &dyn Model, args: &NextTokensArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let is_typed = !args.text.is_empty();
-        let read = |longest| Prompt::read(cx, &args.text, args.passage, longest);
+    fn ask(&self, model: &dyn Model, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let is_typed = !self.text.is_empty();
+        let read = |longest| Prompt::read(cx, &self.text, self.passage, longest);
         let (prompt, truth) = if is_typed { (read(MAX_PROMPT)?, None) } else { held_out(cx.corpus, read)? };
         let rows = logits(model, &prompt.ids, cx.device)?;
         let mut ids = prompt.ids.clone();
         let mut next = greatest(&rows);
-        while let Some(id) = next.filter(|_| ids.len() < prompt.ids.len() + args.length) {
+        while let Some(id) = next.filter(|_| ids.len() < prompt.ids.len() + self.length) {
             ids.push(id as u32);
             // A model with a bounded context ends where that does.
             next = logits(model, &ids, cx.device).ok().and_then(|row| greatest(&row));
         }
-        let measured = measurements::NextTokens {
+        let measured = NextTokens {
             prompt: cx.corpus.decode(&prompt.ids),
             is_typed,
             truth: truth.map(|id| cx.corpus.token_text(id)),
-            likely: likely_tokens(&rows, cx.corpus, args.count),
+            likely: likely_tokens(&rows, cx.corpus, self.count),
             continuation: cx.corpus.decode(&ids[prompt.ids.len()..]),
         };
         Ok(Answer::new(measured, prompt.about, prompt.tokens))

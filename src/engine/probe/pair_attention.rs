@@ -4,25 +4,23 @@
 use super::tapped::AttendingModel;
 use crate::probe::prelude::*;
 
-/// Gives no answer where the text asks no questions.
-pub struct PairAttention;
-
 /// Examples read at once, which bounds the maps that are held.
 const BATCH_EXAMPLES: usize = 4;
 
-impl Probe for PairAttention {
-    type Answer = Option<measurements::PairAttention>;
+/// Gives no answer where the text asks no questions.
+impl Probe for PairAttentionArgs {
+    type Answer = Option<PairAttention>;
     type Subject<'m> = AttendingModel<'m>;
 
     fn subject(model: &mut dyn Trainable) -> Option<AttendingModel<'_>> {
         AttendingModel::with_layers(model, |l| l.tokens_per_position == 1)
     }
 
-    fn ask(model: AttendingModel<'_>, args: &PairAttentionArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+    fn ask(&self, model: AttendingModel<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         if cx.corpus.guess().is_none() {
             return Ok(Answer::default());
         }
-        let windows = cx.corpus.held_out(args.examples, args.window)?;
+        let windows = cx.corpus.held_out(self.examples, self.window)?;
         let questions = questions(&windows);
         ensure!(
             !questions.is_empty(),
@@ -46,7 +44,7 @@ impl Probe for PairAttention {
         let count = questions.len();
         let layers = sums.into_iter().map(|s| s.mean(&questions)).collect();
         let about = format!("{count} questions of {} held-out examples", windows.rows);
-        Ok(Answer::new(Some(measurements::PairAttention { questions: count, layers }), about, vec![]))
+        Ok(Answer::new(Some(PairAttention { questions: count, layers }), about, vec![]))
     }
 }
 

@@ -19,26 +19,24 @@ impl<'m> FromShared<'m> for LongReader<'m> {
     }
 }
 
-/// Gives no answer if the text is a task.
-pub struct PositionLosses;
-
 /// The ratio of the widths of successive bins.
 const WIDER: f64 = 1.4;
 
-impl Probe for PositionLosses {
-    type Answer = Option<measurements::PositionLosses>;
+/// Gives no answer if the text is a task.
+impl Probe for PositionLossesArgs {
+    type Answer = Option<PositionLosses>;
     type Subject<'m> = LongReader<'m>;
 
     fn ask(
+        &self,
         LongReader { model, has_tables }: LongReader<'_>,
-        args: &PositionLossesArgs,
         cx: &ProbeInputs<'_>,
     ) -> Result<Answer<Self::Answer>> {
         if cx.corpus.guess().is_some() {
             return Ok(Answer::default());
         }
-        let window = args.window;
-        let len = (window * args.times).min(args.longest.max(window));
+        let window = self.window;
+        let len = (window * self.times).min(self.longest.max(window));
         // scores, weights and their product with the mask
         let tables = match has_tables || !cx.device.is_cpu() {
             true => 3 * (len as u64).pow(2) * size_of::<f32>() as u64,
@@ -46,7 +44,7 @@ impl Probe for PositionLosses {
         };
         let what = format!("attention over a text of {len} tokens takes");
         refuse_beyond_memory(tables, &what, "ask with a smaller `longest` or `times`")?;
-        let held_out = cx.corpus.held_out(args.texts, len)?;
+        let held_out = cx.corpus.held_out(self.texts, len)?;
         let edges = edges(len);
         let mut by_text: Vec<Vec<f64>> = vec![];
         for text in cx.batches(&held_out, 1) {
@@ -59,7 +57,7 @@ impl Probe for PositionLosses {
         let means: Vec<(f64, f64)> = (0..edges.len() - 1).map(of_bin).collect();
         // a single text gives no estimate of the spread
         let spread_of = if by_text.len() > 1 { by_text.len() as f64 } else { f64::NAN };
-        let measured = measurements::PositionLosses {
+        let measured = PositionLosses {
             window,
             texts: by_text.len(),
             edges,

@@ -6,7 +6,7 @@ pub(super) use rand::{Rng, SeedableRng};
 pub(super) use rand_chacha::ChaCha8Rng;
 
 pub(super) use super::{
-    Answer, ArgsOf, FromModel, FromShared, Probe, ProbeInputs, Progress,
+    Answer, FromModel, FromShared, Probe, ProbeInputs, Progress,
     held_out::WindowBatch,
     prompt::{Prompt, likely_tokens, nats_at, next_nats, one_text, padded},
 };

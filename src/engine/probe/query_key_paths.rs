@@ -2,31 +2,29 @@
 
 use crate::probe::prelude::*;
 
-/// Layers whose queries and keys do not evolve have a note.
-pub struct QueryKeyPaths;
-
 type EvolvingModel<'m> = (&'m dyn Model, &'m dyn QueryKeyDynamics);
 
-impl Probe for QueryKeyPaths {
-    type Answer = measurements::QueryKeyPaths;
+/// Layers whose queries and keys do not evolve have a note.
+impl Probe for QueryKeyPathsArgs {
+    type Answer = QueryKeyPaths;
     type Subject<'m> = EvolvingModel<'m>;
 
-    fn ask(subject: EvolvingModel<'_>, args: &QueryKeyPathsArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+    fn ask(&self, subject: EvolvingModel<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let (model, dynamics) = subject;
-        let is_typed = !args.text.is_empty();
-        let prompt = Prompt::read(cx, &args.text, args.passage, Prompt::limit(&args.text))?;
-        let layer = args.layer.min(dynamics.layers().saturating_sub(1));
+        let is_typed = !self.text.is_empty();
+        let prompt = Prompt::read(cx, &self.text, self.passage, Prompt::limit(&self.text))?;
+        let layer = self.layer.min(dynamics.layers().saturating_sub(1));
         let layers: Vec<Option<LayerDynamics>> =
             (0..dynamics.layers()).map(|l| dynamics.layer(l)).collect::<Result<_>>()?;
         let evolves: Vec<bool> = layers.iter().map(Option::is_some).collect();
         let of_layer = layers.into_iter().nth(layer).flatten();
         let heads = of_layer.as_ref().map_or(0, |d| d.dt.len());
-        let head = args.head.min(heads.saturating_sub(1));
+        let head = self.head.min(heads.saturating_sub(1));
         let evolution = match of_layer {
             Some(d) => Some(evolution(model, &prompt.tensor(cx.device)?, &d, layer, head)?),
             None => None,
         };
-        let measured = measurements::QueryKeyPaths { is_typed, layer, head, heads, evolves, evolution };
+        let measured = QueryKeyPaths { is_typed, layer, head, heads, evolves, evolution };
         Ok(Answer::new(measured, prompt.about, prompt.tokens))
     }
 }

@@ -6,15 +6,13 @@ use crate::probe::{position_losses::surprise, prelude::*};
 /// Windows asked at once; keeps the logits small.
 const BATCH_WINDOWS: usize = 8;
 
-pub struct Recoverability;
-
-impl Probe for Recoverability {
-    type Answer = measurements::Recoverability;
+impl Probe for RecoverabilityArgs {
+    type Answer = Recoverability;
     type Subject<'m> = &'m dyn RecoveryModel;
     const TAKES_LONG: bool = true;
 
-    fn ask(reader: &dyn RecoveryModel, args: &ArgsOf<Self>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let windows = cx.corpus.held_out(args.windows, args.window)?;
+    fn ask(&self, reader: &dyn RecoveryModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let windows = cx.corpus.held_out(self.windows, self.window)?;
         let tally = RecoveryTally::count(reader, &windows, cx)?;
         let about = format!("{} held-out windows, {} answers a distance", windows.rows, tally.asked);
         Ok(Answer::new(tally.recoverability(reader.distances()), about, vec![]))
@@ -55,14 +53,14 @@ impl RecoveryTally {
 
     /// Accuracy with its 95% Wilson interval, the information that is surely read, the share of the most common token, and one over
     /// the number of tokens that occur.
-    fn recoverability(&self, distances: &[usize]) -> measurements::Recoverability {
+    fn recoverability(&self, distances: &[usize]) -> Recoverability {
         let n = self.asked as f64;
         let bounds: Vec<(f64, f64)> = self.right.iter().map(|&r| wilson(r as f64, n)).collect();
         let most = self.wanted.iter().max().copied().unwrap_or_default() as f64 / (n * distances.len() as f64).max(1.0);
         let total = self.wanted.iter().sum::<usize>() as f64;
         let entropy = entropy(self.wanted.iter().map(|c| *c as f64 / total));
         let kinds = self.wanted.iter().filter(|c| **c > 0).count().max(1) as f64;
-        measurements::Recoverability {
+        Recoverability {
             distances: distances.to_vec(),
             accuracy: self.right.iter().map(|&r| r as f64 / n.max(1.0)).collect(),
             low: bounds.iter().map(|b| b.0).collect(),

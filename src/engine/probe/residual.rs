@@ -7,21 +7,19 @@ use crate::{
     probe::prelude::*,
 };
 
-/// Measures passes 0..=8: plain passes and Anderson acceleration of each round; with the learned projector, its residual
-/// without any pass; with an equilibrium solve, that of the equation which it solves
-/// (see [`SolvedEquation`]).
-///
-/// A line of plain passes also falls because |x| grows from pass to pass; it need not converge.
-pub struct Residual;
-
 const PASSES: usize = 8;
 
-impl Probe for Residual {
-    type Answer = measurements::Residual;
+/// Measures passes 0..=8: plain passes and Anderson acceleration of each round; with the learned projector, its residual
+/// without any pass; with an equilibrium solve, that of the equation which it solves
+/// (see `SolvedEquation`).
+///
+/// A line of plain passes also falls because |x| grows from pass to pass; it need not converge.
+impl Probe for ResidualArgs {
+    type Answer = Residual;
     type Subject<'m> = RefiningModel<'m>;
 
-    fn ask(model: RefiningModel<'_>, args: &ResidualArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let windows = cx.corpus.held_out(args.windows, args.window)?;
+    fn ask(&self, model: RefiningModel<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let windows = cx.corpus.held_out(self.windows, self.window)?;
         let tokens = Tensor::from_slice(&windows.inputs, (windows.rows, windows.len), cx.device)?;
         let mut curves = Vec::new();
         let injected = model.injections(&tokens)?;
@@ -29,7 +27,7 @@ impl Probe for Residual {
             add_round_curves(model.map, round, x0, injected, &mut curves)?;
         }
         let about = format!("{} held-out windows of {} tokens, y held within a round", windows.rows, windows.len);
-        Ok(Answer::new(measurements::Residual { curves }, about, vec![]))
+        Ok(Answer::new(Residual { curves }, about, vec![]))
     }
 }
 

@@ -20,8 +20,6 @@ const BATCH_SENTENCES: usize = 128;
 /// Draws of a random projection, each of which is read on its own (the paper's table has five).
 const PROJECTIONS: u64 = 5;
 
-pub struct RoleProbe;
-
 /// The model that reads the roles of words.
 pub enum RoleReader<'m> {
     /// A ridge regression decodes the roles from the encoder's features.
@@ -36,18 +34,18 @@ impl<'m> FromShared<'m> for RoleReader<'m> {
     }
 }
 
-impl Probe for RoleProbe {
+impl Probe for RoleAccuracyArgs {
     type Answer = Option<RoleAccuracy>;
     type Subject<'m> = RoleReader<'m>;
     const TAKES_LONG: bool = true;
 
-    fn ask(reader: RoleReader<'_>, args: &RoleAccuracyArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+    fn ask(&self, reader: RoleReader<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let Source::GrammarRoles(sets) = cx.corpus.source() else { return Ok(Answer::default()) };
         let (sentences, roles) = (Sentences::new(cx.corpus, sets.treebank.is_some()), sets.roles());
         let (representations, ranks) = match reader {
             RoleReader::Encoder(encoder) => {
-                let read = read_features(encoder.freeze()?.as_ref(), &sentences, roles.len(), args, cx)?;
-                (read, ranks(encoder, args)?)
+                let read = read_features(encoder.freeze()?.as_ref(), &sentences, roles.len(), self, cx)?;
+                (read, ranks(encoder, self)?)
             }
             RoleReader::Tagger(tagger) => (vec![read_tags(tagger, &sentences, roles.len())?], vec![]),
         };

@@ -10,20 +10,18 @@ const MAX_WORDS: usize = 24;
 /// Most blocks of feedback weights on a side.
 const BLOCKS: usize = 32;
 
-pub struct Settling;
-
-impl Probe for Settling {
-    type Answer = measurements::Settling;
+impl Probe for SettlingArgs {
+    type Answer = Settling;
     type Subject<'m> = &'m dyn SettlingModel;
 
-    fn ask(model: &dyn SettlingModel, args: &SettlingArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let from_right = args.from_right;
-        let (ids, roles, about) = sentence(cx.corpus, args)?;
+    fn ask(&self, model: &dyn SettlingModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let from_right = self.from_right;
+        let (ids, roles, about) = sentence(cx.corpus, self)?;
         let levels = model.settle(&ids, from_right)?;
         let sweeps = levels.first().map_or(0, |l| l.states.len() / (l.units * ids.len()).max(1));
         let levels = levels.into_iter().map(|l| level(l, ids.len(), sweeps)).collect::<Result<_>>()?;
         let tokens = ids.iter().map(|id| cx.corpus.token_text(*id)).collect();
-        Ok(Answer::new(measurements::Settling { roles, from_right, sweeps, levels }, about, tokens))
+        Ok(Answer::new(Settling { roles, from_right, sweeps, levels }, about, tokens))
     }
 }
 

@@ -6,30 +6,28 @@ use crate::{
     probe::prelude::*,
 };
 
-/// The first principal component is that of both streams together, each centred on its own mean, so
-/// that their distance does not stand for it; the tokens of the first block, where y_up is zero by
-/// construction, are left out of the fit but drawn.
-pub struct Staircase;
-
 /// A model with a fast and a slow stream.
 pub type StreamsModel<'m> = (&'m dyn Model, TwoTimescales);
 
-impl Probe for Staircase {
-    type Answer = measurements::Staircase;
+/// The first principal component is that of both streams together, each centred on its own mean, so
+/// that their distance does not stand for it; the tokens of the first block, where y_up is zero by
+/// construction, are left out of the fit but drawn.
+impl Probe for StaircaseArgs {
+    type Answer = Staircase;
     type Subject<'m> = StreamsModel<'m>;
 
-    fn ask(subject: StreamsModel<'_>, args: &StaircaseArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+    fn ask(&self, subject: StreamsModel<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let (model, streams) = subject;
-        let passage = Prompt::read(cx, &args.text, args.passage, Prompt::MAX_TOKENS)?;
+        let passage = Prompt::read(cx, &self.text, self.passage, Prompt::MAX_TOKENS)?;
         let last = streams.rounds.saturating_sub(1);
-        let round = args.round.map_or(last, |r| r.min(last));
+        let round = self.round.map_or(last, |r| r.min(last));
         let (fast, slow) = (streams.fast_tap(round), streams.slow_tap(round));
         let mut tap = Tap::on(&[&fast, &slow]);
         model.logits(&passage.tensor(cx.device)?, &mut tap)?;
         let (fast, slow) = (StateRows::read(&tap, &fast)?, StateRows::read(&tap, &slow)?);
 
         let first = if passage.ids.len() > streams.pool { streams.pool } else { 0 };
-        let (coordinate, lines, explained) = match args.coordinate {
+        let (coordinate, lines, explained) = match self.coordinate {
             None => {
                 let (lines, explained) = along_component(&fast, &slow, first);
                 ("first principal component".to_owned(), lines, explained)
@@ -41,7 +39,7 @@ impl Probe for Staircase {
         };
         let [fast, slow] = lines.map(Into::into);
         let about = format!("{}, round {round}, {coordinate}", passage.about);
-        let staircase = measurements::Staircase { pool: streams.pool, round, coordinate, explained, fast, slow };
+        let staircase = Staircase { pool: streams.pool, round, coordinate, explained, fast, slow };
         Ok(Answer::new(staircase, about, passage.tokens))
     }
 }

@@ -3,10 +3,8 @@
 use crate::probe::prelude::*;
 
 /// The probe reads weights alone and runs no model.
-pub struct StepLengths;
-
-impl Probe for StepLengths {
-    type Answer = measurements::StepLengths;
+impl Probe for StepLengthsArgs {
+    type Answer = StepLengths;
     type Subject<'m> = &'m dyn QueryKeyDynamics;
 
     fn subject(model: &mut dyn Trainable) -> Option<&dyn QueryKeyDynamics> {
@@ -15,7 +13,7 @@ impl Probe for StepLengths {
         evolves.then_some(dynamics)
     }
 
-    fn ask(dynamics: &dyn QueryKeyDynamics, _: &StepLengthsArgs, _: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+    fn ask(&self, dynamics: &dyn QueryKeyDynamics, _: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let (mut layers, mut steps) = (vec![], 0);
         for layer in 0..dynamics.layers() {
             if let Some(found) = dynamics.layer(layer)? {
@@ -23,6 +21,6 @@ impl Probe for StepLengths {
                 layers.push(LayerStepLengths { layer, dt: found.dt.into() });
             }
         }
-        Ok(Answer::new(measurements::StepLengths { layers, steps }, "the model's weights".to_owned(), vec![]))
+        Ok(Answer::new(StepLengths { layers, steps }, "the model's weights".to_owned(), vec![]))
     }
 }

@@ -1,6 +1,6 @@
 //! The text that tests of probes read, and what a probe measures on it.
 
-use super::{Answer, AnyProbe, ProbeContext};
+use super::{Answer, ProbeContext, find};
 use crate::{
     config::Value,
     corpus::{Corpus, CorpusSpec, Source, TokenizerSpec},
@@ -24,24 +24,23 @@ pub(super) fn model(spec: &ModelSpec) -> Result<(Box<dyn Trainable>, Corpus)> {
     Ok((spec.build(corpus.vocab(), 3, &Device::Cpu)?, corpus))
 }
 
-/// Returns the answers of a probe about a model with these arguments.
+/// Returns the answers of the probe with this id about a model with these arguments.
 pub(super) fn answers(
-    probe: &dyn AnyProbe,
+    probe: &str,
     model: &mut dyn Trainable,
     corpus: &Corpus,
     args: &[(&str, Value)],
 ) -> Result<Vec<Answer>> {
     let args: Args = args.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-    probe.ask(&mut ProbeContext::standalone(model, corpus, &Device::Cpu, &args))
+    find(probe).expect("a probe").ask(&mut ProbeContext::standalone(model, corpus, &Device::Cpu, &args))
 }
 
-/// The first measurement that a probe makes of a model with these arguments.
+/// The measurement that its probe makes of a model with these arguments.
 pub(super) fn measured<M: Measurement>(
-    probe: &dyn AnyProbe,
     model: &mut dyn Trainable,
     corpus: &Corpus,
     args: &[(&str, Value)],
 ) -> Result<M> {
-    let found = answers(probe, model, corpus, args)?;
+    let found = answers(M::PROBE, model, corpus, args)?;
     Ok(M::from_payload(&found[0].payload).cloned().expect("a measurement"))
 }

@@ -4,27 +4,25 @@ use std::collections::HashMap;
 
 use crate::{corpus::Position, nn::IGNORE, probe::prelude::*};
 
-pub struct TokenBaselines;
-
 /// Windows that are counted in one batch, and tokens after which counting ends.
 const ROWS: usize = 64;
 const MAX_TOKENS: usize = 200_000;
 
-impl Probe for TokenBaselines {
-    type Answer = measurements::TokenBaselines;
+impl Probe for TokenBaselinesArgs {
+    type Answer = TokenBaselines;
     type Subject<'m> = ();
 
     fn subject(model: &mut dyn Trainable) -> Option<()> {
         model.capabilities().recovery.is_none().then_some(())
     }
 
-    fn ask((): (), args: &TokenBaselinesArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let held_out = cx.corpus.held_out(args.windows, args.window)?;
-        let counts = counted(cx.corpus, args.window)?;
+    fn ask(&self, (): (), cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let held_out = cx.corpus.held_out(self.windows, self.window)?;
+        let counts = counted(cx.corpus, self.window)?;
         let [unigram, bigram] = counts.cross_entropies(&held_out);
         let targets = targets_of(&held_out).count();
         let (uniform, counted) = ((counts.vocab as f64).ln(), counts.total as usize);
-        let measured = measurements::TokenBaselines { uniform, unigram, bigram, counted, targets };
+        let measured = TokenBaselines { uniform, unigram, bigram, counted, targets };
         Ok(Answer::new(measured, format!("{targets} held-out tokens"), vec![]))
     }
 }

@@ -6,9 +6,6 @@ use crate::{
     probe::prelude::*,
 };
 
-/// Measures the last round.
-pub struct TokenResiduals;
-
 /// Passes after which the residual is taken.
 const PASSES: [usize; 5] = [0, 1, 2, 4, 8];
 /// Tokens over which the gate's benefit is set beside the residual.
@@ -20,16 +17,17 @@ pub(super) const BATCH: usize = 8;
 /// Windows that are read at most: a task asks for few tokens of each.
 pub(super) const MAX_WINDOWS: usize = 96;
 
-impl Probe for TokenResiduals {
-    type Answer = measurements::TokenResiduals;
+/// Measures the last round.
+impl Probe for TokenResidualsArgs {
+    type Answer = TokenResiduals;
     type Subject<'m> = &'m mut dyn Trainable;
 
     fn subject(model: &mut dyn Trainable) -> Option<&mut dyn Trainable> {
         model.capabilities().fixed_point.is_some().then_some(model)
     }
 
-    fn ask(model: &mut dyn Trainable, args: &TokenResidualsArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let prompt = Prompt::read(cx, &args.text, args.passage, Prompt::DEFAULT_TOKENS)?;
+    fn ask(&self, model: &mut dyn Trainable, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let prompt = Prompt::read(cx, &self.text, self.passage, Prompt::DEFAULT_TOKENS)?;
         let (map, round, mut x) = last_round(model, &prompt.tensor(cx.device)?)?;
         let mut residual = vec![];
         for pass in 0..=PASSES[PASSES.len() - 1] {
@@ -40,7 +38,7 @@ impl Probe for TokenResiduals {
             x = image;
         }
         let gate = gate_benefit(model, cx)?;
-        let measured = measurements::TokenResiduals { round, passes: PASSES.to_vec(), residual, gate };
+        let measured = TokenResiduals { round, passes: PASSES.to_vec(), residual, gate };
         Ok(Answer::new(measured, format!("{}, y held", prompt.about), prompt.tokens))
     }
 }
@@ -122,7 +120,7 @@ mod tests {
         let coupling = model.capabilities_mut().coupling.expect("a gate");
         let given = settings(coupling);
         coupling.set_coupling_settings(given);
-        let found: measurements::TokenResiduals = testing::measured(&TokenResiduals, model.as_mut(), &corpus, &[])?;
+        let found: TokenResiduals = testing::measured(model.as_mut(), &corpus, &[])?;
         assert_eq!(model.capabilities().coupling.map(CouplingModel::coupling_settings), Some(given));
         Ok(found.gate.expect("a gate"))
     }
@@ -149,7 +147,7 @@ mod tests {
     #[test]
     fn the_mean_is_geometric_and_a_token_may_be_missing() {
         let residual = vec![vec![0.1, 0.001].into(), vec![0.2, 0.2].into()];
-        let m = measurements::TokenResiduals { round: 0, passes: vec![0, 1], residual, gate: None };
+        let m = TokenResiduals { round: 0, passes: vec![0, 1], residual, gate: None };
         assert!((m.after(0, None) - 0.01).abs() < 1e-12);
         assert_eq!(m.after(1, Some(1)), 0.2);
         assert!(m.after(1, Some(2)).is_nan() && m.after(2, None).is_nan());

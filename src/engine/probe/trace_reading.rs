@@ -4,8 +4,6 @@
 use super::{position_losses::token_losses, tapped::TraceModel};
 use crate::probe::prelude::*;
 
-pub struct TraceReading;
-
 type StreamingTraces<'m> = (TraceModel<'m>, &'m dyn StreamingModel);
 
 /// Ids of a prompt at most, and of a held-out one.
@@ -14,23 +12,23 @@ const DEFAULT_TOKENS: usize = 96;
 /// The largest number of channels of a trace that are kept.
 const CHANNELS: usize = 128;
 
-impl Probe for TraceReading {
-    type Answer = measurements::TraceReading;
+impl Probe for TraceReadingArgs {
+    type Answer = TraceReading;
     type Subject<'m> = StreamingTraces<'m>;
 
     fn ask(
+        &self,
         ((model, sizes), streaming): StreamingTraces<'_>,
-        args: &TraceReadingArgs,
         cx: &ProbeInputs<'_>,
     ) -> Result<Answer<Self::Answer>> {
-        let temperature = args.temperature;
-        let is_typed = !args.text.is_empty();
-        let prompt = Prompt::read(cx, &args.text, args.passage, if is_typed { MAX_PROMPT } else { DEFAULT_TOKENS })?;
+        let temperature = self.temperature;
+        let is_typed = !self.text.is_empty();
+        let prompt = Prompt::read(cx, &self.text, self.passage, if is_typed { MAX_PROMPT } else { DEFAULT_TOKENS })?;
         let mut rng = ChaCha8Rng::seed_from_u64(cx.seed);
         let mut ids = prompt.ids.clone();
         let mut text = streaming.stream();
         let mut read = 0;
-        for _ in 0..args.length {
+        for _ in 0..self.length {
             let row = last_row(&text.read(&one_text(&ids[read..], cx.device)?)?)?;
             read = ids.len();
             let Some(next) = drawn(&row, temperature, &mut rng) else { break };
@@ -40,7 +38,7 @@ impl Probe for TraceReading {
         let logits = model.logits(&one_text(&ids, cx.device)?, &mut tap)?;
         let blocks = (0..sizes.blocks).map(|block| read_block(&tap, &sizes, block)).collect::<Result<_>>()?;
         let later = token_losses(&logits, &ids[1..])?;
-        let measured = measurements::TraceReading {
+        let measured = TraceReading {
             is_typed,
             prompt: prompt.ids.len(),
             temperature,

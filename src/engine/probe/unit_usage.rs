@@ -3,17 +3,15 @@
 use super::tapped::TraceModel;
 use crate::probe::prelude::*;
 
-pub struct UnitUsage;
-
 const BATCH_WINDOWS: usize = 4;
 
-impl Probe for UnitUsage {
-    type Answer = measurements::UnitUsage;
+impl Probe for UnitUsageArgs {
+    type Answer = UnitUsage;
     type Subject<'m> = TraceModel<'m>;
 
-    fn ask(subject: TraceModel<'_>, args: &UnitUsageArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+    fn ask(&self, subject: TraceModel<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let (model, sizes) = subject;
-        let held_out = cx.corpus.held_out(args.windows, args.window)?;
+        let held_out = cx.corpus.held_out(self.windows, self.window)?;
         let paths: Vec<String> = (0..sizes.blocks).map(|block| sizes.tap_path(block, "units")).collect();
         let mut counts = vec![vec![0u64; sizes.units]; sizes.blocks];
         for batch in cx.batches(&held_out, BATCH_WINDOWS) {
@@ -31,7 +29,7 @@ impl Probe for UnitUsage {
             usage: counts.into_iter().map(share).collect(),
         };
         let blocks = counts.into_iter().enumerate().map(block).collect();
-        let measured = measurements::UnitUsage { kept: sizes.kept, tokens, blocks };
+        let measured = UnitUsage { kept: sizes.kept, tokens, blocks };
         Ok(Answer::new(measured, format!("{tokens} held-out tokens"), vec![]))
     }
 }

@@ -157,7 +157,7 @@ pub fn save(run: &Path, checkpoint: &Checkpoint) -> Result<PathBuf, StoreError> 
     Ok(path)
 }
 
-/// Weights that are not numbers would be restored as such by every resume.
+/// Refuses weights and optimizer moments that are not finite, because every resume would restore them and fail again.
 fn check_finite(checkpoint: &Checkpoint) -> Result<(), StoreError> {
     for v in &checkpoint.variants {
         for (name, tensor) in v.weights.iter().chain(&v.moments).filter(|(_, t)| t.dtype().is_float()) {

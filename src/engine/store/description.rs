@@ -73,7 +73,7 @@ pub(super) fn describe(folder: &Path) -> Result<Description, StoreError> {
                     return Err(StoreError::new(format!("`{}` {why}", folder.display())));
                 }
                 let mut description = Description::from(run);
-                take_settings(folder, &mut description.info);
+                fill_in_config(folder, &mut description.info);
                 return Ok(description);
             }
             Err(e) => format!("{RUN} is damaged ({e})"),
@@ -172,8 +172,8 @@ fn valid_asks(named: Vec<String>) -> Vec<String> {
     named.into_iter().filter(is_name).take(MAX_ASKS).collect()
 }
 
-/// A run of another program may have its settings in `config.toml` alone.
-fn take_settings(folder: &Path, info: &mut RunInfo) {
+/// Reads the settings of a run of another program from `config.toml`, if its description has none.
+fn fill_in_config(folder: &Path, info: &mut RunInfo) {
     if info.lab != FOREIGN || info.config.iter().next().is_some() {
         return;
     }

@@ -33,7 +33,7 @@ pub struct FileRecord {
 /// The name, type and shape of a tensor in a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TensorRecord {
-    /// The name.
+    /// The name of the tensor.
     pub name: String,
     /// The type of the values.
     pub dtype: String,
@@ -96,8 +96,8 @@ pub(super) fn encode(
     Ok((bytes, record))
 }
 
-/// Puts the words into the header of a file without any, by their keys: the crate's own map has another order in every
-/// process, and equal tensors should give equal bytes.
+/// Adds metadata to the header of a file that has none, sorted by key. The map of the safetensors crate has another
+/// order in every process, but equal tensors should give equal bytes.
 fn put_metadata(bytes: &mut Vec<u8>, metadata: &BTreeMap<String, String>) -> Result<(), serde_json::Error> {
     let length: [u8; LENGTH] = std::array::from_fn(|i| bytes.get(i).copied().unwrap_or_default());
     let end = LENGTH + u64::from_le_bytes(length) as usize;

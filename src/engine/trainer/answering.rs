@@ -81,7 +81,7 @@ impl Answering {
     /// # Errors
     /// If the system gives no thread.
     pub fn submit(&mut self, job: AnswerJob) -> Result<(), RunError> {
-        let takes_long = probe::find(&job.question.probe).is_some_and(|p| p.takes_long());
+        let takes_long = probe::find(&job.question.probe).is_some_and(|p| p.takes_long);
         let thread = &mut self.threads[usize::from(takes_long)];
         let thread = match thread {
             Some(thread) => thread,

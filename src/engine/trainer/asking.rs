@@ -67,7 +67,7 @@ impl Context<'_> {
             args: request.args,
             progress: if request.show.is_some() { request.progress.showing(&show) } else { request.progress },
         };
-        let untyped = || RunError::Refused(format!("the probe `{}` answered with no measurement", probe.id()));
+        let untyped = || RunError::Refused(format!("the probe `{}` answered with no measurement", probe.id));
         probe.ask(&mut context)?.into_iter().map(|answer| sample(answer).ok_or_else(untyped)).collect()
     }
 }

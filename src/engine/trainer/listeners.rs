@@ -72,7 +72,7 @@ impl Listeners {
         self.lock().fail(why);
     }
 
-    /// Checks that everything so far has been recorded; returns the error that ended the record once.
+    /// Checks that everything so far has been recorded; the first call after the record failed returns its error.
     pub fn check(&self) -> Result<(), RunError> {
         self.lock().check()
     }

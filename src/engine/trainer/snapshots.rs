@@ -11,10 +11,10 @@ use std::{
 
 use crate::store::{StoreError, VariantWeights, snapshots};
 
-/// Bytes that the copies of a run may take.
-const BUDGET: u64 = 64 << 20;
-/// Bytes of memory that copies may take of models so large that the folder has none.
-const LARGE_BUDGET: u64 = 256 << 20;
+/// The bytes that the snapshots of a run may take.
+const MAX_BYTES: u64 = 64 << 20;
+/// The bytes of memory that snapshots may take, if the models are so large that the folder has none.
+const MAX_BYTES_IN_MEMORY: u64 = 256 << 20;
 /// The largest number of steps that are kept, however small the models are.
 const MAX_SNAPSHOTS: u64 = 96;
 
@@ -63,8 +63,8 @@ impl Snapshots {
     /// The snapshots of a run of `steps` steps whose weights take `bytes` bytes. `is_asked`: true if the run may
     /// receive questions; otherwise only the folder has copies, for replays.
     pub fn new(bytes: u64, steps: u64, is_asked: bool) -> Self {
-        let written = SnapshotInterval::new(BUDGET, bytes, steps);
-        let large = SnapshotInterval::new(LARGE_BUDGET, bytes, steps).filter(|_| is_asked);
+        let written = SnapshotInterval::new(MAX_BYTES, bytes, steps);
+        let large = SnapshotInterval::new(MAX_BYTES_IN_MEMORY, bytes, steps).filter(|_| is_asked);
         Self {
             interval: written.or(large),
             is_asked,
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn only_snapshots_without_a_folder_are_held_in_memory() {
         let dir = tempfile::tempdir().unwrap();
-        let mut kept = Snapshots::new(BUDGET / 4, 8, true);
+        let mut kept = Snapshots::new(MAX_BYTES / 4, 8, true);
         kept.keep(0, snapshot(0)).unwrap();
         assert_eq!((kept.in_memory.len(), kept.steps()), (1, vec![0]), "it has no folder yet");
         std::fs::create_dir(dir.path().join("snapshots")).unwrap();
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn snapshots_stay_in_memory_when_the_folder_cannot_be_written() {
         let dir = tempfile::tempdir().unwrap();
-        let mut kept = Snapshots::new(BUDGET / 4, 8, true);
+        let mut kept = Snapshots::new(MAX_BYTES / 4, 8, true);
         kept.set_folder(&dir.path().join("gone"));
         assert!(kept.keep(1, snapshot(1)).is_err(), "it is said");
         (2..=8).for_each(|step| kept.keep(step, snapshot(step)).unwrap());
@@ -209,14 +209,14 @@ mod tests {
     #[test]
     fn memory_holds_a_few_snapshots_of_models_too_large_for_the_folder() {
         let dir = tempfile::tempdir().unwrap();
-        let mut kept = Snapshots::new(BUDGET, 16, true);
+        let mut kept = Snapshots::new(MAX_BYTES, 16, true);
         kept.set_folder(dir.path());
         for step in (2..=16).step_by(2) {
             assert!(kept.is_due(step) && !kept.is_due(step - 1));
             kept.keep(step, snapshot(step)).unwrap();
         }
         assert_eq!((kept.in_memory.len(), kept.on_disk.len()), (4, 0));
-        assert!(!Snapshots::new(BUDGET, 16, false).is_due(2), "nobody asks");
+        assert!(!Snapshots::new(MAX_BYTES, 16, false).is_due(2), "nobody asks");
     }
 
     #[test]

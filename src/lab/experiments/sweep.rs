@@ -30,7 +30,7 @@ const MAX_VALUES: usize = 1000;
 pub struct SweepFile {
     /// The base that all points share: a lab, a preset or a config file.
     pub base: String,
-    /// The folder's name; that of the file without one.
+    /// The name of the sweep's folder; absent, it is the name of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The number of seeds, counted from the base's, or a list of them.

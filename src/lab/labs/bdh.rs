@@ -109,12 +109,12 @@ settings! {
     }
 }
 
-/// `train.*` as the labs of BDH begin.
+/// The defaults of `train.*` in the labs of BDH.
 pub fn train_settings() -> TrainSettings {
     TrainSettings { steps: 600, lr: 4e-3, batch: 8, window: 128, ..TrainSettings::default() }
 }
 
-/// `corpus.*`: bytes of this generated text.
+/// The defaults of `corpus.*` with the bytes of this generated text.
 pub fn corpus_settings(source: &str) -> CorpusSettings {
     CorpusSettings { source: GeneratedCorpus::by_id(source), vocab: 256, ..CorpusSettings::default() }
 }

@@ -8,7 +8,7 @@ use crate::{
     trainer::{Plan, ProbeSchedule, RunSettings, TrainSettings, VariantSpec},
 };
 
-/// A model that a lab compares with others, before seeds.
+/// A model that a lab compares with others; each seed trains one of it.
 pub struct Variant {
     pub id: String,
     /// The name in a legend.

@@ -107,7 +107,7 @@ pub fn panes<'a>(channels: impl IntoIterator<Item = &'a str>, asked: Option<&[St
     let mut views: Vec<&'static str> = channels.into_iter().map(view_of).collect();
     views.extend(asked.map(|_| QUESTIONS));
     let probes = asked.unwrap_or_default().iter().filter_map(|ask| asks::probe_of(ask));
-    let answers = probes.flat_map(|probe| MEASUREMENTS.iter().filter(move |entry| entry.probe == probe.id()));
+    let answers = probes.flat_map(|probe| MEASUREMENTS.iter().filter(move |entry| entry.probe == probe.id));
     views.extend(answers.map(|entry| view_of(entry.channel)).filter(|view| *view != LOGGED));
     let place = |view: &&str| PANES.iter().position(|pane| pane.view == *view);
     views.sort_by_key(place);

@@ -4,8 +4,8 @@
 use super::dense::Dense;
 use crate::analysis::statistics::{difference, norm};
 
-/// Rounds for each row of E after which the search ends with what it has.
-const ROUNDS_PER_ROW: usize = 10;
+/// The largest number of rounds for each row of E; the search then ends with the y that it has.
+const MAX_ROUNDS_PER_ROW: usize = 10;
 
 /// Returns the y >= 0 (`n` values) that minimises |E y - v|, for E `(d, n)` and v of `d` values.
 pub fn pulse(e: &Dense<f64>, v: &[f64]) -> Vec<f64> {
@@ -14,7 +14,7 @@ pub fn pulse(e: &Dense<f64>, v: &[f64]) -> Vec<f64> {
     let mut active: Vec<usize> = vec![];
     let size = norm(v);
     let column = |j: usize| (0..e.rows).map(move |r| e.at(r, j));
-    'search: for _ in 0..ROUNDS_PER_ROW * e.rows.max(1) {
+    'search: for _ in 0..MAX_ROUNDS_PER_ROW * e.rows.max(1) {
         let residual = difference(v, &e.times(&y));
         let gain = |j: usize| column(j).zip(&residual).map(|(e, r)| e * r).sum::<f64>();
         let length = |j: usize| column(j).map(|e| e * e).sum::<f64>().sqrt();

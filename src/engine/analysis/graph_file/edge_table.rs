@@ -20,7 +20,7 @@ pub fn write(graph: &GraphFile) -> String {
     let mut seen = HashSet::new();
     let names = graph.edges.iter().flat_map(|e| &e.values).map(|(name, _)| name.as_str());
     // a second column of these names would be taken for the first
-    let names: Vec<&str> = names.filter(|name| Column::named(name).is_none() && seen.insert(*name)).collect();
+    let names: Vec<&str> = names.filter(|name| Column::from_header(name).is_none() && seen.insert(*name)).collect();
     // A reader would trim a bare name, skip a line of empty ones, or take one for a comment: then every name is quoted.
     let is_plain = |text: &str| !text.is_empty() && text.trim() == text && !text.contains([';', '\t', '#']);
     let plain = graph.nodes.iter().all(|n| is_plain(&n.id)) && names.iter().all(|n| is_plain(n));
@@ -52,8 +52,8 @@ enum Column {
 }
 
 impl Column {
-    /// The column of a name that has a meaning here.
-    fn named(name: &str) -> Option<Self> {
+    /// The column of a header that has a meaning in edge tables.
+    fn from_header(name: &str) -> Option<Self> {
         Some(match name.trim().to_lowercase().as_str() {
             "source" | "from" => Self::Source,
             "target" | "to" => Self::Target,
@@ -143,7 +143,7 @@ fn edge(fields: &[Field], columns: &[Column], line: usize) -> Result<(PendingEdg
 fn header(fields: &[Field], line: usize) -> Result<Option<Vec<Column>>, GraphFileError> {
     let mut columns: Vec<Column> = vec![];
     for field in fields {
-        let known = Column::named(&field.text).filter(|column| !field.quoted && !columns.contains(column));
+        let known = Column::from_header(&field.text).filter(|column| !field.quoted && !columns.contains(column));
         if field.text.len() > LONGEST_NAME {
             // no header, or none that can be shown
             return Ok(None);

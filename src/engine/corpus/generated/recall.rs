@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn near_places_are_asked_at_more_often_than_far_ones() {
+    fn near_places_are_drawn_more_often() {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let mut counts = [0usize; 24];
         for _ in 0..4000 {

@@ -236,23 +236,24 @@ impl<'a> RecentUse<'a> {
 
 struct Page {
     paragraphs: Vec<String>,
-    starts: bool,
+    /// True if the next sentence begins a paragraph.
+    starts_paragraph: bool,
 }
 
 impl Page {
     /// Adds a sentence; `¶` inside it begins a paragraph, as does a new speaker.
     fn say(&mut self, said: &str) {
         for (number, said) in said.split('¶').enumerate() {
-            self.starts |= number > 0;
+            self.starts_paragraph |= number > 0;
             let answers = said.starts_with('"') && self.paragraphs.last().is_some_and(|p| p.contains('"'));
             match self.paragraphs.last_mut() {
-                Some(paragraph) if !self.starts && !answers => {
+                Some(paragraph) if !self.starts_paragraph && !answers => {
                     paragraph.push(' ');
                     paragraph.push_str(said);
                 }
                 _ => self.paragraphs.push(said.to_owned()),
             }
-            self.starts = false;
+            self.starts_paragraph = false;
         }
     }
 }
@@ -260,28 +261,28 @@ impl Page {
 /// One document of this plot: paragraphs separated by empty lines.
 pub(super) fn document<'a>(theme: &'a Theme, plot: &Plot, rng: &mut ChaCha8Rng, recent: &mut RecentUse<'a>) -> String {
     let mut writer = Writer::with_people(rng, theme);
-    let mut page = Page { paragraphs: vec![], starts: true };
+    let mut page = Page { paragraphs: vec![], starts_paragraph: true };
     if let Some(greeting) = &theme.greeting {
         page.say(&writer.sentence(greeting));
-        page.starts = true;
+        page.starts_paragraph = true;
     }
     for (pool, opens) in [(&theme.open, true), (&theme.open, true), (&theme.meet, false)] {
         let template = recent.choose(writer.rng, pool);
         page.say(&writer.sentence(template));
         // Either the person or what happens begins the second paragraph.
         if page.paragraphs.len() == 1 && opens && page.paragraphs[0].len() > 260 {
-            page.starts = writer.rng.random_bool(0.5);
+            page.starts_paragraph = writer.rng.random_bool(0.5);
         }
     }
-    page.starts |= page.paragraphs.last().is_some_and(|p| p.len() > 300);
-    if page.starts {
+    page.starts_paragraph |= page.paragraphs.last().is_some_and(|p| p.len() > 300);
+    if page.starts_paragraph {
         writer.paragraph_starts();
     }
     for beat in &plot.beats {
         let template = match beat {
             Beat::Mark(Mark::Break) => {
                 writer.paragraph_starts();
-                page.starts = true;
+                page.starts_paragraph = true;
                 continue;
             }
             Beat::Mark(Mark::Ambient) if writer.rng.random_bool(0.3) => continue,
@@ -293,7 +294,7 @@ pub(super) fn document<'a>(theme: &'a Theme, plot: &Plot, rng: &mut ChaCha8Rng, 
     let close = recent.choose(writer.rng, &theme.close);
     page.say(&writer.sentence(close));
     if let Some(signature) = &theme.signature {
-        page.starts = true;
+        page.starts_paragraph = true;
         page.say(&writer.sentence(signature));
     }
     page.paragraphs.join("\n\n")

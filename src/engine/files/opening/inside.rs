@@ -14,7 +14,7 @@ mod descriptors {
 
     use super::super::{FileError, check_type, parts};
 
-    /// Opens a file for reading, or for writing too; then it is made if there is none.
+    /// Opens a file for reading and, if `writing`, also for writing; then a missing file is created.
     pub fn open(folder: &Path, name: &Path, writing: bool) -> Result<File, FileError> {
         let (at, last) = parent(folder, name)?;
         // A device must not be opened to find out that it is one.

@@ -53,7 +53,7 @@ pub(super) enum ForwardChange {
 impl ForwardChange {
     /// True if a synapse that ends in this layer is changed.
     fn wants_written(&self, layer: usize) -> bool {
-        matches!(self, Self::Edit(ActivationEdit::Synapses(edit)) if edit.changes(layer))
+        matches!(self, Self::Edit(ActivationEdit::Synapses(edit)) if edit.changes_layer(layer))
     }
 }
 

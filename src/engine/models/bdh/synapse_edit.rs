@@ -89,7 +89,8 @@ impl SynapseEdit {
         Self { synapses: all.into_iter().map(|s| (s, Rotation::for_neuron(shape, s.j))).collect(), scale, value }
     }
 
-    pub(super) fn changes(&self, layer: usize) -> bool {
+    /// True if a synapse that ends in this layer is changed.
+    pub(super) fn changes_layer(&self, layer: usize) -> bool {
         self.synapses.iter().any(|(s, _)| s.layer == layer)
     }
 

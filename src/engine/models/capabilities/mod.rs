@@ -96,21 +96,21 @@ pub struct Capabilities<'m> {
     pub coupling: Option<&'m dyn CouplingModel>,
     /// The map that refines a state in the forward pass.
     pub fixed_point: Option<&'m dyn FixedPointModel>,
-    /// The reader of past tokens.
+    /// The model's recall of the tokens at earlier positions.
     pub recovery: Option<&'m dyn RecoveryModel>,
     /// The evolution of queries and keys before they are scored, if those of any layer may evolve.
     pub query_key_dynamics: Option<&'m dyn QueryKeyDynamics>,
-    /// Represents every word of a sentence.
+    /// The encoder that represents every word of a sentence.
     pub sentence_encoder: Option<&'m dyn SentenceEncoder>,
     /// The settling of levels on a word.
     pub settling: Option<&'m dyn SettlingModel>,
-    /// Tags every word of a sentence.
+    /// The tagger of every word of a sentence.
     pub sequence_tagger: Option<&'m dyn SequenceTagger>,
-    /// Classifies whole texts, and so predicts no tokens.
+    /// The classifier of whole texts, if the model predicts no tokens.
     pub text_classifier: Option<&'m dyn TextClassifier>,
-    /// Reads texts part by part.
+    /// The reading of a text part by part, with a state carried along.
     pub streaming: Option<&'m dyn StreamingModel>,
-    /// Reads texts with fast weights, if the predictors can have some.
+    /// The reading of a text with fast weights, if the predictors can have some.
     pub fast_weights: Option<&'m dyn FastWeightModel>,
 }
 

@@ -25,7 +25,7 @@ pub trait TrainedGraph: Model {
     fn layers(&self) -> usize;
 }
 
-/// All that the rules need, row the neuron that an edge reaches.
+/// The matrices of the update rules. Their rows are the neurons that edges reach, their columns those that edges leave.
 pub struct GraphMatrices {
     /// G_x^e - G_x^i, `(n, n)`.
     pub wires: Tensor,
@@ -33,7 +33,7 @@ pub struct GraphMatrices {
     pub prods: Tensor,
     /// G_s, `(n, n)`, at least 0; 0 where there is no synapse.
     pub synapses: Tensor,
-    /// The share of neuron i's synapses that a token leaves, `(n)`.
+    /// The share of neuron i's synapses that damping leaves after one token, 0 to 1, `(n)`.
     pub keep: Tensor,
     /// The map from the last y to logits, `(V, n)`.
     pub head: Tensor,

@@ -22,12 +22,13 @@ pub enum EvolutionSpec {
     /// q + f(k) and k + f(q), both from the old values: one network for both, with as many parameters as an MLP on
     /// queries.
     SharedMlp,
-    /// Affine couplings of q by k and of k by q in turn, which can be undone. No steps are the identity.
+    /// Affine couplings of q by k and of k by q in turn, which are invertible. Without steps it is the
+    /// identity.
     Invertible {
         /// Number of steps, all with the same maps.
         steps: usize,
     },
-    /// Coupled steps, their length exp(tau) of each head beginning at `dt`. None at all is the identity.
+    /// Coupled steps of the length exp(tau), which each head learns from `dt` on. Without steps it is the identity.
     Coupled {
         /// The integrator.
         scheme: Scheme,

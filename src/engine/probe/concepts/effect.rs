@@ -11,9 +11,6 @@ use crate::{
     probe::prelude::*,
 };
 
-/// Gives no answer where nothing is changed.
-pub struct ConceptEffectProbe;
-
 /// The number of sentences read at once.
 const ROWS: usize = 8;
 
@@ -25,26 +22,27 @@ struct FollowUp {
     with: bool,
 }
 
-impl Probe for ConceptEffectProbe {
+/// Gives no answer where nothing is changed.
+impl Probe for ConceptEffectArgs {
     type Answer = Option<ConceptEffect>;
     type Subject<'m> = &'m dyn SynapseModel;
     const TAKES_LONG: bool = true;
 
-    fn ask(model: &dyn SynapseModel, args: &ConceptEffectArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let asked = request(&args.change, model.shape())?;
+    fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let asked = request(&self.change, model.shape())?;
         if asked.is_empty() {
             return Ok(Answer::default());
         }
-        let (concept, rows, follows) = followed(cx, model, args)?;
+        let (concept, rows, follows) = followed(cx, model, self)?;
         let run =
-            EffectReader { model, rows: &rows, device: cx.device, readings: args.draws + 3, progress: cx.progress };
+            EffectReader { model, rows: &rows, device: cx.device, readings: self.draws + 3, progress: cx.progress };
         let before = run.losses(None, 0)?;
         let own = difference(&run.losses(Some(&asked.change), 1)?, &before);
         let texts: Vec<&[u32]> = rows.iter().map(|r| r.ids.as_slice()).collect();
         let null = MatchedNull::new(model, &texts, &asked.change)?;
         let mut rng = ChaCha8Rng::seed_from_u64(cx.seed ^ 0x636f_6e63);
         let mut drawn = vec![];
-        for draw in 0..args.draws {
+        for draw in 0..self.draws {
             let Some((target, _)) = null.draw(&asked.change.target, &mut rng) else { break };
             let change = Intervention { target, ..asked.change.clone() };
             drawn.push(difference(&run.losses(Some(&change), draw + 3)?, &before));

@@ -25,7 +25,6 @@ mod question;
 mod reading;
 mod search;
 
-pub(super) use effect::ConceptEffectProbe;
 pub use knowledge::follow_up_accuracy;
 pub use question::{ConceptQuestion, ConceptSentence, Noun, PRESETS, SentenceOrigin, english_sentences};
 pub use reading::Scalar;
@@ -132,17 +131,15 @@ fn verdict_text(q: &ConceptQuestion, search: &SearchResult, confirmed: &[usize],
     )
 }
 
-pub(super) struct Concepts;
-
-impl Probe for Concepts {
+impl Probe for ConceptSearchArgs {
     type Answer = measurements::ConceptSearch;
     type Subject<'m> = &'m dyn SynapseModel;
     const TAKES_LONG: bool = true;
 
-    fn ask(model: &dyn SynapseModel, args: &ConceptSearchArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let question = question(args, cx.corpus)?;
+    fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let question = question(self, cx.corpus)?;
         let params = SearchParams::default();
-        let count = args.random.unwrap_or(RANDOM);
+        let count = self.random.unwrap_or(RANDOM);
         let search = find(model, &question, &params, cx.device, cx.progress.piece(0, count + 1))?;
         let mut random_searches = vec![];
         for k in 0..count {

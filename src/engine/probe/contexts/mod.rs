@@ -17,19 +17,17 @@ const TOKENS: usize = 12;
 /// The limit of the tokens of all passages together.
 const MAX_SHOWN: usize = 1 << 16;
 
-pub(super) struct TopContextsProbe;
-
-impl Probe for TopContextsProbe {
+impl Probe for TopContextsArgs {
     type Answer = TopContexts;
     type Subject<'m> = &'m dyn SynapseModel;
     const TAKES_LONG: bool = true;
 
-    fn ask(model: &dyn SynapseModel, args: &TopContextsArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let TopContextsArgs { tokens, window, top, .. } = *args;
-        let (span, what) = span(args.span);
+    fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let Self { tokens, window, top, .. } = *self;
+        let (span, what) = span(self.span);
         let (shape, most) = (model.shape(), if tokens == 0 { usize::MAX } else { tokens });
         let how = ContextSearch {
-            followed: followed(args, shape)?,
+            followed: followed(self, shape)?,
             window,
             top: top.min(MAX_SHOWN / window),
             max_tokens: most,

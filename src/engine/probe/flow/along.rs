@@ -14,18 +14,16 @@ pub fn depths() -> Vec<f64> {
     spread(0.0, 1.0, DEPTHS)
 }
 
-pub struct FlowAlong;
-
-impl Probe for FlowAlong {
-    type Answer = measurements::FlowAlong;
+impl Probe for FlowAlongArgs {
+    type Answer = FlowAlong;
     type Subject<'m> = FlowModel<'m>;
 
-    fn ask(model: FlowModel<'_>, args: &FlowAlongArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let (input, params) = FlowInput::from_args(model, &args.flow, cx)?;
+    fn ask(&self, model: FlowModel<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let (input, params) = FlowInput::from_args(model, &self.flow, cx)?;
         let rhs = input.rhs(params.control)?;
         let (_, states, _) = basis::states_at(&input, &rhs, &depths(), &params.options)?;
         let motion = Motion::new(&rhs, &states)?;
-        let along = measurements::FlowAlong { motion: motion.measured(), sigma: sigmas(&rhs, &states)?.into() };
+        let along = FlowAlong { motion: motion.measured(), sigma: sigmas(&rhs, &states)?.into() };
         let about = format!("{}, {}", input.describe(), params.describe());
         Ok(Answer::new(along, about, input.tokens))
     }

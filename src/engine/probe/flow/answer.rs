@@ -16,14 +16,12 @@ const FINER: usize = 8;
 /// Words whose probability is shown.
 const RANKS: usize = 12;
 
-pub struct FlowAnswer;
-
-impl Probe for FlowAnswer {
-    type Answer = measurements::FlowAnswer;
+impl Probe for FlowArgs {
+    type Answer = FlowAnswer;
     type Subject<'m> = FlowModel<'m>;
 
-    fn ask(model: FlowModel<'_>, args: &FlowArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let (input, params) = FlowInput::from_args(model, args, cx)?;
+    fn ask(&self, model: FlowModel<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let (input, params) = FlowInput::from_args(model, self, cx)?;
         let rhs = input.rhs(params.control)?;
         // Paths in the plane are cheap to sample and bend more.
         let every = if input.planar_field().is_some() { FINER } else { 1 };
@@ -33,7 +31,7 @@ impl Probe for FlowAnswer {
         let paths = paths(&input, &basis, &times, &states)?;
         let coarse: Vec<Tensor> = states.into_iter().step_by(every).collect();
         let FlowControl { u, alpha } = params.control;
-        let answer = measurements::FlowAnswer {
+        let answer = FlowAnswer {
             control: measurements::FlowControl { u, alpha },
             solver: solver_use(&params.options),
             token: input.token,

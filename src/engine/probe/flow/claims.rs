@@ -11,9 +11,6 @@ use crate::{
     probe::prelude::*,
 };
 
-/// The flow is solved with the model's own Euler steps.
-pub struct FlowClaims;
-
 /// A flow of words with a control that was trained to steer it.
 pub struct SteeredFlow<'m> {
     model: &'m dyn LanguageFlow,
@@ -27,15 +24,16 @@ impl<'m> FromShared<'m> for SteeredFlow<'m> {
     }
 }
 
-impl Probe for FlowClaims {
-    type Answer = measurements::FlowClaims;
+/// The flow is solved with the model's own Euler steps.
+impl Probe for FlowClaimsArgs {
+    type Answer = FlowClaims;
     type Subject<'m> = SteeredFlow<'m>;
     const TAKES_LONG: bool = true;
 
-    fn ask(steered: SteeredFlow<'_>, args: &FlowClaimsArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+    fn ask(&self, steered: SteeredFlow<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let SteeredFlow { model, classes } = steered;
-        let (input, params) = FlowInput::from_args(FlowModel::Language(model), &args.flow, cx)?;
-        let one = classes.prompt.is_some() || args.published;
+        let (input, params) = FlowInput::from_args(FlowModel::Language(model), &self.flow, cx)?;
+        let one = classes.prompt.is_some() || self.published;
         let (good, bad) = (words::single_token_ids(cx.corpus, &GOOD), words::single_token_ids(cx.corpus, &BAD));
         let held_out = steering::prompts(&HELD_OUT_NOUNS);
         let next_at = |u0: f64| words::next(model, &end_as_trained(model, params.control_at_u0(u0), &input.start)?);
@@ -59,7 +57,7 @@ impl Probe for FlowClaims {
             let said = words::continuation(&input, model, &params, cx, first)?;
             Ok(cx.corpus.decode(&[input.ids.as_slice(), &said].concat()))
         };
-        let claims = measurements::FlowClaims {
+        let claims = FlowClaims {
             classes: ClassTokens { plus: text(&classes.plus), minus: text(&classes.minus) },
             own,
             words,

@@ -10,12 +10,6 @@ mod plane_field;
 pub mod sweep;
 mod words;
 
-pub(super) use along::FlowAlong;
-pub(super) use answer::FlowAnswer;
-pub(super) use claims::FlowClaims;
-pub(super) use plane_field::FlowField;
-pub(super) use sweep::FlowSweep;
-
 use crate::{
     ode::{self, Method, SolverOptions},
     probe::prelude::*,

@@ -14,15 +14,13 @@ const PLAYGROUND: f64 = 3.2;
 
 /// The followed token's state is moved over the plane through where it is at that depth; all other tokens
 /// stay on their paths. What the velocity has outside the plane is not shown.
-pub struct FlowField;
-
-impl Probe for FlowField {
-    type Answer = measurements::FlowField;
+impl Probe for FlowFieldArgs {
+    type Answer = FlowField;
     type Subject<'m> = FlowModel<'m>;
 
-    fn ask(model: FlowModel<'_>, args: &FlowFieldArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let (input, params) = FlowInput::from_args(model, &args.flow, cx)?;
-        let (tau, n) = (args.tau, args.cells);
+    fn ask(&self, model: FlowModel<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let (input, params) = FlowInput::from_args(model, &self.flow, cx)?;
+        let (tau, n) = (self.tau, self.cells);
         let rhs = input.rhs(params.control)?;
         let basis = Basis::new(&input, &params)?;
         let state = if tau > 0.0 {
@@ -43,7 +41,7 @@ impl Probe for FlowField {
         let (dx, dy): (Vec<f32>, Vec<f32>) =
             velocities.iter().map(|v| basis.along(v)).map(|[x, y]| (x as f32, y as f32)).unzip();
         let grid = |data| Array::new([n, n], data);
-        let field = measurements::FlowField { tau, at: [here[0], here[1]], extent, dx: grid(dx)?, dy: grid(dy)? };
+        let field = FlowField { tau, at: [here[0], here[1]], extent, dx: grid(dx)?, dy: grid(dy)? };
         let about = format!("{}, token {}, τ = {tau}, {}", input.describe(), input.token, params.describe());
         Ok(Answer::new(field, about, input.tokens))
     }

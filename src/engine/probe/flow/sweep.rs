@@ -21,11 +21,6 @@ use crate::{
     telemetry::{Measurement, Payload},
 };
 
-/// Who wants to watch asks for one point more at a time; who wants to stop does not ask again. What is asked for point
-/// by point is of one model throughout, as it was at the last `begin`. Points measured on the same weights with the same
-/// arguments are remembered.
-pub struct FlowSweep;
-
 /// The measurement of the kind that is asked for ([`FlowSweepNfe`] and its like), whose lists are as long as the range;
 /// a point not wanted yet is NaN.
 pub struct SweepMeasurement(Payload);
@@ -40,22 +35,25 @@ impl IntoPayloads for SweepMeasurement {
 
 type SweptModel<'m> = (&'m dyn Trainable, FlowModel<'m>);
 
-impl Probe for FlowSweep {
+/// Who wants to watch asks for one point more at a time; who wants to stop does not ask again. What is asked for point
+/// by point is of one model throughout, as it was at the last `begin`. Points measured on the same weights with the same
+/// arguments are remembered.
+impl Probe for FlowSweepArgs {
     type Answer = SweepMeasurement;
     type Subject<'m> = SweptModel<'m>;
     const TAKES_LONG: bool = true;
 
-    fn ask(swept: SweptModel<'_>, args: &FlowSweepArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let Some(upto) = args.upto else { return Ok(measured(swept, args, usize::MAX, cx)?.0) };
+    fn ask(&self, swept: SweptModel<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let Some(upto) = self.upto else { return Ok(measured(swept, self, usize::MAX, cx)?.0) };
         // models are told apart by their addresses, since their weights change while a sweep goes on
-        let question = question(args) ^ std::ptr::from_ref(swept.0.params()).addr() as u64;
-        let begins = args.begin == Some(true);
+        let question = question(self) ^ std::ptr::from_ref(swept.0.params()).addr() as u64;
+        let begins = self.begin == Some(true);
         let frozen = match frozen_model::take(question).filter(|_| !begins) {
             Some(model) => model,
             None => frozen_model::FrozenModel { step: cx.step, weights: copy_of(swept.0, cx.seed, cx)? },
         };
         let Some(of_model) = SweptModel::from_shared(frozen.weights.as_ref()) else { bail!("the copy has no flow") };
-        let (mut found, is_all) = measured(of_model, args, upto, cx)?;
+        let (mut found, is_all) = measured(of_model, self, upto, cx)?;
         found.step = Some(frozen.step);
         if !is_all {
             frozen_model::keep(question, frozen);

@@ -10,17 +10,15 @@ use crate::{
 const PARTICLES: usize = 500;
 const SHOWN_PATHS: usize = 3;
 
-pub struct GeneratorFlowProbe;
-
-impl Probe for GeneratorFlowProbe {
+impl Probe for GeneratorFlowArgs {
     type Answer = GeneratorFlow;
     type Subject<'m> = ControlledModel<'m>;
 
-    fn ask(model: ControlledModel<'_>, args: &GeneratorFlowArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let asked = GeneratorQuery::new(model, &args.generator, cx)?;
+    fn ask(&self, model: ControlledModel<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let asked = GeneratorQuery::new(model, &self.generator, cx)?;
         let (a, n) = (&asked.generator, asked.generator.len());
-        let (share, steps) = (args.dt, args.steps);
-        let start = args.start.min(n).checked_sub(1);
+        let (share, steps) = (self.dt, self.steps);
+        let start = self.start.min(n).checked_sub(1);
         let x0: Vec<f64> = match start {
             Some(state) => (0..n).map(|k| f64::from(u8::from(k == state))).collect(),
             None => vec![1.0 / n as f64; n],

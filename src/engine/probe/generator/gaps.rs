@@ -9,13 +9,11 @@ const SIZES: [usize; 8] = [4, 6, 8, 12, 16, 24, 32, 48];
 /// Generators drawn of each topology and size.
 const DRAWS: u64 = 4;
 
-pub struct GapBySizeProbe;
-
-impl Probe for GapBySizeProbe {
+impl Probe for GapBySizeArgs {
     type Answer = GapBySize;
     type Subject<'m> = &'m dyn StationaryMap;
 
-    fn ask(_: &dyn StationaryMap, _: &GapBySizeArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+    fn ask(&self, _: &dyn StationaryMap, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let gap = |topology: Topology, states: usize, draw: u64| {
             let a = TopologySettings { topology, states, sparsity: 0.0 }.draw(cx.seed.wrapping_add(draw)).ok()?;
             let closed = closed_classes(&classes(&a));

@@ -9,15 +9,13 @@ const HELD_OUT: usize = 512;
 /// The error is measured on controls up to this many times the range of training.
 const EXTRAPOLATION: f64 = 2.0;
 
-pub struct StationaryMapProbe;
-
-impl Probe for StationaryMapProbe {
+impl Probe for StationaryMapArgs {
     type Answer = StationaryMapError;
     type Subject<'m> = &'m dyn StationaryMap;
 
-    fn ask(map: &dyn StationaryMap, args: &StationaryMapArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let (cells, dims, range) = (args.cells, map.generator().dims(), map.range());
-        let (reach, held) = (EXTRAPOLATION * range, control(map, [0.0, 0.0, args.y2, args.y3]));
+    fn ask(&self, map: &dyn StationaryMap, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let (cells, dims, range) = (self.cells, map.generator().dims(), map.range());
+        let (reach, held) = (EXTRAPOLATION * range, control(map, [0.0, 0.0, self.y2, self.y3]));
         let rows = if dims > 1 { cells } else { 1 };
         let at = |i: usize| reach * (2.0 * i as f64 / (cells - 1) as f64 - 1.0);
         let plane: Vec<Vec<f64>> = (0..rows * cells)

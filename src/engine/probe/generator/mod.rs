@@ -16,11 +16,6 @@ mod gaps;
 mod map_error;
 mod state;
 
-pub use flow::GeneratorFlowProbe;
-pub use gaps::GapBySizeProbe;
-pub use map_error::StationaryMapProbe;
-pub use state::GeneratorProbe;
-
 /// The generator of a slow stream: as many states as the paper's check has, and a tilt for each component.
 const OWN: TopologySettings = TopologySettings { topology: Topology::Random, states: 12, sparsity: 0.0 };
 const OWN_CONTROL: Control = Control { dims: 2, strength: 1.0 };
@@ -124,21 +119,21 @@ fn control(map: &dyn StationaryMap, asked: [f64; 4]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{models::fast_slow::FastSlowSpec, probe::AnyProbe, telemetry::Measurement};
+    use crate::{models::fast_slow::FastSlowSpec, telemetry::Measurement};
 
-    fn ask_probe<M: Measurement>(probe: &dyn AnyProbe, token: i64, weights: f64) -> Result<M> {
+    fn ask_probe<M: Measurement>(token: i64, weights: f64) -> Result<M> {
         let spec = ModelSpec::FastSlow(FastSlowSpec { d_model: 16, ..FastSlowSpec::default() });
         let (mut model, corpus) = testing::model(&spec)?;
         for (_, var) in model.params().iter().filter(|(name, _)| name.starts_with("slow.1.mlp.down")) {
             let changed: Tensor = (var.as_tensor() * weights)?;
             var.set(&changed.detach())?;
         }
-        testing::measured(probe, model.as_mut(), &corpus, &[("token", Value::Int(token))])
+        testing::measured(model.as_mut(), &corpus, &[("token", Value::Int(token))])
     }
 
     #[test]
     fn a_slow_stream_sets_the_rates_by_block_and_by_its_weights() -> Result<()> {
-        let state = |token, weights| ask_probe::<GeneratorState>(&GeneratorProbe, token, weights);
+        let state = ask_probe::<GeneratorState>;
         let [first, in_block, same_block, later, other] =
             [state(2, 1.0)?, state(40, 1.0)?, state(43, 1.0)?, state(60, 1.0)?, state(60, -4.0)?];
         assert_eq!(*first.control, [0.0, 0.0], "the slow stream says nothing yet");
@@ -165,8 +160,8 @@ mod tests {
 
     #[test]
     fn its_flow_settles_on_the_stationary_distribution_of_the_same_control() -> Result<()> {
-        let state = ask_probe::<GeneratorState>(&GeneratorProbe, 60, 1.0)?;
-        let flow = ask_probe::<GeneratorFlow>(&GeneratorFlowProbe, 60, 1.0)?;
+        let state = ask_probe::<GeneratorState>(60, 1.0)?;
+        let flow = ask_probe::<GeneratorFlow>(60, 1.0)?;
         let p = &state.classes[0].stationary;
         assert!(flow.limit.iter().zip(p.iter()).all(|(a, b)| (a - b).abs() < 1e-9));
         assert!(flow.exact.error.last() < flow.exact.error.first());

@@ -6,14 +6,12 @@ use crate::{
     probe::prelude::*,
 };
 
-pub struct GeneratorProbe;
-
-impl Probe for GeneratorProbe {
+impl Probe for GeneratorArgs {
     type Answer = GeneratorState;
     type Subject<'m> = ControlledModel<'m>;
 
-    fn ask(model: ControlledModel<'_>, args: &GeneratorArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let asked = GeneratorQuery::new(model, args, cx)?;
+    fn ask(&self, model: ControlledModel<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let asked = GeneratorQuery::new(model, self, cx)?;
         let (a, n) = (&asked.generator, asked.generator.len());
         let classes = classes(a);
         let closed = closed_classes(&classes);

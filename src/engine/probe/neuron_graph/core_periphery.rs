@@ -10,25 +10,23 @@ use crate::{
     probe::prelude::*,
 };
 
-pub struct CorePeriphery;
-
-impl Probe for CorePeriphery {
-    type Answer = measurements::CorePeriphery;
+impl Probe for CorePeripheryArgs {
+    type Answer = CorePeriphery;
     type Subject<'m> = &'m dyn SynapseModel;
     const TAKES_LONG: bool = true;
 
-    fn ask(model: &dyn SynapseModel, args: &CorePeripheryArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let factors = Factors::new(model, &args.graph, cx)?;
-        let found = factors.edges(&args.graph, &factors.product()?.spread())?;
+    fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let factors = Factors::new(model, &self.graph, cx)?;
+        let found = factors.edges(&self.graph, &factors.product()?.spread())?;
         let compact = CompactGraph::from_edges(&weighed(&found.edges, false));
-        let given = Core::new(&compact, &compact.edges, args.share)?;
+        let given = Core::new(&compact, &compact.edges, self.share)?;
         let mut rewired = vec![];
-        for k in 0..args.rewirings {
-            cx.progress.at(k, args.rewirings)?;
+        for k in 0..self.rewirings {
+            cx.progress.at(k, self.rewirings)?;
             let edges = null_models::degree_preserving(&compact.edges, cx.seed ^ (k as u64 + 1));
-            rewired.push(Core::new(&compact, &edges, args.share)?);
+            rewired.push(Core::new(&compact, &edges, self.share)?);
         }
-        let measured = measurements::CorePeriphery {
+        let measured = CorePeriphery {
             edges: compact.edges.len(),
             carrying: compact.neurons.len(),
             core_k: given.k,
@@ -37,7 +35,7 @@ impl Probe for CorePeriphery {
             rich_club: given.rich_club,
             rich_club_rewired: rewired.iter().map(|c| c.rich_club).collect(),
         };
-        let about = format!("{}, {} rewired graphs", factors.about(&args.graph), args.rewirings);
+        let about = format!("{}, {} rewired graphs", factors.about(&self.graph), self.rewirings);
         Ok(Answer::new(measured, about, vec![]))
     }
 }

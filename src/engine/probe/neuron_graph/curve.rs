@@ -5,15 +5,13 @@ use crate::{analysis::graph::null_models, probe::prelude::*};
 
 const RESTARTS: usize = 2;
 
-pub struct GraphCurve;
-
-impl Probe for GraphCurve {
+impl Probe for GraphCurveArgs {
     type Answer = ModularityAtStep;
     type Subject<'m> = &'m dyn SynapseModel;
     const TAKES_LONG: bool = true;
 
-    fn ask(model: &dyn SynapseModel, args: &GraphCurveArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        answer(&Factors::new(model, &args.graph, cx)?, &args.graph, cx.seed)
+    fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        answer(&Factors::new(model, &self.graph, cx)?, &self.graph, cx.seed)
     }
 }
 

@@ -13,18 +13,16 @@ use crate::{
     probe::prelude::*,
 };
 
-pub struct NeuronGraph;
-
 /// Bins and thresholds of the distribution of entries.
 const BINS: usize = 161;
 const THRESHOLDS: usize = 241;
 
-impl Probe for NeuronGraph {
-    type Answer = (measurements::EntryHistogram, (measurements::NeuronGraph, GraphDegrees));
+impl Probe for NeuronGraphArgs {
+    type Answer = (measurements::EntryHistogram, (NeuronGraph, GraphDegrees));
     type Subject<'m> = &'m dyn SynapseModel;
 
-    fn ask(model: &dyn SynapseModel, args: &NeuronGraphArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        answer(Factors::new(model, args, cx)?, args.clone(), cx.seed)
+    fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        answer(Factors::new(model, self, cx)?, self.clone(), cx.seed)
     }
 }
 
@@ -33,7 +31,7 @@ pub(super) fn answer(
     factors: Factors,
     args: NeuronGraphArgs,
     seed: u64,
-) -> Result<Answer<<NeuronGraph as Probe>::Answer>> {
+) -> Result<Answer<<NeuronGraphArgs as Probe>::Answer>> {
     let cut = CutGraph::new(factors, args)?;
     let neurons = cut.neurons(seed)?;
     let histogram = histogram(&cut.entries, cut.found.beta, cut.found.edges.len());
@@ -46,11 +44,7 @@ pub(super) fn answer(
 ///
 /// # Errors
 /// If a head is not there.
-pub fn neuron_graph(
-    model: &dyn SynapseModel,
-    args: &NeuronGraphArgs,
-    seed: u64,
-) -> Result<(measurements::NeuronGraph, String)> {
+pub fn neuron_graph(model: &dyn SynapseModel, args: &NeuronGraphArgs, seed: u64) -> Result<(NeuronGraph, String)> {
     let cut = CutGraph::new(Factors::from_weights(model, args)?, args.clone())?;
     Ok((cut.neurons(seed)?, cut.label()))
 }
@@ -81,7 +75,7 @@ impl CutGraph {
     }
 
     /// The neurons that carry edges, with their communities.
-    fn neurons(&self, seed: u64) -> Result<measurements::NeuronGraph> {
+    fn neurons(&self, seed: u64) -> Result<NeuronGraph> {
         let Self { args, factors, entries, found, compact, .. } = self;
         let communities = compact.communities(args.restarts, None, seed)?;
         let csr = Csr::new(compact.neurons.len(), &compact.edges, true)?;
@@ -111,7 +105,7 @@ impl CutGraph {
             reciprocity: both_ways as f64 / found.edges.len().max(1) as f64,
         };
         let all = |groups: &[u32]| groups.iter().map(|g| Some(*g)).collect::<Vec<_>>();
-        Ok(measurements::NeuronGraph {
+        Ok(NeuronGraph {
             neurons: compact.neurons.clone(),
             labels: ids().map(|v| factors.label(v)).collect(),
             // the edges by the new numbers, with their entries and signs

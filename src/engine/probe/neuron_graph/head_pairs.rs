@@ -6,26 +6,24 @@ use crate::{
     probe::prelude::*,
 };
 
-pub struct HeadPairs;
-
-impl Probe for HeadPairs {
-    type Answer = measurements::HeadPairs;
+impl Probe for HeadPairsArgs {
+    type Answer = HeadPairs;
     type Subject<'m> = &'m dyn SynapseModel;
     const TAKES_LONG: bool = true;
 
-    fn ask(model: &dyn SynapseModel, args: &HeadPairsArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+    fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let heads = model.shape().heads;
-        let asked = NeuronGraphArgs { matrix: args.matrix, ..NeuronGraphArgs::default() };
+        let asked = NeuronGraphArgs { matrix: self.matrix, ..NeuronGraphArgs::default() };
         let whole = Factors::new(model, &asked, cx)?;
         let mut pairs = vec![];
         for from_head in 1..=heads {
             for to_head in 1..=heads {
                 cx.progress.at(pairs.len(), heads * heads)?;
-                pairs.push(pair(&whole, args, [from_head, to_head], cx.seed)?);
+                pairs.push(pair(&whole, self, [from_head, to_head], cx.seed)?);
             }
         }
-        let about = format!("{}, tails beyond {} standard deviations", whole.description, args.deviations);
-        Ok(Answer::new(measurements::HeadPairs { heads, pairs }, about, vec![]))
+        let about = format!("{}, tails beyond {} standard deviations", whole.description, self.deviations);
+        Ok(Answer::new(HeadPairs { heads, pairs }, about, vec![]))
     }
 }
 

@@ -16,15 +16,8 @@ mod synapses;
 mod write_intervals;
 
 pub use crate::telemetry::measurements::MAX_EDGES;
-pub(super) use core_periphery::CorePeriphery;
-pub(super) use curve::GraphCurve;
-pub(super) use full_graph::NeuronGraph;
 pub use full_graph::neuron_graph;
-pub(super) use head_pairs::HeadPairs;
 pub use matrices::{MATRIX_PROBES, MatrixPair, ask_matrices};
-pub(super) use neuron::GraphNeuron;
-pub(super) use null_models::GraphModularity;
-pub(super) use write_intervals::WriteIntervals;
 
 use factors::Factors;
 

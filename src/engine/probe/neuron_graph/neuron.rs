@@ -9,17 +9,15 @@ const PARTNERS: usize = 6;
 const TOKENS: usize = 8;
 
 /// Partners are those of the whole graph.
-pub struct GraphNeuron;
-
-impl Probe for GraphNeuron {
-    type Answer = measurements::GraphNeuron;
+impl Probe for GraphNeuronArgs {
+    type Answer = GraphNeuron;
     type Subject<'m> = &'m dyn SynapseModel;
 
-    fn ask(model: &dyn SynapseModel, args: &GraphNeuronArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+    fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         // A neuron's partners are listed with either sign, whichever sign the edges of the graph have.
-        let whole = NeuronGraphArgs { from_head: 0, to_head: 0, sign: Sign::Both, ..args.graph.clone() };
+        let whole = NeuronGraphArgs { from_head: 0, to_head: 0, sign: Sign::Both, ..self.graph.clone() };
         let factors = Factors::new(model, &whole, cx)?;
-        let i = args.neuron.unwrap_or_else(|| factors.max_row_norm_neuron());
+        let i = self.neuron.unwrap_or_else(|| factors.max_row_norm_neuron());
         ensure!(i < factors.neurons(), "there is no neuron {i}; the model has {}", factors.neurons());
         let to = strongest(&factors.effects_of(i), i);
         let from = strongest(&factors.effects_on(i), i);
@@ -28,7 +26,7 @@ impl Probe for GraphNeuron {
             let partner = |(j, g)| Partner { neuron: j as u32, head: factors.head(j) as u32, entry: f64::from(g) };
             found.into_iter().map(partner).collect()
         };
-        let measured = measurements::GraphNeuron {
+        let measured = GraphNeuron {
             neuron: i as u32,
             head: factors.head(i) as u32,
             heads: factors.shape.heads as u32,

@@ -8,15 +8,13 @@ use crate::{
     probe::prelude::*,
 };
 
-pub struct GraphModularity;
-
-impl Probe for GraphModularity {
-    type Answer = measurements::GraphModularity;
+impl Probe for GraphModularityArgs {
+    type Answer = GraphModularity;
     type Subject<'m> = &'m dyn SynapseModel;
     const TAKES_LONG: bool = true;
 
-    fn ask(model: &dyn SynapseModel, args: &GraphModularityArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        answer(&Factors::new(model, &args.graph, cx)?, args, cx.seed, cx.progress)
+    fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        answer(&Factors::new(model, &self.graph, cx)?, self, cx.seed, cx.progress)
     }
 }
 
@@ -25,7 +23,7 @@ pub(super) fn answer(
     args: &GraphModularityArgs,
     seed: u64,
     progress: Progress<'_>,
-) -> Result<Answer<measurements::GraphModularity>> {
+) -> Result<Answer<GraphModularity>> {
     let restarts = args.searches.unwrap_or(args.graph.restarts);
     let graph = NeuronGraphArgs { restarts, ..args.graph.clone() };
     let measured = measured(factors, &graph, args.most, seed, progress)?;
@@ -55,7 +53,7 @@ fn measured(
     most: usize,
     seed: u64,
     progress: Progress<'_>,
-) -> Result<measurements::GraphModularity> {
+) -> Result<GraphModularity> {
     let model = RankedEdges::new(factors, graph, most)?;
     let sizes: Vec<usize> = (0..).map(|k| 1000 << k).take_while(|m| *m <= most.min(model.0.len())).collect();
     // a graph smaller than the minimum size is measured whole
@@ -84,13 +82,5 @@ fn measured(
         columns.iter_mut().zip(values).for_each(|(c, v)| c.push(v));
     }
     let [model, degree_preserving, low_rank_same_norms, low_rank, uniform, carrying] = columns.map(Into::into);
-    Ok(measurements::GraphModularity {
-        edges: sizes,
-        model,
-        degree_preserving,
-        low_rank_same_norms,
-        low_rank,
-        uniform,
-        carrying,
-    })
+    Ok(GraphModularity { edges: sizes, model, degree_preserving, low_rank_same_norms, low_rank, uniform, carrying })
 }

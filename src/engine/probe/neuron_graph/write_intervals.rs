@@ -8,10 +8,8 @@ use crate::{
     probe::{prelude::*, synapses::firing},
 };
 
-pub struct WriteIntervals;
-
-impl Probe for WriteIntervals {
-    type Answer = measurements::WriteIntervals;
+impl Probe for WriteIntervalsArgs {
+    type Answer = WriteIntervals;
     type Subject<'m> = &'m dyn SynapseModel;
     const TAKES_LONG: bool = true;
 
@@ -19,16 +17,16 @@ impl Probe for WriteIntervals {
         model.capabilities().synapses.filter(|m| m.shape().layers > 1)
     }
 
-    fn ask(model: &dyn SynapseModel, args: &WriteIntervalsArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+    fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let (neurons, last) = (model.shape().neurons, model.shape().layers - 1);
-        let layer = args.layer.map_or(last, |l| l.clamp(1, last));
-        let passage = Prompt::read(cx, "", 0, args.tokens)?;
+        let layer = self.layer.map_or(last, |l| l.clamp(1, last));
+        let passage = Prompt::read(cx, "", 0, self.tokens)?;
         let tokens = passage.ids.len();
         let [y, x] = firing_times(model, &passage.ids, layer, cx)?;
         let mut rng = ChaCha8Rng::seed_from_u64(cx.seed ^ 1);
         let (mut measured, mut shuffled) = (vec![], vec![]);
         let (mut writes, mut written_twice) = (0, 0);
-        let drawn = null_models::between(neurons, neurons, args.synapses, cx.seed);
+        let drawn = null_models::between(neurons, neurons, self.synapses, cx.seed);
         for (i, j, _) in &drawn {
             let times = both(&y[*i as usize], &x[*j as usize]);
             writes += times.len();
@@ -38,7 +36,7 @@ impl Probe for WriteIntervals {
             random.sort_unstable();
             shuffled.extend(intervals(&random));
         }
-        let found = measurements::WriteIntervals {
+        let found = WriteIntervals {
             layer,
             tokens,
             synapses: drawn.len(),

@@ -19,9 +19,7 @@ const LEARNING_RATES: [f64; 3] = [5e-5, 3e-4, 1e-3];
 /// The limit of precisions that the paper ended with.
 const MAX_PRECISION: f64 = 1.0;
 
-pub struct AdaptationProbe;
-
-impl Probe for AdaptationProbe {
+impl Probe for AdaptationArgs {
     type Answer = Adaptation;
     type Subject<'m> = &'m dyn Trainable;
     const TAKES_LONG: bool = true;
@@ -32,11 +30,11 @@ impl Probe for AdaptationProbe {
         (able.token_model.is_some() && able.recovery.is_none()).then_some(model)
     }
 
-    fn ask(model: &dyn Trainable, args: &AdaptationArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+    fn ask(&self, model: &dyn Trainable, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let able = model.capabilities();
-        let window = args.window.min(able.positions.unwrap_or(usize::MAX));
+        let window = self.window.min(able.positions.unwrap_or(usize::MAX));
         let min_len = 5 * window;
-        let sizes = StreamSizes { rows: args.streams, len: (5 * args.tokens / 2).max(min_len), min_len, foreign: 1 };
+        let sizes = StreamSizes { rows: self.streams, len: (5 * self.tokens / 2).max(min_len), min_len, foreign: 1 };
         let texts = StreamTexts::new(cx.corpus, sizes)?;
         let [own, foreign] = &texts.texts[..] else {
             return Err(Error::Msg(format!("There is no foreign text to learn from. {}", texts.notes.join(" "))));
@@ -50,7 +48,7 @@ impl Probe for AdaptationProbe {
         };
         let has_fast_weights = able.fast_weights.is_some() && able.streaming.is_some();
         let (method, usual) = if has_fast_weights { ("fast weights", RATES) } else { ("fine-tuning", LEARNING_RATES) };
-        let rates = numbers(&args.rates, "rates", &usual)?;
+        let rates = numbers(&self.rates, "rates", &usual)?;
         let all = rates.len() + 1;
         let read = |rate: Option<f64>, progress: Progress<'_>| match has_fast_weights {
             true => learner.streamed(rate, progress),

@@ -17,20 +17,18 @@ const FOREIGN: usize = 1;
 const MIN_TOKENS: usize = 50;
 const MAX_VALUES: usize = 8;
 
-pub struct FastWeightSweep;
-
 /// A model whose fast weights learn, and its reader without them.
 type LearningReader<'m> = (&'m dyn FastWeightModel, &'m dyn StreamingModel);
 
-impl Probe for FastWeightSweep {
+impl Probe for FastWeightsArgs {
     type Answer = FastWeights;
     type Subject<'m> = LearningReader<'m>;
     const TAKES_LONG: bool = true;
 
-    fn ask(subject: LearningReader<'_>, args: &FastWeightsArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+    fn ask(&self, subject: LearningReader<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let (model, plain) = subject;
-        let (rates, limits) = (numbers(&args.rates, "rates", &RATES)?, numbers(&args.limits, "limits", &LIMITS)?);
-        let sizes = StreamSizes { rows: args.streams, len: args.tokens, min_len: MIN_TOKENS, foreign: FOREIGN };
+        let (rates, limits) = (numbers(&self.rates, "rates", &RATES)?, numbers(&self.limits, "limits", &LIMITS)?);
+        let sizes = StreamSizes { rows: self.streams, len: self.tokens, min_len: MIN_TOKENS, foreign: FOREIGN };
         let texts = StreamTexts::new(cx.corpus, sizes)?;
         let reader = StreamReader { texts: &texts, device: cx.device };
         let (n, all) = (texts.texts.len(), rates.len() * limits.len() + WITHOUT_BASE.len() + 1);

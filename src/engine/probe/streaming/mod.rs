@@ -7,8 +7,3 @@ mod reading;
 mod texts;
 mod uncertainty;
 mod warm_up;
-
-pub use adaptation::AdaptationProbe;
-pub use fast_weights::FastWeightSweep;
-pub use uncertainty::UncertaintyProbe;
-pub use warm_up::WarmUpProbe;

@@ -17,15 +17,13 @@ const FOREIGN: usize = 3;
 /// Tokens of the longest stream.
 const MAX_TOKENS: usize = 20_000;
 
-pub struct UncertaintyProbe;
-
-impl Probe for UncertaintyProbe {
+impl Probe for UncertaintyArgs {
     type Answer = Uncertainty;
     type Subject<'m> = &'m dyn FastWeightModel;
     const TAKES_LONG: bool = true;
 
-    fn ask(model: &dyn FastWeightModel, args: &UncertaintyArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let &UncertaintyArgs { window, streams, tokens, rate, most_precision: max_precision } = args;
+    fn ask(&self, model: &dyn FastWeightModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let &Self { window, streams, tokens, rate, most_precision: max_precision } = self;
         let rule = FastWeightRule { rate, max_precision, has_base: true };
         let min_len = SKIPPED + window;
         let len = tokens.clamp(min_len, MAX_TOKENS);

@@ -19,19 +19,17 @@ const MAX_TOKENS: usize = 50_000;
 const FOREIGN: usize = 2;
 
 /// A model that keeps every token reads at most 1,000 of each stream.
-pub struct WarmUpProbe;
-
-impl Probe for WarmUpProbe {
+impl Probe for WarmUpArgs {
     type Answer = WarmUp;
     type Subject<'m> = &'m dyn StreamingModel;
     const TAKES_LONG: bool = true;
 
-    fn ask(model: &dyn StreamingModel, args: &WarmUpArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let window = args.window;
+    fn ask(&self, model: &dyn StreamingModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let window = self.window;
         let most = if model.keeps_all_tokens() { MAX_KEPT.max(2 * window) } else { MAX_TOKENS };
-        let tokens = args.tokens.clamp(2 * window, most);
+        let tokens = self.tokens.clamp(2 * window, most);
         let sizes =
-            StreamSizes { rows: args.streams, len: tokens - tokens % window, min_len: window, foreign: FOREIGN };
+            StreamSizes { rows: self.streams, len: tokens - tokens % window, min_len: window, foreign: FOREIGN };
         let mut texts = StreamTexts::new(cx.corpus, sizes)?;
         texts.cut_to_windows(window);
         let reader = StreamReader { texts: &texts, device: cx.device };

@@ -5,14 +5,12 @@ use super::{firing, read_random};
 use crate::probe::prelude::*;
 
 /// Position 0 of a window, where y is zero by construction, is left out.
-pub struct Activity;
-
-impl Probe for Activity {
-    type Answer = measurements::Activity;
+impl Probe for ActivityArgs {
+    type Answer = Activity;
     type Subject<'m> = &'m dyn SynapseModel;
 
-    fn ask(model: &dyn SynapseModel, args: &ActivityArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let windows = cx.corpus.held_out(args.windows, args.window)?;
+    fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let windows = cx.corpus.held_out(self.windows, self.window)?;
         let trained = read(model, &windows.inputs, windows.len)?;
         let random_weights = read_random(model, cx, |random| read(random, &windows.inputs, windows.len))?;
         let layers = trained
@@ -21,7 +19,7 @@ impl Probe for Activity {
             .map(|((trained, size), (random_weights, _))| LayerActivity { trained, random_weights, size: Some(size) });
         let about =
             format!("{} held-out windows of {} tokens, the first token of each left out", windows.rows, windows.len);
-        Ok(Answer::new(measurements::Activity { layers: layers.collect() }, about, vec![]))
+        Ok(Answer::new(Activity { layers: layers.collect() }, about, vec![]))
     }
 }
 

@@ -2,9 +2,7 @@
 
 use crate::probe::prelude::*;
 
-pub struct LogitLensProbe;
-
-impl Probe for LogitLensProbe {
+impl Probe for LogitLensArgs {
     type Answer = LogitLens;
     type Subject<'m> = &'m dyn SynapseModel;
 
@@ -13,8 +11,8 @@ impl Probe for LogitLensProbe {
         model.capabilities().synapses.filter(|m| !m.shape().gated)
     }
 
-    fn ask(model: &dyn SynapseModel, args: &LogitLensArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let prompt = Prompt::read(cx, &args.text, args.passage, args.longest)?;
+    fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let prompt = Prompt::read(cx, &self.text, self.passage, self.longest)?;
         let (layers, positions) = (model.shape().layers, prompt.ids.len());
         let mut tap = Tap::on(&["layers."]);
         let last = model.logits(&prompt.tensor(cx.device)?, &mut tap)?; // (1, T, V)
@@ -35,14 +33,14 @@ impl Probe for LogitLensProbe {
             loss.push(mean(&of_next));
             next.extend(of_next.iter().map(|nats| (-nats).exp() as f32).chain([f32::NAN]));
             for position in 0..positions {
-                let tokens = likely_tokens(&host::to_f32(&logits.get(position)?)?, cx.corpus, args.count);
+                let tokens = likely_tokens(&host::to_f32(&logits.get(position)?)?, cx.corpus, self.count);
                 top.push(tokens.first().map_or(f32::NAN, |t| t.probability as f32));
                 likely.push(tokens);
             }
         }
         let array = |values: Vec<f32>| Array::new([layers + 1, positions], values);
         let measured = LogitLens {
-            is_typed: !args.text.is_empty(),
+            is_typed: !self.text.is_empty(),
             layers,
             top: array(top)?,
             next: array(next)?,
@@ -65,7 +63,7 @@ mod tests {
         let (mut model, corpus) = testing::model(&spec)?;
         let losses = |model: &mut dyn Trainable, text: &str| -> Result<Vec<f64>> {
             let args = [("text", Value::Text(text.to_owned()))];
-            Ok(testing::measured::<LogitLens>(&LogitLensProbe, model, &corpus, &args)?.loss.0)
+            Ok(testing::measured::<LogitLens>(model, &corpus, &args)?.loss.0)
         };
         // after each of two layers, and at the end
         let (one, two) = (losses(model.as_mut(), "a")?, losses(model.as_mut(), "ab")?);

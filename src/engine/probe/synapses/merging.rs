@@ -11,26 +11,24 @@ use crate::{
 /// Generated texts on which losses are measured beside the run's own, where tokens are bytes.
 const TEXTS: [&str; 4] = ["harbour", "garden", "observatory", "letters"];
 
-pub struct Merging;
-
-impl Probe for Merging {
-    type Answer = Option<measurements::Merging>;
+impl Probe for MergingArgs {
+    type Answer = Option<Merging>;
     type Subject<'m> = &'m dyn SynapseModel;
     const TAKES_LONG: bool = true;
 
-    fn ask(model: &dyn SynapseModel, args: &MergingArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let with = args.with.trim();
+    fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let with = self.with.trim();
         if with.is_empty() {
             return Ok(Answer::default());
         }
-        let (count, len) = (args.windows, args.window);
+        let (count, len) = (self.windows, self.window);
         let MergedModels { name, other, merged, notes } = model.merged_with(Path::new(with))?;
         let texts = texts(cx.corpus, count, len)?;
         let losses = |name: &str, model: &dyn SynapseModel| -> Result<ModelLosses> {
             let neurons = model.shape().neurons;
             Ok(ModelLosses { name: name.to_owned(), neurons, losses: losses(model, &texts, cx.device)? })
         };
-        let merging = measurements::Merging {
+        let merging = Merging {
             this: losses("this", model)?,
             other: losses(&name, other.as_ref())?,
             merged: losses("merged", merged.as_ref())?,

@@ -12,18 +12,9 @@ mod surprise;
 mod texts;
 mod trained_bdh;
 
-pub(super) use activity::Activity;
-pub(super) use candidates::Candidates;
 pub use candidates::{CandidateChoice, ChoiceError, ComparedWindows, KnownFacts, choose};
 pub use intervention::{Effect, EffectOptions, Request, effect, request};
-pub(super) use intervention::{InterventionProbe, MatchedNull, continuation, read_rows};
-pub(super) use logit_lens::LogitLensProbe;
-pub(super) use merging::Merging;
-pub(super) use query_key_maps::QueryKeyMapsProbe;
-pub(super) use reading::ReadingProbe;
-pub(super) use surprise::Surprise;
-pub(super) use texts::Texts;
-pub(super) use trained_bdh::TrainedBdhProbe;
+pub(super) use intervention::{MatchedNull, continuation, read_rows};
 
 use crate::{nn::params::hash, probe::prelude::*};
 

@@ -5,18 +5,16 @@ use crate::{
     probe::prelude::*,
 };
 
-pub struct QueryKeyMapsProbe;
-
 /// Magnitudes up to this are kept in half precision.
 const MAX_HALF: f32 = 6e4;
 
-impl Probe for QueryKeyMapsProbe {
+impl Probe for QueryKeyMapsArgs {
     type Answer = QueryKeyMaps;
     type Subject<'m> = &'m dyn SynapseModel;
 
-    fn ask(model: &dyn SynapseModel, args: &QueryKeyMapsArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let is_rotated = args.rotated;
-        let prompt = Prompt::read(cx, &args.text, args.passage, args.longest)?;
+    fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let is_rotated = self.rotated;
+        let prompt = Prompt::read(cx, &self.text, self.passage, self.longest)?;
         let layers = model.shape().layers;
         let seen = model.shape().attention.clone();
         let spec = if is_rotated { seen } else { LinearAttentionSpec { rotary: false, damped: false, ..seen } };

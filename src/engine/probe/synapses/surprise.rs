@@ -10,17 +10,15 @@ use crate::{
     probe::prelude::*,
 };
 
-pub struct Surprise;
-
 /// The repetitions that count as known.
 const KNOWN: std::ops::Range<usize> = 4..8;
 
-impl Probe for Surprise {
-    type Answer = measurements::Surprise;
+impl Probe for SurpriseArgs {
+    type Answer = Surprise;
     type Subject<'m> = &'m dyn SynapseModel;
 
-    fn ask(model: &dyn SynapseModel, args: &SurpriseArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let periods = args.periods;
+    fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let periods = self.periods;
         // Words that no training text of this seed has.
         let text = repeats::fresh(cx.seed, 2 * periods);
         let ids = cx.corpus.encode(&text);
@@ -30,7 +28,7 @@ impl Probe for Surprise {
         let about = format!(
             "mean over {periods} new words of {WORD} letters, each read 8 times after {WARM} fixed letters and a period of another word"
         );
-        Ok(Answer::new(measurements::Surprise { trained, random_weights, octaves }, about, vec![]))
+        Ok(Answer::new(Surprise { trained, random_weights, octaves }, about, vec![]))
     }
 }
 

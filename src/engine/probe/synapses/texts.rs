@@ -10,15 +10,13 @@ const PROMPT: usize = 40;
 const ROWS: usize = 8;
 const TEMPERATURE: f64 = 0.7;
 
-pub struct Texts;
-
-impl Probe for Texts {
+impl Probe for TextLossesArgs {
     type Answer = TextLosses;
     type Subject<'m> = &'m dyn SynapseModel;
     const TAKES_LONG: bool = true;
 
-    fn ask(model: &dyn SynapseModel, args: &TextLossesArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let (count, len, device) = (args.windows, args.window, cx.device);
+    fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let (count, len, device) = (self.windows, self.window, cx.device);
         let corpora = if cx.texts.is_empty() { std::slice::from_ref(cx.corpus) } else { cx.texts };
         let mut texts = vec![];
         for (i, corpus) in corpora.iter().enumerate() {
@@ -28,15 +26,15 @@ impl Probe for Texts {
             texts.push(TextLoss {
                 name: corpus.name().split(" (").next().unwrap_or_default().to_owned(),
                 loss: loss(model, &windows, device)?,
-                continuation: corpus.decode(&continuation(model, &prompt, args.write, device)?),
+                continuation: corpus.decode(&continuation(model, &prompt, self.write, device)?),
                 prompt: corpus.decode(&prompt),
                 directions: directions::losses(model, corpus, &windows, device)?,
             });
         }
         let mut measured = TextLosses { texts, auxiliary: vec![] };
-        let prompts = if args.write > 0 { measured.prompts_into_english(&AUXILIARY.sentence) } else { vec![] };
+        let prompts = if self.write > 0 { measured.prompts_into_english(&AUXILIARY.sentence) } else { vec![] };
         for prompt in prompts {
-            let written = continuation(model, &cx.corpus.encode(&prompt), args.write, device)?;
+            let written = continuation(model, &cx.corpus.encode(&prompt), self.write, device)?;
             let (english, continuation) = (AUXILIARY.english.clone(), cx.corpus.decode(&written));
             measured.auxiliary.push(AuxiliarySample { prompt, english, continuation });
         }

@@ -4,14 +4,12 @@ use std::collections::HashMap;
 
 use crate::probe::prelude::*;
 
-pub struct TrainedBdhProbe;
-
-impl Probe for TrainedBdhProbe {
+impl Probe for TrainedBdhArgs {
     type Answer = TrainedBdh;
     type Subject<'m> = &'m dyn SynapseModel;
 
-    fn ask(model: &dyn SynapseModel, args: &TrainedBdhArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let windows = cx.corpus.held_out(args.windows, args.window)?;
+    fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let windows = cx.corpus.held_out(self.windows, self.window)?;
         let mut loss = 0.0;
         for row in 0..windows.rows {
             cx.progress.at(row, windows.rows)?;

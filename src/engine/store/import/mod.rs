@@ -31,7 +31,7 @@ use self::{
 use super::names::is_run;
 use crate::{files::reading_budget, store::prelude::*};
 
-pub use write::Imported;
+pub use write::ImportedRun;
 
 /// The largest number of runs that are read from one source; each becomes a variant.
 const MAX_RUNS: usize = 64;

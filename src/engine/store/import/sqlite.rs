@@ -218,12 +218,12 @@ impl Database {
 }
 
 impl Wal {
-    /// Reads a log as far as it is whole: a frame counts once a later one, or itself, commits it.
+    /// Reads a write-ahead log up to its last commit: frames after that one belong to an unfinished transaction.
     fn open(mut file: File, page_size: usize) -> Result<Self, ReadError> {
-        const LOG_HEAD: usize = 32;
-        const FRAME_HEAD: usize = 24;
+        const LOG_HEADER_BYTES: usize = 32;
+        const FRAME_HEADER_BYTES: usize = 24;
         let mut pages = HashMap::new();
-        let mut head = [0; LOG_HEAD];
+        let mut head = [0; LOG_HEADER_BYTES];
         let word = |bytes: &[u8], i: usize| u32_at(bytes, 4 * i).unwrap_or_default();
         if read_at(&mut file, 0, &mut head).is_err() || word(&head, 2) as usize != page_size {
             return Ok(Self { file, pages });
@@ -239,17 +239,17 @@ impl Wal {
             return Ok(Self { file, pages });
         }
         let salts = (word(&head, 4), word(&head, 5));
-        let (mut at, mut open) = (LOG_HEAD as u64, vec![]);
-        let mut frame = vec![0; FRAME_HEAD + page_size];
+        let (mut at, mut open) = (LOG_HEADER_BYTES as u64, vec![]);
+        let mut frame = vec![0; FRAME_HEADER_BYTES + page_size];
         let mut log = io::BufReader::with_capacity(1 << 16, &file);
         log.seek(SeekFrom::Start(at))?;
         while log.read_exact(&mut frame).is_ok() {
             sum.add(&frame[..8]);
-            sum.add(&frame[FRAME_HEAD..]);
+            sum.add(&frame[FRAME_HEADER_BYTES..]);
             if (word(&frame, 2), word(&frame, 3)) != salts || (word(&frame, 4), word(&frame, 5)) != sum.sums {
                 break;
             }
-            open.push((word(&frame, 0), at + FRAME_HEAD as u64));
+            open.push((word(&frame, 0), at + FRAME_HEADER_BYTES as u64));
             // the size of the database after a commit
             if word(&frame, 1) != 0 {
                 pages.extend(open.drain(..));
@@ -295,7 +295,7 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-/// A number of seven bits per byte, the highest first; a ninth byte has eight.
+/// Reads SQLite's variable-length integer: seven bits per byte, the highest first; a ninth byte holds eight.
 fn varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for i in 0..9 {

@@ -78,6 +78,7 @@ fn tolerate(read: Result<(), ReadError>, name: &str, logged: &mut Logged) -> Res
     }
 }
 
+/// The index of each column in a table; `None` for a column that the table lacks.
 struct ColumnIndices {
     run_id: Option<usize>,
     run_name: usize,

@@ -29,7 +29,7 @@ const MAX_IN_A_LINE: usize = 1000;
 
 /// A run folder that holds what another tool has logged.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Imported {
+pub struct ImportedRun {
     /// The run folder.
     pub folder: PathBuf,
     /// A sentence that says what was read; `None` where the folder held all of it already.
@@ -140,13 +140,13 @@ impl Source {
     ///
     /// # Errors
     /// If it cannot be read, holds no numbers or more than are read, or the folder cannot be written.
-    pub fn import(&self, runs: &Path) -> Result<Imported, StoreError> {
+    pub fn import(&self, runs: &Path) -> Result<ImportedRun, StoreError> {
         let origin = Origin::new(self)?;
         let name = origin.folder_name(self);
         let folder = runs.join(&name);
         let (is_of_others, unreadable) = match EarlierImport::read(&folder)? {
             EarlierImport::Found(record) if record.origin == origin && record.is_whole(&folder) => {
-                return Ok(Imported { folder, summary: None });
+                return Ok(ImportedRun { folder, summary: None });
             }
             EarlierImport::Found(record) => (record.origin.source != origin.source, None),
             EarlierImport::Unreadable(why) => (false, Some(why)),
@@ -190,7 +190,7 @@ impl Source {
         record.lengths = [METRICS, SAMPLES, EVENTS, CONFIG, RUN].map(length).into();
         keep(&record)?;
         let lost = logged.notices.iter().map(|(_, notice)| format!("\n  {notice}")).collect::<String>();
-        Ok(Imported { summary: Some(format!("{words}, into {}{lost}", folder.display())), folder })
+        Ok(ImportedRun { summary: Some(format!("{words}, into {}{lost}", folder.display())), folder })
     }
 }
 

@@ -111,10 +111,10 @@ pub(super) struct LogFile {
     /// The number of bad lines in the last report.
     bad_reported: u64,
     parse: fn(&[u8], &mut NameTable) -> Parsed,
-    /// Its bytes when it was opened, of a log that must be complete.
+    /// The bytes that the log had when it was opened, if it must be complete: later ones are not read.
     pub length: Option<u64>,
     pub head: Option<(u64, Event)>,
-    /// The sentences about what is lost.
+    /// Sentences about what could not be read, for the user.
     pub damage: Vec<String>,
     /// The reason why the rest of it could not be read, if the system refused.
     pub failure: Option<StoreError>,

@@ -120,8 +120,8 @@ measurement! {
         pub stationary: Option<Numbers>,
         /// |lambda| of all eigenvalues, falling.
         pub moduli: Numbers,
-        /// Steps until every start is within 1/4 of the stationary distribution in total variation; nothing where there is no
-        /// single one, or none is reached.
+        /// Steps until every start is within 1/4 of the stationary distribution in total variation; `None` if there are
+        /// several stationary distributions, or a start does not come that close.
         pub mixing_time: Option<u64>,
         /// No chain with this second eigenvalue mixes in fewer steps.
         #[serde(rename = "least_mixing_time")]
@@ -145,8 +145,8 @@ measurement! {
     pub struct ChainLumping {
         /// P: positions of a block.
         pub width: usize,
-        /// For each block: how far its positions' weights on one block differ, for the block where they differ most. All 0
-        /// is Kemeny and Snell's condition.
+        /// For each block: the largest difference between the total weights that two of its positions put on one block.
+        /// If all are 0, the lumping is exact (Kemeny and Snell).
         pub error: Numbers,
         /// Mean of `error` over all blocks.
         pub mean: f64,
@@ -241,7 +241,7 @@ measurement! {
         pub steps: usize,
     }
 
-    /// Those of one layer.
+    /// The step lengths of one layer.
     pub struct LayerStepLengths {
         /// Place of the layer in the model, from 0.
         pub layer: usize,

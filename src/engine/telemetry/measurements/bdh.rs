@@ -6,7 +6,7 @@ use crate::telemetry::measurements::prelude::*;
 measurement! {
     /// Weights of a BDH of one head, or of a BDH on a graph, and a text as pulses on its neurons.
     pub struct BdhDynamicsWeights in "bdh_dynamics.weights" answers BdhDynamicsArgs {
-        /// E, `(D, n)`; of a graph that was trained edge by edge the identity, so that D_x and D_y are G_x and G_y.
+        /// E, `(D, n)`; the identity for a graph that was trained edge by edge, so that D_x and D_y are G_x and G_y.
         pub e: Array,
         /// D_x, `(n, D)`.
         pub d_x: Array,

@@ -179,7 +179,7 @@ measurement! {
         pub confirmed: bool,
     }
 
-    /// The sentences of one side; lists have an entry a sentence.
+    /// The sentences with the concept, or those without it; lists have one entry per sentence.
     pub struct ConceptSide {
         /// Each sentence and what follows, separated by ` | `.
         pub sentences: Vec<String>,
@@ -187,12 +187,12 @@ measurement! {
         pub loss: Numbers,
         /// The loss that the change adds, nats per token.
         pub change: Numbers,
-        /// Mean of what each random target adds, an entry a draw.
+        /// The mean loss that each random target adds, nats per token; one entry per draw.
         pub null_draws: Numbers,
     }
 }
 
-/// Names that are written out.
+/// The largest number of neurons or synapses that are listed by name.
 const MAX_NAMED: usize = 6;
 
 impl InterventionEffect {

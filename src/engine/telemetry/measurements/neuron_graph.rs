@@ -240,7 +240,7 @@ pub enum ColumnType {
     Float,
     /// Truth values.
     Boolean,
-    /// Texts.
+    /// Strings.
     Text,
     /// Lists and objects, as JSON.
     Json,
@@ -282,7 +282,7 @@ choices! {
     }
 }
 
-/// More edges would neither be drawn nor fit a message.
+/// The largest number of edges in a measurement: more could not be drawn, and would not fit into a message.
 pub const MAX_EDGES: usize = 400_000;
 
 arguments! {

@@ -152,7 +152,7 @@ measurement! {
         /// True if scores are the model's: rotated or damped by the distance of the tokens. Else they are the bare x
         /// x^T.
         pub is_rotated: bool,
-        /// From the first to the last.
+        /// The layers, in the order of a forward pass.
         pub layers: Vec<QueryKeyLayer>,
     }
 

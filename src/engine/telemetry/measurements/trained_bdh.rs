@@ -157,7 +157,7 @@ measurement! {
     pub struct DirectionLoss {
         /// The code of the language that is read.
         pub from: String,
-        /// That of the language that it is translated into; absent for the passage itself.
+        /// The code of the language that it is translated into; absent for the loss of the passage itself.
         pub to: Option<String>,
         /// Tokens that were scored.
         pub tokens: usize,

@@ -16,7 +16,7 @@
 //! 9. The verdict is made again from these numbers whenever it is shown; `orrery claims check` compares ([`ledger`]). A claim that
 //!    its runs do not test cannot be told, whatever their numbers give.
 //! 10. `claims/replications/ID.json` is a result of the same rule with other seeds. It moves no verdict, and is shown beside the
-//!    first one ([`replication`]).
+//!     first one ([`replication`]).
 //! 11. Tables, JSON and the pages `docs/claims.md` and `docs/results.md` are made from the ledger ([`table`]), and the rows of the
 //!     page in the window ([`entry`]), which it filters ([`filter`]).
 

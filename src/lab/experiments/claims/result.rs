@@ -48,7 +48,8 @@ pub struct ClaimResult {
 pub struct StepValues {
     pub step: u64,
     pub values: Vec<f64>,
-    /// The numbers that `values` are compared with, of a ratio of spreads, of which a seed alone has no value.
+    /// The numbers that `values` are compared with. It is empty unless the effect is a ratio of spreads, which a single
+    /// seed does not have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<f64>,
 }

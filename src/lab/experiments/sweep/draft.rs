@@ -119,7 +119,7 @@ impl SweepDraft {
         self.axes.iter().find(|axis| axis.key == key)
     }
 
-    /// Ticks a setting, or takes its tick away.
+    /// Adds a setting as an axis, or removes its axis.
     pub fn toggle(&mut self, knob: &Knob, value: &Value) {
         match self.axes.iter().position(|axis| axis.key == knob.key) {
             Some(place) => {

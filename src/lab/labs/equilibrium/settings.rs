@@ -140,8 +140,8 @@ schedules! {
 }
 
 impl EquilibriumSettings {
-    /// The control that is held; 0 where it has no such number.
-    fn held(&self) -> [f64; 4] {
+    /// The values of the control; those that the generator does not read are 0.
+    fn control_values(&self) -> [f64; 4] {
         let ControlSettings { y0, y1, y2, y3 } = self.control;
         let mut control = [y0, y1, y2, y3];
         control.iter_mut().skip(self.generator.controls).for_each(|y| *y = 0.0);
@@ -150,7 +150,7 @@ impl EquilibriumSettings {
 
     /// The arguments of questions about the generator.
     pub fn args(&self) -> GeneratorArgs {
-        let [y0, y1, y2, y3] = self.held();
+        let [y0, y1, y2, y3] = self.control_values();
         let GeneratorSettings { edits, cut, .. } = &self.generator;
         GeneratorArgs { y0, y1, y2, y3, passage: 0, token: self.task.token, edits: edits.clone(), cut: *cut }
     }
@@ -161,9 +161,9 @@ impl EquilibriumSettings {
         GeneratorFlowArgs { generator: self.args(), dt, start, steps }
     }
 
-    /// The arguments of the map of the network's errors: the controls that it holds.
+    /// The arguments of the map of the network's errors: the controls that stay constant over the map.
     pub fn map_args(&self) -> StationaryMapArgs {
-        let [_, _, y2, y3] = self.held();
+        let [_, _, y2, y3] = self.control_values();
         StationaryMapArgs { y2, y3, ..StationaryMapArgs::default() }
     }
 

@@ -3,7 +3,7 @@
 
 use crate::{
     config::{Arguments, Knob, Value, arguments},
-    probe::{self, AnyProbe},
+    probe::{self, ProbeEntry},
     telemetry::{
         Args,
         measurements::{AttentionMapsArgs, NextTokensArgs},
@@ -43,7 +43,7 @@ pub fn protocol_name(name: &str) -> &str {
 }
 
 /// The probe that answers this question of Orrery's own runs.
-pub fn probe_of(ask: &str) -> Option<&'static dyn AnyProbe> {
+pub fn probe_of(ask: &str) -> Option<&'static ProbeEntry> {
     probe::find(if ask == ATTENTION { AttentionMapsArgs::PROBE } else { ask })
 }
 
@@ -52,7 +52,7 @@ pub fn knobs_of(ask: &str) -> Option<Vec<Knob>> {
     match ask {
         PAUSE | RESUME | SAVE => Some(vec![]),
         SCALE_LR => Some(ScaleLrArgs::knobs()),
-        _ => probe_of(ask).map(AnyProbe::knobs),
+        _ => probe_of(ask).map(ProbeEntry::knobs),
     }
 }
 
@@ -81,7 +81,7 @@ mod tests {
     fn a_probe_and_its_question_have_each_others_names() {
         for ask in [ATTENTION, NEXT_TOKENS] {
             let probe = probe_of(ask).expect("a probe answers it");
-            assert_eq!(protocol_name(probe.id()), ask);
+            assert_eq!(protocol_name(probe.id), ask);
             assert!(knobs_of(ask).is_some_and(|knobs| knobs.iter().any(|knob| knob.key == "text")));
         }
         assert_eq!(protocol_name("lesson"), "lesson");

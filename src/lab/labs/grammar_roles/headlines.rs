@@ -49,7 +49,7 @@ pub static ALL: &[Headline] = &[
         name: "most common role",
         about: "The share of the words within that have the most common role: as many are right if it is named everywhere.",
         better: Better::Neither,
-        source: measured!(RoleAccuracy, |m| Some(named(m)?.within.majority()).filter(|share| share.is_finite())),
+        source: measured!(RoleAccuracy, |m| Some(primary(m)?.within.majority()).filter(|share| share.is_finite())),
         ..WITHIN
     },
     Headline {
@@ -103,28 +103,29 @@ const fn without_network(key: &'static str) -> Meaning {
 /// The lab asks whether it takes a network, so that each share stands beside the one without.
 pub static LARGE_NUMBERS: &[LargeNumber] = &[
     LargeNumber::new("within", "roles named, within", "role_accuracy", without_network("within"))
-        .measured_on("words", |payload| words(payload, 0)),
+        .measured_on("words", |payload| word_count(payload, 0)),
     LargeNumber::new("transfer", "with new words", "role_accuracy", without_network("transfer"))
-        .measured_on("words", |payload| words(payload, 1)),
+        .measured_on("words", |payload| word_count(payload, 1)),
     LargeNumber::new("deep", "in relative clauses", "role_accuracy", without_network("deep"))
-        .measured_on("words", |payload| words(payload, 2)),
+        .measured_on("words", |payload| word_count(payload, 2)),
 ];
 
-/// The number of words that a share of [`RoleAccuracy::accuracies`] is of.
-fn words(payload: &Payload, which: usize) -> Option<usize> {
+/// The number of words over which one of [`RoleAccuracy::accuracies`] is the mean.
+fn word_count(payload: &Payload, which: usize) -> Option<usize> {
     share(RoleAccuracy::from_payload(payload)?, which)?.answers.map(|words| words as usize)
 }
 
-/// The answers of a tagger itself, or those read from activation and traces of the lowest level.
-fn named(m: &RoleAccuracy) -> Option<&RoleRepresentation> {
-    let named = m.by_features(RoleFeatures::Tags, 0).or_else(|| m.by_features(RoleFeatures::Both, 0))?;
-    named.finite.then_some(named)
+/// The representation whose answers the headline numbers count: the tags of a tagger itself, or else activation and
+/// traces of the lowest level.
+fn primary(m: &RoleAccuracy) -> Option<&RoleRepresentation> {
+    let primary = m.by_features(RoleFeatures::Tags, 0).or_else(|| m.by_features(RoleFeatures::Both, 0))?;
+    primary.finite.then_some(primary)
 }
 
 /// One of [`RoleAccuracy::accuracies`].
 fn share(m: &RoleAccuracy, which: usize) -> Option<MeasuredNumber> {
-    let named = named(m)?;
-    let counts = if which == 1 { &named.transfer } else { &named.within };
+    let primary = primary(m)?;
+    let counts = if which == 1 { &primary.transfer } else { &primary.within };
     let (right, words) = counts.sum(|role| which < 2 || m.deep[role]);
     MeasuredNumber::share(right, words)
 }
@@ -150,10 +151,10 @@ fn within_projected(m: &RoleAccuracy) -> Option<f64> {
 
 fn transfer_by_role(m: &RoleAccuracy) -> Vec<(String, MeasuredNumber)> {
     const ROLES: [&str; 4] = ["det_agent", "noun_agent", "noun_patient", "verb_rel"];
-    let Some(named) = named(m) else { return vec![] };
+    let Some(primary) = primary(m) else { return vec![] };
     let of_role = |name: &str| -> Option<(String, MeasuredNumber)> {
         let role = m.roles.iter().position(|role| role == name)?;
-        let (right, words) = named.transfer.sum(|r| r == role);
+        let (right, words) = primary.transfer.sum(|r| r == role);
         Some((name.to_owned(), MeasuredNumber::share(right, words)?))
     };
     ROLES.into_iter().filter_map(of_role).collect()
@@ -199,7 +200,7 @@ mod tests {
         let of_words = |right: f64, words| MeasuredNumber::share(right, words).unwrap();
         assert_eq!(share(&m, 0), Some(of_words(8.0, 16.0)));
         let payload = m.clone().into_payload();
-        assert_eq!([0, 1, 2].map(|which| words(&payload, which)), [Some(16), Some(16), Some(8)]);
+        assert_eq!([0, 1, 2].map(|which| word_count(&payload, which)), [Some(16), Some(16), Some(8)]);
         assert_eq!(within_traces(&m), [("0".to_owned(), of_words(4.0, 16.0))]);
         assert_eq!(within_projected(&m), Some(0.4375), "half of the activation's dimensions, mean over draws");
         let by_role = [("verb_rel".to_owned(), of_words(7.0, 8.0))];

@@ -132,7 +132,7 @@ mod tests {
 
     /// The null of the same degrees is the weakest with many edges: beside it alone Q says too much.
     #[test]
-    fn modularity_stands_beside_the_highest_null_of_as_many_edges() {
+    fn modularity_is_compared_with_highest_null_of_same_size() {
         let nulls = measured().into_payload();
         let beside = |edges, degree_preserving, nulls| {
             let curve = ModularityAtStep { edges, model: 0.5, degree_preserving, carrying: 1.0 };

@@ -31,10 +31,10 @@ pub enum Target {
         neurons: Vec<usize>,
         /// The activation that is changed, x or y.
         part: NeuronActivation,
-        /// The one layer where it is done, counted from 0; in all of them where none is given.
+        /// The layer where the activation is changed, counted from 0; `None` changes it in all layers.
         layer: Option<usize>,
     },
-    /// The values of synapses, each in the layer of its x.
+    /// The values of synapses; the layer of a synapse is that of its x.
     Synapses(Vec<Synapse>),
 }
 

@@ -65,10 +65,10 @@ pub trait SynapseModel: Model {
     /// A model of `layers` layers that share these weights.
     fn with_layers(&self, layers: usize) -> Result<Box<dyn SynapseModel>>;
 
-    /// The model of a checkpoint, and this one and that one merged.
+    /// Loads the model of a checkpoint, and merges it with this one.
     ///
     /// # Errors
-    /// Names what does not fit.
+    /// If the models cannot be merged; the error names what differs between them.
     fn merged_with(&self, checkpoint: &Path) -> Result<MergedModels>;
 }
 

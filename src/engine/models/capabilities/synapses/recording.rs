@@ -37,6 +37,7 @@ pub struct Recording {
 /// Tensors with their names, sorted by name.
 pub type Activations = Vec<(String, Tensor)>;
 
+/// The largest number of bytes that one recording may keep.
 const MAX_BYTES: u64 = 16 << 30;
 
 impl Recording {

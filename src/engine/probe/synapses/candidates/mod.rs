@@ -91,14 +91,16 @@ pub fn choose<M: SynapseModel>(
     }
 }
 
+/// Counts the bytes that ids stand for.
+type ByteCount<'a> = Box<dyn Fn(&[u32]) -> usize + 'a>;
+
 /// A text in the tokens of a candidate.
 struct CandidateText<'a> {
     /// `None` if these tokens cannot say the text, or it has fewer than two of them.
     beginning: Option<TextBeginning>,
     /// The reason why these tokens would be taken were they the only ones.
     from: Evidence,
-    /// The number of bytes that ids of the text stand for.
-    bytes: Box<dyn Fn(&[u32]) -> usize + 'a>,
+    bytes: ByteCount<'a>,
 }
 
 /// The part of a text that candidates read.
@@ -227,9 +229,7 @@ fn window_losses(
     Ok(by_layers.into_iter().map(|by_window| WindowLosses { by_window, tokens_per_byte }).collect())
 }
 
-pub struct Candidates;
-
-impl Probe for Candidates {
+impl Probe for ReadingCandidatesArgs {
     type Answer = ReadingCandidates;
     type Subject<'m> = &'m dyn SynapseModel;
     const TAKES_LONG: bool = true;
@@ -239,7 +239,7 @@ impl Probe for Candidates {
         model.capabilities().synapses.filter(|m| !m.shape().gated)
     }
 
-    fn ask(model: &dyn SynapseModel, args: &ArgsOf<Self>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+    fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let (used, layers_known) = (model.shape().layers, model.layers_are_known());
         let mut known = model.checkpoint().map_or_else(KnownFacts::default, |facts| KnownFacts::new(facts, None));
         if layers_known {
@@ -247,11 +247,11 @@ impl Probe for Candidates {
             known.layers = Some(KnownNumber { value: used, from });
         }
         let mut windows = known.windows(model.shape());
-        if args.window > 0 {
-            (windows.length, windows.from) = (args.window.max(2), Evidence::Asked);
+        if self.window > 0 {
+            (windows.length, windows.from) = (self.window.max(2), Evidence::Asked);
         }
-        if args.windows > 0 {
-            windows.count = args.windows;
+        if self.windows > 0 {
+            windows.count = self.windows;
         }
         let deep = model.with_layers(if layers_known { used } else { MAX_LAYERS.max(used) })?;
         let others = other_tokens(cx, model.checkpoint());

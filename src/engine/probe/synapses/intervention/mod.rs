@@ -14,26 +14,24 @@ pub(in crate::probe) use null::MatchedNull;
 
 use crate::probe::prelude::*;
 
-/// Gives no answer where nothing is named.
-pub struct InterventionProbe;
-
 const LIKELY_TOKENS: usize = 8;
 
-impl Probe for InterventionProbe {
+/// Gives no answer where nothing is named.
+impl Probe for InterventionArgs {
     type Answer = Option<InterventionEffect>;
     type Subject<'m> = &'m dyn SynapseModel;
 
-    fn ask(model: &dyn SynapseModel, args: &InterventionArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let asked = request(&args.change, model.shape())?;
+    fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let asked = request(&self.change, model.shape())?;
         if asked.is_empty() {
             return Ok(Answer::default());
         }
-        let prompt = Prompt::read(cx, &args.text, args.passage, args.longest)?;
-        let options = EffectOptions { draws: args.draws, length: args.length, seed: cx.seed };
+        let prompt = Prompt::read(cx, &self.text, self.passage, self.longest)?;
+        let options = EffectOptions { draws: self.draws, length: self.length, seed: cx.seed };
         let found = effect(model, &prompt.ids, &asked, options, cx.device, cx.progress)?;
         let per_head = model.shape().per_head();
         let measured = InterventionEffect {
-            is_typed: !args.text.is_empty(),
+            is_typed: !self.text.is_empty(),
             neurons: asked.neuron_names(per_head),
             synapses: asked.synapse_names(per_head),
             action: asked.description.clone(),

@@ -10,12 +10,10 @@ use paths::{X, Y, first_pass, second_pass};
 
 use crate::probe::prelude::*;
 
-pub struct ReadingProbe;
-
 /// The number of neurons followed at each end.
 const FOLLOWED: usize = 48;
 
-impl Probe for ReadingProbe {
+impl Probe for ReadingArgs {
     type Answer = measurements::SynapseReading;
     type Subject<'m> = &'m dyn SynapseModel;
 
@@ -23,8 +21,8 @@ impl Probe for ReadingProbe {
         model.capabilities().synapses.filter(|m| m.shape().layers > 1)
     }
 
-    fn ask(model: &dyn SynapseModel, args: &ReadingArgs, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let question = ReadingQuery::new(model, args, cx)?;
+    fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
+        let question = ReadingQuery::new(model, self, cx)?;
         let ids = question.written_on()?;
         Ok(question.answer(question.read(&ids)?, &ids))
     }
@@ -110,7 +108,7 @@ mod tests {
         let spec = ModelSpec::Bdh(BdhSpec { position: Position::Nothing, ..sizes });
         let (mut model, corpus) = testing::model(&spec)?;
         let args = [("longest", Value::Int(24)), ("i", Value::Int(0)), ("j", Value::Int(8))];
-        let found: measurements::SynapseReading = testing::measured(&ReadingProbe, model.as_mut(), &corpus, &args)?;
+        let found: measurements::SynapseReading = testing::measured(model.as_mut(), &corpus, &args)?;
         assert_eq!((found.synapses[0].j, found.synapses[0].sigma.len()), (8, 24));
         Ok(())
     }
@@ -121,7 +119,7 @@ mod tests {
         let (mut model, corpus) = testing::model(&ModelSpec::Bdh(sizes))?;
         let about = |layer: i64, model: &mut dyn Trainable| -> Result<String> {
             let args = [("longest", Value::Int(24)), ("layer", Value::Int(layer))];
-            Ok(testing::answers(&ReadingProbe, model, &corpus, &args)?[0].about.clone())
+            Ok(testing::answers("reading", model, &corpus, &args)?[0].about.clone())
         };
         assert!(about(30, model.as_mut())?.contains("to x of layer 1 (the model has no layer 30),"));
         assert!(about(1, model.as_mut())?.contains("to x of layer 1, as the model"));

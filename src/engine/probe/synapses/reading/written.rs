@@ -84,7 +84,7 @@ mod tests {
         use crate::{
             corpus::{Corpus, CorpusSpec, Source, TokenizerSpec},
             models::bdh::{Bdh, BdhSpec},
-            probe::{Answer, Probe, ProbeInputs, Progress, synapses::ReadingProbe},
+            probe::{Answer, Probe, ProbeInputs, Progress},
             telemetry::{Measurement, measurements::ReadingArgs},
         };
         let folder = tempfile::tempdir()?;
@@ -108,8 +108,8 @@ mod tests {
         let progress = Progress::new(&report, &never).showing(&show);
         let (corpus, device) = (&corpus, &Device::Cpu);
         let cx = ProbeInputs { step: 0, corpus, texts: &[], device, seed: 0, progress };
-        let whole = ReadingProbe::ask(&model, &args, &cx)?;
-        let unseen = ReadingProbe::ask(&model, &args, &ProbeInputs { progress: Progress::none(), ..cx })?;
+        let whole = args.ask(&model, &cx)?;
+        let unseen = args.ask(&model, &ProbeInputs { progress: Progress::none(), ..cx })?;
         assert_eq!(unseen.tokens, whole.tokens, "who looks changes nothing");
         let shown = shown.into_inner();
         assert!((3..200).contains(&shown.len()), "{} times", shown.len());

@@ -187,11 +187,11 @@ measurement! {
         pub token_steps: Numbers,
         /// Steps by the error of all states of the prompt up to the token.
         pub prompt_steps: Numbers,
-        /// `token_steps` with `surprise`; NaN until all points are measured.
+        /// Rank correlation of `token_steps` with `surprise`; NaN until all points are measured.
         pub token_with_surprise: RankCorrelation,
-        /// `token_steps` with `next`.
+        /// Rank correlation of `token_steps` with `next`.
         pub token_with_next: RankCorrelation,
-        /// `prompt_steps` with `prompt`.
+        /// Rank correlation of `prompt_steps` with `prompt`.
         pub prompt_with_surprise: RankCorrelation,
     }
 
