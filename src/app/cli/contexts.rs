@@ -89,7 +89,7 @@ fn read(
 ) -> Result<TopContexts, Failure> {
     let mut pieces = ids.chunks(PIECE);
     let total = ids.len().min(how.max_tokens);
-    let mut progress = StepProgress::new("reading, a step a token", total as u64);
+    let mut progress = StepProgress::new("reading, one step per token", total as u64);
     let mut report = |done: usize| {
         progress.step(done as u64);
         Ok(())

@@ -103,7 +103,7 @@ fn check_checkpoint(from: &Checkpoint, lab: &Lab, config: &Config, plan: &Plan) 
     let planned: Vec<&str> = plan.variants.iter().map(|v| v.id.as_str()).collect();
     ensure!(
         held == planned,
-        "the checkpoint of step {step} is of the models {}, and the settings make {}",
+        "the checkpoint of step {step} holds the models {}, but the settings build {}",
         held.join(", "),
         planned.join(", ")
     );

@@ -30,7 +30,7 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
     let ids = chosen.encode_to_score(&text, &args.read.text)?;
     let model = chosen.model()?;
     let uniform = (chosen.checkpoint.vocab as f64).ln();
-    let mut progress = StepProgress::new("reading, a step a token", ids.len() as u64 - 1);
+    let mut progress = StepProgress::new("reading, one step per token", ids.len() as u64 - 1);
     let nats =
         TextReader::new(&model).token_losses(&ids, form, &mut |n| progress.step(n as u64)).map_err(Failure::failed)?;
     if let Some(at) = nats.iter().position(|v| !v.is_finite()) {

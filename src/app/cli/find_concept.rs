@@ -62,8 +62,8 @@ pub fn run(args: &FindConceptArgs) -> Result<(), Failure> {
     chosen.print()?;
     print_line!("{}: {} sentences ({})", sentences.name(), grouped(question.items.len()), tokenizer.label())?;
     print_line!("{}", question.describe())?;
-    let how = SearchParams { per_side: args.per_side as usize, ..SearchParams::default() };
-    let mut searched = Searches::new(&question, &how, 1 + args.random as usize);
+    let params = SearchParams { per_side: args.per_side as usize, ..SearchParams::default() };
+    let mut searched = Searches::new(&question, &params, 1 + args.random as usize);
     let found = searched.search(&model)?;
     let mut random = vec![];
     for k in 0..args.random {
@@ -136,36 +136,37 @@ impl Sentences {
     }
 }
 
-/// Searches of several models, and how far all of them are.
+/// The searches of several models, with the progress of all of them together.
 struct Searches<'a> {
     question: &'a ConceptQuestion,
-    how: &'a SearchParams,
-    done: usize,
-    all: usize,
+    params: &'a SearchParams,
+    /// The number of models that have been searched.
+    finished: usize,
+    total: usize,
     progress: RefCell<StepProgress>,
     cancelled: Arc<AtomicBool>,
 }
 
 impl<'a> Searches<'a> {
-    fn new(question: &'a ConceptQuestion, how: &'a SearchParams, all: usize) -> Self {
+    fn new(question: &'a ConceptQuestion, params: &'a SearchParams, total: usize) -> Self {
         let progress = StepProgress::new("searching", STEPS).into();
-        Self { question, how, done: 0, all, progress, cancelled: interrupt::cancel_flag() }
+        Self { question, params, finished: 0, total, progress, cancelled: interrupt::cancel_flag() }
     }
 
     fn search(&mut self, model: &dyn Trainable) -> Result<SearchResult, Failure> {
         let report = |share: f32| self.progress.borrow_mut().step((share * STEPS as f32) as u64);
-        let progress = Progress::new(&report, &self.cancelled).piece(self.done, self.all);
+        let progress = Progress::new(&report, &self.cancelled).piece(self.finished, self.total);
         let device = model.params().device();
-        let found = concepts::find(model, self.question, self.how, device, progress);
+        let found = concepts::find(model, self.question, self.params, device, progress);
         if self.cancelled.load(Ordering::Relaxed) {
-            let (done, all) = (self.done, self.all);
+            let (finished, total) = (self.finished, self.total);
             return Err(Failure::interrupted(format!(
-                "the search was stopped after {done} of {all} models: nothing is concluded and nothing was written"
+                "the search was stopped after {finished} of {total} models: no verdict, and nothing was written"
             )));
         }
         let found = found.map_err(Failure::wrong)?;
-        self.done += 1;
-        if self.done == self.all {
+        self.finished += 1;
+        if self.finished == self.total {
             self.progress.borrow_mut().step(STEPS);
         }
         Ok(found)

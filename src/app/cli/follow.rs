@@ -66,7 +66,7 @@ fn print_numbers(folder: &Path) -> Result<(), Failure> {
         let words = match follower.reader.poll() {
             Ok(FolderStatus::Same) => String::new(),
             Ok(FolderStatus::Missing { why }) => {
-                format!("{} is incomplete at the moment ({why}); it will be looked for again", folder.display())
+                format!("{} is incomplete at the moment ({why}); it will be checked again", folder.display())
             }
             Ok(FolderStatus::Replaced) => match Reader::follow(folder) {
                 Ok(reader) => {

@@ -40,7 +40,7 @@ pub fn on_interrupt(stop: impl Fn() + Send + 'static) {
     }
 }
 
-/// A flag that is set when the process is asked to end. It takes the place of the action before.
+/// Returns a flag that is set when the process is asked to end; it replaces the `stop` of an earlier [`on_interrupt`].
 pub fn cancel_flag() -> Arc<AtomicBool> {
     let asked = Arc::<AtomicBool>::default();
     let flag = Arc::clone(&asked);
@@ -48,7 +48,7 @@ pub fn cancel_flag() -> Arc<AtomicBool> {
     asked
 }
 
-/// True if the process was asked to end more than once: then nothing is waited for.
+/// True if the process was asked to end more than once, so that callers should wait for nothing any more.
 pub fn is_repeated() -> bool {
     IMPATIENT.load(Ordering::SeqCst)
 }

@@ -64,15 +64,14 @@ pub struct RunProgress {
     losses: Vec<f64>,
     last_report: Instant,
     total: u64,
-    /// The step that was shown last.
-    shown: u64,
+    last_step: u64,
 }
 
 impl RunProgress {
     /// A bar if stderr is a terminal, plain lines otherwise.
     pub fn new() -> Self {
         let bar = progress_bar("{bar:32} {pos}/{len} steps, {eta} left  {msg}");
-        Self { bar, names: vec![], losses: vec![], last_report: Instant::now(), total: 0, shown: 0 }
+        Self { bar, names: vec![], losses: vec![], last_report: Instant::now(), total: 0, last_step: 0 }
     }
 
     fn print(&self, text: &str) {
@@ -101,7 +100,7 @@ impl RunProgress {
     }
 
     fn step(&mut self, step: u64) {
-        self.shown = step;
+        self.last_step = step;
         let known = losses_label(&self.names, &self.losses);
         match &self.bar {
             Some(bar) => {
@@ -149,7 +148,7 @@ impl Sink for RunProgress {
                         *slot = *loss;
                     }
                     // where stages follow one another the last variant may be silent
-                    if s.variant + 1 == self.names.len() || s.step > self.shown + 1 {
+                    if s.variant + 1 == self.names.len() || s.step > self.last_step + 1 {
                         self.step(s.step);
                     }
                 }

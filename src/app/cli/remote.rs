@@ -149,7 +149,7 @@ pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> 
     };
     // also while `ssh` asks for a password
     let check_interrupt = || match is_asked_to_end.load(Ordering::SeqCst) {
-        true => Err(Failure::interrupted(format!("{address} is not copied"))),
+        true => Err(Failure::interrupted(format!("{address} was not copied"))),
         false => Ok(()),
     };
     let mut is_told = false;
@@ -188,7 +188,7 @@ pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> 
 /// # Errors
 /// If it is something else's copy, or cannot be made.
 pub fn copy_folder(address: &Address, out: &Path, advice: &str) -> Result<PathBuf, Failure> {
-    let folder = out.join(address.name());
+    let folder = out.join(address.copy_name());
     let failed = |e: &dyn std::fmt::Display| output::unwritten(&folder, e);
     files::make_folders(&folder).map_err(|e| failed(&e))?;
     match read_text_inside(&folder, SOURCE, MAX_LINE) {

@@ -39,7 +39,7 @@ pub struct StreamArgs {
 pub struct LocalPart {
     pub log: String,
     pub bytes: u64,
-    /// The last bytes of it, at most [`MARK`].
+    /// The last bytes of that part, [`MARK`] or fewer.
     pub end: Vec<u8>,
 }
 
@@ -56,7 +56,7 @@ impl FromStr for LocalPart {
             let end = (0..end.len() / 2).map(digits).collect::<Option<Vec<u8>>>()?;
             is_log.then(|| Self { log: log.to_owned(), bytes, end })
         };
-        parts().ok_or_else(|| format!("`{text}` is no LOG=BYTES:END"))
+        parts().ok_or_else(|| format!("`{text}` is not of the form LOG=BYTES:END"))
     }
 }
 

@@ -64,7 +64,7 @@ fn read(run: &Path, variant: Option<&str>) -> Result<(Model, Damage), Failure> {
     Ok((Model { spec: chosen.model.clone(), weights: kept.weights }, lost))
 }
 
-/// Says where another program keeps the weights of its run, whose models it alone can build.
+/// Explains that only the program that trains `run` can build its models, and where their newest weights are.
 fn weights_elsewhere(run: &Path) -> String {
     let shown = run.display();
     match snapshots::list(run).last_key_value() {
@@ -72,7 +72,9 @@ fn weights_elsewhere(run: &Path) -> String {
             "another program trains {shown}, and only it can build the model: its newest weights are in {}",
             path.display()
         ),
-        None => format!("another program trains {shown}, and keeps no weights in it (`orrery_log.log_weights` does)"),
+        None => format!(
+            "another program trains {shown} and keeps no weights in it; its script can, by `orrery_log.log_weights`"
+        ),
     }
 }
 

@@ -27,8 +27,9 @@ pub use renderer::{frames_drawn, steps_made};
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
 pub struct Edge {
+    /// The indices of its two nodes.
     pub ends: [u32; 2],
-    /// -1 to 1: how strongly it is drawn; below zero in the colour of negative ones.
+    /// -1 to 1: the magnitude is how strongly the edge is drawn, and the sign chooses the colour.
     pub ink: f32,
 }
 

@@ -70,6 +70,7 @@ pub struct StepParams {
 struct StepUniform {
     temperature: f32,
     loose: f32,
+    /// The place of the first value of the bounding box that the step reads.
     box_now: u32,
     level: u32,
 }
@@ -115,7 +116,7 @@ impl GraphLayout {
         laws: Laws,
     ) -> Result<Self, LayoutError> {
         let laws = Laws { count: nodes.len() as u32, ..laws };
-        consistent(nodes, springs, start, &laws)?;
+        check_input(nodes, springs, start, &laws)?;
         let limits = device.limits();
         let max = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
         let cells = if laws.levels > 0 { 1u64 << (2 * laws.levels) } else { 1 };
@@ -258,7 +259,7 @@ impl GraphLayout {
 /// Rows of the turns that name levels, before those that name steps.
 const LEVEL_ROWS: u64 = 16;
 
-fn consistent(nodes: &[Node], springs: &[Spring], start: &[[f32; 2]], laws: &Laws) -> Result<(), LayoutError> {
+fn check_input(nodes: &[Node], springs: &[Spring], start: &[[f32; 2]], laws: &Laws) -> Result<(), LayoutError> {
     let wrong = LayoutError::Inconsistent;
     if nodes.is_empty() || nodes.len() > MAX_NODES {
         return Err(wrong("a layout takes 1 to 4 million nodes"));
@@ -304,10 +305,10 @@ mod tests {
         let laws = Laws { levels: 0, ..Laws::zeroed() };
         let node = Node { mass: 1.0, first: 0, end: 1, held: 0 };
         let spring = Spring { to: 0, strength: 1.0 };
-        assert!(consistent(&[node], &[spring], &[[0.0; 2]], &laws).is_ok());
-        assert!(consistent(&[node], &[], &[[0.0; 2]], &laws).is_err());
-        assert!(consistent(&[node], &[Spring { to: 1, ..spring }], &[[0.0; 2]], &laws).is_err());
-        assert!(consistent(&[], &[], &[], &laws).is_err());
-        assert!(consistent(&[node], &[spring], &[], &laws).is_err());
+        assert!(check_input(&[node], &[spring], &[[0.0; 2]], &laws).is_ok());
+        assert!(check_input(&[node], &[], &[[0.0; 2]], &laws).is_err());
+        assert!(check_input(&[node], &[Spring { to: 1, ..spring }], &[[0.0; 2]], &laws).is_err());
+        assert!(check_input(&[], &[], &[], &laws).is_err());
+        assert!(check_input(&[node], &[spring], &[], &laws).is_err());
     }
 }

@@ -159,13 +159,13 @@ pub(super) fn compute_pipeline(
     })
 }
 
-/// The parts in which pipelines that draw differ.
+/// What differs between the render pipelines.
 pub(super) struct DrawPipeline<'a> {
     pub label: &'a str,
     pub module: &'a wgpu::ShaderModule,
     /// The functions of the shader for vertices and for fragments.
-    pub entries: [&'a str; 2],
-    pub groups: &'a [Option<&'a wgpu::BindGroupLayout>],
+    pub entry_points: [&'a str; 2],
+    pub group_layouts: &'a [Option<&'a wgpu::BindGroupLayout>],
     /// Attributes of an instance, with its size in bytes; without any, nothing is read for vertices.
     pub instance: Option<(&'a [wgpu::VertexAttribute], u64)>,
     pub topology: wgpu::PrimitiveTopology,
@@ -178,15 +178,16 @@ impl<'a> DrawPipeline<'a> {
     pub fn filling(
         label: &'a str,
         module: &'a wgpu::ShaderModule,
-        groups: &'a [Option<&'a wgpu::BindGroupLayout>],
+        group_layouts: &'a [Option<&'a wgpu::BindGroupLayout>],
         format: wgpu::TextureFormat,
     ) -> Self {
         let topology = wgpu::PrimitiveTopology::TriangleList;
-        Self { label, module, entries: ["vs_main", "fs_main"], groups, instance: None, topology, format, blend: None }
+        let entry_points = ["vs_main", "fs_main"];
+        Self { label, module, entry_points, group_layouts, instance: None, topology, format, blend: None }
     }
 
     pub fn make(self, device: &wgpu::Device) -> wgpu::RenderPipeline {
-        let layout = pipeline_layout(device, self.label, self.groups);
+        let layout = pipeline_layout(device, self.label, self.group_layouts);
         let step_mode = wgpu::VertexStepMode::Instance;
         let buffer = |(attributes, array_stride)| wgpu::VertexBufferLayout { array_stride, step_mode, attributes };
         let buffers: Vec<_> = self.instance.into_iter().map(|instance| Some(buffer(instance))).collect();
@@ -197,7 +198,7 @@ impl<'a> DrawPipeline<'a> {
             layout: Some(&layout),
             vertex: wgpu::VertexState {
                 module: self.module,
-                entry_point: Some(self.entries[0]),
+                entry_point: Some(self.entry_points[0]),
                 compilation_options: Default::default(),
                 buffers: &buffers,
             },
@@ -206,7 +207,7 @@ impl<'a> DrawPipeline<'a> {
             multisample: wgpu::MultisampleState::default(),
             fragment: Some(wgpu::FragmentState {
                 module: self.module,
-                entry_point: Some(self.entries[1]),
+                entry_point: Some(self.entry_points[1]),
                 compilation_options: Default::default(),
                 targets: &[Some(target)],
             }),

@@ -18,7 +18,7 @@ pub use start::{Opening, Start, run, run_scripted};
 
 use dispatch::{
     deliveries::take_deliveries,
-    file::{WrittenMatrix, draw_pictures, take_picture},
+    file::{MatrixExport, draw_pictures, take_picture},
     message::paste_session,
     open_run::pump_opening,
 };
@@ -99,7 +99,7 @@ pub struct App {
     /// Files of a recording that are being written; no message announces them.
     pub(super) recorded: BTreeSet<PathBuf>,
     /// A matrix of transition probabilities that is being written, to be opened as a generator.
-    pub(super) transitions: Option<WrittenMatrix>,
+    pub(super) transitions: Option<MatrixExport>,
     dragged_over: bool,
     /// A text field had the focus at the end of the last frame.
     was_typing: bool,

@@ -5,14 +5,14 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// The place, among all that undo takes back in this process, of what was done just now: a later thing has a greater one.
-/// Histories do not know one another, and clocks stand still in a hidden window.
+/// Returns a number that is greater for each later step or deletion of this process, so that those of several histories
+/// can be ordered. A time would not serve, because egui's clock stands still in a hidden window.
 fn next_order() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// A step: its name, and what it changed, as it was (or, undone, as it had become).
+/// A named step with the state before it or, once it is undone, the state after it.
 #[derive(Debug)]
 struct UndoStep<T> {
     name: String,

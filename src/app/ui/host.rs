@@ -232,6 +232,6 @@ pub trait Host {
     fn restore_run(&mut self, _place: PathBuf) {}
     /// The deliveries that have arrived since the last call. It never waits.
     fn deliveries(&mut self) -> Vec<Delivery>;
-    /// Devices for the device menu: (name for the config, words, available).
+    /// Devices for the device menu: (name in the config, label, whether it is available).
     fn devices(&self) -> Vec<(String, String, bool)>;
 }

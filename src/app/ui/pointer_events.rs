@@ -5,8 +5,8 @@ use std::mem;
 use eframe::egui::{Context, Event, Plugin, RawInput};
 
 /// Lets a frame see events only up to a button that goes down or up, and keeps the rest for the frame after it. egui
-/// looks for what is under the pointer once a frame, at its last position: of a press, a move and a release in one
-/// frame it would take the press to be where the pointer went, and a slider would follow moves after its release.
+/// finds the widget under the pointer once per frame, at the last position. If a press, a move and a release came in
+/// one frame, it would place the press where the pointer went, and a slider would follow moves after its release.
 #[derive(Default)]
 pub(super) struct PointerEvents {
     waiting: Vec<Event>,

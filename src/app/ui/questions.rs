@@ -110,7 +110,7 @@ pub struct Unanswered {
 }
 
 impl Questions {
-    /// The book of a picture of a record: its view may put questions, which are asked of nobody.
+    /// The questions of a view that draws a recorded run for a picture: they are registered, and none is sent.
     pub fn for_record() -> Self {
         Self { is_unasked: true, ..Self::default() }
     }

@@ -117,7 +117,8 @@ pub fn number_label(of: &Number, value: f64) -> String {
     of.digits.map_or_else(|| number::short(value), |digits| digits.format(value))
 }
 
-/// A colour a point: each its own where they are few, else along a colour map, by the first axis and then the second.
+/// One colour per point: distinct colours if the points are few, otherwise a colour map in the order of the first axis
+/// and then the second.
 pub fn point_colours(results: &SweepResults, theme: &Theme) -> Vec<Color32> {
     let count = results.points.len();
     if count <= OWN_COLOURS {

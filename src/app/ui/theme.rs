@@ -409,9 +409,9 @@ mod tests {
         a.iter().zip(b).map(|(a, b)| u32::from(a.abs_diff(b))).sum()
     }
 
-    /// Each is darker or lighter than the next, and another colour besides.
+    /// Neighbouring traces differ in lightness as well as in colour.
     #[test]
-    fn traces_are_told_apart() {
+    fn traces_are_distinguishable() {
         for (theme, least) in [(Theme::dark(), 80), (Theme::light(), 160)] {
             for (i, j) in [(0, 1), (1, 2)] {
                 let (a, b) = (theme.trace(i), theme.trace(j));

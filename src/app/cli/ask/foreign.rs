@@ -140,14 +140,14 @@ pub struct AskedProgram<'a> {
 
 /// A question that was sent to a program, here or on another machine.
 pub struct ProgramQuestion {
-    open: OpenQuestion,
+    question: OpenQuestion,
     remote: Option<RemoteQuestion>,
 }
 
 impl ProgramQuestion {
     /// The name by which it was asked.
     pub fn name(&self) -> &str {
-        self.open.name()
+        self.question.name()
     }
 
     /// The program's reply, once it has arrived; `info` describes the run.
@@ -157,17 +157,17 @@ impl ProgramQuestion {
     pub fn reply(&self, info: &RunInfo) -> Result<Option<Reply>, Failure> {
         // a failure after the answer came does not matter any more
         let failure = self.remote.as_ref().and_then(RemoteQuestion::failure);
-        match (self.open.reply(info).map_err(Failure::wrong)?, failure) {
+        match (self.question.reply(info).map_err(Failure::wrong)?, failure) {
             (None, Some(why)) => Err(why),
             (reply, _) => Ok(reply),
         }
     }
 
-    /// Takes the question away: it was answered, or nobody waits for it any more.
+    /// Withdraws the question, because it was answered or nobody waits for the answer any more.
     pub fn withdraw(self) {
         // a question sent over a connection is withdrawn when the connection closes
         if self.remote.is_none() {
-            self.open.withdraw();
+            self.question.withdraw();
         }
     }
 }
@@ -224,11 +224,11 @@ impl AskedProgram<'_> {
         ensure!(is_allowed, "`{ask}` is not allowed by {who}, which allows {}", info.asks.join(", "));
         let args = asks::without_defaults(ask, args);
         match remote {
-            None => Ok(ProgramQuestion { open: OpenQuestion::send(folder, ask, &args, patience)?, remote: None }),
+            None => Ok(ProgramQuestion { question: OpenQuestion::send(folder, ask, &args, patience)?, remote: None }),
             Some(source) => {
-                let question = ComposedQuestion::new(folder, ask, &args, patience).map_err(Failure::wrong)?;
-                let open = question.open.clone();
-                Ok(ProgramQuestion { open, remote: Some(RemoteQuestion::send(source, question)?) })
+                let composed = ComposedQuestion::new(folder, ask, &args, patience).map_err(Failure::wrong)?;
+                let question = composed.open.clone();
+                Ok(ProgramQuestion { question, remote: Some(RemoteQuestion::send(source, composed)?) })
             }
         }
     }

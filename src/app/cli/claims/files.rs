@@ -140,7 +140,7 @@ pub fn write_verdicts(ledger: &Ledger, folder: &Path) -> Result<(), Failure> {
         false => Some(format!("{id}: the result names the claim {}", result.claim)),
     };
     if let Some(words) = ledger.results.iter().find_map(problem) {
-        return Err(Failure::run(format!("{words}; no verdict is written")));
+        return Err(Failure::run(format!("{words}; no verdict was written")));
     }
     for (stored, now) in ledger.rejudged() {
         if now != *stored && folder.join(format!("{}.json", stored.claim)).is_file() {

@@ -27,11 +27,11 @@ use crate::{
 
 /// The numbers of the runs that have ended.
 pub struct EndedRuns {
-    /// Seeds of which every run has its number.
+    /// The seeds whose runs all have their numbers.
     pub seeds: Vec<SeedNumbers>,
-    /// Seeds of which a run lacks its number.
+    /// The seeds with a run whose number is missing.
     pub missing: Vec<u64>,
-    /// The values of the first over steps.
+    /// The values of `seeds` at each step.
     pub curve: Vec<StepValues>,
     /// Seconds of training, all runs together.
     pub seconds: f64,
@@ -82,7 +82,7 @@ impl Machines {
 }
 
 impl EndedRuns {
-    /// Those of the seeds that are asked for: the sweep may have more.
+    /// Reads the numbers of the seeds `asked`: the sweep may have more.
     ///
     /// # Errors
     /// If a run cannot be read, or the probe of the rule cannot be asked.

@@ -227,7 +227,7 @@ impl<'a> FollowedFolder<'a> {
                 String::new()
             }
             Ok(FolderStatus::Missing { why }) => {
-                format!("the run's folder is incomplete at the moment ({why}); it will be looked for again")
+                format!("the run's folder is incomplete at the moment ({why}); it will be checked again")
             }
             Ok(FolderStatus::Replaced) => return self.reopen(),
             Err(e) => format!("{e}; it is tried again"),

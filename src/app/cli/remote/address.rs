@@ -44,14 +44,14 @@ impl Address {
         Some(Ok(Self { host: host.to_owned(), port, path }))
     }
 
-    /// The name of the copy: `nanogpt-at-host`.
-    pub(super) fn name(&self) -> String {
+    /// The folder name of the local copy: `nanogpt-at-host`.
+    pub(super) fn copy_name(&self) -> String {
         let last = self.path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
         let safe = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
         format!("{last}-at-{}", self.host).chars().map(safe).collect::<String>().trim_start_matches('.').to_owned()
     }
 
-    /// The path as a word of the other side's shell that is not an option.
+    /// The path, quoted for the remote shell. A prefix keeps a path that begins with `-` from being read as an option.
     pub(super) fn quoted_path(&self) -> String {
         let path = if self.path.starts_with('-') { format!("./{}", self.path) } else { self.path.clone() };
         quoted(&path)
@@ -82,7 +82,7 @@ mod tests {
             (address.host.as_str(), address.port, address.path.as_str()),
             ("me@box", Some(2222), "/data/runs/a b")
         );
-        assert_eq!(address.name(), "a_b-at-me_box");
+        assert_eq!(address.copy_name(), "a_b-at-me_box");
         assert_eq!(parsed("ssh://box/~/runs/a").unwrap().path, "runs/a");
         for text in ["ssh://me@box:2222/data/runs/a b", "ssh://box/~/runs/a"] {
             assert_eq!(parsed(text).unwrap().to_string(), text);

@@ -35,11 +35,11 @@ const NOT_FOUND: i32 = 127;
 pub(super) const NO_FOLDER: i32 = 66;
 /// The exit code of an `ssh` that has no connection.
 const NO_CONNECTION: i32 = 255;
-/// A connection over which nothing comes for so long is given up: a frame is due every two seconds. `ssh` itself notices
-/// sooner, except where it goes over a connection that the user's own configuration shares and does not watch.
+/// A connection that is silent for this long is given up, because a frame is due every two seconds. `ssh` itself
+/// notices sooner, unless the user's configuration shares one connection among several and does not watch it.
 const MAX_SILENCE: Duration = Duration::from_secs(30);
 /// A child that was asked to end is killed after this time.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const EXIT_GRACE: Duration = Duration::from_millis(500);
 /// Bytes of the path of a socket that every Unix takes, with the ending that `ssh` gives it while it is made.
 const MAX_SOCKET_PATH: usize = 80;
 
@@ -65,12 +65,13 @@ impl Prompt {
         }
     }
 
-    fn here() -> Self {
+    /// The prompt that is possible where this process runs.
+    fn from_env() -> Self {
         Self::new(io::stdin().is_terminal(), env::var_os("SSH_ASKPASS").as_deref())
     }
 }
 
-/// A command that connects to the other machine, without what it does there.
+/// An `ssh` command that connects to the other machine; the caller adds what is to run there.
 fn ssh(address: &Address, prompt: Prompt) -> Command {
     let mut command = Command::new("ssh");
     command.arg("-T");
@@ -92,7 +93,7 @@ fn ssh(address: &Address, prompt: Prompt) -> Command {
 
 /// The script for the other side's `sh`, which reads it from standard input, with arguments as on a command line.
 pub(super) fn script(address: &Address, arguments: &str, options: &ConnectionOptions) -> Command {
-    let mut command = ssh(address, Prompt::here());
+    let mut command = ssh(address, Prompt::from_env());
     let words = format!("exec sh -s -- {} {arguments}", address.quoted_path());
     command.args(&options.words).args(["--", &address.host, &words]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -236,7 +237,7 @@ impl Ssh {
         self.is_over.store(true, Ordering::SeqCst);
         if let Some(mut child) = self.child.lock().unwrap_or_else(PoisonError::into_inner).take() {
             terminate(&mut child, false);
-            ends_within(&mut child, LAST_WORDS);
+            ends_within(&mut child, EXIT_GRACE);
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -362,7 +363,7 @@ impl SshExit {
 
     /// Advice where a first connection has ended so; empty if there is none.
     pub fn advice(self) -> &'static str {
-        match (self.0, Prompt::here()) {
+        match (self.0, Prompt::from_env()) {
             (Some(NO_CONNECTION), Prompt::Never) => {
                 " (where standard input is not a terminal, `ssh` cannot ask for a password and refuses a host whose \
                  key it does not know: use a key or `ssh-agent`, and connect once by hand to make the host known)"

@@ -9,7 +9,7 @@ use crate::{
     ui::views::{self, ViewEntry},
 };
 
-/// Points, title included.
+/// Width and height of a picture with its title, in points.
 const SIZE: [f32; 2] = [720.0, 460.0];
 
 /// A view over the run.

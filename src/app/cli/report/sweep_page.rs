@@ -33,10 +33,10 @@ use crate::{
 const MAX_CURVES: usize = 30;
 /// Points of all curves together; fewer where the file would become too large.
 const POINTS: [usize; 3] = [100_000, 30_000, 5_000];
-/// Runs without an end that are named one by one.
-const MAX_NAMED: usize = 60;
+/// The largest number of unfinished runs that are listed one by one.
+const MAX_NAMED_RUNS: usize = 60;
 
-/// A sweep as its folder has it.
+/// The report on a sweep, with what its folder held when it was read.
 pub struct SweepReport {
     folder: SweepFolder,
     states: Vec<TaskState>,
@@ -115,10 +115,10 @@ impl SweepReport {
             open.len(),
             self.states.len()
         );
-        open.iter().take(MAX_NAMED).for_each(|words| {
+        open.iter().take(MAX_NAMED_RUNS).for_each(|words| {
             let _ = writeln!(out, "<li>{}</li>", escaped(words));
         });
-        if let Some(more) = open.len().checked_sub(MAX_NAMED).filter(|n| *n > 0) {
+        if let Some(more) = open.len().checked_sub(MAX_NAMED_RUNS).filter(|n| *n > 0) {
             let _ = writeln!(out, "<li>and {more} more</li>");
         }
         out.push_str("</ul>\n");

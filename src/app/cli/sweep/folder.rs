@@ -93,7 +93,7 @@ impl SweepFolder {
         let name = file.name.clone().unwrap_or(stem);
         let is_plain = |c: char| c.is_alphanumeric() || "-_. ".contains(c);
         if name.is_empty() || name.starts_with('.') || !name.chars().all(is_plain) {
-            return Err(Failure::usage(format!("`{name}` is no name for a folder: give letters, digits, - and _")));
+            return Err(Failure::usage(format!("`{name}` is not a valid folder name: use letters, digits, - and _")));
         }
         let path = std::path::absolute(out.join(name)).map_err(Failure::wrong)?;
         ensure!(!path.is_symlink(), "{} is a link to another folder: give the sweep another `name`", path.display());

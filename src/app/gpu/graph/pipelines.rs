@@ -31,13 +31,13 @@ impl GraphPipelines {
         let [places, colours, radii] = [1, 2, 3].map(|binding| texture_entry(binding, vertex));
         let drawing = group_layout(device, "graph", &[uniform, places, colours, radii]);
         let laying = group_layout(device, "graph", &[texture_entry(0, fragment)]);
-        let make = |entries: [&str; 2], format, instance: Option<(&[wgpu::VertexAttribute], u64)>| {
+        let make = |entry_points: [&str; 2], format, instance: Option<(&[wgpu::VertexAttribute], u64)>| {
             let groups = [Some(&drawing), Some(&laying)];
             DrawPipeline {
-                label: entries[0],
+                label: entry_points[0],
                 module: &module,
-                entries,
-                groups: if instance.is_some() { &groups[..1] } else { &groups },
+                entry_points,
+                group_layouts: if instance.is_some() { &groups[..1] } else { &groups },
                 instance,
                 topology: wgpu::PrimitiveTopology::TriangleStrip,
                 format,

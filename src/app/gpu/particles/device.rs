@@ -26,8 +26,8 @@ impl ParticlesPipelines {
         let draw = DrawPipeline {
             label: "particles, drawing",
             module: &module,
-            entries: ["vs_main", "fs_main"],
-            groups: &[Some(&drawing)],
+            entry_points: ["vs_main", "fs_main"],
+            group_layouts: &[Some(&drawing)],
             instance: Some((wgpu::vertex_attr_array![0 => Float32x4].as_slice(), 16)),
             topology: wgpu::PrimitiveTopology::TriangleStrip,
             format,

@@ -8,7 +8,7 @@ use crate::{experiments::sweep::SweepFile, telemetry::RunNote};
 pub enum RunsAction {
     /// Sets runs beside each other.
     Compare(Vec<PathBuf>),
-    /// Reads compared runs whole, to be shown by views.
+    /// Reads the complete records of the compared runs, so that views can show them.
     Replay(Vec<PathBuf>),
     /// Saves the user's note on a run.
     Note(PathBuf, RunNote),

@@ -75,7 +75,8 @@ pub(super) fn open_at_start(app: &mut App, opening: Option<Opening>, ctx: &Conte
         Some(Opening::Lesson(link)) => open_lesson(app, &link, ctx),
         Some(Opening::Page(link)) => open_page(app, *link, ctx),
         Some(Opening::Config(config)) => {
-            if !open_on_example(app, &config, ctx) {
+            let is_shown = open_on_example(app, &config, ctx);
+            if !is_shown {
                 open_settings(app, config, None, ctx);
             }
         }
@@ -95,8 +96,8 @@ pub fn run(host: Box<dyn Host>, start: Start) -> Result<(), String> {
     open_window(host, start, None, |_, app| Box::new(app))
 }
 
-/// Opens the window like [`run`] for an application that `wrap` makes of it, such as one that moves the pointer by itself;
-/// the session is kept in the file `session`, so that the user's own stays as it is.
+/// Opens the window like [`run`], with the application that `wrap` makes of it, such as one that moves the pointer by
+/// itself. The session is kept in the file `session`, so that the user's own session stays as it is.
 pub fn run_scripted(
     host: Box<dyn Host>,
     start: Start,

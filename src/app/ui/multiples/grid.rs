@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pictures_stand_apart_and_are_wide_enough() {
+    fn cells_are_disjoint_and_wide_enough() {
         for room in [vec2(1248.0, 620.0), vec2(400.0, 900.0), vec2(3800.0, 2000.0), vec2(300.0, 200.0)] {
             for count in 1..=31 {
                 let grid = Grid::in_room(room, count);

@@ -17,12 +17,12 @@ use crate::{
 pub struct ExampleLabel {
     /// "example, seed 7, recorded".
     pub text: String,
-    /// Tells how to start a run that can be asked, which a recorded one cannot.
+    /// Says how to start a run, which answers questions, as a recorded one does not.
     pub hint: &'static str,
 }
 
-/// Shows the example of the lab on a page that has no run, if the host has one: a page that is set to another preset than
-/// the example's, or to files of the user, has none. The settings of the page stay as they are.
+/// Shows the example of the lab on a page without a run, if the host has one. A page that is set to another preset than
+/// the example's, or to the user's files, shows none. The settings of the page stay as they are.
 pub fn show(page: &mut Page, host: &mut dyn Host, ctx: &Context) -> bool {
     let is_of_preset = page.lab.opening_config().is_ok_and(|opening| opening.preset == page.config.preset);
     if page.run.is_some() || !is_of_preset || names_file(page) {
@@ -62,7 +62,7 @@ pub fn label(page: &Page) -> Option<ExampleLabel> {
     }
     let preset = page.lab.preset(&recorded.preset).map_or(page.lab.title, |p| p.title);
     let words = format!("example of the preset \u{201c}{preset}\u{201d}, seed {seed}, recorded");
-    Some(ExampleLabel { text: words, hint: "You changed settings: Space starts a run of them." })
+    Some(ExampleLabel { text: words, hint: "You changed settings: Space starts a run with them." })
 }
 
 /// True if the page is set to the preset and the seed of the example, apart from what the views alone read. The preset is

@@ -40,7 +40,7 @@ pub fn is_judged(run: &Run) -> bool {
     !run.is_example() && (run.replayed_folder().is_some() || run.mirror.state.is_some())
 }
 
-/// Sets what waited for the reader's guess, or for the run.
+/// Applies the settings that waited for the reader's guess, or for the run.
 fn set_waiting(page: &mut Page, now: f64) {
     let lesson = &page.lesson;
     let has_run = || page.run.as_ref().is_some_and(|run| is_judged(run) && lesson.has_run_since(&run.mirror));
@@ -178,7 +178,7 @@ pub fn share_guess(page: &Page, ctx: &Context) {
     plot::set_guess(ctx, guess());
 }
 
-/// Takes what was drawn, and sets what waited for a guess.
+/// Stores the guess that the reader drew, and applies the settings that waited for one.
 pub fn take_guess(page: &mut Page, ctx: &Context) {
     if let (Some(i), Some(guess)) = (page.lesson.current, plot::guess(ctx))
         && guess.is_drawing

@@ -245,8 +245,7 @@ fn chips_ui(ui: &mut Ui, page: &mut ClaimsPage) {
         for state in states {
             let count = page.counts.get(&state).copied().unwrap_or_default();
             let mut is_on = page.states.contains(&state);
-            let about =
-                format!("Only claims that are in this state: {}. Several chips show all of theirs.", state.label());
+            let about = format!("Show only claims in this state: {}. Several states add up.", state.label());
             if ui.toggle_value(&mut is_on, format!("{} {count}", state.label())).on_hover_text(about).changed() {
                 page.is_stale = true;
                 toggle(&mut page.states, state);

@@ -13,7 +13,7 @@ pub struct Guess {
     pub y: Option<[f64; 2]>,
     /// True if a drag draws; otherwise it zooms.
     pub is_drawing: bool,
-    /// Ascending x.
+    /// The points that were drawn, in ascending order of x.
     pub points: Vec<[f64; 2]>,
 }
 

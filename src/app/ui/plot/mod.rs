@@ -214,7 +214,7 @@ impl<'a> Line<'a> {
         Self { claim: Some(id), ..self }
     }
 
-    /// True if the legend has it.
+    /// True if the legend lists the line.
     fn is_listed(&self) -> bool {
         self.named && (!self.faint || self.is_pinned)
     }
@@ -253,9 +253,9 @@ pub fn pairs(x: &[f64], y: &[f64]) -> Vec<[f64; 2]> {
     x.iter().zip(y).map(|(x, y)| [*x, *y]).collect()
 }
 
-/// A number of everything that was measured, at its step.
-pub fn points_over_steps<M>(history: &[(u64, M)], value: impl Fn(&M) -> f64) -> Vec<[f64; 2]> {
-    history.iter().map(|(step, m)| [*step as f64, value(m)]).collect()
+/// A number of everything that was measured, at its step; no point where there is none.
+pub fn points_over_steps<M, V: Into<Option<f64>>>(history: &[(u64, M)], value: impl Fn(&M) -> V) -> Vec<[f64; 2]> {
+    history.iter().filter_map(|(step, m)| Some([*step as f64, Into::<Option<f64>>::into(value(m))?])).collect()
 }
 
 /// The area between two lines that have the same x: a spread.

@@ -92,7 +92,7 @@ fn picture(ctx: &Context) -> Option<Picture> {
     ctx.data(|d| d.get_temp(picture_id()))
 }
 
-/// Makes this context that of a picture.
+/// Marks this context as one that draws a picture for a file, where nothing can be scrolled.
 pub fn begin_picture(ctx: &Context) {
     ctx.data_mut(|d| d.insert_temp(picture_id(), Picture { pass: 0, lacking: 0.0 }));
 }

@@ -234,13 +234,13 @@ impl<'a> ViewCx<'a> {
         self.ask_with::<M>(variant, args.to_args())
     }
 
-    /// A button that asks the variant in focus for an `M` now; it rests where `can` is false, and, with the reason in
-    /// its tooltip, while the answer is on its way or no model can be asked.
+    /// A button that asks the variant in focus for an `M` now. It is disabled if `is_enabled` is false, and, with the
+    /// reason in its tooltip, while the answer is on its way or no model can be asked.
     pub fn ask_button<M: Measurement>(
         &mut self,
         ui: &mut Ui,
         button: Button<'_>,
-        can: bool,
+        is_enabled: bool,
         tip: &str,
         args: impl FnOnce(&Self) -> M::Args,
     ) {
@@ -252,7 +252,7 @@ impl<'a> ViewCx<'a> {
             () if self.mirror.is_example => EXAMPLE_CANNOT_BE_ASKED,
             () => "There is no model here that can be asked.",
         };
-        let button = ui.add_enabled(can && why_not.is_empty(), button).on_hover_text(tip);
+        let button = ui.add_enabled(is_enabled && why_not.is_empty(), button).on_hover_text(tip);
         if button.on_disabled_hover_text(format!("{tip}\n{why_not}").trim_end()).clicked() {
             let args = args(self);
             self.ask_now::<M>(variant, &args);

@@ -2,10 +2,10 @@
 
 use std::f32::consts::PI;
 
-use eframe::egui::{InnerResponse, Rect, Role, Sense, Shape, Stroke, Ui, UiBuilder, Vec2, WidgetInfo, vec2};
+use eframe::egui::{InnerResponse, Rect, Response, Role, Sense, Shape, Stroke, Ui, UiBuilder, Vec2, WidgetInfo, vec2};
 
 use super::ViewCx;
-use crate::{labs::restrictions::VIEW_CONTROLS, ui::theme::LOCKED_OPACITY};
+use crate::{config::Setting, labs::restrictions::VIEW_CONTROLS, ui::theme::LOCKED_OPACITY};
 
 /// The reason why a locked control does not move.
 pub const LOCKED: &str = "Locked by the link that this page was opened with.";
@@ -111,6 +111,21 @@ impl ViewCx<'_> {
         };
         ui.set_opacity(opacity);
         Some(added)
+    }
+
+    /// Draws the control of one setting, as [`ViewCx::setting_ui`] does; a value that it has changed is set.
+    pub fn edit_setting_ui<T: Setting>(
+        &mut self,
+        ui: &mut Ui,
+        key: &str,
+        mut value: T,
+        add: impl FnOnce(&mut Ui, &mut T) -> Response,
+    ) {
+        self.setting_ui(ui, &[key], |ui, cx| {
+            if add(ui, &mut value).changed() {
+                cx.set(key, value.to_value());
+            }
+        });
     }
 
     /// The names of those of these settings that are locked, as the control panel has them.

@@ -40,7 +40,7 @@ impl Causality {
         }
     }
 
-    fn sentence_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) -> bool {
+    fn sentence_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let hint = "a held-out passage; type a sentence of your own";
         let response = text_line(ui, &mut self.text, "sentence to read", hint).on_hover_text(
             "The sentence that is read. Empty takes the first passage of the held-out text, which the model has never \
@@ -50,11 +50,9 @@ impl Causality {
             // Another sentence has other positions.
             cx.selection.token = None;
         }
-        response.changed()
     }
 
-    fn change_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, causality: Measured<'_, measurements::Causality>) -> bool {
-        let mut changed = false;
+    fn change_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, causality: Measured<'_, measurements::Causality>) {
         ui.horizontal_wrapped(|ui| {
             let at = Self::position(cx).unwrap_or(causality.position);
             let here = causality.sample.tokens.get(at).map_or("", String::as_str);
@@ -66,26 +64,19 @@ impl Causality {
             let hint = tokens.find(|token| !token.is_empty() && *token != here.trim()).unwrap_or_default().to_owned();
             let edit =
                 egui::TextEdit::singleline(self.replacement.at(cx.mirror.run)).desired_width(56.0).hint_text(hint);
-            changed |= ui.add(edit).labelled_by(label).changed();
+            ui.add(edit).labelled_by(label);
             let label = ui.label("s").on_hover_text("Coupling scale, for this question only.").id;
             ui.spacing_mut().slider_width = 64.0;
-            changed |= ui
-                .add(egui::Slider::new(&mut self.coupling_scale, 0.0..=10.0).max_decimals(1))
-                .labelled_by(label)
-                .on_hover_text(
-                    "Multiplies the gate for this question only. The paper turns it to 10: nothing before the change \
-                     may move even then.",
-                )
-                .changed();
-            changed |= ui
-                .checkbox(&mut self.show_wrong, "wrong upsample")
-                .on_hover_text(
-                    "Also asks the model with floor(t/P) in place of floor(t/P) \u{2212} 1: a token then reads its own \
-                     unfinished block, and the future leaks into it.",
-                )
-                .changed();
+            let slider = Slider::new(&mut self.coupling_scale, 0.0..=10.0).max_decimals(1);
+            ui.add(slider).labelled_by(label).on_hover_text(
+                "Multiplies the gate for this question only. The paper turns it to 10: nothing before the change may move \
+                 even then.",
+            );
+            ui.checkbox(&mut self.show_wrong, "wrong upsample").on_hover_text(
+                "Also asks the model with floor(t/P) in place of floor(t/P) \u{2212} 1: a token then reads its own \
+                 unfinished block, and the future leaks into it.",
+            );
         });
-        changed
     }
 }
 
@@ -118,26 +109,6 @@ fn leak_ui(ui: &mut Ui, cx: &ViewCx<'_>, causality: &measurements::Causality) {
         None => ("The wrong upsampling moves nothing before the change here.".to_owned(), cx.theme.secondary),
     };
     wrapped_ui(ui, words, colour);
-}
-
-/// The caption of a measured leak: logits moved before the changed token, by the model or the wrong upsampling.
-fn leak_caption(mirror: &Mirror) -> Option<String> {
-    let all = (0..mirror.variants().len()).flat_map(|variant| {
-        let asked = mirror.answer(variant, measurements::Causality::CHANNEL).into_iter();
-        asked.chain(mirror.samples(variant, measurements::Causality::CHANNEL))
-    });
-    let moved = |causality: &measurements::Causality| {
-        let own = (causality.before_max > 0.0).then_some(("the future leaks", causality.before_max));
-        let wrong = causality.leaky_upsample.as_ref().filter(|l| l.before_max > 0.0);
-        own.or(wrong.map(|l| ("with the wrong upsample the future leaks", l.before_max)))
-    };
-    let leaks = all.filter_map(|sample| moved(sample.measurement::<measurements::Causality>()?));
-    let (words, max) = leaks.max_by(|a, b| a.1.total_cmp(&b.1))?;
-    Some(format!(
-        "One token was changed, and {words}: logits before the change move, by up to {}. In a causal model they do not \
-         move at all.",
-        value_label(max)
-    ))
 }
 
 impl PanelView for Causality {
@@ -189,7 +160,8 @@ impl PanelView for Causality {
             return;
         }
         let theme = cx.theme;
-        let mut changed = cx.controls_ui(ui, |ui, cx| self.sentence_ui(ui, cx)).unwrap_or_default();
+        let asked = self.args(cx);
+        cx.controls_ui(ui, |ui, cx| self.sentence_ui(ui, cx));
         let Some(causality) = answered else { return };
         let at = Self::position(cx).unwrap_or(causality.position);
         let leaks = leak(causality.value);
@@ -201,13 +173,11 @@ impl PanelView for Causality {
             },
         });
         task_ui(ui, cx, &self.text);
-        changed |= cx.controls_ui(ui, |ui, cx| self.change_ui(ui, cx, causality)).unwrap_or_default();
+        cx.controls_ui(ui, |ui, cx| self.change_ui(ui, cx, causality));
         leak_ui(ui, cx, causality.value);
-        if let Some(token) = pointed.clicked {
-            cx.selection.token = Some(token);
-            changed = true;
-        }
-        if changed {
+        cx.selection.token = pointed.clicked.or(cx.selection.token);
+        if self.args(cx) != asked {
+            // another question is put in the next frame
             ui.ctx().request_repaint();
         }
     }
@@ -228,8 +198,24 @@ impl PanelView for Causality {
         }
     }
 
+    /// Tells of a measured leak: logits moved before the changed token, by the model or the wrong upsampling.
     fn caption(&self, mirror: &Mirror) -> Option<String> {
-        leak_caption(mirror)
+        let all = (0..mirror.variants().len()).flat_map(|variant| {
+            let asked = mirror.answer(variant, measurements::Causality::CHANNEL).into_iter();
+            asked.chain(mirror.samples(variant, measurements::Causality::CHANNEL))
+        });
+        let moved = |causality: &measurements::Causality| {
+            let own = (causality.before_max > 0.0).then_some(("the future leaks", causality.before_max));
+            let wrong = causality.leaky_upsample.as_ref().filter(|l| l.before_max > 0.0);
+            own.or(wrong.map(|l| ("with the wrong upsample the future leaks", l.before_max)))
+        };
+        let leaks = all.filter_map(|sample| moved(sample.measurement::<measurements::Causality>()?));
+        let (words, max) = leaks.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some(format!(
+            "One token was changed, and {words}: logits before the change move, by up to {}. In a causal model they do \
+             not move at all.",
+            value_label(max)
+        ))
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
@@ -276,7 +262,7 @@ mod tests {
                 request: Some(1),
                 payload: Arc::new(causality.into_payload()),
             }));
-            leak_caption(&mirror)
+            Causality::default().caption(&mirror)
         };
         assert_eq!(with(0.0, 0.0), None);
         let said = with(0.25, 0.0).unwrap();

@@ -10,7 +10,8 @@ const DENSE_LAYERS: f64 = 4.0;
 /// Steps over which the measured time is a median.
 const RECENT: u64 = 100;
 
-/// The terms of L_eq = n_pre + n_rounds (n_post + n_slow c), where c is the cost of a slow layer relative to a fast one.
+/// The terms of L_eq = n_pre + n_rounds (n_post + n_slow c), where c is the cost of a slow layer in fast ones.
+/// Those of c are multiplications per token of a fast layer, and of a slow layer if it ran at every token.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct CostTerms {
     n_pre: f64,
@@ -18,13 +19,7 @@ struct CostTerms {
     n_post: f64,
     n_slow: f64,
     pool: f64,
-    layer: LayerTerms,
-}
-
-/// Multiplications per token of a fast layer, and of a slow layer if it ran at every token.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct LayerTerms {
-    /// Linear maps of attention and MLP, the same in both.
+    /// Linear maps of attention and MLP, the same in both layers.
     maps: f64,
     /// Attention scores and weighted sums of the fast path, for the average number of keys that a token attends to.
     fast_attention: f64,
@@ -35,14 +30,15 @@ struct LayerTerms {
     state: f64,
 }
 
-impl LayerTerms {
+impl CostTerms {
+    /// Reads the terms from the settings; `None` if the lab lacks one of them.
     fn from_settings(cx: &ViewCx<'_>) -> Option<Self> {
-        let get = |key| cx.config.value::<usize>(key).ok();
-        let tokens = get(TrainSettings::window)? as f64;
-        let d = get(ModelSettings::d_model)? as f64;
-        let head = d / get(ModelSettings::heads)?.max(1) as f64;
-        let kv = get(ModelSettings::kv_heads)? as f64 * head;
-        let seen = match get(ModelSettings::fast_window)? as f64 {
+        let get = |key| cx.config.value::<usize>(key).ok().map(|n| n as f64);
+        let tokens = get(TrainSettings::window)?;
+        let d = get(ModelSettings::d_model)?;
+        let head = d / get(ModelSettings::heads)?.max(1.0);
+        let kv = get(ModelSettings::kv_heads)? * head;
+        let seen = match get(ModelSettings::fast_window)? {
             window if window > 0.0 && window < tokens => window - window * window / (2.0 * tokens),
             _ => tokens / 2.0,
         };
@@ -50,6 +46,11 @@ impl LayerTerms {
         let mixer = cx.config.value(ModelSettings::slow_mixer).unwrap_or_default();
         let is_attention = mixer == SlowMixer::Attention;
         Some(Self {
+            n_pre: get(ModelSettings::n_pre)?,
+            n_rounds: get(ModelSettings::n_rounds)?,
+            n_post: get(ModelSettings::n_post)?,
+            n_slow: get(ModelSettings::n_slow)?,
+            pool: get(ModelSettings::pool)?.max(1.0),
             maps: 10.0 * d * d + 2.0 * d * kv,
             fast_attention: 2.0 * d * seen,
             slow_attention: if is_attention { d * tokens } else { 0.0 },
@@ -62,21 +63,6 @@ impl LayerTerms {
         let fast = self.maps + self.fast_attention;
         [(self.maps + self.state) / fast, self.slow_attention / fast]
     }
-}
-
-impl CostTerms {
-    /// Reads the terms from the settings; `None` if the lab lacks one of them.
-    fn from_settings(cx: &ViewCx<'_>) -> Option<Self> {
-        let get = |key| cx.config.value::<usize>(key).ok().map(|n| n as f64);
-        Some(Self {
-            n_pre: get(ModelSettings::n_pre)?,
-            n_rounds: get(ModelSettings::n_rounds)?,
-            n_post: get(ModelSettings::n_post)?,
-            n_slow: get(ModelSettings::n_slow)?,
-            pool: get(ModelSettings::pool)?.max(1.0),
-            layer: LayerTerms::from_settings(cx)?,
-        })
-    }
 
     fn fast(self) -> f64 {
         self.n_pre + self.n_rounds * self.n_post
@@ -84,7 +70,7 @@ impl CostTerms {
 
     /// c: the cost of a slow layer in fast ones.
     fn slow_layer(self) -> f64 {
-        let [maps, attention] = self.layer.shares();
+        let [maps, attention] = self.shares();
         maps / self.pool + attention / (self.pool * self.pool)
     }
 
@@ -103,8 +89,8 @@ impl CostTerms {
 
     /// The formulas with their numbers in.
     fn formulas(self) -> [String; 2] {
-        let Self { n_pre, n_rounds, n_post, n_slow, pool, layer } = self;
-        let [maps, attention] = layer.shares();
+        let Self { n_pre, n_rounds, n_post, n_slow, pool, .. } = self;
+        let [maps, attention] = self.shares();
         let c = short(self.slow_layer());
         [
             format!("c = {}/{pool} + {}/{pool}\u{b2} = {c}", short(maps), short(attention)),
@@ -197,8 +183,7 @@ impl View for Cost {
         let parts = CostTerms::from_settings(cx);
         let measured = measured(cx.mirror, cx.step);
         if parts.is_none() && measured.is_empty() {
-            let words = "This lab has no fast-slow model to count, and nothing has been timed yet.";
-            return cx.nothing_ui(ui, words);
+            return cx.nothing_ui(ui, "This lab has no fast-slow model to count, and nothing has been timed yet.");
         }
         let mut asked = None;
         plot::rows_ui(ui, egui::ScrollArea::vertical(), |ui| {
@@ -266,13 +251,17 @@ mod tests {
 
     /// The paper's sizes: D = 128, four heads, two of keys, 256 tokens.
     fn defaults() -> CostTerms {
-        let layer = LayerTerms {
+        CostTerms {
+            n_pre: 1.0,
+            n_rounds: 2.0,
+            n_post: 1.0,
+            n_slow: 2.0,
+            pool: 4.0,
             maps: 10.0 * 128.0 * 128.0 + 2.0 * 128.0 * 64.0,
             fast_attention: 128.0 * 256.0,
             slow_attention: 128.0 * 256.0,
             state: 0.0,
-        };
-        CostTerms { n_pre: 1.0, n_rounds: 2.0, n_post: 1.0, n_slow: 2.0, pool: 4.0, layer }
+        }
     }
 
     #[test]
@@ -289,8 +278,7 @@ mod tests {
     #[test]
     fn without_pooling_a_slow_layer_costs_a_fast_one() {
         assert_eq!(CostTerms { pool: 1.0, ..defaults() }.slow_layer(), 1.0);
-        let layer = LayerTerms { slow_attention: 0.0, state: 1e3, ..defaults().layer };
-        let decaying = CostTerms { layer, ..defaults() };
+        let decaying = CostTerms { slow_attention: 0.0, state: 1e3, ..defaults() };
         assert!((decaying.slow_layer() - (180_224.0 + 1e3) / 212_992.0 / 4.0).abs() < 1e-12);
     }
 }

@@ -4,9 +4,6 @@ use crate::ui::views::prelude::*;
 
 /// Column sums of the paper's random map of 12 states (arXiv 2606.16730, remark 30).
 const PAPER: [f64; 2] = [0.892, 1.096];
-/// Wider tiles have the charts side by side, points.
-const WIDE_WIDTH: f32 = 420.0;
-const GAP: f32 = 6.0;
 
 #[derive(Default)]
 pub struct GeneratorDistanceView;
@@ -17,7 +14,6 @@ fn sorted(m: &GeneratorDistance) -> Vec<f64> {
     sums
 }
 
-/// Describes the numbers in a sentence.
 fn sentence(m: &GeneratorDistance) -> String {
     let sums = sorted(m);
     let mean = number::rounded(sums.iter().sum::<f64>() / sums.len().max(1) as f64, 3);
@@ -64,10 +60,8 @@ impl GeneratorDistanceView {
         chart.empty = "Measured at one step only so far.".to_owned();
         for (info, colour, history) in cx.histories::<GeneratorDistance>() {
             chart.add(Line::new(&info.label, colour, points_over_steps(&history, |m| m.distance)).dots());
-            let (label, points) = (
-                format!("{}, entries in random places", info.label),
-                points_over_steps(&history, |m| m.permuted.distance),
-            );
+            let label = format!("{}, entries in random places", info.label);
+            let points = points_over_steps(&history, |m| m.permuted.distance);
             chart.add(Line::new(label, colour, points).null_baseline().unnamed());
         }
         chart.horizontal_line("generator", 0.0);
@@ -76,8 +70,8 @@ impl GeneratorDistanceView {
 }
 
 impl PanelView for GeneratorDistanceView {
-    const SPACING: Vec2 = vec2(GAP, GAP);
-    const ARRANGEMENT: Arrangement = Arrangement::Halves { wide: WIDE_WIDTH };
+    const SPACING: Vec2 = Vec2::splat(6.0);
+    const ARRANGEMENT: Arrangement = Arrangement::Halves { wide: 420.0 };
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         cx.ask_if_missing::<GeneratorDistance>();

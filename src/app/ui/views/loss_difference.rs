@@ -71,8 +71,6 @@ impl MeanBand {
 #[derive(Debug, Clone, Default)]
 struct Contrast {
     label: String,
-    /// The index of the other group, for its colour.
-    place: usize,
     /// The difference for each seed that both groups have.
     pairs: Vec<Difference>,
     bands: Vec<MeanBand>,
@@ -88,39 +86,18 @@ pub struct LossDifference {
 }
 
 impl LossDifference {
-    fn channel(&self) -> &'static str {
-        if self.held_out { channels::LOSS_HELD_OUT } else { channels::LOSS_TRAIN }
-    }
-
     /// The contrasts of the run, as far as they were followed.
     fn contrasts(&self, mirror: &Mirror) -> &[Contrast] {
         self.contrasts.get(&(mirror.run, self.held_out)).map_or(&[], Vec::as_slice)
     }
-
-    fn follow(&mut self, mirror: &Mirror) {
-        let channel = self.channel();
-        let all = groups(mirror);
-        let Some((first, others)) = all.split_first() else { return };
-        let contrasts = self.contrasts.at((mirror.run, self.held_out));
-        contrasts.resize_with(others.len(), Contrast::default);
-        for (i, (contrast, other)) in contrasts.iter_mut().zip(others).enumerate() {
-            contrast.follow(mirror, channel, first, (other, i + 1));
-        }
-    }
 }
 
 impl Contrast {
-    /// The colour of the other group.
-    fn colour(&self, cx: &ViewCx<'_>) -> Color32 {
-        groups(cx.mirror).get(self.place).map_or(cx.theme.text, |g| g.colour(self.place, cx.theme))
-    }
-
-    fn follow(&mut self, mirror: &Mirror, channel: &str, first: &SeedGroup, (other, place): (&SeedGroup, usize)) {
+    fn follow(&mut self, mirror: &Mirror, channel: &str, first: &SeedGroup, other: &SeedGroup) {
         let curve = |v: usize| mirror.curve(v, channel);
         let pairs: Vec<(&Curve, &Curve)> =
             first.pairs_by_seed(other, mirror).into_iter().filter_map(|(a, b)| Some((curve(a)?, curve(b)?))).collect();
         self.label = format!("{} \u{2212} {}", other.label, first.label);
-        self.place = place;
         self.pairs.resize_with(pairs.len(), Difference::default);
         for (kept, (of_first, of_other)) in self.pairs.iter_mut().zip(pairs) {
             kept.follow(of_other, of_first);
@@ -140,7 +117,14 @@ impl PanelView for LossDifference {
     const FOOTER_HEIGHT: f32 = 32.0;
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        self.follow(cx.mirror);
+        let channel = if self.held_out { channels::LOSS_HELD_OUT } else { channels::LOSS_TRAIN };
+        let all = groups(cx.mirror);
+        let Some((first, others)) = all.split_first() else { return };
+        let contrasts = self.contrasts.at((cx.mirror.run, self.held_out));
+        contrasts.resize_with(others.len(), Contrast::default);
+        for (contrast, other) in contrasts.iter_mut().zip(others) {
+            contrast.follow(cx.mirror, channel, first, other);
+        }
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
@@ -150,25 +134,24 @@ impl PanelView for LossDifference {
              and press Space.",
             "No difference to show: it needs two variants that are trained on the same batches.",
         ));
-        for c in self.contrasts(cx.mirror) {
-            let colour = c.colour(cx);
+        let all = groups(cx.mirror);
+        for (c, (place, other)) in self.contrasts(cx.mirror).iter().zip(all.iter().enumerate().skip(1)) {
+            let colour = other.colour(place, cx.theme);
             let (mean, low, high) = match &c.bands[..] {
                 [] => continue,
                 [only] => (only.mean.curve(), only.low.curve(), only.high.curve()),
                 _ => (&c.spread.mean, &c.spread.low, &c.spread.high),
             };
             let of = if c.pairs.len() > 1 { "over seeds" } else { "of 50 points" };
-            let label = format!("{}, \u{b1}1 sd {of}", c.label);
-            chart.band(label, colour, low, high);
+            chart.band(format!("{}, \u{b1}1 sd {of}", c.label), colour, low, high);
             let mut line = Line { is_smoothed: true, ..Line::new(c.label.clone(), colour, mean) };
             if let [only] = &c.pairs[..] {
                 line = line.raw(&only.curve);
             }
             chart.add(line);
         }
-        if !chart.is_empty() {
-            let first = groups(cx.mirror).first().map_or(String::new(), |g| g.label.clone());
-            chart.horizontal_line(format!("equal; below, better than {first}"), 0.0);
+        if let Some(first) = all.first().filter(|_| !chart.is_empty()) {
+            chart.horizontal_line(format!("equal; below, better than {}", first.label), 0.0);
         }
         chart.marker = cx.marker();
         Panel::single(chart)

@@ -6,7 +6,6 @@ use crate::{
     ui::{views::prelude::*, widgets::smoothing::smoothing_ui},
 };
 
-/// The losses that are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LossChoice {
     Both,

@@ -4,46 +4,20 @@ use crate::{telemetry::measurements::PairAttention as Measured, ui::views::prelu
 
 #[derive(Default)]
 pub struct PairAttention {
-    lines: Lines,
-    target: Target,
-    heads: Heads,
-}
-
-/// The meaning of a line: a layer, or a variant.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Lines {
-    /// Each line is a layer of the variant in focus.
-    #[default]
-    Layers,
-    /// Each line is a variant, by its layer that attends most.
-    Variants,
-}
-
-/// The token of the pair that attention is measured to.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Target {
-    #[default]
-    Value,
-    Key,
-}
-
-/// The aggregation over heads.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Heads {
-    #[default]
-    Best,
-    Mean,
+    /// Each line is a variant, by its layer that attends most; otherwise a layer of the variant in focus.
+    by_variant: bool,
+    /// Measures attention to the key of the pair; otherwise to its value.
+    to_key: bool,
+    /// Takes the mean over heads; otherwise the best head.
+    of_mean: bool,
 }
 
 impl PairAttention {
     fn weight(&self, layer: &LayerPairAttention) -> f64 {
-        let heads = match self.target {
-            Target::Value => &layer.to_value,
-            Target::Key => &layer.to_key,
-        };
-        match self.heads {
-            Heads::Best => heads.iter().copied().fold(f64::NAN, f64::max),
-            Heads::Mean => heads.iter().sum::<f64>() / heads.len().max(1) as f64,
+        let heads = if self.to_key { &layer.to_key } else { &layer.to_value };
+        match self.of_mean {
+            true => heads.iter().sum::<f64>() / heads.len().max(1) as f64,
+            false => heads.iter().copied().fold(f64::NAN, f64::max),
         }
     }
 
@@ -51,9 +25,8 @@ impl PairAttention {
         let Some((_, history)) = cx.history_in_focus::<Measured>() else { return vec![] };
         let Some((_, newest)) = history.last() else { return vec![] };
         let line = |(place, layer): (usize, &LayerPairAttention)| {
-            let weight = |m: &Measured| m.layers.get(place).map(|l| self.weight(l));
-            let points = history.iter().filter_map(|(step, m)| Some([*step as f64, weight(m)?]));
-            Line::new(layer_name(&layer.path), cx.theme.series(place), points.collect::<Vec<_>>()).dots()
+            let points = points_over_steps(&history, |m| m.layers.get(place).map(|l| self.weight(l)));
+            Line::new(layer_name(&layer.path), cx.theme.series(place), points).dots()
         };
         newest.layers.iter().enumerate().map(line).collect()
     }
@@ -72,21 +45,18 @@ impl PairAttention {
                 continue;
             }
             let means: Vec<[f64; 2]> = spread_of(&seeds).into_iter().map(|[x, mean, _]| [x, mean]).collect();
-            lines.push(Line::new(group.label.clone(), colour, means).dots());
+            let line = |points: Vec<[f64; 2]>| Line::new(group.label.clone(), colour, points);
+            lines.push(line(means).dots());
             if seeds.len() > 1 {
-                let points = |seed: Vec<(u64, f64)>| -> Vec<[f64; 2]> {
-                    seed.into_iter().map(|(step, value)| [step as f64, value]).collect()
-                };
-                lines
-                    .extend(seeds.into_iter().map(|seed| Line::new(group.label.clone(), colour, points(seed)).faint()));
+                lines.extend(seeds.iter().map(|seed| line(points_over_steps(seed, |value| *value)).faint()));
             }
         }
         lines
     }
 }
 
-fn choice_ui<T: Copy + PartialEq>(ui: &mut Ui, chosen: &mut T, of: &[(T, &str)]) {
-    of.iter().for_each(|(one, words)| _ = ui.selectable_value(chosen, *one, *words));
+fn choice_ui(ui: &mut Ui, chosen: &mut bool, words: [&str; 2]) {
+    [false, true].into_iter().zip(words).for_each(|(choice, words)| _ = ui.selectable_value(chosen, choice, words));
 }
 
 /// "layer 2" for a path that holds no more than the layer's number.
@@ -106,10 +76,7 @@ fn uniform(cx: &ViewCx<'_>) -> Vec<f64> {
 
 impl PanelView for PairAttention {
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        let to = match self.target {
-            Target::Value => "attention to the value",
-            Target::Key => "attention to the key",
-        };
+        let to = if self.to_key { "attention to the key" } else { "attention to the value" };
         let chart = cx.training_chart("pair attention", Axis::new(to).include(&[0.0]));
         let mut chart = chart.empty(match questions(cx.run_config()) {
             Some(_) => cx.why_nothing::<Measured>(
@@ -118,10 +85,7 @@ impl PanelView for PairAttention {
             None => "No pairs here: this text asks for none. Associative recall does, such as the corpus mqar_easy."
                 .to_owned(),
         });
-        chart.lines = match self.lines {
-            Lines::Layers => self.layer_lines(cx),
-            Lines::Variants => self.variant_lines(cx),
-        };
+        chart.lines = if self.by_variant { self.variant_lines(cx) } else { self.layer_lines(cx) };
         if !chart.is_empty() {
             for at in uniform(cx) {
                 chart.horizontal_line(format!("even attention: {at:.3}"), at).stroke = NULL_BASELINE;
@@ -132,27 +96,23 @@ impl PanelView for PairAttention {
 
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.horizontal_wrapped(|ui| {
-            choice_ui(ui, &mut self.target, &[(Target::Value, "value"), (Target::Key, "key")]);
+            choice_ui(ui, &mut self.to_key, ["value", "key"]);
             ui.separator();
-            choice_ui(ui, &mut self.heads, &[(Heads::Best, "best head"), (Heads::Mean, "mean of heads")]);
+            choice_ui(ui, &mut self.of_mean, ["best head", "mean of heads"]);
             if cx.mirror.variants().len() > 1 {
                 ui.separator();
-                choice_ui(ui, &mut self.lines, &[(Lines::Layers, "layers"), (Lines::Variants, "variants")]);
+                choice_ui(ui, &mut self.by_variant, ["layers", "variants"]);
             }
         });
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let shown = cx.history_in_focus::<Measured>().and_then(|(v, _)| cx.mirror.variants().get(v));
-        let variant = shown.map(|v| v.label.as_str());
-        let heads = match self.heads {
-            Heads::Best => "best head",
-            Heads::Mean => "mean of heads",
-        };
-        cx.subtitle(&match (self.lines, variant) {
-            (_, None) => "attention from a question to its pair".to_owned(),
-            (Lines::Variants, _) => format!("{heads}, of each variant's strongest layer"),
-            (Lines::Layers, Some(label)) => format!("{label}: {heads}, of each layer"),
+        let heads = if self.of_mean { "mean of heads" } else { "best head" };
+        cx.subtitle(&match shown {
+            None => "attention from a question to its pair".to_owned(),
+            Some(_) if self.by_variant => format!("{heads}, of each variant's strongest layer"),
+            Some(variant) => format!("{}: {heads}, of each layer", variant.label),
         })
     }
 }

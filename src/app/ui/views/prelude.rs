@@ -39,7 +39,7 @@ pub use crate::ui::{
         large_figure::{LargeFigure, large_figures_ui},
         likely_tokens::{likely_bar, likely_tokens_label},
         notes::{canvas_ui, caption_ui, note_height, note_ui, note_width, small_text, wrapped_ui},
-        number::{self, abbreviated, grouped, share, short},
+        number::{self, abbreviated, finite_range, grouped, share, short},
         playhead::Playhead,
         token_strip::{Mark as TokenMark, drawable_text, position_label, quoted, token_strip_ui, visible_text},
         truncated::{paint_truncated, truncated},

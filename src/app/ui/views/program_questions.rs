@@ -62,7 +62,6 @@ impl SentQuestion {
 /// The fields of a question.
 #[derive(Clone, Copy, PartialEq)]
 enum Form {
-    /// The question takes no arguments.
     Empty,
     Factor,
     Text,
@@ -195,7 +194,7 @@ impl Row {
                 let mut factor = self.factor();
                 let field = DragValue::new(&mut factor).range(1e-6..=100.0).speed(0.01).prefix("factor ");
                 let field = ui.add(field).on_hover_text("Every learning rate is multiplied by it.");
-                field.widget_info(|| WidgetInfo::labeled(egui::Role::SpinButton, true, format!("factor of {ask}")));
+                field.widget_info(|| WidgetInfo::labeled(Role::SpinButton, true, format!("factor of {ask}")));
                 if field.changed() {
                     self.factor = Some(factor);
                 }
@@ -225,7 +224,7 @@ impl Row {
             cx.controls_ui(ui, |ui, cx| {
                 let can = why_not.is_none() && self.can_be_asked(form);
                 let button = ui.add_enabled(can, Button::new("Ask"));
-                button.widget_info(|| WidgetInfo::labeled(egui::Role::Button, can, format!("Ask {ask}")));
+                button.widget_info(|| WidgetInfo::labeled(Role::Button, can, format!("Ask {ask}")));
                 let button = button.on_disabled_hover_text(why_not.unwrap_or("Type a text first."));
                 is_asked = button.on_hover_text("The program answers between two of its steps.").clicked();
                 self.answer_buttons_ui(ui, cx, ask);

@@ -100,9 +100,7 @@ impl PanelView for Recoverability {
         if let Some(m) = layers {
             return cx.subtitle(&format!("what layer {} added, read later \u{b7} {}", m.layer, m.sample.about));
         }
-        let about = (0..cx.mirror.variants().len())
-            .find_map(|i| cx.scheduled::<measurements::Recoverability>(i))
-            .map(|m| m.sample.about.clone());
-        cx.subtitle(about.as_deref().unwrap_or("naming the token k steps back"))
+        let readers = (0..cx.mirror.variants().len()).find_map(|i| cx.scheduled::<measurements::Recoverability>(i));
+        cx.subtitle(readers.map_or("naming the token k steps back", |m| m.sample.about.as_str()))
     }
 }

@@ -32,9 +32,8 @@ impl PanelView for Residual {
         for curve in &residual.curves {
             let stroke = if curve.round < last { Stroke::Dashed } else { Stroke::Solid };
             let label = format!("{}, round {}", curve.method, curve.round);
-            chart.add(
-                Line::new(&label, colour(curve.method, cx.theme), by_place(&curve.residual)).stroke(stroke).dots(),
-            );
+            let line = Line::new(label, colour(curve.method, cx.theme), by_place(&curve.residual));
+            chart.add(line.stroke(stroke).dots());
         }
         Panel::single(chart)
     }

@@ -15,9 +15,7 @@ impl PanelView for StepLengths {
         let Some((_, newest)) = history.last() else { return Panel::single(chart) };
         for (place, of_layer) in newest.layers.iter().enumerate() {
             for head in 0..of_layer.dt.len() {
-                let dt = |m: &Measured| m.layers.get(place).and_then(|l| l.dt.get(head).copied());
-                let points: Vec<[f64; 2]> =
-                    history.iter().filter_map(|(step, m)| Some([*step as f64, dt(m)?])).collect();
+                let points = points_over_steps(&history, |m| m.layers.get(place)?.dt.get(head).copied());
                 let label = format!("layer {}, head {head}", of_layer.layer);
                 let line = Line::new(label, cx.theme.series(place), points).short(format!("layer {}", of_layer.layer));
                 chart.add(if head > 0 { line.unnamed() } else { line });
@@ -32,10 +30,9 @@ impl PanelView for StepLengths {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let shown = cx.history_in_focus::<Measured>().and_then(|(v, _)| cx.mirror.variants().get(v));
-        let label = shown.map(|v| v.label.as_str());
-        cx.subtitle(&label.map_or_else(
-            || "by head and layer".to_owned(),
-            |label| format!("{label}: a line a head, a colour a layer"),
-        ))
+        cx.subtitle(&match shown {
+            None => "by head and layer".to_owned(),
+            Some(v) => format!("{}: a line a head, a colour a layer", v.label),
+        })
     }
 }

@@ -102,9 +102,8 @@ fn benefit_chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
     let mut chart =
         Chart::new("help of the gate by token", x, Axis::new("loss shut \u{2212} open (nats)").include(&[0.0]));
     let Some(b) = benefit(cx) else { return chart };
-    chart.add(
-        Line::new("held-out token", cx.theme.text, pairs(&b.residual, &b.benefit)).stroke(Stroke::Marks(Mark::Dot)),
-    );
+    let tokens = Line::new("held-out token", cx.theme.text, pairs(&b.residual, &b.benefit));
+    chart.add(tokens.stroke(Stroke::Marks(Mark::Dot)));
     chart.horizontal_line("", 0.0);
     chart.legend = false;
     chart

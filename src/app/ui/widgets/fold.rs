@@ -19,7 +19,7 @@ pub fn fold_ui(ui: &mut Ui, theme: &Theme, name: &str, is_open: &mut bool) {
     });
     let button = button.inner;
     button.widget_info(|| WidgetInfo::selected(Role::Button, true, *is_open, name));
-    let tip = if *is_open { "Click to fold it." } else { "Click to see every number." };
+    let tip = if *is_open { "Click to collapse it." } else { "Click to see every number." };
     if button.on_hover_text(tip).clicked() {
         *is_open = !*is_open;
         ui.ctx().request_repaint();

@@ -14,11 +14,11 @@ pub const HEIGHT: f32 = 48.0;
 /// Space between two figures.
 pub const GAP: f32 = 24.0;
 /// Height of the line with the label, points.
-const NAME: f32 = 16.0;
-const TREND: f32 = 48.0;
+const LABEL_HEIGHT: f32 = 16.0;
+const TREND_WIDTH: f32 = 48.0;
 const SPACE: f32 = 8.0;
-/// Width of the dot in the colour of the variant.
-const DOT: f32 = 12.0;
+/// Width of the dot in the colour of the variant, points.
+const DOT_WIDTH: f32 = 12.0;
 
 /// A number in large type with its label; parts that are empty take no space.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -96,8 +96,8 @@ impl LargeFigure {
         let width = |galley: &Option<Arc<Galley>>| galley.as_ref().map_or(0.0, |g| g.size().x);
         let beside = width(&words.meaning).max(width(&words.note));
         let beside = if beside > 0.0 { SPACE + beside } else { 0.0 };
-        let trend = if self.shows_trend(has_trend) { SPACE + TREND } else { 0.0 };
-        let owner = if words.owner.is_some() { SPACE + DOT + width(&words.owner) } else { 0.0 };
+        let trend = if self.shows_trend(has_trend) { SPACE + TREND_WIDTH } else { 0.0 };
+        let owner = if words.owner.is_some() { SPACE + DOT_WIDTH + width(&words.owner) } else { 0.0 };
         (words.label.size().x + owner).max(words.value.size().x + trend + beside).ceil()
     }
 
@@ -125,21 +125,21 @@ impl LargeFigure {
         let put = |galley: &Arc<Galley>, x: f32, middle: f32| {
             painter.galley(pos2(x, middle - galley.size().y / 2.0), galley.clone(), theme.text);
         };
-        let first = rect.top() + NAME / 2.0;
+        let first = rect.top() + LABEL_HEIGHT / 2.0;
         put(&words.label, rect.left(), first);
         if let (Some(galley), Some(owner)) = (&words.owner, &self.owner) {
             let x = rect.left() + words.label.size().x + SPACE;
-            painter.circle_filled(pos2(x + DOT / 2.0 - 1.0, first), 3.5, owner.colour);
-            put(galley, x + DOT, first);
+            painter.circle_filled(pos2(x + DOT_WIDTH / 2.0 - 1.0, first), 3.5, owner.colour);
+            put(galley, x + DOT_WIDTH, first);
         }
-        let middle = (rect.top() + NAME + rect.bottom()) / 2.0;
+        let middle = (rect.top() + LABEL_HEIGHT + rect.bottom()) / 2.0;
         put(&words.value, rect.left(), middle);
         let mut x = rect.left() + words.value.size().x + SPACE;
         if has_trend {
-            let place = Rect::from_min_size(pos2(x, middle - 10.0), vec2(TREND, 20.0));
+            let place = Rect::from_min_size(pos2(x, middle - 10.0), vec2(TREND_WIDTH, 20.0));
             let colour = self.owner.as_ref().map_or(theme.secondary, |owner| owner.colour);
             paint_trend(ui, place.shrink(2.0), &self.trend, colour);
-            x += TREND + SPACE;
+            x += TREND_WIDTH + SPACE;
         }
         match (&words.meaning, &words.note) {
             (Some(meaning), Some(note)) => {

@@ -27,6 +27,12 @@ pub fn share(v: f32) -> f32 {
     if v.is_nan() { 0.0 } else { v.clamp(0.0, 1.0) }
 }
 
+/// The smallest and the largest finite value; `None` where there is none.
+pub fn finite_range(values: impl IntoIterator<Item = f64>) -> Option<[f64; 2]> {
+    let finite = values.into_iter().filter(|v| v.is_finite());
+    finite.fold(None, |range: Option<[f64; 2]>, v| Some(range.map_or([v; 2], |[a, b]| [a.min(v), b.max(v)])))
+}
+
 /// A whole number in groups that no line break parts: 780 801.
 pub fn grouped(n: u64) -> String {
     grouped_by(n, '\u{a0}')

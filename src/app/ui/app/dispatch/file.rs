@@ -29,15 +29,15 @@ pub(super) fn dispatch(app: &mut App, action: FileAction, ctx: &Context) {
             save_in_exports(app, name, bytes);
         }
         FileAction::OpenTransitions { name, bytes, states } => {
-            app.transitions = Some(WrittenMatrix { path: save_in_exports(app, name, bytes), states });
+            app.transitions = Some(MatrixExport { path: save_in_exports(app, name, bytes), states });
         }
     }
 }
 
-/// A square matrix that is being written.
-pub struct WrittenMatrix {
+/// A matrix of transition probabilities whose file is being written.
+pub struct MatrixExport {
     pub path: PathBuf,
-    /// Its number of rows.
+    /// The number of its rows and of its columns.
     pub states: usize,
 }
 

@@ -1,7 +1,7 @@
 //! Opens a file or a folder that the user dropped, picked or named, by its kind.
 
 use super::{
-    file::WrittenMatrix,
+    file::MatrixExport,
     link::{link_of, open_link},
     open_lab::{choose, open_lab, open_settings, set_path, states_setting},
     open_run::open_run,
@@ -52,7 +52,7 @@ pub(in crate::ui) fn open_config_text(app: &mut App, path: &Path, content: &str,
 }
 
 /// Opens a file of transition probabilities in the generator lab, with its number of states.
-pub(in crate::ui) fn open_transitions(app: &mut App, matrix: &WrittenMatrix, ctx: &Context) {
+pub(in crate::ui) fn open_transitions(app: &mut App, matrix: &MatrixExport, ctx: &Context) {
     let path = &matrix.path;
     let (lab, knobs) = (&equilibrium::LAB, (equilibrium::LAB.knobs)());
     let config = lab.config(None).and_then(|mut config| {

@@ -28,12 +28,12 @@ pub struct GraphDifference {
     edges: BTreeMap<(u32, u32), [Option<f32>; 2]>,
     /// The names of the nodes; empty where nodes are neurons of a model, which have numbers.
     ids: Vec<String>,
-    /// Edges there could be.
+    /// The number of edges that these nodes could have.
     entries: u64,
     directed: bool,
 }
 
-/// Nodes of both graphs, as numbers that mean the same in both.
+/// The nodes of both graphs, numbered so that one number means the same node in both.
 struct Nodes {
     /// For each of the two graphs, the number of each of its nodes.
     number: [Vec<u32>; 2],

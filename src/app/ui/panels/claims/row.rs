@@ -110,7 +110,7 @@ pub fn row_ui(ui: &mut Ui, theme: &Theme, entry: &ClaimEntry, runs: Option<&Runs
         put(&verdict, x + SIGN, y);
         put(&effect, effect_at.x, effect_at.y);
     }
-    let tip = if is_unfolded { "Click to fold it." } else { "Click to see quote, picture, rule and runs." };
+    let tip = if is_unfolded { "Click to collapse it." } else { "Click to see the quote, picture, rule and runs." };
     let tip = match &entry.claim.rule {
         Some(rule) => format!("The rule: {}. {tip}", rule.sentence()),
         None => tip.to_owned(),

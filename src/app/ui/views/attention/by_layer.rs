@@ -1,11 +1,54 @@
 //! Entropy, effective rank, share of the largest singular value and sink of the attention by layer, a line per variant.
 
-use super::{paper, statistic::Statistic};
+use super::paper::{self, PaperLine};
 use crate::{config::Setting, ui::views::prelude::*};
 
 /// The lab of the paper whose numbers are drawn.
 const PAPERS_LAB: &str = "coupled_qk";
 const GAP: f32 = 6.0;
+
+/// A statistic of a layer's attention.
+struct Statistic {
+    name: &'static str,
+    axis: &'static str,
+    /// One value per head.
+    heads: fn(&LayerStatistics) -> &[f64],
+    /// The value of uniform attention.
+    uniform: fn(&UniformStatistics) -> f64,
+    paper: fn() -> Vec<PaperLine>,
+}
+
+static STATISTICS: [Statistic; 4] = [
+    Statistic {
+        name: "entropy",
+        axis: "entropy (nats)",
+        heads: |l| &l.entropy,
+        uniform: |u| u.entropy,
+        paper: paper::entropies,
+    },
+    Statistic {
+        name: "effective rank",
+        axis: "effective rank",
+        heads: |l| &l.effective_rank,
+        uniform: |u| u.effective_rank,
+        paper: paper::effective_ranks,
+    },
+    Statistic {
+        name: "largest singular value's share",
+        axis: "s\u{2081} / \u{3a3} s",
+        heads: |l| &l.top_share,
+        uniform: |u| u.top_share,
+        paper: paper::top_shares,
+    },
+    Statistic { name: "sink", axis: "weight on token 0", heads: |l| &l.sink, uniform: |u| u.sink, paper: Vec::new },
+];
+
+impl Statistic {
+    fn mean(&self, layer: &LayerStatistics) -> f64 {
+        let heads = (self.heads)(layer);
+        heads.iter().sum::<f64>() / heads.len() as f64
+    }
+}
 
 #[derive(Default)]
 pub struct AttentionByLayer {
@@ -14,7 +57,7 @@ pub struct AttentionByLayer {
     over_training: bool,
 }
 
-/// The arguments of a question: the run's settings where it has them, else the defaults.
+/// The run's settings where it has them, else the defaults.
 fn args(cx: &ViewCx<'_>) -> AttentionStatisticsArgs {
     let usual = AttentionStatisticsArgs::default();
     let setting = |key: &str| cx.setting(key).and_then(|value| usize::from_value(&value));
@@ -24,10 +67,14 @@ fn args(cx: &ViewCx<'_>) -> AttentionStatisticsArgs {
     }
 }
 
+fn layers(measured: Option<Measured<'_, AttentionStatistics>>) -> &[LayerStatistics] {
+    measured.map_or(&[][..], |m| &m.value.layers)
+}
+
 /// The index of the selected layer; the first if none is selected.
 fn place(cx: &ViewCx<'_>) -> usize {
-    let layers = cx.measured_in_focus::<AttentionStatistics>().map_or(&[][..], |m| &m.value.layers);
-    layers.iter().position(|l| Some(&l.path) == cx.selection.layer.as_ref()).unwrap_or(0)
+    let is_selected = |l: &LayerStatistics| Some(&l.path) == cx.selection.layer.as_ref();
+    layers(cx.measured_in_focus()).iter().position(is_selected).unwrap_or(0)
 }
 
 impl AttentionByLayer {
@@ -36,21 +83,19 @@ impl AttentionByLayer {
     }
 
     fn shows_paper(&self, cx: &ViewCx<'_>) -> bool {
-        let is_alike =
-            || cx.measured_in_focus::<AttentionStatistics>().is_some_and(|m| m.value.layers.len() == paper::LAYERS);
+        let is_alike = || layers(cx.measured_in_focus()).len() == paper::LAYERS;
         Self::is_papers(cx) && !self.over_training && self.shows_paper.unwrap_or_else(is_alike)
     }
 
     /// x and the statistic of one variant: by layer, or of the selected layer by step.
-    fn points(&self, cx: &ViewCx<'_>, variant: usize, statistic: Statistic) -> Vec<(u64, f64)> {
+    fn points(&self, cx: &ViewCx<'_>, variant: usize, statistic: &Statistic) -> Vec<(u64, f64)> {
         if self.over_training {
             let place = place(cx);
             let history = cx.history::<AttentionStatistics>(variant);
             let at = |(step, m): &(u64, &AttentionStatistics)| Some((*step, statistic.mean(m.layers.get(place)?)));
             return history.iter().filter_map(at).collect();
         }
-        let layers = cx.newest::<AttentionStatistics>(variant).map_or(&[][..], |m| &m.value.layers);
-        layers.iter().enumerate().map(|(i, layer)| (i as u64, statistic.mean(layer))).collect()
+        (0..).zip(layers(cx.newest(variant))).map(|(i, layer)| (i, statistic.mean(layer))).collect()
     }
 
     /// The mean over the seeds of a group, with a band.
@@ -58,7 +103,7 @@ impl AttentionByLayer {
         &self,
         cx: &ViewCx<'a>,
         chart: &mut Chart<'a>,
-        statistic: Statistic,
+        statistic: &Statistic,
         place: usize,
         group: &SeedGroup,
     ) {
@@ -72,29 +117,27 @@ impl AttentionByLayer {
         let line = |side: f64| spread.iter().map(|[x, mean, sd]| [*x, mean + side * sd]).collect::<Vec<_>>();
         let means: Vec<[f64; 2]> = spread.iter().map(|[x, mean, _]| [*x, *mean]).collect();
         if seeds.len() > 1 {
-            let label = format!("{}, \u{b1}1 sd", group.label);
-            chart.band(label, colour, line(-1.0), line(1.0));
+            chart.band(format!("{}, \u{b1}1 sd", group.label), colour, line(-1.0), line(1.0));
         }
         chart.add(Line::new(group.label.clone(), colour, means).dots());
     }
 
     /// The selected head of every variant, as rings.
-    fn head_lines<'a>(cx: &ViewCx<'a>, chart: &mut Chart<'a>, statistic: Statistic) {
+    fn head_lines<'a>(cx: &ViewCx<'a>, chart: &mut Chart<'a>, statistic: &Statistic) {
         let Some(head) = cx.selection.head else { return };
         for (variant, info) in cx.mirror.variants().iter().enumerate() {
-            let layers = cx.newest::<AttentionStatistics>(variant).map_or(&[][..], |m| &m.value.layers);
-            let point = |(i, layer): (usize, &LayerStatistics)| Some([i as f64, *statistic.heads(layer).get(head)?]);
-            let points: Vec<[f64; 2]> = layers.iter().enumerate().filter_map(point).collect();
+            let point = |(i, layer): (usize, &LayerStatistics)| Some([i as f64, *(statistic.heads)(layer).get(head)?]);
+            let points: Vec<[f64; 2]> = layers(cx.newest(variant)).iter().enumerate().filter_map(point).collect();
             let label = format!("{}, head {head}", info.label);
             let line = Line::new(label, variant_colour(cx.mirror, variant, cx.theme), points);
             chart.add(line.stroke(Stroke::Marks(Mark::Ring)).unnamed());
         }
     }
 
-    fn chart<'a>(&self, cx: &ViewCx<'a>, statistic: Statistic) -> Chart<'a> {
+    fn chart<'a>(&self, cx: &ViewCx<'a>, statistic: &Statistic) -> Chart<'a> {
         let x = if self.over_training { Axis::steps().include(&[0.0]) } else { Axis::new("layer").integer_ticks() };
-        let y = Axis::new(statistic.axis()).include(&[0.0]);
-        let mut chart = Chart::new(statistic.name(), x, y).empty(cx.why_nothing::<AttentionStatistics>(
+        let y = Axis::new(statistic.axis).include(&[0.0]);
+        let mut chart = Chart::new(statistic.name, x, y).empty(cx.why_nothing::<AttentionStatistics>(
             "Not measured yet. A run measures its attention at the start: press Space.",
         ));
         for (place, group) in groups(cx.mirror).iter().enumerate() {
@@ -107,26 +150,24 @@ impl AttentionByLayer {
             chart.marker = cx.marker();
         } else {
             Self::head_lines(cx, &mut chart, statistic);
-            let layers = cx.measured_in_focus::<AttentionStatistics>().map_or(&[][..], |m| &m.value.layers);
-            let points: Vec<[f64; 2]> =
-                layers.iter().enumerate().map(|(i, layer)| [i as f64, statistic.uniform(layer)]).collect();
+            let uniform = layers(cx.measured_in_focus()).iter().map(|layer| (statistic.uniform)(&layer.uniform));
+            let points = by_place(&uniform.collect::<Vec<_>>());
             chart.add(Line::new("uniform", cx.theme.secondary, points).null_baseline());
         }
         if self.shows_paper(cx) {
-            for line in paper::lines(statistic) {
+            for line in (statistic.paper)() {
                 let all = groups(cx.mirror);
                 let place = all.iter().position(|group| group.id == line.variant);
                 let colour = place.map_or(cx.theme.secondary, |place| all[place].colour(place, cx.theme));
-                let is_coupled = line.variant == paper::COUPLED_VARIANT;
-                let mut line = Line::new(line.label, colour.gamma_multiply(0.7), line.points).dashed();
-                if is_coupled {
-                    line = line.short(paper::SHORT).claim(paper::claim(statistic));
-                }
-                chart.add(line);
+                let drawn = Line::new(line.label, colour.gamma_multiply(0.7), line.points).dashed();
+                chart.add(match line.claim {
+                    Some(claim) => drawn.short(paper::SHORT).claim(claim),
+                    None => drawn,
+                });
             }
         }
         // One legend stands for all: the first chart's.
-        chart.legend = statistic == Statistic::ALL[0];
+        chart.legend = statistic.name == STATISTICS[0].name;
         chart
     }
 }
@@ -141,7 +182,7 @@ impl PanelView for AttentionByLayer {
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        Statistic::ALL.iter().map(|statistic| Panel::new(self.chart(cx, *statistic), 0.25)).collect()
+        STATISTICS.iter().map(|statistic| Panel::new(self.chart(cx, statistic), 0.25)).collect()
     }
 
     /// Controls above the charts, which scroll in a tile where their names leave them too little room.
@@ -190,8 +231,7 @@ impl PanelView for AttentionByLayer {
         for (info, _, m) in cx.each_variant(|v| cx.newest::<AttentionStatistics>(v)) {
             for (i, layer) in m.value.layers.iter().enumerate() {
                 for head in 0..layer.entropy.len() {
-                    let number = |s: Statistic| s.heads(layer).get(head).map_or(String::new(), f64::to_string);
-                    let [a, b, c, d] = Statistic::ALL.map(number);
+                    let [a, b, c, d] = STATISTICS.each_ref().map(|s| optional_field((s.heads)(layer).get(head)));
                     table.cells(&[&info.label, &m.sample.step, &i, &layer.path, &head, &a, &b, &c, &d]);
                 }
             }

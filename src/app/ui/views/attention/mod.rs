@@ -6,7 +6,6 @@ pub(in crate::ui) mod colours;
 pub(super) mod head_maps;
 mod paper;
 mod side_by_side;
-mod statistic;
 
 use crate::ui::views::prelude::*;
 use head_maps::{HeadMap, HeadMaps};
@@ -54,14 +53,10 @@ impl Attention {
         let token = |i: usize| position_label(if coarse { &[] } else { &sample.tokens }, 1, i);
         let describe =
             |row: usize, col: usize| format!("{} attends to {}\n{}", token(row), token(col), held.label(row, col));
-        let map = MapUi::attention("attention map", held, h.colours, &describe);
-        let map = MapUi { marked: cx.selection.token.filter(|_| !coarse), ..map };
-        let pointed = map.show(ui, size, cx.theme, &mut self.maps.window);
-        if let Some((row, _)) = pointed.clicked
-            && !coarse
-        {
-            cx.selection.token = Some(row);
-        }
+        let marked = cx.selection.token.filter(|_| !coarse);
+        let map = MapUi { marked, ..MapUi::attention("attention map", held, h.colours, &describe) };
+        let clicked = map.show(ui, size, cx.theme, &mut self.maps.window).clicked.filter(|_| !coarse);
+        cx.selection.token = clicked.map(|(row, _)| row).or(cx.selection.token);
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, heads: &[HeadMap<'_>], cx: &mut ViewCx<'_>) {

@@ -1,12 +1,12 @@
 //! Attention statistics that the coupled query-key paper (arXiv 2604.01683, appendix D) reports for its 60M models at T
 //! = 512. These numbers are the paper's, at its scale, and are drawn only in the lab of that paper.
 
-use super::statistic::Statistic;
+use crate::ui::plot::by_place;
 
 /// Layers of the paper's model.
 pub(super) const LAYERS: usize = 8;
 
-/// The short name of the one line per chart whose label links to the claim about all of the paper's lines.
+/// The short name of the one line per chart whose label links to a claim.
 pub(super) const SHORT: &str = "paper, coupled";
 
 /// A curve of values that the paper reports.
@@ -14,13 +14,14 @@ pub(super) struct PaperLine {
     pub label: &'static str,
     /// The id of the variant that the paper measured.
     pub variant: &'static str,
+    /// The claim about all of the paper's lines of a chart, which the coupled one's label opens.
+    pub claim: Option<&'static str>,
     /// Pairs of layer and value.
     pub points: Vec<[f64; 2]>,
 }
 
 const STANDARD: (&str, &str) = ("paper, 60M, T = 512: standard", "standard");
-pub(super) const COUPLED_VARIANT: &str = "hamiltonian";
-const COUPLED: (&str, &str) = ("paper, 60M, T = 512: coupled", COUPLED_VARIANT);
+const COUPLED: (&str, &str) = ("paper, 60M, T = 512: coupled", "hamiltonian");
 const GQA: (&str, &str) = ("paper, 60M, T = 512: GQA", "gqa");
 
 /// Table 12: effective rank by layer, over 25 validation batches and 8 heads.
@@ -31,29 +32,22 @@ const TOP_SHARES: [((&str, &str), f64); 2] = [(STANDARD, 0.056), (COUPLED, 0.050
 /// The caption of figure 3: entropy of layer 2, nats.
 const ENTROPIES: [((&str, &str), f64); 3] = [(GQA, 1.65), (STANDARD, 1.95), (COUPLED, 2.5)];
 
-/// The claim about the paper's values of a statistic. For the entropy it is the claim about attention sinks, because a
-/// sink causes the entropy's dip.
-pub(super) fn claim(statistic: Statistic) -> &'static str {
-    match statistic {
-        Statistic::EffectiveRank => "C15",
-        Statistic::TopShare => "C16",
-        Statistic::Entropy | Statistic::Sink => "C17",
-    }
+fn line(name: (&'static str, &'static str), claim: &'static str, points: Vec<[f64; 2]>) -> PaperLine {
+    PaperLine { label: name.0, variant: name.1, claim: (name == COUPLED).then_some(claim), points }
 }
 
-/// The paper's lines for a statistic; the paper reports no number for a sink.
-pub(super) fn lines(statistic: Statistic) -> Vec<PaperLine> {
-    let line = |(label, variant): (&'static str, &'static str), points| PaperLine { label, variant, points };
-    let by_layer = |rank: [f64; LAYERS]| rank.iter().enumerate().map(|(i, r)| [i as f64, *r]).collect();
-    match statistic {
-        Statistic::EffectiveRank => {
-            vec![line(STANDARD, by_layer(STANDARD_RANK)), line(COUPLED, by_layer(COUPLED_RANK))]
-        }
-        // the value of one layer is a short line around the layer; a mean over layers is a horizontal line
-        Statistic::Entropy => ENTROPIES.map(|(name, y)| line(name, vec![[1.6, y], [2.0, y], [2.4, y]])).into(),
-        Statistic::TopShare => TOP_SHARES.map(|(name, y)| line(name, vec![[0.0, y], [LAYERS as f64 - 1.0, y]])).into(),
-        Statistic::Sink => vec![],
-    }
+pub(super) fn effective_ranks() -> Vec<PaperLine> {
+    [(STANDARD, STANDARD_RANK), (COUPLED, COUPLED_RANK)].map(|(name, rank)| line(name, "C15", by_place(&rank))).into()
+}
+
+/// The values of one layer, as short lines around it. Their claim is about attention sinks, which cause the dip.
+pub(super) fn entropies() -> Vec<PaperLine> {
+    ENTROPIES.map(|(name, y)| line(name, "C17", vec![[1.6, y], [2.0, y], [2.4, y]])).into()
+}
+
+/// The means over layers, as horizontal lines.
+pub(super) fn top_shares() -> Vec<PaperLine> {
+    TOP_SHARES.map(|(name, y)| line(name, "C16", vec![[0.0, y], [LAYERS as f64 - 1.0, y]])).into()
 }
 
 #[cfg(test)]

@@ -191,13 +191,10 @@ impl PanelView for BdhChecksView {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        match shown::<BdhDynamicsChecks>(cx) {
-            Some(m) => {
-                let origin = origin(cx, m.sample, &verdict(m.value));
-                format!("{origin} \u{b7} dashed: its bound, what rounding explains")
-            }
-            None => "the paper's equivalences against rounding".to_owned(),
-        }
+        let Some(m) = shown::<BdhDynamicsChecks>(cx) else {
+            return "the paper's equivalences against rounding".to_owned();
+        };
+        format!("{} \u{b7} dashed: its bound, what rounding explains", origin(cx, m.sample, &verdict(m.value)))
     }
 
     fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {

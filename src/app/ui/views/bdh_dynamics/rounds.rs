@@ -23,7 +23,6 @@ pub(super) const MIN_WIDTH: f32 = 320.0;
 /// The minimum height of the table, points.
 pub(super) const MIN_HEIGHT: f32 = 4.0 * SMALL_ROW + 4.0;
 
-/// Draws the table into `size`.
 pub(super) fn rounds_ui(ui: &mut Ui, theme: &Theme, machine: &Machine, size: Vec2) {
     let row = if size.y >= 4.0 * ROW { ROW } else { SMALL_ROW };
     let executed = machine.last.as_ref().filter(|r| r.layer.is_some()).map(|r| r.kernel);

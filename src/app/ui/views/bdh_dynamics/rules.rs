@@ -148,13 +148,6 @@ fn neuron_text(machine: &Machine, i: usize) -> String {
     words
 }
 
-/// Describes the last round and, after the last round of a token, the next token.
-fn state_sentences(machine: &Machine, measured: Measured<'_, BdhDynamicsWeights>) -> Vec<String> {
-    let token = machine.token().filter(|_| machine.system.is_done(&machine.state));
-    let predictions = token.and_then(|t| predictions_sentence(measured, t));
-    [sentence(machine, &measured.sample.tokens)].into_iter().chain(predictions).collect()
-}
-
 /// The next token after a token, as predicted by the rules and by the model.
 fn predictions_sentence(measured: Measured<'_, BdhDynamicsWeights>, token: usize) -> Option<String> {
     let (rules, model) = (measured.rule_predictions.get(token)?, measured.model_predictions.get(token)?);
@@ -197,7 +190,11 @@ impl View for Rules {
         self.play(ui, &mut machine);
         cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx, &mut machine));
         self.strip_ui(ui, cx, &mut machine, measured.sample);
-        let words = state_sentences(&machine, measured);
+        // the last round and, after the last round of a token, the next token
+        let token = machine.token().filter(|_| machine.system.is_done(&machine.state));
+        let predictions = token.and_then(|t| predictions_sentence(measured, t));
+        let words: Vec<String> =
+            std::iter::once(sentence(&machine, &measured.sample.tokens)).chain(predictions).collect();
         let room = ui.available_rect_before_wrap();
         let poked;
         let side = room.height().min(0.55 * room.width());
@@ -245,17 +242,15 @@ impl View for Rules {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        match shown::<BdhDynamicsWeights>(cx) {
-            Some(measured) => {
-                let gain = match measured.gain {
-                    _ if measured.graph.is_some() => "the trained edges themselves".to_owned(),
-                    g if g.is_finite() => format!("D_y \u{d7} {g:.3} in place of LayerNorms"),
-                    _ => "no gain replaces the LayerNorms".to_owned(),
-                };
-                format!("{} \u{b7} {gain}", origin(cx, measured.sample, "four local rules"))
-            }
-            None => "the four rounds of table 1, on the model's weights".to_owned(),
-        }
+        let Some(measured) = shown::<BdhDynamicsWeights>(cx) else {
+            return "the four rounds of table 1, on the model's weights".to_owned();
+        };
+        let gain = match measured.gain {
+            _ if measured.graph.is_some() => "the trained edges themselves".to_owned(),
+            g if g.is_finite() => format!("D_y \u{d7} {g:.3} in place of LayerNorms"),
+            _ => "no gain replaces the LayerNorms".to_owned(),
+        };
+        format!("{} \u{b7} {gain}", origin(cx, measured.sample, "four local rules"))
     }
 
     /// Every neuron as it stands.

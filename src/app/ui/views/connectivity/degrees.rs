@@ -47,7 +47,6 @@ impl Degrees {
         chart
     }
 
-    /// A sentence about the fit.
     fn summary(cx: &ViewCx<'_>, side: &Side) -> String {
         let measured = shown::<GraphDegrees>(cx);
         let Some(law) = measured.and_then(|m| (side.of)(m.value).power_law.as_ref()) else {

@@ -75,32 +75,29 @@ impl Modularity {
         chart
     }
 
-    fn why_no_curve(cx: &ViewCx<'_>) -> String {
-        let unscheduled = "Nothing over training yet: \u{201c}Curve every\u{201d} says how often it is measured.";
-        match cx.setting("probe.graph_curve_every") {
-            Some(_) => cx.why_nothing_before_asking::<ModularityAtStep>(EMPTY, unscheduled),
-            None => cx.why_nothing::<ModularityAtStep>(EMPTY),
-        }
-    }
-
     fn over_training(cx: &ViewCx<'_>) -> Chart<'static> {
-        let samples = cx.mirror.samples(cx.selection.variant, ModularityAtStep::CHANNEL);
-        let steps = || samples.iter().filter_map(|s| Some((s.step as f64, s.measurement::<ModularityAtStep>()?)));
-        let edges = steps().next_back().map(|(_, m)| m.edges);
+        let history = cx.history::<ModularityAtStep>(cx.selection.variant);
+        let edges = history.last().map(|(_, m)| m.edges);
         let label = |m: usize| format!("Q at {} edges", super::grouped(m as f64));
         let y = Axis::new(edges.map_or("modularity Q".to_owned(), label));
-        let mut chart =
-            Chart::new("modularity over training", Axis::steps(), y.include(&[0.0])).empty(Self::why_no_curve(cx));
-        let line = |of: fn(&ModularityAtStep) -> f64| -> Vec<[f64; 2]> { steps().map(|(x, m)| [x, of(m)]).collect() };
-        let model = Line { width: 2.5, ..Line::new("this model", cx.theme.accent, line(|m| m.model)) };
-        let null = Line::new("same degrees", cx.theme.series(0), line(|m| m.degree_preserving)).null_baseline();
-        chart.lines.extend([model, null].into_iter().filter(|l| !l.data.is_empty()));
+        let unscheduled = "Nothing over training yet: \u{201c}Curve every\u{201d} says how often it is measured.";
+        let why_nothing = match cx.setting("probe.graph_curve_every") {
+            Some(_) => cx.why_nothing_before_asking::<ModularityAtStep>(EMPTY, unscheduled),
+            None => cx.why_nothing::<ModularityAtStep>(EMPTY),
+        };
+        let mut chart = Chart::new("modularity over training", Axis::steps(), y.include(&[0.0])).empty(why_nothing);
+        chart.marker = cx.marker();
+        let Some((first, _)) = history.first() else { return chart };
+        let model = Line::new("this model", cx.theme.accent, points_over_steps(&history, |m| m.model));
+        chart.add(Line { width: 2.5, ..model });
+        let null = points_over_steps(&history, |m| m.degree_preserving);
+        chart.add(Line::new("same degrees", cx.theme.series(0), null).null_baseline());
         // these two do not depend on the model, so that they are constant
         let measured = Self::shown(cx);
         let at = measured.and_then(|m| m.edges.iter().position(|n| Some(*n) == edges));
         if let (Some(measured), Some(at)) = (measured, at) {
-            let (first, last) = (steps().map(|(x, _)| x).fold(f64::INFINITY, f64::min), steps().map(|(x, _)| x));
-            let ends = [first, last.fold(first + 1.0, f64::max)];
+            let last = history.iter().map(|(step, _)| *step).fold(first + 1, u64::max);
+            let ends = [*first as f64, last as f64];
             // drawn as named lines like the others: separate labels would cover the curves
             let [_, _, thin, uniform] = &NULL_MODELS;
             for (null, values) in [(uniform, &measured.uniform), (thin, &measured.low_rank)] {
@@ -110,7 +107,6 @@ impl Modularity {
                 chart.add(still.short(null.short));
             }
         }
-        chart.marker = cx.marker();
         chart
     }
 

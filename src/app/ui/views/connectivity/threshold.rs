@@ -5,10 +5,10 @@ use eframe::egui::CursorIcon;
 use super::{EMPTY, grouped, keep_fresh, points, shown, subtitle};
 use crate::{analysis::graph::product::Sign, labs::neuron_graph::GraphSettings, ui::views::prelude::*};
 
-const SIGN_CHOICES: [(&str, &str, &str); 3] = [
-    ("excitatory", "excitatory", "Edges are entries above \u{3b2}: neurons that raise one another."),
-    ("inhibitory", "inhibitory", "Edges are entries below \u{2212}\u{3b2}: neurons that lower one another."),
-    ("both", "both", "Edges are entries further than \u{3b2} from 0."),
+const SIGN_CHOICES: [(Sign, &str, &str); 3] = [
+    (Sign::Excitatory, "excitatory", "Edges are entries above \u{3b2}: neurons that raise one another."),
+    (Sign::Inhibitory, "inhibitory", "Edges are entries below \u{2212}\u{3b2}: neurons that lower one another."),
+    (Sign::Both, "both", "Edges are entries further than \u{3b2} from 0."),
 ];
 
 #[derive(Default)]
@@ -18,8 +18,8 @@ pub struct Threshold {
 }
 
 impl Threshold {
-    fn sign(cx: &ViewCx<'_>) -> &'static str {
-        cx.config.value(GraphSettings::sign).unwrap_or(Sign::Excitatory).id()
+    fn sign(cx: &ViewCx<'_>) -> Sign {
+        cx.config.value(GraphSettings::sign).unwrap_or_default()
     }
 
     fn chart(cx: &ViewCx<'_>) -> Chart<'static> {
@@ -50,12 +50,11 @@ impl Threshold {
     }
 
     /// Entries beyond a threshold, interpolated between the thresholds that were counted.
-    fn edges_at(histogram: &EntryHistogram, sign: &str, beta: f64) -> Option<f64> {
+    fn edges_at(histogram: &EntryHistogram, sign: Sign, beta: f64) -> Option<f64> {
         let above = match sign {
-            "excitatory" => &histogram.above.excitatory,
-            "inhibitory" => &histogram.above.inhibitory,
-            "both" => &histogram.above.both,
-            _ => return None,
+            Sign::Excitatory => &histogram.above.excitatory,
+            Sign::Inhibitory => &histogram.above.inhibitory,
+            Sign::Both => &histogram.above.both,
         };
         let counts = points(&histogram.threshold, above);
         let after = counts.partition_point(|p| p[0] < beta);
@@ -73,20 +72,19 @@ impl Threshold {
         let place = |v: f64| area.left() + ((v - range[0]) / (range[1] - range[0])) as f32 * area.width();
         let value = |x: f32| range[0] + f64::from((x - area.left()) / area.width()) * (range[1] - range[0]);
         let sides: &[f64] = match sign {
-            "inhibitory" => &[-1.0],
-            "both" => &[-1.0, 1.0],
-            _ => &[1.0],
+            Sign::Excitatory => &[1.0],
+            Sign::Inhibitory => &[-1.0],
+            Sign::Both => &[-1.0, 1.0],
         };
         for side in sides {
             let x = place(side * beta);
             if !area.x_range().contains(x) {
                 continue;
             }
-            let beyond = match side {
-                s if *s < 0.0 => Rect::from_x_y_ranges(area.left()..=x, area.y_range()),
-                _ => Rect::from_x_y_ranges(x..=area.right(), area.y_range()),
+            let (beyond, tone) = match *side < 0.0 {
+                true => (area.with_max_x(x), cx.theme.cool),
+                false => (area.with_min_x(x), cx.theme.warm),
             };
-            let tone = if *side < 0.0 { cx.theme.cool } else { cx.theme.warm };
             ui.painter().rect_filled(beyond, 0.0, tone.gamma_multiply(0.10));
             let grip = Rect::from_x_y_ranges(x - 6.0..=x + 6.0, area.y_range());
             let id = ui.scope_id().with(("threshold", *side as i32));
@@ -170,30 +168,6 @@ impl Threshold {
     }
 }
 
-/// The kind of edges and their number.
-fn settings_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
-    if cx.setting(GraphSettings::sign.name).is_none() {
-        return;
-    }
-    ui.horizontal_wrapped(|ui| {
-        ui.spacing_mut().item_spacing.x = 6.0;
-        cx.setting_ui(ui, &[GraphSettings::sign.name], |ui, cx| {
-            if let Some(sign) = choice_buttons(ui, &Threshold::sign(cx), SIGN_CHOICES) {
-                cx.set(GraphSettings::sign.name, Value::Text(sign.to_owned()));
-            }
-            ui.add_space(8.0);
-        });
-        let Ok(mut edges) = cx.config.value(GraphSettings::edges) else { return };
-        cx.setting_ui(ui, &[GraphSettings::edges.name], |ui, cx| {
-            let label = ui.label("edges").on_hover_text("How many of the largest entries make edges.").id;
-            let drag = DragValue::new(&mut edges).range(100..=400_000).speed(100.0);
-            if ui.add(drag).labelled_by(label).changed() {
-                cx.set(GraphSettings::edges.name, Value::Int(edges as i64));
-            }
-        });
-    });
-}
-
 /// More heads than this have no room for a sign a pair.
 const MAX_HEADS: usize = 8;
 
@@ -250,7 +224,23 @@ impl PanelView for Threshold {
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        settings_ui(ui, cx);
+        if cx.setting(GraphSettings::sign.name).is_none() {
+            return;
+        }
+        ui.horizontal_wrapped(|ui| {
+            ui.spacing_mut().item_spacing.x = 6.0;
+            cx.setting_ui(ui, &[GraphSettings::sign.name], |ui, cx| {
+                if let Some(sign) = choice_buttons(ui, &Self::sign(cx), SIGN_CHOICES) {
+                    cx.set(GraphSettings::sign.name, Value::Text(sign.id().to_owned()));
+                }
+                ui.add_space(8.0);
+            });
+            let Ok(edges) = cx.config.value(GraphSettings::edges) else { return };
+            cx.edit_setting_ui(ui, GraphSettings::edges.name, edges, |ui, edges| {
+                let label = ui.label("edges").on_hover_text("How many of the largest entries make edges.").id;
+                ui.add(DragValue::new(edges).range(100..=400_000).speed(100.0)).labelled_by(label)
+            });
+        });
     }
 
     fn words_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
@@ -294,9 +284,8 @@ mod tests {
             skewness: 0.0,
             kurtosis: 3.0,
         };
-        let at = |beta| Threshold::edges_at(&histogram, "both", beta).unwrap();
+        let at = |beta| Threshold::edges_at(&histogram, Sign::Both, beta).unwrap();
         assert!((at(1.0) - 100.0).abs() < 1e-9 && (at(2.0)).abs() < 1e-9 && at(9.0).abs() < 1e-9);
         assert!(at(0.5) > 300.0 && at(0.5) < 330.0, "{}", at(0.5));
-        assert_eq!(Threshold::edges_at(&histogram, "none", 1.0), None);
     }
 }

@@ -49,8 +49,7 @@ impl GeneratorView {
             chart.add(Line::new(name, cx.theme.group(*rank), points(&class.stationary)).dots());
         }
         if !state.predicted.is_empty() {
-            let line = Line::new("network", cx.theme.text, points(&state.predicted)).dashed().dots();
-            chart.add(line);
+            chart.add(Line::new("network", cx.theme.text, points(&state.predicted)).dashed().dots());
         }
         chart
     }
@@ -77,19 +76,10 @@ impl GeneratorView {
                 format!("{moved:.2e}").parse().unwrap_or(moved)
             }
         };
-        set_rate(cx, RateEdit { from, to, rate });
+        let mut edits = read_edits(&settings(cx).generator.edits).unwrap_or_default();
+        edits.push(RateEdit { from, to, rate });
+        cx.set(GeneratorSettings::edits.name, Value::Text(write_edits(&edits)));
     }
-}
-
-/// Adds one changed rate to the settings, where the page's link lets rates be changed.
-fn set_rate(cx: &mut ViewCx<'_>, edit: RateEdit) {
-    if cx.is_restricted(&[GeneratorSettings::edits.name]) {
-        return;
-    }
-    let text = settings(cx).generator.edits;
-    let mut edits = read_edits(&text).unwrap_or_default();
-    edits.push(edit);
-    cx.set(GeneratorSettings::edits.name, Value::Text(write_edits(&edits)));
 }
 
 /// Describes the communicating classes and the kernel of the generator.
@@ -152,16 +142,13 @@ impl PanelView for GeneratorView {
         ui.horizontal_wrapped(|ui| {
             self.is_narrow = ui.available_width() < NARROW_WIDTH;
             control_ui(ui, cx, if self.is_narrow { 1 } else { 2 });
-            cx.setting_ui(ui, &[GeneratorSettings::cut.name], |ui, cx| {
-                let mut cut = s.generator.cut;
+            cx.edit_setting_ui(ui, GeneratorSettings::cut.name, s.generator.cut, |ui, cut| {
                 let tip = "Removes every rate between the first half of the states and the second.";
-                if ui.toggle_value(&mut cut, "Cut").on_hover_text(tip).changed() {
-                    cx.set(GeneratorSettings::cut.name, Value::Switch(cut));
-                }
+                ui.toggle_value(cut, "Cut").on_hover_text(tip)
             });
             cx.setting_ui(ui, &[GeneratorSettings::edits.name], |ui, cx| {
                 let is_changed = !s.generator.edits.trim().is_empty();
-                let undo = ui.add_enabled(is_changed, eframe::egui::Button::new("Undo changes"));
+                let undo = ui.add_enabled(is_changed, Button::new("Undo changes"));
                 if undo.on_hover_text("Restores every rate that you changed.").clicked() {
                     cx.set(GeneratorSettings::edits.name, Value::Text(String::new()));
                 }
@@ -188,9 +175,8 @@ impl PanelView for GeneratorView {
     fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
         let state = cx.answered::<GeneratorState>()?.value;
         let n = state.states();
-        let columns: Vec<String> = (1..=n).map(|s| format!("from_{s}")).collect();
-        let mut table =
-            Table::new(["state", "stationary", "network"].into_iter().chain(columns.iter().map(String::as_str)));
+        let columns = (1..=n).map(|s| format!("from_{s}"));
+        let mut table = Table::new(["state", "stationary", "network"].map(String::from).into_iter().chain(columns));
         for (s, rates) in state.matrix.data().chunks(n.max(1)).enumerate() {
             let class = state.classes.iter().find(|c| c.states.contains(&s));
             let p = optional_field(class.and_then(|c| c.stationary.get(s)));

@@ -13,7 +13,6 @@ use crate::{
 
 /// The paper's held-out mean error at n = 12 (Remark 31).
 const PAPER: f64 = 0.031;
-
 const CANVAS: &str = "error of the network over the control";
 
 #[derive(Default)]
@@ -24,14 +23,13 @@ impl StationaryMapView {
     fn history(cx: &ViewCx<'_>) -> Chart<'static> {
         let mut chart = cx.training_chart("error of the map", Axis::new("mean |\u{3c6} \u{2212} p|\u{2081}").log());
         let history = cx.history::<StationaryMapError>(0);
-        let line = |of: fn(&StationaryMapError) -> f64| -> Vec<[f64; 2]> {
-            history.iter().map(|(step, m)| [*step as f64, of(m)]).filter(|p| p[1] > 0.0).collect()
+        let line = |of: fn(&StationaryMapError) -> f64| {
+            points_over_steps(&history, |m| Some(of(m)).filter(|error| *error > 0.0))
         };
         chart.add(Line::new("held out", cx.theme.series(0), line(|m| m.held_out)).dots());
         chart.add(Line::new("beyond the range", cx.theme.series(1), line(|m| m.outside)).dots());
         // the null model: one distribution as the answer to every control
-        let ignoring = line(|m| m.ignoring);
-        chart.add(Line::new("ignoring y", cx.theme.grey(), ignoring).null_baseline());
+        chart.add(Line::new("ignoring y", cx.theme.grey(), line(|m| m.ignoring)).null_baseline());
         if !chart.is_empty() {
             chart.horizontal_line("paper: .031, n = 12", PAPER).claim = Some("A15");
         }
@@ -93,7 +91,6 @@ fn plane_of(map: &StationaryMapError, sheet: Rect) -> Option<(Sheet, [usize; 2])
     (rows > 0 && cols > 0).then_some((Sheet { rect, bounds }, [rows, cols]))
 }
 
-/// A sentence that states the errors of the network.
 fn verdict(map: &StationaryMapError) -> String {
     let errors = [map.held_out, map.held_out_largest, map.outside, map.ignoring];
     let [held_out, largest, outside, ignoring] = errors.map(number::short);

@@ -35,12 +35,10 @@ fn keep_fresh<M: Measurement>(cx: &mut ViewCx<'_>, args: impl Fn(&EquilibriumSet
     cx.ask::<M>(None, &args, Freshness::SELDOM);
 }
 
-/// A subtitle: what is shown, of which step, of what.
 fn subtitle<M: Measurement>(cx: &ViewCx<'_>, what: &str) -> String {
     cx.answered_subtitle::<M>(what, what)
 }
 
-/// The text shown where there is no answer.
 fn why_nothing<M: Measurement>(cx: &ViewCx<'_>) -> String {
     cx.why_nothing::<M>("Nothing to show yet. A run of the task map has a generator as soon as it is made; in one of the task block the model’s own slow state controls one.")
 }
@@ -56,14 +54,11 @@ fn control_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, max: usize) {
     let s = settings(cx);
     let ControlSettings { y0, y1, y2, y3 } = s.control;
     let keys = [ControlSettings::y0, ControlSettings::y1, ControlSettings::y2, ControlSettings::y3];
-    for (i, mut y) in [y0, y1, y2, y3].into_iter().enumerate().take(s.generator.controls.min(max)) {
+    for (i, y) in [y0, y1, y2, y3].into_iter().enumerate().take(s.generator.controls.min(max)) {
         ui.spacing_mut().slider_width = 70.0;
-        let key = keys[i].name;
-        cx.setting_ui(ui, &[key], |ui, cx| {
-            let slider = Slider::new(&mut y, -4.0..=4.0).fixed_decimals(2).text(Y[i]);
-            if ui.add(slider).on_hover_text("The slow control: it tilts every log rate.").changed() {
-                cx.set(key, Value::Float(y));
-            }
+        cx.edit_setting_ui(ui, keys[i].name, y, |ui, y| {
+            let slider = Slider::new(y, -4.0..=4.0).fixed_decimals(2).text(Y[i]);
+            ui.add(slider).on_hover_text("The slow control: it tilts every log rate.")
         });
     }
 }

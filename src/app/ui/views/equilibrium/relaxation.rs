@@ -51,26 +51,26 @@ fn slope_line(errors: &[f64], slope: f64) -> Vec<[f64; 2]> {
     line.filter(|[_, v]| *v > 1e-17 && *v < 1e12).collect()
 }
 
+/// The values above a limit by their steps: a logarithmic axis has no zero.
+fn above(values: &[f64], limit: f64) -> Vec<[f64; 2]> {
+    by_place(values).into_iter().filter(|p| p[1] > limit).collect()
+}
+
 impl RelaxationView {
     fn distances(cx: &ViewCx<'_>, flow: &GeneratorFlow) -> Chart<'static> {
         let mut chart =
             Chart::new("distance to the limit", Axis::new("step k").integer_ticks(), Axis::new("max |\u{b7}|").log());
-        let line = |name: &str, colour, values: &[f64]| {
-            // A logarithmic axis has no zero.
-            let points = by_place(values).into_iter().filter(|p| p[1] > 0.0).collect::<Vec<_>>();
-            Line::new(name, colour, points)
-        };
         let (euler, exact) = (cx.theme.fast, cx.theme.slow);
-        chart.add(line("Euler |x \u{2212} p|", euler, &flow.euler.error));
-        chart.add(line("Euler |Ax|", euler, &flow.euler.residual).dashed());
-        chart.add(line("exact |x \u{2212} p|", exact, &flow.exact.error));
-        let of_euler = slope_line(&flow.euler.error, flow.euler_slope);
-        let of_exact = slope_line(&flow.exact.error, flow.exact_slope);
+        chart.add(Line::new("Euler |x \u{2212} p|", euler, above(&flow.euler.error, 0.0)));
+        chart.add(Line::new("Euler |Ax|", euler, above(&flow.euler.residual, 0.0)).dashed());
+        chart.add(Line::new("exact |x \u{2212} p|", exact, above(&flow.exact.error, 0.0)));
         let slopes = [
-            Line::new("slope log|\u{3bb}\u{2082}|", cx.theme.text, of_euler).dashed(),
-            Line::new("slope \u{2212}gap \u{394}t", cx.theme.secondary, of_exact).dashed(),
+            ("slope log|\u{3bb}\u{2082}|", cx.theme.text, slope_line(&flow.euler.error, flow.euler_slope)),
+            ("slope \u{2212}gap \u{394}t", cx.theme.secondary, slope_line(&flow.exact.error, flow.exact_slope)),
         ];
-        chart.lines.extend(slopes.into_iter().filter(|line| !line.data.is_empty()));
+        for (name, colour, points) in slopes.into_iter().filter(|(.., points)| !points.is_empty()) {
+            chart.add(Line::new(name, colour, points).dashed());
+        }
         chart
     }
 
@@ -78,8 +78,7 @@ impl RelaxationView {
         let y = Axis::new("nats").log();
         let mut chart = Chart::new("relative entropy to the limit", Axis::new("step k").integer_ticks(), y);
         for (name, colour, of) in [("Euler", cx.theme.fast, &flow.euler), ("exact", cx.theme.slow, &flow.exact)] {
-            let points: Vec<_> = by_place(&of.entropy).into_iter().filter(|p| p[1] > 1e-16).collect();
-            chart.add(Line::new(name, colour, points));
+            chart.add(Line::new(name, colour, above(&of.entropy, 1e-16)));
         }
         chart
     }
@@ -135,7 +134,6 @@ fn particles_ui(ui: &mut Ui, theme: &Theme, size: Vec2, flow: &GeneratorFlow) ->
     response
 }
 
-/// A sentence that states the effect of a step.
 fn verdict(flow: &GeneratorFlow) -> String {
     let share = flow.dt / flow.step_bound;
     let factor = flow.euler_slope.exp();
@@ -155,14 +153,12 @@ fn verdict(flow: &GeneratorFlow) -> String {
     format!("{share:.2} of the bound, {bound}; {pace}{limit}{noise}.")
 }
 
-const CONTROLS: &[&str] = &[RelaxationSettings::dt.name];
-
 impl PanelView for RelaxationView {
     const ARRANGEMENT: Arrangement = ARRANGEMENT;
     const SPACING: Vec2 = vec2(GAP, GAP);
 
     fn controls(&self) -> &'static [&'static str] {
-        CONTROLS
+        const { &[RelaxationSettings::dt.name] }
     }
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
@@ -194,13 +190,10 @@ impl PanelView for RelaxationView {
         let s = settings(cx);
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().slider_width = 70.0;
-            cx.setting_ui(ui, CONTROLS, |ui, cx| {
-                let mut dt = s.flow.dt;
-                let slider = Slider::new(&mut dt, 0.02..=4.0).fixed_decimals(2).text("\u{394}t, of bound");
+            cx.edit_setting_ui(ui, RelaxationSettings::dt.name, s.flow.dt, |ui, dt| {
+                let slider = Slider::new(dt, 0.02..=4.0).fixed_decimals(2).text("\u{394}t, of bound");
                 let tip = "Step of forward Euler as a share of 1 / max |A\u{2c7c}\u{2c7c}|. Up to 1 the theorem holds.";
-                if ui.add(slider).on_hover_text(tip).changed() {
-                    cx.set(RelaxationSettings::dt.name, Value::Float(dt));
-                }
+                ui.add(slider).on_hover_text(tip)
             });
             let name = PICTURES.iter().find(|(one, _)| *one == self.shown).map_or("", |(_, name)| name);
             choice_box(ui, "picture", 100.0, name, &mut self.shown, PICTURES);

@@ -29,8 +29,7 @@ impl SpectrumView {
             chart.add(Line::new(&of.name, cx.theme.series(i), points).dots());
         }
         if gap > 0.0 && gap.is_finite() {
-            let label = format!("this one: {}", number::short(gap));
-            chart.horizontal_line(label, gap);
+            chart.horizontal_line(format!("this one: {}", number::short(gap)), gap);
         }
         chart
     }
@@ -87,7 +86,6 @@ fn euler_step(cx: &ViewCx<'_>, state: &GeneratorState) -> f64 {
     settings(cx).flow.dt * state.step_bound
 }
 
-/// A sentence that describes the spectrum.
 fn verdict(state: &GeneratorState, dt: f64) -> String {
     let (kernel, gap) = (state.kernel(), number::short(state.gap));
     let all = state.eigenvalues.as_chunks().0.iter().skip(kernel);

@@ -9,12 +9,6 @@ pub struct Claims;
 
 const EMPTY: &str = "Nothing was steered yet. Choose the preset As published and corrected, or one of the two that steer, \
                      and press Space.";
-/// P(good) at u = 1, P(bad) at -1, P(good) unsteered, in the source.
-const SOURCE: [PublishedNumber; 3] = [
-    PublishedNumber { words: "98%", claim: "D5" },
-    PublishedNumber { words: "88%", claim: "D5" },
-    PublishedNumber { words: "91%", claim: "D6" },
-];
 /// Widths of the columns of names, of the source, and of a variant, points.
 const NAME_WIDTH: f32 = 128.0;
 const SOURCE_WIDTH: f32 = 78.0;
@@ -22,12 +16,6 @@ const COLUMN_WIDTH: f32 = 150.0;
 /// The minimum width of a variant's column, and the gap between columns, points.
 const MIN_COLUMN_WIDTH: f32 = 84.0;
 const GAP: f32 = 14.0;
-
-/// A number of the source with the claim of the ledger that states it.
-struct PublishedNumber {
-    words: &'static str,
-    claim: &'static str,
-}
 
 /// A line of the table: a fact, its value in the source, and its value for each variant.
 struct ClaimRow {
@@ -76,9 +64,9 @@ fn table(claims: &[&FlowClaims]) -> Vec<TableLine> {
         let cells = claims.iter().map(|c| cell(c)).collect();
         TableLine::Row(ClaimRow { name, source, claim: None, figures, cells })
     };
-    let share = |name, number: &PublishedNumber, read: fn(&FlowClaims) -> f64| {
+    let share = |name, source, claim, read: fn(&FlowClaims) -> f64| {
         let cells = claims.iter().map(|c| percent(read(c))).collect();
-        TableLine::Row(ClaimRow { name, source: number.words, claim: Some(number.claim), figures: true, cells })
+        TableLine::Row(ClaimRow { name, source, claim: Some(claim), figures: true, cells })
     };
     let word_share = |name, read: fn(&ClassShares) -> f64| {
         row(name, "", true, &|c| percent(c.words.as_ref().map_or(f64::NAN, read)))
@@ -96,9 +84,9 @@ fn table(claims: &[&FlowClaims]) -> Vec<TableLine> {
         row("measured on", "that prompt", false, &|c| {
             if one(c) { "that prompt".to_owned() } else { "8 other nouns".to_owned() }
         }),
-        share("P(good), u = +1", &SOURCE[0], |c| c.own.plus),
-        share("P(bad), u = \u{2212}1", &SOURCE[1], |c| c.own.minus),
-        share("P(good), u = 0", &SOURCE[2], |c| c.own.plus_unsteered),
+        share("P(good), u = +1", "98%", "D5", |c| c.own.plus),
+        share("P(bad), u = \u{2212}1", "88%", "D5", |c| c.own.minus),
+        share("P(good), u = 0", "91%", "D6", |c| c.own.plus_unsteered),
         TableLine::Heading("By the words good, lovely, .. and bad, awful, .. after 8 other nouns"),
         word_share("P(good words), u = +1", |s| s.plus),
         word_share("P(bad words), u = \u{2212}1", |s| s.minus),
@@ -148,7 +136,7 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) -> Option<&'static str> {
                         let galley = ui.painter().layout(words.to_owned(), font, theme.secondary, room);
                         let high = galley.size().y + 2.0;
                         ui.painter().galley(at, galley, theme.secondary);
-                        ui.allocate_exact_size(eframe::egui::vec2(1.0, high), eframe::egui::Sense::hover());
+                        ui.allocate_exact_size(vec2(1.0, high), Sense::hover());
                     }
                     TableLine::Row(row) => {
                         cell_ui(ui, NAME_WIDTH, small_text(row.name, theme.text));
@@ -222,11 +210,11 @@ impl View for Claims {
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let columns = measured(cx).len();
-        let size = eframe::egui::vec2(NAME_WIDTH + SOURCE_WIDTH + 66.0 + (COLUMN_WIDTH + GAP) * columns as f32, 440.0);
+        let size = vec2(NAME_WIDTH + SOURCE_WIDTH + 66.0 + (COLUMN_WIDTH + GAP) * columns as f32, 440.0);
         (columns > 0).then(|| {
             drawing("as published and corrected", size, cx.theme, |ui| {
                 let inside = ui.max_rect().shrink(12.0);
-                ui.scope_builder(eframe::egui::UiBuilder::new().max_rect(inside), |ui| table_ui(ui, cx));
+                ui.scope_builder(UiBuilder::new().max_rect(inside), |ui| table_ui(ui, cx));
             })
         })
     }

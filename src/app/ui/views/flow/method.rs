@@ -1,6 +1,6 @@
 //! Controls that choose a solver and its settings.
 
-use super::settings::{ATOL, METHOD, NumberSetting, POLICY, RTOL, STEPS};
+use super::settings::{ATOL, METHOD, POLICY, RTOL, STEPS};
 use crate::{analysis::runge_kutta::Method, labs::ode_flow::settings::FieldSettings, ui::views::prelude::*};
 
 /// True for a method that takes a fixed number of steps.
@@ -25,12 +25,18 @@ pub fn field_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, shown: &str) {
 pub fn solver_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 6.0;
-        let method = METHOD.value(cx);
+        let (method, steps) = (METHOD.value(cx), STEPS.value(cx) as i64);
         cx.setting_ui(ui, &[METHOD.key], |ui, cx| method_ui(ui, cx, &method));
-        match is_fixed(&method) {
-            true => cx.setting_ui(ui, &[STEPS.key], steps_ui),
-            false => cx.setting_ui(ui, &[POLICY.key], policy_ui),
-        };
+        if is_fixed(&method) {
+            cx.edit_setting_ui(ui, STEPS.key, steps, |ui, steps| {
+                let tip = "Steps of a solver with fixed steps. The model was trained with four of Euler's.";
+                let label = ui.label("m").id;
+                let field = DragValue::new(steps).range(1..=256).speed(0.1).update_while_editing(false);
+                ui.add(field).labelled_by(label).on_hover_text(tip)
+            });
+        } else {
+            cx.setting_ui(ui, &[POLICY.key], policy_ui);
+        }
     });
     if !is_fixed(&METHOD.value(cx)) {
         let tolerances = [
@@ -39,7 +45,8 @@ pub fn solver_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ];
         ui.horizontal(|ui| {
             for (setting, name, tip) in tolerances {
-                cx.setting_ui(ui, &[setting.key], |ui, cx| tolerance_ui(ui, cx, &setting, name, tip));
+                let value = setting.value(cx);
+                cx.edit_setting_ui(ui, setting.key, value, |ui, value| tolerance_ui(ui, value, name, tip));
             }
         });
     }
@@ -55,16 +62,6 @@ fn method_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, method: &str) {
     );
     if list.changed() {
         cx.set(METHOD.key, Value::Text(chosen.to_owned()));
-    }
-}
-
-fn steps_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
-    let mut steps = STEPS.value(cx) as i64;
-    let label = ui.label("m").id;
-    let field = DragValue::new(&mut steps).range(1..=256).speed(0.1).update_while_editing(false);
-    let tip = "Steps of a solver with fixed steps. The model was trained with four of Euler's.";
-    if ui.add(field).labelled_by(label).on_hover_text(tip).changed() {
-        cx.set(STEPS.key, Value::Int(steps));
     }
 }
 
@@ -87,19 +84,16 @@ fn policy_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
     }
 }
 
-fn tolerance_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, setting: &NumberSetting, name: &str, tip: &str) {
-    let mut value = setting.value(cx);
+fn tolerance_ui(ui: &mut Ui, value: &mut f64, name: &str, tip: &str) -> Response {
     let label = ui.label(name).id;
-    let speed = (value * 0.02).max(1e-9);
-    let field = DragValue::new(&mut value)
+    let speed = (*value * 0.02).max(1e-9);
+    let field = DragValue::new(value)
         .range(1e-8..=1.0)
         .speed(speed)
         .custom_formatter(|v, _| number::short(v))
         .custom_parser(|t| t.trim().replace(',', ".").parse().ok())
         .update_while_editing(false);
-    if ui.add(field).labelled_by(label).on_hover_text(tip).changed() {
-        cx.set(setting.key, Value::Float(value));
-    }
+    ui.add(field).labelled_by(label).on_hover_text(tip)
 }
 
 #[cfg(test)]

@@ -117,7 +117,7 @@ impl Motion {
                 .on_hover_text("Time of one round from \u{2212}2 to 2, while the answers keep up.");
             let moving = self.state != State::Rest;
             let can = cx.can_ask();
-            let play = ui.add_enabled(can, eframe::egui::Button::new(if moving { "stop" } else { "play" }));
+            let play = ui.add_enabled(can, Button::new(if moving { "stop" } else { "play" }));
             if play.on_hover_text("Moves the control by itself. Each value waits for its answer.").clicked() {
                 self.state = if moving { State::Rest } else { State::Playing(ui.input(|i| i.time)) };
                 self.note.clear();
@@ -126,7 +126,7 @@ impl Motion {
                 State::Recording(r) => format!("{} / {FRAMES}", r.frame + 1),
                 _ => "record".to_owned(),
             };
-            let record = ui.add_enabled(can && !moving, eframe::egui::Button::new(words));
+            let record = ui.add_enabled(can && !moving, Button::new(words));
             let tip = format!(
                 "Goes through one round and writes {FRAMES} pictures of the window and a table of the values into the \
                  export folder."

@@ -135,7 +135,8 @@ impl Paths {
 
     /// Everything that is drawn, in its order from the back.
     fn canvas_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, answer: Answer<'_>, all: &[Path]) {
-        let (sheet, response, _) = canvas_ui(ui, ui.available_size(), Sense::click_and_drag(), "paths of the states");
+        let (sheet, response, painter) =
+            canvas_ui(ui, ui.available_size(), Sense::click_and_drag(), "paths of the states");
         self.size = sheet.size();
         if response.dragged() && self.camera.solid {
             self.camera.turn(response.drag_delta());
@@ -144,9 +145,8 @@ impl Paths {
         let followed = followed(cx, answer, all);
         let ghost = self.ghost_paths(cx.mirror.run);
         let frame = self.frame(sheet, followed, all, &ghost);
-        let z = all.iter().find(|p| Some(p.token) == followed).map_or(0.0, |p| p.at(self.tau)[2]);
-        let painter = ui.painter_at(sheet);
         if self.has_streaks() {
+            let z = self.height(all, followed);
             let flowing = self.behind == Background::Flowing && !cx.still;
             self.streaks.flow(ui, flowing);
             if let Err(words) = self.streaks.paint(ui, sheet, &frame, z, flowing, cx.theme) {
@@ -163,7 +163,7 @@ impl Paths {
     /// Paints paths, marks and labels; the GPU paints the background.
     fn paint(
         &self,
-        painter: &egui::Painter,
+        painter: &Painter,
         (sheet, frame): (Rect, Frame),
         cx: &ViewCx<'_>,
         answer: Answer<'_>,
@@ -209,17 +209,15 @@ impl Paths {
         let fitted = |path: &&Path| !close || Some(path.token) == followed;
         let places = all.iter().chain(ghost).filter(fitted).flat_map(|p| p.places.iter().copied());
         let inner = Rect::from_min_max(sheet.min + vec2(12.0, 18.0), sheet.max - vec2(12.0, 22.0));
-        self.camera.frame(inner, places.chain(self.patch(all, followed, close)))
+        let ([x0, x1, y0, y1], z) = (self.streaks.extent, self.height(all, followed));
+        // in space the patch would dwarf the paths
+        let patch = [[x0, y0, z], [x1, y1, z]].into_iter().filter(|_| self.has_streaks() && !self.camera.solid);
+        self.camera.frame(inner, places.chain(patch))
     }
 
-    /// The points that the camera fits: in the plane the field's whole patch, which would dwarf the paths in space.
-    fn patch(&self, all: &[Path], followed: Option<usize>, close: bool) -> Vec<[f32; 3]> {
-        if !self.has_streaks() || self.camera.solid || close && followed.is_none() {
-            return vec![];
-        }
-        let [x0, x1, y0, y1] = self.streaks.extent;
-        let z = all.iter().find(|p| Some(p.token) == followed).map_or(0.0, |p| p.at(self.tau)[2]);
-        vec![[x0, y0, z], [x1, y1, z]]
+    /// The third coordinate of the followed path, where the field is drawn.
+    fn height(&self, all: &[Path], followed: Option<usize>) -> f32 {
+        all.iter().find(|p| Some(p.token) == followed).map_or(0.0, |p| p.at(self.tau)[2])
     }
 
     /// Names the state under the pointer; a click follows its token.
@@ -292,13 +290,13 @@ impl View for Paths {
         ui.spacing_mut().item_spacing.y = 4.0;
         let room = ui.available_rect_before_wrap();
         let head = Rect::from_min_size(room.min, vec2(room.width(), cx.height_of_controls(FOOTER_HEIGHT)));
-        ui.scope_builder(egui::UiBuilder::new().max_rect(head), |ui| {
+        ui.scope_builder(UiBuilder::new().max_rect(head), |ui| {
             let solid = answer.paths.explained.len() != 2;
             self.camera.solid &= solid;
             cx.controls_ui(ui, |ui, _| self.controls_ui(ui, answer.planar_field().is_none(), solid));
         });
         let body = Rect::from_min_max(pos2(room.left(), head.bottom()), room.max);
-        ui.scope_builder(egui::UiBuilder::new().max_rect(body), |ui| self.canvas_ui(ui, cx, answer, &all));
+        ui.scope_builder(UiBuilder::new().max_rect(body), |ui| self.canvas_ui(ui, cx, answer, &all));
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

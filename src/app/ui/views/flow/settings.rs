@@ -22,7 +22,6 @@ pub struct TextSetting {
     used: fn(&FlowAnswer) -> String,
 }
 
-/// The controls.
 pub const U: [NumberSetting; 4] = [
     NumberSetting { key: ControlSettings::u0.name, used: |a| a.control.u[0] },
     NumberSetting { key: ControlSettings::u1.name, used: |a| a.control.u[1] },
@@ -99,7 +98,6 @@ const GESTURE_PAUSE: f64 = 0.7;
 pub const REST_SECONDS: f64 = 0.3;
 
 impl FlowSettings {
-    /// All four controls.
     pub fn u(cx: &ViewCx<'_>) -> [f64; 4] {
         U.map(|setting| setting.value(cx))
     }
@@ -111,7 +109,7 @@ impl FlowSettings {
 
     /// Resets the dials that are not locked to the preset's values.
     pub fn reset_dials(cx: &mut ViewCx<'_>) {
-        for key in Self::dials().filter(|key| !cx.is_restricted(&[*key])).collect::<Vec<_>>() {
+        for key in Self::dials() {
             if let Some(value) = cx.preset.get(key) {
                 cx.set(key, value.clone());
             }

@@ -102,7 +102,7 @@ impl SteerView {
         }
         ui.horizontal_wrapped(|ui| {
             let touched = FlowSettings::differs_from_preset(cx);
-            let back = ui.add_enabled(touched, egui::Button::new("reset the dials").small());
+            let back = ui.add_enabled(touched, Button::new("reset the dials").small());
             if back.on_hover_text("Resets all dials to the preset's values.").clicked() {
                 self.motion.stop();
                 FlowSettings::reset_dials(cx);
@@ -239,9 +239,9 @@ fn slider_ui(ui: &mut Ui, name: &str, value: f64, range: std::ops::RangeInclusiv
     let mut v = value;
     let changed = ui.horizontal(|ui| {
         ui.spacing_mut().item_spacing.x = 6.0;
-        let (rect, label) = ui.allocate_exact_size(vec2(20.0, 18.0), egui::Sense::hover());
+        let (rect, label) = ui.allocate_exact_size(vec2(20.0, 18.0), Sense::hover());
         let colour = ui.visuals().text_color();
-        ui.painter().text(rect.left_center(), egui::Align2::LEFT_CENTER, name, FontId::proportional(14.0), colour);
+        ui.painter().text(rect.left_center(), Align2::LEFT_CENTER, name, FontId::proportional(14.0), colour);
         label.widget_info(|| WidgetInfo::labeled(Role::Label, true, name));
         ui.spacing_mut().slider_width = (ui.available_width() - 64.0).clamp(48.0, 220.0);
         ui.spacing_mut().interact_size.y = 18.0;
@@ -259,7 +259,7 @@ fn slider_ui(ui: &mut Ui, name: &str, value: f64, range: std::ops::RangeInclusiv
 fn answers_or_why_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, answer: Option<Answer<'_>>) {
     let Some(answer) = answer else {
         let words = RichText::new(cx.why_nothing::<FlowAnswer>(EMPTY)).color(cx.theme.secondary);
-        ui.add(egui::Label::new(words).wrap());
+        ui.add(Label::new(words).wrap());
         return;
     };
     if let Some(focused) = answers_ui(ui, cx, answer) {
@@ -344,8 +344,7 @@ impl View for SteerView {
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let Some(answer) = Answer::in_focus(cx) else { return "turn u, and the flow is solved again".to_owned() };
         let used = answer.control.u;
-        let is_in_subtitle = answer.sample.about.contains("u = ");
-        let is_shown = !is_in_subtitle && used.iter().all(|v| v.is_finite());
+        let is_shown = !answer.sample.about.contains("u = ") && used.iter().all(|v| v.is_finite());
         let u = if is_shown { format!("u = {}", control_text(used)) } else { String::new() };
         sample_subtitle(Some(answer.sample), &u, "")
     }
@@ -372,7 +371,7 @@ impl View for SteerView {
         let size = vec2(32.0 + 360.0 * columns, 420.0);
         Some(drawing("steering", size, cx.theme, |ui| {
             let inside = ui.max_rect().shrink(16.0);
-            ui.scope_builder(egui::UiBuilder::new().max_rect(inside), |ui| {
+            ui.scope_builder(UiBuilder::new().max_rect(inside), |ui| {
                 note_ui(ui, cx.theme, self.subtitle(cx));
                 answers_ui(ui, cx, answer);
             });

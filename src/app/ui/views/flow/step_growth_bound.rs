@@ -3,14 +3,12 @@
 
 use crate::ui::views::painting::*;
 
-/// The length of the depth interval that the flow integrates over.
-const SPAN: f64 = 1.0;
 /// The bound is shown for up to this many steps; a first step below a hundred-millionth is not met in practice.
 const MAX_STEPS: u32 = 8;
 
-/// The least first step to reach the end in `steps` steps, each ten times the last: h (10^k - 1) / 9 >= L.
+/// The least first step to reach the end, depth 1, in `steps` steps, each ten times the last: h (10^k - 1) / 9 >= 1.
 pub fn min_first_step(steps: u32) -> f64 {
-    9.0 * SPAN / (10f64.powi(steps as i32) - 1.0)
+    9.0 / (10f64.powi(steps as i32) - 1.0)
 }
 
 /// The least number of steps from a first step of length `h`, if no error shortens one.
@@ -82,7 +80,7 @@ impl SolveSummary<'_> {
                 "It is d\u{2080}/d\u{2081}, the size of the state over its speed: the rule's upper bound.".to_owned()
             });
         }
-        // (0.01 / m)^(1/p) falls below the least first step for k steps where m = 0.01 ((10^k - 1) / 9L)^p.
+        // (0.01 / m)^(1/p) falls below the least first step for k steps where m = 0.01 ((10^k - 1) / 9)^p.
         let bound = |k: u32| 0.01 * (1.0 / min_first_step(k)).powi(order);
         Some(format!(
             "It is (0.01 / m)^(1/{order}) with m = max(d\u{2081}, d\u{2082}) = {}; above {} the ladder asks for one step \
@@ -112,15 +110,14 @@ impl SolveSummary<'_> {
             if right - left < 1.0 {
                 continue;
             }
-            let step = eframe::egui::Rect::from_min_max(pos2(left, top), pos2(right, foot));
+            let step = Rect::from_min_max(pos2(left, top), pos2(right, foot));
             if k == here {
                 painter.rect_filled(step, 0.0, theme.accent.gamma_multiply(0.2));
             }
             painter.vline(left, top..=foot, Stroke::new(1.0, theme.secondary));
-            let words = format!("{}", 2 + each * k);
             let colour = if k == here { theme.text } else { theme.secondary };
             if right - left > 22.0 {
-                painter.text(step.center(), Align2::CENTER_CENTER, words, theme::numbers(), colour);
+                painter.text(step.center(), Align2::CENTER_CENTER, 2 + each * k, theme::numbers(), colour);
             }
         }
         for y in [top, foot] {

@@ -7,7 +7,7 @@ mod kinds;
 use eframe::egui::{ProgressBar, TextStyle};
 
 use self::{
-    charts::lower_charts,
+    charts::{CONTROL, lower_charts},
     kinds::{KINDS, NFE, Needs, SweepKind},
 };
 use super::{
@@ -16,7 +16,6 @@ use super::{
 };
 use crate::ui::views::prelude::*;
 
-/// View `flow_sweep`.
 #[derive(Default)]
 pub struct Sweep {
     kind: usize,
@@ -187,7 +186,7 @@ impl Sweep {
         let hint = format!("{} Press Space to begin a run, then Measure.", kind.about);
         let empty = if cx.can_ask() { demand } else { (kind.why_nothing)(cx, &hint, &demand) };
         let mut chart = (kind.chart)(self.payload(self.kind), cx.theme).empty(empty);
-        if kind.is_along_u0() {
+        if chart.x.label == CONTROL {
             let u0 = U[0].value(cx);
             chart.vertical_line(format!("u\u{2080} = {}", number::rounded(u0, 2).replace('-', "\u{2212}")), u0);
         }

@@ -22,20 +22,11 @@ impl Training {
     /// Gradient norms of whole models, then of their fields alone (dashed).
     fn norms<'a>(cx: &ViewCx<'a>) -> Vec<(String, Color32, &'a Curve, Stroke)> {
         let each = [(channels::GRAD_NORM, "", Stroke::Solid), (FIELD_NORM, ", flow alone", Stroke::Dashed)];
-        let of_channel = |(channel, what, stroke): (&'static str, &str, Stroke)| {
-            let curves = cx.each_variant(|v| cx.mirror.curve(v, channel));
-            curves
-                .map(|(info, colour, curve)| (format!("{}{what}", info.label), colour, curve, stroke))
-                .collect::<Vec<_>>()
+        let of_channel = |(channel, what, stroke): (&'static str, &'static str, Stroke)| {
+            let curves = cx.each_variant(move |v| cx.mirror.curve(v, channel));
+            curves.map(move |(info, colour, curve)| (format!("{}{what}", info.label), colour, curve, stroke))
         };
         each.into_iter().flat_map(of_channel).collect()
-    }
-
-    /// The duration of a training step, milliseconds.
-    fn pace(cx: &ViewCx<'_>) -> Option<String> {
-        let each: Vec<String> =
-            measured(cx.mirror, cx.step).iter().map(|(group, _, ms)| format!("{} {ms:.1}", group.label)).collect();
-        (!each.is_empty()).then(|| format!("ms per step, median of the last ones: {}", each.join(", ")))
     }
 }
 
@@ -68,8 +59,10 @@ impl PanelView for Training {
             let [low, high, n] = count(curve, cx.step);
             note_ui(ui, cx.theme, format!("{label}: {low} vanished, {high} exploded of {n} steps"));
         }
-        if let Some(words) = Self::pace(cx) {
-            note_ui(ui, cx.theme, words);
+        let pace = measured(cx.mirror, cx.step);
+        let pace: Vec<String> = pace.iter().map(|(group, _, ms)| format!("{} {ms:.1}", group.label)).collect();
+        if !pace.is_empty() {
+            note_ui(ui, cx.theme, format!("ms per step, median of the last ones: {}", pace.join(", ")));
         }
     }
 

@@ -58,7 +58,6 @@ fn accuracy<'a>(cx: &ViewCx<'a>) -> Option<&'a RoleAccuracy> {
     shown(cx).or_else(any).map(|m| m.value)
 }
 
-/// The names of the two tests.
 fn tests(cx: &ViewCx<'_>) -> [&'static str; 2] {
     accuracy(cx).map_or(["within", "transfer"], RoleAccuracy::tests)
 }
@@ -119,10 +118,10 @@ impl RoleAccuracyView {
         let has_features = |v: &usize| cx.newest::<RoleAccuracy>(*v).is_some_and(|m| reads_features(m.value));
         let variants: Vec<usize> = (0..cx.mirror.variants().len()).filter(has_features).collect();
         let Some(shown) = shown(cx).map(|m| m.variant).filter(|_| variants.len() > 1) else { return };
-        let label = |v: usize| cx.mirror.variants()[v].label.clone();
-        let labels: Vec<(usize, String)> = variants.into_iter().map(|v| (v, label(v))).collect();
-        let mut chosen = shown;
-        if choice_menu(ui, &label(shown), &mut chosen, labels, "Whose features are shown. Taggers are always there.") {
+        let (mirror, mut chosen) = (cx.mirror, shown);
+        let choices = variants.into_iter().map(|v| (v, mirror.variant_label(v)));
+        let tip = "Whose features are shown. Taggers are always there.";
+        if choice_menu(ui, mirror.variant_label(shown), &mut chosen, choices, tip) {
             cx.selection.variant = chosen;
         }
     }
@@ -247,7 +246,6 @@ fn draw_sign(painter: &Painter, entry: &AccuracyEntry<'_>, at: Pos2) {
     };
 }
 
-/// The exact numbers of a row.
 fn row_text(row: &RoleRow, tests: [&str; 2], entries: &[AccuracyEntry<'_>]) -> String {
     let mut words = row.name.clone();
     for entry in entries {

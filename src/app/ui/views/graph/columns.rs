@@ -47,24 +47,18 @@ impl Column {
 
     /// The number of an item; NaN where there is none.
     pub fn number(&self, at: usize) -> f64 {
-        match &self.values {
-            ColumnValues::Numbers(numbers) => numbers.get(at).copied().unwrap_or(f64::NAN),
-            ColumnValues::Names { .. } => f64::NAN,
-        }
+        let ColumnValues::Numbers(numbers) = &self.values else { return f64::NAN };
+        numbers.get(at).copied().unwrap_or(f64::NAN)
     }
 
     /// The value of an item as text; empty where there is none.
     pub fn text(&self, at: usize) -> String {
         match &self.values {
-            ColumnValues::Numbers(numbers) => {
-                let number = numbers.get(at).copied().unwrap_or(f64::NAN);
-                let is_whole = number.fract() == 0.0 && number.abs() < 1e15;
-                match number {
-                    v if v.is_nan() => String::new(),
-                    v if is_whole => format!("{v}"),
-                    v => value_label(v),
-                }
-            }
+            ColumnValues::Numbers(_) => match self.number(at) {
+                v if v.is_nan() => String::new(),
+                v if v.fract() == 0.0 && v.abs() < 1e15 => format!("{v}"),
+                v => value_label(v),
+            },
             ColumnValues::Names { groups, names } => {
                 let place = groups.get(at).copied().flatten();
                 place.and_then(|place| names.get(place as usize)).cloned().unwrap_or_default()

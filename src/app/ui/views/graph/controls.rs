@@ -68,8 +68,7 @@ impl NeuronGraph {
         let kind = self.kind();
         let shown = kind.map_or("one colour", |k| network.kind_name(k));
         let combo = ComboBox::from_id_salt("graph colours").selected_text(shown).width(104.0).height(420.0);
-        let combo = combo.truncate();
-        let combo = combo.show_ui(ui, |ui| {
+        let combo = combo.truncate().show_ui(ui, |ui| {
             for k in network.kinds() {
                 let words = match k {
                     ColourBy::Numbers(_) => format!("{} (number)", network.kind_name(k)),
@@ -84,8 +83,7 @@ impl NeuronGraph {
             }
         });
         combo.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "colour by"));
-        let tip = kind.map_or("What the colours stand for.", |k| k.about());
-        combo.response.on_hover_text(tip);
+        combo.response.on_hover_text(kind.map_or("What the colours stand for.", ColourBy::about));
     }
 
     /// Lays the graph out again, and fits it into the tile.

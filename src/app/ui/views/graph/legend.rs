@@ -8,7 +8,6 @@ const ROW: f32 = 18.0;
 const MIN_WIDTH: f32 = 300.0;
 
 impl NeuronGraph {
-    /// Draws the colour bar of a sequential map, labelled with the quantity that it shows.
     fn scale_ui(&self, ui: &Ui, network: &Network, rect: Rect, scale: Colours, cx: &ViewCx<'_>) {
         let missing = self.palette.groups.first();
         let words = self.kind().map_or("", |kind| network.kind_name(kind)).to_owned();

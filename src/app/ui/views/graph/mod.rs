@@ -101,7 +101,6 @@ impl NeuronGraph {
         self.chosen.filter(|k| network.kinds().any(|known| known == *k)).or_else(|| network.kinds().next())
     }
 
-    /// The node of the selected neuron.
     fn selected(&self, cx: &ViewCx<'_>) -> Option<u32> {
         self.shown.network.as_ref()?.node(cx.selection.neuron?)
     }

@@ -50,7 +50,6 @@ const MAX_PAIRS_PER_FRAME: u64 = 300_000_000;
 /// The seed of the nodes' initial positions.
 const SEED: u64 = 1;
 
-/// The layout of one view.
 #[derive(Default)]
 pub struct Motion {
     pub paused: bool,

@@ -178,7 +178,6 @@ impl Network {
         self.file = Some(file);
     }
 
-    /// True where edges have a direction.
     pub fn is_directed(&self) -> bool {
         self.file.as_ref().is_none_or(|file| file.directed)
     }
@@ -223,7 +222,6 @@ impl Network {
         self.nodes.get(&name).copied()
     }
 
-    /// Each node's group, if this kind is known.
     pub fn groups(&self, kind: ColourBy) -> Option<&[Option<u32>]> {
         self.groups.get(&kind).map(Vec::as_slice)
     }
@@ -241,7 +239,6 @@ impl Network {
         all.filter(|k| self.groups.contains_key(k)).chain(numbers.map(ColourBy::Numbers))
     }
 
-    /// The name of a kind.
     pub fn kind_name(&self, kind: ColourBy) -> &str {
         match kind {
             ColourBy::Community => "community",
@@ -255,20 +252,14 @@ impl Network {
 
     /// The name of one of the groups of a kind.
     pub fn group_name(&self, kind: ColourBy, group: u32) -> String {
-        let named = match kind {
-            ColourBy::Groups(at) => self.group_names.get(&at).and_then(|names| names.get(group as usize)),
-            _ => None,
-        };
-        let kind = self.kind_name(kind);
-        named.map_or_else(|| format!("{kind} {group}"), |name| format!("{kind} {name}"))
+        let names = if let ColourBy::Groups(at) = kind { self.group_names.get(&at) } else { None };
+        let name = names.and_then(|names| names.get(group as usize)).cloned();
+        format!("{} {}", self.kind_name(kind), name.unwrap_or_else(|| group.to_string()))
     }
 
     /// A number of the nodes.
     pub fn numbers(&self, kind: ColourBy) -> Option<&Column> {
-        match kind {
-            ColourBy::Numbers(at) => self.columns.get(at),
-            _ => None,
-        }
+        if let ColourBy::Numbers(at) = kind { self.columns.get(at) } else { None }
     }
 
     pub fn degree(&self, node: u32) -> u32 {

@@ -54,9 +54,8 @@ impl Palette {
         }
         let groups = kind.and_then(|k| network.groups(k).map(|g| (k, g)));
         let Some((kind, of_nodes)) = groups else {
-            let all =
-                Group { id: None, name: format!("{}s", network.noun()), count: network.len(), colour: theme.group(0) };
-            return Self { groups: vec![all], ..Self::default() };
+            let (name, colour) = (format!("{}s", network.noun()), theme.group(0));
+            return Self { groups: vec![Group { id: None, name, count: network.len(), colour }], ..Self::default() };
         };
         let mut counts: HashMap<u32, usize> = HashMap::new();
         of_nodes.iter().flatten().for_each(|g| *counts.entry(*g).or_default() += 1);
@@ -89,8 +88,7 @@ impl Palette {
             words.push("none".to_owned());
         }
         if !words.is_empty() {
-            let name = words.join(", ");
-            groups.push(Group { id: None, name, count: rest + alone, colour: theme.grey() });
+            groups.push(Group { id: None, name: words.join(", "), count: rest + alone, colour: theme.grey() });
         }
         let places: HashMap<u32, usize> = groups.iter().enumerate().filter_map(|(i, g)| Some((g.id?, i))).collect();
         let rank = |g: &Option<u32>| places.get(&(*g)?).and_then(|place| ranks.get(*place)).copied();
@@ -109,7 +107,6 @@ impl Palette {
         Self { groups, scale: Some(scale), ..Self::default() }
     }
 
-    /// The colour of a node.
     pub fn colour(&self, network: &Network, kind: Option<ColourBy>, node: u32) -> Option<Color32> {
         let number = kind.and_then(|k| network.numbers(k)).map(|column| column.number(node as usize));
         if let (Some(Colours { map, range: [low, high], log }), Some(number)) = (self.scale, number)
@@ -182,10 +179,7 @@ pub struct StyleParams {
 
 /// The size of a node relative to a usual one.
 fn share(network: &Network, size: SizeBy, node: u32, mean: f32) -> f32 {
-    let numbers = match size {
-        SizeBy::Numbers(at) => network.columns.get(at),
-        SizeBy::Degree | SizeBy::Same => None,
-    };
+    let numbers = if let SizeBy::Numbers(at) = size { network.columns.get(at) } else { None };
     let (Some(column), Some([low, high])) = (numbers, numbers.and_then(Column::range)) else {
         let by_degree = (network.degree(node) as f32 / mean).powf(0.45).clamp(0.6, 3.2);
         return if size == SizeBy::Same { 1.0 } else { by_degree };
@@ -195,7 +189,6 @@ fn share(network: &Network, size: SizeBy, node: u32, mean: f32) -> f32 {
     if along.is_nan() { 0.6 } else { 0.6 + 2.6 * along.clamp(0.0, 1.0).sqrt() as f32 }
 }
 
-/// Every node's colour and size.
 pub fn node_styles(
     network: &Network,
     wanted: StyleParams,

@@ -51,17 +51,12 @@ struct Item<'a> {
     at: usize,
 }
 
-/// Columns of a list before those of values.
-fn fixed(listed: TableKind) -> &'static [&'static str] {
-    match listed {
-        TableKind::Nodes => &["id", "label", "community", "component"],
-        TableKind::Edges => &["source", "target", "weight"],
-    }
-}
-
 fn columns(network: &Network, listed: TableKind) -> Vec<&str> {
-    let more = if listed == TableKind::Nodes { &network.columns } else { &network.edge_columns };
-    fixed(listed).iter().copied().chain(more.iter().map(|c| c.name.as_str())).collect()
+    let (fixed, more) = match listed {
+        TableKind::Nodes => (&["id", "label", "community", "component"][..], &network.columns),
+        TableKind::Edges => (&["source", "target", "weight"][..], &network.edge_columns),
+    };
+    fixed.iter().copied().chain(more.iter().map(|c| c.name.as_str())).collect()
 }
 
 impl Item<'_> {
@@ -90,11 +85,11 @@ impl Item<'_> {
         match (self.listed, column) {
             (TableKind::Nodes, 0) => network.id(at as u32),
             (TableKind::Nodes, 1) => name(at as u32),
-            (TableKind::Nodes, 2 | 3) => self.group(column).map_or(String::new(), |g| g.to_string()),
+            (TableKind::Nodes, 2 | 3) => optional_field(self.group(column)),
             (TableKind::Nodes, c) => network.columns.get(c - 4).map_or(String::new(), |c| c.text(at)),
             (TableKind::Edges, 0) => network.edges.get(at).map_or(String::new(), |e| name(e.0)),
             (TableKind::Edges, 1) => network.edges.get(at).map_or(String::new(), |e| name(e.1)),
-            (TableKind::Edges, 2) => network.edges.get(at).map_or(String::new(), |e| e.2.to_string()),
+            (TableKind::Edges, 2) => optional_field(network.edges.get(at).map(|e| e.2)),
             (TableKind::Edges, c) => network.edge_columns.get(c - 3).map_or(String::new(), |c| c.text(at)),
         }
     }
@@ -205,10 +200,10 @@ impl GraphTable {
     fn neurons(&self, network: &Network, at: u32) -> Vec<Option<u32>> {
         match self.listed {
             TableKind::Nodes => vec![network.name(at)],
-            TableKind::Edges => network
-                .edges
-                .get(at as usize)
-                .map_or(vec![], |(from, to, _)| [*from, *to].map(|n| network.name(n)).into()),
+            TableKind::Edges => {
+                let edge = network.edges.get(at as usize);
+                edge.map_or(vec![], |(from, to, _)| [*from, *to].map(|n| network.name(n)).into())
+            }
         }
     }
 

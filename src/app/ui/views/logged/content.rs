@@ -14,7 +14,6 @@ const MAX_LINES: usize = 64;
 /// Bytes of a text that are shown.
 const MAX_TEXT: usize = 64 << 10;
 
-/// The form in which a measurement is shown.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Content {
     /// Lines over an axis.
@@ -47,7 +46,6 @@ pub struct NamedMatrix {
 }
 
 impl NamedMatrix {
-    /// The number of matrices.
     pub fn count(&self) -> usize {
         if self.array.shape().len() == 3 { self.array.rows() } else { 1 }
     }
@@ -63,7 +61,6 @@ pub struct Table {
 }
 
 impl Content {
-    /// The form of a measurement.
     pub fn new(payload: &Payload) -> Self {
         let Payload::Unknown(json) = payload else { return Self::Table(cells(payload)) };
         by_shape(json).unwrap_or_else(|| Self::Table(cells(payload)))

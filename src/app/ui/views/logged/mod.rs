@@ -46,7 +46,7 @@ impl LoggedView {
                     ui.selectable_value(&mut self.chosen, Some(entry.channel.clone()), entry.channel.as_str());
                 }
             });
-            list.response.widget_info(|| WidgetInfo::labeled(egui::Role::ComboBox, true, "Channel"));
+            list.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "Channel"));
             list.response.on_hover_text("The channel that is shown large.");
             if self.chosen.is_none() && entries.len() > MAX_UNFILTERED {
                 let field = TextEdit::singleline(&mut self.filter).hint_text("Find a channel").desired_width(140.0);
@@ -82,11 +82,10 @@ impl LoggedView {
                 });
             }
         };
-        match are_scrolled {
-            true => {
-                ScrollArea::vertical().id_salt("panels").auto_shrink([false, false]).show(ui, all_ui);
-            }
-            false => all_ui(ui),
+        if are_scrolled {
+            ScrollArea::vertical().id_salt("panels").auto_shrink([false, false]).show(ui, all_ui);
+        } else {
+            all_ui(ui);
         }
     }
 
@@ -95,17 +94,14 @@ impl LoggedView {
         ui.set_max_width(size.x);
         let name = entry.channel.as_str();
         let words = RichText::new(name).size(theme::SMALL).color(cx.theme.secondary);
-        match cx.has_controls {
-            true => {
-                let title = ui.add_sized([size.x, TITLE - 4.0], egui::Button::new(words).frame(false).truncate());
-                title.widget_info(|| WidgetInfo::labeled(egui::Role::Button, true, format!("Show {name} large")));
-                if title.on_hover_text("Shows this channel large.").clicked() {
-                    self.chosen = Some(entry.channel.clone());
-                }
+        if cx.has_controls {
+            let title = ui.add_sized([size.x, TITLE - 4.0], Button::new(words).frame(false).truncate());
+            title.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Show {name} large")));
+            if title.on_hover_text("Shows this channel large.").clicked() {
+                self.chosen = Some(entry.channel.clone());
             }
-            false => {
-                ui.add_sized([size.x, TITLE - 4.0], Label::new(words).truncate());
-            }
+        } else {
+            ui.add_sized([size.x, TITLE - 4.0], Label::new(words).truncate());
         }
         // only panels in sight are drawn
         let place = Rect::from_min_size(ui.cursor().min, size);
@@ -142,14 +138,12 @@ impl View for LoggedView {
             None => {
                 let filter =
                     if entries.len() > MAX_UNFILTERED { self.filter.trim().to_lowercase() } else { String::new() };
-                let is_sought =
-                    |entry: &&Entry| filter.is_empty() || entry.channel.as_str().to_lowercase().contains(&filter);
+                let is_sought = |entry: &&Entry| entry.channel.as_str().to_lowercase().contains(&filter);
                 let sought: Vec<&Entry> = entries.iter().filter(is_sought).collect();
-                match sought.is_empty() {
-                    true => {
-                        ui.label(RichText::new("No channel matches.").color(cx.theme.secondary));
-                    }
-                    false => self.grid_ui(ui, cx, &sought),
+                if sought.is_empty() {
+                    ui.label(RichText::new("No channel matches.").color(cx.theme.secondary));
+                } else {
+                    self.grid_ui(ui, cx, &sought);
                 }
             }
         }

@@ -43,13 +43,9 @@ impl PanelState {
             return Some(chart(cx, entry));
         }
         let (variant, _) = sample(cx, entry)?;
-        match self.content.as_ref()? {
-            Content::Curves(curves) => {
-                let colour = variant_colour(cx.mirror, variant, cx.theme);
-                Some(curves_chart(cx, curves, entry.channel.as_str(), colour))
-            }
-            Content::Matrix(_) | Content::Table(_) | Content::Text(_) => None,
-        }
+        let Content::Curves(curves) = self.content.as_ref()? else { return None };
+        let colour = variant_colour(cx.mirror, variant, cx.theme);
+        Some(curves_chart(cx, curves, entry.channel.as_str(), colour))
     }
 
     pub(super) fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, entry: &Entry, size: Vec2) {
@@ -58,8 +54,8 @@ impl PanelState {
         }
         let Some((variant, sample)) = sample(cx, entry) else {
             let first = entry.variants.iter().filter_map(|v| cx.mirror.samples(*v, entry.channel.as_str()).first());
-            let words =
-                first.map(|s| s.step).min().map_or(String::new(), |step| format!("First logged at step {step}."));
+            let first = first.map(|s| s.step).min();
+            let words = first.map_or(String::new(), |step| format!("First logged at step {step}."));
             ui.allocate_ui(size, |ui| ui.label(RichText::new(words).color(cx.theme.secondary)));
             return;
         };
@@ -114,7 +110,7 @@ impl PanelState {
 }
 
 /// A chart of named lines; if there is only one line, it has the colour of its variant.
-fn curves_chart<'a>(cx: &ViewCx<'_>, curves: &'a Curves, name: &str, own: egui::Color32) -> Chart<'a> {
+fn curves_chart<'a>(cx: &ViewCx<'_>, curves: &'a Curves, name: &str, own: Color32) -> Chart<'a> {
     // no label by default, because the panel's title is the same name
     let y_axis = if curves.y_axis.is_empty() { Axis::new(name).hide_label() } else { Axis::new(&curves.y_axis) };
     let mut chart = Chart::new(name, Axis::new(&curves.x_axis), y_axis);
@@ -128,7 +124,6 @@ fn curves_chart<'a>(cx: &ViewCx<'_>, curves: &'a Curves, name: &str, own: egui::
     chart
 }
 
-/// The smallest and the largest value of a matrix.
 fn extent(cells: &MapCells) -> [f32; 2] {
     let finite = cells.cells().data.iter().copied().filter(|v| v.is_finite());
     finite.fold([f32::INFINITY, f32::NEG_INFINITY], |[low, high], v| [low.min(v), high.max(v)])
@@ -136,24 +131,19 @@ fn extent(cells: &MapCells) -> [f32; 2] {
 
 /// Colours from the smallest to the largest value; where some are negative, they diverge from 0.
 fn colours([low, high]: [f32; 2], theme: &Theme) -> Colours {
-    match low < 0.0 {
-        true => around_zero(rounded_up(high.abs().max(-low)).min(f32::MAX), theme),
-        false if low < high => Colours { map: ColourMap::default(), range: [low, high], log: false },
-        false => {
-            Colours { map: ColourMap::default(), range: [0.0, rounded_up(high.max(0.0)).min(f32::MAX)], log: false }
-        }
+    if low < 0.0 {
+        return around_zero(rounded_up(high.abs().max(-low)).min(f32::MAX), theme);
     }
+    let range = if low < high { [low, high] } else { [0.0, rounded_up(high.max(0.0)).min(f32::MAX)] };
+    Colours { map: ColourMap::default(), range, log: false }
 }
 
 /// A chart, or words in its place: one panel without values does not leave the view with nothing to show.
 fn chart_ui(ui: &mut Ui, cx: &ViewCx<'_>, chart: &Chart<'_>, size: Vec2, state: &mut ChartState) {
-    match why_empty(chart) {
-        Some(words) => {
-            ui.allocate_ui(size, |ui| ui.label(RichText::new(words).color(cx.theme.secondary)));
-        }
-        None => {
-            chart.show(ui, size, cx.theme, state);
-        }
+    if let Some(words) = why_empty(chart) {
+        ui.allocate_ui(size, |ui| ui.label(RichText::new(words).color(cx.theme.secondary)));
+    } else {
+        chart.show(ui, size, cx.theme, state);
     }
 }
 

@@ -3,20 +3,17 @@
 use eframe::egui::{Galley, Stroke};
 
 use super::steps::{MechanismStep, Score, StepScores};
-use crate::{experiments::run_terms::RunTerms, ui::views::prelude::*};
-
-/// A level to compare with.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Baseline {
-    pub label: &'static str,
-    pub at: f64,
-}
+use crate::{
+    experiments::run_terms::RunTerms,
+    ui::views::{prelude::*, race::results::verdict},
+};
 
 /// One score's staircase.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScorePanel {
     pub score: Score,
-    pub levels: Vec<Baseline>,
+    /// Levels to compare with, and their labels.
+    pub levels: Vec<(&'static str, f64)>,
     /// Extends the axis as far as the levels.
     pub shows_levels: bool,
 }
@@ -31,7 +28,6 @@ const LINE: f32 = 15.0;
 const NARROW_WIDTH: f32 = 62.0;
 const LOW_HEIGHT: f32 = 300.0;
 
-/// Values to heights.
 struct HeightScale {
     rect: Rect,
     range: [f64; 2],
@@ -44,14 +40,13 @@ impl HeightScale {
         let band = |r: &StepScores| r.sd.map_or([r.mean; 2], |sd| [r.mean - sd, r.mean + sd]);
         let mut values: Vec<f64> = reached.flat_map(|r| r.seeds.iter().copied().chain(band(r))).collect();
         if panel.shows_levels {
-            values.extend(panel.levels.iter().map(|level| level.at));
+            values.extend(panel.levels.iter().map(|(_, at)| *at));
         }
         if panel.score == Score::Recall {
             values.extend([0.0, 1.0]);
         }
-        let finite = || values.iter().copied().filter(|v| v.is_finite() && v.abs() < 1e100);
-        let (low, high) = finite().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
-        let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
+        values.retain(|v| v.abs() < 1e100);
+        let [low, high] = finite_range(values).unwrap_or([0.0, 1.0]);
         let range = match panel.score {
             Score::Recall => [low - 0.02, high + 0.02],
             Score::Loss => plot::limits_around([low, high], 0.12, Scale::Linear),
@@ -81,8 +76,9 @@ pub fn staircase_ui(
     panels: &[ScorePanel],
 ) -> Response {
     let unit = mirror.info.as_ref().map_or("", |info| RunTerms::from(info.as_ref()).loss_unit);
-    let (sheet, response, painter) =
-        canvas_ui(ui, size.max(vec2(160.0, 120.0)), Sense::hover(), steps_text(steps, unit));
+    let explanations: Vec<String> = steps.iter().map(|s| explained(s, unit).replace('\n', ", ")).collect();
+    let name = format!("staircase: {}", explanations.join("; "));
+    let (sheet, response, painter) = canvas_ui(ui, size.max(vec2(160.0, 120.0)), Sense::hover(), name);
     let column = (sheet.width() - LEFT_MARGIN - RIGHT_MARGIN) / steps.len().max(1) as f32;
     let numbers = match (column < NARROW_WIDTH, sheet.height() < LOW_HEIGHT) {
         (true, _) => 0,
@@ -91,7 +87,8 @@ pub fn staircase_ui(
     };
     let all = groups(mirror);
     let colour = |step: &MechanismStep| {
-        all.get(step.group_index).map_or(theme.text, |group| group.colour(step.group_index, theme))
+        let place = step.racer.group_index;
+        all.get(place).map_or(theme.text, |group| group.colour(place, theme))
     };
     let names: Vec<_> = steps.iter().map(|step| name_of(&painter, step, colour(step), column - 4.0)).collect();
     let name_rows = names.iter().map(|name| name.rows.len()).max().unwrap_or(1);
@@ -184,14 +181,14 @@ fn axis(painter: &Painter, theme: &Theme, panel: &ScorePanel, scale: &HeightScal
     }
     // by whether they lie below the panel, in the order of the levels
     let mut beyond: [Vec<String>; 2] = [vec![], vec![]];
-    for level in &panel.levels {
-        let words = format!("{} {}", level.label, value_label(level.at));
-        if !scale.has(level.at) {
-            let is_below = (level.at < range[0]) != scale.is_inverted;
+    for &(label, at) in &panel.levels {
+        let words = format!("{label} {}", value_label(at));
+        if !scale.has(at) {
+            let is_below = (at < range[0]) != scale.is_inverted;
             beyond[usize::from(is_below)].push(words);
             continue;
         }
-        let y = scale.y(level.at);
+        let y = scale.y(at);
         let ends = [pos2(rect.left(), y), pos2(rect.right(), y)];
         if let Some([dash, gap]) = NULL_BASELINE.dashes() {
             clip::paint_dashed(painter, &ends, Stroke::new(1.0, theme.secondary), dash, gap);
@@ -221,7 +218,7 @@ fn axis(painter: &Painter, theme: &Theme, panel: &ScorePanel, scale: &HeightScal
 /// The step's name, in as many lines as a narrow column takes.
 fn name_of(painter: &Painter, step: &MechanismStep, colour: Color32, width: f32) -> Arc<Galley> {
     // a sign stays with its word
-    let name = step.label.replace("+ ", "+\u{a0}");
+    let name = step.racer.label.replace("+ ", "+\u{a0}");
     let mut job = LayoutJob::simple(name, theme::small(), colour, width);
     job.wrap.max_rows = 3;
     job.halign = Align::Center;
@@ -233,9 +230,10 @@ fn numbers_ui(painter: &Painter, theme: &Theme, top: Pos2, step: &MechanismStep,
     let lines = [
         step.loss.as_ref().map_or("\u{2013}".to_owned(), |r| format!("{:.3}", r.mean)),
         step.change
+            .as_ref()
             .map_or(String::new(), |c| format!("{}{}", if step.is_control { "first " } else { "" }, signed(c.mean))),
-        format!("{} params", abbreviated(step.params as f64)),
-        step.flops.map_or(String::new(), |flops| format!("{} FLOP", abbreviated(flops))),
+        format!("{} params", abbreviated(step.racer.params as f64)),
+        step.racer.flops.map_or(String::new(), |flops| format!("{} FLOP", abbreviated(flops))),
     ];
     for (i, line) in lines.into_iter().take(numbers).enumerate() {
         let at = top + vec2(0.0, i as f32 * LINE);
@@ -254,28 +252,22 @@ fn explained(step: &MechanismStep, unit: &str) -> String {
         None => value_label(r.mean),
         Some(sd) => format!("{} \u{b1} {} over {} seeds", value_label(r.mean), value_label(sd), r.seeds.len()),
     };
-    let mut words = step.label.clone();
+    let mut words = step.racer.label.clone();
     if let Some(loss) = &step.loss {
         words.push_str(&format!("\nheld-out loss {} {unit}", spread(loss)));
     }
     if let Some(recall) = &step.recall {
         words.push_str(&format!("\nrecall {}", spread(recall)));
     }
-    if let Some(change) = step.change {
+    if let Some(change) = &step.change {
         let whom = if step.is_control { "the first step" } else { "the step before" };
         let interval =
             change.interval.map_or(String::new(), |(low, high)| format!("95% [{}, {}], ", signed(low), signed(high)));
-        words.push_str(&format!("\nloss against {whom}: {} ({interval}{})", signed(change.mean), change.verdict()));
+        words.push_str(&format!("\nloss against {whom}: {} ({interval}{})", signed(change.mean), verdict(change)));
     }
-    words.push_str(&format!("\n{} parameters", step.params));
-    if let Some(flops) = step.flops {
+    words.push_str(&format!("\n{} parameters", step.racer.params));
+    if let Some(flops) = step.racer.flops {
         words.push_str(&format!(", {} operations a token of training", abbreviated(flops)));
     }
     words
-}
-
-/// A description of the staircase for a screen reader.
-fn steps_text(steps: &[MechanismStep], unit: &str) -> String {
-    let each = steps.iter().map(|s| explained(s, unit).replace('\n', ", "));
-    format!("staircase: {}", each.collect::<Vec<_>>().join("; "))
 }

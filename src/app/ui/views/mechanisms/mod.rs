@@ -5,7 +5,7 @@ mod drawing;
 mod steps;
 
 use crate::ui::views::{accuracy::chance, prelude::*};
-use drawing::{Baseline, ScorePanel, staircase_ui};
+use drawing::{ScorePanel, staircase_ui};
 use steps::{MechanismStep, Score, compared_step, steps};
 
 /// The run, the step shown, and the number of measurements up to it.
@@ -26,13 +26,6 @@ impl Mechanisms {
         (cx.mirror.run, cx.step, sum)
     }
 
-    fn follow(&mut self, cx: &ViewCx<'_>) {
-        let key = Self::key(cx);
-        if self.steps.get(&key).is_none_or(|steps| steps.is_empty()) {
-            *self.steps.at(key) = Arc::new(steps(cx.mirror, cx.step));
-        }
-    }
-
     fn steps(&self, cx: &ViewCx<'_>) -> Arc<Vec<MechanismStep>> {
         let kept = self.steps.get(&Self::key(cx)).cloned();
         kept.unwrap_or_else(|| Arc::new(steps(cx.mirror, cx.step)))
@@ -40,32 +33,30 @@ impl Mechanisms {
 
     /// One panel a score that was measured.
     fn score_panels(&self, cx: &ViewCx<'_>, steps: &[MechanismStep]) -> Vec<ScorePanel> {
-        let panel = |score: Score| {
-            steps.iter().any(|step| step.scores(score).is_some()).then(|| ScorePanel {
-                score,
-                levels: levels(cx, score),
-                shows_levels: self.shows_baselines,
-            })
-        };
-        [Score::Loss, Score::Recall].into_iter().filter_map(panel).collect()
+        let is_measured = |score: &Score| steps.iter().any(|step| step.scores(*score).is_some());
+        let panel = |score| ScorePanel { score, levels: levels(cx, score), shows_levels: self.shows_baselines };
+        [Score::Loss, Score::Recall].into_iter().filter(is_measured).map(panel).collect()
     }
 }
 
 /// The scores of predictors without a memory, or of guessing.
-fn levels(cx: &ViewCx<'_>, score: Score) -> Vec<Baseline> {
+fn levels(cx: &ViewCx<'_>, score: Score) -> Vec<(&'static str, f64)> {
     match score {
         Score::Loss => {
             let Some(m) = cx.latest::<TokenBaselines>() else { return vec![] };
             let all = [("uniform", m.value.uniform), ("unigram", m.value.unigram), ("bigram", m.value.bigram)];
-            all.into_iter().filter(|(_, at)| at.is_finite()).map(|(words, at)| Baseline { label: words, at }).collect()
+            all.into_iter().filter(|(_, at)| at.is_finite()).collect()
         }
-        Score::Recall => chance(cx).map(|at| Baseline { label: "guessing", at }).into_iter().collect(),
+        Score::Recall => chance(cx).map(|at| ("guessing", at)).into_iter().collect(),
     }
 }
 
 impl PanelView for Mechanisms {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        self.follow(cx);
+        let key = Self::key(cx);
+        if self.steps.get(&key).is_none_or(|steps| steps.is_empty()) {
+            *self.steps.at(key) = Arc::new(steps(cx.mirror, cx.step));
+        }
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
@@ -106,10 +97,10 @@ impl PanelView for Mechanisms {
         let mut table = Table::new(columns.split(','));
         for s in steps.iter() {
             let scores = [&s.loss, &s.recall].map(Option::as_ref).map(|r| [r.map(|r| r.mean), r.and_then(|r| r.sd)]);
-            let interval = s.change.and_then(|c| c.interval);
-            let change = [s.change.map(|c| c.mean), interval.map(|i| i.0), interval.map(|i| i.1)];
-            let numbers = std::iter::once(s.flops).chain(scores.into_iter().flatten()).chain(change);
-            let words = [s.label.clone(), s.params.to_string()];
+            let interval = s.change.as_ref().and_then(|c| c.interval);
+            let change = [s.change.as_ref().map(|c| c.mean), interval.map(|i| i.0), interval.map(|i| i.1)];
+            let numbers = std::iter::once(s.racer.flops).chain(scores.into_iter().flatten()).chain(change);
+            let words = [s.racer.label.clone(), s.racer.params.to_string()];
             table.row(words.into_iter().chain(numbers.map(optional_field)));
         }
         steps.iter().any(|s| s.loss.is_some()).then_some(table)

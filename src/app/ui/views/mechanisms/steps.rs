@@ -4,7 +4,7 @@ use crate::{
     experiments::seeds::SeedSummary,
     ui::views::{
         prelude::*,
-        race::results::{LossDifference, Racer, results},
+        race::results::{Racer, loss_difference, results},
     },
 };
 
@@ -42,19 +42,13 @@ pub struct StepScores {
     pub sd: Option<f64>,
 }
 
-/// A variant of the run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MechanismStep {
-    pub label: String,
-    /// The index of its group in the run, for its colour.
-    pub group_index: usize,
-    pub params: usize,
-    /// Floating-point operations of a training step for each token.
-    pub flops: Option<f64>,
+    pub racer: Racer,
     pub loss: Option<StepScores>,
     pub recall: Option<StepScores>,
     /// The change of the loss from the step before; for the control, from the first step.
-    pub change: Option<LossDifference>,
+    pub change: Option<SeedSummary>,
     /// True for the control: the first variant, made as large as the largest.
     pub is_control: bool,
 }
@@ -87,25 +81,20 @@ pub fn compared_step(mirror: &Mirror, step: u64) -> Option<u64> {
 pub fn steps(mirror: &Mirror, step: u64) -> Vec<MechanismStep> {
     let step = compared_step(mirror, step).unwrap_or(step);
     let all = groups(mirror);
-    let mut steps: Vec<MechanismStep> = vec![];
-    for Racer { label, group_index, params, flops, .. } in results(mirror, step) {
-        let Some(group) = all.get(group_index) else { continue };
+    let of = |racer: Racer| {
+        let group = all.get(racer.group_index)?;
         let is_control = group.id == "as_large";
-        let before =
-            if is_control { all.first() } else { group_index.checked_sub(1).and_then(|before| all.get(before)) };
-        let change = before.and_then(|before| LossDifference::new(mirror, before, group, step));
-        steps.push(MechanismStep {
-            label,
-            group_index,
-            params,
-            flops,
+        let before = if is_control { Some(0) } else { racer.group_index.checked_sub(1) };
+        let change = before.and_then(|before| loss_difference(mirror, all.get(before)?, group, step));
+        Some(MechanismStep {
+            racer,
             loss: score_at(mirror, group, Score::Loss, step),
             recall: score_at(mirror, group, Score::Recall, step),
             change: change.filter(|change| change.mean.is_finite()),
             is_control,
-        });
-    }
-    steps
+        })
+    };
+    results(mirror, step).into_iter().filter_map(of).collect()
 }
 
 /// The score of a group at this step; `None` if one of its seeds was not measured there.

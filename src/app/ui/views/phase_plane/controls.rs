@@ -5,7 +5,6 @@ use eframe::egui::SliderClamping;
 use super::{Mode, PhasePlane, learned::Learned, plane::PlaneChoice, toy::Toy};
 use crate::ui::views::prelude::*;
 
-/// Ends of the sliders.
 const DT: std::ops::RangeInclusive<f64> = 0.001..=10.0;
 const TOY_DT: std::ops::RangeInclusive<f64> = 0.01..=3.0;
 /// A tile that is less wide has the controls of the plane in a menu: the picture needs their height.
@@ -48,21 +47,19 @@ impl PhasePlane {
     }
 
     fn head_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, measured: Option<&QueryKeyPaths>) {
-        if let Some(m) = measured {
-            let (mut layer, mut head) = (m.layer, m.head);
-            let words = |layer: usize| if m.evolves[layer] { "" } else { " (as projected)" };
-            let layers = (0..m.evolves.len()).map(|layer| (layer, format!("layer {layer}{}", words(layer))));
-            if choice_box(ui, "layer", 64.0, &format!("layer {}", m.layer), &mut layer, layers).changed() {
-                cx.selection.layer = Some(format!("layers.{layer}"));
-            }
-            let heads = (0..m.heads).map(|head| (head, format!("head {head}")));
-            if choice_box(ui, "head", 64.0, &format!("head {}", m.head), &mut head, heads).changed() {
-                cx.selection.head = Some(head);
-            }
+        let Some(m) = measured else { return };
+        let (mut layer, mut head) = (m.layer, m.head);
+        let words = |layer: usize| if m.evolves[layer] { "" } else { " (as projected)" };
+        let layers = (0..m.evolves.len()).map(|layer| (layer, format!("layer {layer}{}", words(layer))));
+        if choice_box(ui, "layer", 64.0, &format!("layer {}", m.layer), &mut layer, layers).changed() {
+            cx.selection.layer = Some(format!("layers.{layer}"));
+        }
+        let heads = (0..m.heads).map(|head| (head, format!("head {head}")));
+        if choice_box(ui, "head", 64.0, &format!("head {}", m.head), &mut head, heads).changed() {
+            cx.selection.head = Some(head);
         }
     }
 
-    /// The text that is read.
     pub(super) fn text_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let button = controls_menu(ui, "text", |ui| {
             let hint = "a held-out passage; type a text of your own";
@@ -121,23 +118,18 @@ impl PhasePlane {
         });
     }
 
-    /// Chooses the plane that is shown, or a toy's start, and the background.
-    pub(super) fn plane_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, mode: Mode, shown: (Option<usize>, usize)) {
-        if ui.available_width() >= NARROW_WIDTH {
-            self.plane_row_ui(ui, cx, mode, shown);
-        } else {
-            self.plane_menu_ui(ui, cx, mode, shown);
-        }
-    }
-
-    /// The same in a menu.
-    pub(super) fn plane_menu_ui(
+    /// Chooses the plane that is shown, or a toy's start, and the background; in a menu where the tile is low or narrow.
+    pub(super) fn plane_ui(
         &mut self,
         ui: &mut Ui,
         cx: &mut ViewCx<'_>,
         mode: Mode,
         shown: (Option<usize>, usize),
+        is_low: bool,
     ) {
+        if !is_low && ui.available_width() >= NARROW_WIDTH {
+            return self.plane_row_ui(ui, cx, mode, shown);
+        }
         let button = controls_menu(ui, "plane \u{2026}", |ui| self.plane_row_ui(ui, cx, mode, shown));
         button.on_hover_text("Which plane is looked at, what is behind the paths, and which text is read.");
     }
@@ -187,7 +179,6 @@ impl PhasePlane {
     }
 }
 
-/// Decimals of the step length in its slider.
 const DT_DECIMALS: usize = 3;
 
 /// True if the user moved the slider. A value beyond its ends stays as it is until then.

@@ -137,9 +137,7 @@ pub fn own_numbers_ui(
     }
 }
 
-/// Width of a column of values.
 const COLUMN: f32 = 84.0;
-/// Height of the stacked numbers.
 const STACKED: f32 = 18.0 + 4.0 * 33.0;
 pub const STACKED_WIDTH: f32 = 2.0 * COLUMN + 8.0;
 /// Height of the numbers as a table.

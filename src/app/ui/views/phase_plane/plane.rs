@@ -8,7 +8,6 @@ use crate::{
     gpu::particles::VectorField,
 };
 
-/// The plane that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlaneChoice {
     /// One coordinate of q against the same of k; `None`: the one that varies most.

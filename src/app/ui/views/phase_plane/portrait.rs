@@ -5,7 +5,7 @@ use super::{
     plane::{Plane, PlaneChoice},
     toy::{Blob, Toy, ToySettings, level},
 };
-use crate::analysis::query_key_flow::{Evolution, Force, Integrator, PhasePoint};
+use crate::analysis::query_key_flow::{Evolution, Integrator, PhasePoint};
 
 /// One integrator's path from the start.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +28,21 @@ pub struct Track {
 }
 
 impl Track {
+    fn new(plane: &Plane, evolution: &Evolution<'_>, start: &PhasePoint, steps: usize, blob: Option<&Blob>) -> Self {
+        let path = evolution.path(start, steps);
+        let is_whole = path.overflows_at.is_none();
+        Self {
+            integrator: evolution.integrator,
+            places: path.points.iter().map(|p| plane.place(p)).collect(),
+            overflows_at: path.overflows_at,
+            determinant: evolution.step_determinant(start),
+            volume: is_whole.then(|| evolution.volume_factor(&path)),
+            back: evolution.reversibility_error(start, steps),
+            drift: evolution.energy_drift(&path).filter(|_| is_whole),
+            blob: blob.and_then(|b| b.evolved(evolution, steps)),
+        }
+    }
+
     pub fn end(&self) -> Option<[f64; 2]> {
         self.places.last().copied().filter(|_| self.overflows_at.is_none())
     }
@@ -56,47 +71,16 @@ pub struct PhasePortrait {
     pub extent: [f64; 4],
 }
 
-/// The inputs of a path besides its integrator.
-#[derive(Clone, Copy)]
-struct Motion<'a> {
-    plane: &'a Plane,
-    force: &'a Force,
-    dt: f64,
-    steps: usize,
-    start: &'a PhasePoint,
-}
-
-impl Motion<'_> {
-    fn evolution(&self, integrator: Integrator) -> Evolution<'_> {
-        Evolution { force: self.force, integrator, dt: self.dt }
-    }
-
-    fn track(&self, integrator: Integrator, blob: Option<&Blob>) -> Track {
-        let evolution = self.evolution(integrator);
-        let path = evolution.path(self.start, self.steps);
-        let is_whole = path.overflows_at.is_none();
-        Track {
-            integrator,
-            places: path.points.iter().map(|p| self.plane.place(p)).collect(),
-            overflows_at: path.overflows_at,
-            determinant: evolution.step_determinant(self.start),
-            volume: is_whole.then(|| evolution.volume_factor(&path)),
-            back: evolution.reversibility_error(self.start, self.steps),
-            drift: evolution.energy_drift(&path).filter(|_| is_whole),
-            blob: blob.and_then(|b| b.evolved(&evolution, self.steps)),
-        }
-    }
-}
-
 impl PhasePortrait {
     pub fn from_toy(toy: Toy, settings: ToySettings) -> Self {
         let (plane, force) = (Plane::phase_space(), &toy.system().force);
         let [q, k] = settings.start;
         let start = PhasePoint::new([q], [k]);
-        let motion = Motion { plane: &plane, force, dt: settings.dt, steps: settings.steps, start: &start };
         let blob = toy.blob(settings.start);
-        let tracks = Integrator::ALL.map(|integrator| motion.track(integrator, Some(&blob)));
-        let energy = motion.evolution(Integrator::Leapfrog).energy(&start).unwrap_or(f64::NAN);
+        let evolution = |integrator| Evolution { force, integrator, dt: settings.dt };
+        let track = |integrator| Track::new(&plane, &evolution(integrator), &start, settings.steps, Some(&blob));
+        let tracks = Integrator::ALL.map(track);
+        let energy = evolution(Integrator::Leapfrog).energy(&start).unwrap_or(f64::NAN);
         Self {
             tracks,
             others: vec![],
@@ -112,11 +96,11 @@ impl PhasePortrait {
     /// The portrait of a token of a text; `token` must be one of them.
     pub fn from_token(learned: &Learned, token: usize, (dt, steps): (f64, usize), choice: PlaneChoice) -> Self {
         let plane = Plane::fit(&learned.points(), learned.width(), choice);
-        let force = &learned.force;
-        let motion = Motion { plane: &plane, force, dt, steps, start: &learned.starts[token] };
-        let tracks = Integrator::ALL.map(|integrator| motion.track(integrator, None));
+        let (force, start) = (&learned.force, &learned.starts[token]);
+        let evolution = |integrator| Evolution { force, integrator, dt };
+        let tracks = Integrator::ALL.map(|integrator| Track::new(&plane, &evolution(integrator), start, steps, None));
         let other = |(token, start): (usize, &PhasePoint)| {
-            let path = Evolution { force, integrator: learned.model_stepping.integrator, dt }.path(start, steps);
+            let path = evolution(learned.model_stepping.integrator).path(start, steps);
             UnfocusedPath { token, places: path.points.iter().map(|p| plane.place(p)).collect() }
         };
         let others = learned.starts.iter().enumerate().filter(|(t, _)| *t != token).map(other).collect();

@@ -37,12 +37,10 @@ impl<'a> SceneStyle<'a> {
     }
 }
 
-/// The painter of the portrait, with its camera and colours.
 pub struct Scene<'a> {
     pub painter: &'a Painter,
     pub frame: &'a Frame,
     pub look: SceneStyle<'a>,
-    /// The canvas.
     pub sheet: Rect,
 }
 
@@ -60,7 +58,7 @@ pub fn paint_end(painter: &Painter, at: Pos2, integrator: Integrator, look: Scen
     match integrator {
         Integrator::Euler => {
             let square = Rect::from_center_size(at, vec2(9.0, 9.0));
-            painter.rect(square, 0.0, colour, edge, eframe::egui::StrokeKind::Outside);
+            painter.rect(square, 0.0, colour, edge, StrokeKind::Outside);
         }
         Integrator::Leapfrog => _ = painter.circle(at, 5.0, colour, edge),
     }
@@ -189,7 +187,6 @@ impl Scene<'_> {
     }
 }
 
-/// A share in percent.
 pub fn share_label(share: f64) -> String {
     let percent = share * 100.0;
     if percent.is_finite() { format!("{percent:.0}%") } else { "no share".to_owned() }

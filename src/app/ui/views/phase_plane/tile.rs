@@ -16,7 +16,6 @@ const NONE_EVOLVE: &str = "No variant of this run evolves its queries and keys b
                       coupled variants do, by Euler's method or by leapfrog; and the two toys need no run.";
 
 impl PhasePlane {
-    /// Describes the picture in a few sentences.
     fn caption(&self, source: &PortraitSource, shown: &PhasePortrait) -> String {
         match source {
             PortraitSource::Toy(toy, _) => format!(
@@ -72,11 +71,11 @@ impl PhasePlane {
             let plane = (shown.plane.coordinate, learned.as_ref().map_or(1, |l| l.width()));
             self.step_ui(ui, mode, learned.as_deref(), |this, ui| {
                 if is_low {
-                    this.plane_menu_ui(ui, cx, mode, plane);
+                    this.plane_ui(ui, cx, mode, plane, true);
                 }
             });
             if !is_low {
-                self.plane_ui(ui, cx, mode, plane);
+                self.plane_ui(ui, cx, mode, plane, false);
             }
         });
         // A change by a slider is drawn in this frame.
@@ -86,7 +85,13 @@ impl PhasePlane {
         if let Some(tokens) = tokens.filter(|_| !is_low) {
             Self::tokens_ui(ui, cx, &source, tokens);
         }
-        self.overflow_ui(ui, cx, &source, &shown);
+        let (dt, steps) = match &source {
+            PortraitSource::Toy(_, settings) => (settings.dt, settings.steps),
+            PortraitSource::Token(_, _, stepping, _) => *stepping,
+        };
+        if let Some(words) = overflow_sentence(&shown, steps, dt) {
+            wrapped_ui(ui, format!("! {words}"), cx.theme.error);
+        }
         self.body_ui(ui, cx, &source, &shown, if is_low { PEEK } else { 0.0 });
         if let Some(tokens) = tokens.filter(|_| is_low) {
             Self::tokens_ui(ui, cx, &source, tokens);
@@ -181,13 +186,9 @@ impl PhasePlane {
             return cx.unmeasured_ui::<QueryKeyPaths>(ui, EMPTY);
         };
         if !evolves(m.value) {
+            const ASKING: &str = "Asking the other variants whether their queries and keys evolve.";
             let are_asked = cx.is_waiting_for::<QueryKeyPaths>(None);
-            let words = if are_asked {
-                "Asking the other variants whether their queries and keys evolve."
-            } else {
-                NONE_EVOLVE
-            };
-            return cx.nothing_ui(ui, words);
+            return cx.nothing_ui(ui, if are_asked { ASKING } else { NONE_EVOLVE });
         }
         if m.evolution.is_none() {
             let evolving = m.evolves.iter().enumerate().filter(|(_, e)| **e).map(|(l, _)| l);
@@ -215,16 +216,6 @@ impl PhasePlane {
         if let Some(clicked) = token_strip_ui(ui, theme, tokens, mark).clicked {
             cx.selection.token = Some(clicked);
             ui.ctx().request_repaint();
-        }
-    }
-
-    fn overflow_ui(&self, ui: &mut Ui, cx: &ViewCx<'_>, source: &PortraitSource, shown: &PhasePortrait) {
-        let (dt, steps) = match source {
-            PortraitSource::Toy(_, settings) => (settings.dt, settings.steps),
-            PortraitSource::Token(_, _, stepping, _) => *stepping,
-        };
-        if let Some(words) = overflow_sentence(shown, steps, dt) {
-            wrapped_ui(ui, format!("! {words}"), cx.theme.error);
         }
     }
 }

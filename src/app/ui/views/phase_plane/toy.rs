@@ -4,14 +4,12 @@ use std::f64::consts::TAU;
 
 use crate::analysis::query_key_flow::{Evolution, Force, PhasePoint, enclosed_area};
 
-/// A toy system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Toy {
     Harmonic,
     DoubleWell,
 }
 
-/// The settings of a toy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ToySettings {
     pub dt: f64,
@@ -20,7 +18,6 @@ pub struct ToySettings {
     pub start: [f64; 2],
 }
 
-/// Corners of a blob's outline.
 const CORNERS: usize = 720;
 /// Points that fill the inside of a blob.
 const POINTS_INSIDE: usize = 140;
@@ -76,9 +73,13 @@ impl Toy {
         }
     }
 
-    /// The blob of starts around a start.
-    pub fn blob(self, start: [f64; 2]) -> Blob {
-        Blob::around(start, self.system().radius)
+    pub fn blob(self, [q, k]: [f64; 2]) -> Blob {
+        let radius = self.system().radius;
+        let on = |angle: f64, share: f64| [q + radius * share * angle.cos(), k + radius * share * angle.sin()];
+        let outline = (0..CORNERS).map(|i| on(TAU * i as f64 / CORNERS as f64, 1.0)).collect();
+        // the spiral of sunflower seeds fills the disc evenly
+        let seed = |i: usize| on(i as f64 * 2.399_963, ((i as f64 + 0.5) / POINTS_INSIDE as f64).sqrt());
+        Blob { outline, inside: (0..POINTS_INSIDE).map(seed).collect() }
     }
 
     /// Lines of equal energy |k|²/2 + V(q), each closed.
@@ -122,14 +123,6 @@ pub fn level(force: &Force, energy: f64) -> Vec<Vec<[f64; 2]>> {
 }
 
 impl Blob {
-    fn around([q, k]: [f64; 2], radius: f64) -> Self {
-        let on = |angle: f64, share: f64| [q + radius * share * angle.cos(), k + radius * share * angle.sin()];
-        let outline = (0..CORNERS).map(|i| on(TAU * i as f64 / CORNERS as f64, 1.0)).collect();
-        // the spiral of sunflower seeds fills the disc evenly
-        let seed = |i: usize| on(i as f64 * 2.399_963, ((i as f64 + 0.5) / POINTS_INSIDE as f64).sqrt());
-        Self { outline, inside: (0..POINTS_INSIDE).map(seed).collect() }
-    }
-
     /// Every point after a number of steps; `None` if one overflows.
     pub fn evolved(&self, evolution: &Evolution<'_>, steps: usize) -> Option<Self> {
         let moved = |all: &[[f64; 2]]| -> Option<Vec<[f64; 2]>> {

@@ -36,7 +36,6 @@ impl Weights {
         cx.controls_ui(ui, |ui, cx| self.question_ui(ui, cx));
     }
 
-    /// The two names, the buttons, and what became of the question.
     fn question_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.scope(|ui| {
             ui.set_max_width(ui.available_width().min(MAX_FIELD));
@@ -50,7 +49,7 @@ impl Weights {
         ui.horizontal_wrapped(|ui| {
             let button = |ui: &mut Ui, name: &str, tip: &str| {
                 let button = ui.add_enabled(can_ask, Button::new(name));
-                button.widget_info(|| WidgetInfo::labeled(egui::Role::Button, can_ask, name));
+                button.widget_info(|| WidgetInfo::labeled(Role::Button, can_ask, name));
                 button.on_hover_text(tip).clicked()
             };
             let tip = "The graph of the strongest entries of their product at the step shown, with its communities.";

@@ -4,7 +4,7 @@ pub(in crate::ui::views) mod results;
 
 use super::losses::with_loss_unit;
 use crate::ui::views::prelude::*;
-use results::{Mark, RaceAxis, Racer, results};
+use results::{Mark, RaceAxis, Racer, results, verdict};
 
 /// The run, the step of the newest held-out measurement shown, and the sum of those of all variants. Variants are
 /// measured one after the other at the same step, and the sum grows with each.
@@ -25,7 +25,6 @@ const VERDICT: usize = 2;
 const FULL_VERDICT: f32 = 330.0;
 const MIN_VERDICT_WIDTH: f32 = 150.0;
 const MIN_NAME_WIDTH: f32 = 104.0;
-/// The gap between two columns.
 const GAP: f32 = 10.0;
 /// Measurements from which on the first, made before any training, is left out: it would flatten the others.
 const MIN_TO_SKIP_FIRST: usize = 4;
@@ -64,38 +63,13 @@ impl Race {
         self.target.or_else(|| racers.first()?.marks.last().map(|m| m.loss)).filter(|loss| loss.is_finite())
     }
 
-    fn axis_and_target_ui(&mut self, ui: &mut Ui, usual: Option<f64>, counts_operations: bool) {
-        for over in RaceAxis::ALL {
-            let can = over != RaceAxis::Operations || counts_operations;
-            let button = ui.add_enabled(can, egui::Button::selectable(self.over == over, over.label()));
-            let button = button.on_disabled_hover_text("The operations of these models are not counted.");
-            if button.clicked() {
-                self.over = over;
-            }
-        }
-        let Some(usual) = usual else { return };
-        ui.add_space(8.0);
-        let label = ui.label("loss to reach").id;
-        let mut target = self.target.unwrap_or(usual);
-        let drag = egui::DragValue::new(&mut target).speed(0.005).range(0.0..=100.0).max_decimals(3);
-        let hover = "What each variant needs to come down to this held-out loss. Beginning with the first variant's \
-                     newest.";
-        if ui.add(drag).on_hover_text(hover).labelled_by(label).changed() {
-            self.target = Some(target);
-        }
-        if self.target.is_some() && ui.button("\u{21bb}").on_hover_text("The first variant's newest loss").clicked() {
-            self.target = None;
-        }
-    }
-
-    fn table_ui(&self, ui: &mut Ui, racers: &[Racer], cx: &ViewCx<'_>) {
+    fn table_ui(&self, ui: &mut Ui, cx: &ViewCx<'_>) {
         // half a heading cannot be read
         if ui.available_height() < MIN_TABLE_HEIGHT {
             return;
         }
-        let theme = cx.theme;
-        let all = groups(cx.mirror);
-        let target = self.target(racers);
+        let (theme, racers, all) = (cx.theme, self.racers(cx), groups(cx.mirror));
+        let target = self.target(&racers);
         let first = racers.first().map_or(String::new(), |r| r.label.clone());
         let widths = widths_in(ui.available_width());
         let shown = ScrollArea::both().id_salt("race").auto_shrink([false, true]).show(ui, |ui| {
@@ -114,13 +88,10 @@ impl Race {
                     cell_ui(ui, width, small_text(words, theme.secondary));
                 }
                 ui.end_row();
-                for racer in racers {
+                for racer in racers.iter() {
                     let Some(group) = all.get(racer.group_index) else { continue };
-                    cell_ui(
-                        ui,
-                        widths[0],
-                        small_text(racer.label.clone(), group.colour(racer.group_index, theme)).strong(),
-                    );
+                    let name = small_text(racer.label.clone(), group.colour(racer.group_index, theme));
+                    cell_ui(ui, widths[0], name.strong());
                     for (i, cell) in (1..).zip(self.cells(racer, target)) {
                         let face = if i == VERDICT { theme::small() } else { theme::numbers() };
                         cell_ui(ui, widths[i], RichText::new(cell).font(face).color(theme.text));
@@ -159,11 +130,11 @@ fn widths_in(room: f32) -> [f32; 7] {
 }
 
 fn verdict_sentence(racer: &Racer) -> String {
-    let Some(found) = racer.difference else {
+    let Some(found) = &racer.difference else {
         return if racer.group_index == 0 { String::new() } else { "\u{2013}".to_owned() };
     };
     let signed = |v: f64| number::difference(v, 3);
-    let (mean, verdict) = (signed(found.mean), found.verdict());
+    let (mean, verdict) = (signed(found.mean), verdict(found));
     match found.interval {
         None => format!("{mean}; {verdict}"),
         Some((low, high)) => format!("{mean} [{}, {}] {verdict}", signed(low), signed(high)),
@@ -171,9 +142,9 @@ fn verdict_sentence(racer: &Racer) -> String {
 }
 
 fn cell_ui(ui: &mut Ui, width: f32, words: RichText) {
-    ui.allocate_ui_with_layout(vec2(width, 15.0), egui::Layout::left_to_right(egui::Align::Center), |ui| {
+    ui.allocate_ui_with_layout(vec2(width, 15.0), Layout::left_to_right(Align::Center), |ui| {
         ui.set_min_width(width);
-        ui.add(egui::Label::new(words).truncate());
+        ui.add(Label::new(words).truncate());
     });
 }
 
@@ -195,8 +166,8 @@ impl PanelView for Race {
         for racer in racers.iter() {
             let Some(group) = all.get(racer.group_index) else { continue };
             let colour = group.colour(racer.group_index, cx.theme);
+            let untrained = usize::from(leaves_out_first(racer));
             let points = |of: fn(&Mark) -> f64| -> Vec<[f64; 2]> {
-                let untrained = usize::from(leaves_out_first(racer));
                 let at = |m: &Mark| [m.position(self.over), of(m)];
                 racer.marks.iter().skip(untrained).map(at).filter(|p| p[0].is_finite()).collect()
             };
@@ -218,8 +189,28 @@ impl PanelView for Race {
 
     fn footer_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let racers = self.racers(cx);
-        let usual = racers.first().and_then(|r| r.marks.last()).map(|m| m.loss);
-        self.axis_and_target_ui(ui, usual, racers.iter().any(|r| r.flops.is_some()));
+        let counts_operations = racers.iter().any(|r| r.flops.is_some());
+        for over in RaceAxis::ALL {
+            let can = over != RaceAxis::Operations || counts_operations;
+            let button = ui.add_enabled(can, Button::selectable(self.over == over, over.label()));
+            let button = button.on_disabled_hover_text("The operations of these models are not counted.");
+            if button.clicked() {
+                self.over = over;
+            }
+        }
+        let Some(usual) = racers.first().and_then(|r| r.marks.last()) else { return };
+        ui.add_space(8.0);
+        let label = ui.label("loss to reach").id;
+        let mut target = self.target.unwrap_or(usual.loss);
+        let drag = DragValue::new(&mut target).speed(0.005).range(0.0..=100.0).max_decimals(3);
+        let hover = "What each variant needs to come down to this held-out loss. Beginning with the first variant's \
+                     newest.";
+        if ui.add(drag).on_hover_text(hover).labelled_by(label).changed() {
+            self.target = Some(target);
+        }
+        if self.target.is_some() && ui.button("\u{21bb}").on_hover_text("The first variant's newest loss").clicked() {
+            self.target = None;
+        }
     }
 
     fn height_below(&self, _ui: &Ui, cx: &ViewCx<'_>, room: Vec2, _is_empty: bool) -> f32 {
@@ -230,7 +221,7 @@ impl PanelView for Race {
     }
 
     fn below_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, _height: f32) {
-        self.table_ui(ui, &self.racers(cx), cx);
+        self.table_ui(ui, cx);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

@@ -2,7 +2,6 @@
 
 use crate::{experiments::seeds::SeedSummary, labs, ui::views::prelude::*};
 
-/// The horizontal axis of the race.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RaceAxis {
     #[default]
@@ -55,36 +54,25 @@ impl Mark {
     }
 }
 
-/// The difference of a variant's held-out loss from another's, over pairs of equal seeds.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LossDifference {
-    pub mean: f64,
-    /// 95%; `None` of one seed, which has no spread.
-    pub interval: Option<(f64, f64)>,
+/// The difference of a variant's held-out loss from another's over pairs of equal seeds, of the newest losses up to `step`
+/// that both have; `None` while there is no pair.
+pub fn loss_difference(mirror: &Mirror, from: &SeedGroup, of: &SeedGroup, step: u64) -> Option<SeedSummary> {
+    let newest = |v: usize| held_out_curve(mirror, v)?.point_at(step);
+    let pairs = from.pairs_by_seed(of, mirror).into_iter().filter_map(|(a, b)| newest(a).zip(newest(b)));
+    let differences: Vec<f64> = pairs.filter(|(a, b)| a.0 == b.0).map(|(a, b)| b.1 - a.1).collect();
+    SeedSummary::new(&differences)
 }
 
-impl LossDifference {
-    /// The difference of the newest losses up to `step` that both have; `None` while there is no pair.
-    pub fn new(mirror: &Mirror, from: &SeedGroup, of: &SeedGroup, step: u64) -> Option<Self> {
-        let newest = |v: usize| held_out_curve(mirror, v)?.point_at(step);
-        let pairs = from.pairs_by_seed(of, mirror).into_iter().filter_map(|(a, b)| newest(a).zip(newest(b)));
-        let differences: Vec<f64> = pairs.filter(|(a, b)| a.0 == b.0).map(|(a, b)| b.1 - a.1).collect();
-        let SeedSummary { mean, interval, .. } = SeedSummary::new(&differences)?;
-        Some(Self { mean, interval })
-    }
-
-    /// The verdict of the seeds on the two variants, as text.
-    pub fn verdict(&self) -> &'static str {
-        match self.interval {
-            None => "one seed",
-            Some((_, high)) if high < 0.0 => "better",
-            Some((low, _)) if low > 0.0 => "worse",
-            Some(_) => "cannot be told apart",
-        }
+/// What the seeds say about two variants whose losses differ by this.
+pub fn verdict(difference: &SeedSummary) -> &'static str {
+    match difference.interval {
+        None => "one seed",
+        Some((_, high)) if high < 0.0 => "better",
+        Some((low, _)) if low > 0.0 => "worse",
+        Some(_) => "cannot be told apart",
     }
 }
 
-/// A variant in the race.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Racer {
     pub label: String,
@@ -96,7 +84,7 @@ pub struct Racer {
     pub flops: Option<f64>,
     pub marks: Vec<Mark>,
     /// The difference from the first variant; `None` for the first itself, and while no seed has run for both.
-    pub difference: Option<LossDifference>,
+    pub difference: Option<SeedSummary>,
 }
 
 impl Racer {
@@ -131,7 +119,7 @@ pub fn results(mirror: &Mirror, step: u64) -> Vec<Racer> {
             params: info.variants.get(of).map_or(0, |v| v.params),
             flops,
             marks: marks(mirror, group, step, info.tokens_per_step, flops),
-            difference: first.and_then(|first| LossDifference::new(mirror, first, group, step)),
+            difference: first.and_then(|first| loss_difference(mirror, first, group, step)),
         }
     });
     racers.collect()
@@ -157,7 +145,8 @@ fn held_out_curve(mirror: &Mirror, variant: usize) -> Option<&Curve> {
 fn marks(mirror: &Mirror, group: &SeedGroup, step: u64, tokens: usize, flops: Option<f64>) -> Vec<Mark> {
     let curves: Option<Vec<&Curve>> = group.members.iter().map(|v| held_out_curve(mirror, *v)).collect();
     let Some((curves, first)) = curves.and_then(|c| Some((c.clone(), *c.first()?))) else { return vec![] };
-    let mut clocks: Vec<Clock> = group.members.iter().map(|v| Clock::new(mirror, *v)).collect();
+    // the time that the own steps of each seed took before step `next`
+    let (mut seconds, mut next) = (vec![0.0; curves.len()], 0);
     let mut marks = vec![];
     for (at, _) in first.points(0, step) {
         let exact = |c: &&Curve| c.point_at(at).filter(|p| p.0 == at).map(|p| p.1);
@@ -166,34 +155,16 @@ fn marks(mirror: &Mirror, group: &SeedGroup, step: u64, tokens: usize, flops: Op
             continue;
         }
         let (loss, sd) = mean_sd(&losses);
-        let seconds = clocks.iter_mut().map(|c| c.until(at)).sum::<f64>() / clocks.len().max(1) as f64;
+        for (seconds, variant) in seconds.iter_mut().zip(&group.members) {
+            let steps = mirror.curve(*variant, channels::STEP_MS).into_iter().flat_map(|c| c.points(next, at));
+            steps.for_each(|(_, ms)| *seconds += 1e-3 * ms);
+        }
+        next = at + 1;
+        let seconds = seconds.iter().sum::<f64>() / seconds.len().max(1) as f64;
         let tokens = at as f64 * tokens as f64;
         marks.push(Mark { step: at, tokens, seconds, gflop: 1e-9 * tokens * flops.unwrap_or(f64::NAN), loss, sd });
     }
     marks
-}
-
-/// The time that a variant's own steps took, step by step.
-struct Clock {
-    steps: Vec<(u64, f64)>,
-    next: usize,
-    seconds: f64,
-}
-
-impl Clock {
-    fn new(mirror: &Mirror, variant: usize) -> Self {
-        let curve = mirror.curve(variant, channels::STEP_MS);
-        Self { steps: curve.map_or(vec![], |c| c.points(0, u64::MAX).collect()), next: 0, seconds: 0.0 }
-    }
-
-    /// Seconds until the end of this step; steps are asked in ascending order.
-    fn until(&mut self, step: u64) -> f64 {
-        while let Some((_, ms)) = self.steps.get(self.next).filter(|(at, _)| *at <= step) {
-            self.seconds += 1e-3 * ms;
-            self.next += 1;
-        }
-        self.seconds
-    }
 }
 
 #[cfg(test)]

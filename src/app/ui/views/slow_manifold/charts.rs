@@ -98,7 +98,7 @@ pub fn facts(field: &Field, run: &Run) -> Vec<String> {
     if run.repelling_share > CANARD {
         facts.push(format!("A canard: {share:.0}% of the time is spent along the repelling branch."));
     }
-    if field.system == PlanarSystem::VanDerPol {
+    if field.source.system == PlanarSystem::VanDerPol {
         facts.push(format!(
             "Canards near a = 1 \u{2212} \u{3b5}/8 \u{2212} 3\u{3b5}\u{b2}/32 = {:.5}; the Hopf point is a = 1.",
             canard_value(run.epsilon)

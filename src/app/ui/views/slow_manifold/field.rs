@@ -13,7 +13,7 @@ use crate::{
 /// The settings that the manifolds depend on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Source {
-    system: PlanarSystem,
+    pub system: PlanarSystem,
     a: f64,
     /// The formulas of a system that is given by formulas.
     formulas: Option<[String; 2]>,
@@ -22,7 +22,7 @@ pub struct Source {
 /// The parts of the picture that do not depend on eps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
-    pub system: PlanarSystem,
+    pub source: Source,
     pub plane: FastSlowPlane,
     pub bounds: Bounds,
     pub manifold: CriticalManifold,
@@ -70,16 +70,14 @@ impl Field {
         let manifold = CriticalManifold::trace(&plane, &bounds)?;
         let distances = manifold_distances(&plane, &bounds, &manifold);
         let equilibria = equilibria(&plane, &manifold);
-        Ok(Self { system: source.system, plane, bounds, manifold, equilibria, distances })
+        Ok(Self { source: source.clone(), plane, bounds, manifold, equilibria, distances })
     }
 
     /// The default start of a trajectory, away from the manifold.
     pub fn default_start(&self) -> Point {
-        match self.system {
+        match self.source.system {
             PlanarSystem::CubicFold => self.bounds.at(0.06, 0.9),
-            PlanarSystem::VanDerPol | PlanarSystem::FitzHughNagumo | PlanarSystem::Formulas => {
-                self.bounds.at(0.42, 0.12)
-            }
+            _ => self.bounds.at(0.42, 0.12),
         }
     }
 

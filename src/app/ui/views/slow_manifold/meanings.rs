@@ -12,7 +12,6 @@ const POINTS: usize = 24;
 /// Rounds of Sinkhorn's iteration: rows, then columns.
 const ROUNDS: usize = 12;
 
-/// Explains the constraint in a sentence or two.
 pub fn explanation(meaning: ManifoldMeaning) -> &'static str {
     match meaning {
         ManifoldMeaning::Operator => {
@@ -38,7 +37,6 @@ pub fn bounds_of(meaning: ManifoldMeaning) -> Bounds {
     }
 }
 
-/// The names of its axes.
 pub fn axes_of(meaning: ManifoldMeaning) -> [&'static str; 2] {
     match meaning {
         ManifoldMeaning::Operator => ["m\u{2081}\u{2081}", "m\u{2082}\u{2082}"],
@@ -85,7 +83,6 @@ fn sinkhorn(matrix: [[f64; 2]; 2]) -> Vec<[[f64; 2]; 2]> {
     all
 }
 
-/// Paints the manifold, and points moving onto it.
 pub fn paint(painter: &Painter, theme: &Theme, sheet: &Sheet, meaning: ManifoldMeaning) {
     for path in projections(meaning) {
         let line = sheet.line(&path);

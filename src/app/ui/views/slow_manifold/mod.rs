@@ -3,7 +3,7 @@
 
 use super::flow::streaks::Background;
 use crate::{
-    analysis::fast_slow_plane::{Bounds, MultiscaleErrors, Point, multiscale_errors},
+    analysis::fast_slow_plane::{Bounds, MultiscaleErrors, Point},
     labs::equilibrium::slow_manifold::{PlanarSystem, SlowManifoldSettings},
     ui::views::prelude::*,
 };
@@ -18,14 +18,6 @@ mod scene;
 pub(super) mod sheet;
 mod tile;
 
-/// A field with the settings that it was made from.
-#[derive(Clone)]
-struct CachedField {
-    source: Source,
-    field: Arc<Field>,
-}
-
-/// The chart beside the plane.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum SideChart {
     /// Distances to the manifold.
@@ -45,7 +37,7 @@ pub struct SlowManifold {
     runs: KeyedCache<(Source, f64, Point), Option<Arc<Run>>>,
     errors: KeyedCache<Source, Option<Option<MultiscaleErrors>>>,
     /// The last field that could be drawn; it stays visible while the user types a formula.
-    made: Option<CachedField>,
+    made: Option<Arc<Field>>,
     chosen: Option<Background>,
     particles: ParticleLayer,
     chart: ChartState,
@@ -61,7 +53,7 @@ impl SlowManifold {
         let kept = self.fields.at(source.clone());
         match kept.get_or_insert_with(|| Field::new(&source).map(Arc::new).map_err(|e| sentence(&e))) {
             Ok(field) => {
-                self.made = Some(CachedField { source, field: field.clone() });
+                self.made = Some(field.clone());
                 None
             }
             Err(words) => Some(words.clone()),
@@ -69,38 +61,31 @@ impl SlowManifold {
     }
 
     fn start(&self, field: &Field) -> Point {
-        let chosen = self.start.filter(|(system, _)| *system == field.system);
+        let chosen = self.start.filter(|(system, _)| *system == field.source.system);
         chosen.map_or_else(|| field.default_start(), |(_, start)| start)
     }
 
     /// The part of the plane that is shown.
     fn bounds(&self, field: &Field) -> Bounds {
-        let window = self.window.filter(|(system, _)| *system == field.system);
+        let window = self.window.filter(|(system, _)| *system == field.source.system);
         window.map_or(field.bounds, |(_, bounds)| bounds)
     }
 
     /// The trajectory at this eps, solved once.
-    fn run(&mut self, made: &CachedField, epsilon: f64) -> Arc<Run> {
-        let start = self.start(&made.field);
-        let kept = self.runs.at((made.source.clone(), epsilon, start));
-        kept.get_or_insert_with(|| Arc::new(Run::solve(&made.field, epsilon, start))).clone()
+    fn run(&mut self, field: &Field, epsilon: f64) -> Arc<Run> {
+        let start = self.start(field);
+        let kept = self.runs.at((field.source.clone(), epsilon, start));
+        kept.get_or_insert_with(|| Arc::new(Run::solve(field, epsilon, start))).clone()
     }
 
-    /// Computes the errors of averaging and splitting, once a source and only where they are shown.
-    fn compute_errors(&mut self, made: &CachedField) {
-        let Field { plane, bounds, manifold, .. } = &*made.field;
-        self.errors.at(made.source.clone()).get_or_insert_with(|| multiscale_errors(plane, bounds, manifold));
+    fn errors(&self, field: &Field) -> Option<&MultiscaleErrors> {
+        self.errors.get(&field.source)?.as_ref()?.as_ref()
     }
 
-    /// The errors, where they were computed.
-    fn errors(&self, made: &CachedField) -> Option<&MultiscaleErrors> {
-        self.errors.get(&made.source)?.as_ref()?.as_ref()
-    }
-
-    fn last_run(&self, cx: &ViewCx<'_>) -> Option<(&CachedField, Arc<Run>)> {
-        let made = self.made.as_ref()?;
-        let key = (made.source.clone(), settings(cx).epsilon, self.start(&made.field));
-        Some((made, self.runs.get(&key)?.clone()?))
+    fn last_run(&self, cx: &ViewCx<'_>) -> Option<(&Field, Arc<Run>)> {
+        let field = self.made.as_deref()?;
+        let key = (field.source.clone(), settings(cx).epsilon, self.start(field));
+        Some((field, self.runs.get(&key)?.clone()?))
     }
 }
 

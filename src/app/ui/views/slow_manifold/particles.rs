@@ -37,7 +37,6 @@ pub struct Stir {
     pub velocity: [f32; 2],
 }
 
-/// The particles of a view.
 #[derive(Debug, Clone, Default)]
 pub struct ParticleLayer {
     made_for: Option<(Source, f64, Bounds)>,
@@ -54,18 +53,18 @@ pub struct ParticleLayer {
 
 impl ParticleLayer {
     /// Takes a part of a system's plane at an eps, unless it has it.
-    pub fn take(&mut self, source: &Source, field: &Field, epsilon: f64, bounds: &Bounds) {
-        if self.made_for.as_ref().is_some_and(|(s, e, b)| s == source && *e == epsilon && b == bounds) {
+    pub fn take(&mut self, field: &Field, epsilon: f64, bounds: &Bounds) {
+        if self.made_for.as_ref().is_some_and(|(s, e, b)| *s == field.source && *e == epsilon && b == bounds) {
             return;
         }
-        self.made_for = Some((source.clone(), epsilon, *bounds));
+        self.made_for = Some((field.source.clone(), epsilon, *bounds));
         self.field = Arc::new(sampled(field, epsilon, bounds));
         self.dt = step_of(&self.field);
         (self.stirred, self.stir, self.revision) = (self.field.clone(), None, unique());
     }
 
     /// A pointer that moves through them with this velocity in points per second; `None` ends the stirring.
-    pub fn stir(&mut self, ui: &Ui, sheet: &Sheet, pointer: Option<(eframe::egui::Pos2, Vec2)>) {
+    pub fn stir(&mut self, ui: &Ui, sheet: &Sheet, pointer: Option<(Pos2, Vec2)>) {
         let stir = pointer.map(|(at, velocity)| {
             let (wide, high) = (sheet.rect.width(), sheet.rect.height());
             let passing = (STEP_RATE * self.dt) as f32;

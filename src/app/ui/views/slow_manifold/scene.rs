@@ -11,7 +11,6 @@ const ARROWS: usize = 4;
 /// A fast part shorter than this has no room for an arrow, points.
 const SHORT: f32 = 36.0;
 
-/// The painter of the manifold, with its theme.
 pub struct Scene<'a> {
     pub painter: &'a Painter,
     pub theme: &'a Theme,
@@ -51,9 +50,12 @@ const LEGEND: [(Sample, &str, &str); 7] = [
 
 impl Scene<'_> {
     pub fn paint(&self, field: &Field, run: &Run) {
-        field.manifold.branches.iter().for_each(|branch| self.branch(branch.is_stable, &branch.points));
+        for branch in &field.manifold.branches {
+            let (width, colour) = if branch.is_stable { (2.5, self.theme.text) } else { (2.0, self.theme.secondary) };
+            self.branch(branch.is_stable, &branch.points, Stroke::new(width, colour), [7.0, 5.0]);
+        }
         for (is_stable, line) in field.first_order_manifold(run.epsilon) {
-            self.first_order(is_stable, &line);
+            self.branch(is_stable, &line, Stroke::new(1.5, first_order_colour(self.theme)), [2.0, 3.0]);
         }
         self.trajectory(run);
         for at in &field.equilibria {
@@ -68,21 +70,12 @@ impl Scene<'_> {
         }
     }
 
-    fn branch(&self, is_stable: bool, points: &[Point]) {
+    /// An attracting branch is whole, and a repelling one dashed.
+    fn branch(&self, is_stable: bool, points: &[Point], stroke: Stroke, [dash, gap]: [f32; 2]) {
         let line = self.sheet.line(points);
-        if is_stable {
-            clip::paint_line(self.painter, &line, Stroke::new(2.5, self.theme.text));
-        } else {
-            clip::paint_dashed(self.painter, &line, Stroke::new(2.0, self.theme.secondary), 7.0, 5.0);
-        }
-    }
-
-    fn first_order(&self, is_stable: bool, points: &[Point]) {
-        let (line, stroke) = (self.sheet.line(points), Stroke::new(1.5, first_order_colour(self.theme)));
-        if is_stable {
-            clip::paint_line(self.painter, &line, stroke);
-        } else {
-            clip::paint_dashed(self.painter, &line, stroke, 2.0, 3.0);
+        match is_stable {
+            true => clip::paint_line(self.painter, &line, stroke),
+            false => clip::paint_dashed(self.painter, &line, stroke, dash, gap),
         }
     }
 
@@ -146,7 +139,7 @@ pub fn legend_ui(ui: &mut Ui, theme: &Theme) {
         for (sample, words, tip) in LEGEND {
             let galley = ui.painter().layout_no_wrap(words.to_owned(), theme::small(), theme.secondary);
             let size = vec2(28.0 + galley.size().x + 6.0, galley.size().y);
-            let (rect, response) = ui.allocate_exact_size(size, eframe::egui::Sense::hover());
+            let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
             paint_sample(ui.painter(), theme, sample, rect);
             let at = pos2(rect.left() + 28.0, rect.center().y - galley.size().y / 2.0);
             ui.painter().galley(at, galley, theme.secondary);

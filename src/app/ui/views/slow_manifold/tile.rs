@@ -1,15 +1,17 @@
 //! The tile: the switch of meanings, the interactive picture, chart and facts beside it, and their files.
 
 use super::{
-    CachedField, SideChart, SlowManifold, charts,
-    field::Run,
+    SideChart, SlowManifold, charts,
+    field::{Field, Run},
     meanings,
     scene::{Scene, legend_ui},
     settings,
     sheet::Sheet,
 };
 use crate::{
-    analysis::fast_slow_plane::{MultiscaleError, Point, SPLITTING_STEPS, canard_value},
+    analysis::fast_slow_plane::{
+        ManifoldDistance, MultiscaleError, Point, SPLITTING_STEPS, canard_value, multiscale_errors,
+    },
     config::Setting,
     labs::equilibrium::slow_manifold::{ManifoldMeaning, PlanarSystem, SlowManifoldSettings},
     ui::views::{flow::streaks::Background, painting::*},
@@ -37,7 +39,6 @@ const MIN_SIDE: f32 = 230.0;
 const MIN_CHART: f32 = 110.0;
 /// The distance that an arrow key moves the start, as a share of the plane.
 const KEY_STEP: f64 = 0.02;
-/// Zoom of one press of + or -.
 const KEY_ZOOM: f64 = 1.25;
 /// Stands for what happens where that has no room.
 const FOLDED: &str = "what happens here (hover)";
@@ -77,7 +78,6 @@ impl SlowManifold {
         });
     }
 
-    /// Shows the constraint M1 or M2.
     fn constraint_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, meaning: ManifoldMeaning) {
         wrapped_ui(ui, meanings::explanation(meaning), cx.theme.secondary);
         let words = match meaning {
@@ -95,7 +95,7 @@ impl SlowManifold {
     }
 
     fn dynamical_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, epsilon: f64, behind: Background) {
-        let Some(made) = self.made.clone() else {
+        let Some(field) = self.made.clone() else {
             let words = "No picture yet: mend the formulas f and g under Slow manifold in the settings.";
             return cx.nothing_ui(ui, words);
         };
@@ -118,20 +118,20 @@ impl SlowManifold {
                 (outer.with_max_y(cut - 6.0), Some(outer.with_min_y(cut)))
             }
         };
-        let run = self.canvas_ui(ui, cx, &made, canvas, epsilon, behind);
+        let run = self.canvas_ui(ui, cx, &field, canvas, epsilon, behind);
         if let Some(side) = side {
             // the chart may take more room than it is given, and the tile then scrolls
             let place = UiBuilder::new().max_rect(side).layout(Layout::top_down(Align::Min));
-            ui.scope_builder(place, |ui| self.side_ui(ui, cx, &made, &run));
+            ui.scope_builder(place, |ui| self.side_ui(ui, cx, &field, &run));
         } else if cx.has_controls {
-            let words = charts::facts(&made.field, &run).join(" ");
-            let words = format!("{words} Maximise the tile for the distances against \u{3b5}.");
+            let facts = charts::facts(&field, &run).join(" ");
+            let words = format!("{facts} Maximise the tile for the distances against \u{3b5}.");
             caption_ui(ui, cx.theme, &words, false, FOLDED, HINT);
         }
     }
 
-    fn side_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, made: &CachedField, run: &Run) {
-        let mut words = charts::facts(&made.field, run);
+    fn side_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, field: &Field, run: &Run) {
+        let mut words = charts::facts(field, run);
         if self.particles.is_stirred(ui) {
             words.push("Stirred: the pointer carried particles off their paths.".to_owned());
         }
@@ -143,9 +143,10 @@ impl SlowManifold {
         let has_room = ui.available_height() - high >= MIN_CHART;
         let size = vec2(ui.available_width(), ui.available_height() - if has_room { high } else { 20.0 });
         if self.side_chart == SideChart::Multiscale {
-            self.compute_errors(made);
+            let Field { source, plane, bounds, manifold, .. } = field;
+            self.errors.at(source.clone()).get_or_insert_with(|| multiscale_errors(plane, bounds, manifold));
         }
-        self.chart(made, run.epsilon, cx.theme).show(ui, size, cx.theme, &mut self.chart);
+        self.chart(field, run.epsilon, cx.theme).show(ui, size, cx.theme, &mut self.chart);
         // a picture has no pointer to open it
         if has_room || cx.has_controls {
             caption_ui(ui, cx.theme, &words, has_room, FOLDED, HINT);
@@ -153,10 +154,10 @@ impl SlowManifold {
     }
 
     /// The chart beside the plane, of the errors that were computed already.
-    fn chart(&self, made: &CachedField, epsilon: f64, theme: &Theme) -> Chart<'static> {
+    fn chart(&self, field: &Field, epsilon: f64, theme: &Theme) -> Chart<'static> {
         match self.side_chart {
-            SideChart::Distance => charts::distance_chart(&made.field, epsilon, theme),
-            SideChart::Multiscale => charts::multiscale_chart(self.errors(made), epsilon, theme),
+            SideChart::Distance => charts::distance_chart(field, epsilon, theme),
+            SideChart::Multiscale => charts::multiscale_chart(self.errors(field), epsilon, theme),
         }
     }
 
@@ -165,22 +166,22 @@ impl SlowManifold {
         &mut self,
         ui: &mut Ui,
         cx: &ViewCx<'_>,
-        made: &CachedField,
+        field: &Field,
         outer: Rect,
         epsilon: f64,
         behind: Background,
     ) -> Arc<Run> {
         self.canvas = Some(outer);
-        let sheet = Sheet::inside(outer, self.bounds(&made.field));
+        let sheet = Sheet::inside(outer, self.bounds(field));
         let response = ui.interact(sheet.rect, ui.scope_id().with("plane"), Sense::click_and_drag());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "slow manifold plane"));
         let flowing = behind == Background::Flowing && !cx.still;
-        self.point(ui, &response, &sheet, made);
-        self.zoom(ui, &response, &sheet, made);
-        let run = self.run(made, epsilon);
+        self.point(ui, &response, &sheet, field);
+        self.zoom(ui, &response, &sheet, field);
+        let run = self.run(field, epsilon);
         let painter = ui.painter_at(outer);
         if behind != Background::Nothing {
-            self.particles.take(&made.source, &made.field, epsilon, &sheet.bounds);
+            self.particles.take(field, epsilon, &sheet.bounds);
             let held = response.interact_pointer_pos().filter(|_| response.dragged() && flowing);
             let velocity = ui.input(|i| i.pointer.velocity());
             self.particles.stir(ui, &sheet, held.map(|at| (at, velocity)));
@@ -188,7 +189,7 @@ impl SlowManifold {
             // Without an adapter the picture has no particles, but everything else.
             let _ = self.particles.paint(ui, &sheet, flowing, cx.theme);
         }
-        paint_plane(&painter, cx, &sheet, made, &run);
+        paint_plane(&painter, cx, &sheet, field, &run);
         if response.has_focus() {
             painter.rect_stroke(sheet.rect, 0.0, Stroke::new(1.5, cx.theme.accent), StrokeKind::Inside);
         }
@@ -196,8 +197,7 @@ impl SlowManifold {
     }
 
     /// Scrolling zooms about the pointer, + and - about the middle; a double click and 0 show all of the plane.
-    fn zoom(&mut self, ui: &Ui, response: &Response, sheet: &Sheet, made: &CachedField) {
-        let all = made.field.bounds;
+    fn zoom(&mut self, ui: &Ui, response: &Response, sheet: &Sheet, field: &Field) {
         let mut factor = 1.0;
         let mut about = sheet.bounds.at(0.5, 0.5);
         let mut shows_all = response.double_clicked();
@@ -213,15 +213,14 @@ impl SlowManifold {
         if shows_all {
             self.window = None;
         } else if factor != 1.0 {
-            let zoomed = sheet.zoomed(about, factor, &all);
-            self.window = (zoomed != all).then_some((made.field.system, zoomed));
+            let zoomed = sheet.zoomed(about, factor, &field.bounds);
+            self.window = (zoomed != field.bounds).then_some((field.source.system, zoomed));
             ui.ctx().request_repaint();
         }
     }
 
     /// A press or a drag starts the trajectory at the pointer; arrow keys move the start.
-    fn point(&mut self, ui: &Ui, response: &Response, sheet: &Sheet, made: &CachedField) {
-        let field = &made.field;
+    fn point(&mut self, ui: &Ui, response: &Response, sheet: &Sheet, field: &Field) {
         let mut chosen = None;
         if response.clicked() || response.dragged() {
             response.request_focus();
@@ -236,14 +235,14 @@ impl SlowManifold {
             }
         }
         if let Some(start) = chosen {
-            self.start = Some((field.system, start));
+            self.start = Some((field.source.system, start));
         }
     }
 }
 
-fn paint_plane(painter: &eframe::egui::Painter, cx: &ViewCx<'_>, sheet: &Sheet, made: &CachedField, run: &Run) {
+fn paint_plane(painter: &Painter, cx: &ViewCx<'_>, sheet: &Sheet, field: &Field, run: &Run) {
     let inside = painter.with_clip_rect(sheet.rect.intersect(painter.clip_rect()));
-    Scene { painter: &inside, theme: cx.theme, sheet: *sheet }.paint(&made.field, run);
+    Scene { painter: &inside, theme: cx.theme, sheet: *sheet }.paint(field, run);
     sheet.axes(painter, cx.theme, meanings::axes_of(ManifoldMeaning::Dynamical));
 }
 
@@ -271,8 +270,7 @@ impl View for SlowManifold {
         cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, cx, &before, behind));
         let settings = settings(cx);
         if settings.meaning != ManifoldMeaning::Dynamical {
-            self.constraint_ui(ui, cx, settings.meaning);
-            return;
+            return self.constraint_ui(ui, cx, settings.meaning);
         }
         if let Some(words) = self.make_field(&settings) {
             let kept = if self.made.is_some() { " The last picture stays." } else { "" };
@@ -311,23 +309,23 @@ impl View for SlowManifold {
             meanings::projections(meaning).iter().enumerate().for_each(|(i, path)| rows("projection", i, path));
             return Some(table.finish());
         }
-        let (made, run) = self.last_run(cx)?;
-        for (i, branch) in made.field.manifold.branches.iter().enumerate() {
+        let (field, run) = self.last_run(cx)?;
+        for (i, branch) in field.manifold.branches.iter().enumerate() {
             rows(if branch.is_stable { "attracting" } else { "repelling" }, i, &branch.points);
         }
-        rows("fold", 0, &made.field.manifold.folds);
-        for (i, (_, line)) in made.field.first_order_manifold(run.epsilon).iter().enumerate() {
+        rows("fold", 0, &field.manifold.folds);
+        for (i, (_, line)) in field.first_order_manifold(run.epsilon).iter().enumerate() {
             rows("first order", i, line);
         }
         rows("trajectory", 0, &run.trajectory.points);
-        if let Some(distances) = &made.field.distances {
-            let column = |distance: fn(&crate::analysis::fast_slow_plane::ManifoldDistance) -> f64| {
+        if let Some(distances) = &field.distances {
+            let column = |distance: fn(&ManifoldDistance) -> f64| {
                 distances.points.iter().map(|p| [p.epsilon, distance(p)]).collect::<Vec<Point>>()
             };
             rows("distance to f = 0 (y) by eps (x)", 0, &column(|p| p.to_critical));
             rows("distance to first order (y) by eps (x)", 0, &column(|p| p.to_first_order));
         }
-        if let Some(errors) = self.errors(made) {
+        if let Some(errors) = self.errors(field) {
             let column = |error: fn(&MultiscaleError) -> f64| {
                 errors.points.iter().map(|p| [p.epsilon, error(p)]).collect::<Vec<Point>>()
             };
@@ -347,10 +345,10 @@ impl View for SlowManifold {
         if meaning != ManifoldMeaning::Dynamical {
             return Some(drawing(name, size, cx.theme, |ui| paint_constraint(ui, cx, outer, meaning)));
         }
-        let (made, run) = self.last_run(cx)?;
-        let sheet = Sheet::inside(outer, self.bounds(&made.field));
-        let plane = drawing(name, size, cx.theme, |ui| paint_plane(ui.painter(), cx, &sheet, made, &run));
-        let mut all = shown_drawings([(self.chart(made, run.epsilon, cx.theme), &self.chart)], cx.theme);
+        let (field, run) = self.last_run(cx)?;
+        let sheet = Sheet::inside(outer, self.bounds(field));
+        let plane = drawing(name, size, cx.theme, |ui| paint_plane(ui.painter(), cx, &sheet, field, &run));
+        let mut all = shown_drawings([(self.chart(field, run.epsilon, cx.theme), &self.chart)], cx.theme);
         all.push((canvas.min, plane));
         joined(name, all, cx.theme)
     }

@@ -1,8 +1,6 @@
 //! The effect of fast weights on the perplexity of the run's own text and of a foreign one: a cell for each learning
 //! rate and limit of precisions, with and without the trained weights.
 
-use eframe::egui::CornerRadius;
-
 use super::{
     CONTROLS, STREAM_TOKENS_TIP, VARIANTS_TIP,
     change::{cell_label, change_colour, change_label},
@@ -21,7 +19,6 @@ const COLUMNS: f32 = 15.0;
 const SPACE_ABOVE: f32 = 5.0;
 /// Minimum and maximum height of a cell.
 const ROW: [f32; 2] = [14.0, 48.0];
-/// Width of the names of rows.
 const NAMES: f32 = 104.0;
 
 #[derive(Default)]
@@ -48,7 +45,7 @@ impl Cell<'_> {
     fn draw(&self, painter: &Painter, theme: &Theme) {
         let change = self.value(&self.setting.change);
         let ground = change_colour(change, theme);
-        painter.rect_filled(self.rect.shrink(1.0), CornerRadius::same(2), ground);
+        painter.rect_filled(self.rect.shrink(1.0), 2.0, ground);
         let (light, dark) = (theme.text, theme.page);
         let ink = if contrast(light, ground) >= contrast(dark, ground) { light } else { dark };
         let (low, high) = self.interval();
@@ -56,7 +53,6 @@ impl Cell<'_> {
         painter.text(self.rect.center(), Align2::CENTER_CENTER, words, theme::numbers(), ink);
     }
 
-    /// The exact numbers.
     fn tooltip(&self, name: &str) -> String {
         let s = self.setting;
         let base = if self.has_base { "" } else { ", W_base = 0" };

@@ -28,7 +28,6 @@ fn draw_mark(painter: &Painter, which: usize, at: Pos2, colour: Color32) {
     };
 }
 
-/// Draws the rows into this much room.
 pub fn roc_ui(ui: &mut Ui, theme: &Theme, size: Vec2, rows: &[RocRow<'_>]) -> Response {
     let (rect, response, painter) = canvas_ui(ui, size, Sense::hover(), "AUROC by text");
     let small = theme::small();
@@ -93,7 +92,6 @@ fn draw_head(painter: &Painter, theme: &Theme, rect: Rect, plot: Rect) {
     draw_text(plot.right(), Align2::RIGHT_CENTER, "1");
 }
 
-/// The exact numbers of a row.
 fn row_text(row: &RocRow<'_>) -> String {
     let mut words = row.name.to_owned();
     for (name, area) in NAMES.iter().zip(row.areas) {
@@ -106,7 +104,6 @@ fn row_text(row: &RocRow<'_>) -> String {
     words
 }
 
-/// The height that these rows need.
 pub fn wanted_height(rows: usize) -> f32 {
     HEAD_HEIGHT + ROW * rows as f32
 }

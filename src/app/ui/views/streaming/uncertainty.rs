@@ -45,11 +45,10 @@ impl UncertaintyView {
             let absent = "its predictor is an attention, and U is that of a static one. Choose another variant.";
             return chart.empty(why_nothing::<Uncertainty>(cx, otherwise, absent));
         };
-        let all = m.value.texts.iter().flat_map(|t| values(t, self.of_surprise)).filter(|v| v.is_finite());
-        let (low, high) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(*v), b.max(*v)));
-        if !low.is_finite() {
+        let all = m.value.texts.iter().flat_map(|t| values(t, self.of_surprise)).copied();
+        let Some([low, high]) = finite_range(all) else {
             return chart.empty("Nothing was measured that is a finite number: the model has diverged.");
-        }
+        };
         // values that are all the same, or farther apart than numbers go
         let (low, high) = (low.max(-1e300), high.min(1e300));
         let high = if high > low { high } else { low + low.abs().max(1e-3) * 0.1 };
@@ -102,11 +101,8 @@ impl PanelView for UncertaintyView {
         let found = shown::<Uncertainty>(cx)?.value;
         let mut table = Table::new(["text", "told_by", "auroc", "low", "high", "window", "value"]);
         for text in &found.texts {
-            let both = [
-                ("uncertainty", &text.uncertainty, text.by_uncertainty),
-                ("surprise", &text.surprise, text.by_surprise),
-            ];
-            for (name, values, area) in both {
+            let by_uncertainty = ("uncertainty", &text.uncertainty, text.by_uncertainty);
+            for (name, values, area) in [by_uncertainty, ("surprise", &text.surprise, text.by_surprise)] {
                 for (window, value) in values.iter().enumerate() {
                     table.cells(&[&text.name, &name, &area.value, &area.low, &area.high, &window, value]);
                 }

@@ -17,16 +17,6 @@ pub struct Activity {
     shown: Shown,
 }
 
-/// The sparse vector that a chart shows.
-struct Vector {
-    name: &'static str,
-    size: fn(ActivitySize) -> f64,
-    share: fn(FiringShare) -> f64,
-}
-
-const X: Vector = Vector { name: "x", size: |of| of.x, share: |of| of.x };
-const Y: Vector = Vector { name: "y", size: |of| of.y, share: |of| of.y };
-
 /// Every scheduled measurement of the shown variant with its step, or the one answer that there is.
 fn history<'a>(cx: &ViewCx<'a>) -> Vec<(u64, &'a measurements::Activity)> {
     let Some(latest) = cx.latest::<measurements::Activity>() else { return vec![] };
@@ -34,21 +24,14 @@ fn history<'a>(cx: &ViewCx<'a>) -> Vec<(u64, &'a measurements::Activity)> {
     if scheduled.is_empty() { vec![(latest.sample.step, latest.value)] } else { scheduled }
 }
 
-/// A number of a layer at each step that has it.
-fn over_layer(
-    history: &[(u64, &measurements::Activity)],
-    layer: usize,
-    number: impl Fn(&LayerActivity) -> Option<f64>,
-) -> Vec<[f64; 2]> {
-    history.iter().filter_map(|(step, m)| Some([*step as f64, number(m.layers.get(layer)?)?])).collect()
-}
-
 const EMPTY: &str = "Nothing measured yet. A BDH is measured at its start and as it trains: press Space.";
 
-/// A chart with one line per layer over training: shares with a dotted line for random weights, or root mean squares,
-/// of which a logarithmic axis has no place for 0.
-fn chart(cx: &ViewCx<'_>, which: &Vector, are_sizes: bool) -> Chart<'static> {
-    let (name, latest) = (which.name, cx.latest::<measurements::Activity>());
+/// A chart of x or y with one line per layer over training: shares with a dotted line for random weights, or root mean
+/// squares, of which a logarithmic axis has no place for 0.
+fn chart(cx: &ViewCx<'_>, name: &'static str, are_sizes: bool) -> Chart<'static> {
+    let (is_x, latest) = (name == "x", cx.latest::<measurements::Activity>());
+    let size = |l: &LayerActivity| l.size.map(|size| if is_x { size.x } else { size.y });
+    let share = |of: FiringShare| if is_x { of.x } else { of.y };
     let (title, y) = match are_sizes {
         true => (format!("size of {name}"), Axis::new(format!("root mean square of {name}")).log()),
         false => (format!("sparsity of {name}"), Axis::new(format!("share of {name} that fires")).include(&[0.0])),
@@ -58,13 +41,13 @@ fn chart(cx: &ViewCx<'_>, which: &Vector, are_sizes: bool) -> Chart<'static> {
     for layer in 0..latest.map_or(0, |m| m.layers.len()) {
         let (label, colour) = (format!("layer {layer}"), cx.theme.series(layer));
         if are_sizes {
-            let points = over_layer(&history, layer, |l| Some((which.size)(l.size?)).filter(|size| *size > 0.0));
+            let points = points_over_steps(&history, |m| size(m.layers.get(layer)?).filter(|size| *size > 0.0));
             chart.add(Line::new(label, colour, points).dots());
             continue;
         }
-        let random = over_layer(&history, layer, |l| Some((which.share)(l.random_weights)));
+        let random = points_over_steps(&history, |m| Some(share(m.layers.get(layer)?.random_weights)));
         let random = Line::new(format!("{label}, random weights"), colour, random).null_baseline().unnamed();
-        let trained = over_layer(&history, layer, |l| Some((which.share)(l.trained)));
+        let trained = points_over_steps(&history, |m| Some(share(m.layers.get(layer)?.trained)));
         chart.lines.extend([Line::new(label, colour, trained).dots(), random]);
     }
     if are_sizes {
@@ -125,13 +108,13 @@ impl PanelView for Activity {
             return Panel::single(intervals_chart(cx));
         }
         let are_sizes = self.shown == Shown::Sizes;
-        let (upper, mut lower) = (chart(cx, &Y, are_sizes), chart(cx, &X, are_sizes));
+        let (upper, mut lower) = (chart(cx, "y", are_sizes), chart(cx, "x", are_sizes));
         lower.legend = false;
         vec![Panel::new(upper, 0.56), Panel::new(lower, 0.44)]
     }
 
     fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        if chart(cx, &Y, false).is_empty() {
+        if chart(cx, "y", false).is_empty() {
             return;
         }
         ui.horizontal_wrapped(|ui| {
@@ -162,19 +145,16 @@ impl PanelView for Activity {
 
     fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
         cx.latest::<measurements::Activity>().filter(|_| self.shown != Shown::Intervals)?;
-        if self.shown == Shown::Sizes {
-            let mut table = Table::new(["step", "layer", "x_size", "y_size"]);
-            for (step, measured) in history(cx) {
-                for (layer, size) in measured.layers.iter().enumerate().filter_map(|(i, l)| Some((i, l.size?))) {
-                    table.cells(&[&step, &layer, &size.x, &size.y]);
-                }
-            }
-            return Some(table);
-        }
-        let mut table = Table::new(["step", "layer", "x", "y", "x_random", "y_random"]);
+        let are_sizes = self.shown == Shown::Sizes;
+        let columns = if are_sizes { "step,layer,x_size,y_size" } else { "step,layer,x,y,x_random,y_random" };
+        let mut table = Table::new(columns.split(','));
         for (step, measured) in history(cx) {
-            for (layer, LayerActivity { trained, random_weights, .. }) in measured.layers.iter().enumerate() {
-                table.cells(&[&step, &layer, &trained.x, &trained.y, &random_weights.x, &random_weights.y]);
+            for (layer, LayerActivity { trained, random_weights: random, size }) in measured.layers.iter().enumerate() {
+                match size {
+                    _ if !are_sizes => table.cells(&[&step, &layer, &trained.x, &trained.y, &random.x, &random.y]),
+                    Some(size) => table.cells(&[&step, &layer, &size.x, &size.y]),
+                    None => {}
+                }
             }
         }
         Some(table)

@@ -10,9 +10,14 @@ pub struct ConceptEffectView;
 const HIGH: f32 = 52.0;
 const NAMES: f32 = 92.0;
 
+/// A synapse of a search as the one that all views select.
+pub(super) fn synapse(s: &ConceptSynapse) -> Synapse {
+    Synapse { layer: s.layer, i: s.i, j: s.j }
+}
+
 /// The synapse of the search that is in focus; the first where none is.
 fn in_focus(cx: &ViewCx<'_>, search: &ConceptSearch) -> Option<Synapse> {
-    let mut all = search.synapses.iter().map(|s| Synapse { layer: s.layer, i: s.i, j: s.j });
+    let mut all = search.synapses.iter().map(synapse);
     all.clone().find(|s| cx.selection.get() == Some(s)).or_else(|| all.next())
 }
 
@@ -82,12 +87,12 @@ impl ChangeScale {
 }
 
 /// Above the line each sentence, below it each random target's mean; a bar marks the mean.
-fn side_painted(painter: &Painter, theme: &Theme, across: &ChangeScale, rect: Rect, (name, side, colour): Side<'_>) {
-    let (small, y) = (theme::small(), rect.center().y);
-    painter.text(pos2(rect.left() + 4.0, y - 10.0), Align2::LEFT_CENTER, name, small.clone(), theme.text);
+fn paint_side(painter: &Painter, theme: &Theme, across: &ChangeScale, left: Pos2, of: (&str, &ConceptSide, Color32)) {
+    let (name, side, colour) = of;
+    let (at, y) = (left + vec2(4.0, 0.0), left.y);
+    painter.text(at - vec2(0.0, 10.0), Align2::LEFT_CENTER, name, theme::small(), theme.text);
     let count = format!("{} sentences", side.change.len());
-    let at = pos2(rect.left() + 4.0, y + 8.0);
-    painter.text(at, Align2::LEFT_CENTER, count, FontId::proportional(11.0), theme.secondary);
+    painter.text(at + vec2(0.0, 8.0), Align2::LEFT_CENTER, count, FontId::proportional(11.0), theme.secondary);
     painter.hline(across.left..=across.right, y, Stroke::new(1.0, theme.line));
     for (k, change) in side.change.iter().enumerate().filter(|(_, v)| v.is_finite()) {
         // spread over three heights, so that equal ones are seen
@@ -103,18 +108,15 @@ fn side_painted(painter: &Painter, theme: &Theme, across: &ChangeScale, rect: Re
     }
 }
 
-/// Name, values, colour.
-type Side<'a> = (&'a str, &'a ConceptSide, Color32);
-
 fn sides_ui(ui: &mut Ui, theme: &Theme, m: &ConceptEffect) {
     let size = vec2(ui.available_width(), 2.0 * HIGH + 22.0);
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
     let (painter, across) = (ui.painter_at(rect), ChangeScale::new(rect, m));
-    let sides: [Side<'_>; 2] = [("with it", &m.with, theme.accent), ("without it", &m.without, theme.cool)];
+    let sides = [("with it", &m.with, theme.accent), ("without it", &m.without, theme.cool)];
     painter.vline(across.at(0.0), rect.top()..=rect.top() + 2.0 * HIGH, Stroke::new(1.0, theme.grey()));
     for (k, side) in sides.into_iter().enumerate() {
         let row = Rect::from_min_size(rect.min + vec2(0.0, HIGH * k as f32), vec2(rect.width(), HIGH));
-        side_painted(&painter, theme, &across, row, side);
+        paint_side(&painter, theme, &across, row.left_center(), side);
     }
     let below = rect.top() + 2.0 * HIGH + 11.0;
     let tick = |x: f32, align: Align2, words: String| {

@@ -4,6 +4,7 @@
 mod drawing;
 
 use self::drawing::{name_of, nouns_ui, rows_ui};
+use super::concept_effect::{synapse, test_ui};
 use crate::{
     labs::{corpus::CorpusSettings, synapses::settings::ConceptSettings},
     ui::views::prelude::*,
@@ -65,11 +66,6 @@ impl Default for Concepts {
     }
 }
 
-/// Converts a synapse of the search into the selection that all views share.
-fn synapse(s: &ConceptSynapse) -> Synapse {
-    Synapse { layer: s.layer, i: s.i, j: s.j }
-}
-
 /// The text of a setting if it is not blank, such as the file of labelled sentences or the concept's label.
 fn named(cx: &ViewCx<'_>, key: &str) -> Option<String> {
     cx.setting(key).map(|v| v.to_string()).filter(|words| !words.trim().is_empty())
@@ -83,14 +79,6 @@ fn best_random(search: &ConceptSearch) -> [f64; 2] {
 }
 
 impl Concepts {
-    fn searching_label(cx: &ViewCx<'_>) -> String {
-        let training = match cx.mirror.state {
-            Some(RunState::Running) => " Training goes on meanwhile.",
-            _ => "",
-        };
-        format!("Searching this model and three untrained ones: a minute or two.{training}")
-    }
-
     /// True while a search in any model is running.
     fn is_searching(cx: &ViewCx<'_>) -> bool {
         let mut variants = 0..cx.mirror.variants().len();
@@ -110,7 +98,10 @@ impl Concepts {
         });
         let parliament = generated_text(cx).is_some_and(|id| id.starts_with("parliament"));
         if Self::is_searching(cx) {
-            note_ui(ui, cx.theme, Self::searching_label(cx));
+            let is_training = cx.mirror.state == Some(RunState::Running);
+            let training = if is_training { " Training goes on meanwhile." } else { "" };
+            let words = format!("Searching this model and three untrained ones: a minute or two.{training}");
+            note_ui(ui, cx.theme, words);
         } else if let Some(words) = cx.refusal_of::<ConceptSearch>(Some(cx.selection.variant)) {
             ui.label(small_text(words, cx.theme.error));
         } else if !parliament && self.chosen < TYPED {
@@ -128,8 +119,7 @@ impl Concepts {
                 for (ui, (name, list)) in columns.iter_mut().zip(lists) {
                     note_ui(ui, cx.theme, name);
                     ScrollArea::vertical().id_salt(name).max_height(84.0).show(ui, |ui| {
-                        let edit = TextEdit::multiline(list).desired_rows(5).desired_width(f32::INFINITY);
-                        let response = ui.add(edit);
+                        let response = ui.add(TextEdit::multiline(list).desired_rows(5).desired_width(f32::INFINITY));
                         response.widget_info(|| {
                             WidgetInfo::labeled(Role::MultilineTextInput, true, format!("sentences {name}"))
                         });
@@ -161,15 +151,6 @@ impl Concepts {
             }
         }
     }
-
-    fn verdict_ui(ui: &mut Ui, cx: &ViewCx<'_>, search: &ConceptSearch) {
-        let yes = search.synapses.iter().any(|s| s.confirmed);
-        let (sign, colour) = if yes { ("\u{2714}", cx.theme.accent) } else { ("\u{2013}", cx.theme.secondary) };
-        ui.horizontal_wrapped(|ui| {
-            ui.label(RichText::new(sign).color(colour));
-            ui.label(RichText::new(&search.verdict).color(cx.theme.text));
-        });
-    }
 }
 
 impl View for Concepts {
@@ -191,8 +172,13 @@ impl View for Concepts {
             let words = format!("Below is {below}, of step {}. Press Find for {chosen}.", measured.sample.step);
             note_ui(ui, cx.theme, words);
         }
-        Self::verdict_ui(ui, cx, search);
-        cx.controls_ui(ui, |ui, cx| super::concept_effect::test_ui(ui, cx, search));
+        let yes = search.synapses.iter().any(|s| s.confirmed);
+        let (sign, colour) = if yes { ("\u{2714}", cx.theme.accent) } else { ("\u{2013}", cx.theme.secondary) };
+        ui.horizontal_wrapped(|ui| {
+            ui.label(RichText::new(sign).color(colour));
+            ui.label(RichText::new(&search.verdict).color(cx.theme.text));
+        });
+        cx.controls_ui(ui, |ui, cx| test_ui(ui, cx, search));
         let focus = search.synapses.iter().position(|s| cx.selection.get() == Some(&synapse(s))).unwrap_or(0);
         let below = if ui.available_height() > 260.0 { 116.0 } else { 0.0 };
         let random = best_random(search);

@@ -77,17 +77,8 @@ pub fn pulse_ui(
     response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("{} synapses as a graph", edges.len())));
     let at = response.interact_pointer_pos().filter(|_| response.clicked())?;
     let distance = |e: &Edge| {
-        let [a, b, c, d] = curve(e);
-        let along = (0..=80).map(|k| {
-            let t = k as f32 / 80.0;
-            let s = 1.0 - t;
-            let p = a.to_vec2() * (s * s * s)
-                + b.to_vec2() * (3.0 * s * s * t)
-                + c.to_vec2() * (3.0 * s * t * t)
-                + d.to_vec2() * (t * t * t);
-            p.to_pos2().distance(at)
-        });
-        along.fold(f32::INFINITY, f32::min)
+        let bezier = CubicBezierShape::from_points_stroke(curve(e), false, Color32::TRANSPARENT, Stroke::NONE);
+        (0..=80).map(|k| bezier.sample(k as f32 / 80.0).distance(at)).fold(f32::INFINITY, f32::min)
     };
     let nearest = edges.iter().enumerate().map(|(i, e)| (i, distance(e))).min_by(|a, b| a.1.total_cmp(&b.1))?;
     (nearest.1 < 12.0).then_some(nearest.0)

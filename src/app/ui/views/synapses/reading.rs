@@ -114,10 +114,8 @@ fn synapse(reading: &measurements::SynapseReading, k: usize) -> Option<Synapse> 
 fn nodes(traces: &[NeuronTrace], per_head: usize, cursor: usize) -> Vec<Node> {
     let node = |t: &NeuronTrace| {
         let peak = t.values.iter().copied().fold(1e-12, f64::max);
-        Node {
-            name: neuron_name(t.neuron, per_head),
-            fires: (t.values.get(cursor).copied().unwrap_or(0.0) / peak) as f32,
-        }
+        let now = t.values.get(cursor).copied().unwrap_or(0.0);
+        Node { name: neuron_name(t.neuron, per_head), fires: (now / peak) as f32 }
     };
     traces.iter().map(node).collect()
 }
@@ -221,7 +219,7 @@ impl ReadingView {
         chart
     }
 
-    fn graph_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, shown: ShownReading<'_>, cursor: usize, size: eframe::egui::Vec2) {
+    fn graph_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, shown: ShownReading<'_>, cursor: usize, size: Vec2) {
         let reading = shown.reading();
         let all = reading.synapses.iter().flat_map(|s| s.sigma.iter());
         let max = all.fold(1e-12, |m: f64, v| m.max(v.abs()));

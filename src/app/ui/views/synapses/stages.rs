@@ -200,7 +200,6 @@ fn retained(text: usize, loss: &[Option<f64>; 4]) -> Option<String> {
     })
 }
 
-/// The text that each model is trained on.
 fn texts_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
     let text = |key: &str| cx.config.get(key).map(ToString::to_string).unwrap_or_default();
     let chosen = TEXTS.map(|(label, source, paths)| {
@@ -288,7 +287,6 @@ fn samples_ui(ui: &mut Ui, cx: &ViewCx<'_>, all: &Measurements<'_>) {
     }
 }
 
-/// The command that exports the merged model.
 fn export_ui(ui: &mut Ui, cx: &ViewCx<'_>, lengths: Lengths) {
     let folder = cx.mirror.info.as_ref().and_then(|i| i.folder.as_ref());
     if let Some(folder) = folder.filter(|_| cx.mirror.step >= lengths.total()) {

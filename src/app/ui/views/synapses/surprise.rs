@@ -92,8 +92,10 @@ impl PanelView for SurpriseView {
                     "Neurons grouped by how fast they turn: solid while the word is new, dashed when it is known.";
                 ui.selectable_value(&mut self.by_octave, true, "by rotation").on_hover_text(tip);
             });
-            if let Some(words) = correlation_sentence(cx) {
-                note_ui(ui, cx.theme, words);
+            if let Some(m) = cx.latest::<measurements::Surprise>() {
+                let layers = m.value.trained.layers.iter();
+                let all: Vec<String> = layers.map(|l| number::signed(l.loss_correlation, 2)).collect();
+                note_ui(ui, cx.theme, format!("correlation with the loss, by layer: {}", all.join("  ")));
             }
         });
     }
@@ -101,11 +103,4 @@ impl PanelView for SurpriseView {
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         cx.subtitle_of::<measurements::Surprise>("share of y above zero, dotted: random weights")
     }
-}
-
-/// The correlation of each layer's firing with the loss over the word and its repetitions.
-fn correlation_sentence(cx: &ViewCx<'_>) -> Option<String> {
-    let measured = cx.latest::<measurements::Surprise>()?;
-    let all: Vec<String> = measured.trained.layers.iter().map(|l| number::signed(l.loss_correlation, 2)).collect();
-    Some(format!("correlation with the loss, by layer: {}", all.join("  ")))
 }

@@ -69,7 +69,7 @@ impl Heat {
             let at = Rect::from_min_max(pos2(left, rect.top()), pos2(left + column, rect.bottom()));
             painter.with_clip_rect(rect).rect_stroke(at, 0.0, Stroke::new(1.0, theme.accent), StrokeKind::Outside);
         }
-        let under = |p: eframe::egui::Pos2| {
+        let under = |p: Pos2| {
             let trace = (0..3).find(|trace| map(*trace).contains(p))?;
             let rect = map(trace);
             let rows = self.held[trace].cells().rows;

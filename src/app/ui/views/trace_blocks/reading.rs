@@ -20,7 +20,6 @@ const MENU: f32 = 320.0;
 /// Height that the traces leave to the text below them in such a tile, points.
 const PEEK: f32 = 26.0;
 
-/// The quantity that colours a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum TokenHeat {
     #[default]
@@ -92,15 +91,15 @@ impl TraceReadingView {
         });
     }
 
-    /// The tokens that were read, and those that the model wrote, in their heat. Returns the token that was clicked.
-    fn tokens_ui(&self, ui: &mut Ui, cx: &ViewCx<'_>, m: &Measured<'_, TraceReading>, cursor: usize) -> Option<usize> {
+    /// The tokens that were read, and those that the model wrote, in their heat, and the text about the one at the cursor.
+    /// Returns the token that was clicked.
+    fn words_ui(&self, ui: &mut Ui, cx: &ViewCx<'_>, m: &Measured<'_, TraceReading>, cursor: usize) -> Option<usize> {
         let tokens = &m.sample.tokens;
         let prompt = m.value.prompt.min(tokens.len());
-        let all: Vec<f64> = (0..tokens.len()).map(|token| self.heat_of(m, token)).collect();
-        let [min, max] = range(&all);
-        let share = |token: usize| (all.get(token).copied().unwrap_or(f64::NAN) - min) / (max - min);
+        let heat = (0..tokens.len()).map(|token| self.heat_of(m, token));
+        let range @ [min, max] = finite_range(heat).unwrap_or([0.0, 1.0]);
         let mark = |token: usize| TokenMark {
-            ground: background(cx.theme, share(token)),
+            ground: background(cx.theme, (self.heat_of(m, token) - min) / (max - min)),
             outline: (token == cursor).then_some(cx.theme.accent),
         };
         let mut clicked = token_strip_ui(ui, cx.theme, &tokens[..prompt], mark).clicked;
@@ -110,24 +109,17 @@ impl TraceReadingView {
             let later = token_strip_ui(ui, cx.theme, &tokens[prompt..], |token| mark(prompt + token)).clicked;
             clicked = clicked.or(later.map(|token| prompt + token));
         }
-        clicked
-    }
-
-    /// Draws the tokens and the text about the one at the cursor; returns the token that was clicked.
-    fn words_ui(&self, ui: &mut Ui, cx: &ViewCx<'_>, m: &Measured<'_, TraceReading>, cursor: usize) -> Option<usize> {
-        let clicked = self.tokens_ui(ui, cx, m, cursor);
-        note_ui(ui, cx.theme, self.token_text(m, cursor));
+        note_ui(ui, cx.theme, self.token_text(m, cursor, range));
         clicked
     }
 
     /// Describes the token at the cursor, and the heat of the tokens.
-    fn token_text(&self, m: &Measured<'_, TraceReading>, cursor: usize) -> String {
+    fn token_text(&self, m: &Measured<'_, TraceReading>, cursor: usize, range: [f64; 2]) -> String {
         let token = m.sample.tokens.get(cursor).map_or("", String::as_str);
         let number = |v: Option<f64>| v.filter(|v| v.is_finite()).map_or("\u{2013}".to_owned(), value_label);
         let surprise = number(m.value.surprise.get(cursor).copied());
         let errors = m.value.blocks.iter().map(|b| number(b.error.get(cursor).copied()));
-        let all: Vec<f64> = (0..m.sample.tokens.len()).map(|token| self.heat_of(m, token)).collect();
-        let [min, max] = range(&all).map(value_label);
+        let [min, max] = range.map(value_label);
         let heat = match self.token_heat {
             TokenHeat::Error => "error / input",
             TokenHeat::Surprise => "surprise (nats)",
@@ -153,22 +145,11 @@ impl TraceReadingView {
     }
 }
 
-/// The smallest and the largest finite value; 0 and 1 where there is none.
-fn range(values: &[f64]) -> [f64; 2] {
-    let finite = values.iter().copied().filter(|v| v.is_finite());
-    let [min, max] = finite.fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], v| [a.min(v), b.max(v)]);
-    if min <= max { [min, max] } else { [0.0, 1.0] }
-}
-
 /// The background of a token whose value is this share of the way from the lowest to the highest, faint enough for its
 /// text to stay legible.
 fn background(theme: &Theme, share: f64) -> Option<Color32> {
-    if !share.is_finite() {
-        return None;
-    }
-    Some(
-        ColourMap::Diverging { dark: theme.dark }.colour(0.5 + 0.5 * share.clamp(0.0, 1.0) as f32).gamma_multiply(0.75),
-    )
+    let colour = ColourMap::Diverging { dark: theme.dark }.colour(0.5 + 0.5 * share.clamp(0.0, 1.0) as f32);
+    share.is_finite().then(|| colour.gamma_multiply(0.75))
 }
 
 impl View for TraceReadingView {

@@ -13,6 +13,11 @@ fn unused_share(block: &BlockUsage) -> f64 {
     block.usage.iter().filter(|share| **share == 0.0).count() as f64 / block.usage.len().max(1) as f64
 }
 
+/// The mean of a number of blocks.
+fn mean(blocks: &[BlockUsage], number: fn(&BlockUsage) -> f64) -> f64 {
+    blocks.iter().map(number).sum::<f64>() / blocks.len().max(1) as f64
+}
+
 /// The effective number of units: the exponential of the entropy of their use.
 fn effective(block: &BlockUsage) -> f64 {
     let total: f64 = block.usage.iter().sum();
@@ -41,16 +46,13 @@ impl UnitUsage {
         chart
     }
 
-    /// The share of units that were never kept, over training: one line per variant and block.
     fn over_training<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("units never kept (share)").include(&[0.0]);
         let mut chart = cx.training_chart("unused units", y).empty(cx.why_nothing::<Measured>(
             "Not measured yet. A run counts its units at the start and as it trains: press Space.",
         ));
         for (info, colour, history) in cx.histories::<Measured>() {
-            let points = points_over_steps(&history, |m| {
-                m.blocks.iter().map(unused_share).sum::<f64>() / m.blocks.len().max(1) as f64
-            });
+            let points = points_over_steps(&history, |m| mean(&m.blocks, unused_share));
             chart.add(Line::new(&info.label, colour, points).dots());
         }
         chart
@@ -82,8 +84,7 @@ impl PanelView for UnitUsage {
         }
         let Some(m) = cx.latest::<Measured>() else { return "how often units are kept".to_owned() };
         let blocks = &m.value.blocks;
-        let share = blocks.iter().map(unused_share).sum::<f64>() / blocks.len().max(1) as f64;
-        let alike = blocks.iter().map(effective).sum::<f64>() / blocks.len().max(1) as f64;
+        let (share, alike) = (mean(blocks, unused_share), mean(blocks, effective));
         let units = blocks.first().map_or(0, |b| b.usage.len());
         cx.subtitle_of::<Measured>(&format!(
             "{} of {units} kept; {:.0}% never, as spread as {alike:.0} used alike",

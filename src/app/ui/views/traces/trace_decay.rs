@@ -3,7 +3,6 @@
 use super::sentence::{NAMES, Sentence};
 use crate::{analysis::ema, ui::views::prelude::*};
 
-/// The curve that is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum DecayCurve {
     #[default]
@@ -53,10 +52,9 @@ impl TraceDecay {
 fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
     let sentence = Sentence::from_settings(cx);
     ui.spacing_mut().interact_size.y = 16.0;
-    eframe::egui::Grid::new("half-lives").num_columns(6).min_row_height(16.0).spacing(vec2(8.0, 2.0)).show(ui, |ui| {
-        let word = |s: &str| small_text(s.to_owned(), cx.theme.secondary);
+    Grid::new("half-lives").num_columns(6).min_row_height(16.0).spacing(vec2(8.0, 2.0)).show(ui, |ui| {
         let heads = ["in words", "\u{3b1}", "half-life", "window", "after 50", "after 200"];
-        heads.into_iter().for_each(|head| _ = ui.label(word(head)));
+        heads.into_iter().for_each(|head| _ = note_ui(ui, cx.theme, head));
         ui.end_row();
         for (i, &a) in sentence.alphas.iter().enumerate() {
             ui.label(small_text(NAMES[i], cx.theme.trace(i)));

@@ -53,12 +53,9 @@ impl Stage {
 
 impl TraceStrips {
     fn sentence_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let Ok(mut text) = cx.config.value(TraceSettings::sentence) else { return };
-        cx.setting_ui(ui, CONTROLS, |ui, cx| {
-            if text_line(ui, &mut text, "sentence", SENTENCE).changed() {
-                cx.set(TraceSettings::sentence.name, Value::Text(text));
-            }
-        });
+        let Ok(text) = cx.config.value(TraceSettings::sentence) else { return };
+        let line = |ui: &mut Ui, text: &mut String| text_line(ui, text, "sentence", SENTENCE);
+        cx.edit_setting_ui(ui, TraceSettings::sentence.name, text, line);
     }
 
     fn canvas_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, s: &Sentence) {

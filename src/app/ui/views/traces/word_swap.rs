@@ -33,7 +33,7 @@ impl WordSwap {
                     true => ui.label(text),
                     false => {
                         let tip = format!("Swap word {}, \u{201c}{word}\u{201d}.", i + 1);
-                        ui.add(egui::Button::new(text).frame(false)).on_hover_text(tip)
+                        ui.add(Button::new(text).frame(false)).on_hover_text(tip)
                     }
                 };
                 if response.clicked() && !chosen {

@@ -15,19 +15,15 @@ pub struct TrainedBdhView {
     has_details: bool,
 }
 
-/// The view's own numbers, large.
 fn large_figures(m: &TrainedBdh) -> [LargeFigure; 2] {
     let digits = Digits::Decimals(3);
     let is_known = m.loss.is_finite() && m.frequency_loss.is_finite();
+    let compared = || large::comparison(digits, m.loss, m.frequency_loss, "frequencies");
     let tip = "Mean loss on held-out windows of the text at hand, nats per token, and what guessing by the frequencies of its \
                tokens costs on the same windows.";
     let loss = LargeFigure {
         unit: "nats".into(),
-        meaning: if is_known {
-            large::comparison(digits, m.loss, m.frequency_loss, "frequencies")
-        } else {
-            String::new()
-        },
+        meaning: if is_known { compared() } else { String::new() },
         ..LargeFigure::new("held-out loss", digits.format(m.loss), tip)
     };
     [loss, LargeFigure::new("parameters", grouped(m.parameters as u64), "All numbers of its tensors.")]

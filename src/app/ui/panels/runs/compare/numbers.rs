@@ -18,6 +18,7 @@ use crate::{
 const PICTURES: f32 = 200.0;
 /// Height from which there is room for them, points.
 const WITH_PICTURES: f32 = 460.0;
+/// Space between two pictures, points.
 const GAP: f32 = 16.0;
 
 /// The point that is selected, and the order of the table.

@@ -52,7 +52,18 @@ fn facts(m: &AttentionChain, only: Option<Quantity>) -> Vec<LargeFigure> {
     )];
     if let Some(chain) = &m.chain {
         let is_shown = |quantity| only.is_none_or(|only| only == quantity);
-        add_spectrum_facts(chain, &mut facts);
+        if let Some(second) = chain.moduli.get(1) {
+            let tip = "The second largest modulus of an eigenvalue: what is not stationary shrinks by it in each step, \
+                       in the end. Of a causal matrix the eigenvalues are its diagonal, so this is the largest weight \
+                       of a position on itself.";
+            facts.push(LargeFigure::new("|\u{3bb}\u{2082}|", format!("{second:.4}"), tip));
+        }
+        let bound = match chain.min_mixing_time {
+            min if min.is_finite() => format!(" (at least {})", min.ceil()),
+            _ => String::new(),
+        };
+        let steps = chain.mixing_time.map_or("never".to_owned(), |k| format!("{k}{bound}"));
+        facts.push(LargeFigure::new("mixed after", steps, MIXING));
         if is_shown(Quantity::Entropy) {
             facts.extend(row_entropy(chain).map(|[mean, share]| {
                 LargeFigure::new("entropy of a row", format!("{mean:.2} nats, {:.0}% of even", 100.0 * share), ENTROPY)
@@ -66,21 +77,6 @@ fn facts(m: &AttentionChain, only: Option<Quantity>) -> Vec<LargeFigure> {
         }
     }
     facts
-}
-
-fn add_spectrum_facts(chain: &ChainProperties, facts: &mut Vec<LargeFigure>) {
-    if let Some(second) = chain.moduli.get(1) {
-        let tip = "The second largest modulus of an eigenvalue: what is not stationary shrinks by it in each step, in the \
-                   end. Of a causal matrix the eigenvalues are its diagonal, so this is the largest weight of a position on \
-                   itself.";
-        facts.push(LargeFigure::new("|\u{3bb}\u{2082}|", format!("{second:.4}"), tip));
-    }
-    let bound = match chain.min_mixing_time {
-        min if min.is_finite() => format!(" (at least {})", min.ceil()),
-        _ => String::new(),
-    };
-    let steps = chain.mixing_time.map_or("never".to_owned(), |k| format!("{k}{bound}"));
-    facts.push(LargeFigure::new("mixed after", steps, MIXING));
 }
 
 /// The mean entropy of a row, and its mean share of the entropy of uniform attention, over the queries that can attend to

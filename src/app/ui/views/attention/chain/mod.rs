@@ -52,7 +52,6 @@ impl AttentionChainView {
         }
     }
 
-    /// The text of its empty chart.
     fn empty_words(cx: &ViewCx<'_>) -> String {
         let is_answered = cx.questions.request((AttentionChain::PROBE, None)).is_some();
         let label = cx.mirror.variant_label(cx.selection.variant);

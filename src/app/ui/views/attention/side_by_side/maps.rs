@@ -13,7 +13,6 @@ use crate::ui::{
     },
 };
 
-/// The maps shown in one frame.
 pub struct Maps<'c, 'a> {
     pub columns: &'c [Column<'a>],
     pub chosen: &'c SelectedHead,

@@ -122,7 +122,6 @@ impl PromptChoice {
         members(cx).into_iter().find_map(|(_, v)| refusal(v))
     }
 
-    /// Why there is no map.
     pub fn why_nothing(&self, cx: &ViewCx<'_>) -> String {
         let words = "No attention maps yet. A run measures them at its start: press Space.";
         if let Some(refusal) = self.refusal(cx) {

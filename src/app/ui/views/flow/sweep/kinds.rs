@@ -32,11 +32,6 @@ impl SweepKind {
         use FlowSweepKind::{Activation, Class, Invariance, Layers, Nfe};
         matches!(self.id, Nfe | Invariance | Class | Activation | Layers)
     }
-
-    /// True for a sweep whose chart runs along u0, so that the control as it is has a place on it.
-    pub fn is_along_u0(&self) -> bool {
-        matches!(self.id, FlowSweepKind::Nfe | FlowSweepKind::Class)
-    }
 }
 
 fn newest<'a, M: Measurement>(cx: &ViewCx<'a>, dropped: u64) -> Option<&'a Sample> {
@@ -133,14 +128,6 @@ mod tests {
 
     use super::*;
     use crate::telemetry::MEASUREMENTS;
-
-    #[test]
-    fn the_control_is_marked_on_the_charts_along_it() {
-        for kind in &KINDS {
-            let chart = (kind.chart)(None, &Theme::dark());
-            assert_eq!(kind.is_along_u0(), chart.x.label == CONTROL, "{}", kind.name);
-        }
-    }
 
     #[test]
     fn every_sweep_that_is_measured_can_be_chosen() {

@@ -124,15 +124,6 @@ impl Stage {
         self.tops.iter().copied().fold(f32::INFINITY, f32::min) + self.below(column)
     }
 
-    /// The explanation of the heading at a place.
-    fn heading_at(&self, at: Pos2, headings: &[Heading]) -> Option<&'static str> {
-        let found = headings.iter().find(|heading| {
-            let (left, right, bottom) = (heading.left, heading.right, heading.bottom);
-            (left..right).contains(&at.x) && (bottom - HEAD_HEIGHT..bottom).contains(&at.y)
-        });
-        found.and_then(|heading| heading.about)
-    }
-
     fn corner(&self, level: usize, column: usize) -> Pos2 {
         pos2(self.left(column), self.tops[level] + self.below(column))
     }
@@ -320,7 +311,10 @@ impl Scene<'_> {
     fn explanation(&self, at: Pos2, headings: &[Heading]) -> Option<String> {
         let Self { stage, found, position, .. } = self;
         let tokens = &found.sample.tokens;
-        if let Some(words) = stage.heading_at(at, headings) {
+        let is_under = |Heading { left, right, bottom, .. }: &&Heading| {
+            (*left..*right).contains(&at.x) && (bottom - HEAD_HEIGHT..*bottom).contains(&at.y)
+        };
+        if let Some(words) = headings.iter().find(is_under).and_then(|heading| heading.about) {
             return Some(words.to_owned());
         }
         if let Some(word) = stage.word_at(at, tokens.len()) {

@@ -109,9 +109,8 @@ impl TopContextsView {
 
     fn tokens_ui(ui: &mut Ui, theme: &Theme, m: &TopContexts) {
         note_ui(ui, theme, "share of all activation by token; a line across: its share of the text");
-        let bars = m.tokens.iter().take(TOKENS);
-        let bars = bars.map(|t| Bar::new(visible_text(&t.token), theme.accent, t.share).before(t.frequency));
-        let bars: Vec<Bar> = bars.collect();
+        let bar = |t: &DrivingToken| Bar::new(visible_text(&t.token), theme.accent, t.share).before(t.frequency);
+        let bars: Vec<Bar> = m.tokens.iter().take(TOKENS).map(bar).collect();
         let max = bars.iter().map(|b| b.value.max(b.before.unwrap_or(0.0))).fold(1e-12, f64::max);
         bars_ui(ui, theme, "tokens that drive it", bars, max);
     }
