@@ -95,7 +95,8 @@ fn a_paused_run_says_at_once_that_its_record_has_ended() {
         let run = std::fs::read_dir(out.path()).unwrap().next().unwrap().unwrap().path();
         std::fs::remove_dir_all(run.join("checkpoints")).unwrap();
         std::fs::write(run.join("checkpoints"), "no folder").unwrap();
-        commands.send(Command::Checkpoint).unwrap();
+        // the second one waits already when the record ends
+        [Command::Checkpoint, Command::Run].into_iter().for_each(|command| commands.send(command).unwrap());
         let words = "The models can still be asked, but not be trained on";
         let is_told = |e: &Event| matches!(e, Event::Notice { level: Level::Error, text } if text.contains(words));
         record.wait("notice", is_told);

@@ -162,7 +162,9 @@ fn a_link_to_standard_output_is_not_replaced_where_a_file_takes_it() {
 fn an_output_that_cannot_be_a_folder_is_refused_at_once() {
     let here = with_runs();
     fs::write(here.path().join("file"), "kept").unwrap();
-    for words in ["compare gone1 gone2 --out", "export gone --samples", "export gone --tensorboard"] {
+    let commands =
+        ["compare gone1 gone2 --out", "export gone --samples", "export gone --tensorboard", "claims run A2 --results"];
+    for words in commands {
         for out in ["file", "file/a"] {
             let (code, said) = orrery(here.path(), &format!("{words} {out}"));
             let sentence = format!("{out} cannot be made: something that is not a folder is in the way: file");

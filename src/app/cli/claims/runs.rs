@@ -33,6 +33,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         claims.extend(new);
     }
     let results = source.results();
+    output::check_folder(&results, &[])?;
     let commit = commit(source.folder());
     if commit.is_none() {
         notice!("results will name no commit: git knows none of {}", source.folder().display());
