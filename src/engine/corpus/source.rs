@@ -130,7 +130,12 @@ impl Source {
             Self::Domains(count) => domain < *count,
             Self::Generated(id) => generated::by_id(id).is_some_and(|corpus| corpus.has_domain(domain)),
             Self::Parliament(_) => Generated::has_debates(domain),
-            _ => false,
+            Self::Task(_)
+            | Self::Steering(_)
+            | Self::GrammarRoles(_)
+            | Self::Labels(_)
+            | Self::File(_)
+            | Self::Folder { .. } => false,
         }
     }
 
@@ -139,7 +144,13 @@ impl Source {
         match self {
             Self::Parliament(extent) => Some(extent.clamped()),
             Self::Generated(id) => generated::by_id(id)?.extent(),
-            _ => None,
+            Self::Task(_)
+            | Self::Steering(_)
+            | Self::GrammarRoles(_)
+            | Self::Labels(_)
+            | Self::File(_)
+            | Self::Domains(_)
+            | Self::Folder { .. } => None,
         }
     }
 
@@ -155,7 +166,9 @@ impl Source {
                 Ok(sets.own.iter().chain(sets.treebank.iter().map(|treebank| &treebank.path)).cloned().collect())
             }
             Self::Labels(labels) => Ok(labels.own.iter().cloned().collect()),
-            _ => Ok(vec![]),
+            Self::Generated(_) | Self::Parliament(_) | Self::Task(_) | Self::Steering(_) | Self::Domains(_) => {
+                Ok(vec![])
+            }
         }
     }
 }

@@ -85,13 +85,16 @@ impl Source {
 
     /// The folder in which results are kept.
     pub fn results(&self) -> PathBuf {
-        let beside = || self.folder.as_deref().unwrap_or(Path::new(CLAIMS)).join(RESULTS);
-        self.results.clone().unwrap_or_else(beside)
+        self.results.clone().unwrap_or_else(|| self.inside(RESULTS))
     }
 
     /// The folder in which replications are kept, beside the first results.
     pub fn replications(&self) -> PathBuf {
-        self.folder.as_deref().unwrap_or(Path::new(CLAIMS)).join(REPLICATIONS)
+        self.inside(REPLICATIONS)
+    }
+
+    fn inside(&self, name: &str) -> PathBuf {
+        self.folder.as_deref().unwrap_or(Path::new(CLAIMS)).join(name)
     }
 
     /// True if the page of the claims lies in `docs` beside their folder.

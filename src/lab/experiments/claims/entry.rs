@@ -231,7 +231,7 @@ impl ClaimStanding {
 }
 
 impl ClaimEntry {
-    fn new(row: &LedgerRow, ledger: &Ledger, problems: &[Problem]) -> Self {
+    fn new(row: &LedgerRow, ledger: &Ledger, problems: &[Problem], replications: &BTreeMap<String, String>) -> Self {
         let (claim, result) = (row.claim, ledger.results.get(&row.claim.id));
         let own = problems.iter().filter(|problem| problem.claim == claim.id);
         let first = claim.rule.as_ref().and_then(|rule| rule.first_run().ok());
@@ -239,7 +239,7 @@ impl ClaimEntry {
             claim: claim.clone(),
             standing: row.standing.clone(),
             made: result.map(|result| result.made.clone()),
-            replication: None,
+            replication: replications.get(&claim.id).cloned(),
             problems: own.map(|problem| problem.words.clone()).collect(),
             missing: result.map(|result| result.missing.clone()).unwrap_or_default(),
             hash: claim.rule.as_ref().map(|rule| rule.hash()).unwrap_or_default(),
@@ -341,8 +341,7 @@ impl ClaimEntry {
 impl Ledger {
     /// The claim of one of these rows, which are all.
     pub fn entry(&self, row: &LedgerRow, rows: &[LedgerRow]) -> ClaimEntry {
-        let replication = self.replication_labels(rows).remove(&row.claim.id);
-        ClaimEntry { replication, ..ClaimEntry::new(row, self, &self.problems_of(rows)) }
+        ClaimEntry::new(row, self, &self.problems_of(rows), &self.replication_labels(rows))
     }
 
     /// Effect and verdict of each replication, keyed by the claim's id.
@@ -356,10 +355,7 @@ impl Ledger {
     pub fn entries(&self) -> Vec<PaperEntry> {
         let rows = self.rows();
         let (problems, replications) = (self.problems_of(&rows), self.replication_labels(&rows));
-        let entry = |row: &LedgerRow| {
-            let replication = replications.get(&row.claim.id).cloned();
-            ClaimEntry { replication, ..ClaimEntry::new(row, self, &problems) }
-        };
+        let entry = |row: &LedgerRow| ClaimEntry::new(row, self, &problems, &replications);
         let entries = |id: &str| rows.iter().filter(|row| row.paper.id == id).map(entry).collect();
         let paper = |paper: &Paper| PaperEntry {
             id: paper.id.clone(),

@@ -69,14 +69,18 @@ impl Ledger {
 }
 
 impl Replication<'_> {
+    /// True if the verdict is that of the first runs.
+    pub fn has_same_verdict(&self) -> bool {
+        let verdict = |row: &LedgerRow| row.standing.judgement().map(|judged| judged.verdict);
+        verdict(self.first) == verdict(self.again)
+    }
+
     /// Whether both verdicts are the same, and where they are not, whether the intervals overlap.
     pub fn agreement(&self) -> &'static str {
-        let [Some(first), Some(again)] = [self.first, self.again].map(|row| row.standing.judgement()) else {
-            return "";
-        };
-        let outcomes = first.outcome.zip(again.outcome);
+        let outcome = |row: &LedgerRow| row.standing.judgement().and_then(|judged| judged.outcome);
+        let outcomes = outcome(self.first).zip(outcome(self.again));
         let overlaps = outcomes.is_some_and(|(a, b)| a.interval.0 <= b.interval.1 && b.interval.0 <= a.interval.1);
-        match (first.verdict == again.verdict, overlaps) {
+        match (self.has_same_verdict(), overlaps) {
             (true, true) => "yes",
             (true, false) => "yes, though the intervals part",
             (false, true) => "no, though the intervals overlap",

@@ -91,19 +91,22 @@ fn replication_section(replications: &[Replication]) -> String {
     let head = ["", "claim", "effect [95%]", "again", "verdict", "again", "same verdict", "seeds", "made by"];
     let line = |replication: &Replication| {
         let Replication { first, again, result } = replication;
-        let verdict = |row: &LedgerRow| row.standing.label();
-        let [id, title] = [&first.claim.id, &first.claim.title].map(Clone::clone);
-        let (effects, verdicts) =
-            ([first, again].map(|row| row.effect_label()), [first, again].map(|row| verdict(row)));
-        let [[effect, effect_again], [verdict, verdict_again]] = [effects, verdicts];
-        let (agreement, seeds) = (replication.agreement().to_owned(), again.seeds_label());
-        let made = result.made.label();
-        table_line([id, title, effect, effect_again, verdict, verdict_again, agreement, seeds, made]) + "\n"
+        table_line([
+            first.claim.id.clone(),
+            first.claim.title.clone(),
+            first.effect_label(),
+            again.effect_label(),
+            first.standing.label(),
+            again.standing.label(),
+            replication.agreement().to_owned(),
+            again.seeds_label(),
+            result.made.label(),
+        ]) + "\n"
     };
     if replications.is_empty() {
         return String::new();
     }
-    let same = replications.iter().filter(|replication| replication.agreement().starts_with("yes")).count();
+    let same = replications.iter().filter(|replication| replication.has_same_verdict()).count();
     let count = format!("{same} of {} have the verdict of the first runs.\n", replications.len());
     let lines: String = replications.iter().map(line).collect();
     let [head, rule] = [head.map(str::to_owned), head.map(|_| "---".to_owned())].map(table_line);

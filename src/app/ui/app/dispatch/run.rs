@@ -17,7 +17,18 @@ pub(super) fn dispatch(app: &mut App, action: RunAction, ctx: &Context) {
                 return;
             }
         }
-        _ => {}
+        RunAction::Space
+        | RunAction::RunPause
+        | RunAction::TrainOn
+        | RunAction::StepOnce
+        | RunAction::RightArrow
+        | RunAction::RunTo(_)
+        | RunAction::Reset
+        | RunAction::LetterR
+        | RunAction::Pace(_)
+        | RunAction::Checkpoint
+        | RunAction::Ask(_)
+        | RunAction::Cancel(_) => {}
     }
     let level = if action.is_question() { Level::Info } else { Level::Warning };
     if action.trains() {

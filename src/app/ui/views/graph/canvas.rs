@@ -56,7 +56,8 @@ pub(super) fn strength(network: &Network, rect: Rect) -> f32 {
 
 impl NeuronGraph {
     pub(super) fn canvas_ui(&mut self, ui: &mut Ui, network: &Arc<Network>, whole: Rect, cx: &mut ViewCx<'_>) {
-        let above_legend = whole.with_max_y(whole.bottom() - self.legend_height(network, whole));
+        let legend = self.legend_lines(network, whole);
+        let above_legend = whole.with_max_y(whole.bottom() - self.legend_height(legend));
         // the graph is about round: where the canvas is higher than wide, it leaves the legend its room
         let rect = if above_legend.height() >= whole.width() { above_legend } else { whole };
         let response = ui.interact(rect, ui.scope_id().with("graph canvas"), Sense::click_and_drag());
@@ -79,7 +80,7 @@ impl NeuronGraph {
         if moves || self.picture.quiet <= REST_FRAMES {
             ui.ctx().request_repaint();
         }
-        self.legend_ui(ui, network, whole, cx);
+        self.legend_ui(ui, network, legend, whole, cx);
         self.card_ui(ui, network, rect, cx);
         self.label_ui(ui, network, rect, cx);
         self.menu(&response, network, cx);

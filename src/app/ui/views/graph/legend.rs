@@ -7,6 +7,13 @@ const ROW: f32 = 18.0;
 /// A narrower canvas has no room for a legend beside the graph, points.
 const MIN_WIDTH: f32 = 300.0;
 
+/// The lines of a legend, and how many of them its canvas has room for.
+#[derive(Clone, Copy)]
+pub(super) struct LegendLines {
+    lines: usize,
+    fit: usize,
+}
+
 impl NeuronGraph {
     fn scale_ui(&self, ui: &Ui, network: &Network, rect: Rect, scale: Colours, cx: &ViewCx<'_>) {
         let missing = self.palette.groups.first();
@@ -29,21 +36,25 @@ impl NeuronGraph {
         }
     }
 
-    /// The lines of the legend, and how many of them a canvas has room for.
-    fn legend_lines(&self, network: &Network, rect: Rect) -> (usize, usize) {
+    pub(super) fn legend_lines(&self, network: &Network, rect: Rect) -> LegendLines {
         let negative = network.edges.iter().any(|e| e.2 < 0.0);
         let fit = if rect.width() < MIN_WIDTH { 0 } else { ((rect.height() - 24.0) / ROW) as usize };
-        (self.palette.groups.len() + usize::from(negative), fit)
+        LegendLines { lines: self.palette.groups.len() + usize::from(negative), fit }
     }
 
     /// The height of the groups' legend at the foot of a canvas, points; 0 where there is none.
-    pub(super) fn legend_height(&self, network: &Network, rect: Rect) -> f32 {
-        let (lines, fit) = self.legend_lines(network, rect);
+    pub(super) fn legend_height(&self, LegendLines { lines, fit }: LegendLines) -> f32 {
         if self.palette.scale.is_some() || fit < 2 { 0.0 } else { 12.0 + ROW * lines.min(fit) as f32 }
     }
 
-    pub(super) fn legend_ui(&mut self, ui: &mut Ui, network: &Network, rect: Rect, cx: &ViewCx<'_>) {
-        let (lines, fit) = self.legend_lines(network, rect);
+    pub(super) fn legend_ui(
+        &mut self,
+        ui: &mut Ui,
+        network: &Network,
+        LegendLines { lines, fit }: LegendLines,
+        rect: Rect,
+        cx: &ViewCx<'_>,
+    ) {
         let all = &self.palette.groups;
         let negative = lines > all.len();
         if fit < 2 {
