@@ -420,7 +420,7 @@ fn claims(bytes: &[u8]) {
     let Ok(ledger) = Ledger::new(&papers, &results) else { return };
     let rows = ledger.rows();
     assert_eq!(rows.len(), ledger.claims().count());
-    let _ = (table::summary(&rows), ledger.pages(), ledger.problems(), ledger.edits());
+    let _ = (table::summary(&rows), ledger.pages(), ledger.problems());
     for entry in ledger.entries().iter().flat_map(|paper| &paper.claims) {
         let _ = (entry.verdict_label(), entry.facts(), entry.command());
     }

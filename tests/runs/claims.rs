@@ -7,6 +7,7 @@ use std::{
     process::Command,
 };
 
+use orrery::experiments::claims::result::ClaimResult;
 use serde_json::Value;
 
 use super::{command::orrery, folders::scratch_folder};
@@ -125,6 +126,9 @@ fn the_claims_that_are_built_in_are_listed_and_shown() {
     let one = done(here.path(), "claims show a2");
     assert!(one.contains("within noise") && one.contains("lies between -0.01 and 0.01"), "{one}");
     assert!(one.contains('\u{201c}') && one.contains("orrery claims run A2"), "{one}");
+    let widths = all.lines().filter(|line| line.contains("needs a GPU and")).map(|line| line.chars().count());
+    assert!(widths.max().is_some_and(|width| width < 250), "a need is a phrase: {all}");
+    assert!(all.contains("\nContinuous Depth: A Guide (ode_flow)\nD1 "), "each paper has a heading: {all}");
     let ours = done(here.path(), "claims show f1");
     assert!(!ours.contains('\u{201c}'), "a sentence of ours is no quotation: {ours}");
     done(here.path(), "claims check");
@@ -244,7 +248,7 @@ fn a_claim_is_run_judged_and_checked() {
     }
     fs::write(&path, &text).unwrap();
 
-    // what the rule's hash leaves out is compared too, without pages beside the ledger, and `--write` does not renew it
+    // what the rule's hash leaves out is compared too, without pages beside the ledger, and `--write` alone does not renew it
     let terms: Vec<&String> = result["terms"].as_object().unwrap().keys().collect();
     assert_eq!(terms, ["quote", "settings", "tier", "turns", "untested"]);
     for (good, edit, name) in [
@@ -253,14 +257,19 @@ fn a_claim_is_run_judged_and_checked() {
         ("turns =", "untested = \"twins begin alike by construction\"\nturns =", "untested"),
     ] {
         fs::write(here.path().join("ledger/paper.toml"), paper().replacen(good, edit, 1)).unwrap();
-        let words = format!("its terms were edited since the runs: {name}");
+        let words = format!("its terms were edited since they were recorded: {name}");
         for check in ["claims check --from ledger", "claims check --from ledger --write"] {
             let (code, said) = orrery(here.path(), check);
-            assert!(code == Some(0) && said.contains(&format!("X1: {words}")), "{check}: {said}");
+            assert!(code == Some(1) && said.contains(&format!("X1: {words}")), "{check}: {said}");
         }
         assert_eq!(fs::read_to_string(&path).unwrap(), text, "nothing is written");
         let shown = done(here.path(), "claims show X1 --from ledger");
         assert!(shown.contains(&format!("edited since: {words}")), "{shown}");
+        let said = done(here.path(), "claims check --from ledger --write --terms");
+        assert!(said.contains("; the terms of 1 were not recorded with their runs"), "{said}");
+        let shown = done(here.path(), "claims show X1 --from ledger");
+        assert!(shown.contains(&format!("; recorded after the runs: {name}\n")), "{shown}");
+        fs::write(&path, &text).unwrap();
     }
 
     // an edited rule makes the result outdated; only another run can renew it
@@ -285,11 +294,27 @@ fn a_claim_that_its_runs_do_not_test_is_no_verdict() {
     assert!(stored.contains("\"verdict\": \"stands\""), "the numbers keep their own: {stored}");
     done(here.path(), "claims check --from ledger");
     let shown = done(here.path(), "claims show X1 --from ledger");
-    let words = "not tested: twins begin alike by construction\nverdict: cannot be told, at the paper's scale\n";
+    let words = "not tested: twins begin alike by construction\nverdict: cannot be told, at the paper's scale\n\
+                 by its numbers alone: stands; the reason was recorded with the runs\n";
     assert!(shown.contains(words), "{shown}");
     let listed = done(here.path(), "claims list --from ledger --json");
     let rows: Value = serde_json::from_str(listed.lines().next().unwrap()).unwrap();
-    assert_eq!(rows[0]["verdict"].as_str(), Some("cannot_be_told"));
+    let text = |key: &str| rows[0][key].as_str().map(str::to_owned);
+    assert_eq!((text("verdict"), text("numbers_verdict")), (Some("cannot_be_told".into()), Some("stands".into())));
+    assert_eq!(text("by_its_numbers_alone").as_deref(), Some("stands; the reason was recorded with the runs"));
+
+    // a version that recorded no terms: they can be recorded afterwards, and are then known to be late
+    let mut bare: Value = serde_json::from_str(&stored).unwrap();
+    let kept = bare.as_object_mut().unwrap();
+    assert!(kept.remove("terms").is_some() && kept.remove("digest").is_some());
+    let bare = ClaimResult::parse("X1", &bare.to_string()).unwrap().with_digest().to_json().unwrap();
+    fs::write(here.path().join("ledger/results/X1.json"), bare).unwrap();
+    for check in ["claims check --from ledger", "claims check --from ledger --write"] {
+        assert!(done(here.path(), check).contains("; the terms of 1 were not recorded with their runs"));
+    }
+    let shown = done(here.path(), "claims show X1 --from ledger");
+    assert!(shown.contains("by its numbers alone: stands; the reason was recorded after the runs\n"), "{shown}");
+    assert!(shown.contains("; recorded after the runs: quote, settings, tier, turns, untested\n"), "{shown}");
 }
 
 /// The folder of the only sweep that the claims have started.
@@ -369,6 +394,7 @@ fn a_damaged_record_is_a_missing_seed() {
     fs::write(&log, lines + "{\"step\":\n").unwrap();
     let said = done(here.path(), "claims run X1 --from ledger");
     assert!(said.contains("is passed over") && said.contains("its seed counts as missing"), "{said}");
+    assert!(said.contains("X1: cannot be told, at the paper's scale, as 1 of 2 seeds have a number ("), "{said}");
     let result = fs::read_to_string(here.path().join("ledger/results/X1.json")).unwrap();
     let result: Value = serde_json::from_str(&result).unwrap();
     let count = |key: &str| result[key].as_array().map(Vec::len);

@@ -523,6 +523,15 @@ fn runs_that_need_a_file_are_offered_with_their_need() {
     assert_eq!(d.asked.lock().unwrap().run, ["X1"]);
 }
 
+/// The time of runs is known before the click that begins them.
+#[test]
+fn runs_that_were_made_are_offered_with_their_time() {
+    let mut d = desk();
+    d.unfold("X2");
+    assert!(d.harness.query_by_label("Run all seeds: X2").is_some());
+    assert!(d.shows("took 3.5 minutes on 2 cores of a processor"), "it is beside the button");
+}
+
 /// Runs that stop write a checkpoint first, which may take a while.
 #[test]
 fn stopping_is_shown_as_soon_as_it_is_clicked() {
@@ -548,6 +557,7 @@ fn a_card_begins_with_why_its_runs_do_not_test_the_claim() {
     let top = |words: &str| d.harness.get_by_label_contains(words).rect().top();
     assert!(top("both were trained alike") < top("\u{201c}Training is faster.\u{201d}"));
     assert!(d.shows("stands if below 0; p "), "the numbers follow");
+    assert!(d.shows("stands; the reason was recorded after the runs"), "and the verdict that they give");
 }
 
 #[test]

@@ -68,14 +68,14 @@ impl Source {
         let named = named.map_or(Ok(vec![]), |results| texts(results, "json"))?;
         if !papers.is_empty() {
             let replications = inside(REPLICATIONS)?;
-            return Ok(Ledger::new(&papers, &beside)?.with_replications(&replications)?.with_results(&named)?);
+            return Ok(Ledger::new(&papers, &beside)?.with_replications(&replications)?.with_results_apart(&named)?);
         }
         ensure!(
             self.folder.is_none() || !beside.is_empty(),
             "`{}` holds no claims (*.toml), and no results (results/*.json) of those that are built in",
             folder.display()
         );
-        Ok(Ledger::built_in()?.with_results(&[beside, named].concat())?)
+        Ok(Ledger::built_in()?.with_results(&beside)?.with_results_apart(&named)?)
     }
 
     /// The folder of the claims; the working folder for those that are built in.
@@ -135,9 +135,17 @@ pub fn write(result: &ClaimResult, folder: &Path) -> Result<PathBuf, Failure> {
 /// Writes the results of a folder whose verdict is another one now.
 ///
 /// # Errors
+/// See [`write_changed`].
+pub fn write_verdicts(ledger: &Ledger, folder: &Path) -> Result<(), Failure> {
+    write_changed(ledger, ledger, folder)
+}
+
+/// Writes the results of a folder that have another verdict now, or are other ones in the ledger `changed`.
+///
+/// # Errors
 /// If a result names another claim than its file does, which could be any path, or its numbers are not those that were made:
 /// each verdict of its paper counts them. See [`write`].
-pub fn write_verdicts(ledger: &Ledger, folder: &Path) -> Result<(), Failure> {
+pub fn write_changed(ledger: &Ledger, changed: &Ledger, folder: &Path) -> Result<(), Failure> {
     let problem = |(id, result): (&String, &ClaimResult)| match result.claim == *id {
         true => Some(format!("{id}: {}", result.digest_problem()?)),
         false => Some(format!("{id}: the result names the claim {}", result.claim)),
@@ -145,8 +153,9 @@ pub fn write_verdicts(ledger: &Ledger, folder: &Path) -> Result<(), Failure> {
     if let Some(words) = ledger.results.iter().find_map(problem) {
         return Err(Failure::run(format!("{words}; no verdict was written")));
     }
-    for (stored, now) in ledger.rejudged() {
-        if now != *stored && folder.join(format!("{}.json", stored.claim)).is_file() {
+    for (_, now) in changed.rejudged() {
+        let is_same = ledger.results.get(&now.claim) == Some(&now);
+        if !is_same && folder.join(format!("{}.json", now.claim)).is_file() {
             write(&now, folder)?;
         }
     }

@@ -14,7 +14,12 @@ use super::{choice::one_by_name, summary::laid_out, sweep::MakeArgs};
 use crate::{
     cli::prelude::*,
     experiments::{
-        claims::{entry::ClaimState, ledger::LedgerRow, table::summary},
+        claims::{
+            entry::ClaimState,
+            ledger::{ClaimStanding, Judgement, LedgerRow},
+            result::ClaimResult,
+            table::summary,
+        },
         short_number::short,
     },
 };
@@ -36,7 +41,8 @@ enum ClaimsCommand {
     Show(ShowArgs),
     /// Make the runs that the rules of claims, or all rules of a paper, ask for, one after the other, and write their results
     Run(RunArgs),
-    /// Derive every verdict again from the stored numbers; the exit code is 1 if a verdict, a rule, its terms or a page differs
+    /// Derive every verdict again from the stored numbers; the exit code is 1 if a verdict, a rule, its seeds, the terms of a claim
+    /// or a page differs
     Check(CheckArgs),
 }
 
@@ -118,9 +124,13 @@ struct RunArgs {
 
 #[derive(Args)]
 struct CheckArgs {
-    /// Write the verdicts that the stored numbers give now; none is written if the numbers of a result were edited
+    /// Write the verdicts that the stored numbers give now, and the terms of the claims into results that have none; nothing is
+    /// written if the numbers of a result were edited
     #[arg(long)]
     write: bool,
+    /// Write the terms also where texts of a claim were edited since; the result then says that they were recorded after its runs
+    #[arg(long, requires = "write")]
+    terms: bool,
     #[command(flatten)]
     from: FromArgs,
 }
@@ -172,12 +182,29 @@ fn list(args: &ListArgs) -> Result<(), Failure> {
     let line = |row: &LedgerRow| -> Vec<String> {
         let star = if row.claim.starred { " *" } else { "" };
         let id = format!("{}{star}", row.claim.id);
-        let verdict = row.standing.verdict_label(row.claim.tier);
+        let verdict = match &row.standing {
+            // the reasons for a need are a sentence, which `show` prints
+            ClaimStanding::Needs(what) => format!("needs {}", what.split(':').next().unwrap_or(what)),
+            ClaimStanding::Open(_)
+            | ClaimStanding::Held(_)
+            | ClaimStanding::NotRun { .. }
+            | ClaimStanding::Judged(_) => row.standing.verdict_label(row.claim.tier),
+        };
         let found = [row.seeds_label(), row.effect_label(), row.region_label(), verdict];
         [id, row.claim.title.clone()].into_iter().chain(found).collect()
     };
-    let lines: Vec<Vec<String>> = std::iter::once(head).chain(rows.iter().map(line)).collect();
-    laid_out(&lines, |_| true).iter().try_for_each(|line| print_line!("{line}"))?;
+    let cells: Vec<Vec<String>> = std::iter::once(head).chain(rows.iter().map(line)).collect();
+    let lines = laid_out(&cells, |_| true);
+    let (head, lines) = lines.split_at(1);
+    head.iter().try_for_each(|line| print_line!("{line}"))?;
+    let mut paper = "";
+    for (row, line) in rows.iter().zip(lines) {
+        if row.paper.id != paper {
+            paper = &row.paper.id;
+            print_line!("\n{} ({paper})", row.paper.file.title)?;
+        }
+        print_line!("{line}")?;
+    }
     notice!("{}; `orrery claims show ID` says more", summary(&rows));
     Ok(())
 }
@@ -214,18 +241,19 @@ fn check(args: &CheckArgs) -> Result<(), Failure> {
     let source = args.from.source()?;
     let mut ledger = source.ledger()?;
     if args.write {
-        files::write_verdicts(&ledger, &source.results())?;
+        let changed = ledger.clone().with_late_terms(args.terms);
+        files::write_changed(&ledger, &changed, &source.results())?;
         if !ledger.replications.is_empty() {
-            files::write_verdicts(&ledger.replicated(), &source.replications())?;
+            files::write_changed(&ledger.replicated(), &changed.replicated(), &source.replications())?;
         }
         ledger = source.ledger()?;
     }
-    ledger.edits().iter().for_each(|edit| notice!("{edit}"));
     let mut problems = ledger.problems();
     problems.extend(source.outdated_pages(&ledger)?);
     if problems.is_empty() {
         let pages = if source.has_page() { ", and docs/claims.md with the claims" } else { "" };
-        let terms = match ledger.results.values().filter(|result| result.terms.is_empty()).count() {
+        let is_late = |result: &&ClaimResult| result.terms.is_empty() || !result.late_terms.is_empty();
+        let terms = match ledger.results.values().filter(is_late).count() {
             0 => String::new(),
             n => format!("; the terms of {n} were not recorded with their runs"),
         };
@@ -245,6 +273,8 @@ fn described(row: &LedgerRow) -> Value {
         "standing": row.standing.verdict_label(row.claim.tier),
         "scale": row.claim.tier.scale(),
         "verdict": judged.map(|judged| judged.verdict),
+        "numbers_verdict": judged.map(|judged| judged.numbers_verdict),
+        "by_its_numbers_alone": judged.and_then(Judgement::voided_label),
         "effect": outcome.map(|o| o.effect),
         "interval": outcome.map(|o| [o.interval.0, o.interval.1]),
         "p": judged.and_then(|judged| judged.p),

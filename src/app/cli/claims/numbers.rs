@@ -140,6 +140,7 @@ impl EndedRuns {
             claim: claim.to_owned(),
             rule: rule.hash(),
             terms: BTreeMap::new(),
+            late_terms: vec![],
             verdict: Verdict::CannotBeTold,
             effect: None,
             interval: None,

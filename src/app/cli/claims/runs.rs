@@ -46,10 +46,14 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
             // A result is written at once, so that an interrupted command keeps what it has made.
             Ok(Some(result)) => {
                 let result = ledger.judged(&result);
-                let verdict = ledger.judge(&result).map_or(result.verdict, |judged| judged.verdict);
+                let judged = ledger.judge(&result);
+                let verdict = judged.as_ref().map_or(result.verdict, |judged| judged.verdict);
+                let lacking = judged.and_then(|judged| judged.lacking_seeds_label(rule));
+                let reason = lacking.map_or(String::new(), |words| format!(", as {words}"));
                 ledger.results.insert(claim.id.clone(), result.clone());
                 let path = write(&result, &results)?;
-                print_line!("{}: {}, {} ({})", claim.id, verdict.label(), claim.tier.scale(), path_label(&path))?;
+                let scale = claim.tier.scale();
+                print_line!("{}: {}, {scale}{reason} ({})", claim.id, verdict.label(), path_label(&path))?;
             }
             // a failed run does not affect the other claims, whereas an interruption ends the command
             Err(failure) if failure.code == 1 => failed.push(format!("{}: {}", claim.id, failure.message)),
@@ -58,7 +62,9 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     // another claim's p moves Holm's correction of the whole paper; read again, as another process may have written too
     write_verdicts(&source.ledger()?, &results)?;
-    if failed.is_empty() { Ok(()) } else { Err(Failure::run(failed.join("\n"))) }
+    let Some(last) = failed.pop() else { return Ok(()) };
+    failed.iter().for_each(|words| notice!("{words}"));
+    Err(Failure::run(last))
 }
 
 /// The claim of this id, or every claim of this paper that has a rule and needs nothing that this machine may lack.

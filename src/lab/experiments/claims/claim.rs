@@ -81,6 +81,11 @@ pub struct HeldBy {
     pub test: String,
 }
 
+/// The terms of a claim that are treated apart: with other settings its runs would have had other numbers, and a reason why they do
+/// not test it takes their verdict.
+pub(super) const SETTINGS: &str = "settings";
+pub(super) const UNTESTED: &str = "untested";
+
 fn is_false(value: &bool) -> bool {
     !value
 }
@@ -127,10 +132,9 @@ impl Tier {
 pub enum ClaimError {
     #[error("claims/{paper}.toml cannot be read: {source}")]
     Syntax { paper: String, source: Box<toml::de::Error> },
-    #[error("claims/replications/{claim}.json cannot be read: {source}")]
-    Replication { claim: String, source: serde_json::Error },
-    #[error("claims/results/{claim}.json cannot be read: {source}")]
-    Result { claim: String, source: serde_json::Error },
+    /// A result, or a replication, by the folder that holds it.
+    #[error("claims/{folder}/{claim}.json cannot be read: {source}")]
+    Result { folder: &'static str, claim: String, source: serde_json::Error },
     #[error("the claim {id} {why}")]
     Claim { id: String, why: String },
 }
@@ -182,10 +186,10 @@ impl Claim {
         let settings = self.rule.as_ref().and_then(|rule| rule.settings_text().ok()).unwrap_or_default();
         let texts = [
             ("quote", self.words()),
-            ("settings", settings.as_str()),
+            (SETTINGS, settings.as_str()),
             ("tier", self.tier.label()),
             ("turns", self.turns.as_str()),
-            ("untested", self.untested.as_deref().unwrap_or_default()),
+            (UNTESTED, self.untested.as_deref().unwrap_or_default()),
         ];
         BTreeMap::from(texts.map(|(name, text)| (name.to_owned(), sha256(text))))
     }

@@ -48,8 +48,9 @@ pub struct ClaimEntry {
     /// The hash of the rule as it is, and as it was when the runs were made.
     pub hash: String,
     pub run_hash: Option<String>,
-    /// True if the stored result has the [terms](Claim::terms) of its runs.
+    /// True if the stored result has the [terms](Claim::terms) of the claim, and the names of those that were recorded after its runs.
     pub has_terms: bool,
+    pub late_terms: Vec<String>,
     /// The lab of the rule's base, and the link that opens it with the settings of the first run.
     pub lab: String,
     pub link: Option<String>,
@@ -179,6 +180,26 @@ impl Judgement {
         Some(format!("p {p} against the bound, {family}{}", reason.unwrap_or_default()))
     }
 
+    /// [`Self::correction_label`] where the correction decides the verdict, or there is no p.
+    pub(super) fn deciding_correction_label(&self, rule: &Rule) -> Option<String> {
+        let needs_words = self.p.is_none() || self.is_undecided_by_correction(rule);
+        self.correction_label(rule).filter(|_| needs_words && !self.is_rule_changed)
+    }
+
+    /// The verdict of its numbers, where a reason why its runs do not test the claim takes it: "stands; the reason was recorded after
+    /// the runs".
+    pub fn voided_label(&self) -> Option<String> {
+        let is_voided = self.verdict != self.numbers_verdict && !self.is_rule_changed;
+        let when = if self.is_reason_late { "after" } else { "with" };
+        is_voided.then(|| format!("{}; the reason was recorded {when} the runs", self.numbers_verdict.label()))
+    }
+
+    /// The reason why it has no effect: "2 of 8 seeds have a number"; `None` where as many have one as the rule asks for.
+    pub fn lacking_seeds_label(&self, rule: &Rule) -> Option<String> {
+        let seeds = self.values.len();
+        ((seeds as u64) < rule.seeds).then(|| format!("{seeds} of {} seeds have a number", rule.seeds))
+    }
+
     /// True where its numbers alone decide the claim, but not after Holm's correction.
     pub(super) fn is_undecided_by_correction(&self, rule: &Rule) -> bool {
         let is_decided_alone = |outcome: Outcome| outcome.p() <= 1.0 - rule.confidence;
@@ -245,6 +266,7 @@ impl ClaimEntry {
             hash: claim.rule.as_ref().map(|rule| rule.hash()).unwrap_or_default(),
             run_hash: result.map(|result| result.rule.clone()),
             has_terms: result.is_some_and(|result| !result.terms.is_empty()),
+            late_terms: result.map(|result| result.late_terms.clone()).unwrap_or_default(),
             first_seed: first.as_ref().map(|config| config.seed),
             lab: first.as_ref().map(|config| config.lab.clone()).unwrap_or_default(),
             link: first.map(|config| {
@@ -272,8 +294,13 @@ impl ClaimEntry {
         facts.extend(claim.untested.clone().map(|why| ("not tested", why)));
         facts.push(("verdict", self.verdict_label()));
         let judged = self.standing.judgement();
+        let alone = judged.and_then(Judgement::voided_label);
+        facts.extend(alone.map(|words| ("by its numbers alone", words)));
         if let Some(rule) = &claim.rule {
-            let effect = judged.filter(|judged| !judged.is_rule_changed).and_then(|judged| judged.effect_label(rule));
+            let effect = judged.filter(|judged| !judged.is_rule_changed).and_then(|judged| {
+                let lacking = || judged.lacking_seeds_label(rule).map(|words| format!("none: {words}"));
+                judged.effect_label(rule).or_else(lacking)
+            });
             facts.extend(effect.map(|words| ("effect", words)));
             facts.push(("rule", format!("{}; {} seeds of {}", rule.sentence(), rule.seeds, rule.base)));
         }
@@ -328,8 +355,12 @@ impl ClaimEntry {
             false if now == then => self.problems.join("; "),
             false => format!("{} (rule {then} then, {now} now)", self.problems.join("; ")),
         };
-        let unrecorded = if self.has_terms { "" } else { "; its terms were not recorded with the runs" };
-        format!("{edits}{unrecorded}")
+        let late = match (self.has_terms, self.late_terms.as_slice()) {
+            (false, _) => "; its terms were not recorded with the runs".to_owned(),
+            (true, []) => String::new(),
+            (true, names) => format!("; recorded after the runs: {}", names.join(", ")),
+        };
+        format!("{edits}{late}")
     }
 
     /// The command that decides it, where it has a rule.
@@ -429,14 +460,26 @@ mod tests {
         assert_eq!(padded(std::iter::empty()), None);
     }
 
+    /// A fact of the card of X1.
+    fn fact(ledger: &Ledger, name: &str) -> Option<String> {
+        let facts = ledger.entries().remove(0).claims.remove(0).facts();
+        facts.into_iter().find(|(of, _)| *of == name).map(|(_, text)| text)
+    }
+
     /// A rule fixes its seeds before the runs, so a result with more or other seeds says so.
     #[test]
     fn seeds_that_the_rule_does_not_ask_for_are_said() {
         let ledger = ledger_with(&result(&[0.001, 0.002, 0.003, 0.002, 0.001]));
-        let entry = ledger.entries().remove(0).claims.remove(0);
-        let seeds = entry.facts().into_iter().find(|(name, _)| *name == "seeds").unwrap().1;
-        assert_eq!(seeds, "5: 0 to 4; the rule asks 3, from 7 on");
+        assert_eq!(fact(&ledger, "seeds").as_deref(), Some("5: 7 to 11; the rule asks 3, from 7 on"));
         assert_eq!(ledger.rows()[0].seeds_label(), "5, the rule asks 3");
+    }
+
+    #[test]
+    fn too_few_seeds_are_the_reason_of_no_effect() {
+        let few = ledger_with(&result(&[0.001, 0.002]));
+        assert_eq!(fact(&few, "effect").as_deref(), Some("none: 2 of 3 seeds have a number"));
+        let all = fact(&ledger_with(&result(&[0.001, 0.002, 0.003])), "effect").unwrap();
+        assert!(all.starts_with("0.002 ["), "{all}");
     }
 
     #[test]

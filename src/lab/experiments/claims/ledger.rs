@@ -45,6 +45,8 @@ pub struct Ledger {
     pub results: BTreeMap<String, ClaimResult>,
     /// Results of the same rules with other seeds, keyed by the claim's id: they stand beside the first ones and move no verdict.
     pub replications: BTreeMap<String, ClaimResult>,
+    /// The claims whose results were given apart from the stored ones, and may have other seeds than their rules ask for.
+    pub(super) apart: BTreeSet<String>,
 }
 
 /// A claim's answer, as the stored numbers give it.
@@ -68,6 +70,8 @@ pub struct Judgement {
     pub along_axis: Vec<EffectPoint>,
     /// True if the rule is not the one by which the runs were made.
     pub is_rule_changed: bool,
+    /// True if the claim is [`untested`](Claim::untested), and the reason was recorded after the runs or not at all.
+    pub is_reason_late: bool,
 }
 
 /// The state of a claim.
@@ -136,6 +140,7 @@ impl Ledger {
             papers: papers.iter().map(paper).collect::<Result<_, ClaimError>>()?,
             results: results.iter().map(result).collect::<Result<_, ClaimError>>()?,
             replications: BTreeMap::new(),
+            apart: BTreeSet::new(),
         };
         let mut ids: Vec<&str> = ledger.claims().map(|(_, claim)| claim.id.as_str()).collect();
         ids.sort_unstable();
@@ -174,6 +179,29 @@ impl Ledger {
         let others: Vec<(String, ClaimResult)> = judged.filter(|(id, _)| !is_newer(id)).collect();
         self.results.extend(others);
         Ok(self)
+    }
+
+    /// [`Self::with_results`] of results that may have other seeds than their rules ask for, as they lie in a folder of their own.
+    ///
+    /// # Errors
+    /// If one is no result.
+    pub fn with_results_apart(self, newer: &[NamedText]) -> Result<Self, ClaimError> {
+        let mut ledger = self.with_results(newer)?;
+        ledger.apart.extend(newer.iter().map(|(id, _)| id.clone()));
+        Ok(ledger)
+    }
+
+    /// These claims with the terms that they have now in each result without terms, and if `renews_texts` in place of texts that
+    /// were edited since they were recorded. The result says that they came after its runs.
+    pub fn with_late_terms(mut self, renews_texts: bool) -> Self {
+        for claim in self.papers.iter().flat_map(|paper| &paper.file.claims) {
+            for results in [&mut self.results, &mut self.replications] {
+                if let Some(result) = results.get_mut(&claim.id) {
+                    *result = result.clone().with_late_terms(claim, renews_texts);
+                }
+            }
+        }
+        self
     }
 
     /// Every claim with its paper, in the order of the files.
@@ -241,38 +269,25 @@ impl Ledger {
 
     /// Places where results and rules part, a sentence each; empty if all is as it should be.
     pub fn problems(&self) -> Vec<String> {
-        let mut problems = self.messages(|problem| !problem.is_text_edit);
+        let found = self.problems_of(&self.rows()).into_iter();
+        let mut problems: Vec<String> = found.map(|Problem { claim, words }| format!("{claim}: {words}")).collect();
         problems.extend(self.replication_problems());
         problems
-    }
-
-    /// Claims whose texts were edited since their runs, a sentence each. Their numbers still belong to them.
-    pub fn edits(&self) -> Vec<String> {
-        self.messages(|problem| problem.is_text_edit)
-    }
-
-    fn messages(&self, is_wanted: impl Fn(&Problem) -> bool) -> Vec<String> {
-        let found = self.problems_of(&self.rows()).into_iter().filter(is_wanted);
-        found.map(|Problem { claim, words, .. }| format!("{claim}: {words}")).collect()
     }
 
     /// The problems of existing rows, by claim.
     pub(super) fn problems_of(&self, rows: &[LedgerRow]) -> Vec<Problem> {
         let mut found = vec![];
         for (id, stored) in &self.results {
-            let claim = self.claims().find(|(_, claim)| claim.id == *id).map(|(_, claim)| claim);
-            let edited = claim.map(|claim| stored.edited_terms(claim)).unwrap_or_default();
-            if !edited.is_empty() {
-                let words = format!("its terms were edited since the runs: {}", edited.join(", "));
-                // with other settings the runs would have had other numbers
-                let is_text_edit = !edited.contains(&"settings");
-                found.push(Problem { claim: id.clone(), words, is_text_edit });
-            }
-            let mut report = |words: String| found.push(Problem { claim: id.clone(), words, is_text_edit: false });
-            let Some(claim) = claim else {
+            let mut report = |words: String| found.push(Problem { claim: id.clone(), words });
+            let Some((_, claim)) = self.claims().find(|(_, claim)| claim.id == *id) else {
                 report("there is a result, and no such claim".to_owned());
                 continue;
             };
+            let edited = stored.edited_terms(claim);
+            if !edited.is_empty() {
+                report(format!("its terms were edited since they were recorded: {}", edited.join(", ")));
+            }
             let Some(rule) = &claim.rule else {
                 report("there is a result, and no rule".to_owned());
                 continue;
@@ -285,6 +300,10 @@ impl Ledger {
             }
             if let Some(words) = stored.digest_problem() {
                 report(words.to_owned());
+            }
+            let first = rule.first_run().ok().filter(|_| !self.apart.contains(id)).map(|config| config.seed);
+            if let Some(words) = first.and_then(|first| rule.seeds_problem(first, stored)) {
+                report(words);
             }
             if let Some(words) = rule.curve_problem(&stored.curve, &stored.seeds) {
                 report(words);
@@ -334,8 +353,6 @@ impl Ledger {
 pub(super) struct Problem {
     pub claim: String,
     pub words: String,
-    /// Only texts of the claim were edited, so that its numbers still belong to it.
-    pub is_text_edit: bool,
 }
 
 /// A claim's rule with the outcome of its numbers.
@@ -365,6 +382,7 @@ impl RuleOutcome<'_> {
             curve: rule.effects(result),
             along_axis: rule.effects_along_axis(&result.seeds),
             is_rule_changed: rule.hash() != result.rule,
+            is_reason_late: result.is_reason_late(claim),
         }
     }
 }
@@ -377,12 +395,30 @@ impl Outcome {
     }
 }
 
+impl Rule {
+    /// The way in which the seeds of a result, those without a number among them, are not what the rule asks for, from this one on;
+    /// `None` if they are. A verdict could be picked among seeds that are left out.
+    pub(super) fn seeds_problem(&self, first: u64, result: &ClaimResult) -> Option<String> {
+        let asked = first..first.saturating_add(self.seeds);
+        let words = || format!("its seeds are not {} in a row from {first} on, as the rule asks", self.seeds);
+        (!result.all_seeds().into_iter().eq(asked)).then(words)
+    }
+}
+
 /// The judgement in the row of a claim.
 fn judgement<'a>(rows: &'a [LedgerRow], claim: &str) -> Option<&'a Judgement> {
     rows.iter().find(|row| row.claim.id == claim)?.standing.judgement()
 }
 
 impl ClaimResult {
+    /// Its seeds in order, with those that have no number.
+    pub(super) fn all_seeds(&self) -> Vec<u64> {
+        let with_number = self.seeds.iter().map(|numbers| numbers.seed);
+        let mut seeds: Vec<u64> = with_number.chain(self.missing.iter().copied()).collect();
+        seeds.sort_unstable();
+        seeds
+    }
+
     /// True if its numbers were edited, or its rule.
     fn is_changed(&self, rule: &Rule) -> bool {
         self.rule != rule.hash() || self.digest_problem().is_some()

@@ -20,9 +20,7 @@ impl Ledger {
     /// If one is no result.
     pub fn with_replications(mut self, texts: &[NamedText]) -> Result<Self, ClaimError> {
         for (id, text) in texts {
-            let result =
-                serde_json::from_str(text).map_err(|source| ClaimError::Replication { claim: id.clone(), source })?;
-            self.replications.insert(id.clone(), result);
+            self.replications.insert(id.clone(), ClaimResult::parse_from("replications", id, text)?);
         }
         Ok(self)
     }
@@ -32,6 +30,7 @@ impl Ledger {
     pub fn replicated(&self) -> Self {
         let mut replicated = Self { replications: Default::default(), ..self.clone() };
         replicated.results.extend(self.replications.clone());
+        replicated.apart.extend(self.replications.keys().cloned());
         replicated
     }
 
@@ -54,7 +53,7 @@ impl Ledger {
         let is_meant = |id: &str| self.replications.contains_key(id);
         let problems = replicated.problems_of(&replicated.rows()).into_iter();
         let mut found: Vec<String> = problems
-            .filter(|problem| is_meant(&problem.claim) && !problem.is_text_edit)
+            .filter(|problem| is_meant(&problem.claim))
             .map(|problem| format!("the replication of {}: {}", problem.claim, problem.words))
             .collect();
         for (id, result) in &self.replications {
@@ -63,15 +62,19 @@ impl Ledger {
             if let Some(shared) = result.seeds.iter().map(|numbers| numbers.seed).find(|seed| is_shared(*seed)) {
                 found.push(format!("the replication of {id}: the first runs had the seed {shared} too"));
             }
+            let rule = self.claims().find(|(_, claim)| claim.id == *id).and_then(|(_, claim)| claim.rule.as_ref());
+            let lowest = result.all_seeds().first().copied();
+            let problem = rule.zip(lowest).and_then(|(rule, lowest)| rule.seeds_problem(lowest, result));
+            found.extend(problem.map(|words| format!("the replication of {id}: {words}")));
         }
         found
     }
 }
 
 impl Replication<'_> {
-    /// True if the verdict is that of the first runs.
+    /// True if the numbers give the verdict of those of the first runs, also where the runs do not test the claim.
     pub fn has_same_verdict(&self) -> bool {
-        let verdict = |row: &LedgerRow| row.standing.judgement().map(|judged| judged.verdict);
+        let verdict = |row: &LedgerRow| row.standing.judgement().map(|judged| judged.numbers_verdict);
         verdict(self.first) == verdict(self.again)
     }
 
@@ -88,10 +91,20 @@ impl Replication<'_> {
         }
     }
 
-    /// "-0.49 [-0.52, -0.46] nats, stands, at our scale".
+    /// The reasons why its verdict is not that of its interval: its runs do not test the claim, or the correction decides.
+    pub fn reasons(&self) -> Vec<String> {
+        let judged = self.again.claim.rule.as_ref().zip(self.again.standing.judgement());
+        let Some((rule, judged)) = judged else { return vec![] };
+        let alone = judged.voided_label().map(|words| format!("by its numbers alone: {words}"));
+        alone.into_iter().chain(judged.deciding_correction_label(rule)).collect()
+    }
+
+    /// "-0.49 [-0.52, -0.46] nats, stands, at our scale; 8 seeds", with the [reasons](Self::reasons).
     pub fn label(&self) -> String {
         let (effect, seeds) = (self.again.effect_label(), self.again.seeds_label());
-        format!("{effect}, {}; {seeds} seeds", self.again.standing.verdict_label(self.again.claim.tier))
+        let verdict = self.again.standing.verdict_label(self.again.claim.tier);
+        let label = format!("{effect}, {verdict}; {seeds} seeds");
+        std::iter::once(label).chain(self.reasons()).collect::<Vec<_>>().join("; ")
     }
 }
 
@@ -100,7 +113,7 @@ mod tests {
     use super::*;
     use crate::experiments::claims::small_ledger::{ledger_with, result};
 
-    /// A ledger whose X1 has seeds 0 to 2, and a replication with these seeds and numbers.
+    /// A ledger whose X1 has seeds 7 to 9, and a replication with these seeds and numbers.
     fn replicated(seeds: &[u64], numbers: &[f64]) -> Ledger {
         let mut ledger = ledger_with(&result(&[0.002, 0.0021, 0.0019]));
         let mut again = result(numbers);
@@ -131,8 +144,43 @@ mod tests {
 
     #[test]
     fn a_replication_with_seeds_of_the_first_runs_is_a_problem() {
-        let problems = replicated(&[100, 2, 101], &[0.0021, 0.002, 0.0019]).problems();
-        assert_eq!(problems, ["the replication of X1: the first runs had the seed 2 too"]);
+        let problems = replicated(&[9, 10, 11], &[0.0021, 0.002, 0.0019]).problems();
+        assert_eq!(problems, ["the replication of X1: the first runs had the seed 9 too"]);
+    }
+
+    /// A verdict could be picked among seeds that are left out.
+    #[test]
+    fn a_replication_with_chosen_seeds_is_a_problem() {
+        for (seeds, numbers) in [([100, 102, 103], vec![0.0021, 0.002, 0.0019]), ([100, 101, 102], vec![0.002, 0.0019])]
+        {
+            let problems = replicated(&seeds, &numbers).problems();
+            let words = "the replication of X1: its seeds are not 3 in a row from 100 on, as the rule asks";
+            assert_eq!(problems, [words], "{seeds:?}");
+        }
+    }
+
+    /// The interval of A6's replication lies within the bound, and Holm's correction alone leaves its verdict open.
+    #[test]
+    fn a_replication_says_where_the_correction_decides() {
+        let ledger = replicated(&[100, 101, 102], &[0.005, 0.006, 0.0075]);
+        let label = ledger.entries()[0].claims[0].replication.clone().unwrap();
+        let reason = "after Holm's correction for the paper's 2 rules, above 0.05, so that it cannot be told; p was ";
+        assert!(label.contains(", cannot be told, at our scale; 3 seeds; p ") && label.contains(reason), "{label}");
+        let page = ledger.results_markdown();
+        let (_, section) = page.split_once("## Run again with other seeds").unwrap();
+        assert!(section.contains("\n- X1: p ") && section.contains(reason), "{section}");
+        let decided = replicated(&[100, 101, 102], &[0.0021, 0.002, 0.0019]);
+        assert!(decided.entries()[0].claims[0].replication.as_ref().unwrap().ends_with("; 3 seeds"));
+    }
+
+    /// Two claims that their runs do not test have one verdict, whatever their numbers give.
+    #[test]
+    fn verdicts_of_numbers_are_compared() {
+        let mut ledger = replicated(&[100, 101, 102], &[0.5, 0.51, 0.49]);
+        ledger.papers[0].file.claims[0].untested = Some("no gate could open".to_owned());
+        assert_eq!(agreement(&ledger), "no");
+        let label = ledger.entries()[0].claims[0].replication.clone().unwrap();
+        assert!(label.contains("; by its numbers alone: does not stand; the reason "), "{label}");
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! The numbers of a claim's runs: `claims/results/ID.json`, small enough to be kept beside the rule.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use super::{
-    claim::{Claim, ClaimError},
+    claim::{Claim, ClaimError, SETTINGS, UNTESTED},
     criterion::Verdict,
 };
 use crate::{files::sha256, telemetry::number};
@@ -20,6 +20,9 @@ pub struct ClaimResult {
     /// [`Claim::terms`] when the result was made; empty in results of versions that did not record them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub terms: BTreeMap<String, String>,
+    /// The names of those terms that were recorded after the runs, so that they may not be those by which these were made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub late_terms: Vec<String>,
     pub verdict: Verdict,
     /// Absent where too few seeds have a number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -121,7 +124,12 @@ impl ClaimResult {
     /// # Errors
     /// If the text is no JSON, or holds what no result has.
     pub fn parse(claim: &str, text: &str) -> Result<Self, ClaimError> {
-        serde_json::from_str(text).map_err(|source| ClaimError::Result { claim: claim.to_owned(), source })
+        Self::parse_from("results", claim, text)
+    }
+
+    /// [`Self::parse`] for a file of another folder of claims.
+    pub(super) fn parse_from(folder: &'static str, claim: &str, text: &str) -> Result<Self, ClaimError> {
+        serde_json::from_str(text).map_err(|source| ClaimError::Result { folder, claim: claim.to_owned(), source })
     }
 
     /// The text of its file.
@@ -160,6 +168,33 @@ impl ClaimResult {
         let edited = self.terms.iter().filter(|(name, digest)| now.get(*name) != Some(*digest));
         edited.map(|(name, _)| name.as_str()).collect()
     }
+
+    /// This with the terms that its claim has now, where it has none or, if `renews_texts`, where texts of the claim were edited
+    /// since. It names those that came after its runs. The settings of runs are not renewed, and a result of another rule stays as
+    /// it is.
+    pub fn with_late_terms(mut self, claim: &Claim, renews_texts: bool) -> Self {
+        let is_late = |name: &String, now: &String| match self.terms.get(name) {
+            Some(then) => renews_texts && name != SETTINGS && then != now,
+            None => self.terms.is_empty(),
+        };
+        let is_of_rule = claim.rule.as_ref().is_some_and(|rule| rule.hash() == self.rule);
+        let late: BTreeMap<String, String> =
+            claim.terms().into_iter().filter(|(name, now)| is_of_rule && is_late(name, now)).collect();
+        if late.is_empty() {
+            return self;
+        }
+        let names: BTreeSet<String> = self.late_terms.iter().chain(late.keys()).cloned().collect();
+        self.late_terms = names.into_iter().collect();
+        self.terms.extend(late);
+        self.with_digest()
+    }
+
+    /// True unless the reason why its runs do not test the claim, if there is one, was recorded with them.
+    pub fn is_reason_late(&self, claim: &Claim) -> bool {
+        let now = claim.untested.as_deref().map(sha256);
+        let is_late = self.late_terms.iter().any(|name| name == UNTESTED);
+        now.is_some_and(|now| is_late || self.terms.get(UNTESTED) != Some(&now))
+    }
 }
 
 #[cfg(test)]
@@ -173,13 +208,14 @@ mod tests {
         assert_eq!(made.digest_problem(), None);
         let judged = ClaimResult { verdict: Verdict::Stands, effect: Some(0.1), p: Some(0.5), ..made.clone() };
         assert_eq!(judged.digest_problem(), None);
-        let edits: [&dyn Fn(&mut ClaimResult); 7] = [
+        let edits: [&dyn Fn(&mut ClaimResult); 8] = [
             &|r| r.seeds[0].points[0].number = 0.3,
             &|r| r.missing.push(9),
             &|r| r.curve.push(StepValues { step: 0, values: vec![], beside: vec![] }),
             &|r| r.made.cores = 64,
             &|r| r.rule = "another".to_owned(),
             &|r| drop(r.terms.insert("tier".to_owned(), "another".to_owned())),
+            &|r| r.late_terms.push("tier".to_owned()),
             &|r| r.claim = "X2".to_owned(),
         ];
         for (i, edit) in edits.iter().enumerate() {

@@ -26,10 +26,10 @@ share, a correlation. Its unit follows where the numbers that the rule reads hav
 is one on this scale. A verdict says whether the runs were of the paper's size or of ours. p is corrected
 by Holm's method for all rules of its paper, and there is none where the values of the seeds do not differ: the value that they share
 decides, unless it is the bound itself. An interval is not corrected, and the lines below a table say where the correction is why
-a claim cannot be told, or that its runs do not test it. They also say how the interval of each step, or size, alone lies: within
-the bound of the rule, beyond or across it. Minutes are those of training, all runs together, on the machine that is named; several
-results may be of the same runs. The commit of a result that was made outside of a checkout was not recorded, and is not made up
-afterwards: `git log` of its file tells the commit before which it was made.
+a claim cannot be told, or that its runs do not test it, with the verdict that its numbers alone give. They also say how the
+interval of each step, or size, alone lies: within the bound of the rule, beyond or across it. Minutes are those of training, all
+runs together, on the machine that is named; several results may be of the same runs. The commit of a result that was made outside
+of a checkout was not recorded, and is not made up afterwards: `git log` of its file tells the commit before which it was made.
 ";
 
 const NOT_RUN: &str = "
@@ -44,7 +44,8 @@ const REPLICATIONS: &str = "
 Results of the same rules with as many other seeds, kept in `claims/replications`: `orrery claims run A2 --first-seed 100 --results
 claims/replications`. On 29 November 2026 these were all claims whose first runs had taken less than eight minutes, so that none was
 chosen by its verdict. A replication moves no verdict. It is judged as the first result was, by Holm's correction over the
-replications of a paper and the first results of its other rules.
+replications of a paper and the first results of its other rules; verdicts are compared as the numbers give them. The lines below the
+table say where the correction is why a claim cannot be told again, and what the numbers give where the runs do not test it.
 ";
 
 /// Most values of a setting that are written out.
@@ -109,8 +110,14 @@ fn replication_section(replications: &[Replication]) -> String {
     let same = replications.iter().filter(|replication| replication.has_same_verdict()).count();
     let count = format!("{same} of {} have the verdict of the first runs.\n", replications.len());
     let lines: String = replications.iter().map(line).collect();
+    let reasons = |replication: &Replication| -> String {
+        let id = &replication.first.claim.id;
+        replication.reasons().into_iter().map(|words| format!("- {id}: {words}.\n")).collect()
+    };
+    let reasons: String = replications.iter().map(reasons).collect();
+    let reasons = if reasons.is_empty() { reasons } else { format!("\n{reasons}") };
     let [head, rule] = [head.map(str::to_owned), head.map(|_| "---".to_owned())].map(table_line);
-    format!("{REPLICATIONS}\n{count}\n{head}\n{rule}\n{lines}")
+    format!("{REPLICATIONS}\n{count}\n{head}\n{rule}\n{lines}{reasons}")
 }
 
 /// The rules that have no result, each with what its runs take; empty if all have one.
@@ -163,12 +170,11 @@ impl ResultLine<'_> {
     fn curve_lines(&self) -> Vec<String> {
         let (id, mut lines) = (&self.row.claim.id, vec![]);
         let untested = self.row.claim.untested.as_ref().filter(|_| !self.judged.is_rule_changed);
-        lines.extend(untested.map(|why| format!("- {id}: not tested: {why}.\n")));
-        let needs_words = self.judged.p.is_none() || self.judged.is_undecided_by_correction(self.rule);
-        if needs_words && !self.judged.is_rule_changed {
-            let correction = self.judged.correction_label(self.rule);
-            lines.extend(correction.map(|words| format!("- {id}: {words}.\n")));
-        }
+        let alone = self.judged.voided_label();
+        let alone = alone.map_or(String::new(), |words| format!(" By its numbers alone: {words}."));
+        lines.extend(untested.map(|why| format!("- {id}: not tested: {why}.{alone}\n")));
+        let correction = self.judged.deciding_correction_label(self.rule);
+        lines.extend(correction.map(|words| format!("- {id}: {words}.\n")));
         let turns = self.rule.side_changes_label(&self.judged.curve);
         if turns.contains(';') {
             lines.push(format!("- {id} over steps: {turns}.\n"));

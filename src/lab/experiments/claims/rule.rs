@@ -13,7 +13,8 @@ use crate::{
         sweep::{AxisFile, Seeds, Sweep, SweepFile},
     },
     files::sha256,
-    labs::{LABS, Lab, TrainSettings},
+    labs::{LABS, Lab, TrainSettings, headline::common},
+    telemetry::channels,
 };
 
 /// An experiment and its decision. Its text, in this order, is hashed.
@@ -240,7 +241,7 @@ impl Rule {
     }
 
     /// The unit of its effect, that of the headline numbers that it reads; of a ratio, a share or a correlation what it is. Empty
-    /// where nothing declares one: of the field of an answer and of a recorded scalar.
+    /// where nothing declares one: of the field of an answer and of a recorded scalar, except for the training loss.
     pub fn unit(&self) -> String {
         let of_numbers = self.unit_of_numbers();
         match (self.statistic, self.axis()) {
@@ -259,11 +260,15 @@ impl Rule {
         }
     }
 
-    /// The unit of the headline numbers that it reads, empty for one without; `None` unless both are such and have the same.
+    /// The unit of the headline numbers, or the training loss, that it reads, empty for one without; `None` unless both are such and
+    /// have the same.
     fn unit_of_numbers(&self) -> Option<&'static str> {
         let lab = self.lab().filter(|_| self.ask.is_none())?;
         let (first, second) = self.numbers().ok()?;
-        let unit = |number: &VariantNumber<'_>| lab.headline(number.key).map(|h| unit_of(h, self.loss_unit));
+        let unit = |number: &VariantNumber<'_>| match lab.headline(number.key) {
+            Some(headline) => Some(unit_of(headline, self.loss_unit)),
+            None => (number.key == channels::LOSS_TRAIN).then(|| unit_of(&common::LOSS, self.loss_unit)),
+        };
         unit(&first).filter(|of_first| second.is_none_or(|second| unit(&second) == Some(*of_first)))
     }
 
@@ -503,6 +508,7 @@ mod tests {
         let over = || Some(varied("model.pool", &[2, 4]));
         assert_eq!(unit(&|_| ()), "nats");
         assert_eq!(unit(&|r| r.beside = Some("gate of frozen".to_owned())), "", "not of one unit");
+        assert_eq!(unit(&|r| r.beside = Some("loss/train of frozen".to_owned())), "nats", "both are losses");
         assert_eq!(unit(&|r| (r.read, r.beside) = ("accuracy of coupled".to_owned(), None)), "");
         assert_eq!(unit(&|r| (r.read, r.beside) = ("time/step_ms of coupled".to_owned(), None)), "");
         assert_eq!(unit(&|r| r.ask = Some("staircase".to_owned())), "", "no headline number is read");

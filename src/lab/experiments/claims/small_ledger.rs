@@ -76,24 +76,27 @@ pub fn ledger() -> Ledger {
     Ledger::new(&[("paper".to_owned(), PAPER.to_owned())], &[]).unwrap()
 }
 
-/// A result of X1 with these numbers, one per seed from 0 on, which is yet to be judged. It has no terms, as results of earlier
-/// versions have none.
+/// A result of X1 with these numbers, one per seed from the first of its rule on, which is yet to be judged. It has no terms, as
+/// results of earlier versions have none.
 pub fn result(numbers: &[f64]) -> ClaimResult {
     let ledger = ledger();
     let (_, claim) = ledger.claims().next().unwrap();
-    let seed = |(seed, number): (usize, &f64)| SeedNumbers {
-        seed: seed as u64,
+    let rule = claim.rule.as_ref().unwrap();
+    let first = rule.first_run().unwrap().seed;
+    let seed = |(seed, number): (u64, &f64)| SeedNumbers {
+        seed,
         points: vec![PointNumbers { at: None, number: *number, beside: None }],
     };
     ClaimResult {
         claim: claim.id.clone(),
-        rule: claim.rule.as_ref().unwrap().hash(),
+        rule: rule.hash(),
         terms: BTreeMap::new(),
+        late_terms: vec![],
         verdict: Verdict::CannotBeTold,
         effect: None,
         interval: None,
         p: None,
-        seeds: numbers.iter().enumerate().map(seed).collect(),
+        seeds: (first..).zip(numbers).map(seed).collect(),
         missing: vec![],
         digest: None,
         curve: vec![],

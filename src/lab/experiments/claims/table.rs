@@ -21,25 +21,29 @@ Every claim of the five papers that an experiment could support or contradict, a
     orrery claims                   # this table; --paper, --verdict
     orrery claims show A2           # a claim: quote, rule, numbers, verdict, and what would refute it
     orrery claims run A2            # makes its runs and writes claims/results/A2.json; several ids, or a paper for all of its rules
-    orrery claims check             # makes every verdict again from the stored numbers; 1 where something parts, this page included
+    orrery claims check             # recomputes every verdict from the stored numbers; exit code 1 if one, or this page, differs
 
 A claim *stands* where the 95% interval of its effect over seeds lies where its rule says, *does not stand* where it lies outside,
-and *cannot be told* otherwise, after Holm's correction for all rules of its paper. Equality is shown by an interval inside of a
-margin (two one-sided tests), never by a difference that was not found. Rules were fixed before the runs; a rule that was edited
-afterwards says so. A claim that its runs do not test (`untested`: its premise is not met, or no run could decide) *cannot be told*,
-whatever their numbers give: the reason is said beside it, and the stored result keeps the verdict of the numbers. A verdict holds
-at the scale of its tier: *exact* is the paper's own experiment at its own size, or mathematics, which has none; *scaled* is the
-same with a smaller model or less text, or with settings of ours where the paper gives none; *proxy* is another one that bears on
-it. A run that failed says nothing. Mathematics and counts are held by a test of this repository, which `orrery claims show` names.
-A star marks the twenty of most interest.
+and *cannot be told* otherwise, after Holm's correction for all rules of its paper. Equivalence means that the interval lies inside a
+margin (two one-sided tests); a difference that is not significant is not enough. Rules were fixed before the runs, except those of
+A19, A20b, B36 and C12, whose other readings say what had been seen; of B9 and D7 the paper's number, by which nothing is decided, was
+corrected afterwards. A rule that is edited later says so. A claim that its runs do not test (`untested`: its premise is not met,
+or no run could decide) *cannot be told*, whatever their numbers give: the reason is said beside it, and results.md has the
+verdict that the numbers give. Every such reason here was written after the runs.
 
-The hash of a rule covers its own lines. The terms of a claim are `quote`, `tier`, `turns`, `untested`, and `settings`: lab, seed and each
-setting of the rule's first run that differs from the default of its lab, whether the rule or its preset sets it. `orrery claims run`
-stores a digest of each with the result. `orrery claims check` and the claim's card name those that were edited since. Edited settings
-have exit code 1, as an edited rule has: with them the runs would have had other numbers. `--write` keeps the digests; only `orrery
-claims run` stores new ones. A setting that equals its default is not covered, so
-that one that a later version adds is no edit; a default that changes is seen in the listings of `cargo test --test tidy labs`. A result
-without such digests is older than they are, and says that its terms were not recorded.
+A verdict holds at the scale of its tier: *exact* is the paper's own experiment at its own size, or mathematics, which has none;
+*scaled* is the same with a smaller model or less text, or with settings of ours where the paper gives none; *proxy* is another one
+that bears on it. Failed runs are not counted. Mathematical claims and counts are checked by a test in this repository, which `orrery
+claims show` names. A star marks the twenty of most interest.
+
+The hash of a rule covers its own lines. The terms of a claim are `quote`, `tier`, `turns`, `untested`, and `settings`: lab, seed
+and each setting of the rule's first run that differs from the default of its lab, whether the rule or its preset sets it. `orrery
+claims run` stores a digest of each with the result. `orrery claims check` and the claim's card name those that were edited since;
+the exit code is 1 then, as for an edited rule, and for seeds that are not the rule's. `check --write` records the terms of a
+result that has none, and with `--terms` those again whose texts were edited; the result then names those that were recorded after
+its runs. Edited settings are recorded by `orrery claims run` alone: with them the runs would have had other numbers. A setting
+that equals its default is not covered, so that one that a later version adds is no edit; a default that changes is seen in the
+listings of `cargo test --test tidy labs`.
 
 A result keeps the values of its seeds at up to 24 steps, where its rule reads numbers along the run, so that it can be seen whether the
 verdict turns; the interval of each step stands for that step alone. A rule that names sizes (`sizes = { key = \"model.d_model\", values
@@ -47,12 +51,14 @@ verdict turns; the interval of each step stands for that step alone. A rule that
 
 [results.md](results.md) has what was made of runs: effects, seeds, minutes, machines. The page *Claims* of the window, beside
 *Runs*, has the same rows as this one: a click unfolds quote, picture, rule and counter-reading, opens the lab with the rule's
-settings, or begins the runs of all seeds, whose verdict fills in as they end. Quotations, other readings and
-refutations are not in the tables: the digest above each changes with them.
+settings, or begins the runs of all seeds, whose verdict fills in as they end. The tables below omit quotations, other readings and
+refutations; the digest above each table covers them.
 
 Runs are a sweep in `sweeps`, shared by the rules that ask for the same ones; what has ended is not made again. `--on slurm` makes
-them on a cluster; the same command without it then reads them. To repeat a claim with other seeds, and keep the result apart:
+them on a cluster; the same command without it then reads them. Other seeds stand beside the first ones and move no verdict, or are
+kept apart:
 
+    orrery claims run A2 --first-seed 100 --results claims/replications   # `orrery claims show A2` has both
     orrery claims run A2 --first-seed 100 --results again
     orrery claims show A2 --results again   # with these results in place of those that are stored; list and check too
     orrery claims list --from mine          # a folder of claims of your own, with `results` in it

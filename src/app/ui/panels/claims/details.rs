@@ -118,8 +118,8 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, entry: &ClaimEntry, runs: Opti
     asked
 }
 
-/// Starts the runs that are missing, or stops those that this window makes. What they need is said beside the button; a run
-/// whose file is not there says so itself.
+/// Starts the runs that are missing, or stops those that this window makes. What they need and how long they take is said
+/// beside the button; a run whose file is not there says so itself.
 fn run_all_ui(
     ui: &mut Ui,
     shell: &mut Shell<'_>,
@@ -136,22 +136,20 @@ fn run_all_ui(
     if here.is_some_and(|here| here.finished == here.total) {
         return None;
     }
-    let expected = entry.claim.time_label();
-    let time = match (&entry.made, &expected) {
-        (Some(made), _) => format!(" They took {} minutes on {}.", short(made.minutes), made.machine()),
-        (None, Some(expected)) => format!(" They take {expected}."),
-        (None, None) => String::new(),
+    let time = match (&entry.made, entry.claim.time_label()) {
+        (Some(made), _) => Some(format!("took {} minutes on {}", short(made.minutes), made.machine())),
+        (None, Some(expected)) => Some(format!("takes {expected}")),
+        (None, None) => None,
     };
     let about = format!(
         "Begins the runs of all {} seeds in the background, as many at once as there are cores. Runs that have ended are not \
-         made again.{time}",
+         made again.",
         rule.seeds
     );
     let is_reading = runs.is_some_and(|runs| runs.is_reading);
     let run_all = ui.add_enabled_ui(!is_reading, |ui| named_ui(ui, RUN_ALL, id, &about)).inner;
     let needs = entry.claim.needs.as_ref().map(|needs| format!("needs {needs}"));
-    let takes = expected.filter(|_| entry.made.is_none()).map(|expected| format!("takes {expected}"));
-    for words in [needs, takes].into_iter().flatten() {
+    for words in [needs, time].into_iter().flatten() {
         ui.label(RichText::new(words).color(shell.theme.text));
     }
     run_all.clicked().then(|| RunsAction::RunClaim(id.clone()))

@@ -1,7 +1,10 @@
 //! Tests the ledger's verdicts and the mistakes that its check finds.
 
 use super::*;
-use crate::experiments::claims::small_ledger::{PAPER, ledger, ledger_with, result};
+use crate::experiments::claims::{
+    result::SeedNumbers,
+    small_ledger::{PAPER, ledger, ledger_with, result},
+};
 
 fn ledger_from(numbers: &[f64]) -> Ledger {
     ledger_with(&result(numbers))
@@ -82,6 +85,32 @@ fn the_check_finds_what_was_edited() {
     assert!(ledger.problems().join("\n").contains("no such claim"));
 }
 
+/// A verdict could be picked among results by leaving out seeds, or by taking those of a replication.
+#[test]
+fn the_check_finds_seeds_that_the_rule_does_not_ask_for() {
+    let good = result(&[0.001, 0.0011, 0.0009]);
+    let problems = |change: &dyn Fn(&mut ClaimResult)| {
+        let mut edited = good.clone();
+        change(&mut edited);
+        ledger_with(&edited.with_digest()).problems()
+    };
+    let words = "X1: its seeds are not 3 in a row from 7 on, as the rule asks";
+    assert_eq!(problems(&|_| ()), Vec::<String>::new());
+    assert_eq!(problems(&|r| r.seeds.iter_mut().for_each(|numbers| numbers.seed += 100)), [words]);
+    assert_eq!(problems(&|r| drop(r.seeds.pop())), [words], "fewer, and no word on the last");
+    assert_eq!(problems(&|r| r.seeds[1].seed = 8 + 3), [words], "one is left out");
+    assert_eq!(problems(&|r| r.seeds.push(SeedNumbers { seed: 10, ..r.seeds[0].clone() })), [words], "one more");
+    let missing = |r: &mut ClaimResult| r.missing.extend(r.seeds.pop().map(|numbers| numbers.seed));
+    assert_eq!(problems(&missing), Vec::<String>::new(), "a seed without a number is named");
+
+    // a user may name results with other seeds, which lie apart from the stored ones
+    let mut others = good.clone();
+    others.seeds.iter_mut().for_each(|numbers| numbers.seed += 100);
+    let named = [("X1".to_owned(), ledger_with(&others.with_digest()).results["X1"].to_json().unwrap())];
+    assert_eq!(ledger_with(&good).with_results_apart(&named).unwrap().problems(), Vec::<String>::new());
+    assert_eq!(ledger_with(&good).with_results(&named).unwrap().problems(), [words]);
+}
+
 /// The rule's hash leaves out the words of the claim, its tier, and what its preset sets: a result keeps digests of these.
 #[test]
 fn the_check_names_the_terms_that_were_edited() {
@@ -111,8 +140,8 @@ fn the_check_names_the_terms_that_were_edited() {
     for (names, edit) in edits {
         let mut edited = good.clone();
         edit(&mut edited.papers[0].file.claims[0]);
-        let words = format!("its terms were edited since the runs: {names}");
-        assert_eq!((edited.problems(), edited.edits()), (vec![], vec![format!("X1: {words}")]));
+        let words = format!("its terms were edited since they were recorded: {names}");
+        assert_eq!(edited.problems(), [format!("X1: {words}")]);
         assert_eq!(facts(&edited), words);
         let (_, judged) = edited.rejudged().remove(0);
         assert_eq!(judged.terms, good.results["X1"].terms, "a new verdict does not renew them");
@@ -122,7 +151,34 @@ fn the_check_names_the_terms_that_were_edited() {
     let result = preset.results.get_mut("X1").unwrap();
     result.terms.insert("settings".to_owned(), "another".to_owned());
     *result = result.clone().with_digest();
-    assert_eq!(preset.problems(), ["X1: its terms were edited since the runs: settings"]);
+    let words = "X1: its terms were edited since they were recorded: settings";
+    assert_eq!(preset.problems(), [words]);
+    assert_eq!(preset.with_late_terms(true).problems(), [words], "the runs would have had other numbers");
+}
+
+/// Terms that were not there when the runs were made can be recorded afterwards, and the result says so.
+#[test]
+fn terms_that_are_recorded_later_are_named() {
+    let bare = ledger_from(&[0.001, 0.0011, 0.0009]);
+    let late = |ledger: &Ledger| ledger.results["X1"].late_terms.join(" ");
+    let recorded = bare.clone().with_late_terms(false);
+    assert_eq!(recorded.results["X1"].terms, recorded.papers[0].file.claims[0].terms());
+    assert_eq!((late(&recorded).as_str(), recorded.problems()), ("quote settings tier turns untested", vec![]));
+    let facts = recorded.entries()[0].claims[0].facts();
+    let (_, edits) = facts.iter().find(|(name, _)| *name == "edited since").unwrap();
+    assert!(edits.ends_with("; recorded after the runs: quote, settings, tier, turns, untested"), "{edits}");
+    assert_eq!(recorded.clone().with_late_terms(false), recorded, "once");
+
+    // those that were recorded with the runs are renewed where that is asked for, and not forgotten
+    let claim = &bare.papers[0].file.claims[0];
+    let made = ClaimResult { terms: claim.terms(), ..result(&[0.001, 0.0011, 0.0009]) }.with_digest();
+    let mut edited = ledger_with(&made);
+    edited.papers[0].file.claims[0].tier = Tier::Proxy;
+    assert_eq!(edited.clone().with_late_terms(false), edited, "an edit is not accepted unasked");
+    let renewed = edited.with_late_terms(true);
+    assert_eq!((late(&renewed).as_str(), renewed.problems()), ("tier", vec![]));
+    let changed = ledger_with(&ClaimResult { rule: "another".to_owned(), ..result(&[0.1, 0.2, 0.3]) }.with_digest());
+    assert_eq!(changed.clone().with_late_terms(true), changed, "the settings of another rule are not known");
 }
 
 /// Returns results of X1 and X2, whose p-values are corrected together; X12 has no rule.
@@ -184,14 +240,25 @@ fn a_claim_that_its_runs_do_not_test_cannot_be_told() {
     {
         ledger.results = ledger_from(&numbers).results;
         assert_eq!(ledger.problems(), Vec::<String>::new());
+        let alone = format!("{}; the reason was recorded after the runs", verdict.label());
         assert_eq!(ledger.judged(&ledger.results["X1"]).verdict, verdict);
         assert_eq!(labels(&ledger)[0], "cannot be told");
         assert!(ledger.summary().contains(": 0 stand, 0 do not stand, 1 cannot be told;"), "{}", ledger.summary());
         let facts = ledger.entries()[0].claims[0].facts();
         assert_eq!(facts[0], ("not tested", "no gate could open".to_owned()), "the card begins with the reason");
+        assert!(facts.contains(&("by its numbers alone", alone.clone())), "{facts:?}");
         assert!(ledger.markdown().contains("| cannot be told, at our scale: no gate could open |"));
-        assert!(ledger.results_markdown().contains("\n- X1: not tested: no gate could open.\n"));
+        let line = format!("\n- X1: not tested: no gate could open. By its numbers alone: {alone}.\n");
+        assert!(ledger.results_markdown().contains(&line), "{line}");
     }
+    let with_terms = |result: ClaimResult, claim: &Claim| ClaimResult { terms: claim.terms(), ..result }.with_digest();
+    let claim = ledger.papers[0].file.claims[0].clone();
+    ledger.results.values_mut().for_each(|result| *result = with_terms(result.clone(), &claim));
+    let alone = ledger.rows()[0].standing.judgement().and_then(Judgement::voided_label);
+    assert_eq!(alone.as_deref(), Some("does not stand; the reason was recorded with the runs"));
+    ledger.results = ledger_from(&[0.0, 0.01, 0.02]).results;
+    let alone = ledger.rows()[0].standing.judgement().and_then(Judgement::voided_label);
+    assert_eq!(alone, None, "numbers that tell nothing have no verdict to lose");
 }
 
 /// A card may not withdraw a verdict by a note that the runs do not test the claim, since `untested` says so.
@@ -205,7 +272,7 @@ fn no_card_takes_its_verdict_back() {
         let taken_back = taken_back.into_iter().find(|words| row.claim.counter.contains(words));
         assert!(!is_decided || taken_back.is_none(), "{}: {}", row.claim.id, row.claim.counter);
     }
-    for id in ["B28", "B31", "D13"] {
+    for id in ["A19", "B15", "B28", "B31"] {
         let rows = ledger.rows();
         let row = rows.iter().find(|row| row.claim.id == id).unwrap();
         assert_eq!((label(row).as_str(), row.claim.untested.is_some()), ("cannot be told", true), "{id}");
@@ -237,7 +304,9 @@ fn an_id_stands_once() {
 fn the_ledger_that_is_built_in_is_sound() {
     let ledger = Ledger::built_in().unwrap();
     assert_eq!(ledger.problems(), Vec::<String>::new());
-    assert!(ledger.results.values().all(|result| result.p.is_none_or(|p| p > 0.0)), "no p is 0");
+    let results = || ledger.results.values().chain(ledger.replications.values());
+    assert!(results().all(|result| result.p.is_none_or(|p| p > 0.0)), "no p is 0");
+    assert!(results().all(|result| !result.terms.is_empty()), "`orrery claims check --write` records the terms");
     assert!(ledger.claims().count() >= 120, "{}", ledger.claims().count());
     assert_eq!(ledger.claims().filter(|(_, claim)| claim.starred).count(), 20);
 }
