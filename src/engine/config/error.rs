@@ -83,9 +83,67 @@ pub fn json_error_message(error: &serde_json::Error) -> String {
     message.strip_suffix(&place).map_or_else(|| message.clone(), str::to_owned)
 }
 
+/// Types of Rust and of serde, and what a person writes of each into a file.
+const WRITTEN_AS: [(&str, &str); 9] = [
+    ("usize", "a whole number from 0"),
+    ("u64", "a whole number from 0"),
+    ("u32", "a whole number from 0"),
+    ("i64", "a whole number"),
+    ("f64", "a number"),
+    ("a boolean", "true or false"),
+    ("a string", "a text in quotes"),
+    ("a sequence", "a list"),
+    ("a map", "a table"),
+];
+
+/// The message of a TOML error with its place, for the person who wrote the file: it names what can be written in place
+/// of a type of Rust, and the nearest name in place of an unknown one.
+pub fn toml_error_message(error: &toml::de::Error) -> String {
+    let (whole, message) = (error.to_string(), error.message());
+    let place = whole.trim_end().strip_suffix(message).unwrap_or_default();
+    let written = message.rsplit_once("expected ").and_then(|(before, wanted)| {
+        let (_, words) = WRITTEN_AS.iter().find(|(name, _)| *name == wanted)?;
+        Some(format!("{before}expected {words}"))
+    });
+    let words = written.as_deref().unwrap_or(message);
+    format!("{place}{words}{}", unknown_name_hint(message))
+}
+
+/// The nearest of the names that serde's message about an unknown field or variant lists, at the end of a sentence.
+fn unknown_name_hint(message: &str) -> String {
+    let unknown = ["unknown field `", "unknown variant `"].iter().find_map(|start| message.strip_prefix(*start));
+    let Some((name, known)) = unknown.and_then(|rest| rest.split_once("`, expected ")) else { return String::new() };
+    did_you_mean(name, known.split('`').skip(1).step_by(2))
+}
+
 #[cfg(test)]
 mod tests {
+    use serde::Deserialize;
+
     use super::*;
+
+    #[test]
+    fn a_toml_error_names_no_type_of_rust_and_the_nearest_name() {
+        #[derive(Debug, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        #[allow(dead_code, reason = "only its errors are read")]
+        struct Written {
+            seeds: Option<u64>,
+            axes: Option<Vec<f64>>,
+        }
+        let message = |text: &str| toml_error_message(&toml::from_str::<Written>(text).unwrap_err());
+        for (text, words) in [
+            ("seeds = -3", "invalid value: integer `-3`, expected a whole number from 0"),
+            ("axes = 3", "invalid type: integer `3`, expected a list"),
+            ("axes = [\"a\"]", "invalid type: string \"a\", expected a number"),
+            ("sedes = 3", "unknown field `sedes`, expected `seeds` or `axes`; did you mean `seeds`?"),
+            ("colour = 3", "unknown field `colour`, expected `seeds` or `axes`"),
+        ] {
+            let said = message(text);
+            assert!(said.starts_with("TOML parse error at line 1") && said.contains(text), "{said}");
+            assert_eq!(said.lines().last(), Some(words));
+        }
+    }
 
     #[test]
     fn a_json_error_is_told_without_its_place() {

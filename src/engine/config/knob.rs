@@ -96,21 +96,21 @@ pub struct Knob {
     pub applies: Applies,
     /// The key of a number, and the smallest value of it with which this setting does anything.
     pub needs: Option<(&'static str, i64)>,
-    /// The key of a file with which this setting does nothing.
-    pub without: Option<&'static str>,
+    /// The keys of files with any of which this setting does nothing.
+    pub without: Vec<&'static str>,
 }
 
 impl Knob {
     pub(super) fn new(key: &'static str, label: &'static str, range: Range, default: Value) -> Self {
         let applies = Applies::AtReset;
-        Self { key, label, symbol: "", unit: "", tip: "", range, default, applies, needs: None, without: None }
+        Self { key, label, symbol: "", unit: "", tip: "", range, default, applies, needs: None, without: vec![] }
     }
 
     /// Returns false if the setting has no effect, because the setting that it needs is off in `config`, or a file takes its place.
     pub fn has_effect(&self, config: &Config) -> bool {
         let is_named = |key: &str| matches!(config.get(key), Some(Value::Text(path)) if !path.is_empty());
         self.needs.is_none_or(|(key, least)| !matches!(config.get(key), Some(Value::Int(n)) if *n < least))
-            && self.without.is_none_or(|key| !is_named(key))
+            && !self.without.iter().any(|key| is_named(key))
     }
 
     /// A knob for whole numbers from `min` to `max`.

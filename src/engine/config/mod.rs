@@ -17,7 +17,7 @@ mod whole_numbers;
 pub use arguments::{
     Argument, Arguments, argument_knob, arguments, check_names, limit_argument, read_argument, select_arguments,
 };
-pub use error::{ConfigError, json_error_message};
+pub use error::{ConfigError, json_error_message, toml_error_message};
 pub use knob::{Applies, FileKind, Knob, Range, file_key};
 pub use setting::{
     CheckpointFile, Choice, MatrixFile, Number, SentenceFile, Setting, TextFile, TextFolder, TokenizerFile,

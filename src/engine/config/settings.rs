@@ -84,9 +84,9 @@ impl<T: Setting> Field<T> {
         self
     }
 
-    /// The setting has no effect if a file is named under this key; then no control is shown for it.
+    /// The setting has no effect if a file is named under this key; then no control is shown for it. There may be several.
     pub fn without<F>(mut self, key: &SettingKey<F>) -> Self {
-        self.knob.without = Some(key.name);
+        self.knob.without.push(key.name);
         self
     }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A switch, whole number, float or text, as it is in a config file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a value is a number, a text in quotes, true or false")]
 pub enum Value {
     /// On or off.
     Switch(bool),

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{
     character_list,
+    omission::OWN_TEXT,
     prelude::*,
     text_file::{CharCursor, CharPosition, TextFile},
 };
@@ -95,14 +96,28 @@ impl Characters {
     }
 
     /// The reason why a text with this character cannot be read.
-    pub fn unknown(&self, CharPosition { char, at, line }: CharPosition) -> CorpusError {
+    pub fn unknown(&self, place: CharPosition) -> CorpusError {
         CorpusError::new(format!(
-            "{char:?} (U+{:04X}), character {} of the text (line {line}), is missing from the vocabulary of {} characters: \
-             remove it from the text, or give the characters, or the text, that the model was trained on.",
+            "{}: remove it from the text, or give the characters, or the text, that the model was trained on.",
+            self.missing(place)
+        ))
+    }
+
+    /// Same as [`Characters::unknown`], for a text that is generated, from which nobody can remove anything.
+    pub fn unknown_in_generated(&self, place: CharPosition) -> CorpusError {
+        CorpusError::new(format!(
+            "{}: read {OWN_TEXT} in its place, or give the characters that the model was trained on.",
+            self.missing(place)
+        ))
+    }
+
+    fn missing(&self, CharPosition { char, at, line }: CharPosition) -> String {
+        format!(
+            "{char:?} (U+{:04X}), character {} of the text (line {line}), is missing from the vocabulary of {} characters",
             u32::from(char),
             at + 1,
             self.ids.len()
-        ))
+        )
     }
 
     /// The character, or special token, of this id.

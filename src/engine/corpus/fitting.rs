@@ -1,7 +1,12 @@
 //! Chooses a tokeniser for a text that is read by a given model: one with as many tokens as the model's vocabulary.
 //! Only an exact fit is taken, and it is reported.
+//!
+//! **Rule.** A vocabulary that was given, by a setting or as a list beside the checkpoint, is the model's. Without one, a text
+//! that the user gave may supply its characters, where there are as many as the model knows. A generated text never does,
+//! however many it has, because the model was not trained on it; it is read as far as a given vocabulary goes
+//! ([`Corpus::omission`]).
 
-use super::{Corpus, CorpusSpec, TextTokenizer, prelude::*};
+use super::{Corpus, CorpusSpec, TextTokenizer, omission::OWN_TEXT, prelude::*};
 
 /// The smallest vocabulary of a model of bytes.
 pub const BYTES: usize = 256;
@@ -31,7 +36,8 @@ fn tokenizer_from_file(path: PathBuf) -> TokenizerSpec {
 impl CorpusSpec {
     /// Matches the default tokens, bytes, to a model with `rows` rows of embedding. Bytes are kept if the rows suffice, with
     /// as many ids as rows. A model with too few rows for bytes, or too many, reads the tokens that a file beside its
-    /// checkpoint lists, or the characters of the text if their number fits. Returns the choice in words.
+    /// checkpoint lists; one with too few, the characters of a text of the user's if their number fits. Returns the choice in
+    /// words.
     ///
     /// # Errors
     /// If the model knows too few tokens for bytes and nothing else fits.
@@ -58,14 +64,20 @@ impl CorpusSpec {
             self.tokenizer = TokenizerSpec::Byte { vocab: rows };
             return Ok(None);
         }
+        let refused = |why: String| {
+            CorpusError::new(format!(
+                "The model knows {rows} tokens, too few for bytes, and {why}: give the text that it was trained on as \
+                 {OWN_TEXT}, or its list of characters (`corpus.vocabulary_file`: .json or meta.pkl, with \
+                 `corpus.tokenizer` = sorted_char)."
+            ))
+        };
+        if self.source.is_generated() {
+            return Err(refused("a generated text does not tell its characters".to_owned()));
+        }
         let characters = Self { tokenizer: TokenizerSpec::SortedChar { max_vocab: usize::MAX }, ..self.clone() };
         let has = Corpus::open(&characters)?.vocab();
         if has != rows {
-            return Err(CorpusError::new(format!(
-                "The model knows {rows} tokens, too few for bytes, and this text has {has} distinct characters: give the text \
-                 that it was trained on (`corpus.file`, or drop it on the window), or its list of characters \
-                 (`corpus.vocabulary_file`: .json or meta.pkl, with `corpus.tokenizer` = sorted_char)."
-            )));
+            return Err(refused(format!("this text has {has} distinct characters")));
         }
         self.tokenizer = characters.tokenizer;
         Ok(Some(format!(
@@ -107,6 +119,15 @@ mod tests {
         let said = spec.match_vocab_to_model(4, Some(&checkpoint)).unwrap().unwrap();
         assert!(said.contains("vocab.json"), "{said}");
         assert_eq!(spec.tokenizer, TokenizerSpec::Characters(list));
+        // a generated text supplies no characters, though it has as many, and reads those of a list
+        let generated = || CorpusSpec::new(Source::Generated("harbour".into()), TokenizerSpec::Byte { vocab: 256 });
+        let sorted = CorpusSpec { tokenizer: TokenizerSpec::SortedChar { max_vocab: usize::MAX }, ..generated() };
+        let has = Corpus::open(&sorted).unwrap().vocab();
+        let said = generated().match_vocab_to_model(has, Some(&checkpoint)).unwrap_err().to_string();
+        assert!(said.contains("generated text") && said.contains("a text of your own"), "{said}");
+        let mut spec = generated();
+        assert!(spec.match_vocab_to_model(4, Some(&checkpoint)).unwrap().is_some());
+        assert_eq!(spec.tokenizer, TokenizerSpec::Characters(folder.path().join("vocab.json")));
         // a tokenizer that the user chose stays
         let chosen = TokenizerSpec::SortedChar { max_vocab: 256 };
         let mut spec = CorpusSpec { tokenizer: chosen.clone(), ..fresh() };

@@ -15,6 +15,7 @@ mod grammar;
 mod labelled_lines;
 mod labels;
 mod model_tokenizers;
+mod omission;
 mod permutation;
 mod prelude;
 mod recall;
@@ -33,6 +34,7 @@ mod visible;
 mod windows;
 
 use file_bytes::MAX_CACHED;
+use omission::{OWN_TEXT, Omission};
 use stream::{BatchShape, Stream};
 use subword::Subword;
 use text_file::TextFile;
@@ -272,11 +274,14 @@ pub struct Corpus {
     name: String,
     tokenizer: Tokenizer,
     stream: Box<dyn Stream>,
+    /// What a generated text is read without; `None` where it is read whole.
+    omission: Option<Omission>,
 }
 
 impl Corpus {
-    /// Opens (reads, generates, trains the tokeniser). Errors: missing, empty, binary, too short, a
-    /// fraction or vocabulary out of range, an unknown id, an invalid tokenizer.json.
+    /// Opens (reads, generates, trains the tokeniser). A generated text is read without the characters that a given
+    /// vocabulary lacks ([`Corpus::omission`]). Errors: missing, empty, binary, too short, a fraction or vocabulary out of
+    /// range, an unknown id, an invalid tokenizer.json, a character that the vocabulary lacks.
     pub fn open(spec: &CorpusSpec) -> Result<Self, CorpusError> {
         if !(spec.held_out > 0.0 && spec.held_out <= 0.9) {
             return Err(CorpusError::new(format!(
@@ -289,10 +294,21 @@ impl Corpus {
             TokenizerSpec::SortedChar { .. } => stream.alphabet(),
             _ => stream.sample(),
         })?;
+        let mut omission = None;
         if let Tokenizer::Characters(known) = &tokenizer
             && let Some(unknown) = stream.find_char(&mut |c| !known.knows(c))?
         {
-            return Err(known.unknown(unknown).about(&name));
+            if !spec.source.is_generated() {
+                return Err(known.unknown(unknown).about(&name));
+            }
+            match stream.leave_out(&|c| known.knows(c))? {
+                None => return Err(known.unknown_in_generated(unknown).about(&name)),
+                Some(omission) if omission.is_most() => {
+                    let words = format!("the vocabulary lacks {omission}: read {OWN_TEXT} in its place.");
+                    return Err(CorpusError::new(words).about(&name));
+                }
+                found => omission = found,
+            }
         }
         stream.measure(&tokenizer)?;
         let mut source = spec.source.clone();
@@ -300,7 +316,7 @@ impl Corpus {
             // a treebank may have fewer sentences than were asked for
             (sets.train, sets.test) = (stream.count(SentenceSet::Train), stream.count(SentenceSet::TestWithin));
         }
-        Ok(Self { spec: CorpusSpec { source, ..spec.clone() }, name, tokenizer, stream })
+        Ok(Self { spec: CorpusSpec { source, ..spec.clone() }, name, tokenizer, stream, omission })
     }
 
     /// Opens the same text in other tokens.
@@ -323,7 +339,21 @@ impl Corpus {
 
     /// A description: "mixture (generated), 1.4 MB, bytes".
     pub fn describe(&self) -> String {
-        format!("{}, {}, {}", self.name, self.stream.describe(), self.tokenizer.describe())
+        let without = match &self.omission {
+            Some(omission) => format!(" without {} of its characters", omission.len()),
+            None => String::new(),
+        };
+        format!("{}{without}, {}, {}", self.name, self.stream.describe(), self.tokenizer.describe())
+    }
+
+    /// A sentence about the characters that the vocabulary lacks and a generated text is read without; `None` where the text
+    /// is read whole.
+    pub fn omission(&self) -> Option<String> {
+        let omission = self.omission.as_ref()?;
+        Some(format!(
+            "{} is read without {omission}, which the vocabulary lacks; {OWN_TEXT} takes its place",
+            self.name
+        ))
     }
 
     /// The share of questions that guessing answers rightly, if this corpus asks any.

@@ -124,6 +124,16 @@ impl Source {
         !self.asks_questions() && !matches!(self, Self::GrammarRoles(_))
     }
 
+    /// Returns true if the text is made here, so that nobody gave it; false if any of it comes from a file of the user's.
+    pub fn is_generated(&self) -> bool {
+        match self {
+            Self::Generated(_) | Self::Parliament(_) | Self::Task(_) | Self::Steering(_) | Self::Domains(_) => true,
+            Self::GrammarRoles(sets) => sets.treebank.is_none() && sets.own.is_none(),
+            Self::Labels(labels) => labels.own.is_none(),
+            Self::File(_) | Self::Folder { .. } => false,
+        }
+    }
+
     /// Returns true if the text contains this generated domain; false for files, whose domains are unknown.
     pub fn has_domain(&self, domain: usize) -> bool {
         match self {

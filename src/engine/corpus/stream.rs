@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     chunks::{TextChunk, TextSpan},
+    omission::Omission,
     permutation::scramble,
     prelude::*,
     text_file::{CharCursor, CharPosition, Encoding},
@@ -67,6 +68,12 @@ pub(super) trait Stream: Send + Sync {
     /// The first character of the source that is wanted, in the order of the text.
     fn find_char(&self, wanted: &mut dyn FnMut(char) -> bool) -> Result<Option<CharPosition>, CorpusError> {
         Ok(CharCursor::default().find(&self.sample()?, wanted))
+    }
+
+    /// Leaves the characters that are not known out of a running text; `None` where windows are generated on demand, whose
+    /// questions would become others.
+    fn leave_out(&mut self, _is_known: &dyn Fn(char) -> bool) -> Result<Option<Omission>, CorpusError> {
+        Ok(None)
     }
 
     /// Every character of the source once, by code point.

@@ -4,6 +4,7 @@
 use super::{
     CorpusError, Position, Windows,
     chunks::{self, TextChunk, TextSpan},
+    omission::Omission,
     stream::{BatchShape, Stream},
     text_file::{CharPosition, Encoding, TextFile, TextSlice},
     tokenizer::Tokenizer,
@@ -70,6 +71,19 @@ impl Stream for Text {
     /// Finds a character in the whole text, its held-out part too.
     fn find_char(&self, wanted: &mut dyn FnMut(char) -> bool) -> Result<Option<CharPosition>, CorpusError> {
         self.read_unchanged(|| self.file.whole().find_char(wanted))
+    }
+
+    /// The rest is held in memory. What is held out of the whole text is held out of the rest, too.
+    fn leave_out(&mut self, is_known: &dyn Fn(char) -> bool) -> Result<Option<Omission>, CorpusError> {
+        let mut omission = Omission::default();
+        let mut strip = |part: TextSlice<'_>| -> Result<String, CorpusError> {
+            Ok(omission.strip(&part.encoding().text(&part.bytes(0, part.len())?), is_known))
+        };
+        let mut rest = strip(self.span(TextSpan::Training))?;
+        let split = rest.len();
+        rest.push_str(&strip(self.span(TextSpan::HeldOut))?);
+        (self.file, self.split) = (TextFile::made(rest), split);
+        Ok(Some(omission))
     }
 
     fn encoding(&self) -> Encoding {

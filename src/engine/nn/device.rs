@@ -7,23 +7,27 @@ use std::{
 
 use candle_core::{Device, utils};
 
-/// `auto` (the fastest that this build and machine have), `cpu`, `cuda`, `cuda:N`, `metal`.
+/// `auto` (the fastest that this build and machine have), `cpu`, `cuda`, `cuda:N`, `metal`, `metal:N`.
 /// The error says what is missing and what to do.
 pub fn open(name: &str) -> std::result::Result<Device, String> {
     let name = name.trim().to_ascii_lowercase();
-    let (kind, index) = match name.split_once(':') {
-        None => (name.as_str(), 0),
-        Some((kind, n)) => {
-            let index =
-                n.parse().map_err(|_| format!("device `{name}`: `{n}` is not a device number; try `cuda:0`"))?;
-            (kind, index)
+    let (kind, number) = match name.split_once(':') {
+        None => (name.as_str(), None),
+        Some((kind, number)) => (kind, Some(number)),
+    };
+    let index = || match number {
+        None => Ok(0),
+        Some(n) => {
+            n.parse::<usize>().map_err(|_| format!("device `{name}`: `{n}` is not a device number; try `{kind}:0`"))
         }
     };
-    match kind {
-        "auto" | "" => Ok(cuda(0).or_else(|_| metal(0)).unwrap_or(Device::Cpu)),
-        "cpu" => Ok(Device::Cpu),
-        "cuda" | "gpu" => cuda(index),
-        "metal" => metal(index),
+    match (kind, number) {
+        ("auto" | "", None) => Ok(cuda(0).or_else(|_| metal(0)).unwrap_or(Device::Cpu)),
+        // the one processor; some records name it so
+        ("cpu", None | Some("0")) => Ok(Device::Cpu),
+        ("auto" | "cpu", Some(_)) => Err(format!("device `{name}`: `{kind}` has no number; choose `{kind}`")),
+        ("cuda" | "gpu", _) => cuda(index()?),
+        ("metal", _) => metal(index()?),
         _ => Err(format!("there is no device `{name}`; choose auto, cpu, cuda, cuda:N or metal")),
     }
 }
@@ -100,6 +104,11 @@ mod tests {
         assert!(unknown.contains("`tpu`") && unknown.contains("cpu"), "{unknown}");
         let number = open("cuda:first").unwrap_err();
         assert!(number.contains("`first`"), "{number}");
+        for name in ["cpu:3", "cpu:x", "auto:0"] {
+            let numbered = open(name).unwrap_err();
+            assert!(numbered.contains(name) && numbered.contains("has no number"), "{numbered}");
+            assert!(!numbered.contains("cuda"), "{numbered}");
+        }
         if !utils::cuda_is_available() {
             let missing = open("cuda:1").unwrap_err();
             assert!(missing.contains("--features cuda"), "{missing}");

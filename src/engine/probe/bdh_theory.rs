@@ -12,6 +12,12 @@ impl Probe for BdhTheoryArgs {
     type Answer = BdhTheory;
     type Subject<'m> = &'m dyn SynapseModel;
     const TAKES_LONG: bool = true;
+    const MAY_NEED_NO_WEIGHTS: bool = true;
+
+    /// The claims are tried on numbers that are drawn: of the model only its kind counts.
+    fn untrained_subject(model: &dyn Trainable) -> Option<&dyn SynapseModel> {
+        FromShared::from_shared(model)
+    }
 
     fn ask(&self, _: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let Self { claim, neurons: n } = *self;

@@ -28,20 +28,15 @@ impl Probe for CausalityArgs {
 
     fn ask(&self, mut gated: GatedModel<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let passage = Prompt::read(cx, &self.text, self.passage, Prompt::MAX_TOKENS)?;
-        let (corpus, edit) = (cx.corpus, TokenEdit::new(passage, cx.corpus, self, gated.pool)?);
+        let edit = TokenEdit::new(passage, cx.corpus, self, gated.pool)?;
         let settings = gated.model.coupling_settings();
         let measured = measure(&mut gated, &edit, self, cx);
         // The settings are restored even after an error.
         gated.model.set_coupling_settings(settings);
         let measured = measured?;
-        let about = format!(
-            "{}, token {} changed from {} to {}",
-            edit.passage.about,
-            edit.position,
-            corpus.token_text(edit.passage.ids[edit.position]),
-            corpus.token_text(edit.ids[edit.position])
-        );
-        Ok(Answer::new(measured, about, edit.passage.tokens))
+        let Prompt { about, tokens, .. } = edit.passage;
+        let about: Vec<String> = std::iter::once(about).chain(measured.edit_label(&tokens)).collect();
+        Ok(Answer::new(measured, about.join(", "), tokens))
     }
 }
 
@@ -106,6 +101,7 @@ fn measure(
         original: corpus.decode(&edit.passage.ids),
         edited: corpus.decode(&edit.ids),
         position: edit.position,
+        replacement: corpus.token_text(edit.ids[edit.position]),
         before_max: before(&delta, edit.position),
         delta: delta.into(),
         effective_gate,

@@ -168,6 +168,11 @@ impl<'a> ProbeContext<'a> {
     pub fn standalone(model: &'a mut dyn Trainable, corpus: &'a Corpus, device: &'a Device, args: &'a Args) -> Self {
         Self { model, step: 0, corpus, texts: &[], device, seed: 0, args, progress: Progress::none() }
     }
+
+    fn inputs(&self) -> ProbeInputs<'a> {
+        let Self { step, corpus, texts, device, seed, progress, .. } = *self;
+        ProbeInputs { step, corpus, texts, device, seed, progress }
+    }
 }
 
 /// The inputs of a probe beside the model.
@@ -198,9 +203,18 @@ pub trait Probe: Arguments {
     /// True if the answer may take seconds or minutes, so that no slider may have to wait for it.
     const TAKES_LONG: bool = false;
 
+    /// True if some models answer by their settings alone, so that a record without weights can be asked too.
+    const MAY_NEED_NO_WEIGHTS: bool = false;
+
     /// The part of this model that answers; `None` where the question cannot be put to it.
     fn subject(model: &mut dyn Trainable) -> Option<Self::Subject<'_>> {
         FromModel::from_model(model)
+    }
+
+    /// The part that answers where the model has its settings but not its trained weights; `None` where the answer depends
+    /// on these.
+    fn untrained_subject(_model: &dyn Trainable) -> Option<Self::Subject<'_>> {
+        None
     }
 
     /// # Errors
@@ -216,8 +230,17 @@ pub struct ProbeEntry {
     pub about: &'static str,
     /// See [`Probe::TAKES_LONG`].
     pub takes_long: bool,
+    /// See [`Probe::MAY_NEED_NO_WEIGHTS`].
+    pub may_need_no_weights: bool,
     knobs: fn() -> Vec<Knob>,
     ask: fn(&mut ProbeContext<'_>) -> Result<Vec<Answer>>,
+    ask_untrained: fn(&mut ProbeContext<'_>) -> Result<Vec<Answer>>,
+}
+
+/// The answers of a part of a model; none where there is no such part.
+fn answers<P: Probe>(args: &Args, inputs: &ProbeInputs<'_>, subject: Option<P::Subject<'_>>) -> Result<Vec<Answer>> {
+    let Some(subject) = subject else { return Ok(vec![]) };
+    Ok(P::from_args(args)?.ask(subject, inputs)?.untyped())
 }
 
 impl ProbeEntry {
@@ -226,13 +249,10 @@ impl ProbeEntry {
             id: P::PROBE,
             about: P::ABOUT,
             takes_long: P::TAKES_LONG,
+            may_need_no_weights: P::MAY_NEED_NO_WEIGHTS,
             knobs: P::knobs,
-            ask: |cx| {
-                let ProbeContext { step, corpus, texts, device, seed, progress, .. } = *cx;
-                let inputs = ProbeInputs { step, corpus, texts, device, seed, progress };
-                let Some(subject) = P::subject(cx.model) else { return Ok(vec![]) };
-                Ok(P::from_args(cx.args)?.ask(subject, &inputs)?.untyped())
-            },
+            ask: |cx| answers::<P>(cx.args, &cx.inputs(), P::subject(cx.model)),
+            ask_untrained: |cx| answers::<P>(cx.args, &cx.inputs(), P::untrained_subject(cx.model)),
         }
     }
 
@@ -247,6 +267,14 @@ impl ProbeEntry {
     /// If arguments do not exist or cannot be read, and those of [`Probe::ask`].
     pub fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Answer>> {
         (self.ask)(cx)
+    }
+
+    /// Asks a model that has its settings but not its trained weights; returns no answers where these decide.
+    ///
+    /// # Errors
+    /// Those of [`ProbeEntry::ask`].
+    pub fn ask_untrained(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Answer>> {
+        (self.ask_untrained)(cx)
     }
 }
 

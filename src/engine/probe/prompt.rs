@@ -57,8 +57,8 @@ impl Prompt {
 /// The longest beginning by which a text is named, characters.
 const MAX_NAME: usize = 24;
 
-/// The beginning of a text, on one line.
-fn beginning(text: &str) -> String {
+/// The beginning of a text, by which it is named, on one line.
+pub(super) fn beginning(text: &str) -> String {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match words.char_indices().nth(MAX_NAME) {
         Some((end, _)) => format!("{}\u{2026}", words[..end].trim_end()),

@@ -1,6 +1,7 @@
 //! The settling of a network's levels on a sentence: one of the run's own, whose roles are known, or one that somebody
 //! typed.
 
+use super::prompt::beginning;
 use crate::{
     corpus::{SentenceSet, Source, TaggedSentence},
     probe::prelude::*,
@@ -34,7 +35,7 @@ fn sentence(corpus: &Corpus, args: &SettlingArgs) -> Result<(Vec<u32>, Vec<Strin
         if ids.is_empty() || ids.len() > MAX_WORDS {
             bail!("a sentence of {} words cannot be settled on: type 1 to {MAX_WORDS}", ids.len());
         }
-        return Ok((ids, vec![], "typed sentence".to_owned()));
+        return Ok((ids, vec![], format!("typed sentence \u{201c}{}\u{201d}", beginning(&args.text))));
     }
     let Some(sets) = sets else {
         return Ok((corpus.passage(0, MAX_WORDS), vec![], "held-out passage 0".to_owned()));

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 
 use super::{
     Environment, RunRecord,
+    error::truncated_message,
     names::{MAX_CONFIG, MAX_NAME, MAX_RUN, check_folder},
     prelude::*,
     record::{FORMAT, MetricsRecord, PROTOCOL, VariantRef},
@@ -27,8 +28,10 @@ pub(super) struct Description {
     pub started_at: Option<String>,
     /// The format of the folder; see [`FORMAT`].
     pub format: u32,
-    /// Notices about data that is lost or had to be guessed.
+    /// Notices about data that this version does not show or that the writer left out.
     pub notices: Vec<String>,
+    /// Sentences about what is lost and had to be guessed.
+    pub damage: Vec<String>,
 }
 
 impl Description {
@@ -49,7 +52,7 @@ impl From<RunRecord> for Description {
         }
         let mut info = named(run.run);
         info.asks = valid_asks(run.asks);
-        Self { info, started_at: Some(run.started_at), format: run.format, notices }
+        Self { info, started_at: Some(run.started_at), format: run.format, notices, damage: vec![] }
     }
 }
 
@@ -60,13 +63,21 @@ pub fn machines(folder: &Path) -> Vec<Environment> {
     std::iter::once(run.environment).chain(run.resumed.into_iter().map(|part| part.environment)).collect()
 }
 
+/// What `run.json` says of a run, or what can be told without it.
+///
+/// # Errors
+/// If this is not a run folder, or one of a later format.
+pub fn run_info(folder: &Path) -> Result<RunInfo, StoreError> {
+    Ok(describe(folder)?.info)
+}
+
 /// Reads `run.json`, or rebuilds what can be rebuilt without it.
 ///
 /// # Errors
 /// If this is not a run folder, or one of a later format.
 pub(super) fn describe(folder: &Path) -> Result<Description, StoreError> {
     check_folder(folder)?;
-    let lost = match read_inside(folder, RUN, MAX_RUN) {
+    let (lost, is_missing) = match read_inside(folder, RUN, MAX_RUN) {
         Ok(text) => match serde_json::from_slice::<RunRecord>(&text) {
             Ok(run) => {
                 if let Some(why) = refusal(&run) {
@@ -76,29 +87,42 @@ pub(super) fn describe(folder: &Path) -> Result<Description, StoreError> {
                 fill_in_config(folder, &mut description.info);
                 return Ok(description);
             }
-            Err(e) => format!("{RUN} is damaged ({e})"),
+            Err(e) => (format!("{RUN} is damaged ({e})"), false),
         },
-        Err(e) if e.is_missing() => format!("{RUN} is missing"),
+        Err(e) if e.is_missing() => (format!("{RUN} is missing"), true),
         Err(e) => return Err(e).at("read", &folder.join(RUN)),
     };
     let path = folder.join(CONFIG);
-    let text = read_text_inside(folder, CONFIG, MAX_CONFIG);
-    if text.as_ref().is_err_and(FileError::is_missing) {
-        if open_inside(folder, METRICS).is_ok() {
-            let info = rebuilt(folder, Config::defaults(FOREIGN, &[]));
-            return Ok(Description { info, started_at: None, format: FORMAT, notices: vec![] });
+    let settings = match read_text_inside(folder, CONFIG, MAX_CONFIG) {
+        Err(e) if e.is_missing() => None,
+        text => {
+            let read = Config::without_schema(&text.at("read", &path)?, FOREIGN);
+            let shown = path.display();
+            Some(read.map_err(|e| StoreError::new(format!("{lost}, and `{shown}` cannot be read either: {e}")))?)
         }
-        return Err(StoreError::new(format!(
-            "`{}` is not a run folder: {lost}, and there is no {CONFIG} either",
-            folder.display()
-        )));
-    }
-    let text = text.at("read", &path)?;
-    let config = Config::without_schema(&text, FOREIGN)
-        .map_err(|e| StoreError::new(format!("{lost}, and `{}` cannot be read either: {e}", path.display())))?;
-    let info = rebuilt(folder, config);
-    let words = format!("{lost}: rebuilt from {CONFIG}; variants go by the ids found in {METRICS}, sizes are unknown");
-    Ok(Description { info, started_at: None, format: FORMAT, notices: vec![words] })
+    };
+    let source = match settings {
+        Some(_) => CONFIG,
+        None if open_inside(folder, METRICS).is_ok() => METRICS,
+        None => {
+            return Err(StoreError::new(format!(
+                "`{}` is not a run folder: {lost}, and there is no {CONFIG} either",
+                folder.display()
+            )));
+        }
+    };
+    let has_settings = settings.is_some();
+    let info = rebuilt(folder, settings.unwrap_or_else(|| Config::defaults(FOREIGN, &[])));
+    let words = truncated_message(format!(
+        "{lost}: rebuilt from {source}; variants go by the ids found in {METRICS}, sizes are unknown"
+    ));
+    // another program may leave its description out, and its settings too
+    let (notices, damage) = match is_missing && info.lab == FOREIGN {
+        true if has_settings => (vec![words], vec![]),
+        true => (vec![], vec![]),
+        false => (vec![], vec![words]),
+    };
+    Ok(Description { info, started_at: None, format: FORMAT, notices, damage })
 }
 
 /// The reason why a description cannot be read, if there is one; the words follow the name of the folder.

@@ -1,7 +1,11 @@
 //! Past runs in a folder, for a list to choose from. Reads the head and the tail of each, not the
 //! whole.
 
-use std::{fs, time::SystemTime};
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read},
+    time::SystemTime,
+};
 
 use super::{
     checkpoint,
@@ -15,6 +19,8 @@ use crate::files::read_end_inside;
 
 /// Bytes at the end of a log that hold its last lines; the first and the last of them may be cut off.
 const TAIL: u64 = 64 << 10;
+/// Bytes of the first line of a log; of a longer one the time is not read.
+const FIRST_LINE: u64 = 64 << 10;
 
 /// A run folder in a list.
 #[derive(Debug, Clone, PartialEq)]
@@ -116,12 +122,20 @@ pub fn summary(folder: &Path) -> Result<RunSummary, StoreError> {
     })
 }
 
-/// The start time in run.json, or else the time at which the folder was last changed.
+/// The start time in run.json, or else that of the first event, or at which the folder was last changed.
 pub(super) fn start_time(folder: &Path, started_at: Option<&str>) -> jiff::Timestamp {
     started_at
         .and_then(|text| text.parse().ok())
+        .or_else(|| first_event_time(folder))
         .or_else(|| fs::metadata(folder).and_then(|m| m.modified()).ok().and_then(|t| t.try_into().ok()))
         .unwrap_or(jiff::Timestamp::UNIX_EPOCH)
+}
+
+fn first_event_time(folder: &Path) -> Option<jiff::Timestamp> {
+    let mut line = vec![];
+    BufReader::new(open_inside(folder, EVENTS).ok()?).take(FIRST_LINE).read_until(b'\n', &mut line).ok()?;
+    let event: serde_json::Value = serde_json::from_slice(&line).ok()?;
+    event.get("at")?.as_str()?.parse().ok()
 }
 
 /// "2026-01-31 14:25", in the time of this place.

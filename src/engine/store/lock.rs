@@ -22,12 +22,18 @@ pub fn is_being_written(folder: &Path) -> bool {
     lock.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
+/// Returns true if this run folder has a lock and no process holds it. False also where the system cannot lock.
+pub fn is_unlocked(folder: &Path) -> bool {
+    open_inside(folder, LOCK).is_ok_and(|file| file.try_lock_shared().is_ok())
+}
+
 /// Returns true if the program that last held this run folder ran on this machine, as its lock says, and holds it no more.
-/// False where that cannot be told: the lock is empty, or names another machine or an earlier start of this one.
+/// False where that cannot be told: the lock is empty, or names another machine or an earlier start of this one, or the
+/// system cannot lock.
 pub fn was_abandoned_here(folder: &Path) -> bool {
     let holder = read_text_inside(folder, LOCK, MAX_LOCK).unwrap_or_default();
     let is_of_here = || read_text(Path::new(BOOT), MAX_LOCK).is_ok_and(|boot| boot.trim() == holder.trim());
-    !holder.trim().is_empty() && is_of_here() && !is_being_written(folder)
+    !holder.trim().is_empty() && is_of_here() && is_unlocked(folder)
 }
 
 /// The lock of a run folder, until it is dropped; the system releases it when the process dies.

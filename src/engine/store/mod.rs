@@ -58,13 +58,13 @@ pub mod trash;
 mod writer;
 
 pub use checkpoint::{Checkpoint, DataPosition, Lengths, LoadedCheckpoint};
-pub use description::machines;
+pub use description::{machines, run_info};
 pub use environment::Environment;
 pub use error::StoreError;
 pub use listing::{
     Interruption, RunSummary, has_ended, has_finished, interruption, last_change, list, local_text, summary,
 };
-pub use lock::{is_being_written, was_abandoned_here};
+pub use lock::{is_being_written, is_unlocked, was_abandoned_here};
 pub use names::{LOCK, MAX_CONFIG, TakenNames, check_folder, is_record, is_run, unique_name};
 pub use questions::{ComposedQuestion, MAX_ANSWER, OpenQuestion, QuestionInbox, ReceivedQuestion, Reply};
 pub use reader::{Damage, FolderStatus, Reader};

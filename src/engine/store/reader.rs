@@ -68,6 +68,8 @@ pub struct Reader {
     feeds: [LogFile; 3],
     end: Option<RunEnd>,
     followed: Option<ReadDescription>,
+    /// The lost parts of the description.
+    damage: Damage,
 }
 
 /// The facts that only the end of the logs tells.
@@ -143,12 +145,12 @@ impl Reader {
     /// A reader of a described folder whose logs are opened so.
     fn described(folder: &Path, description: Description, open: impl Fn(LogKind) -> LogFile) -> Self {
         let has_typed_samples = description.has_typed_samples();
-        let Description { mut info, notices, .. } = description;
+        let Description { mut info, notices, damage, .. } = description;
         info.folder = Some(folder.display().to_string());
         Self {
             names: NameTable::new(&info),
             start: [Event::Started(Arc::new(info))].into(),
-            notices: notices.into_iter().map(warning).collect(),
+            notices: notices.into_iter().chain(damage.clone()).map(warning).collect(),
             feeds: [METRICS_LOG, SAMPLES_LOG, EVENTS_LOG].map(|kind| {
                 match has_typed_samples || kind.name != SAMPLES_LOG.name {
                     true => open(kind),
@@ -157,6 +159,7 @@ impl Reader {
             }),
             end: Some(RunEnd::default()),
             followed: None,
+            damage: Damage(damage),
         }
     }
 
@@ -249,6 +252,7 @@ impl Reader {
             ],
             end: None,
             followed: None,
+            damage: Damage::default(),
         })
     }
 
@@ -270,7 +274,7 @@ impl Reader {
     /// events too.
     pub fn read_through(mut self, mut each: impl FnMut(Event)) -> Result<Damage, StoreError> {
         self.by_ref().for_each(&mut each);
-        let mut damage = Damage::default();
+        let mut damage = self.damage;
         for feed in self.feeds {
             damage.0.extend(feed.damage);
             if let Some(failure) = feed.failure {

@@ -1,12 +1,7 @@
 //! An index of the runs in a folder: what was made of each, until one of its files changes. It is a cache and nothing
 //! more: deleted, damaged or of another version it is made again.
 
-use std::{
-    ffi::OsString,
-    fs,
-    io::{BufWriter, Write},
-    time::UNIX_EPOCH,
-};
+use std::{ffi::OsString, fs, io::Write, time::UNIX_EPOCH};
 
 use serde::de::DeserializeOwned;
 
@@ -105,15 +100,11 @@ impl<T: Serialize + DeserializeOwned> RunIndex<T> {
     /// If the system refuses: the next list then takes longer, and nothing else is lost.
     pub fn save(&self, runs: &Path) -> Result<(), StoreError> {
         let path = runs.join(INDEX);
-        let mut file = Replacement::create(&path).at("write", &path)?;
-        let mut out = BufWriter::new(&mut file);
-        serde_json::to_writer(&mut out, self)
+        let text = serde_json::to_vec(self)
             .map_err(|e| StoreError::with_source(format!("cannot write `{}`: {e}", path.display()), e))?;
-        // dropping would flush too, but would not report a full disk
-        out.flush().at("write", &path)?;
-        drop(out);
+        let mut file = Replacement::create(&path).at("write", &path)?;
         // A damaged one is made again, so nobody waits for the disk.
-        file.commit_unforced().at("write", &path)
+        file.write_all(&text).and_then(|()| file.commit_unforced()).at("write", &path)
     }
 }
 

@@ -21,17 +21,20 @@ pub fn discard(run: &Path) -> Result<PathBuf, StoreError> {
         return Err(StoreError::new(format!("`{shown}` is being written: stop the run first, then delete it")));
     }
     let run = run.canonicalize().at("delete", run)?;
-    let (Some(runs), Some(name)) = (run.parent(), run.file_name().map(|n| n.to_string_lossy().into_owned())) else {
+    let (Some(runs), Some(name)) = (run.parent(), run.file_name()) else {
         return Err(StoreError::new(format!("`{shown}` lies in no folder")));
     };
     let trash = runs.join(TRASH);
     files::make_folder_inside(runs, TRASH).at("make", &trash)?;
-    let free =
-        (1..).map(|n| if n == 1 { name.clone() } else { format!("{name}.{n}") }).find(|n| !trash.join(n).exists());
-    let free = free.unwrap_or_else(|| name.clone());
-    let place = trash.join(&free);
-    files::rename_inside(runs, &name, Path::new(TRASH).join(free)).at("delete", &run)?;
-    Ok(place)
+    // a name that is not UTF-8 stays as it is: as text it could be that of another run
+    let (mut free, mut n) = (name.to_owned(), 1);
+    while trash.join(&free).exists() {
+        n += 1;
+        free = name.to_owned();
+        free.push(format!(".{n}"));
+    }
+    files::rename_inside(runs, name, Path::new(TRASH).join(&free)).at("delete", &run)?;
+    Ok(trash.join(free))
 }
 
 /// Moves a run out of the trash, to where it was; where it lies now.
@@ -55,6 +58,25 @@ pub fn restore(place: &Path) -> Result<PathBuf, StoreError> {
 mod tests {
     #[cfg(unix)]
     use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_run_whose_name_is_not_utf8_is_deleted_itself() {
+        use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+        let dir = tempfile::tempdir().unwrap();
+        let [run, other] = [&b"a\xff"[..], "a\u{fffd}".as_bytes()].map(|name| dir.path().join(OsStr::from_bytes(name)));
+        for folder in [&run, &other] {
+            std::fs::create_dir(folder).unwrap();
+            std::fs::write(folder.join("config.toml"), "lab = \"x\"").unwrap();
+        }
+        let place = discard(&run).unwrap();
+        assert!(place.join("config.toml").is_file() && !run.exists() && other.is_dir(), "{place:?}");
+        assert_eq!(place.file_name(), run.file_name());
+        assert_eq!(restore(&place).unwrap().file_name(), run.file_name());
+        std::fs::create_dir(&place).unwrap();
+        let numbered = discard(&run).unwrap();
+        assert_eq!(numbered.file_name(), Some(OsStr::from_bytes(b"a\xff.2")));
+    }
 
     #[cfg(unix)]
     #[test]

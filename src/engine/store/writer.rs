@@ -225,7 +225,8 @@ impl Inner {
                 | Event::Question { .. }
                 | Event::Partial(_)
                 | Event::Snapshots(_)
-                | Event::Folder(_),
+                | Event::Folder(_)
+                | Event::Resumed { .. },
                 _,
             ) => Ok(()),
             (Event::Started(info), place) => {

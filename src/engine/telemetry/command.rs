@@ -37,7 +37,7 @@ pub enum Command {
     RunTo(u64),
     /// Ends the run and keeps its folder. Dropping the sender does the same.
     Stop,
-    /// A live setting: learning rate, coupling scale, a probe's cadence.
+    /// A live setting: learning rate, coupling scale, a probe's cadence. Ignored once the last update is made.
     Set {
         /// The key of the setting.
         key: String,

@@ -292,6 +292,14 @@ pub enum Event {
     Snapshots(Arc<Vec<u64>>),
     /// The folder of the run was made at this path. It is not recorded, because a folder can be moved.
     Folder(String),
+    /// A replayed run trains on from the checkpoint of this step: later steps that were reported are made again. It is
+    /// not recorded, because the record is cut to the checkpoint.
+    Resumed {
+        /// The step of the checkpoint.
+        step: u64,
+        /// Wall time of training in seconds up to that step.
+        wall_secs: f64,
+    },
     /// A live setting was changed at this step.
     Changed {
         /// The step from which the new value holds.

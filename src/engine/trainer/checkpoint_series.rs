@@ -3,10 +3,13 @@
 //! the last one is its checkpoint. So whatever can be asked of a run at a step can be asked of them, by the same code:
 //! a series is not a special case of anything that comes after. Nothing is trained; a plan stands
 //! for each checkpoint.
+//!
+//! The record holds what was found out as the checkpoints were opened: the tokens of the newest among its settings, and what
+//! was inferred of all of them among its events, each once.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
-use super::{Plan, Run, RunError, thread::guard, threads_of};
+use super::{Plan, Run, RunError, thread::guard, threads_of, tokens};
 use crate::{
     models::ModelSpec,
     store::{Writer, snapshots},
@@ -31,14 +34,16 @@ pub struct SeriesStep {
 /// If a checkpoint cannot be opened or its sizes differ from those of the first; the message names it. What was
 /// recorded before stays.
 pub fn record_series(
-    steps: Vec<SeriesStep>,
+    mut steps: Vec<SeriesStep>,
     writer: &Writer,
     sinks: &mut [Box<dyn Sink>],
     is_wanted: &dyn Fn() -> bool,
 ) -> Result<(), RunError> {
-    let Some(newest) = steps.last() else { return Err(RunError::Plan("a series needs a checkpoint".to_owned())) };
-    // the run is that of its newest weights
-    let (config, inputs, count) = (newest.plan.config.clone(), super::inputs::identify(&newest.plan)?, steps.len());
+    let count = steps.len();
+    let Some(newest) = steps.last_mut() else { return Err(RunError::Plan("a series needs a checkpoint".to_owned())) };
+    // the run is that of its newest weights, whose tokens its settings must name before they are recorded
+    let mut chosen_tokens = guard(|| tokens::fit(&mut newest.plan))?;
+    let (config, inputs) = (newest.plan.config.clone(), super::inputs::identify(&newest.plan)?);
     let threads = threads_of(&newest.plan);
     crate::nn::set_threads(threads);
     let mut emit = |event: Event| -> Result<(), RunError> {
@@ -47,6 +52,7 @@ pub fn record_series(
     };
     let mut first: Option<ModelSizes> = None;
     let mut kept = vec![];
+    let mut noted = BTreeSet::new();
     for (k, SeriesStep { step, plan, name, source }) in steps.into_iter().enumerate() {
         ensure!(is_wanted(), RunError::Refused(format!("stopped before `{name}`")));
         let mut run = guard(|| Run::open(plan))?;
@@ -62,6 +68,11 @@ pub fn record_series(
                 first = Some(sizes);
             }
             Some(first) => first.check(&sizes)?,
+        }
+        for text in chosen_tokens.take().into_iter().chain(run.opening_notes()) {
+            if noted.insert(without_files(&text, &run)) {
+                emit(Event::Notice { level: Level::Info, text })?;
+            }
         }
         emit(Event::Notice { level: Level::Info, text: format!("step {step} is `{name}`, as {source} says") })?;
         for event in measured(&mut run)? {
@@ -81,6 +92,12 @@ pub fn record_series(
     }
     emit(Event::State(RunState::Finished))?;
     Ok(writer.sync()?)
+}
+
+/// A note without the path of the checkpoint, which is all that differs between the notes of a series.
+fn without_files(note: &str, run: &Run) -> String {
+    let paths = run.plan.variants.iter().flat_map(|variant| variant.model.files());
+    paths.fold(note.to_owned(), |note, path| note.replace(&path.display().to_string(), ""))
 }
 
 /// The held-out loss and what the schedule asks, at the run's step.

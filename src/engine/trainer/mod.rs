@@ -30,6 +30,7 @@ pub use memory::{MemoryEstimate, TooLittleMemory, check_plan_memory, check_plan_
 pub use plan::{Decay, Optimisation, Plan, ProbeSchedule, RuntimeParam, Schedule, Stage, TokenKeys, VariantSpec};
 pub use run::Run;
 pub use settings::{RunSettings, TrainSettings};
+pub use thread::catch_panic;
 pub use worker::{DriveOptions, Outcome, Process, drive, spawn};
 
 /// The number of threads that the plan's model may use: as requested, or all cores but one, which is left to the

@@ -110,10 +110,11 @@ impl Run {
         &self.texts[0]
     }
 
-    /// Sentences about the choices and inferences that were made when the models were opened.
+    /// Sentences about the choices and inferences that were made when the texts and models were opened.
     pub fn opening_notes(&self) -> Vec<String> {
+        let of_texts = self.texts.iter().filter_map(Corpus::omission);
         let of_models = self.variants.iter().flat_map(|v| v.model.notes().iter().cloned());
-        self.chosen_tokens.iter().cloned().chain(of_models).collect()
+        self.chosen_tokens.iter().cloned().chain(of_texts).chain(of_models).collect()
     }
 
     /// The description of the variants for a legend and a run folder.

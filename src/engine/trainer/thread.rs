@@ -13,7 +13,7 @@ pub(super) fn guard<T>(f: impl FnOnce() -> Result<T, RunError>) -> Result<T, Run
 }
 
 /// Runs `f`; a panic becomes its message.
-pub(super) fn catch_panic<T>(f: impl FnOnce() -> T) -> Result<T, String> {
+pub fn catch_panic<T>(f: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(f)).map_err(|panic| {
         panic
             .downcast_ref::<&str>()

@@ -294,6 +294,8 @@ impl Worker {
             }
             Command::RunTo(_) => {}
             Command::Stop => return ControlFlow::Break(()),
+            // no update will be made with it; the record has its last state and stays as it is
+            Command::Set { .. } if self.has_finished() => {}
             Command::Set { key, value } => match self.run.set(&key, &value) {
                 Ok(()) => {
                     // a checkpoint of this step holds the settings before the change
@@ -316,6 +318,11 @@ impl Worker {
             }
         }
         ControlFlow::Continue(())
+    }
+
+    /// True once the last update was made. A run without updates has none: its model is only opened to be asked.
+    fn has_finished(&self) -> bool {
+        self.run.step > 0 && self.run.step >= self.run.plan.steps
     }
 
     fn set_running(&mut self, running: bool) {
@@ -352,7 +359,9 @@ impl Worker {
         if every > 0 && self.run.step.is_multiple_of(every) {
             self.checkpoint()?;
         }
-        if self.pause_at.take_if(|at| *at <= self.run.step).is_some() {
+        let is_last = self.run.step >= self.run.plan.steps;
+        // the last step ends the run, also where a pause was asked for there
+        if self.pause_at.take_if(|at| *at <= self.run.step).is_some() && !is_last {
             self.set_running(false);
         }
         Ok(waiting.into_iter().try_for_each(|command| self.handle_command(command)))

@@ -174,6 +174,12 @@ fn runs_are_listed_newest_first_with_their_steps() {
     assert_eq!(runs[1].steps, 1, "the line of step 2 is cut short");
     assert_eq!((runs[0].lab.as_str(), runs[0].preset.as_str(), runs[0].total_steps), ("fast_slow", "needed", 20));
     assert!(runs[1].when.starts_with("2020-02-0"), "{}", runs[1].when);
+    // without the description the first event tells the start
+    let begun = "{\"step\":0,\"at\":\"2019-02-03T04:05:06+00:00\",\"state\":\"running\"}\n";
+    fs::write(runs[1].folder.join("run.json"), "{").unwrap();
+    fs::write(runs[1].folder.join("events.jsonl"), begun).unwrap();
+    let when = store::summary(&runs[1].folder).unwrap().when;
+    assert!(when.starts_with("2019-02-0"), "{when}");
     assert!(store::list(&out.path().join("nowhere")).unwrap().is_empty());
     // a run of another program may consist of a log of numbers only
     let numbers = out.path().join("numbers");

@@ -47,8 +47,9 @@ fn payloads() -> impl Strategy<Value = (&'static str, Payload)> {
         let likely = LikelyToken { token: edited.clone(), probability: before_max };
         let causality = Causality {
             original: String::new(),
-            edited,
+            edited: edited.clone(),
             position: 2,
+            replacement: edited,
             delta: delta.clone().into(),
             before_max,
             effective_gate: 0.5,
@@ -180,7 +181,7 @@ fn damaged_lines_are_named_and_passed_over() {
     fs::write(&path, lines.join(&b'\n')).unwrap();
     let events = read(&folder);
     let said = notices(&events);
-    assert!(said.contains("metrics.jsonl line 2 is passed over"), "{said}");
+    assert!(said.contains("metrics.jsonl line 2 is passed over") && !said.contains("at line 1"), "{said}");
     assert!(said.contains("metrics.jsonl line 3 is passed over: its variant `nobody`"), "{said}");
     assert_eq!(events.iter().filter(|e| matches!(e, Event::Step(_))).count(), 7);
     assert!(
@@ -231,6 +232,8 @@ fn a_lost_description_is_rebuilt_from_the_settings() {
         let all = read(&folder);
         let said = notices(&all);
         assert!(said.contains("run.json is") && said.contains("rebuilt from config.toml"), "{said}");
+        let lost = Reader::open(&folder).unwrap().read_through(drop).unwrap();
+        assert!(matches!(&lost.0[..], [one] if said.contains(one.as_str())), "{lost}");
         let Event::Started(found) = &all[0] else { panic!("{:?}", all[0]) };
         assert_eq!(found.variants.iter().map(|v| v.id.as_str()).collect::<Vec<_>>(), ["one", "two"]);
         assert_eq!((found.lab.as_str(), found.total_steps, found.config.seed), ("fast_slow", 20, 7));

@@ -8,12 +8,23 @@ use super::{
 };
 use crate::models::prelude::*;
 
+/// The name of the training window in the file's metadata: nanoGPT's, as those of the sizes are.
+const WINDOW: &str = "block_size";
+
 /// Tensors by name, and words for the file's metadata.
 pub struct StateDict {
     /// The tensors by their names in the public code.
     pub tensors: Vec<(String, Tensor)>,
     /// Pairs of key and value for the file's metadata.
     pub metadata: Vec<(String, String)>,
+}
+
+impl StateDict {
+    /// This, with the length of the windows in which the model was trained, tokens, where it is known.
+    pub fn with_window(mut self, window: Option<usize>) -> Self {
+        self.metadata.extend(window.map(|tokens| (WINDOW.to_owned(), tokens.to_string())));
+        self
+    }
 }
 
 impl BdhSpec {

@@ -13,6 +13,11 @@ const SHOWN_PATHS: usize = 3;
 impl Probe for GeneratorFlowArgs {
     type Answer = GeneratorFlow;
     type Subject<'m> = ControlledModel<'m>;
+    const MAY_NEED_NO_WEIGHTS: bool = true;
+
+    fn untrained_subject(model: &dyn Trainable) -> Option<ControlledModel<'_>> {
+        ControlledModel::untrained(model)
+    }
 
     fn ask(&self, model: ControlledModel<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let asked = GeneratorQuery::new(model, &self.generator, cx)?;

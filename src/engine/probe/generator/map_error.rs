@@ -15,7 +15,7 @@ impl Probe for StationaryMapArgs {
 
     fn ask(&self, map: &dyn StationaryMap, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let (cells, dims, range) = (self.cells, map.generator().dims(), map.range());
-        let (reach, held) = (EXTRAPOLATION * range, control(map, [0.0, 0.0, self.y2, self.y3]));
+        let (reach, held) = (EXTRAPOLATION * range, control(map.generator(), [0.0, 0.0, self.y2, self.y3]));
         let rows = if dims > 1 { cells } else { 1 };
         let at = |i: usize| reach * (2.0 * i as f64 / (cells - 1) as f64 - 1.0);
         let plane: Vec<Vec<f64>> = (0..rows * cells)

@@ -29,6 +29,15 @@ pub enum ControlledModel<'m> {
     /// A slow stream: y is its first principal components at a token, over their standard deviation along the passage, and A a
     /// generator drawn from the seed, since nothing makes the model's own fast map one.
     Streams(StreamsModel<'m>),
+    /// The generator of a [`ControlledModel::Map`] without its network, which is not trained.
+    Generator(&'m ControlledGenerator),
+}
+
+impl<'m> ControlledModel<'m> {
+    /// The part that needs no weights: they decide the control of a slow stream, and not that of a person.
+    fn untrained(model: &'m dyn Trainable) -> Option<Self> {
+        model.capabilities().stationary_map.map(|map| Self::Generator(map.generator()))
+    }
 }
 
 impl<'m> FromShared<'m> for ControlledModel<'m> {
@@ -53,9 +62,11 @@ impl<'a> GeneratorQuery<'a> {
     /// The generator at the control, with its changed rates, and cut if that is asked.
     fn new(model: ControlledModel<'a>, args: &GeneratorArgs, cx: &ProbeInputs<'_>) -> Result<Self> {
         let drawn;
+        let asked = [args.y0, args.y1, args.y2, args.y3];
         let (map, controlled, control, origin) = match model {
-            ControlledModel::Map(map) => {
-                (Some(map), map.generator(), control(map, [args.y0, args.y1, args.y2, args.y3]), String::new())
+            ControlledModel::Map(map) => (Some(map), map.generator(), control(map.generator(), asked), String::new()),
+            ControlledModel::Generator(generator) => {
+                (None, generator, control(generator, asked), ", without the network".to_owned())
             }
             ControlledModel::Streams(streams) => {
                 let base = OWN.draw(cx.seed)?;
@@ -112,14 +123,37 @@ fn own_control(subject: StreamsModel<'_>, args: &GeneratorArgs, cx: &ProbeInputs
 }
 
 /// The control y: as many of these numbers as it has, and 0 beyond them.
-fn control(map: &dyn StationaryMap, asked: [f64; 4]) -> Vec<f64> {
-    asked.into_iter().chain(std::iter::repeat(0.0)).take(map.generator().dims()).collect()
+fn control(generator: &ControlledGenerator, asked: [f64; 4]) -> Vec<f64> {
+    asked.into_iter().chain(std::iter::repeat(0.0)).take(generator.dims()).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{models::fast_slow::FastSlowSpec, telemetry::Measurement};
+    use crate::{
+        models::{FamilySpec, fast_slow::FastSlowSpec, stationary::StationarySpec},
+        probe::{ProbeContext, find},
+        telemetry::{Args, Measurement},
+    };
+
+    /// A generator is drawn from the seed; the network that learns it, and the slow state of a model, are trained.
+    #[test]
+    fn only_what_needs_no_weights_answers_without_them() -> Result<()> {
+        let ask = |spec: &ModelSpec, is_trained: bool| -> Result<Option<GeneratorState>> {
+            let (mut model, corpus) = testing::model(spec)?;
+            let (args, probe) = (Args::new(), find("generator").expect("a probe"));
+            let mut cx = ProbeContext::standalone(model.as_mut(), &corpus, &Device::Cpu, &args);
+            let answers = if is_trained { probe.ask(&mut cx)? } else { probe.ask_untrained(&mut cx)? };
+            Ok(answers.first().and_then(|answer| GeneratorState::from_payload(&answer.payload).cloned()))
+        };
+        let network = ModelSpec::Stationary(StationarySpec::tiny());
+        let [whole, untrained] = [ask(&network, true)?, ask(&network, false)?].map(|state| state.expect("a generator"));
+        assert!(whole.matrix == untrained.matrix && whole.classes == untrained.classes);
+        assert!(whole.predicted.len() == 12 && untrained.predicted.is_empty());
+        let streams = ModelSpec::FastSlow(FastSlowSpec { d_model: 16, ..FastSlowSpec::default() });
+        assert!(ask(&streams, true)?.is_some() && ask(&streams, false)?.is_none());
+        Ok(())
+    }
 
     fn ask_probe<M: Measurement>(token: i64, weights: f64) -> Result<M> {
         let spec = ModelSpec::FastSlow(FastSlowSpec { d_model: 16, ..FastSlowSpec::default() });

@@ -9,6 +9,11 @@ use crate::{
 impl Probe for GeneratorArgs {
     type Answer = GeneratorState;
     type Subject<'m> = ControlledModel<'m>;
+    const MAY_NEED_NO_WEIGHTS: bool = true;
+
+    fn untrained_subject(model: &dyn Trainable) -> Option<ControlledModel<'_>> {
+        ControlledModel::untrained(model)
+    }
 
     fn ask(&self, model: ControlledModel<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let asked = GeneratorQuery::new(model, self, cx)?;

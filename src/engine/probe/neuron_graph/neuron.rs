@@ -2,7 +2,7 @@
 //! fire in the first layer, and the tokens that it writes towards.
 
 use super::Factors;
-use crate::{analysis::graph::product::Sign, probe::prelude::*};
+use crate::{analysis::graph::product::Sign, probe::prelude::*, telemetry::read_neurons};
 
 /// Partners and tokens listed of each kind.
 const PARTNERS: usize = 6;
@@ -17,8 +17,12 @@ impl Probe for GraphNeuronArgs {
         // A neuron's partners are listed with either sign, whichever sign the edges of the graph have.
         let whole = NeuronGraphArgs { from_head: 0, to_head: 0, sign: Sign::Both, ..self.graph.clone() };
         let factors = Factors::new(model, &whole, cx)?;
-        let i = self.neuron.unwrap_or_else(|| factors.max_row_norm_neuron());
-        ensure!(i < factors.neurons(), "there is no neuron {i}; the model has {}", factors.neurons());
+        let (named, shape) = (self.neuron.as_deref().unwrap_or_default(), &factors.shape);
+        let i = match read_neurons(named, shape.heads, shape.per_head()).map_err(Error::Msg)?[..] {
+            [] => factors.max_row_norm_neuron(),
+            [one] => one,
+            _ => bail!("one neuron is asked about at a time, not `{named}`"),
+        };
         let to = strongest(&factors.effects_of(i), i);
         let from = strongest(&factors.effects_on(i), i);
         let (writes, reads) = tokens(model, &factors, i)?;

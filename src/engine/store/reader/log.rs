@@ -8,6 +8,7 @@ use super::{
     warning,
 };
 use crate::{
+    config::json_error_message,
     store::{
         error::truncated_message,
         names::MAX_NAME,
@@ -66,7 +67,7 @@ fn beyond(what: &str, number: u64) -> String {
 type Parsed = Result<Option<(u64, Event)>, String>;
 
 fn parse_metrics(line: &[u8], names: &mut NameTable) -> Parsed {
-    let m: MetricsRecord = serde_json::from_slice(line).map_err(|e| e.to_string())?;
+    let m: MetricsRecord = serde_json::from_slice(line).map_err(|e| json_error_message(&e))?;
     let variant = names.variant(m.variant)?;
     let scalars = m.scalars.into_iter().map(|(name, v)| Ok((names.channel(name)?, v)));
     let scalars = scalars.collect::<Result<_, String>>()?;
@@ -74,7 +75,7 @@ fn parse_metrics(line: &[u8], names: &mut NameTable) -> Parsed {
 }
 
 fn parse_sample(line: &[u8], names: &mut NameTable) -> Parsed {
-    let s: SampleRecord = serde_json::from_slice(line).map_err(|e| e.to_string())?;
+    let s: SampleRecord = serde_json::from_slice(line).map_err(|e| json_error_message(&e))?;
     if !names.wants(&s.channel) {
         return Ok(None);
     }
@@ -92,7 +93,7 @@ fn parse_sample(line: &[u8], names: &mut NameTable) -> Parsed {
 }
 
 fn parse_event(line: &[u8], _: &mut NameTable) -> Parsed {
-    let found = record::event_from_line(line).map_err(|e| e.to_string())?;
+    let found = record::event_from_line(line).map_err(|e| json_error_message(&e))?;
     Ok(found.map(|(step, event)| match event {
         Event::Notice { level, text } => (step, Event::Notice { level, text: truncated_message(text) }),
         Event::State(RunState::Failed { message }) => {

@@ -14,6 +14,9 @@ measurement! {
         pub edited: String,
         /// Position of the changed token, from 0.
         pub position: usize,
+        /// The token that was put there, as a token axis shows it; empty in runs of earlier versions, which do not say.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        pub replacement: String,
         /// max |delta logits| over the vocabulary, one per position.
         pub delta: Numbers,
         /// The largest of `delta` before `position`; 0 in a causal model.
@@ -200,6 +203,14 @@ measurement! {
         pub null_sd: f64,
         /// Two-sided share of the rotations that are as far from their mean.
         pub p: f64,
+    }
+}
+
+impl Causality {
+    /// The change in short: "token 48: r \u{2192} e"; `None` where it is not said what was put there. `tokens`: those of the sample.
+    pub fn edit_label(&self, tokens: &[String]) -> Option<String> {
+        let here = tokens.get(self.position).filter(|_| !self.replacement.is_empty())?;
+        Some(format!("token {}: {here} \u{2192} {}", self.position, self.replacement))
     }
 }
 

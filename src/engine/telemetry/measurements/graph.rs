@@ -212,8 +212,8 @@ arguments! {
 arguments! {
     /// One neuron in the whole graph; of the graph's arguments only `matrix`, and for sigma `layer` and `tokens`, change the numbers.
     pub struct GraphNeuronArgs asks "graph_neuron" with graph: NeuronGraphArgs {
-        /// Number of the neuron in the model; the one with the longest row of E if not given.
-        neuron: Option<usize> = None,
+        /// The neuron as head:index, both counted from 0, such as 0:12, or its number in the model; the one with the longest row of E if not given.
+        neuron: Option<String> = None,
     }
 }
 

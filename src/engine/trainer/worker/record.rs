@@ -43,6 +43,7 @@ impl Worker {
         let Some(folder) = self.options.replayed.take() else { return };
         match self.resumed(&folder) {
             Ok(writer) => {
+                self.listeners.emit(Event::Resumed { step: self.run.step, wall_secs: self.run.wall_secs });
                 if let Some(words) = writer.lock_warning() {
                     self.listeners.notice(Level::Warning, words);
                 }

@@ -323,12 +323,14 @@ fn measurement(
 }
 
 /// The text in the other tokens that the model may have been trained with: those that a command tries
-/// ([`corpus::fitting_tokenizers`]), with the list of them beside its file.
+/// ([`corpus::fitting_tokenizers`]), with the list of them beside its file. A generated text supplies no characters, since
+/// nobody gave it as the one that the model was trained on.
 fn other_tokens(cx: &ProbeInputs<'_>, facts: Option<&CheckpointFacts>) -> Vec<(TokenizerSpec, Corpus)> {
     let vocab = cx.corpus.vocab();
     let bytes = (vocab >= BYTES).then_some(TokenizerSpec::Byte { vocab });
     let listed = facts.and_then(|facts| corpus::list_beside(&facts.path, vocab));
-    let specs = bytes.into_iter().chain([TokenizerSpec::SortedChar { max_vocab: vocab }]).chain(listed);
+    let of_text = (!cx.corpus.source().is_generated()).then_some(TokenizerSpec::SortedChar { max_vocab: vocab });
+    let specs = bytes.into_iter().chain(of_text).chain(listed);
     // a tokenizer that cannot read the text, or has a vocabulary of another size, is not a candidate
     let opened = specs.filter_map(|spec| Some((spec.clone(), cx.corpus.in_tokens(spec).ok()?)));
     opened.filter(|(_, corpus)| corpus.vocab() == vocab).collect()
