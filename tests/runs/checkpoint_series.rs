@@ -5,10 +5,12 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Command, Output},
+    time::{Duration, Instant},
 };
 
 use candle_core::Device;
 use orrery::{
+    cli::{host::DesktopHost, runs::Runs},
     config::Value,
     labs,
     models::{
@@ -21,6 +23,7 @@ use orrery::{
         measurements::{ModularityAtStep, TrainedBdh},
     },
     trainer::{self, DriveOptions},
+    ui::host::Host,
 };
 
 use crate::record::Record;
@@ -38,6 +41,18 @@ fn write_with(path: &Path, (seed, neurons): (u64, usize), said: &[(&str, &str)])
     let mut out = export_state_dict(&spec, &weights).unwrap();
     out.metadata.extend(said.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())));
     tensors::write(path, &out.tensors, &out.metadata).unwrap();
+}
+
+/// Writes checkpoints of steps 10 and 20 into a new folder, which say neither their layers nor their tokens, `vocab` of them.
+fn write_unsaid(folder: &Path, vocab: usize) {
+    fs::create_dir(folder).unwrap();
+    for step in [10, 20] {
+        let spec = BdhSpec { d_model: 8, heads: 2, neurons: 32, layers: 2, ..BdhSpec::default() };
+        let model = ModelSpec::Bdh(spec.clone()).build(vocab, step, &Device::Cpu).unwrap();
+        let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
+        let out = export_state_dict(&spec, &weights).unwrap();
+        tensors::write(&folder.join(format!("step-{step}.safetensors")), &out.tensors, &[]).unwrap();
+    }
 }
 
 fn orrery(folder: &Path, words: &str) -> Output {
@@ -157,6 +172,74 @@ fn a_replay_answers_at_each_checkpoint_of_the_series() -> Outcome {
     assert!(losses[0].1 != losses[1].1 && losses[1].1 != losses[2].1, "{losses:?}");
     drop(commands);
     let _ = thread.join();
+    Ok(())
+}
+
+/// What the files leave open is found once for all of them, said once, and in the record, by which the run is asked.
+#[test]
+fn the_record_holds_the_tokens_and_layers_that_were_found() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let made = folder.path().join("made");
+    let letters: Vec<String> = ('a'..='z').chain([' ', '.', '\n']).map(String::from).collect();
+    write_unsaid(&made, letters.len());
+    fs::write(made.join("vocab.json"), serde_json::to_string(&letters)?)?;
+    let output = orrery(folder.path(), &format!("run made {QUIET}"));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    let run = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let notices: Vec<String> = Reader::open(&folder.path().join(&run))?
+        .filter_map(|event| if let Event::Notice { text, .. } = event { Some(text) } else { None })
+        .collect();
+    for part in ["does not say how many layers", "vocab.json, beside it", "is read without"] {
+        assert_eq!(notices.iter().filter(|text| text.contains(part)).count(), 1, "{part}: {notices:?}");
+        assert_eq!(said.matches(part).count(), 1, "{part}: {said}");
+    }
+    let info = Reader::open(&folder.path().join(&run))?.info().ok_or("no description")?;
+    let setting = |key: &str| info.config.get(key).map(ToString::to_string).unwrap_or_default();
+    assert_eq!((setting("corpus.tokenizer"), setting("model.layers")), ("sorted_char".to_owned(), "6".to_owned()));
+    assert!(setting("corpus.vocabulary_file").ends_with("vocab.json"), "{}", setting("corpus.vocabulary_file"));
+    assert!(info.inputs.iter().any(|file| file.path == setting("corpus.vocabulary_file")), "{:?}", info.inputs);
+
+    let ask = || orrery(folder.path(), &format!("ask {run} next_tokens --set text=the"));
+    let answer = ask();
+    assert!(answer.status.success(), "{}", String::from_utf8_lossy(&answer.stderr));
+    fs::remove_file(made.join("vocab.json"))?;
+    let refused = ask();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.status.code() == Some(2) && said.contains("vocab.json is missing"), "{said}");
+    Ok(())
+}
+
+/// As *Reset* in the window does.
+#[test]
+fn a_folder_is_recorded_again_with_other_settings() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let made = folder.path().join("made");
+    write_unsaid(&made, 256);
+    let lab = labs::find("trained_bdh").ok_or("no lab")?;
+    let (knobs, mut config) = ((lab.knobs)(), lab.config(None)?);
+    let newest = made.join("step-20.safetensors").display().to_string();
+    for (key, value) in [
+        ("model.checkpoint", newest.as_str()),
+        ("model.layers", "3"),
+        ("graph.edges", "100"),
+        ("run.threads", "1"),
+        ("run.device", "cpu"),
+    ] {
+        config.set_text(&knobs, key, value)?;
+    }
+    let mut host = DesktopHost::new(folder.path().join("runs"), Runs::new());
+    let handle = host.record_checkpoints(made, &config);
+    let (mut events, begun) = (vec![], Instant::now());
+    while !events.iter().any(|event| matches!(event, Event::Checkpoint { .. })) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{events:?}");
+        std::thread::sleep(Duration::from_millis(10));
+        events.extend(handle.inbox.take());
+    }
+    let started = events.iter().find_map(|event| if let Event::Started(info) = event { Some(info) } else { None });
+    assert_eq!(started.ok_or("it began")?.config.get("model.layers"), Some(&Value::Int(3)));
+    let of_step = |event: &Event| if let Event::Step(stats) = event { Some(stats.step) } else { None };
+    assert_eq!(events.iter().filter_map(of_step).collect::<Vec<_>>(), [10, 20]);
     Ok(())
 }
 

@@ -325,6 +325,23 @@ fn a_state_dict_of_ours_says_all_of_itself() -> Outcome {
     Ok(())
 }
 
+#[test]
+fn an_export_states_the_window_of_its_training() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let done = |words: &str| {
+        let (code, said) = orrery(folder.path(), words);
+        assert_eq!(code, Some(0), "{words}: {said}");
+        said
+    };
+    let small = "--set model.neurons=64 --set model.d_model=8 --set train.window=48 --set train.batch=2 --device cpu";
+    let said = done(&format!("run neuron_graph --steps 1 --no-figures --out runs {small}"));
+    let run = said.lines().next().ok_or("no folder")?;
+    done(&format!("export {run} --safetensors out.safetensors"));
+    let said = done("model info out.safetensors");
+    assert!(said.contains("window T      48\n"), "{said}");
+    Ok(())
+}
+
 /// Opens a run of the lab that is initialised from this file.
 fn run(file: &str, set: &[(&str, &str)]) -> Result<Run, Box<dyn std::error::Error>> {
     let lab = labs::find("synapses").ok_or("the lab is gone")?;

@@ -30,6 +30,8 @@ fn invalid_commands_are_refused_with_a_reason_and_leave_no_file() {
     write("range.toml", b"lab = \"fast_slow\"\n[model]\nheads = 99\n");
     write("syntax.toml", b"lab = \"fast_slow\"\n[model\n");
     write("lab.toml", b"lab = \"nothing\"\n");
+    write("long.toml", format!("lab = \"fast_slow\"\nx = {}\n", "[".repeat(100_000)).as_bytes());
+    write("name.toml", format!("lab = \"fast_slow\"\n{} = 1\n", "x".repeat(100_000)).as_bytes());
     fs::create_dir(here.join("folder")).unwrap();
     for (words, code, part) in [
         ("run missing.txt", 2, "`missing.txt` is not a lab, preset, file or run folder"),
@@ -45,10 +47,18 @@ fn invalid_commands_are_refused_with_a_reason_and_leave_no_file() {
         ("run range.toml", 2, "`model.heads` = `99` is out of range: a whole number from 1 to 32"),
         ("run syntax.toml", 2, "line 2"),
         ("run lab.toml", 2, "nothing"),
+        ("run long.toml", 2, "line 2"),
+        ("run name.toml", 2, "unknown key `xxx"),
         ("run fast_slow --set model.d_model=abc", 2, "wrong type"),
         ("run fast_slow --set model.heads=3", 2, "must be an even multiple"),
         ("run fast_slow --set nothing", 2, "KEY=VALUE"),
         ("run fast_slow --steps abc", 2, "for '--steps <STEPS>': a whole number is expected"),
+        ("run fast_slow --steps -3", 2, "for '--steps <STEPS>': a whole number from 0 is expected"),
+        ("run fast_slow --seed -1", 2, "a whole number from 0 is expected"),
+        ("ask fast_slow next_tokens --step -1", 2, "a whole number from 0 is expected"),
+        ("ask fast_slow next_tokens --wait -1", 2, "-1 is not in 0.."),
+        ("render folder --view gate --out x.svg --scale -1", 2, "--scale goes from 0.25 to 8"),
+        ("open fast_slow --no-figures", 2, "unexpected argument '--no-figures'"),
         ("model generate a b --temperature x", 2, "<TEMPERATURE>': a number is expected"),
         ("run fast_slow --device cuda:0 --steps 1", 2, "cuda"),
         ("run fast_slow --set train.window=8 --set model.pool=8", 2, "finishes no block"),
@@ -83,6 +93,8 @@ fn invalid_commands_are_refused_with_a_reason_and_leave_no_file() {
         assert_eq!(output.status.code(), Some(code), "{words}: {said}");
         assert!(said.to_lowercase().contains(&part.to_lowercase()), "{words}: {said}");
         assert!(!said.contains("panicked"), "{words}: {said}");
+        assert!(said.len() < 5000, "{words}: {} bytes", said.len());
+        assert!(!said.contains("--allow-files"), "no advice to switch a guard off: {words}: {said}");
         if code == 2 {
             let made = fs::read_dir(here.join("runs")).is_ok_and(|mut runs| runs.next().is_some());
             assert!(!made, "{words} made a run folder");
@@ -123,6 +135,21 @@ fn an_answer_names_the_step_of_its_weights() {
         let answer: serde_json::Value = serde_json::from_slice(&asked.stdout).unwrap();
         assert_eq!(answer["channel"], "attention.maps", "{name}");
     }
+    let picture = folder.path().join("answer.svg");
+    for (words, part) in [
+        ("--view attention", "`attention` does not show what `next_tokens` answers; `next_tokens` does"),
+        ("--view losses", "`losses` does not show what `next_tokens` answers"),
+        ("--view next_tokens --csv", "cannot be used with"),
+    ] {
+        let asked = orrery(folder.path(), &format!("ask {run} next_tokens {words} --out answer.svg"));
+        let said = stderr_of(&asked);
+        assert!(asked.status.code() == Some(2) && said.contains(part) && !picture.exists(), "{words}: {said}");
+    }
+    // the run has recorded the attention of the other variant too
+    let asked =
+        orrery(folder.path(), &format!("ask {run} attention --variant frozen --view attention --out answer.svg"));
+    assert!(asked.status.success(), "{}", stderr_of(&asked));
+    assert!(fs::read_to_string(&picture).unwrap().contains(" \u{b7} frozen \u{b7} "), "the picture is of the answer");
     fs::remove_dir_all(folder.path().join(run).join("checkpoints")).unwrap();
     let asked = orrery(folder.path(), &format!("ask {run} next_tokens --variant coupled"));
     let words = stderr_of(&asked);

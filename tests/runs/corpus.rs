@@ -260,9 +260,49 @@ fn a_vocabulary_file_fixes_the_ids_and_refuses_what_it_has_not() {
     assert_eq!(corpus.decode(&[0, 2, 1]), "cab");
     fs::write(&book, "abc ab\n".repeat(2000) + "abd\n").unwrap();
     let refused = open(&book, TokenizerSpec::Characters(list)).err().unwrap().to_string();
-    for part in ["book.txt", "'d' (U+0064)", "line 2001", "vocabulary of 6"] {
+    for part in ["book.txt", "'d' (U+0064)", "line 2001", "vocabulary of 6", "remove it from the text"] {
         assert!(refused.contains(part), "`{part}`: {refused}");
     }
+}
+
+/// Nobody can edit a generated text. It is read without what a given vocabulary lacks, unless that is most of it, and says so.
+#[test]
+fn a_generated_text_is_read_as_far_as_the_vocabulary_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = |name: &str, characters: &str| {
+        let path = folder.path().join(name);
+        let characters: Vec<String> = characters.chars().map(String::from).collect();
+        fs::write(&path, serde_json::to_string(&characters).unwrap()).unwrap();
+        TokenizerSpec::Characters(path)
+    };
+    let letters: String = ('a'..='z').chain([' ', '.', '\n']).collect();
+    let corpus = open_generated("mixture", list("letters.json", &letters));
+    let note = corpus.omission().unwrap();
+    for part in ["mixture (generated) is read without", "'\"'", "a text of your own"] {
+        assert!(note.contains(part), "`{part}`: {note}");
+    }
+    assert!(corpus.describe().starts_with("mixture (generated) without "), "{}", corpus.describe());
+    // what is left is the text in its order, and the held-out part is cut where that of the whole text is
+    let whole = open_generated("mixture", BYTES);
+    assert_eq!(whole.omission(), None);
+    let text = generated::by_id("mixture").unwrap().text(1, generated::SIZE);
+    let kept = |text: &str| text.chars().filter(|c| letters.contains(*c)).collect::<String>();
+    let beginning = corpus.decode(&corpus.chunk(TextSpan::Whole, 0).unwrap().unwrap().ids);
+    assert!(beginning.len() > 1000 && kept(&text).starts_with(&beginning));
+    let training = whole.span_bytes(TextSpan::Training);
+    assert_eq!(corpus.span_bytes(TextSpan::Training), kept(&text[..training]).len());
+    assert_eq!(corpus.span_bytes(TextSpan::HeldOut), kept(&text[training..]).len());
+    assert_eq!(corpus.batch(&at(1, 0), 2, 16).unwrap().inputs.len(), 32);
+
+    let refused = |id: &str, tokenizer: TokenizerSpec| {
+        let refused = Corpus::open(&spec(Source::Generated(id.into()), tokenizer)).err().unwrap().to_string();
+        for part in [id, "a text of your own (`corpus.file`"] {
+            assert!(refused.contains(part), "`{part}`: {refused}");
+        }
+    };
+    refused("mixture", list("digits.json", "0123456789"));
+    // windows that ask for facts would ask for others
+    refused("facts_symbols", list("letters.json", &letters));
 }
 
 // Splits and batches

@@ -164,9 +164,9 @@ fn with_trap(name: &str, trap: &str) -> Option<TempDir> {
 /// Tests every command that reads a run with every file that it reads.
 #[test]
 fn no_command_follows_a_link_or_waits_for_a_pipe() {
-    const RECORD: &[&str] = &["run.json", "config.toml", "metrics.jsonl", "samples.jsonl", "events.jsonl"];
+    const RECORD: &[&str] = &["run.json", "metrics.jsonl", "samples.jsonl", "events.jsonl", "note.toml"];
     let (state, weights) = (format!("{CHECKPOINT}/state.json"), weights());
-    let checkpoint: &[&str] = &["config.toml", "checkpoints", CHECKPOINT, &state, &weights];
+    let checkpoint: &[&str] = &["run.json", "checkpoints", CHECKPOINT, &state, &weights];
     let commands: [(&str, &[&str]); 7] = [
         ("report run -o out.html", RECORD),
         ("compare run other", &["run.json", "metrics.jsonl", "events.jsonl", "note.toml"]),

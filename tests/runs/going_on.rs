@@ -9,7 +9,7 @@ use orrery::{
     labs,
     nn::Device,
     store::{Checkpoint, Reader, Writer, checkpoint},
-    telemetry::{Command, Event, Level},
+    telemetry::{Command, Event, Level, RunState},
     trainer::{self, DriveOptions},
 };
 
@@ -17,8 +17,8 @@ use crate::{record::Record, trainer::fast_slow};
 
 const LR: &str = "train.lr";
 
-/// Drives a run on a thread while `act` sends commands and waits for events, and then stops it.
-fn drive(config: &Config, options: DriveOptions, act: impl FnOnce(&Sender<Command>, &Record)) {
+/// Drives a run on a thread while `act` sends commands and waits for events, and then stops it. Returns its events.
+fn drive(config: &Config, options: DriveOptions, act: impl FnOnce(&Sender<Command>, &Record)) -> Record {
     let lab = labs::find(&config.lab).unwrap();
     let (plan, record, (commands, receiver)) = ((lab.plan)(config).unwrap(), Record::default(), bounded(8));
     let sink = record.clone();
@@ -27,6 +27,7 @@ fn drive(config: &Config, options: DriveOptions, act: impl FnOnce(&Sender<Comman
     act(&commands, &record);
     commands.send(Command::Stop).unwrap();
     run.join().unwrap();
+    record
 }
 
 /// Trains up to a step.
@@ -52,9 +53,9 @@ fn newest(folder: &Path) -> Checkpoint {
 }
 
 /// Opens the run in the same way as the window, and drives it until `act` returns.
-fn open_again(folder: &Path, config: &Config, act: impl FnOnce(&Sender<Command>, &Record)) {
+fn open_again(folder: &Path, config: &Config, act: impl FnOnce(&Sender<Command>, &Record)) -> Record {
     let (from, replayed) = (Some(newest(folder)), Some(folder.to_owned()));
-    drive(config, DriveOptions { stay: true, from, replayed, ..DriveOptions::default() }, act);
+    drive(config, DriveOptions { stay: true, from, replayed, ..DriveOptions::default() }, act)
 }
 
 /// The step and the value of each recorded change of the learning rate.
@@ -116,4 +117,62 @@ fn a_change_after_the_last_checkpoint_stays_in_force() {
     assert_eq!(newest(&folder).live_settings.get(LR), Some(&Value::Float(9e-3)));
     open_again(&folder, &config, |commands, record| train_to(4, commands, record));
     assert_eq!(changes(&folder), [(3, Value::Float(9e-3))]);
+}
+
+/// What it was trained with is settled, unless it goes on to more steps.
+#[test]
+fn a_finished_run_takes_no_change() {
+    let out = tempfile::tempdir().unwrap();
+    let (_, config) = fast_slow(3, &[]);
+    let set_rate = |commands: &Sender<Command>| {
+        for rate in [9e-3, 8e-3] {
+            commands.send(Command::Set { key: LR.into(), value: Value::Float(rate) }).unwrap();
+        }
+        commands.send(Command::Checkpoint).unwrap();
+    };
+    let folder = new_run(out.path(), &config, |commands, record| {
+        train_to(3, commands, record);
+        record.wait("end", |e| matches!(e, Event::State(RunState::Finished)));
+        set_rate(commands);
+    });
+    let events = std::fs::read_to_string(folder.join("events.jsonl")).unwrap();
+    assert!(events.lines().last().unwrap().contains("finished"), "{events}");
+    assert!(changes(&folder).is_empty() && newest(&folder).live_settings.is_empty());
+
+    let is_change = |e: &Event| matches!(e, Event::Changed { .. });
+    let record = open_again(&folder, &config, |commands, _| set_rate(commands));
+    assert!(!record.events().iter().any(is_change), "a chart would mark it");
+    assert_eq!(std::fs::read_to_string(folder.join("events.jsonl")).unwrap(), events);
+
+    let (_, longer) = fast_slow(100, &[]);
+    open_again(&folder, &longer, |commands, record| {
+        change_rate(7e-3, commands, record);
+        train_to(5, commands, record);
+    });
+    assert_eq!(changes(&folder), [(3, Value::Float(7e-3))], "the rate that step 4 was made with");
+}
+
+#[test]
+fn a_run_that_goes_on_says_from_which_step() {
+    let out = tempfile::tempdir().unwrap();
+    let (_, config) = fast_slow(100, &[]);
+    let folder = new_run(out.path(), &config, |commands, record| {
+        train_to(3, commands, record);
+        commands.send(Command::Checkpoint).unwrap();
+        record.wait("checkpoint", |e| matches!(e, Event::Checkpoint { step: 3 }));
+        train_to(6, commands, record);
+    });
+    // as if the process had died before its last checkpoint
+    std::fs::remove_dir_all(folder.join("checkpoints/step-00000006")).unwrap();
+    let record = open_again(&folder, &config, |commands, record| {
+        assert!(!record.events().iter().any(|e| matches!(e, Event::Resumed { .. })), "it is only looked at");
+        train_to(4, commands, record);
+    });
+    let told = record.events();
+    let resumed = told.iter().position(|e| matches!(e, Event::Resumed { step: 3, .. })).expect("it goes on from there");
+    assert_eq!(told.iter().filter(|e| matches!(e, Event::Resumed { .. })).count(), 1);
+    let first_step = told.iter().position(|e| matches!(e, Event::Step(_))).unwrap();
+    assert!(resumed < first_step, "before it makes the next one");
+    let events = std::fs::read_to_string(folder.join("events.jsonl")).unwrap();
+    assert!(!events.contains("\"resumed\""), "{events}");
 }

@@ -252,6 +252,14 @@ fn tags_of_a_treebank_are_read_off() {
     }
 }
 
+#[test]
+fn an_answer_names_the_sentence_that_was_typed() {
+    let mut run = Run::open(plan(&[("train.steps", "8")])).unwrap();
+    let args = SettlingArgs { text: "the".into(), ..SettlingArgs::default() }.to_args();
+    let samples = run.ask(0, "settling", &args).unwrap();
+    assert_eq!(samples[0].about, "typed sentence \u{201c}the\u{201d}");
+}
+
 /// Only 27 of the 60 requested sentences exist. The networks read these once, and a tagger continues with further
 /// passes.
 #[test]

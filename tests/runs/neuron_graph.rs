@@ -20,6 +20,7 @@ use orrery::{
             CorePeriphery, GraphModularity, GraphNeuron, HeadPairs, HeavyTail, ModularityAtStep, NeuronGraph,
             WriteIntervals,
         },
+        neuron_name,
     },
     trainer::Run,
 };
@@ -344,7 +345,10 @@ fn a_model_without_turns_has_no_octaves_and_wrong_heads_are_named() -> Outcome {
     let said = bench.ask("neuron_graph", &heads).err().map(|e| e.to_string()).unwrap_or_default();
     assert!(said.contains("4 heads, not 5"), "{said}");
     let said = bench.ask("graph_neuron", &[("neuron", Value::Int(96))]).err().map(|e| e.to_string());
-    assert!(said.is_some_and(|s| s.contains("no neuron 96")));
+    assert!(said.is_some_and(|s| s.contains("no neuron `96`")));
+    let two = [("neuron", Value::Text("0:1, 0:2".into()))];
+    let said = bench.ask("graph_neuron", &two).err().map(|e| e.to_string());
+    assert!(said.is_some_and(|s| s.contains("one neuron is asked about at a time")));
     Ok(())
 }
 
@@ -387,6 +391,9 @@ fn a_neurons_partners_are_its_row_and_its_column() -> Outcome {
         assert!((partners[0].entry - all[0].0).abs() < 1e-8);
     }
     assert_eq!((measured.writes.len(), measured.reads.len()), (8, 8));
+    let name = neuron_name(31, measured.per_head as usize);
+    let again = bench.ask("graph_neuron", &[("neuron", Value::Text(name.clone()))])?;
+    assert_eq!(decoded::<GraphNeuron>(&again), measured, "{name} names it too");
     Ok(())
 }
 

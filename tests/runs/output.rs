@@ -18,10 +18,11 @@ use serde_json::json;
 use tempfile::TempDir;
 
 #[cfg(unix)]
-use crate::foreign_folders::put_pipe;
+use crate::foreign_folders::{orrery_in, put_pipe};
 use crate::{
-    command::orrery,
+    command::{can_paint, orrery},
     folders::{contents, copy},
+    foreign_run::ForeignRun,
 };
 
 /// Copies two short runs, `a` and `b`, which are trained once for all tests.
@@ -345,6 +346,8 @@ fn a_record_that_is_not_whole_is_said_and_handed_on_only_in_part() {
         says(&format!("{words} {out} --partial"), 0);
         assert!(there(name), "{words}");
     }
+    let page = fs::read_to_string(here.path().join("page.html")).unwrap();
+    assert!(page.contains(SENTENCE), "the page does not say what it lacks");
     let rows = fs::read_to_string(here.path().join("scalars.csv")).unwrap();
     assert!(rows.lines().count() > 2, "what can be read is written: {rows}");
     let (code, said) = orrery(here.path(), "render runs/a --view losses --out losses.svg");
@@ -352,6 +355,131 @@ fn a_record_that_is_not_whole_is_said_and_handed_on_only_in_part() {
     // an undamaged record needs no option, and no warning is printed
     let (code, said) = orrery(here.path(), "export runs/b --csv whole.csv");
     assert_eq!((code, said.contains("passed over")), (Some(0), false), "{said}");
+}
+
+/// The description is a part of the record like the lines of a log.
+#[test]
+fn a_damaged_description_is_said_and_handed_on_only_in_part() {
+    let here = with_runs();
+    let description = here.path().join("runs/a/run.json");
+    let whole = fs::read(&description).unwrap();
+    let says = |words: &str, wanted: i32, sentence: &str| {
+        let (code, said) = orrery(here.path(), words);
+        assert_eq!(code, Some(wanted), "{words}: {said}");
+        assert!(said.contains(sentence), "{words}: {said}");
+    };
+    fs::write(&description, &whole[..whole.len() / 2]).unwrap();
+    let sentence = "run.json is damaged";
+    for (words, code) in [
+        ("runs --out runs", 0),
+        ("render runs/a --view losses --out losses.svg", 0),
+        ("export runs/a --csv a.csv", 1),
+        ("report runs/a -o a.html", 1),
+        ("export runs/a --csv a.csv --partial", 0),
+        ("report runs/a -o a.html --partial", 0),
+    ] {
+        says(words, code, sentence);
+    }
+    let page = fs::read_to_string(here.path().join("a.html")).unwrap();
+    assert!(page.contains(sentence), "the page does not say what it lacks");
+    fs::remove_file(&description).unwrap();
+    says("export runs/a --csv a.csv", 1, "run.json is missing");
+    // without settings it passes for a run of another program, which may lack a description; a damaged one is lost all the same
+    fs::write(&description, "{").unwrap();
+    fs::remove_file(here.path().join("runs/a/config.toml")).unwrap();
+    says("export runs/a --csv a.csv", 1, sentence);
+}
+
+/// The folder of a run has a long name, and three charts need more height than a small picture has.
+#[test]
+fn a_small_picture_names_its_step_and_has_every_chart() {
+    let here = tempfile::tempdir().unwrap();
+    let words = "run fast_slow --steps 2 --out made --no-figures --set model.d_model=16 --set train.batch=2 \
+                 --set run.eval_every=2 --set run.eval_windows=4 --set probe.residual_every=0 \
+                 --set probe.gate_entropy_every=1 --set run.device=cpu";
+    let (code, said) = orrery(here.path(), words);
+    assert_eq!(code, Some(0), "{said}");
+    let run = fs::read_dir(here.path().join("made")).unwrap().next().unwrap().unwrap().path();
+    let render = |picture: &str| {
+        orrery(here.path(), &format!("render {} --view gate --size 300x300 --scale 1 --out {picture}", run.display()))
+    };
+    // three charts of 90 points, gaps between them, and the head of the picture
+    let least = 3 * 90 + 16 + 56;
+    let (code, said) = render("gate.svg");
+    assert_eq!(code, Some(0), "{said}");
+    let svg = fs::read_to_string(here.path().join("gate.svg")).unwrap();
+    let height = svg.split_once("height=\"").unwrap().1.split_once('"').unwrap().0;
+    assert!(height.parse::<f32>().unwrap() >= least as f32, "{height}");
+    let caption = svg.lines().find(|line| line.contains(" \u{b7} step 2")).expect("the step is named");
+    assert!(caption.contains("-s7 \u{b7} step 2") && caption.ends_with("\u{2026}</text>"), "{caption}");
+    let (code, said) = render("gate.png");
+    if can_paint(&said) {
+        assert_eq!(code, Some(0), "{said}");
+        let png = fs::read(here.path().join("gate.png")).unwrap();
+        let height = u32::from_be_bytes(png[20..24].try_into().unwrap());
+        assert!(height >= least, "{height}");
+    }
+}
+
+#[test]
+fn edited_settings_are_not_those_of_the_run() {
+    let here = with_runs();
+    let shown = || {
+        let (code, said) = orrery(here.path(), "report runs/a -o a.html");
+        assert_eq!(code, Some(0), "{said}");
+        let page = fs::read_to_string(here.path().join("a.html")).unwrap();
+        let settings = page.split_once("<h2>Settings</h2>").unwrap().1.split_once("</details>").unwrap().0;
+        settings.to_owned()
+    };
+    let before = shown();
+    assert!(before.contains(">0.001<"), "{before}");
+    let config = here.path().join("runs/a/config.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    assert!(text.contains("lr = 0.001") && text.contains("d_model = 16"), "{text}");
+    fs::write(&config, text.replace("lr = 0.001", "lr = 0.5").replace("d_model = 16", "d_model = 32")).unwrap();
+    assert_eq!(shown(), before);
+    fs::remove_file(config).unwrap();
+    assert_eq!(shown(), before, "the record has the settings too");
+}
+
+#[cfg(unix)]
+#[test]
+fn following_ends_where_nothing_writes_the_run_any_more() {
+    let here = with_runs();
+    let run = here.path().join("runs/a");
+    let events = fs::read_to_string(run.join("events.jsonl")).unwrap();
+    let without_end: String = events.split_inclusive('\n').filter(|line| !line.contains("finished")).collect();
+    fs::write(run.join("events.jsonl"), without_end).unwrap();
+    let an_hour_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    for log in ["metrics.jsonl", "samples.jsonl", "events.jsonl"] {
+        fs::File::options().write(true).open(run.join(log)).unwrap().set_modified(an_hour_ago).unwrap();
+    }
+    let said = || {
+        let done = orrery_in(here.path(), &["follow", "runs/a", "--headless"]);
+        (done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned())
+    };
+    let (code, words) = said();
+    assert!(code == Some(1) && words.contains("killed at step 4; `orrery resume runs/a` goes on"), "{code:?}: {words}");
+    // a run that a process holds is followed until that process ends it
+    let lock = fs::File::open(run.join(".lock")).unwrap();
+    lock.lock().unwrap();
+    let followed = std::thread::scope(|scope| {
+        let follower = scope.spawn(said);
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        fs::write(run.join("events.jsonl"), &events).unwrap();
+        follower.join().unwrap()
+    });
+    assert_eq!(followed.0, Some(0), "{}", followed.1);
+}
+
+#[test]
+fn only_the_program_of_a_run_trains_it() {
+    let here = tempfile::tempdir().unwrap();
+    ForeignRun::finished(here.path(), "wide", 1e-3);
+    let (code, said) = orrery(here.path(), "run wide");
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("another program") && said.contains("orrery follow wide"), "{said}");
+    assert!(!said.contains("resume"), "{said}");
 }
 
 /// Lines that were taken out whole leave no line that cannot be read. The lengths in a checkpoint tell of them.
@@ -533,4 +661,6 @@ fn a_sweep_says_which_of_its_runs_is_damaged() {
         assert_eq!(found, Some(code), "{words}: {said}");
         assert!(said.contains("metrics.jsonl line 2 is passed over"), "{words}: {said}");
     }
+    let page = fs::read_to_string(here.path().join("sweep.html")).unwrap();
+    assert!(page.contains(": metrics.jsonl line 2 is passed over"), "the page does not say what it lacks");
 }

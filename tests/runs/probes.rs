@@ -128,6 +128,8 @@ fn causality() -> Outcome {
     assert!((measured.effective_gate - 10.0).abs() < 1e-4);
     assert_eq!(measured.original, "The ship came in at noon.");
     assert_eq!(measured.edited, "The ship czme in at noon.");
+    assert_eq!(measured.edit_label(&found.tokens).as_deref(), Some("token 10: a \u{2192} z"));
+    assert!(found.about.ends_with(", token 10: a \u{2192} z"), "{}", found.about);
     let likely = &measured.predictions.edited;
     assert!(likely.len() == 5 && likely.windows(2).all(|w| w[0].probability >= w[1].probability), "{likely:?}");
     let leaky = measured.leaky_upsample.as_ref().ok_or("no leaky upsample")?;
@@ -138,6 +140,8 @@ fn causality() -> Outcome {
     let measured: &Causality = decoded(&usual);
     assert_eq!((measured.effective_gate, measured.before_max), (2.0, 0.0));
     assert!(measured.delta[measured.position] > 0.0 && measured.leaky_upsample.is_none());
+    let here = &usual.tokens[measured.position];
+    assert!(!measured.replacement.is_empty() && measured.replacement != *here, "it says what it chose: {measured:?}");
     let outside = bench.ask("causality", &[("position", Value::Int(500))]).err().map(|e| e.to_string());
     assert!(outside.is_some_and(|m| m.contains("position 500")));
     Ok(())

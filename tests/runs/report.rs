@@ -102,6 +102,22 @@ fn report_numbers_name_their_units() {
 }
 
 #[test]
+fn a_persons_name_and_note_are_in_the_report_and_its_pictures() {
+    let here = with_run();
+    fs::write(here.path().join("run/note.toml"), "name = \"Leaf's <gate>\"\nnote = \"opens early\\nsee seed 8\"\n")
+        .unwrap();
+    let (code, said) = orrery(here.path(), "report run -o run.html");
+    assert_eq!(code, Some(0), "{said}");
+    let page = fs::read_to_string(here.path().join("run.html")).unwrap();
+    assert!(page.contains("<h1>Leaf's &lt;gate&gt; \u{b7} Fast-slow gate: "), "{}", &page[..4000.min(page.len())]);
+    assert!(page.contains("opens early<br>\nsee seed 8"), "the note, line by line");
+    let (code, said) = orrery(here.path(), "render run --view losses --out losses.svg");
+    assert_eq!(code, Some(0), "{said}");
+    let svg = fs::read_to_string(here.path().join("losses.svg")).unwrap();
+    assert!(svg.contains(">Leaf's &lt;gate&gt; \u{b7} step 6 \u{b7} "), "{}", &svg[..600]);
+}
+
+#[test]
 fn several_runs_are_refused_with_the_command_that_compares_them() {
     let here = tempfile::tempdir().unwrap();
     let (code, said) = orrery(here.path(), "report runs/a runs/b -o both.html");

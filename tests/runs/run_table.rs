@@ -353,6 +353,9 @@ fn filters_ask_words_settings_and_results() {
         ("size<29MB", "a"),
         ("began>=2026-11-27", "b"),
         ("began:2026", "b"),
+        ("began>2026-11", "b"),
+        ("began<2026-11-27T14:25", ""),
+        ("began>=2026-11-27T14:25", "b"),
         ("is=finished", "ab"),
     ] {
         assert_eq!(found(line), folders, "{line}");
@@ -360,6 +363,20 @@ fn filters_ask_words_settings_and_results() {
     let refused = Filter::parse("lr<small").unwrap_err();
     assert!(refused.contains("`small` is not a number"), "{refused}");
     assert!(Filter::parse("lab:").is_err());
+    for (line, part) in [
+        ("began>yesterday", "`yesterday` is not a date: write such as `began>2026-01-31`"),
+        ("began>2026-13-45", "is not a date"),
+        ("began<31.01.2026", "is not a date"),
+        ("began=today", "is not a date"),
+        ("gate:>0.1", "`gate:>0.1` names no variant"),
+        ("gate:coupled>", "`gate:coupled` is compared with nothing"),
+        ("<3", "names nothing before `<`"),
+        ("!=5", "names nothing before `=`"),
+        ("size=large", "`large` is not a number"),
+    ] {
+        let refused = Filter::parse(line).unwrap_err();
+        assert!(refused.contains(part), "{line}: {refused}");
+    }
     for line in ["is:foo", "state:done", "state=done"] {
         let refused = Filter::parse(line).unwrap_err();
         assert!(refused.contains("no run can be") && refused.contains("finished"), "{line}: {refused}");
@@ -419,6 +436,8 @@ fn runs_are_named_deleted_and_taken_back() {
     assert!(listed.contains("0 of 1 runs") && listed.contains("1 archived"), "{listed}");
     assert!(output_of(&orrery(&["is:archived"], dir.path())).contains("* the small one"));
     assert!(archive(&["false"]).contains("1 of 1 runs"));
+    let same = orrery(&["--edit", shown, "--pin", "--name", "the small one", "--archive=false"], dir.path());
+    assert!(same.status.success(), "what is so already is no mistake: {}", output_of(&same));
 
     let out = orrery(&["--edit", shown, "--delete"], dir.path());
     let place = PathBuf::from(String::from_utf8_lossy(&out.stdout).trim());
@@ -438,10 +457,14 @@ fn runs_are_named_deleted_and_taken_back() {
         (vec!["--sort", "nothing"], "to sort by"),
         (vec!["--edit", "/nowhere", "--pin"], "not a run folder"),
         (vec!["--edit", shown], "say what to change"),
+        (vec!["--edit", shown, "--name", "kept", "--delete"], "cannot be used with"),
+        (vec!["--edit", shown, "--archive", "--delete"], "cannot be used with"),
+        (vec!["began>yesterday"], "is not a date"),
     ] {
         let out = orrery(&args, dir.path());
         assert!(out.status.code() == Some(2) && output_of(&out).contains(words), "{args:?}: {}", output_of(&out));
     }
+    assert!(run.is_dir());
 }
 
 #[cfg(unix)]

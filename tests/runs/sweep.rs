@@ -260,10 +260,12 @@ fn one_axis_of_numbers_has_an_exponent_for_each_family() {
 fn invalid_sweeps_are_refused_before_any_file_is_made() {
     let here = with_spec(&SPEC.replace("\"train.lr\" = [1e-3, 1e-2]", "\"train.lr\" = [-1.0]"));
     fs::write(here.path().join("two.toml"), SPEC.replace("1e-2", "2e-2")).unwrap();
+    fs::write(here.path().join("base.toml"), SPEC.replace("\"fast_slow\"", "\"fast_slo\"")).unwrap();
     fs::write(here.path().join("text.txt"), "no specification").unwrap();
     fs::create_dir(here.path().join("folder")).unwrap();
     for (words, part) in [
         (vec!["sweep", "rates.toml"], "the axis `train.lr`"),
+        (vec!["sweep", "base.toml"], "base.toml: the base: `fast_slo` is not a lab"),
         (vec!["sweep", "missing.toml"], "there is no `missing.toml`"),
         (vec!["sweep", "text.txt"], "neither a specification"),
         (vec!["sweep", "folder"], "is not the folder of a sweep"),
@@ -423,6 +425,19 @@ fn a_report_has_the_numbers_of_the_table_and_says_what_is_missing() {
     assert!(page.contains(": not begun</li>") && page.contains(">1/2</td>"));
     assert!(page.contains(", one seed\"") && page.contains("the spread of one seed is not known"), "it is not 0");
     assert!(!page.contains("best by"), "a point of one seed may be as good as any");
+}
+
+/// The folder of a sweep may be one that can only be read; a folder in the place of the file is as good for the test.
+#[test]
+fn a_table_that_cannot_be_written_is_printed() {
+    let here = whole();
+    let csv = here.path().join("sweeps/rates/table.csv");
+    fs::remove_file(&csv).unwrap();
+    fs::create_dir(&csv).unwrap();
+    let output = done(here.path(), &["sweep", "sweeps/rates", "--table"]);
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(printed.contains("* best by held-out loss"), "{}", said(&output));
+    assert!(said(&output).contains("table.csv cannot be written"), "{}", said(&output));
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! Tests the inspection of a trained BDH: its sizes come from the file, whatever the settings say, nothing is trained,
 //! and questions are answered.
 
-use std::{path::Path, sync::Arc};
+use std::{collections::BTreeSet, path::Path, sync::Arc};
 
 use candle_core::Device;
 use orrery::{
     config::Value,
-    corpus::{TextSpan, TokenizerChoice, fitting_tokenizers},
+    corpus::{TextSpan, TokenizerChoice, fitting_tokenizers, generated},
     labs::trained_bdh::LAB,
     models::{
         ModelSpec, Trainable,
@@ -98,6 +98,38 @@ fn the_characters_of_the_text_are_found_and_recorded() {
     for part in ["knows 5 tokens", "6 distinct characters", "corpus.vocabulary_file"] {
         assert!(refusal.contains(part), "{part}: {refusal}");
     }
+}
+
+/// The generated text that is read by default was not chosen by anybody: that it has as many characters as a model says
+/// nothing about the model, and that it has others than the model's list keeps no model from opening.
+#[test]
+fn the_default_text_is_read_by_the_list_of_the_model_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let [model, list] = ["model.safetensors", "vocab.json"].map(|name| folder.path().join(name));
+    let text = generated::by_id("mixture").unwrap().text(1, generated::SIZE);
+    let mut characters: BTreeSet<char> = text.chars().collect();
+    write_of(&model, characters.len());
+    let settings = [("model.checkpoint", model.to_str().unwrap())];
+    let refusal = Run::open(plan(&settings)).err().unwrap().to_string();
+    for part in ["generated text", "a text of your own", "corpus.vocabulary_file"] {
+        assert!(refusal.contains(part), "{part}: {refusal}");
+    }
+
+    assert!(characters.remove(&'"') && characters.insert('\u{3b1}'));
+    let characters: Vec<String> = characters.into_iter().map(String::from).collect();
+    std::fs::write(&list, serde_json::to_string(&characters).unwrap()).unwrap();
+    let mut run = Run::open(plan(&settings)).unwrap();
+    let notes = run.opening_notes().join("\n");
+    for part in [list.to_str().unwrap(), "without 1 of its characters ('\"'"] {
+        assert!(notes.contains(part), "{part}: {notes}");
+    }
+    let recorded = run.info(1, None).config;
+    assert_eq!(recorded.get("corpus.tokenizer"), Some(&Value::Text("sorted_char".into())));
+    assert_eq!(recorded.get("corpus.vocabulary_file").map(ToString::to_string).as_deref(), list.to_str());
+    let m: TrainedBdh = ask_as(&mut run, &Args::new()).unwrap();
+    assert!(m.tokens.contains("without 1 of its characters"), "{}", m.tokens);
+    let compared: ReadingCandidates = ask_as(&mut run, &Args::new()).unwrap();
+    assert_eq!(compared.candidates.len(), 1, "the text's own characters are no candidate: {:?}", compared.candidates);
 }
 
 #[test]

@@ -24,7 +24,7 @@ use crate::{
     models::bdh::{BdhSpec, import_state_dict},
     probe::{self, PROBES, ProbeEntry},
     store::snapshots,
-    telemetry::{Args, table},
+    telemetry::{Args, Channel, table},
     trainer::{Run, RunError},
 };
 
@@ -62,7 +62,7 @@ pub struct AskArgs {
     #[arg(long)]
     csv: bool,
     /// Draw the answer by this view (`orrery list --views`) into the file of --out in place of printing it
-    #[arg(long, value_name = "VIEW", requires = "out")]
+    #[arg(long, value_name = "VIEW", requires = "out", conflicts_with = "csv")]
     view: Option<String>,
     /// The PNG or SVG of --view
     #[arg(long, value_name = "FILE", requires = "view")]
@@ -108,7 +108,7 @@ pub fn run(args: &AskArgs) -> Result<(), Failure> {
     let mut asked = OpenedRun::open(what, args)?;
     let samples = asked.ask(probe, &question, args.variant.as_deref())?;
     match (&args.view, &args.out) {
-        (Some(view), Some(out)) => asked.draw(view, out, samples),
+        (Some(view), Some(out)) => asked.draw(probe.id, view, out, samples),
         _ => output::print(&answers(&asked.variants(), &samples, args.csv).map_err(Failure::failed)?),
     }
 }
@@ -284,10 +284,10 @@ impl OpenedRun {
         self.run.variants.iter().map(|v| v.spec.id.clone()).collect()
     }
 
-    /// Draws the answers by a view, beside what the run recorded.
-    fn draw(&self, view: &str, out: &Path, samples: Vec<Sample>) -> Result<(), Failure> {
+    /// Draws the answers of a probe by a view, beside what the run recorded.
+    fn draw(&self, probe: &str, view: &str, out: &Path, samples: Vec<Sample>) -> Result<(), Failure> {
         let (run, mirror) = match &self.folder {
-            Some(folder) => (figures::run_name(folder), replayed(folder)?),
+            Some(folder) => (figures::run_name(folder), replayed(folder, &samples)?),
             None => {
                 let mut mirror = Mirror::default();
                 mirror.apply(Event::Started(Arc::new(self.run.info(1, None))));
@@ -295,7 +295,7 @@ impl OpenedRun {
                 (preset.unwrap_or(self.lab.id).to_owned(), mirror)
             }
         };
-        draw(view, out, &run, (self.lab, &self.config), mirror, samples)
+        AnswerPicture { probe, view, out, run: &run, lab: self.lab, config: &self.config }.draw(mirror, samples)
     }
 }
 
@@ -314,29 +314,78 @@ fn set_layers(lab: &Lab, config: &mut Config, layers: usize) -> Result<(), Failu
     }
 }
 
-/// The record of a run.
-fn replayed(folder: &Path) -> Result<Mirror, Failure> {
-    let (mirror, lost) = figures::replay(folder)?;
-    damage::report(folder, &lost);
+/// The record of a run beside an answer. Of the channel that was asked it has what the run measured of the variants that
+/// answered: a view could otherwise show an earlier answer, or a variant that was not asked, in its place.
+fn replayed(folder: &Path, samples: &[Sample]) -> Result<Mirror, Failure> {
+    let is_beside = |event: &Event| {
+        let Event::Sample(recorded) = event else { return true };
+        let mut answers = samples.iter().filter(|answer| answer.channel == recorded.channel).peekable();
+        let is_measured = recorded.request.is_none();
+        answers.peek().is_none() || is_measured && answers.any(|answer| answer.variant == recorded.variant)
+    };
+    let (mut mirror, events) = (Mirror::default(), Reader::open(folder).map_err(Failure::wrong)?);
+    let lost = events.read_through(|event| {
+        if is_beside(&event) {
+            mirror.apply(event);
+        }
+    });
+    damage::report(folder, &lost.map_err(Failure::failed)?);
     Ok(mirror)
 }
 
-/// Draws `samples` by the view of the id `view` into the file `out`. `run` is the name of the run in the picture, and
-/// `mirror` holds what the run has recorded, which the view may show as well.
-fn draw(
-    view: &str,
-    out: &Path,
-    run: &str,
-    (lab, config): (&Lab, &Config),
-    mut mirror: Mirror,
-    samples: Vec<Sample>,
-) -> Result<(), Failure> {
-    let view = figures::view(view)?.id;
-    let step = samples.iter().map(|s| s.step).max().unwrap_or_default();
-    samples.into_iter().for_each(|sample| mirror.apply(Event::Sample(sample)));
-    let (theme, knobs) = (Theme::dark(), (lab.knobs)());
-    let figure = Figure { run, step, ..Figure::new(view, &mirror, config, &knobs, &theme) };
-    figures::draw(&figure, &"this answer", out, &[])
+/// A picture of an answer.
+struct AnswerPicture<'a> {
+    /// The name of the question.
+    probe: &'a str,
+    /// The id or the title of the view that draws it.
+    view: &'a str,
+    out: &'a Path,
+    /// The name of the run in the picture.
+    run: &'a str,
+    lab: &'a Lab,
+    config: &'a Config,
+}
+
+impl AnswerPicture<'_> {
+    /// Draws these samples; `mirror` holds what the run has recorded, which the view may show as well.
+    ///
+    /// # Errors
+    /// If the view shows nothing of the answer, so that the picture would be of something else, and those of
+    /// [`figures::draw`].
+    fn draw(&self, mut mirror: Mirror, samples: Vec<Sample>) -> Result<(), Failure> {
+        let &Self { probe, out, run, lab, config, .. } = self;
+        let view = figures::view(self.view)?.id;
+        let step = samples.iter().map(|s| s.step).max().unwrap_or_default();
+        let answered: BTreeSet<Channel> = samples.iter().map(|s| s.channel.clone()).collect();
+        for sample in samples {
+            // views show a measurement by the run itself before an answer to a question that the page did not ask
+            mirror.apply(Event::Sample(Sample { request: None, ..sample }));
+        }
+        mirror.begin_noting_reads();
+        let (theme, knobs) = (Theme::dark(), (lab.knobs)());
+        let figure = Figure { run, step, ..Figure::new(view, &mirror, config, &knobs, &theme) };
+        if !reads(&figure, &answered)? {
+            let shows = |view: &&str| {
+                let figure = Figure { view, ..figure };
+                reads(&figure, &answered).unwrap_or(false) && matches!(figure.empty_message(), Ok(None))
+            };
+            let others: Vec<&str> = lab.panes.iter().map(|pane| pane.view).filter(shows).collect();
+            let hint = match &others[..] {
+                [] => "; without --view it is printed".to_owned(),
+                [view] => format!("; `{view}` does"),
+                views => format!("; {} do", views.join(", ")),
+            };
+            return Err(usage!("the view `{view}` does not show what `{probe}` answers{hint}"));
+        }
+        figures::draw(&figure, &"this answer", out, &[])
+    }
+}
+
+/// True if the view of a figure reads measurements of these channels.
+fn reads(figure: &Figure<'_>, channels: &BTreeSet<Channel>) -> Result<bool, Failure> {
+    figure.mirror.take_reads();
+    figure.empty_message().map_err(Failure::run)?;
+    Ok(!figure.mirror.take_reads().is_disjoint(channels))
 }
 
 /// The failure when a run without a checkpoint is asked; it names the last saved step, which `--step` can ask.

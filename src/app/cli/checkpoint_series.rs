@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     cli::prelude::*,
+    labs::trained_bdh::settings::FileSettings,
     nn::weights::Weights,
     trainer::{RunError, SeriesStep, record_series},
 };
@@ -128,6 +129,25 @@ fn with_file(lab: &Lab, config: &Config, path: &Path) -> Result<Config, Failure>
     Ok(config)
 }
 
+/// Writes the number of layers that the newest checkpoint has, or is taken to have, into settings that leave it open, so that
+/// the record of the run states it.
+///
+/// # Errors
+/// If the checkpoint cannot be opened.
+fn set_layers(lab: &Lab, config: &mut Config, newest: &Path) -> Result<(), Failure> {
+    if !config.value(FileSettings::layers).is_ok_and(|layers| layers == 0) {
+        return Ok(());
+    }
+    let plan = (lab.plan)(&with_file(lab, config, newest)?)?;
+    for variant in &plan.variants {
+        let ModelSpec::Bdh(spec) = &variant.model else { continue };
+        let layers = spec.resolved().map_err(Failure::wrong)?.layers;
+        // more layers than the setting takes are stated by the file, which counts in any case
+        let _ = config.set_text(&(lab.knobs)(), FileSettings::layers.name, &layers.to_string());
+    }
+    Ok(())
+}
+
 /// Records the checkpoints of `folder` as a run in `out` by `config`, whose paths are absolute; returns its folder.
 ///
 /// # Errors
@@ -144,8 +164,12 @@ pub fn record(
     for path in non_files(folder) {
         notice!("warning: {} is not an ordinary file and is left out", path.display());
     }
-    for file in step_files(folder)? {
-        let config = with_file(lab, config, &file.path)?;
+    let (files, mut config) = (step_files(folder)?, config.clone());
+    if let Some(newest) = files.last() {
+        set_layers(lab, &mut config, &newest.path)?;
+    }
+    for file in files {
+        let config = with_file(lab, &config, &file.path)?;
         let plan = (lab.plan)(&config)?;
         ensure!(plan.steps == 0, "a folder of checkpoints is looked at and not trained on: leave out the steps");
         plan.variants.iter().try_for_each(|v| v.model.check_files()).map_err(Failure::wrong)?;

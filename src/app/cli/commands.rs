@@ -13,7 +13,7 @@ use crate::cli::prelude::*;
 pub enum Command {
     /// Run a lab without a window, into a run folder with figures
     Run(headless::RunArgs),
-    /// Go on with a run that was stopped or killed, exactly where its last checkpoint stands
+    /// Continue a run that was stopped or killed from its last checkpoint, or from step 0 if it has none
     Resume(headless::ResumeArgs),
     /// Open a run folder in the window and scrub through it, also one of another program (docs/protocol.md)
     Replay {
@@ -42,7 +42,7 @@ pub enum Command {
     Report(report::ReportArgs),
     /// Write a run's scalars as one CSV or as TensorBoard event files, its weights as safetensors, or a BDH's graph
     Export(export::ExportArgs),
-    /// Draw views of a run folder as PNG
+    /// Draw one view of a run as PNG or SVG
     Render(figures::RenderArgs),
     /// Run a probe on a finished run or a checkpoint: the answer is JSON, CSV or a picture
     Ask(ask::AskArgs),

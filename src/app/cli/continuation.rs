@@ -1,9 +1,10 @@
 //! Decides whether a recorded run may continue, and from where. A run continues exactly or not at all: with the same
 //! settings, the same files, an intact checkpoint and a record without gaps.
 
-use super::{lab_config::recorded, moved_inputs};
+use super::{lab_config::recorded, moved_inputs, settings::config_of};
 use crate::{
     cli::prelude::*,
+    files::read_text_inside,
     labs::TrainSettings,
     store::{Checkpoint, LoadedCheckpoint, checkpoint},
     trainer::{Plan, inputs},
@@ -40,15 +41,14 @@ fn decide_from(
     load: fn(&Path, &Device) -> Result<Option<LoadedCheckpoint>, StoreError>,
 ) -> Result<Continuation, Failure> {
     let (lab, mut config) = recorded(folder)?;
-    let info = Reader::open(folder).map_err(Failure::wrong)?.info();
+    let mut recorded_inputs = store::run_info(folder).map_err(Failure::wrong)?.inputs;
     let mut notices = vec![];
-    if let Some(info) = &info {
-        check_settings(folder, &config, info)?;
+    if lab.trains() {
+        check_settings(folder, &config)?;
     }
     if let Some(steps) = steps {
         config.set_text(&(lab.knobs)(), TrainSettings::steps.name, &steps.to_string())?;
     }
-    let mut recorded_inputs = info.map(|i| i.inputs.clone()).unwrap_or_default();
     notices.extend(moved_inputs::find(folder, lab, &mut config, &mut recorded_inputs)?);
     let plan = (lab.plan)(&config)?;
     inputs::verify(&plan, &recorded_inputs).map_err(Failure::wrong)?;
@@ -75,18 +75,23 @@ fn decide_from(
     }
 }
 
-/// Checks that the settings are those that run.json recorded.
-fn check_settings(folder: &Path, config: &Config, info: &RunInfo) -> Result<(), Failure> {
-    let mut keys = config.changed_keys(&info.config);
-    if config.seed != info.config.seed {
+/// Checks that `config.toml` still has the recorded settings: whoever edits it expects that it counts.
+fn check_settings(folder: &Path, recorded: &Config) -> Result<(), Failure> {
+    const CONFIG: &str = "config.toml";
+    let path = folder.join(CONFIG);
+    let text = read_text_inside(folder, CONFIG, store::MAX_CONFIG);
+    if text.as_ref().is_err_and(FileError::is_missing) {
+        return Ok(());
+    }
+    let (_, config) = config_of(&path, text)?;
+    let mut keys = config.changed_keys(recorded);
+    if config.seed != recorded.seed {
         keys.push("seed".to_owned());
     }
-    // A setting that the recorded version did not have is at its default, which is what it did.
-    keys.retain(|key| key == "seed" || info.config.get(key).is_some());
     if keys.is_empty() {
         return Ok(());
     }
-    let (keys, settings) = (keys.join(", "), quoted(folder.join("config.toml")));
+    let (keys, settings) = (keys.join(", "), quoted(path));
     Err(usage!("config.toml was edited after the run began ({keys}): `orrery run {settings}` begins a new run with it"))
 }
 

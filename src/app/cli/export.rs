@@ -88,9 +88,9 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
         }
     }
     damage::report(&args.run, &lost);
-    if let Some((file, Model { spec, weights })) = model {
+    if let Some((file, Model { spec, weights, window })) = model {
         let StateDict { tensors, metadata } = match spec {
-            ModelSpec::Bdh(spec) => state_dict_of(&spec, &weights)?,
+            ModelSpec::Bdh(spec) => state_dict_of(&spec, &weights)?.with_window(window),
             _ => StateDict { tensors: weights, metadata: vec![] },
         };
         tensors::write(file, &tensors, &metadata).map_err(Failure::failed)?;

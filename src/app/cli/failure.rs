@@ -2,7 +2,7 @@
 
 use std::{error::Error, path::Path};
 
-use super::interrupt::INTERRUPTED;
+use super::{interrupt::INTERRUPTED, terminal::bounded};
 use crate::{files::FileError, store::StoreError};
 
 /// The exit code that a shell reports for a command ended by a broken pipe (128 + SIGPIPE).
@@ -18,12 +18,17 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// A failure with a message of a length that a terminal and the window can show.
+    fn new(message: String, code: u8) -> Self {
+        Self { message: bounded(&message).into_owned(), code }
+    }
+
     pub fn run(message: impl Into<String>) -> Self {
-        Self { message: message.into(), code: 1 }
+        Self::new(message.into(), 1)
     }
 
     pub fn usage(message: impl Into<String>) -> Self {
-        Self { message: message.into(), code: 2 }
+        Self::new(message.into(), 2)
     }
 
     /// The failure of a command whose output was closed by its reader; nothing is printed, as in other programs.
@@ -37,7 +42,7 @@ impl Failure {
     }
 
     pub fn interrupted(message: impl Into<String>) -> Self {
-        Self { message: message.into(), code: INTERRUPTED }
+        Self::new(message.into(), INTERRUPTED)
     }
 
     /// The failure of a command that cannot read a file of the user's.

@@ -7,6 +7,7 @@ use crate::{
     cli::prelude::*,
     config::did_you_mean,
     files::{folder_inside, make_folder_inside},
+    telemetry::RunNote,
     ui::views::{self, ViewEntry},
 };
 
@@ -31,7 +32,7 @@ pub struct RenderArgs {
 
 #[derive(Args)]
 pub struct PictureArgs {
-    /// Width and height in points
+    /// Width and height in points; the picture becomes higher where its content needs that
     #[arg(long, default_value = "960x600", value_parser = size)]
     size: (f32, f32),
     /// Pixels a point
@@ -81,8 +82,29 @@ pub fn run(args: &RenderArgs) -> Result<(), Failure> {
     draw(&figure, &args.run.display(), &args.out, &[])
 }
 
-/// The name of a run in a picture, which is that of its folder.
+/// A person's note on a run; an empty one where there is none. One that cannot be read is reported.
+pub fn note_of(folder: &Path) -> RunNote {
+    // the log of another tool may be a file, beside which there is no note
+    if !folder.is_dir() {
+        return RunNote::default();
+    }
+    store::note::read(folder).unwrap_or_else(|e| {
+        damage::report_on_one_line(folder.display(), e);
+        RunNote::default()
+    })
+}
+
+/// The name that a person gave a run, in one line; empty if nobody did.
+pub fn given_name(note: &RunNote) -> String {
+    note.name.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The name of a run in a picture: the one that a person gave it, or else that of its folder.
 pub fn run_name(folder: &Path) -> String {
+    let name = given_name(&note_of(folder));
+    if !name.is_empty() {
+        return name;
+    }
     let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     whole.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }

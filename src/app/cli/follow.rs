@@ -35,11 +35,11 @@ pub fn run(args: &FollowArgs, began: Instant) -> Result<(), Failure> {
         None => other_logs::run_folder(Path::new(&args.run), &args.out)?,
     };
     if args.headless {
-        return print_numbers(&folder);
+        return print_numbers(&folder, remote.is_some());
     }
     if let Err(why) = display::check() {
         notice!("orrery: {why}. The numbers of the run are printed as they come.");
-        return print_numbers(&folder);
+        return print_numbers(&folder, remote.is_some());
     }
     Reader::open(&folder).map_err(Failure::wrong)?;
     let set = Settings { out: args.out.clone(), ..Settings::default() };
@@ -47,10 +47,15 @@ pub fn run(args: &FollowArgs, began: Instant) -> Result<(), Failure> {
     window::follow(FollowedRun { folder, remote: source }, &OpenArgs { what: None, timings: false, set }, began)
 }
 
+/// A run of Orrery's own whose lock is free and whose logs have not changed for so long has no writer. A copy that is kept up
+/// to date from another machine has a free lock too.
+const QUIET: Duration = Duration::from_secs(120);
+
 /// Prints the newest step of every variant and then each new one, until the run ends or the command is interrupted.
-fn print_numbers(folder: &Path) -> Result<(), Failure> {
+fn print_numbers(folder: &Path, is_copy: bool) -> Result<(), Failure> {
     let is_asked = interrupt::cancel_flag();
-    let mut follower = Follower { reader: Reader::follow(folder).map_err(Failure::wrong)?, info: Arc::default() };
+    let reader = Reader::follow(folder).map_err(Failure::wrong)?;
+    let mut follower = Follower { reader, is_copy, info: Arc::default(), step: 0 };
     let mut trouble = String::new();
     let mut end = follower.print_new(true)?;
     loop {
@@ -61,8 +66,10 @@ fn print_numbers(folder: &Path) -> Result<(), Failure> {
         }
         std::thread::sleep(POLL);
         if is_asked.load(Ordering::SeqCst) {
-            return Err(Failure::interrupted("the run goes on without a follower"));
+            return Err(Failure::interrupted("no longer followed; the run itself was not stopped"));
         }
+        // asked before the logs are read, so that the last lines of a writer that is gone are read too
+        let has_no_writer = follower.has_no_writer(folder);
         let words = match follower.reader.poll() {
             Ok(FolderStatus::Same) => String::new(),
             Ok(FolderStatus::Missing { why }) => {
@@ -84,12 +91,19 @@ fn print_numbers(folder: &Path) -> Result<(), Failure> {
         }
         trouble = words;
         end = follower.print_new(false)?;
+        if end.is_none() && has_no_writer && trouble.is_empty() {
+            return Err(follower.killed(folder));
+        }
     }
 }
 
 struct Follower {
     reader: Reader,
+    /// The folder is the copy of a run on another machine.
+    is_copy: bool,
     info: Arc<RunInfo>,
+    /// The newest step.
+    step: u64,
 }
 
 impl Follower {
@@ -99,10 +113,13 @@ impl Follower {
         while let Some(event) = self.reader.next() {
             match event {
                 Event::Started(info) | Event::Described(info) => self.info = info,
-                Event::Step(stats) if is_past => {
-                    newest.insert(stats.variant, stats);
+                Event::Step(stats) => {
+                    self.step = self.step.max(stats.step);
+                    match is_past {
+                        true => _ = newest.insert(stats.variant, stats),
+                        false => self.print(&stats)?,
+                    }
                 }
-                Event::Step(stats) => self.print(&stats)?,
                 Event::State(RunState::Running | RunState::Paused) => end = None,
                 Event::State(state) => end = Some(state),
                 Event::Notice { level, text } => notice!("{}", notice_line(level, &text)),
@@ -112,11 +129,28 @@ impl Follower {
                 | Event::Question { .. }
                 | Event::Snapshots(_)
                 | Event::Folder(_)
+                | Event::Resumed { .. }
                 | Event::Changed { .. } => {}
             }
         }
         newest.values().try_for_each(|stats| self.print(stats))?;
         Ok(end)
+    }
+
+    /// True if the process that wrote the run is gone. Of a copy nothing here can tell that.
+    fn has_no_writer(&self, folder: &Path) -> bool {
+        let is_quiet = || store::last_change(folder).and_then(|t| t.elapsed().ok()).is_some_and(|age| age > QUIET);
+        let is_left = || self.info.lab != FOREIGN && store::is_unlocked(folder) && is_quiet();
+        !self.is_copy && (store::was_abandoned_here(folder) || is_left())
+    }
+
+    fn killed(&self, folder: &Path) -> Failure {
+        let go_on = match self.info.lab == FOREIGN {
+            true => String::new(),
+            false => format!("; `orrery resume {}` goes on with it", quoted(folder)),
+        };
+        let words = "unless this is a copy of one that goes on elsewhere, its process was killed";
+        Failure::run(format!("the run has no end and no writer: {words} at step {}{go_on}", self.step))
     }
 
     /// `step 100  model  loss/train 2.31  gate/tanh 0.02`

@@ -86,7 +86,11 @@ fn is_cut(bytes: &[u8]) -> bool {
 }
 
 pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
-    ensure!(args.temperature.is_finite() && args.temperature >= 0.0, "--temperature is a number from 0");
+    ensure!(
+        args.temperature.is_finite() && args.temperature >= 0.0,
+        "--temperature is a number from 0, not {}",
+        args.temperature
+    );
     ensure!(!args.prompt.is_empty(), "the prompt is empty: the first token needs one before it");
     let checkpoint = args.trained.open(&args.checkpoint, args.layers)?;
     let Some(layers) = KnownFacts::new(&checkpoint.facts, args.layers).layers else {

@@ -101,7 +101,10 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         }
         ResolvedName::Run(folder) => {
             let (shown, word) = (folder.display(), quoted(&folder));
-            return Err(usage!("{shown} is a run; `orrery resume {word}` goes on with it"));
+            return Err(match store::run_info(&folder).map_err(Failure::wrong)?.lab == FOREIGN {
+                true => usage!("{shown} is a run of another program; `orrery follow {word}` shows it"),
+                false => usage!("{shown} is a run; `orrery resume {word}` goes on with it"),
+            });
         }
     };
     settings::apply(&args.set, lab, &mut config)?;

@@ -34,8 +34,9 @@ use crate::{
     },
 };
 use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
-use replay::{example, replay};
+use replay::{ReplayOrigin, replay};
 
+mod example;
 pub mod follow;
 mod replay;
 
@@ -93,6 +94,41 @@ impl DesktopHost {
     /// Reads the claims of this folder, where others are meant than those of `orrery claims`.
     pub fn with_claims(self, folder: PathBuf) -> Self {
         Self { claims: Arc::new(WindowClaims::from_folder(folder)), ..self }
+    }
+
+    /// Opens a folder or file as a run; a folder of checkpoints is recorded with `settings`, or with those of its lab.
+    fn open(&self, folder: PathBuf, settings: Option<Config>) -> RunHandle {
+        let (commands, receiver) = bounded(1024);
+        let inbox = Arc::new(Inbox::default());
+        let sink = Arc::clone(&inbox);
+        let (process, out) = (self.runs.process(), self.out.clone());
+        let (sender, wake) = (self.sender.clone(), Arc::clone(&self.wake));
+        let reading = self.graph.as_ref().filter(|(file, _)| *file == folder).map_or_else(Default::default, |g| g.1);
+        let followed = self.followed.clone().filter(|followed| followed.folder == folder);
+        let spawned = std::thread::Builder::new().name("replay".to_owned()).stack_size(64 << 20).spawn(move || {
+            if is_sweep(&folder) {
+                let _ = sender.send(Delivery::SweepFolder(folder));
+                return wake();
+            }
+            let told = match graph_events::is_graph(&folder) && folder.is_file() && !is_log(&folder) {
+                true => {
+                    reading.read(&folder).map(|graph| sink.deliver_recorded(graph_events::events_of(&graph, &folder)))
+                }
+                false => {
+                    let (followed, settings) = (followed.as_ref(), settings.as_ref());
+                    let origin = ReplayOrigin { folder: &folder, followed, settings };
+                    replay(&origin, &out, &sink, &receiver, process)
+                }
+            };
+            if let Err(text) = told {
+                sink.deliver(Event::Notice { level: Level::Error, text: text.clone() });
+                sink.deliver(Event::State(RunState::Failed { message: text }));
+            }
+        });
+        if let Err(e) = spawned {
+            inbox.deliver(Event::State(RunState::Failed { message: format!("no thread could be started: {e}") }));
+        }
+        RunHandle { commands, inbox }
     }
 
     /// Works like [`Self::spawn_work`], for work that may fail or have nothing to deliver.
@@ -153,41 +189,21 @@ impl Host for DesktopHost {
     }
 
     fn open_run(&mut self, folder: PathBuf) -> RunHandle {
-        let (commands, receiver) = bounded(1024);
-        let inbox = Arc::new(Inbox::default());
-        let sink = Arc::clone(&inbox);
-        let (process, out) = (self.runs.process(), self.out.clone());
-        let (sender, wake) = (self.sender.clone(), Arc::clone(&self.wake));
-        let reading = self.graph.as_ref().filter(|(file, _)| *file == folder).map_or_else(Default::default, |g| g.1);
-        let followed = self.followed.clone().filter(|followed| followed.folder == folder);
-        let spawned = std::thread::Builder::new().name("replay".to_owned()).stack_size(64 << 20).spawn(move || {
-            if is_sweep(&folder) {
-                let _ = sender.send(Delivery::SweepFolder(folder));
-                return wake();
-            }
-            let told = match graph_events::is_graph(&folder) && folder.is_file() && !is_log(&folder) {
-                true => {
-                    reading.read(&folder).map(|graph| sink.deliver_recorded(graph_events::events_of(&graph, &folder)))
-                }
-                false => replay(&folder, &out, followed.as_ref(), &sink, &receiver, process),
-            };
-            if let Err(text) = told {
-                sink.deliver(Event::Notice { level: Level::Error, text: text.clone() });
-                sink.deliver(Event::State(RunState::Failed { message: text }));
-            }
-        });
-        if let Err(e) = spawned {
-            inbox.deliver(Event::State(RunState::Failed { message: format!("no thread could be started: {e}") }));
-        }
-        RunHandle { commands, inbox }
+        self.open(folder, None)
+    }
+
+    fn record_checkpoints(&mut self, folder: PathBuf, settings: &Config) -> RunHandle {
+        self.open(folder, Some(settings.clone()))
     }
 
     fn example(&mut self, lab: &str) -> Option<RunHandle> {
         let packed = labs::examples::find(lab).filter(|_| self.has_examples)?.packed;
-        let (commands, _) = bounded(1);
+        let (commands, receiver) = bounded(1024);
         let inbox = Arc::new(Inbox::default());
         let sink = Arc::clone(&inbox);
-        spawn("example", move || example(packed, &sink)).ok().map(|_| RunHandle { commands, inbox })
+        // a worker's answers have as large a stack
+        let thread = std::thread::Builder::new().name("example".to_owned()).stack_size(64 << 20);
+        thread.spawn(move || example::show(packed, &sink, &receiver)).ok().map(|_| RunHandle { commands, inbox })
     }
 
     fn pick(&mut self, dialog: DialogKind) {

@@ -26,7 +26,7 @@ pub struct InterveneArgs {
     #[arg(long, value_parser = one_by_id(&ActionKind::ALL), default_value = "silence")]
     action: ActionKind,
     /// The factor of scale, or the value of clamp
-    #[arg(long, required_if_eq_any = [("action", "scale"), ("action", "clamp")], allow_negative_numbers = true)]
+    #[arg(long, required_if_eq_any = [("action", "scale"), ("action", "clamp")])]
     amount: Option<f64>,
     /// For neurons: x (the neuron as key and query, and with it y) or y (what it writes)
     #[arg(long, value_parser = one_by_id(&ChangedPart::ALL), conflicts_with = "synapse")]

@@ -1,7 +1,7 @@
 //! The lab and settings of a command: the default lab, also on a text file, or those that a run folder records.
 
 use super::settings;
-use crate::{cli::prelude::*, files::read_text_inside, labs::foreign};
+use crate::{cli::prelude::*, labs::foreign};
 
 /// The lab that opens when none is named.
 pub fn default_lab() -> Result<&'static Lab, Failure> {
@@ -16,16 +16,19 @@ pub fn with_text(path: PathBuf) -> Result<(&'static Lab, Config), Failure> {
     Ok((lab, config))
 }
 
-/// The lab and settings of a run folder. Those of another program's run are as it wrote them.
+/// The lab and settings that a run folder records, read with today's knobs; `config.toml`, which may have been edited since,
+/// counts only where `run.json` is lost. Those of another program's run are as it wrote them.
 pub fn recorded(folder: &Path) -> Result<(&'static Lab, Config), Failure> {
-    store::check_folder(folder).map_err(Failure::wrong)?;
-    let info = Reader::open(folder).ok().and_then(|reader| reader.info());
-    if let Some(info) = info.filter(|info| info.lab == FOREIGN) {
-        return Ok((&foreign::LAB, info.config.clone()));
+    let RunInfo { lab, config: record, .. } = store::run_info(folder).map_err(Failure::wrong)?;
+    if lab == FOREIGN {
+        return Ok((&foreign::LAB, record));
     }
-    const CONFIG: &str = "config.toml";
-    let text = read_text_inside(folder, CONFIG, store::MAX_CONFIG);
-    let is_missing = text.as_ref().is_err_and(FileError::is_missing);
-    ensure!(!is_missing, "`{}` is not a run folder: it has no {CONFIG}", folder.display());
-    settings::config_of(&folder.join(CONFIG), text)
+    let misfit = |e: ConfigError| usage!("{}: {e}", folder.display());
+    let lab = labs::find_in(labs::LABS, &lab).map_err(misfit)?;
+    let knobs = (lab.knobs)();
+    let mut config = Config::defaults(lab.id, &knobs);
+    config.preset.clone_from(&record.preset);
+    config.seed = record.seed;
+    record.iter().try_for_each(|(key, value)| config.set(&knobs, key, value.clone())).map_err(misfit)?;
+    Ok((lab, config))
 }

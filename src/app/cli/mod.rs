@@ -71,18 +71,21 @@ use std::{
     time::Instant,
 };
 
-use clap::{Args, Parser};
+use clap::{
+    Arg, Args, CommandFactory, FromArgMatches, Parser,
+    error::{ContextKind, ContextValue},
+};
 use commands::Command;
 use terminal::notice;
 
-use crate::nn::kernels::arch;
+use crate::{config::nearest, nn::kernels::arch};
 
 pub use failure::Failure;
 pub use process::{exit_code, prepare_process};
 
 const EXIT_CODES: [(u8, &str); 5] = [
     (0, "finished, with a complete record"),
-    (1, "the run, the window or a connection failed, or a result could not be written completely"),
+    (1, "a run, the window or a connection failed, no answer came in time, or a result could not be written whole"),
     (2, "wrong arguments, settings or files"),
     (130, "stopped by Ctrl-C or the system, with a checkpoint"),
     (141, "the program that read the output closed it"),
@@ -92,7 +95,7 @@ const EXIT_CODES: [(u8, &str); 5] = [
 const REMARKS: [&str; 2] = [
     "Without a command Orrery opens its window; on a machine without a display it says so and runs the default lab into \
      a folder instead.",
-    "The variable ORRERY_SIMD=scalar|avx2|avx512 forces the code path of the CPU kernels, so that one machine can \
+    "The variable ORRERY_SIMD=scalar|avx2|avx512|neon forces the code path of the CPU kernels, so that one machine can \
      reproduce the numbers of another.",
 ];
 
@@ -175,35 +178,77 @@ pub fn main() -> ExitCode {
     if let Some(sentence) = renamed::refusal(&args) {
         return exit_code(Err(Failure::usage(sentence)));
     }
-    exit_code(Cli::try_parse().map_or_else(
-        |e| print_refusal(&e),
-        |cli| match cli.command {
-            None => window::open(&cli.open, began),
-            Some(command) => command.run(began),
-        },
-    ))
+    exit_code(parse(env::args_os()).map_or_else(print_refusal, |cli| match cli.command {
+        None => window::open(&cli.open, began),
+        Some(command) => command.run(began),
+    }))
+}
+
+/// Reads the words of a command line, the program's name first.
+fn parse(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Cli, clap::Error> {
+    let command = || with_negative_numbers(Cli::command());
+    let mut matches = command().try_get_matches_from(words)?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|e| e.format(&mut command()))
+}
+
+/// The command, where the value of every option may be a negative number: which numbers it takes the option itself says,
+/// while clap would take `-3` for another option.
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    let takes_value = |arg: &Arg| !arg.is_positional() && arg.get_action().takes_values();
+    let with_value = |arg: Arg| if takes_value(&arg) { arg.allow_negative_numbers(true) } else { arg };
+    command.mut_args(with_value).mut_subcommands(with_negative_numbers)
 }
 
 /// The message for a text that is no number, in place of the standard library's.
-fn expected_number(why: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
+fn expected_number(why: &(dyn std::error::Error + 'static), text: Option<&str>) -> Option<&'static str> {
+    let is_negative = text.is_some_and(|text| text.starts_with('-') && text.parse::<i128>().is_ok());
     match (why.downcast_ref::<ParseIntError>(), why.is::<ParseFloatError>()) {
         (Some(e), _) if *e.kind() == IntErrorKind::PosOverflow => Some("the number is too large"),
+        (Some(_), _) if is_negative => Some("a whole number from 0 is expected"),
         (Some(_), _) => Some("a whole number is expected"),
         (None, true) => Some("a number is expected"),
         (None, false) => None,
     }
 }
 
+/// Bytes of an argument that clap may repeat whole.
+const MAX_PLAIN: usize = 200;
+
+/// The text of a part of clap's message.
+fn context_text(e: &clap::Error, kind: ContextKind) -> Option<&str> {
+    match e.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    }
+}
+
+/// Takes back the suggestion of an option that was hardly meant: clap's measure of likeness finds `--allow-files`, which
+/// switches a guard off, for `--no-figures`.
+fn without_far_suggestion(mut e: clap::Error) -> clap::Error {
+    let [typed, suggested] = [ContextKind::InvalidArg, ContextKind::SuggestedArg].map(|kind| context_text(&e, kind));
+    let is_far = typed.zip(suggested).is_some_and(|(typed, suggested)| {
+        !suggested.starts_with(typed) && nearest(typed, std::iter::once(suggested)).is_none()
+    });
+    if is_far {
+        e.remove(ContextKind::SuggestedArg);
+        e.remove(ContextKind::Usage);
+    }
+    e
+}
+
 /// Prints the help that was asked for, or why the arguments are wrong.
-fn print_refusal(e: &clap::Error) -> Result<(), Failure> {
+fn print_refusal(e: clap::Error) -> Result<(), Failure> {
+    let e = without_far_suggestion(e);
     // clap repeats arguments as they are, among them the names of files that a shell put in
-    let has_control = std::env::args_os().any(|word| word.to_string_lossy().contains(char::is_control));
-    let printed = match e.source().and_then(|why| Some((why.to_string(), expected_number(why)?))) {
+    let is_plain = |word: OsString| word.len() <= MAX_PLAIN && !word.to_string_lossy().contains(char::is_control);
+    let is_plain = env::args_os().all(is_plain);
+    let text = context_text(&e, ContextKind::InvalidValue);
+    let printed = match e.source().and_then(|why| Some((why.to_string(), expected_number(why, text)?))) {
         Some((why, expected)) => {
             notice!("{}", e.to_string().replace(&why, expected).trim_end());
             Ok(())
         }
-        None if has_control && e.use_stderr() => {
+        None if !is_plain && e.use_stderr() => {
             notice!("{}", e.to_string().trim_end());
             Ok(())
         }

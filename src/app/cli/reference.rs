@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use clap::{Arg, Command, CommandFactory, Parser};
+use clap::{Arg, Command, CommandFactory};
 
-use super::{Cli, EXIT_CODES, REMARKS};
+use super::{Cli, EXIT_CODES, REMARKS, parse};
 
 const INTRO: &str = "# Commands
 
@@ -30,7 +30,7 @@ pub fn markdown() -> String {
 /// The parser's message.
 pub fn check(words: &[String]) -> Result<(), String> {
     let all = std::iter::once("orrery").chain(words.iter().map(String::as_str));
-    Cli::try_parse_from(all).map(drop).map_err(|e| e.to_string())
+    parse(all).map(drop).map_err(|e| e.to_string())
 }
 
 /// A command with what it takes, then its own commands.

@@ -45,6 +45,9 @@ pub struct RunsArgs {
 /// The arguments of a listing, which have no meaning where a run is changed.
 const LISTING: [&str; 4] = ["filter", "sort", "json", "csv"];
 
+/// The options that change a run's note, which would be lost with a run that is deleted.
+const NOTE_CHANGES: [&str; 5] = ["name", "note", "tags", "pin", "archive"];
+
 /// Changes of the run that is named.
 #[derive(Args)]
 #[group(multiple = true)]
@@ -71,6 +74,7 @@ struct Edit {
     archive: Option<bool>,
     /// Move it to the trash, a folder `.trash` beside the runs
     #[arg(long, requires = "edit", conflicts_with_all = LISTING)]
+    #[arg(conflicts_with_all = NOTE_CHANGES)]
     delete: bool,
     /// Restore a run from the trash, given its folder there
     #[arg(long, value_name = "RUN", conflicts_with = "edit")]
@@ -132,20 +136,21 @@ fn edit(run: &Path, edit: &Edit) -> Result<(), Failure> {
         notice!("in the trash; `orrery runs --restore {}` restores it", quoted(&place));
         return print_line!("{}", path_label(&place));
     }
+    let Edit { edit: _, name, note, tags, pin, archive, delete: _, restore: _ } = edit;
+    let is_empty = name.is_none() && note.is_none() && tags.is_none() && pin.is_none() && archive.is_none();
+    ensure!(!is_empty, "say what to change: --name, --note, --tags, --pin, --archive or --delete");
     let mut kept = note::read(run).map_err(Failure::wrong)?;
-    let before = kept.clone();
-    if let Some(name) = &edit.name {
+    if let Some(name) = name {
         kept.name.clone_from(name);
     }
-    if let Some(words) = &edit.note {
+    if let Some(words) = note {
         kept.note.clone_from(words);
     }
-    if let Some(tags) = &edit.tags {
+    if let Some(tags) = tags {
         kept.tags = parse_tags(tags);
     }
-    kept.pinned = edit.pin.unwrap_or(kept.pinned);
-    kept.archived = edit.archive.unwrap_or(kept.archived);
-    ensure!(kept != before, "say what to change: --name, --note, --tags, --pin, --archive or --delete");
+    kept.pinned = pin.unwrap_or(kept.pinned);
+    kept.archived = archive.unwrap_or(kept.archived);
     Ok(note::write(run, &kept)?)
 }
 

@@ -10,8 +10,7 @@ use crate::{
         headline_values::HeadlineValues,
         headlines::{self, RunHeadlines},
         run_terms::RunTerms,
-        seeds::SeedSummary,
-        short_number::with_spread,
+        seeds::{self, SeedSummary},
     },
     labs::headline::Headline,
 };
@@ -121,29 +120,15 @@ pub(super) fn laid_out(rows: &[Vec<String>], is_left: impl Fn(usize) -> bool) ->
     rows.iter().map(line).collect()
 }
 
-/// The mean with the standard deviation over seeds, or a paired difference with its 95% interval.
+/// The number by [`SeedSummary::label`]; a dash without one.
 pub(super) fn cell(headline: &Headline, group: Option<&SeedSummary>) -> String {
-    let digits = headline.digits;
-    match group {
-        None => "-".to_owned(),
-        Some(SeedSummary { mean, sd: None, .. }) => digits.format(*mean),
-        Some(SeedSummary { mean, interval: Some((low, high)), .. }) if headline.is_paired() => {
-            format!("{} [{}, {}]", digits.format(*mean), digits.format(*low), digits.format(*high))
-        }
-        Some(SeedSummary { mean, sd: Some(sd), .. }) => with_spread(*mean, *sd, Some(digits)),
-    }
+    group.map_or_else(|| "-".to_owned(), |group| group.label(Some(headline.digits), headline.is_paired()))
 }
 
 /// The meaning of the spreads in such cells; `None` where there is none.
 pub(super) fn spread_legend<'a>(cells: impl Iterator<Item = (&'a Headline, &'a SeedSummary)>) -> Option<String> {
-    let (mut has_sd, mut has_interval) = (false, false);
-    for (headline, _) in cells.filter(|(_, number)| number.seeds > 1) {
-        *(if headline.is_paired() { &mut has_interval } else { &mut has_sd }) = true;
-    }
-    let sd = has_sd.then_some("mean ± standard deviation over seeds");
-    let interval = has_interval.then_some("a difference with the 95% interval of its mean over seeds [low, high]");
-    let known: Vec<&str> = sd.into_iter().chain(interval).collect();
-    (!known.is_empty()).then(|| known.join("; "))
+    let with_spread = cells.filter(|(_, number)| number.seeds > 1);
+    seeds::spread_legend(with_spread.map(|(headline, _)| headline.is_paired()))
 }
 
 /// A [`cell`] with the step of its number if that differs from the table's: "5.5500 (step 0)".

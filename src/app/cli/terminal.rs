@@ -11,6 +11,15 @@ use std::{
     path::Path,
 };
 
+use crate::ui::widgets::truncated::without_middle;
+
+/// The most characters of the first line of a message, which may list every name that is known.
+const MAX_SENTENCE: usize = 2000;
+/// The most characters of a further line, such as one that is quoted from a file.
+const MAX_FURTHER_LINE: usize = 300;
+/// The most lines of a message.
+const MAX_LINES: usize = 100;
+
 /// Prints a message to standard error like `eprintln!`, but printable, its further lines indented, and never panics.
 macro_rules! notice {
     ($($words:tt)*) => { $crate::cli::terminal::print_notice(::std::format_args!($($words)*)) };
@@ -20,7 +29,23 @@ pub(crate) use notice;
 
 /// The message of [`notice`].
 pub fn print_notice(words: fmt::Arguments<'_>) {
-    let _ = writeln!(io::stderr(), "{}", indented(&printable(&words.to_string())));
+    let _ = writeln!(io::stderr(), "{}", indented(&bounded(&printable(&words.to_string()))));
+}
+
+/// The message, no longer than a person reads: a file of one line of 100 kB, or a name of that length, would be quoted whole.
+/// Of a line that is too long the middle is left out, because a sentence ends with what to do.
+pub fn bounded(message: &str) -> Cow<'_, str> {
+    let max = |line: usize| if line == 0 { MAX_SENTENCE } else { MAX_FURTHER_LINE };
+    let is_short = |(i, line): (usize, &str)| i < MAX_LINES && line.chars().count() <= max(i);
+    if message.split('\n').enumerate().all(is_short) {
+        return Cow::Borrowed(message);
+    }
+    let mut lines: Vec<String> = message.split('\n').map(str::to_owned).take(MAX_LINES + 1).collect();
+    if lines.len() > MAX_LINES {
+        lines[MAX_LINES] = "…".to_owned();
+    }
+    let short = lines.iter().enumerate().map(|(i, line)| without_middle(line, max(i)));
+    Cow::Owned(short.collect::<Vec<_>>().join("\n"))
 }
 
 /// The text with its further lines indented: names and sentences of somebody else's run may contain line breaks, and what
@@ -83,6 +108,21 @@ mod tests {
             assert!(matches!(printable(text), Cow::Borrowed(same) if same == text), "{text}");
         }
         assert_eq!(one_line("two\n\tlines"), r"two\n\tlines");
+    }
+
+    #[test]
+    fn a_message_is_no_longer_than_a_person_reads() {
+        let long = "x".repeat(100_000);
+        let message =
+            format!("a.toml: unknown key `{long}`, expected `axes`\n1 | {long}\n{}^\nleave it out", " ".repeat(90_000));
+        let shown = bounded(&message);
+        assert!(shown.len() < 3000, "{}", shown.len());
+        assert!(shown.starts_with("a.toml: unknown key `x") && shown.contains("x`, expected `axes`\n1 | x"), "{shown}");
+        assert!(shown.ends_with("^\nleave it out") && matches!(bounded(&shown), Cow::Borrowed(_)), "{shown}");
+        assert_eq!(bounded(&"line\n".repeat(100_000)), format!("{}…", "line\n".repeat(MAX_LINES)));
+        for short in ["", "one", "two\nlines\n"] {
+            assert!(matches!(bounded(short), Cow::Borrowed(same) if same == short));
+        }
     }
 
     #[test]

@@ -6,15 +6,18 @@ use super::{
 };
 use crate::{
     cli::prelude::*,
-    models::bdh::{BdhSpec, StateDict, export_state_dict},
+    models::bdh::{BdhSpec, StateDict, export_state_dict, import_state_dict},
     nn::Tensor,
     store::{LoadedCheckpoint, checkpoint, snapshots},
+    trainer::Plan,
 };
 
 /// A trained model of a run.
 pub struct Model {
     pub spec: ModelSpec,
     pub weights: Vec<(String, Tensor)>,
+    /// Tokens of a training window, where they are known.
+    pub window: Option<usize>,
 }
 
 /// The weights of the named or only variant in a run's newest readable checkpoint; an earlier one is reported.
@@ -61,7 +64,18 @@ fn read(run: &Path, variant: Option<&str>) -> Result<(Model, Damage), Failure> {
     })?;
     let kept = loaded.checkpoint.variants.into_iter().find(|v| v.id == chosen.id);
     let kept = kept.ok_or_else(|| usage!("the checkpoint does not hold `{}`", chosen.id))?;
-    Ok((Model { spec: chosen.model.clone(), weights: kept.weights }, lost))
+    let window = training_window(&plan, &chosen.model);
+    Ok((Model { spec: chosen.model.clone(), weights: kept.weights, window }, lost))
+}
+
+/// The training window of a run's model; of a model that was only opened, the one that its file states.
+fn training_window(plan: &Plan, model: &ModelSpec) -> Option<usize> {
+    if plan.steps > 0 {
+        return Some(plan.window);
+    }
+    let ModelSpec::Bdh(spec) = model else { return None };
+    let file = import_state_dict::open(spec.weights.as_deref()?, spec).ok()?;
+    file.facts.window.map(|known| known.value)
 }
 
 /// Explains that only the program that trains `run` can build its models, and where their newest weights are.

@@ -39,7 +39,7 @@ pub struct Listing {
 /// An index is valid for one version and one list of headline numbers, since a row depends on both.
 fn version() -> String {
     let ids = LABS.iter().flat_map(|lab| std::iter::once(lab.id).chain(lab.headlines.iter().map(|h| h.id)));
-    format!("{} 8 {}", env!("CARGO_PKG_VERSION"), ids.collect::<Vec<_>>().join(" "))
+    format!("{} 9 {}", env!("CARGO_PKG_VERSION"), ids.collect::<Vec<_>>().join(" "))
 }
 
 /// Lists every run in `runs`. A folder that cannot be read has a row that says so. `on_known` is called at once with

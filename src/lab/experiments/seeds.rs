@@ -1,9 +1,13 @@
 //! The one definition of a mean and a spread over seeds: the mean, the sample standard deviation (n - 1) and the 95%
-//! interval of the mean by Student's t, over the seeds that have a value.
+//! interval of the mean by Student's t, over the seeds that have a value; and the one way in which they are written.
 
-use crate::analysis::{
-    statistics::mean_sd,
-    student::{CONFIDENCE, mean_interval},
+use super::short_number::{short, with_spread};
+use crate::{
+    analysis::{
+        statistics::mean_sd,
+        student::{CONFIDENCE, mean_interval},
+    },
+    labs::headline::Digits,
 };
 
 /// A number over all seeds of a variant.
@@ -24,6 +28,33 @@ impl SeedSummary {
         let interval = mean_interval(values, CONFIDENCE);
         (!values.is_empty()).then_some(Self { mean, sd, interval, seeds: values.len() })
     }
+
+    /// "0.50 ± 0.71", the mean with the standard deviation over seeds; of a paired difference "0.50 [-5.87, 6.87]", with the
+    /// interval, which alone says whether the difference is known from 0; of one seed the value. `digits` are those of the
+    /// number, which without them is a [`short`] one.
+    pub fn label(&self, digits: Option<Digits>, is_paired: bool) -> String {
+        let written = |value: f64| digits.map_or_else(|| short(value), |digits| digits.format(value));
+        match (self.sd, self.interval) {
+            (None, _) => written(self.mean),
+            (Some(_), Some((low, high))) if is_paired => {
+                format!("{} [{}, {}]", written(self.mean), written(low), written(high))
+            }
+            (Some(sd), _) => with_spread(self.mean, sd, digits),
+        }
+    }
+}
+
+/// The meaning of the spreads in such labels; `None` where there is none. `are_paired`: of each number with a spread whether
+/// it is a paired difference.
+pub fn spread_legend(are_paired: impl Iterator<Item = bool>) -> Option<String> {
+    let (mut has_sd, mut has_interval) = (false, false);
+    for is_paired in are_paired {
+        *(if is_paired { &mut has_interval } else { &mut has_sd }) = true;
+    }
+    let sd = has_sd.then_some("mean ± standard deviation over seeds");
+    let interval = has_interval.then_some("a difference with the 95% interval of its mean over seeds [low, high]");
+    let known: Vec<&str> = sd.into_iter().chain(interval).collect();
+    (!known.is_empty()).then(|| known.join("; "))
 }
 
 /// The mean, and the standard deviation over seeds: `None` of one seed, whose spread is not known.
@@ -69,5 +100,14 @@ mod tests {
         assert_eq!(SeedSummary::new(&[]), None);
         let one = SeedSummary::new(&[2.0]).unwrap();
         assert_eq!((one.mean, one.sd, one.interval, one.seeds), (2.0, None, None, 1));
+    }
+
+    #[test]
+    fn a_label_has_the_interval_of_a_paired_difference_and_else_the_deviation() {
+        let [one, two] = [&[2.0][..], &[0.0, 1.0]].map(|values| SeedSummary::new(values).unwrap());
+        let digits = Some(Digits::Decimals(2));
+        assert_eq!([one.label(digits, false), one.label(digits, true)], ["2.00", "2.00"]);
+        assert_eq!([two.label(digits, false), two.label(digits, true)], ["0.50 ± 0.71", "0.50 [-5.85, 6.85]"]);
+        assert_eq!([two.label(None, false), two.label(None, true)], ["0.5 ± 0.7071", "0.5 [-5.853, 6.853]"]);
     }
 }

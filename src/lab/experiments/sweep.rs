@@ -7,13 +7,19 @@ pub mod exponent;
 pub mod results;
 pub mod series;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{
+        MapAccess, SeqAccess, Visitor,
+        value::{MapAccessDeserializer, SeqAccessDeserializer},
+    },
+};
 
 use crate::{
     analysis::distinct::distinct,
-    config::{Config, ConfigError, Setting, Value},
+    config::{Config, ConfigError, Setting, Value, did_you_mean, toml_error_message},
     labs::{Lab, RunSettings, headline::split},
 };
 
@@ -49,18 +55,46 @@ pub struct SweepFile {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "`seeds` is a number of seeds, such as 3, or a list of whole numbers from 0, such as [7, 8, 9]"
+)]
 pub enum Seeds {
     Count(u64),
     Each(Vec<u64>),
 }
 
 /// An axis in a file: its values one by one, or a range of numbers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum AxisFile {
     List(Vec<Value>),
     Range(AxisRange),
+}
+
+/// By hand, because serde says of an untagged enum only that nothing fits, and not which part of a range is wrong.
+impl<'de> Deserialize<'de> for AxisFile {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(AxisVisitor)
+    }
+}
+
+struct AxisVisitor;
+
+impl<'de> Visitor<'de> for AxisVisitor {
+    type Value = AxisFile;
+
+    fn expecting(&self, words: &mut fmt::Formatter<'_>) -> fmt::Result {
+        words.write_str("a list of values, such as [1e-3, 1e-2], or a range, such as { from = 1e-3, to = 1e-2 }")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, values: A) -> Result<AxisFile, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(values)).map(AxisFile::List)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, range: A) -> Result<AxisFile, A::Error> {
+        AxisRange::deserialize(MapAccessDeserializer::new(range)).map(AxisFile::Range)
+    }
 }
 
 /// Numbers from one end to another.
@@ -90,7 +124,7 @@ pub enum AxisScale {
 
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
-    #[error("the specification cannot be read: {0}")]
+    #[error("the specification cannot be read: {}", toml_error_message(.0))]
     Syntax(toml::de::Error),
     #[error("a sweep needs an axis: write the settings that vary under [axes], such as \"train.lr\" = [1e-3, 1e-2]")]
     NoAxis,
@@ -274,7 +308,9 @@ impl Sweep {
 fn objective(asked: &str, lab: &'static Lab) -> Result<Objective, SweepError> {
     let objective = Objective::parse(asked);
     if lab.headline(&objective.key).is_none() {
-        let known = lab.headlines.iter().map(|h| h.id).collect::<Vec<_>>().join(", ");
+        let known: Vec<&str> = lab.headlines.iter().map(|h| h.id).collect();
+        let hint = did_you_mean(split(&objective.key).0, known.iter().copied());
+        let known = format!("{}{hint}", known.join(", "));
         return Err(SweepError::Objective { lab: lab.title, asked: asked.to_owned(), known });
     }
     Ok(objective)

@@ -1,6 +1,6 @@
 //! Questions to the program that trains a run elsewhere, over the files of its folder (docs/protocol.md).
 
-use super::{AskArgs, answers, arguments, draw, figures, matrices::MatrixQuestion, replayed};
+use super::{AnswerPicture, AskArgs, answers, arguments, figures, matrices::MatrixQuestion, replayed};
 use crate::{
     cli::{
         RUNS, interrupt, lab_config,
@@ -84,6 +84,10 @@ impl<'a> TypedQuestion<'a> {
             ));
         }
         let name = asks::protocol_name(name);
+        ensure!(
+            typed.view.is_none() || matrices.is_some() || !asks::is_command(name),
+            "`{name}` is answered in words, which no view draws: leave out --view"
+        );
         let question = match asks::knobs_of(name) {
             Some(knobs) => arguments(name, &knobs, &typed.set)?,
             None => typed.set.iter().map(|pair| plain_argument(pair)).collect::<Result<_, _>>()?,
@@ -109,7 +113,8 @@ impl<'a> TypedQuestion<'a> {
         match (&typed.view, &typed.out) {
             (Some(view), Some(out)) => {
                 let (lab, config) = lab_config::recorded(folder)?;
-                draw(view, out, &figures::run_name(folder), (lab, &config), replayed(folder)?, samples)
+                let (run, mirror) = (figures::run_name(folder), replayed(folder, &samples)?);
+                AnswerPicture { probe: name, view, out, run: &run, lab, config: &config }.draw(mirror, samples)
             }
             _ => {
                 let ids: Vec<String> = info.variants.iter().map(|v| v.id.clone()).collect();

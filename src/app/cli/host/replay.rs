@@ -1,4 +1,4 @@
-//! Replays a recorded run or folder of checkpoints into a window, with models; and a lab's example, which has none.
+//! Replays a recorded run or folder of checkpoints into a window, with models.
 
 use super::follow::{self, FollowOptions, FollowOutcome};
 use crate::{
@@ -8,6 +8,7 @@ use crate::{
         other_logs,
         prelude::*,
         remote::FollowedRun,
+        settings,
     },
     telemetry::{Command, Inbox},
     trainer::{DriveOptions, Process},
@@ -41,41 +42,50 @@ fn ends(process: &Process) -> bool {
     matches!(process.shutdown.try_recv(), Err(TryRecvError::Disconnected))
 }
 
+/// What is replayed, and the facts that the window knows of it.
+pub(super) struct ReplayOrigin<'a> {
+    /// A run folder, a folder of checkpoints, or a log of another tool.
+    pub folder: &'a Path,
+    /// This run if the command line follows it.
+    pub followed: Option<&'a FollowedRun>,
+    /// The settings that checkpoints are recorded with, where they are not those of their lab.
+    pub settings: Option<&'a Config>,
+}
+
 /// Records a folder of checkpoints as a run, and tells the window of each as it is measured; returns the run's folder.
-fn record_series(folder: &Path, out: &Path, inbox: &Arc<Inbox>, process: Option<&Process>) -> Result<PathBuf, String> {
-    let (lab, config) = checkpoint_series::configured(folder).map_err(|e| e.message)?;
+fn record_series(
+    origin: &ReplayOrigin<'_>,
+    out: &Path,
+    inbox: &Arc<Inbox>,
+    process: Option<&Process>,
+) -> Result<PathBuf, String> {
+    let folder = origin.folder;
+    let configured = match origin.settings {
+        Some(chosen) => labs::find_in(labs::LABS, &chosen.lab)
+            .map_err(Failure::from)
+            .and_then(|lab| Ok((lab, settings::with_absolute_paths(lab, chosen, None)?))),
+        None => checkpoint_series::configured(folder),
+    };
+    let (lab, config) = configured.map_err(|e| e.message)?;
     let sinks: Vec<Box<dyn Sink>> = vec![Box::new(Recorded(Arc::clone(inbox)))];
     let is_wanted = || !process.is_some_and(ends);
     checkpoint_series::record(folder, lab, &config, out, sinks, &is_wanted).map_err(|e| e.message)
 }
 
-/// Delivers a recorded example to a window: a run that has ended, without weights and without checkpoints.
-pub(super) fn example(packed: &[u8], inbox: &Inbox) {
-    let state = match Reader::packed(packed) {
-        Ok(past) => {
-            let is_shown = |event: &Event| !matches!(event, Event::State(_) | Event::Checkpoint { .. });
-            inbox.deliver_recorded(past.filter(is_shown).collect());
-            RunState::Stopped
-        }
-        Err(e) => RunState::Failed { message: e.to_string() },
-    };
-    inbox.deliver(Event::State(state));
-}
-
 /// Tells the recorded past, and what is still being written; then stands the models up again from the last checkpoint,
 /// so that they can be questioned and, if the run was not finished, continue. Runs that are made from checkpoints or
-/// from the log of another tool go to `out`; `followed` is this run if the command line follows it.
+/// from the log of another tool go to `out`.
 pub(super) fn replay(
-    folder: &Path,
+    origin: &ReplayOrigin<'_>,
     out: &Path,
-    followed: Option<&FollowedRun>,
     inbox: &Arc<Inbox>,
     commands: &Receiver<Command>,
     process: Option<Process>,
 ) -> Result<(), String> {
+    let ReplayOrigin { folder, followed, .. } = *origin;
     let is_checkpoint_folder = checkpoint_names::is_checkpoint_folder(folder);
     let recorded = match is_checkpoint_folder {
-        true => Some(record_series(folder, out, inbox, process.as_ref())?),
+        true => Some(record_series(origin, out, inbox, process.as_ref())?),
         false => other_logs::import_log(folder, out).map_err(|e| e.message)?,
     };
     let folder = recorded.as_deref().unwrap_or(folder);

@@ -90,10 +90,10 @@ fn collect(run: &Path, out: &Path) -> Result<Story, Failure> {
     for (variant, measured) in newest {
         let translations = measured.translations().into_iter().collect();
         let name = merging::IDS.get(variant).copied().unwrap_or_default().to_owned();
-        let Model { spec, weights } = trained_run::newest(run, Some(&name))?;
+        let Model { spec, weights, window } = trained_run::newest(run, Some(&name))?;
         let ModelSpec::Bdh(spec) = spec else { continue };
         let file = out.join(format!("{name}.safetensors"));
-        let state_dict = state_dict_of(&spec, &weights)?;
+        let state_dict = state_dict_of(&spec, &weights)?.with_window(window);
         tensors::write(&file, &state_dict.tensors, &state_dict.metadata).map_err(Failure::failed)?;
         let neurons = spec.resolved().map_err(Failure::wrong)?.neurons;
         let (loss, samples) = (measured.texts.iter().map(|t| t.loss).collect(), measured.samples());

@@ -7,7 +7,7 @@ mod pictures;
 mod sweep_figures;
 mod sweep_page;
 
-use super::{damage::PartialArgs, lab_config::recorded, sweep::folder::SPEC};
+use super::{damage::PartialArgs, figures, lab_config::recorded, sweep::folder::SPEC};
 use crate::{cli::prelude::*, experiments::headline_values::HeadlineReader};
 use curves::Curves;
 use pictures::Pictures;
@@ -58,8 +58,16 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
     args.partial.check(&args.run, &lost)?;
     let found = reading.as_ref().map(HeadlineReader::found).unwrap_or_default();
     let theme = Theme::light();
-    let machines = store::machines(&args.run);
-    let report = page::Report { lab, config: &config, mirror: &mirror, found: &found, machines: &machines };
+    let (machines, note) = (store::machines(&args.run), figures::note_of(&args.run));
+    let report = page::Report {
+        lab,
+        config: &config,
+        mirror: &mirror,
+        found: &found,
+        note: &note,
+        machines: &machines,
+        lost: &lost,
+    };
     let curves = curves.data(&mirror, &theme);
     let page = |steps| -> Result<String, Failure> {
         let pictures = Pictures::draw((lab, &config), &mirror, &theme, steps)?;

@@ -6,7 +6,11 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use super::{super::summary, curves::CurvesData, pictures::Pictures};
+use super::{
+    super::{figures, summary},
+    curves::CurvesData,
+    pictures::Pictures,
+};
 use crate::{
     analysis::distinct::distinct,
     cli::prelude::*,
@@ -14,11 +18,15 @@ use crate::{
     experiments::{headline_values::HeadlineValues, run_table, run_terms::RunTerms},
     labs::lesson::Lesson,
     store::Environment,
+    telemetry::RunNote,
     ui::large_numbers::{LargeNumbers, ReadNumber},
 };
 
 const STYLE: &str = include_str!("../../../../assets/report/report.css");
 const SCRIPT: &str = include_str!("../../../../assets/report/report.js");
+
+/// The largest number of sentences that are listed one by one.
+const MAX_LISTED: usize = 60;
 
 /// The run, or the runs, that a page is about.
 pub struct Report<'a> {
@@ -26,8 +34,12 @@ pub struct Report<'a> {
     pub config: &'a Config,
     pub mirror: &'a Mirror,
     pub found: &'a HeadlineValues,
+    /// A person's name and note of the run.
+    pub note: &'a RunNote,
     /// The programs and machines that made the parts of the run.
     pub machines: &'a [Environment],
+    /// The parts of the record that are not on the page.
+    pub lost: &'a Damage,
 }
 
 /// Text inside of an element or an attribute.
@@ -59,6 +71,26 @@ pub fn head(title: &str, question: &str, note: &str) -> String {
     )
 }
 
+/// Says what a page lacks of a record that is damaged; nothing of a whole one.
+pub fn lost_parts(out: &mut String, sentences: &[String]) {
+    if !sentences.is_empty() {
+        out.push_str("<p><strong>The record is damaged.</strong> This page shows what can be read of it.</p>\n");
+        list(out, sentences);
+    }
+}
+
+/// Writes sentences as a list, of very many the first.
+pub fn list(out: &mut String, sentences: &[String]) {
+    out.push_str("<ul>\n");
+    for sentence in sentences.iter().take(MAX_LISTED) {
+        let _ = writeln!(out, "<li>{}</li>", escaped(sentence));
+    }
+    if let Some(more) = sentences.len().checked_sub(MAX_LISTED).filter(|n| *n > 0) {
+        let _ = writeln!(out, "<li>and {more} more</li>");
+    }
+    out.push_str("</ul>\n");
+}
+
 /// The end of a page: what its script draws, and the script.
 pub fn finish(out: &mut String, curves: &Value, views: &Value) {
     let _ = write!(
@@ -74,7 +106,13 @@ impl Report<'_> {
     /// The whole file.
     pub fn html(&self, curves: &CurvesData, pictures: &Pictures) -> String {
         let title = format!("{}: {}", self.lab.title, self.preset_title());
+        let title = match figures::given_name(self.note) {
+            name if name.is_empty() => title,
+            name => format!("{name} \u{b7} {title}"),
+        };
         let mut out = head(&title, self.lab.question, &self.facts());
+        self.note(&mut out);
+        lost_parts(&mut out, &self.lost.0);
         self.headlines(&mut out);
         self.views(pictures, &mut out);
         self.curves(curves, &mut out);
@@ -83,6 +121,15 @@ impl Report<'_> {
         self.lesson(&mut out);
         finish(&mut out, &json!(curves.charts), &view_data(pictures));
         out
+    }
+
+    /// The text of the person's note, its lines as they were written.
+    fn note(&self, out: &mut String) {
+        let text = escaped(self.note.note.trim());
+        if !text.is_empty() {
+            let lines: Vec<&str> = text.lines().collect();
+            let _ = writeln!(out, "<p><strong>Note.</strong> {}</p>", lines.join("<br>\n"));
+        }
     }
 
     fn preset_title(&self) -> String {

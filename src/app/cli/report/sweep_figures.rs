@@ -72,6 +72,7 @@ fn results(folder: &SweepFolder, states: &[TaskState], table: &SweepTable) -> Sw
         heading: column.heading.clone(),
         better: column.headline.better,
         digits: Some(column.headline.digits),
+        is_paired: column.headline.is_paired(),
         series: states.iter().map(|state| Arc::new(last(state, column))).collect(),
     };
     SweepResults {

@@ -33,8 +33,6 @@ use crate::{
 const MAX_CURVES: usize = 30;
 /// Points of all curves together; fewer where the file would become too large.
 const POINTS: [usize; 3] = [100_000, 30_000, 5_000];
-/// The largest number of unfinished runs that are listed one by one.
-const MAX_NAMED_RUNS: usize = 60;
 
 /// The report on a sweep, with what its folder held when it was read.
 pub struct SweepReport {
@@ -80,6 +78,7 @@ impl SweepReport {
         let charts = charts(figures, points, theme);
         let title = format!("Sweep {}: {}", self.folder.name(), sweep.lab.title);
         let mut out = page::head(&title, sweep.lab.question, &self.facts());
+        page::lost_parts(&mut out, &self.lost_parts());
         self.unfinished_runs(&mut out);
         self.points(&mut out);
         sweep_figures::axes(&mut out, &self.folder, &self.states, &self.table, theme);
@@ -111,17 +110,20 @@ impl SweepReport {
         let _ = writeln!(
             out,
             "<h2>Unfinished runs</h2>\n<p>{} of {} runs are not in the numbers below. <code>orrery sweep {sweep} \
-             --missing</code> makes them.</p>\n<ul>",
+             --missing</code> makes them.</p>",
             open.len(),
             self.states.len()
         );
-        open.iter().take(MAX_NAMED_RUNS).for_each(|words| {
-            let _ = writeln!(out, "<li>{}</li>", escaped(words));
-        });
-        if let Some(more) = open.len().checked_sub(MAX_NAMED_RUNS).filter(|n| *n > 0) {
-            let _ = writeln!(out, "<li>and {more} more</li>");
-        }
-        out.push_str("</ul>\n");
+        page::list(out, &open);
+    }
+
+    /// What is lost of the records of finished runs.
+    fn lost_parts(&self) -> Vec<String> {
+        let lost = |(state, row): (&TaskState, &RunRow)| {
+            let name = task_name(state.task);
+            row.damage.iter().map(|sentence| format!("{name}: {sentence}")).collect::<Vec<_>>()
+        };
+        self.finished().flat_map(lost).collect()
     }
 
     /// The table of points; a cell's exact numbers are its title, and its data for programs.

@@ -149,6 +149,7 @@ mod tests {
         let refused = || {
             let words = background.begin(folder.path()).unwrap_err().message;
             assert!(words.contains("could not be started") && words.contains("it is a link"), "{words}");
+            assert!(words.contains(&logs.display().to_string()), "which file is a link: {words}");
         };
         symlink(outside.path(), &logs).unwrap();
         refused();

@@ -327,15 +327,17 @@ fn sweep(file: &SweepFile, base: &Config, spec: &Path) -> Result<Sweep, Failure>
     Ok(sweep)
 }
 
-/// The settings that a specification builds on: a config file is looked for beside it first.
+/// The settings that a specification builds on: a config file is looked for beside it first. An error names the
+/// specification.
 fn base(name: &str, spec: &Path) -> Result<Config, Failure> {
     let beside = spec.parent().map(|folder| folder.join(name)).filter(|path| path.is_file());
-    let name = beside.as_ref().and_then(|path| path.to_str()).unwrap_or(name);
-    match settings::resolve(name)? {
-        ResolvedName::Config(lab, config) => settings::with_absolute_paths(lab, &config, None),
-        _ => Err(Failure::usage(format!(
-            "{}: the base `{name}` is not a lab, preset or config file; a text is given under [set], as corpus.file",
-            spec.display()
-        ))),
-    }
+    let path = beside.as_ref().and_then(|path| path.to_str()).unwrap_or(name);
+    let found = match settings::resolve(path) {
+        Ok(ResolvedName::Config(lab, config)) => settings::with_absolute_paths(lab, &config, None),
+        Ok(_) => {
+            Err(usage!("`{path}` is not a lab, preset or config file; a text is given under [set], as corpus.file"))
+        }
+        Err(e) => Err(e),
+    };
+    found.map_err(|e| Failure { message: format!("{}: the base: {e}", spec.display()), ..e })
 }

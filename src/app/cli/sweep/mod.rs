@@ -16,6 +16,7 @@ use self::{
     folder::{SweepFolder, SweepRuns, TaskState},
     lock::SweepLock,
     pictures::PictureArgs,
+    table::SweepTable,
 };
 use super::{damage, process::cores};
 use crate::cli::prelude::*;
@@ -114,7 +115,12 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
         false => found.report_linked(),
     }
     if args.table {
-        return present(&sweep);
+        // asked for is what it prints; the folder may be somebody else's, which can only be read
+        match print_table(&sweep)?.write(&sweep) {
+            Ok(path) => notice!("{}", path.display()),
+            Err(e) => notice!("{e}"),
+        }
+        return Ok(());
     }
     if let Some(out) = &args.pictures {
         return pictures::write(&sweep, out, &args.picture);
@@ -164,13 +170,17 @@ fn open(args: &SweepArgs) -> Result<SweepFolder, Failure> {
     }
 }
 
-/// Writes the table and prints it.
+/// Prints the table and writes it into the folder of the sweep.
 fn present(sweep: &SweepFolder) -> Result<(), Failure> {
-    let states = sweep.states()?;
-    damage::report_rows(states.iter().filter_map(TaskState::finished));
-    let table = table::SweepTable::new(sweep, &states);
-    let path = table.write(sweep)?;
-    print_line!("{}", table.to_text())?;
+    let path = print_table(sweep)?.write(sweep)?;
     notice!("{}", path.display());
     Ok(())
+}
+
+fn print_table(sweep: &SweepFolder) -> Result<SweepTable, Failure> {
+    let states = sweep.states()?;
+    damage::report_rows(states.iter().filter_map(TaskState::finished));
+    let table = SweepTable::new(sweep, &states);
+    print_line!("{}", table.to_text())?;
+    Ok(table)
 }

@@ -119,9 +119,18 @@ fn make(sweep: &SweepFolder, number: usize, name: &str) -> io::Result<Child> {
 }
 
 /// Runs `orrery sweep FOLDER` with these arguments, leading a process group; it prints into this file among the logs.
+///
+/// # Errors
+/// If the file cannot be written, which the error names, or the system starts no process.
 pub fn spawn(program: &Path, folder: &Path, arguments: &[&str], log: &str) -> io::Result<Child> {
-    files::make_folder_inside(folder, LOGS)?;
-    let log = files::create_inside(folder, Path::new(LOGS).join(log))?;
+    let unwritten = |name: &Path, e: FileError| {
+        let e = io::Error::from(e);
+        io::Error::new(e.kind(), format!("{} cannot be written: {e}", folder.join(name).display()))
+    };
+    let logs = Path::new(LOGS);
+    files::make_folder_inside(folder, logs).map_err(|e| unwritten(logs, e))?;
+    let path = logs.join(log);
+    let log = files::create_inside(folder, &path).map_err(|e| unwritten(&path, e))?;
     let mut command = Command::new(program);
     command.arg("sweep").arg(folder).args(arguments);
     command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);

@@ -95,6 +95,7 @@ pub fn numbers(headlines: &'static [Headline], series: &[Option<Arc<RunSeries>>]
             heading: format!("{heading}{}", terms.group_suffix(&id.group)),
             better,
             digits: headline.map(|h| h.digits),
+            is_paired: headline.is_some_and(Headline::is_paired),
             series: series.iter().map(of_run).collect(),
         }
     };

@@ -20,26 +20,27 @@ const OWN: [&str; 15] = [
     "size", "loss",
 ];
 
+/// The key of the time at which a run began.
+const BEGAN: &str = "began";
+/// Those of the keys that are numbers in every run.
+const NUMBERS: [&str; 4] = ["steps", "seed", "size", "loss"];
+
+/// True for a key that may be of one variant (`gate:coupled>0.1`): the loss or a headline number.
+fn has_variants(key: &str) -> bool {
+    key == "loss" || !OWN.contains(&key)
+}
+
 impl Filter {
     /// Reads a line.
     ///
     /// # Errors
-    /// If a comparison has no number, a term no value, or no run can be in a state that is asked for; the message names
-    /// the term.
+    /// If a comparison has no number or date, a term no key, no variant or no value, or no run can be in a state that is
+    /// asked for; the message names the term.
     pub fn parse(line: &str) -> Result<Self, String> {
-        let read = |term| in_bytes(of_variant(with_one_tag(term)));
+        let read = |term| in_bytes(with_blank_in_date(of_variant(with_one_tag(term))));
         let terms: Vec<QueryTerm> = query::parse(line)?.into_iter().map(read).collect();
-        for term in &terms {
-            if let Some(words) = unknown_state(&term.test) {
-                return Err(words);
-            }
-            if let QueryTest::Compare { key, by, value } = &term.test
-                && by.needs_order()
-                && key != "began"
-                && value.parse::<f64>().map_or(true, f64::is_nan)
-            {
-                return Err(format!("`{value}` is not a number: write such as `{key}<1e-3`"));
-            }
+        if let Some(words) = terms.iter().find_map(|term| refusal(&term.test)) {
+            return Err(words);
         }
         let is_archived =
             |term: &QueryTerm| matches!(&term.test, QueryTest::Has { key, text } if key == "is" && text == "archived");
@@ -79,7 +80,7 @@ fn with_one_tag(term: QueryTerm) -> QueryTerm {
 /// `accuracy:coupled>0.5` compares the number of one group of variants, by the name of its column in the CSV.
 fn of_variant(term: QueryTerm) -> QueryTerm {
     let compared = match &term.test {
-        QueryTest::Has { key, text } if key == "loss" || !OWN.contains(&key.as_str()) => {
+        QueryTest::Has { key, text } if has_variants(key) => {
             query::split_comparison(text).map(|(group, _, by, value)| (format!("{key}:{group}"), by, value.to_owned()))
         }
         _ => None,
@@ -88,6 +89,30 @@ fn of_variant(term: QueryTerm) -> QueryTerm {
         Some((key, by, value)) => QueryTerm { test: QueryTest::Compare { key, by, value }, ..term },
         None => term,
     }
+}
+
+/// `began>2026-01-31T14:25` asks for the time as the table writes it, with a blank between day and hour.
+fn with_blank_in_date(mut term: QueryTerm) -> QueryTerm {
+    if let QueryTest::Compare { key, value, .. } = &mut term.test
+        && key == BEGAN
+    {
+        let spaced = value.replacen(['T', 't'], " ", 1);
+        if is_date(&spaced) {
+            *value = spaced;
+        }
+    }
+    term
+}
+
+/// True for a day of the calendar, perhaps with a time, or the beginning of one: `2026`, `2026-01`, `2026-01-31`,
+/// `2026-01-31 14:25`.
+fn is_date(text: &str) -> bool {
+    const FIRST: &str = "0000-01-01 00:00:00";
+    const LENGTHS: [usize; 6] = [4, 7, 10, 13, 16, 19];
+    let is_like = |(byte, like): (u8, u8)| if like.is_ascii_digit() { byte.is_ascii_digit() } else { byte == like };
+    LENGTHS.contains(&text.len())
+        && text.bytes().zip(FIRST.bytes()).all(is_like)
+        && format!("{text}{}", &FIRST[text.len()..]).parse::<jiff::civil::DateTime>().is_ok()
 }
 
 /// `size>30MB` asks in the units of the table.
@@ -104,6 +129,28 @@ fn in_bytes(mut term: QueryTerm) -> QueryTerm {
         }
     }
     term
+}
+
+/// Why no run can be asked this, in words.
+fn refusal(test: &QueryTest) -> Option<String> {
+    match test {
+        QueryTest::Words(words) => query::leading_sign(words)
+            .map(|sign| format!("`{words}` names nothing before `{sign}`: write such as `lr<1e-3` or `lab:fast_slow`")),
+        QueryTest::Has { key, text } if has_variants(key) && query::leading_sign(text).is_some() => {
+            Some(format!("`{key}:{text}` names no variant after the colon: write such as `gate:coupled>0.1`"))
+        }
+        QueryTest::Compare { key, value, .. } if value.is_empty() => {
+            Some(format!("`{key}` is compared with nothing: write such as `{key}<1e-3`"))
+        }
+        QueryTest::Compare { key, value, .. } if key == BEGAN => {
+            (!is_date(value)).then(|| format!("`{value}` is not a date: write such as `{BEGAN}>2026-01-31`"))
+        }
+        QueryTest::Compare { key, by, value } if by.needs_order() || NUMBERS.contains(&key.as_str()) => {
+            let is_number = value.parse::<f64>().is_ok_and(|number| !number.is_nan());
+            (!is_number).then(|| format!("`{value}` is not a number: write such as `{key}<1e-3`"))
+        }
+        QueryTest::Has { .. } | QueryTest::Compare { .. } => unknown_state(test),
+    }
 }
 
 /// A state that no run can be in, in words.

@@ -48,6 +48,11 @@ pub fn split_comparison(word: &str) -> Option<(&str, &'static str, Comparison, &
     Some((&word[..at], sign, by, &word[at + sign.len()..]))
 }
 
+/// The sign of a comparison, or the colon, with which a word begins, so that no key stands before it.
+pub fn leading_sign(word: &str) -> Option<&'static str> {
+    OPERATORS.iter().map(|(sign, _)| *sign).chain([":"]).find(|sign| word.starts_with(sign))
+}
+
 impl Comparison {
     fn holds<T: PartialOrd>(self, a: T, b: T) -> bool {
         match self {

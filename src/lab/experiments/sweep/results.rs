@@ -96,6 +96,8 @@ pub struct Number {
     pub better: Better,
     /// `None` for a scalar that is not a headline number.
     pub digits: Option<Digits>,
+    /// It compares variants of one seed, so that its spread over seeds is that of a paired difference.
+    pub is_paired: bool,
     /// The series of each run; empty if a run has none.
     pub series: Vec<Series>,
 }
@@ -153,10 +155,20 @@ pub struct PointValue {
     pub mean: f64,
     /// Standard deviation over seeds; `None` of one, whose spread is not known.
     pub sd: Option<f64>,
+    /// The 95% interval of the mean over seeds; `None` of one.
+    pub interval: Option<(f64, f64)>,
     /// The value of each seed, with the index of its run.
     pub each: Vec<(usize, f64)>,
     /// The oldest and the newest step at which a value was measured.
     pub steps: [u64; 2],
+}
+
+impl PointValue {
+    /// The value of this number, by [`SeedSummary::label`].
+    pub fn label(&self, number: &Number) -> String {
+        let Self { mean, sd, interval, .. } = *self;
+        SeedSummary { mean, sd, interval, seeds: self.each.len() }.label(number.digits, number.is_paired)
+    }
 }
 
 /// A number of every point as of a step.
@@ -304,9 +316,10 @@ impl SweepResults {
         let value = |each: Vec<(usize, u64, f64)>| {
             let steps = || each.iter().map(|(_, step, _)| *step);
             let (first, last) = (steps().min()?, steps().max()?);
-            let SeedSummary { mean, sd, .. } = SeedSummary::new(&each.iter().map(|(.., v)| *v).collect::<Vec<_>>())?;
+            let summary = SeedSummary::new(&each.iter().map(|(.., v)| *v).collect::<Vec<_>>())?;
+            let SeedSummary { mean, sd, interval, .. } = summary;
             let each = each.into_iter().map(|(i, _, v)| (i, v)).collect();
-            Some(PointValue { mean, sd, each, steps: [first, last] })
+            Some(PointValue { mean, sd, interval, each, steps: [first, last] })
         };
         let values: Vec<Option<PointValue>> = each.into_iter().map(value).collect();
         let known = values.iter().flatten().map(|v| v.steps);

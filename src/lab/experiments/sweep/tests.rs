@@ -106,8 +106,19 @@ fn invalid_sweeps_are_refused_with_a_reason() {
         (with("objective = \"beauty\"\n[axes]\n\"train.lr\" = [1e-3]"), "no headline number"),
         (with("[axes]\n\"model.d_model\" = [63]"), "point 1 (model.d_model = 63)"),
         (with("colour = 3\n[axes]\n\"train.lr\" = [1e-3]"), "colour"),
+        (with("sedes = 3\n[axes]\n\"train.lr\" = [1e-3]"), "did you mean `seeds`?"),
+        (with("seeds = -2\n[axes]\n\"train.lr\" = [1e-3]"), "`seeds` is a number of seeds, such as 3"),
+        (with("seeds = [-1]\n[axes]\n\"train.lr\" = [1e-3]"), "`seeds` is a number of seeds, such as 3"),
+        (with("samples = -3\n[axes]\n\"train.lr\" = [1e-3]"), "expected a whole number from 0"),
+        (with("objective = \"acuracy of coupled\"\n[axes]\n\"train.lr\" = [1e-3]"), "did you mean `accuracy`?"),
+        (with("[axes]\n\"train.lr\" = 5"), "expected a list of values, such as [1e-3, 1e-2], or a range"),
+        (with("[axes]\n\"train.lr\" = [[1]]"), "a value is a number"),
+        (with("[axes]\n\"train.lr\" = { form = 1, to = 2, points = 3 }"), "did you mean `from`?"),
+        (with("[axes]\n\"train.lr\" = { from = 1 }"), "missing field `to`"),
+        (with("[axes]\n\"train.lr\" = { from = 1, to = 2, scale = \"logg\" }"), "did you mean `log`?"),
     ] {
         let said = sweep(&text).err().unwrap().to_string();
         assert!(said.contains(words), "{text}: {said}");
+        assert!(!["untagged", "usize", "f64"].iter().any(|word| said.contains(word)), "{text}: {said}");
     }
 }

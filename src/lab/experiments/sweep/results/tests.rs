@@ -53,6 +53,7 @@ fn results() -> SweepResults {
         heading: key.into(),
         better,
         digits: Some(Digits::Decimals(2)),
+        is_paired: false,
         series,
     };
     SweepResults {
