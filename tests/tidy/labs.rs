@@ -135,6 +135,10 @@ fn essentials_faults(lab: &Lab, knobs: &[Knob]) -> Vec<String> {
     if labels.len() != shown.len() {
         faults.push("two of its essential settings have one label".into());
     }
+    // at first sight they stand without the heading of their group
+    for knob in shown.iter().filter(|knob| knobs.iter().any(|k| k.key != knob.key && k.label == knob.label)) {
+        faults.push(format!("its essential setting `{}` has the label of another setting", knob.key));
+    }
     if knobs.iter().any(acts_now) && !shown.iter().any(|knob| acts_now(knob)) {
         faults.push("none of its essential settings acts at once, and some of its settings do".into());
     }

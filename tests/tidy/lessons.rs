@@ -87,6 +87,7 @@ fn every_step_names_what_there_is() {
                     assert!(plan.variants.iter().any(|v| v.id == *id), "{at}: there is no variant {id}");
                 }
                 assert!(check.gives.is_none() || step.does.command.is_some(), "{at}: a number needs its command");
+                assert!(check.measures.as_ref().is_some_and(|name| !name.is_empty()), "{at}: a check names its number");
                 let has_condition = check.above.or(check.below).or(check.apart).is_some();
                 assert!(has_condition, "{at}: a check that any value fulfils answers no guess");
             }

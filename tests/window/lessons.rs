@@ -5,7 +5,7 @@ use eframe::egui::{self, Key, Modifiers, accesskit::Role, pos2, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
 use orrery::{
     config::{Config, Value},
-    labs::{LABS, find, lesson::LessonLink},
+    labs::{LABS, find, lesson::LessonLink, restrictions::Restrictions},
     telemetry::RunState,
     ui::{
         app::Opening,
@@ -18,7 +18,7 @@ use orrery::{
 use crate::{
     stage::Stage,
     stub_host::StubHost,
-    ui::{Desktop, Worker, config_with, open_labs},
+    ui::{Desktop, Worker, config_with, open_labs, reopen_labs},
 };
 
 fn open(opening: Opening) -> Desktop {
@@ -101,7 +101,7 @@ fn a_step_says_what_is_missing_and_then_what_was_found() {
     d.until("a run", |d| d.page().mirror().is_some_and(|m| m.info.is_some()));
     d.steps(3);
     let due = "what this step looks for: not yet; by step 150 at the latest";
-    assert!(d.shows(due) && !d.shows("the gate opened"));
+    assert!(d.shows(due) && !d.shows("the gate was a tenth open"));
     d.press(Key::Space);
     d.until("steps", |d| d.page().newest() > 155);
     d.steps(3);
@@ -117,22 +117,89 @@ fn hidden_answers_leave_of_a_check_only_that_it_was_measured() {
     d.press(Key::Space);
     d.until("steps", |d| d.page().newest() > 5);
     d.steps(1);
-    assert!(d.shows("what this step looks for: not yet; by step 150 at the latest") && !d.shows("the gate opened"));
+    assert!(d.shows("what this step looks for: not yet; by step 150 at the latest") && !d.shows("a tenth open"));
     d.until("steps", |d| d.page().newest() > 155);
     d.steps(3);
     assert!(d.shows("Check: measured; the link hides what was found"));
-    assert!(!d.shows("the gate opened") && !d.shows("not so at step") && !d.shows("The run says:"));
+    assert!(!d.shows("a tenth open") && !d.shows("not so at step") && !d.shows("The run says:"));
 }
 
 #[test]
 fn hidden_answers_hide_the_text_after_the_steps() {
     const AFTER: &str = "cleverness does not lift the curves";
     let mut d = open(Opening::Lesson(link("traces", 2)));
+    assert!(!d.shows(AFTER) && !d.shows("all claims of this lab"), "it is folded: the steps are not answered");
+    d.harness.get_by_role_and_label(Role::Button, "After the steps").click_accesskit();
+    d.steps(4);
     assert!(d.shows(AFTER) && d.shows("all claims of this lab"));
     d.harness.event(egui::Event::Paste("orrery:traces?lesson=2&answers=hidden".into()));
     d.steps(8);
-    assert!(!d.shows(AFTER) && !d.shows("all claims of this lab"));
+    assert!(!d.shows(AFTER) && !d.shows("all claims of this lab") && !d.shows("After the steps"));
     assert!(d.shows("Step 6: A memory of two bits"), "the steps stay");
+}
+
+#[test]
+fn the_text_after_the_steps_unfolds_once_all_are_answered() {
+    const AFTER: &str = "On ordinary text the gate drifts";
+    let mut d = open(Opening::Lab("fast_slow".into()));
+    for step in 1..=5 {
+        d.harness.event(egui::Event::Paste(link("fast_slow", step).to_string()));
+        d.steps(8);
+        assert!(!d.shows(AFTER) && d.shows("After the steps"), "before step {step} is answered");
+        click(&mut d, "Show the answer");
+    }
+    assert!(d.shows(AFTER) && !d.shows("After the steps"));
+}
+
+/// A copied session is as restricted as a copied link.
+#[test]
+fn a_session_pasted_where_it_was_copied_lifts_no_restriction() {
+    let mut d = open(Opening::Lab("traces".into()));
+    d.harness.event(egui::Event::Paste("orrery:traces?lesson=1&lock=traces&answers=hidden".into()));
+    d.steps(8);
+    let restrictions = d.page().restrictions.clone();
+    assert!(restrictions.hides_answers && restrictions.locks("traces.alpha_fast"));
+    let copied = d.page().shared().to_text().unwrap();
+    d.harness.event(egui::Event::Paste(copied));
+    d.steps(8);
+    assert!(d.shows("The pasted session is open") && !d.shows("Show the answer"));
+    assert_eq!(d.page().restrictions, restrictions);
+    let free = SharedSession::from(d.page().config.clone()).to_text().unwrap();
+    d.harness.event(egui::Event::Paste(free));
+    d.steps(8);
+    assert_eq!(d.page().restrictions, Restrictions::default(), "a session of an unrestricted page lifts them");
+}
+
+/// Otherwise the lab would open on the example, which shows what the step asks.
+#[test]
+fn a_page_comes_back_at_its_step_with_its_guesses() {
+    let lab = find("fast_slow").unwrap();
+    let mut page = Page::new(lab, lab.config(None).unwrap());
+    take_step(&mut page, 1);
+    page.lesson.written.insert(0, "near zero".into());
+    page.lesson.guesses.insert(1, vec![[0.0, 0.0], [100.0, 0.2]]);
+    page.lesson.asked.insert(4);
+    let (back, complaints) = Page::restore(lab, &page.to_session());
+    assert!(complaints.is_empty() && back.lesson.current == Some(1) && back.lesson.scroll_to == Some(1));
+    assert_eq!((&back.lesson.written, &back.lesson.guesses), (&page.lesson.written, &page.lesson.guesses));
+    assert!(back.lesson.has_guess_at(4) && !back.lesson.has_guess_at(2));
+    assert!(lesson::step_begins_run(&back, 1), "the step has a run of its own");
+    // a setting that waits for a guess waits again
+    let lab = find("ode_flow").unwrap();
+    let mut page = Page::new(lab, lab.config(None).unwrap());
+    take_step(&mut page, 1);
+    let (back, _) = Page::restore(lab, &page.to_session());
+    assert!(!page.lesson.waiting.is_empty() && back.lesson.waiting == page.lesson.waiting);
+}
+
+#[test]
+fn a_window_opens_again_at_its_step_without_the_example() {
+    let worker = Worker::StepsAfterExample;
+    let mut left = open_labs(Opening::Lesson(link("fast_slow", 2)), worker, VIEWS, [1280.0, 800.0]);
+    left.steps(6);
+    let mut d = reopen_labs(&mut left, worker, VIEWS);
+    d.until("a run", |d| ["ready", "example"].contains(&d.state()));
+    assert_eq!((d.state(), d.page().lesson.current, d.page().newest()), ("ready", Some(1), 0));
 }
 
 #[test]
@@ -155,7 +222,7 @@ fn a_step_does_not_judge_a_run_of_other_settings() {
     d.until("steps", |d| d.page().newest() > 5);
     d.press(Key::Space);
     d.until("paused", |d| !d.page().run.as_ref().unwrap().is_running());
-    let settings_of_six = SharedSession { config: d.page().config.clone(), layout: None }.to_text().unwrap();
+    let settings_of_six = SharedSession::from(d.page().config.clone()).to_text().unwrap();
     d.harness.event(egui::Event::Paste("orrery:traces?lesson=3".into()));
     d.steps(5);
     assert!(!d.shows("was made with another"), "the step began its own run");
@@ -307,6 +374,61 @@ fn a_result_that_was_there_waits_for_a_guess() {
     assert!(d.shows("Check: it had left the band at step") && !d.shows("guess first"));
 }
 
+/// The reader did not begin such a run for the step, and its results come by themselves.
+#[test]
+fn a_run_that_trains_on_gives_no_answer_away() {
+    let mut d = open(Opening::Lesson(link("fast_slow", 2)));
+    d.press(Key::Space);
+    d.until("steps", |d| d.page().newest() > 25);
+    click(&mut d, "Step 3: Back to where it began");
+    d.until("more steps", |d| d.page().newest() > 160);
+    d.steps(3);
+    assert!(d.shows("guess first") && !d.shows("it had left the band"));
+    d.press(Key::Space);
+    d.until("paused", |d| !d.page().run.as_ref().unwrap().is_running());
+    d.steps(3);
+    assert!(!d.shows("it had left the band"), "what it has made meanwhile stays hidden");
+    let paused_at = d.page().newest();
+    d.press(Key::Space);
+    d.until("the reader's own steps", |d| d.page().newest() > paused_at);
+    d.steps(3);
+    assert!(d.shows("it had left the band at step"));
+}
+
+#[test]
+fn a_step_goes_to_its_time_once_the_reader_has_guessed() {
+    let mut stage = Stage::new(find("fast_slow").unwrap(), "gate");
+    take_step(&mut stage.page, 1);
+    stage.begin(30, RunState::Paused);
+    take_step(&mut stage.page, 2);
+    lesson::take_guess(&mut stage.page, &egui::Context::default());
+    assert_eq!(stage.page.scrub, None, "the views would show the answer");
+    stage.page.lesson.written.insert(2, "7".into());
+    lesson::take_guess(&mut stage.page, &egui::Context::default());
+    assert_eq!(stage.page.scrub, Some(20));
+    stage.page.scrub = None;
+    lesson::take_guess(&mut stage.page, &egui::Context::default());
+    assert_eq!(stage.page.scrub, None, "it goes there once");
+}
+
+/// Otherwise the paper's number would stand where the reader is to draw.
+#[test]
+fn a_paper_s_number_is_not_drawn_beside_an_open_question() {
+    const MARK: &str = "claim A1: paper: stays closed";
+    let mut d = open(Opening::Lesson(link("fast_slow", 1)));
+    d.press(Key::Space);
+    d.until("steps", |d| d.page().newest() > 20);
+    d.steps(3);
+    assert!(d.shows(MARK), "the reader has run it");
+    click(&mut d, "Draw it");
+    assert!(!d.shows(MARK), "a guess is being drawn");
+    click(&mut d, "Done");
+    assert!(d.shows(MARK));
+    d.harness.event(egui::Event::Paste("orrery:fast_slow?lesson=1&answers=hidden".into()));
+    d.steps(8);
+    assert!(d.page().newest() > 20 && !d.shows(MARK), "the link hides the answers");
+}
+
 #[test]
 fn a_step_opens_in_sight_and_its_whole_row_is_the_button() {
     let mut d = open(Opening::Lesson(link("fast_slow", 1)));
@@ -376,6 +498,7 @@ fn an_undone_step_leaves_neither_scrubber_nor_mark() {
     let mut stage = Stage::new(find("fast_slow").unwrap(), "gate");
     take_step(&mut stage.page, 1);
     stage.begin(30, RunState::Paused);
+    stage.page.lesson.written.insert(2, "7".into());
     for before in [None, Some(7)] {
         stage.page.scrub = before;
         take_step(&mut stage.page, 2);
@@ -396,6 +519,7 @@ fn a_step_that_names_no_time_shows_the_newest() {
     let mut stage = Stage::new(find("fast_slow").unwrap(), "gate");
     take_step(&mut stage.page, 1);
     stage.begin(30, RunState::Paused);
+    stage.page.lesson.written.insert(2, "7".into());
     take_step(&mut stage.page, 2);
     assert_eq!(stage.page.scrub, Some(20));
     take_step(&mut stage.page, 1);

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     identity::{KeyedCache, RunNumber},
     mirror::Mirror,
+    session::LessonProgress,
     widgets::number,
 };
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
         Lab,
         lesson::{Check, Lesson, LessonStep},
     },
-    telemetry::Sample,
+    telemetry::{FollowedState, RunState, Sample},
 };
 
 type RunRevision = (RunNumber, u64);
@@ -39,15 +40,38 @@ pub struct LessonState {
     pub draft: String,
     /// Steps whose answer the reader has asked for without a guess.
     pub asked: BTreeSet<usize>,
-    /// The run and its step when the present step was taken.
-    pub taken: Option<(RunNumber, u64)>,
+    /// The text after the steps is unfolded, though not every step is answered.
+    pub shows_rest: bool,
+    /// The run on the page when the present step was taken.
+    pub taken: Option<RunAtStep>,
     /// The run as it was left, where an undone step brought it and the present step back.
     brought_back: Option<LeftRun>,
     /// Settings of the present step that are set once the reader has guessed, or has run the lab.
     pub waiting: BTreeMap<String, toml::Value>,
+    /// The step of the run that is shown once the reader has guessed.
+    pub waiting_scrub: Option<u64>,
     pub scroll_to: Option<usize>,
-    /// The outcomes of the current step's checks, by the run, its revision and the step of the lesson.
-    judged: KeyedCache<(Option<RunRevision>, usize), Option<Vec<Outcome>>>,
+    /// The outcomes of the current step's checks, by the run, its revision, the step of the lesson and whether settings wait.
+    judged: KeyedCache<(Option<RunRevision>, usize, bool), Option<Vec<Outcome>>>,
+}
+
+/// A run when a step of the lesson was taken over it.
+#[derive(Debug, Clone, Copy)]
+pub struct RunAtStep {
+    run: RunNumber,
+    step: u64,
+    /// It trained then and has not paused since, so that the reader has begun none of its steps for the lesson's.
+    trains_on: bool,
+}
+
+impl From<&Mirror> for RunAtStep {
+    fn from(mirror: &Mirror) -> Self {
+        Self { run: mirror.run, step: mirror.step, trains_on: is_training(mirror) }
+    }
+}
+
+fn is_training(mirror: &Mirror) -> bool {
+    matches!(mirror.state, Some(RunState::Running | RunState::Followed(FollowedState::Running)))
 }
 
 /// The state of a run when the reader left its step of the lesson for another.
@@ -62,8 +86,9 @@ struct LeftRun {
 pub struct LessonPlace {
     current: Option<usize>,
     is_focused: bool,
-    taken: Option<(RunNumber, u64)>,
+    taken: Option<RunAtStep>,
     waiting: BTreeMap<String, toml::Value>,
+    waiting_scrub: Option<u64>,
     run: LeftRun,
 }
 
@@ -94,6 +119,26 @@ impl LessonState {
         }
     }
 
+    /// What a session keeps of the reader's progress.
+    pub fn progress(&self) -> LessonProgress {
+        LessonProgress {
+            step: self.current,
+            is_focused: self.is_focused,
+            guesses: self.guesses.clone(),
+            written: self.written.clone(),
+            asked: self.asked.clone(),
+        }
+    }
+
+    /// Continues as a session has left it. A step that the lesson no longer has is not followed.
+    pub fn resume(&mut self, progress: &LessonProgress) {
+        let LessonProgress { step, is_focused, guesses, written, asked } = progress.clone();
+        (self.guesses, self.written, self.asked) = (guesses, written, asked);
+        self.current = step.filter(|i| *i < self.lesson.steps.len());
+        self.is_focused = is_focused && self.current.is_some();
+        self.scroll_to = self.current;
+    }
+
     pub fn step(&self) -> Option<&LessonStep> {
         self.lesson.steps.get(self.current?)
     }
@@ -115,13 +160,40 @@ impl LessonState {
         self.guesses.contains_key(&i) || self.written.contains_key(&i) || self.asked.contains(&i)
     }
 
-    /// True if the run has made a step since the current step was taken, so that its results are in sight anyway.
+    /// True if every step that asks something is answered: what the lesson says after them gives nothing away.
+    pub fn is_answered(&self) -> bool {
+        let is_answered = |(i, step): (usize, &LessonStep)| step.does.predict.is_none() || self.has_guess_at(i);
+        self.lesson.steps.iter().enumerate().all(is_answered)
+    }
+
+    /// True if the reader has run the lab since the current step was taken, so that its results are in sight anyway. A run
+    /// that trained then and has not paused since goes on by itself, and counts for nothing.
     pub fn has_run_since(&self, mirror: &Mirror) -> bool {
         if let Some(left) = self.brought_back {
             return left.has_run || mirror.step > left.step;
         }
-        let before = self.taken.filter(|(run, _)| *run == mirror.run).map_or(0, |(_, step)| step);
-        mirror.step > before
+        match self.taken.filter(|taken| taken.run == mirror.run) {
+            Some(taken) => !taken.trains_on && mirror.step > taken.step,
+            None => mirror.step > 0,
+        }
+    }
+
+    /// True if the current step asks what the reader has neither guessed nor run the lab for.
+    pub fn has_open_question(&self, mirror: Option<&Mirror>) -> bool {
+        let asks = self.step().is_some_and(|step| step.does.predict.is_some());
+        asks && !self.has_guess() && !mirror.is_some_and(|mirror| self.has_run_since(mirror))
+    }
+
+    /// Called once a frame: notes when a run that trained as the current step was taken has paused, since from then on it
+    /// is the reader who resumes it.
+    pub fn watch(&mut self, mirror: &Mirror) {
+        if let Some(taken) = &mut self.taken
+            && taken.run == mirror.run
+            && taken.trains_on
+            && !is_training(mirror)
+        {
+            *taken = RunAtStep::from(mirror);
+        }
     }
 
     /// Notes that another run replaces the one that an undone step may have brought back.
@@ -137,6 +209,7 @@ impl LessonState {
             is_focused: self.is_focused,
             taken: self.taken,
             waiting: self.waiting.clone(),
+            waiting_scrub: self.waiting_scrub,
             run: mirror.map(run).unwrap_or_default(),
         }
     }
@@ -155,25 +228,33 @@ impl LessonState {
         self.draft.clear();
         self.taken = place.taken;
         self.waiting = place.waiting;
+        self.waiting_scrub = place.waiting_scrub;
         self.brought_back = with_run.then_some(place.run);
     }
 
     /// Judges the current step by the run, again when the run has continued.
     pub fn judge(&mut self, mirror: Option<&Mirror>) -> &[Outcome] {
         let Some(current) = self.current else { return &[] };
-        let of = (mirror.map(|m| (m.run, m.revision)), current);
+        let waits = !self.waiting.is_empty();
+        let of = (mirror.map(|m| (m.run, m.revision)), current, waits);
         let (steps, lab) = (&self.lesson.steps, self.lab);
-        let judged = || steps.get(current).map_or(vec![], |step| judge(step, mirror, lab));
+        let judged = || steps.get(current).map_or(vec![], |step| judge(step, mirror, lab, waits));
         self.judged.at(of).get_or_insert_with(judged)
     }
 }
 
-fn judge(step: &LessonStep, mirror: Option<&Mirror>, lab: Option<&Lab>) -> Vec<Outcome> {
+/// `waits`: settings of the step wait for the reader's guess, and the views ask the model with others until then.
+fn judge(step: &LessonStep, mirror: Option<&Mirror>, lab: Option<&Lab>, waits: bool) -> Vec<Outcome> {
     let checks = &step.does.check;
     if let Some(words) = mirror.and_then(|m| other_run(step, m, lab?)) {
         return checks.iter().map(|_| Outcome::Waits(words.clone())).collect();
     }
-    checks.iter().map(|check| outcome(check, mirror)).collect()
+    let judged = |check: &Check| {
+        let outcome = outcome(check, mirror);
+        let is_of_others = waits && matches!(outcome, Outcome::Waits(_)) && check.at.or(check.by).is_none();
+        if is_of_others { Outcome::Waits("not yet: guess first".into()) } else { outcome }
+    };
+    checks.iter().map(judged).collect()
 }
 
 /// True if another value of this setting makes another model, of which a step's checks say nothing.
@@ -198,10 +279,9 @@ fn other_run(step: &LessonStep, mirror: &Mirror, lab: &Lab) -> Option<String> {
 
 /// Judges a check by the run.
 pub fn outcome(check: &Check, mirror: Option<&Mirror>) -> Outcome {
-    let says = &check.says;
     let Some(mirror) = mirror else { return Outcome::Waits("not yet: press Space".into()) };
     if let Some(found) = found(check, mirror).filter(|f| check.holds(f.value)) {
-        return Outcome::Holds(format!("{says} at step {} (measured: {})", found.step, number::short(found.value)));
+        return Outcome::Holds(check.sentence(Some(found.step), Some(&number::short(found.value))));
     }
     let when = match (check.at, check.by) {
         (Some(at), _) if mirror.step < at => Some(format!("not yet; judged at step {at}")),
@@ -209,7 +289,7 @@ pub fn outcome(check: &Check, mirror: Option<&Mirror>) -> Outcome {
         _ => None,
     };
     if let Some(when) = when {
-        return Outcome::Due { says: says.clone(), when };
+        return Outcome::Due { says: check.says.clone(), when };
     }
     let total = mirror.info.as_ref().map(|info| info.total_steps);
     match last(check, mirror) {
@@ -219,8 +299,8 @@ pub fn outcome(check: &Check, mirror: Option<&Mirror>) -> Outcome {
             Outcome::Waits(format!("not yet at step {}", found.step))
         }
         Some(found) => {
-            let value = number::short(found.value);
-            Outcome::Fails(format!("not so at step {}: it is {value}, and not {}", found.step, check.wanted()))
+            let (name, value) = (check.measures.as_deref().unwrap_or("it"), number::short(found.value));
+            Outcome::Fails(format!("not so at step {}: {name} is {value}, and not {}", found.step, check.wanted()))
         }
         None => Outcome::Waits("not measured yet".into()),
     }
@@ -305,8 +385,10 @@ mod tests {
         assert_eq!(said(&check(), 90), Outcome::Holds("the gate opened at step 51 (measured: 0.51)".into()));
         let never = Check { above: Some(2.0), ..check() };
         assert_eq!(said(&never, 90), Outcome::Fails("not so at step 90: it is 0.9, and not above 2".into()));
-        let at = Check { at: Some(60), by: None, ..check() };
-        assert_eq!(said(&at, 90), Outcome::Holds("the gate opened at step 60 (measured: 0.6)".into()));
+        let at = Check { at: Some(60), by: None, measures: Some("tanh".into()), ..check() };
+        assert_eq!(said(&at, 90), Outcome::Holds("the gate opened (tanh at step 60: 0.6)".into()));
+        let never = Check { above: Some(2.0), ..at.clone() };
+        assert_eq!(said(&never, 90), Outcome::Fails("not so at step 90: tanh is 0.9, and not above 2".into()));
         assert_eq!(said(&at, 59), due("not yet; judged at step 60"));
         assert_eq!(outcome(&check(), None), Outcome::Waits("not yet: press Space".into()));
     }
@@ -354,13 +436,13 @@ mod tests {
         };
         assert_eq!(of_run(90, 40), Outcome::Waits("not yet at step 40".into()));
         assert_eq!(of_run(40, 40), Outcome::Fails("not so at step 40: it is 0.4, and not above 0.5".into()));
-        assert_eq!(of_run(90, 60), Outcome::Holds("the gate opened at step 60 (measured: 0.6)".into()), "early");
+        assert_eq!(of_run(90, 60), Outcome::Holds("the gate opened (measured at step 60: 0.6)".into()), "early");
     }
 
     #[test]
     fn an_answer_waits_for_a_guess_or_for_the_run() {
         let mut run = mirror(40);
-        let taken = Some((run.run, 40));
+        let taken = Some(RunAtStep::from(&run));
         let mut lesson = LessonState { current: Some(1), taken, ..LessonState::default() };
         assert!(!lesson.has_guess() && !lesson.has_run_since(&run), "the run had been there before the step");
         run.apply(Event::Step(StepStats { step: 41, variant: 0, scalars: vec![], wall_secs: 0.0 }));
@@ -372,12 +454,34 @@ mod tests {
         assert!(later.current == Some(1) && later.has_run_since(&mirror(40)), "it had been run before it was left");
         later.return_to(LessonState::default().place(None), false);
         assert_eq!(later.current, None);
-        let mut unseen = LessonState { taken: Some((run.run, 41)), ..LessonState::default() };
+        let mut unseen = LessonState { taken: Some(RunAtStep::from(&run)), ..LessonState::default() };
         let place = unseen.place(Some(&run));
         unseen.return_to(place, true);
         assert!(!unseen.has_run_since(&mirror(41)), "its record is opened again: nothing was run since");
         assert!(unseen.has_run_since(&mirror(42)), "it went on");
         lesson.written.insert(1, "0.2".into());
         assert!(lesson.has_guess());
+    }
+
+    /// The reader began such a run for something else, and its results come by themselves.
+    #[test]
+    fn a_run_that_trained_before_the_step_shows_nothing_until_it_is_resumed() {
+        let mut run = mirror(40);
+        let advance = |run: &mut Mirror, step| {
+            run.apply(Event::Step(StepStats { step, variant: 0, scalars: vec![], wall_secs: 0.0 }));
+        };
+        run.apply(Event::State(RunState::Running));
+        let taken = Some(RunAtStep::from(&run));
+        let mut lesson = LessonState { current: Some(1), taken, ..LessonState::default() };
+        advance(&mut run, 50);
+        lesson.watch(&run);
+        assert!(!lesson.has_run_since(&run), "it trains on");
+        run.apply(Event::State(RunState::Paused));
+        lesson.watch(&run);
+        assert!(!lesson.has_run_since(&run), "what it has made meanwhile stays hidden");
+        run.apply(Event::State(RunState::Running));
+        lesson.watch(&run);
+        advance(&mut run, 51);
+        assert!(lesson.has_run_since(&run), "the reader has resumed it");
     }
 }

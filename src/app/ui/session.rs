@@ -1,6 +1,9 @@
 //! The data that outlives the window: the persisted session, and the one string that reproduces a page.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
@@ -31,6 +34,23 @@ pub struct LabSession {
     pub layout: Option<Layout>,
     /// The restrictions of the link that the page was opened with.
     pub restrictions: Restrictions,
+    pub lesson: LessonProgress,
+}
+
+/// The reader's progress through the lesson of a lab. Steps are counted from 0.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LessonProgress {
+    /// The step that is followed.
+    pub step: Option<usize>,
+    /// Only the controls that the step needs are shown.
+    pub is_focused: bool,
+    /// The guesses that were drawn, by step.
+    pub guesses: BTreeMap<usize, Vec<[f64; 2]>>,
+    /// The guesses that were typed, by step.
+    pub written: BTreeMap<usize, String>,
+    /// Steps whose answer was asked for without a guess.
+    pub asked: BTreeSet<usize>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -157,12 +177,22 @@ impl Session {
     }
 }
 
-/// Settings, seed and layout of a page, to be copied as one string.
+/// Settings, seed and layout of a page with its restrictions, to be copied as one string.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SharedSession {
     pub config: Config,
     #[serde(default)]
     pub layout: Option<Layout>,
+    /// The restrictions of the page that it was copied from: pasted, it is as restricted.
+    #[serde(default)]
+    pub restrictions: Restrictions,
+}
+
+impl From<Config> for SharedSession {
+    /// These settings in the layout of the page that takes them, unrestricted.
+    fn from(config: Config) -> Self {
+        Self { config, layout: None, restrictions: Restrictions::default() }
+    }
 }
 
 impl SharedSession {
@@ -282,11 +312,19 @@ mod tests {
         let mut session =
             Session { dark: false, zoom: 1.3, all_settings: true, lab: Some("x".into()), ..Session::default() };
         let config = Some(Config::defaults("x", &knobs));
-        session.labs.insert("x".into(), LabSession { config: config.clone(), ..LabSession::default() });
+        let lesson = LessonProgress {
+            step: Some(1),
+            guesses: BTreeMap::from([(1, vec![[0.0, 0.25], [100.0, 0.5]])]),
+            written: BTreeMap::from([(2, "it opens".to_owned())]),
+            asked: BTreeSet::from([0]),
+            ..LessonProgress::default()
+        };
+        let page = LabSession { config: config.clone(), lesson: lesson.clone(), ..LabSession::default() };
+        session.labs.insert("x".into(), page);
         session.save(&mut storage);
         let back = Session::load(&storage);
         assert!(!back.dark && back.all_settings && back.zoom == 1.3 && back.lab.as_deref() == Some("x"));
-        assert_eq!(back.labs["x"].config, config);
+        assert_eq!((&back.labs["x"].config, &back.labs["x"].lesson), (&config, &lesson));
         eframe::Storage::set_string(&mut storage, KEY, "{ half".into());
         assert!(Session::load(&storage).lab.is_none());
     }
@@ -314,10 +352,11 @@ mod tests {
         // a mail may have broken it into lines
         let copied = " orrery1:eyJjb25maWciOnsibGFiIjoieCIsInByZXNldCI6IndpZGUiLCJzZWVkIjozLCJ2
                       YWx1ZXMiOnsiYS5iIjowLjUsImEub24iOnRydWV9fSwibGF5b3V0IjpudWxsfQ";
-        let SharedSession { config, layout } = SharedSession::from_text(copied).unwrap();
+        let SharedSession { config, layout, restrictions } = SharedSession::from_text(copied).unwrap();
         assert_eq!((config.lab.as_str(), config.preset.as_str(), config.seed), ("x", "wide", 3));
         let values: Vec<_> = config.iter().map(|(key, value)| format!("{key} = {value}")).collect();
         assert!(values == ["a.b = 0.5", "a.on = true"] && layout.is_none(), "{values:?}");
+        assert_eq!(restrictions, Restrictions::default());
     }
 
     #[test]

@@ -82,9 +82,9 @@ settings! {
         #[knob("Text", in_views)]
         text: String = "the ferry left at dawn".into(),
         /// The effect of a token's time on a synapse: as the model was trained, nothing, fading (ALiBi), turning in pairs (RoPE), or both.
-        #[knob("Time", in_views, symbol("U"))]
+        #[knob("Time in the rules", in_views, symbol("U"))]
         drift: SynapseDrift = SynapseDrift::Trained,
-        /// Share of a synapse's state that remains after a token, where Time is damping or both. The rule calls 1 - u the decay.
+        /// Share of a synapse's state that remains after a token, where Time in the rules is damping or both. The rule calls 1 - u the decay.
         #[knob("Kept a token", range(0.0..=1.0), in_views, symbol("u"))]
         keep: f64 = 0.9,
     }

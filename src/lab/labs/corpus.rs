@@ -62,7 +62,7 @@ settings! {
     /// The text that is read, and its tokens.
     pub struct CorpusSettings in "corpus" {
         /// Which generated text to learn from. A file of your own, below, takes its place.
-        #[knob("Corpus")]
+        #[knob("Corpus", without(Self::file), without(Self::folder))]
         source: GeneratedCorpus = GeneratedCorpus::by_id("mixture"),
         /// A text file of your own, of any size: a book, code, a log. Leave it empty to use the generated corpus.
         #[knob("Text file")]
@@ -85,7 +85,7 @@ settings! {
         /// A Hugging Face tokenizer.json, used when Tokens is `huggingface`. The vocabulary is then the file's.
         #[knob("tokenizer.json")]
         tokenizer_file: TokenizerFile = TokenizerFile::default(),
-        /// The characters that a model trained elsewhere knows, used when Tokens is `sorted_char`: a .json list of characters, a .json object from character to id (or one with `stoi`), nanoGPT's meta.pkl, or the text that it was trained on. A text with any other character is refused.
+        /// The characters that a model trained elsewhere knows, used when Tokens is `sorted_char`: a .json list of characters, a .json object from character to id (or one with `stoi`), nanoGPT's meta.pkl, or the text that it was trained on. A text of your own with any other character is refused, and a generated text is read without them.
         #[knob("Vocabulary file")]
         vocabulary_file: VocabularyFile = VocabularyFile::default(),
         /// The last part of the text, never trained on. Held-out losses are measured there; the fast-slow paper keeps a tenth. Acts on running text: windows that are generated on demand, such as those of facts, are never the same.
@@ -238,6 +238,18 @@ mod tests {
         let knobs = CorpusSettings::schema();
         let source = knobs.iter().find(|k| k.key == CorpusSettings::source.name).unwrap();
         assert_eq!(source.range, Range::Choice(CORPORA.iter().map(|c| c.id).collect()));
+    }
+
+    #[test]
+    fn a_generated_text_has_no_control_beside_a_text_of_ones_own() {
+        let knobs = CorpusSettings::schema();
+        let source = knobs.iter().find(|k| k.key == CorpusSettings::source.name).unwrap();
+        for (key, path) in [(CorpusSettings::file.name, "own.txt"), (CorpusSettings::folder.name, "texts")] {
+            let mut config = Config::defaults("any", &knobs);
+            assert!(source.has_effect(&config));
+            config.set_text(&knobs, key, path).unwrap();
+            assert!(!source.has_effect(&config), "{key}");
+        }
     }
 
     /// A run records the tokens that it fits to a trained model under the names that the settings know.

@@ -46,8 +46,8 @@ pub static LAB: Lab = Lab {
         "Mass spreads at once inside a cluster and crosses a weak bridge only slowly: the spectral gap is small, and \
          the map is hard to learn.";
         "equilibrium_ring", "A ring",
-        "Sixteen states in a circle: complex eigenvalues, and a gap that shrinks with the square of the circle's \
-         length.";
+        "Sixteen states in a circle, each joined with its two neighbours: mass goes round step by step, and the gap \
+         shrinks about with the square of the circle's length.";
         "equilibrium_reducible", "Cut in two",
         "No rate joins the two halves: the kernel has two dimensions, and where the flow ends depends on where it \
          began.";
@@ -122,4 +122,41 @@ fn block_plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigEr
         every.ask(&s.flow_args()),
     ];
     Ok(Experiment::new(config, &s.train, &s.run).plan(s.corpus.spec()?, &variants, probes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::{
+        generator::{Topology, TopologySettings, spectrum},
+        statistics,
+    };
+
+    /// The preset *A ring* promises this.
+    #[test]
+    fn a_ring_joins_neighbours_and_its_gap_falls_with_the_square_of_its_length() {
+        let config = LAB.config(Some("equilibrium_ring")).unwrap();
+        let GeneratorSettings { topology, states, .. } = EquilibriumSettings::read(&config).unwrap().generator;
+        assert_eq!((topology, states), (Topology::Ring, 16));
+        let draw = |states, seed| TopologySettings { topology, states, sparsity: 0.0 }.draw(seed).unwrap();
+        let ring = draw(states, config.seed);
+        for from in 0..states {
+            let joined: Vec<usize> = (0..states).filter(|to| *to != from && ring.rate(from, *to) > 0.0).collect();
+            let mut neighbours = [(from + 1) % states, (from + states - 1) % states];
+            neighbours.sort_unstable();
+            assert_eq!(joined, neighbours, "of state {from}");
+        }
+        // rates are drawn, so that a mean of many rings shows it
+        let gap = |states| {
+            let gaps: Vec<f64> = (0..16).map(|seed| spectrum(&draw(states, seed), 1).unwrap().gap).collect();
+            statistics::mean(&gaps)
+        };
+        let gaps = [4, 8, 16, 32].map(gap);
+        for pair in gaps.windows(2) {
+            let falls = pair[0] / pair[1];
+            assert!((2.0..8.0).contains(&falls), "a ring twice as long has a gap {falls} times smaller: {gaps:?}");
+        }
+        let falls = gaps[0] / gaps[3];
+        assert!((32.0..128.0).contains(&falls), "{gaps:?}");
+    }
 }

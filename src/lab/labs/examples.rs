@@ -1,6 +1,8 @@
 //! The recorded examples: of each lab a short run of one preset, packed by `scripts/examples` and read by
 //! `orrery_engine::store::Reader::packed`.
 
+use crate::probe;
+
 pub struct Example {
     pub lab: &'static str,
     /// The preset that it is a run of: the lab's first one, or where little is to be seen in that, the one that shows the
@@ -41,4 +43,9 @@ static EXAMPLES: &[Example] = examples! {
 
 pub fn find(lab: &str) -> Option<&'static Example> {
     EXAMPLES.iter().find(|example| example.lab == lab)
+}
+
+/// True if an example may answer this probe: it has no weights, and the answer may need none.
+pub fn may_answer(probe: &str) -> bool {
+    probe::find(probe).is_some_and(|probe| probe.may_need_no_weights)
 }

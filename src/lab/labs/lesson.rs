@@ -6,7 +6,7 @@
 //! preset = "fast_slow_needed"     # replaces all settings but opened files with what fits them; without one they stay
 //! set = { "train.steps" = 200 }   # settings on top of it; those that act in views wait for the reader's guess
 //! view = "gate"                   # the view to bring to the front
-//! scrub = 63                      # the step to look at, once there is one
+//! scrub = 63                      # the step to look at, once there is one and the reader has guessed
 //! token = 12                      # what is selected in all views: token, neuron
 //! controls = ["train.lr"]         # controls it needs besides those it sets
 //! random_weights = true           # its words are about the model of the preset: it judges no checkpoint that is open
@@ -26,6 +26,7 @@
 //! variant = "coupled"             # minus: the variant whose value is taken off; minus_entry: the entry
 //! apart = 0.01                    # above, below, apart (from zero): at least one
 //! by = 100                        # or at = 100, or neither: the newest
+//! measures = "tanh \u03b3"            # what its number is, which is printed after the sentence
 //! gives = { step = 20, steps_within = 5, value = -0.2, value_within = 0.05 }
 //! ```
 
@@ -114,6 +115,8 @@ pub struct Check {
     pub at: Option<u64>,
     /// Judged by the first step at which it holds, up to this one.
     pub by: Option<u64>,
+    /// The name of the number that decides it: "tanh γ".
+    pub measures: Option<String>,
     pub gives: Option<CommandResult>,
 }
 
@@ -133,6 +136,18 @@ impl Check {
         self.above.is_none_or(|v| value > v)
             && self.below.is_none_or(|v| value < v)
             && self.apart.is_none_or(|v| value.abs() > v)
+    }
+
+    /// Its sentence with the number that decides it: "the gate opened at step 63 (tanh γ: -0.1017)". Only a check that is
+    /// judged by the first step at which it holds says when that was; of any other the step is that of the number.
+    pub fn sentence(&self, step: Option<u64>, value: Option<&str>) -> String {
+        let at = step.map(|step| format!(" at step {step}")).unwrap_or_default();
+        let (says, name) = (&self.says, self.measures.as_deref().unwrap_or("measured"));
+        match value {
+            None => format!("{says}{at}"),
+            Some(value) if self.by.is_some() => format!("{says}{at} ({name}: {value})"),
+            Some(value) => format!("{says} ({name}{at}: {value})"),
+        }
     }
 
     /// The condition as text: "above 0.01".
@@ -335,6 +350,20 @@ mod tests {
         assert!(check.holds(0.6) && !check.holds(0.5) && check.gives.unwrap().step == Some(7));
         assert_eq!(lesson.opening().trim_end(), "# Title\n\nBefore.");
         assert_eq!(Lesson::parse("x", "# Only text\n").unwrap().steps, []);
+    }
+
+    /// Otherwise the step of the number would seem to belong to the sentence: "whatever their size at step 0".
+    #[test]
+    fn a_number_stands_with_its_name_and_step() {
+        let measures = Some("tanh \u{3b3}".into());
+        let check = Check { says: "the gate opened".into(), measures, by: Some(150), ..Check::default() };
+        assert_eq!(check.sentence(Some(63), Some("-0.1")), "the gate opened at step 63 (tanh \u{3b3}: -0.1)");
+        assert_eq!(check.sentence(Some(63), None), "the gate opened at step 63");
+        let newest = Check { says: "the sum is 1".into(), measures: Some("sum less 1".into()), ..Check::default() };
+        assert_eq!(newest.sentence(Some(0), Some("2e-15")), "the sum is 1 (sum less 1 at step 0: 2e-15)");
+        assert_eq!(newest.sentence(None, Some("2e-15")), "the sum is 1 (sum less 1: 2e-15)");
+        let unnamed = Check { at: Some(60), measures: None, ..newest };
+        assert_eq!(unnamed.sentence(Some(60), Some("0")), "the sum is 1 (measured at step 60: 0)");
     }
 
     #[test]

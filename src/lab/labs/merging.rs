@@ -24,10 +24,10 @@ settings! {
         #[knob("Tune two children", range(0..=10_000_000), unit("updates"))]
         tune: u64 = 0,
         /// The text that the first child goes on with. The base reads what the section Text says. A file, below, takes its place.
-        #[knob("Child A reads")]
+        #[knob("Child A reads", without(ChildFiles::file_a))]
         text_a: GeneratedCorpus = GeneratedCorpus::by_id("parliament_en_fr"),
         /// The text that the second child goes on with. A file, below, takes its place.
-        #[knob("Child B reads")]
+        #[knob("Child B reads", without(ChildFiles::file_b))]
         text_b: GeneratedCorpus = GeneratedCorpus::by_id("parliament_en_de"),
         /// The learning rate of the children, and of the merged model, as a share of the base's. The further children go, the less the average of their embeddings is either's.
         #[knob("Children's rate", range(0.001..=1.0))]

@@ -44,13 +44,13 @@ pub static LAB: Lab = Lab {
     knobs: OdeFlowSettings::schema,
     presets: presets! {
         "ode_flow", "Steer",
-        "Learns a small language, then lets only the flow learn to lead any sentence to good or to bad words. Measured on nouns it was never steered with. Some minutes.";
+        "Learns a small language, then lets only the flow learn to lead any sentence to good or to bad words. Measured on nouns it was never steered with. Under a minute.";
         "ode_flow_published", "Steer, as published",
-        "One prompt, and a token for good that is in fact a bare space: the numbers look as fine, and mean nothing. Some minutes.";
+        "One prompt, and a token for good that is in fact a bare space: the numbers look as fine, and mean nothing. Under a minute.";
         "ode_flow_both", "As published and corrected",
-        "Both steerings side by side, of one model that learned one language: the same slider, the same numbers, and what they mean. Some minutes.";
+        "Both steerings side by side, of one model that learned one language: the same slider, the same numbers, and what they mean. A minute or two.";
         "ode_flow_train", "Train",
-        "The hybrid and a plain transformer as twins on prose: losses, gradients, and the flow's own scale. Some minutes."
+        "The hybrid and a plain transformer as twins on prose: losses, gradients, and the flow's own scale. About a minute."
             => "flow_paths";
         "ode_flow_field", "Playground",
         "Flows in the plane, where everything can be seen, and a small network that learns one of them." => "flow_paths";

@@ -24,18 +24,18 @@ pub static LAB: Lab = Lab {
     knobs: TracesLabSettings::schema,
     presets: presets! {
         "traces", "Random symbols",
-        "Sixteen letters in no order: nothing to guess, only to remember. The clean picture. Some minutes.";
+        "Sixteen letters in no order: nothing to guess, only to remember. The clean picture. Half a minute.";
         "traces_text", "Prose",
-        "The same readers on generated prose, letter by letter: spelling helps a little, and only nearby. Some minutes.";
+        "The same readers on generated prose, letter by letter: spelling helps a little, and only nearby. Half a minute.";
         "traces_bits", "A trace of 6 bits",
-        "Each unit of a trace is read with 64 levels: what is below one level is gone for every reader. Some minutes.";
+        "Each unit of a trace is read with 64 levels: what is below one level is gone for every reader. Half a minute.";
     },
     plan: |config| plan(config, &TracesLabSettings::read(config)?),
     drawing: drawing::draw,
     panes: panes! {
         0: "trace_strips", "word_swap";
-        1: "trace_decay";
         1: "recoverability", "losses";
+        1: "trace_decay";
     },
     headlines: headlines::ALL,
     large_numbers: headlines::LARGE_NUMBERS,

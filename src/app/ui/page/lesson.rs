@@ -9,6 +9,7 @@ use eframe::egui::Context;
 
 use super::{
     Page,
+    controls::by_label,
     play::{follow, scrub_to},
     undo::{end_lesson, note_lesson},
 };
@@ -17,11 +18,11 @@ use crate::{
     labs::lesson::StepActions,
     ui::{
         host::Host,
-        lesson::defines_model,
+        lesson::{RunAtStep, defines_model},
         plot::{self, Guess},
         run::Run,
         selection::Selection,
-        session::preset_of,
+        session::{LessonProgress, preset_of},
     },
 };
 
@@ -38,6 +39,25 @@ pub fn waiting(page: &Page, i: usize) -> BTreeMap<String, toml::Value> {
 /// visible until the new one reports.
 pub fn is_judged(run: &Run) -> bool {
     !run.is_example() && (run.replayed_folder().is_some() || run.mirror.state.is_some())
+}
+
+/// Follows the lesson as a session has left it; what waited for a guess waits again.
+pub fn resume(page: &mut Page, progress: &LessonProgress) {
+    page.lesson.resume(progress);
+    if let Some(i) = page.lesson.current {
+        page.lesson.waiting = waiting(page, i);
+    }
+}
+
+/// Shows the step of the run that waited for the reader's guess.
+fn scrub_waiting(page: &mut Page) {
+    if !page.lesson.has_guess() || page.lesson.is_drawing {
+        return;
+    }
+    let newest = page.newest();
+    if let Some(at) = page.lesson.waiting_scrub.take().filter(|at| *at < newest) {
+        scrub_to(page, at);
+    }
 }
 
 /// Applies the settings that waited for the reader's guess, or for the run.
@@ -122,7 +142,7 @@ pub fn take_step(page: &mut Page, i: usize, host: &mut dyn Host, ctx: &Context) 
         return Err(format!("The lesson of {} has {n} steps; there is no step {}.", page.lab.title, i + 1));
     };
     let now = ctx.input(|i| i.time);
-    let config = settings_of_step(page, i).map_err(|e| page.by_label(&e.to_string()))?;
+    let config = settings_of_step(page, i).map_err(|e| by_label(page, &e.to_string()))?;
     let begins = step_begins_run(page, i);
     let (is_other, name) = (page.config != config, format!("lesson step {}", i + 1));
     // a step that is taken again as it stands keeps what the reader has seen, drawn and written
@@ -135,7 +155,7 @@ pub fn take_step(page: &mut Page, i: usize, host: &mut dyn Host, ctx: &Context) 
         page.lesson.is_drawing = false;
         page.lesson.draft.clear();
         page.lesson.waiting = waiting(page, i);
-        page.lesson.taken = page.run.as_ref().map(|run| (run.mirror.run, run.mirror.step));
+        page.lesson.taken = page.run.as_ref().map(|run| RunAtStep::from(&run.mirror));
     }
     if is_other {
         page.take_everything(config, None, name, now);
@@ -152,7 +172,11 @@ pub fn take_step(page: &mut Page, i: usize, host: &mut dyn Host, ctx: &Context) 
         page.tiling.show(view);
     }
     page.selection = selection_of_step(page, does);
-    match does.scrub.filter(|at| !begins && *at < page.newest()) {
+    let at = does.scrub.filter(|at| !begins && *at < page.newest());
+    // at that step the views show the answer
+    let awaits_guess = does.predict.is_some() && !page.lesson.has_guess_at(i);
+    page.lesson.waiting_scrub = at.filter(|_| awaits_guess);
+    match at.filter(|_| !awaits_guess) {
         Some(at) => scrub_to(page, at),
         None => follow(page),
     }
@@ -166,8 +190,15 @@ pub fn take_step(page: &mut Page, i: usize, host: &mut dyn Host, ctx: &Context) 
     Ok(())
 }
 
-/// Says on which chart the step's guess is, before the views are drawn.
+/// True while the marks of claims on charts are hidden: what the paper found could answer the question that is open.
+fn hides_claims(page: &Page) -> bool {
+    let judged = page.run.as_ref().filter(|run| is_judged(run)).map(|run| &run.mirror);
+    page.restrictions.hides_answers || page.lesson.is_drawing || page.lesson.has_open_question(judged)
+}
+
+/// Says on which chart the step's guess is, and whether claims have marks, before the views are drawn.
 pub fn share_guess(page: &Page, ctx: &Context) {
+    plot::hide_claims(ctx, hides_claims(page));
     let guess = || {
         let predict = page.lesson.step()?.does.predict.as_ref()?;
         let points = page.lesson.guesses.get(&page.lesson.current?).cloned().unwrap_or_default();
@@ -178,8 +209,11 @@ pub fn share_guess(page: &Page, ctx: &Context) {
     plot::set_guess(ctx, guess());
 }
 
-/// Stores the guess that the reader drew, and applies the settings that waited for one.
+/// Stores the guess that the reader drew, and applies what waited for one.
 pub fn take_guess(page: &mut Page, ctx: &Context) {
+    if let Some(run) = &page.run {
+        page.lesson.watch(&run.mirror);
+    }
     if let (Some(i), Some(guess)) = (page.lesson.current, plot::guess(ctx))
         && guess.is_drawing
         && !guess.points.is_empty()
@@ -187,4 +221,5 @@ pub fn take_guess(page: &mut Page, ctx: &Context) {
         page.lesson.guesses.insert(i, guess.points);
     }
     set_waiting(page, ctx.input(|i| i.time));
+    scrub_waiting(page);
 }

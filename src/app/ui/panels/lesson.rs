@@ -3,7 +3,7 @@
 
 use super::bordered;
 use crate::{
-    labs::lesson::{LessonLink, LessonStep},
+    labs::lesson::{Check, LessonLink, LessonStep},
     ui::{
         action::LessonAction,
         lesson::Outcome,
@@ -27,12 +27,30 @@ pub fn lesson_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         ui.push_id(("step", i), |ui| step_ui(ui, shell, page, i, step));
         ui.add_space(4.0);
     }
-    // what stands after the steps says what they find
-    if page.restrictions.hides_answers {
-        return;
+    if !page.restrictions.hides_answers && !lesson.after.trim().is_empty() {
+        after_ui(ui, shell, page, &lesson.after);
     }
-    ui.push_id("after", |ui| text_ui(ui, shell, &lesson.after));
-    claims_ui(ui, shell, page.lab, &lesson.after);
+}
+
+/// The name of what stands after the steps.
+const AFTER_STEPS: &str = "After the steps";
+
+/// The text after the steps says what they find: it is folded until the reader has answered them all, or unfolds it.
+fn after_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, after: &str) {
+    if !page.lesson.is_answered() {
+        let shows_rest = page.lesson.shows_rest;
+        let sign = if shows_rest { "\u{25be}" } else { "\u{25b8}" };
+        let words = small_text(format!("{sign} {AFTER_STEPS}"), shell.theme.secondary);
+        let fold = ui.add(Button::new(words).frame(false));
+        fold.widget_info(|| WidgetInfo::selected(egui::Role::Button, true, shows_rest, AFTER_STEPS));
+        let tip = "It gives answers away, and is folded until every step is answered.";
+        page.lesson.shows_rest ^= fold.on_hover_text(tip).clicked();
+        if !shows_rest {
+            return;
+        }
+    }
+    ui.push_id("after", |ui| text_ui(ui, shell, after));
+    claims_ui(ui, shell, page.lab, after);
 }
 
 /// Draws a text of the lesson, in which the id of a claim leads to it.
@@ -80,7 +98,7 @@ fn step_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: 
         ui.painter().rect_stroke(frame, theme::CORNER, Stroke::new(1.0, theme.accent), StrokeKind::Inside);
     }
     let link = link.on_hover_cursor(egui::CursorIcon::PointingHand);
-    shell.on_click(link.on_hover_text(describe_settings(shell, page, step)), LessonAction::Step(i));
+    shell.on_click(link.on_hover_text(describe_settings(shell, page, i, step)), LessonAction::Step(i));
     if page.lesson.scroll_to == Some(i) {
         shown.response.scroll_to_me_animation(Some(Align::TOP), egui::style::ScrollAnimation::none());
         page.lesson.scroll_to = None;
@@ -138,9 +156,11 @@ fn label<'a>(page: &Page, key: &'a str) -> &'a str {
     page.knobs.iter().find(|knob| knob.key == key).map_or(key, |knob| knob.label)
 }
 
-/// Describes the changes that a click on the step makes, by the names that are on screen.
-fn describe_settings(shell: &Shell<'_>, page: &Page, step: &LessonStep) -> String {
+/// Describes the changes that a click on the step makes, by the names that are on screen. The step of the run that it
+/// shows may be the answer.
+fn describe_settings(shell: &Shell<'_>, page: &Page, i: usize, step: &LessonStep) -> String {
     let does = &step.does;
+    let is_answered = does.predict.is_none() || page.lesson.has_guess_at(i);
     let preset = |id| shell.lists.preset_title(page.lab.id, id);
     let view = |id: &String| shell.lists.view(id).map_or(id.clone(), |v| v.title.to_owned());
     let mut parts: Vec<String> = vec![];
@@ -149,7 +169,7 @@ fn describe_settings(shell: &Shell<'_>, page: &Page, step: &LessonStep) -> Strin
     parts.extend(does.token.map(|t| format!("token {t}")));
     parts.extend(does.neuron.map(|n| format!("neuron {n}")));
     parts.extend(does.view.iter().map(|id| format!("the view {}", view(id))));
-    parts.extend(does.scrub.map(|s| format!("step {s}")));
+    parts.extend(does.scrub.filter(|_| is_answered).map(|s| format!("step {s}")));
     if parts.is_empty() { "Follow this step.".into() } else { format!("Sets {}.", parts.join(", ")) }
 }
 
@@ -267,7 +287,7 @@ fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step
     let theme = shell.theme.clone();
     let small = |text: String| small_text(text, theme.secondary);
     if let Some(command) = step.does.command.as_ref().filter(|_| is_seen) {
-        let said: Vec<String> = step.does.check.iter().filter_map(describe_outcome).collect();
+        let said: Vec<String> = step.does.check.iter().filter_map(describe_result).collect();
         let found = if said.is_empty() { String::new() } else { format!("In our run: {}. ", said.join("; ")) };
         let words = format!("{found}Reproduce with");
         ui.add(Label::new(small(words)).wrap());
@@ -288,9 +308,9 @@ fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step
     });
 }
 
-fn describe_outcome(check: &crate::labs::lesson::Check) -> Option<String> {
+/// The sentence of a check with the number that its command gives.
+fn describe_result(check: &Check) -> Option<String> {
     let gives = check.gives?;
-    let step = gives.step.map(|step| format!(" at step {step}")).unwrap_or_default();
-    let value = gives.value.map(|value| format!(" (measured: {value})")).unwrap_or_default();
-    Some(format!("{}{step}{value}", check.says))
+    let value = gives.value.map(|value| value.to_string());
+    Some(check.sentence(gives.step, value.as_deref()))
 }

@@ -18,10 +18,15 @@ pub struct LargeNumber {
     pub subjects: &'static [&'static str],
     /// The unit that it is counted over and its count, where the count varies: "edges".
     pub measured_on: Option<(&'static str, Count)>,
+    /// Stands before its meaning, where the number alone would be read as an answer that the measurement does not give.
+    pub verdict: Option<Verdict>,
 }
 
 /// A number of things in a measurement.
 pub type Count = fn(&Payload) -> Option<usize>;
+
+/// The word or two in which a measurement answers the question of its number.
+pub type Verdict = fn(&Payload) -> Option<&'static str>;
 
 /// The rule by which a value is put into words. Words say only what the numbers themselves hold.
 #[derive(Debug)]
@@ -94,12 +99,17 @@ impl Meaning {
 impl LargeNumber {
     /// The headline number of a key, its name, the view that shows it, and its meaning.
     pub const fn new(key: &'static str, label: &'static str, view: &'static str, meaning: Meaning) -> Self {
-        Self { key, label, view, meaning, subjects: &[], measured_on: None }
+        Self { key, label, view, meaning, subjects: &[], measured_on: None, verdict: None }
     }
 
     /// Names beside the label how many of these it is measured on: "16 000 edges".
     pub const fn measured_on(self, what: &'static str, count: Count) -> Self {
         Self { measured_on: Some((what, count)), ..self }
+    }
+
+    /// Puts the answer of the measurement before the meaning of the number.
+    pub const fn decided_by(self, verdict: Verdict) -> Self {
+        Self { verdict: Some(verdict), ..self }
     }
 
     /// True if a variant of this id is one that the lab is about.

@@ -80,7 +80,8 @@ pub static ALL: &[Headline] = &[
         id: "nfe",
         name: "NFE",
         unit: "evaluations",
-        about: "Evaluations of the field that one solve takes, by the method and the control of the settings.",
+        about: "Evaluations of the field that one solve takes, by the method, the tolerances and the control that the run was begun \
+                with; the view Solver asks by those that are set now.",
         better: Better::Lower,
         digits: Digits::Decimals(0),
         absent: "the flow was not measured yet (`probe.flow_every`)",
@@ -102,7 +103,8 @@ pub static LARGE_NUMBERS: &[LargeNumber] = &[
         "flow_sweep",
         Meaning::given("opposed_minus", "at u\u{2080} = +1"),
     ),
-    LargeNumber::new("nfe", "NFE", "flow_solver", Meaning::None),
+    // it is measured by the settings of the run, while the controls of the solver act in views
+    LargeNumber::new("nfe", "NFE", "flow_solver", Meaning::Limits { below: &[], otherwise: "by the run's settings" }),
     large::common::LOSS,
 ];
 
@@ -115,7 +117,20 @@ fn at(sweep: &FlowSweepClass, curve: &[f64], u0: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::measurements::{ClassCurves, SweepProgress};
+    use crate::{
+        labs::headline::large::ValueInContext,
+        telemetry::measurements::{ClassCurves, SweepProgress},
+    };
+
+    /// The controls of the solver act in views: its large number must not seem to follow them.
+    #[test]
+    fn evaluations_are_said_to_be_by_the_runs_settings() {
+        let number = LARGE_NUMBERS.iter().find(|number| number.key == "nfe").unwrap();
+        let headline = ALL.iter().find(|headline| headline.id == "nfe").unwrap();
+        let found = ValueInContext { value: 14.0, ..ValueInContext::default() };
+        assert_eq!(number.meaning(headline, found), "by the run's settings");
+        assert!(headline.about.contains("tolerances"), "{}", headline.about);
+    }
 
     #[test]
     fn shares_are_those_at_the_ends_and_the_middle_of_the_slider() {

@@ -3,7 +3,10 @@
 use crate::{
     analysis::statistics,
     labs::prelude::*,
-    telemetry::measurements::{Activity, ConceptSearch, FiringShare, LayerActivity, Surprise, TextLosses},
+    telemetry::{
+        Measurement, Payload,
+        measurements::{Activity, ConceptSearch, FiringShare, LayerActivity, Surprise, TextLosses},
+    },
 };
 
 const FIRING: Headline = Headline {
@@ -97,14 +100,16 @@ pub static ALL: &[Headline] = &[
 ];
 
 /// The lab asks for a concept. Its null is the largest of a few random models, which chance may move, so that it is only
-/// named; shares that fire are compared with those of random weights of the same sizes on the same text.
+/// named, and the verdict of the search stands before it; shares that fire are compared with those of random weights of the
+/// same sizes on the same text.
 pub static LARGE_NUMBERS: &[LargeNumber] = &[
     LargeNumber::new(
         "concept_effect",
         "concept correlation",
         "concepts",
         Meaning::given("concept_effect_random", "best of random weights"),
-    ),
+    )
+    .decided_by(is_confirmed),
     LargeNumber::new("firing_x", "x that fires", "activity", Meaning::compared_to("firing_x_random", "random weights")),
     LargeNumber::new("firing_y", "y that fires", "activity", Meaning::compared_to("firing_y_random", "random weights")),
     large::common::LOSS,
@@ -118,6 +123,12 @@ fn mean(m: &Activity, of: fn(&LayerActivity) -> FiringShare, part: fn(&FiringSha
 /// The correlation of the best ranked synapse, which the verdict compares with that of random weights.
 fn best_synapse(m: &ConceptSearch) -> Option<f64> {
     largest(m.synapses.iter().map(|s| s.correlation.both_new))
+}
+
+/// The verdict of a search: a correlation may be above that of random weights and still not be confirmed.
+fn is_confirmed(payload: &Payload) -> Option<&'static str> {
+    let search = ConceptSearch::from_payload(payload)?;
+    Some(if search.synapses.iter().any(|s| s.confirmed) { "confirmed" } else { "not confirmed" })
 }
 
 fn best_random(m: &ConceptSearch) -> Option<f64> {
@@ -187,6 +198,10 @@ mod tests {
             nouns: vec![],
         };
         assert_eq!((best_synapse(&found), best_random(&found)), (Some(0.4), Some(0.26)));
+        assert_eq!(is_confirmed(&found.clone().into_payload()), Some("not confirmed"), "whatever random weights reach");
+        let confirmed = ConceptSynapse { confirmed: true, ..synapse(0.3) };
+        let other = ConceptSearch { synapses: vec![synapse(0.24), confirmed], ..found.clone() };
+        assert_eq!(is_confirmed(&other.into_payload()), Some("confirmed"));
         let none = ConceptSearch { synapses: vec![], random_weights: vec![], ..found };
         assert_eq!((best_synapse(&none), best_random(&none)), (None, None));
     }

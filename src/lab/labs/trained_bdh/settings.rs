@@ -71,7 +71,7 @@ settings! {
     /// The search for passages that drive a neuron or a synapse most; also arguments of the probe `top_contexts`.
     pub struct ContextSettings in "contexts" {
         /// The neuron, as head:index, both counted from 0. Where one is selected in the graph, it is that one.
-        #[knob("Neuron", in_views)]
+        #[knob("Neuron to follow", in_views)]
         neuron: String = "0:0".to_owned(),
         /// y: what the neuron writes. x: the neuron as a key and a query. Synapse: what each token adds to the synapse in focus, y(i) x(j).
         #[knob("Activity to follow", in_views)]
