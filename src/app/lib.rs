@@ -60,7 +60,8 @@
 //! - **Lesson.** A page of text whose steps are data ([`labs::lesson`]): what each sets, what to guess, and how the
 //!   run bears it out; tests hold every stated number to its command.
 //! - **Example.** A lab's page opens on a recorded run of one of its presets ([`labs::examples`]), which goes the way of a
-//!   replay without models ([`store::Reader::packed`]) until a run of the user's own takes its place.
+//!   replay without models ([`store::Reader::packed`]) until a run of the user's own takes its place. Only a question that
+//!   needs no weights is answered, by models with its settings.
 //! - **Telemetry is plain data.** No tensor crosses it; all of it is serde-serialisable. The same
 //!   stream feeds the window, the run folder, the progress bar and the tests.
 //! - **Inbox.** Step statistics are never lost; heavy samples are superseded by newer ones. The

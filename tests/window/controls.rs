@@ -15,6 +15,7 @@ use orrery::{
     config::{Applies, Value},
     experiments::permalink::{Link, Permalink},
     labs::{LABS, Lab, lesson::LessonLink, restrictions::Restrictions},
+    telemetry::Command,
     ui::{
         app::Opening,
         panels::{CONTROLS, TRANSPORT},
@@ -160,6 +161,45 @@ fn every_control_is_reached_and_changed_by_the_keyboard() {
     assert!(changed.iter().all(|number| *number > 0), "{changed:?}");
 }
 
+/// Tab leads through more settings than the panel has room for: it scrolls.
+#[test]
+fn what_tab_leads_to_is_in_sight() {
+    let mut d = open(Opening::Lab("fast_slow".into()), VIEWS);
+    d.until("ready", |d| d.state() == "ready");
+    d.unfold_settings();
+    let mut in_controls = 0;
+    for _ in 0..150 {
+        d.press(Key::Tab);
+        d.steps(3);
+        let Some([sight, place]) = d.focused() else { continue };
+        // of what is higher than its room a part is in sight
+        let is_in_sight = sight.height() >= place.height().min(100.0) - 1.0;
+        assert!(is_in_sight, "{:?} at {place:?}, of which {sight:?} is in sight", focused(&d));
+        in_controls += usize::from(place.right() < CONTROLS);
+    }
+    assert!(in_controls > 60, "{in_controls} controls were passed");
+}
+
+/// The control would otherwise show a neuron that no view is about.
+#[test]
+fn the_neuron_to_follow_is_the_one_that_is_selected() {
+    let mut d = open(Opening::Lab("trained_bdh".into()), VIEWS);
+    let field = |d: &Desktop| {
+        let node = d.harness.get_by_role_and_label(Role::TextInput, "Neuron to follow");
+        node.accesskit_node().value().unwrap_or_default()
+    };
+    assert_eq!(field(&d), "0:0");
+    paste(&mut d, "orrery:trained_bdh#neuron=7");
+    assert_eq!((d.page().selection.neuron, field(&d)), (Some(7), "7".to_owned()));
+    d.harness.get_by_role_and_label(Role::TextInput, "Neuron to follow").click();
+    d.steps(2);
+    d.harness.key_press_modifiers(Modifiers::COMMAND, Key::A);
+    d.harness.event(egui::Event::Text("0:3".into()));
+    d.press(Key::Enter);
+    d.steps(3);
+    assert_eq!((d.page().selection.neuron, field(&d)), (None, "0:3".to_owned()), "what is typed counts");
+}
+
 #[test]
 fn a_number_field_is_typed_by_keyboard_and_tab_does_not_round_it() {
     let mut d = lab_page("fast_slow");
@@ -191,6 +231,23 @@ fn settings_stand_under_the_time_at_which_they_act() {
     let (now, next) = (top("Acts now"), top("At the next run"));
     assert!(now < top("Coupling scale") && top("Coupling scale") < next && top("Learning rate") < next);
     assert!(top("Fast window") > next && top("Corpus") > next);
+}
+
+#[test]
+fn settings_of_a_run_that_has_ended_stand_under_the_next_run() {
+    let mut d = open_labs(Opening::Lab("fast_slow".to_owned()), Worker::Fails, &[], SIZE);
+    d.steps(6);
+    d.press(Key::Space);
+    d.until("the end", |d| d.state() == "failed");
+    d.steps(3);
+    let top = |d: &Desktop, label: &str| in_panel(d, label)[0].top();
+    let next = top(&d, "At the next run");
+    assert!(top(&d, "Coupling scale") > next && top(&d, "Learning rate") > next);
+    set(&mut d, "Learning rate", 0.02);
+    assert!(d.shows("1 change applies at reset"));
+    assert!(!d.sent(|command| matches!(command, Command::Set { .. })));
+    d.command(Key::Z);
+    assert!(!d.shows("applies at reset"));
 }
 
 #[test]

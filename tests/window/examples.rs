@@ -8,7 +8,7 @@ use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     cli::{host::DesktopHost, runs::Runs},
     labs::{LABS, lesson::LessonLink},
-    telemetry::Command,
+    telemetry::{Command, Measurement, measurements::GeneratorState},
     ui::{
         App, Start,
         app::Opening,
@@ -214,4 +214,37 @@ fn a_lab_that_is_named_at_the_start_shows_its_example() {
         }
         assert_eq!(app.state().page().unwrap().run.as_ref().unwrap().state_label(), "example");
     }
+}
+
+/// The settings alone decide a generator, so that it follows its control over an example; only the network's line is missing.
+#[test]
+fn a_control_without_weights_acts_on_an_example() {
+    let folder = tempfile::tempdir().unwrap();
+    let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()).with_examples());
+    let start = Start { opening: Some(Opening::Lab("equilibrium".into())), ..Start::default() };
+    let mut app: Harness<'static, App> =
+        Harness::builder().with_size([1280.0, 800.0]).build_eframe(move |cc| App::new(cc, host, start));
+    let began = Instant::now();
+    let until = |app: &mut Harness<'static, App>, what: &str, is_so: &dyn Fn(&App) -> bool| {
+        while !is_so(app.state()) {
+            assert!(began.elapsed() < Duration::from_secs(60), "{what}");
+            app.step();
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    let recorded = |app: &App| app.page()?.mirror()?.sample_at(0, GeneratorState::CHANNEL, u64::MAX).cloned();
+    let answer = |app: &App| app.page()?.mirror()?.answer(0, GeneratorState::CHANNEL).cloned();
+    until(&mut app, "the example", &|app| recorded(app).is_some());
+    app.run_steps(5);
+    assert!(answer(app.state()).is_none(), "nothing is computed that the record has");
+    app.get_by_role_and_label(Role::Slider, "y\u{2080}").set_value_accesskit(4.0);
+    app.run_steps(2);
+    until(&mut app, "an answer", &|app| answer(app).is_some());
+    app.run_steps(5);
+    let [first, now] = [recorded(app.state()), answer(app.state())].map(Option::unwrap);
+    let [first, now] = [&first, &now].map(|sample| sample.measurement::<GeneratorState>().unwrap());
+    assert_eq!((first.control.to_vec(), now.control.to_vec()), (vec![0.0, 0.0], vec![4.0, 0.0]));
+    assert!(first.matrix != now.matrix && !first.predicted.is_empty() && now.predicted.is_empty());
+    assert!(app.query_all_by_label_contains("no weights").next().is_none(), "and no note says that it cannot be asked");
+    assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none(), "no run was begun");
 }

@@ -1,7 +1,12 @@
 //! Tests two views of the fast-slow lab that draw curves over training: the memory of a decaying slow path, and the
 //! equilibrium solves.
 
-use orrery::{labs, ui::mirror::Mirror};
+use egui_kittest::Harness;
+use orrery::{
+    labs,
+    telemetry::{Event, RunState},
+    ui::mirror::Mirror,
+};
 
 use crate::{
     recorded,
@@ -47,5 +52,22 @@ fn solves_that_stop_short_are_tabled_forward_and_backward() {
 fn the_answer_about_a_changed_token_names_its_variant() {
     let harness = Tile::new("causality", recorded::twins()).shown(sized(640.0, 480.0));
     let subtitle = &harness.state().subtitle;
-    assert!(subtitle.contains(" \u{b7} coupled \u{b7} s tanh(\u{3b3}) = "), "{subtitle}");
+    let [edit, gate] = ["token 30: d \u{2192} x", "s tanh(\u{3b3}) = "];
+    assert!(subtitle.contains(&format!(" \u{b7} coupled \u{b7} {edit} \u{b7} {gate}")), "{subtitle}");
+    assert!(subtitle.ends_with(" \u{b7} the sentence as typed"), "what was changed is said once: {subtitle}");
+}
+
+#[test]
+fn the_replacement_shown_is_the_one_that_was_measured() {
+    let mut tile = Tile::new("causality", recorded::twins());
+    tile.mirror.apply(Event::State(RunState::Stopped));
+    let mut harness = tile.shown(sized(640.0, 480.0));
+    let shows = |harness: &Harness<'_, Tile>, words: &str| painted(harness).iter().any(|painted| painted == words);
+    assert!(shows(&harness, "\u{201c}d\u{201d} becomes") && shows(&harness, "x"), "{:?}", painted(&harness));
+    let csv = harness.state().csv.clone().unwrap();
+    assert!(csv.starts_with("position (tokens),token,becomes,") && csv.contains("\n30,d,x,"), "{csv}");
+    // of another token it is not known what would be put there
+    harness.state_mut().selection.token = Some(0);
+    harness.run_steps(2);
+    assert!(shows(&harness, "\u{201c}T\u{201d} becomes") && !shows(&harness, "x"), "{:?}", painted(&harness));
 }

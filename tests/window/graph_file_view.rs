@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::{
     adapter,
+    real_host::Desk,
     tiles::{Tile, sized},
 };
 use egui_kittest::{Harness, kittest::Queryable};
@@ -167,6 +168,28 @@ fn the_table_filters_sorts_and_selects() {
     harness.step();
     harness.step();
     harness.get_by_label_contains("no column");
+}
+
+/// No model is behind it: a control would act on nothing, and no number of the lab can come.
+#[test]
+fn a_page_of_a_graph_file_shows_no_control_that_acts_on_nothing() {
+    let here = tempfile::tempdir().unwrap();
+    let file = here.path().join("own.gml");
+    let nodes = "node [ id 0 label \"a\" ] node [ id 1 label \"b\" ] edge [ source 0 target 1 ]";
+    std::fs::write(&file, format!("graph [ directed 1 {nodes} ]")).unwrap();
+    let mut desk = Desk::new(here.path());
+    desk.drop_folder(&file);
+    let is_shown = |desk: &Desk| {
+        desk.page().and_then(|page| page.mirror()).is_some_and(|mirror| mirror.state == Some(RunState::Stopped))
+    };
+    desk.until("the graph is shown", is_shown);
+    desk.harness.run_steps(3);
+    assert!(desk.shows("2 nodes") && desk.shows("no setting acts on it") && desk.shows("All settings"));
+    let controls = ["Acts now", "Weights count", "Neurons", "Steps", "excitatory"];
+    let shown: Vec<&str> =
+        controls.into_iter().filter(|label| desk.harness.query_all_by_label(label).next().is_some()).collect();
+    assert!(shown.is_empty(), "{shown:?}");
+    assert!(desk.shows("No main number of this lab was measured") && !desk.shows("numbers appear here"));
 }
 
 /// A directed and an undirected drawing differ only in the arrowheads, and the loop is drawn above its node.

@@ -9,7 +9,9 @@ use egui_kittest::{
 };
 use orrery::{
     labs,
-    telemetry::{Event, RunHandle, RunInfo, StepStats, channels},
+    telemetry::{
+        Event, Measurement, RunHandle, RunInfo, RunState, Sample, StepStats, channels, measurements::ConceptSearch,
+    },
     ui::{
         action::{Action, Actions, PageAction},
         lists::Lists,
@@ -160,12 +162,23 @@ fn the_number_of_the_question_stands_first() {
         let first = buttons.min_by(|a, b| a.rect().left().total_cmp(&b.rect().left()));
         first.and_then(|node| node.accesskit_node().label()).unwrap_or_default()
     };
-    let mut unasked = Mirror::default();
-    unasked.apply(Event::Started(info_of("synapses").into()));
-    scalar(&mut unasked, 0, 10, channels::LOSS_HELD_OUT, 0.5);
-    assert_eq!(first(unasked), "concept correlation: \u{2013}, not measured yet");
+    let unasked = || {
+        let mut unasked = Mirror::default();
+        unasked.apply(Event::Started(info_of("synapses").into()));
+        scalar(&mut unasked, 0, 10, channels::LOSS_HELD_OUT, 0.5);
+        unasked
+    };
+    assert_eq!(first(unasked()), "concept correlation: \u{2013}, not measured yet");
+    let texts = painted(&shown_in("synapses", unasked(), 1600.0));
+    assert!(texts.iter().any(|words| words == "ask in Concepts"), "it says where: {texts:?}");
     let asked = first(described(info_of("synapses")));
     assert!(asked.starts_with("concept correlation: ") && !asked.contains("not measured"), "{asked}");
+    // the verdict, too: a correlation above that of random weights would be read as a yes
+    let twins = recorded::twins();
+    let search = twins.samples(0, ConceptSearch::CHANNEL).last().and_then(Sample::measurement::<ConceptSearch>);
+    let search = search.expect("the recorded run was searched");
+    let verdict = if search.synapses.iter().any(|s| s.confirmed) { "confirmed" } else { "not confirmed" };
+    assert!(asked.contains(&format!(", {verdict}; best of random weights: ")), "{asked}");
 }
 
 #[test]
@@ -175,6 +188,10 @@ fn no_tile_moves_when_the_first_number_comes() {
     let words = "The main numbers appear here";
     assert!(has(&empty, words) && !has(&full, words), "an empty strip says what it is for");
     assert!(empty.state().height > 40.0 && empty.state().height == full.state().height, "{}", full.state().height);
+    let mut ended = shown(begun_run(7), 700.0);
+    ended.state_mut().page.run.as_mut().unwrap().mirror.apply(Event::State(RunState::Stopped));
+    ended.run_steps(2);
+    assert!(!has(&ended, words) && has(&ended, "No main number of this lab was measured."), "none can come");
     let mut none = shown(gated(), 700.0);
     none.state_mut().page.run = None;
     none.run_steps(2);

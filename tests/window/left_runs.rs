@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use eframe::egui::{Key, Modifiers};
+use eframe::egui::{Key, Modifiers, accesskit::Role};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     cli::{host::DesktopHost, runs::Runs},
@@ -98,7 +98,11 @@ fn desk(out: &Path) -> Desk {
 
 /// The window with this host and a new run with [`small`] settings.
 pub fn desk_at(host: Box<dyn Host>) -> Desk {
-    let start = Start { opening: Some(Opening::Config(small())), ..Start::default() };
+    desk_of(host, small())
+}
+
+fn desk_of(host: Box<dyn Host>, config: Config) -> Desk {
+    let start = Start { opening: Some(Opening::Config(config)), ..Start::default() };
     let harness = Harness::builder().with_size([1280.0, 800.0]).build_eframe(move |cc| App::new(cc, host, start));
     let mut desk = Desk { harness };
     desk.until("models are ready", |d| d.state() == "ready");
@@ -168,9 +172,11 @@ fn an_interrupted_run_is_named_looked_at_and_goes_on() {
     let title = format!("was interrupted at step {STEPS} (");
     d.until("the message", |d| d.shows(&title));
     assert!(d.shows(&format!("from its checkpoint of step {STEPS}")));
+    assert!(d.shows("memory: about"));
     d.click("Look");
     d.until("the replay", |d| d.state() == "replay" && d.page().newest() == STEPS);
     d.steps(20);
+    assert!(!d.shows("memory: about"), "that was the memory of the run before");
     assert!(!d.shows(&title), "nothing is said over the run itself");
     assert!(record_of(&run) == before, "looking changes nothing");
     d.press(Key::R);
@@ -243,7 +249,7 @@ fn other_settings_over_an_untouched_run_are_undone_with_their_run() {
     let config = d.page().config.clone();
     let mut other = small();
     other.seed = config.seed + 1;
-    let pasted = SharedSession { config: other.clone(), layout: None }.to_text().unwrap();
+    let pasted = SharedSession::from(other.clone()).to_text().unwrap();
     let (restrictions, selection) = (Restrictions::default(), LinkSelection::default());
     let link = Permalink { config: other.clone(), restrictions, step: None, views: vec![], selection }.to_string();
     for text in [pasted, link] {
@@ -291,7 +297,7 @@ fn a_repeated_lesson_step_tells_how_to_restore_the_run() {
     let mut other = d.page().config.clone();
     other.seed += 1;
     UNMEASURED.iter().for_each(|(key, value)| other.set_text(&d.page().knobs, key, value).unwrap());
-    let pasted = SharedSession { config: other.clone(), layout: None }.to_text().unwrap();
+    let pasted = SharedSession::from(other.clone()).to_text().unwrap();
     d.harness.event(eframe::egui::Event::Paste(pasted));
     d.until("a run of another seed", |d| d.state() == "ready" && d.page().config == other);
     let run = d.paused_run();
@@ -325,6 +331,77 @@ fn an_undo_asks_before_it_ends_a_training() {
     assert!(!d.shows("A run is training"), "it asks once");
 }
 
+/// Its last checkpoint may be older than its record, which is then made again from there.
+#[test]
+fn a_run_that_goes_on_shows_the_steps_that_it_has_made() {
+    let out = tempfile::tempdir().unwrap();
+    let run = interrupted(out.path());
+    // the record as if the process had died some steps after its last checkpoint
+    let log = run.join("metrics.jsonl");
+    let mut text = fs::read_to_string(&log).unwrap();
+    let column = |step: u64| format!("\"step\":{step},");
+    let last: Vec<String> = text.lines().filter(|line| line.contains(&column(STEPS))).map(str::to_owned).collect();
+    assert!(!last.is_empty(), "{text}");
+    for step in STEPS + 1..STEPS + 60 {
+        for line in &last {
+            text += &line.replacen(&column(STEPS), &column(step), 1);
+            text.push('\n');
+        }
+    }
+    fs::write(&log, text).unwrap();
+    let mut d = desk(out.path());
+    d.until("the message", |d| d.shows("was interrupted at step"));
+    d.click("Look");
+    d.until("the replay", |d| d.state() == "replay" && d.page().newest() == STEPS + 59);
+    d.harness.get_by_role_and_label(Role::Button, "Step").click();
+    d.until("a step", |d| d.state() == "paused" && d.page().newest() == STEPS + 1);
+    let mirror = d.page().mirror().unwrap();
+    for channel in mirror.scalar_channels().keys() {
+        let last = mirror.curve(0, channel.as_str()).and_then(|curve| curve.last_step());
+        assert!(last.is_none_or(|last| last <= STEPS + 1), "{channel}: {last:?}");
+    }
+}
+
+/// The record of a run that has made all its steps stays as it is, whatever is moved, undone or begun in its place.
+#[test]
+fn a_finished_run_keeps_its_record() {
+    let out = tempfile::tempdir().unwrap();
+    let mut config = small();
+    config.set_text(&(labs::find("fast_slow").unwrap().knobs)(), "train.steps", "4").unwrap();
+    let mut d = desk_of(Box::new(DesktopHost::new(out.path().to_owned(), Runs::new())), config);
+    d.press(Key::Space);
+    d.until("the end", |d| d.state() == "finished");
+    let run = d.page().recorded_folder().expect("a run that trained has a folder");
+    let log = run.join("events.jsonl");
+    let events = || fs::read_to_string(&log).unwrap();
+    d.until("its record", |_| events().contains("finished"));
+    let before = events();
+    let set_rate = |d: &mut Desk, rate: f64| {
+        d.harness.get_by_role_and_label(Role::SpinButton, "Learning rate").set_value_accesskit(rate);
+        d.steps(3);
+    };
+    let moved = |d: &mut Desk| {
+        for rate in [0.01, 0.02, 0.03] {
+            set_rate(d, rate);
+        }
+        d.steps(20);
+        assert!(d.shows("1 change applies at reset") && d.page().mirror().unwrap().changes.is_empty());
+        d.undo();
+        d.steps(20);
+        assert!(d.page().mirror().unwrap().changes.is_empty() && events() == before);
+    };
+    moved(&mut d);
+    d.press(Key::R);
+    d.until("a new run", |d| d.state() == "ready" && d.page().newest() == 0);
+    d.until("the end of its worker", |_| !store::is_being_written(&run));
+    assert_eq!(events(), before, "nothing is recorded as it ends");
+    d.undo();
+    d.until("the replay", |d| d.state() == "replay" && d.page().newest() == 4);
+    moved(&mut d);
+    drop(d);
+    assert_eq!(events(), before);
+}
+
 /// Of all runs of the window, also of those whose labs are not in view, when the process is asked to end (SIGTERM).
 #[test]
 fn a_paused_run_out_of_view_ends_with_a_checkpoint() {
@@ -351,7 +428,7 @@ fn other_settings_undone_bring_back_the_replay_and_its_own() {
     let config = d.page().config.clone();
     let mut other = small();
     other.seed = config.seed + 1;
-    let pasted = SharedSession { config: other.clone(), layout: None }.to_text().unwrap();
+    let pasted = SharedSession::from(other.clone()).to_text().unwrap();
     d.harness.event(eframe::egui::Event::Paste(pasted));
     d.until("the other settings", |d| d.state() == "ready" && d.page().config.seed == other.seed);
     d.undo();

@@ -1,7 +1,7 @@
 //! Tests the controls around a chart: names switch lines off and on, the y axis can be held, and the label of a claim's
 //! number opens the claim. Needs no graphics adapter.
 
-use eframe::egui::accesskit::Role;
+use eframe::egui::{Pos2, Shape, accesskit::Role, vec2};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     labs,
@@ -11,7 +11,7 @@ use orrery::{
 
 use crate::{
     recorded,
-    tiles::{Tile, sized},
+    tiles::{Tile, rect_of, sized},
 };
 
 fn losses() -> Harness<'static, Tile> {
@@ -151,4 +151,47 @@ fn a_picture_of_another_size_omits_lines_that_are_switched_off() {
     assert!(drawing.contains(">coupled<") && !drawing.contains(">frozen<"), "{}", &drawing[..400]);
     assert!(drawing.contains(">wide \u{b7} step "), "the subtitle names the run: {}", &drawing[..400]);
     assert!(drawing.starts_with("<svg") && drawing.contains("width=\"968\""), "{}", &drawing[..200]);
+}
+
+/// Two lines of one colour differ in their strokes, in the chart and in the box under the pointer.
+#[test]
+fn the_readout_shows_the_stroke_of_each_line() {
+    fn flat<'a>(shape: &'a Shape, into: &mut Vec<&'a Shape>) {
+        match shape {
+            Shape::Vec(all) => all.iter().for_each(|shape| flat(shape, into)),
+            one => into.push(one),
+        }
+    }
+    let mut harness = losses();
+    let chart = rect_of(&harness, "losses");
+    harness.hover_at(chart.left_top() + chart.size() * vec2(0.4, 0.6));
+    harness.run_steps(40);
+    let mut shapes = vec![];
+    harness.output().shapes.iter().for_each(|clipped| flat(&clipped.shape, &mut shapes));
+    let strokes = |label: &str| {
+        let text = shapes.iter().find_map(|shape| match shape {
+            Shape::Text(text) if text.galley.text().starts_with(label) => Some(text),
+            _ => None,
+        });
+        let text = text.unwrap_or_else(|| panic!("no row of {label}"));
+        let (left, middle) = (text.pos.x - 18.0, text.pos.y + text.galley.size().y / 2.0);
+        let is_before = |at: &Pos2| (at.y - middle).abs() < 1.0 && (left - 1.0..text.pos.x).contains(&at.x);
+        let lines = shapes.iter().filter(|shape| match shape {
+            Shape::LineSegment { points, .. } => points.iter().all(is_before),
+            _ => false,
+        });
+        lines.count()
+    };
+    assert_eq!((strokes("coupled, train"), strokes("frozen, train")), (1, 1), "solid");
+    assert!(strokes("coupled, held out") > 1 && strokes("frozen, held out") > 1, "dashed");
+}
+
+/// The lines of random weights in all layers are dotted; a legend that names one of them explains all.
+#[test]
+fn a_stroke_that_accompanies_every_line_is_named_once() {
+    for (view, kind) in [("activity", "random weights"), ("warm_up", "traces emptied")] {
+        let harness = Tile::new(view, recorded::twins()).shown(sized(900.0, 700.0));
+        let svg = harness.state().svg.clone().unwrap_or_else(|| panic!("{view} has no drawing"));
+        assert_eq!(svg.matches(&format!(">{kind}<")).count(), 1, "{view}");
+    }
 }

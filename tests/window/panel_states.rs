@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use eframe::egui::Context;
 use orrery::{
     config::Value,
-    labs::{self, LABS, Lab, merging::MergingSettings},
+    labs::{self, LABS, Lab, examples, merging::MergingSettings},
     telemetry::{
         Event, FollowedState, MEASUREMENTS, Measurement, Question, QuestionState, RunState, Sample, StepStats,
-        measurements::{FlowSweepNfe, GraphNeuron, ModularityAtStep},
+        measurements::{FlowSweepNfe, GeneratorState, GraphNeuron, ModularityAtStep},
     },
     ui::{mirror::Mirror, page::Page, widgets::number::grouped},
 };
@@ -98,7 +98,7 @@ fn a_run_that_another_process_trains_says_when_it_can_be_asked() {
 
 #[test]
 fn an_example_says_that_it_has_no_weights() {
-    for (id, view) in [("ode_flow", "steer"), ("trained_bdh", "logit_lens"), ("equilibrium", "generator")] {
+    for (id, view) in [("ode_flow", "steer"), ("trained_bdh", "logit_lens"), ("equilibrium", "stationary_map")] {
         let mut stage = Stage::new(lab(id), view);
         stage.show_example();
         let words = stage.words();
@@ -110,7 +110,31 @@ fn an_example_says_that_it_has_no_weights() {
         stage.show_example();
         let words = stage.words();
         assert!(!words.contains("its models cannot be asked"), "{view}: {words}");
-        assert!(stage.questions().is_empty(), "{view} asks an example");
+        let asked = stage.questions();
+        assert!(asked.iter().all(|q| examples::may_answer(&q.probe)), "{view} asks an example: {asked:?}");
+    }
+}
+
+/// The settings of a model decide some answers, so that a control that is moved over an example is followed.
+#[test]
+fn an_example_answers_what_needs_no_weights() {
+    let twins = recorded::twins();
+    let (channel, newest) = (GeneratorState::CHANNEL, u64::MAX);
+    let sample = twins.sample_at(0, channel, newest).or(twins.answer(0, channel)).expect("a generator").clone();
+    let mut stage = Stage::new(lab("equilibrium"), "generator");
+    stage.show_example();
+    stage.tell([Event::Sample(Sample { step: 0, variant: 0, request: None, ..sample })]);
+    let _ = stage.words();
+    assert!(stage.questions().is_empty(), "the record has this answer");
+    for (y0, is_asked) in [(4.0, true), (0.0, false)] {
+        stage.page.change("control.y0", Value::Float(y0), stage.now);
+        let _ = stage.words();
+        let asked = stage.questions();
+        assert_eq!(asked.len(), usize::from(is_asked), "{y0}: {asked:?}");
+        let is_right = |q: &Question| q.probe == "generator" && q.args.get("y0") == Some(&Value::Float(y0));
+        assert!(asked.iter().all(is_right), "{asked:?}");
+        let words = stage.words();
+        assert!(!words.contains("no weights"), "{y0}: {words}");
     }
 }
 
@@ -138,6 +162,41 @@ fn accuracy_points_to_a_preset_of_its_own_lab() {
         let (title, _) = named.unwrap_or_else(|| panic!("{id}: {words}"));
         assert!(stage.page.lab.presets.iter().any(|preset| preset.title == title), "{id}: {title}");
     }
+}
+
+/// Some preset of a lab can answer each of its views: none of them leads to another lab.
+#[test]
+fn no_view_of_a_lab_leads_to_another() {
+    const LEADS: &str = "in the lab ";
+    let (twins, views, fonts) = (recorded::twins(), view_ids(), Context::default());
+    let panes = LABS.iter().flat_map(|lab| lab.panes.iter().map(move |pane| (*lab, pane.view)));
+    let mut wrong = vec![];
+    for (lab, view) in panes.filter(|(_, view)| views.contains(view)) {
+        let mut stage = Stage::with_fonts(lab, view, &fonts);
+        stage.begin(60, RunState::Finished);
+        stage.settle(&twins, false);
+        let words = stage.words();
+        let mut leads = words.match_indices(LEADS).map(|(at, _)| &words[at + LEADS.len()..]);
+        if !leads.all(|named| named.starts_with(lab.title)) {
+            wrong.push(format!("{}, {view}: {words}", lab.id));
+        }
+    }
+    assert!(wrong.is_empty(), "{} faults:\n{}", wrong.len(), wrong.join("\n\n"));
+}
+
+#[test]
+fn a_search_for_a_concept_says_what_is_left_to_do() {
+    let mut stage = Stage::new(lab("synapses"), "concepts");
+    assert!(stage.words().contains("Press Space to train"), "nothing was trained");
+    stage.begin(0, RunState::Paused);
+    assert!(stage.words().contains("Press Space to train"), "nor now");
+    stage.begin(600, RunState::Finished);
+    let words = stage.words();
+    assert!(words.contains("Press Find.") && !words.to_lowercase().contains("train on"), "{words}");
+    change(&mut stage, "corpus.source", Value::Text("mixture".into()));
+    stage.begin(600, RunState::Finished);
+    let words = stage.words();
+    assert!(words.contains("Train on the parliament (preset Parliament)"), "{words}");
 }
 
 /// If the lab's models lack what the question needs, a run of the user could not answer it either, so the view names

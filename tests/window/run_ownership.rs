@@ -1,5 +1,5 @@
 //! Tests with random actions that a run keeps the settings with which it started: it receives a live setting only from
-//! a control that the user moved, or whose move was undone, while that run was on the page.
+//! a control that the user moved, or whose move was undone, while that run was on the page and had not ended.
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -14,7 +14,7 @@ use orrery::{
     ui::{
         app::{App, Start},
         mirror::Mirror,
-        page::{Page, UndoKind, lesson, undo},
+        page::{Page, UndoKind, controls::acts_now, lesson, undo},
         run::{Run, RunOrigin},
     },
 };
@@ -156,6 +156,8 @@ impl Desk {
     /// many were received.
     fn step(&mut self) -> usize {
         let on_page = self.page.run.is_some().then(|| self.commands.borrow().len().saturating_sub(1));
+        // a run without a step is a model that was opened to be asked
+        let may_change = self.page.run.as_ref().is_some_and(|run| !run.has_ended() || run.is_untouched());
         let (may, words) = self.act();
         self.done.push(words);
         self.page.pump();
@@ -164,7 +166,7 @@ impl Desk {
             for command in commands.try_iter() {
                 let Command::Set { key, .. } = command else { continue };
                 received += 1;
-                let is_named = Some(i) == on_page && may.contains(&key);
+                let is_named = Some(i) == on_page && may_change && may.contains(&key);
                 let last = &self.done[self.done.len().saturating_sub(6)..];
                 assert!(is_named, "{}: run {i} received {key} after {last:?}", self.page.lab.id);
             }
@@ -176,7 +178,7 @@ impl Desk {
 /// The environment variable `ORRERY_ACTIONS` sets the number of random actions.
 #[test]
 fn a_run_receives_only_changes_of_its_own_controls() {
-    let actions: usize = std::env::var("ORRERY_ACTIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(500);
+    let actions: usize = std::env::var("ORRERY_ACTIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(1000);
     for (i, lab) in LABS.iter().enumerate() {
         let mut desk = Desk::new(lab, i as u64 + 3);
         let received: usize = (0..actions.div_ceil(LABS.len())).map(|_| desk.step()).sum();
@@ -219,7 +221,7 @@ fn controls_of_a_replay_are_those_it_goes_on_with() {
     let mut desk = Desk::new(lab, 1);
     let config = lab.config(None).unwrap();
     let at_first = config.get(LR).cloned().unwrap();
-    let replayed = handle(&desk.commands, &config, 12, RunState::Finished);
+    let replayed = handle(&desk.commands, &config, 12, RunState::Paused);
     let inbox = std::sync::Arc::clone(&replayed.inbox);
     desk.page.replay(Run::new(replayed, Mirror::default(), RunOrigin::Folder("runs/1".into()), &desk.ctx));
     desk.page.pump();
@@ -239,7 +241,7 @@ fn controls_of_a_replay_are_those_it_goes_on_with() {
 fn a_control_moved_in_a_replay_stays_where_it_was_moved_to() {
     let lab = LABS[0];
     let mut desk = Desk::new(lab, 1);
-    let replayed = handle(&desk.commands, &lab.config(None).unwrap(), 12, RunState::Finished);
+    let replayed = handle(&desk.commands, &lab.config(None).unwrap(), 12, RunState::Paused);
     let inbox = std::sync::Arc::clone(&replayed.inbox);
     desk.page.replay(Run::new(replayed, Mirror::default(), RunOrigin::Folder("runs/1".into()), &desk.ctx));
     desk.page.pump();
@@ -249,6 +251,61 @@ fn a_control_moved_in_a_replay_stays_where_it_was_moved_to() {
     desk.page.pump();
     assert_eq!(desk.page.config.get(LR), Some(&Value::Float(7e-3)));
     assert!(desk.page.pending().is_empty(), "the run has it too");
+}
+
+/// What it was trained with is settled, whatever a control, an undo or a redo says afterwards.
+#[test]
+fn a_run_that_has_ended_takes_no_change() {
+    let lab = LABS[0];
+    let failed = RunState::Failed { message: "the loss is not a number".into() };
+    for (state, is_replayed) in
+        [RunState::Finished, RunState::Stopped, failed].into_iter().flat_map(|s| [(s.clone(), false), (s, true)])
+    {
+        let mut desk = Desk::new(lab, 1);
+        let ended = handle(&desk.commands, &lab.config(None).unwrap(), 12, state.clone());
+        if is_replayed {
+            desk.page.replay(Run::new(ended, Mirror::default(), RunOrigin::Folder("runs/1".into()), &desk.ctx));
+        } else {
+            let mut ended = Some(ended);
+            let mut host = StubHost(move |_: &Config| ended.take().ok_or_else(|| "it begins one run".to_owned()));
+            desk.page.launch(&mut host, &desk.ctx);
+        }
+        desk.page.pump();
+        received(&desk.commands);
+        desk.page.change(LR, Value::Float(5e-3), 1.0);
+        assert_eq!(desk.page.pending(), [LR], "{state:?}: it waits for the next run");
+        let rate = desk.page.knobs.iter().find(|knob| knob.key == LR).unwrap();
+        assert!(!acts_now(&desk.page, rate), "{state:?}");
+        for (kind, waits) in [(UndoKind::Undo, false), (UndoKind::Redo, true)] {
+            undo::step_back(&mut desk.page, kind, 9.0).unwrap();
+            assert_eq!(desk.page.pending().is_empty(), !waits, "{state:?}, {kind:?}");
+        }
+        desk.page.pump();
+        assert!(received(&desk.commands).is_empty(), "{state:?}");
+        assert!(desk.page.mirror().unwrap().changes.is_empty(), "{state:?}: no chart marks a change");
+    }
+}
+
+/// A run may finish while a slider is dragged.
+#[test]
+fn a_change_sent_after_the_last_step_waits_for_the_next_run() {
+    let lab = LABS[0];
+    for is_taken in [true, false] {
+        let mut desk = Desk::new(lab, 1);
+        let running = handle(&desk.commands, &lab.config(None).unwrap(), 12, RunState::Running);
+        let (inbox, mut running) = (std::sync::Arc::clone(&running.inbox), Some(running));
+        let mut host = StubHost(move |_: &Config| running.take().ok_or_else(|| "it begins one run".to_owned()));
+        desk.page.launch(&mut host, &desk.ctx);
+        desk.page.pump();
+        desk.page.change(LR, Value::Float(5e-3), 1.0);
+        assert_eq!(received(&desk.commands), [Value::Float(5e-3)]);
+        if is_taken {
+            inbox.deliver(Event::Changed { step: 12, key: LR.into(), value: Value::Float(5e-3) });
+        }
+        inbox.deliver(Event::State(RunState::Finished));
+        desk.page.pump();
+        assert_eq!(desk.page.pending().is_empty(), is_taken, "{:?}", desk.page.pending());
+    }
 }
 
 /// Until the new run sends its first event, the page still holds events of the previous run, which must not count as
@@ -303,7 +360,7 @@ fn a_later_lesson_step_sends_no_change_to_an_earlier_run() {
     let lab = LABS[0];
     let mut desk = Desk::new(lab, 1);
     let commands = Rc::clone(&desk.commands);
-    let mut host = StubHost(move |config: &Config| Ok(handle(&commands, config, 7, RunState::Finished)));
+    let mut host = StubHost(move |config: &Config| Ok(handle(&commands, config, 7, RunState::Paused)));
     lesson::take_step(&mut desk.page, 1, &mut host, &desk.ctx).unwrap();
     desk.page.pump();
     let runs = desk.commands.borrow().len();

@@ -152,6 +152,7 @@ fn points(names: &[String], figures: &[Comparison], rate: &dyn Fn(usize) -> f64)
         heading: figure.title.clone(),
         better: Better::Lower,
         digits: Some(Digits::Decimals(4)),
+        is_paired: false,
         series: figure
             .lines
             .iter()

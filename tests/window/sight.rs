@@ -10,12 +10,15 @@ use std::{
 use crossbeam::channel::bounded;
 use eframe::egui::{
     Context, Event, FullOutput, Key, Modifiers, MouseWheelSource, MouseWheelUnit, RawInput, Rect, Shape, TouchPhase,
-    Vec2, ViewportId,
+    Ui, Vec2, ViewportId,
     accesskit::{self, Role},
     epaint::TextShape,
     pos2, vec2,
 };
-use egui_kittest::kittest::{NodeT, Queryable};
+use egui_kittest::{
+    Harness,
+    kittest::{NodeT, Queryable},
+};
 use egui_tiles::{Container, Tile, TileId};
 use orrery::{
     cli::{host::DesktopHost, runs::Runs},
@@ -39,6 +42,8 @@ use orrery::{
 use crate::{
     recorded,
     stub_host::StubHost,
+    tessellation::{tile, unseen},
+    tiles::Tile as ViewTile,
     ui::{Desktop, Worker, open_labs},
 };
 
@@ -63,6 +68,9 @@ const SHEETS: [Sheet; 6] = [
 ];
 /// A window in which two rows of tiles have little more than their minimum height.
 const LOWEST: Sheet = Sheet { name: "1280x768", size: [1280.0, 768.0], scale: 1.0, least_tile: 300.0 };
+/// A window of 1280x800 in presenter mode, in which everything is 1.5 times as large.
+const PRESENTED: Sheet =
+    Sheet { name: "presenter mode", size: [1280.0 / 1.5, 800.0 / 1.5], scale: 1.0, least_tile: 300.0 };
 /// A window that is too small for any lab.
 const TINY: Sheet = Sheet { name: "640x400", size: [640.0, 400.0], scale: 1.0, least_tile: 300.0 };
 
@@ -110,6 +118,8 @@ struct SeenText {
     place: Rect,
     clip: Rect,
     is_elided: bool,
+    /// The visible part of a tab's title is painted over.
+    is_covered: bool,
     /// Its rows, with the places of their ink.
     rows: Vec<(String, Rect)>,
 }
@@ -122,7 +132,26 @@ impl SeenText {
         });
         let place = Rect::from_min_size(text.pos, text.galley.size());
         let (words, is_elided) = (text.galley.text().to_owned(), text.galley.elided);
-        Self { words, place, clip, is_elided, rows: rows.collect() }
+        Self { words, place, clip, is_elided, is_covered: false, rows: rows.collect() }
+    }
+
+    fn visible_part(&self) -> Rect {
+        self.place.intersect(self.clip)
+    }
+
+    fn is_covered_by(&self, shape: &Shape) -> bool {
+        let Shape::Rect(cover) = shape else { return false };
+        cover.fill.is_opaque() && cover.rect.expand(SLACK).contains_rect(self.visible_part())
+    }
+
+    /// Returns true for the title of a numbered tab.
+    fn is_tab(&self) -> bool {
+        self.words.starts_with(|c: char| c.is_ascii_digit()) && self.words[1..].starts_with("  ")
+    }
+
+    /// Returns true for a part of a tab's title that the end of its bar has left.
+    fn is_part_of_tab(&self) -> bool {
+        self.is_tab() && !self.is_whole() && !self.is_covered && self.visible_part().is_positive()
     }
 
     fn is_whole(&self) -> bool {
@@ -148,8 +177,13 @@ struct Seen {
 
 impl Seen {
     fn new(out: &FullOutput) -> Self {
-        let texts = out.shapes.iter().filter_map(|clipped| match &clipped.shape {
-            Shape::Text(text) if text.angle == 0.0 => Some(SeenText::new(text, clipped.clip_rect)),
+        let texts = out.shapes.iter().enumerate().filter_map(|(i, clipped)| match &clipped.shape {
+            Shape::Text(text) if text.angle == 0.0 => {
+                let text = SeenText::new(text, clipped.clip_rect);
+                let later = &out.shapes[i + 1..];
+                let is_covered = text.is_tab() && later.iter().any(|later| text.is_covered_by(&later.shape));
+                Some(SeenText { is_covered, ..text })
+            }
             _ => None,
         });
         let texts: Vec<SeenText> = texts.collect();
@@ -315,6 +349,10 @@ fn subtitles_rows_and_tabs_are_whole_at_first_sight() {
         }
         let in_tiles = seen.texts.iter().filter(|text| fronts.iter().any(|tile| tile.contains(text.clip.center())));
         faults.extend(in_tiles.flat_map(SeenText::cut_rows).map(|row| format!("{name}: `{row}` is cut")));
+        // the steps of a lesson are numbered too, beside the tiles
+        let is_over_tile = |text: &&SeenText| fronts.iter().any(|tile| tile.x_range().contains(text.place.center().x));
+        let cut_tabs = seen.texts.iter().filter(is_over_tile).filter(|text| text.is_part_of_tab());
+        faults.extend(cut_tabs.map(|text| format!("{name}: a part of the tab `{}` is in sight", text.words)));
         let arrows = seen.buttons.iter().filter(|(label, _)| has_all_tiles && label.starts_with("Scroll tabs"));
         faults.extend(arrows.map(|(label, place)| format!("{name}: {label} at {place:?}")));
     });
@@ -363,6 +401,23 @@ fn the_first_screen_of_a_lab_shows_its_subject() {
             }
         }
     });
+}
+
+/// Space must move something that is in sight, in windows where tiles share a place too.
+#[test]
+fn a_view_that_training_changes_is_in_front_in_every_lab() {
+    const WITHOUT_TRAINING: [&str; 6] =
+        ["oscillators", "phase_plane", "slow_manifold", "trace_decay", "trace_strips", "word_swap"];
+    for lab in LABS {
+        let ctx = Context::default();
+        let mut page = opened(lab, &ctx);
+        for sheet in &SHEETS {
+            draw(&mut page, &ctx, sheet);
+            let front: Vec<String> = in_front(&page).into_iter().map(|(_, view, _)| view).collect();
+            let is_moved = front.iter().any(|view| !WITHOUT_TRAINING.contains(&view.as_str()));
+            assert!(is_moved, "{} {}: {front:?}", lab.id, sheet.name);
+        }
+    }
 }
 
 /// The first picture of these labs says what they have found.
@@ -478,19 +533,101 @@ fn scroll_bars_of_tiles_cover_no_content() {
     }
 }
 
-/// In presenter mode everything is 1.5 times as large, and the sliders are still beside the parts that they move.
+/// The sliders are still beside the parts that they move.
 #[test]
 fn sliders_and_their_effect_are_in_sight_in_presenter_mode() {
-    let presented = Sheet { name: "projector", size: [1280.0 / 1.5, 800.0 / 1.5], scale: 1.0, least_tile: 300.0 };
     let ctx = Context::default();
     let mut page = opened(labs::find("ode_flow").unwrap(), &ctx);
     let mut session = Session { still: true, is_presenting: true, ..Session::default() };
-    let words = frames(&mut page, &ctx, &presented, &mut session).words;
+    let words = frames(&mut page, &ctx, &PRESENTED, &mut session).words;
     for wanted in ["u\u{2080}", "u\u{2083}", "mass of a class", "next word"] {
         assert!(words.iter().any(|word| word == wanted), "{wanted}: {words:?}");
     }
     let is_share = |word: &&String| word.starts_with("0.") && word.len() == 6;
     assert!(words.iter().filter(is_share).count() >= 8, "a value at each bar: {words:?}");
+}
+
+/// The rates are large beside their labels, and what they say of the limit can be read.
+#[test]
+fn a_generator_is_readable_in_presenter_mode() {
+    let ctx = Context::default();
+    let mut page = opened(labs::find("equilibrium").unwrap(), &ctx);
+    let mut session = Session { still: true, is_presenting: true, ..Session::default() };
+    let seen = frames(&mut page, &ctx, &PRESENTED, &mut session);
+    let canvases = plot::drawn(&ctx).canvases;
+    let matrix = canvases.iter().find(|canvas| canvas.chart.starts_with("rates between")).expect("the matrix");
+    assert!(matrix.in_sight.height() >= 150.0, "{:?}", matrix.in_sight);
+    let verdict = "Irreducible: one stationary distribution";
+    assert!(seen.words.iter().any(|words| words.starts_with(verdict)), "{:?}", seen.words);
+}
+
+/// A tile that is too low for the rates and the chart above one another shows the one that is chosen.
+#[test]
+fn a_low_tile_of_a_generator_shows_the_chosen_picture() {
+    let size = vec2(404.0, 293.0);
+    let in_a_tile = |ui: &mut Ui, tile: &mut ViewTile| {
+        plot::begin_tile(ui.ctx(), 1);
+        tile.ui(ui);
+        plot::end_tile(ui.ctx(), size, size);
+    };
+    let builder = unseen(Harness::builder().with_size(size));
+    let mut harness = builder.build_ui_state(in_a_tile, tile("generator", recorded::twins()));
+    harness.run_steps(3);
+    let shown = |harness: &Harness<'_, ViewTile>| {
+        let svg = harness.state().svg.clone().unwrap();
+        ["rates between states", "stationary distribution"]
+            .map(|title| svg.contains(&format!("<title>{title}</title>")))
+    };
+    assert_eq!(shown(&harness), [true, false]);
+    harness.get_by_role_and_label(Role::ComboBox, "picture").click();
+    harness.run_steps(4);
+    harness.get_by_label("distributions").click();
+    harness.run_steps(4);
+    assert_eq!(shown(&harness), [false, true]);
+}
+
+/// A step of a lesson is about one view: its tile is as large as any other, or high enough for all that a view has.
+#[test]
+fn the_view_of_every_lesson_step_has_a_large_tile() {
+    const HIGH_ENOUGH: f32 = 450.0;
+    let mut faults = vec![];
+    for lab in LABS {
+        let ctx = Context::default();
+        let mut page = opened(lab, &ctx);
+        for (i, step) in page.lesson.lesson.steps.clone().iter().enumerate() {
+            let Some(view) = &step.does.view else { continue };
+            page.lesson.current = Some(i);
+            page.tiling.show(view);
+            for sheet in [&SHEETS[0], &LOWEST] {
+                draw(&mut page, &ctx, sheet);
+                let front = in_front(&page);
+                let tiles = &page.tiling.tree.tiles;
+                let area =
+                    |(id, _, high): &(TileId, String, f32)| tiles.rect(*id).map_or(0.0, |rect| rect.width() * high);
+                let largest = front.iter().map(area).fold(0.0, f32::max);
+                let own = front.iter().find(|(_, shown, _)| shown == view);
+                if !own.is_some_and(|tile| tile.2 >= HIGH_ENOUGH || area(tile) > 0.88 * largest) {
+                    faults.push(format!("{} {}, step {}: {view} in {own:?}", lab.id, sheet.name, i + 1));
+                }
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}
+
+/// The chart of the step is in sight, below a sentence and controls.
+#[test]
+fn the_lesson_step_on_causality_shows_its_chart() {
+    let ctx = Context::default();
+    let mut page = filled(labs::find("fast_slow").unwrap(), &ctx);
+    let mut steps = page.lesson.lesson.steps.iter();
+    page.lesson.current = steps.position(|step| step.does.view.as_deref() == Some("causality"));
+    assert!(page.lesson.current.is_some());
+    page.tiling.show("causality");
+    let drawn = draw(&mut page, &ctx, &SHEETS[0]);
+    let chart = drawn.plots.iter().find(|found| found.chart == "causality").expect("an answer is recorded");
+    let (sight, least) = (chart.in_sight.size(), plot::MIN_PLOT_SIZE - Vec2::splat(SLACK));
+    assert!(sight.x >= least.x && sight.y >= least.y, "{sight:?} of it are in sight");
 }
 
 /// The check reports each kind of fault.
@@ -504,10 +641,10 @@ fn a_window_that_is_too_small_is_found() {
     page.tiling.tree = orrery::ui::tiling::Tiling::new("x", &[0, 0, 1, 1].map(|row| tile_of(LABS[0], row))).tree;
     let (many, _) = faults(&mut page, &ctx, &SHEETS[0]);
     assert!(many.iter().any(|fault| fault.contains("4 tiles")), "{many:?}");
-    // a table at half the width that it needs
+    // a table in a third of the page, which is less than it needs
     let lab = labs::find("coupled_qk").unwrap();
     let mut page = filled(lab, &ctx);
-    page.tiling.tree = orrery::ui::tiling::Tiling::new("x", &[tile_of(lab, 0), tile_of(lab, 0)]).tree;
+    page.tiling.tree = orrery::ui::tiling::Tiling::new("x", &[tile_of(lab, 0), tile_of(lab, 0), tile_of(lab, 0)]).tree;
     let (narrow, _) = faults(&mut page, &ctx, &SHEETS[0]);
     assert!(narrow.iter().any(|fault| fault.contains("wider than its tile")), "{narrow:?}");
     assert!(narrow.iter().any(|fault| fault.contains("the columns of race")), "{narrow:?}");

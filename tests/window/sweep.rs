@@ -194,7 +194,7 @@ fn a_sweep_is_found_brushed_sorted_and_moved_to_a_step() {
     d.until("runs are read", "7 of 8 runs finished, 1 not begun");
     assert!(d.shows("--missing") && d.shows("Make 1 run here"), "what completes it is said");
     assert!(d.shows("held-out loss (nats), coupled as recorded at step 12"), "the objective is shown first");
-    assert!(d.shows("★ best within its spread"), "the mark is explained");
+    assert!(!d.shows("★ best") && d.shows("no point is marked as best: the spread of one seed"), "a point has one run");
     assert!(d.shows("curves of the sweep") && d.shows("along train.lr") && d.shows("along model.pool"));
     assert!(d.shows("held-out loss (nats), coupled, mean over seeds"), "two axes have a heat map");
     assert_eq!(d.rows().len(), 4, "{:?}", d.rows());
@@ -371,6 +371,7 @@ fn made_up() -> SweepResults {
         heading: heading.into(),
         better,
         digits: Some(Digits::Decimals(4)),
+        is_paired: false,
         series,
     };
     SweepResults {
@@ -479,6 +480,8 @@ fn texts_of_the_sweep_page_are_not_clipped() {
     let mut d = made_up_page([1280.0, 800.0], false);
     d.steps(3);
     assert!(d.shows("selected: point 3") && d.shows("Clear the brush"));
+    assert!(d.shows("★ best within its spread"), "the mark is explained");
+    assert!(d.shows("mean ± standard deviation over seeds"), "and so are the spreads");
     let faults = faults_at_every_size(&mut d.harness, "sweep", None);
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 }
@@ -551,6 +554,8 @@ fn a_sweep_is_made_by_ticking_controls_and_its_page_fills() {
     d.harness.get_by_role_and_label(Role::CheckBox, rate).click();
     d.steps(3);
     assert!(d.shows("4 points × 3 seeds = 12 runs"), "usual values are given");
+    let from = d.harness.get_by_role_and_label(Role::TextInput, &format!("{rate} from")).rect();
+    assert!(from.width() > 80.0, "seven digits are seen, not {} points", from.width());
     d.retype(&format!("{rate} from"), "-1");
     assert!(d.shows("must lie above 0") && d.shows("no values that can be run"), "an error stands at its axis");
     d.click("list");

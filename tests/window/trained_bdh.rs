@@ -3,11 +3,17 @@
 
 use std::sync::Arc;
 
-use eframe::egui::accesskit::Role;
+use candle_core::Device;
+use eframe::egui::{Key, accesskit::Role};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     config::Value,
     labs,
+    models::{
+        ModelSpec,
+        bdh::{BdhSpec, export_state_dict},
+    },
+    store::{self, tensors},
     telemetry::{
         Event, Measurement, Sample,
         measurements::{InterventionEffect, LogitLens, NeuronGraph},
@@ -16,6 +22,7 @@ use orrery::{
 };
 
 use crate::{
+    real_host::Desk,
     recorded,
     tiles::{Tile, painted, questions, rect_of, sized},
 };
@@ -173,7 +180,7 @@ fn a_cell_of_the_lens_is_looked_at() {
 
 #[test]
 fn a_model_that_reads_no_better_than_frequencies_is_warned_of() {
-    let mut harness = tile("trained_bdh", recorded::twins()).shown(sized(480.0, 360.0));
+    let mut harness = tile("trained_bdh", recorded::twins()).shown(sized(480.0, 240.0));
     let said = words(&harness);
     assert!(said.contains("choose those that it was trained on"), "the warning is never folded: {said}");
     assert!(harness.query_all_by_label_contains("held-out loss: ").next().is_some());
@@ -184,4 +191,36 @@ fn a_model_that_reads_no_better_than_frequencies_is_warned_of() {
     for part in ["128 in 2 heads of 64", "Layers, sharing weights"] {
         assert!(said.contains(part), "{part}: {said}");
     }
+
+    let mut harness = tile("trained_bdh", recorded::twins()).shown(sized(480.0, 600.0));
+    assert!(words(&harness).contains("128 in 2 heads of 64"), "a tile that has room shows them at once");
+    harness.get_by_label("Details").click();
+    harness.run_steps(3);
+    assert!(!words(&harness).contains("128 in 2 heads of 64"), "and folds them all the same");
+}
+
+/// A run of the newest checkpoint alone would have no time axis.
+#[test]
+fn a_reset_records_a_folder_of_checkpoints_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (made, runs) = (folder.path().join("made"), folder.path().join("runs"));
+    std::fs::create_dir(&made).unwrap();
+    for step in [10, 20] {
+        let spec = BdhSpec { d_model: 8, heads: 2, neurons: 32, layers: 2, ..BdhSpec::default() };
+        let model = ModelSpec::Bdh(spec.clone()).build(256, step, &Device::Cpu).unwrap();
+        let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
+        let out = export_state_dict(&spec, &weights).unwrap();
+        tensors::write(&made.join(format!("step-{step}.safetensors")), &out.tensors, &out.metadata).unwrap();
+    }
+    let mut desk = Desk::new(&runs);
+    desk.drop_folder(&made);
+    let recorded = |desk: &Desk| {
+        let mirror = desk.page()?.mirror()?;
+        (mirror.checkpoints.last() == Some(&20) && *mirror.snapshots == [10, 20]).then_some(mirror.run)
+    };
+    desk.until("the folder is recorded", |desk| recorded(desk).is_some());
+    let first = recorded(&desk).unwrap();
+    desk.harness.key_press(Key::R);
+    desk.until("it is recorded again", |desk| recorded(desk).is_some_and(|run| run != first));
+    assert_eq!((desk.newest(), store::list(&runs).unwrap().len()), (20, 2));
 }

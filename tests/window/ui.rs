@@ -13,7 +13,7 @@ use std::{
 use crossbeam::channel::{Receiver, Sender, TryRecvError, bounded, unbounded};
 use eframe::egui::{
     self, Key, Modifiers,
-    accesskit::{Action as Asks, Role},
+    accesskit::{Action as Asks, Role, Toggled},
 };
 use egui_kittest::{
     Harness,
@@ -139,6 +139,8 @@ pub enum Worker {
     Stalled,
     /// Fails at its third step.
     Fails,
+    /// Has made all its steps after the third.
+    Finishes,
 }
 
 /// The requests to the host, shared with the test.
@@ -258,6 +260,10 @@ fn work(worker: Worker, config: Config, inbox: Arc<Inbox>, commands: Receiver<Co
                 inbox.deliver(Event::State(RunState::Failed {
                     message: "the loss is not a number at step 3; lower train.lr and reset".into(),
                 }));
+                return;
+            }
+            if worker == Worker::Finishes && step == 3 {
+                inbox.deliver(Event::State(RunState::Finished));
                 return;
             }
             std::thread::sleep(Duration::from_millis(2));
@@ -385,6 +391,24 @@ pub fn open_labs(
     open_sized(worker, Lists { labs: LABS, views }, opening.into(), size)
 }
 
+/// The application of the fake host and the real labs, opened again as `left` was left.
+pub fn reopen_labs(left: &mut Desktop, worker: Worker, views: &'static [ViewEntry]) -> Desktop {
+    reopened(left, worker, Lists { labs: LABS, views })
+}
+
+fn reopened(left: &mut Desktop, worker: Worker, lists: Lists) -> Desktop {
+    let mut kept = MemoryStorage::default();
+    eframe::App::save(left.harness.state_mut(), &mut kept);
+    let kept: &'static MemoryStorage = Box::leak(Box::new(kept));
+    let (host, asked, deliver) = Pretender::with(worker);
+    let builder = Harness::builder().with_size([1280.0, 800.0]).with_step_dt(1.0 / 60.0);
+    let harness = builder.build_eframe(move |cc| {
+        cc.storage = Some(kept);
+        App::with_lists(cc, host, Start::default(), lists)
+    });
+    Desktop { harness, asked, deliver }
+}
+
 fn desk_of(worker: Worker, lists: Lists, opening: Option<Opening>) -> Desktop {
     open_sized(worker, lists, opening, [1280.0, 800.0])
 }
@@ -476,6 +500,26 @@ impl Desktop {
         self.steps(20);
     }
 
+    /// The part in sight of the widget that has the focus, and its whole place.
+    pub fn focused(&self) -> Option<[egui::Rect; 2]> {
+        let ctx = &self.harness.ctx;
+        let widget = ctx.memory(|m| m.focused()).and_then(|id| ctx.read_response(id))?;
+        Some([widget.interact_rect, widget.rect])
+    }
+
+    /// Turns the wheel with the pointer here, and waits until nothing scrolls.
+    fn wheel(&mut self, at: egui::Pos2, down: f32) {
+        self.harness.hover_at(at);
+        self.harness.event(egui::Event::MouseWheel {
+            unit: egui::MouseWheelUnit::Point,
+            source: egui::MouseWheelSource::Unknown,
+            delta: egui::vec2(0.0, -down),
+            phase: egui::TouchPhase::Move,
+            modifiers: Modifiers::NONE,
+        });
+        self.steps(30);
+    }
+
     pub fn shows(&self, label: &str) -> bool {
         self.harness.query_all_by_label_contains(label).next().is_some()
     }
@@ -504,6 +548,51 @@ fn home_shows_every_lab_and_opens_one() {
     assert_eq!(d.asked.steps.load(Ordering::SeqCst), 0, "opening a lab trains nothing");
     d.press(Key::Escape);
     assert!(d.harness.state().page().is_none(), "Escape backs out to home");
+}
+
+#[test]
+fn the_words_and_the_buttons_of_home_stand_apart_at_any_width() {
+    for width in [480.0, 640.0, 700.0, 770.0, 850.0, 1024.0, 1280.0] {
+        let mut d = open_sized(Worker::Steps, LISTS, None, [width, 800.0]);
+        d.steps(3);
+        let words = ["What moves inside", "Open a lab, press Space"];
+        let words = words.map(|words| d.harness.get_by_label_contains(words).rect());
+        for label in ["Runs", "Claims", "Open\u{2026}"] {
+            let button = d.harness.get_by_role_and_label(Role::Button, label).rect();
+            assert!(words.iter().all(|words| !words.intersects(button)), "{width}: {label} at {button:?}, {words:?}");
+            assert!(button.left() >= 0.0 && button.right() <= width, "{width}: {label} at {button:?}");
+        }
+    }
+}
+
+#[test]
+fn home_scrolls_by_keys_and_its_focus_stays_in_sight() {
+    let mut d = desk_of(Worker::Steps, Lists { labs: LABS, views: VIEWS }, None);
+    d.steps(3);
+    let top = |d: &Desktop| d.harness.get_by_label_contains("What moves inside").rect().top();
+    let before = top(&d);
+    for (key, least) in [(Key::PageDown, 300.0), (Key::ArrowDown, 20.0), (Key::End, 500.0)] {
+        d.press(key);
+        d.steps(30);
+        assert!(top(&d) < before - least, "{key:?}: {} from {before}", top(&d));
+        d.press(Key::Home);
+        d.steps(30);
+        assert!((top(&d) - before).abs() < 1.0, "Home, after {key:?}");
+    }
+    let in_sight = |d: &Desktop, key: Key| {
+        let [sight, place] = d.focused().unwrap_or_else(|| panic!("{key:?} leads to nothing"));
+        assert!(sight.expand(1.0).contains_rect(place), "{key:?} leads to {place:?}, of which {sight:?} is in sight");
+    };
+    for _ in 0..LABS.len() + 4 {
+        d.press(Key::Tab);
+        d.steps(3);
+        in_sight(&d, Key::Tab);
+    }
+    for key in [Key::ArrowUp, Key::ArrowUp, Key::ArrowUp, Key::ArrowDown, Key::ArrowDown] {
+        d.press(key);
+        d.steps(3);
+        in_sight(&d, key);
+    }
 }
 
 #[test]
@@ -840,6 +929,97 @@ fn the_palette_finds_and_runs_an_action() {
     d.press(Key::Enter);
     assert_eq!(d.page().config.value(WIDTH).unwrap(), 128, "a preset is found too");
     assert_eq!(d.page().config.preset, "wide");
+}
+
+/// A window in which the sheet of keys is scrolled.
+const LOW: [f32; 2] = [1280.0, 560.0];
+
+/// The line of the palette that Enter runs, and whether it is in sight.
+fn chosen_line(d: &Desktop) -> (String, bool) {
+    let is_chosen = |node: &egui_kittest::Node<'_>| node.accesskit_node().toggled() == Some(Toggled::True);
+    let line = d.harness.query_all_by_role(Role::MenuItem).find(is_chosen).expect("a chosen line");
+    // the list has twelve lines
+    let (field, place) = (d.harness.get_by_label("Command").rect(), line.rect());
+    let list = field.bottom()..=field.bottom() + 12.0 * 28.0 + 24.0;
+    let is_in_sight = list.contains(&place.top()) && list.contains(&place.bottom());
+    (line.accesskit_node().label().unwrap_or_default(), is_in_sight)
+}
+
+#[test]
+fn the_palette_runs_a_line_that_is_in_sight() {
+    let mut d = open_labs(Opening::Lab("fast_slow".into()), Worker::Steps, VIEWS, LOW);
+    d.until("ready", |d| d.state() == "ready");
+    let middle = egui::pos2(LOW[0] / 2.0, LOW[1] / 2.0);
+    let type_text = |d: &mut Desktop, text: &str| {
+        d.harness.event(egui::Event::Text(text.into()));
+        d.steps(3);
+    };
+    // another sheet was scrolled
+    d.press(Key::Questionmark);
+    d.wheel(middle, 300.0);
+    d.press(Key::Escape);
+    d.command(Key::P);
+    let (line, is_in_sight) = chosen_line(&d);
+    assert!(is_in_sight && line.starts_with("Run or pause"), "{line}");
+    type_text(&mut d, "equil");
+    assert!(chosen_line(&d).1, "{:?}", chosen_line(&d));
+
+    // the list itself was scrolled
+    d.press(Key::Escape);
+    d.command(Key::P);
+    d.wheel(middle, 600.0);
+    assert!(!chosen_line(&d).1, "the wheel scrolls it");
+    type_text(&mut d, "loss");
+    assert!(chosen_line(&d).1, "{:?}", chosen_line(&d));
+    for _ in 0..20 {
+        d.press(Key::ArrowDown);
+        assert!(chosen_line(&d).1, "{:?}", chosen_line(&d));
+    }
+    d.wheel(middle, -600.0);
+    d.press(Key::ArrowUp);
+    assert!(chosen_line(&d).1, "{:?}", chosen_line(&d));
+    // the arrows choose, and leave the cursor behind what was typed
+    type_text(&mut d, "x");
+    let typed = d.harness.get_by_label("Command").accesskit_node().value();
+    assert_eq!(typed.as_deref(), Some("lossx"));
+}
+
+#[test]
+fn the_sheet_of_keys_begins_at_its_top() {
+    let mut d = open_sized(Worker::Steps, LISTS, Some(Opening::Lab("pretend".into())), LOW);
+    d.until("ready", |d| d.state() == "ready");
+    let top = |d: &Desktop| d.harness.get_by_label_contains("plain keys do nothing").rect().top();
+    d.press(Key::Questionmark);
+    let before = top(&d);
+    d.wheel(egui::pos2(LOW[0] / 2.0, LOW[1] / 2.0), 150.0);
+    assert!(top(&d) < before - 50.0, "the wheel scrolls it");
+    d.press(Key::Home);
+    d.steps(30);
+    assert!((top(&d) - before).abs() < 1.0, "and so do keys");
+    d.press(Key::PageDown);
+    d.steps(30);
+    assert!(top(&d) < before - 50.0);
+    d.press(Key::Escape);
+    d.press(Key::Questionmark);
+    assert!((top(&d) - before).abs() < 1.0);
+}
+
+#[test]
+fn the_run_button_of_a_finished_run_plays_as_space_does() {
+    let mut d = desk(Worker::Finishes);
+    d.press(Key::Space);
+    d.until("the end", |d| d.state() == "finished");
+    d.steps(3);
+    d.click("Run");
+    assert!(d.page().play.is_on());
+    d.click("Pause");
+    assert!(!d.page().play.is_on() && d.page().scrub.is_some());
+    assert_eq!(d.launched().len(), 1, "no run was begun");
+    d.steps(30);
+    let scrubber = d.harness.get_by_role_and_label(Role::Slider, "Step shown").rect();
+    d.harness.hover_at(scrubber.center());
+    d.until("its tooltip", |d| d.shows("Drag to see every view"));
+    assert!(!d.shows("training goes on"), "nothing trains any more");
 }
 
 #[test]
@@ -1655,16 +1835,7 @@ fn presenter_mode_outlives_the_window() {
     let mut d = desk(Worker::Steps);
     d.press(Key::P);
     let zoom = d.harness.ctx.zoom_factor();
-    let mut kept = MemoryStorage::default();
-    eframe::App::save(d.harness.state_mut(), &mut kept);
-    let kept: &'static MemoryStorage = Box::leak(Box::new(kept));
-    let (host, asked, deliver) = Pretender::with(Worker::Steps);
-    let builder = Harness::builder().with_size([1280.0, 800.0]).with_step_dt(1.0 / 60.0);
-    let harness = builder.build_eframe(move |cc| {
-        cc.storage = Some(kept);
-        App::with_lists(cc, host, Start::default(), LISTS)
-    });
-    let mut d = Desktop { harness, asked, deliver };
+    let mut d = reopened(&mut d, Worker::Steps, LISTS);
     d.steps(3);
     assert_eq!((d.harness.ctx.zoom_factor(), d.page().lab.id), (zoom, "pretend"));
     assert!(!d.shows("Find a control"), "the panels are folded");
@@ -1675,9 +1846,11 @@ fn presenter_mode_outlives_the_window() {
 #[test]
 fn messages_of_a_run_become_notes_and_errors_stay() {
     let mut d = desk(Worker::Steps);
+    d.press(Key::ArrowRight);
+    d.until("a step", |d| d.page().newest() == 1);
     d.click("Menu");
     d.harness.get_by_label_contains("Write a checkpoint now").click();
-    d.until("the run's message", |d| d.shows("step 0 is written"));
+    d.until("the run's message", |d| d.shows("step 1 is written"));
     d.deliver.send(Delivery::Failed { what: "the disk is full; free some space".into() }).unwrap();
     d.steps(3);
     assert!(d.shows("the disk is full"));
@@ -1685,7 +1858,7 @@ fn messages_of_a_run_become_notes_and_errors_stay() {
         d.harness.input_mut().time = Some(d.harness.ctx.input(|i| i.time) + 1.0);
         d.harness.step();
     }
-    assert!(!d.shows("step 0 is written"), "a note goes by itself");
+    assert!(!d.shows("step 1 is written"), "a note goes by itself");
     assert!(d.shows("the disk is full"), "an error stays until it is dismissed");
     d.click("Dismiss");
     assert!(!d.shows("the disk is full"));

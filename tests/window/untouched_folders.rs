@@ -189,7 +189,7 @@ impl Wanderer {
             0 => {
                 let config = self.settings();
                 let words = format!("settings of {}", config.preset);
-                self.paste(SharedSession { config, layout: None }.to_text().unwrap());
+                self.paste(SharedSession::from(config).to_text().unwrap());
                 words
             }
             1 => {

@@ -4,14 +4,14 @@
 
 use std::{fs, path::PathBuf};
 
-use eframe::egui::{Ui, vec2};
-use egui_kittest::Harness;
+use eframe::egui::{Rect, Shape, Ui, epaint::TextShape, vec2};
+use egui_kittest::{Harness, kittest::Queryable};
 
 use crate::{
     adapter::offscreen,
     recorded,
     tessellation::{replace, tile, unseen, view_ids},
-    tiles::Tile,
+    tiles::{Tile, rect_of, sized},
 };
 use orrery::{
     gpu::offscreen::{Image, Offscreen},
@@ -279,4 +279,63 @@ fn an_unknown_view_is_named_with_those_there_are() {
     let draw = Draw { view: "nonsense", mirror: &empty, step: 0, dark: true, sheet: SHEETS[0] };
     let words = draw.figure(|f| f.csv()).unwrap_err();
     assert!(words.contains("nonsense") && words.contains("losses"), "{words}");
+}
+
+/// Every text of the last frame.
+fn texts(harness: &Harness<'_, Tile>) -> Vec<TextShape> {
+    fn read(shape: &Shape, into: &mut Vec<TextShape>) {
+        match shape {
+            Shape::Vec(all) => all.iter().for_each(|shape| read(shape, into)),
+            Shape::Text(text) => into.push(text.clone()),
+            _ => {}
+        }
+    }
+    let mut all = vec![];
+    harness.output().shapes.iter().for_each(|clipped| read(&clipped.shape, &mut all));
+    all
+}
+
+/// Beside the small maps, the large one would have a third of the width of a tile that is higher than wide.
+#[test]
+fn the_large_attention_map_fills_a_tall_tile() {
+    let mut harness = tile("attention", recorded::twins()).shown(unseen(sized(352.0, 500.0)));
+    harness.run_steps(2);
+    let (map, head) = (rect_of(&harness, "attention map"), harness.get_by_label("pre.0 head 0").rect());
+    assert!(map.width() > 300.0 && map.height() > 200.0 && map.top() > head.bottom(), "{map:?}, {head:?}");
+    let entropy = texts(&harness).into_iter().find(|text| text.galley.text().starts_with("pre.0 head 0: entropy"));
+    assert!(entropy.is_some_and(|text| !text.galley.elided), "its entropy is readable");
+}
+
+/// In a narrow tile the numbers of a race stand below its names, so that none is cut.
+#[test]
+fn a_race_is_whole_in_a_narrow_tile() {
+    let size = vec2(352.0, 500.0);
+    let in_a_tile = |ui: &mut Ui, tile: &mut Tile| {
+        plot::watch(ui.ctx());
+        plot::begin_tile(ui.ctx(), 1);
+        tile.ui(ui);
+        plot::end_tile(ui.ctx(), size, size);
+    };
+    let builder = unseen(Harness::builder().with_size(size));
+    let mut harness = builder.build_ui_state(in_a_tile, tile("race", recorded::twins()));
+    harness.run_steps(3);
+    let tables = plot::drawn(&harness.ctx).tables;
+    assert_eq!(tables.len(), 1);
+    assert!(tables[0].content <= tables[0].room + 1.0, "{} of {}", tables[0].content, tables[0].room);
+    let texts = texts(&harness);
+    for wanted in ["loss to reach", "dense D=128", "parameters", "MFLOP/token"] {
+        let found: Vec<&TextShape> = texts.iter().filter(|text| text.galley.text() == wanted).collect();
+        let is_whole = |text: &&TextShape| !text.galley.elided && text.pos.x + text.galley.size().x <= size.x;
+        assert!(!found.is_empty() && found.iter().all(is_whole), "{wanted}");
+    }
+}
+
+#[test]
+fn a_swapped_in_word_stands_inside_its_field() {
+    let harness = tile("word_swap", Mirror::default()).shown(unseen(sized(560.0, 400.0)));
+    let field = harness.get_by_label("word to swap in").rect();
+    let places = texts(&harness).into_iter().map(|text| Rect::from_min_size(text.pos, text.galley.size()));
+    let word = places.into_iter().find(|place| field.contains(place.center())).expect("the word");
+    let is_inside = word.left() >= field.left() + 4.0 && (word.center().y - field.center().y).abs() < 2.0;
+    assert!(is_inside, "{word:?} in {field:?}");
 }

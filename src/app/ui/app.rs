@@ -27,6 +27,7 @@ use start::open_at_start;
 use super::{
     action::{Action, Actions, OpenAction},
     close_request::CloseRequest,
+    focus::FocusInSight,
     frames::{FrameStats, FrameTimes, Milestones, WindowContent},
     history::TrashedRun,
     host::Host,
@@ -38,18 +39,17 @@ use super::{
     },
     pointer_events::PointerEvents,
     run::{Run, event_pacing},
-    session::Session,
+    session::{Session, SharedSession},
     system_fonts::MissedCharacters,
     theme::{self, Theme},
-    tiling::Layout,
     tooltips,
 };
-use crate::{config::Config, experiments::permalink::Permalink, gpu, labs::lesson::Lesson, telemetry::Level};
+use crate::{experiments::permalink::Permalink, gpu, labs::lesson::Lesson, telemetry::Level};
 
 /// The action that follows once the training may end.
 pub(super) enum PendingAction {
     Action(Action),
-    Settings(Box<Config>, Option<Box<Layout>>),
+    Settings(Box<SharedSession>),
     Replay(Box<Run>),
     /// A link; if it names files of this machine, the user has agreed to them.
     Page(Box<Permalink>),
@@ -125,6 +125,7 @@ impl App {
         let theme = Theme::new(session.dark);
         theme::apply(&theme, session.still, ctx);
         ctx.add_plugin(PointerEvents::default());
+        ctx.add_plugin(FocusInSight::default());
         ctx.set_zoom_factor(session.scale());
         let waker = ctx.clone();
         host.set_wake(Arc::new(move || waker.request_repaint()));

@@ -122,6 +122,14 @@ impl Curve {
         if level == 0 { Extent::new(self.values[i]) } else { self.levels[level - 1][i] }
     }
 
+    /// Removes the points after `step`.
+    pub fn cut_after(&mut self, step: u64) {
+        let keep = self.count_to(step);
+        if keep < self.len() {
+            self.rewind(keep);
+        }
+    }
+
     fn rewind(&mut self, keep: usize) {
         self.steps.truncate(keep);
         self.values.truncate(keep);
@@ -345,6 +353,11 @@ mod tests {
         c.push(15, 7.0);
         assert_eq!(c.len(), 2, "step 20 was taken back");
         assert_eq!(c.value_at(100), Some(7.0));
+        let before = c.data_id();
+        c.cut_after(15);
+        assert_eq!((c.len(), c.data_id()), (2, before), "no point is later");
+        c.cut_after(14);
+        assert_eq!((c.len(), c.value_at(100)), (1, Some(1.0)));
     }
 
     #[test]

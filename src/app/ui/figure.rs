@@ -12,7 +12,7 @@ use super::{
     system_fonts::MissedCharacters,
     theme::{self, Theme},
     views::{self, Selection, View, ViewCx},
-    widgets::truncated::paint_truncated,
+    widgets::truncated::{paint_truncated, without_middle},
 };
 use crate::{
     config::{Config, Knob},
@@ -31,13 +31,18 @@ const MAX_HEIGHTENED: usize = 6;
 pub const HEAD_HEIGHT: f32 = 48.0;
 /// The longest side of a picture, in pixels; what is larger is drawn with fewer pixels per point.
 const MAX_PIXELS: f32 = 8000.0;
+/// Between the clauses of a subtitle, and between it and the run's name.
+const SEPARATOR: &str = " \u{b7} ";
+/// A run's name is left out where it has no room for this many characters.
+const MIN_NAME: usize = 4;
 
 /// One view of one run at one step, to be drawn outside of its page.
 #[derive(Clone, Copy)]
 pub struct Figure<'a> {
     /// Id in [`views::VIEWS`].
     pub view: &'a str,
-    /// The run's name, which stands before the subtitle; empty where something else beside the picture says it.
+    /// The run's name, which stands before the subtitle and is shortened for the step in that; empty where something else
+    /// beside the picture says it.
     pub run: &'a str,
     pub mirror: &'a Mirror,
     pub step: u64,
@@ -67,6 +72,42 @@ struct Pass {
     lacking: f32,
     /// Some characters are in no font that is known so far.
     lacks_characters: bool,
+}
+
+/// The beginning of a subtitle up to the step of what is shown, or its first clause where it names none.
+fn until_step(subtitle: &str) -> &str {
+    let after_dot = subtitle.find(" \u{b7} step ").map(|dot| dot + SEPARATOR.len());
+    let from = after_dot.filter(|_| !subtitle.starts_with("step ")).unwrap_or(0);
+    let end = subtitle[from..].find(SEPARATOR).map_or(subtitle.len(), |dot| from + dot);
+    &subtitle[..end]
+}
+
+/// The run's name before the view's subtitle. Where the step in that would have no room, the name loses its middle.
+fn caption(run: &str, subtitle: &str, fits: impl Fn(&str) -> bool) -> String {
+    let joined = |run: &str, words: &str| {
+        let parts = [run, words].into_iter().filter(|part| !part.is_empty());
+        parts.collect::<Vec<_>>().join(SEPARATOR)
+    };
+    let until_step = until_step(subtitle);
+    let end = if until_step.len() < subtitle.len() { "\u{2026}" } else { "" };
+    let has_step = |run: &str| run.is_empty() || fits(&format!("{}{end}", joined(run, until_step)));
+    if has_step(run) {
+        return joined(run, subtitle);
+    }
+    let mut names = (MIN_NAME..run.chars().count()).rev().map(|max| without_middle(run, max));
+    let name = names.find(|name| has_step(name)).unwrap_or_default();
+    joined(&name, subtitle)
+}
+
+/// The text without the part at its end that has no room, in whose place an ellipsis stands.
+fn without_end(text: &str, fits: impl Fn(&str) -> bool) -> String {
+    if fits(text) {
+        return text.to_owned();
+    }
+    let is_between = |c: char| c.is_whitespace() || c == '\u{b7}';
+    let shortened = |at: usize| format!("{}\u{2026}", text[..at].trim_end_matches(is_between));
+    let mut beginnings = text.char_indices().rev().map(|(at, _)| shortened(at));
+    beginnings.find(|beginning| fits(beginning)).unwrap_or_default()
 }
 
 /// The part of a sheet that is the view's own.
@@ -186,15 +227,15 @@ impl Figure<'_> {
                 figure.show(ui, title, view, selection);
             });
         };
-        let subtitle = figure.subtitle(view, selection);
         let sheet = Rect::from_min_size(pos2(0.0, 0.0), figure.size.into());
+        // the caption is one line, as in the picture; its length follows from the mean width of a letter
+        let letters = ((sheet.width() - 2.0 * MARGIN) / (0.56 * theme::SMALL)) as usize;
+        let fits = |words: &str| words.chars().count() <= letters;
+        let caption = without_end(&figure.caption(view, selection, fits), fits);
         let mut svg = Svg::new(title, sheet.size(), self.theme.panel);
         let at = pos2(MARGIN, MARGIN + 10.0);
         svg.text(at, "start", title, self.theme.text);
-        // the subtitle is one line, as in the picture; its length follows from the mean width of a letter
-        let letters = ((sheet.width() - 2.0 * MARGIN) / (0.56 * theme::SMALL)) as usize;
-        let shown: String = subtitle.chars().take(letters).collect();
-        svg.text(at + vec2(0.0, 19.0), "start", &shown, self.theme.secondary);
+        svg.text(at + vec2(0.0, 19.0), "start", &caption, self.theme.secondary);
         svg.part(inside(sheet), &inner, 0);
         svg.finish()
     }
@@ -266,20 +307,28 @@ impl Figure<'_> {
         selection: &mut Selection,
         draw: impl FnOnce(&mut egui::Ui, &mut dyn View, &mut ViewCx<'_>),
     ) {
-        let subtitle = self.subtitle(view, selection);
+        let (sheet, font) = (ui.max_rect(), FontId::proportional(theme::SMALL));
+        let width_of = |words: &str| {
+            let galley = ui.painter().layout_no_wrap(words.to_owned(), font.clone(), self.theme.secondary);
+            galley.size().x
+        };
+        let caption = self.caption(view, selection, |words| width_of(words) <= sheet.width() - 2.0 * MARGIN);
         plot::set_step_events(ui.ctx(), step_events::from_mirror(self.mirror, self.knobs).into());
-        let mut inner = sheet_ui(ui, self.theme, title, &subtitle);
+        let mut inner = sheet_ui(ui, self.theme, title, &caption);
         self.with_cx(selection, |cx| {
             view.needs(cx);
             draw(&mut inner, view, cx);
         });
+        // what the edge of a picture cuts, as charts of their minimum heights, makes the picture higher
+        let bottom = inner.min_rect().bottom();
+        if bottom > sheet.bottom() {
+            plot::note_lacking(ui.ctx(), (bottom - inside(sheet).bottom()).ceil());
+        }
     }
 
-    /// The view's subtitle, behind the run's name.
-    fn subtitle(&self, view: &dyn View, selection: &mut Selection) -> String {
-        let subtitle = self.with_cx(selection, |cx| view.subtitle(cx));
-        let parts = [self.run, subtitle.as_str()].into_iter().filter(|part| !part.is_empty());
-        parts.collect::<Vec<_>>().join(" \u{b7} ")
+    /// The run's name and the view's subtitle in one line ([`caption`]).
+    fn caption(&self, view: &dyn View, selection: &mut Selection, fits: impl Fn(&str) -> bool) -> String {
+        caption(self.run, &self.with_cx(selection, |cx| view.subtitle(cx)), fits)
     }
 
     /// A context in which asking and setting lead nowhere.
@@ -303,5 +352,26 @@ impl Figure<'_> {
             has_controls: false,
         };
         f(&mut cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_caption_keeps_the_step_and_marks_what_is_left_out() {
+        let run = "20261129-192125-fast_slow-fast_slow_needed-s7";
+        let shown = |run: &str, subtitle: &str, letters: usize| {
+            let fits = |words: &str| words.chars().count() <= letters;
+            without_end(&caption(run, subtitle, fits), fits)
+        };
+        let gate = "step 205 \u{b7} weight of the slow path";
+        assert_eq!(shown(run, gate, 90), format!("{run} \u{b7} {gate}"), "what fits is whole");
+        assert_eq!(shown(run, gate, 62), format!("{run} \u{b7} step 205 \u{b7} we\u{2026}"));
+        assert_eq!(shown(run, gate, 39), "20261129-192125-f\u{2026}needed-s7 \u{b7} step 205\u{2026}");
+        assert_eq!(shown(run, "mean of heads \u{b7} step 7", 30), "202\u{2026}7 \u{b7} mean of heads \u{b7} step 7");
+        assert_eq!(shown(run, gate, 12), "step 205\u{2026}", "the step stays where nothing else has room");
+        assert_eq!(shown("", gate, 12), "step 205\u{2026}");
     }
 }

@@ -182,6 +182,10 @@ pub trait Host {
     /// into the handle's inbox, and it stays finished. Its models are rebuilt from the last checkpoint to answer
     /// questions, if that is possible.
     fn open_run(&mut self, folder: PathBuf) -> RunHandle;
+    /// Records the checkpoints of a folder as a run of these settings, and opens it like [`Host::open_run`].
+    fn record_checkpoints(&mut self, folder: PathBuf, _settings: &Config) -> RunHandle {
+        self.open_run(folder)
+    }
     /// Reads the recorded example of a lab, an ended run without models, like [`Host::open_run`]; `None` without one.
     fn example(&mut self, _lab: &str) -> Option<RunHandle> {
         None

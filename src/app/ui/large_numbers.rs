@@ -22,7 +22,7 @@ use crate::{
             large::{LargeNumber, Reference, ValueInContext},
         },
     },
-    telemetry::RunInfo,
+    telemetry::{RunInfo, Sample},
 };
 
 /// The maximum number of points in a trend.
@@ -182,12 +182,23 @@ fn group_number(
     let mut trend: Vec<(u64, f64)> = history.iter().filter_map(point).collect();
     trend.dedup_by_key(|(step, _)| *step);
     let meaning = terms.with_first_variant(&number.meaning(headline, context));
+    let verdict = number.verdict.and_then(|verdict| verdict(&decisive(mirror, headline, group, measured)?.payload));
+    let parts = verdict.into_iter().map(str::to_owned).chain((!meaning.is_empty()).then_some(meaning));
+    let meaning = parts.collect::<Vec<_>>().join("; ");
     let measured_on = number.measured_on.and_then(|(what, count)| {
         let sample = mirror.sample_at(*group.members.first()?, headline.source.channel(), measured[1])?;
         Some(format!("{} {what}", grouped(count(&sample.payload)? as u64)))
     });
     let answers = found.answer_count(number.key, &group.id).map(|count| count.label(headline.digits));
     Some(GroupNumber { group: group.clone(), summary, measured, measured_on, answers, meaning, trend })
+}
+
+/// The measurement that a value is read from; `None` of several seeds, which may not agree.
+fn decisive<'a>(mirror: &'a Mirror, headline: &Headline, group: &SeedGroup, [_, step]: [u64; 2]) -> Option<&'a Sample> {
+    let [variant] = group.members[..] else { return None };
+    let channel = headline.source.channel();
+    let scheduled = mirror.sample_at(variant, channel, step);
+    scheduled.into_iter().chain(mirror.answer(variant, channel)).rfind(|sample| sample.step == step)
 }
 
 /// The first and the last step at which the seeds of a group were measured.

@@ -1,8 +1,18 @@
 //! Values that a slider may take beside the other settings: the lab's plan decides.
 
+use super::mirror::Mirror;
 use crate::{
     config::{Config, Knob, Value},
-    labs::{Lab, bdh::BdhSettings, synapses::settings::ReadingSettings},
+    labs::{
+        Lab,
+        bdh::BdhSettings,
+        synapses::settings::ReadingSettings,
+        trained_bdh::settings::{ChangeSettings, ContextSettings},
+    },
+    telemetry::{
+        Measurement,
+        measurements::{Activity, TrainedBdh},
+    },
 };
 
 /// Values tried on each side of the wanted one.
@@ -31,13 +41,38 @@ pub fn next(lab: &Lab, config: &Config, knobs: &[Knob], knob: &Knob, [value, wan
     (0..SEARCH_RADIUS).map(|by| wanted + way * by).find(|value| is_legal(*value)).unwrap_or(value)
 }
 
-/// The index of the last layer, for a setting that names a layer; `None` if the settings leave the number open.
-pub fn last_layer(config: &Config, knob: &Knob) -> Option<i64> {
+/// The settings that name a layer of the model.
+const LAYERS: [&str; 3] = [ReadingSettings::layer.name, ContextSettings::layer.name, ChangeSettings::layer.name];
+
+/// The index of the last layer, for a setting that names a layer: of the model of the run shown, else of the one that the
+/// settings would make; `None` if a file decides their number and has not been measured yet.
+pub fn last_layer(config: &Config, knob: &Knob, mirror: Option<&Mirror>) -> Option<i64> {
+    if !LAYERS.contains(&knob.key) {
+        return None;
+    }
+    let of_model = || {
+        let mirror = mirror?;
+        let layers = measured::<TrainedBdh>(mirror).map(|m| m.layers);
+        layers.or_else(|| measured::<Activity>(mirror).map(|m| m.layers.len())).filter(|layers| *layers > 0)
+    };
+    if let Some(layers) = of_model() {
+        return i64::try_from(layers - 1).ok();
+    }
+    // the settings that the run was begun with take precedence over those for the next one
+    let config = mirror.and_then(|mirror| mirror.info.as_ref()).map_or(config, |info| &info.config);
     let is_of_file = config.get(BdhSettings::checkpoint.name).is_some_and(|path| !path.to_string().is_empty());
     match config.get(BdhSettings::layers.name) {
-        Some(Value::Int(layers @ 1..)) if knob.key == ReadingSettings::layer.name && !is_of_file => Some(layers - 1),
+        Some(Value::Int(layers @ 1..)) if !is_of_file => Some(layers - 1),
+        // a lab that opens files takes the usual number where there is none
+        Some(Value::Int(0)) if !is_of_file => Some(BdhSettings::default().layers as i64 - 1),
         _ => None,
     }
+}
+
+/// The newest measurement of any variant of a run.
+pub fn measured<M: Measurement>(mirror: &Mirror) -> Option<&M> {
+    let newest = |v| mirror.answer(v, M::CHANNEL).or_else(|| mirror.sample_at(v, M::CHANNEL, u64::MAX))?.measurement();
+    (0..mirror.variants().len()).find_map(newest)
 }
 
 /// Checks whether a run can be made with a value of the setting and all others unchanged.
@@ -49,7 +84,35 @@ fn legality(lab: &Lab, config: &Config, knobs: &[Knob], knob: &Knob) -> impl FnM
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::labs::{LABS, find};
+    use crate::{
+        labs::{LABS, find},
+        telemetry::{
+            Event, RunInfo, Sample, VariantInfo,
+            measurements::{ActivitySize, FiringShare, LayerActivity},
+        },
+    };
+
+    /// A run with these settings whose model was found to have so many layers.
+    fn run_of(config: &Config, layers: usize) -> Mirror {
+        let variant = VariantInfo { id: "bdh".into(), label: "BDH".into(), group: "bdh".into(), seed: 1, params: 1 };
+        let config = config.clone();
+        let info = RunInfo { lab: config.lab.clone(), config, variants: vec![variant], ..RunInfo::default() };
+        let mut mirror = Mirror::default();
+        mirror.apply(Event::Started(info.into()));
+        let share = FiringShare { x: 0.5, y: 0.1 };
+        let size = Some(ActivitySize { x: 1.0, y: 1.0 });
+        let layer = LayerActivity { trained: share, random_weights: share, size };
+        mirror.apply(Event::Sample(Sample {
+            step: 0,
+            variant: 0,
+            channel: Activity::CHANNEL.into(),
+            about: String::new(),
+            tokens: vec![],
+            payload: std::sync::Arc::new(Activity { layers: vec![layer; layers] }.into_payload()),
+            request: None,
+        }));
+        mirror
+    }
 
     #[test]
     fn a_layer_is_one_of_the_models() {
@@ -57,12 +120,31 @@ mod tests {
         let (mut config, knobs) = (lab.config(None).unwrap(), (lab.knobs)());
         let knob = |key: &str| knobs.iter().find(|knob| knob.key == key).unwrap();
         config.set(&knobs, "model.layers", Value::Int(6)).unwrap();
-        assert_eq!(last_layer(&config, knob("reading.layer")), Some(5));
-        assert_eq!(last_layer(&config, knob("reading.longest")), None);
+        assert_eq!(last_layer(&config, knob("reading.layer"), None), Some(5));
+        assert_eq!(last_layer(&config, knob("reading.longest"), None), None);
+        assert_eq!(last_layer(&config, knob("reading.layer"), Some(&run_of(&config, 3))), Some(2));
         config.set(&knobs, "model.checkpoint", Value::Text("other.pt".into())).unwrap();
-        assert_eq!(last_layer(&config, knob("reading.layer")), None, "the file says how many it has");
-        let other = find("trained_bdh").unwrap();
-        assert_eq!(last_layer(&other.config(None).unwrap(), knob("reading.layer")), None);
+        assert_eq!(last_layer(&config, knob("reading.layer"), None), None, "the file says how many it has");
+    }
+
+    /// The settings of this lab leave the number of layers to the file, or to the model that is made where there is none.
+    #[test]
+    fn every_setting_that_names_a_layer_of_an_opened_model_is_one_of_its_layers() {
+        let lab = find("trained_bdh").unwrap();
+        let (mut config, knobs) = (lab.config(None).unwrap(), (lab.knobs)());
+        let of_model = |config: &Config, mirror| {
+            let settings = ["reading.layer", "contexts.layer", "change.layer"];
+            settings.map(|key| last_layer(config, knobs.iter().find(|knob| knob.key == key).unwrap(), mirror))
+        };
+        assert_eq!(of_model(&config, None), [Some(BdhSettings::default().layers as i64 - 1); 3]);
+        config.set(&knobs, "model.checkpoint", Value::Text("other.pt".into())).unwrap();
+        assert_eq!(of_model(&config, None), [None; 3], "nobody has looked into the file");
+        assert_eq!(of_model(&config, Some(&run_of(&config, 6))), [Some(5); 3]);
+        let named = LABS.iter().flat_map(|lab| (lab.knobs)()).filter(|knob| knob.label.ends_with("ayer"));
+        assert!(
+            named.map(|knob| knob.key).all(|key| LAYERS.contains(&key)),
+            "a setting names a layer and is none of these"
+        );
     }
 
     /// The width of the fast-slow lab is an even multiple of its heads; key-value heads divide the query heads.

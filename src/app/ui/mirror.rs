@@ -4,7 +4,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    sync::Arc,
+    sync::{Arc, Mutex},
 };
 
 use crate::telemetry::{Channel, Event, FOREIGN, FollowedState, Level, QuestionState, RunInfo, RunState, Sample};
@@ -23,7 +23,7 @@ pub struct Mirror {
     pub is_example: bool,
     /// A run was begun and has not reported yet.
     pub is_preparing: bool,
-    /// Newest finished step.
+    /// Newest finished step. A run that is resumed goes back to its checkpoint.
     pub step: u64,
     /// Wall-clock seconds of training so far.
     pub wall_secs: f64,
@@ -49,6 +49,8 @@ pub struct Mirror {
     pinned: Option<PinnedRun>,
     /// The curves of this run stay visible behind those of later runs.
     is_pinned: bool,
+    /// The channels whose measurements were read; `None` where nobody wants to know.
+    reads: Option<Mutex<BTreeSet<Channel>>>,
 }
 
 /// The most samples that a channel keeps; beyond it every second old one is dropped.
@@ -95,6 +97,7 @@ impl Mirror {
                 self.checkpoints.push(step);
                 self.checkpointed_changes = Some(self.changes.len());
             }
+            Event::Resumed { step, wall_secs } => self.go_back_to(step, wall_secs),
             Event::Changed { step, key, value } => self.changes.push((step, key, value)),
             Event::Notice { level, text } => self.notices.push((level, text)),
         }
@@ -128,6 +131,26 @@ impl Mirror {
                 i > newest_half || i % 2 == 1
             });
         }
+    }
+
+    /// Forgets what was reported of later steps, because the run makes them again from here.
+    fn go_back_to(&mut self, step: u64, wall_secs: f64) {
+        (self.step, self.wall_secs) = (step, wall_secs);
+        self.scalars.values_mut().for_each(|curve| curve.cut_after(step));
+        self.scalars.retain(|_, curve| !curve.is_empty());
+        self.samples.values_mut().for_each(|kept| kept.retain(|sample| sample.step <= step));
+        self.samples.retain(|_, kept| !kept.is_empty());
+        self.answers.retain(|_, answer| answer.step <= step);
+        self.checkpoints.retain(|at| *at <= step);
+        let is_kept = |(at, ..): &(u64, String, crate::config::Value)| *at <= step;
+        let kept_of_first = |n: usize| self.changes.iter().take(n).filter(|change| is_kept(change)).count();
+        self.checkpointed_changes = self.checkpointed_changes.map(kept_of_first);
+        self.changes.retain(is_kept);
+    }
+
+    /// True if the newest checkpoint holds the newest step with the settings in force, so that there is none to write.
+    pub fn is_checkpointed(&self) -> bool {
+        self.checkpoints.last() == Some(&self.step) && self.checkpointed_changes == Some(self.changes.len())
     }
 
     /// The state of the question with this number; `None` before anything was reported of it.
@@ -236,7 +259,27 @@ impl Mirror {
 
     /// The scheduled samples that are kept, oldest first.
     pub fn samples(&self, variant: usize, channel: &str) -> &[Sample] {
-        self.samples.get(&(variant, Channel::new(channel))).map_or(&[], Vec::as_slice)
+        let key = (variant, Channel::new(channel));
+        self.note_read(&key.1);
+        self.samples.get(&key).map_or(&[], Vec::as_slice)
+    }
+
+    /// Notes from now on which channels' measurements are read: a view shows no measurement that it did not read.
+    pub fn begin_noting_reads(&mut self) {
+        self.reads = Some(Mutex::default());
+    }
+
+    /// The channels whose measurements were read since the last call.
+    pub fn take_reads(&self) -> BTreeSet<Channel> {
+        // only the thread that draws reads measurements, so that the lock is never held by another
+        let reads = self.reads.as_ref().and_then(|reads| reads.try_lock().ok());
+        reads.map(|mut reads| std::mem::take(&mut *reads)).unwrap_or_default()
+    }
+
+    fn note_read(&self, channel: &Channel) {
+        if let Some(Ok(mut reads)) = self.reads.as_ref().map(Mutex::try_lock) {
+            reads.insert(channel.clone());
+        }
     }
 
     /// True if any variant has a number at a step.
@@ -261,7 +304,9 @@ impl Mirror {
 
     /// The newest answer to an asked question.
     pub fn answer(&self, variant: usize, channel: &str) -> Option<&Sample> {
-        self.answers.get(&(variant, Channel::new(channel)))
+        let key = (variant, Channel::new(channel));
+        self.note_read(&key.1);
+        self.answers.get(&key)
     }
 
     /// Every channel that has an answer to a question, with the variants that answered.
@@ -271,7 +316,8 @@ impl Mirror {
 
     /// The answer to the question with this number, unless one of the same channel came after it.
     pub fn answer_to(&self, request: u64) -> Option<&Sample> {
-        self.answers.values().find(|sample| sample.request == Some(request))
+        let answer = self.answers.values().find(|sample| sample.request == Some(request));
+        answer.inspect(|sample| self.note_read(&sample.channel))
     }
 
     /// Every scalar channel present, with the variants that have it.
@@ -288,4 +334,92 @@ fn with_variants<'a>(keys: impl Iterator<Item = &'a (usize, Channel)>) -> BTreeM
     }
     all.values_mut().for_each(|v| v.sort_unstable());
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        config::Value,
+        telemetry::{Payload, StepStats, channels},
+    };
+
+    fn step(mirror: &mut Mirror, step: u64, scalars: &[(&str, f64)]) {
+        let scalars = scalars.iter().map(|(channel, value)| (Channel::new(channel), *value)).collect();
+        mirror.apply(Event::Step(StepStats { step, variant: 0, scalars, wall_secs: step as f64 }));
+    }
+
+    fn sample(step: u64, request: Option<u64>) -> Event {
+        Event::Sample(Sample {
+            step,
+            variant: 0,
+            channel: "a/b".into(),
+            about: String::new(),
+            tokens: vec![],
+            request,
+            payload: Arc::new(Payload::Unknown(step.into())),
+        })
+    }
+
+    fn change(step: u64) -> Event {
+        Event::Changed { step, key: "train.lr".into(), value: Value::Float(0.02) }
+    }
+
+    /// A replay whose record ends at step 171 and whose last checkpoint is of step 100.
+    fn interrupted() -> Mirror {
+        let mut mirror = Mirror::default();
+        mirror.apply(Event::Started(RunInfo::default().into()));
+        for at in 1..=171_u64 {
+            step(&mut mirror, at, &[(channels::LOSS_TRAIN, at as f64)]);
+            if at.is_multiple_of(50) {
+                step(&mut mirror, at, &[(channels::LOSS_HELD_OUT, at as f64)]);
+                mirror.apply(sample(at, None));
+            }
+            if at == 60 || at == 130 {
+                mirror.apply(change(at));
+            }
+            if at == 100 {
+                mirror.apply(Event::Checkpoint { step: at });
+            }
+        }
+        step(&mut mirror, 150, &[("seen/late", 1.0)]);
+        mirror.apply(sample(171, Some(3)));
+        mirror.apply(Event::State(RunState::Paused));
+        mirror
+    }
+
+    #[test]
+    fn a_run_that_goes_on_is_at_the_step_of_its_checkpoint() {
+        let mut mirror = interrupted();
+        assert_eq!(mirror.step, 171);
+        // a control that was moved while the replay was looked at
+        mirror.apply(change(100));
+        mirror.apply(Event::Resumed { step: 100, wall_secs: 90.0 });
+        assert_eq!((mirror.step, mirror.wall_secs), (100, 90.0));
+        let last = |mirror: &Mirror, channel: &str| mirror.curve(0, channel).and_then(Curve::last_step);
+        assert_eq!(last(&mirror, channels::LOSS_TRAIN), Some(100));
+        assert_eq!(last(&mirror, channels::LOSS_HELD_OUT), Some(100), "that of step 150 is not made yet");
+        assert!(mirror.curve(0, "seen/late").is_none());
+        assert_eq!(mirror.samples(0, "a/b").iter().map(|s| s.step).collect::<Vec<_>>(), [50, 100]);
+        assert!(mirror.answer(0, "a/b").is_none(), "its weights are gone");
+        assert_eq!(mirror.changes.iter().map(|(at, ..)| *at).collect::<Vec<_>>(), [60, 100]);
+        assert_eq!(mirror.changes_to_resume_with().len(), 1);
+        step(&mut mirror, 101, &[(channels::LOSS_TRAIN, 1.0)]);
+        assert_eq!((mirror.step, last(&mirror, channels::LOSS_TRAIN)), (101, Some(101)));
+    }
+
+    #[test]
+    fn a_checkpoint_holds_the_newest_step_until_a_step_or_a_change_follows() {
+        let mut mirror = Mirror::default();
+        step(&mut mirror, 4, &[]);
+        assert!(!mirror.is_checkpointed());
+        mirror.apply(Event::Checkpoint { step: 4 });
+        assert!(mirror.is_checkpointed());
+        mirror.apply(change(4));
+        assert!(!mirror.is_checkpointed());
+        mirror.apply(Event::Checkpoint { step: 4 });
+        assert!(mirror.is_checkpointed());
+        step(&mut mirror, 5, &[]);
+        assert!(!mirror.is_checkpointed());
+    }
 }

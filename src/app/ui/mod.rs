@@ -10,6 +10,7 @@ pub mod comparison;
 pub mod curve;
 pub mod dialog;
 pub mod figure;
+mod focus;
 pub mod frames;
 pub mod history;
 pub mod host;

@@ -25,9 +25,13 @@ use eframe::egui::{self, Vec2};
 use egui_tiles::TileId;
 
 use self::{
+    controls::by_label,
     play::follow,
     recorded_views::RecordedViews,
-    training::{SettingsOwner, has_memory, show_config_error, take_changes, take_found, take_recorded},
+    training::{
+        MemoryConsent, SettingsOwner, give_up_late_changes, memory_consent, show_config_error, take_changes,
+        take_found, take_recorded,
+    },
     undo::{note_config, note_everything},
 };
 use super::{
@@ -92,8 +96,6 @@ pub struct Page {
     pub refused: BTreeMap<String, String>,
     /// Why no run could be started with the settings.
     pub problem: Option<String>,
-    /// The memory that the last requested run takes, as text, where the host can estimate it.
-    pub memory: Option<String>,
     /// Settings whose run was refused because it would need too much memory; requesting them again overrides the refusal.
     refused_memory: Option<Config>,
     /// Text fields being typed in, by key.
@@ -156,11 +158,10 @@ impl Page {
             notes: HashMap::new(),
             refused: BTreeMap::new(),
             problem: None,
-            memory: None,
             refused_memory: None,
             drafts: BTreeMap::new(),
             restrictions: Restrictions::default(),
-            controls: ControlsState::default(),
+            controls: ControlsState::new(lab),
             filter: String::new(),
             scroll_to: None,
             sweep: None,
@@ -185,14 +186,20 @@ impl Page {
         };
         let mut page = Self::new(lab, config);
         page.restrictions.clone_from(&saved.restrictions);
+        // without its settings a step would judge another run
+        if saved.config.is_some() && lab.trains() {
+            lesson::resume(&mut page, &saved.lesson);
+        }
         if let Some(layout) = &saved.layout {
             page.tiling.replace(layout.clone());
         }
         (page, complaints)
     }
 
-    /// Arranges the lab's tiles for an area of this size, points ([`Tiling::fit`]), which is not a step to undo.
+    /// Arranges the lab's tiles for an area of this size, points, and for the present step of the lesson ([`Tiling::fit`]),
+    /// which is not a step to undo.
     pub fn fit_tiles(&mut self, room: Vec2) {
+        self.tiling.step_view = self.lesson.step().and_then(|step| step.does.view.clone());
         if self.tiling.fit(self.lab.id, room) {
             undo::remember(self);
         }
@@ -200,11 +207,12 @@ impl Page {
 
     pub fn to_session(&self) -> LabSession {
         let (config, layout) = (Some(self.config.clone()), Some(self.tiling.tree.clone()));
-        LabSession { config, layout, restrictions: self.restrictions.clone() }
+        LabSession { config, layout, restrictions: self.restrictions.clone(), lesson: self.lesson.progress() }
     }
 
     pub fn shared(&self) -> SharedSession {
-        SharedSession { config: self.config.clone(), layout: Some(self.tiling.tree.clone()) }
+        let (config, layout) = (self.config.clone(), Some(self.tiling.tree.clone()));
+        SharedSession { config, layout, restrictions: self.restrictions.clone() }
     }
 
     // ---- the run ----
@@ -228,13 +236,14 @@ impl Page {
             return;
         }
         self.refused.clear();
-        let Some(insists) = has_memory(self, host) else { return };
+        let Some(MemoryConsent { size, insists }) = memory_consent(self, host) else { return };
         match host.launch(&self.config, insists) {
             Ok(handle) => {
                 leave(self);
                 self.superseded = self.reopened.take();
                 let mirror = self.run.take().map(Run::into_next_mirror).unwrap_or_default();
-                let run = Run::new(handle, mirror, RunOrigin::Own, ctx);
+                let mut run = Run::new(handle, mirror, RunOrigin::Own, ctx);
+                run.memory = size;
                 if self.pace > 0.0 {
                     let _ = run.handle.send(Command::Pace(self.pace));
                 }
@@ -245,7 +254,7 @@ impl Page {
                 self.lesson.note_other_run();
                 follow(self);
             }
-            Err(words) => self.problem = Some(self.by_label(&words)),
+            Err(words) => self.problem = Some(by_label(self, &words)),
         }
     }
 
@@ -281,7 +290,7 @@ impl Page {
     /// Sends to the run if there is one.
     pub fn send(&self, command: Command) -> Result<(), String> {
         match &self.run {
-            Some(run) if run.is_example() => Err(EXAMPLE_CANNOT_BE_ASKED.to_owned()),
+            Some(run) if run.refuses(&command) => Err(EXAMPLE_CANNOT_BE_ASKED.to_owned()),
             Some(run) => run.handle.send(command).map_err(Into::into),
             None => Ok(()),
         }
@@ -305,6 +314,7 @@ impl Page {
         if news.started {
             take_found(self);
         }
+        give_up_late_changes(self);
         if news.has_news {
             recorded_views::open(self);
         }
@@ -341,17 +351,9 @@ impl Page {
                 note_config(self, before, key, name, now);
             }
             Err(e) => {
-                self.refused.insert(key.to_owned(), self.by_label(&e.to_string()));
+                self.refused.insert(key.to_owned(), by_label(self, &e.to_string()));
             }
         }
-    }
-
-    /// Replaces the keys of settings in a text by the labels of their controls: `model.width` becomes “Width”.
-    fn by_label(&self, words: &str) -> String {
-        let named = |words: String, knob: &Knob| {
-            words.replace(&format!("`{}`", knob.key), &format!("\u{201c}{}\u{201d}", knob.label))
-        };
-        self.knobs.iter().fold(words.to_owned(), named)
     }
 
     pub fn set_seed(&mut self, seed: u64, now: f64) {
@@ -417,15 +419,17 @@ impl Page {
         self.launched.as_ref().is_none_or(is_of_preset) && self.pending().is_empty()
     }
 
-    /// True if a live setting reaches the run when its control is moved.
+    /// True if a live setting reaches the run when its control is moved. A run that has ended takes none, unless it made no
+    /// step: then it holds a model that was opened to be asked.
     pub fn reaches_run(&self) -> bool {
-        self.mirror().is_some_and(|mirror| !mirror.is_followed()) && self.launched.is_some() && !self.is_detached
+        let takes_changes = |run: &Run| !run.has_ended() || run.is_untouched();
+        self.run.as_ref().is_some_and(takes_changes) && self.launched.is_some() && !self.is_detached
     }
 
     /// Keys whose values wait for a reset ("seed" among them).
     pub fn pending(&self) -> Vec<String> {
         let Some(launched) = &self.launched else { return vec![] };
-        let of_a_view = |key: &str| self.knobs.iter().any(|k| k.key == key && k.applies == Applies::InViews);
+        let of_a_view = |key: &str| self.knobs.iter().any(|k| k.key == key && controls::acts_in_views(self, k));
         let mut keys = self.config.changed_keys(launched);
         keys.retain(|key| !of_a_view(key));
         if self.config.seed != launched.seed {

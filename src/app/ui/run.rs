@@ -20,7 +20,7 @@ pub fn event_pacing(ctx: &egui::Context) -> Arc<EventPacing> {
     ctx.data_mut(|d| d.get_temp_mut_or_default::<Arc<EventPacing>>(egui::Id::unique("orrery news pace")).clone())
 }
 
-/// The reason why nothing can be asked of the recorded example of a lab.
+/// The reason why the recorded example of a lab cannot be asked what depends on weights.
 pub const EXAMPLE_CANNOT_BE_ASKED: &str = "Recorded example: no weights. Space trains your own.";
 
 /// The origin of a run that is being watched.
@@ -40,6 +40,8 @@ pub struct Run {
     pub(super) handle: RunHandle,
     pub mirror: Mirror,
     pub origin: RunOrigin,
+    /// The memory that it holds, as text, where the host could estimate it as the run was begun.
+    pub memory: Option<String>,
     /// The run was opened from its folder and continues training.
     is_going_on: bool,
     /// The keys of the live settings that this window has changed in it: what is recorded of them is known here already.
@@ -71,6 +73,7 @@ impl Run {
             handle,
             mirror,
             origin,
+            memory: None,
             is_going_on: false,
             changed_here: BTreeSet::new(),
             taken_changes: 0,
@@ -112,8 +115,11 @@ impl Run {
             news.described |= matches!(e, Event::Started(_) | Event::Described(_));
             news.stepped |= matches!(e, Event::Step(_));
         }
-        if news.started {
+        let breaks_pace = |e: &Event| matches!(e, Event::Started(_) | Event::Resumed { .. });
+        if events.iter().any(breaks_pace) {
             self.recent.clear();
+        }
+        if news.started {
             self.changed_here.clear();
             self.taken_changes = 0;
         }
@@ -143,6 +149,11 @@ impl Run {
         self.origin == RunOrigin::Example
     }
 
+    /// True for a command that an example does not carry out: it only answers questions, those that need no weights.
+    pub fn refuses(&self, command: &Command) -> bool {
+        self.is_example() && !matches!(command, Command::Measure(_))
+    }
+
     pub fn replayed_folder(&self) -> Option<&Path> {
         if let RunOrigin::Folder(folder) = &self.origin { Some(folder) } else { None }
     }
@@ -169,6 +180,11 @@ impl Run {
         !matches!(self.mirror.state, None | Some(RunState::Paused | RunState::Running))
     }
 
+    /// True after the last step, when its schedule asks once more, which may take longer than many steps.
+    fn has_made_all_steps(&self) -> bool {
+        self.mirror.info.as_ref().is_some_and(|info| info.total_steps == self.mirror.step)
+    }
+
     /// Its state in a word or two.
     pub fn state_label(&self) -> &'static str {
         match (&self.mirror.state, &self.origin) {
@@ -177,6 +193,7 @@ impl Run {
             (Some(RunState::Followed(state)), _) => state.label(),
             (_, RunOrigin::Folder(_)) => "replay",
             (None, _) => "preparing",
+            (Some(RunState::Running), _) if self.has_made_all_steps() => "measuring",
             (Some(RunState::Running), _) => "running",
             (Some(RunState::Paused), _) if self.mirror.step == 0 => "ready",
             (Some(RunState::Paused), _) => "paused",
@@ -184,5 +201,26 @@ impl Run {
             (Some(RunState::Finished), _) => "finished",
             (Some(RunState::Stopped), _) => "stopped",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::telemetry::{RunInfo, StepStats};
+
+    #[test]
+    fn a_run_that_measures_after_its_last_step_says_so() {
+        let handle = RunHandle { commands: crossbeam::channel::bounded(1).0, inbox: Arc::default() };
+        let mut run = Run::new(handle, Mirror::default(), RunOrigin::Own, &egui::Context::default());
+        run.mirror.apply(Event::Started(RunInfo { total_steps: 100, ..RunInfo::default() }.into()));
+        run.mirror.apply(Event::State(RunState::Running));
+        let mut after = |step| {
+            run.mirror.apply(Event::Step(StepStats { step, variant: 0, scalars: vec![], wall_secs: 1.0 }));
+            run.state_label()
+        };
+        assert_eq!([99, 100].map(&mut after), ["running", "measuring"]);
+        run.mirror.apply(Event::State(RunState::Finished));
+        assert_eq!(run.state_label(), "finished");
     }
 }

@@ -100,13 +100,11 @@ impl<'a> SweepView<'a> {
         let other = self.values().and_then(|values_at_step| values_at_step.other_steps(point));
         let other = other.map_or(String::new(), |steps| format!(", of {}", steps_label(steps)));
         let seeds = self.results.run_count(point);
-        let words = match value {
-            None => "no value so far".to_owned(),
-            Some(v) if seeds <= 1 => value_label(v.mean),
-            Some(v) => match v.sd {
-                None => format!("{}, one of {seeds} seeds", value_label(v.mean)),
-                Some(sd) => format!("{} ± {}, {} of {seeds} seeds", value_label(v.mean), value_label(sd), v.each.len()),
-            },
+        let words = match (value, self.shown()) {
+            (None, _) | (_, None) => "no value so far".to_owned(),
+            (Some(v), _) if seeds <= 1 => value_label(v.mean),
+            (Some(v), Some(_)) if v.sd.is_none() => format!("{}, one of {seeds} seeds", value_label(v.mean)),
+            (Some(v), Some(number)) => format!("{}, {} of {seeds} seeds", v.label(number), v.each.len()),
         };
         format!("point {}: {name}\n{}: {words}{other}", point + 1, self.heading())
     }
@@ -118,10 +116,10 @@ pub fn number_label(of: &Number, value: f64) -> String {
 }
 
 /// One colour per point: distinct colours if the points are few, otherwise a colour map in the order of the first axis
-/// and then the second.
+/// and then the second. Compared runs have the colours of their curves, however many they are.
 pub fn point_colours(results: &SweepResults, theme: &Theme) -> Vec<Color32> {
     let count = results.points.len();
-    if count <= OWN_COLOURS {
+    if count <= OWN_COLOURS || !results.names.is_empty() {
         return (0..count).map(|i| theme.series(i)).collect();
     }
     let mut order: Vec<usize> = (0..count).collect();
@@ -224,4 +222,20 @@ fn pointed(response: &egui::Response, view: &SweepView<'_>, hovered: Option<usiz
         });
     }
     PointedAt { hovered, clicked: hovered.filter(|_| response.clicked()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiments::sweep::results::ResultPoint;
+
+    #[test]
+    fn compared_runs_have_the_colours_of_their_curves() {
+        let (theme, points) = (Theme::dark(), vec![ResultPoint { values: vec![], places: vec![] }; 9]);
+        let of_sweep = SweepResults { points, ..SweepResults::default() };
+        let compared = SweepResults { names: (0..9).map(|i| i.to_string()).collect(), ..of_sweep.clone() };
+        let of_curves: Vec<Color32> = (0..9).map(|i| theme.series(i)).collect();
+        assert_eq!(point_colours(&compared, &theme), of_curves);
+        assert_ne!(point_colours(&of_sweep, &theme), of_curves);
+    }
 }

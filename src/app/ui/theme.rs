@@ -31,10 +31,11 @@ const fn palette<const N: usize>(codes: [u32; N]) -> [Color32; N] {
 
 /// Okabe and Ito's palette, in the order variants take it. Blue and vermillion lead because they
 /// are furthest apart for every kind of colour vision and are neither the cyan of "fast" nor the
-/// amber of "slow". The fifth is sky blue, which on paper would be darkened to a second blue: there it is a deep brown,
-/// far from the four before it and from the traces for every kind of colour vision.
+/// amber of "slow". The last three are sky blue, amber and yellow, which on paper would be darkened to a second blue and
+/// two olives: there they are brown, crimson and petrol, far from the four before them, from one another and from the
+/// traces for every kind of colour vision, and not as dark as the slow trace.
 const VARIANTS_DARK: [Color32; 7] = palette([0x0072b2, 0xd55e00, 0xcc79a7, 0x009e73, 0x56b4e9, 0xe69f00, 0xf0e442]);
-const VARIANTS_LIGHT: [Color32; 7] = palette([0x0072b2, 0xd55e00, 0xcc79a7, 0x009e73, 0x600c00, 0xe69f00, 0xf0e442]);
+const VARIANTS_LIGHT: [Color32; 7] = palette([0x0072b2, 0xd55e00, 0xcc79a7, 0x009e73, 0x703000, 0xc00040, 0x285050]);
 
 /// Groups of nodes in a graph's picture, the largest first, by mode: light ones to glow on the dark ground, deep ones
 /// to be on paper.
@@ -421,13 +422,20 @@ mod tests {
         }
     }
 
-    /// A chart may have the variants that read one trace beside up to five others.
+    /// A chart may have the variants that read one trace beside all others. On paper two dark lines look alike, whatever
+    /// their hues.
     #[test]
     fn variants_are_told_from_traces() {
         for (theme, least) in [(Theme::dark(), 70), (Theme::light(), 90)] {
-            for (i, strength) in (0..5).flat_map(|i| (0..3).map(move |strength| (i, strength))) {
-                let far = difference(theme.series(i), theme.trace(strength));
+            for (i, strength) in (0..7).flat_map(|i| (0..3).map(move |strength| (i, strength))) {
+                let (variant, trace) = (theme.series(i), theme.trace(strength));
+                let far = difference(variant, trace);
                 assert!(far > least, "variant {i} and trace {strength} look alike (dark {}): {far}", theme.dark);
+                let steps = contrast(variant, trace);
+                assert!(
+                    theme.dark || strength < 2 || steps > 1.5,
+                    "variant {i} is as dark as the slow trace: {steps:.2}"
+                );
             }
         }
     }
@@ -439,9 +447,13 @@ mod tests {
                 for j in 0..i {
                     let far = difference(theme.group(i), theme.group(j));
                     assert!(far > 60, "groups {i} and {j} look alike (dark {}): {far}", theme.dark);
-                    let (far, least) = (difference(theme.series(i), theme.series(j)), if i < 5 { 90 } else { 40 });
-                    assert!(i >= 7 || far > least, "variants {i} and {j} look alike (dark {}): {far}", theme.dark);
                 }
+            }
+            // as many as Traces compares by default; amber and vermillion are nearer on the dark ground
+            for (i, j) in (0..7).flat_map(|i| (0..i).map(move |j| (i, j))) {
+                let least = if theme.dark && i >= 5 { 80 } else { 90 };
+                let far = difference(theme.series(i), theme.series(j));
+                assert!(far > least, "variants {i} and {j} look alike (dark {}): {far}", theme.dark);
             }
         }
     }

@@ -1,6 +1,9 @@
 //! The arrangement of views: the saved layout and the living views in it.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    cmp::Reverse,
+    collections::{HashMap, HashSet},
+};
 
 use eframe::egui::{self, Vec2};
 use egui_tiles::{Container, SimplificationOptions, Tile, TileId, Tree};
@@ -9,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub use self::arrangement::has_same_arrangement;
 use self::arrangement::{Arrangement, initial};
 use super::view::{View, ViewEntry};
-use crate::labs::Pane as LabPane;
+use crate::labs::{Pane as LabPane, Place};
 
 mod arrangement;
 
@@ -29,8 +32,10 @@ pub struct Tiling {
     pub tree: Layout,
     /// The panes of the lab, from which [`Tiling::fit`] arranges the tiles until the user does; empty if unknown.
     panes: Vec<LabPane>,
-    /// The area that the tiles had in the last frame, points, and their layout for it.
-    fitted: Option<(Vec2, Layout)>,
+    /// The view that the present step of the lesson is about: [`Tiling::fit`] gives it a large tile.
+    pub step_view: Option<String>,
+    /// What the tiles were fitted to in the last frame, and their layout for it.
+    fitted: Option<Fitted>,
     /// The view of each tile, made when it is first shown.
     pub views: HashMap<TileId, Box<dyn View>>,
     pub selected: Option<TileId>,
@@ -47,20 +52,38 @@ impl Tiling {
 
     pub fn from_layout(tree: Layout) -> Self {
         let (views, numbers) = (HashMap::new(), HashMap::new());
-        Self { tree, panes: vec![], fitted: None, views, selected: None, maximised: None, numbers }
+        Self { tree, panes: vec![], step_view: None, fitted: None, views, selected: None, maximised: None, numbers }
     }
 
     /// Arranges the lab's own tiles for an area of this size, in points: where they would be too small to be read,
     /// fewer are on the page and the rest are tabs. What is in front stays so, above all what is selected, and views
     /// opened as tabs stay tabs of their tiles. The user's own arrangement is left as it is. True if something changed.
     pub fn fit(&mut self, lab: &str, room: Vec2) -> bool {
-        let is_fitted = |(area, layout): &(Vec2, Layout)| *area == room && *layout == self.tree;
+        let is_fitted =
+            |fitted: &Fitted| fitted.room == room && fitted.step_view == self.step_view && fitted.layout == self.tree;
         if self.fitted.as_ref().is_some_and(is_fitted) {
             return false;
         }
         let is_changed = self.arrange(lab, room);
-        self.fitted = Some((room, self.tree.clone()));
+        self.fitted = Some(Fitted { room, step_view: self.step_view.clone(), layout: self.tree.clone() });
         is_changed
+    }
+
+    /// The arrangement of the lab's own tiles for this area, and for the view that the step of the lesson is about.
+    fn wanted(&self, lab: &str, room: Vec2) -> Arrangement {
+        let usual = Arrangement::for_room(&self.panes, room);
+        match self.step_view.as_deref().and_then(|view| self.own_view(view)) {
+            Some(view) => usual.for_step(lab, &self.panes, room, view),
+            None => usual,
+        }
+    }
+
+    /// The view itself if it is in one of the lab's own tiles, or else one of those in the tile to which it was added.
+    fn own_view<'a>(&'a self, view: &'a str) -> Option<&'a str> {
+        let is_own = |view: &&str| self.panes.iter().any(|pane| pane.view == *view && pane.place != Place::More);
+        let beside = self.known(view).map_or(vec![], |id| self.tabs_with(id));
+        let beside = beside.into_iter().filter_map(|id| Some(self.tree.tiles.get_pane(&id)?.view.as_str()));
+        std::iter::once(view).chain(beside).find(is_own)
     }
 
     /// Arranges the tiles by the rule that [`Tiling::fit`] states; true if something changed.
@@ -70,7 +93,7 @@ impl Tiling {
         }
         let as_arranged = |arrangement| initial(lab, &self.panes, arrangement);
         let is = |tree: &Layout, arrangement| has_same_arrangement(tree, &as_arranged(arrangement), true);
-        let wanted = Arrangement::for_room(&self.panes, room);
+        let wanted = self.wanted(lab, room);
         if is(&self.tree, wanted) {
             return false;
         }
@@ -93,8 +116,11 @@ impl Tiling {
         let mut front = self.tree.active_tiles();
         front.retain(|id| self.tree.tiles.get_pane(id).is_some());
         let mut front: Vec<TileId> = front.into_iter().map(renamed).collect();
+        let is_of_step =
+            |id: &TileId| layout.tiles.get_pane(id).is_some_and(|pane| Some(&pane.view) == self.step_view.as_ref());
         // if two become tabs of one tile, the one that was brought to the front stays in front, else the first
-        front.sort_by_key(|id| (selected == Some(*id), !opening.contains(id), std::cmp::Reverse(id.0)));
+        let rank = |id: &TileId| (selected == Some(*id), is_of_step(id), !opening.contains(id), Reverse(id.0));
+        front.sort_by_key(rank);
         for id in front {
             layout.make_active(|tile, _| tile == id);
         }
@@ -108,7 +134,7 @@ impl Tiling {
     /// Puts the lab's own layout in place, fits it for the last frame's area, and later numbers all tiles again.
     pub fn reset(&mut self, lab: &str, panes: &[LabPane]) {
         self.replace(Self::new(lab, panes).tree);
-        if let Some((room, _)) = self.fitted {
+        if let Some(Fitted { room, .. }) = self.fitted {
             self.fit(lab, room);
         }
         self.numbers.clear();
@@ -363,6 +389,14 @@ impl Tiling {
         self.selected = self.selected.filter(|t| *t != tile);
         self.maximised = self.maximised.filter(|t| *t != tile);
     }
+}
+
+/// What tiles were fitted to, and their layout for it.
+struct Fitted {
+    /// The area of all tiles, points.
+    room: Vec2,
+    step_view: Option<String>,
+    layout: Layout,
 }
 
 /// A view that was opened as a tab of one of the lab's own tiles.

@@ -1,15 +1,18 @@
-//! While something is dragged no tooltip opens, and none that stands is drawn: it could cover what the hand needs.
+//! While something is dragged no tooltip opens, and none that stands is drawn: it could cover what the hand needs. Nor
+//! after that, until the pointer moves on: it could cover what the drag has done.
 
-use eframe::egui::{Context, Order};
+use eframe::egui::{Context, Id, Order, Pos2};
 
 use super::theme::TOOLTIP_DELAY;
 
 /// Longer than anybody holds a button, seconds.
 const NEVER: f32 = 1e6;
+/// A pointer that is no farther than this from where a drag ended rests there, points.
+const REST: f32 = 8.0;
 
-/// Suppresses tooltips while a button is held; call it before anything is drawn.
+/// Suppresses tooltips while a button is held, and after a drag; call it before anything is drawn.
 pub fn suppress_while_held(ctx: &Context) {
-    let delay = if is_held(ctx) { NEVER } else { TOOLTIP_DELAY };
+    let delay = if is_busy(ctx) { NEVER } else { TOOLTIP_DELAY };
     if ctx.global_style().interaction.tooltip_delay != delay {
         ctx.all_styles_mut(|style| style.interaction.tooltip_delay = delay);
     }
@@ -17,7 +20,7 @@ pub fn suppress_while_held(ctx: &Context) {
 
 /// Ends the suppression of tooltips; call it after everything is drawn.
 pub fn clear(ctx: &Context) {
-    if !is_held(ctx) {
+    if !is_busy(ctx) {
         return;
     }
     let shown = ctx.memory(|m| m.areas().visible_layer_ids());
@@ -25,8 +28,21 @@ pub fn clear(ctx: &Context) {
     ctx.graphics_mut(|graphics| tooltips.for_each(|layer| *graphics.entry(layer) = Default::default()));
 }
 
-fn is_held(ctx: &Context) -> bool {
-    ctx.input(|i| i.pointer.any_down())
+/// True while a button is held, and after a drag until the pointer moves on.
+fn is_busy(ctx: &Context) -> bool {
+    let (is_held, has_dragged, at) = ctx.input(|i| {
+        let has_dragged = i.pointer.any_released() && i.pointer.is_decidedly_dragging();
+        (i.pointer.any_down(), has_dragged, i.pointer.latest_pos())
+    });
+    let id = Id::unique("end of a drag");
+    ctx.data_mut(|data| {
+        let end: Option<Pos2> = if has_dragged { at } else { data.get_temp(id) };
+        match end.filter(|end| at.is_some_and(|at| at.distance(*end) <= REST)) {
+            Some(end) => _ = data.insert_temp(id, end),
+            None => data.remove::<Pos2>(id),
+        }
+        is_held || data.get_temp::<Pos2>(id).is_some()
+    })
 }
 
 #[cfg(test)]
@@ -77,5 +93,24 @@ mod tests {
         };
         assert!(!frames.draw(vec![button(true)], 1.0), "while the button is held it is gone");
         assert!(!frames.draw(vec![Event::PointerMoved(at + vec2(6.0, 0.0))], 2.0), "and none opens where it rests");
+    }
+
+    #[test]
+    fn the_end_of_a_drag_is_not_covered_until_the_pointer_moves_on() {
+        let mut frames = Frames { ctx: Context::default(), time: 0.0 };
+        let (from, to) = (pos2(30.0, 12.0), pos2(60.0, 12.0));
+        let button = |pos, pressed| Event::PointerButton {
+            pos,
+            button: PointerButton::Primary,
+            pressed,
+            modifiers: egui::Modifiers::NONE,
+        };
+        frames.draw(vec![Event::PointerMoved(from)], 0.1);
+        frames.draw(vec![button(from, true)], 0.1);
+        frames.draw(vec![Event::PointerMoved(to)], 0.1);
+        assert!(!frames.draw(vec![button(to, false)], 2.0), "the pointer rests where the drag ended");
+        assert!(!frames.draw(vec![Event::PointerMoved(to + vec2(2.0, 0.0))], 2.0), "a hand is never quite still");
+        frames.draw(vec![Event::PointerMoved(from)], 0.1);
+        assert!(frames.draw(vec![], 1.0), "elsewhere on the slider it opens again");
     }
 }

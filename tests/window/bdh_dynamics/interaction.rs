@@ -116,6 +116,8 @@ fn rounds_and_tokens_are_stepped_and_named() {
         press(&mut harness, "step round");
         assert_eq!(table_state(&harness).1, k.to_string());
         harness.get_by_label_contains(&format!("rounds, executed: {name}"));
+        // by the number that the table and the lesson have
+        harness.get_by_label_contains(&format!("Layer 1, round {}. ", ["4l", "4l+1", "4l+2", "4l+3"][k]));
         if k == 1 {
             assert_eq!(table_state(&harness).3, 0, "Y is used up");
         }

@@ -293,7 +293,8 @@ fn samples(events: &mut Vec<Event>, variants: usize) {
         measured(events, step, "the model's weights", step_lengths(step), "");
     }
     let causality = causality().into_payload();
-    sample(events, STEPS, Causality::CHANNEL, "the sentence as typed", causality, SENTENCE, Some(1));
+    let about = "the sentence as typed, token 30: d \u{2192} x";
+    sample(events, STEPS, Causality::CHANNEL, about, causality, SENTENCE, Some(1));
 }
 
 /// The curves of Observation 8 of the BDH paper, which follow from a formula.
@@ -488,6 +489,7 @@ fn causality() -> Causality {
         original: SENTENCE.into(),
         edited: SENTENCE.replacen("dawn", "xawn", 1),
         position,
+        replacement: "x".into(),
         delta: delta.into(),
         before_max: 0.0,
         effective_gate: 0.0341,

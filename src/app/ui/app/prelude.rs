@@ -20,9 +20,9 @@ pub(super) use crate::{
         page::{Page, link, play},
         panels::Overlay,
         run::Run,
-        session::LabSession,
+        session::{LabSession, SharedSession},
         theme::Theme,
-        tiling::{Layout, Tiling},
+        tiling::Tiling,
         widgets::number::grouped,
     },
 };

@@ -77,7 +77,7 @@ pub(super) fn open_at_start(app: &mut App, opening: Option<Opening>, ctx: &Conte
         Some(Opening::Config(config)) => {
             let is_shown = open_on_example(app, &config, ctx);
             if !is_shown {
-                open_settings(app, config, None, ctx);
+                open_settings(app, config.into(), ctx);
             }
         }
         Some(Opening::Run(folder)) => open_run(app, folder, ctx),

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 
 use super::{Page, undo::note_config};
 use crate::{
-    config::{Knob, counted},
+    config::{Applies, Knob, counted},
     labs::{
-        RunSettings,
+        Lab, RunSettings,
         restrictions::{SEED, VIEW_CONTROLS},
     },
+    telemetry::RunState,
     ui::view::LOCKED,
 };
 
@@ -20,6 +21,44 @@ pub struct ControlsState {
     pub in_tiles: HashMap<&'static str, String>,
     /// Every setting is shown because the user searched for one of them.
     pub is_unfolded: bool,
+    /// The group of settings that are arguments of questions; empty if the lab has none.
+    question_group: String,
+}
+
+impl ControlsState {
+    pub(super) fn new(lab: &Lab) -> Self {
+        let plan = lab.config(None).and_then(|config| (lab.plan)(&config));
+        let question_group = plan.map(|plan| plan.probe_args_group).unwrap_or_default();
+        Self { question_group, ..Self::default() }
+    }
+}
+
+/// Replaces the keys of settings in a text by the labels of their controls: `model.width` becomes “Width”.
+pub(super) fn by_label(page: &Page, words: &str) -> String {
+    let named = |words: String, knob: &Knob| {
+        words.replace(&format!("`{}`", knob.key), &format!("\u{201c}{}\u{201d}", knob.label))
+    };
+    page.knobs.iter().fold(words.to_owned(), named)
+}
+
+/// True for a setting that the views read, so that a change of it neither waits for a reset nor reaches the run. Of a run
+/// that has finished these are the arguments of its questions too: only views ask it.
+pub fn acts_in_views(page: &Page, knob: &Knob) -> bool {
+    match knob.applies {
+        Applies::InViews => true,
+        Applies::Live => {
+            let has_finished = page.mirror().is_some_and(|mirror| mirror.state == Some(RunState::Finished));
+            let group = &page.controls.question_group;
+            has_finished && !group.is_empty() && knob.group() == group
+        }
+        Applies::AtReset => false,
+    }
+}
+
+/// True if a change of this setting acts at once, in the run or in the views. Before a run has begun every live setting does.
+pub fn acts_now(page: &Page, knob: &Knob) -> bool {
+    let has_begun = || page.run.as_ref().is_some_and(|run| !run.is_untouched());
+    knob.applies != Applies::AtReset && (acts_in_views(page, knob) || page.reaches_run() || !has_begun())
 }
 
 /// True for a setting with a control in the panel: not in the top bar, of some effect, and not hidden by the link.
@@ -85,12 +124,59 @@ pub fn restrictions_sentence(page: &Page) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use crossbeam::channel::bounded;
+    use eframe::egui::Context;
+
     use super::*;
     use crate::{
         config::Value,
         labs::find,
-        ui::page::{UndoKind, undo},
+        telemetry::{Command, Event, RunHandle, RunInfo, StepStats},
+        ui::{
+            mirror::Mirror,
+            page::{UndoKind, undo},
+            run::{Run, RunOrigin},
+        },
     };
+
+    /// Its views ask with these settings, and the schedule of a run that trains does too.
+    #[test]
+    fn arguments_of_questions_act_in_the_views_of_a_finished_run() {
+        let lab = find("neuron_graph").unwrap();
+        let config = lab.config(None).unwrap();
+        let mut page = Page::new(lab, config.clone());
+        let (commands, sent) = bounded(8);
+        let mut run = Run::new(
+            RunHandle { commands, inbox: Default::default() },
+            Mirror::default(),
+            RunOrigin::Own,
+            &Context::default(),
+        );
+        let info = RunInfo { lab: lab.id.into(), config: config.clone(), total_steps: 9, ..RunInfo::default() };
+        run.mirror.apply(Event::Started(info.into()));
+        run.mirror.apply(Event::Step(StepStats { step: 9, variant: 0, scalars: vec![], wall_secs: 0.0 }));
+        (page.run, page.launched) = (Some(run), Some(config));
+        let acts_now = |page: &Page, key: &str| acts_now(page, page.knobs.iter().find(|knob| knob.key == key).unwrap());
+        let state = |page: &mut Page, state| page.run.as_mut().unwrap().mirror.apply(Event::State(state));
+
+        state(&mut page, RunState::Paused);
+        assert!(acts_now(&page, "graph.edges") && acts_now(&page, "train.lr") && !acts_now(&page, "model.neurons"));
+        page.change("graph.edges", Value::Int(9000), 1.0);
+        let is_sent =
+            sent.try_iter().any(|command| matches!(command, Command::Set { key, .. } if key == "graph.edges"));
+        assert!(is_sent && page.pending().is_empty(), "what is measured from then on has it too");
+
+        state(&mut page, RunState::Finished);
+        assert!(acts_now(&page, "graph.edges") && !acts_now(&page, "train.lr"));
+        page.change("graph.edges", Value::Int(8000), 3.0);
+        assert!(page.pending().is_empty(), "the views follow");
+        page.change("train.lr", Value::Float(5e-3), 5.0);
+        assert_eq!(page.pending(), ["train.lr"]);
+        assert_eq!(sent.try_iter().count(), 0);
+
+        state(&mut page, RunState::Stopped);
+        assert!(!acts_now(&page, "graph.edges"), "nobody answers");
+    }
 
     fn page() -> Page {
         let lab = find("fast_slow").unwrap();

@@ -2,7 +2,7 @@
 //! It asks for frames only while it plays, and only in the lab that is open.
 
 use super::{Page, training::why_ended};
-use crate::ui::run::Run;
+use crate::{telemetry::RunState, ui::run::Run};
 
 /// The durations to choose from for playing the whole run, seconds.
 pub const SPEEDS: [f64; 4] = [5.0, 10.0, 30.0, 60.0];
@@ -47,10 +47,12 @@ pub fn space_plays(page: &Page) -> bool {
     !run.is_example() && (page.play.is_on() || !run.is_own() || page.scrub.is_some() || Run::has_ended(run))
 }
 
-/// True if Run plays what was recorded too: nothing can train this replay.
+/// True if Run plays what was recorded too: no step is left to train. A run of this window that has failed says why on its
+/// page, and Run does nothing there.
 pub fn run_plays(page: &Page) -> bool {
-    let is_ended_replay = |run: &Run| run.replayed_folder().is_some() && run.has_ended();
-    space_plays(page) && page.run.as_ref().is_some_and(is_ended_replay)
+    let has_failed = |run: &Run| matches!(run.mirror.state, Some(RunState::Failed { .. }));
+    let is_over = |run: &Run| run.has_ended() && (run.replayed_folder().is_some() || !has_failed(run));
+    space_plays(page) && page.run.as_ref().is_some_and(is_over)
 }
 
 /// Plays from the shown step, from the beginning where that is the newest; or pauses.

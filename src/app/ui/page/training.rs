@@ -2,7 +2,7 @@
 
 use eframe::egui::Context;
 
-use super::{Page, undo::note_everything};
+use super::{Page, controls::by_label, undo::note_everything};
 use crate::{
     config::{Config, ConfigError, Value},
     labs::TrainSettings,
@@ -11,6 +11,7 @@ use crate::{
         host::Host,
         run::{Run, RunOrigin},
         session::{adopt_recorded, preset_of},
+        widgets::number::grouped,
     },
 };
 
@@ -19,13 +20,21 @@ const SETTLE: f64 = 0.3;
 /// The number of updates that is proposed for training a model that was opened without training.
 const DEFAULT_UPDATES: i64 = 200;
 
-/// Decides whether to insist on the memory of a run; the first time `None`, with the reason as the problem.
-pub(super) fn has_memory(page: &mut Page, host: &dyn Host) -> Option<bool> {
-    let need = host.memory(&page.config);
-    page.memory = need.as_ref().map(|need| need.size.clone());
-    let Some(why) = need.and_then(|need| need.refusal) else { return Some(false) };
+/// The memory of a run that may begin.
+pub(super) struct MemoryConsent {
+    /// As text, where the host can estimate it.
+    pub size: Option<String>,
+    /// The run was refused for its memory before, and is asked for again.
+    pub insists: bool,
+}
+
+/// Decides whether a run of the settings may have the memory that it takes; the first time that this is refused `None`,
+/// with the reason as the problem.
+pub(super) fn memory_consent(page: &mut Page, host: &dyn Host) -> Option<MemoryConsent> {
+    let (size, refusal) = host.memory(&page.config).map_or((None, None), |need| (Some(need.size), need.refusal));
+    let Some(why) = refusal else { return Some(MemoryConsent { size, insists: false }) };
     if page.refused_memory.as_ref() == Some(&page.config) {
-        return Some(true);
+        return Some(MemoryConsent { size, insists: true });
     }
     page.refused_memory = Some(page.config.clone());
     page.problem = Some(format!("{why}. Ask again to start it anyway; the system may end it."));
@@ -33,7 +42,7 @@ pub(super) fn has_memory(page: &mut Page, host: &dyn Host) -> Option<bool> {
 }
 
 pub(super) fn show_config_error(page: &mut Page, e: &ConfigError) {
-    let words = page.by_label(&e.to_string());
+    let words = by_label(page, &e.to_string());
     if let Some(key) = e.key() {
         page.refused.insert(key.to_owned(), words.clone());
     }
@@ -122,10 +131,26 @@ pub fn train(page: &mut Page, command: Command, host: &mut dyn Host, ctx: &Conte
     }
 }
 
+/// Writes a checkpoint of the present step, or says why there is none to write.
 pub fn checkpoint(page: &Page) -> Result<(), String> {
-    match page.mirror() {
-        Some(mirror) if mirror.is_followed() => Err(TRAINED_BY_ANOTHER.into()),
-        _ => page.send(Command::Checkpoint),
+    match &page.run {
+        None => Err("there is no run yet that could be saved; Space begins one".into()),
+        Some(run) => why_unsaved(run).map_or_else(|| page.send(Command::Checkpoint), Err),
+    }
+}
+
+/// Why a checkpoint of the run would not be written; `None` where it would, and of an example, which takes no command.
+fn why_unsaved(run: &Run) -> Option<String> {
+    let mirror = &run.mirror;
+    match &run.origin {
+        RunOrigin::Example => None,
+        RunOrigin::Folder(_) if mirror.is_followed() => Some(TRAINED_BY_ANOTHER.into()),
+        RunOrigin::Folder(_) => Some("this is a replay: nothing was trained here, so its record stays as it is".into()),
+        RunOrigin::Own if run.is_untouched() => Some("no step is made yet, so there is nothing to save".into()),
+        RunOrigin::Own if !run.is_running() && mirror.is_checkpointed() => {
+            Some(format!("the checkpoint of step {} is written already", grouped(mirror.step)))
+        }
+        RunOrigin::Own => None,
     }
 }
 
@@ -162,6 +187,22 @@ pub(super) fn take_found(page: &mut Page) {
             page.config.replace(&key, found.clone());
         }
         launched.replace(&key, found.clone());
+    }
+}
+
+/// Gives up the live changes that were sent to a run after its last step: it has not taken them, so they wait for the
+/// next run.
+pub(super) fn give_up_late_changes(page: &mut Page) {
+    let (Some(run), Some(launched)) = (&mut page.run, &mut page.launched) else { return };
+    let Some(info) = run.mirror.info.as_ref().filter(|_| run.mirror.state == Some(RunState::Finished)) else { return };
+    if run.is_untouched() {
+        return;
+    }
+    for key in std::mem::take(&mut run.changed_here) {
+        let taken = run.mirror.changes.iter().rev().find(|(_, of, _)| *of == key).map(|(.., value)| value);
+        if let Some(value) = taken.or_else(|| info.config.get(&key)) {
+            launched.replace(&key, value.clone());
+        }
     }
 }
 
@@ -202,5 +243,52 @@ pub(super) fn take_changes(page: &mut Page, owner: SettingsOwner) {
         if is_taken && is_of_run {
             let _ = page.config.set(&page.knobs, &key, value);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crossbeam::channel::bounded;
+
+    use super::*;
+    use crate::{
+        labs,
+        telemetry::{Event, FollowedState, RunHandle, RunInfo, StepStats},
+        ui::mirror::Mirror,
+    };
+
+    /// A page whose run has reported this, and whether a command for a checkpoint is sent; otherwise the reason.
+    fn saved(origin: RunOrigin, events: Vec<Event>) -> Result<bool, String> {
+        let lab = labs::find("fast_slow").unwrap();
+        let (commands, sent) = bounded(1);
+        let mut run =
+            Run::new(RunHandle { commands, inbox: Default::default() }, Mirror::default(), origin, &Context::default());
+        run.mirror.apply(Event::Started(RunInfo::default().into()));
+        events.into_iter().for_each(|event| run.mirror.apply(event));
+        let mut page = Page::new(lab, lab.config(None).unwrap());
+        page.run = Some(run);
+        checkpoint(&page).map(|()| sent.try_recv() == Ok(Command::Checkpoint))
+    }
+
+    #[test]
+    fn a_checkpoint_that_would_not_be_written_is_refused_with_the_reason() {
+        let lab = labs::find("fast_slow").unwrap();
+        assert!(checkpoint(&Page::new(lab, lab.config(None).unwrap())).unwrap_err().contains("no run yet"));
+        let step = || Event::Step(StepStats { step: 9, variant: 0, scalars: vec![], wall_secs: 0.0 });
+        let state = |state: &RunState| Event::State(state.clone());
+        let replay = || RunOrigin::Folder("runs/1".into());
+        for ended in [RunState::Finished, RunState::Paused, RunState::Stopped] {
+            let refusal = saved(replay(), vec![step(), state(&ended)]).unwrap_err();
+            assert!(refusal.contains("this is a replay"), "{refusal}");
+        }
+        let followed = RunState::Followed(FollowedState::Running);
+        assert_eq!(saved(replay(), vec![step(), state(&followed)]), Err(TRAINED_BY_ANOTHER.into()));
+        assert!(saved(RunOrigin::Own, vec![state(&RunState::Paused)]).unwrap_err().contains("no step is made yet"));
+        assert_eq!(saved(RunOrigin::Own, vec![step(), state(&RunState::Paused)]), Ok(true));
+        let written = vec![step(), Event::Checkpoint { step: 9 }, state(&RunState::Finished)];
+        assert!(saved(RunOrigin::Own, written).unwrap_err().contains("of step 9 is written already"));
+        let changed = Event::Changed { step: 9, key: "train.lr".into(), value: Value::Float(0.02) };
+        let events = vec![step(), Event::Checkpoint { step: 9 }, changed, state(&RunState::Paused)];
+        assert_eq!(saved(RunOrigin::Own, events), Ok(true), "the checkpoint holds the settings before the change");
     }
 }

@@ -256,7 +256,10 @@ fn consequence(page: &Page, before: &Config) -> &'static str {
     let pending = page.pending();
     let is_live = |key: &String| page.knobs.iter().any(|k| k.key == key && k.applies == Applies::Live);
     if changed.iter().any(|key| pending.contains(key)) {
-        ". It applies at a reset; the run goes on as it was."
+        match Run::has_ended(run) {
+            true => ". It applies at a reset.",
+            false => ". It applies at a reset; the run goes on as it was.",
+        }
     } else if changed.iter().any(is_live) && !Run::has_ended(run) {
         ". The run has it at once."
     } else {

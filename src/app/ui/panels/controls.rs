@@ -8,10 +8,11 @@ use crate::{
     labs::restrictions::VIEW_CONTROLS,
     ui::{
         page::{
-            controls::{is_in_panel, restrictions_sentence},
+            controls::{acts_now, is_in_panel, restrictions_sentence},
             undo,
         },
         panels::prelude::*,
+        view::is_without_model,
     },
 };
 
@@ -31,7 +32,7 @@ pub fn controls_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     }
     restrictions_ui(ui, shell, page);
     focus_ui(ui, shell.theme, page);
-    page.controls.in_tiles = match page.restrictions.hides(VIEW_CONTROLS) {
+    page.controls.in_tiles = match page.restrictions.hides(VIEW_CONTROLS) || holds_no_model(page) {
         // controls that the tiles do not show stay in the panel
         true => HashMap::default(),
         false => page.tiling.controls(),
@@ -106,6 +107,11 @@ fn recorded_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
     });
 }
 
+/// True if no setting acts on what the page shows.
+fn holds_no_model(page: &Page) -> bool {
+    page.mirror().is_some_and(is_without_model)
+}
+
 /// True where the panel shows the controls of a step of the lesson alone.
 fn is_focused(page: &Page) -> bool {
     page.lesson.is_focused && page.lesson.step().is_some()
@@ -129,11 +135,17 @@ fn nothing_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
     }
 }
 
-/// Draws the essential settings, and all others in a collapsed section.
+/// Draws the essential settings, and all others in a collapsed section. Where none acts on what the page shows, all are there.
 fn first_sight_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knobs: &[&Knob]) {
-    let is_essential = |knob: &Knob| page.lab.essentials.contains(&knob.key);
+    let is_without_model = holds_no_model(page);
+    if is_without_model {
+        wrapped_ui(ui, WITHOUT_MODEL, shell.theme.secondary);
+        ui.add_space(8.0);
+    }
+    let first: &[&str] = if is_without_model { &[] } else { page.lab.essentials };
+    let is_essential = |knob: &Knob| first.contains(&knob.key);
     let by_key = |key: &&str| knobs.iter().copied().find(|knob| knob.key == *key);
-    let essentials: Vec<&Knob> = page.lab.essentials.iter().filter_map(by_key).collect();
+    let essentials: Vec<&Knob> = first.iter().filter_map(by_key).collect();
     let others: Vec<&Knob> = knobs.iter().copied().filter(|knob| !is_essential(knob)).collect();
     times_ui(ui, shell, page, &essentials);
     if others.is_empty() {
@@ -153,6 +165,9 @@ fn first_sight_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knobs: &[
         page.controls.is_unfolded = false;
     }
 }
+
+const WITHOUT_MODEL: &str = "What is shown was recorded without a model, so that no setting acts on it. A reset (R) begins a \
+                             run with those below.";
 
 /// These settings by the lab's groups.
 fn groups_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knobs: &[&Knob], searching: bool) {
@@ -186,8 +201,7 @@ fn times_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knobs: &[&Knob]
         ui.add_space(8.0);
         return;
     }
-    let (now, next): (Vec<&Knob>, Vec<&Knob>) =
-        knobs.iter().copied().partition(|knob| knob.applies != Applies::AtReset);
+    let (now, next): (Vec<&Knob>, Vec<&Knob>) = knobs.iter().copied().partition(|knob| acts_now(page, knob));
     time_ui(ui, shell, page, ("Acts now", NOW), &now);
     time_ui(ui, shell, page, ("At the next run", NEXT), &next);
 }

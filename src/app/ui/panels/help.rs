@@ -1,6 +1,6 @@
 //! The help sheet: every key and gesture, printed from the lists that work them.
 
-use super::section_ui;
+use super::{scroll_by_keys, section_ui};
 use crate::ui::{
     action::{GESTURES, OTHER_KEYS, key_groups},
     panels::prelude::*,
@@ -14,7 +14,11 @@ pub fn help_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
         });
     });
     let room = (ui.ctx().content_rect().height() - 160.0).max(160.0);
-    ScrollArea::vertical().max_height(room).min_scrolled_height(room).show(ui, |ui| {
+    let mut sheet = ScrollArea::vertical().max_height(room).min_scrolled_height(room);
+    if is_opening(ui) {
+        sheet = sheet.vertical_scroll_offset(0.0);
+    }
+    sheet.show(ui, |ui| {
         ui.columns(2, |columns| {
             let [left, right] = columns else { return };
             note_ui(left, shell.theme, "Keys (plain keys do nothing while a text field has the focus)");
@@ -34,7 +38,15 @@ pub fn help_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
                 }
             });
         });
+        scroll_by_keys(ui, room);
     });
+}
+
+/// True in the first frame in which the sheet is in sight.
+fn is_opening(ui: &Ui) -> bool {
+    let (id, pass) = (ui.scope_id().with("drawn"), ui.ctx().cumulative_pass_nr());
+    let before = ui.ctx().data_mut(|data| std::mem::replace(data.get_temp_mut_or_default::<u64>(id), pass));
+    before + 1 < pass
 }
 
 fn table_ui<'a>(ui: &mut Ui, shell: &Shell<'_>, id: &str, rows: impl Iterator<Item = (String, &'a str)>) {

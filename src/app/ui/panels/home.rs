@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use super::{sketch, top_bar::top_bar_ui};
+use super::{scroll_by_keys, sketch, top_bar::top_bar_ui};
 use crate::ui::{host::PastRun, panels::prelude::*, session::Session};
 
 const CARD_WIDTH: f32 = 376.0;
@@ -38,6 +38,7 @@ pub fn home_ui(ui: &mut Ui, shell: &mut Shell<'_>, pages: &BTreeMap<&'static str
     top_bar_ui(ui, shell, None, None);
     let page = Frame::NONE.fill(shell.theme.page);
     egui::CentralPanel::default().frame(page).show(ui, |ui| {
+        let height = ui.available_height();
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
             let width = (ui.available_width() - 64.0).min(PAGE);
             // The grid has as many columns as fit, but no empty ones, so that few labs get wide cards.
@@ -58,28 +59,54 @@ pub fn home_ui(ui: &mut Ui, shell: &mut Shell<'_>, pages: &BTreeMap<&'static str
                 gallery_ui(ui, shell, &labs, columns, card);
                 past_ui(ui, shell, past);
             });
+            scroll_by_keys(ui, height);
         });
     });
 }
 
+/// What the program is, and the buttons that lead to its other pages: beside it, or below where the page is narrow.
 fn intro_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
-    ui.horizontal(|ui| {
-        ui.vertical(|ui| {
-            ui.spacing_mut().item_spacing.y = 4.0;
-            ui.label(RichText::new("What moves inside a small model while it learns?").heading());
-            let words = "Open a lab, press Space, and watch. Every control acts on the model in front of you.";
-            quiet_ui(ui, shell.theme, words);
+    let title = RichText::new("What moves inside a small model while it learns?").heading();
+    let words = RichText::new("Open a lab, press Space, and watch. Many controls act on the running model at once.");
+    let buttons = [
+        ("Runs", "Every run with its result: find, sort, name, pin, archive, delete.", OpenAction::Runs),
+        (
+            "Claims",
+            "Every claim of the papers, the rule that decides it, and what runs have found.",
+            OpenAction::Claims(String::new()),
+        ),
+        ("Open…", "A text of your own, a config, a run folder (Ctrl O)", OpenAction::Sheet),
+    ];
+    let padding = 2.0 * ui.spacing().button_padding.x + ui.spacing().item_spacing.x;
+    let of_buttons: f32 = buttons.iter().map(|(name, ..)| width_of(ui, *name) + padding).sum();
+    let of_words = width_of(ui, title.clone()).max(width_of(ui, words.clone()));
+    let is_narrow = of_words + GAP + of_buttons > ui.available_width();
+    let words_ui = |ui: &mut Ui, theme: &Theme| {
+        ui.spacing_mut().item_spacing.y = 4.0;
+        ui.label(title);
+        ui.label(words.color(theme.secondary));
+    };
+    let button_ui = |ui: &mut Ui, shell: &mut Shell<'_>, (name, about, action): (&str, &str, OpenAction)| {
+        shell.on_click(ui.button(name).on_hover_text(about), action);
+    };
+    if is_narrow {
+        ui.vertical(|ui| words_ui(ui, shell.theme));
+        ui.horizontal(|ui| buttons.into_iter().for_each(|button| button_ui(ui, shell, button)));
+    } else {
+        ui.horizontal(|ui| {
+            ui.vertical(|ui| words_ui(ui, shell.theme));
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                buttons.into_iter().rev().for_each(|button| button_ui(ui, shell, button));
+            });
         });
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            let open = ui.button("Open…").on_hover_text("A text of your own, a config, a run folder (Ctrl O)");
-            shell.on_click(open, OpenAction::Sheet);
-            let words = "Every claim of the papers, the rule that decides it, and what runs have found.";
-            shell.on_click(ui.button("Claims").on_hover_text(words), OpenAction::Claims(String::new()));
-            let words = "Every run with its result: find, sort, name, pin, archive, delete.";
-            shell.on_click(ui.button("Runs").on_hover_text(words), OpenAction::Runs);
-        });
-    });
+    }
     ui.add_space(24.0);
+}
+
+/// The width of a text in one line, points.
+fn width_of(ui: &Ui, text: impl Into<egui::WidgetText>) -> f32 {
+    let wrap = Some(egui::TextWrapMode::Extend);
+    text.into().into_galley(ui, wrap, f32::INFINITY, egui::FontSelection::Default).size().x
 }
 
 fn gallery_ui(ui: &mut Ui, shell: &mut Shell<'_>, labs: &[LabCard<'_>], columns: usize, size: egui::Vec2) {

@@ -7,7 +7,9 @@ use egui::{FontSelection, TextStyle, text::LayoutJob};
 
 use crate::{
     config::Range,
-    ui::{legal, panels::prelude::*},
+    labs::trained_bdh::settings::ContextSettings,
+    telemetry::{measurements::TrainedBdh, neuron_name},
+    ui::{legal, page::controls::acts_in_views, panels::prelude::*, widgets::markdown::sentence_job},
 };
 
 /// A range wider than this has no slider: a drag could not hit a value.
@@ -42,10 +44,8 @@ pub fn knob_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob)
 fn value_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, value: &Value) {
     match (&knob.range, value) {
         (Range::Int { min, max }, Value::Int(v)) => {
-            // the model of the shown run takes precedence over one that the settings would make
-            let of_run = page.mirror().and_then(|mirror| mirror.info.as_ref());
-            let config = of_run.map_or(&page.config, |info| &info.config);
-            let max = legal::last_layer(config, knob).map_or(*max, |last| last.max(*v).clamp(*min, *max));
+            let last = legal::last_layer(&page.config, knob, page.mirror());
+            let max = last.map_or(*max, |last| last.max(*v).clamp(*min, *max));
             int_ui(ui, shell, page, knob, *v, [*min, max]);
         }
         (Range::Float { min, max, log }, Value::Float(v)) => {
@@ -53,8 +53,19 @@ fn value_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, va
         }
         (Range::Switch, Value::Switch(on)) => switch_ui(ui, shell, page, knob, *on),
         (Range::Choice(of), Value::Text(chosen)) => choice_ui(ui, shell, page, knob, chosen, of),
-        (_, value) => text_ui(ui, shell, page, knob, &value.to_string()),
+        (_, value) => {
+            let shown = selected_neuron(page, knob).unwrap_or_else(|| value.to_string());
+            text_ui(ui, shell, page, knob, &shown);
+        }
     }
+}
+
+/// The neuron that is selected in the graph, for the setting whose place it takes.
+fn selected_neuron(page: &Page, knob: &Knob) -> Option<String> {
+    let neuron = page.selection.neuron.filter(|_| knob.key == ContextSettings::neuron.name)?;
+    let model = page.mirror().and_then(legal::measured::<TrainedBdh>);
+    let per_head = model.and_then(|model| model.neurons.checked_div(model.heads)).unwrap_or(0);
+    Some(neuron_name(neuron as usize, per_head))
 }
 
 /// Draws the name of a setting whose control is in a visible tile, with a link to that tile.
@@ -116,6 +127,8 @@ fn symbol_text(ui: &Ui, symbol: &str, colour: Color32) -> LayoutJob {
     job
 }
 
+const VIEWS_FOLLOW: &str = "The views that show it follow at once.";
+
 struct Tip {
     title: String,
     about: &'static str,
@@ -134,16 +147,23 @@ fn tip(knob: &Knob, page: &Page) -> Tip {
         (Applies::Live, true) if page.mirror().is_some_and(Mirror::is_followed) => {
             notes.push("Another process trains the run shown: a change applies at a reset (R).".to_owned());
         }
+        (Applies::Live, true) if acts_in_views(page, knob) => notes.push(VIEWS_FOLLOW.to_owned()),
+        (Applies::Live, true) if page.run.as_ref().is_some_and(Run::has_ended) => {
+            notes.push("The run shown has ended: a change applies at a reset (R).".to_owned());
+        }
         (Applies::Live, true) if !page.reaches_run() => {
             notes.push("The run shown was begun with other settings: a change applies at a reset (R).".to_owned());
         }
         (Applies::Live, _) => notes.push("Acts on the running model at once.".to_owned()),
-        (Applies::InViews, _) => notes.push("The views that show it follow at once.".to_owned()),
+        (Applies::InViews, _) => notes.push(VIEWS_FOLLOW.to_owned()),
         (Applies::AtReset, true) if page.waits_for_reset(knob.key) => {
             notes.push("This change waits for a reset (R).".to_owned());
         }
         (Applies::AtReset, true) => notes.push("A change applies at a reset (R).".to_owned()),
         (Applies::AtReset, false) => {}
+    }
+    if selected_neuron(page, knob).is_some() {
+        notes.push("Selected in the graph. Another one that is typed takes its place.".to_owned());
     }
     if !matches!(knob.range, Range::Switch | Range::Text | Range::File(_)) {
         notes.push(format!("Takes {}.", knob.accepts()));
@@ -156,7 +176,7 @@ fn tip(knob: &Knob, page: &Page) -> Tip {
 fn tip_ui(ui: &mut Ui, theme: &Theme, tip: &Tip) {
     ui.label(RichText::new(&tip.title).strong());
     if !tip.about.is_empty() {
-        ui.label(tip.about);
+        ui.label(sentence_job(theme, tip.about, theme::BODY, theme.text));
     }
     tip.notes.iter().for_each(|note| _ = note_ui(ui, theme, note));
 }
@@ -338,6 +358,10 @@ fn text_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, tex
     let field = ui.add(field).labelled_by(name.id);
     let draft = draft.clone();
     if field.lost_focus() && draft != text {
+        if selected_neuron(page, knob).is_some() {
+            // what is typed counts
+            page.selection.neuron = None;
+        }
         shell.act(SettingAction::Change(knob.key.to_owned(), Value::Text(draft.trim().to_owned())));
     }
     if field.lost_focus() || !field.has_focus() {

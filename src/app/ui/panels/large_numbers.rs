@@ -4,9 +4,13 @@ use eframe::egui::accesskit::Role;
 
 use crate::{
     labs::headline::{Headline, large::LargeNumber},
+    telemetry::FollowedState,
     ui::{
         large_numbers::{GroupNumber, ReadNumber},
-        page::example::{self, ExampleLabel},
+        page::{
+            example::{self, ExampleLabel},
+            training::is_inspection_only,
+        },
         panels::prelude::*,
         pinned::run_name,
         widgets::large_figure::{FigureOwner, HEIGHT, LargeFigure, large_figures_ui},
@@ -23,6 +27,7 @@ pub fn large_numbers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     let mirror = &run.mirror;
     let pinned = pinned_words(page, mirror);
     let example = example::label(page);
+    let message = empty_message(page, run);
     if page.lab.large_numbers.is_empty() && pinned.is_none() && example.is_none() {
         return;
     }
@@ -47,7 +52,9 @@ pub fn large_numbers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     let question = page.lab.large_numbers().next().filter(|(first, headline)| {
         headline.source.is_asked_for() && numbers.first().is_some_and(|number| number.number.key != first.key)
     });
-    let unasked = question.map(|(number, headline)| (number.view, unasked_figure(number, headline)));
+    let title = |view: &str| shell.lists.view(view).map_or("", |view| view.title);
+    let unasked =
+        question.map(|(number, headline)| (number.view, unasked_figure(number, headline, title(number.view))));
     let (views, figures): (Vec<&str>, Vec<LargeFigure>) = unasked.into_iter().chain(shown).unzip();
     let clicked = large_figures_ui(&mut row, shell.theme, &figures, Sense::click());
     if let Some(view) = clicked.and_then(|i| views.get(i).copied()).filter(|view| !view.is_empty()) {
@@ -55,13 +62,26 @@ pub fn large_numbers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     }
     if figures.is_empty() && pinned.is_none() && !run.is_example() {
         let middle = UiBuilder::new().max_rect(place).layout(Layout::left_to_right(Align::Center));
-        let words = small_text("The main numbers appear here once they are measured.", shell.theme.secondary);
-        strip.new_child(middle).add(Label::new(words).truncate());
+        strip.new_child(middle).add(Label::new(small_text(message, shell.theme.secondary)).truncate());
     }
     if let Some(pinned) = pinned {
         let left = (row.min_rect().right() + 8.0).min(place.right() - MIN_PINNED_WIDTH);
         let rest = UiBuilder::new().max_rect(place.with_min_x(left)).layout(Layout::right_to_left(Align::Center));
         pinned_ui(&mut strip.new_child(rest), shell, &pinned);
+    }
+}
+
+/// Says what the strip is for, or why it stays empty.
+fn empty_message(page: &Page, run: &Run) -> &'static str {
+    let may_measure = match &run.mirror.state {
+        None | Some(RunState::Paused | RunState::Running) => true,
+        Some(RunState::Followed(state)) => matches!(state, FollowedState::Running | FollowedState::Paused),
+        Some(RunState::Finished | RunState::Stopped | RunState::Failed { .. }) => false,
+    };
+    match (may_measure, is_inspection_only(page)) {
+        (true, _) => "The main numbers appear here once they are measured.",
+        (false, true) => "The main numbers are measured while a model trains; this one is only looked at.",
+        (false, false) => "No main number of this lab was measured.",
     }
 }
 
@@ -87,11 +107,12 @@ fn example_ui(ui: &mut Ui, theme: &Theme, label: &ExampleLabel) {
 /// Height of the two lines about an example.
 const EXAMPLE_HEIGHT: f32 = 34.0;
 
-/// The figure of a number that a run has only once it is asked for, before that.
-fn unasked_figure(number: &LargeNumber, headline: &Headline) -> LargeFigure {
+/// The figure of a number that a run has only once it is asked for, before that; `title` is that of the view that asks.
+fn unasked_figure(number: &LargeNumber, headline: &Headline, title: &str) -> LargeFigure {
     let tip = format!("{}\nNot measured yet: {}.", headline.about, headline.absent);
     LargeFigure {
         meaning: "not measured yet".to_owned(),
+        note: if title.is_empty() { String::new() } else { format!("ask in {title}") },
         ..LargeFigure::new(number.label, "\u{2013}".to_owned(), &tip)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use eframe::egui::{self, Color32, Context, Frame, Margin, Panel, Response, Stroke, Ui};
+use eframe::egui::{self, Color32, Context, Frame, Key, Margin, Panel, Response, Stroke, Ui};
 
 use super::{
     action::{Action, Actions, OpenAction},
@@ -177,10 +177,12 @@ impl Overlay {
         let shadow = ctx.global_style().visuals.window_shadow;
         let frame = bordered(theme.panel, theme.line, Margin::same(16)).shadow(shadow);
         let backdrop = Color32::from_black_alpha(if theme.dark { 120 } else { 60 });
+        // one sheet must not begin where another was scrolled to
+        let kind = std::mem::discriminant(self);
         let response =
             egui::Modal::new(egui::Id::unique("sheet")).frame(frame).backdrop_color(backdrop).show(ctx, |ui| {
                 ui.set_width(width.min(ctx.content_rect().width() - 64.0));
-                match self {
+                ui.push_id(kind, |ui| match self {
                     Overlay::Help => help::help_ui(ui, shell),
                     Overlay::Palette(palette) => palette.ui(ui, shell, page),
                     Overlay::Open(sheet) => sheet.ui(ui, shell),
@@ -188,7 +190,7 @@ impl Overlay {
                     Overlay::LinkedFiles(sheet) => sheet.ui(ui, shell),
                     Overlay::Picture(order) => picture_sheet::picture_sheet_ui(ui, shell, order),
                     Overlay::ChooseLab(path) => open_sheet::choose_lab_ui(ui, shell, path),
-                }
+                });
             });
         shell.on_click(response.backdrop_response, OpenAction::Back);
     }
@@ -240,6 +242,34 @@ fn quiet_ui(ui: &mut Ui, theme: &Theme, words: impl Into<String>) -> Response {
 fn section_ui(ui: &mut Ui, theme: &Theme, title: impl Into<String>) {
     ui.add_space(8.0);
     note_ui(ui, theme, title);
+}
+
+/// The distance that an arrow scrolls, points.
+const LINE: f32 = 48.0;
+
+/// Scrolls the area that is being drawn, of this height, by Page Up, Page Down, Home and End, and by the arrows while nothing
+/// has the focus that they move. Call it after the content.
+fn scroll_by_keys(ui: &Ui, height: f32) {
+    let ctx = ui.ctx();
+    // a sheet in front, a menu and a text field take the keys for themselves
+    let is_behind = !ctx.memory(|m| m.allows_interaction(ui.layer_id()));
+    if is_behind || egui::Popup::is_any_open(ctx) || ctx.text_edit_focused() {
+        return;
+    }
+    let (page, all) = ((height - LINE).max(LINE), ui.min_rect().height());
+    let arrow = if ctx.memory(|m| m.focused().is_some()) { 0.0 } else { LINE };
+    let keys = [
+        (Key::PageUp, page),
+        (Key::PageDown, -page),
+        (Key::Home, all),
+        (Key::End, -all),
+        (Key::ArrowUp, arrow),
+        (Key::ArrowDown, -arrow),
+    ];
+    let by: f32 = ui.input(|i| keys.iter().filter(|(key, _)| i.key_pressed(*key)).map(|(_, by)| by).sum());
+    if by != 0.0 {
+        ui.scroll_with_delta(egui::vec2(0.0, by));
+    }
 }
 
 /// A thin line across.

@@ -15,7 +15,7 @@ pub struct OpenSheet {
 impl OpenSheet {
     pub fn ui(&mut self, ui: &mut Ui, shell: &mut Shell<'_>) {
         ui.label(RichText::new("Open").text_style(theme::title_style()));
-        let words = "A text file to train on, a config (.toml), a tokenizer.json, a trained BDH (.safetensors, .pt, .pth), a run folder to replay, a log of TensorBoard, W&B, Lightning or Trackio, the folder of a sweep, or a graph (.gexf, .graphml, .gml, node-link .json, .csv of edges). Dropping it on the window does the same.";
+        let words = "A text file to train on, a config (.toml), a tokenizer.json, a trained BDH (.safetensors, .pt, .pth), a run folder to replay, a log of TensorBoard, W&B, Lightning or Trackio, the folder of a sweep, a graph (.gexf, .graphml, .gml, node-link .json, .csv of edges), or a copied link (orrery:\u{2026}). Dropping a file on the window does the same.";
         quiet_ui(ui, shell.theme, words);
         ui.horizontal(|ui| {
             for (words, dialog) in [
@@ -30,7 +30,7 @@ impl OpenSheet {
             }
         });
         ui.add_space(8.0);
-        let label = note_ui(ui, shell.theme, "or its path");
+        let label = note_ui(ui, shell.theme, "or its path, or a link");
         let field = TextEdit::singleline(&mut self.path).desired_width(f32::INFINITY);
         let field = ui.add(field).labelled_by(label.id);
         if !self.begun {

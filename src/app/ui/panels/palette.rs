@@ -1,6 +1,6 @@
 //! The command palette: everything that can be done here, found by typing a few letters of it.
 
-use eframe::egui::Key;
+use eframe::egui::{Event, Key, Modifiers, style::ScrollAnimation};
 
 use super::text_field_ui;
 use crate::{
@@ -20,6 +20,10 @@ const BEFORE_LAB: &str = "  \u{b7}  ";
 pub struct Palette {
     typed: String,
     chosen: usize,
+    is_drawn: bool,
+    /// The user has scrolled the list since the choice last changed. Until then the chosen line, which Enter runs, is kept in
+    /// sight.
+    is_scrolled: bool,
     /// The steps of all lessons, read when the palette is first shown.
     lessons: Option<Vec<(LessonLink, String)>>,
 }
@@ -49,30 +53,35 @@ impl PaletteEntry {
 impl Palette {
     pub fn ui(&mut self, ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>) {
         let hint = RichText::new("Type a command, lab, preset, view or control").color(shell.theme.secondary);
+        // the arrows choose a line; in the text field they would move the cursor
+        let [up, down] =
+            [Key::ArrowUp, Key::ArrowDown].map(|key| ui.input_mut(|i| i.count_and_consume_key(Modifiers::NONE, key)));
         let field = text_field_ui(ui, &mut self.typed, "Command", Some(hint), f32::INFINITY);
-        if field.changed() {
-            self.chosen = 0;
+        let is_new = field.changed() || !self.is_drawn;
+        if is_new {
+            (self.chosen, self.is_drawn) = (0, true);
         }
         let lessons = self.lessons.get_or_insert_with(|| lessons(shell.lists.labs));
         let found = found(entries(shell, page, lessons), &self.typed);
-        let (up, down, enter) =
-            ui.input(|i| (i.key_pressed(Key::ArrowUp), i.key_pressed(Key::ArrowDown), i.key_pressed(Key::Enter)));
-        if down {
-            self.chosen = (self.chosen + 1).min(found.len().saturating_sub(1));
-        }
-        if up {
-            self.chosen = self.chosen.saturating_sub(1);
-        }
+        let enter = ui.input(|i| i.key_pressed(Key::Enter));
+        self.chosen = (self.chosen + down).min(found.len().saturating_sub(1)).saturating_sub(up);
+        let scrolls = |e: &Event| matches!(e, Event::MouseWheel { .. });
+        self.is_scrolled |= ui.input(|i| i.pointer.any_pressed() || i.events.iter().any(scrolls));
+        self.is_scrolled &= !is_new && up + down == 0;
         field.request_focus();
         let mut done = enter.then_some(self.chosen);
         ui.add_space(8.0);
         // The height does not depend on the matches, so that the selected line stays in place while the user types.
         let height = (ROW * 12.0).min(ui.ctx().content_rect().height() - 160.0).max(ROW * 3.0);
-        let list = ScrollArea::vertical().max_height(height).min_scrolled_height(height).auto_shrink([false, false]);
+        let mut list =
+            ScrollArea::vertical().max_height(height).min_scrolled_height(height).auto_shrink([false, false]);
+        if is_new {
+            list = list.vertical_scroll_offset(0.0);
+        }
         list.show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
             for (i, entry) in found.iter().enumerate() {
-                if entry_ui(ui, shell, entry, i == self.chosen, up || down) {
+                if entry_ui(ui, shell, entry, i == self.chosen, !self.is_scrolled) {
                     done = Some(i);
                 }
             }
@@ -87,15 +96,16 @@ impl Palette {
     }
 }
 
-fn entry_ui(ui: &mut Ui, shell: &Shell<'_>, entry: &PaletteEntry, chosen: bool, moved: bool) -> bool {
+/// `is_kept`: the list is scrolled so that the chosen line is in sight.
+fn entry_ui(ui: &mut Ui, shell: &Shell<'_>, entry: &PaletteEntry, chosen: bool, is_kept: bool) -> bool {
     let theme = shell.theme;
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
     response.widget_info(|| egui::WidgetInfo::selected(egui::Role::MenuItem, true, chosen, &entry.words));
     if chosen || response.hovered() {
         ui.painter().rect_filled(rect, theme::CORNER, if chosen { theme.line } else { theme.raised });
     }
-    if chosen && moved {
-        response.scroll_to_me(None);
+    if chosen && is_kept {
+        response.scroll_to_me_animation(None, ScrollAnimation::none());
     }
     let place = UiBuilder::new().max_rect(rect.shrink2(vec2(8.0, 0.0)));
     let mut row = ui.new_child(place.layout(Layout::left_to_right(Align::Center)));

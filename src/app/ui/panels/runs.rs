@@ -3,11 +3,12 @@
 mod chips;
 mod compare;
 mod details;
+mod settings;
 mod table;
 
 use std::{collections::BTreeSet, path::Path};
 
-use self::chips::Chips;
+use self::{chips::Chips, settings::TableSettings};
 use super::{borderless, filter_ui, ground, top_bar::top_bar_ui};
 use crate::{
     analysis::distinct::distinct,
@@ -59,6 +60,7 @@ pub struct RunsPage {
     /// The page is shown, in place of a lab.
     pub is_open: bool,
     rows: Vec<RunRow>,
+    settings: TableSettings,
     /// Some rows are still being read.
     is_reading: bool,
     /// The list of runs has arrived at least once.
@@ -99,6 +101,7 @@ impl RunsPage {
 
     /// Takes the rows that the host found; more may follow.
     pub fn set(&mut self, rows: Vec<RunRow>, is_complete: bool) {
+        self.settings = TableSettings::new(&rows);
         (self.rows, self.is_reading, self.has_arrived, self.is_stale) = (rows, !is_complete, true, true);
     }
 

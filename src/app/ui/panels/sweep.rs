@@ -157,6 +157,8 @@ pub fn sweep_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
     read_again(ui, shell, page);
     let margin = Margin { left: 16, right: 16, top: 12, bottom: 12 };
     egui::CentralPanel::default().frame(Frame::NONE.fill(shell.theme.page).inner_margin(margin)).show(ui, |ui| {
+        // the head explains what the table shows
+        page.prepared = page.prepare(shell.theme.dark);
         head::head_ui(ui, shell, page);
         ui.add_space(6.0);
         match page.prepare(shell.theme.dark) {

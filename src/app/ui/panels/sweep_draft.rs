@@ -4,7 +4,7 @@ use super::{borderless, hairline, text_field_ui};
 use crate::{
     config::Config,
     experiments::sweep::draft::DraftAxis,
-    ui::{panels::prelude::*, sweep_draft::SweepDraftState},
+    ui::{panels::prelude::*, sweep_draft::SweepDraftState, widgets::notes::note_width},
 };
 
 /// The maximum number of runs, or of points, that a field accepts.
@@ -52,9 +52,12 @@ fn axis_ui(ui: &mut Ui, theme: &Theme, axis: &mut DraftAxis, knob: &Knob) {
         return;
     }
     ui.horizontal(|ui| {
-        text_field_ui(ui, &mut axis.from, &format!("{} from", knob.label), None, 64.0);
+        let between = note_width(ui.painter(), "to") + 2.0 * ui.spacing().item_spacing.x;
+        // the ends of a small range have many digits
+        let width = ((ui.available_width() - between) / 2.0).floor();
+        text_field_ui(ui, &mut axis.from, &format!("{} from", knob.label), None, width);
         note_ui(ui, theme, "to");
-        text_field_ui(ui, &mut axis.to, &format!("{} to", knob.label), None, 64.0);
+        text_field_ui(ui, &mut axis.to, &format!("{} to", knob.label), None, width);
     });
     ui.horizontal(|ui| {
         let points = ui.add(DragValue::new(&mut axis.points).range(2..=1000).speed(0.1));

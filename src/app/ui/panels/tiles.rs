@@ -79,6 +79,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         tabbed: &tabbed,
         in_front,
         front_title: None,
+        title_room: 0.0,
         selected,
         maximised: *maximised,
         more_views,
@@ -119,6 +120,8 @@ struct Stage<'a> {
     in_front: HashSet<TileId>,
     /// The title in front of the tab bar that is being drawn, shortened to the space available.
     front_title: Option<(TileId, Arc<Galley>)>,
+    /// The width between the arrows of that bar, points.
+    title_room: f32,
     selected: &'a mut Option<TileId>,
     maximised: Option<TileId>,
     more_views: MoreViews,

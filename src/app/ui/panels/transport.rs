@@ -25,7 +25,8 @@ const PACES: [(&str, f64, &str); 3] = [
 pub fn transport_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     ui.horizontal_centered(|ui| {
         buttons_ui(ui, shell, page);
-        if let Some(memory) = page.memory.as_ref().filter(|_| ui.available_width() > 760.0) {
+        let memory = page.run.as_ref().and_then(|run| run.memory.as_ref());
+        if let Some(memory) = memory.filter(|_| ui.available_width() > 760.0) {
             note_ui(ui, shell.theme, format!("memory: about {memory}"))
                 .on_hover_text("Memory that the run holds: an estimate from the settings.");
         }
@@ -208,7 +209,9 @@ fn scrubber_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     let pointer = slider.hover_pos().map_or(f32::NAN, |p| p.x);
     let mut tip: Vec<String> = near(&events, x, pointer).into_iter().map(StepEvent::label).collect();
     if tip.is_empty() {
-        tip.push("Drag to see every view as of that step; training goes on. Ticks below are checkpoints, above it changes and stages.".into());
+        let goes_on = if page.run.as_ref().is_some_and(Run::is_running) { "; training goes on" } else { "" };
+        let ticks = "Ticks below are checkpoints, above it changes and stages.";
+        tip.push(format!("Drag to see every view as of that step{goes_on}. {ticks}"));
     }
     slider.on_hover_text(tip.join("\n"));
 }

@@ -149,6 +149,9 @@ impl Chart<'_> {
             }
         }
         for label in &layout.labels {
+            if let Some(leader) = label.leader {
+                svg.line(leader, Paint::stroke(theme.secondary, 1.0));
+            }
             for (i, row) in label.rows.iter().enumerate() {
                 let at = label.rect.min + vec2(0.0, i as f32 * (ROW - 1.0) + TEXT - 1.0);
                 svg.text(at, "start", row, theme.secondary);

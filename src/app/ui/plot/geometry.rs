@@ -26,6 +26,8 @@ pub struct Label {
     pub rows: Vec<String>,
     /// The claim of the ledger that it opens.
     pub claim: Option<&'static str>,
+    /// A line from it to the level that it names, where it does not stand beside that.
+    pub leader: Option<[Pos2; 2]>,
 }
 
 /// A thinned line, cut to what is in sight.

@@ -2,7 +2,7 @@
 
 use eframe::egui::{Context, Id, Ui};
 
-use super::Chart;
+use super::{Chart, Line};
 
 /// A guess on the chart of this name.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +31,19 @@ pub fn guess(ctx: &Context) -> Option<Guess> {
     ctx.data(|d| d.get_temp::<Option<Guess>>(id())).flatten()
 }
 
+fn claims_id() -> Id {
+    Id::unique("orrery hidden claims")
+}
+
+/// Hides the marks of claims on every chart from now on, or shows them again.
+pub fn hide_claims(ctx: &Context, are_hidden: bool) {
+    ctx.data_mut(|d| d.insert_temp(claims_id(), are_hidden));
+}
+
+pub(super) fn are_claims_hidden(ui: &Ui) -> bool {
+    ui.ctx().data(|d| d.get_temp(claims_id())).unwrap_or(false)
+}
+
 pub(super) fn guess_on(ui: &Ui, chart: &Chart<'_>) -> Option<Guess> {
     guess(ui.ctx()).filter(|g| g.chart == chart.name)
 }
@@ -55,9 +68,43 @@ impl Guess {
     }
 }
 
+impl<'a> Chart<'a> {
+    /// The chart without the numbers of claims: ranges, values, and the points of lines.
+    pub(super) fn without_claims(&self) -> Chart<'a> {
+        let mut chart = self.clone();
+        chart.zones.retain(|zone| zone.claim.is_none());
+        chart.references.retain(|reference| reference.claim.is_none());
+        // views know a line by its index, so that one without points keeps the place
+        for line in chart.lines.iter_mut().filter(|line| line.claim.is_some()) {
+            *line = Line::new("", line.colour, Vec::<[f64; 2]>::new()).unnamed();
+        }
+        chart
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use eframe::egui::Color32;
+
     use super::*;
+    use crate::ui::plot::Axis;
+
+    #[test]
+    fn a_chart_without_claims_keeps_its_other_marks_and_the_places_of_its_lines() {
+        let mut chart = Chart::new("gate", Axis::new("step"), Axis::new("tanh"));
+        let line = |name: &str| Line::new(name, Color32::RED, vec![[0.0, 0.1]]);
+        chart.add(line("paper").claim("A2"));
+        chart.add(line("run"));
+        chart.horizontal_span("paper: stays closed", Color32::RED, [-0.01, 0.01]).claim = Some("A1");
+        chart.horizontal_span("closed", Color32::RED, [-0.01, 0.01]);
+        chart.horizontal_line("paper: .031", 0.031).claim = Some("A15");
+        chart.horizontal_line("shut", 0.0);
+        let open = chart.without_claims();
+        assert_eq!(open.zones.iter().map(|zone| zone.label.as_str()).collect::<Vec<_>>(), ["closed"]);
+        assert_eq!(open.references.iter().map(|r| r.label.as_str()).collect::<Vec<_>>(), ["shut"]);
+        assert_eq!(open.lines.iter().map(|line| line.data.is_empty()).collect::<Vec<_>>(), [true, false]);
+        assert!(open.lines[0].claim.is_none() && open.lines[1].label == "run");
+    }
 
     #[test]
     fn redrawing_part_of_a_guess_replaces_its_points() {

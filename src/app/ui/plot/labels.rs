@@ -12,17 +12,24 @@ use crate::ui::theme::FAINTEST_LINE;
 /// The labels that fit without overlapping another one. The list of the chart names all of them.
 pub(super) fn labels(chart: &Chart<'_>, layout: &Layout, measure: MeasureText<'_>) -> Vec<Label> {
     let mut placed: Vec<Label> = vec![];
-    for PendingLabel { words, anchors, claim } in pending_labels(chart, layout) {
+    for PendingLabel { words, anchors, claim, level } in pending_labels(chart, layout) {
         let rows = wrapped(words, layout.plot.width() - 14.0, measure);
         let wide = rows.iter().map(|r| measure(r, false)).fold(0.0, f32::max);
         let size = vec2(wide, rows.len() as f32 * (ROW - 1.0));
         let inside = anchors.iter().map(|(at, align)| move_inside(layout.plot, align.anchor_size(*at, size)));
         let costs = inside.enumerate().map(|(i, rect)| (cost(chart, layout, &placed, rect) + i as f32, rect));
         if let Some((_, rect)) = costs.filter(|(cost, _)| *cost < OVERLAPS).min_by(|a, b| a.0.total_cmp(&b.0)) {
-            placed.push(Label { rect, rows, claim });
+            placed.push(Label { rect, rows, claim, leader: level.and_then(|level| leader(rect, level)) });
         }
     }
     placed
+}
+
+/// A line from a label to the level that it names, if it stands a row or more away from that: other lines may lie between.
+fn leader(label: Rect, level: f32) -> Option<[Pos2; 2]> {
+    let edge = if label.bottom() < level { label.bottom() } else { label.top() };
+    let is_apart = !label.y_range().contains(level) && (edge - level).abs() > ROW / 2.0;
+    is_apart.then(|| [edge, level].map(|y| pos2(label.center().x, y)))
 }
 
 /// The cost of covering another label: more than any position that covers none.
@@ -47,6 +54,8 @@ struct PendingLabel<'c> {
     /// Candidate positions, the best first.
     anchors: Vec<(Pos2, Align2)>,
     claim: Option<&'static str>,
+    /// The height of the level that it names.
+    level: Option<f32>,
 }
 
 /// The labels of the lines and strips that are in sight and named.
@@ -60,28 +69,19 @@ fn pending_labels<'c>(chart: &'c Chart<'_>, layout: &Layout) -> Vec<PendingLabel
             let at = pos2(x(zone.from).max(plot.left()) + 4.0, plot.bottom() - 4.0);
             if plot.contains(at) && x(zone.to) > plot.left() {
                 let anchors = rows().map(|y| (at - vec2(0.0, y), Align2::LEFT_BOTTOM)).collect();
-                all.push(PendingLabel { words: &zone.label, anchors, claim: zone.claim });
+                all.push(PendingLabel { words: &zone.label, anchors, claim: zone.claim, level: None });
             }
         } else if let Some((at, inside)) = zone_label_at(layout, zone) {
             let aligned = if inside { Align2::LEFT_BOTTOM } else { Align2::LEFT_TOP };
             let across = [at.x, plot.center().x, plot.right() - 60.0];
             let heights = std::iter::once((at.y, aligned)).chain(zone_label_above(layout, zone, inside));
             let anchors = heights.flat_map(|(y, aligned)| across.map(|x| (pos2(x, y), aligned))).collect();
-            all.push(PendingLabel { words: &zone.label, anchors, claim: zone.claim });
+            all.push(PendingLabel { words: &zone.label, anchors, claim: zone.claim, level: None });
         }
     }
     for reference in &chart.references {
-        let anchors: Vec<(Pos2, Align2)> = if reference.vertical {
-            let x = x(reference.at);
-            if !plot.x_range().contains(x) {
-                continue;
-            }
-            let top = plot.top() + 2.0;
-            let beside =
-                |y: f32| [(pos2(x + 4.0, top + y), Align2::LEFT_TOP), (pos2(x - 4.0, top + y), Align2::RIGHT_TOP)];
-            rows().flat_map(beside).collect()
-        } else {
-            let y = layout.y_at(layout.y_scale.place(reference.at));
+        let level = (!reference.vertical).then(|| layout.y_at(layout.y_scale.place(reference.at)));
+        let anchors: Vec<(Pos2, Align2)> = if let Some(y) = level {
             if !plot.y_range().contains(y) {
                 continue;
             }
@@ -99,14 +99,24 @@ fn pending_labels<'c>(chart: &'c Chart<'_>, layout: &Layout) -> Vec<PendingLabel
                 })
             };
             (0..=FURTHER_ROWS).flat_map(both).collect()
+        } else {
+            let x = x(reference.at);
+            if !plot.x_range().contains(x) {
+                continue;
+            }
+            let top = plot.top() + 2.0;
+            let beside =
+                |y: f32| [(pos2(x + 4.0, top + y), Align2::LEFT_TOP), (pos2(x - 4.0, top + y), Align2::RIGHT_TOP)];
+            rows().flat_map(beside).collect()
         };
-        all.push(PendingLabel { words: &reference.label, anchors, claim: reference.claim });
+        all.push(PendingLabel { words: &reference.label, anchors, claim: reference.claim, level });
     }
     let stated = chart.lines.iter().enumerate().filter(|(_, line)| line.claim.is_some());
     all.extend(stated.map(|(i, line)| PendingLabel {
         words: line.name(),
         anchors: beside_line(layout, i),
         claim: line.claim,
+        level: None,
     }));
     all.retain(|label| !label.words.is_empty());
     all
@@ -285,7 +295,7 @@ mod tests {
         }
     }
 
-    /// A level among lines is named above them.
+    /// A level among lines is named above them, with a line that leads to it.
     #[test]
     fn a_label_leaves_its_level_where_lines_are_on_both_sides() {
         let low = (0..60u8).map(|i| [f64::from(i), if i.is_multiple_of(2) { 0.0 } else { 0.25 }]);
@@ -296,6 +306,14 @@ mod tests {
         let layout = Layout::new(&chart, &ChartState::default(), [400.0, 260.0], &measure);
         let (label, [lowest, highest]) = (layout.labels[0].rect, [0.25, 1.0].map(|y| layout.at(0.0, y).y));
         assert!(label.bottom() < lowest && label.top() > highest, "{label:?} between {highest} and {lowest}");
+        let level = layout.at(0.0, 0.1).y;
+        let leader = layout.labels[0].leader.expect("a line leads to the level");
+        assert!(leader.map(|end| end.y) == [label.bottom(), level] && leader[0].x == leader[1].x, "{leader:?}");
+        let alone = Line::new("a", Color32::RED, vec![[0.0, 1.0], [59.0, 1.0]]);
+        let mut chart = Chart::new("t", Axis::new("x"), Axis::new("y").include(&[0.0])).line(alone);
+        chart.horizontal_line("most common", 0.1);
+        let layout = Layout::new(&chart, &ChartState::default(), [400.0, 260.0], &measure);
+        assert_eq!(layout.labels[0].leader, None, "beside its level it needs none");
     }
 
     /// A line that is the number of a claim is named beside itself; one that is switched off is not.

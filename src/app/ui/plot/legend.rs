@@ -5,30 +5,21 @@ use eframe::egui::{
 };
 
 use super::{
-    Chart, ChartState, Line, Stroke, clip,
+    Chart, ChartState, Line,
     geometry::{FIXED, ROW, SWATCH, TEXT},
-    mark::paint_mark,
+    mark::paint_swatch,
     paint::{Canvas, width_of},
     tile::current_tile,
 };
 use crate::ui::theme::{FAINT_LINE, Theme};
 
-/// A name with its sign, struck where its line is switched off.
-fn paint_name(painter: &egui::Painter, at: egui::Pos2, line: &Line<'_>, theme: &Theme, is_hidden: bool) {
+/// A line's name with its sign, struck where the line is switched off.
+fn paint_name(painter: &egui::Painter, at: egui::Pos2, line: &Line<'_>, name: &str, theme: &Theme, is_hidden: bool) {
     let colour = if is_hidden || line.faint { line.colour.gamma_multiply(FAINT_LINE) } else { line.colour };
-    let swatch = [at, at + vec2(SWATCH, 0.0)];
-    let pen = Pen::new(2.0, colour);
-    match line.stroke {
-        Stroke::Marks(mark) => paint_mark(painter, at + vec2(SWATCH / 2.0, 0.0), mark, colour),
-        Stroke::Dashed => clip::paint_dashed(painter, &swatch, pen, 4.0, 2.5),
-        Stroke::Dotted => clip::paint_dashed(painter, &swatch, pen, 2.0, 2.0),
-        Stroke::Solid | Stroke::Stairs | Stroke::Stems => {
-            painter.line_segment(swatch, pen);
-        }
-    }
+    paint_swatch(painter, at, line.stroke, colour);
     let words = if is_hidden { theme.secondary } else { theme.text };
     let at = at + vec2(SWATCH + 4.0, 0.0);
-    let place = painter.text(at, Align2::LEFT_CENTER, line.name(), FontId::proportional(TEXT), words);
+    let place = painter.text(at, Align2::LEFT_CENTER, name, FontId::proportional(TEXT), words);
     if is_hidden {
         painter.hline(place.x_range(), place.center().y, Pen::new(1.0, words));
     }
@@ -49,7 +40,7 @@ impl Chart<'_> {
             if response.hovered() {
                 canvas.painter.hline(place.x_range(), place.bottom(), Pen::new(1.0, canvas.theme.line));
             }
-            paint_name(&canvas.painter, at, line, canvas.theme, !is_shown);
+            paint_name(&canvas.painter, at, line, line.name(), canvas.theme, !is_shown);
             let tip = if is_shown { "Click to leave this line out." } else { "Click to show this line again." };
             if response.on_hover_text(format!("{}. {tip}", line.name())).clicked() {
                 state.toggle(line.name());
@@ -60,9 +51,13 @@ impl Chart<'_> {
         }
     }
 
-    /// "+ 4 more", which opens the list of every name.
+    /// "+ 4 more", or "4 lines" where none is named: it opens the list of every line that the readout has.
     fn list_ui(&self, ui: &mut Ui, canvas: &Canvas<'_>, state: &mut ChartState, count: usize, at: egui::Pos2) {
-        let words = format!("+ {count} more");
+        let words = match (canvas.layout.names.len(), self.lines.iter().filter(|line| line.is_in_list()).count()) {
+            (0, 1) => "1 line".to_owned(),
+            (0, all) => format!("{all} lines"),
+            _ => format!("+ {count} more"),
+        };
         let size = vec2(width_of(ui, &words, false), ROW - 1.0);
         let place = Align2::LEFT_CENTER.anchor_size(at, size);
         let id = ui.scope_id().with((&self.name, "lines"));
@@ -73,12 +68,12 @@ impl Chart<'_> {
         canvas.painter.hline(place.x_range(), place.bottom(), Pen::new(1.0, canvas.theme.line));
         egui::Popup::menu(&response).close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside).show(|ui| {
             egui::ScrollArea::vertical().max_height(360.0).show(ui, |ui| {
-                for line in self.lines.iter().filter(|l| l.is_listed()) {
+                for line in self.lines.iter().filter(|line| line.is_in_list()) {
                     let is_shown = !state.hides(line);
-                    let wide = SWATCH + 4.0 + width_of(ui, line.name(), false);
+                    let wide = SWATCH + 4.0 + width_of(ui, &line.label, false);
                     let (place, response) = ui.allocate_exact_size(vec2(wide, ROW + 2.0), Sense::click());
-                    response.widget_info(|| WidgetInfo::selected(Role::CheckBox, true, is_shown, line.name()));
-                    paint_name(ui.painter(), place.left_center(), line, canvas.theme, !is_shown);
+                    response.widget_info(|| WidgetInfo::selected(Role::CheckBox, true, is_shown, &line.label));
+                    paint_name(ui.painter(), place.left_center(), line, &line.label, canvas.theme, !is_shown);
                     if response.on_hover_cursor(CursorIcon::PointingHand).clicked() {
                         state.toggle(line.name());
                     }

@@ -40,7 +40,7 @@ pub use empty::{empty_message, empty_ui};
 pub use events::{StepEvent, StepEvents, near, set_step_events};
 pub use geometry::{HOVER_DISTANCE, distance_to};
 pub use gestures::{arrow_steps, presses, zoom_factor};
-pub use guess::{Guess, guess, set_guess};
+pub use guess::{Guess, guess, hide_claims, set_guess};
 pub use mark::paint_mark;
 pub use paint::ChartResponse;
 pub use range::limits_around;
@@ -219,6 +219,11 @@ impl<'a> Line<'a> {
         self.named && (!self.faint || self.is_pinned)
     }
 
+    /// True if the list of all lines has it: what the readout names, and pinned runs.
+    fn is_in_list(&self) -> bool {
+        !self.label.is_empty() && (!self.faint || self.is_listed())
+    }
+
     /// The name in the legend.
     pub fn name(&self) -> &str {
         self.short.as_deref().unwrap_or(&self.label)
@@ -358,6 +363,14 @@ impl<'a> Chart<'a> {
 
     pub fn add(&mut self, line: Line<'a>) {
         self.lines.push(line);
+    }
+
+    /// Adds a line of a kind that has its own stroke and accompanies each of the other lines, such as the result of random
+    /// weights in each layer. The legend names the kind once, by its first line, and switches all of them together.
+    pub fn add_of_kind(&mut self, kind: &str, line: Line<'a>) {
+        let is_named = self.lines.iter().any(|other| other.short.as_deref() == Some(kind));
+        let line = line.short(kind);
+        self.add(if is_named { line.unnamed() } else { line });
     }
 
     /// Adds the shaded area between `low` and `high`.

@@ -13,7 +13,7 @@ use super::{
     empty::empty_ui,
     events::{StepEvents, step_events},
     geometry::{Label, Layout, ROW, TEXT},
-    guess::{Guess, guess_on},
+    guess::{Guess, are_claims_hidden, guess_on},
     labels::{move_inside, place_avoiding},
     mark::{DOT, LONE, MARK, shape_of},
     tile::{current_tile, is_picture, note_lacking, note_plot},
@@ -40,9 +40,11 @@ pub struct ChartResponse {
 impl Chart<'_> {
     /// Draws the chart in `size` points and lets it be handled.
     pub fn show(&self, ui: &mut Ui, size: Vec2, theme: &Theme, state: &mut ChartState) -> ChartResponse {
-        let guess = guess_on(ui, self);
-        let widened = guess.as_ref().map(|guess| guess.widen(self));
-        widened.as_ref().unwrap_or(self).show_with(ui, size, theme, state, guess)
+        let unclaimed = are_claims_hidden(ui).then(|| self.without_claims());
+        let chart = unclaimed.as_ref().unwrap_or(self);
+        let guess = guess_on(ui, chart);
+        let widened = guess.as_ref().map(|guess| guess.widen(chart));
+        widened.as_ref().unwrap_or(chart).show_with(ui, size, theme, state, guess)
     }
 
     fn show_with(
@@ -374,6 +376,10 @@ impl Canvas<'_> {
     /// Draws a label like [`Canvas::halo_text`], where the layout found room.
     fn label(&self, label: &Label) {
         let rect = label.rect.translate(self.corner);
+        if let Some(leader) = label.leader {
+            let stroke = egui::Stroke::new(1.0, self.theme.secondary);
+            self.painter.line_segment(leader.map(|end| end + self.corner), stroke);
+        }
         self.painter.rect_filled(rect.expand2(vec2(3.0, 0.0)), 2.0, self.theme.panel.gamma_multiply(0.8));
         for (i, row) in label.rows.iter().enumerate() {
             let at = rect.min + vec2(0.0, i as f32 * (ROW - 1.0));

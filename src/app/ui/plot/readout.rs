@@ -2,15 +2,23 @@
 
 use std::sync::Arc;
 
-use eframe::egui::{self, Color32, FontId, Galley, Painter, Rect, StrokeKind, pos2, vec2};
+use eframe::egui::{self, FontId, Galley, Painter, Rect, StrokeKind, pos2, vec2};
 
 use super::{
     ChartState, Line,
     geometry::{ROW, SWATCH, TEXT},
     layout::{nearest_x, value_before},
+    mark::paint_swatch,
     paint::Canvas,
     scale::value_label,
 };
+
+/// A line's value under the pointer.
+struct ReadoutRow<'a> {
+    line: &'a Line<'a>,
+    label: String,
+    value: String,
+}
 
 impl Line<'_> {
     /// The name of its values; it mentions smoothing.
@@ -48,12 +56,11 @@ impl Canvas<'_> {
         let newest = read.iter().map(|(_, [px, _])| *px).reduce(f64::max);
         if let (Some(over), Some(x)) = (over, newest) {
             read.retain(|(line, _)| !line.label.is_empty());
-            let row = |(line, [px, py]): &(&Line<'_>, [f64; 2])| {
-                let other_x = Some(*px).filter(|px| *px != x);
-                (line.colour, self.row_label(line, other_x), value_label(*py))
-            };
-            let rows: Vec<(Color32, String, String)> = read.iter().map(row).collect();
-            self.readout(over, at_x, &self.place_label(x), &rows);
+            let rows = read.into_iter().map(|(line, [px, py])| {
+                let other_x = Some(px).filter(|px| *px != x);
+                ReadoutRow { line, label: self.row_label(line, other_x), value: value_label(py) }
+            });
+            self.readout(over, at_x, &self.place_label(x), &rows.collect::<Vec<_>>());
         }
     }
 
@@ -69,11 +76,11 @@ impl Canvas<'_> {
     }
 
     /// Lists as many rows as the screen has room for, in as many columns as it takes, wholly on the screen.
-    fn readout(&self, over: &Painter, at_x: f32, head: &str, rows: &[(Color32, String, String)]) {
+    fn readout(&self, over: &Painter, at_x: f32, head: &str, rows: &[ReadoutRow<'_>]) {
         let (theme, screen) = (self.theme, over.ctx().content_rect().shrink(4.0));
         let words = |t: &str, font: FontId, colour| over.layout_no_wrap(t.to_owned(), font, colour);
-        let labels: Vec<_> = rows.iter().map(|r| words(&r.1, FontId::proportional(TEXT), theme.text)).collect();
-        let figures: Vec<_> = rows.iter().map(|r| words(&r.2, FontId::monospace(TEXT), theme.text)).collect();
+        let labels: Vec<_> = rows.iter().map(|r| words(&r.label, FontId::proportional(TEXT), theme.text)).collect();
+        let figures: Vec<_> = rows.iter().map(|r| words(&r.value, FontId::monospace(TEXT), theme.text)).collect();
         let head = words(head, FontId::monospace(TEXT), theme.secondary);
         let widest = |all: &[Arc<Galley>]| all.iter().map(|g| g.size().x).fold(0.0, f32::max);
         let column = SWATCH + 4.0 + widest(&labels) + 12.0 + widest(&figures);
@@ -95,7 +102,7 @@ impl Canvas<'_> {
         for (i, ((row, label), figure)) in rows.iter().zip(labels).zip(figures).enumerate() {
             let x = left + (i / high.max(1)) as f32 * (column + 16.0);
             let y = first + ROW * (i % high.max(1) + 1) as f32;
-            over.hline(x..=x + SWATCH, y, egui::Stroke::new(2.0, row.0));
+            paint_swatch(over, pos2(x, y), row.line.stroke, row.line.colour);
             over.galley(centre(&label, x + SWATCH + 4.0, y), label, theme.text);
             let end = if columns == 1 { box_rect.right() - 8.0 } else { x + column };
             over.galley(centre(&figure, end - figure.size().x, y), figure, theme.text);

@@ -1,5 +1,7 @@
 //! The range of an axis, the positions of its values on the screen, and its ticks.
 
+use std::path::Path;
+
 use crate::{
     experiments::sweep::results::{AxisKind, ResultAxis, SweepResults},
     ui::plot::{Scale, limits_around},
@@ -14,6 +16,8 @@ pub struct AxisSpan {
     to: f64,
     /// Ticks at the few values of an axis, with their labels, in place of round numbers.
     marks: Vec<(f64, String)>,
+    /// The marks are those of words.
+    has_words: bool,
 }
 
 /// An axis with at most this many values has a tick at each of them instead of at round numbers.
@@ -29,7 +33,7 @@ impl AxisSpan {
         let ends =
             places.fold(None, |ends: Option<[f64; 2]>, p| Some(ends.map_or([p, p], |[a, b]| [a.min(p), b.max(p)])))?;
         let [from, to] = limits_around(ends, MARGIN, scale);
-        Some(Self { scale, from, to, marks: vec![] })
+        Some(Self { scale, from, to, marks: vec![], has_words: false })
     }
 
     /// The ends of the axis of a setting that varies.
@@ -38,8 +42,8 @@ impl AxisSpan {
         match kind {
             AxisKind::Words(words) => {
                 let to = words.len() as f64 - 0.5;
-                let marks = words.iter().enumerate().map(|(i, word)| (i as f64, word.clone())).collect();
-                Some(Self { scale: Scale::Linear, from: -0.5, to, marks })
+                let marks = words.iter().enumerate().map(|(i, word)| (i as f64, word_label(word))).collect();
+                Some(Self { scale: Scale::Linear, from: -0.5, to, marks, has_words: true })
             }
             AxisKind::Numbers { is_log } => {
                 let places = results.places(axis);
@@ -62,6 +66,11 @@ impl AxisSpan {
         [self.from, self.to]
     }
 
+    /// The share of the way that the label of each word has; `None` on an axis of numbers.
+    pub fn word_share(&self) -> Option<f32> {
+        self.has_words.then(|| 1.0 / self.marks.len().max(1) as f32)
+    }
+
     /// A value's share of the way; NaN where it has no place.
     pub fn share(&self, value: f64) -> f32 {
         ((self.scale.place(value) - self.from) / (self.to - self.from)) as f32
@@ -79,6 +88,16 @@ impl AxisSpan {
         }
         let share = |place: f64| ((place - self.from) / (self.to - self.from)) as f32;
         self.scale.ticks(self.from, self.to, wanted).into_iter().map(|(place, words)| (share(place), words)).collect()
+    }
+}
+
+/// A word as its tick shows it: of the path of a file its name, and a dash where a run has no such setting.
+fn word_label(word: &str) -> String {
+    let path = Path::new(word);
+    match path.file_name().and_then(|name| name.to_str()).filter(|_| path.is_absolute()) {
+        Some(name) => name.to_owned(),
+        None if word.is_empty() => "–".to_owned(),
+        None => word.to_owned(),
     }
 }
 

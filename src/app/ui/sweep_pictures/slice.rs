@@ -5,11 +5,16 @@ use eframe::egui::{Align2, Pos2, Rect, Stroke, Ui, Vec2, pos2};
 use super::{
     PointedAt, SweepView, axis_span::AxisSpan, dot, empty, figure_text, nearest, pointed, sheet_ui, small_text,
 };
-use crate::ui::theme::{self, Theme};
+use crate::ui::{
+    theme::{self, Theme},
+    widgets::truncated::without_shared,
+};
 
 /// Room for the figures of the axes, points; long ones have more.
 const LEFT_MARGIN: f32 = 44.0;
 const BOTTOM_MARGIN: f32 = 34.0;
+/// Width from which the label of a word says something where it has no room for the whole, points.
+const MIN_WORD: f32 = 24.0;
 
 /// Draws the slice along the axis of this index.
 pub fn slice_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, axis: usize) -> PointedAt {
@@ -75,9 +80,15 @@ impl Axes {
             figure_text(ui, pos2(plot.left() - 6.0, at), Align2::RIGHT_CENTER, words, theme.secondary);
         }
         let mut free_from = sheet.left();
+        let word_room = x.word_share().map(|share| share * plot.width() - 6.0).filter(|room| *room >= MIN_WORD);
         for (share, words) in x.ticks(((plot.width() / 64.0) as usize).clamp(2, 6)) {
             let at = (plot.left() + share * plot.width()).round() + 0.5;
             ui.painter().vline(at, plot.y_range(), hairline);
+            if let Some(room) = word_room {
+                let words = without_shared(ui.painter(), &words, 0, &theme::numbers(), room);
+                figure_text(ui, pos2(at, plot.bottom() + 3.0), Align2::CENTER_TOP, &words, theme.secondary);
+                continue;
+            }
             let wide = small_text(ui, &words, theme.secondary, 200.0).size().x * 1.15;
             // figures that would touch those before them are left out
             if at - wide / 2.0 >= free_from && at + wide / 2.0 <= sheet.right() {
@@ -88,5 +99,60 @@ impl Axes {
         let name = small_text(ui, key, theme.secondary, plot.width());
         let at = pos2(plot.right() - name.size().x, plot.bottom() + 18.0);
         ui.painter().galley(at, name, theme.secondary);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use eframe::egui::vec2;
+
+    use super::*;
+    use crate::{
+        experiments::sweep::results::{
+            AxisKind, Number, NumberId, ResultAxis, ResultPoint, SweepResults, SweepRun, brush::Brush,
+        },
+        labs::headline::Better,
+        ui::{
+            plot::{Scale, drawing},
+            sweep_pictures::{PictureChoices, Prepared},
+        },
+    };
+
+    /// The slice along a setting with these words, each that of a run.
+    fn slice(words: &[&str]) -> String {
+        let run = |point| SweepRun { point, seed: 7, made: None, refusal: None };
+        let number = Number {
+            id: NumberId::default(),
+            heading: "loss".into(),
+            better: Better::Lower,
+            digits: None,
+            is_paired: false,
+            series: (0..words.len()).map(|i| Arc::new(vec![(10, i as f64)])).collect(),
+        };
+        let kind = AxisKind::Words(words.iter().map(|word| (*word).to_owned()).collect());
+        let point =
+            |(i, word): (usize, &&str)| ResultPoint { values: vec![(*word).to_owned()], places: vec![i as f64] };
+        let results = Arc::new(SweepResults {
+            axes: vec![ResultAxis { key: "corpus.file".into(), kind }],
+            points: words.iter().enumerate().map(point).collect(),
+            seeds: vec![7],
+            runs: (0..words.len()).map(run).collect(),
+            numbers: vec![number],
+            ..SweepResults::default()
+        });
+        let choices = PictureChoices { number: 0, others: vec![], step: 10, brush: Brush::default(), is_dark: true };
+        let (prepared, theme) = (Prepared::new(&results, choices), Theme::dark());
+        let (view, size) = (prepared.view(None, Scale::Linear, &theme), vec2(190.0, 180.0));
+        drawing("slice", size, &theme, |ui| _ = slice_ui(ui, size, &view, 0))
+    }
+
+    #[test]
+    fn every_word_has_a_label() {
+        let svg = slice(&["", "/data/texts/own.txt"]);
+        assert!(svg.contains(">–<") && svg.contains(">own.txt<"), "{svg}");
+        let svg = slice(&["fast_slow_live", "fast_slow_needed"]);
+        assert!(svg.matches('…').count() == 2 && svg.contains("ve<") && svg.contains("ed<"), "{svg}");
     }
 }

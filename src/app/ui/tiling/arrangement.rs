@@ -3,13 +3,18 @@
 use std::collections::BTreeMap;
 
 use eframe::egui::{self, Vec2};
-use egui_tiles::{Container, Tile, TileId, Tiles, Tree};
+use egui_tiles::{Container, ContainerKind, Tile, TileId, Tiles, Tree};
 
 use super::{GAP, Layout, Pane};
 use crate::{
     labs::{Pane as LabPane, Place},
     ui::plot,
 };
+
+/// A tile of this height, points, has room for a view with its controls, its sentence and its chart.
+const WHOLE_VIEW_HEIGHT: f32 = 450.0;
+/// A tile that is smaller than this share of the largest one counts as smaller than it.
+const AS_LARGE: f32 = 0.9;
 
 /// The arrangement of a lab's tiles that the page has room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +43,20 @@ impl Arrangement {
         }
         let columns = columns.clamp(1, Self::MAX_SIDE);
         Self::Grid { columns: if wide > 1 { columns } else { 1 }, rows: rows.clamp(1, Self::MAX_SIDE) }
+    }
+
+    /// This arrangement, or that of two tiles beside one another, if the view that a step of the lesson is about would
+    /// otherwise have a low tile that is smaller than another.
+    pub fn for_step(self, lab: &str, panes: &[LabPane], room: Vec2, view: &str) -> Self {
+        let layout = initial(lab, panes, self);
+        let Some(own) = layout.root.and_then(|root| tile_size(&layout, root, view, room)) else { return self };
+        let sizes = panes.iter().filter_map(|pane| tile_size(&layout, layout.root?, pane.view, room));
+        let largest = sizes.map(|size| size.x * size.y).fold(0.0, f32::max);
+        let is_large = own.y >= WHOLE_VIEW_HEIGHT || own.x * own.y >= AS_LARGE * largest;
+        match is_large || room.x < 2.0 * plot::MIN_TILE_SIZE.x + GAP {
+            true => self,
+            false => Self::Grid { columns: 2, rows: 1 },
+        }
     }
 
     pub fn all() -> impl Iterator<Item = Self> {
@@ -124,6 +143,22 @@ pub fn initial(lab: &str, panes: &[LabPane], arrangement: Arrangement) -> Layout
         }
     };
     Tree::new(id, root, tiles)
+}
+
+/// The size of the tile that has this view at first, points, if the tile `id` has this much room; `None` if none has it.
+fn tile_size(layout: &Layout, id: TileId, view: &str, room: Vec2) -> Option<Vec2> {
+    let container = match layout.tiles.get(id)? {
+        Tile::Pane(pane) => return (pane.view == view).then_some(room),
+        Tile::Container(container) => container,
+    };
+    let children: Vec<TileId> = container.children().copied().collect();
+    let share = |room: f32| (room + GAP) / children.len() as f32 - GAP;
+    let each = match container.kind() {
+        ContainerKind::Horizontal => egui::vec2(share(room.x), room.y),
+        ContainerKind::Vertical => egui::vec2(room.x, share(room.y)),
+        ContainerKind::Tabs | ContainerKind::Grid => room,
+    };
+    children.iter().find_map(|child| tile_size(layout, *child, view, each))
 }
 
 /// The only one of these tiles, or a container of them.

@@ -227,3 +227,26 @@ fn many_tiles_stand_in_a_grid() {
     assert!(t.fit("x", egui::vec2(1100.0, 640.0)));
     assert_eq!(t.in_front().len(), 5);
 }
+
+/// A step of the lesson is about one view: a low tile that is smaller than another would not show all that the step names.
+#[test]
+fn the_view_of_a_lesson_step_has_the_largest_tile() {
+    let (room, high) = (egui::vec2(720.0, 640.0), egui::vec2(720.0, 1000.0));
+    let mut t = Tiling::new("x", &panes());
+    let mut fronts = |view: Option<&str>, room: Vec2| {
+        t.step_view = view.map(str::to_owned);
+        if let Some(view) = view {
+            t.show(view);
+        }
+        t.fit("x", room);
+        assert!(!t.fit("x", room), "it fits as it is");
+        t.in_front()
+    };
+    assert_eq!(fronts(Some("c"), room), ["a", "c"], "beside one another");
+    assert_eq!(fronts(Some("b"), room), ["a", "b"]);
+    assert_eq!(fronts(Some("a"), room), ["a", "b", "c"], "the first tile is the largest already");
+    assert_eq!(fronts(Some("c"), high), ["a", "b", "c"], "the lower row is high enough");
+    // one that is not on the page opens as a tab of the selected tile
+    assert_eq!(fronts(Some("e"), room), ["a", "e"]);
+    assert_eq!(fronts(None, room).len(), 3, "without a step the tiles are the lab's");
+}

@@ -8,7 +8,10 @@ use super::{
 };
 use crate::{
     config::Arguments,
-    labs::foreign::{self, asks},
+    labs::{
+        examples,
+        foreign::{self, asks},
+    },
     telemetry::{Args, Measurement, QuestionState, RunState, Sample},
     ui::{plot::empty_ui, questions::Key, run::EXAMPLE_CANNOT_BE_ASKED},
 };
@@ -333,9 +336,22 @@ impl<'a> ViewCx<'a> {
         newest.or_else(|| self.keys::<M>().into_iter().find(|key| self.questions.shown_args(*key).is_some()))
     }
 
+    /// True if the page shows the lab's recorded example and the probe may need no weights: then it is answered by models with
+    /// the example's settings.
+    pub(super) fn is_computed(&self, probe: &str) -> bool {
+        self.mirror.is_example && self.mirror.state == Some(RunState::Stopped) && examples::may_answer(probe)
+    }
+
+    /// True if the example's record has the answer to this question, and it has to be asked for others alone.
+    pub(super) fn is_recorded_question<M: Measurement>(&self, args: &Args) -> bool {
+        self.is_computed(M::PROBE)
+            && self.questions.scheduled_args(M::PROBE).any(|recorded| recorded == args)
+            && self.in_focus(|v| self.mirror.sample_at(v, M::CHANNEL, self.step)).is_some()
+    }
+
     /// The question last put under this key, while it is open.
     fn open_question(&self, key: Key) -> Option<OpenQuestion> {
-        let request = self.questions.request(key).filter(|_| self.is_answered())?;
+        let request = self.questions.request(key).filter(|_| self.is_answered() || self.is_computed(key.0))?;
         let share = match self.mirror.question(request) {
             Some(QuestionState::Working(share)) => *share,
             Some(_) => return None,

@@ -204,7 +204,10 @@ impl<'a> ViewCx<'a> {
     pub fn ask<M: Measurement>(&mut self, variant: Option<usize>, args: &M::Args, freshness: Freshness) {
         let (key, args) = ((M::PROBE, variant), args.to_args());
         self.questions.touch(key);
-        if self.can_ask() && self.questions.is_due(key, &args, freshness, self.mirror, &self.moment::<M>(variant)) {
+        let may_ask = self.can_ask() || self.is_computed(M::PROBE);
+        if self.is_recorded_question::<M>(&args) {
+            self.questions.forget(key);
+        } else if may_ask && self.questions.is_due(key, &args, freshness, self.mirror, &self.moment::<M>(variant)) {
             self.ask_with::<M>(variant, args.clone());
         }
         self.compare_args::<M>(key, args);
@@ -248,7 +251,7 @@ impl<'a> ViewCx<'a> {
         let is_waiting = self.is_waiting_for::<M>(variant);
         let why_not = match () {
             () if is_waiting => "It was asked; the answer is on its way.",
-            () if self.can_ask() => "",
+            () if self.can_ask() || self.is_computed(M::PROBE) => "",
             () if self.mirror.is_example => EXAMPLE_CANNOT_BE_ASKED,
             () => "There is no model here that can be asked.",
         };
@@ -283,7 +286,8 @@ impl<'a> ViewCx<'a> {
             None => self.in_focus(|v| self.mirror.answer(v, M::CHANNEL)).map(|(_, s)| s),
         };
         let reached = answer.and_then(|s| s.request).unwrap_or(0);
-        self.is_answered() && self.questions.is_open((M::PROBE, variant), reached, self.mirror)
+        let is_answered = self.is_answered() || self.is_computed(M::PROBE);
+        is_answered && self.questions.is_open((M::PROBE, variant), reached, self.mirror)
     }
 
     /// True if the question of `M` to a variant was answered with nothing: its model has no such thing.

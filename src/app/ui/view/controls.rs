@@ -5,7 +5,12 @@ use std::f32::consts::PI;
 use eframe::egui::{InnerResponse, Rect, Response, Role, Sense, Shape, Stroke, Ui, UiBuilder, Vec2, WidgetInfo, vec2};
 
 use super::ViewCx;
-use crate::{config::Setting, labs::restrictions::VIEW_CONTROLS, ui::theme::LOCKED_OPACITY};
+use crate::{
+    config::Setting,
+    labs::restrictions::VIEW_CONTROLS,
+    telemetry::{RunInfo, RunState},
+    ui::{mirror::Mirror, theme::LOCKED_OPACITY},
+};
 
 /// The reason why a locked control does not move.
 pub const LOCKED: &str = "Locked by the link that this page was opened with.";
@@ -53,6 +58,12 @@ fn padlock_ui(ui: &Ui, place: Rect, name: &str) {
     sign.on_hover_text(LOCKED);
 }
 
+/// True if what is shown was recorded without a model, as a graph from a file: no setting acts on it.
+pub fn is_without_model(mirror: &Mirror) -> bool {
+    let has_none = |info: &RunInfo| info.total_steps == 0 && info.variants.iter().all(|variant| variant.params == 0);
+    mirror.state == Some(RunState::Stopped) && mirror.info.as_deref().is_some_and(has_none)
+}
+
 impl ViewCx<'_> {
     /// True where a view shows controls of its own: not in a picture, and not where the page's link hides them.
     pub fn shows_controls(&self) -> bool {
@@ -80,15 +91,17 @@ impl ViewCx<'_> {
         self.setting_ui(ui, &[VIEW_CONTROLS], add)
     }
 
-    /// Draws the control of these settings in a view. It is omitted if the page's link hides one of them, and disabled
-    /// if the link locks one. It keeps its full opacity when the view fades because its answer is outdated.
+    /// Draws the control of these settings in a view. It is omitted if the page's link hides one of them or there is no model
+    /// on which they act, and disabled if the link locks one. It keeps its full opacity when the view fades because its
+    /// answer is outdated.
     pub fn setting_ui<R>(
         &mut self,
         ui: &mut Ui,
         keys: &[&str],
         add: impl FnOnce(&mut Ui, &mut Self) -> R,
     ) -> Option<R> {
-        if keys.iter().any(|key| self.restrictions.hides(key)) {
+        let is_of_view = keys == [VIEW_CONTROLS];
+        if keys.iter().any(|key| self.restrictions.hides(key)) || !is_of_view && is_without_model(self.mirror) {
             return None;
         }
         let opacity = ui.opacity();

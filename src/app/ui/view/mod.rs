@@ -21,7 +21,7 @@ pub use super::selection::Selection;
 pub use answer_state::{Absence, AnswerState, OpenQuestion, Outdated, ShownAnswer};
 pub use arrangement::{Arrangement, Placement};
 pub use context::{Measured, ViewCx, sample_subtitle};
-pub use controls::{LOCKED, lockable_ui};
+pub use controls::{LOCKED, is_without_model, lockable_ui};
 pub use drawings::{joined, shown_drawings};
 pub use panel::Panel;
 pub use panel_view::{PanelView, panels};

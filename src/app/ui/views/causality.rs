@@ -1,7 +1,7 @@
 //! Change one token and see how far the logits move at every position: none before it, however strong the coupling.
 
 use super::task::task_ui;
-use crate::ui::views::prelude::*;
+use crate::ui::{table::number_at, views::prelude::*};
 
 pub struct Causality {
     /// A sentence that the user typed; if it is empty, a held-out passage is asked about.
@@ -11,6 +11,10 @@ pub struct Causality {
     coupling_scale: f64,
     show_wrong: bool,
 }
+
+/// The names of the axis, and of the effect on the model as it is.
+const POSITION: &str = "position (tokens)";
+const OWN: &str = "this model";
 
 /// Height of a line below the chart, and of the gap above them, points.
 const LINE: f32 = 18.0;
@@ -60,8 +64,8 @@ impl Causality {
                 .label(format!("\u{201c}{here}\u{201d} becomes"))
                 .on_hover_text(format!("Token {at}. Click another one above."))
                 .id;
-            let mut tokens = causality.sample.tokens.iter().map(|token| token.trim());
-            let hint = tokens.find(|token| !token.is_empty() && *token != here.trim()).unwrap_or_default().to_owned();
+            // where nothing is typed, the probe chooses the token, and the answer says which
+            let hint = if at == causality.position { causality.replacement.clone() } else { String::new() };
             let edit =
                 egui::TextEdit::singleline(self.replacement.at(cx.mirror.run)).desired_width(56.0).hint_text(hint);
             ui.add(edit).labelled_by(label);
@@ -85,6 +89,15 @@ fn leak(causality: &measurements::Causality) -> Option<std::ops::Range<usize>> {
     let leaky = causality.leaky_upsample.as_ref().filter(|l| l.before_max > 0.0)?;
     let first = leaky.delta.iter().position(|d| *d > 0.0)?;
     (first < causality.position).then_some(first..causality.position)
+}
+
+/// The name of the effect of the wrong upsampling, with the gate that it was measured through where that is another.
+fn leaky_label(causality: &measurements::Causality, leaky: &LeakyUpsample) -> String {
+    let mut label = "wrong upsample, floor(t/P)".to_owned();
+    if leaky.gate != causality.effective_gate {
+        label.push_str(&format!(", through a gate of {}", value_label(leaky.gate)));
+    }
+    label
 }
 
 /// Says whether the wrong upsampling leaks here, and where it would.
@@ -120,7 +133,7 @@ impl PanelView for Causality {
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        let x = Axis::new("position (tokens)").integer_ticks();
+        let x = Axis::new(POSITION).integer_ticks();
         let y = Axis::new("max |\u{394} logits|").log();
         let mut chart = Chart::new("causality", x, y).empty(cx.why_nothing::<measurements::Causality>(
             "No answer yet. A fast-slow model is asked at once, as it stands: press Space.",
@@ -130,10 +143,7 @@ impl PanelView for Causality {
         let ends = [-0.5, causality.delta.len().max(1) as f64 - 0.5];
         chart.x = chart.x.include(&ends);
         if let Some(leaky) = &causality.leaky_upsample {
-            let mut label = "wrong upsample, floor(t/P)".to_owned();
-            if leaky.gate != causality.effective_gate {
-                label.push_str(&format!(", through a gate of {}", value_label(leaky.gate)));
-            }
+            let label = leaky_label(causality.value, leaky);
             let line = Line::new(label, cx.theme.error, by_place(&leaky.delta)).stroke(Stroke::Stems);
             chart.add(line.short("wrong upsample"));
             if let Some(leak) = leak(causality.value) {
@@ -141,7 +151,7 @@ impl PanelView for Causality {
             }
         }
         let colour = variant_colour(cx.mirror, causality.variant, cx.theme);
-        chart.add(Line::new("this model", colour, by_place(&causality.delta)).stroke(Stroke::Stems));
+        chart.add(Line::new(OWN, colour, by_place(&causality.delta)).stroke(Stroke::Stems));
         if at > 0.0 {
             let label = match causality.before_max {
                 0.0 => "0 exactly".to_owned(),
@@ -151,6 +161,22 @@ impl PanelView for Causality {
         }
         chart.vertical_line("changed", at);
         Panel::single(chart)
+    }
+
+    /// A row a position with its token; in that of the changed one also what it became.
+    fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
+        let causality = cx.answered::<measurements::Causality>()?;
+        let leaky = causality.leaky_upsample.as_ref();
+        let leaky_label = leaky.map(|leaky| leaky_label(causality.value, leaky));
+        let heading = [POSITION, "token", "becomes"].map(str::to_owned).into_iter();
+        let mut table = Table::new(heading.chain(leaky_label).chain([OWN.to_owned()]));
+        for at in 0..causality.delta.len() {
+            let becomes = Some(&causality.replacement).filter(|_| at == causality.position);
+            let words = [Some(&at.to_string()), causality.sample.tokens.get(at), becomes].map(optional_field);
+            let numbers = leaky.map(|leaky| number_at(&leaky.delta, at)).into_iter();
+            table.row(words.into_iter().chain(numbers).chain([number_at(&causality.delta, at)]));
+        }
+        Some(table)
     }
 
     fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
@@ -222,8 +248,15 @@ impl PanelView for Causality {
         let Some(causality) = cx.answered::<measurements::Causality>() else {
             return "change one token, watch every logit".to_owned();
         };
-        let gate = value_label(causality.effective_gate);
-        causality.subtitle(cx, &format!("s tanh(\u{3b3}) = {gate} \u{b7} "))
+        let gate = format!("s tanh(\u{3b3}) = {}", value_label(causality.effective_gate));
+        // what was changed stands first, since a tile cuts the end
+        let Some(edit) = causality.edit_label(&causality.sample.tokens) else {
+            return causality.subtitle(cx, &format!("{gate} \u{b7} "));
+        };
+        let about = causality.sample.about.as_str();
+        let passage = about.strip_suffix(edit.as_str()).and_then(|about| about.strip_suffix(", ")).unwrap_or(about);
+        let variant = cx.variant_prefix(causality.variant);
+        format!("step {} \u{b7} {variant}{edit} \u{b7} {gate} \u{b7} {passage}", causality.sample.step)
     }
 }
 
@@ -240,6 +273,7 @@ mod tests {
                 original: String::new(),
                 edited: String::new(),
                 position: 2,
+                replacement: "b".into(),
                 delta: vec![own, own, 1.0].into(),
                 before_max: own,
                 effective_gate: 0.5,

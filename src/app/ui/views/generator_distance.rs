@@ -62,7 +62,7 @@ impl GeneratorDistanceView {
             chart.add(Line::new(&info.label, colour, points_over_steps(&history, |m| m.distance)).dots());
             let label = format!("{}, entries in random places", info.label);
             let points = points_over_steps(&history, |m| m.permuted.distance);
-            chart.add(Line::new(label, colour, points).null_baseline().unnamed());
+            chart.add_of_kind("random places", Line::new(label, colour, points).null_baseline());
         }
         chart.horizontal_line("generator", 0.0);
         chart

@@ -85,10 +85,12 @@ impl View for NextTokens {
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let measured = self.measured(cx);
-        let mut table = Table::new(["variant", "token", "probability"]);
+        let mut table = Table::new(["variant", "step", "prompt", "token", "probability", "goes on"]);
         for m in &measured {
-            let label = cx.mirror.variant_label(m.variant);
-            m.likely.iter().for_each(|next| table.cells(&[&label, &next.token, &next.probability]));
+            let (label, step) = (cx.mirror.variant_label(m.variant), m.sample.step);
+            for next in &m.likely {
+                table.cells(&[&label, &step, &m.prompt, &next.token, &next.probability, &m.continuation]);
+            }
         }
         (!measured.is_empty()).then(|| table.finish())
     }

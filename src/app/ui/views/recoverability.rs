@@ -42,22 +42,29 @@ impl Recoverability {
         chart
     }
 
-    /// The chart over depth; `None` if no layers were measured.
-    fn depth_chart(cx: &ViewCx<'_>) -> Option<Chart<'static>> {
+    /// The chart over depth.
+    fn depth_chart(cx: &ViewCx<'_>) -> Chart<'static> {
+        let hint = "How much of one layer can each later one still read? The preset \u{201c}Time and depth\u{201d} trains \
+                    transformers in which this is measured.";
         let x = Axis::new("layer that reads; the last is the final norm").integer_ticks();
         let y = Axis::new("R\u{b2} of a linear map").include(&[0.0, 1.0]);
-        let mut chart = Chart::new("what is left of a layer", x, y);
+        let mut chart =
+            Chart::new("what is left of a layer", x, y).empty(cx.why_nothing::<measurements::LayerReadout>(hint));
         for (variant, colour, measured) in cx.each_variant(|v| cx.scheduled::<measurements::LayerReadout>(v)) {
             let points = |y: &[f64]| points(&measured.readers, y);
             chart.add(Line::new(&variant.label, colour, points(&measured.explained)).dots());
             let label = format!("{}, tokens exchanged", variant.label);
-            chart.add(Line::new(label, colour, points(&measured.permuted)).null_baseline().unnamed());
+            chart.add_of_kind("tokens exchanged", Line::new(label, colour, points(&measured.permuted)).null_baseline());
         }
-        if chart.lines.is_empty() {
-            return None;
+        if !chart.lines.is_empty() {
+            chart.horizontal_line("nothing is left", 0.0);
         }
-        chart.horizontal_line("nothing is left", 0.0);
-        Some(chart)
+        chart
+    }
+
+    /// True in a lab that trains layers and no readers of traces.
+    fn is_over_depth(cx: &ViewCx<'_>) -> bool {
+        cx.setting("depth.layers").is_some()
     }
 
     /// The button that begins, where nothing is being trained.
@@ -81,13 +88,16 @@ impl Recoverability {
 
 impl PanelView for Recoverability {
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        Panel::single(Self::depth_chart(cx).unwrap_or_else(|| Self::chart(cx)))
+        let depth = Self::depth_chart(cx);
+        if !depth.lines.is_empty() {
+            return Panel::single(depth);
+        }
+        let readers = Self::chart(cx);
+        Panel::single(if readers.lines.is_empty() && Self::is_over_depth(cx) { depth } else { readers })
     }
 
     fn height_below(&self, _ui: &Ui, cx: &ViewCx<'_>, _room: Vec2, _is_empty: bool) -> f32 {
-        // a lab that trains layers has no readers of traces
-        let has_readers = cx.setting("depth.layers").is_none();
-        let may_begin = matches!(cx.mirror.state, None | Some(RunState::Paused)) && has_readers;
+        let may_begin = matches!(cx.mirror.state, None | Some(RunState::Paused)) && !Self::is_over_depth(cx);
         if may_begin { 32.0 } else { 0.0 }
     }
 
@@ -101,6 +111,8 @@ impl PanelView for Recoverability {
             return cx.subtitle(&format!("what layer {} added, read later \u{b7} {}", m.layer, m.sample.about));
         }
         let readers = (0..cx.mirror.variants().len()).find_map(|i| cx.scheduled::<measurements::Recoverability>(i));
-        cx.subtitle(readers.map_or("naming the token k steps back", |m| m.sample.about.as_str()))
+        let is_over_depth = Self::is_over_depth(cx);
+        let what = if is_over_depth { "what later layers read of one" } else { "naming the token k steps back" };
+        cx.subtitle(readers.map_or(what, |m| m.sample.about.as_str()))
     }
 }

@@ -7,6 +7,7 @@ use eframe::egui::{
     WidgetInfo, pos2, vec2,
 };
 
+use super::markdown::sentence_job;
 use crate::ui::theme::{self, Theme};
 
 /// Height of a figure, points.
@@ -117,7 +118,13 @@ impl LargeFigure {
             ui.painter().rect_stroke(rect.expand(4.0), theme::CORNER, Stroke::new(1.0, outline), StrokeKind::Inside);
         }
         self.paint(ui, theme, rect, &words, self.shows_trend(has_trend));
-        if self.tip.is_empty() { response } else { response.on_hover_text(&self.tip) }
+        if self.tip.is_empty() {
+            return response;
+        }
+        response.on_hover_ui(|ui| {
+            ui.set_max_width(ui.spacing().tooltip_width);
+            ui.label(sentence_job(theme, &self.tip, theme::BODY, theme.text));
+        })
     }
 
     fn paint(&self, ui: &Ui, theme: &Theme, rect: Rect, words: &FigureGalleys, has_trend: bool) {

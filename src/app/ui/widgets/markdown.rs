@@ -170,16 +170,7 @@ fn words(theme: &Theme, runs: &[StyledText], size: f32, colour: Color32) -> Word
     for run in runs {
         for (text, script) in scripts(&run.text) {
             let size = size * if script == Script::None { 1.0 } else { 0.75 };
-            let family = match run.style {
-                SpanStyle { code: true, .. } => FontFamily::Monospace,
-                SpanStyle { strong: true, .. } => FontFamily::Name(BOLD.into()),
-                _ => FontFamily::Proportional,
-            };
-            let mut format = TextFormat::simple(FontId::new(size, family), colour);
-            format.italics = run.style.emphasis;
-            if run.style.code {
-                (format.background, format.font_id.size) = (theme.raised, size * 0.92);
-            }
+            let mut format = text_format(theme, run.style, size, colour);
             format.valign = match script {
                 Script::Super => Align::TOP,
                 Script::Sub | Script::None => Align::BOTTOM,
@@ -198,6 +189,66 @@ fn words(theme: &Theme, runs: &[StyledText], size: f32, colour: Color32) -> Word
         }
     }
     Words { job, ids }
+}
+
+fn text_format(theme: &Theme, style: SpanStyle, size: f32, colour: Color32) -> TextFormat {
+    let family = match style {
+        SpanStyle { code: true, .. } => FontFamily::Monospace,
+        SpanStyle { strong: true, .. } => FontFamily::Name(BOLD.into()),
+        _ => FontFamily::Proportional,
+    };
+    let mut format = TextFormat::simple(FontId::new(size, family), colour);
+    format.italics = style.emphasis;
+    if style.code {
+        (format.background, format.font_id.size) = (theme.raised, size * 0.92);
+    }
+    format
+}
+
+/// A sentence about a setting or a number, with its code (in backticks) and the names in it (`*Gate*`) as on a page. All else
+/// is as it stands: such sentences are no Markdown.
+pub fn sentence_job(theme: &Theme, text: &str, size: f32, colour: Color32) -> LayoutJob {
+    let mut job = LayoutJob::default();
+    for span in spans(text) {
+        job.append(&span.text, 0.0, text_format(theme, span.style, size, colour));
+    }
+    job
+}
+
+/// The text cut at its code and its names.
+fn spans(text: &str) -> Vec<StyledText> {
+    let (mut out, mut plain, mut rest) = (vec![], String::new(), text);
+    let span = |text: String, style| StyledText { text, style };
+    while let Some((before, after)) = rest.split_once(['`', '*']) {
+        let is_code = rest[before.len()..].starts_with('`');
+        plain.push_str(before);
+        let length = if is_code { code_length(after) } else { name_length(plain.chars().next_back(), after) };
+        let Some(length) = length else {
+            plain.push(if is_code { '`' } else { '*' });
+            rest = after;
+            continue;
+        };
+        let style = SpanStyle { code: is_code, emphasis: !is_code, strong: false };
+        out.extend((!plain.is_empty()).then(|| span(std::mem::take(&mut plain), SpanStyle::default())));
+        out.push(span(after[..length].to_owned(), style));
+        rest = &after[length + 1..];
+    }
+    plain.push_str(rest);
+    out.extend((!plain.is_empty()).then(|| span(plain, SpanStyle::default())));
+    out
+}
+
+/// The length in bytes of the code that the text after a backtick begins with; `None` where it is never closed.
+fn code_length(after: &str) -> Option<usize> {
+    after.find('`').filter(|length| *length > 0)
+}
+
+/// The same for a name after an asterisk, which in a formula stands between numbers or blanks.
+fn name_length(before: Option<char>, after: &str) -> Option<usize> {
+    let (name, behind) = after.split_once('*')?;
+    let is_word = |c: char| c.is_alphanumeric();
+    let is_name = !name.is_empty() && name == name.trim() && !name.contains('\n');
+    (is_name && !before.is_some_and(is_word) && !behind.starts_with(is_word)).then_some(name.len())
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -386,6 +437,26 @@ mod tests {
         assert_eq!(cut("(1 - a)^k of D_x."), "(1 - a)|\u{2191}k| of D|\u{2193}x|.");
         for name in ["fast_slow_needed", "train.eval_every", "a _ b", "x_"] {
             assert_eq!(cut(name), name);
+        }
+    }
+
+    #[test]
+    fn a_sentence_has_code_and_names_and_no_other_markup() {
+        let cut = |text: &str| {
+            let sign = |span: &StyledText| match span.style {
+                SpanStyle { code: true, .. } => "code:",
+                SpanStyle { emphasis: true, .. } => "name:",
+                _ => "",
+            };
+            spans(text).iter().map(|span| format!("{}{}", sign(span), span.text)).collect::<Vec<_>>().join("|")
+        };
+        assert_eq!(
+            cut("the strongest (`graph.matrix`, `graph.sign`)."),
+            "the strongest (|code:graph.matrix|, |code:graph.sign|)."
+        );
+        assert_eq!(cut("*Gate* and *Residual penalty*."), "name:Gate| and |name:Residual penalty|.");
+        for plain in ["products 2*x; h_t, x^2 # 1", "a * b * c", "one ` alone", "``", "* at\na line's end*", ""] {
+            assert_eq!(cut(plain), plain);
         }
     }
 

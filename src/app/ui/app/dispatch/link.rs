@@ -73,11 +73,11 @@ pub(super) fn show_page(app: &mut App, link: Permalink, ctx: &Context) {
         tiling.bring_in_front(&link.views);
         tiling.tree
     });
-    if !open_settings(app, link.config.clone(), layout, ctx) {
+    let (config, restrictions) = (link.config.clone(), link.restrictions.clone());
+    if !open_settings(app, SharedSession { config, layout, restrictions }, ctx) {
         return;
     }
     if let Some(page) = app.page_mut() {
-        page.restrictions.clone_from(&link.restrictions);
         link::select(page, &link);
     }
     match link.step {

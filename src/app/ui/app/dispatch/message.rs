@@ -6,10 +6,7 @@ use super::{
     link::{copy_link, link_of, open_link},
     open_lab::open_settings,
 };
-use crate::ui::{
-    app::prelude::*,
-    session::{SharedSession, adopt},
-};
+use crate::ui::{app::prelude::*, session::adopt};
 
 pub(super) fn dispatch(app: &mut App, action: MessageAction, ctx: &Context) {
     match action {
@@ -49,7 +46,7 @@ pub(in crate::ui) fn paste_session(app: &mut App, text: &str, ctx: &Context) {
         return app.toasts.push(Level::Error, format!("This build has no lab \u{201c}{}\u{201d}.", shared.config.lab));
     };
     let (config, complaints) = adopt(lab, &(lab.knobs)(), &shared.config);
-    let is_open = open_settings(app, config, shared.layout, ctx);
+    let is_open = open_settings(app, SharedSession { config, ..shared }, ctx);
     complaints.into_iter().for_each(|words| app.toasts.push(Level::Warning, words));
     if is_open {
         app.toasts.push(Level::Info, "The pasted session is open. Space runs it.".into());

@@ -133,8 +133,8 @@ fn stop_and_go_on(app: &mut App, ctx: &Context) {
     app.has_stop_consent = true;
     match waiting {
         PendingAction::Action(action) => dispatch_any(app, action, ctx),
-        PendingAction::Settings(config, layout) => {
-            open_settings(app, *config, layout.map(|layout| *layout), ctx);
+        PendingAction::Settings(shared) => {
+            open_settings(app, *shared, ctx);
         }
         PendingAction::Replay(run) => show_replay(app, *run),
         PendingAction::Page(link) => show_page(app, *link, ctx),

@@ -46,7 +46,7 @@ pub(in crate::ui) fn open_config_text(app: &mut App, path: &Path, content: &str,
     let lab = Config::lab_of(content).and_then(|id| labs::find_in(app.lists.labs, &id));
     let read = lab.and_then(|lab| Config::from_toml(content, lab.id, &(lab.knobs)()));
     match read {
-        Ok(config) => _ = open_settings(app, config, None, ctx),
+        Ok(config) => _ = open_settings(app, config.into(), ctx),
         Err(e) => app.toasts.push(Level::Error, format!("{} was not opened: {e}", path.display())),
     }
 }
@@ -63,7 +63,7 @@ pub(in crate::ui) fn open_transitions(app: &mut App, matrix: &MatrixExport, ctx:
         Ok(config)
     });
     match config {
-        Ok(config) => _ = open_settings(app, config, None, ctx),
+        Ok(config) => _ = open_settings(app, config.into(), ctx),
         Err(e) => app.toasts.push(Level::Error, format!("{} was not opened: {e}", path.display())),
     }
 }

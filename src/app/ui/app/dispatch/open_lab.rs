@@ -5,7 +5,7 @@ use crate::{
     ui::{
         app::prelude::*,
         host::CheckedFile,
-        page::{example, tokens},
+        page::{example, lesson, tokens},
     },
 };
 
@@ -31,7 +31,9 @@ pub(in crate::ui) fn open_lab(app: &mut App, id: &'static str, ctx: &Context) {
         for words in complaints {
             app.toasts.push(Level::Warning, format!("A saved setting no longer fits and was left out: {words}"));
         }
-        if !example::show(&mut page, app.host.as_mut(), ctx) && lab.opens_with_run {
+        // the example would answer the step of the lesson that the reader still follows
+        let begins_step = page.lesson.current.is_some_and(|i| lesson::step_begins_run(&page, i));
+        if begins_step || !example::show(&mut page, app.host.as_mut(), ctx) && lab.opens_with_run {
             page.launch(app.host.as_mut(), ctx);
         }
         app.pages.insert(lab.id, page);
@@ -43,8 +45,10 @@ pub(in crate::ui) fn open_lab(app: &mut App, id: &'static str, ctx: &Context) {
     }
 }
 
-/// Opens the config's lab with it, and with a layout where one came along. False: not yet, or not at all.
-pub(in crate::ui) fn open_settings(app: &mut App, config: Config, layout: Option<Layout>, ctx: &Context) -> bool {
+/// Opens the lab of these settings with them, with a layout where one came along, and as restricted as they say. False: not
+/// yet, or not at all.
+pub(in crate::ui) fn open_settings(app: &mut App, shared: SharedSession, ctx: &Context) -> bool {
+    let config = &shared.config;
     let Some(lab) = app.lists.lab(&config.lab) else {
         let known = app.lists.labs.iter().map(|l| l.id).collect::<Vec<_>>().join(", ");
         let words = format!("These settings are of a lab \u{201c}{}\u{201d}; the labs are {known}.", config.lab);
@@ -52,19 +56,21 @@ pub(in crate::ui) fn open_settings(app: &mut App, config: Config, layout: Option
         return false;
     };
     if app.must_wait(lab.id, "open these settings") {
-        app.waiting = Some(PendingAction::Settings(Box::new(config), layout.map(Box::new)));
+        app.waiting = Some(PendingAction::Settings(Box::new(shared)));
         return false;
     }
+    let SharedSession { config, layout, restrictions } = shared;
     let now = ctx.input(|i| i.time);
     app.open = Some(lab.id);
     app.overlay = None;
     let page = app.pages.entry(lab.id).or_insert_with(|| Page::new(lab, config.clone()));
-    // the restrictions of a link end with the page that it opened
+    // the restrictions of a link end with the page that it opened; locked settings could not be changed
     page.restrictions = Restrictions::default();
     match layout {
         Some(layout) => page.take_everything(config, Some(layout), "opened page".into(), now),
         None => page.take_config(config, now),
     }
+    page.restrictions = restrictions;
     page.launch(app.host.as_mut(), ctx);
     true
 }

@@ -1,12 +1,45 @@
 //! Opens a run by its folder: its page opens once the run's lab is known.
 
-use crate::ui::{app::prelude::*, page::left_run, run::RunOrigin};
+use crate::{
+    labs::TrainSettings,
+    ui::{app::prelude::*, page::left_run, run::RunOrigin},
+};
 
 /// Begins to open a run folder; its page opens once it is known of which lab it is.
 pub(in crate::ui) fn open_run(app: &mut App, folder: PathBuf, ctx: &Context) {
     let handle = app.host.open_run(folder.clone());
     app.opening.push(Run::new(handle, Mirror::default(), RunOrigin::Folder(folder), ctx));
     (app.overlay, app.resuming_run, app.consented_run) = (None, None, None);
+}
+
+/// Where the page shows the run of a folder of checkpoints, records the folder again with the settings of the page: a run of the
+/// newest checkpoint alone would have no time axis. False for any other page.
+pub(super) fn record_checkpoints_again(app: &mut App, ctx: &Context) -> bool {
+    // settings of which no run can be made are refused where any other run would be
+    let planned = app.page().filter(|page| (page.lab.plan)(&page.config).is_ok());
+    let found = planned.and_then(|page| Some((checkpoint_folder(page)?, page.config.clone())));
+    let Some((folder, config)) = found else { return false };
+    // a key that is held must not record them many times
+    if app.opening.iter().any(|run| run.replayed_folder() == Some(folder.as_path())) {
+        return true;
+    }
+    let handle = app.host.record_checkpoints(folder.clone(), &config);
+    let words = format!("The checkpoints of {} are recorded again with these settings.", folder.display());
+    app.toasts.push(Level::Info, words);
+    app.opening.push(Run::new(handle, Mirror::default(), RunOrigin::Folder(folder), ctx));
+    true
+}
+
+/// The folder whose checkpoints the run on the page has recorded, as long as the settings name the newest of them and train
+/// nothing. Such a run has steps that none of its updates made.
+fn checkpoint_folder(page: &Page) -> Option<PathBuf> {
+    let mirror = page.mirror().filter(|mirror| mirror.step > 0 && !mirror.is_example && !mirror.is_preparing)?;
+    let recorded = &mirror.info.as_ref().filter(|info| info.total_steps == 0)?.config;
+    let key = page.file_key(FileKind::Checkpoint)?;
+    let newest = recorded.get(key).filter(|newest| page.config.get(key) == Some(*newest))?.to_string();
+    let trains = page.config.value(TrainSettings::steps).is_ok_and(|steps| steps > 0);
+    let folder = Path::new(&newest).parent().filter(|folder| !trains && folder.is_absolute())?;
+    Some(folder.to_owned())
 }
 
 pub(in crate::ui) fn pump_opening(app: &mut App) {

@@ -1,6 +1,6 @@
 //! The effect of actions on the run.
 
-use super::time;
+use super::{open_run::record_checkpoints_again, time};
 use crate::ui::{app::prelude::*, page::training};
 
 pub(super) fn dispatch(app: &mut App, action: RunAction, ctx: &Context) {
@@ -29,6 +29,9 @@ pub(super) fn dispatch(app: &mut App, action: RunAction, ctx: &Context) {
         | RunAction::Checkpoint
         | RunAction::Ask(_)
         | RunAction::Cancel(_) => {}
+    }
+    if matches!(action, RunAction::Reset | RunAction::LetterR) && record_checkpoints_again(app, ctx) {
+        return;
     }
     let level = if action.is_question() { Level::Info } else { Level::Warning };
     if action.trains() {

@@ -1,6 +1,6 @@
 //! The rows of the table of runs, of which only those in sight are drawn.
 
-use super::RunsPage;
+use super::{RunsPage, settings::TableSettings};
 use crate::{
     experiments::run_table::order::Order,
     labs::headline::{Headline, common, split},
@@ -20,14 +20,15 @@ const HEAD_HEIGHT: f32 = 24.0;
 const COLUMNS: [(&str, &str, f32); 7] = [
     ("run", "name", 0.24),
     ("lab, preset", "lab", 0.14),
-    ("differs from preset", "changed", 0.17),
+    ("differing settings", "changed", 0.17),
     ("step, seed", "steps", 0.09),
     ("loss, result", "loss", 0.19),
     ("began, state", "began", 0.17),
     ("size", "size", 0.0),
 ];
-/// The columns of the name, and of the loss and the result.
+/// The columns of the name, of the settings, and of the loss and the result.
 const NAME: usize = 0;
+const SETTINGS: usize = 2;
 const LOSS: usize = 4;
 /// Width of the last column, points.
 const SIZE: f32 = 76.0;
@@ -55,7 +56,7 @@ pub fn table_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
         let is_selected = page.selected.as_ref() == Some(&row.folder);
         let is_ticked = page.ticked.contains(&row.folder);
         let shared = page.shared.get(i).copied().unwrap_or_default();
-        let response = row_ui(ui, shell, &table, row, shared, is_selected);
+        let response = row_ui(ui, shell, &table, row, &page.settings, shared, is_selected);
         if tick_ui(ui, shell, row, response.rect, is_ticked) {
             ticked = Some(row.folder.clone());
         } else if response.double_clicked() && row.state != RowState::Unreadable {
@@ -85,13 +86,15 @@ fn row_ui(
     shell: &Shell<'_>,
     table: &SortedTable<'_>,
     row: &RunRow,
+    settings: &TableSettings,
     shared: usize,
     is_selected: bool,
 ) -> Response {
     let name = format!("{}, {}, {}", row.title(), row.lab, row.state_label());
     let response = table.row_ui(ui, &name, is_selected);
     let theme = shell.theme;
-    for (i, ((first, second), place)) in cells(shell, row).into_iter().zip(table.places(response.rect)).enumerate() {
+    let cells = cells(shell, row, settings.of_run(row));
+    for (i, ((first, second), place)) in cells.into_iter().zip(table.places(response.rect)).enumerate() {
         let is_number = (3..=LOSS).contains(&i) || i == 6;
         let (middle, align_right) = (place.top() + 14.0, i == 6);
         let place = if align_right { place } else { place.with_max_x(place.right() - 4.0) };
@@ -105,13 +108,20 @@ fn row_ui(
             text = format!("{pin}{}", without_shared(ui.painter(), row.title(), shared, &font, room));
         }
         let is_short = text != first;
-        cell_ui(ui, line(middle), CellText { text, font, colour: theme.text, align_right });
+        let is_first_cut = cell_ui(ui, line(middle), CellText { text, font, colour: theme.text, align_right });
         let (font, colour) = (FontId::proportional(theme::SMALL), theme.secondary);
         let colour = if i == 5 { state_colour(shell, row) } else { colour };
         let is_cut = cell_ui(ui, line(middle + 17.0), CellText { text: second.clone(), font, colour, align_right });
         if i == NAME && (is_short || is_cut) {
             let cell = ui.interact(place, ui.scope_id().with(("name", &row.folder)), Sense::hover());
             cell.on_hover_text(format!("{first}\n{second}").trim_end());
+        }
+        if i == SETTINGS && (is_first_cut || is_cut) {
+            let cell = ui.interact(place, ui.scope_id().with(("settings", &row.folder)), Sense::hover());
+            cell.on_hover_ui(|ui| {
+                let in_training = Some(row.changed_in_training_label()).filter(|words| !words.is_empty());
+                ui.label(settings.of_run_in_full(row).into_iter().chain(in_training).collect::<Vec<_>>().join("\n"));
+            });
         }
         if i == LOSS && !row.losses.is_empty() {
             let cell = ui.interact(place, ui.scope_id().with(("values", &row.folder)), Sense::hover());
@@ -173,8 +183,8 @@ fn with_tags(row: &RunRow, words: &str) -> String {
     tags.chain(words).collect::<Vec<_>>().join(" ")
 }
 
-/// Two lines of each column.
-fn cells(shell: &Shell<'_>, row: &RunRow) -> [(String, String); COLUMNS.len()] {
+/// Two lines of each column; `settings` are those by which the run is told from others.
+fn cells(shell: &Shell<'_>, row: &RunRow, settings: Vec<String>) -> [(String, String); COLUMNS.len()] {
     let pin = if row.note.pinned { "★ " } else { "" };
     let second = match (row.problems.first(), row.note.note.lines().next(), row.note.name.is_empty()) {
         // a problem stands without the tags, so that it is not cut
@@ -185,9 +195,9 @@ fn cells(shell: &Shell<'_>, row: &RunRow) -> [(String, String); COLUMNS.len()] {
     };
     let lab = shell.lists.lab(&row.lab).map_or(row.lab.as_str(), |l| l.title);
     let in_training = Some(row.changed_in_training_label()).filter(|words| !words.is_empty());
-    let mut changed = row.changed.iter().map(|(key, value)| format!("{key} {value}"));
-    let first_changed =
-        changed.next().unwrap_or_else(|| if row.settings.is_empty() { String::new() } else { "nothing".into() });
+    let mut settings = settings.into_iter();
+    let first_setting =
+        settings.next().unwrap_or_else(|| if row.settings.is_empty() { String::new() } else { "none".into() });
     let steps = match row.state {
         RowState::Unreadable => Default::default(),
         _ => (number::grouped(row.steps), format!("seed {}", row.seed)),
@@ -196,7 +206,7 @@ fn cells(shell: &Shell<'_>, row: &RunRow) -> [(String, String); COLUMNS.len()] {
     [
         (format!("{pin}{}", row.title()), second),
         (lab.to_owned(), preset_label(shell, row)),
-        (first_changed, changed.chain(in_training).collect::<Vec<_>>().join(", ")),
+        (first_setting, settings.chain(in_training).collect::<Vec<_>>().join(", ")),
         steps,
         (row.loss_label(), result(row)),
         (row.when.clone(), format!("{archived}{}", row.state_label())),

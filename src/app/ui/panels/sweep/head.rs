@@ -1,6 +1,6 @@
 //! The head of a sweep's page: which number, how the runs stand, and what completes them.
 
-use super::SweepPage;
+use super::{SweepPage, table};
 use crate::{
     experiments::sweep::results::{BEST_RULE, SweepProcess},
     ui::{
@@ -91,17 +91,17 @@ fn others_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut SweepPage, results: &Swe
 fn state_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &SweepPage, results: &SweepResults) {
     let progress = results.progress();
     ui.horizontal(|ui| {
-        let selected = page.selected.map(|p| format!(" · selected: point {}, {}", p + 1, results.point_name(p)));
-        let thinned = match results.every {
-            0 | 1 => String::new(),
-            n => format!(" · of long runs one recorded step in {n} is read"),
-        };
-        let shown = page.number.as_ref().and_then(|id| results.numbers.get(results.number(id)?));
-        let is_ranked = shown.is_some_and(|number| results.can_mark_best(number));
-        let star = if is_ranked { " · ★ best within its spread" } else { "" };
-        let words = format!("{}{thinned}{star}{}", results.progress_label(), selected.unwrap_or_default());
-        let note = note_ui(ui, shell.theme, words);
-        if is_ranked {
+        let selected = page.selected.map(|p| format!("selected: point {}, {}", p + 1, results.point_name(p)));
+        let every = results.every;
+        let thinned = (every > 1).then(|| format!("of long runs one recorded step in {every} is read"));
+        let view = page.prepared.as_ref().map(|prepared| prepared.view(page.selected, Scale::Linear, shell.theme));
+        let mark = view.as_ref().and_then(table::mark_legend).map(str::to_owned);
+        let spread = view.as_ref().and_then(table::spread_legend);
+        let is_marked = mark.is_some();
+        let parts = [Some(results.progress_label()), thinned, mark, selected, spread];
+        let words = parts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
+        let note = ui.add(Label::new(small_text(words, shell.theme.secondary)).truncate());
+        if is_marked {
             note.on_hover_text(BEST_RULE);
         }
     });

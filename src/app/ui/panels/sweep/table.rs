@@ -1,16 +1,16 @@
-//! The table of a sweep's points, or of compared runs: settings, runs, and numbers as mean and standard deviation over
-//! seeds. The best of each number are marked. Only rows in sight are drawn.
+//! The table of a sweep's points, or of compared runs: settings, runs, and numbers as means with their spread over seeds.
+//! The best of each number are marked. Only rows in sight are drawn.
 
 use std::collections::BTreeMap;
 
 use crate::{
     experiments::{
-        short_number::with_spread,
+        seeds,
         sweep::results::{BEST_RULE, Number, PointValue, order::Column},
     },
     ui::{
         panels::prelude::*,
-        sweep_pictures::{SweepView, number_label},
+        sweep_pictures::SweepView,
         widgets::sorted_table::{CellText, HEAD_LINE, PAD, SortedTable, TableColumn, cell_ui},
     },
 };
@@ -59,6 +59,25 @@ fn best_points(view: &SweepView<'_>) -> BestPoints {
         (known > 1).then(|| (id.clone(), view.results.best(place, values_at_step)))
     };
     places.filter_map(best).collect()
+}
+
+/// The meaning of the marks in the table, where a point has one; or why the shown number marks none.
+pub fn mark_legend(view: &SweepView<'_>) -> Option<&'static str> {
+    let best = best_points(view);
+    if best.values().any(|best| best.as_ref().is_ok_and(|points| !points.is_empty())) {
+        return Some("★ best within its spread");
+    }
+    let shown = view.shown().filter(|number| view.results.can_mark_best(number))?;
+    best.get(&shown.id)?.as_ref().err().copied()
+}
+
+/// The meaning of the spreads in the table; `None` where there is none.
+pub fn spread_legend(view: &SweepView<'_>) -> Option<String> {
+    let has_spread = |number: &&Number| {
+        let values = view.values_at_step.get(&number.id);
+        values.is_some_and(|values| values.values.iter().flatten().any(|value| value.sd.is_some()))
+    };
+    seeds::spread_legend(numbers(view).filter(has_spread).map(|number| number.is_paired))
 }
 
 fn rows(order: &PointOrder, view: &SweepView<'_>) -> Vec<usize> {
@@ -194,22 +213,60 @@ fn cell(view: &SweepView<'_>, column: &Column, point: usize) -> String {
 
 /// "0.0123 ± 0.0011", and of how many seeds where some lack a value, and of which steps where not the heading's.
 fn value_label(number: &Number, value: &PointValue, seeds: usize, other_steps: Option<[u64; 2]>) -> String {
-    let mean = number_label(number, value.mean);
     let known = value.each.len();
     let notes = (known < seeds).then(|| format!("{known} of {seeds}")).into_iter().chain(other_steps.map(steps_label));
     let notes: Vec<String> = notes.collect();
     let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
-    let words = value.sd.map_or(mean, |sd| with_spread(value.mean, sd, number.digits));
-    format!("{words}{notes}")
+    format!("{}{notes}", value.label(number))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
-        experiments::sweep::results::NumberId,
+        experiments::sweep::results::{NumberId, ONE_SEED, ResultPoint, SweepRun, brush::Brush},
         labs::headline::{Better, Digits},
+        ui::sweep_pictures::{PictureChoices, Prepared},
     };
+
+    /// Two points of two seeds, each run with this loss.
+    fn results(losses: [Option<f64>; 4]) -> Arc<SweepResults> {
+        let run = |i: usize| SweepRun { point: i / 2, seed: 7 + (i % 2) as u64, made: None, refusal: None };
+        let series = losses.map(|loss| Arc::new(loss.map(|loss| (10, loss)).into_iter().collect::<Vec<_>>()));
+        let number = Number {
+            id: NumberId::default(),
+            heading: "loss".into(),
+            better: Better::Lower,
+            digits: None,
+            is_paired: false,
+            series: series.to_vec(),
+        };
+        let point = ResultPoint { values: vec![], places: vec![] };
+        Arc::new(SweepResults {
+            points: vec![point.clone(), point],
+            seeds: vec![7, 8],
+            runs: (0..4).map(run).collect(),
+            numbers: vec![number],
+            ..SweepResults::default()
+        })
+    }
+
+    #[test]
+    fn the_mark_is_explained_where_a_point_has_it() {
+        let legends = |losses| {
+            let choices =
+                PictureChoices { number: 0, others: vec![], step: 10, brush: Brush::default(), is_dark: true };
+            let prepared = Prepared::new(&results(losses), choices);
+            let (theme, selected) = (Theme::dark(), None);
+            let view = prepared.view(selected, Scale::Linear, &theme);
+            (mark_legend(&view), spread_legend(&view))
+        };
+        let spread = || Some("mean ± standard deviation over seeds".to_owned());
+        let apart = [Some(1.0), Some(1.1), Some(5.0), Some(5.1)];
+        assert_eq!(legends(apart), (Some("★ best within its spread"), spread()));
+        assert_eq!(legends([Some(1.0), Some(2.0), Some(1.1), Some(2.1)]), (None, spread()), "none stands out");
+        assert_eq!(legends([Some(1.0), Some(1.1), Some(5.0), None]), (Some(ONE_SEED), spread()));
+    }
 
     #[test]
     fn a_value_of_another_step_says_so() {
@@ -218,19 +275,25 @@ mod tests {
             heading: "loss".into(),
             better: Better::Lower,
             digits: Some(Digits::Decimals(2)),
+            is_paired: false,
             series: vec![],
         };
         let of = |each: &[(usize, f64)]| {
             let sd = (each.len() > 1).then_some(0.5);
-            PointValue { mean: 5.55, sd, each: each.to_vec(), steps: [0, 400] }
+            let interval = sd.map(|sd| (5.55 - 9.0 * sd, 5.55 + 9.0 * sd));
+            PointValue { mean: 5.55, sd, interval, each: each.to_vec(), steps: [0, 400] }
         };
         let label = |each: &[(usize, f64)], steps| value_label(&number, &of(each), 2, steps);
         let both = [(0, 5.05), (1, 6.05)];
         assert_eq!(label(&both, None), "5.55 ± 0.50");
         assert_eq!(label(&both, Some([0, 400])), "5.55 ± 0.50 (steps 0 to 400)");
         let count = Number { digits: Some(Digits::Decimals(0)), ..number.clone() };
-        let two = PointValue { mean: 1.5, sd: Some(0.5f64.sqrt()), each: vec![(0, 2.0), (1, 1.0)], steps: [0, 0] };
+        let (sd, each) = (Some(0.5f64.sqrt()), vec![(0, 2.0), (1, 1.0)]);
+        let two = PointValue { mean: 1.5, sd, interval: Some((-4.9, 7.9)), each, steps: [0, 0] };
         assert_eq!(value_label(&count, &two, 2, None), "1.50 ± 0.71", "a mean of whole numbers is none");
+        let difference = Number { is_paired: true, ..number.clone() };
+        let words = value_label(&difference, &of(&both), 2, Some([0, 400]));
+        assert_eq!(words, "5.55 [1.05, 10.05] (steps 0 to 400)", "as the command line writes it");
         assert_eq!(label(&both[..1], Some([0, 0])), "5.55 (1 of 2, step 0)");
     }
 }

@@ -42,11 +42,16 @@ impl Behavior<Pane> for Stage<'_> {
         false
     }
 
-    /// Notes the place of the title of a tab in front.
+    /// Notes the place of the title of a tab in front, and covers another title that an end of the bar cuts: a part of one
+    /// cannot be read.
     fn on_tab_button(&mut self, _: &mut Tiles<Pane>, id: TileId, button: Response) -> Response {
         if self.in_front.contains(&id) {
             let title = NotedTitle { pass: button.ctx.cumulative_pass_nr(), place: button.rect.x_range() };
             button.ctx.data_mut(|data| data.insert_temp(title_id(id), title));
+        } else if is_cut(&button) && button.rect.width() <= self.title_room {
+            let seen = button.interact_rect;
+            let painter = button.ctx.layer_painter(button.layer_id).with_clip_rect(seen);
+            painter.rect_filled(seen, 0.0, self.cx.theme.page);
         }
         match self.front_title.as_ref().filter(|(tab, title)| *tab == id && title.elided) {
             Some((_, title)) => button.on_hover_text(title.text()),
@@ -57,12 +62,14 @@ impl Behavior<Pane> for Stage<'_> {
     /// Scrolls the bar to the tab that came to the front, its title cut off if too long to be between the arrows.
     fn top_bar_right_ui(&mut self, tiles: &Tiles<Pane>, ui: &mut Ui, bar: TileId, tabs: &Tabs, offset: &mut f32) {
         self.front_title = None;
+        self.title_room = 0.0;
         let Some(tab) = tabs.active else { return };
         *offset += TabInFront::way_to(ui, bar, tab);
         let has_others = tabs.children.iter().any(|other| *other != tab && tiles.is_visible_in_layout(*other));
         let arrows = if has_others { 2.0 * ARROW } else { 0.0 };
+        self.title_room = ui.max_rect().width() - arrows;
         let close = self.close_button_outer_size() + CLOSE_GAP;
-        let room = ui.max_rect().width() - arrows - close - 2.0 * self.tab_title_spacing(ui.visuals());
+        let room = self.title_room - close - 2.0 * self.tab_title_spacing(ui.visuals());
         let title = self.tab_title_for_tile(tiles, tab);
         let title = title.into_galley(ui, Some(TextWrapMode::Truncate), room.max(0.0), TextStyle::Button);
         self.front_title = Some((tab, title));
@@ -140,6 +147,11 @@ impl Behavior<Pane> for Stage<'_> {
     fn dragged_overlay_color(&self, _visuals: &Visuals) -> Color32 {
         self.cx.theme.page.gamma_multiply(0.6)
     }
+}
+
+/// True if an end of the bar cuts a tab, and a part of it is in sight.
+fn is_cut(button: &Response) -> bool {
+    button.interact_rect.is_positive() && button.interact_rect.width() < button.rect.width() - 1.0
 }
 
 /// The key of the place of a tab's title.

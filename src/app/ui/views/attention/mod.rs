@@ -14,6 +14,16 @@ pub use by_layer::AttentionByLayer;
 pub use chain::{AttentionChainView, ChainText};
 pub use side_by_side::SideBySide;
 
+/// In a tile this many times as high as wide, the large map is below the small ones, where it is larger.
+const TALL: f32 = 1.2;
+/// The share of the height that it has there.
+const SHARE_BELOW: f32 = 0.55;
+/// Height of the row of controls, and of the text on the head where that has a row of its own, points.
+const CONTROLS_HEIGHT: f32 = 32.0;
+const TEXT_HEIGHT: f32 = 20.0;
+/// Width of the controls beside which the text may stand, points.
+const CONTROLS_WIDTH: f32 = 320.0;
+
 #[derive(Default)]
 pub struct Attention {
     maps: HeadMaps,
@@ -59,7 +69,42 @@ impl Attention {
         cx.selection.token = clicked.map(|(row, _)| row).or(cx.selection.token);
     }
 
+    /// The small maps and the large one beside or below them.
+    fn maps_ui(&mut self, ui: &mut Ui, heads: &[HeadMap<'_>], sample: &Sample, room: Vec2, cx: &mut ViewCx<'_>) {
+        let is_below = room.y > TALL * room.x;
+        let (large, small) = if is_below {
+            let high = (SHARE_BELOW * room.y).floor();
+            (vec2(room.x, high), vec2(room.x, room.y - high - ui.spacing().item_spacing.y))
+        } else {
+            let wide = (room.x * 0.5).min(room.y + 56.0).max(120.0);
+            (vec2(wide, room.y), vec2(room.x - wide - 8.0, room.y))
+        };
+        let both_ui = |ui: &mut Ui| {
+            let (rect, _) = ui.allocate_exact_size(small, Sense::hover());
+            self.maps.grid_ui(ui, heads, chosen(heads, cx.selection), rect, cx);
+            self.large_ui(ui, heads, sample, large, cx);
+        };
+        if is_below {
+            ui.vertical(both_ui);
+        } else {
+            ui.horizontal_top(both_ui);
+        }
+    }
+
+    /// True if the text on the chosen head does not fit beside the controls.
+    fn has_text_below(ui: &Ui, heads: &[HeadMap<'_>], selection: &Selection) -> bool {
+        let text = chosen(heads, selection).map_or(0.0, |h| note_width(ui.painter(), &h.tip));
+        ui.available_width() < CONTROLS_WIDTH + text
+    }
+
     fn controls_ui(&mut self, ui: &mut Ui, heads: &[HeadMap<'_>], cx: &mut ViewCx<'_>) {
+        let text_ui = |ui: &mut Ui, cx: &ViewCx<'_>| {
+            if let Some(h) = chosen(heads, cx.selection) {
+                let words = RichText::new(&h.tip).color(cx.theme.secondary).size(12.0);
+                ui.add(egui::Label::new(words).truncate());
+            }
+        };
+        let is_below = Self::has_text_below(ui, heads, cx.selection);
         ui.horizontal(|ui| {
             cx.back_to_run_ui::<AttentionMaps>(ui);
             for (is_linear, words, tip) in colours::SCALES {
@@ -77,10 +122,14 @@ impl Attention {
                     cx.selection.clear::<ChainText>();
                     cx.act(PageAction::ShowView("attention_chain"));
                 }
-                let words = RichText::new(&h.tip).color(cx.theme.secondary).size(12.0);
-                ui.add(egui::Label::new(words).truncate());
+            }
+            if !is_below {
+                text_ui(ui, cx);
             }
         });
+        if is_below {
+            text_ui(ui, cx);
+        }
     }
 }
 
@@ -123,13 +172,9 @@ impl View for Attention {
             return cx.unmeasured_ui::<AttentionMaps>(ui, words);
         };
         self.maps.cache(&sample.payload, &heads);
-        let room = ui.available_size() - vec2(0.0, cx.height_of_controls(32.0));
-        let large = (room.x * 0.5).min(room.y + 56.0).max(120.0);
-        ui.horizontal_top(|ui| {
-            let (rect, _) = ui.allocate_exact_size(vec2(room.x - large - 8.0, room.y), Sense::hover());
-            self.maps.grid_ui(ui, &heads, chosen(&heads, cx.selection), rect, cx);
-            self.large_ui(ui, &heads, sample, vec2(large, room.y), cx);
-        });
+        let text = if Self::has_text_below(ui, &heads, cx.selection) { TEXT_HEIGHT } else { 0.0 };
+        let room = ui.available_size() - vec2(0.0, cx.height_of_controls(CONTROLS_HEIGHT + text));
+        self.maps_ui(ui, &heads, sample, room, cx);
         cx.controls_ui(ui, |ui, cx| self.controls_ui(ui, &heads, cx));
     }
 

@@ -6,7 +6,11 @@ use crate::{
     ui::views::prelude::*,
 };
 
+/// The paper's numbers of the rounds of layer l, the first of which is 0.
 const ROUNDS: [&str; 4] = ["4l", "4l+1", "4l+2", "4l+3"];
+/// What the rounds of two circuits communicate, with the excitatory and the inhibitory one in one term, for a row that is
+/// too narrow for both.
+const JOINT: [Option<&str>; 4] = [None, None, Some("A(i) → Gyᵉ,ⁱ(i,j) · Yᵉ,ⁱ(j)"), Some("Y(i) → Gxᵉ,ⁱ(i,j) · Xᵉ,ⁱ(j)")];
 /// The variable that each round changes, for the sentence below the table.
 const CHANGES: [&str; 4] = ["A", "Y", "Y", "X"];
 /// The norms that a graph may have after rounds, which are not local rules: they look at all neurons.
@@ -43,12 +47,12 @@ pub(super) fn rounds_ui(ui: &mut Ui, theme: &Theme, machine: &Machine, size: Vec
         let small = theme::small();
         painter.text(place.min + vec2(8.0, 3.0), Align2::LEFT_TOP, ROUNDS[k], theme::numbers(), strong);
         painter.text(place.min + vec2(ROUND_WIDTH, 2.0), Align2::LEFT_TOP, kernel.title, small.clone(), strong);
-        let computation = format!("{}{}", kernel.computation, norms[k]);
-        let rules = [kernel.communication, computation.as_str()];
-        let lines = if row == ROW { rules.map(str::to_owned).to_vec() } else { vec![rules.join(";  ")] };
-        for (i, line) in lines.into_iter().enumerate() {
+        let room = rect.width() - ROUND_WIDTH;
+        let lines = if row == ROW { 2 } else { 1 };
+        let formulas = formulas(k, norms[k], lines, |words| note_width(&painter, words) <= room);
+        for (i, line) in formulas.into_iter().enumerate() {
             let at = place.min + vec2(ROUND_WIDTH, 16.0 + 13.0 * i as f32);
-            paint_truncated(&painter, at, &line, small.clone(), strong, rect.width() - ROUND_WIDTH);
+            paint_truncated(&painter, at, &line, small.clone(), strong, room);
         }
     }
     if let Some(pointed) = response.hover_pos() {
@@ -62,6 +66,20 @@ pub(super) fn rounds_ui(ui: &mut Ui, theme: &Theme, machine: &Machine, size: Vec
             "{}\n\nover edges: {}\nat each place: {}{norm}",
             kernel.explanation, kernel.communication, kernel.computation
         ));
+    }
+}
+
+/// The formulas of a round in one or two lines. A line that does not fit has both circuits in one term.
+fn formulas(k: usize, norm: &str, lines: usize, fits: impl Fn(&str) -> bool) -> Vec<String> {
+    let computation = format!("{}{norm}", KERNELS[k].computation);
+    let written = |communication: &str| match lines {
+        1 => vec![format!("{communication};  {computation}")],
+        _ => vec![communication.to_owned(), computation.clone()],
+    };
+    let whole = written(KERNELS[k].communication);
+    match JOINT[k] {
+        Some(joint) if !whole.iter().all(|line| fits(line)) => written(joint),
+        Some(_) | None => whole,
     }
 }
 
@@ -129,7 +147,27 @@ impl Counts {
         format!(
             "Layer {}, round {}. {words} It changed {what} at {nodes} of {n} neurons{synapses}; {carried} edges carried something.",
             layer + 1,
-            4 * layer + kernel,
+            ROUNDS[kernel],
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_narrow_row_keeps_every_formula() {
+        let all = |lines: usize, limit: usize| {
+            [0, 1, 2, 3].map(|k| formulas(k, "", lines, |words| words.chars().count() <= limit).join("|"))
+        };
+        for (k, wide) in all(1, 200).iter().enumerate() {
+            assert!(wide.contains(KERNELS[k].communication) && wide.contains(KERNELS[k].computation), "{wide}");
+        }
+        // about as many characters have room in a row of a tile at 1280x800
+        for (k, narrow) in all(1, 57).iter().enumerate() {
+            assert!(narrow.chars().count() <= 57 && narrow.contains(KERNELS[k].computation), "{narrow}");
+        }
+        assert_eq!(all(2, 200)[3], format!("{}|{}", KERNELS[3].communication, KERNELS[3].computation));
     }
 }

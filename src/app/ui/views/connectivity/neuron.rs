@@ -180,7 +180,7 @@ impl Neuron {
 impl View for Neuron {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let Some(neuron) = cx.selection.neuron else { return };
-        let args = GraphNeuronArgs { graph: args(cx.config), neuron: Some(neuron as usize) };
+        let args = GraphNeuronArgs { graph: args(cx.config), neuron: Some(neuron.to_string()) };
         cx.ask::<GraphNeuron>(Some(cx.selection.variant), &args, Freshness::WithSchedule);
     }
 

@@ -19,13 +19,33 @@ const SIDE_BY_SIDE_WIDTH: f32 = 640.0;
 const FLAT: f32 = 2.2;
 /// Height of the labels above and below a picture, points.
 const LABELS: f32 = 44.0;
+/// A lower tile, points, that is not flat has room for only the matrix with the graph or the chart.
+const STACKED_HEIGHT: f32 = 420.0;
+/// Height of a row of controls, points.
+const CONTROLS_HEIGHT: f32 = 30.0;
+/// Height of the sentence below the matrix and the graph where they have the tile, points.
+const SENTENCE_HEIGHT: f32 = 40.0;
+/// The minimum height of the matrix and the graph where they have the tile, points.
+const MIN_RATES_HEIGHT: f32 = 150.0;
 /// Points of a drag that multiply a rate by e.
 const POINTS_PER_E: f64 = 50.0;
 /// The range of rates that can be set.
 const RATES: std::ops::RangeInclusive<f64> = 0.001..=1000.0;
 
+/// The picture that a tile shows by itself, if it has room for one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum GeneratorPicture {
+    #[default]
+    Rates,
+    Distributions,
+}
+
+const PICTURES: [(GeneratorPicture, &str); 2] =
+    [(GeneratorPicture::Rates, "rates"), (GeneratorPicture::Distributions, "distributions")];
+
 #[derive(Default)]
 pub struct GeneratorView {
+    shown: GeneratorPicture,
     /// The rate that is being dragged, with its value when the drag began.
     dragged: Option<(Rate, f64)>,
     /// True if the last frame had space for only one number in the control.
@@ -82,6 +102,13 @@ impl GeneratorView {
     }
 }
 
+/// True in a tile that has room for only the matrix with the graph or the chart. A picture has both.
+fn shows_one(ui: &Ui) -> bool {
+    let tile = ui.max_rect().size();
+    let is_flat = tile.x >= SIDE_BY_SIDE_WIDTH && tile.x > FLAT * (tile.y - CONTROLS_HEIGHT);
+    plot::min_chart_height(ui.ctx()) > 0.0 && tile.y < STACKED_HEIGHT && !is_flat
+}
+
 /// Describes the communicating classes and the kernel of the generator.
 fn verdict(state: &GeneratorState) -> String {
     let transient: usize = state.classes.iter().filter(|c| !c.is_closed()).map(|c| c.states.len()).sum();
@@ -124,8 +151,17 @@ impl PanelView for GeneratorView {
         why_nothing::<GeneratorState>(cx)
     }
 
-    /// The matrix and the graph beside the chart in a flat tile, else above it.
+    /// The matrix and the graph beside the chart in a flat tile, else above it; in a low tile that is not flat, the one that
+    /// was chosen.
     fn arrange(&self, ui: &Ui, _cx: &ViewCx<'_>, room: Vec2, _panels: &[Panel<'_>], _alone: usize) -> Placement {
+        if shows_one(ui) {
+            // the sentence on the classes is in sight below the matrix, and the chart needs all of the height
+            let rates = vec2(room.x, (room.y - SENTENCE_HEIGHT).max(MIN_RATES_HEIGHT));
+            return match self.shown {
+                GeneratorPicture::Rates => Placement::Column(vec![rates]),
+                GeneratorPicture::Distributions => Placement::Alone(1),
+            };
+        }
         if room.x >= SIDE_BY_SIDE_WIDTH && room.x > FLAT * room.y {
             let pictures = 2.0 * ((room.x - 2.0 * GAP) * 0.27).floor() + GAP;
             return Placement::Row(vec![vec2(pictures, room.y), vec2(room.x - pictures - GAP, room.y)]);
@@ -138,7 +174,7 @@ impl PanelView for GeneratorView {
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let s = settings(cx);
+        let (s, shows_one) = (settings(cx), shows_one(ui));
         ui.horizontal_wrapped(|ui| {
             self.is_narrow = ui.available_width() < NARROW_WIDTH;
             control_ui(ui, cx, if self.is_narrow { 1 } else { 2 });
@@ -153,6 +189,10 @@ impl PanelView for GeneratorView {
                     cx.set(GeneratorSettings::edits.name, Value::Text(String::new()));
                 }
             });
+            if shows_one {
+                let name = PICTURES.iter().find(|(one, _)| *one == self.shown).map_or("", |(_, name)| name);
+                choice_box(ui, "picture", 100.0, name, &mut self.shown, PICTURES);
+            }
         });
     }
 
@@ -169,7 +209,12 @@ impl PanelView for GeneratorView {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        subtitle::<GeneratorState>(cx, "discs: stationary, rings: network")
+        let what = "discs: stationary, rings: network";
+        // the sentence that says so may be out of sight in a low tile
+        match cx.answered::<GeneratorState>().map_or(1, |m| m.value.kernel()) {
+            0 | 1 => subtitle::<GeneratorState>(cx, what),
+            closed => subtitle::<GeneratorState>(cx, &format!("{closed} closed classes \u{b7} {what}")),
+        }
     }
 
     fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {

@@ -9,6 +9,25 @@ pub const MAX_CONTROL: f64 = 2.0;
 const MAX_VISITED: usize = 1500;
 /// The change of a control by one press of an arrow key.
 const STEP: f64 = 0.05;
+/// Radius of the ring that marks the present controls, and the width of its line, points.
+const RING: f32 = 5.5;
+const RING_WIDTH: f32 = 2.0;
+/// Between the edge of the pad and the ends of the controls, where the whole ring has room, points.
+const MARGIN: f32 = 7.0;
+
+/// The position of these values of the pair on a pad.
+fn place(pad: Rect, pair: [f64; 2]) -> Pos2 {
+    let ends = pad.shrink(MARGIN);
+    let [x, y] = pair.map(|v| ((v + MAX_CONTROL) / (2.0 * MAX_CONTROL)).clamp(0.0, 1.0) as f32);
+    pos2(ends.left() + x * ends.width(), ends.bottom() - y * ends.height())
+}
+
+/// The values of the pair at a position on a pad.
+fn values_at(pad: Rect, at: Pos2) -> (f64, f64) {
+    let ends = pad.shrink(MARGIN);
+    let value = |share: f32| tidy(f64::from(share.clamp(0.0, 1.0)) * 2.0 * MAX_CONTROL - MAX_CONTROL);
+    (value((at.x - ends.left()) / ends.width()), value((ends.bottom() - at.y) / ends.height()))
+}
 
 /// The displayed name of a control.
 pub fn name_of(dim: usize) -> &'static str {
@@ -82,11 +101,7 @@ impl Pad {
         let mut chosen = None;
         if response.clicked() || response.dragged() {
             response.request_focus();
-            if let Some(p) = response.interact_pointer_pos() {
-                let share = |v: f32| f64::from(v.clamp(0.0, 1.0)) * 2.0 * MAX_CONTROL - MAX_CONTROL;
-                let (x, y) = ((p.x - rect.left()) / rect.width(), (rect.bottom() - p.y) / rect.height());
-                chosen = Some((tidy(share(x)), tidy(share(y))));
-            }
+            chosen = response.interact_pointer_pos().map(|at| values_at(rect, at));
         }
         if response.has_focus() {
             let [x, y] = plot::arrow_steps(ui, &response).map(|steps| f64::from(steps) * STEP);
@@ -107,10 +122,7 @@ impl Pad {
     fn paint(&self, ui: &Ui, theme: &Theme, rect: Rect, u: [f64; 4], focused: bool) {
         let painter = ui.painter_at(rect.expand(1.0));
         let (i, j) = self.pair;
-        let at = |u: &[f64; 4]| {
-            let share = |v: f64| ((v + MAX_CONTROL) / (2.0 * MAX_CONTROL)).clamp(0.0, 1.0) as f32;
-            pos2(rect.left() + share(u[i]) * rect.width(), rect.bottom() - share(u[j]) * rect.height())
-        };
+        let at = |u: &[f64; 4]| place(rect, [u[i], u[j]]);
         painter.rect_filled(rect, 2.0, theme.raised);
         for tick in [-1.0, 0.0, 1.0] {
             let place = at(&[tick; 4]);
@@ -131,7 +143,7 @@ impl Pad {
         let top = pos2(at(&[0.0; 4]).x + 4.0, rect.top() + 2.0);
         painter.text(top, Align2::LEFT_TOP, name_of(j), small, theme.secondary);
         let here = at(&u);
-        painter.circle(here, 5.5, theme.panel, Stroke::new(2.0, theme.accent));
+        painter.circle(here, RING, theme.panel, Stroke::new(RING_WIDTH, theme.accent));
         painter.circle_filled(here, 2.0, theme.accent);
         let edge = if focused { theme.accent } else { theme.line };
         painter.rect_stroke(rect, 2.0, Stroke::new(1.0, edge), StrokeKind::Outside);
@@ -156,4 +168,21 @@ pub fn tidy(v: f64) -> f64 {
 pub fn control_text(u: [f64; 4]) -> String {
     let all: Vec<String> = u.iter().map(|v| number::short(*v).replace('-', "\u{2212}")).collect();
     format!("({})", all.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ring_is_whole_at_both_ends() {
+        let pad = Rect::from_min_size(pos2(20.0, 30.0), vec2(120.0, 120.0));
+        for pair in [[-2.0, 2.0], [2.0, -2.0], [0.5, -1.25]] {
+            let at = place(pad, pair);
+            let ring = Rect::from_center_size(at, Vec2::splat(2.0 * RING + RING_WIDTH));
+            assert!(pad.contains_rect(ring), "{pair:?}: {ring:?}");
+            assert_eq!(values_at(pad, at), (pair[0], pair[1]));
+        }
+        assert_eq!(values_at(pad, pad.left_top()), (-2.0, 2.0), "the margin is of the ends");
+    }
 }

@@ -7,6 +7,9 @@ pub const MARGIN: f32 = 28.0;
 /// The range of magnifications relative to the whole picture.
 const ZOOM: (f32, f32) = (0.3, 60.0);
 
+/// A graph that has left its legend some room leaves it while it is at least this share as large as in the whole canvas.
+const MIN_SHARE: f32 = 0.9;
+
 /// The user's choice; `None` shows everything.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Camera {
@@ -91,6 +94,13 @@ impl Camera {
     }
 }
 
+/// True if everything is as large `above` the legend as in the `whole` canvas, whose height then does not limit it: the legend
+/// need not lie over a node. `is_left`: the legend has its room already, so that a graph that moves does not jump.
+pub fn leaves_legend_room(places: &[[f32; 2]], whole: Rect, above: Rect, is_left: bool) -> bool {
+    let scale = |rect| Window::around(places, rect).scale;
+    scale(above) >= scale(whole) * if is_left { MIN_SHARE } else { 1.0 }
+}
+
 /// The node under the pointer: the nearest whose disc is hit, or nearly.
 pub fn pick(
     places: &[[f32; 2]],
@@ -127,6 +137,18 @@ mod tests {
             let back = window.place(at, SHEET);
             assert!((back[0] - p[0]).abs() + (back[1] - p[1]).abs() < 1e-4);
         }
+    }
+
+    #[test]
+    fn a_graph_that_its_width_limits_leaves_the_legend_its_room() {
+        let canvas = |height: f32| Rect::from_min_size(pos2(10.0, 20.0), vec2(336.0, height));
+        let (wide, round) = ([[-1.45, -1.2], [1.45, 1.2]], [[-1.0, -1.0], [1.0, 1.0]]);
+        let leaves = |places: &[[f32; 2]], above: f32, is_left| {
+            leaves_legend_room(places, canvas(440.0), canvas(above), is_left)
+        };
+        assert!(leaves(&wide, 302.0, false), "it is as wide as the canvas in either");
+        assert!(!leaves(&round, 302.0, false) && leaves(&round, 336.0, false));
+        assert!(leaves(&round, 320.0, true) && !leaves(&round, 302.0, true), "it stays where little is lost");
     }
 
     #[test]

@@ -57,9 +57,13 @@ pub(super) fn strength(network: &Network, rect: Rect) -> f32 {
 impl NeuronGraph {
     pub(super) fn canvas_ui(&mut self, ui: &mut Ui, network: &Arc<Network>, whole: Rect, cx: &mut ViewCx<'_>) {
         let legend = self.legend_lines(network, whole);
-        let above_legend = whole.with_max_y(whole.bottom() - self.legend_height(legend));
-        // the graph is about round: where the canvas is higher than wide, it leaves the legend its room
-        let rect = if above_legend.height() >= whole.width() { above_legend } else { whole };
+        let above = whole.with_max_y(whole.bottom() - self.legend_height(legend));
+        // what the user has moved or zoomed stays where it is
+        if self.camera.is_fitted() {
+            let places = &self.motion.places;
+            self.has_legend_room = camera::leaves_legend_room(places, whole, above, self.has_legend_room);
+        }
+        let rect = if self.has_legend_room { above } else { whole };
         let response = ui.interact(rect, ui.scope_id().with("graph canvas"), Sense::click_and_drag());
         let name = format!("graph of {}", network.size_label());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &name));

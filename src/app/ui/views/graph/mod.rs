@@ -47,6 +47,8 @@ pub struct NeuronGraph {
     palette_kind: Option<Option<ColourBy>>,
     motion: Motion,
     camera: Camera,
+    /// The graph is drawn above the legend.
+    has_legend_room: bool,
     hovered: Option<u32>,
     /// The group whose line of the legend the pointer is on.
     group: Option<usize>,

@@ -26,6 +26,13 @@ const FULL_VERDICT: f32 = 330.0;
 const MIN_VERDICT_WIDTH: f32 = 150.0;
 const MIN_NAME_WIDTH: f32 = 104.0;
 const GAP: f32 = 10.0;
+/// In less room, points, the columns of the table do not fit: then a variant's numbers are below its name and verdict.
+const MIN_TABLE_WIDTH: f32 = 652.0;
+/// Widths of these numbers, points: loss, tokens and seconds to the target, parameters, operations; and the smallest gap.
+const NUMBER_WIDTHS: [f32; 5] = [44.0, 52.0, 54.0, 70.0, 78.0];
+const MIN_GAP: f32 = 4.0;
+/// In less room, points, the loss to reach is below the row of the other controls.
+const FOOTER_WIDTH: f32 = 460.0;
 /// Measurements from which on the first, made before any training, is left out: it would flatten the others.
 const MIN_TO_SKIP_FIRST: usize = 4;
 /// The height of the heading and one row, points: a lower table is left out.
@@ -33,6 +40,9 @@ const MIN_TABLE_HEIGHT: f32 = 34.0;
 /// Height of a row, and of the part above the rows.
 const ROW: f32 = 19.0;
 const HEAD_HEIGHT: f32 = 54.0;
+/// Height of a variant's name and verdict with its numbers below, and of the control of the loss to reach.
+const STACKED_ROW: f32 = 42.0;
+const TARGET_HEIGHT: f32 = 32.0;
 
 /// True where the measurement before any training is left out of the curve.
 fn leaves_out_first(racer: &Racer) -> bool {
@@ -67,6 +77,9 @@ impl Race {
         // half a heading cannot be read
         if ui.available_height() < MIN_TABLE_HEIGHT {
             return;
+        }
+        if ui.available_width() < MIN_TABLE_WIDTH {
+            return self.stacked_table_ui(ui, cx);
         }
         let (theme, racers, all) = (cx.theme, self.racers(cx), groups(cx.mirror));
         let target = self.target(&racers);
@@ -103,6 +116,62 @@ impl Race {
         note_table(ui.ctx(), "race", shown.inner_rect.width(), shown.content_size.x);
     }
 
+    /// The table where its columns have no room: each variant's numbers below its name and verdict.
+    fn stacked_table_ui(&self, ui: &mut Ui, cx: &ViewCx<'_>) {
+        let (theme, racers, all) = (cx.theme, self.racers(cx), groups(cx.mirror));
+        let target = self.target(&racers);
+        let room = ui.available_width();
+        let (widths, gap) = number_widths_in(room);
+        let tokens = match target.filter(|_| widths[1] >= WIDTHS[3]) {
+            Some(target) => format!("tokens to {}", value_label(target)),
+            None => "tokens".to_owned(),
+        };
+        let shown = plot::rows_ui(ui, ScrollArea::vertical().id_salt("race").auto_shrink([false, true]), |ui| {
+            ui.spacing_mut().item_spacing = vec2(gap, 3.0);
+            ui.spacing_mut().interact_size.y = 15.0;
+            let numbers_ui = |ui: &mut Ui, cells: [String; 5], font: FontId, colour: Color32| {
+                ui.horizontal(|ui| {
+                    for (cell, width) in cells.into_iter().zip(widths) {
+                        cell_ui(ui, width, RichText::new(cell).font(font.clone()).color(colour));
+                    }
+                });
+            };
+            if let [first, _, ..] = &racers[..] {
+                note_ui(ui, theme, format!("Beside each name: the loss against {}, 95%.", first.label));
+            }
+            let head = ["loss", tokens.as_str(), "seconds", "parameters", "MFLOP/token"].map(str::to_owned);
+            numbers_ui(ui, head, theme::small(), theme.secondary);
+            for racer in racers.iter() {
+                let Some(group) = all.get(racer.group_index) else { continue };
+                let [loss, verdict, tokens, seconds, params, flops] = self.cells(racer, target);
+                ui.horizontal_wrapped(|ui| {
+                    let colour = group.colour(racer.group_index, theme);
+                    ui.label(small_text(racer.label.clone(), colour).strong());
+                    ui.label(small_text(verdict, theme.text));
+                });
+                numbers_ui(ui, [loss, tokens, seconds, params, flops], theme::numbers(), theme.text);
+            }
+        });
+        note_table(ui.ctx(), "race", room, shown.content_size.x);
+    }
+
+    /// The control of the loss that variants are to reach.
+    fn target_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>) {
+        let racers = self.racers(cx);
+        let Some(usual) = racers.first().and_then(|r| r.marks.last()) else { return };
+        let label = ui.label("loss to reach").id;
+        let mut target = self.target.unwrap_or(usual.loss);
+        let drag = DragValue::new(&mut target).speed(0.005).range(0.0..=100.0).max_decimals(3);
+        let hover = "What each variant needs to come down to this held-out loss. Beginning with the first variant's \
+                     newest.";
+        if ui.add(drag).on_hover_text(hover).labelled_by(label).changed() {
+            self.target = Some(target);
+        }
+        if self.target.is_some() && ui.button("\u{21bb}").on_hover_text("The first variant's newest loss").clicked() {
+            self.target = None;
+        }
+    }
+
     /// Loss, verdict, tokens and seconds to the target, parameters, operations.
     fn cells(&self, racer: &Racer, target: Option<f64>) -> [String; 6] {
         let reach = |over| target.and_then(|t| racer.first_reaching(t, over)).map_or("not yet".to_owned(), abbreviated);
@@ -127,6 +196,16 @@ fn widths_in(room: f32) -> [f32; 7] {
     let lacking = (WIDTHS[VERDICT] - widths[VERDICT] + left).min(0.0);
     widths[0] = (WIDTHS[0] + lacking).max(MIN_NAME_WIDTH);
     widths
+}
+
+/// The widths of the numbers below a name in this room, and their gap. The tokens get what remains, up to their column's width.
+fn number_widths_in(room: f32) -> ([f32; 5], f32) {
+    let mut widths = NUMBER_WIDTHS;
+    let gaps = (widths.len() - 1) as f32;
+    let left = room - widths.iter().sum::<f32>();
+    let gap = (left / gaps).clamp(MIN_GAP, GAP);
+    widths[1] = (widths[1] + left - gaps * gap).clamp(NUMBER_WIDTHS[1], WIDTHS[3]);
+    (widths, gap)
 }
 
 fn verdict_sentence(racer: &Racer) -> String {
@@ -190,6 +269,7 @@ impl PanelView for Race {
     fn footer_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let racers = self.racers(cx);
         let counts_operations = racers.iter().any(|r| r.flops.is_some());
+        let has_target = ui.available_width() >= FOOTER_WIDTH;
         for over in RaceAxis::ALL {
             let can = over != RaceAxis::Operations || counts_operations;
             let button = ui.add_enabled(can, Button::selectable(self.over == over, over.label()));
@@ -198,18 +278,9 @@ impl PanelView for Race {
                 self.over = over;
             }
         }
-        let Some(usual) = racers.first().and_then(|r| r.marks.last()) else { return };
-        ui.add_space(8.0);
-        let label = ui.label("loss to reach").id;
-        let mut target = self.target.unwrap_or(usual.loss);
-        let drag = DragValue::new(&mut target).speed(0.005).range(0.0..=100.0).max_decimals(3);
-        let hover = "What each variant needs to come down to this held-out loss. Beginning with the first variant's \
-                     newest.";
-        if ui.add(drag).on_hover_text(hover).labelled_by(label).changed() {
-            self.target = Some(target);
-        }
-        if self.target.is_some() && ui.button("\u{21bb}").on_hover_text("The first variant's newest loss").clicked() {
-            self.target = None;
+        if has_target {
+            ui.add_space(8.0);
+            self.target_ui(ui, cx);
         }
     }
 
@@ -217,10 +288,18 @@ impl PanelView for Race {
         let racers = self.racers(cx);
         // an axis that no racer has leaves the chart empty, and the table as it is
         let has_rows = racers.iter().any(|racer| !racer.marks.is_empty());
-        if has_rows { (HEAD_HEIGHT + ROW * racers.len() as f32).min(0.45 * room.y) } else { 0.0 }
+        if !has_rows {
+            return 0.0;
+        }
+        let target = if room.x < FOOTER_WIDTH { cx.height_of_controls(TARGET_HEIGHT) } else { 0.0 };
+        let row = if room.x < MIN_TABLE_WIDTH { STACKED_ROW } else { ROW };
+        (target + HEAD_HEIGHT + row * racers.len() as f32).min(0.45 * room.y)
     }
 
     fn below_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, _height: f32) {
+        if ui.available_width() < FOOTER_WIDTH {
+            cx.controls_ui(ui, |ui, cx| ui.horizontal(|ui| self.target_ui(ui, cx)));
+        }
         self.table_ui(ui, cx);
     }
 
@@ -264,6 +343,11 @@ mod tests {
         }
         assert_eq!((widths_in(760.0), widths_in(2000.0)[VERDICT]), (WIDTHS, FULL_VERDICT));
         assert_eq!((widths_in(100.0)[0], widths_in(100.0)[VERDICT]), (MIN_NAME_WIDTH, MIN_VERDICT_WIDTH));
+        assert!(taken(MIN_TABLE_WIDTH) <= MIN_TABLE_WIDTH + 0.01);
+        for room in 316..652u16 {
+            let (widths, gap) = number_widths_in(room.into());
+            assert!(widths.iter().sum::<f32>() + 4.0 * gap <= f32::from(room) + 0.01, "{room}: {widths:?}, {gap}");
+        }
     }
 
     #[test]

@@ -77,7 +77,9 @@ impl Field {
     pub fn default_start(&self) -> Point {
         match self.source.system {
             PlanarSystem::CubicFold => self.bounds.at(0.06, 0.9),
-            _ => self.bounds.at(0.42, 0.12),
+            PlanarSystem::VanDerPol | PlanarSystem::FitzHughNagumo | PlanarSystem::Formulas => {
+                self.bounds.at(0.42, 0.12)
+            }
         }
     }
 

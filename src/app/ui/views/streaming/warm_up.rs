@@ -59,7 +59,7 @@ impl WarmUpView {
             let colour = cx.theme.series(i);
             chart.add(Line::new(&text.name, colour, points(&text.streamed)).dots());
             let label = format!("{}, traces emptied", text.name);
-            chart.add(Line::new(label, colour, points(&text.reset)).dashed().unnamed());
+            chart.add_of_kind("traces emptied", Line::new(label, colour, points(&text.reset)).dashed());
         }
         chart
     }

@@ -46,9 +46,10 @@ fn chart(cx: &ViewCx<'_>, name: &'static str, are_sizes: bool) -> Chart<'static>
             continue;
         }
         let random = points_over_steps(&history, |m| Some(share(m.layers.get(layer)?.random_weights)));
-        let random = Line::new(format!("{label}, random weights"), colour, random).null_baseline().unnamed();
+        let random = Line::new(format!("{label}, random weights"), colour, random).null_baseline();
         let trained = points_over_steps(&history, |m| Some(share(m.layers.get(layer)?.trained)));
-        chart.lines.extend([Line::new(label, colour, trained).dots(), random]);
+        chart.add(Line::new(label, colour, trained).dots());
+        chart.add_of_kind("random weights", random);
     }
     if are_sizes {
         chart.lines.retain(|line| !line.data.is_empty());

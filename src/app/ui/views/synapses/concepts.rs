@@ -54,6 +54,11 @@ fn generated_text(cx: &ViewCx<'_>) -> Option<&'static str> {
     config.value(CorpusSettings::source).ok().map(|source| source.id())
 }
 
+/// True if the run reads sentences of the parliament.
+fn reads_parliament(cx: &ViewCx<'_>) -> bool {
+    generated_text(cx).is_some_and(|id| id.starts_with("parliament"))
+}
+
 pub struct Concepts {
     chosen: usize,
     with: String,
@@ -96,7 +101,6 @@ impl Concepts {
             let can_find = !Self::is_searching(cx) && (self.chosen != FILE || named(cx, SENTENCES).is_some());
             cx.ask_button::<ConceptSearch>(ui, Button::new("Find"), can_find, tip, |cx| self.args(cx));
         });
-        let parliament = generated_text(cx).is_some_and(|id| id.starts_with("parliament"));
         if Self::is_searching(cx) {
             let is_training = cx.mirror.state == Some(RunState::Running);
             let training = if is_training { " Training goes on meanwhile." } else { "" };
@@ -104,7 +108,7 @@ impl Concepts {
             note_ui(ui, cx.theme, words);
         } else if let Some(words) = cx.refusal_of::<ConceptSearch>(Some(cx.selection.variant)) {
             ui.label(small_text(words, cx.theme.error));
-        } else if !parliament && self.chosen < TYPED {
+        } else if !reads_parliament(cx) && self.chosen < TYPED {
             note_ui(ui, cx.theme, "This model learns from another text: it has read no sentence of the parliament.");
         } else if self.chosen == FILE {
             let words = named(cx, SENTENCES).map_or_else(
@@ -127,6 +131,28 @@ impl Concepts {
                 }
             });
         }
+    }
+
+    /// Why nothing is shown, and the next step, by what the run has done.
+    fn empty_text(cx: &ViewCx<'_>) -> String {
+        const QUESTION: &str =
+            "Does one synapse rise for every currency, in every language, in sentences it has never met?";
+        const TRAP: &str = "The preset The trap shows how easily one is fooled.";
+        if Self::is_searching(cx) {
+            let words =
+                "The answer comes here: the ten synapses that the search put first, and how each did on new sentences.";
+            return words.to_owned();
+        }
+        let [train, ask] = match reads_parliament(cx) {
+            true => ["Press Space to train on the parliament, then Find.", "Press Find."],
+            false => ["Train on the parliament (preset Parliament), then press Find."; 2],
+        };
+        if cx.refusal_of::<ConceptSearch>(Some(cx.selection.variant)).is_some() {
+            // the reason stands beside the button
+            return format!("{QUESTION} {ask} {TRAP}");
+        }
+        let [hint, demand] = [train, ask].map(|next| format!("{QUESTION} {next} {TRAP}"));
+        cx.why_nothing_before_asking::<ConceptSearch>(&hint, &demand)
     }
 
     /// True if the shown search was for the chosen concept.
@@ -158,13 +184,7 @@ impl View for Concepts {
         ui.spacing_mut().item_spacing.y = 4.0;
         cx.controls_ui(ui, |ui, cx| self.choice_ui(ui, cx));
         let Some(measured) = cx.answered::<ConceptSearch>().filter(|m| !m.synapses.is_empty()) else {
-            let words = if Self::is_searching(cx) {
-                "The answer comes here: the ten synapses that the search put first, and how each did on new sentences."
-            } else {
-                "Does one synapse rise for every currency, in every language, in sentences it has never met? Train on the \
-                 parliament (preset Parliament), then press Find. The preset The trap shows how easily one is fooled."
-            };
-            return cx.nothing_ui(ui, words);
+            return cx.nothing_ui(ui, &Self::empty_text(cx));
         };
         let search: &ConceptSearch = measured.value;
         if !self.shows(search) && !Self::is_searching(cx) {

@@ -34,7 +34,7 @@ impl SurpriseView {
         for (layer, of_layer) in measured.random_weights.layers.iter().enumerate() {
             let label = format!("layer {layer}, random weights");
             let line = Line::new(label, cx.theme.series(layer), by_place(&of_layer.firing.y));
-            chart.add(line.null_baseline().unnamed());
+            chart.add_of_kind("random weights", line.null_baseline());
         }
         Self::spans(&mut chart, cx);
         chart
@@ -60,7 +60,7 @@ impl SurpriseView {
             let new = Line::new(format!("layer {layer}, new"), colour, by_place(&of_layer.memorised));
             chart.add(new.dots());
             let known = Line::new(format!("layer {layer}, known"), colour, by_place(&of_layer.known));
-            chart.add(known.dashed().unnamed());
+            chart.add_of_kind("known", known.dashed());
         }
         chart
     }

@@ -1,6 +1,12 @@
 //! The sentence of the Traces lab as its views see it: coefficients, words, codes and colours, read from the settings.
 
-use crate::{analysis::ema, labs::traces::TraceSettings, ui::views::prelude::*};
+use std::{cell::OnceCell, collections::BTreeMap, f64::consts::TAU};
+
+use crate::{
+    analysis::{distinct::distinct, ema},
+    labs::traces::TraceSettings,
+    ui::views::prelude::*,
+};
 
 /// Names of the three traces, fast to slow.
 pub const NAMES: [&str; 3] = ["fast", "medium", "slow"];
@@ -18,12 +24,18 @@ pub struct Sentence {
     pub code_dim: usize,
     code_active: usize,
     seed: u64,
+    /// The hue of each distinct word, by its number, once a colour is asked for: charts of traces need none.
+    hues: OnceCell<BTreeMap<u64, f64>>,
 }
 
 impl Sentence {
     pub fn from_settings(cx: &ViewCx<'_>) -> Self {
         let set: TraceSettings = cx.config.group().unwrap_or_default();
         let sentence = cx.config.value(TraceSettings::sentence).unwrap_or_else(|_| SENTENCE.to_owned());
+        Self::new(set, &sentence, cx.config.seed)
+    }
+
+    fn new(set: TraceSettings, sentence: &str, seed: u64) -> Self {
         let words: Vec<String> = sentence.split_whitespace().take(MAX_WORDS).map(str::to_owned).collect();
         Self {
             alphas: [set.alpha_fast, set.alpha_medium, set.alpha_slow],
@@ -32,7 +44,8 @@ impl Sentence {
             words,
             code_dim: set.code_dim,
             code_active: set.code_active,
-            seed: cx.config.seed,
+            seed,
+            hues: OnceCell::new(),
         }
     }
 
@@ -44,23 +57,50 @@ impl Sentence {
 
     /// Codes of these words in a row: `(words, code_dim)`, row-major, each of norm 1.
     pub fn codes<'w>(&self, words: impl IntoIterator<Item = &'w str>) -> Vec<f64> {
-        words.into_iter().flat_map(|w| ema::code_vector(&self.units(w), self.code_dim)).collect()
+        words.into_iter().flat_map(|w| ema::code_vector(&self.units(ema::word_id(w)), self.code_dim)).collect()
     }
 
-    fn units(&self, word: &str) -> Vec<usize> {
-        ema::sparse_code(self.seed, ema::word_id(word), self.code_dim, self.code_active)
+    fn units(&self, word_id: u64) -> Vec<usize> {
+        ema::sparse_code(self.seed, word_id, self.code_dim, self.code_active)
     }
 
-    /// A word's colour comes from its code: the hue is where its units lie on average on a circle.
-    pub fn colour(&self, word: &str, theme: &Theme) -> Color32 {
+    /// The place on a circle where the units of a word's code lie on average, radians from 0.
+    fn code_hue(&self, word_id: u64) -> f64 {
         let (mut x, mut y) = (0.0, 0.0);
-        for unit in self.units(word) {
-            let angle = std::f64::consts::TAU * unit as f64 / self.code_dim.max(1) as f64;
+        for unit in self.units(word_id) {
+            let angle = TAU * unit as f64 / self.code_dim.max(1) as f64;
             (x, y) = (x + angle.cos(), y + angle.sin());
         }
-        oklch(if theme.dark { 0.76 } else { 0.58 }, 0.12, f64::atan2(y, x))
+        f64::atan2(y, x).rem_euclid(TAU)
+    }
+
+    /// A hue for each distinct word, since words in one colour would seem to share a code. The circle of hues has as many
+    /// places as there are words; a word takes the one nearest to the hue of its code, or the next that is free.
+    fn own_hues(&self) -> BTreeMap<u64, f64> {
+        let ids = distinct(self.words.iter().map(|word| ema::word_id(word)));
+        let places = ids.len().max(MIN_HUES);
+        let apart = TAU / places as f64;
+        let mut is_free = vec![true; places];
+        let own_hue = |id: u64| {
+            let nearest = (self.code_hue(id) / apart).round() as usize % places;
+            let place = (nearest..places).chain(0..nearest).find(|place| is_free[*place]).unwrap_or(nearest);
+            is_free[place] = false;
+            (id, place as f64 * apart)
+        };
+        ids.into_iter().map(own_hue).collect()
+    }
+
+    /// A word's colour. The same word has the same one wherever it stands in the sentence, and no other word of it has that.
+    pub fn colour(&self, word: &str, theme: &Theme) -> Color32 {
+        let id = ema::word_id(word);
+        let hues = self.hues.get_or_init(|| self.own_hues());
+        let hue = hues.get(&id).copied().unwrap_or_else(|| self.code_hue(id));
+        oklch(if theme.dark { 0.76 } else { 0.58 }, 0.12, hue)
     }
 }
+
+/// The least number of places on the circle of hues, so that few words stay near the hues of their codes.
+const MIN_HUES: usize = 12;
 
 /// The maximum number of words shown; columns for more would be too narrow.
 const MAX_WORDS: usize = 80;
@@ -86,6 +126,27 @@ fn oklch(lightness: f64, chroma: f64, hue: f64) -> Color32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The codes of *door* and *open* have nearly the same hue, so that the two once had one colour.
+    #[test]
+    fn words_of_a_sentence_have_colours_of_their_own() {
+        let theme = Theme::dark();
+        let many = (0..MAX_WORDS).map(|i| format!("word{i}")).collect::<Vec<_>>().join(" ");
+        for text in ["the door was old and The door was open", many.as_str()] {
+            for seed in 0..20 {
+                let sentence = Sentence::new(TraceSettings::default(), text, seed);
+                let colours: Vec<Color32> = sentence.words.iter().map(|word| sentence.colour(word, &theme)).collect();
+                let ids: Vec<u64> = sentence.words.iter().map(|word| ema::word_id(word)).collect();
+                for (i, j) in (0..ids.len()).flat_map(|j| (0..j).map(move |i| (i, j))) {
+                    assert_eq!(colours[i] == colours[j], ids[i] == ids[j], "{}", sentence.words[j]);
+                }
+            }
+        }
+        let sentence = Sentence::new(TraceSettings::default(), "the door was old and the door was open", 7);
+        let [door, open] = ["door", "open"].map(|word| sentence.colour(word, &theme));
+        let apart = door.to_array().into_iter().zip(open.to_array()).map(|(a, b)| a.abs_diff(b)).max();
+        assert!(apart >= Some(20), "told apart by eye: {door:?} {open:?}");
+    }
 
     #[test]
     fn colours_are_of_equal_lightness_and_grey_without_chroma() {

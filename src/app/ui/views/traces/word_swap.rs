@@ -11,7 +11,10 @@ pub struct WordSwap {
 impl WordSwap {
     fn swap_to_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, now: &str) {
         let mut to = now.to_owned();
+        // the words around it have no padding, and the field keeps its own
+        let margin = egui::Margin::symmetric(6, 1);
         let edit = TextEdit::singleline(&mut to).desired_width(64.0).font(theme::small());
+        let edit = edit.margin(margin).align(Align2::LEFT_CENTER);
         let response = text_field(ui, edit, "word to swap in").on_hover_text("The word that takes its place.");
         if response.changed() && !to.trim().is_empty() {
             cx.set(TraceSettings::swap_to.name, Value::Text(to.trim().to_owned()));

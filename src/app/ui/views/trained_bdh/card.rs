@@ -6,13 +6,14 @@ use crate::{
 };
 
 /// Width of the rows' names and height of a row, points.
-const NAMES: f32 = 170.0;
+const NAMES: f32 = 156.0;
 const ROW: f32 = 18.0;
+const ROW_SPACING: f32 = 2.0;
 
 #[derive(Default)]
 pub struct TrainedBdhView {
-    /// All facts about the tensors are shown, not only the large numbers.
-    has_details: bool,
+    /// All facts about the tensors are shown, not only the large numbers; where nobody has chosen, if the tile has room.
+    has_details: Option<bool>,
 }
 
 fn large_figures(m: &TrainedBdh) -> [LargeFigure; 2] {
@@ -31,7 +32,9 @@ fn large_figures(m: &TrainedBdh) -> [LargeFigure; 2] {
 
 /// Sizes and form, then what the file itself notes.
 fn details_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &TrainedBdh) {
-    for (name, symbol, value) in rows(m) {
+    ui.spacing_mut().item_spacing.y = ROW_SPACING;
+    ui.spacing_mut().interact_size.y = ROW;
+    for (name, symbol, value) in below_figures(m) {
         ui.horizontal(|ui| {
             let (place, _) = ui.allocate_exact_size(vec2(NAMES, ROW), Sense::hover());
             let words = if symbol.is_empty() { name.to_owned() } else { format!("{name}  {symbol}") };
@@ -45,6 +48,11 @@ fn details_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &TrainedBdh) {
         note_ui(ui, cx.theme, note);
     }
     ui.add_space(8.0);
+}
+
+/// The rows without the number of parameters, which is a large figure.
+fn below_figures(m: &TrainedBdh) -> impl ExactSizeIterator<Item = (&'static str, &'static str, String)> {
+    rows(m).into_iter().skip(1)
 }
 
 /// Rows of name, symbol and value.
@@ -124,7 +132,8 @@ fn candidates_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
             let keys = [FileSettings::layers.name, CorpusSettings::tokenizer.name].into_iter().chain(list);
             let is_restricted = cx.is_restricted(&keys.collect::<Vec<_>>());
             if candidate.is_chosen && !candidate.is_used && cx.can_move_controls() && !is_restricted {
-                let tip = "Adopts this number of layers and these tokens; press R to reopen the model with them.";
+                let tip = "Adopts this number of layers and these tokens; R then opens the model again with them, and \
+                           records a folder of checkpoints again.";
                 if ui.small_button("take it").on_hover_text(tip).clicked() {
                     cx.set(FileSettings::layers.name, Value::Int(candidate.layers as i64));
                     if let Some(key) = list {
@@ -197,12 +206,20 @@ impl View for TrainedBdhView {
             if is_warning {
                 ui.label(RichText::new(&words).color(cx.theme.warm));
             }
+            let above = ui.cursor().top() - ui.min_rect().top();
+            let height = below_figures(m.value).len() as f32 * (ROW + ROW_SPACING) + ROW;
+            let fits = above + height <= ui.clip_rect().height();
+            let mut has_details = self.has_details.unwrap_or(fits);
             if cx.shows_controls() {
-                fold_ui(ui, cx.theme, "Details", &mut self.has_details);
+                let before = has_details;
+                fold_ui(ui, cx.theme, "Details", &mut has_details);
+                if has_details != before {
+                    self.has_details = Some(has_details);
+                }
             }
             // a picture has nothing to open
-            if self.has_details || !cx.shows_controls() {
-                details_ui(ui, cx, m.value);
+            if has_details || !cx.shows_controls() {
+                ui.scope(|ui| details_ui(ui, cx, m.value));
                 if !is_warning {
                     ui.label(RichText::new(words).color(cx.theme.text));
                 }

@@ -51,6 +51,11 @@ pub fn numbers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage, st
             shell.act(FileAction::Save(name, csv(&results, step).into_bytes()));
         }
         selected_ui(ui, shell, &results, state.selected);
+        let mark = table::mark_legend(&view).map(str::to_owned);
+        let legend = mark.into_iter().chain(table::spread_legend(&view)).collect::<Vec<_>>().join(" · ");
+        if !legend.is_empty() {
+            ui.add(Label::new(small_text(legend, theme.secondary)).truncate());
+        }
     });
     let mut clicked = None;
     if ui.available_height() >= WITH_PICTURES && !results.axes.is_empty() {
@@ -91,7 +96,7 @@ pub fn selected_ui(ui: &mut Ui, shell: &mut Shell<'_>, results: &SweepResults, s
 }
 
 /// The table as numbers: one row per point with its settings, its seeds if they are no setting, the mean and standard
-/// deviation of each number, and the steps of the values.
+/// deviation of each number, of a paired difference its interval too, and the steps of the values.
 fn csv(results: &SweepResults, step: u64) -> String {
     let mut head: Vec<String> = vec!["run".into()];
     head.extend(results.axes.iter().map(|axis| axis.key.clone()));
@@ -99,7 +104,11 @@ fn csv(results: &SweepResults, step: u64) -> String {
     head.extend(has_seeds.then(|| "seeds".to_owned()));
     let values_at_step: Vec<_> =
         (0..results.numbers.len()).map(|number| results.values_at_step(number, step)).collect();
-    let of_number = |n: &Number| ["", ", sd over seeds", ", step"].map(|what| format!("{}{what}", n.heading));
+    let of_number = |n: &Number| {
+        let interval = [", 95% low", ", 95% high"].into_iter().filter(|_| n.is_paired);
+        let columns = ["", ", sd over seeds"].into_iter().chain(interval).chain([", step"]);
+        columns.map(|what| format!("{}{what}", n.heading)).collect::<Vec<_>>()
+    };
     head.extend(results.numbers.iter().flat_map(of_number));
     let order = PointOrder { column: Column::Point, is_falling: false };
     let mut out = Table::new(head);
@@ -108,10 +117,14 @@ fn csv(results: &SweepResults, step: u64) -> String {
         line.extend(results.points.get(point).map(|p| p.values.clone()).unwrap_or_default());
         let seeds: Vec<String> = results.runs_of(point).map(|(_, run)| run.seed.to_string()).collect();
         line.extend(has_seeds.then(|| seeds.join(", ")));
-        for number in &values_at_step {
-            let value = number.values.get(point).and_then(Option::as_ref);
+        for (number, values_at_step) in results.numbers.iter().zip(&values_at_step) {
+            let value = values_at_step.values.get(point).and_then(Option::as_ref);
             line.push(optional_field(value.map(|v| v.mean)));
             line.push(optional_field(value.and_then(|v| v.sd)));
+            if number.is_paired {
+                let interval = value.and_then(|v| v.interval);
+                line.extend([interval.map(|i| i.0), interval.map(|i| i.1)].map(optional_field));
+            }
             line.push(value.map_or(String::new(), |v| match v.steps {
                 [first, last] if first == last => first.to_string(),
                 [first, last] => format!("{first} to {last}"),
@@ -125,7 +138,10 @@ fn csv(results: &SweepResults, step: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiments::sweep::results::{ResultPoint, SweepRun};
+    use crate::{
+        experiments::sweep::results::{ResultPoint, SweepRun},
+        labs::headline::Better,
+    };
 
     #[test]
     fn a_row_names_its_seeds() {
@@ -138,5 +154,20 @@ mod tests {
             ..SweepResults::default()
         };
         assert_eq!(csv(&results, 10), "run,seeds\n\"lr 0.1, 2 seeds\",\"3, 4\"\nlr 1,3\n");
+        let series = [0.0, 1.0, 2.0].map(|v| Arc::new(vec![(10, v)]));
+        let number = |is_paired| Number {
+            id: NumberId::default(),
+            heading: "d".into(),
+            better: Better::Lower,
+            digits: None,
+            is_paired,
+            series: series.to_vec(),
+        };
+        let head = |is_paired| {
+            let with = SweepResults { numbers: vec![number(is_paired)], ..results.clone() };
+            csv(&with, 10).lines().next().unwrap_or_default().to_owned()
+        };
+        assert_eq!(head(false), "run,seeds,d,\"d, sd over seeds\",\"d, step\"");
+        assert_eq!(head(true), "run,seeds,d,\"d, sd over seeds\",\"d, 95% low\",\"d, 95% high\",\"d, step\"");
     }
 }

@@ -262,6 +262,7 @@ mod tests {
             heading: key.into(),
             better: Better::Lower,
             digits: None,
+            is_paired: false,
             series: values.map(|v| Arc::new(vec![(10, v)])).into(),
         };
         let run = |point: usize| SweepRun { point, seed: 7, made: None, refusal: None };
