@@ -222,7 +222,7 @@ fn a_click_on_a_number_brings_its_view_to_the_front() {
 
 #[test]
 fn large_numbers_without_room_are_named_and_none_is_clipped() {
-    for width in [1200.0, 700.0, 420.0, 300.0] {
+    for width in [1200.0, 700.0, 420.0, 300.0, 240.0] {
         let harness = shown(recorded::twins(), width);
         let named = ["gate size, |tanh γ|: ", "accuracy: ", "held-out loss: "]
             .iter()

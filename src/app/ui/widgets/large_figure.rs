@@ -1,6 +1,6 @@
 //! A number shown large: its name, its value, its trend, and its meaning as a sentence.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use eframe::egui::{
     Align, Align2, Color32, FontId, Galley, Layout, Popup, Rect, Response, Role, Sense, Stroke, StrokeKind, Ui,
@@ -100,6 +100,23 @@ impl LargeFigure {
         let trend = if self.shows_trend(has_trend) { SPACE + TREND_WIDTH } else { 0.0 };
         let owner = if words.owner.is_some() { SPACE + DOT_WIDTH + width(&words.owner) } else { 0.0 };
         (words.label.size().x + owner).max(words.value.size().x + trend + beside).ceil()
+    }
+
+    /// Its label and number alone, for a place without room for more: whose it is and what it means is in its tooltip, and in
+    /// its name for a screen reader.
+    fn alone(&self) -> Self {
+        let owner = self.owner.as_ref().map_or("", |owner| &owner.name);
+        let joined = |parts: &[&str], between: &str| {
+            parts.iter().copied().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(between)
+        };
+        Self {
+            label: self.label.clone(),
+            value: self.value.clone(),
+            unit: self.unit.clone(),
+            tip: joined(&[owner, &self.meaning, &self.tip], "\n"),
+            measured: joined(&[&self.meaning, owner, &self.measured], ", "),
+            ..Self::default()
+        }
     }
 
     /// One measured point is not a trend.
@@ -203,6 +220,12 @@ pub fn large_figures_ui(ui: &mut Ui, theme: &Theme, figures: &[LargeFigure], sen
     let [with_trends, without] = [true, false].map(|has_trend| count_that_fits(&widths(has_trend), room));
     let has_trend = with_trends >= 2 || with_trends == without;
     let fitting = if has_trend { with_trends } else { without };
+    let rest = if fitting < figures.len() { GAP + MORE_WIDTH } else { 0.0 };
+    let lead = figures.first().filter(|first| first.width(ui, theme, has_trend) + rest > room).map(LargeFigure::alone);
+    let figures = match lead {
+        Some(lead) => Cow::Owned([std::slice::from_ref(&lead), &figures[1..]].concat()),
+        None => Cow::Borrowed(figures),
+    };
     let mut clicked = None;
     // aligned at the top, for a row of lesser height would push them down
     ui.allocate_ui_with_layout(vec2(room, HEIGHT), Layout::left_to_right(Align::Min), |ui| {
