@@ -10,7 +10,7 @@ use std::{
 use crossbeam::channel::bounded;
 use eframe::egui::{
     Context, Event, FullOutput, Key, Modifiers, MouseWheelSource, MouseWheelUnit, RawInput, Rect, Shape, TouchPhase,
-    Ui, Vec2, ViewportId,
+    Vec2, ViewportId,
     accesskit::{self, Role},
     epaint::TextShape,
     pos2, vec2,
@@ -43,7 +43,7 @@ use crate::{
     recorded,
     stub_host::StubHost,
     tessellation::{tile, unseen},
-    tiles::Tile as ViewTile,
+    tiles::{Tile as ViewTile, in_a_tile},
     ui::{Desktop, Worker, open_labs},
 };
 
@@ -565,13 +565,8 @@ fn a_generator_is_readable_in_presenter_mode() {
 #[test]
 fn a_low_tile_of_a_generator_shows_the_chosen_picture() {
     let size = vec2(404.0, 293.0);
-    let in_a_tile = |ui: &mut Ui, tile: &mut ViewTile| {
-        plot::begin_tile(ui.ctx(), 1);
-        tile.ui(ui);
-        plot::end_tile(ui.ctx(), size, size);
-    };
     let builder = unseen(Harness::builder().with_size(size));
-    let mut harness = builder.build_ui_state(in_a_tile, tile("generator", recorded::twins()));
+    let mut harness = builder.build_ui_state(in_a_tile(size), tile("generator", recorded::twins()));
     harness.run_steps(3);
     let shown = |harness: &Harness<'_, ViewTile>| {
         let svg = harness.state().svg.clone().unwrap();

@@ -1,17 +1,17 @@
 //! Tests the slow manifold through user input: a start point that follows the pointer, settings that act in the next
 //! frame, the switch between meanings, formulas that cannot be drawn. Without input, no frame may be requested.
 
-use eframe::egui::{Modifiers, PointerButton, Pos2, Ui, accesskit::Role, vec2};
+use eframe::egui::{Modifiers, PointerButton, Pos2, accesskit::Role, vec2};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     config::{Config, Group, Value},
     labs::equilibrium::slow_manifold::SlowManifoldSettings,
-    ui::{mirror::Mirror, plot},
+    ui::mirror::Mirror,
 };
 
 use crate::{
     tessellation::unseen,
-    tiles::{Tile, click, painted, press, rect_of, sized},
+    tiles::{Tile, click, in_a_tile, painted, press, rect_of, sized},
 };
 
 const PLANE: &str = "slow manifold plane";
@@ -233,12 +233,7 @@ fn scrolling_zooms_about_the_pointer_and_a_double_click_shows_all() {
 #[test]
 fn lines_without_names_are_counted_and_listed() {
     let size = vec2(352.0, 600.0);
-    let in_a_tile = |ui: &mut Ui, tile: &mut Tile| {
-        plot::begin_tile(ui.ctx(), 1);
-        tile.ui(ui);
-        plot::end_tile(ui.ctx(), size, size);
-    };
-    let mut harness = unseen(Harness::builder().with_size(size)).build_ui_state(in_a_tile, tile());
+    let mut harness = unseen(Harness::builder().with_size(size)).build_ui_state(in_a_tile(size), tile());
     harness.run_steps(3);
     assert!(words(&harness).lines().any(|words| words == "4 lines"), "{}", words(&harness));
     harness.get_by_role_and_label(Role::Button, "Every line of distance to the slow manifold").click();

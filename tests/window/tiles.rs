@@ -1,7 +1,7 @@
 //! A harness for tests of a single view: it draws the view in a tile, sends it user input, and collects what the view
 //! requests and exports.
 
-use eframe::egui::{self, Modifiers, PointerButton, Pos2, Rect, accesskit::Role, vec2};
+use eframe::egui::{self, Modifiers, PointerButton, Pos2, Rect, Ui, Vec2, accesskit::Role, vec2};
 use egui_kittest::{Harness, HarnessBuilder, kittest::Queryable};
 use orrery::{
     config::{Config, Knob},
@@ -10,11 +10,22 @@ use orrery::{
     ui::{
         action::{Action, Actions, FileAction, OpenAction, PageAction, RunAction, SettingAction},
         mirror::Mirror,
+        plot,
         questions::Questions,
         theme::{self, Theme},
         views::{self, Selection, View, ViewCx},
     },
 };
+
+/// Draws a view as in a tile of this size on a page, which notes what it has drawn and what has no room.
+pub fn in_a_tile(size: Vec2) -> impl FnMut(&mut Ui, &mut Tile) {
+    move |ui, tile| {
+        plot::watch(ui.ctx());
+        plot::begin_tile(ui.ctx(), 1);
+        tile.ui(ui);
+        plot::end_tile(ui.ctx(), size, size);
+    }
+}
 
 /// A view with the data that it draws, and the actions that it has requested so far.
 pub struct Tile {

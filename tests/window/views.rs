@@ -4,14 +4,14 @@
 
 use std::{fs, path::PathBuf};
 
-use eframe::egui::{Rect, Shape, Ui, epaint::TextShape, vec2};
+use eframe::egui::{Rect, Shape, epaint::TextShape, vec2};
 use egui_kittest::{Harness, kittest::Queryable};
 
 use crate::{
     adapter::offscreen,
     recorded,
     tessellation::{replace, tile, unseen, view_ids},
-    tiles::{Tile, rect_of, sized},
+    tiles::{Tile, in_a_tile, rect_of, sized},
 };
 use orrery::{
     gpu::offscreen::{Image, Offscreen},
@@ -177,14 +177,8 @@ const CHART_IN_SHAPES: &str = "trace_reading";
 fn every_chart_that_is_drawn_is_in_the_svg() {
     let mut charts = 0;
     for size in [vec2(1000.0, 760.0), vec2(460.0, 340.0)] {
-        let in_a_tile = |ui: &mut Ui, tile: &mut Tile| {
-            plot::watch(ui.ctx());
-            plot::begin_tile(ui.ctx(), 1);
-            tile.ui(ui);
-            plot::end_tile(ui.ctx(), size, size);
-        };
         let builder = unseen(Harness::builder().with_size(size));
-        let mut harness = builder.build_ui_state(in_a_tile, tile("losses", recorded::twins()));
+        let mut harness = builder.build_ui_state(in_a_tile(size), tile("losses", recorded::twins()));
         for view in view_ids().into_iter().filter(|view| *view != CHART_IN_SHAPES) {
             let mirror = std::mem::take(&mut harness.state_mut().mirror);
             replace(&mut harness, Tile { writes: false, ..tile(view, mirror) });
@@ -310,14 +304,8 @@ fn the_large_attention_map_fills_a_tall_tile() {
 #[test]
 fn a_race_is_whole_in_a_narrow_tile() {
     let size = vec2(352.0, 500.0);
-    let in_a_tile = |ui: &mut Ui, tile: &mut Tile| {
-        plot::watch(ui.ctx());
-        plot::begin_tile(ui.ctx(), 1);
-        tile.ui(ui);
-        plot::end_tile(ui.ctx(), size, size);
-    };
     let builder = unseen(Harness::builder().with_size(size));
-    let mut harness = builder.build_ui_state(in_a_tile, tile("race", recorded::twins()));
+    let mut harness = builder.build_ui_state(in_a_tile(size), tile("race", recorded::twins()));
     harness.run_steps(3);
     let tables = plot::drawn(&harness.ctx).tables;
     assert_eq!(tables.len(), 1);

@@ -1,7 +1,7 @@
 //! Decides whether a recorded run may continue, and from where. A run continues exactly or not at all: with the same
 //! settings, the same files, an intact checkpoint and a record without gaps.
 
-use super::{lab_config::recorded, moved_inputs, settings::config_of};
+use super::{lab_config::recorded_in, moved_inputs, settings::config_of};
 use crate::{
     cli::prelude::*,
     files::read_text_inside,
@@ -40,8 +40,9 @@ fn decide_from(
     steps: Option<u64>,
     load: fn(&Path, &Device) -> Result<Option<LoadedCheckpoint>, StoreError>,
 ) -> Result<Continuation, Failure> {
-    let (lab, mut config) = recorded(folder)?;
-    let mut recorded_inputs = store::run_info(folder).map_err(Failure::wrong)?.inputs;
+    let info = store::run_info(folder).map_err(Failure::wrong)?;
+    let (lab, mut config) = recorded_in(&info, folder)?;
+    let mut recorded_inputs = info.inputs;
     let mut notices = vec![];
     if lab.trains() {
         check_settings(folder, &config)?;

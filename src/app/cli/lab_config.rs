@@ -19,12 +19,17 @@ pub fn with_text(path: PathBuf) -> Result<(&'static Lab, Config), Failure> {
 /// The lab and settings that a run folder records, read with today's knobs; `config.toml`, which may have been edited since,
 /// counts only where `run.json` is lost. Those of another program's run are as it wrote them.
 pub fn recorded(folder: &Path) -> Result<(&'static Lab, Config), Failure> {
-    let RunInfo { lab, config: record, .. } = store::run_info(folder).map_err(Failure::wrong)?;
-    if lab == FOREIGN {
-        return Ok((&foreign::LAB, record));
+    recorded_in(&store::run_info(folder).map_err(Failure::wrong)?, folder)
+}
+
+/// [`recorded`] of a description that has been read.
+pub fn recorded_in(info: &RunInfo, folder: &Path) -> Result<(&'static Lab, Config), Failure> {
+    let record = &info.config;
+    if info.lab == FOREIGN {
+        return Ok((&foreign::LAB, record.clone()));
     }
     let misfit = |e: ConfigError| usage!("{}: {e}", folder.display());
-    let lab = labs::find_in(labs::LABS, &lab).map_err(misfit)?;
+    let lab = labs::find_in(labs::LABS, &info.lab).map_err(misfit)?;
     let knobs = (lab.knobs)();
     let mut config = Config::defaults(lab.id, &knobs);
     config.preset.clone_from(&record.preset);

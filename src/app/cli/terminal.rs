@@ -33,7 +33,7 @@ pub fn print_notice(words: fmt::Arguments<'_>) {
 }
 
 /// The message, no longer than a person reads: a file of one line of 100 kB, or a name of that length, would be quoted whole.
-/// Of a line that is too long the middle is left out, because a sentence ends with what to do.
+/// A line that is too long loses its middle, because a sentence ends with what to do.
 pub fn bounded(message: &str) -> Cow<'_, str> {
     let max = |line: usize| if line == 0 { MAX_SENTENCE } else { MAX_FURTHER_LINE };
     let is_short = |(i, line): (usize, &str)| i < MAX_LINES && line.chars().count() <= max(i);

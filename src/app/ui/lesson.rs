@@ -119,7 +119,7 @@ impl LessonState {
         }
     }
 
-    /// What a session keeps of the reader's progress.
+    /// The reader's progress, as a session stores it.
     pub fn progress(&self) -> LessonProgress {
         LessonProgress {
             step: self.current,

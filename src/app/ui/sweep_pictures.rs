@@ -28,7 +28,7 @@ pub use curves::{CurveLine, curve_lines, curves_ui};
 pub use figures::{SweepFigure, axis_figures, figures, mean_line_label, step_label, steps_label};
 pub use heat::heat_ui;
 pub use parallel::parallel_ui;
-pub use prepared::{PictureChoices, Prepared};
+pub use prepared::{BestPoints, PictureChoices, Prepared};
 pub use slice::slice_ui;
 
 /// Points that have a colour of their own; more share a colour map, along the first axis.
@@ -46,6 +46,7 @@ pub struct SweepView<'a> {
     pub others: &'a [usize],
     /// Every number that is shown, as of the step.
     pub values_at_step: &'a BTreeMap<NumberId, ValuesAtStep>,
+    pub best: &'a BestPoints,
     /// For each point, true if it is inside the brush.
     pub in_brush: &'a [bool],
     pub colours: &'a [Color32],

@@ -34,7 +34,7 @@ pub struct Tiling {
     panes: Vec<LabPane>,
     /// The view that the present step of the lesson is about: [`Tiling::fit`] gives it a large tile.
     pub step_view: Option<String>,
-    /// What the tiles were fitted to in the last frame, and their layout for it.
+    /// The area and step that the tiles were fitted to in the last frame, and their layout for it.
     fitted: Option<Fitted>,
     /// The view of each tile, made when it is first shown.
     pub views: HashMap<TileId, Box<dyn View>>,
@@ -391,7 +391,7 @@ impl Tiling {
     }
 }
 
-/// What tiles were fitted to, and their layout for it.
+/// The area and step that tiles were fitted to, and their layout for it.
 struct Fitted {
     /// The area of all tiles, points.
     room: Vec2,

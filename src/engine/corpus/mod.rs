@@ -274,7 +274,7 @@ pub struct Corpus {
     name: String,
     tokenizer: Tokenizer,
     stream: Box<dyn Stream>,
-    /// What a generated text is read without; `None` where it is read whole.
+    /// The characters that a generated text is read without; `None` where it is read whole.
     omission: Option<Omission>,
 }
 

@@ -9,7 +9,7 @@ pub(super) const OWN_TEXT: &str = "a text of your own (`corpus.file`, `--text FI
 /// Characters that are named one by one.
 const MAX_NAMED: usize = 12;
 
-/// What a text is read without.
+/// The characters that a text is read without.
 #[derive(Debug, Default)]
 pub(super) struct Omission {
     chars: BTreeSet<char>,

@@ -63,7 +63,7 @@ pub fn machines(folder: &Path) -> Vec<Environment> {
     std::iter::once(run.environment).chain(run.resumed.into_iter().map(|part| part.environment)).collect()
 }
 
-/// What `run.json` says of a run, or what can be told without it.
+/// The description of a run in `run.json`, or what can be told without it.
 ///
 /// # Errors
 /// If this is not a run folder, or one of a later format.

@@ -42,7 +42,7 @@ fn ends(process: &Process) -> bool {
     matches!(process.shutdown.try_recv(), Err(TryRecvError::Disconnected))
 }
 
-/// What is replayed, and the facts that the window knows of it.
+/// A record to be replayed, and the facts that the window knows of it.
 pub(super) struct ReplayOrigin<'a> {
     /// A run folder, a folder of checkpoints, or a log of another tool.
     pub folder: &'a Path,

@@ -117,7 +117,7 @@ impl SweepReport {
         page::list(out, &open);
     }
 
-    /// What is lost of the records of finished runs.
+    /// The parts that the records of finished runs have lost.
     fn lost_parts(&self) -> Vec<String> {
         let lost = |(state, row): (&TaskState, &RunRow)| {
             let name = task_name(state.task);

@@ -22,7 +22,7 @@ const DEFAULT_UPDATES: i64 = 200;
 
 /// The memory of a run that may begin.
 pub(super) struct MemoryConsent {
-    /// As text, where the host can estimate it.
+    /// Its size as text, where the host can estimate it.
     pub size: Option<String>,
     /// The run was refused for its memory before, and is asked for again.
     pub insists: bool,

@@ -64,7 +64,7 @@ pub fn home_ui(ui: &mut Ui, shell: &mut Shell<'_>, pages: &BTreeMap<&'static str
     });
 }
 
-/// What the program is, and the buttons that lead to its other pages: beside it, or below where the page is narrow.
+/// Shows the program's purpose, and the buttons that lead to its other pages: beside it, or below where the page is narrow.
 fn intro_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
     let title = RichText::new("What moves inside a small model while it learns?").heading();
     let words = RichText::new("Open a lab, press Space, and watch. Many controls act on the running model at once.");

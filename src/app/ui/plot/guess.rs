@@ -69,6 +69,13 @@ impl Guess {
 }
 
 impl<'a> Chart<'a> {
+    /// True if it marks the number of a claim.
+    pub(super) fn has_claims(&self) -> bool {
+        self.zones.iter().any(|zone| zone.claim.is_some())
+            || self.references.iter().any(|reference| reference.claim.is_some())
+            || self.lines.iter().any(|line| line.claim.is_some())
+    }
+
     /// The chart without the numbers of claims: ranges, values, and the points of lines.
     pub(super) fn without_claims(&self) -> Chart<'a> {
         let mut chart = self.clone();

@@ -40,7 +40,7 @@ pub struct ChartResponse {
 impl Chart<'_> {
     /// Draws the chart in `size` points and lets it be handled.
     pub fn show(&self, ui: &mut Ui, size: Vec2, theme: &Theme, state: &mut ChartState) -> ChartResponse {
-        let unclaimed = are_claims_hidden(ui).then(|| self.without_claims());
+        let unclaimed = (are_claims_hidden(ui) && self.has_claims()).then(|| self.without_claims());
         let chart = unclaimed.as_ref().unwrap_or(self);
         let guess = guess_on(ui, chart);
         let widened = guess.as_ref().map(|guess| guess.widen(chart));

@@ -21,12 +21,25 @@ pub struct PictureChoices {
     pub is_dark: bool,
 }
 
+/// The best points of each number that is shown, where there is more than one to choose from, or why none is marked.
+pub type BestPoints = BTreeMap<NumberId, Result<Vec<usize>, &'static str>>;
+
+fn best_points(results: &SweepResults, values_at_step: &BTreeMap<NumberId, ValuesAtStep>) -> BestPoints {
+    let best = |(id, values): (&NumberId, &ValuesAtStep)| {
+        let known = (0..results.points.len()).filter_map(|point| values.mean_at_newest_step(point)).count();
+        let number = results.number(id).filter(|_| known > 1)?;
+        Some((id.clone(), results.best(number, values)))
+    };
+    values_at_step.iter().filter_map(best).collect()
+}
+
 /// The pictures' data.
 #[derive(Debug)]
 pub struct Prepared {
     pub(super) results: Arc<SweepResults>,
     choices: PictureChoices,
     pub values_at_step: BTreeMap<NumberId, ValuesAtStep>,
+    best: BestPoints,
     pub in_brush: Vec<bool>,
     pub lines: Vec<CurveLine>,
     pub cells: Option<Cells>,
@@ -48,6 +61,7 @@ impl Prepared {
             in_brush: choices.brush.selected(results, &values_at_step),
             colours: point_colours(results, &Theme::new(choices.is_dark)),
             cells: results.cells(),
+            best: best_points(results, &values_at_step),
             results: Arc::clone(results),
             values_at_step,
             lines,
@@ -71,6 +85,7 @@ impl Prepared {
             number: self.choices.number,
             others: &self.choices.others,
             values_at_step: &self.values_at_step,
+            best: &self.best,
             in_brush: &self.in_brush,
             colours: &self.colours,
             selected,

@@ -11,7 +11,7 @@ use crate::{
     ui::panels::prelude::*,
 };
 
-/// What is known of the settings of all runs.
+/// The keys of settings that the table treats apart: axes of sweeps, and files.
 #[derive(Debug, Default)]
 pub(super) struct TableSettings {
     /// The keys of the settings in which the runs of a sweep differ, by the sweep's name.
@@ -39,7 +39,7 @@ impl TableSettings {
         settings
     }
 
-    /// What tells a run from others, each as key and value, a file by its name.
+    /// The settings that tell a run from others, each as key and value, a file by its name.
     pub fn of_run(&self, row: &RunRow) -> Vec<String> {
         let is_file = |key: &str| self.files.get(&row.lab).is_some_and(|keys| keys.contains(key));
         let label = |(key, value): (&str, &Value)| match value {

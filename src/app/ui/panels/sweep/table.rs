@@ -1,8 +1,6 @@
 //! The table of a sweep's points, or of compared runs: settings, runs, and numbers as means with their spread over seeds.
 //! The best of each number are marked. Only rows in sight are drawn.
 
-use std::collections::BTreeMap;
-
 use crate::{
     experiments::{
         seeds,
@@ -33,10 +31,9 @@ const RUNS: f32 = 72.0;
 pub fn table_ui(ui: &mut Ui, order: &mut PointOrder, view: &SweepView<'_>) -> Option<usize> {
     let frame = TableFrame::new(ui, order, view);
     let points = rows(order, view);
-    let best = best_points(view);
     let mut clicked = None;
     let sorted = frame.table.show(ui, points.len(), |ui, i| {
-        if row_ui(ui, view, &frame, points[i], &best).clicked() {
+        if row_ui(ui, view, &frame, points[i]).clicked() {
             clicked = Some(points[i]);
         }
     });
@@ -46,29 +43,13 @@ pub fn table_ui(ui: &mut Ui, order: &mut PointOrder, view: &SweepView<'_>) -> Op
     clicked
 }
 
-/// The best points of each number, where there is more than one to choose from, or why none is marked.
-type BestPoints = BTreeMap<NumberId, Result<Vec<usize>, &'static str>>;
-
-fn best_points(view: &SweepView<'_>) -> BestPoints {
-    let places = std::iter::once(view.number).chain(view.others.iter().copied());
-    let best = |place: usize| {
-        let id = &view.results.numbers.get(place)?.id;
-        let values_at_step = view.values_at_step.get(id)?;
-        let known =
-            (0..view.results.points.len()).filter_map(|point| values_at_step.mean_at_newest_step(point)).count();
-        (known > 1).then(|| (id.clone(), view.results.best(place, values_at_step)))
-    };
-    places.filter_map(best).collect()
-}
-
 /// The meaning of the marks in the table, where a point has one; or why the shown number marks none.
 pub fn mark_legend(view: &SweepView<'_>) -> Option<&'static str> {
-    let best = best_points(view);
-    if best.values().any(|best| best.as_ref().is_ok_and(|points| !points.is_empty())) {
+    if view.best.values().any(|best| best.as_ref().is_ok_and(|points| !points.is_empty())) {
         return Some("★ best within its spread");
     }
     let shown = view.shown().filter(|number| view.results.can_mark_best(number))?;
-    best.get(&shown.id)?.as_ref().err().copied()
+    view.best.get(&shown.id)?.as_ref().err().copied()
 }
 
 /// The meaning of the spreads in the table; `None` where there is none.
@@ -135,10 +116,11 @@ impl<'a> TableFrame<'a> {
     }
 }
 
-fn row_ui(ui: &mut Ui, view: &SweepView<'_>, frame: &TableFrame<'_>, point: usize, best: &BestPoints) -> Response {
+fn row_ui(ui: &mut Ui, view: &SweepView<'_>, frame: &TableFrame<'_>, point: usize) -> Response {
     let theme = view.theme;
-    let is_best = |id: &NumberId| matches!(best.get(id), Some(Ok(points)) if points.contains(&point));
-    let unmarked = numbers(view).find_map(|number| best.get(&number.id)?.as_ref().err().map(|why| (*why).to_owned()));
+    let is_best = |id: &NumberId| matches!(view.best.get(id), Some(Ok(points)) if points.contains(&point));
+    let unmarked =
+        numbers(view).find_map(|number| view.best.get(&number.id)?.as_ref().err().map(|why| (*why).to_owned()));
     let name = format!("point {}, {}", point + 1, view.results.point_name(point));
     let response = frame.table.row_ui(ui, &name, view.selected == Some(point));
     let mut cut_off = vec![];

@@ -8,7 +8,7 @@ use crate::{
 
 /// The paper's numbers of the rounds of layer l, the first of which is 0.
 const ROUNDS: [&str; 4] = ["4l", "4l+1", "4l+2", "4l+3"];
-/// What the rounds of two circuits communicate, with the excitatory and the inhibitory one in one term, for a row that is
+/// The message of the rounds of two circuits, with the excitatory and the inhibitory one in one term, for a row that is
 /// too narrow for both.
 const JOINT: [Option<&str>; 4] = [None, None, Some("A(i) → Gyᵉ,ⁱ(i,j) · Yᵉ,ⁱ(j)"), Some("Y(i) → Gxᵉ,ⁱ(i,j) · Xᵉ,ⁱ(j)")];
 /// The variable that each round changes, for the sentence below the table.
