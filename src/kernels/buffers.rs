@@ -10,6 +10,13 @@ pub fn build_vec(len: usize, write: impl FnOnce(&mut [f32])) -> Vec<f32> {
     values
 }
 
+/// Same as [`build_vec`], for several vectors that are written together.
+pub fn build_vecs<const N: usize>(lens: [usize; N], write: impl FnOnce([&mut [f32]; N])) -> [Vec<f32>; N] {
+    let mut all = lens.map(unspecified);
+    write(all.each_mut().map(Vec::as_mut_slice));
+    all
+}
+
 /// The first values of a slice, cut into parts of these lengths.
 pub fn split<const N: usize>(mut all: &[f32], lens: [usize; N]) -> [&[f32]; N] {
     lens.map(|n| {

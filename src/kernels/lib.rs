@@ -19,7 +19,6 @@ pub mod fused;
 pub mod host;
 pub mod matmul;
 pub mod matrix;
-pub mod order;
 pub mod packed;
 pub mod reduce;
 pub mod simd;

@@ -3,6 +3,9 @@
 use std::marker::PhantomData;
 
 /// A row-major matrix, part of one, or the transpose of either.
+///
+/// # Panics
+/// Its methods panic if they are asked for values that it does not have.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'a> {
     data: &'a [f32],
@@ -14,17 +17,11 @@ pub struct View<'a> {
 
 impl<'a> View<'a> {
     /// The first `rows * cols` values of `data`.
-    ///
-    /// # Panics
-    /// If there are fewer.
     pub fn new(data: &'a [f32], rows: usize, cols: usize) -> Self {
         Self { data: &data[..rows * cols], rows, cols, row_step: cols, col_step: 1 }
     }
 
     /// A view of rows and columns at these strides, beginning with the first value of `data`.
-    ///
-    /// # Panics
-    /// If the last value lies behind the data.
     #[cfg(test)]
     pub fn with_strides(data: &'a [f32], [rows, cols]: [usize; 2], [row_step, col_step]: [usize; 2]) -> Self {
         assert!((rows - 1) * row_step + (cols - 1) * col_step < data.len(), "({rows}, {cols}) of {}", data.len());
@@ -57,17 +54,11 @@ impl<'a> View<'a> {
     }
 
     /// The value at a row and column.
-    ///
-    /// # Panics
-    /// If there is no such row or column.
     pub fn at(self, row: usize, col: usize) -> f32 {
         self.data[row * self.row_step + col * self.col_step]
     }
 
     /// The values of a row whose columns are adjacent in memory.
-    ///
-    /// # Panics
-    /// If there is no such row.
     pub fn row(self, row: usize) -> &'a [f32] {
         debug_assert_eq!(self.col_step, 1);
         &self.data[row * self.row_step..][..self.cols]
@@ -79,9 +70,6 @@ impl<'a> View<'a> {
     }
 
     /// `rows` rows from `row` on, `cols` columns of them from `col` on.
-    ///
-    /// # Panics
-    /// If it has fewer.
     pub fn part(self, row: usize, col: usize, rows: usize, cols: usize) -> Self {
         assert!(row + rows <= self.rows && col + cols <= self.cols, "({rows}, {cols}) from ({row}, {col})");
         let from = (row * self.row_step + col * self.col_step).min(self.data.len());
@@ -90,6 +78,9 @@ impl<'a> View<'a> {
 }
 
 /// Some columns of some rows of a matrix, borrowed exclusively: several tasks may each hold a panel of one matrix.
+///
+/// # Panics
+/// Its methods panic if they are asked for rows or columns that it does not have.
 pub struct Panel<'a> {
     at: *mut f32,
     rows: usize,
@@ -104,9 +95,6 @@ unsafe impl Send for Panel<'_> {}
 
 impl Panel<'_> {
     /// The address of `rows` rows of `cols` values from `row` on, and the distance from one row to the next.
-    ///
-    /// # Panics
-    /// If it has fewer rows or columns.
     pub(super) fn locate(&mut self, row: usize, rows: usize, cols: usize) -> (*mut f32, usize) {
         assert!(row + rows <= self.rows && cols <= self.cols, "({rows}, {cols}) from row {row} of {}", self.rows);
         (self.at.wrapping_add(row * self.step), self.step)
@@ -118,9 +106,6 @@ impl Panel<'_> {
     }
 
     /// The row with index `r`.
-    ///
-    /// # Panics
-    /// If it has fewer rows.
     pub fn row(&mut self, r: usize) -> &mut [f32] {
         assert!(r < self.rows, "row {r} of {}", self.rows);
         // SAFETY: `panels` made the panel of rows `step` apart that each have `cols` values within the matrix, and no

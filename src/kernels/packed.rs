@@ -17,6 +17,9 @@ pub(crate) const DEPTH: usize = 128;
 const LINE: usize = 16;
 
 /// A matrix `(K, N)` in blocks of [`DEPTH`] rows, a block in panels of `width` columns.
+///
+/// # Panics
+/// Each product with it panics if the sizes do not fit.
 #[derive(Debug)]
 pub struct Packed {
     values: Vec<f32>,
@@ -58,34 +61,22 @@ impl Packed {
 
     /// dst = scale a b, where b is the packed matrix. dst is row-major and has at least `a.rows * b.cols` values; what
     /// follows them stays as it is.
-    ///
-    /// # Panics
-    /// If the sizes do not fit.
     pub fn matmul(&self, dst: &mut [f32], a: View, scale: f32) {
         self.matmul_part(dst, a, 0..self.k, 0..self.n, scale);
     }
 
     /// Same as [`Packed::matmul`], with these rows and columns of the packed matrix.
-    ///
-    /// # Panics
-    /// If the sizes do not fit.
     pub fn matmul_part(&self, dst: &mut [f32], a: View, rows: Range<usize>, cols: Range<usize>, scale: f32) {
         self.strips(dst, a, (rows, cols), scale, Init::Addends([None; 2]));
     }
 
     /// dst = a b, or, to accumulate, dst += a b, with all rows and these columns of the packed matrix.
-    ///
-    /// # Panics
-    /// If the sizes do not fit.
     pub fn matmul_part_or_accumulate(&self, dst: &mut [f32], a: View, cols: Range<usize>, accumulate: bool) {
         let init = if accumulate { Init::Accumulate } else { Init::Addends([None; 2]) };
         self.strips(dst, a, (0..self.k, cols), 1.0, init);
     }
 
     /// Same as [`Packed::matmul_part`], into the rows of a panel from `row` on.
-    ///
-    /// # Panics
-    /// If the sizes do not fit.
     pub fn matmul_part_into_panel(&self, to: &mut Panel, row: usize, a: View, rows: Range<usize>, cols: Range<usize>) {
         let (at, step) = to.locate(row, a.rows(), cols.len());
         // SAFETY: `locate` has checked that the panel has these rows and columns, and the panel, borrowed exclusively, is
@@ -94,9 +85,6 @@ impl Packed {
     }
 
     /// dst = a b [+ residual] [+ bias]: bias `(b.cols)`, residual like dst.
-    ///
-    /// # Panics
-    /// If the sizes do not fit.
     pub fn matmul_into(&self, dst: &mut [f32], a: View, bias: Option<&[f32]>, residual: Option<&[f32]>) {
         let n = self.n;
         assert!(bias.is_none_or(|b| b.len() == n) && residual.is_none_or(|r| r.len() >= a.rows() * n), "{n} columns");
@@ -105,9 +93,6 @@ impl Packed {
     }
 
     /// dst += a b.
-    ///
-    /// # Panics
-    /// If the sizes do not fit.
     pub fn matmul_accumulate(&self, dst: &mut [f32], a: View) {
         self.strips(dst, a, (0..self.k, 0..self.n), 1.0, Init::Accumulate);
     }

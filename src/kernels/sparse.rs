@@ -8,7 +8,6 @@ use crate::{
     buffers::build_vec,
     matmul::LinearWeight,
     matrix::View,
-    order::ordered,
     packed::DEPTH,
     reduce::TASK_ROWS,
     simd::unrolled,
@@ -106,6 +105,13 @@ pub fn add_columns(out: &mut [f32], columns: &[f32], x: &Sparse, scale: f32) {
 #[inline(always)]
 pub fn axpy(out: &mut [f32], a: f32, x: &[f32]) {
     out.iter_mut().zip(x).for_each(|(o, x)| *o += a * x);
+}
+
+/// An integer that orders as the value does, because integers select faster; NaN is above or below all.
+#[inline(always)]
+pub fn ordered(x: f32) -> u32 {
+    let bits = x.to_bits();
+    bits ^ if bits >> 31 == 1 { u32::MAX } else { 1 << 31 }
 }
 
 /// The column and the value of an entry of a sparse row.
@@ -211,6 +217,12 @@ fn in_one_block(a: &Entry, b: &Entry) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn integers_are_in_the_order_of_the_values() {
+        let values = [f32::NEG_INFINITY, -2.5, -f32::MIN_POSITIVE, -0.0, 0.0, 1e-30, 1.0, f32::INFINITY];
+        assert!(values.windows(2).all(|pair| ordered(pair[0]) < ordered(pair[1])));
+    }
 
     #[test]
     fn the_k_largest_are_kept_and_the_first_of_equals() {

@@ -14,6 +14,8 @@ use std::{
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use super::buffers::build_vec;
+
 /// The helper threads besides the calling one; none if one thread is set.
 static HELPERS: Mutex<Option<Arc<ThreadPool>>> = Mutex::new(None);
 
@@ -109,19 +111,22 @@ pub fn map<R: Send>(n: usize, work: impl Fn(usize) -> R + Sync + Send) -> Vec<R>
     results.into_iter().flatten().collect()
 }
 
-/// A buffer that tasks share, cut into chunks of `size` values.
-pub struct Chunks<'a> {
-    /// The buffer.
-    pub values: &'a mut [f32],
-    /// Values of a chunk; the last chunk may be shorter.
-    pub size: usize,
+/// A vector of `len` values, each chunk of which `task` writes, as in [`run_chunks`].
+pub fn build_chunks(len: usize, size: usize, task: impl Fn(usize, &mut [f32]) + Sync + Send) -> Vec<f32> {
+    build_vec(len, |values| run_chunks(values, size, task))
 }
 
-/// Same as [`run_chunks`], over several buffers: task i gets chunk i of each. All must have the same number of chunks.
-pub fn run_all_chunks<const N: usize>(buffers: [Chunks<'_>; N], task: impl Fn(usize, [&mut [f32]; N]) + Sync + Send) {
-    let counts = buffers.each_ref().map(|b| b.values.len().div_ceil(b.size.max(1)));
+/// Same as [`run_chunks`], over several buffers, each with the size of its chunks: task i gets chunk i of each. All must
+/// have the same number of chunks.
+pub fn run_all_chunks<const N: usize>(
+    buffers: [&mut [f32]; N],
+    sizes: [usize; N],
+    task: impl Fn(usize, [&mut [f32]; N]) + Sync + Send,
+) {
+    let mut sizes = sizes.into_iter().map(|size| size.max(1));
+    let mut parts = buffers.map(|values| values.chunks_mut(sizes.next().unwrap_or(1)));
+    let counts = parts.each_ref().map(|chunks| chunks.len());
     debug_assert!(counts.iter().all(|n| *n == counts[0]));
-    let mut parts = buffers.map(|b| b.values.chunks_mut(b.size.max(1)));
     let chunks = (0..counts[0]).map(move |i| (i, parts.each_mut().map(|p| p.next().unwrap_or_default())));
     for_each(counts[0], chunks, |(i, chunks)| task(i, chunks));
 }
@@ -133,8 +138,7 @@ mod tests {
     #[test]
     fn chunks_of_several_buffers_go_together() {
         let (mut a, mut b) = ([0f32; 7], [0f32; 3]);
-        let buffers = [Chunks { values: &mut a, size: 3 }, Chunks { values: &mut b, size: 1 }];
-        run_all_chunks(buffers, |i, [a, b]| {
+        run_all_chunks([&mut a, &mut b], [3, 1], |i, [a, b]| {
             a.fill(i as f32);
             b[0] = a.len() as f32;
         });

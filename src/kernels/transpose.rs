@@ -115,7 +115,6 @@ mod x86 {
 
     use super::{Square, Transpose};
 
-    /// A transpose by the shuffles of AVX.
     pub struct Shuffled<'a> {
         pub all: Transpose<'a>,
         pub avx: Avx,

@@ -27,10 +27,7 @@ impl FusedOp<1> for Activate {
     fn forward(&self, [x]: [&[f32]; 1], [shape]: [&Shape; 1]) -> Result<(Vec<f32>, Shape)> {
         let mut y = x.to_vec();
         let slope = build_vec(y.len(), |slope| {
-            threads::run_all_chunks(
-                [threads::Chunks { values: &mut y, size: CHUNK }, threads::Chunks { values: slope, size: CHUNK }],
-                |_, [y, slope]| activate(self.act, y, slope),
-            );
+            threads::run_all_chunks([&mut y, slope], [CHUNK; 2], |_, [y, slope]| activate(self.act, y, slope));
         });
         let _ = self.slope.set(slope); // an operation's forward runs only once
         Ok((y, shape.clone()))
@@ -39,13 +36,9 @@ impl FusedOp<1> for Activate {
     fn backward(&self, [x]: [&Tensor; 1], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 1]> {
         let Some(slope) = self.slope.get() else { bail!("an activation's gradient was asked for before its value") };
         let dx = storage::read(grad, |grad| {
-            Ok(build_vec(grad.len(), |dx| {
-                threads::run_chunks(dx, CHUNK, |i, dx| {
-                    let (slope, grad) = (&slope[i * CHUNK..], &grad[i * CHUNK..]);
-                    arch().dispatch(|| {
-                        dx.iter_mut().zip(slope).zip(grad).for_each(|((dx, slope), grad)| *dx = slope * grad);
-                    });
-                });
+            Ok(threads::build_chunks(grad.len(), CHUNK, |i, dx| {
+                let (slope, grad) = (&slope[i * CHUNK..], &grad[i * CHUNK..]);
+                arch().dispatch(|| dx.iter_mut().zip(slope).zip(grad).for_each(|((dx, slope), g)| *dx = slope * g));
             }))
         })?;
         gradients_like([dx], [x])

@@ -36,11 +36,9 @@ impl FusedOp<2> for AddRow {
     fn forward(&self, [x, rows]: [&[f32]; 2], [states, row]: [&Shape; 2]) -> Result<(Vec<f32>, Shape)> {
         let (_, t, d) = states.dims3()?;
         let texts = check(states, row)?;
-        let y = build_vec(x.len(), |y| {
-            threads::run_chunks(y, t * d, |text, y| {
-                let row = &rows[if texts == 1 { 0 } else { text * d }..][..d];
-                add_to_text(y, &x[text * t * d..], row);
-            });
+        let y = threads::build_chunks(x.len(), t * d, |text, y| {
+            let row = &rows[if texts == 1 { 0 } else { text * d }..][..d];
+            add_to_text(y, &x[text * t * d..], row);
         });
         Ok((y, states.clone()))
     }

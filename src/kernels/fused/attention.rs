@@ -1,8 +1,6 @@
 //! Causal attention in one operation: grouped-query with QK-RMSNorm and rotary embedding, or plain.
 
 pub(super) mod cpu;
-mod heads;
-mod rope;
 mod rows;
 
 use std::sync::OnceLock;
@@ -167,17 +165,9 @@ pub fn rotate_from(x: &Tensor, first: usize, theta: f64) -> Result<Tensor> {
 
 /// Cosines and sines by position and pair, each `(T, d / 2)`.
 fn angles(t: usize, d: usize, theta: f64) -> (Vec<f32>, Vec<f32>) {
-    let half = d / 2;
-    let mut cos = Vec::with_capacity(t * half);
-    let mut sin = Vec::with_capacity(t * half);
-    for pos in 0..t {
-        for i in 0..half {
-            let angle = pos as f32 * (theta as f32).powf(-(2.0 * i as f32) / d as f32);
-            cos.push(angle.cos());
-            sin.push(angle.sin());
-        }
-    }
-    (cos, sin)
+    let frequency = |i: usize| (theta as f32).powf(-(2.0 * i as f32) / d as f32);
+    let angles = (0..t).flat_map(|at| (0..d / 2).map(move |i| at as f32 * frequency(i)));
+    angles.map(|angle| (angle.cos(), angle.sin())).unzip()
 }
 
 /// `(B, Hkv, T, d)` -> `(B, Hkv n, T, d)`: each head repeated n times.
@@ -215,13 +205,9 @@ fn alibi_bias(heads: usize, past: usize, t: usize, like: &Tensor) -> Result<Tens
 fn mask(past: usize, t: usize, window: Option<usize>, like: &Tensor) -> Result<Tensor> {
     let all = past + t;
     let w = window.unwrap_or(all).max(1);
-    let m: Vec<f32> = (0..t * all)
-        .map(|i| {
-            let (q, k) = (past + i / all, i % all);
-            if k <= q && q - k < w { 0.0 } else { f32::NEG_INFINITY }
-        })
-        .collect();
-    Tensor::from_vec(m, (t, all), like.device())?.to_dtype(DType::F32)?.to_dtype(like.dtype())
+    let is_seen = |q: usize, k: usize| k <= q && q - k < w;
+    let value = |i: usize| if is_seen(past + i / all, i % all) { 0.0 } else { f32::NEG_INFINITY };
+    Tensor::from_vec((0..t * all).map(value).collect(), (t, all), like.device())?.to_dtype(like.dtype())
 }
 
 /// Applies the fused operation to qkv `(B, T, (H + 2 Hkv) d)`, with the QK norms if there are any.
@@ -256,10 +242,8 @@ struct Attention {
 
 impl Attention {
     fn attend(&self, inputs: Inputs) -> (Vec<f32>, Shape) {
-        let mut saved = vec![];
-        let y = build_vec(self.shape.iter().product(), |y| {
-            saved = build_vec(self.shape[0] * self.op.saved_len(), |saved| self.op.forward_all(inputs, saved, y));
-        });
+        let lens = [self.shape.iter().product(), self.shape[0] * self.op.saved_len()];
+        let [y, saved] = build_vecs(lens, |[y, saved]| self.op.forward_all(inputs, saved, y));
         let _ = self.saved_for_backward.set(saved); // a forward pass runs once
         (y, self.shape.to_vec().into())
     }

@@ -22,22 +22,18 @@ impl FusedOp<2> for Axpy {
             bail!("a state of shape {state:?} cannot move along a slope of shape {slope:?}");
         }
         let h = self.0;
-        let out = build_vec(y.len(), |out| {
-            threads::run_chunks(out, CHUNK, |i, out| {
-                let (y, k) = (&y[i * CHUNK..], &k[i * CHUNK..]);
-                arch().dispatch(|| out.iter_mut().zip(y).zip(k).for_each(|((out, y), k)| *out = y + h * k));
-            });
+        let out = threads::build_chunks(y.len(), CHUNK, |i, out| {
+            let (y, k) = (&y[i * CHUNK..], &k[i * CHUNK..]);
+            arch().dispatch(|| out.iter_mut().zip(y).zip(k).for_each(|((out, y), k)| *out = y + h * k));
         });
         Ok((out, state.clone()))
     }
 
     fn backward(&self, [_, k]: [&Tensor; 2], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 2]> {
         let dk = storage::read(grad, |g| {
-            Ok(build_vec(g.len(), |dk| {
-                threads::run_chunks(dk, CHUNK, |i, dk| {
-                    let g = &g[i * CHUNK..];
-                    arch().dispatch(|| dk.iter_mut().zip(g).for_each(|(dk, g)| *dk = self.0 * g));
-                });
+            Ok(threads::build_chunks(g.len(), CHUNK, |i, dk| {
+                let g = &g[i * CHUNK..];
+                arch().dispatch(|| dk.iter_mut().zip(g).for_each(|(dk, g)| *dk = self.0 * g));
             }))
         })?;
         Ok([Some(grad.clone()), Some(tensor_like(k, dk)?)])

@@ -23,7 +23,6 @@ pub fn reference(z: &Tensor, counts: &Tensor, k: usize) -> Result<Tensor> {
     (p * counts.detach().to_dtype(z.dtype())?)?.sum_all()? * scale
 }
 
-/// The loss on slices.
 pub(super) struct BalanceLoss {
     /// Scaled share of each unit: the loss is the sum over rows and units of share times softmax.
     pub shares: Vec<f32>,
@@ -89,11 +88,8 @@ impl FusedOp<1> for BalanceLoss {
     fn backward(&self, [z]: [&Tensor; 1], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 1]> {
         let piece = TASK_ROWS * self.shares.len();
         let dz = storage::read_all(&[grad, z], |[grad, z]| {
-            Ok(build_vec(z.len(), |out| {
-                threads::run_chunks(out, piece, |i, out| {
-                    backward(&z[i * piece..], &self.shares, grad[0], out);
-                });
-            }))
+            let task = |i: usize, out: &mut [f32]| backward(&z[i * piece..], &self.shares, grad[0], out);
+            Ok(threads::build_chunks(z.len(), piece, task))
         })?;
         gradients_like([dz], [z])
     }

@@ -3,10 +3,9 @@
 
 use std::f32::consts::SQRT_2;
 
-use super::norm::rms_norm_reference;
+use super::{linear::with_last_dim, norm::rms_norm_reference};
 use crate::{fused::prelude::*, reduce::sum_rows};
 
-/// Positions of a task.
 const POSITIONS: usize = 64;
 
 /// qkv `(B, T, 3 H d)` -> `(B, T, 4 H d)`: of each head's query the halves sqrt(2) (q1, 0) and sqrt(2) (0, q2) one after
@@ -67,36 +66,32 @@ impl SplitHalves {
 
     fn split(&self, qkv: &[f32]) -> Vec<f32> {
         let (wide, d, half) = (self.wide(), self.head_dim, self.head_dim / 2);
-        build_vec(qkv.len() / 3 * 4, |out| {
-            threads::run_chunks(out, POSITIONS * 4 * wide, |i, out| {
-                let rows = qkv[i * POSITIONS * 3 * wide..].chunks_exact(3 * wide);
-                for (out, row) in out.chunks_exact_mut(4 * wide).zip(rows) {
-                    let (halves, rest) = out.split_at_mut(2 * wide);
-                    for (halves, q) in halves.chunks_exact_mut(2 * d).zip(row.chunks_exact(d)) {
-                        halves[half..half + d].fill(0.0);
-                        halves[..half].iter_mut().zip(q).for_each(|(to, q)| *to = SQRT_2 * q);
-                        halves[d + half..].iter_mut().zip(&q[half..]).for_each(|(to, q)| *to = SQRT_2 * q);
-                    }
-                    rest.copy_from_slice(&row[wide..]);
+        threads::build_chunks(qkv.len() / 3 * 4, POSITIONS * 4 * wide, |i, out| {
+            let rows = qkv[i * POSITIONS * 3 * wide..].chunks_exact(3 * wide);
+            for (out, row) in out.chunks_exact_mut(4 * wide).zip(rows) {
+                let (halves, rest) = out.split_at_mut(2 * wide);
+                for (halves, q) in halves.chunks_exact_mut(2 * d).zip(row.chunks_exact(d)) {
+                    halves[half..half + d].fill(0.0);
+                    halves[..half].iter_mut().zip(q).for_each(|(to, q)| *to = SQRT_2 * q);
+                    halves[d + half..].iter_mut().zip(&q[half..]).for_each(|(to, q)| *to = SQRT_2 * q);
                 }
-            });
+                rest.copy_from_slice(&row[wide..]);
+            }
         })
     }
 
     fn join(&self, grad: &[f32]) -> Vec<f32> {
         let (wide, d, half) = (self.wide(), self.head_dim, self.head_dim / 2);
-        build_vec(grad.len() / 4 * 3, |out| {
-            threads::run_chunks(out, POSITIONS * 3 * wide, |i, out| {
-                let rows = grad[i * POSITIONS * 4 * wide..].chunks_exact(4 * wide);
-                for (out, row) in out.chunks_exact_mut(3 * wide).zip(rows) {
-                    let (dq, rest) = out.split_at_mut(wide);
-                    for (dq, halves) in dq.chunks_exact_mut(d).zip(row.chunks_exact(2 * d)) {
-                        dq[..half].iter_mut().zip(halves).for_each(|(to, g)| *to = SQRT_2 * g);
-                        dq[half..].iter_mut().zip(&halves[d + half..]).for_each(|(to, g)| *to = SQRT_2 * g);
-                    }
-                    rest.copy_from_slice(&row[2 * wide..]);
+        threads::build_chunks(grad.len() / 4 * 3, POSITIONS * 3 * wide, |i, out| {
+            let rows = grad[i * POSITIONS * 4 * wide..].chunks_exact(4 * wide);
+            for (out, row) in out.chunks_exact_mut(3 * wide).zip(rows) {
+                let (dq, rest) = out.split_at_mut(wide);
+                for (dq, halves) in dq.chunks_exact_mut(d).zip(row.chunks_exact(2 * d)) {
+                    dq[..half].iter_mut().zip(halves).for_each(|(to, g)| *to = SQRT_2 * g);
+                    dq[half..].iter_mut().zip(&halves[d + half..]).for_each(|(to, g)| *to = SQRT_2 * g);
                 }
-            });
+                rest.copy_from_slice(&row[2 * wide..]);
+            }
         })
     }
 }
@@ -105,9 +100,7 @@ impl FusedOp<1> for SplitHalves {
     const NAME: &'static str = "halve-queries";
 
     fn forward(&self, [qkv]: [&[f32]; 1], [shape]: [&Shape; 1]) -> Result<(Vec<f32>, Shape)> {
-        let mut dims = shape.dims().to_vec();
-        dims.iter_mut().rev().take(1).for_each(|wide| *wide = 4 * self.wide());
-        Ok((self.split(qkv), Shape::from(dims)))
+        Ok((self.split(qkv), with_last_dim(shape, 3 * self.wide(), 4 * self.wide())?))
     }
 
     fn backward(&self, [qkv]: [&Tensor; 1], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 1]> {
@@ -182,18 +175,13 @@ impl FusedOp<2> for Difference {
     const NAME: &'static str = "normalised-difference";
 
     fn forward(&self, [y, lambda]: [&[f32]; 2], [shape, _]: [&Shape; 2]) -> Result<(Vec<f32>, Shape)> {
-        let mut dims = shape.dims().to_vec();
-        let Some(wide) = dims.last_mut() else { bail!("two halves cannot be told apart in a single number") };
-        *wide /= 2;
-        let wide = *wide;
+        let wide = shape.dims().last().map_or(0, |both| both / 2);
         let rows = |y| HeadRows { y, lambda, d: wide / lambda.len(), eps: self.eps };
-        let out = build_vec(y.len() / 2, |out| {
-            threads::run_chunks(out, POSITIONS * wide, |i, out| {
-                let y = &y[i * POSITIONS * 2 * wide..][..2 * out.len()];
-                forward(rows(y), out);
-            });
+        let out = threads::build_chunks(y.len() / 2, POSITIONS * wide, |i, out| {
+            let y = &y[i * POSITIONS * 2 * wide..][..2 * out.len()];
+            forward(rows(y), out);
         });
-        Ok((out, Shape::from(dims)))
+        Ok((out, with_last_dim(shape, 2 * wide, wide)?))
     }
 
     fn backward(&self, [y, lambda]: [&Tensor; 2], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 2]> {
@@ -203,17 +191,11 @@ impl FusedOp<2> for Difference {
             let rows = |y| HeadRows { y, lambda, d: wide / heads, eps: self.eps };
             let mut sums = vec![0f32; y.len().div_ceil(POSITIONS * 2 * wide) * heads];
             let dy = build_vec(y.len(), |dy| {
-                threads::run_all_chunks(
-                    [
-                        threads::Chunks { values: dy, size: POSITIONS * 2 * wide },
-                        threads::Chunks { values: &mut sums, size: heads },
-                    ],
-                    |i, [dy, dlambda]| {
-                        let y = &y[i * POSITIONS * 2 * wide..][..dy.len()];
-                        let grad = &grad[i * POSITIONS * wide..][..dy.len() / 2];
-                        backward(rows(y), grad, dy, dlambda);
-                    },
-                );
+                threads::run_all_chunks([dy, &mut sums], [POSITIONS * 2 * wide, heads], |i, [dy, dlambda]| {
+                    let y = &y[i * POSITIONS * 2 * wide..][..dy.len()];
+                    let grad = &grad[i * POSITIONS * wide..][..dy.len() / 2];
+                    backward(rows(y), grad, dy, dlambda);
+                });
             });
             Ok([dy, sum_rows(&sums, heads)])
         })?;

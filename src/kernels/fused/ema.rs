@@ -41,7 +41,6 @@ pub fn reference(x: &Tensor, a: &Tensor, start: Option<&Tensor>) -> Result<Tenso
 
 struct EmaOp;
 
-/// The inputs of one batch row.
 struct EmaRow<'a> {
     x: &'a [f32],     // (T, D)
     a: &'a [f32],     // (D) or (T, D)
@@ -103,9 +102,8 @@ impl FusedOp<3> for EmaOp {
 
     fn forward(&self, given: [&[f32]; 3], [shape, ..]: [&Shape; 3]) -> Result<(Vec<f32>, Shape)> {
         let (_, t, d) = shape.dims3()?;
-        let out = build_vec(given[0].len(), |out| {
-            threads::run_chunks(out, t * d, |i, out| forward(EmaRow::new(i, (t, d), given), out));
-        });
+        let task = |i: usize, out: &mut [f32]| forward(EmaRow::new(i, (t, d), given), out);
+        let out = threads::build_chunks(given[0].len(), t * d, task);
         Ok((out, shape.clone()))
     }
 
@@ -117,12 +115,7 @@ impl FusedOp<3> for EmaOp {
         let mut da = vec![0f32; b * width];
         let dx = storage::read_all(&[grad, h, x, a, start], |[grad, h, x, a, start]| {
             Ok(build_vec(x.len(), |dx| {
-                let buffers = [
-                    threads::Chunks { values: dx, size: t * d },
-                    threads::Chunks { values: &mut da, size: width },
-                    threads::Chunks { values: &mut dstart, size: d },
-                ];
-                threads::run_all_chunks(buffers, |i, out| {
+                threads::run_all_chunks([dx, &mut da, &mut dstart], [t * d, width, d], |i, out| {
                     let (row, here) = (EmaRow::new(i, (t, d), [x, a, start]), i * t * d..(i + 1) * t * d);
                     backward(row, &h[here.clone()], &grad[here], out);
                 });

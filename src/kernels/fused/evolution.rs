@@ -6,7 +6,6 @@ use super::mlp::{self, Act};
 use crate::fused::prelude::*;
 
 pub(super) mod rows;
-mod trajectory;
 
 /// The integration scheme; dt = exp(tau) of the head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ pub(super) use super::{
 };
 pub(super) use crate::{
     arch::{arch, kernel},
-    buffers::build_vec,
+    buffers::{build_vec, build_vecs},
     simd, threads,
 };
 pub(super) use candle_core::{D, DType, Result, Shape, Tensor, bail};

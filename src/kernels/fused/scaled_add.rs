@@ -22,11 +22,9 @@ impl FusedOp<3> for ScaledAdd {
         if sa != sb {
             bail!("tensors of shapes {sa:?} and {sb:?} cannot be added");
         }
-        let y = build_vec(a.len(), |y| {
-            threads::run_chunks(y, CHUNK, |i, y| {
-                let (a, b) = (&a[i * CHUNK..], &b[i * CHUNK..]);
-                arch().dispatch(|| y.iter_mut().zip(a).zip(b).for_each(|((y, a), b)| *y = scale * (a + b)));
-            });
+        let y = threads::build_chunks(a.len(), CHUNK, |i, y| {
+            let (a, b) = (&a[i * CHUNK..], &b[i * CHUNK..]);
+            arch().dispatch(|| y.iter_mut().zip(a).zip(b).for_each(|((y, a), b)| *y = scale * (a + b)));
         });
         Ok((y, sa.clone()))
     }
@@ -36,14 +34,11 @@ impl FusedOp<3> for ScaledAdd {
         let (part, dscale) = storage::read_all(&[a, b, scale, grad], |[a, b, scale, g]| {
             let mut sums = vec![0f32; g.len().div_ceil(CHUNK)];
             let part = build_vec(g.len(), |part| {
-                threads::run_all_chunks(
-                    [threads::Chunks { values: part, size: CHUNK }, threads::Chunks { values: &mut sums, size: 1 }],
-                    |i, [part, sum]| {
-                        let at = i * CHUNK..i * CHUNK + part.len();
-                        let sums = [&a[at.clone()], &b[at.clone()]];
-                        sum[0] = scale_backward(part, &g[at], scale[0], &sums);
-                    },
-                );
+                threads::run_all_chunks([part, &mut sums], [CHUNK, 1], |i, [part, sum]| {
+                    let at = i * CHUNK..i * CHUNK + part.len();
+                    let sums = [&a[at.clone()], &b[at.clone()]];
+                    sum[0] = scale_backward(part, &g[at], scale[0], &sums);
+                });
             });
             Ok((part, sums.iter().sum::<f32>()))
         })?;

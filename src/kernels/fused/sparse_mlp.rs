@@ -67,17 +67,15 @@ impl FusedOp<3> for SparseMlp {
         let (n, kept) = (x.len() / d, self.k.min(f));
         let each = matmul::task_rows(n);
         let up = LinearWeight::new(View::new(up, f, d).t(), None, n);
-        let (mut slope, mut entries) = (vec![], vec![(0, 0.0); n * kept]);
-        let z = build_vec(n * f, |z| {
-            slope = build_vec(n * f, |slope| {
-                let outputs = z.chunks_mut(each * f).zip(slope.chunks_mut(each * f));
-                let tasks = outputs.zip(entries.chunks_mut(each * kept)).enumerate();
-                threads::for_each(n.div_ceil(each), tasks, |(i, ((z, slope), entries))| {
-                    let rows = z.len() / f;
-                    up.matmul_into(z, View::new(&x[i * each * d..], rows, d), None);
-                    activate(Act::Gelu, z, slope);
-                    top_k::select_rows(z, f, entries, kept);
-                });
+        let mut entries = vec![(0, 0.0); n * kept];
+        let [z, slope] = build_vecs([n * f; 2], |[z, slope]| {
+            let outputs = z.chunks_mut(each * f).zip(slope.chunks_mut(each * f));
+            let tasks = outputs.zip(entries.chunks_mut(each * kept)).enumerate();
+            threads::for_each(n.div_ceil(each), tasks, |(i, ((z, slope), entries))| {
+                let rows = z.len() / f;
+                up.matmul_into(z, View::new(&x[i * each * d..], rows, d), None);
+                activate(Act::Gelu, z, slope);
+                top_k::select_rows(z, f, entries, kept);
             });
         });
         let mut counts = vec![0f32; f];
@@ -102,16 +100,14 @@ impl FusedOp<3> for SparseMlp {
         storage::read_all(&[x, up, down, grad], |[from, w_up, w_down, grad]| {
             let (g, balance_grad) = (&grad[..n * o], grad[n * o]);
             let down_weight = LinearWeight::new(View::new(w_down, o, f), None, n);
-            let dwide = build_vec(n * f, |dwide| {
-                threads::run_chunks(dwide, each * f, |i, dwide| {
-                    let (here, rows) = (i * each * f.., dwide.len() / f);
-                    let (z, slope) = (&z[here.clone()][..rows * f], &slope[here]);
-                    down_weight.matmul_into(dwide, View::new(&g[i * each * o..], rows, o), None);
-                    build_vec(rows * f, |more| {
-                        balance::backward(z, &balance.shares, balance_grad, more);
-                        arch().dispatch(|| {
-                            dwide.iter_mut().zip(&*more).zip(slope).for_each(|((dz, more), s)| *dz = s * (*dz + more));
-                        });
+            let dwide = threads::build_chunks(n * f, each * f, |i, dwide| {
+                let (here, rows) = (i * each * f.., dwide.len() / f);
+                let (z, slope) = (&z[here.clone()][..rows * f], &slope[here]);
+                down_weight.matmul_into(dwide, View::new(&g[i * each * o..], rows, o), None);
+                build_vec(rows * f, |more| {
+                    balance::backward(z, &balance.shares, balance_grad, more);
+                    arch().dispatch(|| {
+                        dwide.iter_mut().zip(&*more).zip(slope).for_each(|((dz, more), s)| *dz = s * (*dz + more));
                     });
                 });
             });

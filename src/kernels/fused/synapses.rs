@@ -92,7 +92,6 @@ struct Part<'a> {
     n: usize,
 }
 
-/// The gradients of a task.
 struct PartGradients {
     x: Vec<f32>,      // (T, n)
     y: Vec<f32>,      // (T, p)

@@ -2,7 +2,11 @@
 
 use std::sync::Mutex;
 
-use crate::{fused::prelude::*, order::ordered, reduce::TASK_ROWS, sparse::Entry};
+use crate::{
+    fused::prelude::*,
+    reduce::TASK_ROWS,
+    sparse::{Entry, ordered},
+};
 
 /// The selected values, and how often each column is among the k.
 pub struct TopK {

@@ -8,14 +8,17 @@
 //! Saved for backward are the normalised, rotated queries and keys, and of each row the largest score and the reciprocal
 //! of the sum of exponentials; of short texts the attention weights too, which are recomputed for long ones.
 
+use std::{
+    collections::HashMap,
+    sync::{Arc, LazyLock, Mutex},
+};
+
 use super::{
-    AttentionSpec, alibi_slopes,
-    heads::{
-        Heads, gather_heads, prepare_keys, prepare_keys_backward, prepare_queries, prepare_queries_backward,
-        scatter_heads,
+    AttentionSpec, alibi_slopes, angles,
+    rows::{
+        Block, Heads, Rope, gather_heads, prepare, prepare_backward, scatter_heads, softmax_backward,
+        softmax_backward_saved, softmax_block, subtract_alibi,
     },
-    rope::{RopeTable, rope_table},
-    rows::{Block, Rope, softmax_backward, softmax_backward_saved, softmax_block, subtract_alibi},
 };
 use crate::{
     buffers::{build_vec, split, split_mut},
@@ -43,7 +46,6 @@ pub struct Op {
     /// ALiBi slopes by head; empty without ALiBi.
     slopes: Vec<f32>,
     needs_backward: bool,
-    /// True if attention weights are saved for backward.
     saves_weights: bool,
 }
 
@@ -61,11 +63,7 @@ impl Op {
         Self {
             spec,
             t,
-            rope_table: if normed || spec.theta.is_some() {
-                rope_table(t, d, spec.theta)
-            } else {
-                RopeTable::default()
-            },
+            rope_table: if normed || spec.theta.is_some() { rope_table(t, d, spec.theta) } else { Arc::default() },
             ones: if normed { vec![] } else { vec![1.0; d] },
             slopes: if spec.alibi { alibi_slopes(h) } else { vec![] },
             needs_backward,
@@ -77,7 +75,6 @@ impl Op {
         self.spec.heads / self.spec.kv_heads
     }
 
-    /// Positions in a block.
     fn block(&self) -> usize {
         (ROWS / self.group()).clamp(ROWS / 4, ROWS).min(self.t)
     }
@@ -97,12 +94,15 @@ impl Op {
         })
     }
 
-    /// Values in the largest block of scores.
+    /// All positions as one block.
+    fn all(&self) -> Block {
+        Block { start: 0, len: self.t, lo: 0, hi: self.t, window: self.t }
+    }
+
     fn scores(&self) -> usize {
         self.blocks().map(|b| self.group() * b.len * (b.hi - b.lo)).max().unwrap_or_default()
     }
 
-    /// Rows of the largest block.
     fn rows(&self) -> usize {
         self.group() * self.block()
     }
@@ -184,9 +184,9 @@ impl Op {
         if !self.reads_in_place() {
             for b in self.blocks() {
                 let q = &mut q[g * b.start * d..][..g * b.len * d];
-                prepare_queries(heads, ropes[0], b, inputs.qkv, q);
+                prepare(heads, ropes[0], b, inputs.qkv, q);
             }
-            prepare_keys(heads, ropes[1], inputs.qkv, k);
+            prepare(heads.keys(), ropes[1], self.all(), inputs.qkv, k);
         }
         let size = if self.saves_weights { 0 } else { self.scores() };
         let (q, [k, v]) = (&*q, self.keys_and_values(heads, inputs.qkv, k));
@@ -281,10 +281,10 @@ impl Op {
                 }
                 k.matmul_part(dq, dscores, b.lo..b.hi, 0..d, 1.0); // (m, d)
                 gemm(&mut dk[b.lo * d..], dscores.t(), q, 1.0, true); // (n, d)
-                prepare_queries_backward(heads, ropes[0], b, inputs.qkv, dq, dq_norm, &mut to_q);
+                prepare_backward(heads, ropes[0], b, inputs.qkv, dq, dq_norm, &mut to_q);
             }
             if !direct {
-                prepare_keys_backward(heads, ropes[1], inputs.qkv, dk, dk_norm, &mut to_k);
+                prepare_backward(heads.keys(), ropes[1], self.all(), inputs.qkv, dk, dk_norm, &mut to_k);
             }
         });
     }
@@ -300,7 +300,6 @@ impl Op {
         if self.needs_backward { self.spec.kv_heads * self.parts().iter().sum::<usize>() } else { 0 }
     }
 
-    /// Width of the result.
     fn width(&self) -> usize {
         self.spec.heads * self.spec.head_dim
     }
@@ -341,6 +340,26 @@ impl Op {
         });
         sum_rows(&norms, 2 * d)
     }
+}
+
+/// Cosines and sines by position and pair of channels, each `(T, d / 2)`.
+type RopeTable = Arc<(Vec<f32>, Vec<f32>)>;
+/// Tables by length, head width and the bits of the base.
+type TableCache = HashMap<(usize, usize, Option<u64>), RopeTable>;
+
+/// The cached table of texts of `t` tokens and heads of `d` channels; without a base, of rotations by zero.
+fn rope_table(t: usize, d: usize, theta: Option<f64>) -> RopeTable {
+    static CACHE: LazyLock<Mutex<TableCache>> = LazyLock::new(Mutex::default);
+    let mut cache = threads::lock(&CACHE);
+    // while text is generated every length of prompt would be added
+    if cache.len() > 64 {
+        cache.clear();
+    }
+    let make = || match theta {
+        Some(theta) => angles(t, d, theta),
+        None => (vec![1.0; t * d / 2], vec![0.0; t * d / 2]),
+    };
+    cache.entry((t, d, theta.map(f64::to_bits))).or_insert_with(|| Arc::new(make())).clone()
 }
 
 #[cfg(test)]

@@ -1,11 +1,17 @@
-//! Row-wise parts of fused attention in vector code: QK norm with rotary embedding, ALiBi, softmax, and their
-//! backwards.
+//! Row-wise parts of fused attention in vector code: gathering the rows of a task, ordered by head and position, from the
+//! tensors in which heads lie side by side, and scattering them back; QK norm with rotary embedding on the way; ALiBi,
+//! softmax, and their backwards.
 
 use std::ops::Range;
 
 use pulp::Simd;
 
-use crate::{arch::kernel, simd};
+use crate::{
+    arch::kernel,
+    elementwise::{Scale, apply},
+    matrix::Panel,
+    simd,
+};
 
 /// Queries start..start+len against keys lo..hi.
 #[derive(Clone, Copy)]
@@ -131,6 +137,85 @@ impl Rope<'_> {
     }
 }
 
+/// The columns of qkv `(B T, width)` that one task reads.
+#[derive(Clone, Copy)]
+pub(super) struct Heads {
+    pub(super) d: usize,
+    /// Its first row.
+    pub(super) first: usize,
+    pub(super) width: usize,
+    pub(super) result_width: usize,
+    /// First columns of its first query head, its key head and its value head.
+    pub(super) q: usize,
+    pub(super) k: usize,
+    pub(super) v: usize,
+}
+
+impl Heads {
+    /// Its key head as the only one of queries, for what is done with both alike.
+    pub(super) fn keys(self) -> Self {
+        Self { q: self.k, ..self }
+    }
+
+    fn query<'a>(&self, qkv: &'a [f32], head: usize, at: usize) -> &'a [f32] {
+        &qkv[(self.first + at) * self.width + self.q + head * self.d..][..self.d]
+    }
+}
+
+kernel! {
+    /// Normalises and rotates the queries of a block into `q` `(G len, d)`.
+    pub(super) fn prepare(simd, heads: Heads, rope: Rope<'a>, block: Block, qkv: &'a [f32], q: &'a mut [f32]) {
+        for (r, q) in q.chunks_exact_mut(heads.d).enumerate() {
+            let at = block.start + r % block.len;
+            rope.forward(simd, heads.query(qkv, r / block.len, at), at, q);
+        }
+    }
+}
+
+kernel! {
+    /// Scatters the results of a block, each row times its reciprocal sum, to the columns of their heads.
+    pub(super) fn scatter_heads<'b>(simd, block: Block, y: &'a [f32], inv: &'a [f32], out: &'a mut Panel<'b>) {
+        let d = y.len() / inv.len();
+        for (r, (y, inv)) in y.chunks_exact(d).zip(inv).enumerate() {
+            let to = &mut out.row(block.start + r % block.len)[r / block.len * d..][..d];
+            apply::<S, _, _, _, 1>(simd, [y], [to], Scale(*inv));
+        }
+    }
+}
+
+kernel! {
+    /// Gathers the gradients of a block's results, each row times its reciprocal sum if these are given, and computes
+    /// for each row the dot product of gradient and result.
+    pub(super) fn gather_heads(
+        simd, heads: Heads, block: Block, y: &'a [f32], grad: &'a [f32], inv_sums: Option<&'a [f32]>,
+        dy: &'a mut [f32], mean: &'a mut [f32],
+    ) {
+        let (Block { start, len, .. }, d) = (block, heads.d);
+        for (r, (dy, mean)) in dy.chunks_exact_mut(d).zip(mean).enumerate() {
+            let from = (heads.first + start + r % len) * heads.result_width + heads.q + r / len * d;
+            let by = inv_sums.map_or(1.0, |by| by[r]);
+            apply::<S, _, _, _, 1>(simd, [&grad[from..from + d]], [&mut *dy], Scale(by));
+            *mean = simd::dot(simd, dy, &y[from..from + d]);
+        }
+    }
+}
+
+kernel! {
+    /// The backward of [`prepare`]: gradients of rotated queries become those of the queries, which are scattered to the
+    /// columns of their heads. `dw`, the gradient of the norm weight, is accumulated.
+    pub(super) fn prepare_backward<'b>(
+        simd, heads: Heads, rope: Rope<'a>, block: Block, qkv: &'a [f32], dq: &'a mut [f32], dw: &'a mut [f32],
+        out: &'a mut Panel<'b>,
+    ) {
+        let (Block { start, len, .. }, d) = (block, heads.d);
+        for (r, dq) in dq.chunks_exact_mut(d).enumerate() {
+            let at = start + r % len;
+            rope.backward(simd, heads.query(qkv, r / len, at), at, dq, dw);
+            out.row(at)[r / len * d..][..d].copy_from_slice(dq);
+        }
+    }
+}
+
 #[inline(always)]
 fn head<S: Simd>(x: &[f32]) -> &[S::f32s] {
     S::as_simd_f32s(x).0
@@ -142,7 +227,6 @@ fn vector_span<S: Simd>(seen: &Range<usize>, n: usize) -> Range<usize> {
     seen.start / S::F32_LANES * S::F32_LANES..seen.end.next_multiple_of(S::F32_LANES).min(n)
 }
 
-/// Sets masked weights to 0.
 #[inline(always)]
 fn zero_unseen(row: &mut [f32], seen: &Range<usize>) {
     row[..seen.start].fill(0.0);
@@ -221,7 +305,6 @@ fn softmax<S: Simd>(simd: S, row: &mut [f32], seen: &Range<usize>) -> Option<(f3
     Some((max, 1.0 / simd.reduce_sum_f32s(sum)))
 }
 
-/// Lane indices of the widest vector.
 const LANES: [u32; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
 /// The constants of one row of [`softmax_backward`], each in all lanes.

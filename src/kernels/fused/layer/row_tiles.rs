@@ -22,7 +22,6 @@ const GROUP_ROWS: usize = 512;
 /// Largest number of groups, each of which has sums of its own.
 const MAX_GROUPS: usize = 8;
 
-/// A layer, in forward or in backward.
 pub struct RowTiles<'a> {
     /// B, T, D.
     pub shape: [usize; 3],
@@ -61,7 +60,6 @@ impl RowTiles<'_> {
         ((TILE_ROWS + t / 2) / t).max(1)
     }
 
-    /// Rows of a tile.
     fn rows(&self) -> usize {
         self.texts() * self.shape[1]
     }

@@ -19,7 +19,6 @@ use crate::{
     reduce, threads,
 };
 
-/// The sizes and weights of a sublayer.
 pub struct Sublayer<'a> {
     norm: RowNorm,
     norm_weights: [&'a [f32]; 2],

@@ -219,27 +219,17 @@ impl Op {
         let each = b.div_ceil(TASKS.div_ceil(h)); // batch rows of a task
         let groups = b.div_ceil(each);
         let (part, read) = (d * n, n * o);
-        let (mut dvs, mut devs, mut ddecs) = (vec![], vec![], vec![]);
-        let des = build_vec(h * groups * part, |des| {
-            devs = build_vec(h * groups * part, |devs| {
-                ddecs = build_vec(h * groups * read, |ddecs| {
-                    dvs = build_vec(h * b * t * d, |dvs| {
-                        let rows = dvs.chunks_exact_mut(b * t * d).flat_map(|head| head.chunks_mut(each * t * d));
-                        let encoders = des.chunks_exact_mut(part).zip(devs.chunks_exact_mut(part));
-                        let sums = encoders.zip(ddecs.chunks_exact_mut(read));
-                        threads::for_each(
-                            h * groups,
-                            rows.zip(sums).enumerate(),
-                            |(task, (rows, ((de, dev), ddec)))| {
-                                let (head, from) = (task / groups, task % groups * each);
-                                for (k, dv) in rows.chunks_exact_mut(t * d).enumerate() {
-                                    let (i, sums) = ((from + k) * h + head, [&mut *de, &mut *dev, &mut *ddec]);
-                                    self.backward(i, inputs, sums, dv, k == 0);
-                                }
-                            },
-                        );
-                    });
-                });
+        let lens = [h * groups * part, h * groups * part, h * groups * read, h * b * t * d];
+        let [des, devs, ddecs, dvs] = build_vecs(lens, |[des, devs, ddecs, dvs]| {
+            let rows = dvs.chunks_exact_mut(b * t * d).flat_map(|head| head.chunks_mut(each * t * d));
+            let encoders = des.chunks_exact_mut(part).zip(devs.chunks_exact_mut(part));
+            let sums = encoders.zip(ddecs.chunks_exact_mut(read));
+            threads::for_each(h * groups, rows.zip(sums).enumerate(), |(task, (rows, ((de, dev), ddec)))| {
+                let (head, from) = (task / groups, task % groups * each);
+                for (k, dv) in rows.chunks_exact_mut(t * d).enumerate() {
+                    let (i, sums) = ((from + k) * h + head, [&mut *de, &mut *dev, &mut *ddec]);
+                    self.backward(i, inputs, sums, dv, k == 0);
+                }
             });
         });
         let encoders = build_vec(2 * h * part, |out| {
@@ -269,13 +259,11 @@ fn matmul_up_to_diagonal(across: &Packed, block: &mut [f32], a: View) {
     }
 }
 
-/// The inputs of the backward pass of all tasks.
 #[derive(Clone, Copy)]
 struct BackwardInputs<'a> {
     v: &'a [f32],
     /// The transposed weights of each head.
     weights: &'a [Weights],
-    /// The gradient of the output.
     grad: &'a [f32],
     saved: &'a [f32],
     /// True for v, the encoders and the decoder if their gradients are needed.
@@ -300,12 +288,9 @@ impl FusedOp<3> for Op {
             let weights = &Weights::per_head(encoders, decoder, s, false)[..];
             if self.needs_backward {
                 saved = build_vec(tasks * found, |saved| {
-                    threads::run_all_chunks(
-                        [threads::Chunks { values: reads, size: read }, threads::Chunks { values: saved, size: found }],
-                        |i, [read, room]| {
-                            self.forward(i, v, weights, room, read);
-                        },
-                    );
+                    threads::run_all_chunks([reads, saved], [read, found], |i, [read, room]| {
+                        self.forward(i, v, weights, room, read);
+                    });
                 });
             } else {
                 threads::run_chunks(reads, read, |i, read| {

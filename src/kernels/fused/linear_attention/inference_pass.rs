@@ -7,7 +7,7 @@ use super::{
     saved::Sizes,
 };
 use crate::{
-    buffers::build_vec,
+    buffers::{build_vec, build_vecs},
     matrix::View,
     packed::{Packed, gemm},
 };
@@ -17,7 +17,6 @@ const NEURONS: usize = 128;
 /// Tokens from which packing weights in every task costs little beside their products.
 const MIN_PACKED_TOKENS: usize = 512;
 
-/// Arguments of the operation as slices.
 #[derive(Clone, Copy)]
 pub(super) struct Inputs<'a> {
     pub v: &'a [f32],
@@ -38,7 +37,6 @@ impl Sizes {
     }
 }
 
-/// The parameters of the operation beside its arguments.
 #[derive(Clone, Copy)]
 pub(super) struct InferencePass<'a> {
     pub sizes: Sizes,
@@ -61,7 +59,7 @@ impl InferencePass<'_> {
         let scores = build_vec(self.sizes.scores(), |scores| self.encode(i, (v, e), &mut x, scores));
         let a = self.attend(v, &scores);
         drop(scores);
-        let (mut u, mut y) = (build_vec(t * NEURONS.min(n), |_| ()), build_vec(t * NEURONS.min(n), |_| ()));
+        let [mut u, mut y] = build_vecs([t * NEURONS.min(n); 2], |_| ());
         for (from, width) in self.sizes.neurons() {
             let (u, y) = (&mut u[..t * width], &mut y[..t * width]);
             gemm(u, View::new(&a, t, d), ev.part(0, from, d, width), 1.0, false);

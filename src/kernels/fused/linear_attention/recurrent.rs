@@ -51,10 +51,8 @@ impl Recurrence {
         }
         let by_neuron = |w: &Tensor| {
             storage::read(w, |w| {
-                Ok(build_vec(w.len(), |out| {
-                    threads::run_chunks(out, n * d, |head, out| {
-                        transpose::transpose(&w[head * n * d..][..n * d], [d, n], n, out, d);
-                    });
+                Ok(threads::build_chunks(w.len(), n * d, |head, out| {
+                    transpose::transpose(&w[head * n * d..][..n * d], [d, n], n, out, d);
                 }))
             })
         };
@@ -90,20 +88,13 @@ impl Recurrence {
         let decays = if self.spec.damped { decays(self.heads) } else { vec![1.0; self.heads] };
         let mut x = vec![0f32; neurons];
         let mut parts = vec![0f32; blocks * d];
-        threads::run_all_chunks(
-            [
-                threads::Chunks { values: &mut x, size: block },
-                threads::Chunks { values: state, size: block * d },
-                threads::Chunks { values: &mut parts, size: d },
-            ],
-            |task, [x, state, part]| {
-                let weights = &self.encoder[task * block * d..][..block * d];
-                let from = task % a_head * block / 2;
-                let turn = |table: &[f32]| table.get(from..from + block / 2).unwrap_or_default().to_vec();
-                let rotation = (&turn(rotation.0)[..], &turn(rotation.1)[..]);
-                attend_block(v, weights, rotation, decays[task / a_head], x, state, part);
-            },
-        );
+        threads::run_all_chunks([&mut x, state, &mut parts], [block, block * d, d], |task, [x, state, part]| {
+            let weights = &self.encoder[task * block * d..][..block * d];
+            let from = task % a_head * block / 2;
+            let turn = |table: &[f32]| table.get(from..from + block / 2).unwrap_or_default().to_vec();
+            let rotation = (&turn(rotation.0)[..], &turn(rotation.1)[..]);
+            attend_block(v, weights, rotation, decays[task / a_head], x, state, part);
+        });
         let mut a: Vec<f32> = parts.chunks_exact(a_head * d).flat_map(|parts| sum_rows(parts, d)).collect(); // (H, D)
         normalise(&mut a, &mut vec![0.0; self.heads]);
         storage::read(&self.decoder, |decoder| {

@@ -92,10 +92,7 @@ impl MlpKernel {
         if wide.is_empty() {
             threads::run_chunks(y, each * o, |i, y| drop(build_vec(y.len() / o * hidden, |wide| part(i, wide, y))));
         } else {
-            threads::run_all_chunks(
-                [threads::Chunks { values: y, size: each * o }, threads::Chunks { values: wide, size: each * hidden }],
-                |i, [y, wide]| part(i, wide, y),
-            );
+            threads::run_all_chunks([y, wide], [each * o, each * hidden], |i, [y, wide]| part(i, wide, y));
         }
     }
 
@@ -104,14 +101,11 @@ impl MlpKernel {
     pub fn backward(&self, g: &[f32], down: &LinearWeight, wide: &[f32], [inner, dwide]: [&mut [f32]; 2]) {
         let ([_, f, o], hidden) = (self.sizes, self.hidden());
         let each = matmul::task_rows(g.len() / o);
-        threads::run_all_chunks(
-            [threads::Chunks { values: inner, size: each * f }, threads::Chunks { values: dwide, size: each * hidden }],
-            |i, [inner, dwide]| {
-                let rows = inner.len() / f;
-                down.matmul_into(inner, View::new(&g[i * each * o..], rows, o), None);
-                self.activation.backward(&wide[i * each * hidden..][..dwide.len()], inner, dwide);
-            },
-        );
+        threads::run_all_chunks([inner, dwide], [each * f, each * hidden], |i, [inner, dwide]| {
+            let rows = inner.len() / f;
+            down.matmul_into(inner, View::new(&g[i * each * o..], rows, o), None);
+            self.activation.backward(&wide[i * each * hidden..][..dwide.len()], inner, dwide);
+        });
     }
 }
 
@@ -139,12 +133,8 @@ impl FusedOp<3> for Mlp {
         let weights = Weights { up, up_bias: None, down, down_bias: None };
         let n = x.len() / kernel.sizes[0];
         let maps = kernel.maps(weights, n);
-        let mut saved = vec![];
-        let y = build_vec(n * kernel.sizes[2], |y| {
-            saved = build_vec(if self.needs_backward { n * kernel.hidden() } else { 0 }, |wide| {
-                kernel.forward(x, &maps, None, wide, y)
-            });
-        });
+        let lens = [n * kernel.sizes[2], if self.needs_backward { n * kernel.hidden() } else { 0 }];
+        let [y, saved] = build_vecs(lens, |[y, wide]| kernel.forward(x, &maps, None, wide, y));
         let _ = self.saved_for_backward.set(saved); // an operation's forward runs only once
         Ok((y, shape))
     }
@@ -157,11 +147,8 @@ impl FusedOp<3> for Mlp {
         let ([d, f, o], hidden) = (kernel.sizes, kernel.hidden());
         let n = grad.elem_count() / o;
         storage::read_all(&[x, up, down, grad], |[from, w_up, w_down, g]| {
-            let mut inner = vec![];
-            let dwide = build_vec(n * hidden, |dwide| {
-                let down = LinearWeight::new(View::new(w_down, o, f), None, n);
-                inner = build_vec(n * f, |inner| kernel.backward(g, &down, wide, [inner, dwide]));
-            });
+            let down_weight = LinearWeight::new(View::new(w_down, o, f), None, n);
+            let [inner, dwide] = build_vecs([n * f, n * hidden], |out| kernel.backward(g, &down_weight, wide, out));
             Ok([
                 gradient_if_tracked(x, || Ok(matmul::matmul_rows(&dwide, View::new(w_up, hidden, d), None)))?,
                 gradient_if_tracked(up, || Ok(matmul::weight_grad(&dwide, hidden, from, d)))?,
