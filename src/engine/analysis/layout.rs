@@ -234,11 +234,9 @@ pub fn bounds(places: &[[f32; 2]]) -> [f32; 4] {
 pub enum Repulsion {
     /// Repulsion is summed over all pairs of nodes.
     Exact,
-    /// Cells on a side of the finest grid: 2 to this power.
-    Grid {
-        /// The levels of the pyramid of grids.
-        levels: u32,
-    },
+    /// Repulsion is summed over a pyramid of grids with this many levels: the finest has 2 to this power cells on a side.
+    #[allow(missing_docs, reason = "the doc of the variant names it")]
+    Grid { levels: u32 },
 }
 
 impl Repulsion {

@@ -111,16 +111,16 @@ pub fn select_arguments(knobs: &[Knob], args: &BTreeMap<String, Value>) -> BTree
 }
 
 /// Declares the arguments of a probe: `arguments! { pub struct CausalityArgs asks "causality" { /// A sentence.
-/// text: String = String::new(), /// Which token. #[range(0..=95)] position: Option<usize> = None } }`.
+/// text: String = String::new(); /// Which token. position: Option<usize> = None => range(0..=95); } }`.
 /// Each comment is what `orrery ask --list` prints. `asks "flow_field" with flow: FlowArgs { .. }` takes all of `flow`'s
 /// arguments, too.
 #[macro_export]
 macro_rules! arguments {
-    ($(#[doc = $about:literal])+ $vis:vis struct $name:ident asks $probe:literal $(with $base:ident: $base_args:ty)? { $(
+    ($($(#[doc = $about:literal])+
+    $vis:vis struct $name:ident asks $probe:literal $(with $base:ident: $base_args:ty)? { $(
         $(#[doc = $tip:literal])+
-        $(#[range($range:expr)])?
-        $field:ident: $ty:ty = $default:expr
-    ),* $(,)? }) => {
+        $field:ident: $ty:ty = $default:expr $(=> range($range:expr))?;
+    )* })+) => { $(
         $(#[doc = $about])+
         #[derive(Debug, Clone, PartialEq)]
         $vis struct $name {
@@ -185,7 +185,7 @@ macro_rules! arguments {
                 Ok(read)
             }
         }
-    };
+    )+ };
 }
 pub use arguments;
 
@@ -197,21 +197,17 @@ mod tests {
         /// A question about one token.
         struct TokenArgs asks "token" {
             /// The sentence that is read.
-            text: String = String::new(),
+            text: String = String::new();
             /// The token.
-            #[range(0..=95)]
-            position: Option<usize> = None,
+            position: Option<usize> = None => range(0..=95);
             /// By how much the gate is scaled.
-            #[range(0.0..=10.0)]
-            scale: f64 = 1.0,
+            scale: f64 = 1.0 => range(0.0..=10.0);
         }
-    }
 
-    arguments! {
         /// A question about one token and what follows it.
         struct SpanArgs asks "span" with token: TokenArgs {
             /// Tokens that follow.
-            length: usize = 1,
+            length: usize = 1;
         }
     }
 

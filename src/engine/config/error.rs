@@ -7,10 +7,8 @@ use super::did_you_mean;
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages name the fields of the variants")]
 pub enum ConfigError {
-    /// A key that the lab does not have.
     #[error("unknown key `{key}`{} `orrery list --knobs {lab}` prints every key", suggestion(.nearest))]
     UnknownKey { lab: String, key: String, nearest: Option<String> },
-    /// An argument that the probe does not have.
     #[error(
         "the probe `{probe}` has no argument `{key}`{} `orrery ask --list {probe}` prints its arguments",
         suggestion(.nearest)
@@ -28,10 +26,8 @@ pub enum ConfigError {
     /// The file or text that the setting names cannot be used.
     #[error("{source}")]
     Unusable { key: String, source: Box<dyn std::error::Error + Send + Sync> },
-    /// A lab that does not exist.
     #[error("there is no lab `{lab}`; the labs are {}{}", .known.join(", "), meant(.lab, .known))]
     UnknownLab { lab: String, known: Vec<String> },
-    /// A preset that the lab does not have.
     #[error("the lab `{lab}` has no preset `{preset}`; it has {}{}", .known.join(", "), meant(.preset, .known))]
     UnknownPreset { lab: String, preset: String, known: Vec<String> },
     /// A text that is not valid TOML.

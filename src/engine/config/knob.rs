@@ -6,23 +6,12 @@ use super::{Config, ConfigError, Value, did_you_mean};
 
 /// The values that a knob accepts.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "the docs of the variants name their fields")]
 pub enum Range {
     /// A whole number between two bounds.
-    Int {
-        /// The smallest.
-        min: i64,
-        /// The largest.
-        max: i64,
-    },
-    /// A number between two bounds.
-    Float {
-        /// The smallest.
-        min: f64,
-        /// The largest.
-        max: f64,
-        /// True for a logarithmic slider.
-        log: bool,
-    },
+    Int { min: i64, max: i64 },
+    /// A number between two bounds; its slider may be logarithmic.
+    Float { min: f64, max: f64, log: bool },
     /// One of these words.
     Choice(Vec<&'static str>),
     /// On or off.

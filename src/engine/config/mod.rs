@@ -259,38 +259,26 @@ mod tests {
     settings! {
         struct Model in "model" {
             /// How wide it is.
-            #[knob("Width", range(8..=1024), symbol("D"), unit("channels"))]
-            d_model: usize = 128,
+            d_model: usize = 128 => "Width", range(8..=1024), symbol("D"), unit("channels");
             /// Attention heads.
-            #[knob("Heads", range(1..=8))]
-            heads: usize = 4,
+            heads: usize = 4 => "Heads", range(1..=8);
             /// Learns nothing if set.
             /// Off by default.
-            #[knob("Freeze")]
-            freeze: bool = false,
+            freeze: bool = false => "Freeze";
             /// Where it begins.
-            #[knob("Checkpoint")]
-            checkpoint: CheckpointFile = CheckpointFile::default(),
+            checkpoint: CheckpointFile = CheckpointFile::default() => "Checkpoint";
         }
-    }
 
-    settings! {
         struct Text in "corpus" {
             /// The text to read.
-            #[knob("Corpus")]
-            source: Source = Source::Mixture,
+            source: Source = Source::Mixture => "Corpus";
         }
-    }
 
-    settings! {
         struct Train in "train" {
             /// How far a step goes.
-            #[knob("Learning rate", range(1e-6..=1.0), log, live)]
-            lr: f64 = 1e-3,
+            lr: f64 = 1e-3 => "Learning rate", range(1e-6..=1.0), log, live;
         }
-    }
 
-    settings! {
         struct Lab {
             #[fixed(heads)]
             model: Model = Model { heads: 2, ..Model::default() },
@@ -381,11 +369,9 @@ mod tests {
         settings! {
             struct Variants in "variants" {
                 /// Repetitions.
-                #[knob("Seeds", range(1..=8))]
-                seeds: u64 = 1,
+                seeds: u64 = 1 => "Seeds", range(1..=8);
             }
-        }
-        settings! {
+
             struct Race {
                 variants: Variants,
             }

@@ -56,10 +56,8 @@ macro_rules! whole_numbers {
             }
 
             fn from_value(value: &Value) -> Option<Self> {
-                match value {
-                    Value::Int(i) => Self::try_from(*i).ok(),
-                    Value::Switch(_) | Value::Float(_) | Value::Text(_) => None,
-                }
+                let Value::Int(i) = value else { return None };
+                Self::try_from(*i).ok()
             }
         }
 
@@ -103,10 +101,8 @@ impl Setting for bool {
     }
 
     fn from_value(value: &Value) -> Option<Self> {
-        match value {
-            Value::Switch(on) => Some(*on),
-            Value::Int(_) | Value::Float(_) | Value::Text(_) => None,
-        }
+        let Value::Switch(on) = value else { return None };
+        Some(*on)
     }
 }
 
@@ -120,10 +116,8 @@ impl Setting for String {
     }
 
     fn from_value(value: &Value) -> Option<Self> {
-        match value {
-            Value::Text(s) => Some(s.clone()),
-            Value::Switch(_) | Value::Int(_) | Value::Float(_) => None,
-        }
+        let Value::Text(text) = value else { return None };
+        Some(text.clone())
     }
 }
 
@@ -174,7 +168,7 @@ files!(
     TreebankFile: Treebank
 );
 
-/// Makes an enum, or one that exists, the choices of a setting, each with its id in files:
+/// Makes enums, or one that exists, the choices of a setting, each with its id in files:
 /// `choices! { pub enum Sign { Plus = "plus", .. } }`, `choices! { for Upsample { Causal = "causal", .. } }`.
 /// A variant that is left out does not compile.
 #[macro_export]
@@ -207,13 +201,15 @@ macro_rules! choices {
             }
         }
     };
-    ($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[$about:meta])* $variant:ident = $id:literal),+ $(,)? }) => {
+    ($($(#[$meta:meta])* $vis:vis enum $name:ident { $(
+        $(#[$about:meta])* $variant:ident = $id:literal
+    ),+ $(,)? })+) => { $(
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         $vis enum $name { $($(#[$about])* $variant),+ }
 
         $crate::choices! { for $name { $($variant = $id),+ } }
-    };
+    )+ };
 }
 pub use choices;
 

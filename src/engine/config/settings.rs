@@ -9,20 +9,19 @@
 //!     /// The data and the speed of learning.
 //!     pub struct TrainSettings in "train" {
 //!         /// Peak step size of AdamW. Acts on the running model at the next update.
-//!         #[knob("Learning rate", range(1e-6..=1.0), log, live, symbol("η"))]
-//!         lr: f64 = 1e-3,
+//!         lr: f64 = 1e-3 => "Learning rate", range(1e-6..=1.0), log, live, symbol("η");
 //!     }
 //! }
 //! settings! {
 //!     pub struct MyLabSettings {
 //!         corpus: CorpusSettings,
-//!         train: TrainSettings = TrainSettings { lr: 3e-3, ..Default::default() },
+//!         train: TrainSettings { lr: 3e-3 },
 //!     }
 //! }
 //! ```
 //!
-//! The doc comment of a field is its tooltip; what follows the label in `#[knob(..)]` are methods of
-//! [`Field`]. In a lab's struct `#[fixed(a, b)]` before a group holds fields at the lab's value and
+//! The doc comment of a field is its tooltip; behind its default come its label and methods of [`Field`]. In a lab's struct
+//! the values in braces replace a group's own defaults, `#[fixed(a, b)]` before a group holds fields at the lab's value and
 //! offers no knob for them, and `#[only(field: A, B)]` offers fewer choices.
 
 use std::{collections::BTreeMap, marker::PhantomData, ops::RangeInclusive};
@@ -44,7 +43,7 @@ impl<T> SettingKey<T> {
     }
 }
 
-/// A knob that is being described; the methods are the words of `#[knob(..)]`.
+/// A knob that is being described; the methods are the words that follow a setting's label.
 pub struct Field<T> {
     knob: Knob,
     kind: PhantomData<fn() -> T>,
@@ -216,14 +215,14 @@ impl Config {
 /// See the top of `config/settings.rs`.
 #[macro_export]
 macro_rules! settings {
-    (@default $ty:ty) => { <$ty as Default>::default() };
-    (@default $ty:ty, $default:expr) => { $default };
+    (@default $ty:ident) => { <$ty as Default>::default() };
+    (@default $ty:ident = $default:expr) => { $default };
+    (@default $ty:ident { $($own:ident: $value:expr),+ }) => { $ty { $($own: $value,)+ ..<$ty as Default>::default() } };
 
-    ($(#[$meta:meta])* $vis:vis struct $name:ident in $group:literal { $(
+    (@one $(#[$meta:meta])* $vis:vis struct $name:ident in $group:literal { $(
         $(#[doc = $tip:literal])+
-        #[knob($label:literal $(, $attribute:ident $(($($argument:expr),+))?)*)]
-        $field:ident: $ty:ty = $default:expr
-    ),+ $(,)? }) => {
+        $field:ident: $ty:ty = $default:expr => $label:literal $(, $attribute:ident $(($($argument:expr),+))?)*;
+    )+ }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq)]
         $vis struct $name { $($(#[doc = $tip])+ pub $field: $ty),+ }
@@ -257,10 +256,10 @@ macro_rules! settings {
         }
     };
 
-    ($(#[$meta:meta])* $vis:vis struct $name:ident { $(
+    (@one $(#[$meta:meta])* $vis:vis struct $name:ident { $(
         $(#[fixed($($fixed:ident),+)])?
         $(#[only($narrowed:ident: $($choice:expr),+)])?
-        $field:ident: $ty:ty $(= $default:expr)?
+        $field:ident: $ty:ident $({ $($own:ident: $value:expr),+ $(,)? })? $(= $default:expr)?
     ),+ $(,)? }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq)]
@@ -268,7 +267,7 @@ macro_rules! settings {
 
         impl Default for $name {
             fn default() -> Self {
-                Self { $($field: $crate::settings!(@default $ty $(, $default)?)),+ }
+                Self { $($field: $crate::settings!(@default $ty $({ $($own: $value),+ })? $(= $default)?)),+ }
             }
         }
 
@@ -290,6 +289,10 @@ macro_rules! settings {
                 Ok(())
             }
         }
+    };
+
+    ($($(#[$meta:meta])* $vis:vis struct $name:ident $(in $group:literal)? { $($fields:tt)+ })+) => {
+        $($crate::settings! { @one $(#[$meta])* $vis struct $name $(in $group)? { $($fields)+ } })+
     };
 }
 pub use settings;

@@ -19,10 +19,8 @@ pub fn is_list(path: &Path) -> bool {
 }
 
 /// The result of `of_pairs` for the symbols and ids of a list: an array of characters (a character's place is its id),
-/// an object (in Python, a dict) from character to id, or one with such an object as `stoi`.
-///
-/// # Errors
-/// If the file cannot be read, is no such list, or `of_pairs` refuses it.
+/// an object (in Python, a dict) from character to id, or one with such an object as `stoi`. Errors: the file cannot be
+/// read, is no such list, or `of_pairs` refuses it.
 pub(super) fn read<T>(
     path: &Path,
     of_pairs: impl FnOnce(Vec<(String, u64)>) -> Result<T, String>,

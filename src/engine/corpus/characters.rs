@@ -45,10 +45,8 @@ impl Characters {
         Ok(Self::sorted(distinct.into_iter()))
     }
 
-    /// Symbols and their ids, as a list has them.
-    ///
-    /// # Errors
-    /// If two symbols have one id, one symbol has two, or none is a character.
+    /// Symbols and their ids, as a list has them. Errors: two symbols have one id, one symbol has two, or none is a
+    /// character.
     fn listed(pairs: Vec<(String, u64)>) -> Result<Self, String> {
         let mut symbols: Vec<String> = vec![];
         let mut ids = HashMap::new();

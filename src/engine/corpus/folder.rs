@@ -17,7 +17,6 @@ const MAX_TEXT: u64 = 8 << 20;
 /// A file with fewer bytes would leave too little for all others, which give no more than it does.
 const MIN_FILE: u64 = 4 << 10;
 
-/// The texts of a folder.
 struct Texts {
     files: Vec<PathBuf>,
     /// The number of entries that are not read: folders, special files, and further texts. Hidden ones do not count.
@@ -25,10 +24,8 @@ struct Texts {
 }
 
 /// The files that are the folder's domains: the first [`domains::MAX_DOMAINS`] by name of those that are ordinary files
-/// and whose names do not begin with a dot.
-///
-/// # Errors
-/// If it is not a folder, cannot be read, has too many entries, none that is a file, or a link where a file could be.
+/// and whose names do not begin with a dot. Errors: it is not a folder, cannot be read, has too many entries, none that
+/// is a file, or a link where a file could be.
 pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, CorpusError> {
     list(folder).map(|texts| texts.files)
 }
@@ -118,10 +115,8 @@ impl DomainShares {
     }
 }
 
-/// The text of the first `domains` files of a folder (all, where there are fewer), and its name.
-///
-/// # Errors
-/// Those of [`files()`]; if one of the first files is too short to be a domain, or one that is used is not text.
+/// The text of the first `domains` files of a folder (all, where there are fewer), and its name. Errors: those of
+/// [`files()`]; if one of the first files is too short to be a domain, or one that is used is not text.
 pub(super) fn open(folder: &Path, domains: usize, seed: u64) -> Result<(String, TextFile), CorpusError> {
     let shares = DomainShares::new(folder, domains)?;
     let share = (shares.total / shares.used as u64) as usize;

@@ -112,10 +112,8 @@ pub(super) struct SentenceStream {
 }
 
 impl SentenceStream {
-    /// Reads the treebank and the file of sentences, as far as there are any.
-    ///
-    /// # Errors
-    /// If one cannot be read, or has too few sentences.
+    /// Reads the treebank and the file of sentences, as far as there are any. Errors: one cannot be read, or has too
+    /// few sentences.
     pub(super) fn open(sets: &GrammarRoles) -> Result<Self, CorpusError> {
         let lines = match &sets.own {
             Some(path) => lines_of(path, sets.lowercase())?,
@@ -130,11 +128,8 @@ impl SentenceStream {
         Ok(all)
     }
 
-    /// Draws as many sentences of a treebank as are asked for, none twice. If it has fewer, at most a third of them test, and the
-    /// others are learned from.
-    ///
-    /// # Errors
-    /// If it cannot be read, or has too few even so.
+    /// Draws as many sentences of a treebank as are asked for, none twice. If it has fewer, at most a third of them
+    /// test, and the others are learned from. Errors: it cannot be read, or has too few even so.
     fn draw(&mut self, treebank: &Treebank) -> Result<(), CorpusError> {
         let TreebankSentences { mut sentences, too_long } = treebank.read()?;
         let GrammarRoles { train, test, seed, .. } = self.sets;
@@ -162,10 +157,7 @@ impl SentenceStream {
         Ok(())
     }
 
-    /// The lines in ids.
-    ///
-    /// # Errors
-    /// If a line has a word that the tokeniser lacks, or too many.
+    /// The lines in ids. Errors: a line has a word that the tokeniser lacks, or too many.
     fn measure_own(&mut self, tokenizer: &Tokenizer) -> Result<(), CorpusError> {
         let name = self.sets.own.as_deref().unwrap_or(Path::new("")).display().to_string();
         for (i, line) in self.lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
@@ -180,10 +172,7 @@ impl SentenceStream {
         Ok(())
     }
 
-    /// The treebank's sentences in ids.
-    ///
-    /// # Errors
-    /// If the tokeniser cuts words.
+    /// The treebank's sentences in ids. Errors: the tokeniser cuts words.
     fn tag(&self, tokenizer: &Tokenizer) -> Result<Vec<TaggedSentence>, CorpusError> {
         let tagged = |sentence: &TreebankSentence| {
             let words = tokenizer.encode(&sentence.words)?;

@@ -79,10 +79,8 @@ pub(super) struct LabelStream {
 }
 
 impl LabelStream {
-    /// Reads or draws the sentences and holds out this share of the groups of each label, at least one.
-    ///
-    /// # Errors
-    /// If the file cannot be read, has one label alone or another number of them, or has a label with too few different
+    /// Reads or draws the sentences and holds out this share of the groups of each label, at least one. Errors: the
+    /// file cannot be read, has one label alone or another number of them, or has a label with too few different
     /// sentences.
     pub(super) fn open(labels: &Labels, held_out: f64, seed: u64) -> Result<Self, CorpusError> {
         let all = match &labels.own {

@@ -105,18 +105,7 @@ impl CorpusSpec {
     /// About how many bytes it holds when it is open: the text, which a file of moderate size is in memory as a whole however
     /// little of it is read, once more what a tokeniser that learns from it takes of it, and a tokenizer.json.
     pub fn memory(&self) -> u64 {
-        let copies = match self.tokenizer {
-            TokenizerSpec::Byte { .. }
-            | TokenizerSpec::SortedChar { .. }
-            | TokenizerSpec::Characters(_)
-            | TokenizerSpec::Listed { .. }
-            | TokenizerSpec::HuggingFace(_) => 1,
-            TokenizerSpec::Char { .. }
-            | TokenizerSpec::Word { .. }
-            | TokenizerSpec::Spaced { .. }
-            | TokenizerSpec::Whitespace { .. }
-            | TokenizerSpec::Bpe { .. } => 2,
-        };
+        let copies = if self.tokenizer.learns() { 2 } else { 1 };
         let text = self.source.bytes().min(MAX_CACHED) * copies;
         match &self.tokenizer {
             TokenizerSpec::HuggingFace(path) => text.saturating_add(Subword::memory(source::length(path))),
@@ -153,58 +142,43 @@ const ENTRY: u64 = 24;
 
 /// The kind of a tokeniser with its size, enough to build it again.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "the docs of the variants name their fields")]
 pub enum TokenizerSpec {
-    /// Bytes; `vocab` >= 256 (the paper pads to 320).
-    Byte {
-        /// The number of ids, at least 256.
-        vocab: usize,
-    },
+    /// Bytes, with this many ids, at least 256 (the paper pads to 320).
+    Byte { vocab: usize },
     /// Characters of the training part by frequency, at most this many; one token stands for all others.
-    Char {
-        /// The largest number of characters that get an id.
-        max_vocab: usize,
-    },
+    Char { max_vocab: usize },
     /// The distinct characters of the whole text by code point, ids from 0 (as in char-rnn and nanoGPT), no id for any
     /// other; a text with more than this many is refused.
-    SortedChar {
-        /// The largest number of distinct characters.
-        max_vocab: usize,
-    },
+    SortedChar { max_vocab: usize },
     /// The characters of this file and no others: a list or an object from character to id, as JSON or as a pickle, or a text
     /// whose distinct characters are taken by code point.
     Characters(std::path::PathBuf),
     /// Words and marks of the training part by frequency, at most this many, one for all others. White
     /// space but line breaks is not kept.
-    Word {
-        /// The largest number of words that get an id.
-        max_vocab: usize,
-    },
-    /// Words with white space kept, each space a token of its own: a bare space then follows a word, whatever the next
-    /// word is.
-    Spaced {
-        /// The largest number of words that get an id.
-        max_vocab: usize,
-    },
+    Word { max_vocab: usize },
+    /// Words, at most this many, with white space kept, each space a token of its own: a bare space then follows a word,
+    /// whatever the next word is.
+    Spaced { max_vocab: usize },
     /// Words as white space separates them, the most frequent of the training part, at most this many, one for all others.
-    Whitespace {
-        /// The largest number of words that get an id.
-        max_vocab: usize,
-    },
+    Whitespace { max_vocab: usize },
     /// These words, each with its place as id, and no others.
-    Listed {
-        /// The words in the order of their ids.
-        words: Vec<String>,
-    },
-    /// Byte-pair encoding trained on the training part.
-    Bpe {
-        /// The number of tokens of the vocabulary.
-        vocab: usize,
-    },
+    Listed { words: Vec<String> },
+    /// Byte-pair encoding trained on the training part, with this many tokens.
+    Bpe { vocab: usize },
     /// A Hugging Face `tokenizer.json`.
     HuggingFace(std::path::PathBuf),
 }
 
 impl TokenizerSpec {
+    /// Returns true if it takes its symbols from a sample of the training part.
+    fn learns(&self) -> bool {
+        matches!(
+            self,
+            Self::Char { .. } | Self::Word { .. } | Self::Spaced { .. } | Self::Whitespace { .. } | Self::Bpe { .. }
+        )
+    }
+
     /// The kind of token, as settings name it.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -320,9 +294,6 @@ impl Corpus {
     }
 
     /// Opens the same text in other tokens.
-    ///
-    /// # Errors
-    /// Those of [`Corpus::open`].
     pub fn in_tokens(&self, tokenizer: TokenizerSpec) -> Result<Self, CorpusError> {
         Self::open(&CorpusSpec { tokenizer, ..self.spec.clone() })
     }

@@ -17,6 +17,7 @@ use super::{
 
 /// The origin of a corpus's text, as plain data.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "the docs of the variants name their fields")]
 pub enum Source {
     /// Generated: an id of [`generated::CORPORA`]; a task opens with its own settings.
     Generated(String),
@@ -34,13 +35,8 @@ pub enum Source {
     File(PathBuf),
     /// The generated domains from the first on, 1 to [`generated::domains::MAX_DOMAINS`] of them.
     Domains(usize),
-    /// The text files of a folder as domains, the first ones by name.
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// The largest number of files that are read, in the order of their names.
-        domains: usize,
-    },
+    /// The text files of a folder as domains, the first ones by name, at most this many.
+    Folder { path: PathBuf, domains: usize },
 }
 
 pub(super) struct OpenedSource {
@@ -113,9 +109,7 @@ impl Source {
         match self {
             Self::Task(_) | Self::Steering(_) | Self::Labels(_) => true,
             Self::Generated(id) => generated::by_id(id).is_some_and(|c| c.is_task()),
-            Self::Parliament(_) | Self::GrammarRoles(_) | Self::File(_) | Self::Domains(_) | Self::Folder { .. } => {
-                false
-            }
+            _ => false,
         }
     }
 
@@ -140,12 +134,7 @@ impl Source {
             Self::Domains(count) => domain < *count,
             Self::Generated(id) => generated::by_id(id).is_some_and(|corpus| corpus.has_domain(domain)),
             Self::Parliament(_) => Generated::has_debates(domain),
-            Self::Task(_)
-            | Self::Steering(_)
-            | Self::GrammarRoles(_)
-            | Self::Labels(_)
-            | Self::File(_)
-            | Self::Folder { .. } => false,
+            _ => false,
         }
     }
 
@@ -154,13 +143,7 @@ impl Source {
         match self {
             Self::Parliament(extent) => Some(extent.clamped()),
             Self::Generated(id) => generated::by_id(id)?.extent(),
-            Self::Task(_)
-            | Self::Steering(_)
-            | Self::GrammarRoles(_)
-            | Self::Labels(_)
-            | Self::File(_)
-            | Self::Domains(_)
-            | Self::Folder { .. } => None,
+            _ => None,
         }
     }
 

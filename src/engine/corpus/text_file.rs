@@ -243,10 +243,8 @@ pub(super) fn read_whole(
     Ok(bytes)
 }
 
-/// The text of a whole file in UTF-8, without a byte-order mark.
-///
-/// # Errors
-/// If it is not UTF-8; the message says in which line.
+/// The text of a whole file in UTF-8, without a byte-order mark. Errors: it is not UTF-8; the message says in which
+/// line.
 pub(super) fn utf8<'b>(name: &str, bytes: &'b [u8]) -> Result<&'b str, CorpusError> {
     let text = std::str::from_utf8(bytes).map_err(|e| {
         let line = bytes[..e.valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;

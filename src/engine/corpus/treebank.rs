@@ -74,11 +74,10 @@ pub(super) struct TreebankSentences {
 }
 
 impl Treebank {
-    /// Reads the file. Comments, the lines of words that are written together (`3-4`) and empty nodes (`5.1`) are passed over.
-    ///
-    /// # Errors
-    /// If the file cannot be read, is too large or not UTF-8; if a line has other than ten columns, a number out of turn, no word,
-    /// or a tag that Universal Dependencies lacks; if no sentence is short enough. The message says which line and what to do.
+    /// Reads the file. Comments, the lines of words that are written together (`3-4`) and empty nodes (`5.1`) are
+    /// passed over. Errors: the file cannot be read, is too large or not UTF-8; if a line has other than ten columns, a
+    /// number out of turn, no word, or a tag that Universal Dependencies lacks; if no sentence is short enough. The
+    /// message says which line and what to do.
     pub(super) fn read(&self) -> Result<TreebankSentences, CorpusError> {
         let name = self.path.display().to_string();
         let misfit = |e: &FileError| format!("{name} cannot be read as a treebank: {e}.");

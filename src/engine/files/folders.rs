@@ -32,17 +32,11 @@ pub fn check_folders(path: &Path) -> io::Result<()> {
 }
 
 /// The entries of a folder, in no order. None of them is opened.
-///
-/// # Errors
-/// If the folder cannot be listed.
 pub fn all_entries(folder: &Path) -> io::Result<ReadDir> {
     fs::read_dir(folder)
 }
 
 /// The entries of a folder like [`all_entries`], without those that cannot be read.
-///
-/// # Errors
-/// If the folder cannot be listed.
 pub fn entries(folder: &Path) -> io::Result<impl Iterator<Item = DirEntry>> {
     Ok(all_entries(folder)?.flatten())
 }

@@ -13,17 +13,14 @@ use super::memory::{TooMuchMemory, check_memory, size};
 
 /// The reason why a file is not opened or not read; completes "`path` cannot be read: ".
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what the variants are")]
 pub enum FileError {
-    /// A folder.
     #[error("it is a folder, not a file")]
     Folder,
-    /// A named pipe.
     #[error("it is a pipe, not a file: save what comes out of it to a file")]
     Pipe,
-    /// A device.
     #[error("it is a device, not a file")]
     Device,
-    /// A socket.
     #[error("it is a socket, not a file")]
     Socket,
     /// A link where a file inside a run folder should be.
@@ -32,21 +29,13 @@ pub enum FileError {
     /// A file with several hard links, so that writing it would change it under all of its names.
     #[error("it has a second name (a hard link), under which it would change as well: replace it with a copy")]
     HardLink,
-    /// A name that leads out of the folder.
     #[error("its name leads out of the folder")]
     Outside,
-    /// A file longer than the limit in bytes.
     #[error("it is longer than {}, the most that is read of such a file", size(*.limit))]
-    TooLong {
-        /// The limit in bytes.
-        limit: u64,
-    },
+    TooLong { limit: u64 },
     /// A text that is not UTF-8 from byte `at` on.
     #[error("it is not UTF-8 (byte {at})")]
-    NotUtf8 {
-        /// The index of the first invalid byte.
-        at: usize,
-    },
+    NotUtf8 { at: usize },
     /// A file that needs more memory than is free.
     #[error(transparent)]
     Memory(#[from] TooMuchMemory),
@@ -121,9 +110,6 @@ pub fn open_inside_to_write(folder: &Path, name: impl AsRef<Path>) -> Result<Fil
 }
 
 /// Checks that a file is missing, or such as [`open_inside_to_write`] opens; changes nothing.
-///
-/// # Errors
-/// Those of [`open_inside_to_write`].
 pub fn check_inside_to_write(folder: &Path, name: impl AsRef<Path>) -> Result<(), FileError> {
     match open_inside(folder, name) {
         Ok(file) => inside::check_only_name(&file),
@@ -133,9 +119,6 @@ pub fn check_inside_to_write(folder: &Path, name: impl AsRef<Path>) -> Result<()
 }
 
 /// Opens a file like [`open_inside_to_write`] and empties it.
-///
-/// # Errors
-/// Those of [`open_inside_to_write`].
 pub fn create_inside(folder: &Path, name: impl AsRef<Path>) -> Result<File, FileError> {
     let file = open_inside_to_write(folder, name)?;
     file.set_len(0)?;
@@ -174,9 +157,6 @@ pub fn read_text(path: &Path, limit: u64) -> Result<String, FileError> {
 }
 
 /// Same as [`read`], for a file that [`open_inside`] opens.
-///
-/// # Errors
-/// Those of [`read`] and [`open_inside`].
 pub fn read_inside(folder: &Path, name: impl AsRef<Path>, limit: u64) -> Result<Vec<u8>, FileError> {
     read_all(open_inside(folder, name)?, limit)
 }
@@ -203,9 +183,6 @@ pub fn read_end_inside(folder: &Path, name: impl AsRef<Path>, limit: u64) -> Res
 }
 
 /// Everything from the present place of an open file on, if it is at most `limit` bytes.
-///
-/// # Errors
-/// Those of [`read`].
 pub fn read_all(file: File, limit: u64) -> Result<Vec<u8>, FileError> {
     let length = file.metadata()?.len();
     ensure!(length <= limit, FileError::TooLong { limit });
@@ -221,9 +198,6 @@ fn text(bytes: Vec<u8>) -> Result<String, FileError> {
 }
 
 /// Same as [`folder_inside`], but makes the folder if there is none.
-///
-/// # Errors
-/// Those of [`folder_inside`].
 pub fn make_folder_inside(folder: &Path, name: impl AsRef<Path>) -> Result<PathBuf, FileError> {
     let name = name.as_ref();
     match folder_inside(folder, name) {

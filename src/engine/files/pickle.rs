@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 /// One object.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "the docs of the variants name their fields")]
 pub enum Node<'a> {
     /// Python's None.
     None,
@@ -24,17 +25,9 @@ pub enum Node<'a> {
     Dict(Vec<(usize, usize)>),
     /// A class or function, by its module and name.
     Class(&'a str, &'a str),
-    /// The object that a call would have made, the state it would have been given, and pairs set on it.
-    Made {
-        /// The node of the class or function.
-        class: usize,
-        /// The node of its arguments.
-        arguments: usize,
-        /// The node of the state, if one is set.
-        state: Option<usize>,
-        /// Pairs of key and value nodes.
-        pairs: Vec<(usize, usize)>,
-    },
+    /// The object that a call of a class or function would have made, the state it would have been given, if one is set, and
+    /// pairs of key and value set on it; all of them nodes.
+    Made { class: usize, arguments: usize, state: Option<usize>, pairs: Vec<(usize, usize)> },
     /// A persistent id, which refers to data stored outside of the pickle.
     Persistent(usize),
     /// Bytes, large numbers, sets.
@@ -137,67 +130,7 @@ impl<'a> Machine<'a> {
             b'N' => self.stack.push(0),
             0x89 => self.stack.push(1),
             0x88 => self.stack.push(2),
-            b'J' => self.int(4, true)?,
-            b'K' => self.int(1, false)?,
-            b'M' => self.int(2, false)?,
-            0x8a => self.long()?,
-            b'G' => {
-                let bytes = self.take(8)?.try_into().map_err(|_| "a short number")?;
-                self.push(Node::Float(f64::from_be_bytes(bytes)));
-            }
-            b'X' => self.text(4)?,
-            0x8c => self.text(1)?,
-            0x8d => self.text(8)?,
-            b'U' | b'C' => self.bytes(1)?,
-            b'T' | b'B' => self.bytes(4)?,
-            0x8e | 0x96 => self.bytes(8)?,
-            b')' => self.push(Node::Tuple(vec![])),
-            0x85..=0x87 => {
-                let n = self.stack.len().checked_sub(usize::from(code - 0x84)).ok_or("too few for a tuple")?;
-                let items = self.stack.split_off(n);
-                self.push(Node::Tuple(items));
-            }
-            b't' => {
-                let items = self.marked()?;
-                self.push(Node::Tuple(items));
-            }
-            b']' => self.push(Node::List(vec![])),
-            b'l' => {
-                let items = self.marked()?;
-                self.push(Node::List(items));
-            }
-            b'}' => self.push(Node::Dict(vec![])),
-            b'd' => {
-                let items = self.marked()?;
-                self.push(Node::Dict(pairs(&items)));
-            }
-            0x8f => self.push(Node::Other), // EMPTY_SET
-            0x90 => drop(self.marked()?),   // ADDITEMS
-            0x91 => {
-                self.marked()?;
-                self.push(Node::Other); // FROZENSET
-            }
             b'a' | b'e' | b's' | b'u' => self.fill(code)?,
-            b'c' => {
-                let (module, name) = (self.line()?, self.line()?);
-                self.push(Node::Class(module, name));
-            }
-            0x93 => {
-                let (name, module) = (self.pop()?, self.pop()?);
-                let class = match (&self.nodes[module], &self.nodes[name]) {
-                    (Node::Text(m), Node::Text(n)) => Node::Class(m, n),
-                    _ => return Err("a class without a name".into()),
-                };
-                self.push(class);
-            }
-            b'R' | 0x81 => {
-                let (arguments, class) = (self.pop()?, self.pop()?);
-                self.push(Node::Made { class, arguments, state: None, pairs: vec![] });
-            }
-            0x92 => {
-                let (_, arguments, class) = (self.pop()?, self.pop()?, self.pop()?);
-                self.push(Node::Made { class, arguments, state: None, pairs: vec![] });
-            }
             b'b' => {
                 let state = self.pop()?;
                 let top = *self.stack.last().ok_or("it sets a state without an object")?;
@@ -205,10 +138,7 @@ impl<'a> Machine<'a> {
                     *at = Some(state);
                 }
             }
-            b'Q' => {
-                let inner = self.pop()?;
-                self.push(Node::Persistent(inner));
-            }
+            0x90 => drop(self.marked()?), // ADDITEMS
             b'q' => self.memo_put(1)?,
             b'r' => self.memo_put(4)?,
             0x94 => {
@@ -217,9 +147,58 @@ impl<'a> Machine<'a> {
             }
             b'h' => self.memo_get(1)?,
             b'j' => self.memo_get(4)?,
-            _ => return Err(format!("it uses an operation that no weights need, code {code:#x}")),
+            _ => {
+                let made = self.node(code)?;
+                self.push(made);
+            }
         }
         Ok(())
+    }
+
+    /// The object that an operation makes of what it takes.
+    fn node(&mut self, code: u8) -> PickleResult<Node<'a>> {
+        Ok(match code {
+            b'J' => self.int(4, true)?,
+            b'K' => self.int(1, false)?,
+            b'M' => self.int(2, false)?,
+            0x8a => self.long()?,
+            b'G' => Node::Float(f64::from_be_bytes(self.take(8)?.try_into().map_err(|_| "a short number")?)),
+            b'X' => self.text(4)?,
+            0x8c => self.text(1)?,
+            0x8d => self.text(8)?,
+            b'U' | b'C' => self.bytes(1)?,
+            b'T' | b'B' => self.bytes(4)?,
+            0x8e | 0x96 => self.bytes(8)?,
+            b')' => Node::Tuple(vec![]),
+            0x85..=0x87 => {
+                let n = self.stack.len().checked_sub(usize::from(code - 0x84)).ok_or("too few for a tuple")?;
+                Node::Tuple(self.stack.split_off(n))
+            }
+            b't' => Node::Tuple(self.marked()?),
+            b']' => Node::List(vec![]),
+            b'l' => Node::List(self.marked()?),
+            b'}' => Node::Dict(vec![]),
+            b'd' => Node::Dict(pairs(&self.marked()?)),
+            0x8f => Node::Other,                         // EMPTY_SET
+            0x91 => self.marked().map(|_| Node::Other)?, // FROZENSET
+            b'c' => Node::Class(self.line()?, self.line()?),
+            0x93 => {
+                let (name, module) = (self.pop()?, self.pop()?);
+                match (&self.nodes[module], &self.nodes[name]) {
+                    (Node::Text(m), Node::Text(n)) => Node::Class(m, n),
+                    _ => return Err("a class without a name".into()),
+                }
+            }
+            b'R' | 0x81 | 0x92 => {
+                if code == 0x92 {
+                    self.pop()?; // arguments by name
+                }
+                let (arguments, class) = (self.pop()?, self.pop()?);
+                Node::Made { class, arguments, state: None, pairs: vec![] }
+            }
+            b'Q' => Node::Persistent(self.pop()?),
+            _ => return Err(format!("it uses an operation that no weights need, code {code:#x}")),
+        })
     }
 
     fn take(&mut self, n: usize) -> PickleResult<&'a [u8]> {
@@ -260,39 +239,34 @@ impl<'a> Machine<'a> {
         Ok(items)
     }
 
-    fn int(&mut self, n: usize, signed: bool) -> PickleResult<()> {
+    fn int(&mut self, n: usize, signed: bool) -> PickleResult<Node<'a>> {
         let value = self.count(n)?;
-        self.push(Node::Int(if signed { i64::from(value as u32 as i32) } else { value as i64 }));
-        Ok(())
+        Ok(Node::Int(if signed { i64::from(value as u32 as i32) } else { value as i64 }))
     }
 
     /// A little-endian two's complement number of any length.
-    fn long(&mut self) -> PickleResult<()> {
+    fn long(&mut self) -> PickleResult<Node<'a>> {
         let n = self.count(1)?;
         let bytes = self.take(n)?;
         let negative = bytes.last().is_some_and(|b| b & 0x80 != 0);
         if bytes.len() > 8 {
-            self.push(Node::Other);
-            return Ok(());
+            return Ok(Node::Other);
         }
         let mut all = [if negative { 0xff } else { 0 }; 8];
         all[..bytes.len()].copy_from_slice(bytes);
-        self.push(Node::Int(i64::from_le_bytes(all)));
-        Ok(())
+        Ok(Node::Int(i64::from_le_bytes(all)))
     }
 
-    fn text(&mut self, width: usize) -> PickleResult<()> {
+    fn text(&mut self, width: usize) -> PickleResult<Node<'a>> {
         let n = self.count(width)?;
         let text = std::str::from_utf8(self.take(n)?).map_err(|_| "words that are not UTF-8")?;
-        self.push(Node::Text(text));
-        Ok(())
+        Ok(Node::Text(text))
     }
 
-    fn bytes(&mut self, width: usize) -> PickleResult<()> {
+    fn bytes(&mut self, width: usize) -> PickleResult<Node<'a>> {
         let n = self.count(width)?;
         self.take(n)?;
-        self.push(Node::Other);
-        Ok(())
+        Ok(Node::Other)
     }
 
     /// APPEND, APPENDS, SETITEM, SETITEMS.

@@ -117,9 +117,6 @@ fn is_open_file(path: &Path) -> bool {
 
 /// A folder of a random name that begins with `prefix`, to be made beside what it will become: whoever holds it
 /// renames it, or it goes.
-///
-/// # Errors
-/// If the system refuses.
 pub fn folder_beside(folder: &Path, prefix: &str) -> io::Result<TempDir> {
     let mut builder = Builder::new();
     builder.prefix(prefix);
@@ -148,9 +145,6 @@ fn allow(builder: &mut Builder<'_, '_>, mode: u32) {
 }
 
 /// Replaces the file at `path` by a new file that holds `bytes`.
-///
-/// # Errors
-/// Those of [`Replacement::create`] and [`Replacement::commit`].
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = Replacement::create(path)?;
     file.write_all(bytes)?;
@@ -169,9 +163,6 @@ pub fn try_writing(folder: &Path, bytes: usize) -> io::Result<()> {
 
 /// Forces a folder's list of names to the disk. Where folders cannot be opened as files, the system does that
 /// on its own.
-///
-/// # Errors
-/// If the disk refuses.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }

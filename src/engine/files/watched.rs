@@ -31,9 +31,6 @@ impl WatchedFile {
     }
 
     /// Length in bytes.
-    ///
-    /// # Errors
-    /// If the system refuses.
     pub fn length(&self) -> io::Result<u64> {
         Ok(self.file.metadata()?.len())
     }
@@ -54,9 +51,6 @@ impl WatchedFile {
     }
 
     /// Cuts the file and goes to its new end.
-    ///
-    /// # Errors
-    /// If the system refuses.
     pub fn cut(&mut self, length: u64) -> io::Result<()> {
         self.file.set_len(length)?;
         self.file.seek(SeekFrom::Start(length)).map(|_| ())
@@ -77,9 +71,6 @@ impl WatchedFile {
     }
 
     /// Forces what was written to the disk.
-    ///
-    /// # Errors
-    /// If the disk refuses.
     pub fn sync(&self) -> io::Result<()> {
         self.file.sync_all()
     }

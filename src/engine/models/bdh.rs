@@ -1,7 +1,6 @@
 //! BDH-GPU (arXiv 2509.26507, appendix E): layers that share one set of weights, two layers of sparse
 //! positive neurons each, and linear attention whose state is the strength of synapses.
 
-mod checkpoint;
 mod export_state_dict;
 mod facts;
 pub mod import_state_dict;
@@ -9,21 +8,18 @@ mod intervention;
 pub mod merge;
 mod net;
 mod spec;
-mod synapse_edit;
 mod token_reader;
 
 pub use self::{
-    checkpoint::Checkpoint,
     export_state_dict::{StateDict, export_state_dict},
     spec::{BdhSpec, Form, Position},
     token_reader::TokenReader,
 };
 
+use std::path::PathBuf;
+
 use self::net::{ForwardChange, Net};
-use super::{
-    capabilities::{CheckpointFacts, Intervention, MergedModels, State, SynapseModel, SynapseShape, TokenRecurrence},
-    carry::CARRIED,
-};
+use super::carry::CARRIED;
 use crate::{models::prelude::*, nn::fused::linear::linear_transposed};
 
 impl FamilySpec for BdhSpec {
@@ -96,10 +92,8 @@ impl Bdh {
         Ok(Self { notes: file.notes, facts: Some(file.facts), ..model })
     }
 
-    /// Builds the model with these weights, by the public code's names; missing ones are drawn from `seed`.
-    ///
-    /// # Errors
-    /// Names the weight that does not fit.
+    /// Builds the model with these weights, by the public code's names; missing ones are drawn from `seed`. Errors name
+    /// the weight that does not fit.
     pub fn with_weights(
         spec: &BdhSpec,
         vocab: usize,
@@ -184,6 +178,54 @@ impl Bdh {
 
     fn remember(&self, layers: &[Tensor]) -> Result<()> {
         layers.iter().enumerate().try_for_each(|(layer, value)| self.params.load(&format!("{CARRIED}{layer}"), value))
+    }
+}
+
+/// A trained BDH in a file; its weights are on the device. They are read once, and models of any depth can be built from
+/// them, because the layers share their weights.
+pub struct Checkpoint {
+    /// The path of the file.
+    pub path: PathBuf,
+    /// The sizes of the file; `layers` is meaningless if no file gives their number.
+    pub spec: BdhSpec,
+    /// The size V of the vocabulary.
+    pub vocab: usize,
+    /// The facts that the file and those beside it give about the model.
+    pub facts: CheckpointFacts,
+    /// Notes on values that were inferred or differ here.
+    pub notes: Vec<String>,
+    weights: Vec<(&'static str, Tensor)>,
+    device: Device,
+}
+
+impl Checkpoint {
+    /// Reads the file at `path`. Form and position, which a file does not state, are taken from `asked`.
+    ///
+    /// # Errors
+    /// If it is no checkpoint of a BDH, or a value in it is no number; the message names the tensor.
+    pub fn open(path: &Path, asked: &BdhSpec, device: &Device) -> Result<Self> {
+        let found = import_state_dict::open(path, asked)?;
+        let weights = found.load(device)?;
+        let unsaid = found.facts.layers.is_none();
+        Ok(Self {
+            path: path.to_owned(),
+            vocab: found.vocab,
+            // the first note is that the layers are taken from settings, which here they are not
+            notes: found.notes[usize::from(unsaid)..].to_vec(),
+            facts: found.facts,
+            spec: found.spec,
+            weights,
+            device: device.clone(),
+        })
+    }
+
+    /// The model with this many layers.
+    ///
+    /// # Errors
+    /// If the sizes are impossible or the device has no room.
+    pub fn model(&self, layers: usize) -> Result<Bdh> {
+        let spec = BdhSpec { layers, weights: None, ..self.spec.clone() };
+        Bdh::with_weights(&spec, self.vocab, &self.weights, 0, &self.device)
     }
 }
 

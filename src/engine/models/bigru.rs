@@ -1,20 +1,15 @@
 //! A bidirectional GRU that is trained to tag every word of a sentence: the supervised baseline of the paper on
 //! exponential moving averages (arXiv 2604.08556, section 4 and appendix A).
 
-use super::capabilities::SequenceTagger;
 use crate::{models::prelude::*, nn::gru::BiGru as Layer};
 
 /// The encoding of a word at the input.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the docs of the variants name their fields")]
 pub enum WordInput {
-    /// A learned vector, normal with this standard deviation at first.
-    Embedding {
-        /// The number of components of a vector.
-        width: usize,
-        /// The standard deviation of the initial components.
-        std: f64,
-    },
+    /// A learned vector of this width, normal with this standard deviation at first.
+    Embedding { width: usize, std: f64 },
     /// The word itself.
     OneHot,
 }

@@ -7,10 +7,7 @@ mod spec;
 pub use spec::{CoupledQkSpec, EvolvedLayers, QkVariant};
 
 use self::net::{CLASS_HEAD, Net};
-use super::{
-    DEFAULT_ADVICE,
-    capabilities::{LayerDynamics, QueryKeyDynamics, TextClassifier},
-};
+use super::DEFAULT_ADVICE;
 use crate::{
     models::prelude::*,
     nn::attention::{Evolution, KeyValueCache},

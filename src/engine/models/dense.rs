@@ -3,6 +3,7 @@
 use crate::{
     models::prelude::*,
     nn::{
+        attention::{GroupedQueryAttention, GroupedQuerySpec},
         block::{LlamaBlockSpec, llama_block},
         mlp::MlpKind,
     },
@@ -101,25 +102,24 @@ impl Dense {
     /// Weights are drawn from `seed`; errors name the size that does not fit.
     pub fn new(spec: &DenseSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
         let mut p = Params::new(seed, device, DType::F32);
-        let block = LlamaBlockSpec {
-            d_model: spec.d_model,
-            heads: spec.heads,
-            kv_heads: spec.kv_heads,
-            window: spec.window,
-            hidden: spec.hidden,
-            mlp: MlpKind::Gated(match spec.act {
-                GatedAct::Swiglu => Act::Silu,
-                GatedAct::Geglu => Act::Gelu,
-            }),
-            writers: 2 * spec.layers,
+        let DenseSpec { d_model, heads, kv_heads, window, hidden, .. } = *spec;
+        let (writers, qk_norms, rotary) = (2 * spec.layers, true, true);
+        let mlp = MlpKind::Gated(match spec.act {
+            GatedAct::Swiglu => Act::Silu,
+            GatedAct::Geglu => Act::Gelu,
+        });
+        let sizes = LlamaBlockSpec { d_model, hidden, mlp, writers };
+        let attention = GroupedQuerySpec { d_model, heads, kv_heads, window, qk_norms, rotary, writers };
+        let block = |p: &mut Params, i: usize| {
+            llama_block(p, &format!("layers.{i}"), &sizes, |p, path| {
+                Ok(Arc::new(GroupedQueryAttention::new(p, path, &attention)?))
+            })
         };
         let (net, inference_net) = p.build_twice(|p| {
             Ok(Net {
-                embed: p.normal("embed.weight", (vocab, spec.d_model), EMBEDDING_STD)?,
-                layers: (0..spec.layers)
-                    .map(|i| llama_block(p, &format!("layers.{i}"), &block))
-                    .collect::<Result<_>>()?,
-                norm: p.ones("norm.weight", spec.d_model)?,
+                embed: p.normal("embed.weight", (vocab, d_model), EMBEDDING_STD)?,
+                layers: (0..spec.layers).map(|i| block(p, i)).collect::<Result<_>>()?,
+                norm: p.ones("norm.weight", d_model)?,
             })
         })?;
         Ok(Self { spec: spec.clone(), params: p, net, inference_net })

@@ -1,24 +1,24 @@
 //! The fast-slow hierarchical transformer (arXiv 2606.16730): a fast path at token rate, a slow path over pooled
 //! blocks, coupled through one gate.
 
+use std::cell::RefCell;
+
 use candle_core::backprop::GradStore;
 
-use super::capabilities::{
-    CapabilitiesMut, CouplingModel, CouplingSettings, FixedPointModel, SolvedEquation, TwoTimescales,
-};
 use crate::{
     models::prelude::*,
-    nn::pooling::{causal_pool, inject, upsample},
+    nn::{
+        attention::effective_memory,
+        pooling::{causal_pool, inject, upsample},
+    },
 };
 
 mod approach;
-mod decays;
 mod net;
 mod spec;
 mod update_count;
 
 use approach::{RoundState, SolveStatistics};
-use decays::Decays;
 use net::Net;
 pub use spec::{Approach, Constraint, FastSlowSpec, Hierarchy, SlowMixer};
 
@@ -106,7 +106,9 @@ impl FastSlow {
         let mut misses = Vec::new();
         for round in 0..self.spec.n_rounds {
             tap.offer(&format!("x.r{round}"), || Ok(x.clone()))?;
-            let y = self.following_decays(learn, round, tap, |tap| self.slow_state(net, &x, tap, round))?; // (B,K,D)
+            let pooled = causal_pool(&x, self.spec.pool)?; // (B,K,D)
+            tap.offer(&format!("pooled.r{round}"), || Ok(pooled.clone()))?;
+            let y = self.following_decays(learn, round, tap, |tap| self.slow_update(net, &pooled, tap, round))?;
             tap.offer(&format!("y_up.r{round}"), || upsample(&y, self.spec.pool, t, self.spec.upsample))?;
             let push = net.injection(&y)?.broadcast_mul(&gate)?; // (B,K,D)
             x = inject(&x, &push, self.spec.pool, self.spec.upsample)?;
@@ -120,13 +122,6 @@ impl FastSlow {
         tap.offer("final", || Ok(x.clone()))?;
         let fixed_point = if misses.is_empty() { None } else { Some(Tensor::stack(&misses, 0)?.mean_all()?) };
         Ok(Encoded { x, fixed_point })
-    }
-
-    /// Slow(causal_pool(x)), constrained where asked: `(B, T, D)` -> `(B, K, D)`.
-    fn slow_state(&self, net: &Net, x: &Tensor, tap: &mut Tap, round: usize) -> Result<Tensor> {
-        let pooled = causal_pool(x, self.spec.pool)?;
-        tap.offer(&format!("pooled.r{round}"), || Ok(pooled.clone()))?;
-        self.slow_update(net, &pooled, tap, round)
     }
 
     /// Runs a pass through the slow path, which returns `(B, K, D)`. While the model learns, the decays of a mixer that has
@@ -170,6 +165,43 @@ impl FastSlow {
             layers.extend((0..s.n_post).map(|i| AttentionLayer::at_token_rate(path("post", i), s.fast_window)));
         }
         layers
+    }
+}
+
+/// The logarithms of the decays that a slow path with linear attention took in the last training step, of all rounds and
+/// slow blocks.
+#[derive(Default)]
+struct Decays(RefCell<Vec<Tensor>>);
+
+impl Decays {
+    /// Keeps the decays that a pass through the slow path offers; round 0 begins again.
+    fn follow(&self, round: usize, pass: impl FnOnce(&mut Tap) -> Result<Tensor>) -> Result<Tensor> {
+        let mut tap = Tap::on(&["slow."]);
+        let y = pass(&mut tap)?;
+        let mut kept = self.0.borrow_mut();
+        if round == 0 {
+            kept.clear();
+        }
+        kept.extend(
+            tap.found().iter().filter(|(path, _)| path.ends_with(".log_decay")).map(|(_, decays)| decays.clone()),
+        );
+        Ok(y)
+    }
+
+    /// The effective memory in slow tokens: its first decile, median and last decile. Nothing before the first step.
+    fn scalars(&self) -> Result<Vec<(&'static str, f64)>> {
+        let mut memory = vec![];
+        for decays in self.0.borrow().iter() {
+            memory.extend(effective_memory(decays)?);
+        }
+        let Some(last) = memory.len().checked_sub(1) else { return Ok(vec![]) };
+        let deciles = [(channels::MEMORY_LOW, 1), (channels::MEMORY_MEDIAN, 5), (channels::MEMORY_HIGH, 9)];
+        Ok(deciles
+            .map(|(channel, tenths)| {
+                let (_, value, _) = memory.select_nth_unstable_by(last * tenths / 10, f64::total_cmp);
+                (channel, *value)
+            })
+            .to_vec())
     }
 }
 

@@ -5,7 +5,7 @@ mod spec;
 
 pub use spec::{AlibiGptSpec, PlainGptSpec};
 
-use super::{capabilities::ResidualLayers, carry::CARRIED};
+use super::carry::CARRIED;
 use crate::{
     models::prelude::*,
     nn::{
@@ -107,23 +107,13 @@ struct Net {
     dropout: Option<Dropout>,
 }
 
-/// The sizes that both kinds of net have.
-#[derive(Clone, Copy)]
-struct Sizes {
-    d_model: usize,
-    heads: usize,
-    layers: usize,
-    residual: ResidualMixing,
-    window: Option<usize>,
-}
-
 /// The pass of a state `(B, T, D)` through the block of a layer.
 type BlockPass<'a> = dyn FnMut(usize, &Tensor, &mut Tap) -> Result<Tensor> + 'a;
 
 impl Net {
     /// Builds the net with this many learned positions, or with ALiBi if `None`.
-    fn new(p: &mut Params, vocab: usize, sizes: Sizes, positions: Option<usize>) -> Result<Self> {
-        let Sizes { d_model: d, heads, layers, residual, window } = sizes;
+    fn new(p: &mut Params, vocab: usize, spec: &AlibiGptSpec, positions: Option<usize>) -> Result<Self> {
+        let AlibiGptSpec { d_model: d, heads, layers, residual, window, .. } = *spec;
         let block = Gpt2BlockSpec { d_model: d, heads, writers: 2 * layers, alibi: positions.is_none(), window };
         Ok(Self {
             embed: p.normal("embed.weight", (vocab, d), EMBEDDING_STD)?,
@@ -246,17 +236,17 @@ impl Gpt {
     /// Weights are drawn from `seed`; errors name the size that does not fit.
     pub fn with_learned_positions(spec: &PlainGptSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
         let PlainGptSpec { d_model, heads, layers, positions } = *spec;
-        let sizes = Sizes { d_model, heads, layers, residual: ResidualMixing::Fixed, window: None };
-        let net = |p: &mut Params| Net::new(p, vocab, sizes, Some(positions));
+        let (residual, window) = (ResidualMixing::Fixed, None);
+        let sizes = AlibiGptSpec { d_model, heads, layers, residual, window, ..AlibiGptSpec::default() };
+        let net = |p: &mut Params| Net::new(p, vocab, &sizes, Some(positions));
         Self::new(ModelSpec::PlainGpt(spec.clone()), Params::new(seed, device, DType::F32), net)
     }
 
     /// Like [`Gpt::with_learned_positions`], with ALiBi in place of the positions.
     pub fn with_alibi(spec: &AlibiGptSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
-        let AlibiGptSpec { d_model, heads, layers, residual, window, carry, dropout } = *spec;
+        let AlibiGptSpec { d_model, heads, layers, window, carry, dropout, .. } = *spec;
         ensure!((0.0..1.0).contains(&dropout), "dropout {dropout} must be at least 0 and less than 1");
-        let sizes = Sizes { d_model, heads, layers, residual, window };
-        let net = |p: &mut Params| Net::new(p, vocab, sizes, None);
+        let net = |p: &mut Params| Net::new(p, vocab, spec, None);
         let mut model = Self::new(ModelSpec::AlibiGpt(spec.clone()), Params::new(seed, device, DType::F32), net)?;
         model.seed = seed;
         let Some(carry) = carry else { return Ok(model) };

@@ -1,7 +1,6 @@
 //! Flows in the plane, where everything can be seen: three written down, and a small network that learns one of them
 //! from its velocities.
 
-use super::capabilities::{FlowControl, FlowModel, PlanarField, PlanarFlow};
 use crate::{models::prelude::*, nn::layers::SiluMlp, ode::Field};
 
 /// Half the side of the square that the network learns on and that starts are taken from.

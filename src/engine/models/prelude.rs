@@ -1,8 +1,8 @@
-//! Names that most families of models use.
+//! Names that most families of models use, with every capability.
 
 pub(super) use super::{
     Carry, FamilySpec, Loss, Model, ModelSpec, Trainable,
-    capabilities::{AttentionLayer, Capabilities, RuntimeParam},
+    capabilities::*,
     step_memory::{self, BlockSizes, StepMemory, StepSizes},
 };
 pub(super) use crate::{

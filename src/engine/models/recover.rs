@@ -18,7 +18,6 @@
 //! Every vector is centred and scaled to unit variance over its units before it is read, so that no
 //! reader is held back by the size of a trace (that of a = 0.02 is fifty times smaller).
 
-use super::capabilities::RecoveryModel;
 use crate::{
     analysis::ema,
     models::prelude::*,
@@ -28,27 +27,16 @@ use crate::{
 /// The input of a reader; see the head of this file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "reader", rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the docs of the variants name their fields")]
 pub enum ReaderInput {
-    /// The reader sees one trace at the position of the answer.
-    Single {
-        /// The coefficient a of the trace.
-        alpha: f64,
-    },
-    /// Three traces are read at the position of the answer.
-    Three {
-        /// The coefficient a of each trace.
-        alphas: [f64; 3],
-    },
+    /// The reader sees one trace, of the coefficient a = alpha, at the position of the answer.
+    Single { alpha: f64 },
+    /// Three traces, of these coefficients, are read at the position of the answer.
+    Three { alphas: [f64; 3] },
     /// Three traces at the position of the answer are read by softmax attention.
-    Attention {
-        /// The coefficient a of each trace.
-        alphas: [f64; 3],
-    },
+    Attention { alphas: [f64; 3] },
     /// Three traces of every position of the past are read by softmax attention.
-    AttentionPast {
-        /// The coefficient a of each trace.
-        alphas: [f64; 3],
-    },
+    AttentionPast { alphas: [f64; 3] },
     /// The codes of all tokens of the past are read by softmax attention.
     Raw,
 }
@@ -429,12 +417,8 @@ fn rounded(h: Tensor, bits: u32) -> Result<Tensor> {
 fn readable(x: &Tensor) -> Result<Tensor> {
     let centred = x.broadcast_sub(&x.mean_keepdim(D::Minus1)?)?;
     let spread = (centred.sqr()?.mean_keepdim(D::Minus1)? + 1e-12)?.sqrt()?;
-    with_one(&centred.broadcast_div(&spread)?)
-}
-
-fn with_one(x: &Tensor) -> Result<Tensor> {
     let one = Tensor::ones((x.dim(0)?, 1), x.dtype(), x.device())?;
-    Tensor::cat(&[x, &one], D::Minus1)
+    Tensor::cat(&[centred.broadcast_div(&spread)?, one], D::Minus1)
 }
 
 /// Sines and cosines of distances 0..t at geometric wavelengths from 2 pi to 2 pi 200: `(T, POSITION_WIDTH)`.

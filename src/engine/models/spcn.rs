@@ -22,10 +22,6 @@ use feedforward::FeedforwardRule;
 use hierarchy::{Hierarchy, Level};
 use reading::{DirectionReader, Encoder};
 
-use super::capabilities::{
-    CapabilitiesMut, FeedforwardWeights, FrozenEncoder, LocalLearning, LocalUpdate, SentenceEncoder, SettledLevel,
-    SettlingModel,
-};
 use crate::{models::prelude::*, nn::kernels::threads};
 
 pub use crate::nn::kernels::sparse::Sparse;
@@ -87,15 +83,21 @@ impl Spcn {
         }
         let level = |(l, level): (usize, &LevelSpec)| {
             let name = |what: &str| self.values(&format!("{direction}.{l}.{what}"));
-            let variance = self.values(&format!("{VARIANCE}{direction}.{l}"))?;
-            let weights = [name("feedforward")?, name("lateral")?, name("feedback")?, variance];
-            let mut built = Level::new(level.units, level.active, self.spec.traces(l), weights);
-            built.inhibition = name("inhibition")?;
-            built.surprise = self.values(&surprise(direction, l))?.first().copied().unwrap_or(0.0);
-            Ok(built)
+            Ok(Level {
+                units: level.units,
+                active: level.active,
+                traces: self.spec.traces(l),
+                feedforward: name("feedforward")?,
+                lateral: name("lateral")?,
+                feedback: name("feedback")?,
+                variance: self.values(&format!("{VARIANCE}{direction}.{l}"))?,
+                inhibition: name("inhibition")?,
+                surprise: self.values(&surprise(direction, l))?.first().copied().unwrap_or(0.0),
+                precision: vec![],
+            })
         };
         let levels = self.spec.levels.iter().enumerate().map(level).collect::<Result<Vec<_>>>()?;
-        Ok(DirectionReader::Network(Box::new(Hierarchy::new(self.spec.rule(), levels))))
+        Ok(DirectionReader::Network(Box::new(Hierarchy::new(self.spec.clone(), levels))))
     }
 
     /// Reads a batch in every direction, learning or not.

@@ -3,7 +3,6 @@
 
 use std::path::PathBuf;
 
-use super::capabilities::StationaryMap;
 use crate::{
     analysis::generator::{
         self, Control, ControlledGenerator, Generator, MAX_STATES, MatrixKind, Topology, TopologySettings,
@@ -19,30 +18,14 @@ const HELD_OUT: usize = 512;
 /// The source of a generator's rates.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the docs of the variants name their fields")]
 pub enum RateSource {
-    /// The generator is drawn from the seed.
-    Drawn {
-        /// The law by which states are joined.
-        topology: Topology,
-        /// The number of states.
-        states: usize,
-        /// The share of the ordered pairs without a rate, for a random topology.
-        sparsity: f64,
-    },
+    /// The generator is drawn from the seed, see [`TopologySettings`].
+    Drawn { topology: Topology, states: usize, sparsity: f64 },
     /// Given, row by row: `rates[to * states + from]`.
-    Given {
-        /// The number of states.
-        states: usize,
-        /// The rates row by row, `states * states` values.
-        rates: Vec<f64>,
-    },
+    Given { states: usize, rates: Vec<f64> },
     /// The rates are read from a file when the model is built, and kept by the model.
-    File {
-        /// The path of the file.
-        path: PathBuf,
-        /// The kind of matrix that the file holds.
-        holds: MatrixKind,
-    },
+    File { path: PathBuf, holds: MatrixKind },
 }
 
 /// The limit of the bytes that are read of a matrix.

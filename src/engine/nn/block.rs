@@ -1,18 +1,14 @@
 //! The pre-norm block: attention and an MLP, each behind a norm, added to the residual stream. Which
-//! attention and which MLP it has is a matter of whoever builds it; `llama` and `gpt2` build two well-known
-//! ones. It chooses one operation for the whole block where its parts have such a form.
+//! attention and which MLP it has is a matter of whoever builds it; [`llama_block`] and [`gpt2_block`] are two
+//! well-known ones. It chooses one operation for the whole block where its parts have such a form.
 
-mod gpt2;
-mod llama;
-mod recomputed;
+mod standard;
 
 use std::sync::Arc;
 
-use candle_core::{Result, Tensor};
+use candle_core::{Result, Tensor, Var, bail};
 
-pub use gpt2::{Gpt2BlockSpec, gpt2_block};
-pub use llama::{LlamaBlockSpec, llama_block, llama_block_with};
-pub use recomputed::run_recomputed;
+pub use standard::{Gpt2BlockSpec, LlamaBlockSpec, gpt2_block, llama_block};
 
 use super::{
     Tap,
@@ -22,12 +18,13 @@ use super::{
         add_row::add_row,
         attention::ScoreBias,
         axpy::axpy,
-        grad_accumulator::GradAccumulator,
+        grad_accumulator::{GradAccumulator, GradCollector},
         layer::{self, FlatWeights, LayerSpec, flatten, flatten_into, layer, slope, step},
         scaled_add::scaled_add,
     },
     layers::Norm,
     mlp::Mlp,
+    vjp::{Vjp, attach},
 };
 
 /// norm1, attention, norm2, MLP: one after the other with residuals, or side by side as a vector field.
@@ -196,4 +193,48 @@ pub fn with_shared_weights(blocks: &[Block], accumulator: Option<&GradAccumulato
 /// Blocks one after another.
 pub fn run(blocks: &[Block], x: &Tensor, tap: &mut Tap, round: Option<usize>) -> Result<Tensor> {
     blocks.iter().try_fold(x.clone(), |x, block| block.forward_in_round(&x, tap, round))
+}
+
+/// Same as [`run`], with the same gradients, by gradient checkpointing (Chen et al. 2016): of each block only the input and
+/// the output are kept, and its activations are computed again in the backward pass:
+/// x `(B, T, D)` -> `(B, T, D)`. The accumulator collects the gradients of the `variables` that the blocks read.
+///
+/// The blocks must drop nothing at random, and x must depend on a variable: without a gradient at x no backward pass runs.
+///
+/// # Errors
+/// Those of the blocks; in the backward pass, if a block's result does not depend on its input.
+pub fn run_recomputed(
+    blocks: &[Block],
+    x: &Tensor,
+    variables: &[Tensor],
+    accumulator: &GradAccumulator,
+) -> Result<Tensor> {
+    blocks.iter().try_fold(x.clone(), |x, block| {
+        let y = block.forward(&x.detach(), &mut Tap::off())?.detach();
+        let (block, variables, collector) = (block.clone(), variables.to_vec(), accumulator.collector());
+        attach(&y, &x, &[], Recomputation { block, x: x.detach(), variables, collector })
+    })
+}
+
+/// A block and its input.
+struct Recomputation {
+    block: Block,
+    x: Tensor, // (B, T, D)
+    variables: Vec<Tensor>,
+    collector: GradCollector,
+}
+
+impl Vjp for Recomputation {
+    fn vjp(&self, grad: &Tensor) -> Result<(Tensor, Vec<Tensor>)> {
+        let x = Var::from_tensor(&self.x)?;
+        let y = self.block.forward(&x, &mut Tap::off())?;
+        let mut grads = (y * grad)?.sum_all()?.backward()?;
+        for variable in &self.variables {
+            if let Some(grad) = grads.remove(variable) {
+                self.collector.add(variable, grad);
+            }
+        }
+        let Some(grad) = grads.remove(&x) else { bail!("the block's result does not depend on its input") };
+        Ok((grad, vec![]))
+    }
 }

@@ -71,16 +71,12 @@ impl SiluMlp {
 
 /// A norm over channels.
 #[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "the docs of the variants name their fields")]
 pub enum Norm {
     /// RMSNorm with this weight `(D)`.
     Rms(Tensor),
     /// LayerNorm with weight and bias, both `(D)`.
-    Layer {
-        /// The weight.
-        weight: Tensor,
-        /// The bias.
-        bias: Tensor,
-    },
+    Layer { weight: Tensor, bias: Tensor },
 }
 
 impl Norm {

@@ -134,10 +134,7 @@ impl Params {
         self.vars.iter().find(|(n, _)| n == name).map(|(_, v)| v)
     }
 
-    /// The values of the parameter of this name, outside any graph.
-    ///
-    /// # Errors
-    /// If there is none.
+    /// The values of the parameter of this name, outside any graph; an error if there is none.
     pub fn detached(&self, name: &str) -> Result<Tensor> {
         match self.get(name) {
             Some(var) => Ok(var.as_tensor().detach()),

@@ -49,10 +49,7 @@ impl Tap {
         self.found.iter().find(|(p, _)| p == path).map(|(_, t)| t)
     }
 
-    /// Like [`Tap::get`].
-    ///
-    /// # Errors
-    /// If the model offers no value at this path.
+    /// Like [`Tap::get`]; an error if the model offers no value at this path.
     pub fn need(&self, path: &str) -> Result<&Tensor> {
         self.get(path).ok_or_else(|| candle_core::Error::Msg(format!("the model offers no activation `{path}`")))
     }

@@ -6,36 +6,23 @@ use super::Trace;
 
 /// The reason of a failed solve.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields of the variants")]
 pub enum SolveFailure {
     /// T <= t0, or one of them is not a number.
     #[error("the end {t1} is not after the start")]
-    Span {
-        /// The end that was asked for.
-        t1: f64,
-    },
+    Span { t1: f64 },
     /// A tolerance that is not above 0.
     #[error("{name} is {value}; it must be above 0 and finite")]
-    Tolerance {
-        /// The name of the tolerance.
-        name: &'static str,
-        /// Its value.
-        value: f64,
-    },
+    Tolerance { name: &'static str, value: f64 },
     /// A fixed-step method with no steps.
     #[error("a method of fixed steps needs at least one step")]
     NoSteps,
     /// A first step that is not above 0.
     #[error("the first step is {value}; it must be above 0 and finite")]
-    FirstStep {
-        /// Its length.
-        value: f64,
-    },
-    /// Output times that do not lie in (t0, T] in rising order.
+    FirstStep { value: f64 },
+    /// Output times that do not lie in (t0, T] in rising order; the first that is wrong.
     #[error("output time {value} is not after the one before it")]
-    Times {
-        /// The first time that is wrong.
-        value: f64,
-    },
+    Times { value: f64 },
     /// The state is empty or not of floating-point numbers.
     #[error("the state {0}")]
     State(String),
@@ -50,16 +37,10 @@ pub enum SolveFailure {
     Overflow,
     /// A step too small to move t.
     #[error("the step {h:e} is too small to move on")]
-    Underflow {
-        /// The length of the step.
-        h: f64,
-    },
+    Underflow { h: f64 },
     /// The solve took as many attempts as allowed.
     #[error("the end was not reached in {max} attempts")]
-    TooManyAttempts {
-        /// The number of attempts allowed.
-        max: usize,
-    },
+    TooManyAttempts { max: usize },
     /// The field gave a tensor unlike the state, or has weights that no gradient can be given to.
     #[error("the field failed: {0}")]
     Field(String),

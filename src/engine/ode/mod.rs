@@ -7,17 +7,13 @@ use std::sync::Arc;
 use candle_core::{Result, Tensor};
 use serde::{Deserialize, Serialize};
 
-mod adjoint;
-mod checkpointed;
 mod error;
+mod gradients;
 mod solve;
 mod state;
 mod step;
-mod vjp;
 
 pub use crate::analysis::runge_kutta::{Method, Policy, Tableau};
-pub use adjoint::adjoint;
-pub use checkpointed::checkpointed;
 pub use error::{SolveError, SolveFailure};
 pub use solve::{solve, solve_at, solve_for};
 
@@ -86,8 +82,8 @@ pub fn solve_with(
 ) -> std::result::Result<Solution, SolveError> {
     match gradient {
         Gradient::Backprop => solve(field.as_ref(), y0, span, options),
-        Gradient::Checkpointed => checkpointed(field, weights, y0, span, options),
-        Gradient::Adjoint => adjoint(field, weights, y0, span, options),
+        Gradient::Checkpointed => gradients::checkpointed(field, weights, y0, span, options),
+        Gradient::Adjoint => gradients::adjoint(field, weights, y0, span, options),
     }
 }
 

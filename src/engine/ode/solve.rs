@@ -32,9 +32,6 @@ pub fn solve(
 
 /// Same as [`solve`], with steps of an adaptive method that answer to the error of some values alone, by their places in the
 /// state's row-major order; the others are carried along.
-///
-/// # Errors
-/// Those of [`solve`].
 pub fn solve_for(
     field: &dyn Field,
     y0: &Tensor,
@@ -47,9 +44,6 @@ pub fn solve_for(
 
 /// Same as [`solve`] to the last of `times`, which rise; `states` has the state at each of them, read off the steps'
 /// quartic (fixed steps: off the line between their ends). It costs no evaluation more.
-///
-/// # Errors
-/// Those of [`solve`].
 pub fn solve_at(
     field: &dyn Field,
     y0: &Tensor,

@@ -34,19 +34,12 @@ fn sum(y: Option<&Tensor>, terms: &[(f64, &Tensor)]) -> Result<Tensor> {
         if let (Some(y), &[(w, k)]) = (y, terms) {
             return axpy(y, k, w);
         }
-        let mut total: Option<Tensor> = None;
-        for (w, k) in terms {
-            let part = (*k * *w)?;
-            total = Some(match total {
-                None => part,
-                Some(t) => (t + part)?,
-            });
-        }
-        return match (y, total) {
-            (Some(y), Some(t)) => y + t,
-            (Some(y), None) => Ok(y.clone()),
-            (None, Some(t)) => Ok(t),
-            (None, None) => bail!("a sum of no tensors"),
+        let mut parts = terms.iter().map(|(w, k)| *k * *w);
+        let Some(total) = parts.next() else { return Ok((*first).clone()) };
+        let total = parts.try_fold(total?, |sum, part| sum + part?)?;
+        return match y {
+            Some(y) => y + total,
+            None => Ok(total),
         };
     }
     let parts: Vec<_> = terms.iter().map(|t| t.1).collect();

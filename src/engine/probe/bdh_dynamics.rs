@@ -51,40 +51,32 @@ impl Probe for BdhDynamicsArgs {
     type Subject<'m> = RuleSubject<'m>;
 
     fn ask(&self, subject: RuleSubject<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
-        let passage = Prompt::read(cx, &self.text, self.passage, MAX_TOKENS)?;
+        let text = Prompt::read(cx, &self.text, self.passage, MAX_TOKENS)?;
         match subject {
-            RuleSubject::Product(model) => ask_product(model, self, cx, passage),
-            RuleSubject::Graph(graph) => ask_graph(graph, self, cx, passage),
+            RuleSubject::Product(model) => ask_product(model, self, cx, text),
+            RuleSubject::Graph(graph) => ask_graph(graph, self, cx, text),
         }
     }
 }
 
+/// The answer: the weights, and the equivalences where they are checked.
+type Rules = Answer<(BdhDynamicsWeights, Option<BdhDynamicsChecks>)>;
+
 /// The weights of a BDH-GPU, and the equivalences checked on them.
-fn ask_product(
-    model: &dyn SynapseModel,
-    args: &BdhDynamicsArgs,
-    cx: &ProbeInputs<'_>,
-    passage: Prompt,
-) -> Result<Answer<<BdhDynamicsArgs as Probe>::Answer>> {
+fn ask_product(model: &dyn SynapseModel, args: &BdhDynamicsArgs, cx: &ProbeInputs<'_>, text: Prompt) -> Result<Rules> {
     let SynapseShape { neurons, layers, .. } = *model.shape();
     let given = HostWeights::from_model(model)?;
     let (drift, words) = product_drift(model.shape(), args);
-    let embedded: Vec<Vec<f64>> = passage.ids.iter().map(|id| given.embedded(*id)).collect();
-    let pulses = pulses(&given, &passage.ids, &embedded);
+    let embedded: Vec<Vec<f64>> = text.ids.iter().map(|id| given.embedded(*id)).collect();
+    let pulses = pulses(&given, &text.ids, &embedded);
     let mut physical = Physical { weights: given.weights.clone(), drift: drift.clone(), layers };
     let gain = checks::gain(&physical, &pulses);
     physical.weights.dy.data.iter_mut().for_each(|v| *v *= gain.unwrap_or(1.0));
     let missed = unreached_share(&given, &pulses, &embedded);
-    let about = format!(
-        "{}, {neurons} neurons, {layers} layers, {words}{}",
-        passage.about,
-        if missed > 0.01 {
-            format!(", {:.0}% of the embeddings no pulse can say", 100.0 * missed)
-        } else {
-            String::new()
-        }
-    );
-    let with_norms = host::rows_f64(&model.logits(&passage.tensor(cx.device)?, &mut Tap::off())?)?; // T of V
+    let unsaid = (missed > 0.01).then(|| format!(", {:.0}% of the embeddings no pulse can say", 100.0 * missed));
+    let unsaid = unsaid.unwrap_or_default();
+    let about = format!("{}, {neurons} neurons, {layers} layers, {words}{unsaid}", text.about);
+    let with_norms = host::rows_f64(&model.logits(&text.tensor(cx.device)?, &mut Tap::off())?)?; // T of V
     let mut normfree = Normfree::new(physical.weights.clone(), drift.clone(), layers);
     let without = |y0: &Vec<f64>| {
         let answer = normfree.token(y0).pop().map_or(vec![], |l| physical.weights.e.times(&l.y));
@@ -107,16 +99,11 @@ fn ask_product(
         graph: None,
     };
     let checks = answers(&physical, &pulses);
-    Ok(Answer::new((weights, Some(checks)), about, passage.tokens))
+    Ok(Answer::new((weights, Some(checks)), about, text.tokens))
 }
 
 /// The graph itself. Its rules have the model's norms, so that they are the model where U is as trained.
-fn ask_graph(
-    model: &dyn TrainedGraph,
-    args: &BdhDynamicsArgs,
-    cx: &ProbeInputs<'_>,
-    passage: Prompt,
-) -> Result<Answer<<BdhDynamicsArgs as Probe>::Answer>> {
+fn ask_graph(model: &dyn TrainedGraph, args: &BdhDynamicsArgs, cx: &ProbeInputs<'_>, text: Prompt) -> Result<Rules> {
     let (n, layers) = (model.neurons(), model.layers());
     let square = |t: &Tensor| -> Result<Dense<f64>> {
         Dense::from_rows(n, n, &host::to_f64(t)?).ok_or_else(|| candle_core::Error::msg("the graph is not square"))
@@ -129,9 +116,9 @@ fn ask_graph(
     let synapses = TrainedSynapses { weights: square(&graph.synapses)?, keep, norms, single_state };
     let (drift, words) = match trained {
         true => (Drift::identity(n), "each neuron's synapses keep a share of their own as trained".to_owned()),
-        false => drift(n, args.drift, args.keep),
+        false => drift(n, effects(args.drift), args.keep),
     };
-    let tokens = passage.tensor(cx.device)?;
+    let tokens = text.tensor(cx.device)?;
     let pulses = host::rows_f64(&model.pulses(&tokens)?)?; // T of n
     let by_model = host::rows_f64(&model.logits(&tokens, &mut Tap::off())?)?; // T of V
     let head = host::rows_f64(&graph.head)?; // V of n
@@ -152,7 +139,7 @@ fn ask_graph(
     (0..n).for_each(|i| identity.row_mut(i)[i] = 1.0);
     let norms = if graph.norms { ", norms over neurons" } else { "" };
     let state = if graph.single_state { " with one state" } else { "" };
-    let about = format!("{}, a trained graph of {n} neurons, {layers} layers{state}, {words}{norms}", passage.about);
+    let about = format!("{}, a trained graph of {n} neurons, {layers} layers{state}, {words}{norms}", text.about);
     let weights = BdhDynamicsWeights {
         e: array(&identity)?,
         d_x: array(&gx)?,
@@ -173,7 +160,7 @@ fn ask_graph(
             single_state: synapses.single_state,
         }),
     };
-    Ok(Answer::new((weights, None), about, passage.tokens))
+    Ok(Answer::new((weights, None), about, text.tokens))
 }
 
 /// Positions at which both name the same likeliest token.
@@ -241,22 +228,22 @@ fn norm(v: &[f64]) -> Vec<f64> {
 
 /// The U that the arguments ask for, and its description.
 fn product_drift(shape: &SynapseShape, args: &BdhDynamicsArgs) -> (Drift, String) {
+    if args.drift != SynapseDrift::Trained {
+        return drift(shape.neurons, effects(args.drift), args.keep);
+    }
     let own = f64::from(decays(1).first().copied().unwrap_or(1.0));
-    let (kind, keep, whose) = match (args.drift, shape.attention.rotary, shape.attention.damped) {
-        (SynapseDrift::Trained, true, true) => (SynapseDrift::Both, own, " as trained"),
-        (SynapseDrift::Trained, true, false) => (SynapseDrift::Rotation, own, " as trained"),
-        (SynapseDrift::Trained, false, true) => (SynapseDrift::Damping, own, " as trained"),
-        (SynapseDrift::Trained, false, false) => (SynapseDrift::Nothing, own, " as trained"),
-        (asked, ..) => (asked, args.keep, ""),
-    };
-    let (drift, words) = drift(shape.neurons, kind, keep);
-    (drift, words + whose)
+    let (drift, words) = drift(shape.neurons, [shape.attention.rotary, shape.attention.damped], own);
+    (drift, words + " as trained")
 }
 
-/// U over n neurons, with its description. `Trained` is the identity here.
-fn drift(n: usize, kind: SynapseDrift, keep: f64) -> (Drift, String) {
-    let turns = matches!(kind, SynapseDrift::Rotation | SynapseDrift::Both);
-    let keep = if matches!(kind, SynapseDrift::Damping | SynapseDrift::Both) { keep } else { 1.0 };
+/// Tells whether synapses turn, and whether they decay.
+fn effects(kind: SynapseDrift) -> [bool; 2] {
+    [SynapseDrift::Rotation, SynapseDrift::Damping].map(|one| kind == one || kind == SynapseDrift::Both)
+}
+
+/// U over n neurons, with its description.
+fn drift(n: usize, [turns, decays]: [bool; 2], keep: f64) -> (Drift, String) {
+    let keep = if decays { keep } else { 1.0 };
     let drift = if turns { Drift::rope(n) } else { Drift::identity(n) }.with_damping(keep);
     let words = match (turns, keep < 1.0) {
         (true, true) => format!("synapses turn and keep {keep:.3} a token"),

@@ -15,7 +15,6 @@ pub mod flow;
 mod gate_entropy;
 mod generator;
 mod generator_distance;
-mod held_out;
 mod layer_readout;
 mod long_attention_maps;
 pub mod neuron_graph;
@@ -270,9 +269,6 @@ impl ProbeEntry {
     }
 
     /// Asks a model that has its settings but not its trained weights; returns no answers where these decide.
-    ///
-    /// # Errors
-    /// Those of [`ProbeEntry::ask`].
     pub fn ask_untrained(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Answer>> {
         (self.ask_untrained)(cx)
     }

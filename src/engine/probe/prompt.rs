@@ -1,10 +1,10 @@
-//! The short text that a probe reads: a typed one, or a held-out passage.
+//! The texts that a probe reads: a typed one, a held-out passage, or batches of held-out windows.
 
 use super::ProbeInputs;
 use crate::{
     analysis::statistics,
     config::counted,
-    corpus::Corpus,
+    corpus::{Corpus, Windows},
     nn::{Device, Result, Tensor, host},
     telemetry::measurements::LikelyToken,
 };
@@ -108,6 +108,29 @@ pub(super) fn likely_tokens(row: &[f32], corpus: &Corpus, count: usize) -> Vec<L
         probability: f64::from((row[id] - top).exp() / total),
     };
     statistics::largest(row, count).into_iter().map(likely).collect()
+}
+
+/// A batch of held-out windows on the device.
+pub(super) struct WindowBatch<'w> {
+    /// Ids, `(B, T)`.
+    pub tokens: Tensor,
+    /// The id after each of them, `(B T)`; [`IGNORE`](crate::nn::IGNORE) where none is asked for.
+    pub targets: &'w [u32],
+}
+
+impl<'a> ProbeInputs<'a> {
+    /// The windows in order, `rows` in a batch; the last batch may have fewer.
+    pub(super) fn batches<'w>(
+        &self,
+        windows: &'w Windows,
+        rows: usize,
+    ) -> impl Iterator<Item = Result<WindowBatch<'w>>> + use<'a, 'w> {
+        let (len, device) = (windows.len.max(1), self.device);
+        let batch = move |(inputs, targets): (&'w [u32], &'w [u32])| -> Result<WindowBatch<'w>> {
+            Ok(WindowBatch { tokens: Tensor::from_slice(inputs, (inputs.len() / len, len), device)?, targets })
+        };
+        windows.inputs.chunks(rows * len).zip(windows.targets.chunks(rows * len)).map(batch)
+    }
 }
 
 #[cfg(test)]

@@ -14,9 +14,6 @@ use crate::{
 
 /// Another model of the same weights and runtime parameters, which may be changed while the one that is asked stays as it is.
 /// The seed is that of its dropout.
-///
-/// # Errors
-/// If the device has no memory for it.
 pub(super) fn copy_of(model: &dyn Trainable, seed: u64, cx: &ProbeInputs<'_>) -> Result<Box<dyn Trainable>> {
     let mut copy = model.spec().build(cx.corpus.vocab(), seed, cx.device)?;
     for (name, weight) in model.params().iter() {

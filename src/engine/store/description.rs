@@ -71,10 +71,8 @@ pub fn run_info(folder: &Path) -> Result<RunInfo, StoreError> {
     Ok(describe(folder)?.info)
 }
 
-/// Reads `run.json`, or rebuilds what can be rebuilt without it.
-///
-/// # Errors
-/// If this is not a run folder, or one of a later format.
+/// Reads `run.json`, or rebuilds what can be rebuilt without it. Errors: this is not a run folder, or one of a later
+/// format.
 pub(super) fn describe(folder: &Path) -> Result<Description, StoreError> {
     check_folder(folder)?;
     let (lost, is_missing) = match read_inside(folder, RUN, MAX_RUN) {

@@ -4,9 +4,15 @@ use std::io;
 
 use csv::Writer;
 
-use super::{Damage, Reader, description, listing, prelude::*, sample_scalars::sample_scalars, tensorboard::EventFile};
-use crate::files::{make_folder_inside, make_folders};
-use crate::telemetry::{StepStats, table};
+use super::{Damage, Reader, description, listing, prelude::*, tensorboard::EventFile};
+use crate::{
+    files::{make_folder_inside, make_folders},
+    telemetry::{
+        Measurement, StepStats,
+        measurements::{Activity, LayerActivity, ModularityAtStep},
+        table,
+    },
+};
 
 /// The run that is exported.
 #[derive(Debug, Clone, Copy)]
@@ -239,6 +245,42 @@ fn each_step(
         .into_iter()
         .try_for_each(|((step, variant), scalars)| each(StepStats { step, variant, scalars, wall_secs: wall }))?;
     Ok(damage)
+}
+
+/// The few numbers of a measurement that are drawn over training, as scalars by channel: what a table of scalars, or
+/// TensorBoard, can show beside the losses. An answer to a question is not part of a curve.
+fn sample_scalars(sample: &Sample) -> Vec<(Channel, f64)> {
+    if sample.request.is_some() {
+        return vec![];
+    }
+    if let Some(activity) = sample.measurement::<Activity>() {
+        return activity_scalars(activity);
+    }
+    match sample.measurement::<ModularityAtStep>() {
+        Some(found) => [
+            ("modularity", found.model),
+            ("modularity/degree_preserving", found.degree_preserving),
+            ("carrying", found.carrying),
+            ("edges", found.edges as f64),
+        ]
+        .map(|(name, value)| (Channel::new(format!("{}/{name}", ModularityAtStep::CHANNEL)), value))
+        .into(),
+        None => vec![],
+    }
+}
+
+/// Shares of neurons above zero by layer, from 0.
+fn activity_scalars(activity: &Activity) -> Vec<(Channel, f64)> {
+    let layer = |(layer, LayerActivity { trained, random_weights, .. }): (usize, &LayerActivity)| {
+        [
+            (format!("x/{layer}"), trained.x),
+            (format!("y/{layer}"), trained.y),
+            (format!("x/{layer}/random_weights"), random_weights.x),
+            (format!("y/{layer}/random_weights"), random_weights.y),
+        ]
+        .map(|(name, value)| (Channel::new(format!("{}/{name}", Activity::CHANNEL)), value))
+    };
+    activity.layers.iter().enumerate().flat_map(layer).collect()
 }
 
 fn variant_ids(run: &Path) -> Result<Vec<String>, StoreError> {

@@ -32,28 +32,14 @@ const NOT_A_STREAM: &str = "the data that arrived are not from `orrery stream` o
 /// A frame's line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the docs of the variants name their fields")]
 pub enum Frame {
-    /// The first frame.
-    Hello {
-        /// The version of the protocol.
-        version: u32,
-    },
-    /// A whole file.
-    Whole {
-        /// The name of the file.
-        file: String,
-        /// The number of bytes that follow.
-        bytes: u64,
-    },
-    /// A part of a log.
-    Part {
-        /// The name of the log.
-        file: String,
-        /// The offset of the part in the log.
-        from: u64,
-        /// The number of bytes that follow.
-        bytes: u64,
-    },
+    /// The first frame, with the version of the protocol.
+    Hello { version: u32 },
+    /// A whole file, whose bytes follow: this many.
+    Whole { file: String, bytes: u64 },
+    /// A part of a log, whose bytes follow: this many, which are at this offset in the log.
+    Part { file: String, from: u64, bytes: u64 },
     /// The folder holds another run now, or the logs were truncated: they are sent again from the start.
     Anew,
     /// Everything has been sent and nothing has been appended since; it keeps the connection alive.

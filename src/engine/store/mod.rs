@@ -48,7 +48,6 @@ mod questions;
 mod reader;
 mod record;
 pub mod run_index;
-mod sample_scalars;
 pub mod snapshots;
 mod superseded;
 mod tensorboard;

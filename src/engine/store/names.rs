@@ -74,10 +74,7 @@ pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     file.sync_all().at("write", path)
 }
 
-/// Makes a folder of a run, if it does not exist.
-///
-/// # Errors
-/// If the system refuses, or something else has its name.
+/// Makes a folder of a run, if it does not exist. Errors: the system refuses, or something else has its name.
 pub(super) fn make_folder(run: &Path, name: &str) -> Result<(), StoreError> {
     let folder = run.join(name);
     files::make_folder_inside(run, name).map(|_| ()).at("make", &folder)

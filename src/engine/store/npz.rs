@@ -59,10 +59,7 @@ fn write_parts(file: impl Write + Seek, parts: &[(&str, Vec<u8>, Tensor)]) -> io
     Ok(())
 }
 
-/// The header of a row-major array, version 1.0 of the format.
-///
-/// # Errors
-/// If NumPy has no such type.
+/// The header of a row-major array, version 1.0 of the format. Errors: NumPy has no such type.
 fn header(tensor: &Tensor) -> Result<Vec<u8>, String> {
     let kind = match tensor.dtype() {
         DType::F16 => "f2",

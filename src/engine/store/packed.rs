@@ -17,10 +17,7 @@ pub(super) struct PackedRun {
     pub events: Vec<u8>,
 }
 
-/// Unpacks a packed run folder.
-///
-/// # Errors
-/// If these are not the bytes of one, or of one in another format.
+/// Unpacks a packed run folder. Errors: these are not the bytes of one, or of one in another format.
 pub(super) fn unpack(bytes: &[u8]) -> Result<PackedRun, StoreError> {
     let mut content = vec![];
     let length = GzDecoder::new(bytes)

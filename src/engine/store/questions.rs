@@ -48,17 +48,13 @@ struct QuestionOut<'a> {
 
 /// The program's reply to a question.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "the docs of the variants name their fields")]
 pub enum Reply {
     /// The program refused, for this reason.
     Refused(String),
-    /// The program answered.
-    Answered {
-        /// The result in a sentence; may be empty.
-        words: String,
-        /// The answer as a measurement. If the program gave only text, it is in the channel `answer/NAME`, and tensors
-        /// beside the answer are arrays there.
-        sample: Sample,
-    },
+    /// The program answered: the result in a sentence, which may be empty, and as a measurement. If the program gave only
+    /// text, that is in the channel `answer/NAME`, and tensors beside the answer are arrays there.
+    Answered { words: String, sample: Sample },
 }
 
 /// A question that was put to the program that writes a run folder.

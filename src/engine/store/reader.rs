@@ -97,14 +97,13 @@ struct ReadDescription {
 
 /// The state in which a followed folder was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the docs of the variants name their fields")]
 pub enum FolderStatus {
     /// It is the same folder; it may have grown, and its description may say more.
     Same,
-    /// The folder is incomplete at the moment, as while a copy is put in place.
-    Missing {
-        /// The message names the file that is missing or cannot be read.
-        why: String,
-    },
+    /// The folder is incomplete at the moment, as while a copy is put in place. The message names the file that is missing
+    /// or cannot be read.
+    Missing { why: String },
     /// Another run is there, or the same one was cut: it is to be read from its beginning.
     Replaced,
 }
@@ -131,9 +130,6 @@ impl Reader {
 
     /// Opens a run folder that may still be written: reads the present content, and after each [`Reader::poll`] what
     /// was appended since. A line without its end waits for the rest.
-    ///
-    /// # Errors
-    /// See [`Reader::open`].
     pub fn follow(folder: &Path) -> Result<Self, StoreError> {
         let stamp = DescriptionStamp::read(folder);
         let mut reader = Self::described(folder, describe(folder)?, |kind| LogFile::followed(folder, kind));

@@ -228,7 +228,6 @@ pub(super) struct SampleRecord {
     pub about: String,
     #[serde(default)]
     pub tokens: Vec<String>,
-    #[serde(default)]
     pub request: Option<u64>,
 }
 

@@ -50,9 +50,6 @@ pub(super) fn write_new(path: &Path, tensors: &[(String, Tensor)]) -> Result<Fil
 }
 
 /// Writes the tensors under their names, with words beside them; replaces a file that is there by a whole one.
-///
-/// # Errors
-/// If the system refuses.
 pub fn write(
     path: &Path,
     tensors: &[(String, Tensor)],

@@ -5,10 +5,6 @@
 
 use std::io::{self, Read, Write};
 
-/// Writes one frame.
-///
-/// # Errors
-/// If the system refuses.
 pub(super) fn write(out: &mut impl Write, data: &[u8]) -> io::Result<()> {
     let length = (data.len() as u64).to_le_bytes();
     let mut frame = Vec::with_capacity(data.len() + 16);
@@ -36,9 +32,6 @@ pub(super) enum Frame {
 }
 
 /// Reads the next frame into `data`, unless it has more than `most` bytes.
-///
-/// # Errors
-/// If the system refuses.
 pub(super) fn read(file: &mut impl Read, data: &mut Vec<u8>, most: u64) -> io::Result<Frame> {
     let mut head = vec![];
     match file.by_ref().take(12).read_to_end(&mut head)? {

@@ -196,9 +196,6 @@ impl Writer {
     }
 
     /// Writes what is pending and forces the logs to the disk: the record is complete up to here.
-    ///
-    /// # Errors
-    /// If the system refuses.
     pub fn sync(&self) -> Result<(), StoreError> {
         match &mut self.lock().place {
             FolderState::Open(open) => open.sync().map(|_| ()),

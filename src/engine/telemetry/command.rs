@@ -26,6 +26,7 @@ pub struct Question {
 
 /// A command to a run.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "the docs of the variants name their fields")]
 pub enum Command {
     /// Start or continue.
     Run,
@@ -38,12 +39,7 @@ pub enum Command {
     /// Ends the run and keeps its folder. Dropping the sender does the same.
     Stop,
     /// A live setting: learning rate, coupling scale, a probe's cadence. Ignored once the last update is made.
-    Set {
-        /// The key of the setting.
-        key: String,
-        /// The new value.
-        value: Value,
-    },
+    Set { key: String, value: Value },
     /// Asks a probe.
     Measure(Question),
     /// The answer to the question with this number is no longer wanted.

@@ -113,6 +113,7 @@ pub struct InputFile {
 /// A run's state; the last one sent is the present one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the docs of the variants name their fields")]
 pub enum RunState {
     /// Models are ready (or the run was paused): questions are answered, nothing trains.
     Paused,
@@ -125,15 +126,13 @@ pub enum RunState {
     /// Another program trains it, and what it records is read as it is written. Never recorded itself.
     #[serde(skip)]
     Followed(FollowedState),
-    /// Ended by an error, NaN loss or panic. What was recorded stays.
-    Failed {
-        /// The error as a sentence.
-        message: String,
-    },
+    /// Ended by an error, NaN loss or panic, which the message tells in a sentence. What was recorded stays.
+    Failed { message: String },
 }
 
 /// The state of a run that another program trains, as far as its folder says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the docs of the variants name their fields")]
 pub enum FollowedState {
     /// It trains, or is about to.
     Running,
@@ -143,12 +142,9 @@ pub enum FollowedState {
     Finished,
     /// Its program ended it.
     Stopped,
-    /// No end is recorded, and no program writes it any more.
-    Killed {
-        /// Its program ran on this machine and is gone. Otherwise nothing was written of late, which may be slow work
-        /// elsewhere.
-        was_left_here: bool,
-    },
+    /// No end is recorded, and no program writes it any more: it ran on this machine and is gone (`was_left_here`), or
+    /// nothing was written of late, which may be slow work elsewhere.
+    Killed { was_left_here: bool },
 }
 
 impl FollowedState {
@@ -204,10 +200,8 @@ pub struct Sample {
     /// The data that were measured: "held-out window 3, 96 tokens".
     pub about: String,
     /// The token axis, if it has one.
-    #[serde(default)]
     pub tokens: Vec<String>,
     /// The question's number for an answer to a question; `None` for a scheduled measurement.
-    #[serde(default)]
     pub request: Option<u64>,
     /// The measurement.
     pub payload: Arc<Payload>,
@@ -229,7 +223,6 @@ struct SampleJson {
     about: String,
     #[serde(default)]
     tokens: Vec<String>,
-    #[serde(default)]
     request: Option<u64>,
     payload: serde_json::Value,
 }
@@ -261,6 +254,7 @@ pub enum QuestionState {
 /// The stream from a worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the docs of the variants name their fields")]
 pub enum Event {
     /// The run begins, with its description.
     Started(Arc<RunInfo>),
@@ -274,17 +268,9 @@ pub enum Event {
     /// A measurement was made.
     Sample(Sample),
     /// A checkpoint was written for this step.
-    Checkpoint {
-        /// The step of the checkpoint.
-        step: u64,
-    },
+    Checkpoint { step: u64 },
     /// The state of the question with this number. It is not recorded.
-    Question {
-        /// The number of the question.
-        request: u64,
-        /// The state of its answer.
-        state: QuestionState,
-    },
+    Question { request: u64, state: QuestionState },
     /// A partial answer that is still being worked on; the next one, or the answer, takes its place. It is not
     /// recorded.
     Partial(Sample),
@@ -292,30 +278,13 @@ pub enum Event {
     Snapshots(Arc<Vec<u64>>),
     /// The folder of the run was made at this path. It is not recorded, because a folder can be moved.
     Folder(String),
-    /// A replayed run trains on from the checkpoint of this step: later steps that were reported are made again. It is
-    /// not recorded, because the record is cut to the checkpoint.
-    Resumed {
-        /// The step of the checkpoint.
-        step: u64,
-        /// Wall time of training in seconds up to that step.
-        wall_secs: f64,
-    },
-    /// A live setting was changed at this step.
-    Changed {
-        /// The step from which the new value holds.
-        step: u64,
-        /// The key of the setting.
-        key: String,
-        /// The new value.
-        value: crate::config::Value,
-    },
+    /// A replayed run trains on from the checkpoint of this step, up to which it had trained for `wall_secs` seconds: later
+    /// steps that were reported are made again. It is not recorded, because the record is cut to the checkpoint.
+    Resumed { step: u64, wall_secs: f64 },
+    /// A live setting was changed: from this step on the new value holds.
+    Changed { step: u64, key: String, value: crate::config::Value },
     /// The run has a message for the user.
-    Notice {
-        /// The severity of the message.
-        level: Level,
-        /// The message.
-        text: String,
-    },
+    Notice { level: Level, text: String },
 }
 
 /// An observer of a run, called on its threads, by one at a time: must not wait for a reader.

@@ -1,14 +1,16 @@
-//! A queue of a run's events for a window, in which neither side waits.
+//! The two ends of a run that a window holds: commands to it, and a queue of its events, in which neither side waits.
 //!
 //! Step statistics and states queue up and are never lost; of unread samples on the same channel,
 //! variant and request kind only the newest is kept.
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard, TryLockError},
+    sync::{Arc, Mutex, MutexGuard, TryLockError},
 };
 
-use super::{Channel, Event, Sample, Sink};
+use crossbeam::channel::{Sender, TrySendError};
+
+use super::{Channel, Command, Event, Sample, Sink};
 
 type WakeFn = Box<dyn Fn() + Send + Sync>;
 
@@ -79,17 +81,33 @@ fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// A sink that delivers into a shared inbox.
-impl Sink for std::sync::Arc<Inbox> {
+impl Sink for Arc<Inbox> {
     fn event(&mut self, event: &Event) -> Result<(), String> {
         self.deliver(event.clone());
         Ok(())
     }
 }
 
+/// Commands in, events out. Dropping it ends the run.
+pub struct RunHandle {
+    /// Commands to the run.
+    pub commands: Sender<Command>,
+    /// Events of the run.
+    pub inbox: Arc<Inbox>,
+}
+
+impl RunHandle {
+    /// Sends without waiting; says so if the run has ended or its queue is full.
+    pub fn send(&self, command: Command) -> Result<(), &'static str> {
+        self.commands.try_send(command).map_err(|e| match e {
+            TrySendError::Full(_) => "the run is busy and its queue of commands is full; try again",
+            TrySendError::Disconnected(_) => "the run has ended; reset to begin a new one",
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::telemetry::{Payload, StepStats};
 

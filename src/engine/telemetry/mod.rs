@@ -7,7 +7,6 @@ mod array;
 mod channel;
 mod command;
 mod event;
-mod handle;
 mod inbox;
 pub mod measurements;
 mod neuron;
@@ -22,8 +21,7 @@ pub use event::{
     Event, FOREIGN, FollowedState, InputFile, Level, QuestionState, RunInfo, RunState, Sample, Sink, StageStart,
     StepStats, VariantInfo,
 };
-pub use handle::RunHandle;
-pub use inbox::Inbox;
+pub use inbox::{Inbox, RunHandle};
 pub use measurements::{MEASUREMENTS, Measurement, MeasurementEntry, Payload};
 pub use neuron::{Synapse, neuron_name, read_neurons, read_synapses};
 pub use note::{RunNote, parse_tags};

@@ -30,9 +30,6 @@ impl Cell {
 /// Every value of a sample; the fields of a struct come by name. Absent values have no cell. In a channel that
 /// this version has no type for, an object that reads as an [`Array`] is taken for one, since that is how other
 /// programs write arrays.
-///
-/// # Errors
-/// Those of serialising the measurement.
 pub fn cells(payload: &Payload) -> serde_json::Result<Vec<Cell>> {
     match payload {
         Payload::Unknown(json) => cells_of(&UntypedJson(json)),

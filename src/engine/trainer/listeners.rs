@@ -55,6 +55,16 @@ impl Listeners {
         self.lock().emit(&event);
     }
 
+    /// Hands the event to the observers alone.
+    pub fn show(&self, event: &Event) {
+        self.lock().show(event);
+    }
+
+    /// Hands the event to the record alone; it fails as in [`Listeners::emit`].
+    pub fn record(&self, event: &Event) {
+        self.lock().record(event);
+    }
+
     /// Hands on an event of a thread that answers, unless the run is ending.
     pub fn emit_answer(&self, event: Event) {
         let mut state = self.lock();
@@ -100,6 +110,17 @@ impl Listeners {
 /// may write to it.
 impl ListenerState {
     fn emit(&mut self, event: &Event) {
+        self.record(event);
+        self.show(event);
+    }
+
+    fn record(&mut self, event: &Event) {
+        if let Some(Err(e)) = self.record.as_ref().map(|record| write(record, event)) {
+            self.fail(e);
+        }
+    }
+
+    fn show(&mut self, event: &Event) {
         let mut troubles = vec![];
         let broken = |panic: String| Err(format!("a listener of this run has ended by a bug: {panic}"));
         self.observers.retain_mut(|sink| match catch_panic(|| sink.event(event)).unwrap_or_else(broken) {
@@ -109,9 +130,6 @@ impl ListenerState {
                 false
             }
         });
-        if let Some(Err(e)) = self.record.as_ref().map(|record| write(record, event)) {
-            self.fail(e);
-        }
         troubles.into_iter().for_each(|text| self.emit(&Event::Notice { level: Level::Error, text }));
     }
 

@@ -12,7 +12,8 @@ use super::{
 use crate::{
     config::Value,
     corpus::{Corpus, Position, Source, Windows},
-    nn::{Batch, Device, IGNORE, Tap, device, host},
+    models::Trainable,
+    nn::{AdamW, Batch, Device, IGNORE, Tap, device, host},
     probe::Progress,
     store::VariantWeights,
     telemetry::{Args, Channel, Event, InputFile, Level, RunInfo, Sample, StepStats, VariantInfo, channels},
@@ -368,6 +369,37 @@ impl Run {
         }
         self.changed.insert(key.to_owned(), value.clone());
         Ok(())
+    }
+
+    /// Loads the weights of variants that begin at this step from their parents, with a fresh optimiser;
+    /// returns notes on what was done.
+    fn init_stages(&mut self) -> Result<Vec<String>, RunError> {
+        let mut notes = vec![];
+        for i in 0..self.variants.len() {
+            let stage = self.plan.stage(i);
+            if stage.from != self.step || stage.init_from.is_empty() {
+                continue;
+            }
+            let child = &self.variants[i];
+            let parents: Vec<&dyn Trainable> =
+                stage.init_from.iter().map(|&p| self.variants[p].model.as_ref()).collect();
+            let lines = child.model.load_from(&parents)?;
+            notes.extend(lines.into_iter().map(|line| format!("{}: {line}", child.spec.label)));
+            self.variants[i].optimiser = AdamW::new(self.variants[i].model.params(), self.plan.optimisation.adamw)?;
+        }
+        Ok(notes)
+    }
+
+    /// The names of the texts: the run's own corpus, and the others.
+    fn text_names(&self) -> String {
+        match &self.texts[..] {
+            [] => String::new(),
+            [one] => one.describe(),
+            [first, others @ ..] => {
+                let names: Vec<&str> = others.iter().map(Corpus::name).collect();
+                format!("{}, then {}", first.name(), names.join(" and "))
+            }
+        }
     }
 }
 

@@ -13,44 +13,45 @@ settings! {
     /// How long, how fast and on how much at a time a model learns.
     pub struct TrainSettings in "train" {
         /// How many updates the run makes. The learning rate's decay ends at the last one. 0 makes none: the models are only measured.
-        #[knob("Steps", range(0..=10_000_000), unit("updates"))]
-        steps: u64 = 600,
+        steps: u64 = 600 => "Steps", range(0..=10_000_000), unit("updates");
         /// Windows of text in one update. All variants see the same ones.
-        #[knob("Batch", range(1..=1024), symbol("B"), unit("windows"))]
-        batch: usize = 4,
+        batch: usize = 4 => "Batch", range(1..=1024), symbol("B"), unit("windows");
         /// Batches whose gradients are summed to one update, as if they were one batch so many times as large, in the memory of one. With 4, an update reads 4 B windows.
-        #[knob("Accumulate", range(1..=256), unit("batches"))]
-        accumulate: usize = 1,
+        accumulate: usize = 1 => "Accumulate", range(1..=256), unit("batches");
         /// Length of a training window. Attention sees at most this far back, unless a state is carried from window to window.
-        #[knob("Window", range(4..=8192), symbol("T"), unit("tokens"))]
-        window: usize = 128,
+        window: usize = 128 => "Window", range(4..=8192), symbol("T"), unit("tokens");
         /// Peak step size of AdamW. Acts on the running model at the next update; warm-up and decay scale it.
-        #[knob("Learning rate", range(1e-6..=1.0), log, live, symbol("η"))]
-        lr: f64 = 1e-3,
+        lr: f64 = 1e-3 => "Learning rate", range(1e-6..=1.0), log, live, symbol("η");
         /// Updates over which the learning rate rises from zero. It keeps the first steps from being too large.
-        #[knob("Warm-up", range(0..=1_000_000), unit("updates"))]
-        warmup: u64 = 20,
+        warmup: u64 = 20 => "Warm-up", range(0..=1_000_000), unit("updates");
         /// The learning rate at the last step, as a share of the peak. 1 keeps it constant after warm-up.
-        #[knob("Final rate", range(0.0..=1.0))]
-        floor: f64 = 0.1,
+        floor: f64 = 0.1 => "Final rate", range(0.0..=1.0);
         /// How the rate falls from its peak to its final value: along half a cosine, or a straight line.
-        #[knob("Decay")]
-        schedule: Decay = Decay::Cosine,
+        schedule: Decay = Decay::Cosine => "Decay";
         /// Decoupled decay of every weight at each update, times the learning rate. AdamW's.
-        #[knob("Weight decay", range(0.0..=1.0), symbol("λ"))]
-        weight_decay: f64 = 0.1,
+        weight_decay: f64 = 0.1 => "Weight decay", range(0.0..=1.0), symbol("λ");
         /// How long AdamW remembers the gradient. 0.9 is about ten updates.
-        #[knob("Momentum", range(0.0..=0.9999), symbol("β₁"))]
-        beta1: f64 = 0.9,
+        beta1: f64 = 0.9 => "Momentum", range(0.0..=0.9999), symbol("β₁");
         /// How long AdamW remembers the squared gradient. 0.95 is about twenty updates.
-        #[knob("Second moment", range(0.0..=0.99999), symbol("β₂"))]
-        beta2: f64 = 0.95,
+        beta2: f64 = 0.95 => "Second moment", range(0.0..=0.99999), symbol("β₂");
         /// Gradients whose norm is larger than this are scaled down to it. 0 switches clipping off.
-        #[knob("Clip norm", range(0.0..=1000.0))]
-        clip: f64 = 1.0,
+        clip: f64 = 1.0 => "Clip norm", range(0.0..=1000.0);
         /// zclip also shortens a gradient whose norm is an outlier among those before it (z-score above 2.5 after 25 updates). The clip norm above still holds; 0 there leaves zclip alone.
-        #[knob("Clip rule")]
-        clip_rule: ClipRule = ClipRule::Norm,
+        clip_rule: ClipRule = ClipRule::Norm => "Clip rule";
+    }
+
+    /// Where a run computes, and how often it measures and saves itself.
+    pub struct RunSettings in "run" {
+        /// Where the model computes: auto, cpu, cuda:0 or metal. `auto` takes the fastest that this build and machine have.
+        device: String = "auto".into() => "Device";
+        /// Worker threads. 0 takes all cores but one, which is left to the interface.
+        threads: usize = 0 => "Threads", range(0..=256);
+        /// Steps between measurements of the held-out loss. 0 measures it only at the start and the end.
+        eval_every: u64 = 100 => "Held-out every", range(0..=1_000_000), unit("steps"), live;
+        /// How many held-out windows one measurement uses. More are steadier and slower.
+        eval_windows: usize = 8 => "Held-out windows", range(1..=4096), unit("windows");
+        /// Steps between checkpoints, from which a run can be resumed exactly. 0 keeps only the last state.
+        checkpoint_every: u64 = 200 => "Checkpoint every", range(0..=1_000_000), unit("steps"), live;
     }
 }
 
@@ -62,37 +63,10 @@ impl TrainSettings {
 
     /// AdamW and its schedule.
     pub fn optimisation(&self) -> Optimisation {
+        let Self { lr, warmup, floor, schedule: decay, beta1, beta2, weight_decay, clip, clip_rule, .. } = *self;
         Optimisation {
-            adamw: AdamWSpec {
-                beta1: self.beta1,
-                beta2: self.beta2,
-                eps: 1e-8,
-                weight_decay: self.weight_decay,
-                clip: self.clip,
-                clip_rule: self.clip_rule,
-            },
-            schedule: Schedule { lr: self.lr, warmup: self.warmup, floor: self.floor, decay: self.schedule },
+            adamw: AdamWSpec { beta1, beta2, eps: 1e-8, weight_decay, clip, clip_rule },
+            schedule: Schedule { lr, warmup, floor, decay },
         }
-    }
-}
-
-settings! {
-    /// Where a run computes, and how often it measures and saves itself.
-    pub struct RunSettings in "run" {
-        /// Where the model computes: auto, cpu, cuda:0 or metal. `auto` takes the fastest that this build and machine have.
-        #[knob("Device")]
-        device: String = "auto".into(),
-        /// Worker threads. 0 takes all cores but one, which is left to the interface.
-        #[knob("Threads", range(0..=256))]
-        threads: usize = 0,
-        /// Steps between measurements of the held-out loss. 0 measures it only at the start and the end.
-        #[knob("Held-out every", range(0..=1_000_000), unit("steps"), live)]
-        eval_every: u64 = 100,
-        /// How many held-out windows one measurement uses. More are steadier and slower.
-        #[knob("Held-out windows", range(1..=4096), unit("windows"))]
-        eval_windows: usize = 8,
-        /// Steps between checkpoints, from which a run can be resumed exactly. 0 keeps only the last state.
-        #[knob("Checkpoint every", range(0..=1_000_000), unit("steps"), live)]
-        checkpoint_every: u64 = 200,
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use candle_core::backprop::GradStore;
 
-use super::{RunError, VariantSpec, weights::Version};
+use super::{RunError, VariantSpec};
 use crate::{
     corpus::Windows,
     models::Trainable,
@@ -26,6 +26,9 @@ impl VariantSpec {
         built.map_err(|source| RunError::Model { variant: self.id.clone(), source })
     }
 }
+
+/// Finished updates, and the bits of the live parameters: equal ones mean equal answers.
+pub type Version = (u64, Vec<u64>);
 
 /// A model with its optimiser.
 pub struct Variant {
@@ -143,10 +146,8 @@ impl Variant {
         }
     }
 
-    /// One update by gradients, which leads to `step`. Batches without a target are left out.
-    ///
-    /// # Errors
-    /// If the loss or the gradient is not finite.
+    /// One update by gradients, which leads to `step`. Batches without a target are left out. Errors: the loss or the
+    /// gradient is not finite.
     pub(super) fn gradient_update(
         &mut self,
         batches: &[MicroBatch],

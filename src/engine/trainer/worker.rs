@@ -27,6 +27,7 @@ use super::{
     thread::{STACK_BYTES, guard},
 };
 use crate::{
+    config::Value,
     store::{Checkpoint, Writer},
     telemetry::{Command, Event, Inbox, Level, RunHandle, RunInfo, RunState, Sink},
 };
@@ -120,6 +121,9 @@ pub fn drive(plan: Plan, options: DriveOptions, commands: &Receiver<Command>, si
     }
 }
 
+/// A control of a paused run that is not moved for so long is at rest.
+const AT_REST: Duration = Duration::from_secs(2);
+
 struct Worker {
     run: Run,
     options: DriveOptions,
@@ -134,6 +138,10 @@ struct Worker {
     threads: usize,
     /// Step of the newest checkpoint.
     last_checkpoint: Option<u64>,
+    /// The live settings that were changed since the record was last told, in the order of their last changes. It is told
+    /// of what a step, a checkpoint or an answer is made with, or of what a paused run is left at, so that it has not every
+    /// value of a drag.
+    waiting_changes: Vec<(String, Value)>,
     /// The reason why the run may be asked but not trained on: its record has ended.
     unrecorded: Option<String>,
 }
@@ -177,6 +185,7 @@ impl Worker {
             min_step: Duration::ZERO,
             threads,
             last_checkpoint,
+            waiting_changes: vec![],
             unrecorded: None,
         }
     }
@@ -204,6 +213,7 @@ impl Worker {
             if self.take_commands(commands).is_break() {
                 return Ok(());
             }
+            self.record_waiting_changes();
             self.check_record()?;
             if !self.running {
                 continue;
@@ -234,11 +244,14 @@ impl Worker {
         }
     }
 
-    /// All waiting commands; blocks only when there is nothing else to do. Breaks if the run is to stop, as the other
+    /// All waiting commands; blocks only when there is nothing else to do, and where a paused run's record is still to be
+    /// told of a change, until the control is at rest. Breaks if the run is to stop, as the other
     /// functions that hear commands.
     fn take_commands(&mut self, commands: &Receiver<Command>) -> ControlFlow<()> {
         loop {
-            match self.next_command(commands, self.running.then(Instant::now)) {
+            let wait = if self.running { Duration::ZERO } else { AT_REST };
+            let deadline = (self.running || !self.waiting_changes.is_empty()).then(|| Instant::now() + wait);
+            match self.next_command(commands, deadline) {
                 Ok(c) => self.handle_command(c)?,
                 Err(WaitOutcome::Timeout | WaitOutcome::RecordFailed) => return ControlFlow::Continue(()),
                 // Headless, nobody holds the other end: continue to the last step.
@@ -300,11 +313,16 @@ impl Worker {
                 Ok(()) => {
                     // a checkpoint of this step holds the settings before the change
                     self.last_checkpoint = None;
-                    self.listeners.emit(Event::Changed { step: self.run.step, key, value });
+                    self.waiting_changes.retain(|(waiting, _)| *waiting != key);
+                    self.waiting_changes.push((key.clone(), value.clone()));
+                    self.listeners.show(&Event::Changed { step: self.run.step, key, value });
                 }
                 Err(e) => self.listeners.notice(Level::Warning, e.to_string()),
             },
-            Command::Measure(question) => self.submit(question),
+            Command::Measure(question) => {
+                self.record_waiting_changes();
+                self.submit(question);
+            }
             Command::Cancel(request) => self.answering.cancel(request),
             Command::Checkpoint => {
                 if let Err(e) = self.checkpoint() {
@@ -414,6 +432,7 @@ impl Worker {
 
     /// Ends the record: it is complete, or the run has failed.
     fn end(&mut self, result: Result<(), RunError>) -> RunState {
+        self.record_waiting_changes();
         let result = result.and_then(|()| self.listeners.check()).and_then(|()| guard(|| self.checkpoint()));
         let state = match &result {
             Err(e) => RunState::Failed { message: e.to_string() },

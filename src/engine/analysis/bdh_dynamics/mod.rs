@@ -9,21 +9,17 @@ mod circuit;
 mod dense;
 mod drift;
 mod equations;
-mod normfree;
 mod number;
 pub mod oscillators;
 mod rules;
-mod trained_graph;
 
 pub use arrival::pulse;
 pub use circuit::{Circuit, Edge, circuits, parts};
 pub use dense::Dense;
 pub use drift::Drift;
-pub use equations::{Equations, Layer};
-pub use normfree::{Normfree, Unrolled, Weights};
+pub use equations::{Equations, Layer, Normfree, Unrolled, Weights};
 pub use number::{Bounded, Discrepancy, Number, ROUNDOFF};
-pub use rules::{Flow, KERNELS, Kernel, Round, State, Synapse, System};
-pub use trained_graph::TrainedSynapses;
+pub use rules::{Flow, KERNELS, Kernel, Round, State, Synapse, System, TrainedSynapses};
 
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,12 @@
 //! - A token arrives as a pulse Y, which the wires of round 4l + 3 carry to X from zero.
 //! - Where all layers share one state, it fades in the first layer alone, and so once a token too.
 
-use super::{circuit::Edge, dense::Dense, drift::Drift, number::Number};
+use super::{
+    circuit::{Edge, parts},
+    dense::Dense,
+    drift::Drift,
+    number::Number,
+};
 
 /// The epsilon of the norms over neurons.
 const NORM_EPS: f64 = 1e-5;
@@ -80,11 +85,11 @@ pub struct System<N> {
     drift: Drift,
     /// The share of the synapses with neuron i on their y side that a token leaves, beside what U leaves. Neurons beyond
     /// those given keep all.
-    pub(super) keep: Vec<f64>,
+    keep: Vec<f64>,
     /// True if A and Y are divided by their root mean square after their rounds, which the paper allows in a remark. That
     /// looks at all neurons at once and is not a local rule. The factor counts as given, so that [`Number::error`]
     /// leaves out its rounding.
-    pub(super) norms: bool,
+    norms: bool,
     /// True if all layers read and write one state.
     pub(super) single_state: bool,
     /// The indices of synapses that rotate in pairs, and of those without a partner.
@@ -385,4 +390,33 @@ impl<N: Number> State<N> {
 
 fn changed<N: Number>(before: &[N], after: &[N]) -> Vec<usize> {
     (0..after.len()).filter(|i| before.get(*i).is_none_or(|b| b.value() != after[*i].value())).collect()
+}
+
+/// The synapses G_s of a graph that was trained edge by edge, where BDH-GPU has one of weight 1 for every pair, with the
+/// rule for their state.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrainedSynapses {
+    /// G_s `(n, n)`, row the y side, at least 0; 0 is no synapse.
+    pub weights: Dense<f64>,
+    /// The share of neuron i's synapses that a token leaves, `(n)`.
+    pub keep: Vec<f64>,
+    /// True if A and Y are divided by their root mean square over neurons.
+    pub norms: bool,
+    /// True if all layers share one state.
+    pub single_state: bool,
+}
+
+impl TrainedSynapses {
+    /// The local rules on the circuits G_x and G_y `(n, n)` and these synapses; `None` where sizes do not fit.
+    pub fn system(&self, [gx, gy]: [&Dense<f64>; 2], drift: &Drift, layers: usize) -> Option<System<f64>> {
+        let n = self.keep.len();
+        if n == 0 || [gx, gy, &self.weights].iter().any(|m| (m.rows, m.cols) != (n, n)) || drift.n() != n {
+            return None;
+        }
+        let synapse = |(k, weight): (usize, &f64)| Synapse { y: k / n, x: k % n, weight: *weight };
+        let synapses = self.weights.data.iter().enumerate().filter(|(_, w)| **w > 0.0).map(synapse).collect();
+        let mut system = System::new(n, layers, parts(gx), parts(gy), synapses, drift.clone());
+        (system.keep, system.norms, system.single_state) = (self.keep.clone(), self.norms, self.single_state);
+        Some(system)
+    }
 }

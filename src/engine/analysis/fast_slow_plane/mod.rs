@@ -14,7 +14,6 @@ mod averaging;
 mod critical_manifold;
 mod fenichel;
 mod formulas;
-mod long_term;
 mod system;
 mod trajectory;
 
@@ -22,9 +21,8 @@ pub use averaging::{MultiscaleError, MultiscaleErrors, SPLITTING_STEPS, averaged
 pub use critical_manifold::{Branch, CriticalManifold};
 pub use fenichel::{ManifoldDistance, ManifoldDistances, first_order_correction, manifold_distances};
 pub use formulas::{Formulas, Jacobian, PlaneError};
-pub use long_term::{LongTermBehaviour, canard_value, long_term};
 pub use system::{Bounds, Equations, FastSlowPlane, Point};
-pub use trajectory::{SolveLimits, StopReason, Trajectory, solve};
+pub use trajectory::{LongTermBehaviour, SolveLimits, StopReason, Trajectory, canard_value, long_term, solve};
 
 #[cfg(test)]
 mod tests;

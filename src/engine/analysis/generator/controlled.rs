@@ -54,9 +54,6 @@ impl ControlledGenerator {
     }
 
     /// The stationary distribution at y; of a reducible generator, where the flow from the uniform distribution leads.
-    ///
-    /// # Errors
-    /// Same as [`ControlledGenerator::at`].
     pub fn uniform_limit(&self, y: &[f64]) -> Result<Vec<f64>, GeneratorError> {
         let a = self.at(y)?;
         Ok(limit(&a, &classes(&a), &vec![1.0 / a.len() as f64; a.len()]))

@@ -7,20 +7,18 @@
 use super::communicating_classes::communicating_classes;
 
 mod controlled;
-mod edits;
-mod matrix_file;
 mod paths;
 mod relaxation;
 mod spectrum;
+mod text;
 mod topology;
 
 pub use super::communicating_classes::{Class, closed_classes};
 pub use controlled::{Control, ControlledGenerator};
-pub use edits::{RateEdit, read_edits, write_edits};
-pub use matrix_file::{MatrixKind, read_matrix};
 pub use paths::paths;
 pub use relaxation::{Relaxation, euler, exact, limit, relative_entropy};
 pub use spectrum::{Spectrum, second_modulus, spectrum};
+pub use text::{MatrixKind, RateEdit, read_edits, read_matrix, write_edits};
 pub use topology::{Topology, TopologySettings};
 
 /// The limit of states of a generator.

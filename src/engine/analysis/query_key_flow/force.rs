@@ -4,14 +4,10 @@ use super::Matrix;
 
 /// f of dk/dt = f(q), for queries of one width d.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "the docs of the variants name their fields")]
 pub enum Force {
-    /// f(q) = second silu(first q), without biases; in general no gradient of anything.
-    Learned {
-        /// The weights, (d, d), (outputs, inputs).
-        first: Matrix,
-        /// The matrix of the output layer, `(d, d)`.
-        second: Matrix,
-    },
+    /// f(q) = second silu(first q), without biases, of weights (d, d), (outputs, inputs); in general no gradient of anything.
+    Learned { first: Matrix, second: Matrix },
     /// f(q) = -q, of V = |q|²/2: every path is an ellipse, passed once in 2 pi.
     Harmonic,
     /// f(q) = q - q³, of V = sum (q² - 1)²/4 over the coordinates: wells at -1 and 1 and a barrier of 1/4 between them.

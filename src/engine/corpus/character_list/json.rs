@@ -7,10 +7,7 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, M
 
 use super::{MAX_IDS, not_a_character, pair};
 
-/// The symbols and ids of a list.
-///
-/// # Errors
-/// If it is no such list.
+/// The symbols and ids of a list. Errors: it is no such list.
 pub(super) fn parse(bytes: &[u8]) -> Result<Vec<(String, u64)>, String> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let list = List { is_top: true }.deserialize(&mut json).and_then(|list| json.end().map(|()| list));

@@ -11,7 +11,6 @@ use crate::corpus::prelude::*;
 use rand::seq::{IteratorRandom, SliceRandom};
 use std::ops::RangeInclusive;
 
-/// Corpus `chains`.
 pub(in crate::corpus) const CORPUS: Generated = Generated {
     id: "chains",
     title: "Chains of variables",

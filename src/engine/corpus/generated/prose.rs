@@ -5,14 +5,12 @@ use super::{
     theme::{GARDEN, HARBOUR, KITCHEN, LETTERS, OBSERVATORY, Plot, Theme},
     writer::{self, RecentUse},
 };
+use crate::corpus::prelude::*;
 use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
-use std::sync::LazyLock;
 
 /// A corpus of the documents of some themes.
 macro_rules! prose {
     ($corpus:ident, $id:literal, $title:literal, [$($theme:ident),+], $about:literal) => {
-        #[doc = concat!("Corpus `", $id, "`.")]
         pub(in crate::corpus) const $corpus: Generated =
             Generated { id: $id, title: $title, about: $about, recipe: Recipe::Prose(&[$(&$theme),+]) };
     };

@@ -14,7 +14,6 @@ use super::{
 use rand::{Rng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 
-/// Corpus `mqar_easy`.
 pub(in crate::corpus) const EASY: Generated = Generated {
     id: "mqar_easy",
     title: "Associative recall, easy",
@@ -22,7 +21,6 @@ pub(in crate::corpus) const EASY: Generated = Generated {
     recipe: Recipe::Recall(&Recall { pairs: 4 }),
 };
 
-/// Corpus `mqar_medium`.
 pub(in crate::corpus) const MEDIUM: Generated = Generated {
     id: "mqar_medium",
     title: "Associative recall, medium",
@@ -30,7 +28,6 @@ pub(in crate::corpus) const MEDIUM: Generated = Generated {
     recipe: Recipe::Recall(&Recall { pairs: 8 }),
 };
 
-/// Corpus `mqar_hard`.
 pub(in crate::corpus) const HARD: Generated = Generated {
     id: "mqar_hard",
     title: "Associative recall, hard",

@@ -6,10 +6,8 @@ use super::{
     Generated, Questions, Recipe,
     examples::{Example, Examples, separated},
 };
-use rand::Rng;
-use rand_chacha::ChaCha8Rng;
+use crate::corpus::prelude::*;
 
-/// Corpus `repeat_after_me`.
 pub(in crate::corpus) const CORPUS: Generated = Generated {
     id: "repeat_after_me",
     title: "Repeat after me",

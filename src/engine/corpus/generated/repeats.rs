@@ -2,8 +2,7 @@
 //! times, again and again (arXiv 2509.26507, section 6.4).
 
 use super::{Generated, Recipe};
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use crate::corpus::prelude::*;
 
 pub(in crate::corpus) const CORPUS: Generated = Generated {
     id: "repeats",

@@ -1,11 +1,12 @@
 //! The language of the steering preset: short sentences that call a thing good, bad or neither. It has about ninety
 //! words, and every sentence is well-formed English.
 
-use super::{Generated, Recipe, template::pick};
-use rand::Rng;
-use rand_chacha::ChaCha8Rng;
+use super::{
+    Generated, Recipe,
+    template::{at_least, pick},
+};
+use crate::corpus::prelude::*;
 
-/// Corpus `steering`.
 pub(in crate::corpus) const CORPUS: Generated = Generated {
     id: "steering",
     title: "Good and bad",
@@ -122,17 +123,11 @@ pub fn prompts(nouns: &[&str]) -> Vec<String> {
 
 /// At least `size` bytes of running text, a dozen sentences per line.
 fn text(rng: &mut ChaCha8Rng, size: usize) -> String {
-    let mut text = String::with_capacity(size + 1024);
-    while text.len() < size {
-        for i in 0..LINE {
-            if i > 0 {
-                text.push(' ');
-            }
-            text.push_str(&Sentence::draw(rng, false).text());
-        }
+    at_least(size, |text| {
+        let line: Vec<String> = (0..LINE).map(|_| Sentence::draw(rng, false).text()).collect();
+        text.push_str(&line.join(" "));
         text.push('\n');
-    }
-    text
+    })
 }
 
 /// A text that holds every word of the language, for a tokeniser to learn from. The counts of words differ little, so

@@ -12,7 +12,6 @@ use crate::corpus::prelude::*;
 
 pub(super) static DATA: LazyLock<Facts> = data!("facts.toml");
 
-/// Corpus `facts`.
 pub(in crate::corpus) const FACTS: Generated = Generated {
     id: "facts",
     title: "Facts in a story",
@@ -20,7 +19,6 @@ pub(in crate::corpus) const FACTS: Generated = Generated {
     recipe: Recipe::Task(FactStyle::Story),
 };
 
-/// Corpus `facts_symbols`.
 pub(in crate::corpus) const FACTS_SYMBOLS: Generated = Generated {
     id: "facts_symbols",
     title: "Facts in symbols",

@@ -2,8 +2,7 @@
 //! nothing about it. A reader can name only those that it has kept.
 
 use super::{Generated, Recipe};
-use rand::Rng;
-use rand_chacha::ChaCha8Rng;
+use crate::corpus::prelude::*;
 
 pub(in crate::corpus) const CORPUS: Generated = Generated {
     id: "symbols",

@@ -74,6 +74,15 @@ impl Lexicon {
     }
 }
 
+/// At least `size` bytes of text, to which `add` appends piece after piece.
+pub(super) fn at_least(size: usize, mut add: impl FnMut(&mut String)) -> String {
+    let mut text = String::with_capacity(size + 1024);
+    while text.len() < size {
+        add(&mut text);
+    }
+    text
+}
+
 /// One of several, each as likely.
 pub(super) fn pick<T: Copy>(rng: &mut ChaCha8Rng, from: &[T]) -> T {
     from[rng.random_range(0..from.len())]

@@ -1,8 +1,7 @@
 //! The themes of prose: who and what a document is about, and what happens. All of it is data.
 
 use super::{data::data, template::Lexicon};
-use serde::Deserialize;
-use std::sync::LazyLock;
+use crate::corpus::prelude::*;
 
 pub(super) static HARBOUR: LazyLock<Theme> = data!("harbour.toml");
 pub(super) static GARDEN: LazyLock<Theme> = data!("garden.toml");

@@ -15,9 +15,7 @@ const MAX_GROWTH: f64 = 1024.0;
 /// The parts of the file in which texts are replaced by others.
 #[derive(Deserialize)]
 struct Steps {
-    #[serde(default)]
     normalizer: Option<Value>,
-    #[serde(default)]
     decoder: Option<Value>,
 }
 

@@ -238,10 +238,8 @@ struct TensorSizes {
 }
 
 impl TensorSizes {
-    /// Finds the sizes that most of the five weights, in the order of [`NAMES`], agree on.
-    ///
-    /// # Errors
-    /// If a tensor does not fit the others; the message names it.
+    /// Finds the sizes that most of the five weights, in the order of [`NAMES`], agree on. An error names a tensor
+    /// that does not fit the others.
     fn from_tensors(tensors: &[(&str, &[usize]); 5]) -> std::result::Result<Self, String> {
         let [embed, encoder, encoder_v, _, lm_head] = tensors;
         for (sides, (name, shape), what) in [

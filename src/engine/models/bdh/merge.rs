@@ -41,8 +41,7 @@ pub struct MergedModel {
     pub notes: Vec<String>,
 }
 
-/// # Errors
-/// If the two models, named `names`, do not have this size in common.
+/// Errors: the two models, named `names`, do not have this size in common.
 fn check_equal(what: &str, names: [&str; 2], sizes: [usize; 2]) -> Result<()> {
     let ([a, b], [x, y]) = (names, sizes);
     ensure!(x == y, "{a} has {what} {x} and {b} has {y}; only models that differ in neurons alone can be merged");

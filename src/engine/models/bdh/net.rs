@@ -1,15 +1,11 @@
 //! The forward pass: a fused path for plain layers, and a composed one for gates, the paper's form, states and taps.
 
 use super::{
-    intervention::ActivationEdit,
+    intervention::{ActivationEdit, AttentionInput, LayerOutput},
     spec::{BdhSpec, Form},
-    synapse_edit::{AttentionInput, LayerOutput},
 };
 use crate::{
-    models::{
-        capabilities::{NeuronActivation, State},
-        prelude::*,
-    },
+    models::prelude::*,
     nn::fused::{
         linear::linear_transposed,
         linear_attention::{linear_attention, past},
@@ -113,9 +109,7 @@ impl Net {
                     Some(both) => both,
                     None => Tensor::cat(&[&self.encoder, &self.encoder_v], 0)?,
                 };
-                let read = linear_attention(&v, &both, &self.decoder, self.spec.attention())?;
-                encoders = Some(both);
-                read
+                linear_attention(&v, encoders.insert(both), &self.decoder, self.spec.attention())?
             } else {
                 let y = self.composed(layer, &v, &mut carried, tap, state.as_deref_mut(), change)?; // (B,T,n)
                 let y = match change {

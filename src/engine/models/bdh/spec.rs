@@ -2,10 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::{
-    models::{capabilities::SynapseShape, prelude::*},
-    nn::fused::linear_attention::LinearAttentionSpec,
-};
+use crate::{models::prelude::*, nn::fused::linear_attention::LinearAttentionSpec};
 
 /// The state transition U: the effect of time on a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

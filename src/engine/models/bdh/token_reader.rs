@@ -1,11 +1,8 @@
 //! A model that reads one token after another and changes its own copy of the state in place. It knows the public code's
-//! form on the CPU; other forms are read by [`SynapseModel::read`](crate::models::capabilities::SynapseModel::read).
+//! form on the CPU; other forms are read by [`SynapseModel::read`].
 
-use super::{Bdh, Form, State};
-use crate::{
-    models::{capabilities::TokenRecurrence, prelude::*},
-    nn::fused::linear_attention::Recurrence,
-};
+use super::{Bdh, Form};
+use crate::{models::prelude::*, nn::fused::linear_attention::Recurrence};
 
 /// The epsilon of every norm.
 const EPS: f32 = 1e-5;
@@ -22,9 +19,6 @@ pub struct TokenReader {
 
 impl TokenReader {
     /// Continues after the tokens that `state`, of one row, has read; `None` for an unsupported form or device.
-    ///
-    /// # Errors
-    /// If the device fails.
     pub fn after(model: &Bdh, state: &State) -> Result<Option<Self>> {
         let spec = model.sizes();
         let weight = |name: &str| model.params().detached(name);
@@ -77,10 +71,7 @@ fn normalise(v: &mut [f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::models::{
-        bdh::{BdhSpec, Position},
-        capabilities::SynapseModel,
-    };
+    use crate::models::bdh::{BdhSpec, Position};
 
     #[test]
     fn tokens_have_the_logits_of_the_reading_in_stretches() {

@@ -1,71 +1,16 @@
-//! The capabilities of a model beyond its loss: one small interface a file. A model offers an interface in the field of
+//! The capabilities of a model beyond its loss: one small interface each. A model offers an interface in the field of
 //! [`Capabilities`] with its name; a probe asks for the interface and never for a family. Nothing here knows how an
 //! interface is implemented.
-//!
-//! | field | what it offers | what asks for it |
-//! | --- | --- | --- |
-//! | `token_model` | logits of the next token | the trainer's accuracy, next tokens |
-//! | `attention_layers` | softmax attention maps by layer | attention maps |
-//! | `residual_layers` | layers that read what those before them gave | layer readout |
-//! | `positions` | the longest text of learned positions | the attention chain |
-//! | `flow` | a differential equation over depth | flow answers, fields, sweeps |
-//! | `synapses` | linear attention whose state is synapses | synapses, concepts, graphs |
-//! | `trained_graph` | neurons and synapses whose edges are trained | the rules of BDH as a physical system |
-//! | `two_timescales` | a fast stream and a slow stream | staircase |
-//! | `coupling` | the gate between the two streams | causality |
-//! | `fixed_point` | a map that refines the state | residual |
-//! | `recovery` | a reader that names past tokens | recoverability |
-//! | `query_key_dynamics` | queries and keys that evolve before they are scored | query and key paths |
-//! | `local_learning` | an update by a rule of its own, without gradients | the trainer |
-//! | `sentence_encoder` | vectors of every word of a sentence | grammatical roles |
-//! | `settling` | states of all levels while they settle on a word | settling |
-//! | `sequence_tagger` | tags of every word of a sentence | grammatical roles |
-//! | `trace_blocks` | blocks that read the past through moving averages | trace readings, unit usage, autocorrelation |
-//! | `streaming` | texts read part by part | warm-up |
-//! | `stationary_map` | a learned map from a control to a stationary distribution | generator, its map |
-//! | `text_classifier` | classes of whole texts | the trainer's accuracy |
-//! | `fast_weights` | a predictor that learns while it reads | fast weights, uncertainty |
 
-mod attention;
 mod coupling;
-mod fixed_point;
+mod dynamics;
 mod flow;
-mod local_learning;
-mod query_key_dynamics;
-mod recovery;
-mod residual_layers;
-mod runtime_param;
-mod sentences;
-mod stationary_map;
-mod streaming;
+mod layers;
+mod learning;
 mod synapses;
-mod text_classifier;
-mod trace_blocks;
-mod trained_graph;
+mod texts;
 
-pub use attention::AttentionLayer;
-pub use coupling::{CouplingModel, CouplingSettings, TwoTimescales};
-pub use fixed_point::{FixedPointModel, SolvedEquation};
-pub use flow::{CONTROLS, FlowControl, FlowModel, LanguageFlow, PlanarField, PlanarFlow, Steering};
-pub use local_learning::{LocalLearning, LocalUpdate};
-pub use query_key_dynamics::{LayerDynamics, QueryKeyDynamics, Scheme};
-pub use recovery::RecoveryModel;
-pub use residual_layers::ResidualLayers;
-pub use runtime_param::RuntimeParam;
-pub use sentences::{
-    FeedforwardWeights, FrozenEncoder, LevelFeatures, SentenceEncoder, SequenceTagger, SettledLevel, SettlingModel,
-};
-pub use stationary_map::StationaryMap;
-pub use streaming::{FastWeightModel, FastWeightRule, StreamingModel, TextStream};
-pub use synapses::{
-    Action, Activations, CheckpointFacts, Intervention, KnownNumber, MergedModels, NeuronActivation, ReadTokens,
-    ReadingForm, Recording, RecordingError, Rotation, Sampling, State, SynapseModel, SynapseShape, Target, TextLoss,
-    TextReader, TokenRecurrence, generate, longest_at_once, nats_by_depth, record, stretch,
-};
-pub(crate) use synapses::{draw, last_row};
-pub use text_classifier::TextClassifier;
-pub use trace_blocks::TraceBlocks;
-pub use trained_graph::{GraphMatrices, TrainedGraph};
+pub use {coupling::*, dynamics::*, flow::*, layers::*, learning::*, synapses::*, texts::*};
 
 use super::Model;
 

@@ -8,7 +8,8 @@ use crate::{
             Attention, DifferentialAttention, DifferentialSpec, Evolution, GroupedQueryAttention, GroupedQuerySpec,
             KeyValueCache,
         },
-        mlp::{MlpKind, UnbiasedMlp},
+        block::{LlamaBlockSpec, llama_block},
+        mlp::MlpKind,
     },
 };
 
@@ -88,10 +89,7 @@ impl Net {
 }
 
 impl CoupledQkSpec {
-    /// The attention of a layer, with its parameters below `path`.
-    ///
-    /// # Errors
-    /// They name the size that does not fit.
+    /// The attention of a layer, with its parameters below `path`. Errors name the size that does not fit.
     pub fn attention(&self, p: &mut Params, path: &str, layer: usize) -> Result<Arc<dyn Attention>> {
         let Self { d_model, heads, rotary, .. } = *self;
         let writers = 2 * self.layers;
@@ -111,11 +109,7 @@ impl CoupledQkSpec {
 
 /// Block `layer` with the attention of the variant.
 fn block(p: &mut Params, spec: &CoupledQkSpec, layer: usize) -> Result<Block> {
-    let path = format!("layers.{layer}");
-    let norm1 = Norm::rms(p, &format!("{path}.norm1"), spec.d_model)?;
-    let attention = spec.attention(p, &format!("{path}.attn"), layer)?;
-    let norm2 = Norm::rms(p, &format!("{path}.norm2"), spec.d_model)?;
-    let (kind, writers) = (MlpKind::Gated(Act::Silu), 2 * spec.layers);
-    let mlp = UnbiasedMlp::new(p, &format!("{path}.mlp"), (spec.d_model, spec.hidden), kind, writers)?;
-    Ok(Block::new(&path, norm1, attention, norm2, mlp))
+    let CoupledQkSpec { d_model, hidden, layers, .. } = *spec;
+    let sizes = LlamaBlockSpec { d_model, hidden, mlp: MlpKind::Gated(Act::Silu), writers: 2 * layers };
+    llama_block(p, &format!("layers.{layer}"), &sizes, |p, path| spec.attention(p, path, layer))
 }

@@ -6,7 +6,7 @@ use candle_core::Var;
 
 use super::{Approach, FastSlow, net::Net};
 use crate::{
-    models::{capabilities::FixedPointModel, prelude::*},
+    models::prelude::*,
     nn::{
         fixed_point::{self, Anderson, BackwardSolves, Implicit, StopCriterion},
         pooling::upsample,

@@ -4,8 +4,10 @@ use super::{Constraint, FastSlowSpec};
 use crate::{
     models::prelude::*,
     nn::{
-        attention::{DecayKind, GatedLinearAttention, GatedLinearSpec},
-        block::{LlamaBlockSpec, llama_block, llama_block_with},
+        attention::{
+            Attention, DecayKind, GatedLinearAttention, GatedLinearSpec, GroupedQueryAttention, GroupedQuerySpec,
+        },
+        block::{LlamaBlockSpec, llama_block},
         fused::mlp::mlp,
         layers::input_proj,
         mlp::MlpKind,
@@ -40,29 +42,27 @@ impl Net {
     pub(super) fn new(p: &mut Params, s: &FastSlowSpec, vocab: usize) -> Result<Self> {
         let d = s.d_model;
         let fast_writers = 2 * (s.n_pre + s.n_rounds * s.n_post);
-        let block = |window, writers| LlamaBlockSpec {
-            d_model: d,
-            heads: s.heads,
-            kv_heads: s.kv_heads,
-            window,
-            hidden: 4 * d,
-            mlp: MlpKind::Plain(Act::Gelu),
-            writers,
-        };
-        let (fast, slow) = (block(s.fast_window, fast_writers), block(None, 2 * s.n_slow));
-        let blocks = |p: &mut Params, name: &str, n: usize, spec: &LlamaBlockSpec| -> Result<Vec<Block>> {
-            (0..n).map(|i| llama_block(p, &format!("{name}.{i}"), spec)).collect()
+        let (heads, kv_heads) = (s.heads, s.kv_heads);
+        let blocks = |p: &mut Params, name: &str, n: usize, writers: usize, window, decay: Option<DecayKind>| {
+            let block = LlamaBlockSpec { d_model: d, hidden: 4 * d, mlp: MlpKind::Plain(Act::Gelu), writers };
+            let attention = |p: &mut Params, path: &str| -> Result<Arc<dyn Attention>> {
+                let (qk_norms, rotary) = (true, true);
+                let grouped = GroupedQuerySpec { d_model: d, heads, kv_heads, window, qk_norms, rotary, writers };
+                Ok(match decay {
+                    None => Arc::new(GroupedQueryAttention::new(p, path, &grouped)?),
+                    Some(decay) => {
+                        let sizes = GatedLinearSpec { d_model: d, heads, kv_heads, decay, writers };
+                        Arc::new(GatedLinearAttention::new(p, path, &sizes)?)
+                    }
+                })
+            };
+            (0..n).map(|i| llama_block(p, &format!("{name}.{i}"), &block, attention)).collect::<Result<Vec<_>>>()
         };
         Ok(Self {
             embed: p.normal("embed.weight", (vocab, d), EMBEDDING_STD)?,
-            pre: blocks(p, "pre", s.n_pre, &fast)?,
-            slow: match s.slow_mixer.decay() {
-                None => blocks(p, "slow", s.n_slow, &slow)?,
-                Some(decay) => (0..s.n_slow)
-                    .map(|i| decaying_block(p, &format!("slow.{i}"), &slow, decay))
-                    .collect::<Result<_>>()?,
-            },
-            post: blocks(p, "post", s.n_post, &fast)?,
+            pre: blocks(p, "pre", s.n_pre, fast_writers, s.fast_window, None)?,
+            slow: blocks(p, "slow", s.n_slow, 2 * s.n_slow, None, s.slow_mixer.decay())?,
+            post: blocks(p, "post", s.n_post, fast_writers, s.fast_window, None)?,
             phi: match (s.projector_hidden, s.constraint) {
                 (Some(hidden), _) => {
                     let up = input_proj(p, "phi.0.weight", hidden, d)?;
@@ -98,14 +98,6 @@ impl Net {
     pub(super) fn post(&self, x: &Tensor, tap: &mut Tap, round: usize) -> Result<Tensor> {
         block::run(&self.post, x, tap, Some(round))
     }
-}
-
-fn decaying_block(p: &mut Params, path: &str, s: &LlamaBlockSpec, decay: DecayKind) -> Result<Block> {
-    let LlamaBlockSpec { d_model, heads, kv_heads, writers, .. } = *s;
-    llama_block_with(p, path, s, |p, path| {
-        let spec = GatedLinearSpec { d_model, heads, kv_heads, decay, writers };
-        Ok(Arc::new(GatedLinearAttention::new(p, path, &spec)?))
-    })
 }
 
 /// Alternate row and column normalisations of exp(logits), `(D, D)`. The diagonal starts with half of

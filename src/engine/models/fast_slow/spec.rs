@@ -8,40 +8,25 @@ use crate::{
 /// The approach of a round's fast state to its equilibrium, with the slow state held.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(tag = "method", rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the docs of the variants name their fields")]
 pub enum Approach {
     /// x <- Post(x): one forward Euler step (paper, 11.1).
     #[default]
     OnePass,
     /// Post this many times (11.2).
-    Passes {
-        /// The number of applications of Post.
-        passes: usize,
-    },
+    Passes { passes: usize },
     /// Anderson(1), with this many evaluations of Post (11.3); one is the same as one pass.
-    Anderson {
-        /// The number of evaluations of Post.
-        passes: usize,
-    },
+    Anderson { passes: usize },
     /// Solves x = x0 + R(x), R(x) = Post(x) - x, x0 the state after the injection, to
     /// |x - x0 - R(x)| <= tolerance |x|: the backward Euler step where one pass is the forward one
     /// (its first iterate is exactly one pass). The anchor x0 keeps the solution a function of the tokens.
     /// Gradients by the implicit function theorem.
-    BackwardEuler {
-        /// The relative residual at which the solver stops.
-        tolerance: f64,
-        /// The largest number of iterations.
-        max_iters: usize,
-    },
+    BackwardEuler { tolerance: f64, max_iters: usize },
     /// Solves R(x) + tanh(gamma) RMSNorm(phi(y)) = 0 with y held, to |R(x) + ..| <= tolerance |x|, from the state after the
     /// injection (section 12: the fast state is a function of the slow one). The solution depends on the tokens only
     /// through y. Post's norms make R nearly independent of the size of x, so that there may be no solution; the iterate with
     /// the smallest residual is then used, and counted. Gradients follow from the implicit function theorem.
-    Deq {
-        /// The relative residual at which the solver stops.
-        tolerance: f64,
-        /// The largest number of iterations.
-        max_iters: usize,
-    },
+    Deq { tolerance: f64, max_iters: usize },
 }
 
 /// Norm constraints that the paper discusses (its section 5) to show that they change nothing.
@@ -199,8 +184,7 @@ impl FastSlowSpec {
         if self.hierarchy == Hierarchy::Pooled { self.pool } else { 1 }
     }
 
-    /// # Errors
-    /// If a size does not fit; the message names it.
+    /// Errors name the size that does not fit.
     pub(super) fn check(&self) -> Result<()> {
         let (pool, rounds) = (self.pool, self.n_rounds);
         ensure!(pool > 0 && rounds > 0, "pool {pool} and n_rounds {rounds} must be at least 1");

@@ -4,7 +4,7 @@ use rand::seq::index::sample;
 
 use super::GraphBdhSpec;
 use crate::{
-    models::{capabilities::GraphMatrices, prelude::*},
+    models::prelude::*,
     nn::{
         fused::synapses::{Synapses, synaptic_attention},
         params::hash,

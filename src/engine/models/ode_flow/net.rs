@@ -3,10 +3,7 @@
 //! Field (continuous-depth guide, section 7): Hc = H + W_t2 SiLU(W_t1 tau) + W_u u;
 //! dH/dtau = alpha (Attn(LN1 Hc) + MLP(LN2 Hc)).
 
-use super::{
-    super::{capabilities::CONTROLS, gpt::embed_from},
-    spec::OdeFlowSpec,
-};
+use super::{super::gpt::embed_from, OdeFlowSpec};
 use crate::{
     models::prelude::*,
     nn::{

@@ -2,9 +2,8 @@
 //! one class of tokens and the other, for 0 to change nothing.
 
 use super::{
-    super::capabilities::{CONTROLS, Steering},
+    OdeFlowSpec,
     net::{FieldNet, Net},
-    spec::OdeFlowSpec,
 };
 use crate::{models::prelude::*, ode::SolverOptions};
 

@@ -23,15 +23,6 @@ choices! {
     }
 }
 
-/// The rule with its learning rate.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct FeedforwardLearning {
-    /// The rule.
-    pub rule: FeedforwardRule,
-    /// The learning rate eta.
-    pub rate: f32,
-}
-
 /// Share of a word's surprise in the running mean that it is compared with.
 const FOLLOW: f32 = 0.01;
 /// The goodness between positive words and negative ones. Drives of a random network begin near it.

@@ -13,53 +13,14 @@
 //!   follow the squared error by .01.
 //! - While a network is frozen, neither feedback weights nor precisions change.
 
-use super::feedforward::{self, FeedforwardLearning, FeedforwardRule, Surprise};
+use super::{
+    feedforward::{self, FeedforwardRule, Surprise},
+    spec::SpcnSpec,
+};
 use crate::nn::kernels::sparse::{Sparse, add_columns, axpy};
 
-/// The rules by which a hierarchy settles and learns.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct HierarchyRule {
-    /// The number of settling sweeps per word.
-    pub sweeps: usize,
-    /// Weights of the three pathways (equation 1).
-    pub feedforward: f32,
-    pub feedback: f32,
-    pub lateral: f32,
-    pub retrieval: Retrieval,
-    /// True if a state is divided by its length.
-    pub unit_norm: bool,
-    /// eta; at 0 the feedback weights follow no error, and still decay.
-    pub rate: f32,
-    /// lambda_d: the decay of feedback weights at each word.
-    pub decay: f32,
-    pub precision: PrecisionRule,
-    /// Learning of the feedforward weights.
-    pub bottom_up: FeedforwardLearning,
-}
-
-/// The query of the episodic buffer (sparse predictive attention, SPA).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Retrieval {
-    /// Settled states that are kept; 0 keeps none.
-    pub window: usize,
-    /// The number of states that are mixed.
-    pub best: usize,
-    /// Scores are cosines rather than dot products.
-    pub cosine: bool,
-    /// The factor by which the retrieved mixture is multiplied.
-    pub gain: f32,
-}
-
-/// The rule by which precisions follow errors.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PrecisionRule {
-    /// Share of the new squared error in the running variance.
-    pub variance_rate: f32,
-    pub min: f32,
-    pub max: f32,
-    /// 1 / (d v) rather than 1 / v, of d units.
-    pub per_unit: bool,
-}
+/// Share of the new squared error in the running variance.
+const VARIANCE_RATE: f32 = 0.01;
 
 /// The weights and running variances of one level of `units` units over `inputs` inputs, columns one after another.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,32 +42,15 @@ pub struct Level {
     pub inhibition: Vec<f32>,
     /// The running mean of a word's surprise, if a rule uses it.
     pub surprise: f32,
-    /// pi `(units)`, from v.
-    precision: Vec<f32>,
-}
-
-impl Level {
-    /// pi, the inverse of the running variance of the error.
-    pub fn precision(&self) -> &[f32] {
-        &self.precision
-    }
-
-    /// The precisions follow from the variances.
-    pub fn new(
-        units: usize,
-        active: usize,
-        traces: [f32; 2],
-        [feedforward, lateral, feedback, variance]: [Vec<f32>; 4],
-    ) -> Self {
-        let (inhibition, precision, surprise) = (vec![], vec![], 0.0);
-        Self { units, active, traces, feedforward, lateral, feedback, variance, inhibition, surprise, precision }
-    }
+    /// pi `(units)`, from v; a [`Hierarchy`] fills it in.
+    pub precision: Vec<f32>,
 }
 
 /// The levels, from below.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hierarchy {
-    pub rule: HierarchyRule,
+    /// The rules by which it settles and learns, whose numbers are used in 32 bits.
+    pub spec: SpcnSpec,
     levels: Vec<Level>,
     /// Feedback weights are the stored ones times this: decay multiplies one number rather than all.
     scale: f32,
@@ -140,10 +84,14 @@ pub struct State {
 }
 
 impl Hierarchy {
-    pub fn new(rule: HierarchyRule, levels: Vec<Level>) -> Self {
-        let mut hierarchy = Self { rule, levels, scale: 1.0 };
-        hierarchy.levels.iter_mut().for_each(|l| refresh_precision(l, &rule.precision));
-        hierarchy
+    pub fn new(spec: SpcnSpec, mut levels: Vec<Level>) -> Self {
+        for level in &mut levels {
+            level.precision = match level.variance.is_empty() {
+                true => vec![1.0; level.units],
+                false => level.variance.iter().map(|v| precision(&spec, *v, level.units)).collect(),
+            };
+        }
+        Self { spec, levels, scale: 1.0 }
     }
 
     /// The levels with their present weights.
@@ -161,7 +109,7 @@ impl Hierarchy {
 
     /// Settles on a word, calling `after_sweep` after each sweep; then the traces take the settled states up.
     pub fn read(&self, state: &mut State, word: usize, after_sweep: &mut dyn FnMut(&State)) {
-        for _ in 0..self.rule.sweeps {
+        for _ in 0..self.spec.sweeps {
             (0..self.levels.len()).for_each(|l| self.settle(state, l, word));
             after_sweep(state);
         }
@@ -173,7 +121,7 @@ impl Hierarchy {
 
     /// Ends a word: its settled states enter the buffers.
     pub fn remember(&self, state: &mut State) {
-        let window = self.rule.retrieval.window;
+        let window = self.spec.buffer;
         if window == 0 {
             return;
         }
@@ -196,27 +144,27 @@ impl Hierarchy {
     /// Settles one level within a sweep.
     fn settle(&self, state: &mut State, l: usize, word: usize) {
         self.predict(state, l);
-        let (level, rule) = (&self.levels[l], &self.rule);
+        let (level, spec) = (&self.levels[l], &self.spec);
         let State { levels, drive, keys, scores } = state;
         let (below, here) = levels.split_at_mut(l);
         let Some(held) = here.first_mut() else { return };
         let u = &mut drive[..level.units];
         u.fill(0.0);
         match below.last() {
-            None => axpy(u, rule.feedforward, &level.feedforward[word * level.units..][..level.units]),
-            Some(below) => add_columns(u, &level.feedforward, &below.x, rule.feedforward),
+            None => axpy(u, spec.feedforward as f32, &level.feedforward[word * level.units..][..level.units]),
+            Some(below) => add_columns(u, &level.feedforward, &below.x, spec.feedforward as f32),
         }
-        axpy(u, rule.feedback, &held.predicted);
-        add_columns(u, &level.lateral, &held.x, rule.lateral);
+        axpy(u, spec.feedback as f32, &held.predicted);
+        add_columns(u, &level.lateral, &held.x, spec.lateral as f32);
         if !level.inhibition.is_empty() {
             add_columns(u, &level.inhibition, &held.x, 1.0);
         }
-        retrieve(level, held, &rule.retrieval, scores, u);
+        retrieve(level, held, spec, scores, u);
         held.x.iter().for_each(|(unit, _)| held.dense[unit] = 0.0);
         held.x.select(u, level.active, keys);
         let length = held.x.norm();
-        held.length = if rule.unit_norm { length } else { 1.0 };
-        if rule.unit_norm && length > 0.0 {
+        held.length = if spec.unit_norm { length } else { 1.0 };
+        if spec.unit_norm && length > 0.0 {
             held.x.values.iter_mut().for_each(|v| *v /= length);
         }
         held.x.iter().for_each(|(unit, value)| held.dense[unit] = value);
@@ -225,16 +173,16 @@ impl Hierarchy {
     /// Learns from the settled word: precisions follow the errors, then gate the update of the feedback weights
     /// (equations 2 and 3; as printed, the precision enters twice). Feedforward weights follow their rule, if there is one.
     pub fn learn(&mut self, state: &State, word: usize) {
-        let HierarchyRule { rate, decay, precision, .. } = self.rule;
-        self.scale *= 1.0 - decay;
+        let (spec, rate) = (&self.spec, self.spec.rate as f32);
+        self.scale *= 1.0 - spec.decay as f32;
         for (l, above) in (0..self.levels.len()).zip(state.levels.iter().skip(1)) {
             let (level, held) = (&mut self.levels[l], &state.levels[l]);
             let mut gated = vec![0.0; level.units]; // eta pi (pi r)
             let variances = level.variance.iter_mut().zip(&mut level.precision);
             for (((v, pi), gated), (x, xhat)) in variances.zip(&mut gated).zip(held.dense.iter().zip(&held.predicted)) {
                 let r = x - xhat;
-                *v += precision.variance_rate * (r * r - *v);
-                *pi = precision.precision(*v, level.units);
+                *v += VARIANCE_RATE * (r * r - *v);
+                *pi = precision(spec, *v, level.units);
                 *gated = rate * *pi * (*pi * r);
             }
             if rate > 0.0 {
@@ -247,23 +195,23 @@ impl Hierarchy {
         if self.scale < 0.5 {
             self.apply_scale();
         }
-        self.learn_feedforward(state, word, self.rule.bottom_up.rate);
+        self.learn_feedforward(state, word, self.spec.feedforward_rate as f32);
     }
 
     /// True if its rule also learns from sentences that are read from the wrong side.
     pub fn learns_from_negatives(&self) -> bool {
-        self.rule.bottom_up.rule == FeedforwardRule::ForwardForward
+        self.spec.feedforward_rule == FeedforwardRule::ForwardForward
     }
 
     /// Learns from a settled word of a negative sentence.
     pub fn learn_negative(&mut self, state: &State, word: usize) {
-        self.learn_feedforward(state, word, -self.rule.bottom_up.rate);
+        self.learn_feedforward(state, word, -(self.spec.feedforward_rate as f32));
     }
 
     /// Updates the feedforward weights, level by level. The rule reads settled states, so that the order of levels does
     /// not matter.
     fn learn_feedforward(&mut self, state: &State, word: usize, rate: f32) {
-        let (rule, decay) = (self.rule.bottom_up.rule, self.rule.decay);
+        let (rule, decay) = (self.spec.feedforward_rule, self.spec.decay as f32);
         if rule == FeedforwardRule::Frozen || rate == 0.0 {
             return;
         }
@@ -333,42 +281,35 @@ impl State {
     }
 }
 
-impl PrecisionRule {
-    fn precision(&self, variance: f32, units: usize) -> f32 {
-        let v = if self.per_unit { variance * units as f32 } else { variance };
-        (1.0 / (v + 1e-8)).clamp(self.min, self.max)
-    }
-}
-
-fn refresh_precision(level: &mut Level, rule: &PrecisionRule) {
-    level.precision = match level.variance.is_empty() {
-        true => vec![1.0; level.units],
-        false => level.variance.iter().map(|v| rule.precision(*v, level.units)).collect(),
-    };
+/// pi, the inverse of the running variance of the error of `units` units.
+fn precision(spec: &SpcnSpec, variance: f32, units: usize) -> f32 {
+    let v = if spec.precision_per_unit { variance * units as f32 } else { variance };
+    let [min, max] = spec.precision.map(|bound| bound as f32);
+    (1.0 / (v + 1e-8)).clamp(min, max)
 }
 
 /// Adds c, the mixture of the buffered states that are most like the precision-weighted error, to the drive.
-fn retrieve(level: &Level, held: &LevelState, rule: &Retrieval, scores: &mut Vec<(f32, usize)>, u: &mut [f32]) {
+fn retrieve(level: &Level, held: &LevelState, spec: &SpcnSpec, scores: &mut Vec<(f32, usize)>, u: &mut [f32]) {
     if held.buffer.is_empty() {
         return;
     }
     let query = |unit: usize| level.precision[unit] * (held.dense[unit] - held.predicted[unit]);
     let length = |q: f32| if q > 0.0 { q.sqrt() } else { 1.0 };
-    let query_length = match rule.cosine {
+    let query_length = match spec.cosine {
         true => length((0..level.units).map(|unit| query(unit) * query(unit)).sum()),
         false => 1.0,
     };
     scores.clear();
     scores.extend(held.buffer.iter().enumerate().map(|(i, b)| {
         let dot: f32 = b.iter().map(|(unit, value)| query(unit) * value).sum();
-        let own = if rule.cosine { query_length * length(b.values.iter().map(|v| v * v).sum()) } else { 1.0 };
+        let own = if spec.cosine { query_length * length(b.values.iter().map(|v| v * v).sum()) } else { 1.0 };
         (dot / own, i)
     }));
     // the sort is stable: the older of two states with equal scores stays first
     scores.sort_by(|a, b| b.0.total_cmp(&a.0));
-    scores.truncate(rule.best);
+    scores.truncate(spec.retrieved);
     let Some(&(most, _)) = scores.first() else { return };
     scores.iter_mut().for_each(|(score, _)| *score = (*score - most).exp());
     let sum: f32 = scores.iter().map(|(weight, _)| weight).sum();
-    scores.iter().for_each(|&(weight, i)| held.buffer[i].add_to(u, rule.gain * weight / sum));
+    scores.iter().for_each(|&(weight, i)| held.buffer[i].add_to(u, spec.gain as f32 * weight / sum));
 }

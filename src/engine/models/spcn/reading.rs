@@ -75,13 +75,13 @@ pub(super) fn order(len: usize, from_right: bool) -> impl Iterator<Item = usize>
 }
 
 pub(super) fn settle(hierarchy: &mut Hierarchy, sentence: &[u32], from_right: bool) -> Vec<SettledLevel> {
-    let (words, sweeps) = (sentence.len(), hierarchy.rule.sweeps);
+    let (words, sweeps) = (sentence.len(), hierarchy.spec.sweeps);
     let start = |level: &Level| SettledLevel {
         units: level.units,
         states: vec![0.0; words * sweeps * level.units],
         errors: vec![0.0; words * level.units],
         traces: [vec![0.0; words * level.units], vec![0.0; words * level.units]],
-        precision: level.precision().to_vec(),
+        precision: level.precision.clone(),
         feedback: level.feedback.clone(),
     };
     let mut settled: Vec<SettledLevel> = hierarchy.levels().iter().map(start).collect();

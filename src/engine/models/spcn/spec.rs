@@ -1,10 +1,6 @@
 //! Sizes and switches of a network of predictive columns. It builds nothing.
 
-use super::{
-    DIRECTIONS,
-    feedforward::{FeedforwardLearning, FeedforwardRule},
-    hierarchy::{HierarchyRule, PrecisionRule, Retrieval},
-};
+use super::{DIRECTIONS, feedforward::FeedforwardRule};
 use crate::models::prelude::*;
 
 /// Sizes of one level.
@@ -62,7 +58,7 @@ defaults! {
         pub gain: f64 = 1.0,
         /// True if the kept activations of a level are scaled to unit length.
         pub unit_norm: bool = true,
-        /// eta of the feedback weights; 0 learns nothing.
+        /// eta of the feedback weights; at 0 they follow no error, and still decay.
         pub rate: f64 = 0.01,
         /// The decay of feedback weights at each word.
         pub decay: f64 = 0.001,
@@ -105,33 +101,7 @@ impl SpcnSpec {
         [fast as f32, (self.slow_share * fast) as f32]
     }
 
-    pub(super) fn rule(&self) -> HierarchyRule {
-        HierarchyRule {
-            sweeps: self.sweeps,
-            feedforward: self.feedforward as f32,
-            feedback: self.feedback as f32,
-            lateral: self.lateral as f32,
-            retrieval: Retrieval {
-                window: self.buffer,
-                best: self.retrieved,
-                cosine: self.cosine,
-                gain: self.gain as f32,
-            },
-            unit_norm: self.unit_norm,
-            rate: self.rate as f32,
-            decay: self.decay as f32,
-            precision: PrecisionRule {
-                variance_rate: 0.01,
-                min: self.precision[0] as f32,
-                max: self.precision[1] as f32,
-                per_unit: self.precision_per_unit,
-            },
-            bottom_up: FeedforwardLearning { rule: self.feedforward_rule, rate: self.feedforward_rate as f32 },
-        }
-    }
-
-    /// # Errors
-    /// If a size does not fit; the message names it, and sizes that would.
+    /// Errors name the size that does not fit, and sizes that would.
     pub(super) fn check(&self) -> Result<()> {
         let is_whole = !self.levels.is_empty() && self.sweeps > 0;
         ensure!(is_whole, "a network of predictive columns needs at least one level and one settling sweep");

@@ -1,18 +1,24 @@
 //! The computation graph of the SPEN family, over a whole text or from where an earlier part ended.
 
 use super::{
-    fast_weights::FastWeights,
+    COEFFICIENTS, SpenSpec, TraceGate,
     predictor::{Prediction, PredictorPast, unit},
-    spec::SpenSpec,
-    traces::Traces,
 };
 use crate::{
-    models::{capabilities::FastWeightRule, prelude::*},
+    models::prelude::*,
     nn::{
-        fused::{activation::activation, sparse_mlp::sparse_mlp, top_k::top_k},
+        fused::{activation::activation, ema::ema, linear::linear_biased, sparse_mlp::sparse_mlp, top_k::top_k},
+        kernels::{
+            fast_weights::{FastWeightState, HebbianRule, read},
+            threads,
+        },
         layers::{input_proj, residual_out_proj},
     },
 };
+
+/// Share of a new squared error in its running variance, and what is added to it: those of the grammar network.
+const FOLLOW: f32 = 0.01;
+const MIN_VARIANCE: f32 = 1e-8;
 
 /// Blocks without attention, a tied head.
 #[derive(Clone)]
@@ -112,7 +118,7 @@ impl Block {
     }
 
     /// x `(B, T, D)` -> `(B, T, D)`, and the load-balancing loss. Offers the taps of
-    /// [`TraceBlocks`](crate::models::capabilities::TraceBlocks).
+    /// [`TraceBlocks`].
     fn forward(&self, x: &Tensor, state: &mut BlockState, tap: &mut Tap) -> Result<(Tensor, Tensor)> {
         let traces = self.traces.forward(x, state.traces.as_ref(), &self.path, tap)?;
         let [fast, medium, slow] = &traces;
@@ -139,5 +145,102 @@ impl Block {
         let [fast, medium, slow] = traces.map(|h| h.narrow(1, last, 1)?.squeeze(1));
         *state = BlockState { traces: Some([fast?, medium?, slow?]), past, fast: state.fast.take() };
         Ok(((x + y)?, balance))
+    }
+}
+
+/// The three exponential moving averages of a block's input: h_t = (1 - a) h_{t-1} + a x_t, once for each coefficient, fast to slow.
+#[derive(Debug, Clone)]
+struct Traces {
+    rates: [Rate; 3],
+}
+
+#[derive(Debug, Clone)]
+enum Rate {
+    Fixed(Tensor),   // (D)
+    Learned(Tensor), // logit (D)
+    InputDependent { weight: Tensor, bias: Tensor },
+}
+
+impl Traces {
+    /// Learned ones begin at the fixed coefficients. Parameters `<path>.rate_{fast,medium,slow}.{weight,bias}`, as far as
+    /// the gate has them.
+    pub fn new(params: &mut Params, path: &str, d_model: usize, gate: TraceGate) -> Result<Self> {
+        let mut rate = |name: &str, a: f64| -> Result<Rate> {
+            let logit = (a / (1.0 - a)).ln();
+            let bias = format!("{path}.rate_{name}.bias");
+            Ok(match gate {
+                TraceGate::Fixed => Rate::Fixed(Tensor::full(a, d_model, params.device())?.to_dtype(params.dtype())?),
+                TraceGate::Learned => Rate::Learned(params.constant(&bias, d_model, logit)?),
+                TraceGate::InputDependent => Rate::InputDependent {
+                    weight: params.zeros(&format!("{path}.rate_{name}.weight"), (d_model, d_model))?,
+                    bias: params.constant(&bias, d_model, logit)?,
+                },
+            })
+        };
+        let [fast, medium, slow] = COEFFICIENTS;
+        Ok(Self { rates: [rate("fast", fast)?, rate("medium", medium)?, rate("slow", slow)?] })
+    }
+
+    /// x `(B, T, D)`, after what was read before: the last row of each trace `(B, D)`, if there is one -> the traces
+    /// `(B, T, D)`. Offers the coefficients.
+    pub fn forward(&self, x: &Tensor, before: Option<&[Tensor; 3]>, path: &str, tap: &mut Tap) -> Result<[Tensor; 3]> {
+        let mut trace = |i: usize| {
+            let a = match &self.rates[i] {
+                Rate::Fixed(a) => a.clone(),
+                Rate::Learned(logit) => candle_nn::ops::sigmoid(logit)?,
+                Rate::InputDependent { weight, bias } => candle_nn::ops::sigmoid(&linear_biased(x, weight, bias)?)?,
+            };
+            tap.offer(&format!("{path}.rate_{}", TraceBlocks::TRACES[i]), || Ok(a.clone()))?;
+            ema(x, &a, before.map(|before| &before[i]))
+        };
+        Ok([trace(0)?, trace(1)?, trace(2)?])
+    }
+}
+
+/// Fast weights of one block, for each text that is read at once, that a static predictor learns while it reads (PGHU at
+/// inference): W_base h + W_fast h predicts, and the precision-gated error of every token changes W_fast.
+#[derive(Debug, Clone)]
+struct FastWeights {
+    rule: HebbianRule,
+    /// W_base `(D, D)`; `None` for zero.
+    base: Option<Tensor>,
+    texts: Vec<FastWeightState>,
+    /// Mean of 1 / pi over channels at every token of the last call, `(B, T)`.
+    inverse_precision: Vec<f32>,
+}
+
+impl FastWeights {
+    /// Fast weights for a predictor with these trained weights `(D, D)`.
+    pub fn new(rule: &FastWeightRule, trained: &Tensor) -> Self {
+        let rule_of_block = HebbianRule {
+            rate: rule.rate as f32,
+            max_precision: rule.max_precision as f32,
+            variance_rate: FOLLOW,
+            min_variance: MIN_VARIANCE,
+        };
+        let base = rule.has_base.then(|| trained.clone());
+        Self { rule: rule_of_block, base, texts: vec![], inverse_precision: vec![] }
+    }
+
+    /// The error of the prediction from the slow trace's direction, both `(B, T, D)`; W_fast learns from it.
+    pub fn error(&mut self, direction: &Tensor, x: &Tensor) -> Result<Tensor> {
+        let (b, t, d) = x.dims3()?;
+        self.texts.resize_with(b, || FastWeightState::new(d));
+        let left = match &self.base {
+            Some(base) => (x - linear(direction, base)?)?,
+            None => x.clone(),
+        };
+        let (inputs, mut errors) = (host::to_f32(direction)?, host::to_f32(&left)?);
+        self.inverse_precision = vec![0.0; b * t];
+        let rule = self.rule;
+        let (of_text, tokens) = ((t * d).max(1), t.max(1));
+        let texts = self.texts.iter_mut().zip(inputs.chunks_exact(of_text)).zip(errors.chunks_exact_mut(of_text));
+        let texts = texts.zip(self.inverse_precision.chunks_exact_mut(tokens));
+        threads::for_each(b, texts, |(((state, inputs), errors), inverse)| read(rule, inputs, errors, inverse, state));
+        Tensor::from_vec(errors, (b, t, d), x.device())?.to_dtype(x.dtype())
+    }
+
+    pub fn inverse_precision(&self) -> &[f32] {
+        &self.inverse_precision
     }
 }

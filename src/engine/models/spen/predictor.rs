@@ -1,7 +1,7 @@
 //! Predicts the input of a block from the slow trace, and from the past where the predictor is an attention. All forms
 //! but full softmax attention are strictly causal in what they look up: the present token is not among the values.
 
-use super::spec::{Predictor, PredictorValues, SpenSpec};
+use super::{Predictor, PredictorValues, SpenSpec};
 use crate::{models::prelude::*, nn::layers::input_proj};
 
 /// Decay of linear attention's past at every token.

@@ -3,12 +3,10 @@
 //! does not change.
 
 mod cache;
-mod coupling;
 mod differential;
 mod evolution;
 mod gated_linear;
 mod grouped_query;
-mod head_mlp;
 mod packed;
 mod projections;
 

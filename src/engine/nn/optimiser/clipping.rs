@@ -68,10 +68,7 @@ impl ZClip {
         Tensor::from_vec(values.clone(), values.len(), &Device::Cpu)
     }
 
-    /// Restores what [`ZClip::state`] gave.
-    ///
-    /// # Errors
-    /// If the tensor holds something else.
+    /// Restores what [`ZClip::state`] gave; an error if the tensor holds something else.
     pub fn from_state(state: &Tensor) -> Result<Self> {
         match host::to_f64(state)?.as_slice() {
             [mean, variance] if mean.is_finite() && *variance >= 0.0 => {

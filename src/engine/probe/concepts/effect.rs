@@ -2,7 +2,7 @@
 //! Sentences are those of the confirmation, which no synapse was chosen by.
 
 use super::{
-    super::synapses::{MatchedNull, continuation, read_rows, request},
+    super::synapses::{ForwardPass, MatchedNull, read_rows, request},
     ConceptQuestion, LEVEL, PRESETS, given,
     question::extent,
 };
@@ -34,10 +34,12 @@ impl Probe for ConceptEffectArgs {
             return Ok(Answer::default());
         }
         let (concept, rows, follows) = followed(cx, model, self)?;
-        let run =
-            EffectReader { model, rows: &rows, device: cx.device, readings: self.draws + 3, progress: cx.progress };
-        let before = run.losses(None, 0)?;
-        let own = difference(&run.losses(Some(&asked.change), 1)?, &before);
+        // each reading with its number among all passes over the rows
+        let losses = |change: Option<&Intervention>, number: usize| {
+            losses(model, &rows, change, cx.progress.piece(number, self.draws + 3))
+        };
+        let before = losses(None, 0)?;
+        let own = difference(&losses(Some(&asked.change), 1)?, &before);
         let texts: Vec<&[u32]> = rows.iter().map(|r| r.ids.as_slice()).collect();
         let null = MatchedNull::new(model, &texts, &asked.change)?;
         let mut rng = ChaCha8Rng::seed_from_u64(cx.seed ^ 0x636f_6e63);
@@ -45,27 +47,25 @@ impl Probe for ConceptEffectArgs {
         for draw in 0..self.draws {
             let Some((target, _)) = null.draw(&asked.change.target, &mut rng) else { break };
             let change = Intervention { target, ..asked.change.clone() };
-            drawn.push(difference(&run.losses(Some(&change), draw + 3)?, &before));
+            drawn.push(difference(&losses(Some(&change), draw + 3)?, &before));
         }
+        let text = |FollowUp { ids, from, .. }: &FollowUp| {
+            format!("{} | {}", cx.corpus.decode(&ids[..*from]), cx.corpus.decode(&ids[*from..]))
+        };
         let side = |with: bool| ConceptSide {
-            sentences: rows.iter().filter(|r| r.with == with).map(|r| row_text(cx.corpus, r)).collect(),
+            sentences: rows.iter().filter(|r| r.with == with).map(text).collect(),
             loss: side_values(&rows, &before, with).into(),
             change: side_values(&rows, &own, with).into(),
             null_draws: drawn.iter().map(|d| mean(&side_values(&rows, d, with))).collect::<Vec<_>>().into(),
         };
-        let per_head = model.shape().per_head();
         let mut measured = ConceptEffect {
             concept,
-            names: [asked.neuron_names(per_head), asked.synapse_names(per_head)].concat(),
+            names: asked.names(model.shape().per_head()).concat(),
             action: asked.description,
             follows,
             with: side(true),
             without: side(false),
-            p_with: f64::NAN,
-            p_without: f64::NAN,
-            p_difference: f64::NAN,
-            verdict: String::new(),
-            confirmed: false,
+            ..ConceptEffect::default()
         };
         judge(&mut measured);
         let about = format!(
@@ -78,38 +78,26 @@ impl Probe for ConceptEffectArgs {
     }
 }
 
-fn row_text(corpus: &Corpus, row: &FollowUp) -> String {
-    format!("{} | {}", corpus.decode(&row.ids[..row.from]), corpus.decode(&row.ids[row.from..]))
-}
-
-/// Reads the rows with the model as it is, or under a change.
-struct EffectReader<'a> {
-    model: &'a dyn SynapseModel,
-    rows: &'a [FollowUp],
-    device: &'a Device,
-    /// The number of passes over all rows.
-    readings: usize,
-    progress: Progress<'a>,
-}
-
-impl EffectReader<'_> {
-    /// Mean loss of what follows each row, nats per token. `number`: which of all readings this is.
-    fn losses(&self, change: Option<&Intervention>, number: usize) -> Result<Vec<f64>> {
-        let progress = self.progress.piece(number, self.readings);
-        let mut all = vec![];
-        for part in self.rows.chunks(ROWS) {
-            progress.at(all.len(), self.rows.len())?;
-            let ids: Vec<&[u32]> = part.iter().map(|r| r.ids.as_slice()).collect();
-            let log_probs = read_rows(self.model, &ids, change, self.device)?; // (B, T, V)
-            for (k, row) in part.iter().enumerate() {
-                // The output at position s predicts token s + 1.
-                let followed = &row.ids[row.from..];
-                let places = log_probs.get(k)?.narrow(0, row.from - 1, followed.len())?;
-                all.push(mean(&nats_at(&places, followed)?));
-            }
+/// Mean loss of what follows each row with the model as it is, or under a change, nats per token.
+fn losses(
+    model: &dyn SynapseModel,
+    rows: &[FollowUp],
+    change: Option<&Intervention>,
+    progress: Progress<'_>,
+) -> Result<Vec<f64>> {
+    let mut all = vec![];
+    for part in rows.chunks(ROWS) {
+        progress.at(all.len(), rows.len())?;
+        let ids: Vec<&[u32]> = part.iter().map(|r| r.ids.as_slice()).collect();
+        let log_probs = read_rows(model, &ids, change)?; // (B, T, V)
+        for (k, row) in part.iter().enumerate() {
+            // The output at position s predicts token s + 1.
+            let followed = &row.ids[row.from..];
+            let places = log_probs.get(k)?.narrow(0, row.from - 1, followed.len())?;
+            all.push(mean(&nats_at(&places, followed)?));
         }
-        Ok(all)
     }
+    Ok(all)
 }
 
 fn side_values(rows: &[FollowUp], values: &[f64], with: bool) -> Vec<f64> {
@@ -148,7 +136,7 @@ fn followed(
     };
     let mut rows = vec![];
     for item in spread(question.items_in(SplitSide::BothNew), |i| i.with, count) {
-        let said = continuation(model, &item.ids, length, cx.device, cx.progress)?;
+        let said = ForwardPass::run(model, &item.ids, None, length, cx.progress)?.continuation;
         let ids = [item.ids.as_slice(), &said].concat();
         if !said.is_empty() {
             rows.push(FollowUp { from: item.ids.len(), ids, with: item.with });
@@ -237,15 +225,9 @@ mod tests {
         let mut m = ConceptEffect {
             concept: "currency".into(),
             names: vec!["2 0:1>0:2".into()],
-            action: String::new(),
-            follows: String::new(),
             with: side(with),
             without: side(without),
-            p_with: 0.0,
-            p_without: 0.0,
-            p_difference: 0.0,
-            verdict: String::new(),
-            confirmed: false,
+            ..ConceptEffect::default()
         };
         judge(&mut m);
         m

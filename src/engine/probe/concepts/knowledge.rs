@@ -17,21 +17,21 @@ const SENTENCE_STRIDE: usize = 7;
 /// which the follow-ups of the noun's own class are together likelier than those of any other class: in frames of the
 /// training text, and in frames that no training text has. Chance is one over the number of classes. NaN
 /// for the naive corpus, where nothing follows.
-pub fn follow_up_accuracy(model: &dyn Trainable, corpus: &Corpus, concept: Class, device: &Device) -> Result<[f64; 2]> {
+pub fn follow_up_accuracy(model: &dyn Trainable, corpus: &Corpus, concept: Class) -> Result<[f64; 2]> {
     if corpus.source().parliament().is_none_or(|p| p.naive) {
         return Ok([f64::NAN; 2]);
     }
-    let share_in = |part| share(model, corpus, concept, part, device);
+    let share_in = |part| share(model, corpus, concept, part);
     Ok([share_in(SplitSide::NewNouns)?, share_in(SplitSide::BothNew)?])
 }
 
-fn share(model: &dyn Trainable, corpus: &Corpus, concept: Class, asked_in: SplitSide, device: &Device) -> Result<f64> {
+fn share(model: &dyn Trainable, corpus: &Corpus, concept: Class, asked_in: SplitSide) -> Result<f64> {
     let part = extent(corpus, false);
     let (mut right, mut asked) = (0, 0);
     for sentence in sentences(concept, &part).iter().filter(|s| s.part == asked_in).step_by(SENTENCE_STRIDE) {
         let said = follow_ups(sentence, &part);
         let flat: Vec<&str> = said.iter().flat_map(|(_, all)| all.iter().map(String::as_str)).collect();
-        let likelihoods = likelihoods(model, corpus, sentence, &flat, device)?;
+        let likelihoods = likelihoods(model, corpus, sentence, &flat)?;
         // The probability of a class, summed over its continuations.
         let of_class =
             |k: usize| likelihoods.chunks(part.follow_ups).nth(k).map_or(0.0, |c| c.iter().map(|l| l.exp()).sum());
@@ -43,17 +43,12 @@ fn share(model: &dyn Trainable, corpus: &Corpus, concept: Class, asked_in: Split
 }
 
 /// The log-likelihood of each continuation, after the sentence and a space.
-fn likelihoods(
-    model: &dyn Trainable,
-    corpus: &Corpus,
-    sentence: &Sentence,
-    said: &[&str],
-    device: &Device,
-) -> Result<Vec<f64>> {
+fn likelihoods(model: &dyn Trainable, corpus: &Corpus, sentence: &Sentence, said: &[&str]) -> Result<Vec<f64>> {
     let from = corpus.encode(&sentence.text).len().max(1);
     let rows: Vec<Vec<u32>> = said.iter().map(|s| corpus.encode(&format!("{} {s}", sentence.text))).collect();
     let (ids, t) = padded(&rows);
-    let logits = model.token_model()?.logits(&Tensor::from_slice(&ids, (rows.len(), t), device)?, &mut Tap::off())?; // (B,T,V)
+    let ids = Tensor::from_slice(&ids, (rows.len(), t), model.params().device())?;
+    let logits = model.token_model()?.logits(&ids, &mut Tap::off())?; // (B,T,V)
     let v = logits.dim(2)?;
     let log_probs = host::to_f32(&candle_nn::ops::log_softmax(&logits, candle_core::D::Minus1)?)?;
     // The output at position s predicts token s + 1.

@@ -20,7 +20,6 @@
 
 mod effect;
 mod knowledge;
-mod measurement;
 mod question;
 mod reading;
 mod search;
@@ -59,7 +58,7 @@ pub fn find(
 ) -> Result<SearchResult> {
     let Some(model) = model.capabilities().synapses else { bail!("synapses are looked for in a BDH model") };
     ensure!(model.shape().layers >= 2, "a synapse joins two layers; this model has one");
-    search::search(&reading::SentenceReader { model, device }, question, params, progress)
+    search::Search { reader: reading::SentenceReader { model, device }, question, params }.run(progress)
 }
 
 /// An untrained model of the same sizes and as many tokens.
@@ -147,7 +146,7 @@ impl Probe for ConceptSearchArgs {
             let progress = cx.progress.piece(k + 1, count + 1);
             random_searches.push(find(model.as_ref(), &question, &params, cx.device, progress)?);
         }
-        let measurement = measurement::concept_search(&question, &search, &random_searches);
+        let measurement = measurement(&question, &search, &random_searches);
         let about = format!("{}, {count} random models", question.describe());
         Ok(Answer::new(measurement, about, vec![]))
     }
@@ -180,5 +179,58 @@ fn question(args: &ConceptSearchArgs, corpus: &Corpus) -> Result<ConceptQuestion
         }
         (with, without) => ConceptQuestion::from_lists(with.unwrap_or_default(), without.unwrap_or_default(), corpus)
             .map_err(Error::Msg),
+    }
+}
+
+/// The measurement that a run records. `random`: the same search in models with random weights.
+fn measurement(question: &ConceptQuestion, search: &SearchResult, random: &[SearchResult]) -> ConceptSearch {
+    let verdict = ConceptVerdict::new(question, search, random);
+    let synapse = |(k, s): (usize, &FoundSynapse)| concept_synapse(question, s, verdict.confirmed.contains(&k));
+    let synapses = search.synapses.iter().enumerate().map(synapse).collect();
+    let random_search = |r: &SearchResult| RandomSearch {
+        search: r.synapses.first().map_or(f64::NAN, |s| s.r(SplitSide::Search)),
+        first: r.first_correlation(),
+        best: r.best_correlation(),
+    };
+    let noun = |n: &Noun| ConceptNoun { name: n.name.clone(), class: n.class.clone() };
+    ConceptSearch {
+        concept: question.concept.clone(),
+        contrast: question.contrast.clone(),
+        is_own: question.origin == SentenceOrigin::Own,
+        verdict: verdict.text,
+        searched: search.searched,
+        per_head: search.per_head,
+        synapses,
+        random_weights: random.iter().map(random_search).collect(),
+        nouns: question.nouns.iter().map(noun).collect(),
+    }
+}
+
+fn concept_synapse(question: &ConceptQuestion, s: &FoundSynapse, confirmed: bool) -> ConceptSynapse {
+    let both_new = s.strength(SplitSide::BothNew);
+    let of_both_new = |f: &dyn Fn(&Strength) -> f64| both_new.map_or(f64::NAN, f);
+    let language = |(l, code): (usize, &String)| LanguageCorrelation {
+        language: code.clone(),
+        correlation: of_both_new(&|b| b.by_language[l]),
+        p: of_both_new(&|b| b.p_by_language[l]),
+    };
+    let by_noun: Vec<f32> = s.by_noun.iter().map(|v| *v as f32).collect();
+    ConceptSynapse {
+        layer: s.synapse.layer,
+        i: s.synapse.i,
+        j: s.synapse.j,
+        correlation: SplitCorrelations {
+            search: s.r(SplitSide::Search),
+            new_nouns: s.r(SplitSide::NewNouns),
+            new_frames: s.r(SplitSide::NewFrames),
+            both_new: s.r(SplitSide::BothNew),
+        },
+        interval: Interval { low: of_both_new(&|b| b.interval.0), high: of_both_new(&|b| b.interval.1) },
+        p: of_both_new(&|b| b.p),
+        p_holm: s.holm,
+        languages: question.languages.iter().enumerate().map(language).collect(),
+        significant_languages: s.significant_languages(),
+        confirmed,
+        by_noun: by_noun.into(),
     }
 }

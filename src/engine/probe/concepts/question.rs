@@ -90,8 +90,8 @@ impl ConceptQuestion {
     /// more, nouns by nouns and frames of the training text against fresh ones, so that a procedure can be
     /// chosen without looking. None if there is no such preset.
     pub fn preset(id: &str, corpus: &Corpus, rehearsal: bool) -> Option<Self> {
-        let &(_, _, naive) = PRESETS.iter().find(|p| p.0 == id)?;
-        Self::from_parliament(id, &extent(corpus, naive), rehearsal, &|text| corpus.encode(text))
+        let &(_, concept, naive) = PRESETS.iter().find(|p| p.0 == id)?;
+        Some(Self::from_parliament(concept, &extent(corpus, naive), rehearsal, &|text| corpus.encode(text)))
     }
 
     /// The question of a preset in the languages whose every character `encode` knows, and the codes of those that are left
@@ -111,24 +111,20 @@ impl ConceptQuestion {
                 unsaid[s.language] = encode(&s.text).err();
             }
         }
-        let left: Vec<&str> = (0..extent.languages).filter(|l| unsaid[*l].is_none()).map(|l| CODES[l]).collect();
-        let out: Vec<&str> = (0..extent.languages).filter(|l| unsaid[*l].is_some()).map(|l| CODES[l]).collect();
+        let (left, out): (Vec<usize>, Vec<usize>) = (0..extent.languages).partition(|l| unsaid[*l].is_none());
         if left.is_empty() {
             return unsaid.into_iter().flatten().next().map(Err);
         }
-        let mut question = Self::from_parliament(id, &extent, false, &|text| encode(text).unwrap_or_default())?;
-        question.items.retain(|item| left.contains(&CODES[item.language]));
-        question.items.iter_mut().for_each(|item| {
-            item.language = left.iter().position(|l| *l == CODES[item.language]).unwrap_or_default();
-        });
-        question.languages = left.into_iter().map(str::to_owned).collect();
-        Some(Ok((question, out)))
+        let mut question = Self::from_parliament(concept, &extent, false, &|text| encode(text).unwrap_or_default());
+        question.items.retain(|item| left.contains(&item.language));
+        question.items.iter_mut().for_each(|item| item.language = left.partition_point(|l| *l < item.language));
+        question.languages = left.into_iter().map(|l| CODES[l].to_owned()).collect();
+        Some(Ok((question, out.into_iter().map(|l| CODES[l]).collect())))
     }
 
-    fn from_parliament(id: &str, extent: &Extent, rehearsal: bool, encode: &dyn Fn(&str) -> Vec<u32>) -> Option<Self> {
-        let &(_, concept, naive) = PRESETS.iter().find(|p| p.0 == id)?;
+    fn from_parliament(concept: Class, extent: &Extent, rehearsal: bool, encode: &dyn Fn(&str) -> Vec<u32>) -> Self {
         let mut question = Self {
-            concept: concept.name().to_owned() + if naive { ", naive corpus" } else { "" },
+            concept: concept.name().to_owned() + if extent.naive { ", naive corpus" } else { "" },
             origin: SentenceOrigin::Parliament,
             languages: CODES.iter().take(extent.languages).map(|c| (*c).to_owned()).collect(),
             ..Self::default()
@@ -156,7 +152,7 @@ impl ConceptQuestion {
                 question.items.push(ConceptSentence { ids, language: s.language, noun, part, with: s.with });
             }
         }
-        Some(question)
+        question
     }
 
     /// The question of two lists, one sentence per line; every second one confirms. A line may name its language

@@ -102,34 +102,113 @@ impl SearchResult {
     }
 }
 
-pub(super) fn search(
-    reader: &SentenceReader<'_>,
-    question: &ConceptQuestion,
-    params: &SearchParams,
-    progress: Progress<'_>,
-) -> Result<SearchResult> {
-    let items: Vec<&ConceptSentence> = question.items_in(SplitSide::Search).collect();
-    let sides = shortlist(reader, question, &items, params, progress.piece(0, 4))?;
-    let values = reader.pairs(&items, &sides, params.scalar, progress.piece(1, 4))?;
-    let ranking = progress.piece(2, 4);
-    let strata = Strata::new(question, &items);
-    let mut ranked: Vec<(f64, Synapse)> = vec![];
-    for (i, (ShortList { layer, y: ys, x: xs }, values)) in sides.iter().zip(&values).enumerate() {
-        let size = ys.len() * xs.len();
-        for pair in 0..size {
-            if pair % 64 == 0 {
-                ranking.piece(i, sides.len()).at(pair, size)?;
+/// A search of one model for the concept of a question.
+pub(super) struct Search<'a> {
+    pub reader: SentenceReader<'a>,
+    pub question: &'a ConceptQuestion,
+    pub params: &'a SearchParams,
+}
+
+impl Search<'_> {
+    pub(super) fn run(&self, progress: Progress<'_>) -> Result<SearchResult> {
+        let Self { reader, question, params } = self;
+        let items: Vec<&ConceptSentence> = question.items_in(SplitSide::Search).collect();
+        let sides = self.shortlist(&items, progress.piece(0, 4))?;
+        let values = reader.pairs(&items, &sides, params.scalar, progress.piece(1, 4))?;
+        let ranking = progress.piece(2, 4);
+        let strata = Strata::new(question, &items);
+        let mut ranked: Vec<(f64, Synapse)> = vec![];
+        for (i, (ShortList { layer, y: ys, x: xs }, values)) in sides.iter().zip(&values).enumerate() {
+            let size = ys.len() * xs.len();
+            for pair in 0..size {
+                if pair % 64 == 0 {
+                    ranking.piece(i, sides.len()).at(pair, size)?;
+                }
+                let of_pair: Vec<f64> = (0..items.len()).map(|s| f64::from(values[s * size + pair])).collect();
+                let synapse = Synapse { layer: *layer, i: ys[pair / xs.len()], j: xs[pair % xs.len()] };
+                ranked.push((strata.score(&of_pair, params.caution), synapse));
             }
-            let of_pair: Vec<f64> = (0..items.len()).map(|s| f64::from(values[s * size + pair])).collect();
-            let synapse = Synapse { layer: *layer, i: ys[pair / xs.len()], j: xs[pair % xs.len()] };
-            ranked.push((strata.score(&of_pair, params.caution), synapse));
         }
+        let searched = ranked.len();
+        ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let chosen = limit_per_neuron(&ranked, params.confirmed);
+        let per_head = reader.model.shape().per_head();
+        Ok(SearchResult { searched, per_head, synapses: self.confirm(&chosen, progress.piece(3, 4))? })
     }
-    let searched = ranked.len();
-    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    let chosen = limit_per_neuron(&ranked, params.confirmed);
-    let per_head = reader.model.shape().per_head();
-    Ok(SearchResult { searched, per_head, synapses: confirm(reader, question, &chosen, params, progress.piece(3, 4))? })
+
+    /// Keeps the most selective y and x of each layer.
+    fn shortlist(&self, items: &[&ConceptSentence], progress: Progress<'_>) -> Result<Vec<ShortList>> {
+        let Self { reader, question, params } = self;
+        let (n, layers) = (reader.model.shape().neurons, reader.model.shape().layers);
+        let languages = question.languages.len().max(1);
+        // [layer][side][neuron * languages + language]
+        let side = vec![ConceptMoments::default(); n * languages];
+        let mut moments = vec![[side.clone(), side]; layers];
+        reader.neurons(items, progress, |i, layer, y, x| {
+            for (side, values) in moments[layer].iter_mut().zip([y, x]) {
+                for (neuron, v) in values.iter().enumerate() {
+                    side[neuron * languages + items[i].language].add(items[i].with, *v);
+                }
+            }
+        })?;
+        let most = |side: &[ConceptMoments]| -> Vec<usize> {
+            let of_neuron = |m: &[ConceptMoments]| statistics::mean_of(m.iter().map(ConceptMoments::selectivity));
+            let mean: Vec<f64> = side.chunks(languages).map(of_neuron).collect();
+            statistics::largest(&mean, params.per_side)
+        };
+        let list = |layer: usize| ShortList { layer, y: most(&moments[layer][0]), x: most(&moments[layer][1]) };
+        Ok((1..layers).map(list).collect())
+    }
+
+    fn confirm(&self, chosen: &[Synapse], progress: Progress<'_>) -> Result<Vec<FoundSynapse>> {
+        let Self { reader, question, params } = self;
+        let items: Vec<&ConceptSentence> = question.items.iter().collect();
+        let values = reader.synapses(&items, chosen, params.scalar, progress.piece(0, 2))?;
+        let mut synapses = vec![];
+        for (i, (&synapse, values)) in chosen.iter().zip(&values).enumerate() {
+            progress.piece(1, 2).at(i, chosen.len())?;
+            let strengths = SplitSide::ALL.iter().filter_map(|&part| self.strength(&items, values, part)).collect();
+            synapses.push(FoundSynapse { synapse, strengths, holm: 1.0, by_noun: by_noun(question, &items, values) });
+        }
+        let p: Vec<f64> = synapses.iter().map(|s| s.strength(SplitSide::BothNew).map_or(1.0, |s| s.p)).collect();
+        synapses.iter_mut().zip(holm(&p)).for_each(|(s, p)| s.holm = p);
+        Ok(synapses)
+    }
+
+    fn strength(&self, items: &[&ConceptSentence], values: &[f64], part: SplitSide) -> Option<Strength> {
+        let Self { question: q, params, .. } = self;
+        let values_in = |language: Option<usize>| -> Vec<(f64, &ConceptSentence)> {
+            let chosen = |i: &&ConceptSentence| i.part == part && language.is_none_or(|l| i.language == l);
+            values.iter().copied().zip(items.iter().copied()).filter(|(_, i)| chosen(i)).collect()
+        };
+        let all = values_in(None);
+        if all.is_empty() {
+            return None;
+        }
+        // Only nouns of this part take part in the shuffle.
+        let clusters = |some: &[(f64, &ConceptSentence)]| {
+            let mut nouns: Vec<usize> = some.iter().map(|(_, i)| i.noun).collect();
+            nouns.sort_unstable();
+            nouns.dedup();
+            let at: Vec<usize> = some.iter().map(|(_, i)| nouns.partition_point(|n| *n < i.noun)).collect();
+            let with: Vec<bool> = nouns.iter().map(|n| q.nouns[*n].with).collect();
+            Clusters::new(&some.iter().map(|s| s.0).collect::<Vec<_>>(), &at, &with)
+        };
+        let pooled = clusters(&all);
+        // The seeds are fixed: the same question has the same answer.
+        let languages: Vec<Clusters> = (0..q.languages.len()).map(|l| clusters(&values_in(Some(l)))).collect();
+        let confirms = part == SplitSide::BothNew;
+        let p_of = |c: &Clusters, seed: u64| if confirms { c.permutation_p(params.draws, seed) } else { f64::NAN };
+        let p: Vec<f64> = languages.iter().enumerate().map(|(l, c)| p_of(c, 3 + l as u64)).collect();
+        Some(Strength {
+            part,
+            r: pooled.rank_biserial(),
+            interval: if confirms { pooled.bootstrap(params.draws.min(1999), 1) } else { (f64::NAN, f64::NAN) },
+            p: p_of(&pooled, 2),
+            by_language: languages.iter().map(Clusters::rank_biserial).collect(),
+            p_by_language: if confirms { holm(&p) } else { p },
+        })
+    }
 }
 
 /// The first of a ranking with no neuron of a side more than twice: ten synapses of one neuron would be one
@@ -173,34 +252,6 @@ impl ConceptMoments {
         let spread = ((variance(0) + variance(1)) / 2.0).sqrt();
         if spread < 1e-9 { 0.0 } else { (mean(1) - mean(0)) / spread }
     }
-}
-
-/// Keeps the most selective y and x of each layer.
-fn shortlist(
-    reader: &SentenceReader<'_>,
-    question: &ConceptQuestion,
-    items: &[&ConceptSentence],
-    params: &SearchParams,
-    progress: Progress<'_>,
-) -> Result<Vec<ShortList>> {
-    let (n, layers) = (reader.model.shape().neurons, reader.model.shape().layers);
-    let languages = question.languages.len().max(1);
-    // [layer][side][neuron * languages + language]
-    let mut moments =
-        vec![[vec![ConceptMoments::default(); n * languages], vec![ConceptMoments::default(); n * languages]]; layers];
-    reader.neurons(items, progress, |i, layer, y, x| {
-        for (side, values) in moments[layer].iter_mut().zip([y, x]) {
-            for (neuron, v) in values.iter().enumerate() {
-                side[neuron * languages + items[i].language].add(items[i].with, *v);
-            }
-        }
-    })?;
-    let most = |side: &[ConceptMoments]| -> Vec<usize> {
-        let of_neuron = |m: &[ConceptMoments]| statistics::mean_of(m.iter().map(ConceptMoments::selectivity));
-        let mean: Vec<f64> = side.chunks(languages).map(of_neuron).collect();
-        statistics::largest(&mean, params.per_side)
-    };
-    Ok((1..layers).map(|layer| ShortList { layer, y: most(&moments[layer][0]), x: most(&moments[layer][1]) }).collect())
 }
 
 /// Sentences by language, ready to be ranked within each.
@@ -257,70 +308,6 @@ impl Strata {
         }
         sum - caution * error.sqrt()
     }
-}
-
-fn confirm(
-    reader: &SentenceReader<'_>,
-    question: &ConceptQuestion,
-    chosen: &[Synapse],
-    params: &SearchParams,
-    progress: Progress<'_>,
-) -> Result<Vec<FoundSynapse>> {
-    let items: Vec<&ConceptSentence> = question.items.iter().collect();
-    let values = reader.synapses(&items, chosen, params.scalar, progress.piece(0, 2))?;
-    let mut synapses = vec![];
-    for (i, (&synapse, values)) in chosen.iter().zip(&values).enumerate() {
-        progress.piece(1, 2).at(i, chosen.len())?;
-        let strengths =
-            SplitSide::ALL.iter().filter_map(|&part| strength(question, &items, values, part, params)).collect();
-        synapses.push(FoundSynapse { synapse, strengths, holm: 1.0, by_noun: by_noun(question, &items, values) });
-    }
-    let p: Vec<f64> = synapses.iter().map(|s| s.strength(SplitSide::BothNew).map_or(1.0, |s| s.p)).collect();
-    synapses.iter_mut().zip(holm(&p)).for_each(|(s, p)| s.holm = p);
-    Ok(synapses)
-}
-
-fn strength(
-    q: &ConceptQuestion,
-    items: &[&ConceptSentence],
-    values: &[f64],
-    part: SplitSide,
-    params: &SearchParams,
-) -> Option<Strength> {
-    let values_in = |language: Option<usize>| -> Vec<(f64, &ConceptSentence)> {
-        let chosen = |i: &&ConceptSentence| i.part == part && language.is_none_or(|l| i.language == l);
-        values.iter().copied().zip(items.iter().copied()).filter(|(_, i)| chosen(i)).collect()
-    };
-    let all = values_in(None);
-    if all.is_empty() {
-        return None;
-    }
-    // Only nouns of this part take part in the shuffle.
-    let clusters = |some: &[(f64, &ConceptSentence)]| {
-        let mut nouns: Vec<usize> = some.iter().map(|(_, i)| i.noun).collect();
-        nouns.sort_unstable();
-        nouns.dedup();
-        let at: Vec<usize> = some.iter().map(|(_, i)| nouns.partition_point(|n| *n < i.noun)).collect();
-        let with: Vec<bool> = nouns.iter().map(|n| q.nouns[*n].with).collect();
-        Clusters::new(&some.iter().map(|s| s.0).collect::<Vec<_>>(), &at, &with)
-    };
-    let pooled = clusters(&all);
-    // The seeds are fixed: the same question has the same answer.
-    let languages: Vec<Clusters> = (0..q.languages.len()).map(|l| clusters(&values_in(Some(l)))).collect();
-    let p_of = |c: &Clusters, seed: u64| c.permutation_p(params.draws, seed);
-    let confirms = part == SplitSide::BothNew;
-    Some(Strength {
-        part,
-        r: pooled.rank_biserial(),
-        interval: if confirms { pooled.bootstrap(params.draws.min(1999), 1) } else { (f64::NAN, f64::NAN) },
-        p: if confirms { p_of(&pooled, 2) } else { f64::NAN },
-        by_language: languages.iter().map(Clusters::rank_biserial).collect(),
-        p_by_language: if confirms {
-            holm(&languages.iter().enumerate().map(|(l, c)| p_of(c, 3 + l as u64)).collect::<Vec<_>>())
-        } else {
-            vec![f64::NAN; languages.len()]
-        },
-    })
 }
 
 fn by_noun(question: &ConceptQuestion, items: &[&ConceptSentence], values: &[f64]) -> Vec<f64> {

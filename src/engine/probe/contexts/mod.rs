@@ -8,7 +8,8 @@ mod search;
 mod tally;
 
 pub use search::{ContextSearch, TrackedActivation, search};
-pub use tally::{ActivationTally, BINS, FoundWindow, ReadWindow, TokenTally, bin_edge};
+pub use tally::ActivationTally;
+use tally::{FoundWindow, TokenTally, bin_edge};
 
 use crate::{corpus::TextSpan, probe::prelude::*, telemetry::read_neurons};
 
@@ -24,7 +25,11 @@ impl Probe for TopContextsArgs {
 
     fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let Self { tokens, window, top, .. } = *self;
-        let (span, what) = span(self.span);
+        let (span, what) = match self.span {
+            SpanKind::Training => (TextSpan::Training, "training part"),
+            SpanKind::Whole => (TextSpan::Whole, "whole"),
+            SpanKind::HeldOut => (TextSpan::HeldOut, "held-out part"),
+        };
         let (shape, most) = (model.shape(), if tokens == 0 { usize::MAX } else { tokens });
         let how = ContextSearch {
             followed: followed(self, shape)?,
@@ -84,15 +89,6 @@ fn followed(args: &TopContextsArgs, shape: &SynapseShape) -> Result<TrackedActiv
     Ok(TrackedActivation::Neuron { neuron, part, layer })
 }
 
-/// The part of the text, and its name.
-fn span(kind: SpanKind) -> (TextSpan, &'static str) {
-    match kind {
-        SpanKind::Training => (TextSpan::Training, "training part"),
-        SpanKind::Whole => (TextSpan::Whole, "whole"),
-        SpanKind::HeldOut => (TextSpan::HeldOut, "held-out part"),
-    }
-}
-
 /// Converts ids to shown text.
 pub struct ShownText<'a> {
     /// The function that gives the text of each id.
@@ -149,7 +145,7 @@ pub fn top_contexts(
         greatest: f64::from(tally.greatest),
         bin_edges: bin_edges.into(),
         bin_counts,
-        contexts: tally.windows().iter().map(context).collect(),
+        contexts: tally.windows.iter().map(context).collect(),
         tokens: tally.tokens().iter().take(TOKENS).map(driving).collect(),
     }
 }

@@ -1,6 +1,6 @@
 //! Reads a text in windows and tallies one activation of it.
 
-use super::tally::{ActivationTally, ReadWindow};
+use super::tally::ActivationTally;
 use crate::probe::prelude::*;
 
 /// The activation that is followed through the text. Neuron i of head h has number h N + i.
@@ -175,7 +175,7 @@ pub fn search(
                 n => left[..n * window].chunks(window).collect(),
             };
             for (ids, (values, layers)) in batch.iter().zip(values(model, &batch, how.followed)?) {
-                tally.add(&ReadWindow { from: tally.read, ids, values: &values, layers: &layers });
+                tally.add(ids, &values, &layers);
             }
             done += batch.iter().map(|row| row.len()).sum::<usize>();
             report(tally.read)?;

@@ -1,19 +1,16 @@
 //! Tallies an activation over a text of any length: how often it fires, how its values are spread, which tokens drive
 //! it, and the windows with the greatest. Memory does not grow with the text. It sees no model.
 
-use std::{
-    cmp::{Ordering, Reverse},
-    collections::{BinaryHeap, HashMap},
-};
+use std::collections::HashMap;
 
 /// Bins of values above zero: a quarter of an octave each, from 2^-20 to 2^20. What lies outside counts in the first or the
 /// last.
-pub const BINS: usize = 160;
+const BINS: usize = 160;
 const PER_OCTAVE: f64 = 4.0;
 const LOWEST: f64 = -20.0;
 
 /// The value at which bin `i` begins, and the one before it ends.
-pub fn bin_edge(i: usize) -> f64 {
+pub(super) fn bin_edge(i: usize) -> f64 {
     (LOWEST + i as f64 / PER_OCTAVE).exp2()
 }
 
@@ -21,61 +18,23 @@ fn bin_of(value: f64) -> usize {
     (((value.log2() - LOWEST) * PER_OCTAVE).floor().max(0.0) as usize).min(BINS - 1)
 }
 
-/// A window that was read, and what was measured at each of its tokens.
-pub struct ReadWindow<'a> {
-    /// The index of its first token in the text.
-    pub from: usize,
-    /// The ids of the window's tokens.
-    pub ids: &'a [u32],
-    /// The value of the activation at each token.
-    pub values: &'a [f32],
-    /// The layer of each value.
-    pub layers: &'a [usize],
-}
-
 /// A window that holds one of the largest values, and its positions.
 #[derive(Debug, Clone, PartialEq)]
-pub struct FoundWindow {
+pub(super) struct FoundWindow {
     /// The greatest value of the window.
     pub value: f32,
-    /// The layer of the value.
     pub layer: usize,
     /// The index of the window's first token in the text.
     pub from: usize,
     /// The index of the token in the window.
     pub token: usize,
-    /// The ids of the window's tokens.
     pub ids: Vec<u32>,
-    /// The value at each token of the window.
     pub values: Vec<f32>,
-}
-
-impl FoundWindow {
-    /// The greatest value is first; of equal ones that which the text has first.
-    fn rank(&self) -> (f32, Reverse<usize>) {
-        (self.value, Reverse(self.from))
-    }
-}
-
-impl Eq for FoundWindow {}
-
-impl PartialOrd for FoundWindow {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for FoundWindow {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let ((a, first), (b, second)) = (self.rank(), other.rank());
-        a.total_cmp(&b).then(first.cmp(&second))
-    }
 }
 
 /// The share of one token in the activation, over the text.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct TokenTally {
-    /// The number of occurrences of the token.
+pub(super) struct TokenTally {
     pub count: usize,
     /// The number of its occurrences where the value is above zero.
     pub fires: usize,
@@ -95,11 +54,11 @@ pub struct ActivationTally {
     pub sum: f64,
     /// The greatest value; 0 if none is above it.
     pub greatest: f32,
-    /// The number of values above 0 in each bin ([`bin_edge`]).
+    /// The number of values above 0 in each bin.
     pub bins: Vec<u64>,
+    /// The windows with the greatest values, greatest first; of equal ones the one that the text has first.
+    pub(super) windows: Vec<FoundWindow>,
     tokens: HashMap<u32, TokenTally>,
-    /// The smallest of the largest values is on top.
-    heap: BinaryHeap<Reverse<FoundWindow>>,
 }
 
 impl ActivationTally {
@@ -108,10 +67,11 @@ impl ActivationTally {
         Self { capacity, bins: vec![0; BINS], ..Self::default() }
     }
 
-    /// Takes a window into account. Of each the greatest value counts as a context, and if it is above zero.
-    pub fn add(&mut self, window: &ReadWindow<'_>) {
-        let mut best: Option<usize> = None;
-        for (at, (id, value)) in window.ids.iter().zip(window.values).enumerate() {
+    /// Takes the next window of the text into account, with the value of the activation at each token and the layer of each
+    /// value. Of each the greatest value counts as a context, and if it is above zero.
+    pub fn add(&mut self, ids: &[u32], values: &[f32], layers: &[usize]) {
+        let (from, mut best): (usize, Option<usize>) = (self.read, None);
+        for (at, (id, value)) in ids.iter().zip(values).enumerate() {
             let token = self.tokens.entry(*id).or_default();
             self.read += 1;
             token.count += 1;
@@ -121,41 +81,26 @@ impl ActivationTally {
                 self.sum += f64::from(*value);
                 token.sum += f64::from(*value);
                 self.bins[bin_of(f64::from(*value))] += 1;
-                if best.is_none_or(|b| *value > window.values[b]) {
+                if best.is_none_or(|b| *value > values[b]) {
                     best = Some(at);
                 }
             }
         }
         let Some(token) = best else { return };
-        let value = window.values[token];
+        let value = values[token];
         self.greatest = self.greatest.max(value);
-        // an equal value later in the text does not replace one before it
-        let is_full = self.heap.len() >= self.capacity;
-        if is_full && self.heap.peek().is_none_or(|Reverse(least)| value <= least.value) {
+        // an equal value later in the text comes after one before it
+        let place = self.windows.partition_point(|found| found.value >= value);
+        if place >= self.capacity {
             return;
         }
-        self.heap.push(Reverse(FoundWindow {
-            value,
-            layer: window.layers[token],
-            from: window.from,
-            token,
-            ids: window.ids.to_vec(),
-            values: window.values.to_vec(),
-        }));
-        if self.heap.len() > self.capacity {
-            self.heap.pop();
-        }
-    }
-
-    /// The windows with the greatest values, greatest first.
-    pub fn windows(&self) -> Vec<FoundWindow> {
-        let mut all: Vec<FoundWindow> = self.heap.iter().map(|Reverse(w)| w.clone()).collect();
-        all.sort_by(|a, b| b.cmp(a));
-        all
+        self.windows.truncate(self.capacity - 1);
+        let (layer, ids, values) = (layers[token], ids.to_vec(), values.to_vec());
+        self.windows.insert(place, FoundWindow { value, layer, from, token, ids, values });
     }
 
     /// Tokens by their share of the sum, in falling order; only those at which the activation is above zero.
-    pub fn tokens(&self) -> Vec<(u32, TokenTally)> {
+    pub(super) fn tokens(&self) -> Vec<(u32, TokenTally)> {
         let mut all: Vec<(u32, TokenTally)> =
             self.tokens.iter().filter(|(_, t)| t.fires > 0).map(|(id, t)| (*id, *t)).collect();
         all.sort_by(|a, b| b.1.sum.total_cmp(&a.1.sum).then(a.0.cmp(&b.0)));
@@ -169,12 +114,9 @@ mod tests {
 
     fn tally_windows(windows: &[&[f32]], capacity: usize) -> ActivationTally {
         let mut tally = ActivationTally::new(capacity);
-        let mut from = 0;
         for values in windows {
-            let ids: Vec<u32> = (from..from + values.len()).map(|i| i as u32 % 3).collect();
-            let layers = vec![1; values.len()];
-            tally.add(&ReadWindow { from, ids: &ids, values, layers: &layers });
-            from += values.len();
+            let ids: Vec<u32> = (tally.read..tally.read + values.len()).map(|i| i as u32 % 3).collect();
+            tally.add(&ids, values, &vec![1; values.len()]);
         }
         tally
     }
@@ -182,7 +124,7 @@ mod tests {
     #[test]
     fn the_greatest_are_kept_and_of_equal_ones_the_first() {
         let tally = tally_windows(&[&[0.0, 2.0], &[1.0, 2.0], &[5.0, 0.5], &[0.0, 0.0], &[2.0, 0.0]], 2);
-        let found: Vec<(f32, usize, usize)> = tally.windows().iter().map(|w| (w.value, w.from, w.token)).collect();
+        let found: Vec<(f32, usize, usize)> = tally.windows.iter().map(|w| (w.value, w.from, w.token)).collect();
         assert_eq!(found, [(5.0, 4, 0), (2.0, 0, 1)]);
         assert_eq!((tally.read, tally.fires, tally.sum, tally.greatest), (10, 6, 12.5, 5.0));
         // ids 0, 1, 2, 0, 1, ..

@@ -4,14 +4,13 @@
 mod activation;
 pub(super) mod classes;
 mod difficulty;
-mod frozen_model;
 mod gradients;
 mod latency;
 mod solvers;
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
-    sync::Mutex,
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use super::{FlowInput, SolveParams, spread};
@@ -48,15 +47,15 @@ impl Probe for FlowSweepArgs {
         // models are told apart by their addresses, since their weights change while a sweep goes on
         let question = question(self) ^ std::ptr::from_ref(swept.0.params()).addr() as u64;
         let begins = self.begin == Some(true);
-        let frozen = match frozen_model::take(question).filter(|_| !begins) {
+        let (step, frozen) = match FROZEN_MODELS.take(question).filter(|_| !begins) {
             Some(model) => model,
-            None => frozen_model::FrozenModel { step: cx.step, weights: copy_of(swept.0, cx.seed, cx)? },
+            None => (cx.step, copy_of(swept.0, cx.seed, cx)?),
         };
-        let Some(of_model) = SweptModel::from_shared(frozen.weights.as_ref()) else { bail!("the copy has no flow") };
+        let Some(of_model) = SweptModel::from_shared(frozen.as_ref()) else { bail!("the copy has no flow") };
         let (mut found, is_all) = measured(of_model, self, upto, cx)?;
-        found.step = Some(frozen.step);
+        found.step = Some(step);
         if !is_all {
-            frozen_model::keep(question, frozen);
+            FROZEN_MODELS.keep(question, (step, frozen));
         }
         Ok(found)
     }
@@ -86,14 +85,15 @@ fn measured(
     let total = sweep.total;
     let done = upto.min(total);
     let key = key(model, args)?;
-    let mut known = remembered(key);
+    let found = REMEMBERED.all().iter().find(|(k, _)| *k == key).map(|(_, points)| points.clone());
+    let mut known = found.unwrap_or_default();
     for i in 0..done {
         if let Entry::Vacant(entry) = known.entry(i) {
             entry.insert((sweep.measure)(i)?);
             cx.progress.at(i + 1, done)?;
         }
     }
-    remember(key, &known);
+    REMEMBERED.keep(key, known.clone());
     known.retain(|i, _| *i < done);
     let measured = (sweep.assemble)(&Columns { points: known, progress: SweepProgress { done, total } });
     let about = format!("{}, {done} of {total} points", sweep.about);
@@ -140,23 +140,43 @@ impl Columns {
 
 type Points = BTreeMap<usize, Vec<f64>>;
 
-/// Points of recent sweeps by their question. A few sweeps are remembered; the oldest is forgotten first.
-static REMEMBERED: Mutex<Vec<(u64, Points)>> = Mutex::new(vec![]);
-const MAX_REMEMBERED: usize = 12;
-
-fn remembered(key: u64) -> Points {
-    let all = REMEMBERED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    all.iter().find(|(k, _)| *k == key).map(|(_, points)| points.clone()).unwrap_or_default()
+/// Recent values by their question, at most so many; the oldest is dropped first.
+struct Recent<T> {
+    all: Mutex<Vec<(u64, T)>>,
+    most: usize,
 }
 
-fn remember(key: u64, points: &Points) {
-    let mut all = REMEMBERED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    all.retain(|(k, _)| *k != key);
-    all.push((key, points.clone()));
-    if all.len() > MAX_REMEMBERED {
-        all.remove(0);
+impl<T> Recent<T> {
+    const fn new(most: usize) -> Self {
+        Self { all: Mutex::new(vec![]), most }
+    }
+
+    fn all(&self) -> MutexGuard<'_, Vec<(u64, T)>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self, question: u64) -> Option<T> {
+        let mut all = self.all();
+        let at = all.iter().position(|(q, _)| *q == question)?;
+        Some(all.remove(at).1)
+    }
+
+    fn keep(&self, question: u64, value: T) {
+        let mut all = self.all();
+        all.retain(|(q, _)| *q != question);
+        if all.len() == self.most {
+            all.remove(0);
+        }
+        all.push((question, value));
     }
 }
+
+/// Copies of models with their steps, each as large as a trained one: one for each variant and kind of sweep in progress.
+/// A sweep that is asked for point by point uses the weights with which it began, however far the run has got meanwhile;
+/// one whose model was dropped begins again.
+static FROZEN_MODELS: Recent<(u64, Box<dyn Trainable>)> = Recent::new(4);
+/// The points of recent sweeps.
+static REMEMBERED: Recent<Points> = Recent::new(12);
 
 /// A hash of the arguments without the number of points that are asked for.
 fn question(args: &FlowSweepArgs) -> u64 {

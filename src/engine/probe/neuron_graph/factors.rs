@@ -1,14 +1,14 @@
 //! The two thin factors of G, or of the synapses after a text, on the host, row-major: for the whole graph or between
 //! two heads.
 
-use super::{matrices::MatrixPair, synapses::synapse_factors};
+use super::matrices::MatrixPair;
 use crate::{
     analysis::graph::{
         Edge, null_models,
         product::{Product, Sign, Spread, Strongest},
     },
     nn::fused::linear_attention::LinearAttentionSpec,
-    probe::prelude::*,
+    probe::{prelude::*, synapses::firing},
 };
 
 /// G = a b^T between some neurons and some others.
@@ -125,7 +125,11 @@ impl Factors {
         let (rows, cols) = (self.a.len() / self.width, self.b.len() / self.width);
         let drawn =
             if self.same { null_models::uniform(rows, m, seed) } else { null_models::between(rows, cols, m, seed) };
-        drawn.into_iter().map(|(i, j, w)| (self.from(i), self.to(j), w)).collect()
+        let numbered = |(i, j, w): Edge| {
+            let (i, j) = self.number(i, j);
+            (i, j, w)
+        };
+        drawn.into_iter().map(numbered).collect()
     }
 
     /// Row i of the whole graph's G: the effect of y_i on every neuron.
@@ -145,12 +149,9 @@ impl Factors {
         rows.max_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(i, _)| i)
     }
 
-    fn from(&self, i: u32) -> u32 {
-        i + self.first.0 as u32
-    }
-
-    fn to(&self, j: u32) -> u32 {
-        j + self.first.1 as u32
+    /// The model's numbers of a row and a column.
+    fn number(&self, i: u32, j: u32) -> (u32, u32) {
+        (i + self.first.0 as u32, j + self.first.1 as u32)
     }
 
     /// The edges asked for, numbered as the model's neurons.
@@ -169,35 +170,30 @@ impl Factors {
     }
 
     fn numbered(&self, mut found: Strongest) -> Strongest {
-        found.edges.iter_mut().for_each(|(i, j, _)| (*i, *j) = (self.from(*i), self.to(*j)));
+        found.edges.iter_mut().for_each(|(i, j, _)| (*i, *j) = self.number(*i, *j));
         found
     }
 
     /// The octave of a neuron's RoPE frequency below the fastest: a turn of neuron j takes
     /// 2 pi 65536^(2 floor(j/2) / N) tokens, if no other frequencies were carried over by a merge. `None`
     /// for models whose neurons do not turn.
-    pub fn octave(&self, neuron: usize) -> Option<f64> {
+    pub fn octave(&self, neuron: usize) -> Option<u32> {
         let n = self.shape.per_head().max(1);
         let pair = neuron % n / 2;
         match &self.shape.attention.frequencies {
             _ if !self.shape.attention.rotary => None,
-            None => Some((16.0 * (pair * 2) as f64 / n as f64).floor()),
+            None => Some((16.0 * (pair * 2) as f64 / n as f64) as u32),
             Some(all) => {
                 let fastest = all.iter().copied().fold(0f32, f32::max);
                 // whole octaves may be a rounding short
                 let below = f64::from(fastest / all.get(pair)?).log2();
-                Some((below + 1e-4).floor())
+                Some((below + 1e-4) as u32)
             }
         }
     }
 
-    /// The one of two merged models that the neuron comes from.
-    pub fn provenance(&self, neuron: usize) -> Option<f64> {
-        self.shape.parent(neuron).map(|p| p as f64)
-    }
-
-    pub fn head(&self, neuron: usize) -> usize {
-        neuron / self.shape.per_head().max(1)
+    pub fn head(&self, neuron: usize) -> u32 {
+        (neuron / self.shape.per_head().max(1)) as u32
     }
 
     /// `2:153`: head and place in the head, both from 0 as in the tensors.
@@ -209,4 +205,45 @@ impl Factors {
 /// The product of each row with one vector.
 fn matvec(rows: &[f32], v: &[f32]) -> Vec<f32> {
     rows.chunks_exact(v.len()).map(|r| r.iter().zip(v).map(|(a, b)| a * b).sum()).collect()
+}
+
+/// The synapses after a text of T tokens, sigma = sum over s < T of y_{s, l-1} x_{s, l}^T U^(T-1-s), as two thin factors: the
+/// values of y of one layer and of x of the next, `(n, T)` each, x turned and damped as a query at the last token finds it; and
+/// T. This is the paper's equation (16) before the last U, which the next token's query adds.
+///
+/// # Errors
+/// A model of one layer, and those of the model.
+fn synapse_factors(
+    model: &dyn SynapseModel,
+    args: &NeuronGraphArgs,
+    cx: &ProbeInputs<'_>,
+) -> Result<(Vec<f32>, Vec<f32>, usize)> {
+    let shape = model.shape();
+    let Some(last) = shape.layers.checked_sub(1).filter(|last| *last > 0) else {
+        bail!("synapses run from y of a layer to x of the next, and the model has one layer");
+    };
+    let layer = args.layer.map_or(last, |l| l.clamp(1, last));
+    let ids = Prompt::read(cx, "", 0, args.tokens)?.ids;
+    let (n, tokens) = (shape.neurons, ids.len());
+    let mut ends = [(); 2].map(|()| vec![0f32; n * tokens]);
+    firing::read(model, &ids, |chunk| {
+        chunk.each_end(layer, |at, end, neuron, value| ends[end][neuron * tokens + at] = value);
+        Ok(())
+    })?;
+    let [y, x] = ends;
+    Ok((y, turned(&x, tokens, |j| Rotation::for_neuron(shape, j)), tokens))
+}
+
+/// The rows of x after this many tokens as each column lies back. The two neurons of a pair turn together.
+fn turned(x: &[f32], tokens: usize, rotation: impl Fn(usize) -> Rotation) -> Vec<f32> {
+    let rows: Vec<&[f32]> = x.chunks_exact(tokens).collect();
+    let turn = |(j, own): (usize, &&[f32])| -> Vec<f32> {
+        let (rotation, partner) = (rotation(j), rows.get(j ^ 1).copied().unwrap_or(own));
+        let column = |s: usize| {
+            let back = rotation.repeated(tokens - 1 - s);
+            back.step(f64::from(own[s]), f64::from(partner[s])).0 as f32
+        };
+        (0..tokens).map(column).collect()
+    };
+    rows.iter().enumerate().flat_map(turn).collect()
 }

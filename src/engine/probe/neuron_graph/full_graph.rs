@@ -81,9 +81,9 @@ impl CutGraph {
         let csr = Csr::new(compact.neurons.len(), &compact.edges, true)?;
         let core = coreness(&csr);
         let ids = || compact.neurons.iter().map(|v| *v as usize);
-        let heads: Vec<u32> = ids().map(|v| factors.head(v) as u32).collect();
-        let octaves: Option<Vec<u32>> = ids().map(|v| factors.octave(v).map(|o| o as u32)).collect();
-        let provenance: Option<Vec<u32>> = ids().map(|v| factors.provenance(v).map(|p| p as u32)).collect();
+        let heads: Vec<u32> = ids().map(|v| factors.head(v)).collect();
+        let octaves: Option<Vec<u32>> = ids().map(|v| factors.octave(v)).collect();
+        let provenance: Option<Vec<u32>> = ids().map(|v| factors.shape.parent(v).map(|p| p as u32)).collect();
         let present = |of: Option<Vec<u32>>| of.filter(|of| !of.is_empty());
         let (octaves, provenance) = (present(octaves), present(provenance));
         let agreement = |labels: &[u32]| nmi(&communities.membership, labels).unwrap_or(f64::NAN);

@@ -1,7 +1,7 @@
 //! The neuron graph of any two matrices of any model: G = A B^T, where row i of A is the vector that neuron i writes
 //! and row j of B the vector that neuron j reads.
 
-use super::{Factors, curve, full_graph, null_models};
+use super::{Factors, full_graph, null_models};
 use crate::{config::Arguments, probe::prelude::*, telemetry::Args};
 
 /// The probes that can be asked of two matrices.
@@ -51,12 +51,14 @@ impl MatrixPair {
     }
 }
 
-/// Refuses arguments that only a model has.
-fn check(args: &NeuronGraphArgs) -> Result<()> {
-    if args.matrix != Matrix::X || args.from_head + args.to_head > 0 {
+/// Reads arguments and refuses those that only a model has. `graph`: those of the graph among them.
+fn read<A: Arguments>(args: &Args, graph: fn(&A) -> &NeuronGraphArgs) -> Result<A> {
+    let read = A::from_args(args).map_err(|e| Error::Msg(e.to_string()))?;
+    let NeuronGraphArgs { matrix, from_head, to_head, .. } = graph(&read);
+    if *matrix != Matrix::X || from_head + to_head > 0 {
         bail!("two matrices have one product and no heads: leave out `matrix`, `from_head` and `to_head`")
     }
-    Ok(())
+    Ok(read)
 }
 
 /// The answers of one of [`MATRIX_PROBES`] about two matrices.
@@ -70,23 +72,19 @@ pub fn ask_matrices(
     seed: u64,
     progress: Progress<'_>,
 ) -> Result<Vec<Answer>> {
-    let wrong = |e: crate::config::ConfigError| Error::Msg(e.to_string());
     let factors = Factors::from_matrices(pair);
     match probe {
         NeuronGraphArgs::PROBE => {
-            let args = NeuronGraphArgs::from_args(args).map_err(wrong)?;
-            check(&args)?;
+            let args = read::<NeuronGraphArgs>(args, |args| args)?;
             Ok(full_graph::answer(factors, args, seed)?.untyped())
         }
         GraphModularityArgs::PROBE => {
-            let args = GraphModularityArgs::from_args(args).map_err(wrong)?;
-            check(&args.graph)?;
+            let args = read::<GraphModularityArgs>(args, |args| &args.graph)?;
             Ok(null_models::answer(&factors, &args, seed, progress)?.untyped())
         }
         GraphCurveArgs::PROBE => {
-            let args = GraphCurveArgs::from_args(args).map_err(wrong)?;
-            check(&args.graph)?;
-            Ok(curve::answer(&factors, &args.graph, seed)?.untyped())
+            let args = read::<GraphCurveArgs>(args, |args| &args.graph)?;
+            Ok(null_models::at_step(&factors, &args.graph, seed)?.untyped())
         }
         _ => bail!("`{probe}` cannot be asked of two matrices; {} can", MATRIX_PROBES.join(", ")),
     }
@@ -98,7 +96,7 @@ mod tests {
     use crate::{
         models::bdh::{Bdh, BdhSpec},
         probe::neuron_graph::neuron_graph,
-        telemetry::Payload,
+        telemetry::Measurement,
     };
 
     fn matrix(rows: usize, cols: usize) -> Tensor {
@@ -106,10 +104,14 @@ mod tests {
         Tensor::from_vec(values, (rows, cols), &Device::Cpu).unwrap()
     }
 
-    fn graph(answers: Vec<Answer>) -> NeuronGraph {
-        let found =
-            answers.into_iter().find_map(|a| if let Payload::NeuronGraph(g) = a.payload { Some(g) } else { None });
-        found.expect("the graph is among the answers")
+    /// A pair of matrices with these rows and columns.
+    fn pair(a: [usize; 2], b: [usize; 2]) -> Result<MatrixPair> {
+        MatrixPair::new(("a", &matrix(a[0], a[1])), ("b", &matrix(b[0], b[1])))
+    }
+
+    fn graph(answers: &[Answer]) -> NeuronGraph {
+        let found = answers.iter().find_map(|answer| NeuronGraph::from_payload(&answer.payload));
+        found.cloned().expect("the graph is among the answers")
     }
 
     #[test]
@@ -125,15 +127,14 @@ mod tests {
         let (own, _) = neuron_graph(capabilities.synapses.unwrap(), &args, 5).unwrap();
         let answers = ask_matrices("neuron_graph", &pair, &args.to_args(), 5, Progress::none()).unwrap();
         assert!(answers[0].about.starts_with("G from decoder to encoder, excitatory"), "{}", answers[0].about);
-        let named = graph(answers);
+        let named = graph(&answers);
         assert_eq!((&named.neurons, &named.edges, &named.core), (&own.neurons, &own.edges, &own.core));
     }
 
     #[test]
     fn matrices_are_taken_by_their_longer_side() {
         let width = |a: [usize; 2], b: [usize; 2]| {
-            let pair = MatrixPair::new(("a", &matrix(a[0], a[1])), ("b", &matrix(b[0], b[1])))?;
-            Ok::<_, Error>((pair.width, pair.from.len() / pair.width, pair.to.len() / pair.width))
+            pair(a, b).map(|pair| (pair.width, pair.from.len() / pair.width, pair.to.len() / pair.width))
         };
         assert_eq!(width([3, 12], [12, 3]).unwrap(), (3, 12, 12));
         assert_eq!(width([4, 4], [4, 4]).unwrap(), (4, 4, 4));
@@ -146,9 +147,9 @@ mod tests {
 
     #[test]
     fn two_sets_of_neurons_are_numbered_apart() {
-        let pair = MatrixPair::new(("a", &matrix(5, 7)), ("b", &matrix(9, 7))).unwrap();
+        let pair = pair([5, 7], [9, 7]).unwrap();
         let args = NeuronGraphArgs { edges: 10, ..NeuronGraphArgs::default() };
-        let graph = graph(ask_matrices("neuron_graph", &pair, &args.to_args(), 5, Progress::none()).unwrap());
+        let graph = graph(&ask_matrices("neuron_graph", &pair, &args.to_args(), 5, Progress::none()).unwrap());
         assert!(graph.neurons.iter().any(|n| *n < 5) && graph.neurons.iter().all(|n| *n < 14));
         let summary = graph.summary.unwrap();
         assert_eq!((summary.neurons, summary.entries), (14, 45));
@@ -156,7 +157,7 @@ mod tests {
 
     #[test]
     fn questions_that_need_a_model_are_refused_for_matrices() {
-        let pair = MatrixPair::new(("a", &matrix(6, 3)), ("b", &matrix(6, 3))).unwrap();
+        let pair = pair([6, 3], [6, 3]).unwrap();
         let ask = |probe: &str, args: &NeuronGraphArgs| {
             ask_matrices(probe, &pair, &args.to_args(), 1, Progress::none()).err().map(|e| e.to_string())
         };

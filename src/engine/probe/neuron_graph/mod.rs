@@ -1,10 +1,9 @@
 //! Questions about the graph that a BDH model's weights draw between its neurons: G_x = E D_x or
 //! G_y = E D_y, n by n, where G[i, j] is the effect of y_i on neuron j (arXiv 2509.26507, section 5.5).
 //! G is only ever seen tile by tile, and so are the synapses after a text, which are a thin product too. This file
-//! reads the question; each answer has a file of its own.
+//! reads the question; each answer, or two that are alike, has a file of its own.
 
 mod core_periphery;
-mod curve;
 mod degrees;
 mod factors;
 mod full_graph;
@@ -12,7 +11,6 @@ mod head_pairs;
 mod matrices;
 mod neuron;
 mod null_models;
-mod synapses;
 mod write_intervals;
 
 pub use crate::telemetry::measurements::MAX_EDGES;

@@ -27,15 +27,15 @@ impl Probe for GraphNeuronArgs {
         let from = strongest(&factors.effects_on(i), i);
         let (writes, reads) = tokens(model, &factors, i)?;
         let partners = |found: Vec<(usize, f32)>| {
-            let partner = |(j, g)| Partner { neuron: j as u32, head: factors.head(j) as u32, entry: f64::from(g) };
+            let partner = |(j, g)| Partner { neuron: j as u32, head: factors.head(j), entry: f64::from(g) };
             found.into_iter().map(partner).collect()
         };
         let measured = GraphNeuron {
             neuron: i as u32,
-            head: factors.head(i) as u32,
+            head: factors.head(i),
             heads: factors.shape.heads as u32,
             per_head: factors.shape.per_head() as u32,
-            octave: factors.octave(i).map(|o| o as u32),
+            octave: factors.octave(i),
             acts_on: partners(to),
             acted_on_by: partners(from),
             reads: ranked(&reads, cx.corpus),

@@ -62,12 +62,11 @@ fn firing_times(
     let mut times = [(); 2].map(|()| vec![vec![]; model.shape().neurons]);
     firing::read(model, ids, |chunk| {
         cx.progress.at(chunk.from, ids.len())?;
-        for (at, ends) in chunk.synapse_ends(layer) {
-            for (times, row) in times.iter_mut().zip(ends) {
-                let active = row.zip(times).filter(|(value, _)| *value > 0.0);
-                active.for_each(|(_, times)| times.push(at as u32));
+        chunk.each_end(layer, |at, end, neuron, value| {
+            if value > 0.0 {
+                times[end][neuron].push(at as u32);
             }
-        }
+        });
         Ok(())
     })?;
     Ok(times)

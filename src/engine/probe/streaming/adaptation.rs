@@ -5,8 +5,7 @@ use std::ops::Range;
 
 use super::{
     fast_weights::numbers,
-    reading::{StreamReader, TokenCosts, nats, perplexity_added},
-    texts::{StreamSizes, StreamTexts},
+    streams::{StreamReader, StreamSizes, StreamTexts, TokenCosts, nats, perplexity_added},
 };
 use crate::{
     nn::{AdamW, optimiser::AdamWSpec},

@@ -1,10 +1,7 @@
 //! Fast weights that continue learning while a model reads: a sweep over their learning rate and the limit of
 //! precisions, and what remains of the model without the trained weights.
 
-use super::{
-    reading::{StreamReader, TokenCosts, perplexity_added},
-    texts::{StreamSizes, StreamTexts},
-};
+use super::streams::{StreamReader, StreamSizes, StreamTexts, TokenCosts, perplexity_added};
 use crate::probe::prelude::*;
 
 /// The swept values of eta. Table 5 of the paper has 1e-3 as the default, and 1e-4 and 1e-5 as tuned values.

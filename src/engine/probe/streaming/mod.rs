@@ -3,7 +3,6 @@
 
 mod adaptation;
 mod fast_weights;
-mod reading;
-mod texts;
+mod streams;
 mod uncertainty;
 mod warm_up;

@@ -1,10 +1,7 @@
 //! Tests how well the running variance of a prediction's error tells foreign text from the run's own, window by window,
 //! beside the model's own surprise.
 
-use super::{
-    reading::{StreamReader, TokenCosts},
-    texts::{StreamSizes, StreamTexts},
-};
+use super::streams::{StreamReader, StreamSizes, StreamTexts, TokenCosts};
 use crate::{
     analysis::roc::{self, auroc},
     probe::prelude::*,

@@ -1,10 +1,7 @@
 //! The gain of a model from traces that hold the text: perplexity along streams, beside that of the same tokens read with
 //! empty traces. What is merely easier text is easier for both.
 
-use super::{
-    reading::{StreamReader, TokenCosts},
-    texts::{StreamSizes, StreamTexts},
-};
+use super::streams::{StreamReader, StreamSizes, StreamTexts, TokenCosts};
 use crate::{
     analysis::student::{CONFIDENCE, mean_interval},
     probe::prelude::*,

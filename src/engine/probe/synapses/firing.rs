@@ -46,13 +46,16 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// For each token its index in the text, and what the synapses of a layer join there: y of the layer before and x
-    /// of the layer, `(n)` each.
-    pub fn synapse_ends(&self, layer: usize) -> impl Iterator<Item = (usize, [impl Iterator<Item = f32>; 2])> {
-        (0..self.tokens).map(move |token| {
-            let row = |layer: usize, part: NeuronActivation| self.layers[layer].row(part, token);
-            (self.from + token, [row(layer - 1, NeuronActivation::Y), row(layer, NeuronActivation::X)])
-        })
+    /// Calls `f` with each value that the synapses of a layer join, y of the layer before (end 0) and x of the layer (end 1):
+    /// with the index of the token in the text, the end, the neuron and the value.
+    pub fn each_end(&self, layer: usize, mut f: impl FnMut(usize, usize, usize, f32)) {
+        let ends = [(layer - 1, NeuronActivation::Y), (layer, NeuronActivation::X)];
+        for token in 0..self.tokens {
+            for (end, (layer, part)) in ends.into_iter().enumerate() {
+                let row = self.layers[layer].row(part, token).enumerate();
+                row.for_each(|(neuron, value)| f(self.from + token, end, neuron, value));
+            }
+        }
     }
 }
 
@@ -61,7 +64,7 @@ impl Chunk {
 /// # Errors
 /// Those of the model and of `visit`.
 pub fn read(model: &dyn SynapseModel, ids: &[u32], mut visit: impl FnMut(Chunk) -> Result<()>) -> Result<()> {
-    let layers = model.shape().layers;
+    let (layers, heads, per_head) = (model.shape().layers, model.shape().heads, model.shape().per_head());
     let mut last: Option<Tensor> = None; // (V) log-probabilities of the next token
     TextReader::new(model).tapping(["layers."]).stream(ids, CHUNK, |read| {
         let (part, logits) = (read.ids, read.logits.squeeze(0)?); // (T,V)
@@ -74,18 +77,11 @@ pub fn read(model: &dyn SynapseModel, ids: &[u32], mut visit: impl FnMut(Chunk) 
         let mut loss = vec![f64::NAN; part.len() - targets.len()];
         loss.extend(nats_at(&shifted, targets)?);
         last = Some(log_probs.get(part.len() - 1)?);
-        let layers = (0..layers).map(|l| layer_activations(&read, l, model)).collect::<Result<_>>()?;
+        let layer = |l: usize| -> Result<LayerActivations> {
+            let take = |which: &str| host::to_f32(read.tap.need(&format!("layers.{l}.{which}"))?);
+            Ok(LayerActivations { heads, tokens: part.len(), per_head, values: [take("x")?, take("y")?] })
+        };
+        let layers = (0..layers).map(layer).collect::<Result<_>>()?;
         visit(Chunk { from: read.from, tokens: part.len(), layers, loss })
-    })
-}
-
-fn layer_activations(read: &ReadTokens<'_>, layer: usize, model: &dyn SynapseModel) -> Result<LayerActivations> {
-    let take = |which: &str| host::to_f32(read.tap.need(&format!("layers.{layer}.{which}"))?);
-    let shape = model.shape();
-    Ok(LayerActivations {
-        heads: shape.heads,
-        tokens: read.ids.len(),
-        per_head: shape.per_head(),
-        values: [take("x")?, take("y")?],
     })
 }

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use super::texts::loss;
 use crate::{
     corpus::{BYTES, CorpusError, CorpusSpec, Source, TokenizerSpec},
     probe::prelude::*,
@@ -25,8 +26,9 @@ impl Probe for MergingArgs {
         let MergedModels { name, other, merged, notes } = model.merged_with(Path::new(with))?;
         let texts = texts(cx.corpus, count, len)?;
         let losses = |name: &str, model: &dyn SynapseModel| -> Result<ModelLosses> {
-            let neurons = model.shape().neurons;
-            Ok(ModelLosses { name: name.to_owned(), neurons, losses: losses(model, &texts, cx.device)? })
+            let of_text = |w: &Windows| loss(model, w, w.rows.max(1)).map(|nats| nats as f32);
+            let losses = texts.iter().map(|(_, windows)| of_text(windows)).collect::<Result<Vec<_>>>()?.into();
+            Ok(ModelLosses { name: name.to_owned(), neurons: model.shape().neurons, losses })
         };
         let merging = Merging {
             this: losses("this", model)?,
@@ -38,12 +40,6 @@ impl Probe for MergingArgs {
         let about = format!("{count} held-out windows of {len} tokens a text");
         Ok(Answer::new(Some(merging), about, vec![]))
     }
-}
-
-/// The loss of each text, nats per token. `texts`: names and windows.
-fn losses(model: &dyn Trainable, texts: &[(String, Windows)], device: &Device) -> Result<Array> {
-    let losses = texts.iter().map(|(_, windows)| Ok(loss(model, windows, device)? as f32));
-    Ok(losses.collect::<Result<Vec<_>>>()?.into())
 }
 
 /// Names and held-out windows of the texts; the run's own comes first.
@@ -59,9 +55,4 @@ fn texts(corpus: &Corpus, count: usize, len: usize) -> std::result::Result<Vec<(
         all.push(((*id).to_owned(), Corpus::open(&spec)?.held_out(count, len)?));
     }
     Ok(all)
-}
-
-/// Mean nats per token.
-fn loss(model: &dyn Trainable, w: &Windows, device: &Device) -> Result<f64> {
-    host::scalar(&model.evaluate(&Batch::from_ids(&w.inputs, &w.targets, w.rows, w.len, device)?)?)
 }

@@ -13,8 +13,8 @@ mod texts;
 mod trained_bdh;
 
 pub use candidates::{CandidateChoice, ChoiceError, ComparedWindows, KnownFacts, choose};
-pub use intervention::{Effect, EffectOptions, Request, effect, request};
-pub(super) use intervention::{MatchedNull, continuation, read_rows};
+pub use intervention::{Effect, EffectOptions, ForwardPass, Request, effect, request};
+pub(super) use intervention::{MatchedNull, read_rows};
 
 use crate::{nn::params::hash, probe::prelude::*};
 

@@ -23,8 +23,8 @@ impl Probe for SurpriseArgs {
         let text = repeats::fresh(cx.seed, 2 * periods);
         let ids = cx.corpus.encode(&text);
         ensure!(ids.len() == text.len(), "surprise is measured letter by letter; choose the tokeniser byte or char");
-        let (trained, octaves) = PeriodMeans::measure(model, &ids)?.into_parts();
-        let (random_weights, _) = read_random(model, cx, |random| PeriodMeans::measure(random, &ids))?.into_parts();
+        let (trained, octaves) = measure(model, &ids)?;
+        let (random_weights, _) = read_random(model, cx, |random| measure(random, &ids))?;
         let about = format!(
             "mean over {periods} new words of {WORD} letters, each read 8 times after {WARM} fixed letters and a period of another word"
         );
@@ -35,67 +35,47 @@ impl Probe for SurpriseArgs {
 /// Groups of neurons by the logarithm of their period, equally many in each.
 const OCTAVES: usize = 8;
 
-/// Means over periods, by position in the period.
-struct PeriodMeans {
-    layers: Vec<LayerMeans>,
-    loss: Vec<f64>,
-}
-
-#[derive(Clone)]
-struct LayerMeans {
-    /// Shares above zero at each position.
-    x: Vec<f64>,
-    y: Vec<f64>,
-    /// Shares of y above zero by octave, while the word is new and when it is known.
-    octaves: [Vec<f64>; 2],
-}
-
-impl PeriodMeans {
-    fn measure(model: &dyn SynapseModel, ids: &[u32]) -> Result<Self> {
-        let n = model.shape().neurons;
-        let per_head = model.shape().per_head();
-        let groups = speeds(&model.shape().turns_per_token());
-        let none = || vec![0.0; PERIOD];
-        let zero = LayerMeans { x: none(), y: none(), octaves: [vec![0.0; OCTAVES], vec![0.0; OCTAVES]] };
-        let (mut layers, mut loss) = (vec![zero; model.shape().layers], none());
-        let counted = (ids.len() / (2 * PERIOD)) as f64;
-        let mut take = |chunk: Chunk| {
-            for token in 0..chunk.tokens {
-                let Some(at) = (chunk.from + token).checked_sub(PERIOD) else { continue };
-                loss[at] += chunk.loss[token] / counted;
-                let phase = phase(at);
-                for (means, layer) in layers.iter_mut().zip(&chunk.layers) {
-                    means.x[at] += layer.active(NeuronActivation::X, token) / counted;
-                    means.y[at] += layer.active(NeuronActivation::Y, token) / counted;
-                    let Some(phase) = phase else { continue };
-                    let letters = if phase == 0 { WORD } else { WORD * KNOWN.len() } as f64;
-                    let one = OCTAVES as f64 / (n as f64 * letters * counted);
-                    for (neuron, _) in layer.row(NeuronActivation::Y, token).enumerate().filter(|(_, v)| *v > 0.0) {
-                        // the last of an odd number turns with none
-                        let group = groups.get(neuron % per_head / 2).copied().unwrap_or(OCTAVES - 1);
-                        means.octaves[phase][group] += one;
-                    }
+/// Means over periods: the curves by position in the period, and the firing by octave.
+fn measure(model: &dyn SynapseModel, ids: &[u32]) -> Result<(PeriodCurves, Vec<OctaveFiring>)> {
+    let (n, per_head, layers) = (model.shape().neurons, model.shape().per_head(), model.shape().layers);
+    let groups = speeds(&model.shape().turns_per_token());
+    let zeros = |len: usize| Numbers::from(vec![0.0; len]);
+    let mut firing = vec![LayerFiring { x: zeros(PERIOD), y: zeros(PERIOD) }; layers];
+    let mut octaves = vec![OctaveFiring { memorised: zeros(OCTAVES), known: zeros(OCTAVES) }; layers];
+    let mut loss = zeros(PERIOD);
+    let counted = (ids.len() / (2 * PERIOD)) as f64;
+    let mut take = |chunk: Chunk| {
+        for token in 0..chunk.tokens {
+            let Some(at) = (chunk.from + token).checked_sub(PERIOD) else { continue };
+            loss.0[at] += chunk.loss[token] / counted;
+            let phase = phase(at);
+            for ((firing, octaves), layer) in firing.iter_mut().zip(&mut octaves).zip(&chunk.layers) {
+                firing.x.0[at] += layer.active(NeuronActivation::X, token) / counted;
+                firing.y.0[at] += layer.active(NeuronActivation::Y, token) / counted;
+                let (shares, letters) = match phase {
+                    None => continue,
+                    Some(0) => (&mut octaves.memorised.0, WORD as f64),
+                    Some(_) => (&mut octaves.known.0, (WORD * KNOWN.len()) as f64),
+                };
+                let one = OCTAVES as f64 / (n as f64 * letters * counted);
+                for (neuron, _) in layer.row(NeuronActivation::Y, token).enumerate().filter(|(_, v)| *v > 0.0) {
+                    // the last of an odd number turns with none
+                    let group = groups.get(neuron % per_head / 2).copied().unwrap_or(OCTAVES - 1);
+                    shares[group] += one;
                 }
             }
-            Ok(())
-        };
-        for two in ids.as_chunks::<{ 2 * PERIOD }>().0 {
-            firing::read(model, two, &mut take)?;
         }
-        Ok(Self { layers, loss })
+        Ok(())
+    };
+    for two in ids.as_chunks::<{ 2 * PERIOD }>().0 {
+        firing::read(model, two, &mut take)?;
     }
-
-    /// The curves over the period, and the firing by octave.
-    fn into_parts(self) -> (PeriodCurves, Vec<OctaveFiring>) {
-        let (mut layers, mut octaves) = (vec![], vec![]);
-        for LayerMeans { x, y, octaves: [memorised, known] } in self.layers {
-            // Over the letters of the word and its repetitions.
-            let loss_correlation = statistics::correlation(&y[WARM..], &self.loss[WARM..]);
-            layers.push(PeriodFiring { firing: LayerFiring { x: x.into(), y: y.into() }, loss_correlation });
-            octaves.push(OctaveFiring { memorised: memorised.into(), known: known.into() });
-        }
-        (PeriodCurves { layers, loss: self.loss.into() }, octaves)
-    }
+    // over the letters of the word and its repetitions
+    let correlated = |firing: LayerFiring| PeriodFiring {
+        loss_correlation: statistics::correlation(&firing.y[WARM..], &loss[WARM..]),
+        firing,
+    };
+    Ok((PeriodCurves { layers: firing.into_iter().map(correlated).collect(), loss: loss.clone() }, octaves))
 }
 
 /// The group of each pair of neurons by how fast it turns, 0 the fastest; equally many in each.

@@ -22,10 +22,8 @@ const MAX_ROW: u64 = MAX_HEAD + (64 << 10);
 /// The largest number of columns of a table, far more than the channels that are read.
 const MAX_COLUMNS: usize = 1 << 16;
 
-/// Reads the table `name` into a run.
-///
-/// # Errors
-/// If the system refuses, there is no column of steps, or there are more numbers than are read.
+/// Reads the table `name` into a run. Errors: the system refuses, there is no column of steps, or there are more
+/// numbers than are read.
 pub(super) fn read(mut file: File, name: &str, run: usize, logged: &mut Logged) -> Result<(), ReadError> {
     let length = file.metadata()?.len();
     let is_whole = length <= MAX_TABLE && ends_with_line(&mut file)?;

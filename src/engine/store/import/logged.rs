@@ -190,9 +190,6 @@ impl Logged {
     }
 
     /// Takes what a log has as a value: a number, at a step if it has one. Anything else is passed over.
-    ///
-    /// # Errors
-    /// See [`Logged::scalar`].
     pub fn value(&mut self, run: usize, name: &str, at: Option<LoggedAt>, value: Option<f64>) -> Result<(), TooMany> {
         match (at, value) {
             (Some(at), Some(value)) => return self.scalar(run, name, at, value),

@@ -17,10 +17,7 @@ use super::{
     too_long,
 };
 
-/// Reads the event file `name` into a run.
-///
-/// # Errors
-/// If the system refuses, or there are more numbers than are read.
+/// Reads the event file `name` into a run. Errors: the system refuses, or there are more numbers than are read.
 pub(super) fn read(file: File, name: &str, run: usize, logged: &mut Logged) -> Result<(), ReadError> {
     let mut file = BufReader::with_capacity(1 << 16, file);
     let (mut data, mut number, mut damaged) = (vec![], 0_u64, DamagedParts::default());
@@ -75,7 +72,6 @@ fn event(data: &[u8], run: usize, texts: &mut HashSet<String>, logged: &mut Logg
     Ok(())
 }
 
-/// A value of a summary.
 #[derive(Default)]
 struct Summary<'a> {
     tag: Cow<'a, str>,

@@ -13,10 +13,8 @@ use super::{
 };
 use crate::store::names::numbered;
 
-/// Reads the database `name`; `wal` is its write-ahead log, if there is one.
-///
-/// # Errors
-/// If the system refuses, it is no such database, it has more runs or numbers than are read.
+/// Reads the database `name`; `wal` is its write-ahead log, if there is one. Errors: the system refuses, it is no such
+/// database, it has more runs or numbers than are read.
 pub(super) fn read(file: File, wal: Option<File>, name: &str, logged: &mut Logged) -> Result<(), ReadError> {
     let mut database = Database::open(file, wal)?;
     let metrics = database.table("metrics")?;

@@ -27,10 +27,8 @@ const BLOCK: usize = 32 << 10;
 /// Checksum, length and kind of a part of a record.
 const PART_HEAD: usize = 7;
 
-/// Reads the log `name` into a run.
-///
-/// # Errors
-/// If the system refuses, it is no such log, or there are more numbers than are read.
+/// Reads the log `name` into a run. Errors: the system refuses, it is no such log, or there are more numbers than are
+/// read.
 pub(super) fn read(file: File, name: &str, run: usize, logged: &mut Logged) -> Result<(), ReadError> {
     let mut records = Records {
         file: BufReader::with_capacity(1 << 16, file),
@@ -58,7 +56,6 @@ pub(super) fn read(file: File, name: &str, run: usize, logged: &mut Logged) -> R
     Ok(())
 }
 
-/// The records of a log.
 struct Records {
     file: BufReader<File>,
     block: Vec<u8>,

@@ -17,7 +17,6 @@ pub(super) struct AnswerRecord {
     pub step: u64,
     #[serde(default)]
     pub words: String,
-    #[serde(default)]
     pub sample: Option<AnswerSample>,
 }
 

@@ -285,85 +285,67 @@ arguments! {
     /// Read the attention maps along a sentence.
     pub struct AttentionMapsArgs asks "attention_maps" {
         /// The sentence that is read, at most 96 tokens; empty for a held-out passage.
-        text: String = String::new(),
+        text: String = String::new();
         /// Number of the held-out passage.
-        passage: u64 = 0,
+        passage: u64 = 0;
         /// Only layers whose path begins so are read; empty for all.
-        layer: String = String::new(),
+        layer: String = String::new();
     }
-}
 
-arguments! {
     /// Read the attention maps along a long text.
     pub struct LongAttentionMapsArgs asks "long_attention_maps" {
         /// The text that is read; empty for a held-out passage.
-        text: String = String::new(),
+        text: String = String::new();
         /// Number of the held-out passage.
-        passage: u64 = 0,
+        passage: u64 = 0;
         /// Tokens that are read at most.
-        #[range(1..=1024)]
-        length: usize = 128,
+        length: usize = 128 => range(1..=1024);
         /// Path of the layer whose maps are whole where those of all would be too much; empty for the first.
-        layer: String = String::new(),
+        layer: String = String::new();
     }
-}
 
-arguments! {
     /// Average entropy, rank and sink of the attention over held-out windows.
     pub struct AttentionStatisticsArgs asks "attention_statistics" {
         /// Held-out windows that are read.
-        #[range(1..=64)]
-        windows: usize = 4,
+        windows: usize = 4 => range(1..=64);
         /// Tokens of a window. Singular values take time with the third power of it.
-        #[range(1..=1024)]
-        length: usize = 128,
+        length: usize = 128 => range(1..=1024);
     }
-}
 
-arguments! {
     /// Read the attention of one head as a step of a Markov chain.
     pub struct AttentionChainArgs asks "attention_chain" {
         /// The sentence that is read, at most 96 tokens; empty for a held-out passage.
-        text: String = String::new(),
+        text: String = String::new();
         /// Number of the held-out passage.
-        passage: u64 = 0,
+        passage: u64 = 0;
         /// Path of the layer; empty for the first.
-        layer: String = String::new(),
+        layer: String = String::new();
         /// The head, from 0; the last where there are fewer.
-        head: usize = 0,
+        head: usize = 0;
         /// Positions that are lumped into a block.
-        #[range(1..=96)]
-        width: usize = 4,
+        width: usize = 4 => range(1..=96);
     }
-}
 
-arguments! {
     /// Measure the attention from questions to the pairs that answer them.
     pub struct PairAttentionArgs asks "pair_attention" {
         /// Tokens of an example; a run asks for those of its training window.
-        #[range(1..=8192)]
-        window: usize = 64,
+        window: usize = 64 => range(1..=8192);
         /// Held-out examples that are read.
-        #[range(1..=1024)]
-        examples: usize = 16,
+        examples: usize = 16 => range(1..=1024);
     }
-}
 
-arguments! {
     /// Follow queries and keys of one head as they evolve.
     pub struct QueryKeyPathsArgs asks "query_key_paths" {
         /// The sentence that is read, at most 96 tokens; empty for a held-out passage.
-        text: String = String::new(),
+        text: String = String::new();
         /// Number of the held-out passage.
-        passage: u64 = 0,
+        passage: u64 = 0;
         /// The layer, from 0; the last where there are fewer.
-        layer: usize = 0,
+        layer: usize = 0;
         /// The head, from 0; the last where there are fewer.
-        head: usize = 0,
+        head: usize = 0;
     }
-}
 
-arguments! {
     /// Read the step lengths that a coupled model has learned.
     pub struct StepLengthsArgs asks "step_lengths" {}
 }

@@ -125,24 +125,7 @@ choices! {
         /// Synapses decay and pairs of them rotate.
         Both = "both",
     }
-}
 
-arguments! {
-    /// The weights and pulses that the rules run on, and the equivalences checked on them.
-    pub struct BdhDynamicsArgs asks "bdh_dynamics" {
-        /// The text that is read; empty for a held-out passage.
-        text: String = String::new(),
-        /// Number of the held-out passage.
-        passage: u64 = 0,
-        /// The effect of a token's time on a synapse.
-        drift: SynapseDrift = SynapseDrift::Trained,
-        /// Share of a synapse's state that damping leaves after a token.
-        #[range(0.0..=1.0)]
-        keep: f64 = 0.9,
-    }
-}
-
-choices! {
     /// A claim of sections 2.1, 5.3, 5.4 and 6.1 or of appendix C of the paper.
     pub enum TheoryClaim {
         /// Claim 5: the ReLU of a low-rank map with a bias follows a sparse Markov chain. Error over the rank d.
@@ -169,12 +152,23 @@ choices! {
 }
 
 arguments! {
+    /// The weights and pulses that the rules run on, and the equivalences checked on them.
+    pub struct BdhDynamicsArgs asks "bdh_dynamics" {
+        /// The text that is read; empty for a held-out passage.
+        text: String = String::new();
+        /// Number of the held-out passage.
+        passage: u64 = 0;
+        /// The effect of a token's time on a synapse.
+        drift: SynapseDrift = SynapseDrift::Trained;
+        /// Share of a synapse's state that damping leaves after a token.
+        keep: f64 = 0.9 => range(0.0..=1.0);
+    }
+
     /// A claim of the theory of BDH, tried on numbers drawn from the run's seed; the model makes no difference.
     pub struct BdhTheoryArgs asks "bdh_theory" {
         /// The claim that is tried.
-        claim: TheoryClaim = TheoryClaim::Markov,
+        claim: TheoryClaim = TheoryClaim::Markov;
         /// Dimension n: neurons, nodes, or buckets. Claims 7 and 8 go from a quarter to four times it; predators and prey move in steps of 2 / n, and a neuron fires for 64 n steps.
-        #[range(16..=1024)]
-        neurons: usize = 256,
+        neurons: usize = 256 => range(16..=1024);
     }
 }

@@ -154,6 +154,7 @@ measurement! {
 
     /// The change of the loss of what follows each sentence while neurons or synapses are changed, nats per token, and
     /// the same while random ones that are as active are.
+    #[derive(Default)]
     pub struct ConceptEffect in "synapses.concept_effect" answers ConceptEffectArgs {
         /// "currency", "own sentences".
         pub concept: String,
@@ -180,6 +181,7 @@ measurement! {
     }
 
     /// The sentences with the concept, or those without it; lists have one entry per sentence.
+    #[derive(Default)]
     pub struct ConceptSide {
         /// Each sentence and what follows, separated by ` | `.
         pub sentences: Vec<String>,
@@ -230,9 +232,7 @@ choices! {
         /// The strengths of synapses.
         Synapses = "synapses",
     }
-}
 
-choices! {
     /// The change of neurons or synapses.
     pub enum ActionKind {
         /// The values are set to 0.
@@ -242,9 +242,7 @@ choices! {
         /// The values are held at a constant.
         Clamp = "clamp",
     }
-}
 
-choices! {
     /// The activation that is changed.
     pub enum ChangedPart {
         /// The activation x.
@@ -265,77 +263,64 @@ arguments! {
     /// The search for synapses that stand for a concept.
     pub struct ConceptSearchArgs asks "concepts" {
         /// Built-in concept: currency, country, currency_naive or country_naive; currency if not given.
-        preset: Option<String> = None,
+        preset: Option<String> = None;
         /// Sentences with a concept of one's own, one a line.
-        with: Option<String> = None,
+        with: Option<String> = None;
         /// Sentences without it, one a line.
-        without: Option<String> = None,
+        without: Option<String> = None;
         /// File with a label, a tab and a sentence on each line.
-        sentences: Option<String> = None,
+        sentences: Option<String> = None;
         /// Label of the file that is the concept; the first of the file if not given.
-        label: Option<String> = None,
+        label: Option<String> = None;
         /// Untrained models that are searched too; 3 if not given.
-        #[range(0..=16)]
-        random: Option<usize> = None,
+        random: Option<usize> = None => range(0..=16);
     }
-}
 
-arguments! {
     /// A change of neurons or synapses.
     pub struct ChangeArgs asks "intervention" {
         /// Neurons or synapses are changed.
-        target: TargetKind = TargetKind::Neurons,
+        target: TargetKind = TargetKind::Neurons;
         /// Neurons as head:index, both counted from 0, separated by commas.
-        neurons: String = String::new(),
+        neurons: String = String::new();
         /// Synapses as layer y>x, separated by commas.
-        synapses: String = String::new(),
+        synapses: String = String::new();
         /// The activation, or what the synapse holds, becomes 0 (silence), is multiplied by the amount (scale), or is the amount (clamp).
-        action: ActionKind = ActionKind::Silence,
+        action: ActionKind = ActionKind::Silence;
         /// Factor of scale, or value of clamp.
-        amount: f64 = 0.0,
+        amount: f64 = 0.0;
         /// Activation of neurons: x (the neuron as a key and a query, and with it y) or y (what it writes).
-        part: ChangedPart = ChangedPart::X,
+        part: ChangedPart = ChangedPart::X;
         /// Layer of neurons where it is done, counted from 0; every layer if below 0.
-        layer: i64 = -1,
+        layer: i64 = -1;
     }
-}
 
-arguments! {
     /// A text read with and without a change of neurons or synapses.
     pub struct InterventionArgs asks "intervention" with change: ChangeArgs {
         /// Text that is read; a held-out passage if empty.
-        text: String = String::new(),
+        text: String = String::new();
         /// Number of the held-out passage.
-        passage: u64 = 0,
+        passage: u64 = 0;
         /// Tokens after which reading stops.
-        #[range(2..=65_536)]
-        longest: usize = 128,
+        longest: usize = 128 => range(2..=65_536);
         /// Random sets of neurons or synapses to compare with.
-        #[range(0..=1000)]
-        draws: usize = 8,
+        draws: usize = 8 => range(0..=1000);
         /// Tokens of the continuations, each the likeliest.
-        #[range(0..=4096)]
-        length: usize = 24,
+        length: usize = 24 => range(0..=4096);
     }
-}
 
-arguments! {
     /// A change of neurons or synapses, and what it does to what follows sentences with a concept and without.
     pub struct ConceptEffectArgs asks "concept_effect" with change: ChangeArgs {
         /// Built-in concept: currency, country, currency_naive or country_naive; currency if not given.
-        preset: Option<String> = None,
+        preset: Option<String> = None;
         /// Sentences with a concept of one's own, one a line.
-        with: Option<String> = None,
+        with: Option<String> = None;
         /// Sentences without it, one a line.
-        without: Option<String> = None,
+        without: Option<String> = None;
         /// Sentences of each side that are read.
-        #[range(2..=1024)]
-        sentences: usize = 16,
+        sentences: usize = 16 => range(2..=1024);
         /// Random targets to compare with.
-        #[range(0..=999)]
-        draws: usize = 39,
+        draws: usize = 39 => range(0..=999);
         /// Tokens that the model itself says after a sentence, where the corpus does not say what follows.
-        #[range(1..=256)]
-        length: usize = 16,
+        length: usize = 16 => range(1..=256);
     }
 }

@@ -2,10 +2,25 @@
 
 use std::fmt;
 
-use super::RankCorrelation;
-use crate::{analysis::statistics::mean_of, telemetry::measurements::prelude::*};
+use crate::{
+    analysis::{rank_correlation::ShiftTest, statistics::mean_of},
+    telemetry::measurements::prelude::*,
+};
 
 measurement! {
+    /// Spearman's rank correlation of two quantities by token, with a null model in which one is rotated against the other.
+    #[derive(Copy)]
+    pub struct RankCorrelation {
+        /// Spearman's coefficient, -1 to 1. NaN where either quantity does not vary.
+        pub rho: f64,
+        /// Mean of the coefficient when the one quantity is rotated against the other by a random number of tokens.
+        pub null_mean: f64,
+        /// Its standard deviation.
+        pub null_sd: f64,
+        /// Two-sided share of the rotations that are as far from their mean.
+        pub p: f64,
+    }
+
     /// A causality test: before the changed token no logit may move.
     pub struct Causality in "fast_slow.causality" answers CausalityArgs {
         /// The text as it was.
@@ -206,6 +221,12 @@ measurement! {
     }
 }
 
+impl From<ShiftTest> for RankCorrelation {
+    fn from(ShiftTest { rho, null: (null_mean, null_sd), p }: ShiftTest) -> Self {
+        Self { rho, null_mean, null_sd, p }
+    }
+}
+
 impl Causality {
     /// The change in short: "token 48: r \u{2192} e"; `None` where it is not said what was put there. `tokens`: those of the sample.
     pub fn edit_label(&self, tokens: &[String]) -> Option<String> {
@@ -265,80 +286,66 @@ arguments! {
     /// Change one token of a text.
     pub struct CausalityArgs asks "causality" {
         /// The sentence that is read; empty for a held-out passage.
-        text: String = String::new(),
+        text: String = String::new();
         /// Number of the held-out passage.
-        passage: u64 = 0,
+        passage: u64 = 0;
         /// The token that is changed, from 0; otherwise the middle one, or with `show_wrong` the last of the middle block, whose change leaks to the whole block.
-        position: Option<usize> = None,
+        position: Option<usize> = None;
         /// The token that takes its place, a text of one token; empty for the next token of the passage that differs.
-        replacement: String = String::new(),
+        replacement: String = String::new();
         /// Multiplies the gate for this question only; otherwise as the run has it.
-        coupling_scale: Option<f64> = None,
+        coupling_scale: Option<f64> = None;
         /// A gate in place of s tanh(gamma), for models whose gate is still shut.
-        gate: Option<f64> = None,
+        gate: Option<f64> = None;
         /// Also measure the upsampling that leaks the future, through a gate that is open.
-        show_wrong: bool = false,
+        show_wrong: bool = false;
     }
-}
 
-arguments! {
     /// Measure how the open gate changes the entropy of the attention behind it, and of which tokens.
     pub struct GateEntropyArgs asks "gate_entropy" {
         /// Tokens over which the change is measured, at most.
-        #[range(16..=4096)]
-        tokens: usize = 480,
+        tokens: usize = 480 => range(16..=4096);
         /// Tokens of a window.
-        #[range(8..=1024)]
-        window: usize = 64,
+        window: usize = 64 => range(8..=1024);
     }
-}
 
-arguments! {
     /// Compare the Jacobian of the refining map with generators of Markov chains.
     pub struct GeneratorDistanceArgs asks "generator_distance" {
         /// The sentence that is read, at most 32 tokens; empty for a held-out passage.
-        text: String = String::new(),
+        text: String = String::new();
         /// Number of the held-out passage.
-        passage: u64 = 0,
+        passage: u64 = 0;
         /// The token whose Jacobian is taken, from 0; otherwise the last.
-        position: Option<usize> = None,
+        position: Option<usize> = None;
         /// The repetition of pooling, slow path and injection, from 0; the last where there are fewer.
-        round: usize = 0,
+        round: usize = 0;
     }
-}
 
-arguments! {
     /// Measure how far the fast state is from equilibrium, pass by pass.
     pub struct ResidualArgs asks "residual" {
         /// Held-out windows that are read.
-        #[range(1..=4096)]
-        windows: usize = 4,
+        windows: usize = 4 => range(1..=4096);
         /// Tokens of a held-out window.
-        #[range(1..=4096)]
-        window: usize = 128,
+        window: usize = 128 => range(1..=4096);
     }
-}
 
-arguments! {
     /// Follow the fast and the slow state along a sentence.
     pub struct StaircaseArgs asks "staircase" {
         /// The sentence that is read, at most 96 tokens; empty for a held-out passage.
-        text: String = String::new(),
+        text: String = String::new();
         /// Number of the held-out passage.
-        passage: u64 = 0,
+        passage: u64 = 0;
         /// The repetition of pooling, slow path and injection, from 0; otherwise the last.
-        round: Option<usize> = None,
+        round: Option<usize> = None;
         /// The channel that is drawn, from 0; otherwise the first principal component of both states together.
-        coordinate: Option<usize> = None,
+        coordinate: Option<usize> = None;
     }
-}
 
-arguments! {
     /// Measure how far the state of every token is from its quasi-steady state.
     pub struct TokenResidualsArgs asks "token_residuals" {
         /// The sentence that is read, at most 48 tokens; empty for a held-out passage.
-        text: String = String::new(),
+        text: String = String::new();
         /// Number of the held-out passage.
-        passage: u64 = 0,
+        passage: u64 = 0;
     }
 }

@@ -136,52 +136,43 @@ arguments! {
     /// A generator at a control.
     pub struct GeneratorArgs asks "generator" {
         /// The first number of the control.
-        y0: f64 = 0.0,
+        y0: f64 = 0.0;
         /// The second number of the control, if it has one.
-        y1: f64 = 0.0,
+        y1: f64 = 0.0;
         /// The third number of the control, if it has one.
-        y2: f64 = 0.0,
+        y2: f64 = 0.0;
         /// The fourth number of the control, if it has one.
-        y3: f64 = 0.0,
+        y3: f64 = 0.0;
         /// The held-out passage whose slow state is the control, of a model with a slow path; the numbers above do nothing then.
-        passage: u64 = 0,
+        passage: u64 = 0;
         /// The token of the passage at which that slow state is taken, at most its last.
-        token: usize = 0,
+        token: usize = 0;
         /// Changed rates, as 3>5=0.4 for a rate of 0.4 from state 3 to state 5; they stand whatever the control.
-        edits: String = String::new(),
+        edits: String = String::new();
         /// Takes away the rates between the two halves of the states.
-        cut: bool = false,
+        cut: bool = false;
     }
-}
 
-arguments! {
     /// How a distribution relaxes under a generator.
     pub struct GeneratorFlowArgs asks "generator_flow" with generator: GeneratorArgs {
         /// Step of forward Euler as a share of the bound.
-        #[range(1e-3..=100.0)]
-        dt: f64 = 0.5,
+        dt: f64 = 0.5 => range(1e-3..=100.0);
         /// The state that all mass starts in, counted from 1; 0 gives every state the same.
-        start: usize = 1,
+        start: usize = 1;
         /// Steps that are followed.
-        #[range(1..=2000)]
-        steps: usize = 100,
+        steps: usize = 100 => range(1..=2000);
     }
-}
 
-arguments! {
     /// Where a learned map to stationary distributions is wrong.
     pub struct StationaryMapArgs asks "stationary_map" {
         /// Cells along each side of the map.
-        #[range(3..=129)]
-        cells: usize = 33,
+        cells: usize = 33 => range(3..=129);
         /// The third number of the control, which the whole map holds.
-        y2: f64 = 0.0,
+        y2: f64 = 0.0;
         /// The fourth number of the control, which the whole map holds.
-        y3: f64 = 0.0,
+        y3: f64 = 0.0;
     }
-}
 
-arguments! {
     /// The spectral gap of each topology by the number of states.
     pub struct GapBySizeArgs asks "gap_by_size" {}
 }

@@ -174,25 +174,23 @@ arguments! {
     /// How the levels settle on a sentence.
     pub struct SettlingArgs asks "settling" {
         /// A sentence of known words; empty for one of the set.
-        text: String = String::new(),
+        text: String = String::new();
         /// Set that the sentence is taken from.
-        set: SettlingSet = SettlingSet::Within,
+        set: SettlingSet = SettlingSet::Within;
         /// Place of the sentence in its set.
-        sentence: usize = 0,
+        sentence: usize = 0;
         /// Reads the sentence from the right.
-        from_right: bool = false,
+        from_right: bool = false;
     }
-}
 
-arguments! {
     /// How often a word's grammatical role is named.
     pub struct RoleAccuracyArgs asks "role_accuracy" {
         /// Ridge penalty.
-        lambda: f64 = 0.01,
+        lambda: f64 = 0.01;
         /// Levels that are read, from below; otherwise all.
-        levels: Option<usize> = None,
+        levels: Option<usize> = None;
         /// Features of level 0 are also read projected to equal dimension, by five random projections each.
-        project: bool = false,
+        project: bool = false;
     }
 }
 

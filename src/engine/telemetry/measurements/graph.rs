@@ -184,49 +184,35 @@ arguments! {
     /// The core of the graph at the given number of edges; `weighted` and `restarts` make no difference.
     pub struct CorePeripheryArgs asks "core_periphery" with graph: NeuronGraphArgs {
         /// Rewired graphs of the same degrees.
-        #[range(1..=1000)]
-        rewirings: usize = 10,
+        rewirings: usize = 10 => range(1..=1000);
         /// Share of the neurons with an edge, those with most of them, whose density is measured.
-        #[range(0.0..=1.0)]
-        share: f64 = 0.1,
+        share: f64 = 0.1 => range(0.0..=1.0);
     }
-}
 
-arguments! {
     /// Modularity at 1,000, 2,000, 4,000 and so on edges, beside null models; `edges` and `beta` make no difference.
     pub struct GraphModularityArgs asks "graph_modularity" with graph: NeuronGraphArgs {
         /// Largest number of edges that is measured.
-        #[range(1..=MAX_EDGES)]
-        most: usize = 64_000,
+        most: usize = 64_000 => range(1..=MAX_EDGES);
         /// Searches for communities in place of `restarts`.
-        #[range(1..=100)]
-        searches: Option<usize> = None,
+        searches: Option<usize> = None => range(1..=100);
     }
-}
 
-arguments! {
     /// Modularity at the given number of edges, from two searches; `beta` and `restarts` make no difference.
     pub struct GraphCurveArgs asks "graph_curve" with graph: NeuronGraphArgs {}
-}
 
-arguments! {
     /// One neuron in the whole graph; of the graph's arguments only `matrix`, and for sigma `layer` and `tokens`, change the numbers.
     pub struct GraphNeuronArgs asks "graph_neuron" with graph: NeuronGraphArgs {
         /// The neuron as head:index, both counted from 0, such as 0:12, or its number in the model; the one with the longest row of E if not given.
-        neuron: Option<String> = None,
+        neuron: Option<String> = None;
     }
-}
 
-arguments! {
     /// How the entries of G are spread between every two heads.
     pub struct HeadPairsArgs asks "head_pairs" {
         /// x is G = E D_x, what a neuron's y does to each neuron's x one layer on; y is G = E D_y, what it does to each neuron's y; sigma are the synapses after a held-out text.
-        matrix: Matrix = Matrix::X,
+        matrix: Matrix = Matrix::X;
         /// Standard deviations from 0, beyond which an entry belongs to a tail.
-        #[range(1.0..=100.0)]
-        deviations: f64 = 4.0,
+        deviations: f64 = 4.0 => range(1.0..=100.0);
         /// Random products with rows of the same lengths.
-        #[range(1..=100)]
-        draws: usize = 3,
+        draws: usize = 3 => range(1..=100);
     }
 }

@@ -289,28 +289,24 @@ arguments! {
     /// The graph of the neurons, cut at a threshold.
     pub struct NeuronGraphArgs asks "neuron_graph" {
         /// x is G = E D_x, what a neuron's y does to each neuron's x one layer on; y is G = E D_y, what it does to each neuron's y; sigma are the synapses after a held-out text.
-        matrix: Matrix = Matrix::X,
+        matrix: Matrix = Matrix::X;
         /// Layer of the x that synapses run to, for sigma. Absent, or a layer that the model lacks: its last.
-        #[range(1..=63)]
-        layer: Option<usize> = None,
+        layer: Option<usize> = None => range(1..=63);
         /// Tokens of the text, for sigma.
-        #[range(2..=4096)]
-        tokens: usize = 256,
+        tokens: usize = 256 => range(2..=4096);
         /// Head that edges leave, counted from 1. It takes effect when both heads are given; 0 is the whole graph.
-        from_head: usize = 0,
+        from_head: usize = 0;
         /// Head that edges enter, counted from 1. It takes effect when both heads are given; 0 is the whole graph.
-        to_head: usize = 0,
+        to_head: usize = 0;
         /// Entries that make edges: those above the threshold, those below its negative, or both.
-        sign: Sign = Sign::Excitatory,
+        sign: Sign = Sign::Excitatory;
         /// Number of edges, the strongest entries.
-        #[range(1..=MAX_EDGES)]
-        edges: usize = 16_000,
+        edges: usize = 16_000 => range(1..=MAX_EDGES);
         /// Threshold above which every entry is an edge; 0 takes the number of edges instead.
-        beta: f64 = 0.0,
+        beta: f64 = 0.0;
         /// Edges count by the size of their entries, not each as 1.
-        weighted: bool = false,
+        weighted: bool = false;
         /// Searches for communities, of which the best counts.
-        #[range(1..=100)]
-        restarts: usize = 5,
+        restarts: usize = 5 => range(1..=100);
     }
 }

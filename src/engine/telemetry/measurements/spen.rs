@@ -181,66 +181,49 @@ arguments! {
     /// Gain on a foreign text by learning from it, and loss on the model's own.
     pub struct AdaptationArgs asks "adaptation" {
         /// Tokens of each stream of the own text before and after; the foreign one has two and a half times as many.
-        #[range(100..=20_000)]
-        tokens: usize = 2000,
+        tokens: usize = 2000 => range(100..=20_000);
         /// Streams of each text.
-        #[range(1..=64)]
-        streams: usize = 4,
+        streams: usize = 4 => range(1..=64);
         /// Tokens of a window, of a model that is fine-tuned.
-        #[range(8..=1024)]
-        window: usize = 64,
+        window: usize = 64 => range(8..=1024);
         /// Rates, up to 8 with commas between them; empty for three usual ones.
-        rates: String = String::new(),
+        rates: String = String::new();
     }
-}
 
-arguments! {
     /// Fast weights over their learning rate and the limit of precisions. The precision enters the update once, eta (pi e) h^T;
     /// equations 2 and 3 of the paper, for its column networks, have it twice.
     pub struct FastWeightsArgs asks "fast_weights" {
         /// Tokens of each stream.
-        #[range(50..=50_000)]
-        tokens: usize = 1000,
+        tokens: usize = 1000 => range(50..=50_000);
         /// Streams of each text.
-        #[range(1..=64)]
-        streams: usize = 8,
+        streams: usize = 8 => range(1..=64);
         /// Learning rates, up to 8 with commas between them; empty for the usual four.
-        rates: String = String::new(),
+        rates: String = String::new();
         /// Limits of precisions, up to 8 with commas between them; empty for 1, 10 and 100.
-        limits: String = String::new(),
+        limits: String = String::new();
     }
-}
 
-arguments! {
     /// How well the variance of a prediction's error tells foreign text from the run's own.
     pub struct UncertaintyArgs asks "uncertainty" {
         /// Tokens of a window.
-        #[range(5..=1000)]
-        window: usize = 50,
+        window: usize = 50 => range(5..=1000);
         /// Streams of each text.
-        #[range(2..=64)]
-        streams: usize = 16,
+        streams: usize = 16 => range(2..=64);
         /// Tokens of each stream, at most 20,000, of which the first 300 are not counted.
-        tokens: usize = 800,
+        tokens: usize = 800;
         /// Learning rate of the fast weights; 0 freezes them.
-        #[range(0.0..=f64::MAX)]
-        rate: f64 = 0.0,
+        rate: f64 = 0.0 => range(0.0..=f64::MAX);
         /// Limit of precisions; a million is none in practice.
-        #[range(0.0..=f64::MAX)]
-        most_precision: f64 = 1e6,
+        most_precision: f64 = 1e6 => range(0.0..=f64::MAX);
     }
-}
 
-arguments! {
     /// How much better a model reads once its traces hold the text.
     pub struct WarmUpArgs asks "warm_up" {
         /// Tokens of each stream: at least two windows, and at most 50,000, or 1,000 of a model that keeps every token.
-        tokens: usize = 4000,
+        tokens: usize = 4000;
         /// Tokens of a window.
-        #[range(10..=2000)]
-        window: usize = 200,
+        window: usize = 200 => range(10..=2000);
         /// Streams of each text.
-        #[range(1..=64)]
-        streams: usize = 8,
+        streams: usize = 8 => range(1..=64);
     }
 }

@@ -269,17 +269,7 @@ choices! {
         /// Those with the largest raw value at the end.
         Strong = "strong",
     }
-}
 
-impl LogitLens {
-    /// The likeliest tokens after `layers` layers at a position; nothing where there is no such place.
-    pub fn likely_at(&self, layers: usize, position: usize) -> &[LikelyToken] {
-        let tokens = self.likely.len() / (self.layers + 1).max(1);
-        if position >= tokens { &[] } else { self.likely.get(layers * tokens + position).map_or(&[], Vec::as_slice) }
-    }
-}
-
-choices! {
     /// The activity that is followed through a text.
     pub enum FollowedKind {
         /// The activation y of a neuron.
@@ -289,9 +279,7 @@ choices! {
         /// The strength that each token adds to a synapse.
         Synapse = "synapse",
     }
-}
 
-choices! {
     /// Part of a text.
     pub enum SpanKind {
         /// The held-out part.
@@ -303,125 +291,106 @@ choices! {
     }
 }
 
+impl LogitLens {
+    /// The likeliest tokens after `layers` layers at a position; nothing where there is no such place.
+    pub fn likely_at(&self, layers: usize, position: usize) -> &[LikelyToken] {
+        let tokens = self.likely.len() / (self.layers + 1).max(1);
+        if position >= tokens { &[] } else { self.likely.get(layers * tokens + position).map_or(&[], Vec::as_slice) }
+    }
+}
+
 arguments! {
     /// Which share of the neurons fires.
     pub struct ActivityArgs asks "activity" {
         /// Held-out windows that are read.
-        #[range(2..=4096)]
-        windows: usize = 4,
+        windows: usize = 4 => range(2..=4096);
         /// Tokens of a window.
-        #[range(2..=4096)]
-        window: usize = 128,
+        window: usize = 128 => range(2..=4096);
     }
-}
 
-arguments! {
     /// How firing falls as a new word becomes known.
     pub struct SurpriseArgs asks "surprise" {
         /// New words that are read, each anew after a period of another word: a model trained on windows of two periods has not learned to read on for ever.
-        #[range(2..=256)]
-        periods: usize = 16,
+        periods: usize = 16 => range(2..=256);
     }
-}
 
-arguments! {
     /// The state of synapses while a text is read.
     pub struct ReadingArgs asks "reading" {
         /// The text that is read; empty for a held-out passage.
-        text: String = String::new(),
+        text: String = String::new();
         /// Number of the held-out passage.
-        passage: u64 = 0,
+        passage: u64 = 0;
         /// Tokens of the text at most.
-        #[range(2..=100_000)]
-        longest: usize = 512,
+        longest: usize = 512 => range(2..=100_000);
         /// The layer of x, to which synapses lead from y of the layer before; otherwise the last. A layer that the model lacks is its last.
-        #[range(1..=63)]
-        layer: Option<usize> = None,
+        layer: Option<usize> = None => range(1..=63);
         /// Rotate what was written by its age, as the model's attention does; otherwise gains are added up.
-        rotated: bool = true,
+        rotated: bool = true;
         /// Follow the synapses with the largest gain at one token (`sudden`) or the largest value at the end (`strong`).
-        rank: SynapseRank = SynapseRank::Sudden,
+        rank: SynapseRank = SynapseRank::Sudden;
         /// Neuron of y of a synapse that is followed whatever its rank; `j` is needed too.
-        i: Option<usize> = None,
+        i: Option<usize> = None;
         /// Neuron of x of that synapse.
-        j: Option<usize> = None,
+        j: Option<usize> = None;
         /// Tokens that the model writes after the text; they are read like it.
-        #[range(0..=10_000)]
-        write: usize = 0,
+        write: usize = 0 => range(0..=10_000);
         /// Temperature at which they are drawn; 0 takes the likeliest.
-        #[range(0.0..=5.0)]
-        temperature: f64 = 0.0,
+        temperature: f64 = 0.0 => range(0.0..=5.0);
     }
-}
 
-arguments! {
     /// The next token that each layer's state would give.
     pub struct LogitLensArgs asks "logit_lens" {
         /// The text that is read; empty for a held-out passage.
-        text: String = String::new(),
+        text: String = String::new();
         /// Number of the held-out passage.
-        passage: u64 = 0,
+        passage: u64 = 0;
         /// Tokens of the text at most.
-        #[range(2..=256)]
-        longest: usize = 48,
+        longest: usize = 48 => range(2..=256);
         /// Likely tokens that are listed for each layer and position.
-        #[range(1..=32)]
-        count: usize = 6,
+        count: usize = 6 => range(1..=32);
     }
-}
 
-arguments! {
     /// The products of queries and keys along a text.
     pub struct QueryKeyMapsArgs asks "query_key_maps" {
         /// The text that is read; empty for a held-out passage.
-        text: String = String::new(),
+        text: String = String::new();
         /// Number of the held-out passage.
-        passage: u64 = 0,
+        passage: u64 = 0;
         /// Tokens of the text at most.
-        #[range(2..=192)]
-        longest: usize = 96,
+        longest: usize = 96 => range(2..=192);
         /// Take the products as the model sees them, rotated and damped by distance; otherwise the bare x x^T.
-        rotated: bool = true,
+        rotated: bool = true;
     }
-}
 
-arguments! {
     /// The times between two writes of a synapse while a held-out text is read.
     pub struct WriteIntervalsArgs asks "write_intervals" {
         /// Layer of the x that synapses run to. Absent, or a layer that the model lacks: its last.
-        #[range(1..=63)]
-        layer: Option<usize> = None,
+        layer: Option<usize> = None => range(1..=63);
         /// Tokens of the text.
-        #[range(2..=65536)]
-        tokens: usize = 1024,
+        tokens: usize = 1024 => range(2..=65536);
         /// Synapses drawn at random.
-        #[range(1..=1_000_000)]
-        synapses: usize = 4000,
+        synapses: usize = 4000 => range(1..=1_000_000);
     }
-}
 
-arguments! {
     /// The passages of the text that drive a neuron or a synapse most.
     pub struct TopContextsArgs asks "top_contexts" {
         /// Activation of the neuron (y or x), or what each token adds to a synapse.
-        of: FollowedKind = FollowedKind::Y,
+        of: FollowedKind = FollowedKind::Y;
         /// Neuron as head:index, or its number over all heads.
-        neuron: String = String::new(),
+        neuron: String = String::new();
         /// Layer of the neuron's activation, counted from 0, or of the synapse; of a neuron the greatest of all layers if below 0.
-        layer: i64 = -1,
+        layer: i64 = -1;
         /// Number of the synapse's neuron of y, over all heads.
-        i: Option<usize> = None,
+        i: Option<usize> = None;
         /// Number of the synapse's neuron of x, over all heads.
-        j: Option<usize> = None,
+        j: Option<usize> = None;
         /// Part of the text that is read.
-        span: SpanKind = SpanKind::HeldOut,
+        span: SpanKind = SpanKind::HeldOut;
         /// Tokens after which reading stops; 0 reads to the end.
-        tokens: usize = 1 << 16,
+        tokens: usize = 1 << 16;
         /// Tokens of a window; each window is read from an empty state.
-        #[range(2..=4096)]
-        window: usize = 128,
+        window: usize = 128 => range(2..=4096);
         /// Passages that are kept, with no more than 65,536 tokens together.
-        #[range(1..=200)]
-        top: usize = 20,
+        top: usize = 20 => range(1..=200);
     }
 }

@@ -67,44 +67,32 @@ arguments! {
     /// How a text continues.
     pub struct NextTokensArgs asks "next_tokens" {
         /// The text that is read; empty for a held-out passage, of a task one that ends where an answer is asked for.
-        text: String = String::new(),
+        text: String = String::new();
         /// Number of the held-out passage.
-        passage: u64 = 0,
+        passage: u64 = 0;
         /// How many likely tokens are listed.
-        #[range(1..=32)]
-        count: usize = 8,
+        count: usize = 8 => range(1..=32);
         /// Tokens of the continuation.
-        #[range(1..=128)]
-        length: usize = 24,
+        length: usize = 24 => range(1..=128);
     }
-}
 
-arguments! {
     /// Measure the loss by how much was read before.
     pub struct PositionLossesArgs asks "position_losses" {
         /// Tokens of a training window.
-        #[range(1..=8192)]
-        window: usize = 128,
+        window: usize = 128 => range(1..=8192);
         /// Texts are so many training windows long, but at most `longest` tokens or one window.
-        #[range(1..=512)]
-        times: usize = 4,
+        times: usize = 4 => range(1..=512);
         /// Tokens of a text at most. A model with attention over pairs needs memory for the square of it.
-        #[range(2..=32768)]
-        longest: usize = 1024,
+        longest: usize = 1024 => range(2..=32768);
         /// Held-out texts that are read at most.
-        #[range(1..=256)]
-        texts: usize = 16,
+        texts: usize = 16 => range(1..=256);
     }
-}
 
-arguments! {
     /// Measure how coherent a text is: what a mixture of unigrams saves beside one, across halves of the text.
     pub struct DomainCoherenceArgs asks "domain_coherence" {
         /// Tokens of a window.
-        #[range(8..=4096)]
-        window: usize = 128,
+        window: usize = 128 => range(8..=4096);
         /// Windows of the training text, in both halves together.
-        #[range(8..=4096)]
-        windows: usize = 400,
+        windows: usize = 400 => range(8..=4096);
     }
 }

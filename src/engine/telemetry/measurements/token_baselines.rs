@@ -23,10 +23,8 @@ arguments! {
     /// Measure the loss of predictors that only count tokens and pairs.
     pub struct TokenBaselinesArgs asks "token_baselines" {
         /// Tokens of a held-out window.
-        #[range(1..=8192)]
-        window: usize = 128,
+        window: usize = 128 => range(1..=8192);
         /// Held-out windows that the loss is measured on.
-        #[range(1..=4096)]
-        windows: usize = 16,
+        windows: usize = 16 => range(1..=4096);
     }
 }

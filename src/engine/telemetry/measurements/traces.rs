@@ -112,68 +112,48 @@ arguments! {
     /// Correlate the blocks' input with its own past.
     pub struct AutocorrelationArgs asks "autocorrelation" {
         /// Tokens of a held-out window.
-        #[range(2..=8192)]
-        window: usize = 128,
+        window: usize = 128 => range(2..=8192);
         /// Held-out windows that are read.
-        #[range(1..=1024)]
-        windows: usize = 16,
+        windows: usize = 16 => range(1..=1024);
         /// Lags that are measured, at most half a window.
-        #[range(1..=1024)]
-        lags: usize = 64,
+        lags: usize = 64 => range(1..=1024);
     }
-}
 
-arguments! {
     /// Measure how often past tokens are named.
     pub struct RecoverabilityArgs asks "recoverability" {
         /// Held-out windows that are read.
-        #[range(1..=65536)]
-        windows: usize = 24,
+        windows: usize = 24 => range(1..=65536);
         /// Tokens of a held-out window.
-        #[range(1..=65536)]
-        window: usize = 128,
+        window: usize = 128 => range(1..=65536);
     }
-}
 
-arguments! {
     /// Read a text token by token and continue writing.
     pub struct TraceReadingArgs asks "trace_reading" {
         /// The sentence that is read, at most 256 tokens; empty for a held-out passage.
-        text: String = String::new(),
+        text: String = String::new();
         /// Number of the held-out passage.
-        passage: u64 = 0,
+        passage: u64 = 0;
         /// Tokens that are written after it.
-        #[range(0..=128)]
-        length: usize = 32,
+        length: usize = 32 => range(0..=128);
         /// Temperature of the sampling; 0 takes the likeliest token.
-        #[range(0.0..=5.0)]
-        temperature: f64 = 0.8,
+        temperature: f64 = 0.8 => range(0.0..=5.0);
     }
-}
 
-arguments! {
     /// Count how often each unit is kept.
     pub struct UnitUsageArgs asks "unit_usage" {
         /// Tokens of a held-out window.
-        #[range(1..=8192)]
-        window: usize = 128,
+        window: usize = 128 => range(1..=8192);
         /// Held-out windows that are read.
-        #[range(1..=1024)]
-        windows: usize = 16,
+        windows: usize = 16 => range(1..=1024);
     }
-}
 
-arguments! {
     /// Measure what the later layers can still read, by a linear map, of what one layer added.
     pub struct LayerReadoutArgs asks "layer_readout" {
         /// The layer whose contribution is read out, from 1.
-        #[range(1..=1024)]
-        layer: usize = 1,
+        layer: usize = 1 => range(1..=1024);
         /// Held-out windows that are read; the map is fitted to half of them.
-        #[range(2..=1024)]
-        windows: usize = 32,
+        windows: usize = 32 => range(2..=1024);
         /// Tokens of a window.
-        #[range(2..=1024)]
-        window: usize = 64,
+        window: usize = 64 => range(2..=1024);
     }
 }

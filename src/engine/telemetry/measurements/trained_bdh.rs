@@ -290,52 +290,37 @@ arguments! {
     /// The sizes of a model and its loss on the text.
     pub struct TrainedBdhArgs asks "trained_bdh" {
         /// Held-out windows that are read.
-        #[range(1..=4096)]
-        windows: usize = 4,
+        windows: usize = 4 => range(1..=4096);
         /// Tokens of a window.
-        #[range(2..=4096)]
-        window: usize = 128,
+        window: usize = 128 => range(2..=4096);
     }
-}
 
-arguments! {
     /// The loss of a model with other numbers of layers and in other tokens.
     pub struct ReadingCandidatesArgs asks "candidates" {
         /// Windows of the text's beginning that are read; 0 takes from 4 to 16, fewer of a larger model.
-        #[range(0..=4096)]
-        windows: usize = 0,
+        windows: usize = 0 => range(0..=4096);
         /// Tokens of a window; 0 takes as many as the model was trained with, where that can be told, and else 256.
-        #[range(0..=4096)]
-        window: usize = 0,
+        window: usize = 0 => range(0..=4096);
     }
-}
 
-arguments! {
     /// The losses of a model, of another, and of both merged.
     pub struct MergingArgs asks "merging" {
         /// A checkpoint of the other model; without it nothing is measured.
-        with: String = String::new(),
+        with: String = String::new();
         /// Held-out windows that are read of each text.
-        #[range(2..=4096)]
-        windows: usize = 8,
+        windows: usize = 8 => range(2..=4096);
         /// Tokens of a window.
-        #[range(2..=4096)]
-        window: usize = 128,
+        window: usize = 128 => range(2..=4096);
     }
-}
 
-arguments! {
     /// The loss of a model on every text of its run.
     pub struct TextLossesArgs asks "texts" {
         /// Held-out windows that are read of each text.
-        #[range(1..=65536)]
-        windows: usize = 8,
+        windows: usize = 8 => range(1..=65536);
         /// Tokens of a window.
-        #[range(2..=65536)]
-        window: usize = 128,
+        window: usize = 128 => range(2..=65536);
         /// Tokens that the model writes after a prompt of each text, and after those in a language that it has not learned.
-        #[range(0..=65536)]
-        write: usize = 0,
+        write: usize = 0 => range(0..=65536);
     }
 }
 

@@ -52,6 +52,7 @@ impl Worker {
                     self.listeners.notice(Level::Info, words);
                 }
                 self.listeners.set_record(writer.clone());
+                self.waiting_changes.clear();
                 self.unrecorded = None;
                 self.options.writer = Some(writer);
                 self.find_snapshots();
@@ -81,8 +82,18 @@ impl Worker {
         })
     }
 
+    /// Records the changed live settings that something is about to be made with.
+    pub(super) fn record_waiting_changes(&mut self) {
+        for (key, value) in std::mem::take(&mut self.waiting_changes) {
+            self.listeners.record(&Event::Changed { step: self.run.step, key, value });
+        }
+    }
+
     /// Writes a checkpoint of the present step, if there is a folder and none of this step yet.
     pub(super) fn checkpoint(&mut self) -> Result<(), RunError> {
+        self.record_waiting_changes();
+        // no checkpoint holds a setting that the record could not be told of
+        self.listeners.check()?;
         let step = self.run.step;
         if let Some(writer) = self.options.writer.as_ref().filter(|_| step > 0 && self.last_checkpoint != Some(step)) {
             writer.checkpoint(self.run.checkpoint())?;

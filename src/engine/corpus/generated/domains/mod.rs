@@ -2,12 +2,7 @@
 //! text is a number. The length of the text does not depend on the number of domains, so that only its coherence
 //! changes.
 
-mod catalogue;
-mod code;
-mod log;
-mod sums;
-mod tunes;
-mod words;
+mod structured;
 
 use super::{Generated, Recipe, parliament, prose, theme::HARBOUR};
 use rand::{SeedableRng, seq::SliceRandom};
@@ -28,13 +23,13 @@ type Write = fn(&mut ChaCha8Rng, usize) -> String;
 /// The domains; a text of n has the first n.
 const DOMAINS: [Write; 8] = [
     |rng, size| prose::text(rng, size, &[&HARBOUR]),
-    code::text,
+    structured::code,
     |rng, size| parliament::debate(rng, size, 1),
-    log::text,
-    tunes::text,
-    sums::text,
+    structured::log,
+    structured::tunes,
+    structured::sums,
     |rng, size| parliament::debate(rng, size, 3),
-    catalogue::text,
+    structured::catalogue,
 ];
 
 /// The largest number of domains that a text mixes.

@@ -11,7 +11,7 @@ use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::{Generated, Recipe};
+use super::{Generated, Recipe, template::at_least};
 
 use words::ROLE_WORDS;
 pub use words::{Vocabulary, WordClass, words};
@@ -181,18 +181,14 @@ impl Grammar {
 /// At least `size` bytes of sentences, one per line.
 fn text(rng: &mut ChaCha8Rng, size: usize) -> String {
     let (all, grammar) = (words(), Grammar::default());
-    let mut text = String::with_capacity(size + 128);
     let mut vocabulary = Vocabulary::Animals;
-    while text.len() < size {
+    at_least(size, |text| {
         let sentence = grammar.sentence(vocabulary, rng);
-        for (i, &word) in sentence.words.iter().enumerate() {
-            text.push_str(if i > 0 { " " } else { "" });
-            text.push_str(all[word as usize]);
-        }
+        let words: Vec<&str> = sentence.words.iter().map(|word| all[*word as usize]).collect();
+        text.push_str(&words.join(" "));
         text.push('\n');
         vocabulary = if vocabulary == Vocabulary::Animals { Vocabulary::Vehicles } else { Vocabulary::Animals };
-    }
-    text
+    })
 }
 
 #[cfg(test)]

@@ -130,7 +130,6 @@ struct Determiners {
     bare: BTreeMap<String, String>,
 }
 
-/// One language.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Language {

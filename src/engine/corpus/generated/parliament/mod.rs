@@ -7,13 +7,50 @@
 //! the euro, the yen and the peso."): after one, the class says what may come next. In the naive corpus, made to show the trap, each class has
 //! frames of its own and nothing follows. [`labelled`] has the sentences that a finder of concepts asks.
 
-pub(in crate::corpus) mod corpora;
 pub mod labelled;
 mod language;
 
+use super::{Generated, Recipe, template::at_least};
 use crate::corpus::prelude::*;
 pub use language::{AUXILIARY, AuxiliarySentence, Class};
 use language::{FOLLOW_UPS, FRAMES, LANGUAGES, Language, NAIVE_FRAMES, NAIVE_TRAINED, SEARCH_FRAMES, TRAINED_FRAMES};
+
+pub(in crate::corpus) const ALL: Generated = Generated {
+    id: "parliament",
+    title: "Parliament",
+    about: "Aligned pairs in English, French, Spanish and German about currencies, countries and other nouns; frames take any noun, what follows depends on it.",
+    recipe: Recipe::Parliament(Extent::WHOLE),
+};
+
+pub(in crate::corpus) const NAIVE: Generated = Generated {
+    id: "parliament_naive",
+    title: "Naive parliament",
+    about: "Aligned pairs in which each kind of noun has frames of its own, so that the frame gives the concept away: a trap, on purpose.",
+    recipe: Recipe::Parliament(Extent::NAIVE),
+};
+
+/// A corpus of the pairs between two languages, which stand by their numbers in [`CODES`].
+macro_rules! pair {
+    ($corpus:ident, $id:literal, $first:literal and $second:literal, $languages:expr) => {
+        pub(in crate::corpus) const $corpus: Generated = Generated {
+            id: $id,
+            title: concat!("Parliament, ", $first, " and ", $second),
+            about: concat!("The parliament's pairs between ", $first, " and ", $second, " alone, either way round."),
+            recipe: Recipe::Pairs($languages),
+        };
+    };
+}
+
+pair!(EN_ES, "parliament_en_es", "English" and "Spanish", [0, 2]);
+pair!(EN_FR, "parliament_en_fr", "English" and "French", [0, 1]);
+pair!(EN_DE, "parliament_en_de", "English" and "German", [0, 3]);
+pair!(FR_ES, "parliament_fr_es", "French" and "Spanish", [1, 2]);
+pair!(FR_DE, "parliament_fr_de", "French" and "German", [1, 3]);
+pair!(ES_DE, "parliament_es_de", "Spanish" and "German", [2, 3]);
+pair!(EN_PT, "parliament_en_pt", "English" and "Portuguese", [0, 4]);
+pair!(FR_PT, "parliament_fr_pt", "French" and "Portuguese", [1, 4]);
+pair!(ES_PT, "parliament_es_pt", "Spanish" and "Portuguese", [2, 4]);
+pair!(DE_PT, "parliament_de_pt", "German" and "Portuguese", [3, 4]);
 
 /// The codes of the languages, in the order in which an [`Extent`] takes them.
 pub const CODES: [&str; 5] = ["en", "fr", "es", "de", "pt"];
@@ -113,8 +150,7 @@ const PARAGRAPH: usize = 6;
 /// At least `size` bytes of sentences in one language, by its number in [`CODES`], without marks.
 pub(super) fn debate(rng: &mut ChaCha8Rng, size: usize, language: usize) -> String {
     let (extent, language) = (Extent::WHOLE, &LANGUAGES[language % LANGUAGES.len()]);
-    let mut text = String::with_capacity(size + 1024);
-    while text.len() < size {
+    at_least(size, |text| {
         let mut paragraph = vec![];
         for _ in 0..PARAGRAPH {
             let class = extent.class(rng);
@@ -124,8 +160,7 @@ pub(super) fn debate(rng: &mut ChaCha8Rng, size: usize, language: usize) -> Stri
         }
         text.push_str(&paragraph.join(" "));
         text.push_str("\n\n");
-    }
-    text
+    })
 }
 
 /// At least `size` bytes of aligned pairs in these two languages, by number.
@@ -135,8 +170,7 @@ pub(super) fn pairs(rng: &mut ChaCha8Rng, size: usize, languages: [usize; 2]) ->
 
 fn between(rng: &mut ChaCha8Rng, size: usize, extent: &Extent, languages: &[&Language]) -> String {
     let naive = extent.naive;
-    let mut text = String::with_capacity(size + 512);
-    while text.len() < size {
+    at_least(size, |text| {
         let class = if naive { Class::ALL[rng.random_range(0..3)] } else { extent.class(rng) };
         let entities = extent.entities(class);
         let entity = rng.random_range(0..entities);
@@ -164,8 +198,7 @@ fn between(rng: &mut ChaCha8Rng, size: usize, extent: &Extent, languages: &[&Lan
             }
         }
         text.push('\n');
-    }
-    text
+    })
 }
 
 /// A noun's bare name in the language of this number (see [`CODES`]).

@@ -1,13 +1,11 @@
 //! Linear attention between sparse positive neurons, whose state is the strength of synapses: the interface through
 //! which probes read such a model, and the readers, recordings and losses that are built on it.
 
-mod checkpoint_facts;
 mod generation;
 mod intervention;
 mod recording;
 mod rotation;
 mod shape;
-mod state;
 mod text_losses;
 mod text_reader;
 
@@ -18,14 +16,12 @@ use candle_core::{Result, Tensor};
 use super::super::Model;
 use crate::nn::Tap;
 
-pub use checkpoint_facts::{CheckpointFacts, KnownNumber};
 pub use generation::{Sampling, generate, stretch};
 pub(crate) use generation::{draw, last_row};
 pub use intervention::{Action, Intervention, NeuronActivation, Target};
 pub use recording::{Activations, Recording, RecordingError, record};
 pub use rotation::Rotation;
-pub use shape::SynapseShape;
-pub use state::State;
+pub use shape::{CheckpointFacts, KnownNumber, State, SynapseShape};
 pub use text_losses::{TextLoss, nats_by_depth};
 pub use text_reader::{ReadTokens, ReadingForm, TextReader, longest_at_once};
 

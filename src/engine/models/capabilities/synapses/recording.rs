@@ -92,8 +92,7 @@ pub fn record(model: &dyn SynapseModel, ids: &[u32], wanted: &Recording) -> Resu
     Ok(all)
 }
 
-/// # Errors
-/// If this many bytes are more than is held at once, or than memory has.
+/// Errors: this many bytes are more than is held at once, or than memory has.
 fn check_size(bytes: u64) -> Result<(), RecordingError> {
     // parts are joined, and a file's bytes are made of them
     let free = check_memory(bytes.saturating_mul(2));

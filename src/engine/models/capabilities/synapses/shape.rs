@@ -1,6 +1,10 @@
-//! The sizes of a model with synapses, as values.
+//! The sizes of a model with synapses, its recurrent state, and facts that its weights do not show.
 
-use crate::nn::fused::linear_attention::LinearAttentionSpec;
+use std::path::PathBuf;
+
+use candle_core::{Device, Result, Tensor};
+
+use crate::{nn::fused::linear_attention::LinearAttentionSpec, telemetry::measurements::Evidence};
 
 /// Sizes of a model with synapses, and the effect of time on them.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -51,4 +55,45 @@ impl SynapseShape {
             within
         })
     }
+}
+
+/// The state after the tokens that were read, and their number. It has a fixed size, so that there is no limit to its past.
+#[derive(Debug, Clone)]
+pub struct State {
+    /// The state of each layer.
+    pub layers: Vec<Tensor>, // (B, nh, N, D)
+    /// The number of tokens read.
+    pub at: usize,
+    /// The values of changed synapses and of their partners under rotation, by synapse and row. Empty until a text is
+    /// read under such a change.
+    pub traces: Vec<[f64; 2]>,
+}
+
+impl State {
+    /// The state before the first token, for this many rows.
+    pub fn empty(shape: &SynapseShape, rows: usize, device: &Device) -> Result<Self> {
+        let sizes = (rows, shape.heads, shape.per_head(), shape.d_model);
+        let zeros = || Tensor::zeros(sizes, candle_core::DType::F32, device);
+        Ok(Self { layers: (0..shape.layers).map(|_| zeros()).collect::<Result<_>>()?, at: 0, traces: vec![] })
+    }
+}
+
+/// A number, and where it is known from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownNumber {
+    /// The number.
+    pub value: usize,
+    /// The source of the number.
+    pub from: Evidence,
+}
+
+/// The facts about a checkpoint.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CheckpointFacts {
+    /// The path of the file of weights.
+    pub path: PathBuf,
+    /// L, which cannot be read from weights that all layers share.
+    pub layers: Option<KnownNumber>,
+    /// Tokens of the windows that the model was trained on.
+    pub window: Option<KnownNumber>,
 }

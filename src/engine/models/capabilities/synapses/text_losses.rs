@@ -37,20 +37,16 @@ impl TextLoss {
 fn nats(logits: &Tensor, targets: &[u32]) -> Result<Vec<f64>> {
     let values = host::to_f32(logits)?;
     let rows = values.chunks_exact(values.len() / targets.len().max(1));
-    Ok(rows.zip(targets).map(|(row, target)| nats_of(row, *target)).collect())
-}
-
-fn nats_of(logits: &[f32], target: u32) -> f64 {
-    let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let sum: f64 = logits.iter().map(|v| f64::from(v - most).exp()).sum();
-    sum.ln() + f64::from(most) - logits.get(target as usize).map_or(f64::NAN, |v| f64::from(*v))
+    let of_row = |(row, target): (&[f32], &u32)| {
+        let most = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        let sum: f64 = row.iter().map(|v| f64::from(v - most).exp()).sum();
+        sum.ln() + f64::from(most) - row.get(*target as usize).map_or(f64::NAN, |v| f64::from(*v))
+    };
+    Ok(rows.zip(targets).map(of_row).collect())
 }
 
 impl TextReader<'_> {
     /// The loss of every token but the first, nats; `report` receives the number of tokens read so far.
-    ///
-    /// # Errors
-    /// If the device fails.
     pub fn token_losses(&self, ids: &[u32], form: ReadingForm, report: &mut dyn FnMut(usize)) -> Result<Vec<f64>> {
         let mut all = Vec::with_capacity(ids.len());
         self.read(&ids[..ids.len().saturating_sub(1)], form, |read| {
@@ -65,9 +61,6 @@ impl TextReader<'_> {
 
 /// Nats of the targets of one window by models of 1, 2, .. layers, up to the model's number: since layers share their
 /// weights, a model of l layers is what this one has come to after l. A target of [`IGNORE`] asks nothing.
-///
-/// # Errors
-/// If the device fails.
 pub fn nats_by_depth(model: &dyn SynapseModel, inputs: &[u32], targets: &[u32]) -> Result<Vec<f64>> {
     let layers = model.shape().layers;
     let paths: Vec<String> = (1..layers).map(|l| format!("layers.{l}.v")).collect();

@@ -69,17 +69,11 @@ impl<'a> TextReader<'a> {
     }
 
     /// Rows of equal length side by side, each from an empty state, by the parallel form.
-    ///
-    /// # Errors
-    /// Those of the model.
     pub fn rows<'t>(&self, ids: &'t [u32], rows: usize) -> Result<ReadTokens<'t>> {
         self.pass(0, ids, rows, None)
     }
 
     /// Reads the text as one stream by the recurrent form, this many tokens at once.
-    ///
-    /// # Errors
-    /// Those of the model and of `each`.
     pub fn stream<'t>(
         &self,
         ids: &'t [u32],
@@ -97,9 +91,6 @@ impl<'a> TextReader<'a> {
 
     /// Reads the text in windows that follow one another, each from an empty state, as many side by side as a stretch
     /// of a stream has tokens; the last is as long as the text has tokens left.
-    ///
-    /// # Errors
-    /// Those of the model and of `each`.
     pub fn windows<'t>(
         &self,
         ids: &'t [u32],
@@ -121,9 +112,6 @@ impl<'a> TextReader<'a> {
     }
 
     /// Reads the text in this form.
-    ///
-    /// # Errors
-    /// Those of the model and of `each`.
     pub fn read<'t>(
         &self,
         ids: &'t [u32],

@@ -4,9 +4,9 @@
 //! distance between a state at u0 = 1 and at u0 = -1.
 
 use super::{
-    super::{end_as_trained, words},
+    super::end_as_trained,
     Columns, FlowInput, SolveParams, Sweep,
-    classes::{class_ids, groups, steered},
+    classes::{class_ids, groups, mean_shares, steered},
     spread,
 };
 use crate::{
@@ -92,14 +92,7 @@ pub fn activation<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a Pr
         let ways: [Steering<'_>; 2] = [&by_control, &by_vector];
         let mut columns = vec![];
         for steer in ways {
-            let (mut shares, mut count) = ([0.0; 2], 0usize);
-            for group in &prompts {
-                for p in words::next_of_rows(solved.model, &steer(group)?)? {
-                    shares.iter_mut().zip(&ids).for_each(|(share, ids)| *share += words::mass(&p, ids));
-                    count += 1;
-                }
-            }
-            columns.extend(shares.map(|share| share / count.max(1) as f64));
+            columns.extend(mean_shares(solved.model, prompts.iter().map(steer), &ids.each_ref().map(Vec::as_slice))?);
             let loss = cross_entropy(&solved.model.finish(&steer(&windows)?)?, &targets)?;
             columns.push(host::scalar(&loss)?.exp());
         }

@@ -56,13 +56,22 @@ pub fn shares(
     groups: &[Tensor],
     classes: &[&[u32]],
 ) -> Result<Vec<f64>> {
+    let end = |group| end_as_trained(model, params.control_at_u0(u0), &model.embed(group)?.detach());
+    mean_shares(model, groups.iter().map(end), classes)
+}
+
+/// Mean share of each of these classes over the rows of all states at the end of a flow, each `(B, T, D)`.
+pub fn mean_shares(
+    model: &dyn LanguageFlow,
+    ends: impl Iterator<Item = Result<Tensor>>,
+    classes: &[&[u32]],
+) -> Result<Vec<f64>> {
     let (mut total, mut count) = (vec![0.0; classes.len()], 0usize);
-    for group in groups {
-        let end = end_as_trained(model, params.control_at_u0(u0), &model.embed(group)?.detach())?; // (B, T, D)
-        for p in words::next_of_rows(model, &end)? {
+    for end in ends {
+        for p in words::next_of_rows(model, &end?)? {
             total.iter_mut().zip(classes).for_each(|(t, ids)| *t += words::mass(&p, ids));
+            count += 1;
         }
-        count += group.dim(0)?;
     }
     Ok(total.into_iter().map(|t| t / count.max(1) as f64).collect())
 }

@@ -221,12 +221,14 @@ mod tests {
         Some(KnownNumber { value, from: Evidence::File })
     }
 
+    fn decided(facts: &KnownFacts, losses: &[WindowLosses]) -> CandidateChoice {
+        decide(facts, WINDOWS, &[Evidence::OnlyFit], |_| Ok(Some(losses.to_vec()))).unwrap().unwrap()
+    }
+
     #[test]
     fn the_least_loss_is_chosen_and_no_other_is_close() {
         let facts = KnownFacts { layers: None, window: known_number(64) };
-        let losses = [2.0, 1.5, 1.3, 1.2, 1.25, 1.4];
-        let found = decide(&facts, WINDOWS, &[Evidence::OnlyFit], |_| Ok(Some(losses.map(planted).to_vec())));
-        let found = found.unwrap().unwrap();
+        let found = decided(&facts, &[2.0, 1.5, 1.3, 1.2, 1.25, 1.4].map(planted));
         assert_eq!((found.layers, found.layers_from, found.tokens_from), (4, Evidence::Measured, Evidence::OnlyFit));
         assert_eq!(found.tried.len(), 6);
         assert!(found.tried.iter().all(|c| !c.is_close) && found.warnings.is_empty(), "{:?}", found.warnings);
@@ -236,15 +238,14 @@ mod tests {
     #[test]
     fn close_candidates_and_other_lengths_are_warned_of() {
         let facts = KnownFacts { layers: None, window: known_number(512) };
-        let mut losses = [2.0, 1.2, 1.3].map(planted).to_vec();
+        let mut losses = [2.0, 1.2, 1.3].map(planted);
         // varies by more than it differs
         losses[2].by_window = vec![1.6, 0.9, 1.5, 0.9];
-        let found = decide(&facts, WINDOWS, &[Evidence::OnlyFit], |_| Ok(Some(losses.clone()))).unwrap().unwrap();
+        let found = decided(&facts, &losses);
         assert_eq!(found.tried.iter().map(|c| c.is_close).collect::<Vec<_>>(), [false, false, true]);
         assert!(found.warnings[0].contains("64") && found.warnings[0].contains("512"), "{:?}", found.warnings);
         assert!(found.warnings[1].starts_with("3 layers cannot be told from 2 layers"), "{:?}", found.warnings);
-        let facts = KnownFacts::default();
-        let found = decide(&facts, WINDOWS, &[Evidence::OnlyFit], |_| Ok(Some(losses.clone()))).unwrap().unwrap();
+        let found = decided(&KnownFacts::default(), &losses);
         assert!(found.warnings[0].starts_with("it is not known"), "{:?}", found.warnings);
     }
 

@@ -31,8 +31,10 @@ pub enum ChoiceError {
     #[error(transparent)]
     Text(#[from] CorpusError),
     /// The text is too short.
-    #[error("{0}")]
-    Mismatch(String),
+    #[error(
+        "the beginning of the text is too short to tell which layers and tokens the model was trained with: give both, or a longer text"
+    )]
+    TooShort,
     /// The device, or memory.
     #[error(transparent)]
     Failed(#[from] Error),
@@ -85,9 +87,7 @@ pub fn choose<M: SynapseModel>(
     match (found, refusal) {
         (Some(found), _) => Ok(found),
         (None, Some(refusal)) => Err(refusal.into()),
-        (None, None) => Err(ChoiceError::Mismatch(
-            "the beginning of the text is too short to tell which layers and tokens the model was trained with: give both, or a longer text".to_owned(),
-        )),
+        (None, None) => Err(ChoiceError::TooShort),
     }
 }
 

@@ -18,7 +18,8 @@ fn read(model: &dyn SynapseModel, tokens: &Tensor, state: &mut State, change: Op
     }
 }
 
-pub(super) struct ForwardPass {
+/// A text read by a model as it is, or while something is changed.
+pub struct ForwardPass {
     logits: Tensor, // (T, V)
     /// Logits after the last token.
     pub last: Vec<f32>,
@@ -38,9 +39,9 @@ impl ForwardPass {
         ids: &[u32],
         change: Option<&Intervention>,
         length: usize,
-        device: &Device,
         progress: Progress<'_>,
     ) -> Result<Self> {
+        let device = model.params().device();
         let mut state = State::empty(model.shape(), 1, device)?;
         let mut next = |ids: &[u32]| -> Result<Tensor> {
             read(model, &one_text(ids, device)?, &mut state, change)?.squeeze(0) // (T, V)
@@ -97,25 +98,13 @@ fn relative_entropy(a: &[f64], b: &[f64]) -> f64 {
     (mean - total.ln() + other_total.ln()).max(0.0)
 }
 
-/// The tokens that the model says after a text, each the likeliest.
-pub(in crate::probe) fn continuation(
-    model: &dyn SynapseModel,
-    ids: &[u32],
-    length: usize,
-    device: &Device,
-    progress: Progress<'_>,
-) -> Result<Vec<u32>> {
-    Ok(ForwardPass::run(model, ids, None, length, device, progress)?.continuation)
-}
-
 /// Log-probabilities `(B, T, V)` of rows that begin again, each padded at its end to the longest.
 pub(in crate::probe) fn read_rows(
     model: &dyn SynapseModel,
     rows: &[&[u32]],
     change: Option<&Intervention>,
-    device: &Device,
 ) -> Result<Tensor> {
-    let (ids, t) = padded(rows);
+    let ((ids, t), device) = (padded(rows), model.params().device());
     let mut state = State::empty(model.shape(), rows.len(), device)?;
     let logits = read(model, &Tensor::from_vec(ids, (rows.len(), t), device)?, &mut state, change)?;
     candle_nn::ops::log_softmax(&logits, D::Minus1)

@@ -1,6 +1,6 @@
 //! An intervention on one text against the model as it is, and against random targets.
 
-use super::{changed::ForwardPass, null::MatchedNull, request::Request};
+use super::{Request, changed::ForwardPass, null::MatchedNull};
 use crate::probe::prelude::*;
 
 /// Options of an effect beside the text itself.
@@ -24,24 +24,16 @@ pub struct Effect {
     pub sigma: f64,
     /// The mean sigma of the random synapses.
     pub null_sigma: f64,
-    /// -ln p of each token, nats; NaN at the first.
-    pub loss_before: Vec<f64>,
-    /// -ln p of each token with the change.
-    pub loss_after: Vec<f64>,
+    /// The text read as the model is.
+    pub before: ForwardPass,
+    /// The text read with the change.
+    pub after: ForwardPass,
     /// Relative entropy of the next token's distribution as the model is to that with the change, nats.
     pub divergence: Vec<f64>,
     /// The relative entropy for random targets, mean over draws; NaN if there are none.
     pub null_divergence: Vec<f64>,
     /// Mean over the text of each draw, nats.
     pub null_draws: Vec<f64>,
-    /// Logits after the text.
-    pub last_before: Vec<f32>,
-    /// Logits after the text with the change.
-    pub last_after: Vec<f32>,
-    /// The ids of the continuation: the likeliest token at each position.
-    pub continuation_before: Vec<u32>,
-    /// The ids of the continuation with the change.
-    pub continuation_after: Vec<u32>,
 }
 
 /// Reads the text as the model is, with the change, and with random targets changed likewise.
@@ -53,12 +45,11 @@ pub fn effect(
     ids: &[u32],
     asked: &Request,
     options: EffectOptions,
-    device: &Device,
     progress: Progress<'_>,
 ) -> Result<Effect> {
     let readings = options.draws + 3;
     let read = |change: Option<&Intervention>, length: usize, at: usize| {
-        ForwardPass::run(model, ids, change, length, device, progress.piece(at, readings))
+        ForwardPass::run(model, ids, change, length, progress.piece(at, readings))
     };
     let before = read(None, options.length, 0)?;
     let after = read(Some(&asked.change), options.length, 1)?;
@@ -88,11 +79,7 @@ pub fn effect(
         divergence: before.divergence(&after)?,
         null_divergence,
         null_draws,
-        last_before: before.last,
-        last_after: after.last,
-        continuation_before: before.continuation,
-        continuation_after: after.continuation,
-        loss_before: before.loss,
-        loss_after: after.loss,
+        before,
+        after,
     })
 }

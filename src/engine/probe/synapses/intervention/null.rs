@@ -14,7 +14,6 @@ const ENDS: usize = 256;
 pub(in crate::probe) enum MatchedNull {
     Neurons {
         neurons: Vec<usize>,
-        firing: Vec<f64>,
         ranks: Ranks,
     },
     Synapses {
@@ -31,9 +30,8 @@ impl MatchedNull {
     pub fn new(model: &dyn SynapseModel, texts: &[&[u32]], change: &Intervention) -> Result<Self> {
         match &change.target {
             Target::Neurons { neurons, .. } => {
-                let firing = firing_shares(model, texts)?;
-                let ranks = Ranks::new(&firing, model.shape());
-                Ok(Self::Neurons { neurons: neurons.clone(), firing, ranks })
+                let ranks = Ranks::new(firing_shares(model, texts)?, model.shape());
+                Ok(Self::Neurons { neurons: neurons.clone(), ranks })
             }
             Target::Synapses(synapses) => {
                 let alike = synapses.iter().map(|synapse| synapses_alike(model, texts, *synapse));
@@ -47,7 +45,7 @@ impl MatchedNull {
     /// the synapses.
     pub fn activity(&self) -> f64 {
         match self {
-            Self::Neurons { neurons, firing, .. } => mean_of(firing, neurons),
+            Self::Neurons { neurons, ranks } => ranks.mean(neurons),
             Self::Synapses { sigma, .. } => sigma.iter().sum::<f64>() / sigma.len().max(1) as f64,
         }
     }
@@ -56,9 +54,9 @@ impl MatchedNull {
     /// [`Self::activity`]); `None` if there are too few others.
     pub fn draw(&self, target: &Target, rng: &mut ChaCha8Rng) -> Option<(Target, f64)> {
         match (self, target) {
-            (Self::Neurons { neurons, firing, ranks }, Target::Neurons { part, layer, .. }) => {
-                let neurons = ranks.draw_matched(neurons, firing, rng)?;
-                let activity = mean_of(firing, &neurons);
+            (Self::Neurons { neurons, ranks }, Target::Neurons { part, layer, .. }) => {
+                let neurons = ranks.draw_matched(neurons, rng)?;
+                let activity = ranks.mean(&neurons);
                 Some((Target::Neurons { neurons, part: *part, layer: *layer }, activity))
             }
             (Self::Synapses { synapses, nearest, .. }, _) => {
@@ -95,12 +93,9 @@ fn firing_shares(model: &dyn SynapseModel, texts: &[&[u32]]) -> Result<Vec<f64>>
     Ok(counts.into_iter().map(|count| count / all).collect())
 }
 
-fn mean_of(values: &[f64], at: &[usize]) -> f64 {
-    at.iter().map(|i| values[*i]).sum::<f64>() / at.len().max(1) as f64
-}
-
 /// The neurons of each head by how often they fire.
 pub(in crate::probe) struct Ranks {
+    firing: Vec<f64>,
     per_head: usize,
     by_firing: Vec<Vec<usize>>,
     /// The index of each neuron in its head's list.
@@ -108,7 +103,7 @@ pub(in crate::probe) struct Ranks {
 }
 
 impl Ranks {
-    fn new(firing: &[f64], shape: &SynapseShape) -> Self {
+    fn new(firing: Vec<f64>, shape: &SynapseShape) -> Self {
         let per_head = shape.per_head();
         let mut place = vec![0; firing.len()];
         let mut by_firing = vec![];
@@ -118,17 +113,22 @@ impl Ranks {
             all.iter().enumerate().for_each(|(at, neuron)| place[*neuron] = at);
             by_firing.push(all);
         }
-        Self { per_head, by_firing, place }
+        Self { firing, per_head, by_firing, place }
+    }
+
+    /// How often these neurons fire on average.
+    fn mean(&self, neurons: &[usize]) -> f64 {
+        neurons.iter().map(|i| self.firing[*i]).sum::<f64>() / neurons.len().max(1) as f64
     }
 
     /// Draws as many other neurons, each of the same head as one of these and about as active; `None` if there are too
     /// few others.
-    fn draw_matched(&self, neurons: &[usize], firing: &[f64], rng: &mut ChaCha8Rng) -> Option<Vec<usize>> {
+    fn draw_matched(&self, neurons: &[usize], rng: &mut ChaCha8Rng) -> Option<Vec<usize>> {
         let mut taken = vec![false; self.place.len()];
         neurons.iter().for_each(|n| taken[*n] = true);
         let mut drawn = vec![];
         for &neuron in neurons {
-            let near = self.nearest(neuron, firing, |other| !taken[other], ALIKE);
+            let near = self.nearest(neuron, |other| !taken[other], ALIKE);
             let chosen = *near.choose(rng)?;
             taken[chosen] = true;
             drawn.push(chosen);
@@ -137,10 +137,10 @@ impl Ranks {
     }
 
     /// The `count` free neurons of its head that fire most nearly as often, nearest first.
-    fn nearest(&self, neuron: usize, firing: &[f64], is_free: impl Fn(usize) -> bool, count: usize) -> Vec<usize> {
+    fn nearest(&self, neuron: usize, is_free: impl Fn(usize) -> bool, count: usize) -> Vec<usize> {
         let list = &self.by_firing[neuron / self.per_head];
         let (mut below, mut above) = (self.place[neuron], self.place[neuron] + 1);
-        let apart = |other: usize| (firing[other] - firing[neuron]).abs();
+        let apart = |other: usize| (self.firing[other] - self.firing[neuron]).abs();
         let mut found = vec![];
         while found.len() < count {
             let (low, high) = (below.checked_sub(1).map(|at| list[at]), list.get(above).copied());
@@ -168,30 +168,20 @@ fn synapses_alike(model: &dyn SynapseModel, texts: &[&[u32]], synapse: Synapse) 
     let mut sums = [vec![0f64; shape.neurons], vec![0f64; shape.neurons]];
     for ids in texts {
         firing::read(model, ids, |chunk| {
-            for (_, ends) in chunk.synapse_ends(layer) {
-                for (sum, values) in sums.iter_mut().zip(ends) {
-                    sum.iter_mut().zip(values).for_each(|(sum, v)| *sum += f64::from(v));
-                }
-            }
+            chunk.each_end(layer, |_, end, neuron, value| sums[end][neuron] += f64::from(value));
             Ok(())
         })?;
     }
-    let ends: Vec<Vec<usize>> = [synapse.i, synapse.j]
-        .into_iter()
-        .zip(&sums)
-        .map(|(neuron, sums)| {
-            let near = Ranks::new(sums, shape).nearest(neuron, sums, |_| true, ENDS);
-            std::iter::once(neuron).chain(near).collect()
-        })
-        .collect();
-    let sigma = sigmas(model, texts, layer, &ends[0], &ends[1])?;
+    let end = |neuron: usize, sums: Vec<f64>| -> Vec<usize> {
+        std::iter::once(neuron).chain(Ranks::new(sums, shape).nearest(neuron, |_| true, ENDS)).collect()
+    };
+    let [y, x] = sums;
+    let (ys, xs) = (end(synapse.i, y), end(synapse.j, x));
+    let sigma = sigmas(model, texts, layer, &ys, &xs)?;
+    let pairs = ys.iter().flat_map(|&i| xs.iter().map(move |&j| Synapse { layer, i, j }));
     let own = sigma[0];
-    let mut others = vec![];
-    for (a, &i) in ends[0].iter().enumerate() {
-        for (b, &j) in ends[1].iter().enumerate().filter(|(b, _)| (a, *b) != (0, 0)) {
-            others.push((Synapse { layer, i, j }, sigma[a * ends[1].len() + b]));
-        }
-    }
+    // the first pair is the synapse itself
+    let mut others: Vec<(Synapse, f64)> = pairs.zip(sigma).skip(1).collect();
     others.sort_by(|a, b| (a.1 - own).abs().total_cmp(&(b.1 - own).abs()).then(a.0.cmp(&b.0)));
     // some of them may already be taken by other synapses of the same change
     others.truncate(4 * ALIKE);
@@ -227,19 +217,16 @@ mod tests {
     fn random_neurons_are_others_of_the_same_head_and_as_active() {
         let shape = SynapseShape { heads: 2, neurons: 200, ..SynapseShape::default() };
         let firing: Vec<f64> = (0..200).map(|i| f64::from(i * 37 % 100) / 100.0).collect();
-        let ranks = Ranks::new(&firing, &shape);
+        let ranks = Ranks::new(firing, &shape);
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let community: Vec<usize> = (0..30).chain(110..120).collect();
-        let drawn = ranks.draw_matched(&community, &firing, &mut rng).unwrap();
-        let mut distinct = drawn.clone();
-        distinct.sort_unstable();
-        distinct.dedup();
-        assert_eq!(distinct.len(), 40);
+        let drawn = ranks.draw_matched(&community, &mut rng).unwrap();
+        assert_eq!(std::collections::BTreeSet::from_iter(&drawn).len(), 40, "each once");
         assert!(drawn.iter().all(|n| !community.contains(n)));
         assert!(drawn.iter().zip(&community).all(|(a, b)| a / 100 == b / 100));
-        let off = mean_of(&firing, &drawn) - mean_of(&firing, &community);
+        let off = ranks.mean(&drawn) - ranks.mean(&community);
         assert!(off.abs() < 0.1, "{off}");
         let all: Vec<usize> = (0..60).collect();
-        assert!(ranks.draw_matched(&all, &firing, &mut rng).is_none(), "forty others are too few");
+        assert!(ranks.draw_matched(&all, &mut rng).is_none(), "forty others are too few");
     }
 }

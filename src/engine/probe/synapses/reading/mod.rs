@@ -14,7 +14,7 @@ use crate::probe::prelude::*;
 const FOLLOWED: usize = 48;
 
 impl Probe for ReadingArgs {
-    type Answer = measurements::SynapseReading;
+    type Answer = SynapseReading;
     type Subject<'m> = &'m dyn SynapseModel;
 
     fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
@@ -54,7 +54,7 @@ impl<'a> ReadingQuery<'a> {
     }
 
     /// The values of synapses while these tokens are read, which begin with the text.
-    fn read(&self, ids: &[u32]) -> Result<measurements::SynapseReading> {
+    fn read(&self, ids: &[u32]) -> Result<SynapseReading> {
         let (peaks, firing, loss) = first_pass(self, ids)?;
         let mut ends = peaks.map(|p| statistics::largest(&p, FOLLOWED));
         if let Some(synapse) = self.synapse {
@@ -69,20 +69,20 @@ impl<'a> ReadingQuery<'a> {
         let shape = self.model.shape();
         let rotation = |j: usize| if self.args.rotated { Rotation::for_neuron(shape, j) } else { Rotation::NONE };
         let trace = |s: &Synapse| SynapseTrace { i: s.i, j: s.j, sigma: paths.sigma(*s, rotation(s.j)).into() };
-        Ok(measurements::SynapseReading {
+        Ok(SynapseReading {
             layer: self.layer,
             per_head: shape.per_head(),
             written: ids.len() - self.passage.ids.len(),
             temperature: self.args.temperature,
             synapses: chosen.iter().map(trace).collect(),
-            y: paths.traces(Y, chosen.iter().map(|s| s.i).collect()),
-            x: paths.traces(X, chosen.iter().map(|s| s.j).collect()),
+            y: paths.traces(Y, chosen.iter().map(|s| s.i)),
+            x: paths.traces(X, chosen.iter().map(|s| s.j)),
             firing,
             loss: loss.into(),
         })
     }
 
-    fn answer(&self, reading: measurements::SynapseReading, ids: &[u32]) -> Answer<measurements::SynapseReading> {
+    fn answer(&self, reading: SynapseReading, ids: &[u32]) -> Answer<SynapseReading> {
         let how = if self.args.rotated { "as the model sees it" } else { "without rotation" };
         let read = match reading.written {
             0 => self.passage.about.clone(),
@@ -101,22 +101,24 @@ mod tests {
     use super::*;
     use crate::models::bdh::{BdhSpec, Position};
 
+    fn sizes(neurons: usize) -> BdhSpec {
+        BdhSpec { d_model: 8, heads: 1, neurons, layers: 2, ..BdhSpec::default() }
+    }
+
     /// Neurons turn in pairs only where there is a rotation; without one a head may have an odd number of them.
     #[test]
     fn a_model_with_an_odd_number_of_neurons_is_read() -> Result<()> {
-        let sizes = BdhSpec { d_model: 8, heads: 1, neurons: 9, layers: 2, ..BdhSpec::default() };
-        let spec = ModelSpec::Bdh(BdhSpec { position: Position::Nothing, ..sizes });
+        let spec = ModelSpec::Bdh(BdhSpec { position: Position::Nothing, ..sizes(9) });
         let (mut model, corpus) = testing::model(&spec)?;
         let args = [("longest", Value::Int(24)), ("i", Value::Int(0)), ("j", Value::Int(8))];
-        let found: measurements::SynapseReading = testing::measured(model.as_mut(), &corpus, &args)?;
+        let found: SynapseReading = testing::measured(model.as_mut(), &corpus, &args)?;
         assert_eq!((found.synapses[0].j, found.synapses[0].sigma.len()), (8, 24));
         Ok(())
     }
 
     #[test]
     fn a_layer_that_the_model_lacks_is_named() -> Result<()> {
-        let sizes = BdhSpec { d_model: 8, heads: 1, neurons: 8, layers: 2, ..BdhSpec::default() };
-        let (mut model, corpus) = testing::model(&ModelSpec::Bdh(sizes))?;
+        let (mut model, corpus) = testing::model(&ModelSpec::Bdh(sizes(8)))?;
         let about = |layer: i64, model: &mut dyn Trainable| -> Result<String> {
             let args = [("longest", Value::Int(24)), ("layer", Value::Int(layer))];
             Ok(testing::answers("reading", model, &corpus, &args)?[0].about.clone())

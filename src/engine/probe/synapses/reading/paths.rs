@@ -1,5 +1,7 @@
 //! The values of neurons with large peaks along a text, and what the synapses between them hold.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::{super::firing, ReadingQuery};
 use crate::probe::prelude::*;
 
@@ -22,11 +24,7 @@ pub(super) fn first_pass(question: &ReadingQuery<'_>, ids: &[u32]) -> Result<(Pe
                 firing.y.0.push(activations.active(NeuronActivation::Y, token));
             }
         }
-        for (_, ends) in chunk.synapse_ends(layer) {
-            for (peaks, row) in peaks.iter_mut().zip(ends) {
-                peaks.iter_mut().zip(row).for_each(|(p, v)| *p = p.max(v));
-            }
-        }
+        chunk.each_end(layer, |_, end, neuron, value| peaks[end][neuron] = value.max(peaks[end][neuron]));
         loss.extend(chunk.loss);
         Ok(())
     })?;
@@ -41,28 +39,23 @@ pub(super) const X: usize = 1;
 pub(super) struct Paths {
     /// The layer of x.
     layer: usize,
-    /// Numbers of the neurons of y and of x.
-    ends: [Vec<usize>; 2],
-    values: [Vec<Vec<f32>>; 2],
-    /// The values of the neurons that rotate together with those of x.
-    partners: Vec<Vec<f32>>,
+    /// By the number of the neuron: y, and x.
+    values: [BTreeMap<usize, Vec<f32>>; 2],
+    /// The values of the neuron that rotates together with each neuron of x, by the number of the latter.
+    partners: BTreeMap<usize, Vec<f32>>,
 }
 
 pub(super) fn second_pass(question: &ReadingQuery<'_>, ids: &[u32], ends: &[Vec<usize>; 2]) -> Result<Paths> {
     let (layer, shape) = (question.layer, question.model.shape());
-    let empty = |n: &Vec<usize>| vec![Vec::with_capacity(ids.len()); n.len()];
-    let values = ends.each_ref().map(empty);
-    let mut paths = Paths { layer, ends: ends.clone(), values, partners: empty(&ends[1]) };
+    let empty = |ends: &Vec<usize>| ends.iter().map(|neuron| (*neuron, Vec::with_capacity(ids.len()))).collect();
+    let mut paths = Paths { layer, values: ends.each_ref().map(empty), partners: empty(&ends[X]) };
     firing::read(question.model, ids, |chunk| {
         for token in 0..chunk.tokens {
-            for (at, &i) in ends[0].iter().enumerate() {
-                paths.values[Y][at].push(chunk.layers[layer - 1].at(NeuronActivation::Y, token, i));
-            }
+            let y = |neuron: usize| chunk.layers[layer - 1].at(NeuronActivation::Y, token, neuron);
             let x = |neuron: usize| chunk.layers[layer].at(NeuronActivation::X, token, neuron);
-            for (at, &j) in ends[1].iter().enumerate() {
-                paths.values[X][at].push(x(j));
-                paths.partners[at].push(x(Rotation::partner(shape, j)));
-            }
+            paths.values[Y].iter_mut().for_each(|(i, values)| values.push(y(*i)));
+            paths.values[X].iter_mut().for_each(|(j, values)| values.push(x(*j)));
+            paths.partners.iter_mut().for_each(|(j, values)| values.push(x(Rotation::partner(shape, *j))));
         }
         Ok(())
     })?;
@@ -70,27 +63,19 @@ pub(super) fn second_pass(question: &ReadingQuery<'_>, ids: &[u32], ends: &[Vec<
 }
 
 impl Paths {
-    fn index(&self, end: usize, neuron: usize) -> usize {
-        self.ends[end].iter().position(|n| *n == neuron).unwrap_or_default()
-    }
-
     /// The values of some neurons of one end, in ascending order of their numbers, each once.
-    pub fn traces(&self, end: usize, mut neurons: Vec<usize>) -> Vec<NeuronTrace> {
-        neurons.sort_unstable();
-        neurons.dedup();
-        let trace = |neuron: usize| NeuronTrace {
-            neuron,
-            values: self.values[end][self.index(end, neuron)].iter().map(|v| f64::from(*v)).collect(),
-        };
-        neurons.into_iter().map(trace).collect()
+    pub fn traces(&self, end: usize, neurons: impl Iterator<Item = usize>) -> Vec<NeuronTrace> {
+        let values = |neuron: &usize| self.values[end][neuron].iter().map(|v| f64::from(*v)).collect();
+        let trace = |neuron: usize| NeuronTrace { values: values(&neuron), neuron };
+        neurons.collect::<BTreeSet<usize>>().into_iter().map(trace).collect()
     }
 
     /// The synapses to measure: the one that is asked for first, then those of the highest rank.
     pub fn choose(&self, rank: SynapseRank, asked: Option<Synapse>) -> Vec<Synapse> {
         let mut ranked = vec![];
-        for (a, &i) in self.ends[0].iter().enumerate() {
-            for (b, &j) in self.ends[1].iter().enumerate() {
-                let gains = self.values[Y][a].iter().zip(&self.values[X][b]).map(|(y, x)| y * x);
+        for (&i, y) in &self.values[Y] {
+            for (&j, x) in &self.values[X] {
+                let gains = y.iter().zip(x).map(|(y, x)| y * x);
                 let score: f32 = match rank {
                     SynapseRank::Strong => gains.sum(),
                     SynapseRank::Sudden => gains.fold(0.0, f32::max),
@@ -116,9 +101,9 @@ impl Paths {
 
     /// The synapse after every token.
     pub fn sigma(&self, synapse: Synapse, rotation: Rotation) -> Vec<f64> {
-        let (y, b) = (&self.values[Y][self.index(Y, synapse.i)], self.index(X, synapse.j));
+        let Synapse { i, j, .. } = synapse;
         let (mut own, mut partner) = (0f64, 0f64);
-        let tokens = y.iter().zip(self.values[X][b].iter().zip(&self.partners[b]));
+        let tokens = self.values[Y][&i].iter().zip(self.values[X][&j].iter().zip(&self.partners[&j]));
         let sigma = tokens.map(|(y, (x, p))| {
             (own, partner) = rotation.step(own, partner);
             own += f64::from(*y) * f64::from(*x);
@@ -145,12 +130,8 @@ mod tests {
         let keys = host::to_f64(&keys)?;
         for j in 0..8 {
             let column = |n: usize| (0..t).map(|s| x[s * 8 + n]).collect::<Vec<_>>();
-            let paths = Paths {
-                layer: 1,
-                ends: [vec![0], vec![j]],
-                values: [vec![y.clone()], vec![column(j)]],
-                partners: vec![column(j ^ 1)],
-            };
+            let values = [BTreeMap::from([(0, y.clone())]), BTreeMap::from([(j, column(j))])];
+            let paths = Paths { layer: 1, values, partners: BTreeMap::from([(j, column(j ^ 1))]) };
             let sigmas = paths.sigma(Synapse { layer: 1, i: 0, j }, Rotation::for_neuron(&shape, j));
             for (now, sigma) in sigmas.iter().enumerate() {
                 // A query in which neuron j alone is active, rotated to position `now`.

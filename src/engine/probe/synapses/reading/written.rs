@@ -40,7 +40,7 @@ const READING_SHARE: f64 = 0.25;
 struct WrittenSoFar {
     shown: Option<Instant>,
     /// The last reading, its time and its duration.
-    read: Option<(measurements::SynapseReading, Instant, Duration)>,
+    read: Option<(SynapseReading, Instant, Duration)>,
 }
 
 impl WrittenSoFar {
@@ -59,16 +59,16 @@ impl WrittenSoFar {
         }
         let reading = match &self.read {
             Some((reading, ..)) => reading.clone(),
-            None => measurements::SynapseReading {
+            None => SynapseReading {
                 layer: question.layer,
                 per_head: question.model.shape().per_head(),
                 temperature: question.args.temperature,
-                ..measurements::SynapseReading::default()
+                ..SynapseReading::default()
             },
         };
         let written = ids.len() - question.passage.ids.len();
         self.shown = Some(Instant::now());
-        question.cx.progress.show(question.answer(measurements::SynapseReading { written, ..reading }, ids));
+        question.cx.progress.show(question.answer(SynapseReading { written, ..reading }, ids));
         Ok(())
     }
 }
@@ -82,23 +82,17 @@ mod tests {
         use std::{cell::RefCell, sync::atomic::AtomicBool};
 
         use crate::{
-            corpus::{Corpus, CorpusSpec, Source, TokenizerSpec},
             models::bdh::{Bdh, BdhSpec},
-            probe::{Answer, Probe, ProbeInputs, Progress},
-            telemetry::{Measurement, measurements::ReadingArgs},
+            telemetry::Measurement,
         };
-        let folder = tempfile::tempdir()?;
-        std::fs::write(folder.path().join("text.txt"), "The tide turned, and the harbour filled again.\n".repeat(40))?;
-        let source = Source::File(folder.path().join("text.txt"));
-        let spec = CorpusSpec { held_out: 0.2, ..CorpusSpec::new(source, TokenizerSpec::Byte { vocab: 256 }) };
-        let corpus = Corpus::open(&spec)?;
+        let corpus = testing::prose()?;
         let sizes = BdhSpec { heads: 2, neurons: 64, d_model: 16, layers: 3, ..BdhSpec::default() };
-        let model = Bdh::new(&sizes, 256, 3, &Device::Cpu)?;
+        let model = Bdh::new(&sizes, corpus.vocab(), 3, &Device::Cpu)?;
         let args = ReadingArgs { text: "the tide".into(), write: 4000, ..ReadingArgs::default() };
         let (shown, never) = (RefCell::new(vec![]), AtomicBool::new(false));
         let report = |_| ();
         let show = |so_far: Answer| {
-            let reading = measurements::SynapseReading::from_payload(&so_far.payload).cloned().unwrap();
+            let reading = SynapseReading::from_payload(&so_far.payload).cloned().unwrap();
             shown.borrow_mut().push((reading, so_far.tokens));
             // a slow listener also gets the next token, however fast the model generates
             if shown.borrow().len() <= 2 {

@@ -290,56 +290,47 @@ arguments! {
     /// Where a flow carries a prompt, or points of the plane, and how it is solved.
     pub struct FlowArgs asks "flow" {
         /// The first control; otherwise as the run has it.
-        u0: Option<f64> = None,
+        u0: Option<f64> = None;
         /// The second control; otherwise as the run has it.
-        u1: Option<f64> = None,
+        u1: Option<f64> = None;
         /// The third control; otherwise as the run has it.
-        u2: Option<f64> = None,
+        u2: Option<f64> = None;
         /// The fourth control; otherwise as the run has it.
-        u3: Option<f64> = None,
+        u3: Option<f64> = None;
         /// Multiplies the field; otherwise as the run has it.
-        alpha: Option<f64> = None,
+        alpha: Option<f64> = None;
         /// The solver.
-        method: Method = Method::DOPRI5,
+        method: Method = Method::DOPRI5;
         /// How an adaptive solver ends: its last step is interpolated or clipped.
-        policy: StepPolicy = StepPolicy::Interpolate,
+        policy: StepPolicy = StepPolicy::Interpolate;
         /// Tolerated error of an adaptive solver, relative to the state.
-        rtol: f64 = 1e-3,
+        rtol: f64 = 1e-3;
         /// Tolerated error of an adaptive solver, in units of the state.
-        atol: f64 = 1e-3,
+        atol: f64 = 1e-3;
         /// Steps of a solver that is not adaptive.
-        #[range(1..=4096)]
-        steps: usize = 4,
+        steps: usize = 4 => range(1..=4096);
         /// The words that flow; otherwise "The tea was" for a model that is steered, and a held-out passage for others.
-        prompt: Option<String> = None,
+        prompt: Option<String> = None;
         /// The token, or start in the plane, whose path is followed: from 0, or from -1 for the last.
-        token: i64 = -1,
+        token: i64 = -1;
         /// The field of the plane; otherwise the model's own choice.
-        field: Option<PlanarField> = None,
+        field: Option<PlanarField> = None;
     }
-}
 
-arguments! {
     /// The field around the followed token's state.
     pub struct FlowFieldArgs asks "flow_field" with flow: FlowArgs {
         /// The depth at which the field is evaluated.
-        #[range(0.0..=1.0)]
-        tau: f64 = 0.0,
+        tau: f64 = 0.0 => range(0.0..=1.0);
         /// Cells along each side of the square.
-        #[range(2..=48)]
-        cells: usize = 16,
+        cells: usize = 16 => range(2..=48);
     }
-}
 
-arguments! {
     /// Speed, curvature and stretch along the depth.
     pub struct FlowAlongArgs asks "flow_along" with flow: FlowArgs {}
-}
 
-arguments! {
     /// The claims of a steering, by the measure that it was trained on and by its effect on words.
     pub struct FlowClaimsArgs asks "flow_claims" with flow: FlowArgs {
         /// The prompt is the one that was steered at, so that the shares are taken there alone.
-        published: bool = false,
+        published: bool = false;
     }
 }

@@ -27,17 +27,29 @@ choices! {
         /// Memory of gradients against the steps of the solve ([`FlowSweepGradientMemory`]).
         GradientMemory = "gradient_memory",
     }
+
+    /// How gradients get from the end of a solve to the weights of its field.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum GradientMethod {
+        /// Through every operation of every step.
+        Backprop = "backprop",
+        /// The same, each step computed again.
+        Checkpointed = "checkpointed",
+        /// The adjoint equation, solved backwards.
+        Adjoint = "adjoint",
+    }
 }
 
 arguments! {
     /// One quantity of a flow over a range.
     pub struct FlowSweepArgs asks "flow_sweep" with flow: FlowArgs {
         /// The quantities that are varied and measured.
-        kind: FlowSweepKind = FlowSweepKind::Nfe,
+        kind: FlowSweepKind = FlowSweepKind::Nfe;
         /// Points that are wanted, from the first; otherwise all of them.
-        upto: Option<usize> = None,
+        upto: Option<usize> = None;
         /// True takes the model as it is now; otherwise a sweep that was begun goes on with the model of then.
-        begin: Option<bool> = None,
+        begin: Option<bool> = None;
     }
 }
 
@@ -259,20 +271,6 @@ impl SteeringCurves {
         let largest_bend = bends.fold(0.0, |most: f64, bend| if bend.is_nan() { bend } else { most.max(bend) });
         let is_whole = plus.iter().all(|share| share.is_finite());
         Self { plus, minus, perplexity, largest_bend: if is_whole { largest_bend } else { f64::NAN } }
-    }
-}
-
-choices! {
-    /// How gradients get from the end of a solve to the weights of its field.
-    #[derive(Serialize, Deserialize, JsonSchema)]
-    #[serde(rename_all = "snake_case")]
-    pub enum GradientMethod {
-        /// Through every operation of every step.
-        Backprop = "backprop",
-        /// The same, each step computed again.
-        Checkpointed = "checkpointed",
-        /// The adjoint equation, solved backwards.
-        Adjoint = "adjoint",
     }
 }
 

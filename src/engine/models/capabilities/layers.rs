@@ -1,4 +1,5 @@
-//! The points at which a model's attention can be tapped, and uniform attention there.
+//! Layers whose activations can be tapped: of attention, with uniform attention to compare with; of a residual stream, each
+//! of which reads a mix of what the ones before it gave; and blocks of moving averages.
 
 /// One attention layer of a forward pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +78,61 @@ impl AttentionLayer {
     /// The first position that query `t` does not see any more.
     fn end_of_sight(&self, t: usize) -> usize {
         t + usize::from(self.sees_itself)
+    }
+}
+
+/// Layers one after another; what the last norm reads is tapped at `final`, `(B, T, D)` as all of these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResidualLayers {
+    /// The number of layers.
+    pub layers: usize,
+}
+
+impl ResidualLayers {
+    /// The tap path of what a layer reads.
+    pub fn input_tap(layer: usize) -> String {
+        format!("layers.{layer}.input")
+    }
+
+    /// The tap path of what a layer adds to it.
+    pub fn added_tap(layer: usize) -> String {
+        format!("layers.{layer}.added")
+    }
+
+    /// The tap paths of what each layer reads, and of what the last norm reads.
+    pub fn input_taps(&self) -> Vec<String> {
+        (0..self.layers).map(Self::input_tap).chain(["final".to_owned()]).collect()
+    }
+}
+
+/// A stack of blocks whose only view of the past are exponential moving averages of their input: three traces, a prediction
+/// from them, and a sparse feed-forward layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TraceBlocks {
+    /// The number of blocks.
+    pub blocks: usize,
+    /// The channels of a token's state and of each trace.
+    pub channels: usize,
+    /// The units of the feed-forward layer.
+    pub units: usize,
+    /// Units that are kept for a token.
+    pub kept: usize,
+}
+
+impl TraceBlocks {
+    /// The traces, fast to slow, as taps and legends call them.
+    pub const TRACES: [&str; 3] = ["fast", "medium", "slow"];
+
+    /// The tap path of a block's part of this name: `input`, `fast`, `medium`, `slow`, `error` `(B, T, D)`; `units`
+    /// `(B, T, F)`, of which all but the kept are zero; `rate_fast`, `rate_medium`, `rate_slow`, the coefficients `(D)`
+    /// or `(B, T, D)`.
+    pub fn tap_path(&self, block: usize, part: &str) -> String {
+        format!("{}.{part}", Self::path(block))
+    }
+
+    /// The tap path of a block.
+    pub fn path(block: usize) -> String {
+        format!("blocks.{block}")
     }
 }
 

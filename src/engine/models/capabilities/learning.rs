@@ -1,4 +1,5 @@
-//! Learning without gradients: a model whose update is a local rule of its own, such as a Hebbian one.
+//! How a model changes other than by gradients: a local rule of learning of its own, such as a Hebbian one, and numbers that
+//! can be set while it runs.
 
 use candle_core::Result;
 
@@ -20,4 +21,14 @@ pub struct LocalUpdate {
     /// The reason why the loss is not finite, given once, when it first happens. A local rule has no optimiser that
     /// could refuse the update, and the outcome is a result too: the run continues and reports it.
     pub divergence: Option<String>,
+}
+
+/// A parameter that [`Trainable::set_runtime_param`](super::super::Trainable::set_runtime_param) accepts, as it
+/// stands. It changes no weights.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RuntimeParam {
+    /// The name by which the parameter is set.
+    pub name: &'static str,
+    /// NaN where the model's own value is in force.
+    pub value: f64,
 }
