@@ -14,12 +14,10 @@ use crate::{
     telemetry::{Event, RunInfo, Sample, StepStats, VariantInfo, number},
 };
 
-/// A headline number of one variant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HeadlineValue {
     /// The headline's id, with its place if there are several: `accuracy@16`.
     pub key: String,
-    /// Id of the variant.
     pub variant: String,
     /// Variants that differ only by seed share a group.
     pub group: String,

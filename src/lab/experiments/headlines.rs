@@ -20,9 +20,6 @@ pub struct RunHeadlines {
 }
 
 /// A reader of a run folder, and the description that it begins with.
-///
-/// # Errors
-/// If it is not a run folder.
 pub(super) fn open(folder: &Path) -> Result<(Reader, Arc<RunInfo>), StoreError> {
     let reader = Reader::open(folder)?;
     let info =
@@ -31,9 +28,6 @@ pub(super) fn open(folder: &Path) -> Result<(Reader, Arc<RunInfo>), StoreError> 
 }
 
 /// Reads a run folder, complete or not; `each` is called with every step, event and notice besides.
-///
-/// # Errors
-/// If it is not a run folder, or the system refuses to read it.
 pub fn read(folder: &Path, mut each: impl FnMut(&Event)) -> Result<RunHeadlines, StoreError> {
     let (reader, info) = open(folder)?;
     let lab = labs::find(&info.lab);

@@ -5,7 +5,7 @@ use std::{
     collections::{BTreeMap, HashMap},
     ffi::{OsStr, OsString},
     path::Path,
-    sync::Mutex,
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
@@ -28,7 +28,6 @@ const PROBLEMS: usize = 3;
 /// Folders are read by at most this many threads, which a training beside them should not feel.
 const READERS: usize = 4;
 
-/// The rows of a folder of runs.
 pub struct Listing {
     /// The rows, newest first.
     pub rows: Vec<RunRow>,
@@ -39,23 +38,17 @@ pub struct Listing {
 /// An index is valid for one version and one list of headline numbers, since a row depends on both.
 fn version() -> String {
     let ids = LABS.iter().flat_map(|lab| std::iter::once(lab.id).chain(lab.headlines.iter().map(|h| h.id)));
-    format!("{} 9 {}", env!("CARGO_PKG_VERSION"), ids.collect::<Vec<_>>().join(" "))
+    format!("{} 10 {}", env!("CARGO_PKG_VERSION"), ids.collect::<Vec<_>>().join(" "))
 }
 
 /// Lists every run in `runs`. A folder that cannot be read has a row that says so. `on_known` is called at once with
 /// the rows of the index, before any folder is read.
-///
-/// # Errors
-/// If the folder of runs itself cannot be listed.
 pub fn list(runs: &Path, on_known: impl FnOnce(&[RunRow])) -> Result<Listing, StoreError> {
     list_with_progress(runs, on_known, |_, _| ())
 }
 
 /// Same as [`list`], and calls `progress` after each folder with the number read and the number to read. Folders that the
 /// index has are not read and not reported.
-///
-/// # Errors
-/// See [`list`].
 pub fn list_with_progress(
     runs: &Path,
     on_known: impl FnOnce(&[RunRow]),
@@ -95,12 +88,10 @@ fn list_names(
         on_known(&rows);
     }
     let read = stale.len();
-    let fresh = read_all(runs, stale, &|done| progress(done, read));
-    for (name, stamp, row) in fresh {
+    for (name, stamp, mut row) in read_all(runs, stale, &|done| progress(done, read)) {
         if let Some(stamp) = stamp {
             index.set(name, stamp, row.clone());
         }
-        let mut row = row;
         finish(&mut row, runs);
         rows.push(row);
     }
@@ -134,23 +125,21 @@ fn read_all(
 ) -> Vec<(String, Option<Stamp>, RunRow)> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(READERS).min(stale.len());
     let (waiting, made) = (Mutex::new(stale.into_iter()), Mutex::new(vec![]));
-    let lock = |waiting: &Mutex<std::vec::IntoIter<(String, Stamp)>>| {
-        waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next()
-    };
+    let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
-                while let Some((name, stamp)) = lock(&waiting) {
+                while let Some((name, stamp)) = next() {
                     let row = row(runs, &name);
                     let stamp = (row.state != RowState::Unreadable).then_some(stamp);
-                    let mut made = made.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                    let mut made = made.lock().unwrap_or_else(PoisonError::into_inner);
                     made.push((name, stamp, row));
                     progress(made.len());
                 }
             });
         }
     });
-    made.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+    made.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Fills in what no index keeps: its path, a person's note, and whether a process still has it.
@@ -174,9 +163,6 @@ pub fn may_have_writer(lab: &str, folder: &Path) -> bool {
 }
 
 /// The row of one run folder, wherever it lies.
-///
-/// # Errors
-/// If it is not a run folder, or the system refuses to read it.
 pub fn row_of(folder: &Path) -> Result<RunRow, StoreError> {
     let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let name = whole.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
@@ -298,7 +284,7 @@ impl EventSummary {
             seed: info.config.seed,
             settings: info.config.iter().map(|(key, value)| (key.to_owned(), value.clone())).collect(),
             changed,
-            changed_in_training: self.live.into_keys().collect(),
+            changed_in_training: self.live,
             began,
             when: local(began),
             steps: self.steps,

@@ -25,7 +25,6 @@ use crate::{
     telemetry::{RunNote, number},
 };
 
-/// The state of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowState {
@@ -45,7 +44,6 @@ pub enum RowState {
 }
 
 impl RowState {
-    /// Every state.
     pub const ALL: [Self; 7] = [
         Self::Running,
         Self::Paused,
@@ -121,8 +119,9 @@ pub struct RunRow {
     pub settings: BTreeMap<String, Value>,
     /// The settings that differ from the preset, by key, with their last values.
     pub changed: BTreeMap<String, Value>,
-    /// The keys of the settings that were changed while it trained, also of those that are the preset's again.
-    pub changed_in_training: BTreeSet<String>,
+    /// The settings that were changed while it trained, by key, with their last values; also those that are the preset's
+    /// again.
+    pub changed_in_training: BTreeMap<String, Value>,
     /// Seconds since 1970.
     pub began: i64,
     /// The local time of the start: "2026-01-31 14:25".
@@ -177,16 +176,32 @@ impl RunRow {
         }
     }
 
-    /// The settings that differ from the preset: "train.lr 0.001, train.steps 200"; empty where nothing does.
+    /// The settings that differ from the preset or from those that the run began with: "train.lr 0.003 → 0.001,
+    /// train.steps 200"; empty where none does.
     pub fn changed_label(&self) -> String {
-        let all: Vec<String> = self.changed.iter().map(|(key, value)| format!("{key} {value}")).collect();
-        all.join(", ")
+        let is_moved = |(key, last): &(&String, &Value)| self.settings.get(*key) != Some(*last);
+        let moved = self.changed_in_training.iter().filter(is_moved);
+        let all: BTreeMap<&String, &Value> = self.changed.iter().chain(moved).collect();
+        all.into_iter().map(|(key, last)| self.change_label(key, last)).collect::<Vec<_>>().join(", ")
     }
 
-    /// The settings that were changed while it trained: "changed while training: train.lr"; empty where none was.
+    /// The settings that were changed while it trained: "changed while training: train.lr 0.003 → 0.001"; empty where
+    /// none was.
     pub fn changed_in_training_label(&self) -> String {
-        let keys: Vec<&str> = self.changed_in_training.iter().map(String::as_str).collect();
-        if keys.is_empty() { String::new() } else { format!("changed while training: {}", keys.join(", ")) }
+        let label = |(key, last): (&String, &Value)| match self.settings.get(key) == Some(last) {
+            true => format!("{key} (back at {last})"),
+            false => self.change_label(key, last),
+        };
+        let all: Vec<String> = self.changed_in_training.iter().map(label).collect();
+        if all.is_empty() { String::new() } else { format!("changed while training: {}", all.join(", ")) }
+    }
+
+    /// A setting with its last value, behind the one that the run began with where that was another.
+    fn change_label(&self, key: &str, last: &Value) -> String {
+        match self.settings.get(key).filter(|first| *first != last) {
+            Some(first) => format!("{key} {first} \u{2192} {last}"),
+            None => format!("{key} {last}"),
+        }
     }
 
     /// The step of a measurement, " (step 0)", where it is not the run's newest.
@@ -245,7 +260,7 @@ impl RunRow {
 
     /// The numbers that a key names, one per variant where variants have their own: `steps`, `seed`, `size`, `loss`, a
     /// setting by its whole key or its last part, a headline number; of one group of variants alone in `accuracy:coupled`.
-    /// `None`: the run has none of that name.
+    /// A setting that was changed while the run trained has two. `None`: the run has none of that name.
     pub fn numbers(&self, key: &str) -> Option<Vec<f64>> {
         let last = |l: &GroupLoss| l.last().map_or(f64::NAN, |(loss, _)| loss);
         let is_of =
@@ -263,17 +278,29 @@ impl RunRow {
                 let of_headline: Vec<f64> = losses().filter_map(mean).collect();
                 match of_headline.is_empty() {
                     false => of_headline,
-                    true => vec![self.setting(key)?.as_f64()?],
+                    true => {
+                        let set: Vec<f64> = self.set_values(key).into_iter().filter_map(Value::as_f64).collect();
+                        return Some(set).filter(|set| !set.is_empty());
+                    }
                 }
             }
         };
         Some(known)
     }
 
-    /// A setting by its key, or by the key's last part.
+    /// The values of a setting, by its key or by the key's last part: the one that the run began with, then the last one that
+    /// was set while it trained.
+    pub fn set_values(&self, key: &str) -> Vec<&Value> {
+        let all = [&self.settings, &self.changed_in_training];
+        let by_name = || all.iter().flat_map(|set| set.keys()).find(|k| k.rsplit('.').next() == Some(key));
+        let is_whole = all.iter().any(|set| set.contains_key(key));
+        let whole = if is_whole { Some(key) } else { by_name().map(String::as_str) };
+        whole.map_or_else(Vec::new, |whole| all.iter().filter_map(|set| set.get(whole)).collect())
+    }
+
+    /// The first of the [values](Self::set_values) of a setting.
     pub fn setting(&self, key: &str) -> Option<&Value> {
-        let by_name = || self.settings.iter().find(|(k, _)| k.rsplit('.').next() == Some(key)).map(|(_, v)| v);
-        self.settings.get(key).or_else(by_name)
+        self.set_values(key).first().copied()
     }
 }
 
@@ -336,8 +363,21 @@ mod tests {
         assert_eq!(changed_at_last(lab, &config, &live(&other)), live(&other));
         config.set(&(lab.knobs)(), "train.lr", other).unwrap();
         assert_eq!(changed_at_last(lab, &config, &live(&usual)), BTreeMap::new());
-        let row = RunRow { changed_in_training: live(&usual).into_keys().collect(), ..RunRow::default() };
-        assert_eq!(row.changed_in_training_label(), "changed while training: train.lr");
+        let row = |first: &Value, last: &Value| RunRow {
+            settings: live(first),
+            changed: BTreeMap::from([("train.steps".to_owned(), Value::Int(200))]),
+            changed_in_training: live(last),
+            ..RunRow::default()
+        };
+        let back = row(&usual, &usual);
+        assert_eq!(back.changed_in_training_label(), format!("changed while training: train.lr (back at {usual})"));
+        assert_eq!(back.changed_label(), "train.steps 200");
+        let moved = row(&Value::Float(0.0123), &usual);
+        assert_eq!(
+            moved.changed_in_training_label(),
+            format!("changed while training: train.lr 0.0123 \u{2192} {usual}")
+        );
+        assert_eq!(moved.changed_label(), format!("train.lr 0.0123 \u{2192} {usual}, train.steps 200"));
         assert_eq!(RunRow::default().changed_in_training_label(), "");
     }
 

@@ -119,12 +119,10 @@ impl RunTerms {
         self.in_run(headline, &headline.heading(key))
     }
 
-    /// The definition of a number of the run.
     pub fn about(&self, headline: &Headline) -> String {
         self.in_run(headline, headline.about)
     }
 
-    /// The unit of a number of the run.
     pub fn unit(&self, headline: &Headline) -> &'static str {
         unit_of(headline, self.loss_unit)
     }
@@ -143,7 +141,7 @@ impl RunTerms {
 }
 
 /// A text or a tokenizer, with the settings that make it what it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct NamedSettings {
     name: String,
     settings: Vec<(&'static str, String)>,
@@ -163,7 +161,7 @@ impl NamedSettings {
 }
 
 /// The tokens that the losses of a run are of.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LossTokens {
     text: NamedSettings,
     tokens: NamedSettings,
@@ -254,12 +252,7 @@ const MAX_NAMED: usize = 3;
 /// Says that the losses of runs are not of the same tokens, and what each run reads: "These losses are not of the same tokens: A
 /// reads words and counts answers only; B reads bytes and counts every token." `None` where they are, as far as it is known.
 pub fn incomparable_losses(names: &[String], runs: &[Option<LossTokens>]) -> Option<String> {
-    let mut all: Vec<&LossTokens> = vec![];
-    for run in runs.iter().flatten() {
-        if !all.contains(&run) {
-            all.push(run);
-        }
-    }
+    let all = distinct(runs.iter().flatten());
     if all.len() < 2 {
         return None;
     }

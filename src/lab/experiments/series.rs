@@ -30,7 +30,7 @@ pub struct NumberSeries {
 type Values = BTreeMap<(String, usize), BTreeMap<u64, f64>>;
 
 /// Takes a run's events and keeps its numbers.
-pub struct SeriesReader {
+struct SeriesReader {
     lab: Option<&'static Lab>,
     /// Selects the scalar channels that are kept besides headline numbers.
     keeps: fn(&str) -> bool,
@@ -50,16 +50,7 @@ pub struct RunNumbers {
 }
 
 impl SeriesReader {
-    pub fn new(lab: Option<&'static Lab>, keeps: fn(&str) -> bool) -> Self {
-        Self { lab, keeps, values: Values::new(), times: BTreeMap::new() }
-    }
-
-    /// Channels of the measurements that it reads; others need not be passed on.
-    pub fn measurements(&self) -> Vec<&'static str> {
-        self.lab.map(HeadlineReader::measurements).unwrap_or_default()
-    }
-
-    pub fn event(&mut self, event: &Event) {
+    fn event(&mut self, event: &Event) {
         for point in self.lab.map(|lab| headline_points(lab, event)).unwrap_or_default() {
             self.values.entry((point.key, point.variant)).or_default().insert(point.step, point.value);
         }
@@ -107,7 +98,7 @@ impl SeriesReader {
     }
 
     /// The numbers over the run's own seeds, by key, then by group in the order of the run's variants.
-    pub fn finish(mut self, info: &RunInfo) -> Vec<NumberSeries> {
+    fn finish(mut self, info: &RunInfo) -> Vec<NumberSeries> {
         if let Some(lab) = self.lab {
             self.difference_from_first(lab, info);
         }
@@ -135,13 +126,12 @@ pub fn every_nth<T: Copy>(points: &[T], every: usize) -> impl Iterator<Item = T>
 }
 
 /// Reads what a run folder is, its headline numbers, and the scalars whose channels `keeps` wants.
-///
-/// # Errors
-/// If it is not a run folder, or the system refuses to read it.
 pub fn read(folder: &Path, keeps: fn(&str) -> bool) -> Result<RunNumbers, StoreError> {
     let (reader, info) = headlines::open(folder)?;
-    let mut series = SeriesReader::new(labs::find(&info.lab), keeps);
-    let damage = reader.only(series.measurements()).read_through(|event| series.event(&event))?;
+    let lab = labs::find(&info.lab);
+    let mut series = SeriesReader { lab, keeps, values: Values::new(), times: BTreeMap::new() };
+    let wanted = lab.map(HeadlineReader::measurements).unwrap_or_default();
+    let damage = reader.only(wanted).read_through(|event| series.event(&event))?;
     let times = std::mem::take(&mut series.times).into_iter().collect();
     let numbers = series.finish(&info);
     Ok(RunNumbers { info, numbers, times, damage })

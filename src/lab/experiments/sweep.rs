@@ -1,7 +1,6 @@
 //! A sweep: one preset over values of some of its settings and over seeds. From its file it is made into points, each a
 //! complete config.
 
-mod design;
 pub mod draft;
 pub mod exponent;
 pub mod results;
@@ -193,18 +192,11 @@ pub struct SweepTask {
 }
 
 impl SweepFile {
-    /// Parses the text of a sweep file.
-    ///
-    /// # Errors
-    /// If the text is not TOML, or has a key or value that a sweep does not allow; the message has the line.
     pub fn parse(text: &str) -> Result<Self, SweepError> {
         toml::from_str(text).map_err(SweepError::Syntax)
     }
 
     /// Writes the text from which [`SweepFile::parse`] makes an equal value.
-    ///
-    /// # Errors
-    /// If a value cannot be written in TOML.
     pub fn to_toml(&self) -> Result<String, String> {
         toml::to_string(self).map_err(|e| e.to_string())
     }
@@ -212,10 +204,6 @@ impl SweepFile {
 
 impl Sweep {
     /// The sweep of a file whose `base` is this config.
-    ///
-    /// # Errors
-    /// If a setting is unknown or takes no such value, a point cannot be run, or the objective is not a headline
-    /// number.
     pub fn new(file: &SweepFile, lab: &'static Lab, base: &Config) -> Result<Self, SweepError> {
         let knobs = (lab.knobs)();
         let mut base = base.clone();
@@ -252,7 +240,7 @@ impl Sweep {
         if runs > MAX_RUNS {
             return Err(SweepError::TooMany { runs });
         }
-        let places = samples.map_or_else(|| design::grid(&axes, &base), |n| design::quasi_random(&axes, &base, n));
+        let places = samples.map_or_else(|| grid(&axes, &base), |n| quasi_random(&axes, &base, n));
         let mut sweep = Self { lab, axes, seeds, objective, points: vec![] };
         for values in places {
             sweep.add(values, &base)?;
@@ -302,6 +290,28 @@ impl Sweep {
         config.seed = task.seed;
         config
     }
+}
+
+/// Every combination, the last axis fastest.
+fn grid(axes: &[Axis], base: &Config) -> Vec<Vec<Value>> {
+    axes.iter().fold(vec![vec![]], |points, axis| {
+        let with = |point: &Vec<Value>, i| point.iter().cloned().chain([axis.at(i, base)]).collect();
+        points.iter().flat_map(|point| (0..axis.len()).map(move |i| with(point, i))).collect()
+    })
+}
+
+/// `count` points of an Owen-scrambled Sobol sequence (Burley, J. Comput. Graph. Tech. 9(4), 2020), which fill the space
+/// evenly and any axis by itself too. The same sweep has the same points, and a longer one begins with those of a shorter.
+fn quasi_random(axes: &[Axis], base: &Config, count: usize) -> Vec<Vec<Value>> {
+    let value = |axis: &Axis, dimension: usize, i: usize| {
+        let share = f64::from(sobol_burley::sample(i as u32, dimension as u32, 0));
+        match &axis.values {
+            AxisFile::List(values) => values[((share * values.len() as f64) as usize).min(values.len() - 1)].clone(),
+            AxisFile::Range(range) => range.value(share, matches!(base.get(&axis.key), Some(Value::Int(_)))),
+        }
+    };
+    let point = |i| axes.iter().enumerate().map(|(dimension, axis)| value(axis, dimension, i)).collect();
+    (0..count).map(point).collect()
 }
 
 /// "accuracy of coupled".

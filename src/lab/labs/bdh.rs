@@ -15,38 +15,51 @@ settings! {
     /// Sizes and switches of a BDH.
     pub struct BdhSettings in "model" {
         /// Neurons of all heads together. The model grows in this direction alone: every weight matrix has one side of this length.
-        #[knob("Neurons", range(8..=1_048_576), symbol("n"), unit("neurons"))]
-        neurons: usize = 2048,
+        neurons: usize = 2048 => "Neurons", range(8..=1_048_576), symbol("n"), unit("neurons");
         /// Channels between two layers of neurons. It bounds the rank of the graph between neurons.
-        #[knob("Width", range(4..=4096), symbol("D"), unit("channels"))]
-        d_model: usize = 64,
+        d_model: usize = 64 => "Width", range(4..=4096), symbol("D"), unit("channels");
         /// The neurons are split evenly among them; a synapse ends in one of them and may begin in any. Twice as many must divide the neurons.
-        #[knob("Heads", range(1..=64), symbol("H"))]
-        heads: usize = 4,
+        heads: usize = 4 => "Heads", range(1..=64), symbol("H");
         /// How many layers a token passes through. All layers share one set of weights, so this adds no weights; training keeps what each pass saves.
-        #[knob("Layers", range(1..=64), symbol("L"))]
-        layers: usize = 4,
+        layers: usize = 4 => "Layers", range(1..=64), symbol("L");
         /// The effect of time on a synapse: rope turns it (pairs of neurons at many speeds), alibi lets it fade, both does both.
-        #[knob("Time", symbol("U"))]
-        position: Position = Position::Rope,
+        position: Position = Position::Rope => "Time", symbol("U");
         /// The public code (v keeps a residual), equations (4) and (8) of the paper (x does), both residuals, as some other codes have it, final_norm, the code's with one norm at the end, or normfree, equation (7) without any norm.
-        #[knob("Form")]
-        form: Form = Form::Code,
+        form: Form = Form::Code => "Form";
         /// Standard deviation of every weight before training. With norms it hardly matters; without any, sizes go with its fifth power in every layer, and vanish or explode.
-        #[knob("Initial weights", range(1e-4..=1.0), log)]
-        init_std: f64 = 0.02,
+        init_std: f64 = 0.02 => "Initial weights", range(1e-4..=1.0), log;
         /// Share of y that each update sets to 0 at random, while training only; what is left grows to make up for it. The public code trains with 0.1; a corpus that is never seen twice needs none.
-        #[knob("Dropout", range(0.0..=0.9))]
-        dropout: f64 = 0.0,
+        dropout: f64 = 0.0 => "Dropout", range(0.0..=0.9);
         /// On: learning reaches what earlier tokens have written. Off is training without backpropagation through time.
-        #[knob("Gradients through the past")]
-        through_past: bool = true,
+        through_past: bool = true => "Gradients through the past";
         /// A trained BDH to begin from: .safetensors, .pt or .pth, of the public PyTorch code, of `orrery export` or of `orrery model merge`. The sizes are then the file's; layers above count only if the file does not say them.
-        #[knob("Checkpoint")]
-        checkpoint: CheckpointFile = CheckpointFile::default(),
+        checkpoint: CheckpointFile = CheckpointFile::default() => "Checkpoint";
         /// BDH-GPU': each head weighs what it writes, and the logits are a learned mean of all layers. The paper names it in one sentence; this is our reading of it.
-        #[knob("Gates (experimental)")]
-        gated: bool = false,
+        gated: bool = false => "Gates (experimental)";
+    }
+
+    /// Carrying a state over batches; the settings are among those of training.
+    pub struct CarrySettings in "train" {
+        /// Each batch continues where the one before ended, and carries the state of every row on, for this many updates; then both start afresh. Gradients stay within a batch. 0 reads every window by itself. Held-out windows always begin without a past. A step takes longer with it.
+        carry: u64 = 0 => "Carry the state", range(0..=4096), unit("updates");
+    }
+
+    /// The models that it is compared with.
+    pub struct ComparedSettings in "variants" {
+        /// A GPT with ALiBi of as many parameters, counted with `corpus.vocab` tokens, learns from the same batches. It takes part of the time of each step.
+        baseline: bool = false => "Transformer beside it";
+        /// The transformer carries the keys and values of this many tokens, the last ones, from batch to batch, first in, first out, and a token sees at most this many: they are to it what the state is to BDH. Needs `train.carry`; 0 carries none. Held-out windows begin without it. The paper's transformer has 4,096, which a whole batch sees besides itself. A step takes longer with it.
+        cache: usize = 0 => "Keys and values it carries", range(0..=8192), unit("tokens");
+        /// Share of the transformer's embedding, and of what its attention and MLP add, that each update sets to 0 at random, while training only. The paper takes the best of a few at each size, from 0.002 to 0.15; 0.01 at 25 million parameters.
+        dropout: f64 = 0.0 => "Transformer's dropout", range(0.0..=0.9);
+        /// The same BDH trained without backpropagation through time: gradients stop at the keys and values that earlier tokens have written, so that a step needs no memory of the past beyond the state.
+        no_bptt: bool = false => "Without BPTT beside it";
+        /// The same BDH with gates (BDH-GPU'): the form that the paper finds level with a transformer, in our reading of its one sentence.
+        gated: bool = false => "With gates beside it";
+        /// The same BDH without any norm (BDH-Normfree, equation 7), from the same initial weights. The paper says that it generally does not train. x adds up from layer to layer as with `model.form` = paper, whose model differs from this one in nothing but the norms.
+        normfree: bool = false => "Without norms beside it";
+        /// Repeats every model with further seeds, of weights and batches. Curves then show mean and spread.
+        seeds: u64 = 1 => "Seeds", range(1..=8);
     }
 }
 
@@ -70,42 +83,6 @@ impl BdhSettings {
             weights: self.checkpoint.path(),
             ..BdhSpec::default()
         })
-    }
-}
-
-settings! {
-    /// Carrying a state over batches; the settings are among those of training.
-    pub struct CarrySettings in "train" {
-        /// Each batch continues where the one before ended, and carries the state of every row on, for this many updates; then both start afresh. Gradients stay within a batch. 0 reads every window by itself. Held-out windows always begin without a past. A step takes longer with it.
-        #[knob("Carry the state", range(0..=4096), unit("updates"))]
-        carry: u64 = 0,
-    }
-}
-
-settings! {
-    /// The models that it is compared with.
-    pub struct ComparedSettings in "variants" {
-        /// A GPT with ALiBi of as many parameters, counted with `corpus.vocab` tokens, learns from the same batches. It takes part of the time of each step.
-        #[knob("Transformer beside it")]
-        baseline: bool = false,
-        /// The transformer carries the keys and values of this many tokens, the last ones, from batch to batch, first in, first out, and a token sees at most this many: they are to it what the state is to BDH. Needs `train.carry`; 0 carries none. Held-out windows begin without it. The paper's transformer has 4,096, which a whole batch sees besides itself. A step takes longer with it.
-        #[knob("Keys and values it carries", range(0..=8192), unit("tokens"))]
-        cache: usize = 0,
-        /// Share of the transformer's embedding, and of what its attention and MLP add, that each update sets to 0 at random, while training only. The paper takes the best of a few at each size, from 0.002 to 0.15; 0.01 at 25 million parameters.
-        #[knob("Transformer's dropout", range(0.0..=0.9))]
-        dropout: f64 = 0.0,
-        /// The same BDH trained without backpropagation through time: gradients stop at the keys and values that earlier tokens have written, so that a step needs no memory of the past beyond the state.
-        #[knob("Without BPTT beside it")]
-        no_bptt: bool = false,
-        /// The same BDH with gates (BDH-GPU'): the form that the paper finds level with a transformer, in our reading of its one sentence.
-        #[knob("With gates beside it")]
-        gated: bool = false,
-        /// The same BDH without any norm (BDH-Normfree, equation 7), from the same initial weights. The paper says that it generally does not train. x adds up from layer to layer as with `model.form` = paper, whose model differs from this one in nothing but the norms.
-        #[knob("Without norms beside it")]
-        normfree: bool = false,
-        /// Repeats every model with further seeds, of weights and batches. Curves then show mean and spread.
-        #[knob("Seeds", range(1..=8))]
-        seeds: u64 = 1,
     }
 }
 

@@ -62,44 +62,32 @@ settings! {
     /// The text that is read, and its tokens.
     pub struct CorpusSettings in "corpus" {
         /// Which generated text to learn from. A file of your own, below, takes its place.
-        #[knob("Corpus", without(Self::file), without(Self::folder))]
-        source: GeneratedCorpus = GeneratedCorpus::by_id("mixture"),
+        source: GeneratedCorpus = GeneratedCorpus::by_id("mixture")
+            => "Corpus", without(Self::file), without(Self::folder);
         /// A text file of your own, of any size: a book, code, a log. Leave it empty to use the generated corpus.
-        #[knob("Text file")]
-        file: TextFile = TextFile::default(),
+        file: TextFile = TextFile::default() => "Text file";
         /// A folder of your own text files, each a domain. All give as much, mixed by documents of some hundred letters; files in folders inside it, and those whose names begin with a dot, are left alone.
-        #[knob("Folder of domains")]
-        folder: TextFolder = TextFolder::default(),
+        folder: TextFolder = TextFolder::default() => "Folder of domains";
         /// How many domains the text mixes; 1 is coherent. Acts on the corpus `domains` and on a folder, where the first files by name are used; the text is as long whatever the number.
-        #[knob("Domains", range(1..=domains::MAX_DOMAINS))]
-        domains: usize = domains::MAX_DOMAINS,
+        domains: usize = domains::MAX_DOMAINS => "Domains", range(1..=domains::MAX_DOMAINS);
         /// How much of the text is read, from its start. 0 reads all of it. Acts on running text, not on windows generated on demand.
-        #[knob("Text length", range(0..=(1 << 40)), unit("bytes"))]
-        length: usize = 0,
+        length: usize = 0 => "Text length", range(0..=(1 << 40)), unit("bytes");
         /// The kind of token. Bytes need no vocabulary; characters and words are easier to read; sorted_char numbers the characters of the whole text by code point, as char-rnn and nanoGPT do, or as the vocabulary file below lists them; spaced has words and the spaces between them; BPE is learned from the text.
-        #[knob("Tokens")]
-        tokenizer: TokenKind = TokenKind::Byte,
+        tokenizer: TokenKind = TokenKind::Byte => "Tokens";
         /// Rows of the embedding. Bytes use 256 of them (the fast-slow paper keeps 320); for characters, words and BPE this is the most there may be.
-        #[knob("Vocabulary", range(16..=65536), symbol("V"), unit("tokens"))]
-        vocab: usize = 320,
+        vocab: usize = 320 => "Vocabulary", range(16..=65536), symbol("V"), unit("tokens");
         /// A Hugging Face tokenizer.json, used when Tokens is `huggingface`. The vocabulary is then the file's.
-        #[knob("tokenizer.json")]
-        tokenizer_file: TokenizerFile = TokenizerFile::default(),
+        tokenizer_file: TokenizerFile = TokenizerFile::default() => "tokenizer.json";
         /// The characters that a model trained elsewhere knows, used when Tokens is `sorted_char`: a .json list of characters, a .json object from character to id (or one with `stoi`), nanoGPT's meta.pkl, or the text that it was trained on. A text of your own with any other character is refused, and a generated text is read without them.
-        #[knob("Vocabulary file")]
-        vocabulary_file: VocabularyFile = VocabularyFile::default(),
+        vocabulary_file: VocabularyFile = VocabularyFile::default() => "Vocabulary file";
         /// The last part of the text, never trained on. Held-out losses are measured there; the fast-slow paper keeps a tenth. Acts on running text: windows that are generated on demand, such as those of facts, are never the same.
-        #[knob("Held out", range(0.01..=0.5))]
-        held_out: f64 = 0.1,
+        held_out: f64 = 0.1 => "Held out", range(0.01..=0.5);
         /// Train on the positions that ask a question and nothing else. Acts on the fact corpora; prose has no questions, and recall always counts answers only.
-        #[knob("Only answers count")]
-        answers_only: bool = false,
+        answers_only: bool = false => "Only answers count";
         /// The fewest tokens between a statement of the fact and the next question, in the fact corpora. 0 is the corpus's own: 32 in symbols, 36 in stories.
-        #[knob("Question spacing", range(0..=4096), unit("tokens"))]
-        spacing: usize = 0,
+        spacing: usize = 0 => "Question spacing", range(0..=4096), unit("tokens");
         /// Seed of the generated text. Another seed gives other people and other facts, in the same language.
-        #[knob("Text seed", range(0..=(1 << 53)))]
-        seed: u64 = 1,
+        seed: u64 = 1 => "Text seed", range(0..=(1 << 53));
     }
 }
 
@@ -138,10 +126,8 @@ impl CorpusSettings {
         self.reading(Source::Folder { path, domains: self.domains })
     }
 
-    /// Refuses a text of the user's own for a task that reads none; `why` says so.
-    ///
-    /// # Errors
-    /// If a folder or a file is named; the error names its key.
+    /// Refuses a text of the user's own for a task that reads none; `why` says so. Errors: a folder or a file is named;
+    /// the error names its key.
     pub fn refuse_own_text(&self, why: &str) -> Result<(), ConfigError> {
         let named = [(Self::folder.name, self.folder.path().is_some()), (Self::file.name, self.file.path().is_some())];
         match named.into_iter().find(|(_, is_named)| *is_named) {
@@ -171,10 +157,8 @@ impl CorpusSettings {
         self.reading(source)
     }
 
-    /// Checks that several texts of a run are read in the same tokens; `why` says why they must be.
-    ///
-    /// # Errors
-    /// If the tokens are made again for each text.
+    /// Checks that several texts of a run are read in the same tokens; `why` says why they must be. Errors: the tokens
+    /// are made again for each text.
     pub fn check_shared_tokens(&self, why: &str) -> Result<(), ConfigError> {
         match self.tokenizer {
             TokenKind::Byte | TokenKind::HuggingFace => Ok(()),

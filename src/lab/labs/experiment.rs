@@ -28,10 +28,8 @@ impl Variant {
     }
 }
 
-/// A transformer of as many parameters as a model beside it, at this vocabulary.
-///
-/// # Errors
-/// If no width and number of layers come near that count; the error names `key`, the setting that asks for it.
+/// A transformer of as many parameters as a model beside it, at this vocabulary. Errors: no width and number of layers
+/// come near that count; the error names `key`, the setting that asks for it.
 pub fn transformer_of_size(parameters: usize, vocab: usize, key: &str) -> Result<AlibiGptSpec, ConfigError> {
     AlibiGptSpec::with_equal_parameters(parameters, vocab).ok_or_else(|| {
         let nearest = AlibiGptSpec::with_parameters_near(parameters, vocab).parameters(vocab);
@@ -171,10 +169,8 @@ macro_rules! schedules {
 }
 pub(crate) use schedules;
 
-/// Checks that a setting is a multiple of `of`, which `what` says in words: "a multiple of `model.heads` = 4".
-///
-/// # Errors
-/// If it is none; the message suggests the multiple below.
+/// Checks that a setting is a multiple of `of`, which `what` says in words: "a multiple of `model.heads` = 4". Of one that
+/// is none the error suggests the multiple below.
 pub fn check_multiple(key: &str, value: usize, of: usize, what: &str) -> Result<(), ConfigError> {
     if value.is_multiple_of(of) {
         return Ok(());
@@ -183,10 +179,7 @@ pub fn check_multiple(key: &str, value: usize, of: usize, what: &str) -> Result<
     Err(ConfigError::inconsistent(key, format!("`{key}` = {value} must be {what}; try {fits}")))
 }
 
-/// Refuses settings that contradict each other so.
-///
-/// # Errors
-/// If that is the case; the error names `key`, and `why` says what to do.
+/// Refuses settings that contradict each other so: the error names `key`, and `why` says what to do.
 pub fn refuse_if(is_so: bool, key: &str, why: impl std::fmt::Display) -> Result<(), ConfigError> {
     if is_so { Err(ConfigError::inconsistent(key, why.to_string())) } else { Ok(()) }
 }

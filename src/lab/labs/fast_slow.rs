@@ -1,6 +1,5 @@
 //! The fast-slow gate lab (arXiv 2606.16730): does a slow path that starts closed open by itself?
 
-mod drawing;
 mod headlines;
 pub mod settings;
 
@@ -9,10 +8,6 @@ use crate::{
     models::{
         dense::{DenseSpec, GatedAct},
         fast_slow::{Approach, FastSlowSpec, Hierarchy, SlowMixer, Upsample},
-    },
-    telemetry::measurements::{
-        AttentionMapsArgs, CausalityArgs, GateEntropyArgs, GeneratorDistanceArgs, NextTokensArgs, ResidualArgs,
-        StaircaseArgs, TokenResidualsArgs,
     },
 };
 use settings::{ApproachMethod, ApproachSettings, FastSlowSettings, LadderSettings, ModelSettings};
@@ -51,7 +46,7 @@ pub static LAB: Lab = Lab {
         "Windows of 1,024 tokens, ten million of them, which the paper has not run. About an hour, with a text of your own.";
     },
     plan: |config| plan(config, &FastSlowSettings::read(config)?),
-    drawing: drawing::draw,
+    drawing: draw,
     panes: panes! {
         0: "gate", "staircase";
         1: "losses", "loss_difference", "accuracy";
@@ -191,6 +186,44 @@ fn plan(config: &Config, s: &FastSlowSettings) -> Result<Plan, ConfigError> {
         every.gate_entropy.ask(&GateEntropyArgs::default()),
     ];
     Ok(experiment.plan(s.corpus.spec()?, &variants(s)?, probes))
+}
+
+const N: usize = 96;
+
+/// The gallery's drawing of the fast-slow gate: a fast signal and the staircase that its average over
+/// windows of P makes one window later.
+fn draw(canvas: &Canvas, drawing: &mut Drawing) {
+    let [width, height] = canvas.size;
+    let p = 2usize.pow((canvas.pointer_or(0.55) * 5.0).round() as u32).clamp(2, 32);
+    let fast = walk(N);
+    let y = |v: f32| 0.5 * height - v * height * 0.42;
+    let x = |i: f32| width * i / N as f32;
+    drawing.path(fast.iter().enumerate().map(|(i, v)| [x(i as f32), y(*v)]).collect(), Ink::Fast, 1.0);
+    let mut stairs = vec![];
+    for w in 0..N / p {
+        let mean = fast.iter().skip(w * p).take(p).sum::<f32>() / p as f32;
+        // Known once its window is over: it is added to the next one.
+        let (from, to) = ((w + 1) * p, ((w + 2) * p).min(N));
+        if from < N {
+            stairs.push([x(from as f32), y(mean)]);
+            stairs.push([x(to as f32), y(mean)]);
+        }
+    }
+    drawing.path(stairs, Ink::Slow, 2.0);
+    drawing.caption = format!("a walk, and its mean over windows of P = {p}, one window late");
+}
+
+/// A smooth, fixed, irregular signal in -1..1.
+fn walk(n: usize) -> Vec<f32> {
+    (0..n)
+        .map(|i| {
+            let t = i as f32;
+            0.42 * (0.071 * t + 0.4).sin()
+                + 0.25 * (0.193 * t).sin()
+                + 0.18 * (0.61 * t + 1.0).sin()
+                + 0.13 * (1.37 * t).sin()
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -5,15 +5,7 @@ pub mod asks;
 
 use crate::{
     labs::prelude::*,
-    telemetry::{
-        FOREIGN, MEASUREMENTS, Measurement,
-        measurements::{
-            Activity, AttentionMaps, AttentionStatistics, Autocorrelation, Causality, EntryHistogram, FlowAlong,
-            FlowAnswer, GraphDegrees, GraphModularity, LogitLens, NeuronGraph, NextTokens, PairAttention,
-            PositionLosses, QueryKeyMaps, Recoverability, Residual, Staircase, StepLengths, SynapseReading,
-            TraceReading, UnitUsage,
-        },
-    },
+    telemetry::{FOREIGN, MEASUREMENTS},
 };
 
 pub static LAB: Lab = Lab {

@@ -5,11 +5,11 @@
 //! The networks make one pass over the training sentences, one batch per step, and then stay as they are: their stage ends
 //! there. Supervised taggers beside them continue to the run's last step, pass after pass.
 
-mod drawing;
 mod headlines;
 pub mod settings;
 
 use crate::{
+    analysis::ema,
     corpus::{self, GrammarRoles, Source, TokenizerSpec, Treebank, generated::grammar_roles::Grammar},
     labs::prelude::*,
     models::{
@@ -47,7 +47,7 @@ pub static LAB: Lab = Lab {
         "grammar_roles_paper", "As many as in the paper", "5,000 sentences to learn from and 3,000 in each test.";
     },
     plan: |config| plan(config, &GrammarRolesSettings::read(config)?),
-    drawing: drawing::draw,
+    drawing: draw,
     panes: &[Pane::tall("settling"), Pane::tile("role_accuracy", 0)],
     headlines: headlines::ALL,
     large_numbers: headlines::LARGE_NUMBERS,
@@ -196,4 +196,28 @@ pub fn config(settings: &[(&str, &str)], seed: u64) -> Result<Config, ConfigErro
     let mut config = LAB.defaults_with(settings)?;
     config.seed = seed;
     Ok(config)
+}
+
+/// "the cat that sees a dog hides", and which phrase each word belongs to.
+const WORDS: [(&str, usize); 7] =
+    [("the", 0), ("cat", 0), ("that", 1), ("sees", 1), ("a", 2), ("dog", 2), ("hides", 3)];
+const UNITS: usize = 24;
+const ACTIVE: usize = 6;
+
+/// The gallery's drawing of grammar roles: a sentence read to the pointer's place, a sparse code for every word, and what
+/// is left of each in a fast trace.
+fn draw(canvas: &Canvas, drawing: &mut Drawing) {
+    let [width, height] = canvas.size;
+    let read = ((canvas.pointer_or(0.8) * WORDS.len() as f32) as usize).min(WORDS.len() - 1);
+    let (column, row) = (width / WORDS.len() as f32, (height - 4.0) / UNITS as f32);
+    for (i, (word, group)) in WORDS.iter().enumerate() {
+        let left = ema::retention(FAST[0], read.saturating_sub(i) as f64) as f32;
+        let opacity = if i > read { 0.08 } else { 0.2 + 0.8 * left };
+        for unit in ema::sparse_code(7, ema::word_id(word), UNITS, ACTIVE) {
+            let y = 2.0 + row * (unit as f32 + 0.5);
+            let x = column * i as f32 + 4.0;
+            drawing.path(vec![[x, y], [x + column - 8.0, y]], Ink::Group(*group).thinned(opacity), 0.7 * row);
+        }
+    }
+    drawing.caption = format!("a trace after “{}”: who did it?", WORDS[read].0);
 }

@@ -28,6 +28,39 @@ pub struct Headline {
     pub source: Source,
 }
 
+/// A headline number is declared by what differs from a fact without a unit that is written with four decimals.
+impl Headline {
+    pub const fn new(id: &'static str, name: &'static str, source: Source) -> Self {
+        let (better, digits) = (Better::Neither, Digits::Decimals(4));
+        Self { id, name, unit: "", about: "", better, digits, absent: "", source }
+    }
+
+    /// Another number of the kind of `base`.
+    pub const fn like(base: Self, id: &'static str, name: &'static str, source: Source) -> Self {
+        Self { id, name, source, ..base }
+    }
+
+    pub const fn unit(self, unit: &'static str) -> Self {
+        Self { unit, ..self }
+    }
+
+    pub const fn about(self, about: &'static str) -> Self {
+        Self { about, ..self }
+    }
+
+    pub const fn absent(self, absent: &'static str) -> Self {
+        Self { absent, ..self }
+    }
+
+    pub const fn better(self, better: Better) -> Self {
+        Self { better, ..self }
+    }
+
+    pub const fn decimals(self, decimals: usize) -> Self {
+        Self { digits: Digits::Decimals(decimals), ..self }
+    }
+}
+
 /// The direction in which a number is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Better {
@@ -131,6 +164,11 @@ pub enum Source {
 }
 
 impl Source {
+    /// The newest value of a scalar channel as it is.
+    pub const fn scalar(channel: &'static str) -> Self {
+        Self::Scalar { channel, value: |v| v }
+    }
+
     /// The channel of scalars or of measurements that it is read from.
     pub fn channel(&self) -> &'static str {
         match self {
@@ -186,6 +224,11 @@ macro_rules! measured {
     };
 }
 pub(crate) use measured;
+
+/// A number that is one; `None` for NaN and the infinities.
+pub fn finite(value: f64) -> Option<f64> {
+    Some(value).filter(|value| value.is_finite())
+}
 
 /// A value that gives one number, none, or several by place.
 pub trait IntoNumbers {

@@ -85,12 +85,9 @@ pub struct Predict {
     /// The chart that a guess may be drawn on, by its name.
     pub chart: Option<String>,
     /// The range that its axes show at least.
-    #[serde(default)]
     pub x: Option<[f64; 2]>,
-    #[serde(default)]
     pub y: Option<[f64; 2]>,
     /// Where no check judges the guess, the end of a sentence that tells where to look: "compare the two bars".
-    #[serde(default)]
     pub by_eye: Option<String>,
 }
 
@@ -160,10 +157,8 @@ impl Check {
 
 impl StepActions {
     /// The settings with which the step begins. A preset replaces those of the user, except for device, threads and
-    /// opened files; without a preset they stay. The settings that the step names are put on top.
-    ///
-    /// # Errors
-    /// If there is no such preset or setting, or it cannot be so.
+    /// opened files; without a preset they stay. The settings that the step names are put on top. Errors: there is no
+    /// such preset or setting, or it cannot be so.
     pub fn settings(&self, lab: &Lab, user: &Config) -> Result<Config, ConfigError> {
         let knobs = (lab.knobs)();
         let mut config = match &self.preset {
@@ -179,10 +174,7 @@ impl StepActions {
         Ok(config)
     }
 
-    /// Puts its settings into a config.
-    ///
-    /// # Errors
-    /// If there is no such setting, or it cannot be so.
+    /// Puts its settings into a config. Errors: there is no such setting, or it cannot be so.
     pub fn apply_to(&self, config: &mut Config, knobs: &[Knob]) -> Result<(), ConfigError> {
         let text = |value: &toml::Value| Value::from_toml(value.clone()).to_string();
         self.set.iter().try_for_each(|(key, value)| config.set_text(knobs, key, &text(value)))
@@ -233,10 +225,8 @@ impl Lesson {
         self.before.split("\n## ").next().unwrap_or_default()
     }
 
-    /// Reads the lesson of a lab.
-    ///
-    /// # Errors
-    /// If a step has no block of TOML, or one with an unknown key or a wrong type; the message names file, step and key.
+    /// Reads the lesson of a lab. Errors: a step has no block of TOML, or one with an unknown key or a wrong type; the
+    /// message names file, step and key.
     pub fn parse(lab: &str, text: &str) -> Result<Self, LessonError> {
         let mut lesson = Self::default();
         let mut rest = text;

@@ -10,7 +10,6 @@ use crate::{
     config::{CheckpointFile, TextFile},
     labs::prelude::*,
     models::bdh::BdhSpec,
-    telemetry::measurements::TextLossesArgs,
 };
 
 /// The variants' ids, in order.
@@ -21,38 +20,29 @@ settings! {
     /// The merging of two children of the model.
     pub struct MergingSettings in "merging" {
         /// After the last step of the base, two copies of it train for this many more updates, each on a text of its own, and are then merged into one. 0 trains one model and merges nothing.
-        #[knob("Tune two children", range(0..=10_000_000), unit("updates"))]
-        tune: u64 = 0,
+        tune: u64 = 0 => "Tune two children", range(0..=10_000_000), unit("updates");
         /// The text that the first child goes on with. The base reads what the section Text says. A file, below, takes its place.
-        #[knob("Child A reads", without(ChildFiles::file_a))]
-        text_a: GeneratedCorpus = GeneratedCorpus::by_id("parliament_en_fr"),
+        text_a: GeneratedCorpus = GeneratedCorpus::by_id("parliament_en_fr")
+            => "Child A reads", without(ChildFiles::file_a);
         /// The text that the second child goes on with. A file, below, takes its place.
-        #[knob("Child B reads", without(ChildFiles::file_b))]
-        text_b: GeneratedCorpus = GeneratedCorpus::by_id("parliament_en_de"),
+        text_b: GeneratedCorpus = GeneratedCorpus::by_id("parliament_en_de")
+            => "Child B reads", without(ChildFiles::file_b);
         /// The learning rate of the children, and of the merged model, as a share of the base's. The further children go, the less the average of their embeddings is either's.
-        #[knob("Children's rate", range(0.001..=1.0))]
-        lr: f64 = 0.5,
+        lr: f64 = 0.5 => "Children's rate", range(0.001..=1.0);
         /// Updates of the merged model, on all three texts in turn. 0 leaves it as the merging made it, which is what the paper asks about.
-        #[knob("Tune the merged", range(0..=10_000_000), unit("updates"))]
-        after: u64 = 0,
+        after: u64 = 0 => "Tune the merged", range(0..=10_000_000), unit("updates");
         /// How many tokens each model writes after a prompt of each text, and after a sentence in a language that none has learned, whenever its losses are measured. 0 writes nothing.
-        #[knob("Samples", range(0..=4096), unit("tokens"))]
-        write: usize = 100,
+        write: usize = 100 => "Samples", range(0..=4096), unit("tokens");
         /// Without children: a second trained BDH (.safetensors, .pt, .pth) of the same width, heads and layers. The view Merging puts both side by side and compares their losses; `orrery model merge` writes the file.
-        #[knob("Merge with")]
-        checkpoint: CheckpointFile = CheckpointFile::default(),
+        checkpoint: CheckpointFile = CheckpointFile::default() => "Merge with";
     }
-}
 
-settings! {
     /// The children's own texts. They come after `corpus.file`, so that a dropped file is taken for that one.
     pub struct ChildFiles in "merging" {
         /// A text file of your own for the first child.
-        #[knob("File of child A")]
-        file_a: TextFile = TextFile::default(),
+        file_a: TextFile = TextFile::default() => "File of child A";
         /// A text file of your own for the second child.
-        #[knob("File of child B")]
-        file_b: TextFile = TextFile::default(),
+        file_b: TextFile = TextFile::default() => "File of child B";
     }
 }
 

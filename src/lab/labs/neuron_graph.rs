@@ -1,16 +1,15 @@
 //! The Neuron graph lab (BDH-GPU, arXiv 2509.26507, section 5): the weights of a language model as a
 //! graph between its neurons, cut at a threshold, while communities form.
 
-mod drawing;
 mod headlines;
 
 use super::bdh::{BdhSettings, CarrySettings, Training, corpus_settings, train_settings};
 use crate::{
-    analysis::graph::product::Sign,
-    labs::prelude::*,
-    telemetry::measurements::{
-        CorePeripheryArgs, GraphCurveArgs, GraphModularityArgs, GraphNeuronArgs, HeadPairsArgs, Matrix, NeuronGraphArgs,
+    analysis::{
+        graph::product::Sign,
+        layout::{self, ForceParams, STEPS, Springs},
     },
+    labs::prelude::*,
 };
 
 pub static LAB: Lab = Lab {
@@ -31,7 +30,7 @@ pub static LAB: Lab = Lab {
         "The same model; edges are the 16,000 most negative entries instead. Some minutes.";
     },
     plan: |config| plan(config, &NeuronGraphSettings::read(config)?),
-    drawing: drawing::draw,
+    drawing: draw,
     panes: panes! {
         tall: "neuron_graph", "graph_table";
         0: "graph_threshold", "graph_neuron";
@@ -53,33 +52,30 @@ settings! {
         probe: ProbeSettings,
         null_models: NullModelSettings,
     }
-}
 
-settings! {
     /// The rule that cuts the graph out of the weights. All are live: they are arguments of questions, not sizes
     /// of the model.
     pub struct GraphSettings in "graph" {
         /// How many of the largest entries of G make edges. The views follow at once, and so does what the run measures from then on.
-        #[knob("Edges", range(100..=400_000), live, unit("edges"), symbol("m"))]
-        edges: usize = 16_000,
+        edges: usize = 16_000 => "Edges", range(100..=400_000), live, unit("edges"), symbol("m");
         /// x: G = E D_x, what a neuron's y does to each neuron's x one layer on. y: G = E D_y, what it does to each neuron's y. sigma: the synapses of the last layer after a held-out text.
-        #[knob("Matrix", live, symbol("G"))]
-        matrix: Matrix = Matrix::X,
+        matrix: Matrix = Matrix::X => "Matrix", live, symbol("G");
         /// Which entries make edges: above the threshold, below its negative, or both.
-        #[knob("Sign", live)]
-        sign: Sign = Sign::Excitatory,
+        sign: Sign = Sign::Excitatory => "Sign", live;
         /// Only edges that leave this head, counted from 1. Takes effect when both heads are chosen; 0 is the whole graph.
-        #[knob("From head", range(0..=64), live)]
-        from_head: usize = 0,
+        from_head: usize = 0 => "From head", range(0..=64), live;
         /// Only edges that enter this head, counted from 1. Takes effect when both heads are chosen; 0 is the whole graph.
-        #[knob("To head", range(0..=64), live)]
-        to_head: usize = 0,
+        to_head: usize = 0 => "To head", range(0..=64), live;
         /// Off, every edge counts as one, as in the paper's figures. On, an edge counts as much as its entry.
-        #[knob("Weights count", live)]
-        weighted: bool = false,
+        weighted: bool = false => "Weights count", live;
         /// How many searches for communities are made from different seeds, of which the best counts. The paper makes five.
-        #[knob("Searches", range(1..=100), live)]
-        restarts: usize = 5,
+        restarts: usize = 5 => "Searches", range(1..=100), live;
+    }
+
+    /// The effort of scheduled tests against null models.
+    pub struct NullModelSettings in "probe" {
+        /// How many searches for communities each of those numbers is the best of. More take longer, also before the first step; the view's button makes as many as the graph's own.
+        graph_modularity_searches: usize = 2 => "Searches, null models", range(1..=100);
     }
 }
 
@@ -95,15 +91,6 @@ schedules! {
         head_pairs: "Head pairs every" = 300,
         /// Steps between two measurements of the graph's core, beside ten rewired graphs of the same degrees.
         core_periphery: "Core every" = 300,
-    }
-}
-
-settings! {
-    /// The effort of scheduled tests against null models.
-    pub struct NullModelSettings in "probe" {
-        /// How many searches for communities each of those numbers is the best of. More take longer, also before the first step; the view's button makes as many as the graph's own.
-        #[knob("Searches, null models", range(1..=100))]
-        graph_modularity_searches: usize = 2,
     }
 }
 
@@ -147,4 +134,40 @@ fn plan(config: &Config, s: &NeuronGraphSettings) -> Result<Plan, ConfigError> {
     let experiment = Experiment::new(config, &s.train, &s.run);
     let training = Training { model: &s.model, corpus: &s.corpus, carry: &s.carry, experiment };
     Ok(Plan { probe_args_group: "graph".into(), ..training.plan(&[training.variant()?], probes)? })
+}
+
+const NODES: u32 = 36;
+const GROUPS: u32 = 3;
+
+fn group(i: u32) -> u32 {
+    i % GROUPS
+}
+
+/// One pair in three within a group, one in forty between groups.
+fn joined(a: u32, b: u32) -> bool {
+    (a * 6007 + b * 31_013) % 120 < if group(a) == group(b) { 40 } else { 3 }
+}
+
+/// The gallery's drawing of the neuron graph: a graph with three planted groups on its way from a cloud
+/// to rest, by the forces of the view.
+fn draw(canvas: &Canvas, drawing: &mut Drawing) {
+    let pairs = (0..NODES).flat_map(|a| (a + 1..NODES).map(move |b| (a, b)));
+    let edges: Vec<_> = pairs.filter(|(a, b)| joined(*a, *b)).map(|(a, b)| (a, b, 1.0)).collect();
+    let springs = Springs::new(NODES as usize, &edges);
+    let steps = (canvas.pointer_or(1.0) * STEPS as f32) as u64;
+    let places = layout::after(steps, &springs, &ForceParams::default(), layout::start(0..NODES, 5), |_| ());
+    let [left, top, right, bottom] = layout::bounds(&places);
+    let [width, height] = canvas.size;
+    let scale = (width / (right - left)).min((height - 12.0) / (bottom - top));
+    let (middle, [cx, cy]) = ([0.5 * (left + right), 0.5 * (top + bottom)], canvas.centre());
+    let place = |i: u32| {
+        let [x, y] = places[i as usize];
+        [cx + scale * (x - middle[0]), cy + scale * (y - middle[1])]
+    };
+    for (a, b, _) in &edges {
+        let ink = if group(*a) == group(*b) { Ink::Group(group(*a) as usize) } else { Ink::Secondary };
+        drawing.path(vec![place(*a), place(*b)], ink.thinned(0.35), 1.0);
+    }
+    (0..NODES).for_each(|i| drawing.disc(place(i), 3.5, Ink::Group(group(i) as usize)));
+    drawing.caption = format!("{NODES} nodes in {GROUPS} planted groups, step {steps} of the layout");
 }

@@ -23,7 +23,6 @@ use crate::{
         ode_flow::{self, OdeFlowSpec},
         plane::PlaneSpec,
     },
-    telemetry::measurements::{FlowClaimsArgs, FlowSweepArgs, FlowSweepKind},
     trainer::RuntimeParam,
 };
 use settings::{ControlSettings, FieldSettings, ModelSettings, OdeFlowSettings, SteerSettings, Task};

@@ -9,7 +9,7 @@ pub(crate) use super::{
         transformer_of_size,
     },
     headline::{
-        Better, Digits, Headline, Source, common,
+        Better, Headline, Source, common, finite,
         large::{self, LargeNumber, Meaning},
         measured,
     },
@@ -17,6 +17,6 @@ pub(crate) use super::{
 pub(crate) use crate::{
     config::{Config, ConfigError, Settings, choices, settings, whole_numbers},
     models::ModelSpec,
-    telemetry::channels,
+    telemetry::{channels, measurements::*},
     trainer::{Plan, ProbeSchedule, Stage},
 };

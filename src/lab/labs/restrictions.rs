@@ -35,10 +35,7 @@ const ANSWERS: &str = "answers";
 const HIDDEN: &str = "hidden";
 
 impl Restrictions {
-    /// Takes one `name=value` of a link. False: it is not a restriction.
-    ///
-    /// # Errors
-    /// If the name does not take this value.
+    /// Takes one `name=value` of a link. False: it is not a restriction. Errors: the name does not take this value.
     pub fn take(&mut self, name: &str, value: &str) -> Result<bool, String> {
         let keys = || value.split(',').map(str::trim).filter(|key| !key.is_empty()).map(str::to_owned).collect();
         match name {
@@ -60,10 +57,8 @@ impl Restrictions {
         pairs
     }
 
-    /// Looks the names of settings and groups up in the lab that the link opens.
-    ///
-    /// # Errors
-    /// If the lab has neither a setting nor a group of one of the names; the words say which one is near.
+    /// Looks the names of settings and groups up in the lab that the link opens. Errors: the lab has neither a setting
+    /// nor a group of one of the names; the words say which one is near.
     pub fn check(&self, lab: &Lab) -> Result<(), String> {
         let knobs = (lab.knobs)();
         let groups = || lab.groups.iter().map(|(group, _)| *group);

@@ -1,7 +1,6 @@
 //! The EMA language model (SPEN, arXiv 2604.08556, sections 5 to 7): what can a language model do whose memory is a few
 //! moving averages, and which mechanism buys the rest?
 
-mod drawing;
 mod headlines;
 pub mod settings;
 
@@ -12,9 +11,6 @@ use crate::{
         spen::{Predictor, PredictorValues, SpenSpec, TraceGate},
     },
     nn::residual_mixing::ResidualMixing,
-    telemetry::measurements::{
-        AutocorrelationArgs, LayerReadoutArgs, PositionLossesArgs, TokenBaselinesArgs, TraceReadingArgs, UnitUsageArgs,
-    },
 };
 use settings::{CompareSettings, DepthSettings, MechanismSettings, ModelSettings, SpenSettings};
 
@@ -51,7 +47,7 @@ pub static LAB: Lab = Lab {
         "spen_paper", "Paper", "The 130M model of the paper with its predictors, for a GPU and a text of your own.";
     },
     plan: |config| plan(config, &SpenSettings::read(config)?),
-    drawing: drawing::draw,
+    drawing: draw,
     panes: panes! {
         0: "mechanisms", "race";
         1: "trace_reading", "next_tokens";
@@ -65,14 +61,8 @@ pub static LAB: Lab = Lab {
 
 /// The model of these sizes that the paper describes.
 fn base(m: &ModelSettings) -> SpenSpec {
-    SpenSpec {
-        d_model: m.d_model,
-        hidden: m.hidden,
-        kept: m.kept,
-        layers: m.layers,
-        heads: m.heads,
-        ..SpenSpec::default()
-    }
+    let ModelSettings { d_model, hidden, kept, layers, heads } = *m;
+    SpenSpec { d_model, hidden, kept, layers, heads, ..SpenSpec::default() }
 }
 
 /// The steps of the staircase that are turned on, in order.
@@ -199,4 +189,29 @@ fn plan(config: &Config, s: &SpenSettings) -> Result<Plan, ConfigError> {
     }
     let experiment = Experiment { seeds: s.variants.seeds, ..Experiment::new(config, &s.train, &s.run) };
     Ok(experiment.plan(s.corpus.spec()?, &variants, probes))
+}
+
+const TOKENS: usize = 26;
+const COEFFICIENTS: [f32; 3] = [0.5, 0.1, 0.02];
+
+/// The gallery's drawing of the EMA language model: how much of each past token three traces hold, and how much softmax
+/// attention would give it, as discs. The scores of the attention are those of a pointer that looks for one place.
+fn draw(canvas: &Canvas, drawing: &mut Drawing) {
+    let [width, height] = canvas.size;
+    let sought = (canvas.pointer_or(0.3) * (TOKENS - 1) as f32).round();
+    let x = |token: usize| width * (token as f32 + 0.5) / TOKENS as f32;
+    let y = |row: usize| height * (row as f32 + 0.7) / 4.4;
+    let largest = (0.46 * width / TOKENS as f32).min(0.1 * height);
+    let radius = |share: f32| largest * share.sqrt();
+    for (row, a) in COEFFICIENTS.into_iter().enumerate() {
+        for token in 0..TOKENS {
+            let back = (TOKENS - 1 - token) as i32;
+            drawing.disc([x(token), y(row)], radius((1.0 - a).powi(back)), Ink::Trace(row));
+        }
+    }
+    let weights: Vec<f32> = (0..TOKENS).map(|token| (-0.9 * (token as f32 - sought).powi(2)).exp()).collect();
+    for (token, weight) in weights.into_iter().enumerate() {
+        drawing.disc([x(token), y(3)], radius(weight).max(1.0), Ink::Warm.thinned(0.25 + 0.75 * weight));
+    }
+    drawing.caption = "what is left of each token: traces fade alike, attention chooses".to_owned();
 }

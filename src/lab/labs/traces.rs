@@ -1,13 +1,11 @@
 //! The Traces lab (arXiv 2604.08556): how much of a word remains in a fixed-coefficient trace, and how well a reader
 //! can still name it.
 
-mod drawing;
 mod headlines;
 
 use crate::{
     labs::prelude::*,
     models::recover::{ReaderInput, RecoverSpec},
-    telemetry::measurements::RecoverabilityArgs,
 };
 
 pub static LAB: Lab = Lab {
@@ -31,7 +29,7 @@ pub static LAB: Lab = Lab {
         "Each unit of a trace is read with 64 levels: what is below one level is gone for every reader. Half a minute.";
     },
     plan: |config| plan(config, &TracesLabSettings::read(config)?),
-    drawing: drawing::draw,
+    drawing: draw,
     panes: panes! {
         0: "trace_strips", "word_swap";
         1: "recoverability", "losses";
@@ -49,76 +47,45 @@ settings! {
     pub struct TracesLabSettings {
         traces: TraceSettings,
         recoverability: RecoverabilitySettings,
-        corpus: CorpusSettings = CorpusSettings {
-            source: GeneratedCorpus::by_id("symbols"),
-            tokenizer: TokenKind::Char,
-            vocab: 64,
-            ..CorpusSettings::default()
-        },
-        train: TrainSettings = TrainSettings {
-            steps: 600,
-            lr: 0.01,
-            batch: 4,
-            window: 128,
-            weight_decay: 0.0,
-            floor: 0.05,
-            ..TrainSettings::default()
-        },
+        corpus: CorpusSettings { source: GeneratedCorpus::by_id("symbols"), tokenizer: TokenKind::Char, vocab: 64 },
+        train: TrainSettings { steps: 600, lr: 0.01, batch: 4, window: 128, weight_decay: 0.0, floor: 0.05 },
         run: RunSettings,
     }
-}
 
-settings! {
     /// Three traces, the sentence that they run along, and the codes of its words.
     pub struct TraceSettings in "traces" {
         /// Share of the new word in the trace at each step; the rest is what was there before. Curves and strips follow at once; readers take it when training starts anew.
-        #[knob("Fast", range(0.001..=0.9), log, symbol("α_f"))]
-        alpha_fast: f64 = 0.5,
+        alpha_fast: f64 = 0.5 => "Fast", range(0.001..=0.9), log, symbol("α_f");
         /// Share of the new word in the trace at each step; the rest is what was there before. Curves and strips follow at once; readers take it when training starts anew.
-        #[knob("Medium", range(0.001..=0.9), log, symbol("α_m"))]
-        alpha_medium: f64 = 0.1,
+        alpha_medium: f64 = 0.1 => "Medium", range(0.001..=0.9), log, symbol("α_m");
         /// Share of the new word in the trace at each step; the rest is what was there before. Curves and strips follow at once; readers take it when training starts anew.
-        #[knob("Slow", range(0.001..=0.9), log, symbol("α_s"))]
-        alpha_slow: f64 = 0.02,
+        alpha_slow: f64 = 0.02 => "Slow", range(0.001..=0.9), log, symbol("α_s");
         /// The words that the strips run along. Type your own; the same word always has the same code and colour.
-        #[knob("Sentence", in_views)]
-        sentence: String = SENTENCE.into(),
+        sentence: String = SENTENCE.into() => "Sentence", in_views;
         /// Which word of the sentence is replaced, counted from 1. Click a word in the view to choose it.
-        #[knob("Word to swap", range(1..=1000), in_views)]
-        swap_word: usize = 5,
+        swap_word: usize = 5 => "Word to swap", range(1..=1000), in_views;
         /// The word that takes its place. The two sentences differ in nothing else.
-        #[knob("Swap it for", in_views)]
-        swap_to: String = "new".into(),
+        swap_to: String = "new".into() => "Swap it for", in_views;
         /// Length of a word's random code, and of a trace. More units keep more words apart.
-        #[knob("Code units", range(8..=1024), symbol("C"), unit("units"))]
-        code_dim: usize = 64,
+        code_dim: usize = 64 => "Code units", range(8..=1024), symbol("C"), unit("units");
         /// How many units of a code are on. Few make words nearly unlike one another; many make them overlap.
-        #[knob("Units on", range(1..=64), unit("units"))]
-        code_active: usize = 6,
+        code_active: usize = 6 => "Units on", range(1..=64), unit("units");
     }
-}
 
-settings! {
     /// The readers of the traces, and how they are measured.
     pub struct RecoverabilitySettings in "recoverability" {
         /// How many steps back the readers are asked to name, in tokens. The window must be longer than the furthest.
-        #[knob("Distances", symbol("k"))]
-        distances: String = "1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64".into(),
+        distances: String = "1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64".into() => "Distances", symbol("k");
         /// Width of a reader's hidden layer for each trace that it reads. A wider reader reads better, but never more than the trace holds.
-        #[knob("Hidden units", range(8..=2048), symbol("H"))]
-        hidden: usize = 128,
+        hidden: usize = 128 => "Hidden units", range(8..=2048), symbol("H");
         /// Reads each unit of a trace with this many bits, as a real memory would. 0 reads the full 32-bit number.
-        #[knob("Bits a unit", range(0..=16), unit("bits"))]
-        bits: u32 = 0,
+        bits: u32 = 0 => "Bits a unit", range(0..=16), unit("bits");
         /// Adds a reader that may look at the traces of every earlier position, not only the present one. It escapes the limit because it keeps the whole past.
-        #[knob("Reader of all past traces")]
-        past: bool = true,
+        past: bool = true => "Reader of all past traces";
         /// Steps between two measurements on held-out text. 0 never measures by itself.
-        #[knob("Measure every", range(0..=1_000_000), unit("steps"), live)]
-        every: u64 = 50,
+        every: u64 = 50 => "Measure every", range(0..=1_000_000), unit("steps"), live;
         /// How many held-out windows accuracy is measured on. More make the band narrower and the measurement slower.
-        #[knob("Held-out windows", range(1..=1024), unit("windows"))]
-        windows: usize = 24,
+        windows: usize = 24 => "Held-out windows", range(1..=1024), unit("windows");
     }
 }
 
@@ -172,4 +139,19 @@ fn plan(config: &Config, s: &TracesLabSettings) -> Result<Plan, ConfigError> {
     let args = RecoverabilityArgs { windows: asked.windows, window: s.train.window };
     let probes = vec![ask_every(&args, RecoverabilitySettings::every, asked.every)];
     Ok(Experiment::new(config, &s.train, &s.run).plan(s.corpus.spec()?, &variants, probes))
+}
+
+/// The gallery's drawing of the traces: what is left of a token after k more, (1 - alpha)^k, at three
+/// rates.
+fn draw(canvas: &Canvas, drawing: &mut Drawing) {
+    let [width, height] = canvas.size;
+    let middle = 10f32.powf(-1.7 + 1.1 * canvas.pointer_or(0.5));
+    let x = |k: f32| width * k / 64.0;
+    let y = |v: f32| height - 2.0 - v * (height - 6.0);
+    for (trace, factor) in [(0, 4.0), (1, 1.0), (2, 0.25)] {
+        let alpha = (middle * factor).clamp(0.001, 0.95);
+        let points = (0..=64).map(|k| [x(k as f32), y((1.0 - alpha).powi(k))]).collect();
+        drawing.path(points, Ink::Trace(trace), 1.5);
+    }
+    drawing.caption = format!("what is left of a token k later: (1 − α)ᵏ, α = {middle:.2}");
 }

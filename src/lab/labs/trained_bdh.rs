@@ -10,15 +10,11 @@
 //! on it is a run like any other: the scrubber, every question at any step, the layout of the graph, the curves of loss and
 //! modularity, `orrery render` and `orrery export` know nothing of where it comes from.
 
-mod drawing;
 mod headlines;
 pub mod settings;
 
 use super::bdh::Training;
-use crate::{
-    labs::prelude::*,
-    telemetry::measurements::{ActivityArgs, GraphCurveArgs, GraphNeuronArgs, TrainedBdhArgs},
-};
+use crate::labs::prelude::*;
 use settings::{ProbeSettings, TrainedBdhSettings};
 
 pub static LAB: Lab = Lab {
@@ -51,7 +47,7 @@ pub static LAB: Lab = Lab {
          the text notice?";
     },
     plan: |config| plan(config, &TrainedBdhSettings::read(config)?),
-    drawing: drawing::draw,
+    drawing: draw,
     panes: panes! {
         tall: "neuron_graph", "reading", "graph_neuron";
         0: "trained_bdh", "activity", "next_tokens";
@@ -89,4 +85,29 @@ fn probes(s: &TrainedBdhSettings) -> Vec<ProbeSchedule> {
         probes.push(ask_every(&s.intervention_args(), key, every));
     }
     probes
+}
+
+/// Tokens and layers of the drawing.
+const TOKENS: usize = 11;
+const LAYERS: usize = 6;
+
+/// The gallery's drawing of a trained BDH: a text read through layers, each of which is surer of what comes next, up to
+/// the pointer's place.
+fn draw(canvas: &Canvas, drawing: &mut Drawing) {
+    let [width, height] = canvas.size;
+    let read = ((canvas.pointer_or(0.72) * TOKENS as f32) as usize).min(TOKENS - 1);
+    let (column, row) = (width / TOKENS as f32, (height - 6.0) / (LAYERS + 1) as f32);
+    let centre =
+        |token: usize, layer: usize| [column * (token as f32 + 0.5), height - 3.0 - row * (layer as f32 + 0.5)];
+    for token in 0..TOKENS {
+        for layer in 0..=LAYERS {
+            // surer with every layer, and the sooner the more has been read
+            let sure = (layer as f32 / LAYERS as f32).powf(0.6 + 2.4 / (token as f32 + 1.0));
+            let ink = Ink::Raised.mixed(Ink::Accent, sure);
+            let ink = if token > read { Ink::Line.thinned(0.5) } else { ink };
+            let [x, y] = centre(token, layer);
+            drawing.path(vec![[x - column * 0.36, y], [x + column * 0.36, y]], ink, row * 0.62);
+        }
+    }
+    drawing.caption = format!("after {} tokens: surer with every layer", read + 1);
 }

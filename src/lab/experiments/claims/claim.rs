@@ -140,8 +140,6 @@ pub enum ClaimError {
 }
 
 impl PaperFile {
-    /// # Errors
-    /// If the text is no TOML, or holds what no claim has; the message has the line.
     pub fn parse(paper: &str, text: &str) -> Result<Self, ClaimError> {
         let unread = |e| ClaimError::Syntax { paper: paper.to_owned(), source: Box::new(e) };
         let mut file: Self = toml::from_str(text).map_err(unread)?;

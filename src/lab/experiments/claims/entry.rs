@@ -21,7 +21,6 @@ use crate::{
     },
 };
 
-/// A paper with its claims.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PaperEntry {
     pub id: String,
@@ -107,6 +106,11 @@ impl Judgement {
     /// The seeds whose values lie on the scale of the effect: of a ratio of spreads none, as one seed has no spread.
     pub fn dots(&self, rule: &Rule) -> &[(u64, f64)] {
         if rule.statistic == Statistic::SpreadRatio { &[] } else { &self.values }
+    }
+
+    /// "seed 7: 0.002, seed 8: 0.0021".
+    pub fn values_label(&self) -> String {
+        self.values.iter().map(|(seed, value)| format!("seed {seed}: {}", short(*value))).collect::<Vec<_>>().join(", ")
     }
 
     /// The ends of an axis with seeds, interval, the region in which the claim stands and the paper's number; `None` where
@@ -216,7 +220,6 @@ pub struct EffectCurve<'a> {
     pub setting: Option<&'a str>,
     /// The quantity on the axis of effects: "paired difference".
     pub quantity: String,
-    /// The ends of the axis of effects.
     pub ends: (f64, f64),
     /// The region in which the claim stands, where it is one of these effects.
     pub region: Option<&'a Region>,
@@ -401,7 +404,6 @@ impl Ledger {
 /// The runs that a rule asks for as their folder has them, and what they say so far.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClaimRuns {
-    /// The folder of the sweep.
     pub folder: PathBuf,
     pub total: usize,
     pub finished: usize,

@@ -16,8 +16,6 @@ const KEYS: [&str; 14] = [
 ];
 
 impl ClaimFilter {
-    /// # Errors
-    /// If a term asks for a key that no claim has, or is empty.
     pub fn parse(line: &str) -> Result<Self, String> {
         let terms = query::parse(line)?;
         match terms.iter().filter_map(QueryTerm::key).find(|key| !KEYS.contains(key)) {
@@ -102,7 +100,7 @@ mod tests {
         assert_eq!(found("minutes<5 seeds>=2"), ["X1"]);
         assert_eq!(found("closed"), ["X1"]);
         assert_eq!(found("paper:pape id:X2"), ["X2"], "the beginning of a word of its title");
-        assert_eq!(found("\"paper:arXiv 0\" id:X2"), ["X2"], "its source");
+        assert_eq!(found("paper:\"arXiv 0\" id:X2"), ["X2"], "its source");
         assert_eq!(found("paper:aper"), [""; 0], "no beginning of a word");
         assert!(ClaimFilter::parse("nothing:x").unwrap_err().contains("there are id, title"));
     }

@@ -37,7 +37,6 @@ pub struct Paper {
     pub file: PaperFile,
 }
 
-/// All claims with their results.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ledger {
     pub papers: Vec<Paper>,
@@ -74,7 +73,6 @@ pub struct Judgement {
     pub is_reason_late: bool,
 }
 
-/// The state of a claim.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ClaimStanding {
     /// The claim cannot be decided here.
@@ -90,7 +88,6 @@ pub enum ClaimStanding {
     Judged(Judgement),
 }
 
-/// A row of the ledger.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LedgerRow<'a> {
     pub paper: &'a Paper,
@@ -130,17 +127,13 @@ impl ClaimStanding {
 
 impl Ledger {
     /// Parses the texts of files, each with its stem.
-    ///
-    /// # Errors
-    /// If one is no such file, a rule cannot be followed, or two claims have one id.
     pub fn new(papers: &[NamedText], results: &[NamedText]) -> Result<Self, ClaimError> {
         let paper = |(id, text): &NamedText| Ok(Paper { id: id.clone(), file: PaperFile::parse(id, text)? });
         let result = |(id, text): &NamedText| Ok((id.clone(), ClaimResult::parse(id, text)?));
         let ledger = Self {
             papers: papers.iter().map(paper).collect::<Result<_, ClaimError>>()?,
             results: results.iter().map(result).collect::<Result<_, ClaimError>>()?,
-            replications: BTreeMap::new(),
-            apart: BTreeSet::new(),
+            ..Self::default()
         };
         let mut ids: Vec<&str> = ledger.claims().map(|(_, claim)| claim.id.as_str()).collect();
         ids.sort_unstable();
@@ -151,9 +144,6 @@ impl Ledger {
     }
 
     /// The claims and results that this program was built with.
-    ///
-    /// # Errors
-    /// See [`Ledger::new`].
     pub fn built_in() -> Result<Self, ClaimError> {
         let named = |files: &[(&str, &str)]| -> Vec<NamedText> {
             files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
@@ -163,9 +153,6 @@ impl Ledger {
 
     /// These claims with newer results in place of stored ones. They move Holm's correction of the others, whose verdicts are made
     /// again. Replications are left out: they are of the stored ones.
-    ///
-    /// # Errors
-    /// If one is no result.
     pub fn with_results(mut self, newer: &[NamedText]) -> Result<Self, ClaimError> {
         if newer.is_empty() {
             return Ok(self);
@@ -182,9 +169,6 @@ impl Ledger {
     }
 
     /// [`Self::with_results`] of results that may have other seeds than their rules ask for, as they lie in a folder of their own.
-    ///
-    /// # Errors
-    /// If one is no result.
     pub fn with_results_apart(self, newer: &[NamedText]) -> Result<Self, ClaimError> {
         let mut ledger = self.with_results(newer)?;
         ledger.apart.extend(newer.iter().map(|(id, _)| id.clone()));
@@ -209,7 +193,6 @@ impl Ledger {
         self.papers.iter().flat_map(|paper| paper.file.claims.iter().map(move |claim| (paper, claim)))
     }
 
-    /// Every claim with its standing.
     pub fn rows(&self) -> Vec<LedgerRow<'_>> {
         self.papers.iter().flat_map(|paper| self.rows_of(paper)).collect()
     }

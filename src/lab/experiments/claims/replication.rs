@@ -15,9 +15,6 @@ pub(super) struct Replication<'a> {
 
 impl Ledger {
     /// These claims with replications, each given as the text of its file.
-    ///
-    /// # Errors
-    /// If one is no result.
     pub fn with_replications(mut self, texts: &[NamedText]) -> Result<Self, ClaimError> {
         for (id, text) in texts {
             self.replications.insert(id.clone(), ClaimResult::parse_from("replications", id, text)?);
@@ -188,10 +185,8 @@ mod tests {
         let mut ledger = replicated(&[100, 101, 102], &[0.0021, 0.002, 0.0019]);
         ledger.replications.get_mut("X1").unwrap().seeds[0].points[0].number = 0.5;
         let problems = ledger.problems();
-        assert!(
-            !problems.is_empty() && problems.iter().all(|p| p.starts_with("the replication of X1: ")),
-            "{problems:?}"
-        );
+        let is_of_replication = |words: &String| words.starts_with("the replication of X1: ");
+        assert!(!problems.is_empty() && problems.iter().all(is_of_replication), "{problems:?}");
     }
 
     #[test]

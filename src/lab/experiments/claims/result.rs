@@ -11,7 +11,7 @@ use super::{
 use crate::{files::sha256, telemetry::number};
 
 /// The numbers of a claim's runs, and what was made of them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClaimResult {
     pub claim: String,
@@ -100,7 +100,6 @@ pub struct ResultProvenance {
 /// Digits of a commit or a hash that tell it from others.
 const DIGITS: usize = 8;
 
-/// The first digits of a hash or a commit.
 pub(super) fn first_digits(hash: &str) -> &str {
     hash.get(..DIGITS).unwrap_or(hash)
 }
@@ -121,8 +120,6 @@ impl ResultProvenance {
 }
 
 impl ClaimResult {
-    /// # Errors
-    /// If the text is no JSON, or holds what no result has.
     pub fn parse(claim: &str, text: &str) -> Result<Self, ClaimError> {
         Self::parse_from("results", claim, text)
     }
@@ -132,10 +129,6 @@ impl ClaimResult {
         serde_json::from_str(text).map_err(|source| ClaimError::Result { folder, claim: claim.to_owned(), source })
     }
 
-    /// The text of its file.
-    ///
-    /// # Errors
-    /// If a number cannot be written in JSON.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string_pretty(self).map(|text| text + "\n")
     }

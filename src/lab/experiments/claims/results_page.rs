@@ -7,7 +7,7 @@ use super::{
     replication::Replication,
     result::ClaimResult,
     rule::Rule,
-    table::table_line,
+    table::markdown_table,
 };
 use crate::experiments::short_number::{p_label, short};
 
@@ -90,9 +90,9 @@ impl Ledger {
 /// The replications beside the first results; empty if there is none.
 fn replication_section(replications: &[Replication]) -> String {
     let head = ["", "claim", "effect [95%]", "again", "verdict", "again", "same verdict", "seeds", "made by"];
-    let line = |replication: &Replication| {
+    let cells = |replication: &Replication| {
         let Replication { first, again, result } = replication;
-        table_line([
+        [
             first.claim.id.clone(),
             first.claim.title.clone(),
             first.effect_label(),
@@ -102,22 +102,21 @@ fn replication_section(replications: &[Replication]) -> String {
             replication.agreement().to_owned(),
             again.seeds_label(),
             result.made.label(),
-        ]) + "\n"
+        ]
     };
     if replications.is_empty() {
         return String::new();
     }
     let same = replications.iter().filter(|replication| replication.has_same_verdict()).count();
     let count = format!("{same} of {} have the verdict of the first runs.\n", replications.len());
-    let lines: String = replications.iter().map(line).collect();
     let reasons = |replication: &Replication| -> String {
         let id = &replication.first.claim.id;
         replication.reasons().into_iter().map(|words| format!("- {id}: {words}.\n")).collect()
     };
     let reasons: String = replications.iter().map(reasons).collect();
     let reasons = if reasons.is_empty() { reasons } else { format!("\n{reasons}") };
-    let [head, rule] = [head.map(str::to_owned), head.map(|_| "---".to_owned())].map(table_line);
-    format!("{REPLICATIONS}\n{count}\n{head}\n{rule}\n{lines}{reasons}")
+    let table = markdown_table(head, replications.iter().map(cells));
+    format!("{REPLICATIONS}\n{count}\n{table}{reasons}")
 }
 
 /// The rules that have no result, each with what its runs take; empty if all have one.
@@ -136,28 +135,23 @@ fn not_run_section(rows: &[LedgerRow]) -> String {
 
 fn paper_section(paper: &Paper, lines: &[&ResultLine], text: &mut String) {
     let head = ["", "claim", "effect [95%]", "the paper", "verdict", "p", "seeds", "minutes", "made by"];
-    // writing to a string does not fail
-    let _ = writeln!(text, "\n## {}\n\n{}", paper.file.title, table_line(head.map(str::to_owned)));
-    text.push_str(&table_line(head.map(|_| "---".to_owned())));
-    text.push('\n');
-    for line in lines {
+    let cells = |line: &&ResultLine| {
         let ResultLine { row, rule, judged, result } = line;
-        let _ = writeln!(
-            text,
-            "{}",
-            table_line([
-                row.claim.id.clone(),
-                row.claim.title.clone(),
-                row.effect_label(),
-                rule.published_on_scale().map_or(String::new(), short),
-                row.standing.verdict_label(row.claim.tier),
-                judged.p.map_or(String::new(), p_label),
-                row.seeds_label(),
-                short(result.made.minutes),
-                result.made.label(),
-            ])
-        );
-    }
+        [
+            row.claim.id.clone(),
+            row.claim.title.clone(),
+            row.effect_label(),
+            rule.published_on_scale().map_or(String::new(), short),
+            row.standing.verdict_label(row.claim.tier),
+            judged.p.map_or(String::new(), p_label),
+            row.seeds_label(),
+            short(result.made.minutes),
+            result.made.label(),
+        ]
+    };
+    let table = markdown_table(head, lines.iter().map(cells));
+    // writing to a string does not fail
+    let _ = write!(text, "\n## {}\n\n{table}", paper.file.title);
     let curves: Vec<String> = lines.iter().flat_map(|line| line.curve_lines()).collect();
     if !curves.is_empty() {
         let _ = write!(text, "\n{}", curves.concat());

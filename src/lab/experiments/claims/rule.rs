@@ -124,9 +124,6 @@ pub struct VariantNumber<'a> {
 
 impl Rule {
     /// The text that is hashed: TOML in a fixed order, whatever the order in the file.
-    ///
-    /// # Errors
-    /// If a value cannot be written in TOML.
     pub fn text(&self) -> Result<String, String> {
         toml::to_string(self).map_err(|e| e.to_string())
     }
@@ -147,9 +144,6 @@ impl Rule {
     }
 
     /// The sweep that makes its runs. Rules that need the same runs, up to their seeds, have sweeps of the same name.
-    ///
-    /// # Errors
-    /// If no lab or preset has its base's name, or a value cannot be written in TOML, in words.
     pub fn sweep(&self, seeds: Seeds) -> Result<SweepFile, String> {
         let (_, config) = self.resolved()?;
         let key = TrainSettings::steps.name;
@@ -211,10 +205,6 @@ impl Rule {
         }
     }
 
-    /// The settings of its first run.
-    ///
-    /// # Errors
-    /// If no lab or preset has its base's name, or a setting takes no such value, in words.
     pub fn first_run(&self) -> Result<Config, String> {
         let (lab, mut config) = self.resolved()?;
         let knobs = (lab.knobs)();
@@ -229,9 +219,6 @@ impl Rule {
 
     /// The settings of its first run that are not the defaults of its lab, with lab and seed: JSON in the order of their keys.
     /// A setting that is added to the lab later does not change it.
-    ///
-    /// # Errors
-    /// See [`Rule::first_run`].
     pub fn settings_text(&self) -> Result<String, String> {
         let ((lab, _), config) = (self.resolved()?, self.first_run()?);
         let defaults = Config::defaults(lab.id, &(lab.knobs)());
@@ -294,9 +281,6 @@ impl Rule {
 
     /// Checks it against the labs; the error is a phrase that follows the claim's id. Runs that several rules ask for
     /// are planned once.
-    ///
-    /// # Errors
-    /// If a name is unknown, a setting takes no such value, or the statistic lacks what it needs.
     pub fn check(&self, planned: &mut PlannedVariants) -> Result<(), String> {
         self.stands.check("stands")?;
         if !(0.5..1.0).contains(&self.confidence) {
@@ -356,34 +340,27 @@ impl Rule {
         if self.statistic == Statistic::Area && (self.ask.is_some() || self.at.is_some() || self.over_steps.is_some()) {
             return Err(format!("has a {name}: leave out `ask`, `at` and `over_steps`"));
         }
-        match (&self.over, &self.beside) {
-            (None, None) if is_pair => {
-                return Err(format!("has a {name} of one number: give `beside`, or two values in `over`"));
-            }
-            (Some(_), Some(_)) if is_pair => {
-                return Err(format!("has a {name} with `beside` and `over`: leave one out"));
-            }
+        let wrong = match (&self.over, &self.beside) {
+            (None, None) if is_pair => format!("has a {name} of one number: give `beside`, or two values in `over`"),
+            (Some(_), Some(_)) if is_pair => format!("has a {name} with `beside` and `over`: leave one out"),
             (Some(over), None) if is_pair && over.values.len() != 2 => {
-                return Err(format!("has a {name} over {} values: give two", over.values.len()));
+                format!("has a {name} over {} values: give two", over.values.len())
             }
             (None, None) if self.statistic == Statistic::SpreadRatio => {
-                return Err(format!("has a {name} of one number: give `beside`"));
+                format!("has a {name} of one number: give `beside`")
             }
             (None, _) if is_along && self.along.is_none() => {
-                return Err(format!(
-                    "has a {name}: give the setting that varies, `over`, or a field of an answer, `along`"
-                ));
+                format!("has a {name}: give the setting that varies, `over`, or a field of an answer, `along`")
             }
-            _ if !is_along && self.along.is_some() => return Err(format!("has `along`, which a {name} does not read")),
+            _ if !is_along && self.along.is_some() => format!("has `along`, which a {name} does not read"),
             (Some(over), _) if is_along && over.values.iter().filter_map(Value::as_f64).count() < 2 => {
-                return Err("needs two numbers or more in `over`".to_owned());
+                "needs two numbers or more in `over`".to_owned()
             }
-            (Some(_), _) if !is_pair && !is_along => return Err(format!("has `over`, which a {name} does not read")),
-            (_, Some(_)) if self.statistic == Statistic::Mean => {
-                return Err(format!("has a {name} and `beside`: leave one out"));
-            }
-            _ => {}
-        }
+            (Some(_), _) if !is_pair && !is_along => format!("has `over`, which a {name} does not read"),
+            (_, Some(_)) if self.statistic == Statistic::Mean => format!("has a {name} and `beside`: leave one out"),
+            _ => String::new(),
+        };
+        refuse(!wrong.is_empty(), &wrong)?;
         match (&self.counted, self.statistic) {
             (None, Statistic::Count) => Err("has a count: say in `counted` where a number counts".to_owned()),
             (Some(counted), Statistic::Count) => counted.check("counted"),
@@ -490,9 +467,8 @@ mod tests {
             ..rule()
         };
         assert_eq!(timed.check(&mut PlannedVariants::new()), Ok(()));
-        assert!(
-            refusal(|r| r.beside = Some("gate of frozen or cupled".to_owned())).contains("did you mean `coupled`?")
-        );
+        let misspelt = refusal(|r| r.beside = Some("gate of frozen or cupled".to_owned()));
+        assert!(misspelt.contains("did you mean `coupled`?"), "{misspelt}");
     }
 
     #[test]

@@ -1,9 +1,6 @@
 //! A ledger of three claims for tests: X1 and X2 have rules, X2's runs take five hours, and X12 needs a GPU.
 
-use std::collections::BTreeMap;
-
 use super::{
-    criterion::Verdict,
     ledger::Ledger,
     result::{ClaimResult, PointNumbers, ResultProvenance, SeedNumbers},
     rule::{Rule, VariedSetting},
@@ -90,24 +87,15 @@ pub fn result(numbers: &[f64]) -> ClaimResult {
     ClaimResult {
         claim: claim.id.clone(),
         rule: rule.hash(),
-        terms: BTreeMap::new(),
-        late_terms: vec![],
-        verdict: Verdict::CannotBeTold,
-        effect: None,
-        interval: None,
-        p: None,
         seeds: (first..).zip(numbers).map(seed).collect(),
-        missing: vec![],
-        digest: None,
-        curve: vec![],
         made: ResultProvenance {
             version: "0".to_owned(),
             cpu: "c".to_owned(),
             cores: 2,
-            device: None,
             minutes: 3.5,
-            commit: None,
+            ..ResultProvenance::default()
         },
+        ..ClaimResult::default()
     }
     .with_digest()
 }

@@ -125,8 +125,13 @@ impl LedgerRow<'_> {
 }
 
 /// A line of a table in Markdown.
-pub(super) fn table_line<const N: usize>(cells: [String; N]) -> String {
-    format!("| {} |", cells.map(|cell| cell.replace('|', "\\|")).join(" | "))
+fn table_line<const N: usize>(cells: [String; N]) -> String {
+    format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|")).join(" | "))
+}
+
+/// A table in Markdown, its head included.
+pub(super) fn markdown_table<const N: usize>(head: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
+    [head.map(str::to_owned), head.map(|_| "---".to_owned())].into_iter().chain(rows).map(table_line).collect()
 }
 
 /// "120 claims: 40 stand, 12 do not stand, 20 cannot be told; 30 not run, 10 need data or hardware, 8 have no rule yet".
@@ -161,7 +166,6 @@ impl Ledger {
         [("claims.md", self.markdown()), ("results.md", self.results_markdown())]
     }
 
-    /// The [`summary`] of all claims.
     pub fn summary(&self) -> String {
         summary(&self.rows())
     }
@@ -194,7 +198,7 @@ impl Ledger {
                     row.effect_label(),
                     row.seeds_label(),
                 ];
-                let _ = writeln!(text, "{}", table_line(cells));
+                text.push_str(&table_line(cells));
             }
         }
         text

@@ -6,7 +6,6 @@ use super::{
 };
 use crate::config::{Value, did_you_mean};
 
-/// A line of terms.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Filter {
     terms: Vec<QueryTerm>,
@@ -20,7 +19,6 @@ const OWN: [&str; 15] = [
     "size", "loss",
 ];
 
-/// The key of the time at which a run began.
 const BEGAN: &str = "began";
 /// Those of the keys that are numbers in every run.
 const NUMBERS: [&str; 4] = ["steps", "seed", "size", "loss"];
@@ -31,11 +29,6 @@ fn has_variants(key: &str) -> bool {
 }
 
 impl Filter {
-    /// Reads a line.
-    ///
-    /// # Errors
-    /// If a comparison has no number or date, a term no key, no variant or no value, or no run can be in a state that is
-    /// asked for; the message names the term.
     pub fn parse(line: &str) -> Result<Self, String> {
         let read = |term| in_bytes(with_blank_in_date(of_variant(with_one_tag(term))));
         let terms: Vec<QueryTerm> = query::parse(line)?.into_iter().map(read).collect();
@@ -134,8 +127,13 @@ fn in_bytes(mut term: QueryTerm) -> QueryTerm {
 /// Why no run can be asked this, in words.
 fn refusal(test: &QueryTest) -> Option<String> {
     match test {
-        QueryTest::Words(words) => query::leading_sign(words)
-            .map(|sign| format!("`{words}` names nothing before `{sign}`: write such as `lr<1e-3` or `lab:fast_slow`")),
+        QueryTest::Quoted(_) => None,
+        QueryTest::Words(words) => query::leading_sign(words).map(|sign| {
+            format!(
+                "`{words}` names nothing before `{sign}`: write such as `lr<1e-3` or `lab:fast_slow`, or `\"{words}\"` with its \
+                 quotes for a name with that in it"
+            )
+        }),
         QueryTest::Has { key, text } if has_variants(key) && query::leading_sign(text).is_some() => {
             Some(format!("`{key}:{text}` names no variant after the colon: write such as `gate:coupled>0.1`"))
         }
@@ -184,7 +182,11 @@ impl FilteredRow for RunRow {
     }
 
     fn text(&self, key: &str) -> Option<String> {
-        Some(match key {
+        self.texts(key).into_iter().next()
+    }
+
+    fn texts(&self, key: &str) -> Vec<String> {
+        vec![match key {
             "lab" => self.lab.clone(),
             "preset" => self.preset.clone(),
             "state" => self.state.id().to_owned(),
@@ -197,8 +199,8 @@ impl FilteredRow for RunRow {
             "began" => self.when.clone(),
             "seed" => self.seed.to_string(),
             "steps" => self.steps.to_string(),
-            key => self.setting(key).map(Value::to_string)?,
-        })
+            key => return self.set_values(key).into_iter().map(Value::to_string).collect(),
+        }]
     }
 
     fn has(&self, key: &str, text: &str) -> bool {
@@ -208,7 +210,7 @@ impl FilteredRow for RunRow {
             ("is", state) => self.state.id() == state,
             ("sweep", sweep) => self.sweep.to_lowercase() == sweep,
             ("tag", tag) => self.note.tags.iter().any(|own| own.to_lowercase() == tag),
-            _ => self.text(key).is_some_and(|found| found.to_lowercase().contains(text)),
+            _ => self.texts(key).iter().any(|found| found.to_lowercase().contains(text)),
         }
     }
 }

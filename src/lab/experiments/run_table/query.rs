@@ -1,7 +1,6 @@
 //! The query language that filters every list, in one line: `lr<1e-3 lab:fast_slow !state:killed "two words"`. All terms
-//! must hold. Each list defines its own keys.
+//! must hold; a term in quotes is words, whatever signs they have. Each list defines its own keys.
 
-/// One condition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryTerm {
     /// True for `!term`, which holds if the test fails.
@@ -13,6 +12,8 @@ pub struct QueryTerm {
 pub enum QueryTest {
     /// Some text of the row has these words, in lower case.
     Words(String),
+    /// The same of words in quotes, `"<s>"`, which no list has to refuse for a sign in them.
+    Quoted(String),
     /// `key:text`, the text in lower case.
     Has { key: String, text: String },
     /// `key<number`, `key=text`.
@@ -65,7 +66,6 @@ impl Comparison {
         }
     }
 
-    /// True for comparisons that need an order of values.
     pub fn needs_order(self) -> bool {
         !matches!(self, Self::Equal | Self::Unequal)
     }
@@ -79,26 +79,33 @@ pub trait FilteredRow {
     fn numbers(&self, key: &str) -> Vec<f64>;
     /// The text under a key; `None` where the row has no such key.
     fn text(&self, key: &str) -> Option<String>;
+    /// The texts under a key that may have several; a term holds if one of them fits.
+    fn texts(&self, key: &str) -> Vec<String> {
+        self.text(key).into_iter().collect()
+    }
     /// Answers `key:text`.
     fn has(&self, key: &str, text: &str) -> bool {
-        self.text(key).is_some_and(|found| found.to_lowercase().contains(text))
+        self.texts(key).iter().any(|found| found.to_lowercase().contains(text))
     }
 }
 
 /// Reads the terms of a line, separated by blanks; names and values with blanks are in quotes.
-///
-/// # Errors
-/// If a term has no value; in words that name the term.
 pub fn parse(line: &str) -> Result<Vec<QueryTerm>, String> {
-    split_quoted(line).iter().map(|word| QueryTerm::parse(word)).collect()
+    words_with_quotes(line).map(QueryTerm::parse).collect()
 }
 
 impl QueryTerm {
     fn parse(word: &str) -> Result<Self, String> {
         let (negated, word) = match word.strip_prefix(['!', '-']) {
-            Some(rest) if !rest.is_empty() => (true, rest),
+            Some(rest) if rest.contains(|c: char| c != '"') => (true, rest),
             _ => (false, word),
         };
+        let quoted = word.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        if let Some(words) = quoted.filter(|words| !words.contains('"')) {
+            return Ok(Self { negated, test: QueryTest::Quoted(words.to_lowercase()) });
+        }
+        let word = word.replace('"', "");
+        let word = word.as_str();
         let compared = split_comparison(word);
         let colon = word.find(':').filter(|i| *i > 0);
         let test = match (colon, compared) {
@@ -123,7 +130,7 @@ impl QueryTerm {
     /// Returns the key that the term asks for; `None` for plain words.
     pub fn key(&self) -> Option<&str> {
         match &self.test {
-            QueryTest::Words(_) => None,
+            QueryTest::Words(_) | QueryTest::Quoted(_) => None,
             QueryTest::Has { key, .. } | QueryTest::Compare { key, .. } => Some(key),
         }
     }
@@ -136,7 +143,7 @@ impl QueryTerm {
 impl QueryTest {
     fn holds(&self, row: &impl FilteredRow) -> bool {
         match self {
-            Self::Words(words) => row.mentions(words),
+            Self::Words(words) | Self::Quoted(words) => row.mentions(words),
             Self::Has { key, text } => row.has(key, text),
             Self::Compare { key, by, value } => {
                 let numbers = row.numbers(key);
@@ -144,7 +151,7 @@ impl QueryTest {
                     Ok(wanted) if !wanted.is_nan() && !numbers.is_empty() => {
                         numbers.into_iter().any(|number| by.holds(number, wanted))
                     }
-                    _ => row.text(key).is_some_and(|text| {
+                    _ => row.texts(key).iter().any(|text| {
                         // a missing value is neither greater nor less
                         let is_known = !text.is_empty() || !by.needs_order();
                         is_known && by.holds(text.to_lowercase(), value.to_lowercase())
@@ -155,19 +162,14 @@ impl QueryTest {
     }
 }
 
-/// Splits at blanks; words in quotes stay together.
-fn split_quoted(line: &str) -> Vec<String> {
-    let (mut all, mut inside, mut word) = (vec![], false, String::new());
-    for c in line.chars() {
-        match c {
-            '"' => inside = !inside,
-            c if c.is_whitespace() && !inside => all.push(std::mem::take(&mut word)),
-            c => word.push(c),
-        }
-    }
-    all.push(word);
-    all.retain(|word| !word.is_empty());
-    all
+/// Splits at blanks that are not in quotes; the quotes stay.
+fn words_with_quotes(line: &str) -> impl Iterator<Item = &str> {
+    let mut inside = false;
+    let words = line.split(move |c: char| {
+        inside ^= c == '"';
+        c.is_whitespace() && !inside
+    });
+    words.filter(|word| word.contains(|c: char| c != '"'))
 }
 
 #[cfg(test)]
@@ -178,7 +180,7 @@ mod tests {
 
     impl FilteredRow for Whale {
         fn mentions(&self, words: &str) -> bool {
-            "blue whale".contains(words)
+            "blue whale <s>".contains(words)
         }
 
         fn numbers(&self, key: &str) -> Vec<f64> {
@@ -197,13 +199,23 @@ mod tests {
     #[test]
     fn terms_are_read_and_hold() {
         let holds = |line: &str| parse(line).map(|terms| terms.iter().all(|term| term.holds(&Whale)));
-        for line in
-            ["", "whale", "\"blue whale\" degree>6", "degree==5", "name=\"blue whale\"", "name:whale", "kind!=x"]
-        {
+        for line in [
+            "",
+            "whale",
+            "\"blue whale\" degree>6",
+            "degree==5",
+            "name=\"blue whale\"",
+            "name:whale",
+            "kind!=x",
+            "\"<s>\"",
+        ] {
             assert_eq!(holds(line), Ok(true), "{line}");
         }
         for line in ["shark", "!whale", "-degree>=7", "degree>7", "kind>a", "kind=x", "name:shark", "mass\u{2260}1"] {
             assert_eq!(holds(line), Ok(false), "{line}");
+        }
+        for (line, expected) in [("\"degree>6\"", false), ("!\"e <s>\"", false), ("!\"=\"", true), ("\"\"", true)] {
+            assert_eq!(holds(line), Ok(expected), "words in quotes are no comparison: {line}");
         }
         assert!(holds("degree>").unwrap_err().contains("what?"));
         assert!(holds("name:").unwrap_err().contains("colon"));

@@ -122,9 +122,7 @@ impl SweepDraft {
     /// Adds a setting as an axis, or removes its axis.
     pub fn toggle(&mut self, knob: &Knob, value: &Value) {
         match self.axes.iter().position(|axis| axis.key == knob.key) {
-            Some(place) => {
-                self.axes.remove(place);
-            }
+            Some(place) => _ = self.axes.remove(place),
             None => self.axes.push(DraftAxis::new(knob, value)),
         }
     }
@@ -152,9 +150,7 @@ impl SweepDraft {
                     count = count.saturating_mul(len);
                     axes.insert(draft.key.clone(), file);
                 }
-                Err(words) => {
-                    check.axes.insert(draft.key.clone(), words);
-                }
+                Err(words) => _ = check.axes.insert(draft.key.clone(), words),
             }
         }
         let samples = (self.axes.len() > 2).then_some(self.samples);
@@ -195,9 +191,7 @@ impl DraftCheck {
                 self.file = Some(file);
             }
             Err(e) => match e.axis() {
-                Some(key) => {
-                    self.axes.insert(key.to_owned(), e.about_axis());
-                }
+                Some(key) => _ = self.axes.insert(key.to_owned(), e.about_axis()),
                 None => self.general_error = Some(e.to_string()),
             },
         }

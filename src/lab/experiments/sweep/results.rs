@@ -50,7 +50,6 @@ impl AxisKind {
     }
 }
 
-/// A point of the sweep.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResultPoint {
     /// Its value on each axis, as text.
@@ -129,7 +128,6 @@ impl SweepProcess {
 pub struct SweepResults {
     pub name: String,
     pub folder: PathBuf,
-    /// The lab's id.
     pub lab: String,
     pub axes: Vec<ResultAxis>,
     pub points: Vec<ResultPoint>,
@@ -181,7 +179,6 @@ pub struct ValuesAtStep {
     pub values: Vec<Option<PointValue>>,
 }
 
-/// The number of runs in each state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RunCounts {
     pub finished: usize,

@@ -1,50 +1,34 @@
 //! The lab's result: how far the two sides of each of the paper's equivalences are apart.
 
-use crate::{
-    labs::prelude::*,
-    telemetry::measurements::{BdhDynamicsChecks, BdhDynamicsWeights},
-};
+use crate::labs::{headline::Digits, prelude::*};
 
 const ERROR: Headline = Headline {
-    id: "error",
-    name: "error",
-    unit: "of the largest value",
-    about: "The largest difference between the two sides of an equivalence, as a share of the largest value compared.",
-    better: Better::Lower,
     digits: Digits::Scientific,
-    absent: "the equivalences were not measured yet (`probe.bdh_dynamics_every`), or the model is a trained graph and no product",
-    source: measured!(BdhDynamicsChecks, |m| {
-        checks(m).map(|(name, error, _)| (name.to_owned(), error)).collect::<Vec<_>>()
-    }),
+    ..Headline::new("error", "error", measured!(BdhDynamicsChecks, errors))
+        .unit("of the largest value")
+        .better(Better::Lower)
+        .about("The largest difference between the two sides of an equivalence, as a share of the largest value compared.")
+        .absent("the equivalences were not measured yet (`probe.bdh_dynamics_every`), or the model is a trained graph and no product")
 };
 
 pub static ALL: &[Headline] = &[
     common::LOSS,
     common::DIFFERENCE_FROM_FIRST,
     ERROR,
-    Headline {
-        id: "largest_share",
-        name: "largest error",
-        unit: "of its rounding bound",
-        about: "The largest share that an error has of what rounding alone could explain of that entry: at most 1 if all equivalences hold.",
-        digits: Digits::Decimals(3),
-        source: measured!(BdhDynamicsChecks, |m| largest(checks(m).map(|(.., share)| share))),
-        ..ERROR
-    },
-    Headline {
-        id: "agreement",
-        name: "letters agreed on",
-        unit: "",
-        about: "Share of the text's letters after which the rules without LayerNorms name the model's likeliest next one.",
-        better: Better::Higher,
-        digits: Digits::Decimals(3),
-        source: measured!(BdhDynamicsWeights, |m| {
-            let letters = m.model_predictions.len();
-            // the rules of a trained graph are its model, norms included
-            (letters > 0 && m.graph.is_none()).then(|| m.agreements as f64 / letters as f64)
-        }),
-        ..ERROR
-    },
+    Headline::like(
+        ERROR,
+        "largest_share",
+        "largest error",
+        measured!(BdhDynamicsChecks, |m| largest(checks(m).map(|(.., share)| share))),
+    )
+    .unit("of its rounding bound")
+    .decimals(3)
+    .about("The largest share that an error has of what rounding alone could explain of that entry: at most 1 if all equivalences hold."),
+    Headline::like(ERROR, "agreement", "letters agreed on", measured!(BdhDynamicsWeights, agreement))
+        .unit("")
+        .better(Better::Higher)
+        .decimals(3)
+        .about("Share of the text's letters after which the rules without LayerNorms name the model's likeliest next one."),
 ];
 
 /// The bound is that of rounding: an error is at most 1 of it where the two sides are equal in exact numbers.
@@ -61,6 +45,16 @@ pub static LARGE_NUMBERS: &[LargeNumber] = &[
     LargeNumber::new("agreement", "letters agreed on, no norms", "bdh_rules", Meaning::None),
     large::common::LOSS,
 ];
+
+fn errors(m: &BdhDynamicsChecks) -> Vec<(String, f64)> {
+    checks(m).map(|(name, error, _)| (name.to_owned(), error)).collect()
+}
+
+fn agreement(m: &BdhDynamicsWeights) -> Option<f64> {
+    let letters = m.model_predictions.len();
+    // the rules of a trained graph are its model, norms included
+    (letters > 0 && m.graph.is_none()).then(|| m.agreements as f64 / letters as f64)
+}
 
 /// The largest error of each equivalence, and its largest share of the rounding bound, by name.
 fn checks(m: &BdhDynamicsChecks) -> impl Iterator<Item = (&'static str, f64, f64)> {

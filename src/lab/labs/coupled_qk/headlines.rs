@@ -1,30 +1,18 @@
 //! The lab's result: the race's losses, and whether a variant differs from the first by more than seeds do.
 
-use crate::{labs::prelude::*, telemetry::measurements::DomainCoherence};
+use crate::labs::prelude::*;
 
 pub static ALL: &[Headline] = &[
     common::LOSS,
     common::DIFFERENCE_FROM_FIRST,
     common::ACCURACY,
-    Headline {
-        id: "label_loss",
-        name: "loss on labels",
-        unit: "nats",
-        about: "Cross-entropy of the label on held-out sentences after fine-tuning, nats a label: ln 2 for a guess between two.",
-        absent: "nothing was fine-tuned (`finetune.steps`)",
-        source: Source::Scalar { channel: channels::LABELS_HELD_OUT, value: |v| v },
-        ..common::LOSS
-    },
-    Headline {
-        id: "domain_gain",
-        name: "told by the domain",
-        unit: "nats",
-        about: "Loss that the best mixture of up to 8 unigrams saves beside one, across halves of the text: 0 for a text of one domain.",
-        better: Better::Neither,
-        digits: Digits::Decimals(4),
-        absent: "the text mixes no domains; the probe `domain_coherence` measures any text",
-        source: measured!(DomainCoherence, |m| Some(m.gain()).filter(|gain| gain.is_finite())),
-    },
+    Headline::like(common::LOSS, "label_loss", "loss on labels", Source::scalar(channels::LABELS_HELD_OUT))
+        .about("Cross-entropy of the label on held-out sentences after fine-tuning, nats a label: ln 2 for a guess between two.")
+        .absent("nothing was fine-tuned (`finetune.steps`)"),
+    Headline::new("domain_gain", "told by the domain", measured!(DomainCoherence, |m| finite(m.gain())))
+        .unit("nats")
+        .about("Loss that the best mixture of up to 8 unigrams saves beside one, across halves of the text: 0 for a text of one domain.")
+        .absent("the text mixes no domains; the probe `domain_coherence` measures any text"),
 ];
 
 /// The coupled variants are the subjects, and the other variants are their baselines.

@@ -1,61 +1,40 @@
 //! The lab's result: how well a network predicts where a generator settles, and how far a trained block is from one.
 
-use crate::{
-    labs::prelude::*,
-    telemetry::measurements::{GeneratorDistance, StationaryMapError},
-};
+use crate::labs::prelude::*;
 
-const MAP: Headline = Headline {
-    id: "map_error",
-    name: "map's error",
-    unit: "",
-    about: "Mean of sum_i |phi_i(y) - p_i(y)| over controls inside of the range that no update drew, 0 to 2.",
-    better: Better::Lower,
-    digits: Digits::Decimals(4),
-    absent: "no map to stationary distributions was learned, or it was not measured yet (`probe.map_every`)",
-    source: measured!(StationaryMapError, |m| m.held_out),
-};
+const MAP: Headline = Headline::new("map_error", "map's error", measured!(StationaryMapError, |m| m.held_out))
+    .better(Better::Lower)
+    .about("Mean of sum_i |phi_i(y) - p_i(y)| over controls inside of the range that no update drew, 0 to 2.")
+    .absent("no map to stationary distributions was learned, or it was not measured yet (`probe.map_every`)");
 
-const DISTANCE: Headline = Headline {
-    id: "generator_distance",
-    name: "distance from a generator",
-    about: "|J - A| / |J|, A the generator nearest to the Jacobian J of the trained block: 0 for a generator.",
-    better: Better::Neither,
-    absent: "no block was trained, or its Jacobian was not measured yet (`probe.block_every`)",
-    source: measured!(GeneratorDistance, |m| m.distance),
-    ..MAP
-};
+const DISTANCE: Headline = Headline::like(
+    MAP,
+    "generator_distance",
+    "distance from a generator",
+    measured!(GeneratorDistance, |m| m.distance),
+)
+.better(Better::Neither)
+.about("|J - A| / |J|, A the generator nearest to the Jacobian J of the trained block: 0 for a generator.")
+.absent("no block was trained, or its Jacobian was not measured yet (`probe.block_every`)");
 
 pub static ALL: &[Headline] = &[
     MAP,
-    Headline {
-        id: "map_error_outside",
-        name: "error outside",
-        about: "The same error over controls beyond the range: extrapolation.",
-        source: measured!(StationaryMapError, |m| m.outside),
-        ..MAP
-    },
-    Headline {
-        id: "map_error_ignoring",
-        name: "error of ignoring y",
-        about: "The same error of one that answers the stationary distribution at y = 0 to every control.",
-        better: Better::Neither,
-        source: measured!(StationaryMapError, |m| m.ignoring),
-        ..MAP
-    },
+    Headline::like(MAP, "map_error_outside", "error outside", measured!(StationaryMapError, |m| m.outside))
+        .about("The same error over controls beyond the range: extrapolation."),
+    Headline::like(MAP, "map_error_ignoring", "error of ignoring y", measured!(StationaryMapError, |m| m.ignoring))
+        .better(Better::Neither)
+        .about("The same error of one that answers the stationary distribution at y = 0 to every control."),
     DISTANCE,
-    Headline {
-        id: "generator_distance_permuted",
-        name: "distance, entries permuted",
-        about: "The same distance of matrices with J's entries in random places.",
-        source: measured!(GeneratorDistance, |m| m.permuted.distance),
-        ..DISTANCE
-    },
-    Headline {
-        about: "Of the map: relative entropy of its distribution to the true one on controls that no update drew, nats. Of a block: \
-                cross-entropy of the next token on text that no update saw, nats per token.",
-        ..common::LOSS
-    },
+    Headline::like(
+        DISTANCE,
+        "generator_distance_permuted",
+        "distance, entries permuted",
+        measured!(GeneratorDistance, |m| m.permuted.distance),
+    )
+    .about("The same distance of matrices with J's entries in random places."),
+    common::LOSS
+        .about("Of the map: relative entropy of its distribution to the true one on controls that no update drew, nats. Of a block: \
+                cross-entropy of the next token on text that no update saw, nats per token."),
 ];
 
 /// Each is compared with a baseline that was measured with it: the error on the same controls of a map that ignores the

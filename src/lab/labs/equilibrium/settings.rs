@@ -5,7 +5,6 @@ use crate::{
     analysis::generator::{MatrixKind, Topology},
     config::MatrixFile,
     labs::prelude::*,
-    telemetry::measurements::{GeneratorArgs, GeneratorFlowArgs, StationaryMapArgs},
 };
 
 settings! {
@@ -17,17 +16,68 @@ settings! {
         map: MapSettings,
         slow_manifold: SlowManifoldSettings,
         corpus: CorpusSettings,
-        train: TrainSettings = TrainSettings {
-            steps: 3000,
-            lr: 5e-3,
-            batch: 128,
-            window: 4,
-            weight_decay: 0.0,
-            floor: 0.02,
-            ..TrainSettings::default()
-        },
+        train: TrainSettings { steps: 3000, lr: 5e-3, batch: 128, window: 4, weight_decay: 0.0, floor: 0.02 },
         probe: ProbeSettings,
-        run: RunSettings = RunSettings { checkpoint_every: 1000, ..RunSettings::default() },
+        run: RunSettings { checkpoint_every: 1000 },
+    }
+
+    pub struct TaskSettings in "task" {
+        /// Map: a network learns the stationary distribution of a generator; no text is read. Block: a fast-slow model learns a text, to see how far its trained block is from a generator.
+        kind: Task = Task::Map => "Task";
+        /// For the task block: the model's own slow state at this token of a passage is the control y of a random generator of 12 states, by its first two principal components. The controls below do nothing then.
+        token: usize = 48 => "Own control at token", range(0..=95), in_views, symbol("t"), unit("tokens");
+    }
+
+    /// The slow control that a person holds.
+    pub struct ControlSettings in "control" {
+        /// The slow context. It tilts every log rate, each by its own random amount; the stationary distribution follows. Beyond the range under Learned map the network was never trained.
+        y0: f64 = 0.0 => "Control y₀", range(-4.0..=4.0), in_views;
+        /// Like the first. There are as many as Controls says; the others do nothing.
+        y1: f64 = 0.0 => "Control y₁", range(-4.0..=4.0), in_views, needs(GeneratorSettings::controls, 2);
+        /// Like the first. There are as many as Controls says; the others do nothing.
+        y2: f64 = 0.0 => "Control y₂", range(-4.0..=4.0), in_views, needs(GeneratorSettings::controls, 3);
+        /// Like the first. There are as many as Controls says; the others do nothing.
+        y3: f64 = 0.0 => "Control y₃", range(-4.0..=4.0), in_views, needs(GeneratorSettings::controls, 4);
+    }
+
+    /// The rates between states.
+    pub struct GeneratorSettings in "generator" {
+        /// Which states are joined. Ring: each with the next, in a circle. Birth-death: in a line. Two clusters: two halves and one weak bridge.
+        topology: Topology = Topology::Random => "Topology";
+        /// Number of states. The paper's check has 12.
+        states: usize = 12 => "States", range(2..=64), symbol("n"), unit("states");
+        /// Share of the pairs without a rate, for the topology Random. When so many are missing that some states cannot be reached, the lab says so.
+        sparsity: f64 = 0.0 => "Sparsity", range(0.0..=0.98);
+        /// A square matrix of your own, one row per line, with commas, tabs or blanks between the numbers. It takes the place of Topology, States and Sparsity.
+        file: MatrixFile = MatrixFile::default() => "Matrix file";
+        /// Rates: row i, column j is the rate from state j to state i. Transitions: row i, column j is the probability of a step from state i to state j, as attention has it; each row sums to 1.
+        file_holds: MatrixKind = MatrixKind::Rates => "The file holds";
+        /// How many numbers the slow control has. Each tilts all rates.
+        controls: usize = 2 => "Controls", range(1..=4), symbol("c");
+        /// How far a control of 1 tilts a log rate at most. At 0 the control does nothing.
+        strength: f64 = 1.0 => "Tilt", range(0.0..=4.0);
+        /// Rates that you changed, as 3>5=0.4 for a rate of 0.4 from state 3 to state 5. Drag a cell of the matrix to change one.
+        edits: String = String::new() => "Changed rates", in_views;
+        /// Removes every rate between the first half of the states and the second. Then there are two stationary distributions or more, and where the flow ends depends on its start.
+        cut: bool = false => "Cut in two", in_views;
+    }
+
+    /// The steps by which a distribution is followed.
+    pub struct RelaxationSettings in "flow" {
+        /// Step of forward Euler as a share of the theorem's bound 1 / max|Aⱼⱼ|. Below 1 it converges for certain; push it over and see how far that lasts.
+        dt: f64 = 0.5 => "Euler step", range(0.02..=4.0), in_views, symbol("Δt"), unit("of bound");
+        /// State that all the mass starts in, counted from 1. 0 gives every state the same.
+        start: usize = 1 => "Start", range(0..=64), in_views;
+        /// Steps that are followed.
+        steps: usize = 100 => "Followed steps", range(10..=1000), in_views, unit("steps");
+    }
+
+    /// The network that learns the stationary distribution from the control.
+    pub struct MapSettings in "map" {
+        /// Width of each of the network's two layers.
+        hidden: usize = 64 => "Hidden units", range(2..=512), unit("units");
+        /// The network sees controls from minus this to this. The map of its errors reaches twice as far.
+        range: f64 = 1.0 => "Range", range(0.1..=3.0);
     }
 }
 
@@ -38,95 +88,6 @@ choices! {
         Map = "map",
         /// A fast-slow model on text, whose block is no generator.
         Block = "block",
-    }
-}
-
-settings! {
-    pub struct TaskSettings in "task" {
-        /// Map: a network learns the stationary distribution of a generator; no text is read. Block: a fast-slow model learns a text, to see how far its trained block is from a generator.
-        #[knob("Task")]
-        kind: Task = Task::Map,
-        /// For the task block: the model's own slow state at this token of a passage is the control y of a random generator of 12 states, by its first two principal components. The controls below do nothing then.
-        #[knob("Own control at token", range(0..=95), in_views, symbol("t"), unit("tokens"))]
-        token: usize = 48,
-    }
-}
-
-settings! {
-    /// The slow control that a person holds.
-    pub struct ControlSettings in "control" {
-        /// The slow context. It tilts every log rate, each by its own random amount; the stationary distribution follows. Beyond the range under Learned map the network was never trained.
-        #[knob("Control y₀", range(-4.0..=4.0), in_views)]
-        y0: f64 = 0.0,
-        /// Like the first. There are as many as Controls says; the others do nothing.
-        #[knob("Control y₁", range(-4.0..=4.0), in_views, needs(GeneratorSettings::controls, 2))]
-        y1: f64 = 0.0,
-        /// Like the first. There are as many as Controls says; the others do nothing.
-        #[knob("Control y₂", range(-4.0..=4.0), in_views, needs(GeneratorSettings::controls, 3))]
-        y2: f64 = 0.0,
-        /// Like the first. There are as many as Controls says; the others do nothing.
-        #[knob("Control y₃", range(-4.0..=4.0), in_views, needs(GeneratorSettings::controls, 4))]
-        y3: f64 = 0.0,
-    }
-}
-
-settings! {
-    /// The rates between states.
-    pub struct GeneratorSettings in "generator" {
-        /// Which states are joined. Ring: each with the next, in a circle. Birth-death: in a line. Two clusters: two halves and one weak bridge.
-        #[knob("Topology")]
-        topology: Topology = Topology::Random,
-        /// Number of states. The paper's check has 12.
-        #[knob("States", range(2..=64), symbol("n"), unit("states"))]
-        states: usize = 12,
-        /// Share of the pairs without a rate, for the topology Random. When so many are missing that some states cannot be reached, the lab says so.
-        #[knob("Sparsity", range(0.0..=0.98))]
-        sparsity: f64 = 0.0,
-        /// A square matrix of your own, one row per line, with commas, tabs or blanks between the numbers. It takes the place of Topology, States and Sparsity.
-        #[knob("Matrix file")]
-        file: MatrixFile = MatrixFile::default(),
-        /// Rates: row i, column j is the rate from state j to state i. Transitions: row i, column j is the probability of a step from state i to state j, as attention has it; each row sums to 1.
-        #[knob("The file holds")]
-        file_holds: MatrixKind = MatrixKind::Rates,
-        /// How many numbers the slow control has. Each tilts all rates.
-        #[knob("Controls", range(1..=4), symbol("c"))]
-        controls: usize = 2,
-        /// How far a control of 1 tilts a log rate at most. At 0 the control does nothing.
-        #[knob("Tilt", range(0.0..=4.0))]
-        strength: f64 = 1.0,
-        /// Rates that you changed, as 3>5=0.4 for a rate of 0.4 from state 3 to state 5. Drag a cell of the matrix to change one.
-        #[knob("Changed rates", in_views)]
-        edits: String = String::new(),
-        /// Removes every rate between the first half of the states and the second. Then there are two stationary distributions or more, and where the flow ends depends on its start.
-        #[knob("Cut in two", in_views)]
-        cut: bool = false,
-    }
-}
-
-settings! {
-    /// The steps by which a distribution is followed.
-    pub struct RelaxationSettings in "flow" {
-        /// Step of forward Euler as a share of the theorem's bound 1 / max|Aⱼⱼ|. Below 1 it converges for certain; push it over and see how far that lasts.
-        #[knob("Euler step", range(0.02..=4.0), in_views, symbol("Δt"), unit("of bound"))]
-        dt: f64 = 0.5,
-        /// State that all the mass starts in, counted from 1. 0 gives every state the same.
-        #[knob("Start", range(0..=64), in_views)]
-        start: usize = 1,
-        /// Steps that are followed.
-        #[knob("Followed steps", range(10..=1000), in_views, unit("steps"))]
-        steps: usize = 100,
-    }
-}
-
-settings! {
-    /// The network that learns the stationary distribution from the control.
-    pub struct MapSettings in "map" {
-        /// Width of each of the network's two layers.
-        #[knob("Hidden units", range(2..=512), unit("units"))]
-        hidden: usize = 64,
-        /// The network sees controls from minus this to this. The map of its errors reaches twice as far.
-        #[knob("Range", range(0.1..=3.0))]
-        range: f64 = 1.0,
     }
 }
 

@@ -32,8 +32,7 @@ arguments! {
     /// Multiplies the learning rate of every group of parameters.
     pub struct ScaleLrArgs asks "scale_lr" {
         /// The factor by which every learning rate is multiplied.
-        #[range(1e-6..=100.0)]
-        factor: f64 = 0.5,
+        factor: f64 = 0.5 => range(1e-6..=100.0);
     }
 }
 

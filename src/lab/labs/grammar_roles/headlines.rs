@@ -6,93 +6,59 @@ use crate::{
         headline::{MeasuredNumber, large::Reference},
         prelude::*,
     },
-    telemetry::{
-        Measurement, Payload,
-        measurements::{RoleAccuracy, RoleFeatures, RoleRepresentation},
-    },
 };
 
-const WITHIN: Headline = Headline {
-    id: "within",
-    name: "within",
-    unit: "",
-    about: "Share of words whose role is named rightly, in sentences of the vocabulary or treebank that was learned from, 0 to 1.",
-    better: Better::Higher,
-    digits: Digits::Decimals(3),
-    absent: "roles were not measured yet (`roles.every`)",
-    source: measured!(RoleAccuracy, |m| share(m, 0)),
-};
+const WITHIN: Headline = Headline::new("within", "within", measured!(RoleAccuracy, |m| share(m, 0)))
+    .better(Better::Higher)
+    .decimals(3)
+    .about("Share of words whose role is named rightly, in sentences of the vocabulary or treebank that was learned from, 0 to 1.")
+    .absent("roles were not measured yet (`roles.every`)");
 
 /// Why a run may lack a number that only sentences of the grammar have.
 const OF_THE_GRAMMAR: &str = "roles were not measured yet, or they are those of a treebank";
 
 pub static ALL: &[Headline] = &[
     WITHIN,
-    Headline {
-        id: "transfer",
-        name: "transfer (new words)",
-        about: "The same in sentences of the other vocabulary, whose words were never learned from; of a treebank, at the held-out words outside of its vocabulary.",
-        absent: "roles were not measured yet, or no held-out word of the treebank is outside of its vocabulary",
-        source: measured!(RoleAccuracy, |m| share(m, 1)),
-        ..WITHIN
-    },
-    Headline {
-        id: "deep",
-        name: "deep",
-        about: "The same within the vocabulary, at the roles of relative clauses and of the verb behind them.",
-        absent: OF_THE_GRAMMAR,
-        source: measured!(RoleAccuracy, |m| share(m, 2)),
-        ..WITHIN
-    },
-    Headline {
-        id: "majority",
-        name: "most common role",
-        about: "The share of the words within that have the most common role: as many are right if it is named everywhere.",
-        better: Better::Neither,
-        source: measured!(RoleAccuracy, |m| Some(primary(m)?.within.majority()).filter(|share| share.is_finite())),
-        ..WITHIN
-    },
-    Headline {
-        id: "within_traces",
-        name: "within, traces alone",
-        about: "The share within the vocabulary, read from the traces of a level alone, without the activation, by level from 0.",
-        absent: "roles were not measured yet, or there are no traces",
-        source: measured!(RoleAccuracy, within_traces),
-        ..WITHIN
-    },
-    Headline {
-        id: "within_projected",
-        name: "within, projected",
-        about: "The share within the vocabulary, read from traces projected at random to half of the activation's dimensions, mean over draws.",
-        absent: "no projections were read (`roles.project`)",
-        source: measured!(RoleAccuracy, within_projected),
-        ..WITHIN
-    },
-    Headline {
-        id: "within_activation",
-        name: "within, activation alone",
-        about: "The share within the vocabulary, read from the activation of the lowest level alone.",
-        source: measured!(RoleAccuracy, |m| within(m.by_features(RoleFeatures::Activation, 0)?)),
-        ..WITHIN
-    },
-    Headline {
-        id: "transfer_at",
-        name: "transfer, by role",
-        about: "The share in the other vocabulary at the roles of which the paper gives it: det_agent, noun_agent, noun_patient, verb_rel.",
-        absent: OF_THE_GRAMMAR,
-        source: measured!(RoleAccuracy, transfer_by_role),
-        ..WITHIN
-    },
-    Headline {
-        id: "rank",
-        name: "effective rank",
-        about: "exp of the entropy of the singular values of the lowest level's feedforward weights, mean over directions.",
-        better: Better::Neither,
-        digits: Digits::Decimals(1),
-        absent: "roles were not measured yet, or nothing reads through feedforward weights",
-        source: measured!(RoleAccuracy, |m| m.ranks.first().copied().filter(|rank| rank.is_finite())),
-        ..WITHIN
-    },
+    Headline::like(WITHIN, "transfer", "transfer (new words)", measured!(RoleAccuracy, |m| share(m, 1)))
+        .about("The same in sentences of the other vocabulary, whose words were never learned from; of a treebank, at the held-out words outside of its vocabulary.")
+        .absent("roles were not measured yet, or no held-out word of the treebank is outside of its vocabulary"),
+    Headline::like(WITHIN, "deep", "deep", measured!(RoleAccuracy, |m| share(m, 2)))
+        .about("The same within the vocabulary, at the roles of relative clauses and of the verb behind them.")
+        .absent(OF_THE_GRAMMAR),
+    Headline::like(
+        WITHIN,
+        "majority",
+        "most common role",
+        measured!(RoleAccuracy, |m| finite(primary(m)?.within.majority())),
+    )
+    .better(Better::Neither)
+    .about("The share of the words within that have the most common role: as many are right if it is named everywhere."),
+    Headline::like(WITHIN, "within_traces", "within, traces alone", measured!(RoleAccuracy, within_traces))
+        .about("The share within the vocabulary, read from the traces of a level alone, without the activation, by level from 0.")
+        .absent("roles were not measured yet, or there are no traces"),
+    Headline::like(WITHIN, "within_projected", "within, projected", measured!(RoleAccuracy, within_projected))
+        .about("The share within the vocabulary, read from traces projected at random to half of the activation's dimensions, mean over draws.")
+        .absent("no projections were read (`roles.project`)"),
+    Headline::like(
+        WITHIN,
+        "within_activation",
+        "within, activation alone",
+        measured!(RoleAccuracy, |m| within(m.by_features(RoleFeatures::Activation, 0)?)),
+    )
+    .about("The share within the vocabulary, read from the activation of the lowest level alone."),
+    Headline::like(WITHIN, "transfer_at", "transfer, by role", measured!(RoleAccuracy, transfer_by_role))
+        .about("The share in the other vocabulary at the roles of which the paper gives it: det_agent, noun_agent, noun_patient, verb_rel.")
+        .absent(OF_THE_GRAMMAR),
+    Headline::like(
+        WITHIN,
+        "rank",
+        "effective rank",
+        measured!(RoleAccuracy, |m| m.ranks.first().copied().and_then(finite)),
+    )
+    .better(Better::Neither)
+    .decimals(1)
+    .about("exp of the entropy of the singular values of the lowest level's feedforward weights, mean over directions.")
+    .absent("roles were not measured yet, or nothing reads through feedforward weights"),
 ];
 
 /// The share that the words alone reach, without a network between them and the traces.

@@ -1,61 +1,50 @@
 //! The lab's result: modularity of the neurons' graph beside what chance gives.
 
-use crate::{
-    labs::prelude::*,
-    telemetry::{
-        Measurement, Payload,
-        measurements::{CorePeriphery, GraphModularity, HeadPairs, ModularityAtStep},
-    },
-};
+use crate::labs::prelude::*;
 
 pub static ALL: &[Headline] = &[
     common::LOSS,
     common::MODULARITY,
     common::MODULARITY_REWIRED,
-    Headline {
-        id: "modularity_beyond_nulls",
-        name: "Q less the highest null",
-        about: "At the largest number of edges measured: Q less that of the most modular of all four null models.",
-        absent: "the graph was not compared with its null models yet (`probe.graph_modularity_every`)",
-        source: measured!(GraphModularity, beyond_nulls),
-        ..common::MODULARITY
-    },
-    Headline {
-        id: "carrying",
-        name: "neurons with an edge",
-        about: "Share of the neurons that have an edge, 0 to 1: fewer carry a graph whose edges fall on few neurons.",
-        source: measured!(ModularityAtStep, |m| m.carrying),
-        ..common::MODULARITY
-    },
+    Headline::like(
+        common::MODULARITY,
+        "modularity_beyond_nulls",
+        "Q less the highest null",
+        measured!(GraphModularity, beyond_nulls),
+    )
+    .about("At the largest number of edges measured: Q less that of the most modular of all four null models.")
+    .absent("the graph was not compared with its null models yet (`probe.graph_modularity_every`)"),
+    Headline::like(common::MODULARITY, "carrying", "neurons with an edge", measured!(ModularityAtStep, |m| m.carrying))
+        .about("Share of the neurons that have an edge, 0 to 1: fewer carry a graph whose edges fall on few neurons."),
     HEAVY_PAIRS,
-    Headline {
-        id: "heads_not_exciting",
-        name: "heads without one",
-        about: "Heads whose neurons act on no head with a heavy positive tail. The paper finds one of four.",
-        digits: Digits::Decimals(0),
-        source: measured!(HeadPairs, |m| m.not_exciting() as f64),
-        ..HEAVY_PAIRS
-    },
-    Headline {
-        id: "rich_club",
-        name: "core, by degrees",
-        about: "Density of edges among the tenth of the neurons with most of them, over its mean in rewired graphs of the same degrees.",
-        digits: Digits::Decimals(2),
-        absent: "the graph's core was not measured yet (`probe.core_periphery_every`)",
-        source: measured!(CorePeriphery, CorePeriphery::rich_club_ratio),
-        ..common::MODULARITY
-    },
+    Headline::like(
+        HEAVY_PAIRS,
+        "heads_not_exciting",
+        "heads without one",
+        measured!(HeadPairs, |m| m.not_exciting() as f64),
+    )
+    .decimals(0)
+    .about("Heads whose neurons act on no head with a heavy positive tail. The paper finds one of four."),
+    Headline::like(
+        common::MODULARITY,
+        "rich_club",
+        "core, by degrees",
+        measured!(CorePeriphery, CorePeriphery::rich_club_ratio),
+    )
+    .decimals(2)
+    .about("Density of edges among the tenth of the neurons with most of them, over its mean in rewired graphs of the same degrees.")
+    .absent("the graph's core was not measured yet (`probe.core_periphery_every`)"),
 ];
 
-const HEAVY_PAIRS: Headline = Headline {
-    id: "heavy_pairs",
-    name: "heavy head pairs",
-    about: "Share of the pairs of heads between which more entries of G are large and positive than in random products. The paper finds 12 of 16.",
-    digits: Digits::Decimals(2),
-    absent: "the pairs of heads were not measured yet (`probe.head_pairs_every`)",
-    source: measured!(HeadPairs, |m| m.positive() as f64 / m.pairs.len().max(1) as f64),
-    ..common::MODULARITY
-};
+const HEAVY_PAIRS: Headline = Headline::like(
+    common::MODULARITY,
+    "heavy_pairs",
+    "heavy head pairs",
+    measured!(HeadPairs, |m| m.positive() as f64 / m.pairs.len().max(1) as f64),
+)
+.decimals(2)
+.about("Share of the pairs of heads between which more entries of G are large and positive than in random products. The paper finds 12 of 16.")
+.absent("the pairs of heads were not measured yet (`probe.head_pairs_every`)");
 
 /// A null model is a single draw, so Q is shown beside the highest of them without a verdict; the four decide at the largest number
 /// of edges, and over seeds.
@@ -83,7 +72,7 @@ pub static LARGE_NUMBERS: &[LargeNumber] = &[
 fn beyond_nulls(m: &GraphModularity) -> Option<f64> {
     let i = (0..m.edges.len()).max_by_key(|i| m.edges[*i])?;
     let highest = nulls_at(m, i).map(|(_, q)| q).fold(f64::NEG_INFINITY, f64::max);
-    m.model.get(i).map(|q| q - highest).filter(|q| q.is_finite())
+    m.model.get(i).and_then(|q| finite(q - highest))
 }
 
 /// Q of each null model with the edges of this index, by its name; first that of the same degrees.

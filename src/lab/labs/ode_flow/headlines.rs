@@ -1,92 +1,73 @@
 //! The lab's result: what a steered flow says at each end of the slider, and what a solve of it costs.
 
-use crate::{
-    labs::prelude::*,
-    models::ode_flow::ALPHA,
-    telemetry::measurements::{FlowAnswer, FlowSweepClass},
-};
+use crate::{labs::prelude::*, models::ode_flow::ALPHA};
 
 const NOT_STEERED: &str = "the flow is not steered, or its classes were not measured yet (`probe.flow_sweep_every`)";
 
 /// A class's share of the next word on nouns that no steering prompt had.
-const STEERED: Headline = Headline {
-    id: "steered_plus",
-    name: "class + at u₀ = +1",
-    unit: "",
-    about: "Share of the next word's probability on the class that u₀ = +1 was trained to lead to, on held-out nouns.",
-    better: Better::Higher,
-    digits: Digits::Decimals(3),
-    absent: NOT_STEERED,
-    source: measured!(FlowSweepClass, |m| at(m, &m.held_out.plus, 1.0)),
-};
+const STEERED: Headline =
+    Headline::new("steered_plus", "class + at u₀ = +1", measured!(FlowSweepClass, |m| at(m, &m.held_out.plus, 1.0)))
+        .better(Better::Higher)
+        .decimals(3)
+        .about(
+            "Share of the next word's probability on the class that u₀ = +1 was trained to lead to, on held-out nouns.",
+        )
+        .absent(NOT_STEERED);
 
 pub static ALL: &[Headline] = &[
-    Headline {
-        about: "Cross-entropy of the next token on text that no update saw, nats per token; in the playground the squared error over \
-                the field's mean square.",
-        ..common::LOSS
-    },
-    Headline {
-        id: "alpha",
-        name: "scale \u{3b1}",
-        unit: "",
-        about: "The learned scale of the field, 0.1 before the first step: what the flow adds is multiplied by it.",
-        better: Better::Neither,
-        digits: Digits::Decimals(4),
-        absent: "no variant has a flow",
-        source: Source::Scalar { channel: ALPHA, value: |v| v },
-    },
+    common::LOSS
+        .about("Cross-entropy of the next token on text that no update saw, nats per token; in the playground the squared error over \
+                the field's mean square."),
+    Headline::new("alpha", "scale \u{3b1}", Source::scalar(ALPHA))
+        .about("The learned scale of the field, 0.1 before the first step: what the flow adds is multiplied by it.")
+        .absent("no variant has a flow"),
     STEERED,
-    Headline {
-        id: "steered_minus",
-        name: "class − at u₀ = −1",
-        about: "Share of the next word's probability on the class that u₀ = −1 was trained to lead to, on held-out nouns.",
-        source: measured!(FlowSweepClass, |m| at(m, &m.held_out.minus, -1.0)),
-        ..STEERED
-    },
-    Headline {
-        id: "opposed_plus",
-        name: "class + at u₀ = −1",
-        about: "The share of class + at the control that was trained to lead to the other class, on the same nouns.",
-        better: Better::Lower,
-        source: measured!(FlowSweepClass, |m| at(m, &m.held_out.plus, -1.0)),
-        ..STEERED
-    },
-    Headline {
-        id: "opposed_minus",
-        name: "class − at u₀ = +1",
-        about: "The share of class − at the control that was trained to lead to the other class, on the same nouns.",
-        better: Better::Lower,
-        source: measured!(FlowSweepClass, |m| at(m, &m.held_out.minus, 1.0)),
-        ..STEERED
-    },
-    Headline {
-        id: "unsteered_plus",
-        name: "class + at u₀ = 0",
-        about: "The share of class + without steering, on the same nouns: what steering is compared with.",
-        better: Better::Neither,
-        source: measured!(FlowSweepClass, |m| at(m, &m.held_out.plus, 0.0)),
-        ..STEERED
-    },
-    Headline {
-        id: "unsteered_minus",
-        name: "class − at u₀ = 0",
-        about: "The share of class − without steering, on the same nouns: what steering is compared with.",
-        better: Better::Neither,
-        source: measured!(FlowSweepClass, |m| at(m, &m.held_out.minus, 0.0)),
-        ..STEERED
-    },
-    Headline {
-        id: "nfe",
-        name: "NFE",
-        unit: "evaluations",
-        about: "Evaluations of the field that one solve takes, by the method, the tolerances and the control that the run was begun \
-                with; the view Solver asks by those that are set now.",
-        better: Better::Lower,
-        digits: Digits::Decimals(0),
-        absent: "the flow was not measured yet (`probe.flow_every`)",
-        source: measured!(FlowAnswer, |m| m.trace.nfe as f64),
-    },
+    Headline::like(
+        STEERED,
+        "steered_minus",
+        "class − at u₀ = −1",
+        measured!(FlowSweepClass, |m| at(m, &m.held_out.minus, -1.0)),
+    )
+    .about("Share of the next word's probability on the class that u₀ = −1 was trained to lead to, on held-out nouns."),
+    Headline::like(
+        STEERED,
+        "opposed_plus",
+        "class + at u₀ = −1",
+        measured!(FlowSweepClass, |m| at(m, &m.held_out.plus, -1.0)),
+    )
+    .better(Better::Lower)
+    .about("The share of class + at the control that was trained to lead to the other class, on the same nouns."),
+    Headline::like(
+        STEERED,
+        "opposed_minus",
+        "class − at u₀ = +1",
+        measured!(FlowSweepClass, |m| at(m, &m.held_out.minus, 1.0)),
+    )
+    .better(Better::Lower)
+    .about("The share of class − at the control that was trained to lead to the other class, on the same nouns."),
+    Headline::like(
+        STEERED,
+        "unsteered_plus",
+        "class + at u₀ = 0",
+        measured!(FlowSweepClass, |m| at(m, &m.held_out.plus, 0.0)),
+    )
+    .better(Better::Neither)
+    .about("The share of class + without steering, on the same nouns: what steering is compared with."),
+    Headline::like(
+        STEERED,
+        "unsteered_minus",
+        "class − at u₀ = 0",
+        measured!(FlowSweepClass, |m| at(m, &m.held_out.minus, 0.0)),
+    )
+    .better(Better::Neither)
+    .about("The share of class − without steering, on the same nouns: what steering is compared with."),
+    Headline::new("nfe", "NFE", measured!(FlowAnswer, |m| m.trace.nfe as f64))
+        .unit("evaluations")
+        .better(Better::Lower)
+        .decimals(0)
+        .about("Evaluations of the field that one solve takes, by the method, the tolerances and the control that the run was begun \
+                with; the view Solver asks by those that are set now.")
+        .absent("the flow was not measured yet (`probe.flow_every`)"),
 ];
 
 /// A class's share at the control that leads to it stands beside that at the control that leads away.
@@ -111,7 +92,7 @@ pub static LARGE_NUMBERS: &[LargeNumber] = &[
 /// A curve's value at a control, once it is measured.
 fn at(sweep: &FlowSweepClass, curve: &[f64], u0: f64) -> Option<f64> {
     let i = sweep.u0.iter().position(|u| (u - u0).abs() < 1e-9)?;
-    curve.get(i).copied().filter(|share| share.is_finite())
+    curve.get(i).copied().and_then(finite)
 }
 
 #[cfg(test)]

@@ -1,102 +1,66 @@
 //! The lab's result: how few neurons fire, and whether a synapse stands for a concept.
 
-use crate::{
-    analysis::statistics,
-    labs::prelude::*,
-    telemetry::{
-        Measurement, Payload,
-        measurements::{Activity, ConceptSearch, FiringShare, LayerActivity, Surprise, TextLosses},
-    },
-};
+use crate::{analysis::statistics, labs::prelude::*};
 
-const FIRING: Headline = Headline {
-    id: "firing_x",
-    name: "x that fires",
-    unit: "",
-    about: "Share of the neurons of x above zero on held-out text, mean over layers, 0 to 1.",
-    better: Better::Neither,
-    digits: Digits::Decimals(3),
-    absent: "no BDH's activity was measured yet (`probe.activity_every`)",
-    source: measured!(Activity, |m| mean(m, |l| l.trained, |s| s.x)),
-};
+const FIRING: Headline =
+    Headline::new("firing_x", "x that fires", measured!(Activity, |m| mean(m, |l| l.trained, |s| s.x)))
+        .decimals(3)
+        .about("Share of the neurons of x above zero on held-out text, mean over layers, 0 to 1.")
+        .absent("no BDH's activity was measured yet (`probe.activity_every`)");
 
-const CONCEPT: Headline = Headline {
-    id: "concept_effect",
-    name: "concept correlation",
-    unit: "",
-    about: "Largest rank-biserial correlation of the synapses that a search ranked first, on nouns and frames that it never saw.",
-    better: Better::Higher,
-    digits: Digits::Decimals(2),
-    absent: "this run has not been searched for a concept (view \u{201c}Concepts\u{201d}, or `orrery study concepts`)",
-    source: measured!(ConceptSearch, best_synapse, any_origin),
-};
+const CONCEPT: Headline = Headline::new(
+    "concept_effect",
+    "concept correlation",
+    measured!(ConceptSearch, best_synapse, any_origin),
+)
+.better(Better::Higher)
+.decimals(2)
+.about("Largest rank-biserial correlation of the synapses that a search ranked first, on nouns and frames that it never saw.")
+.absent("this run has not been searched for a concept (view \u{201c}Concepts\u{201d}, or `orrery study concepts`)");
 
-const LOSS_ON: Headline = Headline {
-    id: "loss_on",
-    name: "loss",
-    unit: "nats",
-    about: "Held-out cross-entropy on each text, and on the passages of all of them by language (en), nats per token.",
-    better: Better::Lower,
-    digits: Digits::Decimals(3),
-    absent: "the texts were not measured one by one (`merging.tune` is 0, `variants.no_bptt` is off)",
-    source: measured!(TextLosses, |m| {
-        let texts = m.texts.iter().map(|t| (t.name.clone(), t.loss));
-        let languages = m.directions().into_iter().filter(|d| d.to.is_none());
-        texts.chain(languages.map(|d| (d.label(), d.loss))).collect::<Vec<_>>()
-    }),
-};
+const LOSS_ON: Headline = Headline::new("loss_on", "loss", measured!(TextLosses, losses))
+    .unit("nats")
+    .better(Better::Lower)
+    .decimals(3)
+    .about("Held-out cross-entropy on each text, and on the passages of all of them by language (en), nats per token.")
+    .absent("the texts were not measured one by one (`merging.tune` is 0, `variants.no_bptt` is off)");
 
 pub static ALL: &[Headline] = &[
     common::LOSS,
     FIRING,
-    Headline {
-        id: "firing_y",
-        name: "y that fires",
-        about: "Share of the neurons of y above zero on held-out text, mean over layers, 0 to 1.",
-        source: measured!(Activity, |m| mean(m, |l| l.trained, |s| s.y)),
-        ..FIRING
-    },
-    Headline {
-        id: "firing_x_random",
-        name: "x, random weights",
-        about: "The share of x that fires in a model of the same sizes with random weights.",
-        source: measured!(Activity, |m| mean(m, |l| l.random_weights, |s| s.x)),
-        ..FIRING
-    },
-    Headline {
-        id: "firing_y_random",
-        name: "y, random weights",
-        about: "The share of y that fires in a model of the same sizes with random weights.",
-        source: measured!(Activity, |m| mean(m, |l| l.random_weights, |s| s.y)),
-        ..FIRING
-    },
-    Headline {
-        id: "firing_change",
-        name: "y, new less known",
-        about: "Share of y above zero while words are new less the share when they are known, mean over layers, by octave of rotary speed: 0 turns fastest, 7 slowest.",
-        absent: "new words were not read yet (`probe.surprise_every`)",
-        source: measured!(Surprise, octave_changes),
-        ..FIRING
-    },
+    Headline::like(FIRING, "firing_y", "y that fires", measured!(Activity, |m| mean(m, |l| l.trained, |s| s.y)))
+        .about("Share of the neurons of y above zero on held-out text, mean over layers, 0 to 1."),
+    Headline::like(
+        FIRING,
+        "firing_x_random",
+        "x, random weights",
+        measured!(Activity, |m| mean(m, |l| l.random_weights, |s| s.x)),
+    )
+    .about("The share of x that fires in a model of the same sizes with random weights."),
+    Headline::like(
+        FIRING,
+        "firing_y_random",
+        "y, random weights",
+        measured!(Activity, |m| mean(m, |l| l.random_weights, |s| s.y)),
+    )
+    .about("The share of y that fires in a model of the same sizes with random weights."),
+    Headline::like(FIRING, "firing_change", "y, new less known", measured!(Surprise, octave_changes))
+        .about("Share of y above zero while words are new less the share when they are known, mean over layers, by octave of rotary speed: 0 turns fastest, 7 slowest.")
+        .absent("new words were not read yet (`probe.surprise_every`)"),
     CONCEPT,
-    Headline {
-        id: "concept_effect_random",
-        name: "concept, random weights",
-        about: "The largest such correlation in any model of random weights.",
-        better: Better::Neither,
-        source: measured!(ConceptSearch, best_random, any_origin),
-        ..CONCEPT
-    },
+    Headline::like(
+        CONCEPT,
+        "concept_effect_random",
+        "concept, random weights",
+        measured!(ConceptSearch, best_random, any_origin),
+    )
+    .better(Better::Neither)
+    .about("The largest such correlation in any model of random weights."),
     LOSS_ON,
-    Headline {
-        id: "translation_loss",
-        name: "translation",
-        about: "Held-out cross-entropy of what follows the marks of a translation, nats per token: into English and out of it over all texts, then by direction (en-fr).",
-        absent: "the texts were not measured one by one (`merging.tune` is 0, `variants.no_bptt` is off), or have no \
-                 translations",
-        source: measured!(TextLosses, TextLosses::translations),
-        ..LOSS_ON
-    },
+    Headline::like(LOSS_ON, "translation_loss", "translation", measured!(TextLosses, TextLosses::translations))
+        .about("Held-out cross-entropy of what follows the marks of a translation, nats per token: into English and out of it over all texts, then by direction (en-fr).")
+        .absent("the texts were not measured one by one (`merging.tune` is 0, `variants.no_bptt` is off), or have no \
+                 translations"),
 ];
 
 /// The lab asks for a concept. Its null is the largest of a few random models, which chance may move, so that it is only
@@ -137,6 +101,12 @@ fn best_random(m: &ConceptSearch) -> Option<f64> {
 
 fn largest(correlations: impl Iterator<Item = f64>) -> Option<f64> {
     correlations.filter(|r| r.is_finite()).reduce(f64::max)
+}
+
+fn losses(m: &TextLosses) -> Vec<(String, f64)> {
+    let texts = m.texts.iter().map(|t| (t.name.clone(), t.loss));
+    let languages = m.directions().into_iter().filter(|d| d.to.is_none());
+    texts.chain(languages.map(|d| (d.label(), d.loss))).collect()
 }
 
 /// The change of the firing share by octave, mean over layers.

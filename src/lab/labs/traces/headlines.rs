@@ -1,54 +1,32 @@
 //! The lab's result: how far back trained readers still name a word.
 
-use crate::{
-    labs::{headline::large::Reference, prelude::*},
-    telemetry::measurements::Recoverability,
-};
+use crate::labs::{headline::large::Reference, prelude::*};
 
 /// Distances whose accuracy is a headline number, if it was measured.
 const HEADLINE_DISTANCES: [usize; 4] = [1, 4, 16, 64];
 
-const REACH: Headline = Headline {
-    id: "reach",
-    name: "reach",
-    unit: "tokens",
-    about: "The farthest k up to which a reader names the token k back better than the most common token would (95%).",
-    better: Better::Higher,
-    digits: Digits::Decimals(0),
-    absent: "the readers were not measured yet (`recoverability.every`)",
-    source: measured!(Recoverability, |m| reach(m)),
-};
+const REACH: Headline = Headline::new("reach", "reach", measured!(Recoverability, |m| reach(m)))
+    .unit("tokens")
+    .better(Better::Higher)
+    .decimals(0)
+    .about("The farthest k up to which a reader names the token k back better than the most common token would (95%).")
+    .absent("the readers were not measured yet (`recoverability.every`)");
 
 pub static ALL: &[Headline] = &[
     REACH,
-    Headline {
-        id: "farthest",
-        name: "farthest asked",
-        about: "The largest k that the readers were asked for: no reach is found beyond it.",
-        better: Better::Neither,
-        source: measured!(Recoverability, |m| farthest(m)),
-        ..REACH
-    },
-    Headline {
-        id: "accuracy",
-        name: "accuracy",
-        unit: "",
-        about: "Share of right answers of a reader that names the token so many steps back, 0 to 1.",
-        digits: Digits::Decimals(3),
-        source: measured!(Recoverability, accuracies),
-        ..REACH
-    },
-    Headline {
-        id: "most_common",
-        name: "most common token",
-        unit: "",
-        about: "What naming the most common token reaches without reading, 0 to 1.",
-        better: Better::Neither,
-        digits: Digits::Decimals(3),
-        source: measured!(Recoverability, |m| m.most_common),
-        ..REACH
-    },
-    Headline { about: "Cross-entropy of the readers on text that no update saw, nats per question.", ..common::LOSS },
+    Headline::like(REACH, "farthest", "farthest asked", measured!(Recoverability, |m| farthest(m)))
+        .better(Better::Neither)
+        .about("The largest k that the readers were asked for: no reach is found beyond it."),
+    Headline::like(REACH, "accuracy", "accuracy", measured!(Recoverability, accuracies))
+        .unit("")
+        .decimals(3)
+        .about("Share of right answers of a reader that names the token so many steps back, 0 to 1."),
+    Headline::like(REACH, "most_common", "most common token", measured!(Recoverability, |m| m.most_common))
+        .unit("")
+        .better(Better::Neither)
+        .decimals(3)
+        .about("What naming the most common token reaches without reading, 0 to 1."),
+    common::LOSS.about("Cross-entropy of the readers on text that no update saw, nats per question."),
 ];
 
 /// The reach counts only distances at which a reader beats the most common token with 95% confidence. An accuracy has no

@@ -1,39 +1,25 @@
 //! The lab's result: whether an opened model can read the run's text, and how far its neurons fall into communities.
 
-use crate::{
-    labs::prelude::*,
-    telemetry::{
-        Measurement,
-        measurements::{ModularityAtStep, TrainedBdh},
-    },
-};
+use crate::labs::prelude::*;
 
-const LOSS: Headline = Headline {
-    id: "loss",
-    name: "loss",
-    unit: "nats",
-    about: "Mean loss of the model on held-out windows of the text, nats per token.",
-    better: Better::Lower,
-    digits: Digits::Decimals(4),
-    absent: "the model was not measured yet (`probe.every`)",
-    source: measured!(TrainedBdh, |m| m.loss),
-};
+const LOSS: Headline = Headline::new("loss", "loss", measured!(TrainedBdh, |m| m.loss))
+    .unit("nats")
+    .better(Better::Lower)
+    .about("Mean loss of the model on held-out windows of the text, nats per token.")
+    .absent("the model was not measured yet (`probe.every`)");
 
 const GRAPH: &str = "the graph was not measured yet (`probe.every`)";
 
 pub static ALL: &[Headline] = &[
     LOSS,
-    Headline {
-        id: "frequency_loss",
-        name: "loss of frequencies",
-        about: "What guessing by the frequencies of the tokens costs on the same windows: a model that has learned \
+    Headline::like(LOSS, "frequency_loss", "loss of frequencies", measured!(TrainedBdh, |m| m.frequency_loss))
+        .better(Better::Neither)
+        .about(
+            "What guessing by the frequencies of the tokens costs on the same windows: a model that has learned \
                 from the text stays below.",
-        better: Better::Neither,
-        source: measured!(TrainedBdh, |m| m.frequency_loss),
-        ..LOSS
-    },
-    Headline { absent: GRAPH, ..common::MODULARITY },
-    Headline { absent: GRAPH, ..common::MODULARITY_REWIRED },
+        ),
+    common::MODULARITY.absent(GRAPH),
+    common::MODULARITY_REWIRED.absent(GRAPH),
 ];
 
 /// The loss is compared with that of the tokens' frequencies on the same windows. A rewired graph is a single draw, and of

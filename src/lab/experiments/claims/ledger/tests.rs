@@ -75,11 +75,8 @@ fn the_check_finds_what_was_edited() {
     ledger.papers[0].file.claims[0].rule.as_mut().unwrap().stands.below = Some(0.02);
     assert!(ledger.problems().join("\n").contains("rule changed after the run"));
     assert_eq!(labels(&ledger)[0], "outdated: rule changed after the run");
-    assert!(
-        ledger.summary().contains(": 0 stand, 0 do not stand, 0 cannot be told, 1 outdated;"),
-        "{}",
-        ledger.summary()
-    );
+    let summary = ledger.summary();
+    assert!(summary.contains(": 0 stand, 0 do not stand, 0 cannot be told, 1 outdated;"), "{summary}");
     let result = ledger.results.remove("X1").unwrap();
     ledger.results.insert("Z9".to_owned(), result);
     assert!(ledger.problems().join("\n").contains("no such claim"));

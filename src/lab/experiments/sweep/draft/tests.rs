@@ -64,11 +64,8 @@ fn errors_in_a_draft_are_named_at_their_axis() {
     assert_eq!(draft.check(lab, &config).axes["train.lr"], "it is logarithmic and must lie above 0");
     draft.axes[0].from = "1e-3".into();
     draft.axes[1].list = "63".into();
-    let check = draft.check(lab, &config);
-    assert!(
-        check.general_error.is_some_and(|words| words.contains("point 1")),
-        "a point that cannot be run names itself"
-    );
+    let error = draft.check(lab, &config).general_error;
+    assert!(error.is_some_and(|words| words.contains("point 1")), "a point that cannot be run names itself");
     draft.axes[1].list = " , ".into();
     assert!(draft.check(lab, &config).axes["model.d_model"].contains("has no values"));
 }

@@ -3,7 +3,6 @@
 use super::{NumberId, RowState, SweepResults, ValuesAtStep};
 use crate::experiments::run_table::order::SortKey;
 
-/// A column of the table.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Column {
     /// The points' own order.

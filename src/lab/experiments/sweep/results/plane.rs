@@ -8,7 +8,6 @@ use crate::analysis::statistics::mean_sd;
 /// Stretches of an axis over which values that do not repeat are averaged.
 const STRETCHES: usize = 8;
 
-/// The line of means along an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeanLine {
     /// Place on the axis and mean over all runs there, rising.
@@ -17,7 +16,6 @@ pub struct MeanLine {
     pub is_binned: bool,
 }
 
-/// The cells of two axes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cells {
     /// The positions of the cells on the first axis and on the second, each ascending.
