@@ -46,17 +46,15 @@ pub fn install(ctx: &Context, state: &RenderState, options: RendererOptions) -> 
     CanvasHandle(canvas)
 }
 
-fn share_id() -> Id {
-    Id::unique("orrery canvas changed")
-}
+const SHARE_KEY: &str = "orrery canvas changed";
 
 fn note_share(ctx: &Context, share: f32) {
-    ctx.data_mut(|d| d.insert_temp(share_id(), share));
+    ctx.data_mut(|d| d.insert_temp(Id::unique(SHARE_KEY), share));
 }
 
 /// The share of the window, 0 to 1, that the last frame drew again, if the context is drawn through a canvas.
 pub fn changed_share(ctx: &Context) -> Option<f32> {
-    ctx.data(|d| d.get_temp(share_id()))
+    ctx.data(|d| d.get_temp(Id::unique(SHARE_KEY)))
 }
 
 /// Access to a canvas for reports.
@@ -187,7 +185,6 @@ impl Canvas {
         self.unused = self.textures.free.drain().collect();
     }
 
-    /// Brings the picture up to date with these shapes.
     fn draw(
         &mut self,
         ctx: &Context,

@@ -7,7 +7,7 @@ use eframe::egui::Color32;
 
 pub const ENTRIES: usize = 256;
 
-/// A colour map's table, sRGB.
+/// sRGB.
 pub type ColourTable = [[u8; 3]; ENTRIES];
 
 /// A map from values between 0 and 1 to colours.
@@ -58,13 +58,7 @@ impl ColourMap {
 
     /// Index of the map's table in a stack of all tables.
     pub(super) fn layer(self) -> u32 {
-        match self {
-            Self::Viridis => 0,
-            Self::Magma => 1,
-            Self::Cividis => 2,
-            Self::Diverging { dark: true } => 3,
-            Self::Diverging { dark: false } => 4,
-        }
+        Self::STACK.iter().position(|map| *map == self).unwrap_or_default() as u32
     }
 
     pub(super) const STACK: [Self; 5] =

@@ -2,7 +2,10 @@
 //! drawn into a texture that is kept until something changes, so that a frame in which nothing moved costs one
 //! rectangle. The positions are read back some frames late.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
 
 use bytemuck::{Pod, Zeroable};
 use eframe::{
@@ -13,16 +16,14 @@ use eframe::{
 use super::{
     Target,
     colour::opaque,
-    graph_layout::{Laws, Node, Spring, StepParams},
+    graph_layout::{Kernels, Laws, Node, Spring, StepParams},
     paint_callback,
+    resources::{DrawPipeline, bind, group_layout, plain_texture, shader, texture_entry, uniform_entry, view_of},
 };
 
 mod entry;
-mod pipelines;
-mod renderer;
 
-use renderer::Renderer;
-pub use renderer::{frames_drawn, steps_made};
+use entry::{DrawnEdges, GraphEntry};
 
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
@@ -93,7 +94,6 @@ pub struct NodePositions {
     pub problem: Option<String>,
 }
 
-/// A graph to paint this frame.
 #[derive(Clone)]
 pub struct Graph {
     /// The identity of the graph: each is stored once.
@@ -133,7 +133,6 @@ pub enum GraphError {
 }
 
 impl Graph {
-    /// The shape that paints it into `rect`.
     pub fn shape(self, rect: Rect, target: Target) -> Result<Shape, GraphError> {
         let n = self.shape.nodes.len();
         if n == 0 || self.start.len() != n || self.styles.len() != n {
@@ -246,5 +245,137 @@ impl CallbackTrait for GraphCallback {
         if let Some(renderer) = resources.get::<Renderer>() {
             renderer.draw_onto_page(self.graph.key, pass);
         }
+    }
+}
+
+/// The format of the picture's own texture: sRGB values premultiplied by alpha, as egui blends them.
+const PICTURE: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
+
+/// The pipelines and bind group layouts that all graphs share.
+struct GraphPipelines {
+    kernels: Option<Kernels>,
+    edges: wgpu::RenderPipeline,
+    arrows: wgpu::RenderPipeline,
+    nodes: wgpu::RenderPipeline,
+    page: wgpu::RenderPipeline,
+    drawing: wgpu::BindGroupLayout,
+    laying: wgpu::BindGroupLayout,
+}
+
+impl GraphPipelines {
+    fn new(device: &wgpu::Device, target: Target) -> Self {
+        let module = shader(device, "graph", include_str!("../../../shaders/graph.wgsl"));
+        let (vertex, fragment) = (wgpu::ShaderStages::VERTEX, wgpu::ShaderStages::FRAGMENT);
+        let uniform = uniform_entry(0, wgpu::ShaderStages::VERTEX_FRAGMENT, size_of::<Uniform>());
+        let [places, colours, radii] = [1, 2, 3].map(|binding| texture_entry(binding, vertex));
+        let drawing = group_layout(device, "graph", &[uniform, places, colours, radii]);
+        let laying = group_layout(device, "graph", &[texture_entry(0, fragment)]);
+        let make = |entry_points: [&str; 2], format, instance: Option<(&[wgpu::VertexAttribute], u64)>| {
+            let groups = [Some(&drawing), Some(&laying)];
+            DrawPipeline {
+                label: entry_points[0],
+                module: &module,
+                entry_points,
+                group_layouts: if instance.is_some() { &groups[..1] } else { &groups },
+                instance,
+                topology: wgpu::PrimitiveTopology::TriangleStrip,
+                format,
+                blend: Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
+            }
+            .make(device)
+        };
+        let edge = wgpu::vertex_attr_array![0 => Uint32x2, 1 => Float32];
+        let node = wgpu::vertex_attr_array![0 => Uint32, 1 => Float32, 2 => Uint32];
+        Self {
+            kernels: target.compute.then(|| Kernels::new(device)),
+            edges: make(["vs_edge", "fs_edge"], PICTURE, Some((edge.as_slice(), size_of::<Edge>() as u64))),
+            arrows: make(["vs_arrow", "fs_arrow"], PICTURE, Some((edge.as_slice(), size_of::<Edge>() as u64))),
+            nodes: make(["vs_node", "fs_node"], PICTURE, Some((node.as_slice(), 12))),
+            page: make(["vs_page", "fs_page"], target.format, None),
+            drawing,
+            laying,
+        }
+    }
+
+    /// The texture that a picture of this size is drawn into, and how it is laid onto the page.
+    fn sheet(&self, device: &wgpu::Device, size: [u32; 2]) -> (wgpu::TextureView, wgpu::BindGroup) {
+        let usage = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING;
+        let view = view_of(&plain_texture(device, "graph", size, PICTURE, usage));
+        let bound = bind(device, "graph, page", &self.laying, [wgpu::BindingResource::TextureView(&view)]);
+        (view, bound)
+    }
+}
+
+/// A graph is dropped after this many paints of other graphs.
+const KEPT_TURNS: u64 = 1024;
+
+/// Pictures of graphs that this renderer has drawn so far; frames in which nothing changed are none.
+pub fn frames_drawn(resources: &CallbackResources) -> u64 {
+    resources.get::<Renderer>().map_or(0, |r| r.drawn)
+}
+
+pub fn steps_made(resources: &CallbackResources) -> u64 {
+    resources.get::<Renderer>().map_or(0, |r| r.steps)
+}
+
+/// The graphs on the device, each of which is dropped once it has not been painted for a while.
+struct Renderer {
+    pipelines: GraphPipelines,
+    entries: HashMap<u64, GraphEntry>,
+    /// Paints of any graph so far.
+    turn: u64,
+    /// The numbers of pictures drawn and of steps made so far, which tests check.
+    drawn: u64,
+    steps: u64,
+}
+
+impl Renderer {
+    fn new(device: &wgpu::Device, target: Target) -> Self {
+        Self { pipelines: GraphPipelines::new(device, target), entries: HashMap::new(), turn: 0, drawn: 0, steps: 0 }
+    }
+
+    /// Brings the device up to date with a graph about to be painted.
+    fn update(
+        &mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        encoder: &mut wgpu::CommandEncoder,
+        paint: &GraphCallback,
+        pixels_per_point: f32,
+    ) {
+        self.turn += 1;
+        let (graph, turn) = (&paint.graph, self.turn);
+        if self.entries.get(&graph.key).is_none_or(|e| e.shape_revision != graph.shape_revision) {
+            let entry = GraphEntry::new(&self.pipelines, device, queue, graph);
+            self.entries.insert(graph.key, entry);
+            self.entries.retain(|key, e| *key == graph.key || turn - e.used < KEPT_TURNS);
+        }
+        let Some(mut entry) = self.entries.remove(&graph.key) else { return };
+        entry.used = turn;
+        self.steps += entry.advance(self.pipelines.kernels.as_ref(), device, queue, encoder, graph);
+        entry.styles(queue, graph);
+        let (size, edges) = (paint.size(pixels_per_point), DrawnEdges::new(graph));
+        let uniform = paint.uniform(size, pixels_per_point);
+        let wanted = (size, uniform, entry.version, graph.style_revision, edges);
+        if entry.shown.as_ref() != Some(&wanted) {
+            if entry.shown.as_ref().is_none_or(|s| s.0 != size) {
+                entry.sheet = Some(self.pipelines.sheet(device, size));
+            }
+            queue.write_buffer(&entry.uniform, 0, bytemuck::bytes_of(&uniform));
+            entry.draw(&self.pipelines, device, encoder, graph, edges);
+            entry.shown = Some(wanted);
+            self.drawn += 1;
+        }
+        entry.poll_readback(device, encoder, graph);
+        self.entries.insert(graph.key, entry);
+    }
+
+    fn draw_onto_page(&self, key: u64, pass: &mut wgpu::RenderPass<'static>) {
+        let Some(entry) = self.entries.get(&key) else { return };
+        let Some((_, sheet)) = &entry.sheet else { return };
+        pass.set_pipeline(&self.pipelines.page);
+        pass.set_bind_group(0, &entry.drawing, &[]);
+        pass.set_bind_group(1, sheet, &[]);
+        pass.draw(0..4, 0..1);
     }
 }

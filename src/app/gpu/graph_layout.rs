@@ -3,11 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 use eframe::egui_wgpu::wgpu;
 
-use super::resources::buffer;
-
-mod kernels;
-
-pub use kernels::Kernels;
+use super::resources::{bind, buffer, buffer_entry, compute_pipeline, group_layout, shader, uniform_entry};
 
 const WORKGROUP: u32 = 64;
 /// The largest number of nodes that one dispatch reaches on every device.
@@ -81,6 +77,61 @@ impl StepUniform {
         let mut row = [0; STRIDE as usize];
         row[..size_of::<Self>()].copy_from_slice(bytemuck::bytes_of(self));
         row
+    }
+}
+
+/// The compute pipelines of every pass of a step, and how their buffers are bound.
+pub struct Kernels {
+    layout: wgpu::BindGroupLayout,
+    clear_box: wgpu::ComputePipeline,
+    gather: wgpu::ComputePipeline,
+    weigh: wgpu::ComputePipeline,
+    sum_up: wgpu::ComputePipeline,
+    step_exact: wgpu::ComputePipeline,
+    step_grid: wgpu::ComputePipeline,
+    tell_box: wgpu::ComputePipeline,
+}
+
+impl Kernels {
+    pub fn new(device: &wgpu::Device) -> Self {
+        let module = shader(device, "graph layout", include_str!("../../../shaders/graph_layout.wgsl"));
+        let compute = wgpu::ShaderStages::COMPUTE;
+        let laws = uniform_entry(0, compute, size_of::<Laws>());
+        // one row of the turns for each step, at an offset
+        let mut turn = uniform_entry(1, compute, size_of::<StepUniform>());
+        if let wgpu::BindingType::Buffer { has_dynamic_offset, .. } = &mut turn.ty {
+            *has_dynamic_offset = true;
+        }
+        let entry = |binding, read_only, size| {
+            buffer_entry(binding, compute, wgpu::BufferBindingType::Storage { read_only }, size)
+        };
+        let layout = [
+            laws,
+            turn,
+            entry(2, true, 16),
+            entry(3, true, 8),
+            entry(4, true, 8),
+            entry(5, false, 8),
+            entry(6, false, 32),
+            entry(7, false, 4),
+            entry(8, false, 16),
+        ];
+        let layout = group_layout(device, "graph layout", &layout);
+        let pipeline = |name: &str| compute_pipeline(device, &module, name, &layout);
+        Self {
+            clear_box: pipeline("clear_box"),
+            gather: pipeline("gather"),
+            weigh: pipeline("weigh"),
+            sum_up: pipeline("sum_up"),
+            step_exact: pipeline("step_exact"),
+            step_grid: pipeline("step_grid"),
+            tell_box: pipeline("tell_box"),
+            layout,
+        }
+    }
+
+    fn bind(&self, device: &wgpu::Device, resources: [wgpu::BindingResource<'_>; 9]) -> wgpu::BindGroup {
+        bind(device, "graph layout", &self.layout, resources)
     }
 }
 
@@ -165,8 +216,7 @@ impl GraphLayout {
         queue.write_buffer(&boxes, 0, bytemuck::cast_slice(&box_now.map(ordered)));
         let made = Self { laws, nodes: node_buffer, places, turns, bound, now: 0, steps: 0 };
         queue.write_buffer(&made.places[0], 0, bytemuck::cast_slice(start));
-        let corners = [[-box_now[2], -box_now[3]], [box_now[0], box_now[1]]];
-        queue.write_buffer(&made.places[0], u64::from(laws.count) * 8, bytemuck::cast_slice(&corners));
+        queue.write_buffer(&made.places[0], u64::from(laws.count) * 8, bytemuck::cast_slice(&corners(box_now)));
         Ok(made)
     }
 
@@ -228,14 +278,12 @@ impl GraphLayout {
         queue.write_buffer(&self.turns, 0, rows.as_flattened());
     }
 
-    /// Moves a node before the next step.
     pub fn set_position(&self, queue: &wgpu::Queue, node: u32, place: [f32; 2]) {
         if node < self.laws.count && place[0].is_finite() && place[1].is_finite() {
             queue.write_buffer(&self.places[self.now], u64::from(node) * 8, bytemuck::bytes_of(&place));
         }
     }
 
-    /// Holds a node where it is, or lets it go.
     pub fn hold(&self, queue: &wgpu::Queue, node: u32, held: bool) {
         if node < self.laws.count {
             queue.write_buffer(&self.nodes, u64::from(node) * 16 + 12, bytemuck::bytes_of(&u32::from(held)));
@@ -278,9 +326,14 @@ fn check_input(nodes: &[Node], springs: &[Spring], start: &[[f32; 2]], laws: &La
 }
 
 /// max x, max y, max -x, max -y.
-fn box_of(places: &[[f32; 2]]) -> [f32; 4] {
+pub(super) fn box_of(places: &[[f32; 2]]) -> [f32; 4] {
     let far = |b: [f32; 4], p: &[f32; 2]| [b[0].max(p[0]), b[1].max(p[1]), b[2].max(-p[0]), b[3].max(-p[1])];
     places.iter().fold([-3e38; 4], far)
+}
+
+/// The lower and the upper corner of a box.
+pub(super) fn corners([right, bottom, left, top]: [f32; 4]) -> [[f32; 2]; 2] {
+    [[-left, -top], [right, bottom]]
 }
 
 /// Maps floats to integers of the same order, like the function of this name in the shader.

@@ -29,7 +29,6 @@ pub struct Cells {
     pub data: Vec<f32>,
 }
 
-/// A heatmap to paint this frame.
 #[derive(Debug, Clone)]
 pub struct Heatmap {
     /// The identity of the matrix: each has a texture of its own.
@@ -58,7 +57,6 @@ pub enum HeatmapError {
 }
 
 impl Heatmap {
-    /// The shape that paints it into `rect`.
     pub fn shape(self, rect: Rect, target: Target) -> Result<Shape, HeatmapError> {
         let Cells { rows, cols, data } = &*self.cells;
         if *rows == 0 || *cols == 0 || data.len() != rows * cols {
@@ -137,7 +135,6 @@ struct HeatmapPipeline {
 /// A heatmap is dropped if it was not painted during this many paints of all heatmaps.
 const KEPT_TURNS: u64 = 4096;
 
-/// The number of uploads to this renderer so far.
 pub fn uploads(resources: &CallbackResources) -> u64 {
     resources.get::<HeatmapPipeline>().map_or(0, |p| p.uploads)
 }

@@ -41,9 +41,8 @@ pub struct Target {
     pub software: bool,
 }
 
-fn target_id() -> Id {
-    Id::unique("orrery gpu target")
-}
+const TARGET_KEY: &str = "orrery gpu target";
+const STILL_KEY: &str = "orrery gpu still";
 
 /// Tells the context which target it draws into. Call once, when a window or test harness starts;
 /// without it, views that need a pipeline say that there is no graphics adapter.
@@ -70,26 +69,22 @@ pub fn is_software(state: &RenderState) -> bool {
 
 /// Installs a target like [`install`], for a context whose shapes are drawn by another one or only counted by a test.
 pub fn install_target(ctx: &Context, target: Target) {
-    ctx.data_mut(|d| d.insert_temp(target_id(), target));
+    ctx.data_mut(|d| d.insert_temp(Id::unique(TARGET_KEY), target));
 }
 
 /// The target of the context, if [`install`] has set one.
 pub fn target(ctx: &Context) -> Option<Target> {
-    ctx.data(|d| d.get_temp(target_id()))
-}
-
-fn still_id() -> Id {
-    Id::unique("orrery gpu still")
+    ctx.data(|d| d.get_temp(Id::unique(TARGET_KEY)))
 }
 
 /// Marks the context as one of which a single picture is taken: no animation continues in a next frame.
 pub(crate) fn install_still(ctx: &Context) {
-    ctx.data_mut(|d| d.insert_temp(still_id(), true));
+    ctx.data_mut(|d| d.insert_temp(Id::unique(STILL_KEY), true));
 }
 
 /// True if only one picture of this context will be seen.
 pub fn is_still(ctx: &Context) -> bool {
-    ctx.data(|d| d.get_temp(still_id())).unwrap_or(false)
+    ctx.data(|d| d.get_temp(Id::unique(STILL_KEY))).unwrap_or(false)
 }
 
 /// The recent callbacks, by a key of their content.

@@ -38,7 +38,6 @@ pub struct Image {
 }
 
 impl Image {
-    /// The PNG file's bytes.
     pub fn png(&self) -> Result<Vec<u8>, OffscreenError> {
         png::encode(&self.rgba, [self.width, self.height])
             .map_err(|e| OffscreenError::Drawing(format!("the PNG encoder refused: {e}")))
@@ -152,7 +151,6 @@ impl Offscreen {
         self.paint_drawing(lay_out(sheet, self.target(), prepare, ui))
     }
 
-    /// The target that pictures are painted into.
     pub fn target(&self) -> super::Target {
         super::target_of(&self.state)
     }

@@ -9,9 +9,15 @@ use eframe::{
     egui_wgpu::{CallbackResources, CallbackTrait, ScreenDescriptor, wgpu},
 };
 
-use super::{Target, colour::opaque, paint_callback, resources::upload};
-
-mod device;
+use super::{
+    Target,
+    colour::opaque,
+    paint_callback,
+    resources::{
+        DrawPipeline, bind, buffer, buffer_entry, compute_pipeline, data_texture, group_layout, shader, texture_entry,
+        uniform_entry, upload, view_of,
+    },
+};
 
 /// Particles that are moved; how many of them are drawn is up to the picture.
 pub const COUNT: u32 = 32_768;
@@ -54,7 +60,6 @@ pub struct VectorField {
     pub data: Vec<[f32; 2]>,
 }
 
-/// Particles to paint this frame.
 #[derive(Debug, Clone)]
 pub struct Particles {
     /// The identity of the field: each has particles of its own.
@@ -100,7 +105,6 @@ impl Particles {
         }
     }
 
-    /// The shape that paints them into `rect`.
     pub fn shape(self, rect: Rect, target: Target) -> Result<Shape, ParticlesError> {
         let VectorField { rows, cols, data } = &*self.field;
         let fits = |n: usize| (2..=target.max_texture as usize).contains(&n);
@@ -203,7 +207,6 @@ struct ParticlesEntry {
     used: u64,
 }
 
-/// The pipelines and what they have on the device.
 struct ParticlesPipelines {
     advance: wgpu::ComputePipeline,
     draw: wgpu::RenderPipeline,
@@ -218,7 +221,6 @@ struct ParticlesPipelines {
 /// Particles not painted for this many paints of any are forgotten.
 const KEPT_TURNS: u64 = 1024;
 
-/// The number of steps that this renderer has made so far.
 pub fn steps_made(resources: &CallbackResources) -> u64 {
     resources.get::<ParticlesPipelines>().map_or(0, |p| p.steps)
 }
@@ -250,6 +252,57 @@ impl CallbackTrait for ParticlesCallback {
 }
 
 impl ParticlesPipelines {
+    fn new(device: &wgpu::Device, format: wgpu::TextureFormat) -> Self {
+        let module = shader(device, "particles", include_str!("../../../shaders/particles.wgsl"));
+        let (compute, written) = (wgpu::ShaderStages::COMPUTE, wgpu::BufferBindingType::Storage { read_only: false });
+        let moving = [
+            uniform_entry(0, compute, size_of::<MotionUniform>()),
+            texture_entry(1, compute),
+            buffer_entry(2, compute, written, 16),
+        ];
+        let moving = group_layout(device, "particles, moving", &moving);
+        let look = uniform_entry(0, wgpu::ShaderStages::VERTEX_FRAGMENT, size_of::<StreakUniform>());
+        let drawing = group_layout(device, "particles, drawing", &[look]);
+        let advance = compute_pipeline(device, &module, "advance", &moving);
+        let draw = DrawPipeline {
+            label: "particles, drawing",
+            module: &module,
+            entry_points: ["vs_main", "fs_main"],
+            group_layouts: &[Some(&drawing)],
+            instance: Some((wgpu::vertex_attr_array![0 => Float32x4].as_slice(), 16)),
+            topology: wgpu::PrimitiveTopology::TriangleStrip,
+            format,
+            blend: Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
+        }
+        .make(device);
+        Self { advance, draw, moving, drawing, entries: HashMap::new(), turn: 0, steps: 0 }
+    }
+
+    fn new_entry(&self, device: &wgpu::Device, size: (u32, u32)) -> ParticlesEntry {
+        let field = data_texture(device, "particles", size.into(), wgpu::TextureFormat::Rg32Float);
+        let buffer = |size: usize, usage| buffer(device, "particles", size as u64, usage);
+        let particles = buffer(MAX_STIFF as usize * 16, wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::VERTEX);
+        let flow = buffer(size_of::<MotionUniform>(), wgpu::BufferUsages::UNIFORM);
+        let look = buffer(size_of::<StreakUniform>(), wgpu::BufferUsages::UNIFORM);
+        let view = view_of(&field);
+        let moved =
+            [flow.as_entire_binding(), wgpu::BindingResource::TextureView(&view), particles.as_entire_binding()];
+        let moving = bind(device, "particles, moving", &self.moving, moved);
+        let drawing = bind(device, "particles, drawing", &self.drawing, [look.as_entire_binding()]);
+        ParticlesEntry {
+            revision: 0,
+            done: None,
+            moved: 0,
+            field,
+            particles,
+            flow,
+            look,
+            moving,
+            drawing,
+            used: self.turn,
+        }
+    }
+
     /// Brings the device up to date with particles about to be painted.
     fn update(
         &mut self,

@@ -44,7 +44,6 @@ pub(super) fn rows_of(bytes_per_row: Option<u32>) -> wgpu::TexelCopyBufferLayout
     wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row, rows_per_image: None }
 }
 
-/// A view of the whole texture, to be bound.
 pub(super) fn view_of(texture: &wgpu::Texture) -> wgpu::TextureView {
     texture.create_view(&wgpu::TextureViewDescriptor::default())
 }

@@ -64,7 +64,6 @@ impl<'a> Figure<'a> {
     }
 }
 
-/// The result of running a view's interface code once.
 struct Pass {
     /// The reason why a part had nothing to show, if one had nothing.
     nothing: Option<String>,
@@ -173,7 +172,6 @@ impl View for NotedView<'_> {
 }
 
 impl Figure<'_> {
-    /// The picture. The error is a message.
     pub fn image(&self, offscreen: &mut Offscreen) -> Result<Image, String> {
         let drawing = self.lay_out(self.make()?.as_mut(), &mut Selection::default(), offscreen.target());
         offscreen.paint_drawing(drawing).map_err(|e| e.to_string())
@@ -332,7 +330,7 @@ impl Figure<'_> {
     }
 
     /// A context in which asking and setting lead nowhere.
-    fn with_cx<R>(&self, selection: &mut Selection, f: impl FnOnce(&mut ViewCx<'_>) -> R) -> R {
+    pub(super) fn with_cx<R>(&self, selection: &mut Selection, f: impl FnOnce(&mut ViewCx<'_>) -> R) -> R {
         let mut actions = Actions::default();
         let mut questions = self.questions.cloned().unwrap_or_else(Questions::for_record);
         let mut cx = ViewCx {

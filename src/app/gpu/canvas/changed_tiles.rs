@@ -215,9 +215,20 @@ mod tests {
     }
 
     #[test]
-    fn equal_frames_change_nothing() {
-        let shapes = [square(0.0, 0.0, 300.0), square(10.0, 10.0, 20.0)];
-        assert!(frame(&shapes).changed_since(&frame(&shapes)).is_empty());
+    fn tiles_change_whose_shapes_or_their_order_do() {
+        let (ground, a, b) = (square(0.0, 0.0, 300.0), square(10.0, 10.0, 20.0), square(15.0, 15.0, 20.0));
+        let far = square(200.0, 100.0, 20.0);
+        for (what, old, new, changed) in [
+            ("equal frames", vec![ground.clone(), a.clone()], vec![ground.clone(), a.clone()], vec![]),
+            ("a shape before others", vec![far.clone()], vec![a.clone(), far], vec![rect(0, 0, 64, 64)]),
+            ("the order of drawing", vec![b.clone(), a.clone()], vec![a, b], vec![rect(0, 0, 64, 64)]),
+            ("tiles below each other", vec![], vec![square(70.0, 10.0, 100.0)], vec![rect(64, 0, 192, 128)]),
+            ("most tiles", vec![], vec![ground], vec![PixelRect::from_size(SIZE)]),
+        ] {
+            assert_eq!(frame(&new).changed_since(&frame(&old)), changed, "{what}");
+        }
+        let wide = FrameShapes::new(vec![], [400, 200], 1.0);
+        assert_eq!(wide.changed_since(&frame(&[])), [PixelRect::from_size([400, 200])], "another size");
     }
 
     #[test]
@@ -231,33 +242,6 @@ mod tests {
         assert_eq!(drawn.len(), 2, "the ground and the square");
         assert_eq!(drawn[1].clip_rect, tiles[1].in_points(1.0));
         assert_eq!(new.within(tiles[0]).len(), 1, "the ground alone");
-    }
-
-    #[test]
-    fn a_shape_that_comes_before_others_does_not_change_their_tiles() {
-        let old = frame(&[square(200.0, 100.0, 20.0)]);
-        let new = frame(&[square(10.0, 10.0, 20.0), square(200.0, 100.0, 20.0)]);
-        assert_eq!(new.changed_since(&old), [rect(0, 0, 64, 64)]);
-    }
-
-    #[test]
-    fn the_order_of_drawing_counts() {
-        let (a, b) = (square(10.0, 10.0, 20.0), square(15.0, 15.0, 20.0));
-        assert_eq!(frame(&[a.clone(), b.clone()]).changed_since(&frame(&[b, a])), [rect(0, 0, 64, 64)]);
-    }
-
-    #[test]
-    fn tiles_below_each_other_are_one_rectangle() {
-        let new = frame(&[square(70.0, 10.0, 100.0)]);
-        assert_eq!(new.changed_since(&frame(&[])), [rect(64, 0, 192, 128)]);
-    }
-
-    #[test]
-    fn most_tiles_are_all() {
-        let new = frame(&[square(0.0, 0.0, 300.0)]);
-        assert_eq!(new.changed_since(&frame(&[])), [PixelRect::from_size(SIZE)]);
-        let wide = FrameShapes::new(vec![], [400, 200], 1.0);
-        assert_eq!(wide.changed_since(&frame(&[])), [PixelRect::from_size([400, 200])], "another size");
     }
 
     #[test]

@@ -7,9 +7,9 @@ use std::sync::{
 
 use eframe::egui_wgpu::wgpu::{self, util::DeviceExt as _};
 
-use super::{COLUMNS, Edge, Graph, Uniform, pipelines::GraphPipelines};
+use super::{COLUMNS, Edge, Graph, GraphPipelines, Uniform};
 use crate::gpu::{
-    graph_layout::{GraphLayout, Kernels, MAX_STEPS},
+    graph_layout::{GraphLayout, Kernels, MAX_STEPS, box_of, corners},
     resources::{bind, buffer, data_texture, render_pass, rows_of, upload, view_of},
 };
 
@@ -284,14 +284,8 @@ impl GraphEntry {
 
 /// The positions followed by the corners of their bounding box, padded to whole rows of the texture.
 fn with_box(places: &[[f32; 2]]) -> Vec<[f32; 2]> {
-    let (mut low, mut high) = ([f32::MAX; 2], [f32::MIN; 2]);
-    for p in places {
-        for k in 0..2 {
-            (low[k], high[k]) = (low[k].min(p[k]), high[k].max(p[k]));
-        }
-    }
     let mut all = places.to_vec();
-    all.extend([low, high]);
+    all.extend(corners(box_of(places)));
     all.resize(all.len().next_multiple_of(COLUMNS as usize), [0.0; 2]);
     all
 }

@@ -9,7 +9,6 @@ const MIN_CELL: Vec2 = vec2(340.0, 260.0);
 /// Width of a picture for its height, where there is a choice.
 const SHAPE: f32 = 1.5;
 
-/// The arrangement of pictures in a grid.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Grid {
     pub cols: usize,

@@ -1,29 +1,37 @@
-//! One view of several runs as small multiples at one step, and the difference of two of them, if the view has one.
+//! One view of several runs as small multiples at one step, and the difference of two of them, if the view has one: in
+//! the window, and as pictures in files.
 
 pub mod difference;
 mod grid;
-mod sheet;
 
 use std::{fmt, path::PathBuf};
 
-use eframe::egui::{Rect, ScrollArea, Sense, Ui, UiBuilder, Vec2, pos2, vec2};
+use eframe::egui::{Align2, FontId, Rect, ScrollArea, Sense, Ui, UiBuilder, Vec2, pos2, vec2};
 
-use self::difference::{Difference, DifferenceKind, DifferenceSides};
+use self::{
+    difference::{Difference, DifferenceKind, DifferenceSides},
+    grid::Grid,
+};
 use super::{
-    figure::Figure,
+    figure::{self, Figure},
     mirror::Mirror,
     plot::map::MapState,
-    theme::Theme,
+    theme::{self, Theme},
     view::scrolled_ui,
     views::{self, Selection, View, ViewEntry},
 };
 use crate::{
     analysis::distinct::distinct,
     config::{Config, Knob},
+    gpu::offscreen::Offscreen,
     labs::Lab,
 };
 
-pub use sheet::{Multiple, difference_png, png};
+/// Width and height of one run's picture, points.
+const CELL: [f32; 2] = [640.0, 440.0];
+/// Height of the line over all pictures, points.
+const HEAD_HEIGHT: f32 = 44.0;
+const MARGIN: f32 = 16.0;
 
 /// A run read whole.
 pub struct ReplayedRun {
@@ -34,7 +42,6 @@ pub struct ReplayedRun {
     pub mirror: Mirror,
 }
 
-/// Runs read whole, to be shown by views.
 #[derive(Default)]
 pub struct ReplayedRuns {
     pub folders: Vec<PathBuf>,
@@ -64,7 +71,7 @@ impl ReplayedRun {
     /// The run as a view shows it at a step, or at its last one if that came before.
     pub fn figure<'a>(&'a self, view: &'a str, step: u64, theme: &'a Theme) -> Figure<'a> {
         let figure = Figure::new(view, &self.mirror, &self.config, &self.knobs, theme);
-        Figure { step: step.min(self.mirror.step), size: sheet::CELL, ..figure }
+        Figure { step: step.min(self.mirror.step), size: CELL, ..figure }
     }
 
     fn title(&self, step: u64) -> String {
@@ -129,7 +136,7 @@ impl Multiples {
         let count = self.cells.len().min(runs.len()) + usize::from(self.difference.is_some());
         ScrollArea::vertical().id_salt("multiples").auto_shrink([false, false]).show(ui, |ui| {
             let room = vec2(ui.available_width(), ui.clip_rect().height().min(ui.available_height()));
-            let grid = grid::Grid::in_room(room, count);
+            let grid = Grid::in_room(room, count);
             let (rect, _) = ui.allocate_exact_size(grid.size(), Sense::hover());
             for ((i, run), cell) in runs.iter().enumerate().zip(&mut self.cells) {
                 let place = grid.cell(rect.min, i);
@@ -168,7 +175,6 @@ impl Multiples {
     }
 }
 
-/// A place of its own for one picture.
 fn cell_ui(ui: &mut Ui, place: Rect, i: usize) -> Ui {
     let mut inner = ui.new_child(UiBuilder::new().id_salt(("run", i)).max_rect(place));
     inner.set_clip_rect(place.intersect(ui.clip_rect()));
@@ -179,4 +185,48 @@ fn cell_ui(ui: &mut Ui, place: Rect, i: usize) -> Ui {
 fn swatch(ui: &Ui, place: Rect, theme: &Theme, i: usize) {
     let at = Rect::from_min_size(pos2(place.right() - 24.0, place.top() + 16.0), vec2(10.0, 10.0));
     ui.painter().rect_filled(at, 2.0, theme.series(i));
+}
+
+#[derive(Clone, Copy)]
+pub struct Multiple<'a> {
+    pub view: &'static ViewEntry,
+    pub step: u64,
+    pub theme: &'a Theme,
+}
+
+/// The bytes of a PNG file with the view of every run. The error is a message.
+pub fn png(offscreen: &mut Offscreen, of: Multiple<'_>, runs: &[ReplayedRun]) -> Result<Vec<u8>, String> {
+    let mut cells: Vec<Box<dyn View>> = runs.iter().map(|_| (of.view.make)()).collect();
+    let mut selection = Selection::default();
+    let grid = Grid::with_cell_size(CELL.into(), runs.len());
+    let size = grid.size() + vec2(2.0 * MARGIN, HEAD_HEIGHT + MARGIN);
+    let title = format!("{} of {} runs at step {}", of.view.title, runs.len(), of.step);
+    figure::png(offscreen, of.theme, size, |ui| {
+        let sheet = ui.max_rect();
+        ui.painter().rect_filled(sheet, 0.0, of.theme.page);
+        let at = sheet.min + vec2(MARGIN, 12.0);
+        ui.painter().text(at, Align2::LEFT_TOP, &title, FontId::proportional(theme::TITLE), of.theme.text);
+        let from = pos2(sheet.left() + MARGIN, sheet.top() + HEAD_HEIGHT);
+        for ((i, run), cell) in runs.iter().enumerate().zip(&mut cells) {
+            let place = grid.cell(from, i);
+            let mut ui = cell_ui(ui, place, i);
+            let figure = run.figure(of.view.id, of.step, of.theme);
+            figure.show(&mut ui, &run.title(of.step), cell.as_mut(), &mut selection);
+            swatch(&ui, place, of.theme, i);
+        }
+    })
+}
+
+/// The bytes of a PNG file of a difference; `names`: minuend and subtrahend. An error is a message for the user.
+pub fn difference_png(
+    offscreen: &mut Offscreen,
+    difference: &Difference,
+    names: [&str; 2],
+    theme: &Theme,
+) -> Result<Vec<u8>, String> {
+    let mut state = MapState::default();
+    let sides = DifferenceSides { names, colours: [0, 1].map(|i| theme.series(i)) };
+    figure::png(offscreen, theme, difference.size(), |ui| {
+        difference::cell_ui(ui, Ok(difference), sides, theme, &mut state)
+    })
 }

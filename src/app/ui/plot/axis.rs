@@ -13,7 +13,6 @@ pub struct Axis {
     pub include: Vec<f64>,
     /// Fixed ends, when data should not move them.
     pub fixed: Option<[f64; 2]>,
-    /// True if ticks are only at integers.
     pub integer_ticks: bool,
     /// Counts training steps: what happened in the run is marked on it.
     pub counts_steps: bool,
@@ -29,7 +28,6 @@ impl Axis {
         Self { label: label.into(), ..Self::default() }
     }
 
-    /// The axis of training steps.
     pub fn steps() -> Self {
         Self { counts_steps: true, integer_ticks: true, ..Self::new("step") }
     }

@@ -139,15 +139,9 @@ fn lerp<const N: usize>(a: [f64; N], b: [f64; N], t: f64) -> [f64; N] {
 
 /// A line without points that lie so close to the one before that neither the eye nor a renderer can separate them: the
 /// direction between such two is meaningless. `nearest` is the limit, on each axis.
-pub fn distinct(points: Vec<[f64; 2]>, nearest: [f64; 2]) -> Vec<[f64; 2]> {
-    let mut out: Vec<[f64; 2]> = Vec::with_capacity(points.len());
-    for p in points {
-        let repeats = |last: &[f64; 2]| (0..2).all(|k| (last[k] - p[k]).abs() < nearest[k]);
-        if !out.last().is_some_and(repeats) {
-            out.push(p);
-        }
-    }
-    out
+pub fn distinct(mut points: Vec<[f64; 2]>, nearest: [f64; 2]) -> Vec<[f64; 2]> {
+    points.dedup_by(|p, last| (0..2).all(|k| (last[k] - p[k]).abs() < nearest[k]));
+    points
 }
 
 /// Points of the screen that are one.

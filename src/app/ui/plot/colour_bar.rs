@@ -5,7 +5,6 @@ use eframe::egui::{Align2, FontId, Mesh, Painter, Rangef, Rect, pos2};
 use super::scale::Scale;
 use crate::{gpu::colour::ColourMap, ui::theme::Theme};
 
-/// A mapping from values to colours.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Colours {
     pub map: ColourMap,

@@ -18,20 +18,18 @@ use crate::{
 #[derive(Debug, Clone, Default)]
 struct Images(Vec<String>);
 
-fn images_id() -> Id {
-    Id::unique("images of a drawing")
-}
+const IMAGES_KEY: &str = "images of a drawing";
 
 /// True in the context of a drawing, where no graphics card paints.
 pub(super) fn is_drawing(ctx: &Context) -> bool {
-    ctx.data(|data| data.get_temp::<Images>(images_id())).is_some()
+    ctx.data(|data| data.get_temp::<Images>(Id::unique(IMAGES_KEY))).is_some()
 }
 
 /// An image for a drawing, with its pixels as red, green, blue and alpha; `None` if they are not as many as `size` says.
 pub(super) fn image(ctx: &Context, rect: Rect, rgba: &[u8], size: [usize; 2]) -> Option<Shape> {
     let file = png::encode(rgba, size.map(|side| side as u32)).ok()?;
     let number = ctx.data_mut(|data| {
-        let Images(all) = data.get_temp_mut_or_default(images_id());
+        let Images(all) = data.get_temp_mut_or_default(Id::unique(IMAGES_KEY));
         all.push(STANDARD.encode(file));
         all.len() as u64
     });
@@ -48,13 +46,13 @@ pub fn drawing(name: &str, size: Vec2, theme: &Theme, mut draw: impl FnMut(&mut 
     let mut shapes = vec![];
     // The first pass learns how large things are.
     for _ in 0..2 {
-        ctx.data_mut(|data| data.insert_temp(images_id(), Images::default()));
+        ctx.data_mut(|data| data.insert_temp(Id::unique(IMAGES_KEY), Images::default()));
         let input = RawInput { screen_rect: Some(screen), ..Default::default() };
         let mut output = ctx.run_ui(input, &mut draw);
         shapes = std::mem::take(&mut output.shapes);
         output.drop_without_applying_deltas();
     }
-    let images = ctx.data(|data| data.get_temp(images_id())).unwrap_or_default();
+    let images = ctx.data(|data| data.get_temp(Id::unique(IMAGES_KEY))).unwrap_or_default();
     let mut svg = Svg::new(name, size, theme.panel);
     shapes.iter().for_each(|clipped| write_clipped(&mut svg, clipped, &images));
     svg.finish()
@@ -126,7 +124,6 @@ fn write_mesh(svg: &mut Svg, mesh: &Mesh, Images(images): &Images) {
     svg.raw("</g>\n");
 }
 
-/// The mean of colours, channel by channel.
 fn mean(colours: &[Color32]) -> Color32 {
     let channel = |k: usize| {
         let sum: usize = colours.iter().map(|colour| usize::from(colour[k])).sum();

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use eframe::egui::{Context, Id};
 
-/// Something that happened at a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepEvent {
     pub step: u64,
@@ -26,18 +25,16 @@ pub type StepEvents = Arc<[StepEvent]>;
 /// A pointer this near to a line reads its label, points.
 const HIT_DISTANCE: f32 = 5.0;
 
-fn id() -> Id {
-    Id::unique("orrery step events")
-}
+const EVENTS_KEY: &str = "orrery step events";
 
 /// Sets the events that charts over steps draw from now on.
 pub fn set_step_events(ctx: &Context, events: StepEvents) {
-    ctx.data_mut(|d| d.insert_temp(id(), events));
+    ctx.data_mut(|d| d.insert_temp(Id::unique(EVENTS_KEY), events));
 }
 
 /// The events of the last [`set_step_events`].
 pub(super) fn step_events(ctx: &Context) -> StepEvents {
-    ctx.data(|d| d.get_temp(id())).unwrap_or_default()
+    ctx.data(|d| d.get_temp(Id::unique(EVENTS_KEY))).unwrap_or_default()
 }
 
 /// The events in a place of this many points where the pointer is near one, in words.

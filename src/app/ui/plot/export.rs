@@ -167,7 +167,7 @@ impl Chart<'_> {
             svg.text(Pos2::new(end.x + 4.0, name.at.y + 4.0), "start", line.name(), theme.text);
         }
         if let Some(marker) = self.marker {
-            let x = layout.x_at(layout.x_scale.place(marker));
+            let x = layout.x_of(marker);
             if plot.x_range().contains(x) {
                 svg.line([Pos2::new(x, plot.top()), Pos2::new(x, plot.bottom())], Paint::stroke(theme.accent, 1.0));
             }
@@ -179,7 +179,7 @@ impl Chart<'_> {
 fn svg_events(layout: &Layout, events: &[StepEvent], theme: &Theme, svg: &mut Svg) {
     let plot = layout.plot;
     for event in events {
-        let x = layout.x_at(layout.x_scale.place(event.step as f64));
+        let x = layout.x_of(event.step as f64);
         if plot.x_range().contains(x) {
             svg.raw(&format!(
                 "<path d=\"M{x:.1} {:.1}V{:.1}\"{}><title>{}</title></path>\n",
@@ -309,22 +309,16 @@ mod tests {
         for line in &chart.lines {
             assert!(svg.contains(line.name()), "{}", line.name());
         }
-        let few = Chart::new("t", Axis::new("step"), Axis::new("loss")).line(Line::new(
-            "only",
-            Color32::RED,
-            vec![[0.0, 1.0], [1.0, 2.0]],
-        ));
+        let only = Line::new("only", Color32::RED, vec![[0.0, 1.0], [1.0, 2.0]]);
+        let few = Chart::new("t", Axis::new("step"), Axis::new("loss")).line(only);
         let svg = few.svg(&state, &Theme::dark()).unwrap();
         assert_eq!(super::super::svg::size_of(&svg), Some(vec2(480.0, 240.0)), "others keep their size");
     }
 
     #[test]
     fn svg_is_well_formed_and_escapes_words() {
-        let chart = Chart::new("a < b", Axis::new("step"), Axis::new("loss & more")).line(Line::new(
-            "x",
-            Color32::RED,
-            vec![[0.0, 1.0], [1.0, 2.0]],
-        ));
+        let line = Line::new("x", Color32::RED, vec![[0.0, 1.0], [1.0, 2.0]]);
+        let chart = Chart::new("a < b", Axis::new("step"), Axis::new("loss & more")).line(line);
         let svg = chart.svg(&ChartState::default(), &Theme::dark()).unwrap();
         assert!(svg.contains("loss &amp; more") && svg.contains("a &lt; b"));
         assert_eq!(svg.matches("<svg").count(), svg.matches("</svg>").count());

@@ -78,7 +78,6 @@ pub struct LineName {
 pub struct Layout {
     /// The size of the chart, points.
     pub size: [f32; 2],
-    /// The area of the data, points.
     pub plot: Rect,
     pub x_scale: Scale,
     pub y_scale: Scale,
@@ -110,9 +109,19 @@ impl Layout {
         pos2(2.0 + measure(&self.y_label, false) + GAP, ROW / 2.0)
     }
 
-    /// Position in points of a place; NaN where it is NaN.
-    pub fn at(&self, x: f64, y: f64) -> Pos2 {
-        pos2(self.x_at(x), self.y_at(y))
+    /// Position in points of a point; NaN where a value has no place on its axis.
+    pub fn at(&self, [x, y]: [f64; 2]) -> Pos2 {
+        pos2(self.x_of(x), self.y_of(y))
+    }
+
+    /// Position in points of a value of x.
+    pub fn x_of(&self, value: f64) -> f32 {
+        self.x_at(self.x_scale.place(value))
+    }
+
+    /// Position in points of a value of y.
+    pub fn y_of(&self, value: f64) -> f32 {
+        self.y_at(self.y_scale.place(value))
     }
 
     /// Position in points of shares of the plot.

@@ -1,6 +1,11 @@
-//! Gestures on a picture: the wheel and two fingers as a zoom, arrow keys as steps.
+//! Gestures on a picture: the wheel and two fingers as a zoom, arrow keys as steps, a click on the label of a number that a
+//! claim of the ledger states.
 
-use eframe::egui::{EventFilter, Key, Response, Ui};
+use eframe::egui::{
+    CursorIcon, EventFilter, Key, Rect, Response, Sense, Stroke, StrokeKind, Ui, WidgetInfo, accesskit::Role,
+};
+
+use crate::ui::theme::Theme;
 
 /// The factor by which scrolling and pinching bring a picture closer: e for every this many points, else 1.
 pub fn zoom_factor(ui: &Ui, points: f32) -> f32 {
@@ -19,4 +24,15 @@ pub fn arrow_steps(ui: &Ui, focused: &Response) -> [i32; 2] {
     let [right, left, up, down] =
         [Key::ArrowRight, Key::ArrowLeft, Key::ArrowUp, Key::ArrowDown].map(|key| presses(ui, key));
     [right - left, up - down]
+}
+
+/// Turns the label `words` in `rect` into a link; true if it was clicked. `chart` distinguishes equal labels in a view.
+pub fn claim_link_ui(ui: &Ui, theme: &Theme, rect: Rect, claim: &str, words: &str, chart: &str) -> bool {
+    let response = ui.interact(rect, ui.scope_id().with((chart, "claim", claim, words)), Sense::click());
+    response.widget_info(|| WidgetInfo::labeled(Role::Link, true, format!("claim {claim}: {words}")));
+    if response.has_focus() {
+        ui.painter().rect_stroke(rect.expand(2.0), 2.0, Stroke::new(1.0, theme.accent), StrokeKind::Outside);
+    }
+    let tip = format!("Opens the claim {claim}: its rule, and what runs have found.");
+    response.on_hover_cursor(CursorIcon::PointingHand).on_hover_text(tip).clicked()
 }

@@ -17,31 +17,26 @@ pub struct Guess {
     pub points: Vec<[f64; 2]>,
 }
 
-fn id() -> Id {
-    Id::unique("orrery guess")
-}
+const GUESS_KEY: &str = "orrery guess";
+const HIDDEN_CLAIMS_KEY: &str = "orrery hidden claims";
 
 /// Sets the chart on which there is a guess from now on.
 pub fn set_guess(ctx: &Context, guess: Option<Guess>) {
-    ctx.data_mut(|d| d.insert_temp(id(), guess));
+    ctx.data_mut(|d| d.insert_temp(Id::unique(GUESS_KEY), guess));
 }
 
 /// The guess, with what was drawn since it was set.
 pub fn guess(ctx: &Context) -> Option<Guess> {
-    ctx.data(|d| d.get_temp::<Option<Guess>>(id())).flatten()
-}
-
-fn claims_id() -> Id {
-    Id::unique("orrery hidden claims")
+    ctx.data(|d| d.get_temp::<Option<Guess>>(Id::unique(GUESS_KEY))).flatten()
 }
 
 /// Hides the marks of claims on every chart from now on, or shows them again.
 pub fn hide_claims(ctx: &Context, are_hidden: bool) {
-    ctx.data_mut(|d| d.insert_temp(claims_id(), are_hidden));
+    ctx.data_mut(|d| d.insert_temp(Id::unique(HIDDEN_CLAIMS_KEY), are_hidden));
 }
 
 pub(super) fn are_claims_hidden(ui: &Ui) -> bool {
-    ui.ctx().data(|d| d.get_temp(claims_id())).unwrap_or(false)
+    ui.ctx().data(|d| d.get_temp(Id::unique(HIDDEN_CLAIMS_KEY))).unwrap_or(false)
 }
 
 pub(super) fn guess_on(ui: &Ui, chart: &Chart<'_>) -> Option<Guess> {
@@ -69,7 +64,6 @@ impl Guess {
 }
 
 impl<'a> Chart<'a> {
-    /// True if it marks the number of a claim.
     pub(super) fn has_claims(&self) -> bool {
         self.zones.iter().any(|zone| zone.claim.is_some())
             || self.references.iter().any(|reference| reference.claim.is_some())

@@ -3,7 +3,7 @@
 use eframe::egui::{Align2, Pos2, Rangef, Rect, pos2, vec2};
 
 use super::{
-    Chart,
+    Chart, Reference, Zone,
     clip::Window,
     geometry::{Label, Layout, MeasureText, PlottedLine, ROW},
 };
@@ -48,7 +48,6 @@ pub(super) fn place_avoiding(chart: &Chart<'_>, layout: &mut Layout, points: Vec
     layout.traces.pop();
 }
 
-/// A label that is still to be placed.
 struct PendingLabel<'c> {
     words: &'c str,
     /// Candidate positions, the best first.
@@ -58,68 +57,69 @@ struct PendingLabel<'c> {
     level: Option<f32>,
 }
 
-/// The labels of the lines and strips that are in sight and named.
-fn pending_labels<'c>(chart: &'c Chart<'_>, layout: &Layout) -> Vec<PendingLabel<'c>> {
-    let plot = layout.plot;
-    let rows = || (0..8).map(|i| i as f32 * ROW);
-    let mut all = vec![];
-    let x = |v: f64| layout.x_at(layout.x_scale.place(v));
-    for zone in &chart.zones {
-        if zone.vertical {
-            let at = pos2(x(zone.from).max(plot.left()) + 4.0, plot.bottom() - 4.0);
-            if plot.contains(at) && x(zone.to) > plot.left() {
-                let anchors = rows().map(|y| (at - vec2(0.0, y), Align2::LEFT_BOTTOM)).collect();
-                all.push(PendingLabel { words: &zone.label, anchors, claim: zone.claim, level: None });
-            }
-        } else if let Some((at, inside)) = zone_label_at(layout, zone) {
-            let aligned = if inside { Align2::LEFT_BOTTOM } else { Align2::LEFT_TOP };
-            let across = [at.x, plot.center().x, plot.right() - 60.0];
-            let heights = std::iter::once((at.y, aligned)).chain(zone_label_above(layout, zone, inside));
-            let anchors = heights.flat_map(|(y, aligned)| across.map(|x| (pos2(x, y), aligned))).collect();
-            all.push(PendingLabel { words: &zone.label, anchors, claim: zone.claim, level: None });
-        }
-    }
-    for reference in &chart.references {
-        let level = (!reference.vertical).then(|| layout.y_at(layout.y_scale.place(reference.at)));
-        let anchors: Vec<(Pos2, Align2)> = if let Some(y) = level {
-            if !plot.y_range().contains(y) {
-                continue;
-            }
-            let across = [(plot.left() + 6.0, 0), (plot.right() - 2.0, 2), (plot.center().x, 1)];
-            let aligned = |side: usize| match side {
-                0 => [Align2::LEFT_BOTTOM, Align2::LEFT_TOP],
-                1 => [Align2::CENTER_BOTTOM, Align2::CENTER_TOP],
-                _ => [Align2::RIGHT_BOTTOM, Align2::RIGHT_TOP],
-            };
-            let both = |row: u8| {
-                let apart = 2.0 + f32::from(row) * ROW;
-                across.into_iter().flat_map(move |(x, side)| {
-                    let [above, below] = aligned(side);
-                    [(pos2(x, y - apart), above), (pos2(x, y + apart), below)]
-                })
-            };
-            (0..=FURTHER_ROWS).flat_map(both).collect()
-        } else {
-            let x = x(reference.at);
-            if !plot.x_range().contains(x) {
-                continue;
-            }
-            let top = plot.top() + 2.0;
-            let beside =
-                |y: f32| [(pos2(x + 4.0, top + y), Align2::LEFT_TOP), (pos2(x - 4.0, top + y), Align2::RIGHT_TOP)];
-            rows().flat_map(beside).collect()
-        };
-        all.push(PendingLabel { words: &reference.label, anchors, claim: reference.claim, level });
-    }
+/// The named labels of what is in sight.
+fn pending_labels<'c>(chart: &'c Chart<'_>, layout: &Layout) -> impl Iterator<Item = PendingLabel<'c>> {
+    let label = |words, anchors, claim, level| PendingLabel { words, anchors, claim, level };
+    let zones = chart.zones.iter().map(move |zone| label(zone.label.as_str(), in_zone(layout, zone), zone.claim, None));
+    let references = chart.references.iter().map(move |reference| {
+        let level = (!reference.vertical).then(|| layout.y_of(reference.at));
+        label(&reference.label, beside_reference(layout, reference), reference.claim, level)
+    });
     let stated = chart.lines.iter().enumerate().filter(|(_, line)| line.claim.is_some());
-    all.extend(stated.map(|(i, line)| PendingLabel {
-        words: line.name(),
-        anchors: beside_line(layout, i),
-        claim: line.claim,
-        level: None,
-    }));
-    all.retain(|label| !label.words.is_empty());
-    all
+    let lines = stated.map(move |(i, line)| label(line.name(), beside_line(layout, i), line.claim, None));
+    zones.chain(references).chain(lines).filter(|label| !label.words.is_empty() && !label.anchors.is_empty())
+}
+
+/// The heights of rows, from an edge on.
+fn rows() -> impl Iterator<Item = f32> {
+    (0..8).map(|i| i as f32 * ROW)
+}
+
+/// Positions in a strip; a horizontal one is named at its foot and at its head if there is room inside, else under it, and
+/// over it where that is in sight.
+fn in_zone(layout: &Layout, zone: &Zone) -> Vec<(Pos2, Align2)> {
+    let plot = layout.plot;
+    if zone.vertical {
+        let [from, to] = [zone.from, zone.to].map(|v| layout.x_of(v));
+        let at = pos2(from.max(plot.left()) + 4.0, plot.bottom() - 4.0);
+        let is_seen = plot.contains(at) && to > plot.left();
+        return rows().filter(|_| is_seen).map(|y| (at - vec2(0.0, y), Align2::LEFT_BOTTOM)).collect();
+    }
+    let [a, b] = [zone.from, zone.to].map(|v| layout.y_of(v));
+    let (head, foot) = (a.min(b), a.max(b));
+    let (top, bottom) = (head.max(plot.top()), foot.min(plot.bottom()));
+    let heights = if bottom - top >= ROW * 2.0 {
+        [Some((bottom - 2.0, Align2::LEFT_BOTTOM)), Some((top + 2.0, Align2::LEFT_TOP))]
+    } else if plot.y_range().contains(foot + 2.0) {
+        let over = (head - ROW > plot.top()).then_some((head - 2.0, Align2::LEFT_BOTTOM));
+        [Some(((foot + 2.0).min(plot.bottom() - ROW), Align2::LEFT_TOP)), over]
+    } else {
+        return vec![];
+    };
+    let across = [plot.left() + 6.0, plot.center().x, plot.right() - 60.0];
+    heights.into_iter().flatten().flat_map(|(y, aligned)| across.map(|x| (pos2(x, y), aligned))).collect()
+}
+
+/// Positions beside a reference line in sight.
+fn beside_reference(layout: &Layout, reference: &Reference) -> Vec<(Pos2, Align2)> {
+    let plot = layout.plot;
+    if reference.vertical {
+        let (x, top) = (layout.x_of(reference.at), plot.top() + 2.0);
+        let beside = |y: f32| [(pos2(x + 4.0, top + y), Align2::LEFT_TOP), (pos2(x - 4.0, top + y), Align2::RIGHT_TOP)];
+        return rows().filter(|_| plot.x_range().contains(x)).flat_map(beside).collect();
+    }
+    let y = layout.y_of(reference.at);
+    let across = [
+        (plot.left() + 6.0, [Align2::LEFT_BOTTOM, Align2::LEFT_TOP]),
+        (plot.right() - 2.0, [Align2::RIGHT_BOTTOM, Align2::RIGHT_TOP]),
+        (plot.center().x, [Align2::CENTER_BOTTOM, Align2::CENTER_TOP]),
+    ];
+    let both = |apart: f32| {
+        let at = |(x, [above, below]): (f32, [Align2; 2])| [(pos2(x, y - apart), above), (pos2(x, y + apart), below)];
+        across.map(at).into_iter().flatten()
+    };
+    let distances = (0..=FURTHER_ROWS).map(|row| 2.0 + f32::from(row) * ROW);
+    distances.filter(|_| plot.y_range().contains(y)).flat_map(both).collect()
 }
 
 /// Positions above and below a line in sight: at its end, at its beginning, and between; none where it is switched off.
@@ -138,34 +138,6 @@ fn beside_line(layout: &Layout, line: usize) -> Vec<(Pos2, Align2)> {
     places.into_iter().flatten().flat_map(both).collect()
 }
 
-/// The position of a zone's name: at its foot if there is room inside, else under it; `None` if the zone is not
-/// visible.
-fn zone_label_at(layout: &Layout, zone: &super::Zone) -> Option<(Pos2, bool)> {
-    let ends = [zone.from, zone.to].map(|v| layout.y_at(layout.y_scale.place(v)));
-    let (top, foot) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
-    let plot = layout.plot;
-    let shown = top.max(plot.top())..=foot.min(plot.bottom());
-    let inside = shown.end() - shown.start() >= ROW * 2.0;
-    let below = foot + 2.0;
-    let x = plot.left() + 6.0;
-    match inside {
-        true => Some((pos2(x, shown.end() - 2.0), true)),
-        false if plot.y_range().contains(below) => Some((pos2(x, below.min(plot.bottom() - ROW)), false)),
-        false => None,
-    }
-}
-
-/// The other height of a zone's name: at its head if there is room inside, else over it, where that is in sight.
-fn zone_label_above(layout: &Layout, zone: &super::Zone, inside: bool) -> Option<(f32, Align2)> {
-    let [a, b] = [zone.from, zone.to].map(|v| layout.y_at(layout.y_scale.place(v)));
-    let (head, plot) = (a.min(b), layout.plot);
-    match inside {
-        true => Some((head.max(plot.top()) + 2.0, Align2::LEFT_TOP)),
-        false => (head - ROW > plot.top()).then_some((head - 2.0, Align2::LEFT_BOTTOM)),
-    }
-}
-
-/// A label moved inside the plot.
 pub(super) fn move_inside(plot: Rect, rect: Rect) -> Rect {
     let inside = plot.shrink(3.0);
     let right = (inside.right() - rect.right()).min(0.0);
@@ -195,8 +167,8 @@ fn cost(chart: &Chart<'_>, layout: &Layout, placed: &[Label], rect: Rect) -> f32
     // a label may touch its own reference line, and be pushed onto it by the edge of the plot
     let inner = rect.shrink(1.0);
     let through = chart.references.iter().filter(|reference| match reference.vertical {
-        true => inner.x_range().contains(layout.x_at(layout.x_scale.place(reference.at))),
-        false => inner.y_range().contains(layout.y_at(layout.y_scale.place(reference.at))),
+        true => inner.x_range().contains(layout.x_of(reference.at)),
+        false => inner.y_range().contains(layout.y_of(reference.at)),
     });
     crossed.sum::<f32>() + through.count() as f32 * CROSSES
 }
@@ -268,7 +240,7 @@ mod tests {
         chart.horizontal_line("chance", 0.3);
         let mut layout = Layout::new(&chart, &ChartState::default(), [400.0, 240.0], &measure);
         let is_on = |rect: Rect, [a, b]: [Pos2; 2]| (0..=200u8).any(|i| rect.contains(a.lerp(b, f32::from(i) / 200.0)));
-        let steep = [[0.0, 0.0], [2.0, 1.0]].map(|[x, y]| layout.at(x, y));
+        let steep = [[0.0, 0.0], [2.0, 1.0]].map(|point| layout.at(point));
         let label = layout.labels[0].rect;
         assert!(!is_on(label, steep), "{label:?} is on the line {steep:?}");
         // a guess through the label and what is left of it, at its height
@@ -291,7 +263,7 @@ mod tests {
         let layout = Layout::new(&chart, &ChartState::default(), [400.0, 260.0], &measure);
         assert_eq!(layout.labels.len(), 2);
         for (label, at) in layout.labels.iter().flat_map(|label| [50.0, 200.0].map(|at| (label, at))) {
-            assert!(!label.rect.x_range().contains(layout.at(at, 0.0).x), "{label:?} is on the line at {at}");
+            assert!(!label.rect.x_range().contains(layout.x_of(at)), "{label:?} is on the line at {at}");
         }
     }
 
@@ -304,9 +276,9 @@ mod tests {
         let mut chart = Chart { lines: lines.into(), ..Chart::new("t", Axis::new("x"), Axis::new("y")) };
         chart.horizontal_line("most common", 0.1);
         let layout = Layout::new(&chart, &ChartState::default(), [400.0, 260.0], &measure);
-        let (label, [lowest, highest]) = (layout.labels[0].rect, [0.25, 1.0].map(|y| layout.at(0.0, y).y));
+        let (label, [lowest, highest]) = (layout.labels[0].rect, [0.25, 1.0].map(|y| layout.y_of(y)));
         assert!(label.bottom() < lowest && label.top() > highest, "{label:?} between {highest} and {lowest}");
-        let level = layout.at(0.0, 0.1).y;
+        let level = layout.y_of(0.1);
         let leader = layout.labels[0].leader.expect("a line leads to the level");
         assert!(leader.map(|end| end.y) == [label.bottom(), level] && leader[0].x == leader[1].x, "{leader:?}");
         let alone = Line::new("a", Color32::RED, vec![[0.0, 1.0], [59.0, 1.0]]);

@@ -13,12 +13,18 @@ use super::{
     tile::MIN_PLOT_SIZE,
     weave::weave,
 };
-use crate::ui::theme::{FAINT_LINE, FAINTEST_LINE};
+use crate::ui::{
+    curve::Bucket,
+    theme::{FAINT_LINE, FAINTEST_LINE},
+};
 
 /// The smallest gap between the numbers of an x axis, points.
 const TICK_GAP: f32 = 4.0;
 /// The longest text that may stand for the names without room; its width is reserved.
 const MORE: &str = "+ 10 more";
+
+/// Between two names of a row, points.
+const NAME_GAP: f32 = 14.0;
 
 mod thinning;
 
@@ -142,30 +148,36 @@ impl Layout {
         }
         let right = chart.margins.map_or(10.0, |m| m[1]);
         self.margins = [left, right];
-        // Rows above the plot: first the rest of the axis' own row, then as many as it takes.
+        // Rows above the plot: as few as name as many lines as there is room for, beside the axis' label only if that saves one.
         let label_width = measure(&axis_label(&chart.y, Scale::Log), false) + measure(FIXED, false) + 2.0 * GAP;
-        let total: f32 = named.iter().map(|i| width_of(i) + 14.0).sum();
-        let mut x = label_width.max(left);
-        let mut row = ROW / 2.0;
         let lowest = self.names_bottom;
-        if !named.is_empty() && x + total > size[0] && row + ROW <= lowest {
-            x = left;
-            row += ROW;
-        }
-        for (nth, i) in named.iter().enumerate() {
-            let w = width_of(i);
-            if x + w > size[0] - 70.0 && x > left && row + ROW > lowest {
-                self.count_unnamed(named.len() - nth, pos2(x, row), size[0] - 4.0 - measure(MORE, false));
-                break;
+        let place = |mut x: f32, mut row: f32| {
+            let mut names = vec![];
+            let mut rest = named.iter().map(|i| width_of(i) + NAME_GAP).sum::<f32>() - NAME_GAP;
+            for i in &named {
+                let w = width_of(i);
+                // in the last row a note needs room, unless every name has it
+                if row + ROW > lowest && x > left && x + w > size[0] - 70.0 && x + rest > size[0] - 4.0 {
+                    break;
+                }
+                if x + w > size[0] - 4.0 && x > left {
+                    x = left;
+                    row += ROW;
+                }
+                names.push(LineName { line: *i, at: pos2(x, row) });
+                x += w + NAME_GAP;
+                rest -= w + NAME_GAP;
             }
-            if x + w > size[0] - 4.0 && x > left {
-                x = left;
-                row += ROW;
-            }
-            self.names.push(LineName { line: *i, at: pos2(x, row) });
-            x += w + 14.0;
+            (names, pos2(x, row))
+        };
+        let (beside, below) = (place(label_width.max(left), ROW / 2.0), place(left, ROW * 1.5));
+        let is_better = beside.0.len() > below.0.len() || beside.0.len() == below.0.len() && beside.1.y < below.1.y;
+        let (names, end) = if is_better || ROW * 1.5 > lowest { beside } else { below };
+        self.names = names;
+        if self.names.len() < named.len() {
+            self.count_unnamed(named.len() - self.names.len(), end, size[0] - 4.0 - measure(MORE, false));
         }
-        let top = row + ROW / 2.0 + 6.0;
+        let top = end.y + ROW / 2.0 + 6.0;
         self.plot = Rect::from_min_max(pos2(left, top), pos2(size[0] - right, bottom.max(top + 20.0)));
     }
 
@@ -183,7 +195,7 @@ impl Layout {
             .iter()
             .map(|i| {
                 let last = value_before(&chart.lines[*i].data, shown[1]).map_or(f64::NAN, |p| p[1]);
-                let y = self.y_at(self.y_scale.place(last));
+                let y = self.y_of(last);
                 (*i, if y.is_finite() { y.clamp(self.plot.top() + 6.0, self.plot.bottom() - 6.0) } else { f32::MAX })
             })
             .collect();
@@ -240,11 +252,7 @@ impl Layout {
 
     fn drop_covered_x_ticks(&mut self, measure: MeasureText<'_>) {
         let mut ticks = std::mem::take(&mut self.x_ticks);
-        for tick in &mut ticks {
-            if self.is_covered(tick, measure) {
-                tick.1.clear();
-            }
-        }
+        ticks.iter_mut().filter(|tick| self.is_covered(tick, measure)).for_each(|tick| tick.1.clear());
         self.x_ticks = ticks;
     }
 
@@ -361,22 +369,16 @@ impl Layout {
                         curve.range(from, to, columns)
                     }
                     Scale::Log => {
-                        let edges: Vec<f64> = (0..=columns)
-                            .map(|i| {
-                                self.x_scale.value(self.x[0] + (self.x[1] - self.x[0]) * i as f64 / columns as f64)
-                            })
-                            .collect();
-                        curve.between(&edges)
+                        let [first, last] = self.x;
+                        let edge = |i| self.x_scale.value(first + (last - first) * i as f64 / columns as f64);
+                        curve.between(&(0..=columns).map(edge).collect::<Vec<_>>())
                     }
                 };
-                let mut points = Vec::with_capacity(buckets.len() * 2);
-                for b in buckets {
-                    points.push(place(b.first as f64, b.extent.min));
-                    if b.last > b.first {
-                        points.push(place(b.last as f64, b.extent.max));
-                    }
-                }
-                points
+                let ends = |b: &Bucket| {
+                    let last = (b.last > b.first).then(|| place(b.last as f64, b.extent.max));
+                    [place(b.first as f64, b.extent.min)].into_iter().chain(last)
+                };
+                buckets.iter().flat_map(ends).collect()
             }
         }
     }

@@ -26,7 +26,6 @@ pub struct MapState {
     window: Option<[f32; 4]>,
 }
 
-/// The cells that the pointer hovers over and clicks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MapPointed {
     /// Row and column.
@@ -123,7 +122,6 @@ impl Default for MapFrame {
     }
 }
 
-/// The title of the map, and a value of it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Title {
     pub text: String,

@@ -18,7 +18,6 @@ pub struct MapCells {
     payload: Option<Arc<Payload>>,
     pub(super) part: String,
     pub(super) cells: Arc<Cells>,
-    /// Some cell's value is not a finite number.
     pub has_not_finite: bool,
     /// No other cells have it: what the card holds outlives the view.
     revision: u64,

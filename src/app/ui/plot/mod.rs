@@ -8,7 +8,6 @@ use eframe::egui::{Color32, Pos2, Rangef, Rect, Vec2};
 pub use super::curve::{Curve, Smoothed};
 
 mod axis;
-mod claim_link;
 pub mod clip;
 pub mod colour_bar;
 mod drawing;
@@ -34,12 +33,11 @@ mod tile;
 mod weave;
 
 pub use axis::Axis;
-pub use claim_link::claim_link_ui;
 pub use drawing::drawing;
 pub use empty::{empty_message, empty_ui};
 pub use events::{StepEvent, StepEvents, near, set_step_events};
 pub use geometry::{HOVER_DISTANCE, distance_to};
-pub use gestures::{arrow_steps, presses, zoom_factor};
+pub use gestures::{arrow_steps, claim_link_ui, presses, zoom_factor};
 pub use guess::{Guess, guess, hide_claims, set_guess};
 pub use mark::paint_mark;
 pub use paint::ChartResponse;
@@ -55,7 +53,6 @@ pub use tile::{
 /// Smallest size at which a chart is legible, points.
 pub const MIN_SIZE: Vec2 = Vec2::new(140.0, 90.0);
 
-/// The source of a line's points.
 #[derive(Debug, Clone)]
 pub enum Data<'a> {
     /// Drawn through its pyramid: any number of points.
@@ -65,20 +62,15 @@ pub enum Data<'a> {
 }
 
 impl Data<'_> {
-    pub fn is_empty(&self) -> bool {
+    pub fn len(&self) -> usize {
         match self {
-            Data::Curve(c) => c.is_empty(),
-            Data::Points(p) => p.is_empty(),
+            Data::Curve(c) => c.len(),
+            Data::Points(p) => p.len(),
         }
     }
 
-    /// True for a single value, which no line joins to another.
-    pub fn is_single(&self) -> bool {
-        let len = match self {
-            Data::Curve(c) => c.len(),
-            Data::Points(p) => p.len(),
-        };
-        len == 1
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 }
 
@@ -131,7 +123,6 @@ impl Stroke {
     }
 }
 
-/// A sign at a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
     Cross,
@@ -142,7 +133,6 @@ pub enum Mark {
     Dot,
 }
 
-/// A named line.
 #[derive(Debug, Clone)]
 pub struct Line<'a> {
     pub label: String,
@@ -204,7 +194,6 @@ impl<'a> Line<'a> {
         Self { faint: true, ..self }
     }
 
-    /// Drawn faint, behind the lines of the run that is shown.
     pub fn pinned(self) -> Self {
         Self { is_pinned: true, faint: true, ..self }
     }
@@ -214,7 +203,12 @@ impl<'a> Line<'a> {
         Self { claim: Some(id), ..self }
     }
 
-    /// True if the legend lists the line.
+    /// Its values, and those before smoothing.
+    fn for_each_data(&self, each: &mut dyn FnMut(&Data<'_>)) {
+        each(&self.data);
+        self.raw.into_iter().for_each(|raw| each(&Data::Curve(raw)));
+    }
+
     fn is_listed(&self) -> bool {
         self.named && (!self.faint || self.is_pinned)
     }
@@ -289,8 +283,8 @@ impl Zone {
     /// The strip in the layout's points, which may reach beyond the plot; `None` where an end has no place on the axis.
     fn rect(&self, layout: &geometry::Layout) -> Option<Rect> {
         let place = |v: f64| match self.vertical {
-            true => layout.x_at(layout.x_scale.place(v)),
-            false => layout.y_at(layout.y_scale.place(v)),
+            true => layout.x_of(v),
+            false => layout.y_of(v),
         };
         let [a, b] = [self.from, self.to].map(place);
         let ends = Rangef::new(a.min(b), a.max(b));
@@ -321,13 +315,12 @@ impl Reference {
     fn path(&self, layout: &geometry::Layout) -> [Pos2; 2] {
         let ends = [layout.plot.left_top(), layout.plot.right_bottom()];
         match self.vertical {
-            true => ends.map(|end| Pos2::new(layout.x_at(layout.x_scale.place(self.at)), end.y)),
-            false => ends.map(|end| Pos2::new(end.x, layout.y_at(layout.y_scale.place(self.at)))),
+            true => ends.map(|end| Pos2::new(layout.x_of(self.at), end.y)),
+            false => ends.map(|end| Pos2::new(end.x, layout.y_of(self.at))),
         }
     }
 }
 
-/// The data of a chart.
 #[derive(Debug, Clone, Default)]
 pub struct Chart<'a> {
     /// Distinguishes charts within a tile, and names it for a screen reader.
@@ -373,7 +366,6 @@ impl<'a> Chart<'a> {
         self.add(if is_named { line.unnamed() } else { line });
     }
 
-    /// Adds the shaded area between `low` and `high`.
     pub fn band(
         &mut self,
         label: impl Into<String>,

@@ -15,7 +15,7 @@ const SIGN: f32 = 3.0;
 
 impl Canvas<'_> {
     fn event_x(&self, step: u64) -> f32 {
-        self.layout.x_at(self.layout.x_scale.place(step as f64)) + self.corner.x
+        self.layout.x_of(step as f64) + self.corner.x
     }
 
     /// A hairline with a sign at its head for each visible event.
@@ -42,13 +42,11 @@ impl Canvas<'_> {
             self.halo_text(at, Align2::LEFT_BOTTOM, &event.label());
         }
     }
-}
 
-impl Canvas<'_> {
     /// The guess as a dashed line with its name.
     pub(super) fn guess(&self, guess: &Guess) {
-        let (layout, area) = (self.layout, self.area());
-        let place = |p: &[f64; 2]| layout.at(layout.x_scale.place(p[0]), layout.y_scale.place(p[1])) + self.corner;
+        let area = self.area();
+        let place = |p: &[f64; 2]| self.layout.at(*p) + self.corner;
         let points: Vec<_> = guess.points.iter().map(place).filter(|p| area.expand(1.0).contains(*p)).collect();
         let stroke = Stroke::new(2.0, self.theme.accent);
         if points.len() > 1 {
@@ -63,7 +61,6 @@ impl Canvas<'_> {
         }
     }
 
-    /// A drag draws the guess.
     pub(super) fn draw_guess(&self, ui: &Ui, response: &Response, mut guess: Guess) {
         if response.hovered() {
             ui.ctx().set_cursor_icon(CursorIcon::Crosshair);

@@ -7,12 +7,11 @@ use eframe::egui::{
 };
 
 use super::{
-    Chart, ChartState, Mark, Scale, Stroke,
-    claim_link::claim_link_ui,
-    clip,
+    Chart, ChartState, Mark, Scale, Stroke, clip,
     empty::empty_ui,
     events::{StepEvents, step_events},
     geometry::{Label, Layout, ROW, TEXT},
+    gestures::claim_link_ui,
     guess::{Guess, are_claims_hidden, guess_on},
     labels::{move_inside, place_avoiding},
     mark::{DOT, LONE, MARK, shape_of},
@@ -20,7 +19,6 @@ use super::{
 };
 use crate::ui::theme::Theme;
 
-/// The result of a chart in a frame.
 #[derive(Debug, Clone)]
 pub struct ChartResponse {
     pub response: Response,
@@ -225,7 +223,6 @@ fn share_cursor(ui: &Ui, x_label: &str, response: &Response, hovered: Option<f64
     told.filter(|t| t.0 == x_label && t.3 != response.id && pass.saturating_sub(t.2) <= 1).map(|t| t.1)
 }
 
-/// A layout on a painter.
 pub(super) struct Canvas<'a> {
     pub(super) chart: &'a Chart<'a>,
     pub(super) layout: &'a Layout,
@@ -326,7 +323,7 @@ impl Canvas<'_> {
                 if trace.dots {
                     // a single value is the whole of its line, so its mark is larger
                     let line = trace.line.and_then(|line| self.chart.lines.get(line));
-                    let is_single = line.is_some_and(|line| line.data.is_single());
+                    let is_single = line.is_some_and(|line| line.data.len() == 1);
                     let points = egui_plot::Points::new("", trace.points.clone());
                     let points =
                         points.radius(if is_single { LONE } else { DOT }).filled(!(is_single && trace.is_dashed()));
@@ -348,7 +345,7 @@ impl Canvas<'_> {
         self.chart.references.iter().for_each(|reference| self.reference(reference));
         layout.labels.iter().for_each(|label| self.label(label));
         if let Some(marker) = self.chart.marker {
-            let x = layout.x_at(layout.x_scale.place(marker)) + self.corner.x;
+            let x = layout.x_of(marker) + self.corner.x;
             if area.x_range().contains(x) {
                 self.painter.vline(x, area.y_range(), egui::Stroke::new(1.0, theme.accent));
             }

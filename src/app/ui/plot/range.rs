@@ -23,12 +23,7 @@ pub(super) fn x_limits(chart: &Chart<'_>, state: &ChartState, scale: Scale) -> [
         }
         Data::Points(p) => p.iter().for_each(|p| ends.take(scale.place(p[0]))),
     };
-    for line in &chart.lines {
-        each(&line.data);
-        if let Some(raw) = line.raw {
-            each(&Data::Curve(raw));
-        }
-    }
+    chart.lines.iter().for_each(|line| line.for_each_data(&mut each));
     let is_drawn = chart.lines.iter().any(|line| !line.data.is_empty());
     if chart.x.counts_steps && is_drawn && ends.0 == ends.1 && scale == Scale::Linear {
         return [ends.0 - 0.5, ends.0 + 0.5]; // one step alone stands in the middle
@@ -64,12 +59,7 @@ pub(super) fn y_limits(chart: &Chart<'_>, state: &ChartState, scale: Scale, x: [
             p.iter().filter(|p| (x[0]..=x[1]).contains(&p[0])).for_each(|p| ends.take(scale.place(p[1])));
         }
     };
-    for line in chart.lines.iter().filter(|line| !state.hides(line)) {
-        each(&line.data);
-        if let Some(raw) = line.raw {
-            each(&Data::Curve(raw));
-        }
-    }
+    chart.lines.iter().filter(|line| !state.hides(line)).for_each(|line| line.for_each_data(&mut each));
     for band in chart.bands.iter().filter(|band| !state.hides_band(chart, band)) {
         each(&band.low);
         each(&band.high);
@@ -116,7 +106,6 @@ fn bounded(place: f64, scale: Scale) -> f64 {
     }
 }
 
-/// The minimum length of an axis.
 const MIN_SPAN: f64 = 1e-42;
 
 /// The smallest and the largest position so far.

@@ -33,7 +33,7 @@ impl Canvas<'_> {
     pub(super) fn cursor(&self, x: f64, over: Option<&Painter>, state: &ChartState) {
         // a point at an end of the axis is in sight, however its position is rounded
         let (layout, theme, area) = (self.layout, self.theme, self.area().expand(0.5));
-        let place = |x: f64| layout.x_at(layout.x_scale.place(x)) + self.corner.x;
+        let place = |x: f64| layout.x_of(x) + self.corner.x;
         let read_lines = || self.chart.lines.iter().filter(|l| !l.faint && !state.hides(l));
         let steps = read_lines().filter_map(|line| nearest_x(line, x, layout.x_scale));
         let far = |step: &f64| (place(*step) - place(x)).abs();
@@ -46,12 +46,12 @@ impl Canvas<'_> {
         self.painter.vline(at_x, area.y_range(), egui::Stroke::new(1.0, theme.secondary.gamma_multiply(0.7)));
         let mut read: Vec<(&Line<'_>, [f64; 2])> = vec![];
         for line in read_lines() {
-            let Some([px, py]) = value_before(&line.data, x) else { continue };
-            let dot = layout.at(layout.x_scale.place(px), layout.y_scale.place(py)) + self.corner;
+            let Some(point) = value_before(&line.data, x) else { continue };
+            let dot = layout.at(point) + self.corner;
             if area.contains(dot) {
                 self.painter.circle(dot, 3.0, line.colour, egui::Stroke::new(1.0, theme.panel));
             }
-            read.push((line, [px, py]));
+            read.push((line, point));
         }
         let newest = read.iter().map(|(_, [px, _])| *px).reduce(f64::max);
         if let (Some(over), Some(x)) = (over, newest) {

@@ -2,7 +2,6 @@
 
 use crate::{experiments::short_number::scientific, labs::headline::rounded};
 
-/// The scale of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scale {
     #[default]

@@ -18,7 +18,6 @@ struct Ink {
     strength: f32,
 }
 
-/// Fill and stroke of a shape.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Paint {
     fill: Option<Ink>,
@@ -74,7 +73,6 @@ impl Paint {
     }
 }
 
-/// Writes the paint as SVG attributes.
 impl Display for Paint {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self.fill {
@@ -188,7 +186,6 @@ impl Svg {
     }
 }
 
-/// Width and height of a drawing.
 pub fn size_of(drawing: &str) -> Option<Vec2> {
     size_in(drawing.split('>').next()?).map(Vec2::from)
 }

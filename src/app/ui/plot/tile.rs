@@ -20,7 +20,6 @@ pub struct DrawnPlot {
     pub chart: String,
     /// The area of its data, screen points, including what is scrolled out of view.
     pub area: Rect,
-    /// Its visible part.
     pub in_sight: Rect,
 }
 
@@ -52,28 +51,24 @@ pub struct DrawnTiles {
     pub tables: Vec<DrawnTable>,
 }
 
-fn current_id() -> Id {
-    Id::unique("orrery plot tile")
-}
-
-fn drawn_id() -> Id {
-    Id::unique("orrery drawn in tiles")
-}
+const CURRENT_TILE_KEY: &str = "orrery plot tile";
+const DRAWN_TILES_KEY: &str = "orrery drawn in tiles";
+const PICTURE_KEY: &str = "orrery picture";
 
 /// Marks everything drawn next as part of this tile.
 pub fn begin_tile(ctx: &Context, tile: u64) {
-    ctx.data_mut(|d| d.insert_temp(current_id(), Some(tile)));
+    ctx.data_mut(|d| d.insert_temp(Id::unique(CURRENT_TILE_KEY), Some(tile)));
 }
 
 /// Ends what [`begin_tile`] began, and notes the room that the view had and the size of what it drew.
 pub fn end_tile(ctx: &Context, room: Vec2, content: Vec2) {
     note(ctx, |drawn, tile| drawn.tiles.push(DrawnTile { tile, room, content }));
-    ctx.data_mut(|d| d.insert_temp(current_id(), None::<u64>));
+    ctx.data_mut(|d| d.insert_temp(Id::unique(CURRENT_TILE_KEY), None::<u64>));
 }
 
 /// The tile whose view is being drawn; `None` outside of tiles, as in a picture.
 pub(super) fn current_tile(ctx: &Context) -> Option<u64> {
-    ctx.data(|d| d.get_temp::<Option<u64>>(current_id())).flatten()
+    ctx.data(|d| d.get_temp::<Option<u64>>(Id::unique(CURRENT_TILE_KEY))).flatten()
 }
 
 /// A picture, which has neither a list to open nor a bar to scroll: charts name all their lines, and all panels are shown.
@@ -84,17 +79,13 @@ struct Picture {
     lacking: f32,
 }
 
-fn picture_id() -> Id {
-    Id::unique("orrery picture")
-}
-
 fn picture(ctx: &Context) -> Option<Picture> {
-    ctx.data(|d| d.get_temp(picture_id()))
+    ctx.data(|d| d.get_temp(Id::unique(PICTURE_KEY)))
 }
 
 /// Marks this context as one that draws a picture for a file, where nothing can be scrolled.
 pub fn begin_picture(ctx: &Context) {
-    ctx.data_mut(|d| d.insert_temp(picture_id(), Picture { pass: 0, lacking: 0.0 }));
+    ctx.data_mut(|d| d.insert_temp(Id::unique(PICTURE_KEY), Picture { pass: 0, lacking: 0.0 }));
 }
 
 pub(super) fn is_picture(ctx: &Context) -> bool {
@@ -105,7 +96,7 @@ pub(super) fn is_picture(ctx: &Context) -> bool {
 pub fn note_lacking(ctx: &Context, height: f32) {
     if is_picture(ctx) {
         let (pass, lacking) = (ctx.cumulative_pass_nr(), height.max(missing_height(ctx)));
-        ctx.data_mut(|d| d.insert_temp(picture_id(), Picture { pass, lacking }));
+        ctx.data_mut(|d| d.insert_temp(Id::unique(PICTURE_KEY), Picture { pass, lacking }));
     }
 }
 
@@ -147,7 +138,7 @@ pub fn note_table(ctx: &Context, table: &'static str, room: f32, content: f32) {
 
 /// Notes from now on what is drawn in tiles, for [`drawn`] to measure. Unmeasured windows note nothing.
 pub fn watch(ctx: &Context) {
-    ctx.data_mut(|d| d.insert_temp(drawn_id(), DrawnTiles::default()));
+    ctx.data_mut(|d| d.insert_temp(Id::unique(DRAWN_TILES_KEY), DrawnTiles::default()));
 }
 
 /// Adds something to what is noted of the tile that is being drawn.
@@ -155,18 +146,18 @@ fn note(ctx: &Context, add: impl FnOnce(&mut DrawnTiles, u64)) {
     let Some(tile) = current_tile(ctx) else { return };
     let pass = ctx.cumulative_pass_nr();
     ctx.data_mut(|d| {
-        let Some(mut drawn) = d.remove_temp::<DrawnTiles>(drawn_id()) else { return };
+        let Some(mut drawn) = d.remove_temp::<DrawnTiles>(Id::unique(DRAWN_TILES_KEY)) else { return };
         if drawn.pass != pass {
             drawn = DrawnTiles { pass, ..DrawnTiles::default() };
         }
         add(&mut drawn, tile);
-        d.insert_temp(drawn_id(), drawn);
+        d.insert_temp(Id::unique(DRAWN_TILES_KEY), drawn);
     });
 }
 
 /// The tiles as they were last drawn while they were watched ([`watch`]).
 pub fn drawn(ctx: &Context) -> DrawnTiles {
-    ctx.data(|d| d.get_temp(drawn_id())).unwrap_or_default()
+    ctx.data(|d| d.get_temp(Id::unique(DRAWN_TILES_KEY))).unwrap_or_default()
 }
 
 /// True if a chart has its minimum width in this space beside something else; always true outside of tiles.

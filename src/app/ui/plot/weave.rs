@@ -49,7 +49,6 @@ fn heights(traces: &[PlottedLine], line: usize, columns: usize, height: f32) -> 
     sums.into_iter().map(|(sum, n)| if n > 0 { (sum / f64::from(n)) as f32 * height } else { f32::NAN }).collect()
 }
 
-/// The columns in which a line is drawn.
 fn shown(heights: &[Vec<f32>], line: usize) -> Vec<bool> {
     let own = heights.get(line).map_or(&[][..], Vec::as_slice);
     let in_turn = |c: usize, y: f32| {

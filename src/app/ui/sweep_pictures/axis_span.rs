@@ -2,12 +2,9 @@
 
 use std::path::Path;
 
-use crate::{
-    experiments::sweep::results::{AxisKind, ResultAxis, SweepResults},
-    ui::plot::{Scale, limits_around},
-};
+use super::prelude::*;
+use crate::ui::{plot::limits_around, widgets::truncated::shared_beginnings};
 
-/// The range that an axis shows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AxisSpan {
     pub scale: Scale,
@@ -42,7 +39,7 @@ impl AxisSpan {
         match kind {
             AxisKind::Words(words) => {
                 let to = words.len() as f64 - 0.5;
-                let marks = words.iter().enumerate().map(|(i, word)| (i as f64, word_label(word))).collect();
+                let marks = word_labels(words).into_iter().enumerate().map(|(i, word)| (i as f64, word)).collect();
                 Some(Self { scale: Scale::Linear, from: -0.5, to, marks, has_words: true })
             }
             AxisKind::Numbers { is_log } => {
@@ -76,7 +73,6 @@ impl AxisSpan {
         ((self.scale.place(value) - self.from) / (self.to - self.from)) as f32
     }
 
-    /// The value at a share of the way.
     pub fn value(&self, share: f32) -> f64 {
         self.scale.value(self.from + f64::from(share) * (self.to - self.from))
     }
@@ -91,19 +87,44 @@ impl AxisSpan {
     }
 }
 
-/// A word as its tick shows it: of the path of a file its name, and a dash where a run has no such setting.
-fn word_label(word: &str) -> String {
+/// Words as their ticks show them: of the path of a file its name, or where files of several folders have that name the part
+/// of the path in which they differ, and a dash where a run has no such setting.
+fn word_labels(words: &[String]) -> Vec<String> {
+    const SEPARATORS: &[u8] = if cfg!(windows) { b"/\\" } else { b"/" };
+    let names: Vec<Option<&str>> = words.iter().map(|word| file_name(word)).collect();
+    let label = |(word, name): (&String, &Option<&str>)| {
+        let alike = || words.iter().zip(&names).filter(|(_, other)| *other == name).map(|(word, _)| word.as_str());
+        match (name, alike().min(), alike().max()) {
+            (Some(_), Some(first), Some(last)) if first != last => {
+                word[shared_beginnings(&[first, last], SEPARATORS)[0]..].to_owned()
+            }
+            (Some(name), ..) => (*name).to_owned(),
+            (None, ..) if word.is_empty() => "–".to_owned(),
+            (None, ..) => word.clone(),
+        }
+    };
+    words.iter().zip(&names).map(label).collect()
+}
+
+/// The name of the file that an absolute path leads to.
+fn file_name(word: &str) -> Option<&str> {
     let path = Path::new(word);
-    match path.file_name().and_then(|name| name.to_str()).filter(|_| path.is_absolute()) {
-        Some(name) => name.to_owned(),
-        None if word.is_empty() => "–".to_owned(),
-        None => word.to_owned(),
-    }
+    path.file_name().and_then(|name| name.to_str()).filter(|_| path.is_absolute())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn files_of_one_name_are_labelled_by_their_folders() {
+        let labels = |words: &[&str]| word_labels(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        assert_eq!(labels(&["/d/x/own.txt", "/d/y/own.txt", "/d/x/a.txt"]), ["x/own.txt", "y/own.txt", "a.txt"]);
+        let far = ["/a/x/own.txt", "/a/y/own.txt", "/b/x/own.txt"];
+        assert_eq!(labels(&far), ["a/x/own.txt", "a/y/own.txt", "b/x/own.txt"]);
+        assert_eq!(labels(&["", "recall", "/d/texts"]), ["–", "recall", "texts"]);
+    }
 
     #[test]
     fn values_lie_between_the_ends_and_back() {

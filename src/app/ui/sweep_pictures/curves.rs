@@ -1,20 +1,11 @@
 //! A number over steps: one line per point, seeds folded to mean and band.
 
-use eframe::egui::{Ui, Vec2};
-
-use super::{BANDS, OWN_COLOURS, PointedAt, SweepView};
-use crate::{
-    experiments::sweep::results::SweepResults,
-    ui::{
-        curve::Curve,
-        plot::{Axis, Chart, ChartState, Line},
-    },
-};
+use super::prelude::*;
+use crate::ui::plot::{Axis, Chart, Curve, Line};
 
 /// Fewer points than this are marked one by one.
 const MARKED_BELOW: usize = 40;
 
-/// A point's number over steps.
 #[derive(Debug, Clone, Default)]
 pub struct CurveLine {
     mean: Curve,
@@ -22,7 +13,6 @@ pub struct CurveLine {
     band: Option<[Curve; 2]>,
 }
 
-/// The lines of a number, by point.
 pub fn curve_lines(results: &SweepResults, number: usize) -> Vec<CurveLine> {
     let line = |point: usize| {
         let (mean, band) = Curve::mean_and_band(&results.curve(number, point));

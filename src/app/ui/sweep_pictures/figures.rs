@@ -1,20 +1,9 @@
 //! The pictures of a sweep as files, PNG and SVG, without a window.
 
-use eframe::egui::{Ui, Vec2};
-
-use super::{
-    PointedAt, SweepView, band_legend, colour_legend, curves, curves_ui, heat_ui, parallel_ui, prepared::Prepared,
-    slice_ui,
-};
+use super::{curves, curves_ui, heat_ui, parallel_ui, prelude::*, prepared::Prepared, slice_ui};
 use crate::{
-    experiments::sweep::results::{SweepResults, brush::Brush},
     gpu::offscreen::Offscreen,
-    ui::{
-        figure,
-        picture_order::file_stem,
-        plot::{ChartState, Scale, drawing},
-        theme::Theme,
-    },
+    ui::{figure, picture_order::file_stem},
 };
 
 const SIZE: Vec2 = Vec2::new(960.0, 600.0);
@@ -28,14 +17,12 @@ enum FigureKind {
     Heat,
 }
 
-/// A picture of a sweep, with the name of its file.
 #[derive(Debug, Clone)]
 pub struct SweepFigure {
     pub stem: String,
     kind: FigureKind,
 }
 
-/// The pictures that a sweep has.
 pub fn figures(prepared: &Prepared) -> Vec<SweepFigure> {
     let figure = |stem: &str, kind| SweepFigure { stem: file_stem(stem), kind };
     let mut all = vec![figure("curves", FigureKind::Curves)];
@@ -67,7 +54,6 @@ impl SweepFigure {
         }
     }
 
-    /// The bytes of a PNG file. The error is a message.
     pub fn png(&self, offscreen: &mut Offscreen, prepared: &Prepared, theme: &Theme) -> Result<Vec<u8>, String> {
         let mut state = ChartState::default();
         figure::png(offscreen, theme, SIZE, |ui| self.draw(ui, prepared, theme, &mut state))
@@ -133,6 +119,6 @@ pub fn step_label(view: &SweepView<'_>) -> String {
 
 /// "step 400", "steps 350 to 400".
 pub fn steps_label([first, last]: [u64; 2]) -> String {
-    let [a, b] = [first, last].map(crate::ui::widgets::number::grouped);
+    let [a, b] = [first, last].map(number::grouped);
     if first == last { format!("step {a}") } else { format!("steps {a} to {b}") }
 }

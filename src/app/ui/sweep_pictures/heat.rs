@@ -1,14 +1,7 @@
 //! A number over two settings: a cell a point, its colour the mean over seeds. A point without a value has no colour.
 
-use eframe::egui::{Align2, Color32, Pos2, Rect, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};
-
-use super::{
-    PointedAt, SweepView, axis_span::AxisSpan, empty, figure_text, number_label, pointed, seeds_legend, sheet_ui,
-    small_text,
-};
-use crate::{
-    experiments::sweep::results::plane::Cells, gpu::colour::ColourMap, ui::plot::colour_bar::scaled_colour_bar,
-};
+use super::{axis_span::AxisSpan, prelude::*};
+use crate::ui::plot::colour_bar::scaled_colour_bar;
 
 const LEFT_MARGIN: f32 = 68.0;
 const BOTTOM_MARGIN: f32 = 34.0;
@@ -60,13 +53,12 @@ fn paint_cell(ui: &Ui, view: &SweepView<'_>, rect: Rect, point: usize, colour: O
         Some(_) => Color32::WHITE,
         None => theme.secondary,
     };
-    let galley = ui.painter().layout_no_wrap(words, crate::ui::theme::numbers(), ink);
+    let galley = ui.painter().layout_no_wrap(words, theme::numbers(), ink);
     if galley.size().x + 6.0 <= rect.width() && galley.size().y + 2.0 <= rect.height() {
         ui.painter().galley(rect.center() - galley.size() / 2.0, galley, ink);
     }
 }
 
-/// The cells of the map on the screen.
 struct CellGrid<'a> {
     plot: Rect,
     cells: &'a Cells,
@@ -80,7 +72,6 @@ impl CellGrid<'_> {
         Rect::from_min_size(corner, side).shrink(0.5)
     }
 
-    /// Paints the values of both settings and their names.
     fn labels(&self, ui: &Ui, view: &SweepView<'_>) {
         let Self { plot, cells } = self;
         let (results, theme) = (view.results, view.theme);
@@ -93,8 +84,7 @@ impl CellGrid<'_> {
         for column in 0..cells.places[0].len() {
             let at = self.cell(column, 0).center().x;
             let words = label(0, column).unwrap_or_default();
-            let wide =
-                ui.painter().layout_no_wrap(words.clone(), crate::ui::theme::numbers(), theme.secondary).size().x;
+            let wide = ui.painter().layout_no_wrap(words.clone(), theme::numbers(), theme.secondary).size().x;
             if at - wide / 2.0 >= free_from {
                 figure_text(ui, pos2(at, plot.bottom() + 3.0), Align2::CENTER_TOP, &words, theme.secondary);
                 free_from = at + wide / 2.0 + 6.0;

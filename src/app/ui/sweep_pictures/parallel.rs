@@ -1,16 +1,8 @@
 //! Parallel coordinates: an upright axis a setting and a number, one line per point. A drag on an axis brushes, a click takes the
 //! brush away.
 
-use eframe::egui::{self, Align2, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};
-
-use super::{PointedAt, SweepView, axis_span::AxisSpan, empty, figure_text, nearest, pointed, sheet_ui, small_text};
-use crate::{
-    experiments::sweep::results::brush::{Brush, Dimension},
-    ui::{
-        plot::{Scale, distance_to},
-        theme::{FAINT_LINE, Theme},
-    },
-};
+use super::{axis_span::AxisSpan, prelude::*};
+use crate::ui::{plot::distance_to, theme::FAINT_LINE};
 
 /// Room for the names over the axes, points.
 const NAMES_HEIGHT: f32 = 20.0;
@@ -51,7 +43,7 @@ impl Upright {
                 continue;
             }
             free_from = at.y - 7.0;
-            let galley = ui.painter().layout_no_wrap(words, crate::ui::theme::numbers(), theme.secondary);
+            let galley = ui.painter().layout_no_wrap(words, theme::numbers(), theme.secondary);
             let corner = pos2(at.x - galley.size().x, at.y - galley.size().y / 2.0);
             let patch = Rect::from_min_size(corner, galley.size()).expand2(vec2(2.0, 0.0));
             ui.painter().rect_filled(patch, 2.0, theme.page.gamma_multiply(0.85));
@@ -82,7 +74,7 @@ impl Upright {
             let edge = Stroke::new(1.0, theme.accent);
             ui.painter().rect(held, 2.0, theme.accent.gamma_multiply(0.25), edge, StrokeKind::Inside);
             if response.hovered() || response.dragged() {
-                let [from, to] = range.map(crate::ui::widgets::number::short);
+                let [from, to] = range.map(number::short);
                 let text = format!("{from} to {to}");
                 figure_text(ui, pos2(self.x + 12.0, top), Align2::LEFT_CENTER, &text, theme.text);
             }

@@ -1,16 +1,7 @@
 //! The data of a sweep's pictures at a step, computed once and kept until one of its inputs changes.
 
-use std::{collections::BTreeMap, sync::Arc};
+use super::{CurveLine, curve_lines, prelude::*};
 
-use eframe::egui::Color32;
-
-use super::{CurveLine, SweepView, curve_lines, point_colours};
-use crate::{
-    experiments::sweep::results::{NumberId, SweepResults, ValuesAtStep, brush::Brush, plane::Cells},
-    ui::{plot::Scale, theme::Theme},
-};
-
-/// The inputs that the user chooses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PictureChoices {
     /// The index of the number that the pictures show.
@@ -33,7 +24,6 @@ fn best_points(results: &SweepResults, values_at_step: &BTreeMap<NumberId, Value
     values_at_step.iter().filter_map(best).collect()
 }
 
-/// The pictures' data.
 #[derive(Debug)]
 pub struct Prepared {
     pub(super) results: Arc<SweepResults>,

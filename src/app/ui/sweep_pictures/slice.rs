@@ -1,14 +1,6 @@
 //! A number against one setting: one dot per seed, and the line of means.
 
-use eframe::egui::{Align2, Pos2, Rect, Stroke, Ui, Vec2, pos2};
-
-use super::{
-    PointedAt, SweepView, axis_span::AxisSpan, dot, empty, figure_text, nearest, pointed, sheet_ui, small_text,
-};
-use crate::ui::{
-    theme::{self, Theme},
-    widgets::truncated::without_shared,
-};
+use super::{axis_span::AxisSpan, prelude::*};
 
 /// Room for the figures of the axes, points; long ones have more.
 const LEFT_MARGIN: f32 = 44.0;
@@ -104,33 +96,17 @@ impl Axes {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use eframe::egui::vec2;
-
     use super::*;
     use crate::{
-        experiments::sweep::results::{
-            AxisKind, Number, NumberId, ResultAxis, ResultPoint, SweepResults, SweepRun, brush::Brush,
-        },
-        labs::headline::Better,
-        ui::{
-            plot::{Scale, drawing},
-            sweep_pictures::{PictureChoices, Prepared},
+        experiments::sweep::results::ResultPoint,
+        ui::sweep_pictures::{
+            PictureChoices, Prepared,
+            fixtures::{recorded_number, unmade_run},
         },
     };
 
     /// The slice along a setting with these words, each that of a run.
     fn slice(words: &[&str]) -> String {
-        let run = |point| SweepRun { point, seed: 7, made: None, refusal: None };
-        let number = Number {
-            id: NumberId::default(),
-            heading: "loss".into(),
-            better: Better::Lower,
-            digits: None,
-            is_paired: false,
-            series: (0..words.len()).map(|i| Arc::new(vec![(10, i as f64)])).collect(),
-        };
         let kind = AxisKind::Words(words.iter().map(|word| (*word).to_owned()).collect());
         let point =
             |(i, word): (usize, &&str)| ResultPoint { values: vec![(*word).to_owned()], places: vec![i as f64] };
@@ -138,8 +114,8 @@ mod tests {
             axes: vec![ResultAxis { key: "corpus.file".into(), kind }],
             points: words.iter().enumerate().map(point).collect(),
             seeds: vec![7],
-            runs: (0..words.len()).map(run).collect(),
-            numbers: vec![number],
+            runs: (0..words.len()).map(|point| unmade_run(point, 7)).collect(),
+            numbers: vec![recorded_number("loss", (0..words.len()).map(|i| Some(i as f64)))],
             ..SweepResults::default()
         });
         let choices = PictureChoices { number: 0, others: vec![], step: 10, brush: Brush::default(), is_dark: true };

@@ -18,8 +18,7 @@ fn asking_preset(lab: &str) -> Option<&'static str> {
 
 /// The accuracy of guessing, where the run reported it.
 pub(super) fn chance(cx: &ViewCx<'_>) -> Option<f64> {
-    let guess = |v: usize| cx.mirror.curve(v, channels::GUESS)?.last();
-    (0..cx.mirror.variants().len()).find_map(guess)
+    (0..cx.mirror.variants().len()).find_map(|v| cx.mirror.curve(v, channels::GUESS)?.last())
 }
 
 impl PanelView for Accuracy {

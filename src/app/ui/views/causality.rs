@@ -1,14 +1,16 @@
 //! Change one token and see how far the logits move at every position: none before it, however strong the coupling.
 
-use super::task::task_ui;
+use super::task::{sentence_ui, task_ui};
 use crate::ui::{table::number_at, views::prelude::*};
 
+#[derive(Default)]
 pub struct Causality {
     /// A sentence that the user typed; if it is empty, a held-out passage is asked about.
     text: String,
     /// The replacement of the changed token, which is the selection shared by all views.
     replacement: KeyedCache<RunNumber, String>,
-    coupling_scale: f64,
+    /// 1 where it was not moved.
+    coupling_scale: Option<f64>,
     show_wrong: bool,
 }
 
@@ -19,12 +21,6 @@ const OWN: &str = "this model";
 /// Height of a line below the chart, and of the gap above them, points.
 const LINE: f32 = 18.0;
 const GAP: f32 = 4.0;
-
-impl Default for Causality {
-    fn default() -> Self {
-        Self { text: String::new(), replacement: KeyedCache::default(), coupling_scale: 1.0, show_wrong: false }
-    }
-}
 
 impl Causality {
     /// The selected token, if the sentence that was read has it; `None` lets the probe choose.
@@ -38,21 +34,9 @@ impl Causality {
             text: if self.text.trim().is_empty() { String::new() } else { self.text.clone() },
             position: Self::position(cx),
             replacement: self.replacement.get(&cx.mirror.run).cloned().unwrap_or_default(),
-            coupling_scale: Some(self.coupling_scale),
+            coupling_scale: Some(self.coupling_scale.unwrap_or(1.0)),
             show_wrong: self.show_wrong,
             ..CausalityArgs::default()
-        }
-    }
-
-    fn sentence_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let hint = "a held-out passage; type a sentence of your own";
-        let response = text_line(ui, &mut self.text, "sentence to read", hint).on_hover_text(
-            "The sentence that is read. Empty takes the first passage of the held-out text, which the model has never \
-             been trained on.",
-        );
-        if response.changed() {
-            // Another sentence has other positions.
-            cx.selection.token = None;
         }
     }
 
@@ -60,18 +44,15 @@ impl Causality {
         ui.horizontal_wrapped(|ui| {
             let at = Self::position(cx).unwrap_or(causality.position);
             let here = causality.sample.tokens.get(at).map_or("", String::as_str);
-            let label = ui
-                .label(format!("\u{201c}{here}\u{201d} becomes"))
-                .on_hover_text(format!("Token {at}. Click another one above."))
-                .id;
+            let label = ui.label(format!("\u{201c}{here}\u{201d} becomes"));
+            let label = label.on_hover_text(format!("Token {at}. Click another one above.")).id;
             // where nothing is typed, the probe chooses the token, and the answer says which
             let hint = if at == causality.position { causality.replacement.clone() } else { String::new() };
-            let edit =
-                egui::TextEdit::singleline(self.replacement.at(cx.mirror.run)).desired_width(56.0).hint_text(hint);
+            let edit = TextEdit::singleline(self.replacement.at(cx.mirror.run)).desired_width(56.0).hint_text(hint);
             ui.add(edit).labelled_by(label);
             let label = ui.label("s").on_hover_text("Coupling scale, for this question only.").id;
             ui.spacing_mut().slider_width = 64.0;
-            let slider = Slider::new(&mut self.coupling_scale, 0.0..=10.0).max_decimals(1);
+            let slider = Slider::new(self.coupling_scale.get_or_insert(1.0), 0.0..=10.0).max_decimals(1);
             ui.add(slider).labelled_by(label).on_hover_text(
                 "Multiplies the gate for this question only. The paper turns it to 10: nothing before the change may move \
                  even then.",
@@ -105,20 +86,19 @@ fn leak_ui(ui: &mut Ui, cx: &ViewCx<'_>, causality: &measurements::Causality) {
     let Some(leaky) = &causality.leaky_upsample else { return };
     let (words, colour) = match leak(causality) {
         Some(leak) => {
-            let max = value_label(leaky.before_max);
-            let tokens = counted(leak.len(), "token");
+            let (tokens, max) = (counted(leak.len(), "token"), value_label(leaky.before_max));
             let words =
                 format!("! With the wrong upsample the future leaks: {tokens} before the change move, by up to {max}.");
             (words, cx.theme.error)
         }
-        None if leaky.pool > 1 && causality.position.is_multiple_of(leaky.pool) => {
-            let last = causality.position + leaky.pool - 1;
-            let words = format!(
-                "No earlier token reads this block, which begins with the changed one. Click token {last}, its last, to \
-                 see the leak."
-            );
-            (words, cx.theme.secondary)
-        }
+        None if leaky.pool > 1 && causality.position.is_multiple_of(leaky.pool) => (
+            format!(
+                "No earlier token reads this block, which begins with the changed one. Click token {}, its last, to \
+                 see the leak.",
+                causality.position + leaky.pool - 1
+            ),
+            cx.theme.secondary,
+        ),
         None => ("The wrong upsampling moves nothing before the change here.".to_owned(), cx.theme.secondary),
     };
     wrapped_ui(ui, words, colour);
@@ -128,8 +108,7 @@ impl PanelView for Causality {
     const SPACING: Vec2 = vec2(8.0, GAP);
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        let args = self.args(cx);
-        cx.ask::<measurements::Causality>(Some(cx.selection.variant), &args, Freshness::OFTEN);
+        cx.ask::<measurements::Causality>(Some(cx.selection.variant), &self.args(cx), Freshness::OFTEN);
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
@@ -153,10 +132,8 @@ impl PanelView for Causality {
         let colour = variant_colour(cx.mirror, causality.variant, cx.theme);
         chart.add(Line::new(OWN, colour, by_place(&causality.delta)).stroke(Stroke::Stems));
         if at > 0.0 {
-            let label = match causality.before_max {
-                0.0 => "0 exactly".to_owned(),
-                max => format!("at most {}", value_label(max)),
-            };
+            let max = causality.before_max;
+            let label = if max == 0.0 { "0 exactly".to_owned() } else { format!("at most {}", value_label(max)) };
             chart.vertical_span(label, cx.theme.secondary, [ends[0], at - 0.5]);
         }
         chart.vertical_line("changed", at);
@@ -187,7 +164,11 @@ impl PanelView for Causality {
         }
         let theme = cx.theme;
         let asked = self.args(cx);
-        cx.controls_ui(ui, |ui, cx| self.sentence_ui(ui, cx));
+        cx.controls_ui(ui, |ui, cx| {
+            let tip = "The sentence that is read. Empty takes the first passage of the held-out text, which the model \
+                       has never been trained on.";
+            sentence_ui(ui, cx, &mut self.text, "sentence to read", tip);
+        });
         let Some(causality) = answered else { return };
         let at = Self::position(cx).unwrap_or(causality.position);
         let leaks = leak(causality.value);

@@ -43,8 +43,7 @@ impl CostTerms {
             _ => tokens / 2.0,
         };
         // runs of earlier versions lack this setting
-        let mixer = cx.config.value(ModelSettings::slow_mixer).unwrap_or_default();
-        let is_attention = mixer == SlowMixer::Attention;
+        let is_attention = cx.config.value(ModelSettings::slow_mixer).unwrap_or_default() == SlowMixer::Attention;
         Some(Self {
             n_pre: get(ModelSettings::n_pre)?,
             n_rounds: get(ModelSettings::n_rounds)?,
@@ -87,7 +86,6 @@ impl CostTerms {
         self.fast() + self.n_rounds * self.n_slow / (self.pool * self.pool)
     }
 
-    /// The formulas with their numbers in.
     fn formulas(self) -> [String; 2] {
         let Self { n_pre, n_rounds, n_post, n_slow, pool, .. } = self;
         let [maps, attention] = self.shares();
@@ -101,17 +99,13 @@ impl CostTerms {
 
 /// The median time per step of each group in milliseconds, over its last steps at or before `step`.
 pub fn measured(mirror: &Mirror, step: u64) -> Vec<(SeedGroup, usize, f64)> {
-    let mut out = vec![];
-    for (place, group) in groups(mirror).into_iter().enumerate() {
-        let ms = group
-            .members
-            .iter()
-            .filter_map(|v| mirror.curve(*v, channels::STEP_MS))
-            .flat_map(|c| c.points(step.saturating_sub(RECENT), step).map(|p| p.1))
-            .filter(|v| v.is_finite());
-        out.extend(upper_quantile(ms.collect(), 0.5).map(|median| (group, place, median)));
-    }
-    out
+    let median = |(place, group): (usize, SeedGroup)| {
+        let curves = group.members.iter().filter_map(|v| mirror.curve(*v, channels::STEP_MS));
+        let ms = curves.flat_map(|curve| curve.points(step.saturating_sub(RECENT), step)).map(|(_, ms)| ms);
+        let median = upper_quantile(ms.filter(|ms| ms.is_finite()).collect(), 0.5)?;
+        Some((group, place, median))
+    };
+    groups(mirror).into_iter().enumerate().filter_map(median).collect()
 }
 
 #[derive(Default)]

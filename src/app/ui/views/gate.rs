@@ -85,8 +85,7 @@ impl PanelView for Gate {
             .filter_map(|v| cx.mirror.curve(v, channels::GATE)?.value_at(cx.step))
             .any(|gate| gate < 0.0);
         let sign = if is_negative { " \u{b7} below zero as open as above: its size is |tanh \u{3b3}|" } else { "" };
-        let several = cx.mirror.variants().len() > groups(cx.mirror).len();
-        let seeds = if several { ", a line a seed" } else { "" };
+        let seeds = if cx.mirror.variants().len() > groups(cx.mirror).len() { ", a line a seed" } else { "" };
         let gate = if cx.is_trained_elsewhere() { "opening of the gate" } else { "weight of the slow path" };
         let what = cx.subtitle(&format!("{gate}, and its gradient{seeds}"));
         format!("{what}{sign}{}", correlations(cx))

@@ -2,6 +2,10 @@
 
 use crate::ui::views::prelude::*;
 
+/// The hint of a view of a trained block before its measurement.
+pub(super) const UNMEASURED_BLOCK: &str = "Not measured yet. It is asked of a fast-slow model: press Space in Fast-slow \
+                                           gate, or here with the preset \u{201c}A trained block\u{201d}, or open a \
+                                           run of either (Ctrl O).";
 /// Column sums of the paper's random map of 12 states (arXiv 2606.16730, remark 30).
 const PAPER: [f64; 2] = [0.892, 1.096];
 
@@ -15,11 +19,9 @@ fn sorted(m: &GeneratorDistance) -> Vec<f64> {
 }
 
 fn sentence(m: &GeneratorDistance) -> String {
-    let sums = sorted(m);
+    let (sums, null) = (sorted(m), &m.permuted);
     let mean = number::rounded(sums.iter().sum::<f64>() / sums.len().max(1) as f64, 3);
-    let [low, high] =
-        [sums.first(), sums.last()].map(|v| v.copied().map_or("\u{2013}".to_owned(), |v| number::rounded(v, 3)));
-    let null = &m.permuted;
+    let [low, high] = [sums.first(), sums.last()].map(|v| v.map_or("\u{2013}".to_owned(), |v| number::rounded(*v, 3)));
     format!(
         "Columns of I + J sum to {low} to {high}, {mean} in the mean (generator: 1). {:.0}% of the entries off the diagonal \
          are negative (generator: none). The nearest generator leaves {:.3} of |J| = {}; of the same entries in random \
@@ -36,10 +38,7 @@ impl GeneratorDistanceView {
     fn sums<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let x = Axis::new("channel, by column sum").integer_ticks();
         let y = Axis::new("column sum of I + J").include(&[1.0, PAPER[0], PAPER[1]]);
-        let mut chart = Chart::new("column sums", x, y).empty(cx.why_nothing::<GeneratorDistance>(
-            "Not measured yet. It is asked of a fast-slow model: press Space in Fast-slow gate, or here with the preset \
-                 \u{201c}A trained block\u{201d}, or open a run of either (Ctrl O).",
-        ));
+        let mut chart = Chart::new("column sums", x, y).empty(cx.why_nothing::<GeneratorDistance>(UNMEASURED_BLOCK));
         let Some(m) = cx.measured_in_focus::<GeneratorDistance>() else { return chart };
         let points = by_place(&sorted(m.value));
         chart.x = chart.x.include(&[-2.0, points.len() as f64 + 1.0]);
@@ -61,8 +60,8 @@ impl GeneratorDistanceView {
         for (info, colour, history) in cx.histories::<GeneratorDistance>() {
             chart.add(Line::new(&info.label, colour, points_over_steps(&history, |m| m.distance)).dots());
             let label = format!("{}, entries in random places", info.label);
-            let points = points_over_steps(&history, |m| m.permuted.distance);
-            chart.add_of_kind("random places", Line::new(label, colour, points).null_baseline());
+            let null = Line::new(label, colour, points_over_steps(&history, |m| m.permuted.distance));
+            chart.add_of_kind("random places", null.null_baseline());
         }
         chart.horizontal_line("generator", 0.0);
         chart

@@ -27,9 +27,7 @@ impl Difference {
                 break;
             }
             self.taken += 1;
-            if let Some((s, other)) = b.point_at(step)
-                && s == step
-            {
+            if let Some((_, other)) = b.point_at(step).filter(|(at, _)| *at == step) {
                 self.curve.push(step, value - other);
             }
         }
@@ -71,9 +69,8 @@ impl MeanBand {
 #[derive(Debug, Clone, Default)]
 struct Contrast {
     label: String,
-    /// The difference for each seed that both groups have.
-    pairs: Vec<Difference>,
-    bands: Vec<MeanBand>,
+    /// The difference for each seed that both groups have, and its mean.
+    pairs: Vec<(Difference, MeanBand)>,
     /// The spread over the means of the pairs.
     spread: Spread,
 }
@@ -86,7 +83,6 @@ pub struct LossDifference {
 }
 
 impl LossDifference {
-    /// The contrasts of the run, as far as they were followed.
     fn contrasts(&self, mirror: &Mirror) -> &[Contrast] {
         self.contrasts.get(&(mirror.run, self.held_out)).map_or(&[], Vec::as_slice)
     }
@@ -98,15 +94,12 @@ impl Contrast {
         let pairs: Vec<(&Curve, &Curve)> =
             first.pairs_by_seed(other, mirror).into_iter().filter_map(|(a, b)| Some((curve(a)?, curve(b)?))).collect();
         self.label = format!("{} \u{2212} {}", other.label, first.label);
-        self.pairs.resize_with(pairs.len(), Difference::default);
-        for (kept, (of_first, of_other)) in self.pairs.iter_mut().zip(pairs) {
-            kept.follow(of_other, of_first);
+        self.pairs.resize_with(pairs.len(), Default::default);
+        for ((difference, band), (of_first, of_other)) in self.pairs.iter_mut().zip(pairs) {
+            difference.follow(of_other, of_first);
+            band.follow(&difference.curve);
         }
-        self.bands.resize_with(self.pairs.len(), MeanBand::default);
-        for (band, pair) in self.bands.iter_mut().zip(&self.pairs) {
-            band.follow(&pair.curve);
-        }
-        let means: Vec<&Curve> = self.bands.iter().map(|band| band.mean.curve()).collect();
+        let means: Vec<&Curve> = self.pairs.iter().map(|(_, band)| band.mean.curve()).collect();
         if means.len() > 1 {
             self.spread.follow(&means);
         }
@@ -137,18 +130,15 @@ impl PanelView for LossDifference {
         let all = groups(cx.mirror);
         for (c, (place, other)) in self.contrasts(cx.mirror).iter().zip(all.iter().enumerate().skip(1)) {
             let colour = other.colour(place, cx.theme);
-            let (mean, low, high) = match &c.bands[..] {
+            let (of, mean, [low, high], raw) = match &c.pairs[..] {
                 [] => continue,
-                [only] => (only.mean.curve(), only.low.curve(), only.high.curve()),
-                _ => (&c.spread.mean, &c.spread.low, &c.spread.high),
+                [(only, band)] => {
+                    ("of 50 points", band.mean.curve(), [&band.low, &band.high].map(Smoothed::curve), Some(&only.curve))
+                }
+                _ => ("over seeds", &c.spread.mean, [&c.spread.low, &c.spread.high], None),
             };
-            let of = if c.pairs.len() > 1 { "over seeds" } else { "of 50 points" };
             chart.band(format!("{}, \u{b1}1 sd {of}", c.label), colour, low, high);
-            let mut line = Line { is_smoothed: true, ..Line::new(c.label.clone(), colour, mean) };
-            if let [only] = &c.pairs[..] {
-                line = line.raw(&only.curve);
-            }
-            chart.add(line);
+            chart.add(Line { is_smoothed: true, raw, ..Line::new(c.label.clone(), colour, mean) });
         }
         if let Some(first) = all.first().filter(|_| !chart.is_empty()) {
             chart.horizontal_line(format!("equal; below, better than {}", first.label), 0.0);

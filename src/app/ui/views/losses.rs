@@ -46,26 +46,25 @@ impl PanelView for Losses {
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        let shown = self.shown;
+        let (shown, is_both) = (self.shown, self.shown == LossChoice::Both);
         let y = Axis::new(with_loss_unit("loss", cx));
         let mut chart = Chart::new("losses", Axis::steps(), y).empty(cx.why_no_curve(
             "No losses yet. Press Space to train; the first step appears at once.",
             "This run has recorded no loss.",
         ));
         if shown != LossChoice::HeldOut {
-            let suffix = if shown == LossChoice::Both { ", train" } else { "" };
+            let suffix = if is_both { ", train" } else { "" };
             let look = SeriesStyle { suffix, ..SeriesStyle::default() };
             self.train.draw(&mut chart, cx.mirror, channels::LOSS_TRAIN, cx.theme, look);
         }
         if shown != LossChoice::Train {
-            let stroke = if shown == LossChoice::Both { Stroke::Dashed } else { Stroke::Solid };
-            let suffix = if shown == LossChoice::Both { ", held out" } else { "" };
-            let look = SeriesStyle { stroke, suffix, unnamed: shown == LossChoice::Both, seeds: Seeds::Spread };
+            let (stroke, suffix) = if is_both { (Stroke::Dashed, ", held out") } else { (Stroke::Solid, "") };
+            let look = SeriesStyle { stroke, suffix, unnamed: is_both, seeds: Seeds::Spread };
             self.held_out.draw(&mut chart, cx.mirror, channels::LOSS_HELD_OUT, cx.theme, look);
         }
         // The legend names each variant once; the subtitle explains the strokes.
         let is_own = |line: &Line<'_>| !line.is_pinned;
-        if shown == LossChoice::Both && chart.lines.iter().filter(|l| is_own(l)).all(|l| !l.named) {
+        if is_both && chart.lines.iter().filter(|l| is_own(l)).all(|l| !l.named) {
             chart.lines.iter_mut().filter(|l| is_own(l)).for_each(|l| l.named = true);
         }
         chart.marker = cx.marker();

@@ -50,7 +50,6 @@ macro_rules! views {
     };
 }
 
-/// Every view.
 pub static VIEWS: &[ViewEntry] = views! {
     "gate", "Gate", panels::<gate::Gate>,
     "tanh(\u{3b3}), the weight of the slow path in the fast one, over training; beneath it the gradient that moves \
@@ -322,7 +321,6 @@ pub static VIEWS: &[ViewEntry] = views! {
      just before x the connector between them is displaced, and later pulls.";
 };
 
-/// The view with this id.
 pub fn find(id: &str) -> Option<&'static ViewEntry> {
     VIEWS.iter().find(|v| v.id == id)
 }

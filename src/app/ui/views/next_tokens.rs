@@ -65,8 +65,7 @@ impl View for NextTokens {
         }
         task_ui(ui, cx, &self.text);
         if let Some(truth) = &first.truth {
-            let words = format!("the text goes on with \u{201c}{truth}\u{201d} (\u{2713})");
-            note_ui(ui, cx.theme, words);
+            note_ui(ui, cx.theme, format!("the text goes on with \u{201c}{truth}\u{201d} (\u{2713})"));
         }
         let fit = ((ui.available_width() / COLUMN).floor() as usize).clamp(1, measured.len());
         for row in measured.chunks(fit) {

@@ -30,18 +30,17 @@ impl PanelView for PositionLosses {
         let mut window = None;
         for (place, group) in groups(cx.mirror).iter().enumerate() {
             let colour = group.colour(place, cx.theme);
-            let seeds: Vec<&Measured> =
-                group.members.iter().filter_map(|v| cx.newest::<Measured>(*v)).map(|m| m.value).collect();
-            let Some(first) = seeds.first() else { continue };
+            let mut seeds: Vec<_> = group.members.iter().filter_map(|v| cx.newest::<Measured>(*v)).collect();
+            let Some(first) = seeds.first().map(|m| m.value) else { continue };
             window = Some(first.window);
-            let fitting: Vec<&&Measured> = seeds.iter().filter(|m| m.edges == first.edges).collect();
+            seeds.retain(|m| m.edges == first.edges);
             let (mut means, mut low, mut high) = (vec![], vec![], vec![]);
             let reach = standard_errors(first.texts, CONFIDENCE);
             for (bin, edge) in first.edges.windows(2).enumerate() {
                 // The geometric middle of a bin whose first place has no token before it.
                 let x = ((edge[0] as f64 + 1.0) * edge[1] as f64).sqrt();
                 let of = |list: fn(&Measured) -> &Vec<f64>| -> Vec<f64> {
-                    fitting.iter().filter_map(|m| list(m).get(bin).copied()).collect()
+                    seeds.iter().filter_map(|m| list(m.value).get(bin).copied()).collect()
                 };
                 let (mean, _) = mean_sd(&of(|m| &m.loss));
                 let (error, _) = mean_sd(&of(|m| &m.error));
@@ -55,8 +54,7 @@ impl PanelView for PositionLosses {
             chart.add(Line::new(group.label.clone(), colour, means).dots());
         }
         if let Some(window) = window {
-            let label = format!("trained on {window}");
-            chart.vertical_line(label, window as f64);
+            chart.vertical_line(format!("trained on {window}"), window as f64);
         }
         Panel::single(chart)
     }

@@ -33,11 +33,10 @@ pub use crate::ui::{
         shown_drawings,
     },
     widgets::{
-        bars::{Bar, bars_ui},
+        bars::{Bar, bars_ui, likely_bar, likely_tokens_label},
         choice_menu::{choice_box, choice_buttons, choice_menu, controls_menu},
         fold::fold_ui,
         large_figure::{LargeFigure, large_figures_ui},
-        likely_tokens::{likely_bar, likely_tokens_label},
         notes::{canvas_ui, caption_ui, note_height, note_ui, note_width, small_text, wrapped_ui},
         number::{self, abbreviated, finite_range, grouped, share, short},
         playhead::Playhead,

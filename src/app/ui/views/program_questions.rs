@@ -1,8 +1,6 @@
 //! Asks the program that trains a run elsewhere, Orrery or another: lists the questions that it allows with their
 //! arguments and the outcome of the last one, and asks questions about the weights that it has saved.
 
-mod weights;
-
 use std::collections::BTreeMap;
 
 use crate::{
@@ -31,7 +29,7 @@ pub struct ProgramQuestions {
     /// The run that `rows` belong to.
     run: RunNumber,
     rows: BTreeMap<String, Row>,
-    weights: weights::Weights,
+    weights: Weights,
 }
 
 /// The text typed for a question, and the last question that was sent.
@@ -39,7 +37,7 @@ pub struct ProgramQuestions {
 struct Row {
     /// Its text, or its arguments as `key=value; key=value`.
     typed: String,
-    factor: Option<f64>,
+    scale_lr: ScaleLrArgs,
     sent: Option<SentQuestion>,
 }
 
@@ -127,9 +125,8 @@ fn why_unanswered(cx: &ViewCx<'_>, info: &RunInfo) -> Option<&'static str> {
 /// The text for what a run of Orrery's own does not allow, and what would allow it; `None` where it allows everything.
 fn not_allowed(info: &RunInfo) -> Option<String> {
     let lacking: Vec<&str> = OWN_ASKS.into_iter().filter(|ask| !asks::is_allowed(&info.asks, ask)).collect();
-    let allow = lacking.join(",");
-    let words =
-        || format!("Not allowed: {}. `orrery run` and `orrery resume` take --allow {allow}.", lacking.join(", "));
+    let (all, allow) = (lacking.join(", "), lacking.join(","));
+    let words = || format!("Not allowed: {all}. `orrery run` and `orrery resume` take --allow {allow}.");
     (!lacking.is_empty()).then(words)
 }
 
@@ -154,25 +151,18 @@ impl Row {
     fn args(&self, form: Form) -> Args {
         match form {
             Form::Empty => Args::new(),
-            Form::Factor => ScaleLrArgs { factor: self.factor() }.to_args(),
+            Form::Factor => self.scale_lr.to_args(),
             Form::Text => Args::from([("text".to_owned(), Value::Text(self.typed.clone()))]),
             Form::Pairs => pairs(&self.typed),
         }
     }
 
-    fn factor(&self) -> f64 {
-        self.factor.unwrap_or(ScaleLrArgs::default().factor)
-    }
-
     /// Asks the question. A question that a view also asks is asked in the view's way, so that the view shows its
     /// progress.
     fn ask(&mut self, cx: &mut ViewCx<'_>, ask: &str, form: Form, now: f64) {
-        let text = self.typed.clone();
+        let (variant, text) = (Some(cx.selection.variant), self.typed.clone());
         let request = match ask {
-            asks::ATTENTION => {
-                let variant = cx.selection.variant;
-                cx.ask_now::<AttentionMaps>(Some(variant), &AttentionMapsArgs { text, ..Default::default() })
-            }
+            asks::ATTENTION => cx.ask_now::<AttentionMaps>(variant, &AttentionMapsArgs { text, ..Default::default() }),
             asks::NEXT_TOKENS => cx.ask_now::<NextTokens>(None, &NextTokensArgs { text, ..Default::default() }),
             _ => {
                 let request = cx.questions.number();
@@ -191,25 +181,19 @@ impl Row {
         let hint = match form {
             Form::Empty => return false,
             Form::Factor => {
-                let mut factor = self.factor();
-                let field = DragValue::new(&mut factor).range(1e-6..=100.0).speed(0.01).prefix("factor ");
+                let field = DragValue::new(&mut self.scale_lr.factor).range(1e-6..=100.0).speed(0.01).prefix("factor ");
                 let field = ui.add(field).on_hover_text("Every learning rate is multiplied by it.");
                 field.widget_info(|| WidgetInfo::labeled(Role::SpinButton, true, format!("factor of {ask}")));
-                if field.changed() {
-                    self.factor = Some(factor);
-                }
                 return false;
             }
             Form::Text => "a text for the model to read",
             Form::Pairs => "arguments, if it takes any: key=value; key=value",
         };
-        let field = ui
-            .scope(|ui| {
-                ui.set_max_width(ui.available_width().min(MAX_FIELD));
-                text_line(ui, &mut self.typed, &format!("arguments of {ask}"), hint)
-            })
-            .inner;
-        field.lost_focus() && ui.input(|i| i.key_pressed(Key::Enter)) && self.can_be_asked(form)
+        let field = ui.scope(|ui| {
+            ui.set_max_width(ui.available_width().min(MAX_FIELD));
+            text_line(ui, &mut self.typed, &format!("arguments of {ask}"), hint)
+        });
+        field.inner.lost_focus() && ui.input(|i| i.key_pressed(Key::Enter)) && self.can_be_asked(form)
     }
 
     /// The name of the question, its fields, and its state. It is disabled with the reason `why_not`.
@@ -244,15 +228,14 @@ impl Row {
     fn answer_buttons_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, ask: &str) {
         let Some(sent) = self.sent else { return };
         withdraw_ui(ui, cx, sent, "The program is no longer asked.");
-        let Some(sample) = cx.mirror.answer_to(sent.request).filter(|sample| words_of(sample).is_none()) else {
-            return;
-        };
+        let answer = cx.mirror.answer_to(sent.request);
+        let Some(sample) = answer.filter(|sample| words_of(sample).is_none()) else { return };
         if ui.button("Show").on_hover_text("Opens the view that shows the answer.").clicked() {
             cx.act(PageAction::ShowView(foreign::view_of(sample.channel.as_str())));
         }
         if ask == asks::ATTENTION && !cx.mirror.samples(sample.variant, AttentionMaps::CHANNEL).is_empty() {
-            let aside = ui.button("Put aside").on_hover_text("Shows again what the run has logged by itself.");
-            if aside.clicked() {
+            let tip = "Shows again what the run has logged by itself.";
+            if ui.button("Put aside").on_hover_text(tip).clicked() {
                 cx.dismiss_answer::<AttentionMaps>(sample.variant);
                 self.sent = None;
             }
@@ -260,10 +243,8 @@ impl Row {
     }
 }
 
-/// A button that withdraws a question which is still open.
 fn withdraw_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, sent: SentQuestion, tip: &str) {
-    let is_open = matches!(cx.mirror.question(sent.request), None | Some(QuestionState::Working(_)));
-    if is_open {
+    if matches!(cx.mirror.question(sent.request), None | Some(QuestionState::Working(_))) {
         ui.ctx().request_repaint_after_secs(0.5);
         if ui.button("Withdraw").on_hover_text(tip).clicked() {
             cx.act(RunAction::Cancel(sent.request));
@@ -279,7 +260,6 @@ fn words_of(sample: &Sample) -> Option<&str> {
     }
 }
 
-/// The label of the program that trains the run.
 fn program(cx: &ViewCx<'_>) -> String {
     match cx.mirror.info.as_ref().map_or("", |info| info.config.preset.as_str()) {
         _ if !cx.is_trained_elsewhere() => "the process that trains this run".to_owned(),
@@ -299,9 +279,11 @@ fn outcome_ui(ui: &mut Ui, cx: &ViewCx<'_>, sent: SentQuestion, who: &str, wait_
         Some(QuestionState::Cancelled) => "The question was withdrawn.".to_owned(),
         Some(QuestionState::Answered) => {
             let answer = cx.mirror.answer_to(sent.request);
-            let words = answer.and_then(words_of).filter(|words| !words.is_empty());
             let step = answer.map_or(String::new(), |sample| format!(" for step {}", sample.step));
-            words.map_or_else(|| format!("Answered{step}."), |words| format!("Answered{step}: {words}"))
+            match answer.and_then(words_of).unwrap_or_default() {
+                "" => format!("Answered{step}."),
+                words => format!("Answered{step}: {words}"),
+            }
         }
         None | Some(QuestionState::Working(_)) => {
             let since = (ui.input(|i| i.time) - sent.since).max(0.0);
@@ -310,6 +292,86 @@ fn outcome_ui(ui: &mut Ui, cx: &ViewCx<'_>, sent: SentQuestion, who: &str, wait_
         }
     };
     wrapped_ui(ui, words, colour);
+}
+
+/// The question for the neuron graph of any two weight matrices that another program has saved of its model: their names,
+/// and the question that was put last.
+#[derive(Default)]
+struct Weights {
+    from: String,
+    to: String,
+    sent: Option<(SentQuestion, &'static [&'static str])>,
+}
+
+/// The channels of the answers whose views are offered.
+const GRAPH: &[&str] = &[NeuronGraph::CHANNEL, EntryHistogram::CHANNEL];
+const NULL_MODELS: &[&str] = &[GraphModularity::CHANNEL];
+
+impl Weights {
+    fn args(&self) -> Args {
+        let name = |key: &str, name: &str| (key.to_owned(), Value::Text(name.trim().to_owned()));
+        Args::from([name(asks::FROM, &self.from), name(asks::TO, &self.to)])
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let steps = &cx.mirror.snapshots;
+        let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return };
+        let words = match steps.len() {
+            1 => format!("The weights of step {first} are kept."),
+            n => format!("The weights of {n} steps are kept, from {first} to {last}."),
+        };
+        ui.label(RichText::new("weights").strong());
+        wrapped_ui(ui, words, cx.theme.secondary);
+        cx.controls_ui(ui, |ui, cx| self.question_ui(ui, cx));
+    }
+
+    fn question_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        ui.scope(|ui| {
+            ui.set_max_width(ui.available_width().min(MAX_FIELD));
+            let hint = "what neurons write by, such as h.0.mlp.2.weight";
+            text_line(ui, &mut self.from, "matrix that neurons write by", hint);
+            let hint = "what neurons read by, such as h.0.mlp.0.weight";
+            text_line(ui, &mut self.to, "matrix that neurons read by", hint);
+        });
+        let (variant, now) = (Some(cx.selection.variant), ui.input(|i| i.time));
+        let can_ask = !self.from.trim().is_empty() && !self.to.trim().is_empty();
+        ui.horizontal_wrapped(|ui| {
+            let button = |ui: &mut Ui, name: &str, tip: &str| {
+                let button = ui.add_enabled(can_ask, Button::new(name));
+                button.widget_info(|| WidgetInfo::labeled(Role::Button, can_ask, name));
+                button.on_hover_text(tip).clicked()
+            };
+            let tip = "The graph of the strongest entries of their product at the step shown, with its communities.";
+            if button(ui, "Draw as a graph", tip) {
+                let request = cx.ask_with::<NeuronGraph>(variant, self.args());
+                self.sent = Some((SentQuestion::new(request, now), GRAPH));
+            }
+            let tip = "Newman's Q of that graph by its number of edges, beside random graphs. It may take minutes.";
+            if button(ui, "Compare with null models", tip) {
+                let request = cx.ask_with::<GraphModularity>(variant, self.args());
+                self.sent = Some((SentQuestion::new(request, now), NULL_MODELS));
+            }
+            self.answer_buttons_ui(ui, cx);
+        });
+        if let Some((sent, _)) = self.sent {
+            outcome_ui(ui, cx, sent, "the kept weights", "");
+        }
+    }
+
+    /// Opens the views of the answer, or withdraws the question.
+    fn answer_buttons_ui(&self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let Some((sent, channels)) = self.sent else { return };
+        withdraw_ui(ui, cx, sent, "The answer is no longer wanted.");
+        if cx.mirror.answer_to(sent.request).is_none() {
+            return;
+        }
+        for channel in channels {
+            let view = foreign::view_of(channel);
+            if ui.button(format!("Show {}", cx.title_of(view))).clicked() {
+                cx.act(PageAction::ShowView(view));
+            }
+        }
+    }
 }
 
 impl ProgramQuestions {

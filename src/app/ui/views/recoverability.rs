@@ -42,7 +42,6 @@ impl Recoverability {
         chart
     }
 
-    /// The chart over depth.
     fn depth_chart(cx: &ViewCx<'_>) -> Chart<'static> {
         let hint = "How much of one layer can each later one still read? The preset \u{201c}Time and depth\u{201d} trains \
                     transformers in which this is measured.";
@@ -97,8 +96,7 @@ impl PanelView for Recoverability {
     }
 
     fn height_below(&self, _ui: &Ui, cx: &ViewCx<'_>, _room: Vec2, _is_empty: bool) -> f32 {
-        let may_begin = matches!(cx.mirror.state, None | Some(RunState::Paused)) && !Self::is_over_depth(cx);
-        if may_begin { 32.0 } else { 0.0 }
+        if matches!(cx.mirror.state, None | Some(RunState::Paused)) && !Self::is_over_depth(cx) { 32.0 } else { 0.0 }
     }
 
     fn below_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, _height: f32) {

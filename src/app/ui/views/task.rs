@@ -2,6 +2,16 @@
 
 use crate::ui::views::prelude::*;
 
+/// A line for a sentence that is read in place of a held-out passage. Another sentence has other positions, so that its
+/// tokens are not selected.
+pub fn sentence_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, text: &mut String, name: &str, tip: &str) -> Response {
+    let line = text_line(ui, text, name, "a held-out passage; type a sentence of your own").on_hover_text(tip);
+    if line.changed() {
+        cx.selection.token = None;
+    }
+    line
+}
+
 /// Height below which the description is one line, with the full text in a tooltip, points.
 const LOW_HEIGHT: f32 = 200.0;
 

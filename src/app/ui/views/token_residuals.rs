@@ -1,5 +1,6 @@
 //! Every token's distance from the quasi-steady state over training, and the gate: does it help where that is short?
 
+use super::generator_distance::UNMEASURED_BLOCK;
 use crate::ui::views::prelude::*;
 
 const GAP: f32 = 6.0;
@@ -15,7 +16,7 @@ pub struct TokenResidualsView;
 
 /// "2 passes".
 fn passes_label(passes: usize) -> String {
-    if passes == 1 { "1 pass".to_owned() } else { format!("{passes} passes") }
+    format!("{passes} pass{}", if passes == 1 { "" } else { "es" })
 }
 
 /// The selected token, if the text has it.
@@ -50,12 +51,8 @@ fn sentence(b: &GateBenefit) -> String {
 impl TokenResidualsView {
     fn by_token<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("|x \u{2212} Post(x)| / |x|").log();
-        let mut chart = Chart::new("residual by token", Axis::new("position (tokens)").integer_ticks(), y).empty(
-            cx.why_nothing::<TokenResiduals>(
-                "Not measured yet. It is asked of a fast-slow model: press Space in Fast-slow gate, or here with the preset \
-                 \u{201c}A trained block\u{201d}, or open a run of either (Ctrl O).",
-            ),
-        );
+        let mut chart = Chart::new("residual by token", Axis::new("position (tokens)").integer_ticks(), y)
+            .empty(cx.why_nothing::<TokenResiduals>(UNMEASURED_BLOCK));
         let Some(m) = cx.measured_in_focus::<TokenResiduals>() else { return chart };
         for (place, (passes, residual)) in m.passes.iter().zip(&m.residual).enumerate() {
             chart.add(Line::new(passes_label(*passes), cx.theme.series(place), by_place(residual)));
@@ -86,8 +83,8 @@ impl TokenResidualsView {
         let mut chart = cx.training_chart("gate", Axis::new("|tanh \u{3b3}|").include(&[0.0]));
         let Some(m) = cx.measured_in_focus::<TokenResiduals>() else { return chart };
         if let Some(curve) = cx.mirror.curve(m.variant, channels::GATE) {
-            let points: Vec<[f64; 2]> =
-                curve.points(0, u64::MAX).map(|(step, gate)| [step as f64, gate.abs()]).collect();
+            let points = curve.points(0, u64::MAX).map(|(step, gate)| [step as f64, gate.abs()]);
+            let points: Vec<[f64; 2]> = points.collect();
             let label = cx.mirror.variants().get(m.variant).map_or("gate", |v| v.label.as_str());
             chart.add(Line::new(label, variant_colour(cx.mirror, m.variant, cx.theme), points));
         }

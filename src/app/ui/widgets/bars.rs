@@ -4,9 +4,9 @@ use eframe::egui::{
     Align2, Color32, FontId, Rect, Response, Sense, Stroke, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
 };
 
-use crate::ui::theme::Theme;
+use super::token_strip::visible_text;
+use crate::{telemetry::measurements::LikelyToken, ui::theme::Theme};
 
-/// A bar of a bar chart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bar {
     pub name: String,
@@ -83,4 +83,15 @@ pub fn bars_ui(ui: &mut Ui, theme: &Theme, title: &str, bars: impl IntoIterator<
         WidgetInfo::labeled(Role::Canvas, true, format!("{title}: {}", all.join(", ")))
     });
     response
+}
+
+/// "the 0.31  a 0.12": each token with its probability.
+pub fn likely_tokens_label(likely: &[LikelyToken]) -> String {
+    likely.iter().map(|l| format!("{} {:.2}", l.token, l.probability)).collect::<Vec<_>>().join("  ")
+}
+
+/// A bar of a token's probability, marked with what it was `before` if it was among those.
+pub fn likely_bar(likely: &LikelyToken, colour: Color32, before: &[LikelyToken]) -> Bar {
+    let was = before.iter().find(|other| other.token == likely.token);
+    Bar::new(visible_text(&likely.token), colour, likely.probability).before(was.map(|other| other.probability))
 }

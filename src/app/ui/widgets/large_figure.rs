@@ -7,12 +7,11 @@ use eframe::egui::{
     WidgetInfo, pos2, vec2,
 };
 
-use super::markdown::sentence_job;
+use super::{markdown::sentence_job, number::finite_range};
 use crate::ui::theme::{self, Theme};
 
 /// Height of a figure, points.
 pub const HEIGHT: f32 = 48.0;
-/// Space between two figures.
 pub const GAP: f32 = 24.0;
 /// Height of the line with the label, points.
 const LABEL_HEIGHT: f32 = 16.0;
@@ -43,14 +42,12 @@ pub struct LargeFigure {
     pub measured: String,
 }
 
-/// The name of a variant and its colour.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FigureOwner {
     pub name: String,
     pub colour: Color32,
 }
 
-/// The laid-out texts of a figure.
 struct FigureGalleys {
     label: Arc<Galley>,
     owner: Option<Arc<Galley>>,
@@ -88,7 +85,6 @@ impl LargeFigure {
         }
     }
 
-    /// Its width, with the trend or without.
     pub fn width(&self, ui: &Ui, theme: &Theme, has_trend: bool) -> f32 {
         self.width_of(&self.galleys(ui, theme), has_trend)
     }
@@ -189,10 +185,8 @@ fn widened([low, high]: [f64; 2]) -> [f64; 2] {
 fn paint_trend(ui: &Ui, place: Rect, points: &[(u64, f64)], colour: Color32) {
     let finite: Vec<(f64, f64)> =
         points.iter().filter(|(_, value)| value.is_finite()).map(|(step, value)| (*step as f64, *value)).collect();
-    let ends = |of: &dyn Fn(&(f64, f64)) -> f64| {
-        finite.iter().map(of).fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], v| [low.min(v), high.max(v)])
-    };
-    let (xs, ys) = (ends(&|p| p.0), widened(ends(&|p| p.1)));
+    let [xs, ys] = [finite_range(finite.iter().map(|p| p.0)), finite_range(finite.iter().map(|p| p.1))];
+    let (Some(xs), Some(ys)) = (xs, ys.map(widened)) else { return };
     // a constant coordinate is drawn in the middle
     let share = |v: f64, [low, high]: [f64; 2]| {
         let share = (v - low) / (high - low);

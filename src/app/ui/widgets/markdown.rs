@@ -19,7 +19,6 @@ use crate::{
     },
 };
 
-/// The style of a run of letters.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct SpanStyle {
     strong: bool,
@@ -27,7 +26,6 @@ struct SpanStyle {
     code: bool,
 }
 
-/// A piece of a page.
 #[derive(Debug, Clone, PartialEq)]
 enum Block {
     Heading(u8, Vec<StyledText>),
@@ -81,7 +79,6 @@ fn block_ui(ui: &mut Ui, theme: &Theme, block: &Block) -> Option<String> {
     }
 }
 
-/// Words to be laid out.
 #[derive(Default)]
 struct Words {
     job: LayoutJob,
@@ -263,7 +260,6 @@ enum Script {
 fn scripts(text: &str) -> Vec<(String, Script)> {
     let chars: Vec<char> = text.chars().collect();
     let mut out: Vec<(String, Script)> = vec![];
-    let mut plain = String::new();
     let mut i = 0;
     while let Some(&c) = chars.get(i) {
         let script = match c {
@@ -271,22 +267,16 @@ fn scripts(text: &str) -> Vec<(String, Script)> {
             '^' if i > 0 && !chars[i - 1].is_whitespace() => Script::Super,
             _ => Script::None,
         };
-        match (script, script_at(&chars, i + 1)) {
-            (Script::Sub | Script::Super, Some((inner, next))) => {
-                if !plain.is_empty() {
-                    out.push((std::mem::take(&mut plain), Script::None));
-                }
-                out.push((inner, script));
-                i = next;
-            }
-            _ => {
-                plain.push(c);
-                i += 1;
-            }
+        if let Some((inner, next)) = script_at(&chars, i + 1).filter(|_| script != Script::None) {
+            out.push((inner, script));
+            i = next;
+            continue;
         }
-    }
-    if !plain.is_empty() {
-        out.push((plain, Script::None));
+        match out.last_mut() {
+            Some((plain, Script::None)) => plain.push(c),
+            _ => out.push((c.to_string(), Script::None)),
+        }
+        i += 1;
     }
     out
 }

@@ -1,16 +1,14 @@
-//! Parts that several views or panels are built of: bars, token strips, charts on one x axis, a playhead, and
-//! how numbers and long words are written. They know the theme and the charts; no view, panel, run or lab.
+//! Parts that several views or panels are built of: bars, token strips, a playhead, and how numbers and long words are
+//! written. They know the theme and the charts; no view, panel, run or lab.
 
 pub mod bars;
 pub mod choice_menu;
 pub mod column_widths;
 pub mod fold;
 pub mod large_figure;
-pub mod likely_tokens;
 pub mod markdown;
 pub mod notes;
 pub mod number;
-pub mod one_axis;
 pub mod playhead;
 pub mod smoothing;
 pub mod sorted_table;

@@ -7,7 +7,6 @@ use crate::ui::{
     theme::{self, Theme},
 };
 
-/// Small text of a colour.
 pub fn small_text(words: impl Into<String>, colour: Color32) -> RichText {
     RichText::new(words).size(theme::SMALL).color(colour)
 }

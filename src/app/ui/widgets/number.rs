@@ -41,14 +41,8 @@ pub fn grouped(n: u64) -> String {
 /// A whole number with a separator between groups of three digits.
 pub fn grouped_by(n: u64, separator: char) -> String {
     let digits = n.to_string();
-    let mut out = String::new();
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(separator);
-        }
-        out.push(c);
-    }
-    out
+    let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
+    groups.join(separator.to_string().as_str())
 }
 
 #[cfg(test)]

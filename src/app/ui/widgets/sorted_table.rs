@@ -16,7 +16,6 @@ pub const PAD: f32 = 8.0;
 /// Height of a line of a heading, points. A head that has room for several wraps its headings.
 pub const HEAD_LINE: f32 = 17.0;
 
-/// A column of a [`SortedTable`].
 pub struct TableColumn {
     pub heading: String,
     pub width: f32,
@@ -40,7 +39,6 @@ pub struct SortedTable<'a> {
     pub wanted: Option<usize>,
 }
 
-/// The text of a cell.
 pub struct CellText {
     pub text: String,
     pub font: FontId,
@@ -74,7 +72,6 @@ impl SortedTable<'_> {
         shown.inner
     }
 
-    /// The rectangle of each column in a row.
     pub fn places(&self, row: Rect) -> impl Iterator<Item = Rect> {
         let mut x = row.left() + self.left;
         self.columns.iter().map(move |column| {

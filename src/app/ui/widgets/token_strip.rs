@@ -6,7 +6,6 @@ use eframe::egui::{
 
 use crate::ui::{system_fonts::is_east_asian, theme::Theme};
 
-/// The emphasis of a token.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Mark {
     pub ground: Option<Color32>,
@@ -22,7 +21,6 @@ impl Mark {
     }
 }
 
-/// The tokens that the pointer hovers over and clicks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pointed {
     pub hovered: Option<usize>,
@@ -127,8 +125,13 @@ pub fn position_label(tokens: &[String], tokens_per_position: usize, at: usize) 
     }
 }
 
-/// A token or a text with its spaces and line ends as signs.
+/// A token or a text with its spaces and line ends as unobtrusive signs.
 pub fn visible_text(text: &str) -> String {
+    let visible = |c: char| match c {
+        ' ' => '\u{b7}',
+        '\n' | '\r' | '\t' => '\u{ac}',
+        c => c,
+    };
     text.chars().map(visible).collect()
 }
 
@@ -143,13 +146,4 @@ pub fn drawable_text(ui: &Ui, text: &str) -> String {
         };
         text.chars().map(drawn).collect()
     })
-}
-
-/// Makes whitespace visible with unobtrusive characters.
-fn visible(c: char) -> char {
-    match c {
-        ' ' => '\u{b7}',
-        '\n' | '\r' | '\t' => '\u{ac}',
-        c => c,
-    }
 }

@@ -7,7 +7,6 @@ pub fn text_line(ui: &mut Ui, text: &mut String, name: &str, hint: &str) -> Resp
     text_field(ui, TextEdit::singleline(text).desired_width(f32::INFINITY).hint_text(hint), name)
 }
 
-/// A field for text with its accessible name.
 pub fn text_field(ui: &mut Ui, field: TextEdit<'_>, name: &str) -> Response {
     let response = ui.add(field);
     response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, name));

@@ -20,7 +20,6 @@ use crate::{
 /// Room for the numbers of rows, points.
 const LEFT_MARGIN: f32 = 40.0;
 
-/// Two graphs of the same nodes.
 #[derive(Debug, Clone)]
 pub struct GraphDifference {
     about: String,
@@ -191,7 +190,6 @@ fn sign(mesh: &mut Mesh, at: Pos2, class: usize, colour: Color32) {
     }
 }
 
-/// The colour of each class of edges.
 fn sign_colours(sides: DifferenceSides<'_>, theme: &Theme) -> [Color32; 3] {
     let [first, second] = sides.colours;
     [first, second, theme.text]

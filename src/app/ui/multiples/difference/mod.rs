@@ -22,7 +22,6 @@ pub use attention::AttentionDifference;
 pub use graph::GraphDifference;
 pub use words::WordsDifference;
 
-/// The values that are subtracted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DifferenceKind {
     Attention,
@@ -68,12 +67,13 @@ impl Difference {
         step: u64,
         selection: &Selection,
     ) -> Result<Self, String> {
+        let focus = selection.variant;
         Ok(match kind {
             DifferenceKind::Attention => {
-                Self::Attention(AttentionDifference::new(pair(runs, step, selection.variant)?, selection)?)
+                Self::Attention(AttentionDifference::new(pair(runs, step, focus)?, selection)?)
             }
-            DifferenceKind::Graph => Self::Graph(GraphDifference::new(pair(runs, step, selection.variant)?)?),
-            DifferenceKind::Words => Self::Words(WordsDifference::new(pair(runs, step, selection.variant)?)?),
+            DifferenceKind::Graph => Self::Graph(GraphDifference::new(pair(runs, step, focus)?)?),
+            DifferenceKind::Words => Self::Words(WordsDifference::new(pair(runs, step, focus)?)?),
         })
     }
 

@@ -5,6 +5,7 @@ use eframe::egui::{Align2, FontId, Rect, ScrollArea, Sense, Stroke, Ui, WidgetIn
 
 use super::{DifferenceSides, Pair};
 use crate::{
+    analysis::distinct::distinct,
     telemetry::measurements::{LikelyToken, NextTokens},
     ui::{
         table::{Table, optional_field},
@@ -52,7 +53,6 @@ impl WordDifference {
     }
 }
 
-/// The next tokens that two runs predict.
 #[derive(Debug, Clone)]
 pub struct WordsDifference {
     about: String,
@@ -160,16 +160,13 @@ fn differences(a: &[LikelyToken], b: &[LikelyToken]) -> Vec<WordDifference> {
         min.min(left_over.max(0.0))
     };
     let max = [beyond(a), beyond(b)];
-    let mut words: Vec<WordDifference> = vec![];
-    for token in a.iter().chain(b).map(|l| &l.token) {
-        if words.iter().any(|w| w.token == *token) {
-            continue;
-        }
+    let difference = |token: &String| {
         let at = [place(a, token), place(b, token)];
         let range = |i: usize| at[i].map_or([0.0, max[i]], |(_, p)| [p, p]);
         let ([a_low, a_high], [b_low, b_high]) = (range(0), range(1));
-        words.push(WordDifference { token: token.clone(), at, bounds: [b_low - a_high, b_high - a_low] });
-    }
+        WordDifference { token: token.clone(), at, bounds: [b_low - a_high, b_high - a_low] }
+    };
+    let mut words: Vec<_> = distinct(a.iter().chain(b).map(|l| &l.token)).into_iter().map(difference).collect();
     words.sort_by(|x, y| y.certain().abs().total_cmp(&x.certain().abs()));
     words
 }

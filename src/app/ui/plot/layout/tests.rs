@@ -202,18 +202,11 @@ fn the_faintest_lines_are_seen_in_every_colour() {
                 }
             }
         }
-        let ratio = contrast(theme.panel.blend(theme.faint(text)), theme.panel);
-        assert!(ratio >= 1.6, "a faint line in the colour of text, dark {}: {ratio:.2}", theme.dark);
-    }
-}
-
-#[test]
-fn a_faint_line_is_seen_on_either_ground() {
-    for theme in [Theme::dark(), Theme::light()] {
-        let layout = laid_out(vec![Line::new("a", theme.text, vec![[0.0, 1.0], [9.0, 2.0]]).faint()]);
-        let trace = &layout.traces[0];
-        let ratio = contrast(theme.panel.blend(trace.colour.gamma_multiply(trace.strength)), theme.panel);
-        assert!(ratio >= 3.0, "dark {}: {ratio:.2}", theme.dark);
+        let line = laid_out(vec![Line::new("a", text, &curve).faint()]).traces.remove(0);
+        for (faint, least) in [(theme.faint(text), 1.6), (line.colour.gamma_multiply(line.strength), 3.0)] {
+            let ratio = contrast(theme.panel.blend(faint), theme.panel);
+            assert!(ratio >= least, "a faint line in the colour of text, dark {}: {ratio:.2}", theme.dark);
+        }
     }
 }
 
@@ -243,31 +236,22 @@ fn in_a_tile_the_data_have_the_least_room() {
     }
 }
 
-/// The x axis stays within the room as long as the names of lines can give way.
+/// The x axis stays within the room as long as the names of lines can give way; a row of names is hidden only if the data
+/// would otherwise lose its minimum height.
 #[test]
-fn in_a_low_tile_names_give_way_to_the_axis() {
+fn in_a_low_tile_names_give_way_to_the_axis_where_they_must() {
     let in_tile = ChartState { is_in_tile: true, ..Default::default() };
     let line = |i: usize| Line::new(format!("a longer name {i}"), Color32::RED, vec![[0.0, i as f64], [9.0, 1.0]]);
-    let chart = chart((0..6).map(line).collect());
-    for high in [204.0, 222.0] {
-        let layout = Layout::new(&chart, &in_tile, [340.0, high], &measure);
-        let count = layout.unnamed.map_or(0, |(count, _)| count);
-        assert_eq!((layout.size[1], layout.names.len() + count), (high, 6));
-        assert!(count > 0 && layout.plot.height() >= MIN_PLOT_SIZE.y, "{high}: {count}");
-    }
-}
-
-/// A row of names is hidden only if the data would otherwise lose its minimum height.
-#[test]
-fn in_a_low_tile_no_name_gives_way_without_need() {
-    let in_tile = ChartState { is_in_tile: true, ..Default::default() };
-    let line = |i: usize| Line::new(format!("a longer name {i}"), Color32::RED, vec![[0.0, i as f64], [9.0, 1.0]]);
-    let chart = chart((0..9).map(line).collect());
-    let named = [202.0, 218.0, 234.0, 250.0].map(|high| {
-        let layout = Layout::new(&chart, &in_tile, [340.0, high], &measure);
+    let names = |lines: usize, high: f32| {
+        let layout = Layout::new(&chart((0..lines).map(line).collect()), &in_tile, [340.0, high], &measure);
         assert!(layout.size[1] == high && layout.plot.height() >= MIN_PLOT_SIZE.y, "{high}");
-        layout.names.len()
-    });
+        (layout.names.len(), layout.unnamed.map_or(0, |(count, _)| count))
+    };
+    for high in [204.0, 222.0] {
+        let (named, count) = names(6, high);
+        assert!(count > 0 && named + count == 6, "{high}: {named} and {count}");
+    }
+    let named = [202.0, 218.0, 234.0, 250.0].map(|high| names(9, high).0);
     assert!(named.is_sorted() && named[1] < named[2] && named[2] < named[3], "{named:?}");
 }
 

@@ -59,10 +59,6 @@ pub(super) fn with_neighbours(curve: &Curve, from: f64, to: f64) -> (u64, u64) {
 
 /// Each value holds until the next x.
 pub(super) fn stairs(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
-    let mut out = Vec::with_capacity(points.len() * 2);
-    for (i, p) in points.iter().enumerate() {
-        out.push(*p);
-        out.extend(points.get(i + 1).map(|next| [next[0], p[1]]));
-    }
-    out
+    let corner = |i: usize, y: f64| points.get(i + 1).map(|next| [next[0], y]);
+    points.iter().enumerate().flat_map(|(i, p)| [Some(*p), corner(i, p[1])]).flatten().collect()
 }

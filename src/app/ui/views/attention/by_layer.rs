@@ -3,17 +3,14 @@
 use super::paper::{self, PaperLine};
 use crate::{config::Setting, ui::views::prelude::*};
 
-/// The lab of the paper whose numbers are drawn.
 const PAPERS_LAB: &str = "coupled_qk";
 const GAP: f32 = 6.0;
 
-/// A statistic of a layer's attention.
 struct Statistic {
     name: &'static str,
     axis: &'static str,
     /// One value per head.
     heads: fn(&LayerStatistics) -> &[f64],
-    /// The value of uniform attention.
     uniform: fn(&UniformStatistics) -> f64,
     paper: fn() -> Vec<PaperLine>,
 }
@@ -98,30 +95,6 @@ impl AttentionByLayer {
         (0..).zip(layers(cx.newest(variant))).map(|(i, layer)| (i, statistic.mean(layer))).collect()
     }
 
-    /// The mean over the seeds of a group, with a band.
-    fn group_lines<'a>(
-        &self,
-        cx: &ViewCx<'a>,
-        chart: &mut Chart<'a>,
-        statistic: &Statistic,
-        place: usize,
-        group: &SeedGroup,
-    ) {
-        let colour = group.colour(place, cx.theme);
-        let seeds: Vec<_> =
-            group.members.iter().map(|v| self.points(cx, *v, statistic)).filter(|p| !p.is_empty()).collect();
-        if seeds.is_empty() {
-            return;
-        }
-        let spread = spread_of(&seeds);
-        let line = |side: f64| spread.iter().map(|[x, mean, sd]| [*x, mean + side * sd]).collect::<Vec<_>>();
-        let means: Vec<[f64; 2]> = spread.iter().map(|[x, mean, _]| [*x, *mean]).collect();
-        if seeds.len() > 1 {
-            chart.band(format!("{}, \u{b1}1 sd", group.label), colour, line(-1.0), line(1.0));
-        }
-        chart.add(Line::new(group.label.clone(), colour, means).dots());
-    }
-
     /// The selected head of every variant, as rings.
     fn head_lines<'a>(cx: &ViewCx<'a>, chart: &mut Chart<'a>, statistic: &Statistic) {
         let Some(head) = cx.selection.head else { return };
@@ -140,8 +113,20 @@ impl AttentionByLayer {
         let mut chart = Chart::new(statistic.name, x, y).empty(cx.why_nothing::<AttentionStatistics>(
             "Not measured yet. A run measures its attention at the start: press Space.",
         ));
-        for (place, group) in groups(cx.mirror).iter().enumerate() {
-            self.group_lines(cx, &mut chart, statistic, place, group);
+        let all = groups(cx.mirror);
+        for (place, group) in all.iter().enumerate() {
+            let colour = group.colour(place, cx.theme);
+            let seeds = group.members.iter().map(|v| self.points(cx, *v, statistic)).filter(|p| !p.is_empty());
+            let seeds: Vec<_> = seeds.collect();
+            let spread = spread_of(&seeds);
+            let line = |side: f64| spread.iter().map(|[x, mean, sd]| [*x, mean + side * sd]).collect::<Vec<_>>();
+            if seeds.len() > 1 {
+                chart.band(format!("{}, \u{b1}1 sd", group.label), colour, line(-1.0), line(1.0));
+            }
+            if !seeds.is_empty() {
+                let means: Vec<[f64; 2]> = spread.iter().map(|[x, mean, _]| [*x, *mean]).collect();
+                chart.add(Line::new(&group.label, colour, means).dots());
+            }
         }
         if chart.is_empty() {
             return chart;
@@ -156,7 +141,6 @@ impl AttentionByLayer {
         }
         if self.shows_paper(cx) {
             for line in (statistic.paper)() {
-                let all = groups(cx.mirror);
                 let place = all.iter().position(|group| group.id == line.variant);
                 let colour = place.map_or(cx.theme.secondary, |place| all[place].colour(place, cx.theme));
                 let drawn = Line::new(line.label, colour.gamma_multiply(0.7), line.points).dashed();
@@ -177,8 +161,7 @@ impl PanelView for AttentionByLayer {
     const SPACING: Vec2 = vec2(GAP, GAP);
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        let args = args(cx);
-        cx.ask::<AttentionStatistics>(None, &args, Freshness::IfMissing);
+        cx.ask::<AttentionStatistics>(None, &args(cx), Freshness::IfMissing);
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {

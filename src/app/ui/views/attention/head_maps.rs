@@ -8,7 +8,6 @@ use crate::{
     },
 };
 
-/// The map of one head.
 pub struct HeadMap<'a> {
     /// Path of its layer among the model's parameters, and the name that is drawn.
     pub path: String,
@@ -73,8 +72,7 @@ impl HeadMaps {
             if let Some((share, colour)) = h.bar {
                 let track = Rect::from_min_size(pos2(map.left(), map.bottom() + 3.0), vec2(map.width(), 3.0));
                 painter.rect_filled(track, 1.0, cx.theme.line);
-                let filled = Rect::from_min_size(track.min, vec2(track.width() * share, 3.0));
-                painter.rect_filled(filled, 1.0, colour);
+                painter.rect_filled(Rect::from_min_size(track.min, vec2(track.width() * share, 3.0)), 1.0, colour);
             }
             let place = if h.bar.is_some() { cell } else { map };
             let response = head_button_ui(ui, cx, (h.path.as_str(), h.head), &h.label, place);
@@ -98,7 +96,6 @@ pub fn head_button_ui(ui: &Ui, cx: &mut ViewCx<'_>, of: (&str, usize), label: &s
     response
 }
 
-/// The layout of the small maps.
 struct Grid {
     corner: Pos2,
     /// The side of a map, points.

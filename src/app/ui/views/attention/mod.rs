@@ -14,6 +14,7 @@ pub use by_layer::AttentionByLayer;
 pub use chain::{AttentionChainView, ChainText};
 pub use side_by_side::SideBySide;
 
+const NO_MAPS: &str = "No attention maps yet. A run measures them at its start: press Space.";
 /// In a tile this many times as high as wide, the large map is below the small ones, where it is larger.
 const TALL: f32 = 1.2;
 /// The share of the height that it has there.
@@ -69,7 +70,6 @@ impl Attention {
         cx.selection.token = clicked.map(|(row, _)| row).or(cx.selection.token);
     }
 
-    /// The small maps and the large one beside or below them.
     fn maps_ui(&mut self, ui: &mut Ui, heads: &[HeadMap<'_>], sample: &Sample, room: Vec2, cx: &mut ViewCx<'_>) {
         let is_below = room.y > TALL * room.x;
         let (large, small) = if is_below {
@@ -100,8 +100,7 @@ impl Attention {
     fn controls_ui(&mut self, ui: &mut Ui, heads: &[HeadMap<'_>], cx: &mut ViewCx<'_>) {
         let text_ui = |ui: &mut Ui, cx: &ViewCx<'_>| {
             if let Some(h) = chosen(heads, cx.selection) {
-                let words = RichText::new(&h.tip).color(cx.theme.secondary).size(12.0);
-                ui.add(egui::Label::new(words).truncate());
+                ui.add(egui::Label::new(RichText::new(&h.tip).color(cx.theme.secondary).size(12.0)).truncate());
             }
         };
         let is_below = Self::has_text_below(ui, heads, cx.selection);
@@ -151,13 +150,10 @@ fn entropy_label(layer: &AttentionLayer, head: usize) -> String {
 
 /// A description of a head: its entropy against uniform, and why a slow map is cheap.
 fn head_text(layer: &AttentionLayer, head: usize) -> String {
-    let entropy = entropy_label(layer, head);
-    let entropy = match layer.is_differential {
-        true => format!("{entropy}, of |w| / \u{3a3}|w|: differential weights may be negative"),
-        false => entropy,
-    };
+    let signed = ", of |w| / \u{3a3}|w|: differential weights may be negative";
+    let signed = if layer.is_differential { signed } else { "" };
     let cheap = if layer.tokens_per_position > 1 { "; its scores are P\u{b2} fewer than a fast map's" } else { "" };
-    format!("{entropy}{cheap}")
+    format!("{}{signed}{cheap}", entropy_label(layer, head))
 }
 
 impl View for Attention {
@@ -168,8 +164,7 @@ impl View for Attention {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let found = cx.latest::<AttentionMaps>().map(|m| (m.sample, self.heads(m.value, cx.theme)));
         let Some((sample, heads)) = found.filter(|(_, h)| !h.is_empty()) else {
-            let words = "No attention maps yet. A run measures them at its start: press Space.";
-            return cx.unmeasured_ui::<AttentionMaps>(ui, words);
+            return cx.unmeasured_ui::<AttentionMaps>(ui, NO_MAPS);
         };
         self.maps.cache(&sample.payload, &heads);
         let text = if Self::has_text_below(ui, &heads, cx.selection) { TEXT_HEIGHT } else { 0.0 };

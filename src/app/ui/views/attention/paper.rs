@@ -3,13 +3,11 @@
 
 use crate::ui::plot::by_place;
 
-/// Layers of the paper's model.
 pub(super) const LAYERS: usize = 8;
 
 /// The short name of the one line per chart whose label links to a claim.
 pub(super) const SHORT: &str = "paper, coupled";
 
-/// A curve of values that the paper reports.
 pub(super) struct PaperLine {
     pub label: &'static str,
     /// The id of the variant that the paper measured.

@@ -136,7 +136,11 @@ impl BdhChecksView {
             let colour = if holds { theme.text } else { theme.error };
             write(right[2], i + 1, Align2::RIGHT_TOP, verdict, small.clone(), colour);
         }
-        let words = edge_sentence(&checks.wires);
+        let wires = &checks.wires;
+        let words = format!(
+            "H for the wires: {} + {} edges, 2nd = {} allowed each; G has {} pairs",
+            wires.excitatory_edges, wires.inhibitory_edges, wires.allowed_edges, wires.pairs
+        );
         let at = rect.min + vec2(0.0, ROW * 6.0);
         painter.galley(at, painter.layout(words, small, theme.secondary, rect.width()), theme.secondary);
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("verdicts: {}", verdicts.join("; "))));
@@ -154,14 +158,6 @@ fn verdict(checks: &BdhDynamicsChecks) -> String {
         held if held == all => format!("all {all} hold up to rounding"),
         held => format!("{held} of {all} hold"),
     }
-}
-
-/// Compares the number of edges of the construction with the number that is allowed.
-fn edge_sentence(wires: &ConstructionCheck) -> String {
-    format!(
-        "H for the wires: {} + {} edges, 2nd = {} allowed each; G has {} pairs",
-        wires.excitatory_edges, wires.inhibitory_edges, wires.allowed_edges, wires.pairs
-    )
 }
 
 impl PanelView for BdhChecksView {

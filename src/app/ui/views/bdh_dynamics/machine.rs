@@ -1,5 +1,7 @@
 //! The rules at work on a model's weights: the position in the text, the last round, and the flow along its edges.
 
+use std::cell::OnceCell;
+
 use crate::{
     analysis::bdh_dynamics::{Dense, Drift, Flow, Round, State, System, TrainedSynapses, Weights, checks::Model},
     ui::views::prelude::*,
@@ -40,7 +42,8 @@ pub(super) struct Machine {
     pub carried: usize,
     /// Largest X, Y and |A| so far, for their bars.
     pub max: [f64; 3],
-    memory: Option<Vec<(usize, usize, f64)>>,
+    /// The strongest synapses of the layer, found once a round.
+    memory: OnceCell<Vec<(usize, usize, f64)>>,
 }
 
 fn dense(array: &Array) -> Option<Dense<f64>> {
@@ -83,7 +86,7 @@ impl Machine {
             flows: vec![],
             carried: 0,
             max: [0.0; 3],
-            memory: None,
+            memory: OnceCell::new(),
         })
     }
 
@@ -171,7 +174,7 @@ impl Machine {
         self.read.clear();
         (self.last, self.flows, self.carried) = (None, vec![], 0);
         self.max = [0.0; 3];
-        self.memory = None;
+        self.memory.take();
     }
 
     /// `seen`: true if its contents will be displayed.
@@ -223,33 +226,19 @@ impl Machine {
         for (max, v) in self.max.iter_mut().zip([&self.state.x, &self.state.y, &self.state.a]) {
             *max = max.max(largest(v));
         }
-        self.memory = None;
+        self.memory.take();
     }
 
-    /// The strongest synapses of the layer, found once a round.
-    pub fn memory(&mut self) -> &[(usize, usize, f64)] {
-        if self.memory.is_none() {
-            self.memory = Some(self.strongest(REMEMBERED));
-        }
-        self.memory.as_deref().unwrap_or_default()
+    pub fn memory(&self) -> &[(usize, usize, f64)] {
+        self.memory.get_or_init(|| self.strongest(REMEMBERED))
     }
 
-    /// The layer whose synapses are shown: that of the last round.
-    pub fn layer(&self) -> usize {
-        self.last.as_ref().and_then(|r| r.layer).unwrap_or(0)
-    }
-
-    /// The strongest synapses of that layer: (y side, x side, sigma), and the strongest one's size.
+    /// The strongest synapses of the layer of the last round: (y side, x side, sigma).
     pub fn strongest(&self, count: usize) -> Vec<(usize, usize, f64)> {
-        let Some(sigma) = self.state.sigma.get(self.system.state_of(self.layer())) else { return vec![] };
-        let mut all: Vec<(usize, usize, f64)> = self
-            .system
-            .synapses()
-            .iter()
-            .zip(sigma)
-            .filter(|(_, s)| **s != 0.0)
-            .map(|(at, s)| (at.y, at.x, *s))
-            .collect();
+        let layer = self.last.as_ref().and_then(|r| r.layer).unwrap_or(0);
+        let Some(sigma) = self.state.sigma.get(self.system.state_of(layer)) else { return vec![] };
+        let synapses = self.system.synapses().iter().zip(sigma).filter(|(_, s)| **s != 0.0);
+        let mut all: Vec<(usize, usize, f64)> = synapses.map(|(at, s)| (at.y, at.x, *s)).collect();
         let by_size = |a: &(usize, usize, f64), b: &(usize, usize, f64)| b.2.abs().total_cmp(&a.2.abs());
         if all.len() > count && count > 0 {
             all.select_nth_unstable_by(count - 1, by_size);

@@ -3,7 +3,6 @@
 
 mod checks;
 mod machine;
-mod oscillator_ring;
 mod oscillators;
 mod ring;
 mod rounds;

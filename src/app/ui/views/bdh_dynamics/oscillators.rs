@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::oscillator_ring::{OscillatorRing, VisibleEdges};
+use super::ring::{OscillatorRing, VisibleEdges};
 use crate::{
     analysis::bdh_dynamics::oscillators::{Energy, Oscillators, OscillatorsSpec},
     labs::bdh_physics::ToySettings,

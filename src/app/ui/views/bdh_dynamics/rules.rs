@@ -6,7 +6,7 @@ use super::{
     EMPTY, keep_fresh,
     machine::Machine,
     origin,
-    ring::{Ring, square},
+    ring::Ring,
     rounds::{self, longest_sentences, rounds_ui, sentence},
     shown,
 };
@@ -50,26 +50,27 @@ impl Rules {
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 6.0;
             let over = machine.system.is_done(&machine.state) && machine.next_token().is_none();
-            let round = ui.add_enabled(!over, Button::new("step round"));
+            let button = |ui: &mut Ui, is_enabled: bool, name: &str, tip: &str| {
+                ui.add_enabled(is_enabled, Button::new(name)).on_hover_text(tip).clicked()
+            };
             let tip = "Executes the next of the four rounds; when a token is through, the next one arrives.";
-            if round.on_hover_text(tip).clicked() {
+            if button(ui, !over, "step round", tip) {
                 machine.step();
                 self.playing = None;
             }
-            let token = ui.add_enabled(!over, Button::new("step token"));
-            if token.on_hover_text("Takes the token through all rounds of all layers.").clicked() {
+            if button(ui, !over, "step token", "Takes the token through all rounds of all layers.") {
                 machine.finish_token();
                 self.playing = None;
             }
             let playing = self.playing.is_some();
-            let play = ui.button(if playing { "pause" } else { "play" });
-            if play.on_hover_text("Round after round, to the end of the text.").clicked() {
+            let name = if playing { "pause" } else { "play" };
+            if button(ui, true, name, "Round after round, to the end of the text.") {
                 self.playing = if playing { None } else { Some(ui.input(|i| i.time)) };
                 if !playing && over {
                     machine.restart();
                 }
             }
-            if ui.button("restart").on_hover_text("Back to rest: nothing read, all synapses at zero.").clicked() {
+            if button(ui, true, "restart", "Back to rest: nothing read, all synapses at zero.") {
                 machine.restart();
                 self.playing = None;
             }
@@ -117,7 +118,9 @@ impl Rules {
     }
 
     fn ring_ui(ui: &mut Ui, cx: &ViewCx<'_>, machine: &mut Machine, room: Rect) -> bool {
-        let rect = square(room);
+        // the largest square, in the middle
+        let side = room.width().min(room.height());
+        let rect = Rect::from_center_size(pos2(room.center().x, room.top() + 0.5 * side), vec2(side, side));
         let response = ui.allocate_rect(rect, Sense::click());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "neurons on a circle"));
         plot::note_canvas(ui, "neurons on a circle", rect);
@@ -140,12 +143,10 @@ impl Rules {
 fn neuron_text(machine: &Machine, i: usize) -> String {
     let s = &machine.state;
     let [x, y, a] = [s.x[i], s.y[i], s.a[i]].map(|v| number::rounded(v, 4));
-    let mut words = format!("neuron {i}: X {x}, Y {y}, A {a}\nclick to poke it");
+    let words = format!("neuron {i}: X {x}, Y {y}, A {a}\nclick to poke it");
     let own = machine.strongest(usize::MAX).into_iter().filter(|(y, x, _)| *y == i || *x == i).take(3);
-    for (y, x, sigma) in own {
-        let _ = write!(words, "\n\u{3c3}({y}, {x}) = {}", number::rounded(sigma, 4));
-    }
-    words
+    let synapses = own.map(|(y, x, sigma)| format!("\n\u{3c3}({y}, {x}) = {}", number::rounded(sigma, 4)));
+    words + &synapses.collect::<String>()
 }
 
 /// The next token after a token, as predicted by the rules and by the model.

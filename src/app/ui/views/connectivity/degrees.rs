@@ -35,7 +35,7 @@ impl Degrees {
         // room for the signs at both ends
         let max = found.degree.last().copied().unwrap_or(1.0);
         chart.x = chart.x.include(&[0.8, 1.25 * max]);
-        let all = vec![
+        let all = [
             Line::new(format!("{side}-degree"), cx.theme.text, points(&found.degree, &found.density))
                 .stroke(Stroke::Marks(Mark::Ring))
                 .short("neurons"),
@@ -48,8 +48,7 @@ impl Degrees {
     }
 
     fn summary(cx: &ViewCx<'_>, side: &Side) -> String {
-        let measured = shown::<GraphDegrees>(cx);
-        let Some(law) = measured.and_then(|m| (side.of)(m.value).power_law.as_ref()) else {
+        let Some(law) = shown::<GraphDegrees>(cx).and_then(|m| (side.of)(m.value).power_law.as_ref()) else {
             return "too few neurons for a fit".to_owned();
         };
         let better = match &law.lognormal {
@@ -65,16 +64,12 @@ impl Degrees {
     }
 }
 
-/// The core of the graph beside those of rewired graphs.
 fn core_sentence(core: &CorePeriphery) -> String {
-    let rewired = &core.core_k_rewired;
-    let (low, high) = (rewired.iter().min().copied().unwrap_or_default(), rewired.iter().max().copied());
+    let CorePeriphery { core_size, core_k, core_k_rewired: rewired, .. } = core;
+    let [low, high] = [rewired.iter().min(), rewired.iter().max()].map(|k| k.copied().unwrap_or_default());
     format!(
-        "core: {} neurons with {} edges to one another or more; {low} to {} in {} rewired graphs of the same degrees. The \
-         neurons with most edges are {:.2} times as densely joined as there.",
-        core.core_size,
-        core.core_k,
-        high.unwrap_or_default(),
+        "core: {core_size} neurons with {core_k} edges to one another or more; {low} to {high} in {} rewired graphs of \
+         the same degrees. The neurons with most edges are {:.2} times as densely joined as there.",
         rewired.len(),
         core.rich_club_ratio(),
     )

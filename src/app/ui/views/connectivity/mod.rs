@@ -16,7 +16,6 @@ use crate::{
     ui::{plot::Data, views::prelude::*},
 };
 
-/// The text shown while there is no graph.
 const EMPTY: &str = "No graph has been measured yet. That of a BDH\u{2019}s weights is measured before the first step, and as \
                      it trains: press Space.";
 
@@ -42,8 +41,7 @@ fn as_planned(cx: &ViewCx<'_>) -> bool {
 /// Asks when nothing is known, again when the settings differ from the run's own, and when the run has continued since.
 pub(super) fn keep_fresh(cx: &mut ViewCx<'_>) {
     // a model that does not train has no scheduled measurements
-    let is_unknown = cx.latest::<EntryHistogram>().is_none();
-    if is_unknown || !as_planned(cx) {
+    if cx.latest::<EntryHistogram>().is_none() || !as_planned(cx) {
         let (variant, args) = (Some(cx.selection.variant), args(cx.config));
         cx.ask::<EntryHistogram>(variant, &args, Freshness::WithSchedule);
     }
@@ -67,13 +65,11 @@ fn subtitle<M: Measurement>(cx: &ViewCx<'_>, what: &str) -> String {
 /// Every point of several charts in one table: chart, line, x, y.
 fn table(charts: &[Chart<'_>]) -> Option<Table> {
     let mut table = Table::new(["chart", "line", "x", "y"]);
-    for chart in charts {
-        for line in &chart.lines {
-            let Data::Points(points) = &line.data else { continue };
-            points.iter().for_each(|[x, y]| table.cells(&[&chart.name, &line.label, x, y]));
-        }
+    for (chart, line) in charts.iter().flat_map(|chart| chart.lines.iter().map(move |line| (chart, line))) {
+        let Data::Points(points) = &line.data else { continue };
+        points.iter().for_each(|[x, y]| table.cells(&[&chart.name, &line.label, x, y]));
     }
-    charts.iter().any(|c| !c.is_empty()).then_some(table)
+    table.non_empty()
 }
 
 /// A count with its thousands apart.

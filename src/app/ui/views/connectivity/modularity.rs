@@ -117,15 +117,16 @@ impl Modularity {
         let nulls: Vec<Vec<[f64; 2]>> = NULL_MODELS.iter().map(|n| q_by_edges(&measured, (n.of)(&measured))).collect();
         let above = |i: usize| nulls.iter().all(|n| n.get(i).is_none_or(|p| p[1] < model[i][1]));
         let from = (0..model.len()).rev().take_while(|i| above(*i)).last();
-        let in_use = q_by_edges(&measured, &measured.carrying)
-            .last()
-            .map(|p| format!("; {} edges lie on {:.0}% of the neurons", super::grouped(p[0]), 100.0 * p[1]));
+        let carrying = q_by_edges(&measured, &measured.carrying);
+        let in_use = carrying.last().map_or(String::new(), |[edges, share]| {
+            format!("; {} edges lie on {:.0}% of the neurons", super::grouped(*edges), 100.0 * share)
+        });
         let verdict = match from {
             Some(0) => "above all four random graphs at every number of edges".to_owned(),
             Some(i) => format!("above all four random graphs from {} edges on", super::grouped(model[i][0])),
             None => "not above all four random graphs".to_owned(),
         };
-        Some(verdict + &in_use.unwrap_or_default())
+        Some(verdict + &in_use)
     }
 }
 

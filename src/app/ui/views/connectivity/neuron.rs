@@ -78,7 +78,6 @@ impl Neuron {
         answer.or_else(|| cx.latest().filter(in_focus))
     }
 
-    /// Why nothing is shown.
     fn empty_text(cx: &ViewCx<'_>) -> String {
         let Some(neuron) = cx.selection.neuron else {
             return cx.why_nothing_before_asking::<GraphNeuron>(EMPTY, EMPTY);
@@ -103,16 +102,13 @@ impl Neuron {
             known => known,
         };
         ui.horizontal_wrapped(|ui| {
-            let last = max.saturating_sub(1);
-            if let Some(other) = neuron_field_ui(ui, cx.can_ask(), neuron, last, (heads, per_head)) {
+            if let Some(other) = neuron_field_ui(ui, cx.can_ask(), neuron, max.saturating_sub(1), (heads, per_head)) {
                 neuron = other;
                 cx.selection.neuron = Some(neuron);
             }
-            let mut words = vec![];
-            words.extend(shown.octave.map(|o| format!("RoPE octave {o} of 16")));
-            words.extend(Self::in_graph(cx, neuron));
-            let words = words.join(" \u{b7} ");
-            ui.label(RichText::new(words).font(theme::numbers()).color(cx.theme.secondary));
+            let octave = shown.octave.map(|o| format!("RoPE octave {o} of 16"));
+            let words: Vec<String> = octave.into_iter().chain(Self::in_graph(cx, neuron)).collect();
+            ui.label(RichText::new(words.join(" \u{b7} ")).font(theme::numbers()).color(cx.theme.secondary));
         });
     }
 
@@ -154,8 +150,7 @@ impl Neuron {
             let room = (wide - words_wide - 60.0).max(12.0);
             let from = rect.left() + words_wide;
             let size = vec2((room as f64 * row.value.abs() / max) as f32, 8.0);
-            let bar = Rect::from_min_size(pos2(from, rect.center().y - 4.0), size);
-            ui.painter().rect_filled(bar, 1.0, tone);
+            ui.painter().rect_filled(Rect::from_min_size(pos2(from, rect.center().y - 4.0), size), 1.0, tone);
             let text = |at: Pos2, align, words: &str, colour| {
                 ui.painter().text(at, align, words, theme::numbers(), colour);
             };
@@ -163,14 +158,10 @@ impl Neuron {
             let value = number::signed(row.value, 3);
             text(rect.right_center(), Align2::RIGHT_CENTER, &value, cx.theme.secondary);
             let name = format!("{heading} {}: {value}", row.label);
-            match row.neuron {
-                Some(neuron) => {
-                    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
-                    if response.on_hover_text("Click to look at this neuron.").clicked() {
-                        picked = Some(neuron);
-                    }
-                }
-                None => response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &name)),
+            let role = if row.neuron.is_some() { Role::Button } else { Role::Label };
+            response.widget_info(|| WidgetInfo::labeled(role, true, &name));
+            if row.neuron.is_some() && response.on_hover_text("Click to look at this neuron.").clicked() {
+                picked = row.neuron;
             }
         }
         picked

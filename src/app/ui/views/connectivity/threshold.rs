@@ -39,11 +39,8 @@ impl Threshold {
             Line::new("symmetric part, min f(x), f(\u{2212}x)", cx.theme.secondary, positive(&histogram.symmetric));
         chart.add(mirrored.dashed().short("symmetric"));
         // splitting a bin leaves a rounding error
-        let whole = points(&histogram.entry, &histogram.density);
-        let more = positive(&histogram.skew)
-            .into_iter()
-            .zip(whole)
-            .map(|(p, f)| [p[0], if p[1] > 0.01 * f[1] { p[1] } else { f64::NAN }]);
+        let skew = positive(&histogram.skew).into_iter().zip(points(&histogram.entry, &histogram.density));
+        let more = skew.map(|(p, f)| [p[0], if p[1] > 0.01 * f[1] { p[1] } else { f64::NAN }]);
         let rest = Line::new("skew: what one side has more", cx.theme.series(0), more.collect::<Vec<_>>());
         chart.add(rest.short("skew"));
         chart
@@ -137,9 +134,8 @@ impl Threshold {
                 }
             }
         });
-        if let Some([from, to]) = chosen {
-            cx.set(GraphSettings::from_head.name, Value::Int(from as i64));
-            cx.set(GraphSettings::to_head.name, Value::Int(to as i64));
+        for (key, head) in keys.into_iter().zip(chosen.into_iter().flatten()) {
+            cx.set(key, Value::Int(head as i64));
         }
     }
 
@@ -147,12 +143,9 @@ impl Threshold {
         let held = self.held.and_then(|b| Some((b, Self::edges_at(histogram, Self::sign(cx), b)?)));
         let (beta, edges) = held.unwrap_or((histogram.beta, histogram.edges as f64));
         let summary = shown::<NeuronGraph>(cx).and_then(|graph| graph.value.summary.as_ref());
-        let carrying = match (summary, held) {
-            (Some(s), None) => {
-                format!(" \u{b7} on {} of {} neurons", grouped(s.carrying as f64), grouped(s.neurons as f64))
-            }
-            _ => String::new(),
-        };
+        let carrying = summary.filter(|_| held.is_none()).map_or(String::new(), |s| {
+            format!(" \u{b7} on {} of {} neurons", grouped(s.carrying as f64), grouped(s.neurons as f64))
+        });
         // Scrubbed back, what was measured then may be of another setting than the control's.
         let set = cx.config.value(GraphSettings::edges).ok().filter(|_| !cx.follow && !super::as_planned(cx));
         let later = set.map_or(String::new(), |set| {
@@ -247,8 +240,7 @@ impl PanelView for Threshold {
         let Some(histogram) = shown::<EntryHistogram>(cx).filter(|histogram| !histogram.entry.is_empty()) else {
             return;
         };
-        let words = self.summary(cx, histogram.value);
-        ui.label(RichText::new(words).font(theme::numbers()).color(cx.theme.secondary));
+        ui.label(RichText::new(self.summary(cx, histogram.value)).font(theme::numbers()).color(cx.theme.secondary));
         Self::head_pairs_ui(ui, cx);
     }
 

@@ -3,9 +3,9 @@
 use crate::ui::views::painting::*;
 
 /// Room around a picture for its axes' words, points.
-pub const LEFT_MARGIN: f32 = 30.0;
-pub const BOTTOM_MARGIN: f32 = 20.0;
-pub const TOP_MARGIN: f32 = 20.0;
+const LEFT_MARGIN: f32 = 30.0;
+const BOTTOM_MARGIN: f32 = 20.0;
+const TOP_MARGIN: f32 = 20.0;
 /// Width of a colour bar with its labels.
 pub const BAR: f32 = 56.0;
 
@@ -18,28 +18,40 @@ pub fn inner(sheet: Rect, shape: Option<f32>) -> Rect {
     Rect::from_min_size(pos2(room.left() + (room.width() - size.x) / 2.0, room.top()), size)
 }
 
-/// The colour of a value.
-pub fn colour_of(colours: Colours, value: f64) -> Color32 {
-    let [from, to] = colours.range.map(f64::from);
-    let share = if to > from { (value - from) / (to - from) } else { 0.0 };
-    colours.map.colour(share as f32)
+/// The largest finite value, and at least `least`.
+pub fn largest(values: &[f32], least: f32) -> f32 {
+    values.iter().copied().filter(|v| v.is_finite()).fold(least, f32::max)
 }
 
-/// Fills a rectangle with cells, row 0 at the top; a value that is not a number is left open.
+/// Values from 0 to `full`: light to dark on a light page, dark to light on a dark one.
+fn colours(full: f32) -> Colours {
+    Colours { map: ColourMap::Viridis, range: [0.0, full], log: false }
+}
+
+/// Fills a rectangle with cells in the colours of values from 0 to `full`, row 0 at the top; a cell without a finite value
+/// is left open.
 pub fn paint_cells(
     painter: &Painter,
     rect: Rect,
     (rows, cols): (usize, usize),
-    colour: impl Fn(usize, usize) -> Option<Color32>,
+    full: f32,
+    value: impl Fn(usize, usize) -> Option<f64>,
 ) {
     let mut mesh = Mesh::default();
     let edge = |n: usize, of: usize, from: f32, to: f32| from + (to - from) * n as f32 / of.max(1) as f32;
     for (row, col) in (0..rows * cols).map(|at| (at / cols, at % cols)) {
-        let Some(colour) = colour(row, col) else { continue };
+        let Some(value) = value(row, col).filter(|v| v.is_finite()) else { continue };
+        let colour = colours(full).map.colour((value / f64::from(full)) as f32);
         let corner = |r, c| pos2(edge(c, cols, rect.left(), rect.right()), edge(r, rows, rect.top(), rect.bottom()));
         mesh.add_colored_rect(Rect::from_min_max(corner(row, col), corner(row + 1, col + 1)), colour);
     }
     painter.add(mesh);
+}
+
+/// The colour bar right of cells whose values go up to `full`.
+pub fn paint_bar(painter: &Painter, rect: Rect, full: f32, theme: &Theme) {
+    let bar = Rect::from_min_max(pos2(rect.right() + 8.0, rect.top()), pos2(rect.right() + 18.0, rect.bottom()));
+    colour_bar(painter, bar, colours(full), theme);
 }
 
 /// An outline, a name over it and what runs along its sides.
@@ -48,9 +60,4 @@ pub fn frame(painter: &Painter, rect: Rect, theme: &Theme, title: &str, along: &
     let font = theme::small();
     painter.text(rect.left_top() - vec2(0.0, 4.0), Align2::LEFT_BOTTOM, title, font.clone(), theme.secondary);
     painter.text(pos2(rect.right(), rect.bottom() + 4.0), Align2::RIGHT_TOP, along, font, theme.secondary);
-}
-
-/// Values in the order of their size: light to dark on a light page, dark to light on a dark one.
-pub fn sequential(range: [f32; 2]) -> Colours {
-    Colours { map: ColourMap::Viridis, range, log: false }
 }

@@ -2,8 +2,7 @@
 
 use super::{
     GAP, control_ui, keep_fresh,
-    rate::Rate,
-    rates::{CANVAS, RateGesture, edited, rates_ui},
+    rates::{CANVAS, Rate, RateGesture, edited, rates_ui},
     settings, subtitle, why_nothing,
 };
 use crate::{
@@ -29,23 +28,15 @@ const SENTENCE_HEIGHT: f32 = 40.0;
 const MIN_RATES_HEIGHT: f32 = 150.0;
 /// Points of a drag that multiply a rate by e.
 const POINTS_PER_E: f64 = 50.0;
-/// The range of rates that can be set.
 const RATES: std::ops::RangeInclusive<f64> = 0.001..=1000.0;
 
-/// The picture that a tile shows by itself, if it has room for one.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum GeneratorPicture {
-    #[default]
-    Rates,
-    Distributions,
-}
-
-const PICTURES: [(GeneratorPicture, &str); 2] =
-    [(GeneratorPicture::Rates, "rates"), (GeneratorPicture::Distributions, "distributions")];
+/// The pictures of which a tile with room for one shows one.
+const PICTURES: [&str; 2] = ["rates", "distributions"];
 
 #[derive(Default)]
 pub struct GeneratorView {
-    shown: GeneratorPicture,
+    /// Index of one of [`PICTURES`].
+    shown: usize,
     /// The rate that is being dragged, with its value when the drag began.
     dragged: Option<(Rate, f64)>,
     /// True if the last frame had space for only one number in the control.
@@ -57,9 +48,7 @@ impl GeneratorView {
     fn chart(cx: &ViewCx<'_>, state: &GeneratorState) -> Chart<'static> {
         let x = Axis::new("state").integer_ticks().include(&[1.0, state.states() as f64]);
         let mut chart = Chart::new("stationary distribution", x, Axis::new("probability").include(&[0.0]));
-        let points = |values: &[f64]| -> Vec<[f64; 2]> {
-            values.iter().enumerate().map(|(s, p)| [(s + 1) as f64, *p]).collect()
-        };
+        let points = |values: &[f64]| values.iter().zip(1u32..).map(|(p, s)| [f64::from(s), *p]).collect::<Vec<_>>();
         let closed: Vec<_> = state.classes.iter().enumerate().filter(|(_, c)| c.is_closed()).collect();
         for (rank, class) in &closed {
             let name = match closed.len() {
@@ -74,12 +63,8 @@ impl GeneratorView {
         chart
     }
 
-    /// Changes the rate that the pointer holds.
     fn drag_rate(&mut self, cx: &mut ViewCx<'_>, state: &GeneratorState, touched: Option<(Rate, RateGesture)>) {
-        let Some(((from, to), touch)) = touched else {
-            self.dragged = None;
-            return;
-        };
+        let Some(((from, to), touch)) = touched else { return self.dragged = None };
         let n = state.states();
         if from.max(to) >= n {
             return;
@@ -157,10 +142,7 @@ impl PanelView for GeneratorView {
         if shows_one(ui) {
             // the sentence on the classes is in sight below the matrix, and the chart needs all of the height
             let rates = vec2(room.x, (room.y - SENTENCE_HEIGHT).max(MIN_RATES_HEIGHT));
-            return match self.shown {
-                GeneratorPicture::Rates => Placement::Column(vec![rates]),
-                GeneratorPicture::Distributions => Placement::Alone(1),
-            };
+            return if self.shown == 0 { Placement::Column(vec![rates]) } else { Placement::Alone(1) };
         }
         if room.x >= SIDE_BY_SIDE_WIDTH && room.x > FLAT * room.y {
             let pictures = 2.0 * ((room.x - 2.0 * GAP) * 0.27).floor() + GAP;
@@ -190,8 +172,8 @@ impl PanelView for GeneratorView {
                 }
             });
             if shows_one {
-                let name = PICTURES.iter().find(|(one, _)| *one == self.shown).map_or("", |(_, name)| name);
-                choice_box(ui, "picture", 100.0, name, &mut self.shown, PICTURES);
+                let pictures = PICTURES.into_iter().enumerate();
+                choice_box(ui, "picture", 100.0, PICTURES[self.shown], &mut self.shown, pictures);
             }
         });
     }

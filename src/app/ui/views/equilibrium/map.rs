@@ -2,13 +2,13 @@
 
 use super::{
     ARRANGEMENT, GAP, Y,
-    canvas::{BAR, colour_of, frame, inner, paint_cells, sequential},
+    canvas::{BAR, frame, inner, largest, paint_bar, paint_cells},
     keep_fresh, settings, subtitle, why_nothing,
 };
 use crate::{
     analysis::fast_slow_plane::Bounds,
     labs::equilibrium::settings::{ControlSettings, EquilibriumSettings},
-    ui::views::{prelude::*, slow_manifold::sheet::Sheet},
+    ui::views::{flow::sheet::Sheet, prelude::*},
 };
 
 /// The paper's held-out mean error at n = 12 (Remark 31).
@@ -42,13 +42,10 @@ impl StationaryMapView {
         let Some((plane, [rows, cols])) = plane_of(map, sheet) else { return response };
         let (rect, [_, reach], is_plane) = (plane.rect, plane.bounds.x, rows > 1);
         let values = map.error.data();
-        let largest = values.iter().filter(|v| v.is_finite()).fold(1e-6f32, |a, b| a.max(*b));
-        let colours = sequential([0.0, largest]);
+        let full = largest(values, 1e-6);
         // Row 0 is the smallest number of the control, which is below.
-        let value = |row: usize, col: usize| f64::from(values[(rows - 1 - row) * cols + col]);
-        paint_cells(&painter, rect, (rows, cols), |row, col| {
-            Some(value(row, col)).filter(|v| v.is_finite()).map(|v| colour_of(colours, v))
-        });
+        let value = |row: usize, col: usize| Some(f64::from(values[(rows - 1 - row) * cols + col]));
+        paint_cells(&painter, rect, (rows, cols), full, value);
         let inside = painter.with_clip_rect(rect);
         let range = if map.range.is_finite() { map.range.clamp(-reach, reach) } else { reach };
         let (low, high) = if is_plane { (-range, range) } else { (-reach, reach) };
@@ -60,10 +57,9 @@ impl StationaryMapView {
         for pen in [Pen::new(width + 2.0, theme.page), Pen::new(width, theme.accent)] {
             marker.circle_stroke(plane.at(here), 6.0, pen);
         }
-        let bar = Rect::from_min_max(pos2(rect.right() + 8.0, rect.top()), pos2(rect.right() + 18.0, rect.bottom()));
-        colour_bar(&painter, bar, colours, theme);
-        let along =
-            if is_plane { format!("{} \u{2192}, {} \u{2191}", Y[0], Y[1]) } else { format!("{} \u{2192}", Y[0]) };
+        paint_bar(&painter, rect, full, theme);
+        let up = if is_plane { format!(", {} \u{2191}", Y[1]) } else { String::new() };
+        let along = format!("{} \u{2192}{up}", Y[0]);
         frame(&painter, rect, theme, "|\u{3c6} \u{2212} p|\u{2081}, box: trained", &along);
         response
     }

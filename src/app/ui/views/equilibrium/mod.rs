@@ -8,10 +8,7 @@ use crate::{
 
 mod canvas;
 mod generator;
-mod graph;
 mod map;
-mod matrix;
-mod rate;
 mod rates;
 mod relaxation;
 mod spectrum;
@@ -46,7 +43,6 @@ fn why_nothing<M: Measurement>(cx: &ViewCx<'_>) -> String {
 /// Wider places have both of a view's pictures side by side, points; narrower ones the one that is chosen.
 const ARRANGEMENT: Arrangement = Arrangement::HalvesOrOne { wide: 420.0 };
 
-/// Names of the numbers of the control.
 const Y: [&str; 4] = ["y\u{2080}", "y\u{2081}", "y\u{2082}", "y\u{2083}"];
 
 /// Sliders for the first numbers of the control.

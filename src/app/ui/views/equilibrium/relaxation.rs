@@ -3,13 +3,13 @@
 
 use super::{
     ARRANGEMENT, GAP,
-    canvas::{colour_of, frame, inner, paint_cells, sequential},
+    canvas::{frame, inner, largest, paint_cells},
     keep_fresh, settings, subtitle, why_nothing,
 };
 use crate::{
     analysis::fast_slow_plane::Bounds,
     labs::equilibrium::settings::{EquilibriumSettings, RelaxationSettings},
-    ui::views::{prelude::*, slow_manifold::sheet::Sheet},
+    ui::views::{flow::sheet::Sheet, prelude::*},
 };
 
 /// Columns of the picture of particles: more steps are thinned.
@@ -74,21 +74,19 @@ impl RelaxationView {
         chart
     }
 
-    fn entropy(cx: &ViewCx<'_>, flow: &GeneratorFlow) -> Chart<'static> {
-        let y = Axis::new("nats").log();
-        let mut chart = Chart::new("relative entropy to the limit", Axis::new("step k").integer_ticks(), y);
+    fn entropy_or_mass(&self, cx: &ViewCx<'_>, flow: &GeneratorFlow) -> Chart<'static> {
+        let is_mass = self.shown == RelaxationPicture::Mass;
+        let (name, y) = match is_mass {
+            true => ("mass", Axis::new("sum of x less 1").include(&[-1e-14, 1e-14])),
+            false => ("relative entropy to the limit", Axis::new("nats").log()),
+        };
+        let mut chart = Chart::new(name, Axis::new("step k").integer_ticks(), y);
         for (name, colour, of) in [("Euler", cx.theme.fast, &flow.euler), ("exact", cx.theme.slow, &flow.exact)] {
-            chart.add(Line::new(name, colour, above(&of.entropy, 1e-16)));
+            let points = if is_mass { by_place(&of.excess_mass) } else { above(&of.entropy, 1e-16) };
+            chart.add(Line::new(name, colour, points));
         }
-        chart
-    }
-
-    fn mass(cx: &ViewCx<'_>, flow: &GeneratorFlow) -> Chart<'static> {
-        let y = Axis::new("sum of x less 1").include(&[-1e-14, 1e-14]);
-        let mut chart = Chart::new("mass", Axis::new("step k").integer_ticks(), y);
-        chart.horizontal_line("", 0.0);
-        for (name, colour, of) in [("Euler", cx.theme.fast, &flow.euler), ("exact", cx.theme.slow, &flow.exact)] {
-            chart.add(Line::new(name, colour, by_place(&of.excess_mass)));
+        if is_mass {
+            chart.horizontal_line("", 0.0);
         }
         chart
     }
@@ -104,15 +102,11 @@ fn particles_ui(ui: &mut Ui, theme: &Theme, size: Vec2, flow: &GeneratorFlow) ->
         _ => return response,
     };
     let values = flow.distributions.data();
-    let largest = values.iter().filter(|v| v.is_finite()).fold(1e-9f32, |a, b| a.max(*b));
     // Most of the mass is where it starts; the colours are for what it spreads to.
-    let strongest = largest.min(4.0 / n as f32);
-    let colours = sequential([0.0, strongest]);
+    let strongest = largest(values, 1e-9).min(4.0 / n as f32);
     let columns = steps.min(COLUMNS);
-    paint_cells(&painter, rect, (n, columns), |state, column| {
-        let p = values[column * steps / columns * n + state];
-        p.is_finite().then(|| colour_of(colours, f64::from(p)))
-    });
+    let probability = |state: usize, column: usize| Some(f64::from(values[column * steps / columns * n + state]));
+    paint_cells(&painter, rect, (n, columns), strongest, probability);
     let plane = Sheet { rect, bounds: Bounds { x: [0.0, steps as f64], y: [n as f64, 0.0] } };
     let middle = |k: usize, state: usize| plane.at([k as f64 + 0.5, state as f64 + 0.5]);
     for path in &flow.paths {
@@ -172,8 +166,7 @@ impl PanelView for RelaxationView {
             RelaxationPicture::Distances | RelaxationPicture::Particles => {
                 Panel::canvas("particles", move |ui, size| particles_ui(ui, theme, size, flow))
             }
-            RelaxationPicture::Entropy => Panel::new(Self::entropy(cx, flow), 0.5),
-            RelaxationPicture::Mass => Panel::new(Self::mass(cx, flow), 0.5),
+            RelaxationPicture::Entropy | RelaxationPicture::Mass => Panel::new(self.entropy_or_mass(cx, flow), 0.5),
         };
         vec![Panel::new(Self::distances(cx, flow), 0.5), other]
     }

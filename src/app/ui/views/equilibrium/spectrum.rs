@@ -8,7 +8,7 @@ use super::{
 use crate::{
     analysis::fast_slow_plane::Bounds,
     labs::equilibrium::settings::EquilibriumSettings,
-    ui::views::{prelude::*, slow_manifold::sheet::Sheet},
+    ui::views::{flow::sheet::Sheet, prelude::*},
 };
 
 /// Circles with a larger radius are left out, points.

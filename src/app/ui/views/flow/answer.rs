@@ -2,7 +2,6 @@
 
 use crate::ui::views::prelude::*;
 
-/// An answer and its variant.
 pub type Answer<'a> = Measured<'a, FlowAnswer>;
 
 /// The sign for a token that is a bare space.
@@ -57,7 +56,6 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// The paths by token.
 pub fn paths(recorded: &FlowPaths) -> Vec<Path> {
     let [_, states, dims] = *recorded.places.shape() else { return vec![] };
     if states != recorded.taus.len() || dims == 0 {

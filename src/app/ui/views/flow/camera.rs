@@ -3,7 +3,6 @@
 
 use crate::ui::views::prelude::*;
 
-/// The direction of view.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Camera {
     /// True for a view in three dimensions, false for the first two axes seen from above.
@@ -88,6 +87,10 @@ impl Frame {
         let d: [f32; 3] = std::array::from_fn(|k| (p[k] - self.centre[k]) * self.scale);
         let dot = |a: &[f32; 3]| a.iter().zip(&d).map(|(a, b)| a * b).sum::<f32>();
         self.middle + vec2(dot(&self.right), -dot(&self.up))
+    }
+
+    pub fn line(&self, points: &[[f32; 3]]) -> Vec<Pos2> {
+        points.iter().map(|p| self.project(*p)).collect()
     }
 
     /// The screen direction of an axis, 1 long where it lies flat on the screen.

@@ -43,7 +43,6 @@ enum TableLine {
     Row(ClaimRow),
 }
 
-/// Variants that were steered, with their labels.
 fn measured<'a>(cx: &ViewCx<'a>) -> Vec<(&'a str, Measured<'a, FlowClaims>)> {
     let each = cx.each_variant(|v| cx.scheduled::<FlowClaims>(v));
     each.map(|(info, _, m)| (info.label.as_str(), m)).collect()

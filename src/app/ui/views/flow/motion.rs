@@ -62,7 +62,6 @@ enum Stage {
     Taken { frames: u8 },
 }
 
-/// Columns of a recording's table.
 const COLUMNS: [&str; 11] =
     ["frame", "u0", "u1", "u2", "u3", "p_plus", "p_minus", "top_word", "p_top_word", "nfe", "h_init"];
 /// Pictures in a recording: one period.
@@ -74,7 +73,6 @@ const HOLD_FRAMES: u8 = 2;
 /// An answer that takes longer ends a recording, seconds.
 const ANSWER_TIMEOUT: f64 = 20.0;
 
-/// The animation of one control.
 #[derive(Debug, Clone)]
 pub struct Motion {
     dim: usize,
@@ -93,7 +91,6 @@ impl Default for Motion {
 }
 
 impl Motion {
-    /// Stops the animation, because the user has moved the control.
     pub fn stop(&mut self) {
         self.state = State::Rest;
     }

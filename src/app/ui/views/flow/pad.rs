@@ -1,7 +1,10 @@
 //! A square in which two of the controls are set at once, with the class mass found at every place that was visited.
 
-use super::answer::Answer;
-use crate::ui::views::painting::*;
+use super::{answer::Answer, sheet::Sheet};
+use crate::{
+    analysis::fast_slow_plane::{Bounds, Point},
+    ui::views::painting::*,
+};
 
 /// The controls go from minus this to this.
 pub const MAX_CONTROL: f64 = 2.0;
@@ -15,21 +18,12 @@ const RING_WIDTH: f32 = 2.0;
 /// Between the edge of the pad and the ends of the controls, where the whole ring has room, points.
 const MARGIN: f32 = 7.0;
 
-/// The position of these values of the pair on a pad.
-fn place(pad: Rect, pair: [f64; 2]) -> Pos2 {
-    let ends = pad.shrink(MARGIN);
-    let [x, y] = pair.map(|v| ((v + MAX_CONTROL) / (2.0 * MAX_CONTROL)).clamp(0.0, 1.0) as f32);
-    pos2(ends.left() + x * ends.width(), ends.bottom() - y * ends.height())
+/// The plane of the pair on a pad.
+fn sheet(pad: Rect) -> Sheet {
+    let ends = [-MAX_CONTROL, MAX_CONTROL];
+    Sheet { rect: pad.shrink(MARGIN), bounds: Bounds { x: ends, y: ends } }
 }
 
-/// The values of the pair at a position on a pad.
-fn values_at(pad: Rect, at: Pos2) -> (f64, f64) {
-    let ends = pad.shrink(MARGIN);
-    let value = |share: f32| tidy(f64::from(share.clamp(0.0, 1.0)) * 2.0 * MAX_CONTROL - MAX_CONTROL);
-    (value((at.x - ends.left()) / ends.width()), value((ends.bottom() - at.y) / ends.height()))
-}
-
-/// The displayed name of a control.
 pub fn name_of(dim: usize) -> &'static str {
     ["u\u{2080}", "u\u{2081}", "u\u{2082}", "u\u{2083}"].get(dim).copied().unwrap_or("u")
 }
@@ -91,25 +85,15 @@ impl Pad {
     }
 
     /// Draws the pad; returns the new values of its pair if the user moved them.
-    pub fn ui(&mut self, ui: &mut Ui, theme: &Theme, u: [f64; 4], side: f32) -> Option<(f64, f64)> {
+    pub fn ui(&mut self, ui: &mut Ui, theme: &Theme, u: [f64; 4], side: f32) -> Option<Point> {
         let (i, j) = self.pair;
         let label = format!("pad of {} and {}", name_of(i), name_of(j));
         // it is a control and no picture
         let (rect, response) = ui.allocate_exact_size(vec2(side, side), Sense::click_and_drag());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &label));
         self.paint(ui, theme, rect, u, response.has_focus());
-        let mut chosen = None;
-        if response.clicked() || response.dragged() {
-            response.request_focus();
-            chosen = response.interact_pointer_pos().map(|at| values_at(rect, at));
-        }
-        if response.has_focus() {
-            let [x, y] = plot::arrow_steps(ui, &response).map(|steps| f64::from(steps) * STEP);
-            if x != 0.0 || y != 0.0 {
-                let kept = |v: f64| tidy(v.clamp(-MAX_CONTROL, MAX_CONTROL));
-                chosen = Some((kept(u[i] + x), kept(u[j] + y)));
-            }
-        }
+        let step = STEP / (2.0 * MAX_CONTROL);
+        let chosen = sheet(rect).chosen_point(ui, &response, [u[i], u[j]], step).map(|point| point.map(tidy));
         response.on_hover_text(format!(
             "Sets {} and {} together: drag, click, or arrow keys. Each place that was solved keeps a dot: warm where \
              class + won, cool where class \u{2212} did.",
@@ -122,7 +106,8 @@ impl Pad {
     fn paint(&self, ui: &Ui, theme: &Theme, rect: Rect, u: [f64; 4], focused: bool) {
         let painter = ui.painter_at(rect.expand(1.0));
         let (i, j) = self.pair;
-        let at = |u: &[f64; 4]| place(rect, [u[i], u[j]]);
+        let held = |v: f64| v.clamp(-MAX_CONTROL, MAX_CONTROL);
+        let at = |u: &[f64; 4]| sheet(rect).at([u[i], u[j]].map(held));
         painter.rect_filled(rect, 2.0, theme.raised);
         for tick in [-1.0, 0.0, 1.0] {
             let place = at(&[tick; 4]);
@@ -149,7 +134,6 @@ impl Pad {
         painter.rect_stroke(rect, 2.0, Stroke::new(1.0, edge), StrokeKind::Outside);
     }
 
-    /// A menu that chooses the pair.
     pub fn pair_ui(&mut self, ui: &mut Ui, width: f32) {
         let pair_label = |(i, j): (usize, usize)| format!("{} and {}", name_of(i), name_of(j));
         let pairs = (0..4).flat_map(|i| (i + 1..4).map(move |j| ((i, j), pair_label((i, j)))));
@@ -164,7 +148,6 @@ pub fn tidy(v: f64) -> f64 {
     if v.abs() < 0.03 { 0.0 } else { v }
 }
 
-/// The displayed value of a control.
 pub fn control_text(u: [f64; 4]) -> String {
     let all: Vec<String> = u.iter().map(|v| number::short(*v).replace('-', "\u{2212}")).collect();
     format!("({})", all.join(", "))
@@ -178,11 +161,11 @@ mod tests {
     fn the_ring_is_whole_at_both_ends() {
         let pad = Rect::from_min_size(pos2(20.0, 30.0), vec2(120.0, 120.0));
         for pair in [[-2.0, 2.0], [2.0, -2.0], [0.5, -1.25]] {
-            let at = place(pad, pair);
+            let at = sheet(pad).at(pair);
             let ring = Rect::from_center_size(at, Vec2::splat(2.0 * RING + RING_WIDTH));
             assert!(pad.contains_rect(ring), "{pair:?}: {ring:?}");
-            assert_eq!(values_at(pad, at), (pair[0], pair[1]));
+            assert_eq!(sheet(pad).point_at(at).map(tidy), pair);
         }
-        assert_eq!(values_at(pad, pad.left_top()), (-2.0, 2.0), "the margin is of the ends");
+        assert_eq!(sheet(pad).point_at(pad.left_top()), [-2.0, 2.0], "the margin is of the ends");
     }
 }

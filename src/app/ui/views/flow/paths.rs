@@ -5,18 +5,16 @@ use super::{
     EMPTY,
     answer::{Answer, Path, paths},
     camera::{Camera, Frame},
-    scene::Scene,
     settings::{FlowSettings, keep_fresh},
     streaks::{Background, STEP_RATE, Streaks},
 };
-use crate::ui::views::prelude::*;
+use crate::ui::views::painting::*;
 
 pub struct Paths {
     camera: Camera,
     /// Size of the canvas when it was last shown, points.
     size: Vec2,
-    /// True if the camera is fitted to the followed token alone, because tokens are far apart and each moves only a
-    /// little.
+    /// The camera is fitted to the followed token alone: tokens are far apart, and each moves only a little.
     close: bool,
     /// True if the starts are close to each other: `close`, or the playground, whose starts are close anyway.
     near: bool,
@@ -119,12 +117,9 @@ impl Paths {
             ui.add(slider).labelled_by(label.id);
             ui.separator();
             let (behind, chosen) = (self.behind, &mut self.chosen);
-            let mut choose = |ui: &mut Ui| {
-                *chosen = behind.choice_ui(ui).or(*chosen);
-            };
+            let mut choose = |ui: &mut Ui| *chosen = behind.choice_ui(ui).or(*chosen);
             if !tight {
-                choose(ui);
-                return;
+                return choose(ui);
             }
             let now = behind.label();
             let shown = ComboBox::from_id_salt("behind").selected_text(now).width(54.0).show_ui(ui, choose);
@@ -148,7 +143,6 @@ impl Paths {
         if self.has_streaks() {
             let z = self.height(all, followed);
             let flowing = self.behind == Background::Flowing && !cx.still;
-            self.streaks.flow(ui, flowing);
             if let Err(words) = self.streaks.paint(ui, sheet, &frame, z, flowing, cx.theme) {
                 painter.text(sheet.left_bottom(), Align2::LEFT_BOTTOM, words, theme::small(), cx.theme.secondary);
             }
@@ -156,7 +150,7 @@ impl Paths {
             let words = "no field: its axes are not these";
             painter.text(sheet.right_bottom(), Align2::RIGHT_BOTTOM, words, theme::small(), cx.theme.secondary);
         }
-        self.paint(&painter, (sheet, frame), cx, answer, (all, &ghost));
+        self.paint(&painter, (sheet, &frame), cx, answer, (all, &ghost));
         self.point(&response, cx, &frame, all, &answer.sample.tokens);
     }
 
@@ -164,7 +158,7 @@ impl Paths {
     fn paint(
         &self,
         painter: &Painter,
-        (sheet, frame): (Rect, Frame),
+        (sheet, frame): (Rect, &Frame),
         cx: &ViewCx<'_>,
         answer: Answer<'_>,
         (all, ghost): (&[Path], &[Path]),
@@ -181,10 +175,8 @@ impl Paths {
         };
         let corner = corners.into_iter().min_by_key(covered).unwrap_or(sheet);
         let label_rects = vec![corner];
-        let mut scene = Scene { painter, frame: &frame, theme: cx.theme, tau: self.tau, steps, label_rects };
-        for path in ghost {
-            scene.ghost(path, Some(path.token) == followed);
-        }
+        let mut scene = Scene { painter, frame, theme: cx.theme, tau: self.tau, steps, label_rects };
+        ghost.iter().for_each(|path| scene.ghost(path, Some(path.token) == followed));
         let tokens = &answer.sample.tokens;
         for path in all.iter().filter(|p| Some(p.token) != followed) {
             scene.path(path, followed.is_none(), !tokens.is_empty());
@@ -223,10 +215,7 @@ impl Paths {
     /// Names the state under the pointer; a click follows its token.
     fn point(&self, response: &Response, cx: &mut ViewCx<'_>, frame: &Frame, all: &[Path], tokens: &[String]) {
         let Some(pointer) = response.hover_pos() else { return };
-        let near = |path: &Path| {
-            let places: Vec<Pos2> = path.places.iter().map(|p| frame.project(*p)).collect();
-            distance_to(&places, pointer)
-        };
+        let near = |path: &Path| distance_to(&frame.line(&path.places), pointer);
         let nearest = all.iter().map(|p| (near(p), p)).min_by(|a, b| a.0.total_cmp(&b.0));
         let Some((_, path)) = nearest.filter(|(far, _)| *far < 12.0) else { return };
         if response.clicked() && !tokens.is_empty() {
@@ -301,11 +290,10 @@ impl View for Paths {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let Some(answer) = Answer::in_focus(cx) else { return "the states over depth".to_owned() };
-        let pace = if self.behind == Background::Flowing && !cx.still && self.has_streaks() {
-            format!(" \u{b7} a second of streaks is {} of \u{3c4}", value_label(f64::from(self.streaks.dt) * STEP_RATE))
-        } else {
-            String::new()
-        };
+        let is_flowing = self.behind == Background::Flowing && !cx.still && self.has_streaks();
+        let depth = value_label(f64::from(self.streaks.dt) * STEP_RATE);
+        let pace = format!(" \u{b7} a second of streaks is {depth} of \u{3c4}");
+        let pace = if is_flowing { pace.as_str() } else { "" };
         let has_ghost = self.compared.get(&cx.mirror.run).is_some_and(|c| c.ghost.is_some());
         let ghost = if has_ghost { " \u{b7} dashed: before the last change" } else { "" };
         format!("step {} \u{b7} {}{}{ghost}{pace}", answer.sample.step, answer.variant_prefix(cx), answer.sample.about)
@@ -330,13 +318,105 @@ impl View for Paths {
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let answer = Answer::in_focus(cx)?;
         let all = paths(&answer.paths);
-        let ghost = self.ghost_paths(cx.mirror.run);
         let sheet = Rect::from_min_size(Pos2::ZERO, self.size);
+        let ghost = self.ghost_paths(cx.mirror.run);
         let frame = self.frame(sheet, followed(cx, answer, &all), &all, &ghost);
-        (!all.is_empty()).then(|| {
-            drawing("paths", self.size, cx.theme, |ui| {
-                self.paint(ui.painter(), (sheet, frame), cx, answer, (&all, &ghost));
-            })
-        })
+        let paint = |ui: &mut Ui| self.paint(ui.painter(), (sheet, &frame), cx, answer, (&all, &ghost));
+        (!all.is_empty()).then(|| drawing("paths", self.size, cx.theme, paint))
+    }
+}
+
+/// The painter of the paths, with its camera and theme.
+struct Scene<'a> {
+    painter: &'a Painter,
+    frame: &'a Frame,
+    theme: &'a Theme,
+    tau: f64,
+    /// The starts of the solver's steps except for the first.
+    steps: Vec<f64>,
+    /// Rectangles of the labels that are drawn already.
+    label_rects: Vec<Rect>,
+}
+
+impl Scene<'_> {
+    /// True for a position inside the sheet; a position that is not finite is never seen.
+    fn is_seen(&self, at: Pos2) -> bool {
+        self.painter.clip_rect().expand(8.0).contains(at)
+    }
+
+    /// Draws another solution's path dashed, to compare with.
+    fn ghost(&self, path: &Path, strong: bool) {
+        let colour = self.theme.text.gamma_multiply(if strong { 0.6 } else { 0.3 });
+        let places = self.frame.line(&path.places);
+        clip::paint_dashed(self.painter, &places, Stroke::new(1.0, colour), 4.0, 4.0);
+        if let Some(end) = places.last().filter(|end| self.is_seen(**end)) {
+            self.painter.circle_stroke(*end, 3.0, Stroke::new(1.0, colour));
+        }
+    }
+
+    fn path(&self, path: &Path, strong: bool, named: bool) {
+        let theme = self.theme;
+        let colour = match (strong, named) {
+            (true, true) => theme.accent,
+            (true, false) => theme.text,
+            _ => theme.secondary,
+        };
+        let places = self.frame.line(&path.places);
+        let halo = Stroke::new(if strong { 5.0 } else { 3.5 }, theme.panel.gamma_multiply(0.6));
+        clip::paint_line(self.painter, &places, halo);
+        clip::paint_line(self.painter, &places, Stroke::new(if strong { 2.0 } else { 1.2 }, colour));
+        for at in self.steps.iter().map(|tau| self.frame.project(path.at(*tau))).filter(|at| self.is_seen(*at)) {
+            self.painter.circle_filled(at, if strong { 2.5 } else { 1.6 }, colour);
+        }
+        let (Some(start), Some(end)) = (places.first(), places.last()) else { return };
+        let here = self.frame.project(path.at(self.tau));
+        let discs = [
+            (*start, 3.5, theme.panel, Stroke::new(1.5, colour)),
+            (*end, if strong { 4.5 } else { 3.5 }, colour, Stroke::NONE),
+            (here, 4.0, theme.text, Stroke::new(1.5, theme.panel)),
+        ];
+        for (at, radius, fill, edge) in discs.into_iter().filter(|disc| self.is_seen(disc.0)) {
+            self.painter.circle(at, radius, fill, edge);
+        }
+    }
+
+    /// The word at the end of its path, on a patch of the ground; left out where another stands.
+    fn name(&mut self, path: &Path, tokens: &[String], strong: bool) {
+        let (Some(word), Some(end)) = (tokens.get(path.token), path.places.last()) else { return };
+        let colour = if strong { self.theme.accent } else { self.theme.secondary };
+        let galley = self.painter.layout_no_wrap(word.trim().to_owned(), theme::small(), colour);
+        let (at, size) = (self.frame.project(*end), galley.size());
+        // The label goes right of the end, left of it, above or below, whichever is free first.
+        let places = [
+            vec2(8.0, -size.y / 2.0),
+            vec2(-8.0 - size.x, -size.y / 2.0),
+            vec2(-size.x / 2.0, -size.y - 6.0),
+            vec2(-size.x / 2.0, 6.0),
+        ];
+        let clip = self.painter.clip_rect();
+        let mut rects = places.iter().map(|by| Rect::from_min_size(at + *by, size));
+        let free = rects.find(|r| clip.contains_rect(*r) && !self.label_rects.iter().any(|n| n.intersects(*r)));
+        let Some(rect) = free else { return };
+        self.label_rects.push(rect);
+        self.painter.rect_filled(rect.expand2(vec2(2.0, 0.0)), 2.0, self.theme.panel.gamma_multiply(0.8));
+        self.painter.galley(rect.min, galley, colour);
+    }
+
+    /// The directions and their shares of variance, in this corner of the sheet.
+    fn axes(&self, corner: Rect, explained: &[f64]) {
+        let theme = self.theme;
+        let from = corner.left_bottom() + vec2(14.0, -26.0);
+        let ways = (0..3).map(|k| (k, self.frame.axis(k) * 26.0));
+        for (k, way) in ways.filter(|(_, way)| way.length() >= 3.0) {
+            let share = explained.get(k).filter(|v| v.is_finite());
+            let share = share.map_or(String::new(), |v| format!(" {:.0}%", v * 100.0));
+            self.painter.line_segment([from, from + way], Stroke::new(1.0, theme.secondary));
+            let (align, gap) = match way.x.abs() > way.y.abs() {
+                true => (Align2::LEFT_CENTER, vec2(4.0, 0.0)),
+                false => (Align2::CENTER_BOTTOM, vec2(8.0, -2.0)),
+            };
+            let name = format!("{}{share}", k + 1);
+            self.painter.text(from + way + gap, align, name, theme::small(), theme.secondary);
+        }
     }
 }

@@ -1,11 +1,8 @@
-//! The solver's steps, error and cost, and how much of them the step growth bound explains.
+//! The solver's steps, error and cost, and how much of them the bound by step growth explains: a step is at most ten times
+//! as long as the one before, so that the first step alone decides the minimum number. It is explained in sentences and
+//! drawn as a strip.
 
-use super::{
-    EMPTY,
-    answer::Answer,
-    settings::keep_fresh,
-    step_growth_bound::{STRIP, SolveSummary},
-};
+use super::{EMPTY, answer::Answer, settings::keep_fresh};
 use crate::ui::views::prelude::*;
 
 #[derive(Default)]
@@ -131,5 +128,188 @@ impl PanelView for Solver {
             table.cells(&[&(i + 1), &a.t, &a.h, &error, &u8::from(a.accepted), &u8::from(a.growth_capped)]);
         }
         Some(table)
+    }
+}
+
+/// Height of the strip, points.
+const STRIP: f32 = 54.0;
+/// The bound is shown for up to this many steps; a first step below a hundred-millionth is not met in practice.
+const MAX_STEPS: u32 = 8;
+
+/// The least first step to reach the end, depth 1, in `steps` steps, each ten times the last: h (10^k - 1) / 9 >= 1.
+pub fn min_first_step(steps: u32) -> f64 {
+    9.0 / (10f64.powi(steps as i32) - 1.0)
+}
+
+/// The least number of steps from a first step of length `h`, if no error shortens one.
+fn min_steps(h: f64) -> u32 {
+    (1..=MAX_STEPS).find(|k| h >= min_first_step(*k)).unwrap_or(MAX_STEPS + 1)
+}
+
+/// A solve that is explained: what its solver did.
+struct SolveSummary<'a> {
+    trace: &'a SolverTrace,
+    solver: &'a SolverUse,
+}
+
+impl SolveSummary<'_> {
+    /// The number of evaluations per step and the solver's order p; `None` for a fixed step size.
+    fn cost(&self) -> Option<(u32, i32)> {
+        self.solver.is_adaptive.then_some((self.solver.evaluations_per_step, self.solver.order as i32))
+    }
+
+    /// The explanation, one sentence per line.
+    fn sentences(&self) -> Vec<String> {
+        let SolverTrace { nfe, h_init, .. } = *self.trace;
+        let (accepted, rejected, total) = (self.trace.accepted(), self.trace.rejected(), self.trace.attempts.len());
+        let Some((each, order)) = self.cost() else {
+            return vec![format!(
+                "{} takes {total} equal steps, whatever the field does: NFE {nfe}. Nothing measures its error, so \
+                 compare its end with an adaptive solver's.",
+                self.solver.method
+            )];
+        };
+        let mut all = vec![format!(
+            "NFE {nfe} = {} to begin + {each} \u{d7} {total} steps ({accepted} accepted, {rejected} rejected).",
+            nfe as i64 - i64::from(each) * total as i64,
+        )];
+        if !(h_init.is_finite() && h_init > 0.0) {
+            return all;
+        }
+        let min = min_steps(h_init);
+        let begun = format!("The first step is {}.", value_label(h_init));
+        let forced = format!("A step is at most ten times the one before, so {min} are needed even without any error");
+        all.push(match (accepted as u32).checked_sub(min) {
+            Some(0) if rejected == 0 => {
+                format!("{begun} {forced}: the whole cost is the ladder's, and says nothing of the flow's curvature.")
+            }
+            Some(0) => format!("{begun} {forced}; the rejected ones are what the error cost."),
+            Some(more) => format!("{begun} {forced}; the error asked for {more} more."),
+            None => format!("{begun} {forced} with the end reached exactly; the last step reached over it."),
+        });
+        let capped = self.trace.growth_capped();
+        if capped > 0 {
+            all.push(format!("{capped} of the steps would have grown more, had they been allowed (triangles)."));
+        }
+        all.extend(self.first_step_rule(min, order));
+        all
+    }
+
+    /// Says which of the two rules fixed the first step, and where the bound asks for one step more.
+    fn first_step_rule(&self, min: u32, order: i32) -> Option<String> {
+        let SolverTrace { h_init, d0, d1, d2, .. } = *self.trace;
+        let max = d1.max(d2);
+        if !(max.is_finite() && max > 0.0) {
+            return None;
+        }
+        let by_slope = (0.01 / max).powf(1.0 / f64::from(order));
+        if ((by_slope - h_init) / h_init).abs() > 0.01 {
+            let by_size = d0 / d1;
+            let by_size = by_size.is_finite() && ((by_size - h_init) / h_init).abs() < 0.01;
+            return by_size.then(|| {
+                "It is d\u{2080}/d\u{2081}, the size of the state over its speed: the rule's upper bound.".to_owned()
+            });
+        }
+        // (0.01 / m)^(1/p) falls below the least first step for k steps where m = 0.01 ((10^k - 1) / 9)^p.
+        let bound = |k: u32| 0.01 * (1.0 / min_first_step(k)).powi(order);
+        Some(format!(
+            "It is (0.01 / m)^(1/{order}) with m = max(d\u{2081}, d\u{2082}) = {}; above {} the ladder asks for one step \
+             more, that is {} evaluations.",
+            value_label(max),
+            value_label(bound(min)),
+            self.cost().map_or(0, |c| c.0)
+        ))
+    }
+
+    /// The strip: first steps on a log axis, divided where the least number of steps changes, with this solve's.
+    fn strip_ui(&self, ui: &mut Ui, theme: &Theme) {
+        let h_init = self.trace.h_init;
+        let Some((each, _)) = self.cost().filter(|_| h_init > 0.0 && h_init.is_finite()) else { return };
+        let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), STRIP), Sense::hover());
+        let painter = ui.painter_at(rect);
+        let lowest = h_init.clamp(1e-9, 1e-3).log10().floor();
+        let across = |h: f64| {
+            let share = (h.log10() - lowest) / (0.3 - lowest);
+            rect.left() + 8.0 + share.clamp(0.0, 1.0) as f32 * (rect.width() - 16.0)
+        };
+        let (top, foot) = (rect.top() + 18.0, rect.top() + 36.0);
+        let here = min_steps(h_init);
+        for k in 1..=MAX_STEPS + 1 {
+            let left = if k > MAX_STEPS { across(10f64.powf(lowest)) } else { across(min_first_step(k)) };
+            let right = if k == 1 { across(10f64.powf(0.3)) } else { across(min_first_step(k - 1)) };
+            if right - left < 1.0 {
+                continue;
+            }
+            let step = Rect::from_min_max(pos2(left, top), pos2(right, foot));
+            if k == here {
+                painter.rect_filled(step, 0.0, theme.accent.gamma_multiply(0.2));
+            }
+            painter.vline(left, top..=foot, Pen::new(1.0, theme.secondary));
+            let colour = if k == here { theme.text } else { theme.secondary };
+            if right - left > 22.0 {
+                painter.text(step.center(), Align2::CENTER_CENTER, 2 + each * k, theme::numbers(), colour);
+            }
+        }
+        for y in [top, foot] {
+            painter.hline(across(10f64.powf(lowest))..=across(10f64.powf(0.3)), y, Pen::new(1.0, theme.line));
+        }
+        for (place, words) in Scale::Log.ticks(lowest, 0.0, 5) {
+            let x = across(10f64.powf(place));
+            let x = x.clamp(rect.left() + 18.0, rect.right() - 18.0);
+            painter.text(pos2(x, foot + 3.0), Align2::CENTER_TOP, words, theme::numbers(), theme.secondary);
+        }
+        let head = "fewest evaluations by the ladder, over h_init (log)";
+        painter.text(rect.left_top() + vec2(2.0, 0.0), Align2::LEFT_TOP, head, theme::small(), theme.secondary);
+        let x = across(h_init);
+        painter.vline(x, top - 2.0..=foot + 2.0, Pen::new(2.0, theme.accent));
+        paint_mark(&painter, pos2(x, foot + 5.0), Mark::Up, theme.accent);
+        let words = format!("ladder: h_init {}, at least {here} steps", value_label(h_init));
+        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &words));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn min_first_steps_reach_the_end_by_tenfold_growth() {
+        assert_eq!((min_first_step(1), min_first_step(2)), (1.0, 1.0 / 11.0));
+        for k in 1..=6 {
+            let reach = |h: f64, n: u32| (0..n).map(|i| h * 10f64.powi(i as i32)).sum::<f64>();
+            assert!(reach(min_first_step(k) * 1.000_001, k) > 1.0 && reach(min_first_step(k) * 0.999_999, k) < 1.0);
+            assert_eq!(
+                (min_steps(min_first_step(k) * 1.000_001), min_steps(min_first_step(k) * 0.999_999)),
+                (k, k + 1)
+            );
+        }
+    }
+
+    /// The source's own jump: dopri5 goes from 14 to 20 when max(d1, d2) passes 1610.5.
+    #[test]
+    fn the_jump_from_14_to_20_is_where_it_is_known_to_be() {
+        let h = |m: f64| (0.01 / m).powf(0.2);
+        let nfe = |m: f64| 2 + 6 * min_steps(h(m));
+        assert_eq!((nfe(1610.0), nfe(1611.0)), (14, 20));
+        let solver = SolverUse {
+            method: "dopri5".into(),
+            policy: StepPolicy::Interpolate,
+            rtol: 1e-3,
+            atol: 1e-3,
+            steps: 0,
+            is_adaptive: true,
+            order: 5,
+            evaluations_per_step: 6,
+        };
+        let words = |m: f64, accepted: usize| {
+            let step = |i| SolverAttempt { t: 0.0, h: 0.0, error: 0.0, accepted: true, growth_capped: i == 0 };
+            let attempts = (0..accepted).map(step).collect();
+            let trace = SolverTrace { h_init: h(m), d0: 1000.0, d1: m, d2: 0.0, nfe: nfe(m) as usize, attempts };
+            SolveSummary { trace: &trace, solver: &solver }.sentences().join(" ")
+        };
+        let said = words(1600.0, 2);
+        assert!(said.contains("whole cost is the ladder's") && said.contains("above 1611"), "{said}");
+        let said = words(1600.0, 5);
+        assert!(said.contains("3 more"), "{said}");
     }
 }

@@ -1,15 +1,14 @@
-//! The dials of the flow and what they do to the next word: bars, class mass, continuation.
+//! The dials of the flow and what they do to the next word: its probabilities and the mass of the two classes as bars, and
+//! a continuation.
 
 use eframe::egui::{SliderClamping, TextFormat};
 
 use super::{
     EMPTY,
     answer::{Answer, SPACE},
-    method::{field_ui, solver_ui},
     motion::Motion,
     pad::{MAX_CONTROL, Pad, control_text, name_of, tidy},
-    settings::{ALPHA, CONTROLS, FlowSettings, PLANE_CONTROLS, PROMPT, U, keep_fresh},
-    word_bars::{class_of, mass_bars, next_bars},
+    settings::{ALPHA, CONTROLS, FlowSettings, PLANE_CONTROLS, PROMPT, U, field_ui, keep_fresh, solver_ui},
 };
 use crate::ui::views::prelude::*;
 
@@ -67,7 +66,7 @@ impl SteerView {
         let (i, j) = self.pad.pair;
         // a padlock beside the pad takes of its width
         let pad_ui = |ui: &mut Ui, cx: &mut ViewCx<'_>| self.pad.ui(ui, cx.theme, u, side.min(ui.available_width()));
-        if let Some((x, y)) = cx.setting_ui(ui, &[U[i].key, U[j].key], pad_ui).flatten() {
+        if let Some([x, y]) = cx.setting_ui(ui, &[U[i].key, U[j].key], pad_ui).flatten() {
             self.motion.stop();
             cx.set(U[i].key, Value::Float(x));
             cx.set(U[j].key, Value::Float(y));
@@ -165,7 +164,7 @@ impl SteerView {
         let space = |i| if i < last && !own { " " } else { "" };
         let spaced: Vec<String> = tokens.iter().enumerate().map(|(i, t)| format!("{}{}", t.trim(), space(i))).collect();
         let pointed = token_strip_ui(ui, theme, &spaced, |i| {
-            let ground = class_of(answer.value, &tokens[i]).map(|class| class.colour(theme).gamma_multiply(0.3));
+            let ground = class_of(answer.value, &tokens[i], theme).map(|(_, colour)| colour.gamma_multiply(0.3));
             TokenMark { ground, outline: (followed == i).then_some(theme.accent) }
         });
         cx.selection.token = pointed.clicked.or(cx.selection.token);
@@ -276,6 +275,39 @@ fn heading_ui(ui: &mut Ui, theme: &Theme, words: &str, note: &str) {
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| note_ui(ui, theme, note));
     });
+}
+
+/// The two classes of words that a flow is steered between, each with its sign and its colour; none where there are none.
+fn classes<'a>(answer: &'a FlowAnswer, theme: &Theme) -> Vec<(&'static str, Color32, &'a SteeringClass)> {
+    let Some(classes) = answer.classes() else { return vec![] };
+    vec![("+", theme.warm, &classes.plus), ("\u{2212}", theme.cool, &classes.minus)]
+}
+
+/// The sign and the colour of the class that a token belongs to.
+fn class_of(answer: &FlowAnswer, token: &str, theme: &Theme) -> Option<(&'static str, Color32)> {
+    let is_in = |class: &SteeringClass| class.tokens.iter().any(|t| t.trim() == token.trim());
+    let found = classes(answer, theme).into_iter().find(|(.., class)| is_in(class));
+    found.map(|(sign, colour, _)| (sign, colour))
+}
+
+/// The likeliest next words, each with what it was at u = 0.
+fn next_bars(answer: &FlowAnswer, theme: &Theme) -> Vec<Bar> {
+    let next = answer.language().map_or(&[][..], |l| &l.next);
+    let bar = |next: &NextToken| {
+        let (sign, colour) = class_of(answer, &next.token, theme).unwrap_or(("", theme.secondary));
+        let word = next.token.trim();
+        let bar = Bar::new(if word.is_empty() { "(space)" } else { word }, colour, next.probability);
+        bar.sign(sign).before(next.unsteered)
+    };
+    next.iter().map(bar).collect()
+}
+
+/// The summed probability of either class, where there are classes.
+fn mass_bars(answer: &FlowAnswer, theme: &Theme) -> Vec<Bar> {
+    let bar = |(sign, colour, mass): (&'static str, Color32, &SteeringClass)| {
+        Bar::new(format!("class {sign}"), colour, mass.probability).sign(sign).before(mass.unsteered)
+    };
+    classes(answer, theme).into_iter().map(bar).collect()
 }
 
 impl View for SteerView {

@@ -13,7 +13,6 @@ const LIFE_DISTANCE: f32 = 0.4;
 /// Square points for each particle.
 const PIXELS_PER_STREAK: f32 = 22.0;
 
-/// The background behind the paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Background {
     Nothing,
@@ -98,7 +97,6 @@ impl FlowTime {
 }
 
 impl Streaks {
-    /// Fainter than usual.
     pub fn quiet() -> Self {
         Self { quiet: true, ..Self::default() }
     }
@@ -129,14 +127,9 @@ impl Streaks {
         self.field.data.is_empty()
     }
 
-    /// Lets time pass, and asks for the next frame, while they flow.
-    pub fn flow(&mut self, ui: &Ui, flowing: bool) {
-        self.time.advance(ui, flowing && !self.is_empty() && self.dt != 0.0);
-    }
-
-    /// Paints them on the plane at height `z`; `Err` says why there are none.
+    /// Paints them on the plane at height `z`, and lets their time pass while they flow; `Err` says why there are none.
     pub fn paint(
-        &self,
+        &mut self,
         ui: &Ui,
         rect: Rect,
         frame: &Frame,
@@ -144,6 +137,7 @@ impl Streaks {
         flowing: bool,
         theme: &Theme,
     ) -> Result<(), String> {
+        self.time.advance(ui, flowing && !self.is_empty() && self.dt != 0.0);
         if self.is_empty() {
             return Ok(());
         }
@@ -154,10 +148,8 @@ impl Streaks {
         let target = gpu::target(ui.ctx()).ok_or("no graphics adapter, so no particles")?;
         let area = (across.x * along.y - across.y * along.x).abs();
         let pixels = ui.pixels_per_point();
-        let key = ui.scope_id().with("streaks").value();
-        let flat = |v: Vec2| [v.x, v.y];
         let particles = Particles {
-            key,
+            key: ui.scope_id().with("streaks").value(),
             revision: self.revision,
             field: self.field.clone(),
             step: self.time.step(),
@@ -165,9 +157,9 @@ impl Streaks {
             dt: self.dt,
             stepping: Stepping::Midpoint,
             drawn: ((area * pixels / PIXELS_PER_STREAK) as u32).clamp(64, COUNT),
-            across: flat(across),
-            along: flat(along),
-            origin: flat(corner - rect.min),
+            across: across.into(),
+            along: along.into(),
+            origin: (corner - rect.min).into(),
             colour: [theme.secondary.r(), theme.secondary.g(), theme.secondary.b()],
             strength: if theme.dark { 0.5 } else { 0.55 } * if self.quiet { 0.6 } else { 1.0 },
             width: 1.1,

@@ -1,15 +1,11 @@
 //! Measurements over a range of settings, made in parts in the background. Each answer holds all points so far, and the
 //! next part is asked for when it arrives. Pausing stops asking, resuming asks again, cancelling drops the points too.
 
-mod charts;
 mod kinds;
 
 use eframe::egui::{ProgressBar, TextStyle};
 
-use self::{
-    charts::{CONTROL, lower_charts},
-    kinds::{KINDS, NFE, Needs, SweepKind},
-};
+use self::kinds::{CONTROL, KINDS, NFE, Needs, SweepKind, lower_charts};
 use super::{
     answer::Answer,
     settings::{FlowSettings, U},
@@ -89,18 +85,13 @@ impl Sweep {
         }
         for (kind, result) in self.results.iter_mut().enumerate() {
             let newest = (KINDS[kind].newest)(cx, self.dropped[kind]);
-            // A scheduled measurement belongs to the shown step, which the scrubber may have left.
-            if result.as_ref().is_some_and(|r| r.request.is_none()) && newest.is_none() {
-                *result = None;
-            }
-            let Some(sample) = newest else { continue };
-            // An answer is not replaced by a scheduled measurement.
-            if sample.request.is_none() && result.as_ref().is_some_and(|r| r.request.is_some()) {
-                continue;
-            }
-            let is_new = |r: &Sample| r.request != sample.request || !Arc::ptr_eq(&r.payload, &sample.payload);
-            if result.as_ref().is_none_or(is_new) {
-                *result = Some(sample.clone());
+            let is_answer = |sample: &Sample| sample.request.is_some();
+            // An answer is replaced only by another. A scheduled measurement belongs to the shown step, which the scrubber
+            // may have left.
+            let is_kept = result.as_ref().is_some_and(is_answer) && !newest.is_some_and(is_answer);
+            let key = |sample: &Sample| (sample.request, Arc::as_ptr(&sample.payload));
+            if !is_kept && result.as_ref().map(key) != newest.map(key) {
+                *result = newest.cloned();
             }
         }
         let Some(RunningSweep { request, kind, begins }) = self.running else { return };
@@ -109,8 +100,8 @@ impl Sweep {
             if begins {
                 self.begun[kind] = Some(result.step);
             }
+            let progress = (KINDS[kind].progress)(&result.payload);
             self.running = None;
-            let progress = self.results[kind].as_ref().and_then(|r| (KINDS[kind].progress)(&r.payload));
             if let Some(progress) = progress.filter(|p| p.done < p.total && cx.can_ask()) {
                 self.ask(cx, kind, progress.done + 1);
             }
@@ -204,8 +195,7 @@ impl Sweep {
         };
         if wide {
             ui.spacing_mut().item_spacing.x = GAP;
-            choose(ui);
-            return;
+            return choose(ui);
         }
         let shown = ComboBox::from_id_salt("kind").selected_text(now.name).width(104.0).show_ui(ui, choose);
         shown.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "what to measure"));

@@ -1,6 +1,5 @@
 //! Views of grammatical roles: which are named rightly, and how a network settles on a sentence.
 
-mod bitmap;
 mod role_accuracy;
 mod settling;
 

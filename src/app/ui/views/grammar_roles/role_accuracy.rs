@@ -102,15 +102,13 @@ impl RoleAccuracyView {
         let deep: Vec<usize> = roles.iter().copied().filter(|r| accuracy.deep[*r]).collect();
         let of_treebank = accuracy.has_treebank_tags();
         let together = |name: &str, roles| RoleRow { name: name.to_owned(), colour: cx.theme.text, roles };
-        let mut rows = vec![together("all roles", roles.clone())];
-        if !deep.is_empty() {
-            rows.push(together("deep roles", deep));
-        }
-        rows.extend(roles.into_iter().map(|r| {
+        let of_deep = (!deep.is_empty()).then(|| together("deep roles", deep));
+        let all = together("all roles", roles.clone());
+        let each = roles.into_iter().map(|r| {
             let name = accuracy.roles[r].clone();
             RoleRow { colour: super::role_colour(&name, of_treebank, cx.theme), name, roles: vec![r] }
-        }));
-        rows
+        });
+        std::iter::once(all).chain(of_deep).chain(each).collect()
     }
 
     /// Chooses the variant whose features are shown, where there are several.
@@ -247,22 +245,19 @@ fn draw_sign(painter: &Painter, entry: &AccuracyEntry<'_>, at: Pos2) {
 }
 
 fn row_text(row: &RoleRow, tests: [&str; 2], entries: &[AccuracyEntry<'_>]) -> String {
-    let mut words = row.name.clone();
-    for entry in entries {
-        let part = |counts: &RoleCounts| {
-            let (right, total) = counts.sum(|r| row.roles.contains(&r));
-            if total == 0.0 {
-                return "no word".to_owned();
-            }
-            let (low, high) = wilson(right, total);
-            format!("{:.3} of {total} ({low:.3} to {high:.3})", right / total)
-        };
-        let [within, other] = tests;
-        // writing to a string does not fail
-        let _ =
-            write!(words, "\n{}: {within} {}, {other} {}", entry.label, part(entry.counts[0]), part(entry.counts[1]));
-    }
-    words
+    let part = |counts: &RoleCounts| {
+        let (right, total) = counts.sum(|r| row.roles.contains(&r));
+        if total == 0.0 {
+            return "no word".to_owned();
+        }
+        let (low, high) = wilson(right, total);
+        format!("{:.3} of {total} ({low:.3} to {high:.3})", right / total)
+    };
+    let [within, other] = tests;
+    let line = |AccuracyEntry { label, counts, .. }: &AccuracyEntry<'_>| {
+        format!("\n{label}: {within} {}, {other} {}", part(counts[0]), part(counts[1]))
+    };
+    row.name.clone() + &entries.iter().map(line).collect::<String>()
 }
 
 impl View for RoleAccuracyView {

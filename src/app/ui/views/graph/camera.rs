@@ -35,13 +35,22 @@ impl Window {
     }
 
     pub fn at(&self, place: [f32; 2], rect: Rect) -> Pos2 {
-        let c = rect.center();
-        pos2(c.x + (place[0] - self.centre[0]) * self.scale, c.y + (place[1] - self.centre[1]) * self.scale)
+        rect.center() + (Vec2::from(place) - Vec2::from(self.centre)) * self.scale
     }
 
     pub fn place(&self, at: Pos2, rect: Rect) -> [f32; 2] {
-        let c = rect.center();
-        [self.centre[0] + (at.x - c.x) / self.scale, self.centre[1] + (at.y - c.y) / self.scale]
+        (Vec2::from(self.centre) + (at - rect.center()) / self.scale).into()
+    }
+
+    /// The node under the pointer: the nearest whose disc is hit, or nearly.
+    pub fn pick(&self, places: &[[f32; 2]], radius: impl Fn(usize) -> f32, rect: Rect, pointer: Pos2) -> Option<u32> {
+        let near = |(i, p): (usize, &[f32; 2])| {
+            let far = (self.at(*p, rect) - pointer).length();
+            let over = far - radius(i);
+            (over < HIT_MARGIN).then_some((i as u32, over.max(0.0), far))
+        };
+        let found = places.iter().enumerate().filter_map(near);
+        found.min_by(|a, b| a.1.total_cmp(&b.1).then(a.2.total_cmp(&b.2))).map(|(i, ..)| i)
     }
 }
 
@@ -50,7 +59,6 @@ impl Camera {
         self.chosen.is_none()
     }
 
-    /// Everything again.
     pub fn fit(&mut self) {
         self.chosen = None;
     }
@@ -74,22 +82,19 @@ impl Camera {
     pub fn zoom_by(&mut self, factor: f32, about: Pos2, places: &[[f32; 2]], rect: Rect) {
         let (window, whole) = (self.window(places, rect), Window::around(places, rect).scale);
         let scale = (window.scale * factor).clamp(whole * ZOOM.0, whole * ZOOM.1);
-        let fixed = window.place(about, rect);
-        let off = (about - rect.center()) / scale;
-        self.chosen = Some(Window { centre: [fixed[0] - off.x, fixed[1] - off.y], scale });
+        let centre = Vec2::from(window.place(about, rect)) - (about - rect.center()) / scale;
+        self.chosen = Some(Window { centre: centre.into(), scale });
     }
 
-    /// Moves the view by a number of points.
     pub fn pan(&mut self, by: Vec2, places: &[[f32; 2]], rect: Rect) {
         let window = self.window(places, rect);
-        let centre = [window.centre[0] - by.x / window.scale, window.centre[1] - by.y / window.scale];
-        self.chosen = Some(Window { centre, ..window });
+        let centre = Vec2::from(window.centre) - by / window.scale;
+        self.chosen = Some(Window { centre: centre.into(), ..window });
     }
 
     /// Brings a place into the middle, near enough for its neighbours to be distinguished.
     pub fn go_to(&mut self, place: [f32; 2], places: &[[f32; 2]], rect: Rect) {
-        let whole = Window::around(places, rect).scale;
-        let scale = self.window(places, rect).scale.max(2.5 * whole);
+        let scale = self.window(places, rect).scale.max(2.5 * Window::around(places, rect).scale);
         self.chosen = Some(Window { centre: place, scale });
     }
 }
@@ -99,23 +104,6 @@ impl Camera {
 pub fn leaves_legend_room(places: &[[f32; 2]], whole: Rect, above: Rect, is_left: bool) -> bool {
     let scale = |rect| Window::around(places, rect).scale;
     scale(above) >= scale(whole) * if is_left { MIN_SHARE } else { 1.0 }
-}
-
-/// The node under the pointer: the nearest whose disc is hit, or nearly.
-pub fn pick(
-    places: &[[f32; 2]],
-    radius: impl Fn(usize) -> f32,
-    window: &Window,
-    rect: Rect,
-    pointer: Pos2,
-) -> Option<u32> {
-    let near = |(i, p): (usize, &[f32; 2])| {
-        let far = (window.at(*p, rect) - pointer).length();
-        let over = far - radius(i);
-        (over < HIT_MARGIN).then_some((i as u32, over.max(0.0), far))
-    };
-    let found = places.iter().enumerate().filter_map(near);
-    found.min_by(|a, b| a.1.total_cmp(&b.1).then(a.2.total_cmp(&b.2))).map(|(i, ..)| i)
 }
 
 /// The distance beside a disc at which the pointer still hits it, points.
@@ -170,10 +158,10 @@ mod tests {
     fn the_disc_under_the_pointer_is_picked_and_of_two_the_nearer() {
         let window = Window::around(&PLACES, SHEET);
         let at = window.at(PLACES[1], SHEET);
-        assert_eq!(pick(&PLACES, |_| 4.0, &window, SHEET, at + vec2(6.0, 0.0)), Some(1));
-        assert_eq!(pick(&PLACES, |_| 4.0, &window, SHEET, at + vec2(12.0, 0.0)), None);
+        assert_eq!(window.pick(&PLACES, |_| 4.0, SHEET, at + vec2(6.0, 0.0)), Some(1));
+        assert_eq!(window.pick(&PLACES, |_| 4.0, SHEET, at + vec2(12.0, 0.0)), None);
         let close = [[0.0, 0.0], [0.05, 0.0]];
         let window = Window { centre: [0.0, 0.0], scale: 100.0 };
-        assert_eq!(pick(&close, |_| 8.0, &window, SHEET, window.at([0.04, 0.0], SHEET)), Some(1));
+        assert_eq!(window.pick(&close, |_| 8.0, SHEET, window.at([0.04, 0.0], SHEET)), Some(1));
     }
 }

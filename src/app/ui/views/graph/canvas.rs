@@ -27,12 +27,9 @@ pub fn shape_of(network: &Network) -> GraphShape {
     let springs = &network.springs;
     let node = |i: usize| Node { mass: springs.masses[i], first: springs.first[i], end: springs.first[i + 1], held: 0 };
     let strongest = network.edges.iter().map(|e| e.2.abs()).fold(f32::MIN_POSITIVE, f32::max);
-    let mut edges: Vec<Edge> = network
-        .edges
-        .iter()
-        .filter(|e| e.2 != 0.0)
-        .map(|(from, to, w)| Edge { ends: [*from, *to], ink: (w.abs() / strongest).sqrt().copysign(*w) })
-        .collect();
+    let ink = |w: f32| (w.abs() / strongest).sqrt().copysign(w);
+    let drawn = network.edges.iter().filter(|e| e.2 != 0.0);
+    let mut edges: Vec<Edge> = drawn.map(|(from, to, w)| Edge { ends: [*from, *to], ink: ink(*w) }).collect();
     edges.sort_by(|a, b| a.ink.abs().total_cmp(&b.ink.abs()));
     GraphShape {
         nodes: (0..network.len()).map(node).collect(),
@@ -49,8 +46,7 @@ pub(super) fn radius(network: &Network, rect: Rect) -> f32 {
 
 /// Opacity of an edge, chosen by the number of edges, so that they neither vanish nor cover the picture.
 pub(super) fn strength(network: &Network, rect: Rect) -> f32 {
-    let side = rect.area().sqrt().max(1.0);
-    let layers = 0.12 * network.edges.len() as f32 / side;
+    let layers = 0.12 * network.edges.len() as f32 / rect.area().sqrt().max(1.0);
     (1.4 / (layers + 1.6)).clamp(0.03, 0.8)
 }
 
@@ -77,14 +73,13 @@ impl NeuronGraph {
             let font = FontId::proportional(theme::BODY);
             ui.painter().text(rect.center(), Align2::CENTER_CENTER, words, font, cx.theme.secondary);
         }
-        let complaint = self.motion.node_positions.lock().ok().and_then(|t| t.problem.clone());
-        if let Some(words) = complaint {
+        if let Some(words) = self.motion.node_positions.lock().ok().and_then(|t| t.problem.clone()) {
             ui.painter().text(rect.left_bottom(), Align2::LEFT_BOTTOM, words, theme::small(), cx.theme.error);
         }
         if moves || self.picture.quiet <= REST_FRAMES {
             ui.ctx().request_repaint();
         }
-        self.legend_ui(ui, network, legend, whole, cx);
+        self.legend_ui(ui, network, legend, whole, cx.theme);
         self.card_ui(ui, network, rect, cx);
         self.label_ui(ui, network, rect, cx);
         self.menu(&response, network, cx);
@@ -156,26 +151,23 @@ impl NeuronGraph {
         if self.picture.styled_for.as_ref() == Some(&inputs) {
             return;
         }
-        let held = |node| self.motion.holds(network, node);
-        let all = node_style::node_styles(network, wanted, &self.palette, &inputs.0, held);
-        self.picture.styles = Arc::new(all);
+        let mut styles = node_style::node_styles(network, wanted, &self.palette, &inputs.0);
+        (0..).zip(&mut styles).for_each(|(node, style)| style.held = self.motion.holds(network, node));
+        self.picture.styles = Arc::new(styles);
         self.picture.style_revision = unique();
         self.picture.styled_for = Some(inputs);
     }
 
     fn handle_pointer(&mut self, ui: &Ui, network: &Network, rect: Rect, response: &Response, cx: &mut ViewCx<'_>) {
         let pointer = response.hover_pos().filter(|p| rect.contains(*p));
-        if let Some(p) = pointer {
-            let factor = zoom_factor(ui, 240.0);
-            if factor != 1.0 {
-                self.camera.zoom_by(factor, p, &self.motion.places, rect);
-            }
+        let factor = zoom_factor(ui, 240.0);
+        if let Some(p) = pointer.filter(|_| factor != 1.0) {
+            self.camera.zoom_by(factor, p, &self.motion.places, rect);
         }
         if response.drag_started() {
             let pressed = ui.input(|i| i.pointer.press_origin()).or(pointer);
             if let Some(node) = pressed.and_then(|p| self.node_under(p, rect)) {
-                let place = self.motion.places[node as usize];
-                self.motion.dragged = Some((node, place));
+                self.motion.dragged = Some((node, self.motion.places[node as usize]));
             }
         }
         if response.dragged() {
@@ -221,7 +213,7 @@ impl NeuronGraph {
         let window = self.camera.window(&self.motion.places, rect);
         let radius_scale = node_scale(self.camera.zoom(&self.motion.places, rect));
         let radius = |i: usize| self.picture.styles.get(i).map_or(3.0, |d| d.radius) * radius_scale;
-        camera::pick(&self.motion.places, radius, &window, rect, p)
+        window.pick(&self.motion.places, radius, rect, p)
     }
 
     fn keys(&mut self, ui: &Ui, network: &Network, rect: Rect, response: &Response, cx: &mut ViewCx<'_>) {
@@ -258,8 +250,7 @@ impl NeuronGraph {
                 }
                 None => _ = ui.label(format!("Click a {} to pin it.", network.noun())),
             }
-            let any = !self.motion.pinned.is_empty();
-            if ui.add_enabled(any, Button::new("Let all pinned go")).clicked() {
+            if ui.add_enabled(!self.motion.pinned.is_empty(), Button::new("Let all pinned go")).clicked() {
                 self.motion.pinned.clear();
                 self.motion.held_revision += 1;
                 self.motion.nudge(network.len());

@@ -1,11 +1,12 @@
 //! Values of nodes and edges from a file or measured, a list a name: they colour the picture, and the table lists them.
 
+use std::{cmp::Reverse, collections::BTreeMap};
+
 use crate::ui::views::prelude::*;
 
 /// A column of whole numbers is treated as categorical if it has at most this many distinct values.
 const MAX_NAMES: usize = 10;
 
-/// A named column of values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
     pub name: String,
@@ -21,7 +22,6 @@ pub enum ColumnValues {
 }
 
 impl Column {
-    /// A column of counts, one per node.
     pub fn counted(name: &str, counts: &[u32]) -> Self {
         let numbers = counts.iter().map(|c| f64::from(*c)).collect();
         Self { name: name.to_owned(), values: ColumnValues::Numbers(numbers) }
@@ -29,20 +29,18 @@ impl Column {
 
     /// The column of a file, restricted to the items at these places.
     pub fn from_file(column: &GraphColumn, places: &[usize]) -> Self {
-        let name = column.name.clone();
-        let is_text = matches!(column.of, ColumnType::Text | ColumnType::Json);
-        let number = |at: &usize| column.numbers.get(*at).copied().unwrap_or(f64::NAN);
-        let numbers: Vec<f64> = if is_text { vec![] } else { places.iter().map(number).collect() };
-        let text = |at: usize| match column.of {
-            ColumnType::Text | ColumnType::Json => column.texts.get(places[at]).and_then(Option::as_deref),
-            ColumnType::Boolean if numbers[at].is_nan() => None,
-            _ => Some(if numbers[at] > 0.0 { "true" } else { "false" }),
-        };
+        let number = |at: usize| column.numbers.get(at).copied().unwrap_or(f64::NAN);
         let values = match column.of {
-            ColumnType::Integer | ColumnType::Float => ColumnValues::Numbers(numbers),
-            _ => names(places.len(), text),
+            ColumnType::Integer | ColumnType::Float => {
+                ColumnValues::Numbers(places.iter().map(|at| number(*at)).collect())
+            }
+            ColumnType::Boolean => names(places, |at| match number(at) {
+                v if v.is_nan() => None,
+                v => Some(if v > 0.0 { "true" } else { "false" }),
+            }),
+            ColumnType::Text | ColumnType::Json => names(places, |at| column.texts.get(at)?.as_deref()),
         };
-        Self { name, values }
+        Self { name: column.name.clone(), values }
     }
 
     /// The number of an item; NaN where there is none.
@@ -66,12 +64,9 @@ impl Column {
         }
     }
 
-    /// Minimum and maximum number; `None` where there are none.
     pub fn range(&self) -> Option<[f64; 2]> {
         let ColumnValues::Numbers(numbers) = &self.values else { return None };
-        let finite = || numbers.iter().copied().filter(|v| v.is_finite());
-        let (low, high) = (finite().fold(f64::INFINITY, f64::min), finite().fold(f64::NEG_INFINITY, f64::max));
-        (low <= high).then_some([low, high])
+        finite_range(numbers.iter().copied())
     }
 
     /// The column as named groups; `None` unless it holds texts, or whole numbers with few different values.
@@ -99,14 +94,20 @@ impl Column {
 }
 
 /// Texts as places among their different ones, the most frequent first.
-fn names<'a>(count: usize, text: impl Fn(usize) -> Option<&'a str>) -> ColumnValues {
-    let mut counts: HashMap<&str, usize> = HashMap::new();
-    (0..count).filter_map(&text).for_each(|words| *counts.entry(words).or_default() += 1);
-    let mut sorted: Vec<(&str, usize)> = counts.into_iter().collect();
-    sorted.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
-    let places: HashMap<&str, u32> = sorted.iter().zip(0..).map(|((words, _), at)| (*words, at)).collect();
-    let groups = (0..count).map(|at| text(at).and_then(|words| places.get(words).copied())).collect();
-    ColumnValues::Names { groups, names: sorted.iter().map(|(words, _)| (*words).to_owned()).collect() }
+fn names<'a>(places: &[usize], text: impl Fn(usize) -> Option<&'a str>) -> ColumnValues {
+    let names = by_count(places.iter().filter_map(|at| text(*at)));
+    let indices: HashMap<&str, u32> = names.iter().zip(0..).map(|((name, _), index)| (*name, index)).collect();
+    let groups = places.iter().map(|at| indices.get(text(*at)?).copied()).collect();
+    ColumnValues::Names { groups, names: names.iter().map(|(name, _)| (*name).to_owned()).collect() }
+}
+
+/// Each value with its number of occurrences, the most frequent first, and of equally frequent ones the smaller.
+pub fn by_count<T: Ord>(values: impl Iterator<Item = T>) -> Vec<(T, usize)> {
+    let mut counts: BTreeMap<T, usize> = BTreeMap::new();
+    values.for_each(|value| *counts.entry(value).or_default() += 1);
+    let mut sorted: Vec<(T, usize)> = counts.into_iter().collect();
+    sorted.sort_by_key(|(_, count)| Reverse(*count));
+    sorted
 }
 
 #[cfg(test)]

@@ -3,11 +3,11 @@
 use eframe::egui::{Popup, PopupCloseBehavior, TextStyle};
 
 use super::{
-    NeuronGraph, file,
+    NeuronGraph,
     network::{ColourBy, Network},
     node_style::SizeBy,
 };
-use crate::ui::views::{connectivity, prelude::*};
+use crate::ui::views::prelude::*;
 
 /// The layout of a graph with more nodes takes long, so that its progress is always shown.
 const LARGE_GRAPH: usize = 20_000;
@@ -56,8 +56,7 @@ impl NeuronGraph {
             );
             Popup::menu(&export).show(|ui| self.export_ui(ui, network, cx));
             // With reduced motion a small graph comes to rest within a frame.
-            let is_large = network.len() > LARGE_GRAPH;
-            if !resting && (is_large || room >= 560.0 && !cx.still) {
+            if !resting && (network.len() > LARGE_GRAPH || room >= 560.0 && !cx.still) {
                 let (done, all) = self.motion.progress();
                 ui.label(format!("{done}/{all}")).on_hover_text("Steps of the layout until it rests.");
             }
@@ -158,36 +157,6 @@ impl NeuronGraph {
             ui.label(words);
         } else {
             field.on_hover_text("By label or number. Those found stand out; Enter goes to each in turn.");
-        }
-    }
-
-    fn export_ui(&mut self, ui: &mut Ui, network: &Network, cx: &mut ViewCx<'_>) {
-        for (words, format) in [
-            ("GEXF (Gephi, networkx)", file::Format::Gexf),
-            ("GraphML", file::Format::GraphMl),
-            ("GML", file::Format::Gml),
-            ("JSON, node-link (networkx, d3)", file::Format::NodeLinkJson),
-            ("Edges as CSV", file::Format::Csv),
-        ] {
-            if ui.add(Button::new(words).frame(false)).clicked() {
-                let shown = file::ShownGraph {
-                    network,
-                    places: &self.motion.places,
-                    styles: &self.picture.styles,
-                    title: self.subtitle(cx),
-                };
-                let graph = shown.to_file(format);
-                let name = match network.file {
-                    None => {
-                        let graph = connectivity::shown::<measurements::NeuronGraph>(cx);
-                        let step = graph.map_or(cx.step, |graph| graph.sample.step);
-                        format!("neuron-graph-step{step}.{}", format.extension())
-                    }
-                    Some(_) => format!("graph.{}", format.extension()),
-                };
-                cx.act(FileAction::SaveInExports(name, format.write(&graph).into_bytes()));
-                ui.close();
-            }
         }
     }
 }

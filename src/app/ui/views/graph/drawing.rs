@@ -35,12 +35,11 @@ impl NeuronGraph {
         let window = Window::around(places, sheet);
         let at = |node: u32| window.at(places[node as usize], sheet);
         let radius = canvas::radius(network, sheet);
-        let nobody = Emphasis::default();
         let wanted = StyleParams { kind: self.kind(), size: self.size, radius };
-        let styles = node_style::node_styles(network, wanted, &self.palette, &nobody, |_| false);
+        let styles = node_style::node_styles(network, wanted, &self.palette, &Emphasis::default());
         let mut svg = Svg::new(&network.size_label(), sheet.size(), cx.theme.panel);
         svg.raw("<g fill=\"none\" stroke-width=\"0.9\">\n");
-        let (edges, left_out) = edges(network, self.threshold, cx, |node| styles[node as usize].colour);
+        let (edges, left_out) = edges(network, self.threshold, cx.theme.cool, &styles);
         for ((strength, colour), ends) in edges {
             let share = canvas::strength(network, sheet) * strength as f32 / STRENGTHS;
             let (mut heads, mut path) = (String::new(), String::new());
@@ -105,7 +104,8 @@ impl NeuronGraph {
     }
 }
 
-type NodePairs = Vec<(u32, u32)>;
+/// The ends of edges by strength and colour.
+type EdgeGroups = BTreeMap<(u32, String), Vec<(u32, u32)>>;
 
 /// The head of an edge from `a` to `b`, whose tip touches the rim of `b`.
 fn head(a: Pos2, b: Pos2, radius: f32) -> String {
@@ -121,21 +121,16 @@ fn head(a: Pos2, b: Pos2, radius: f32) -> String {
 
 /// The strongest edges by strength (1 to [`STRENGTHS`]) and colour, weak ones first, and how many are left
 /// out. An edge has the colour of where it begins, an inhibitory one that of inhibition.
-fn edges(
-    network: &Network,
-    threshold: f32,
-    cx: &ViewCx<'_>,
-    colour_of: impl Fn(u32) -> [u8; 4],
-) -> (BTreeMap<(u32, String), NodePairs>, usize) {
+fn edges(network: &Network, threshold: f32, cool: Color32, styles: &[gpu::graph::NodeStyle]) -> (EdgeGroups, usize) {
     let mut all: Vec<_> = network.edges.iter().filter(|e| e.2 != 0.0 && e.2.abs() >= threshold).collect();
     all.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()));
     let strongest = all.first().map_or(1.0, |e| e.2.abs());
     let left_out = all.len().saturating_sub(MAX_EDGES);
-    let mut of_kind: BTreeMap<(u32, String), NodePairs> = BTreeMap::new();
+    let mut of_kind = EdgeGroups::new();
     for (from, to, weight) in all.into_iter().take(MAX_EDGES) {
         let strength = ((weight.abs() / strongest).sqrt() * STRENGTHS).ceil().clamp(1.0, STRENGTHS) as u32;
-        let [r, g, b, _] = colour_of(*from);
-        let colour = if *weight < 0.0 { cx.theme.cool } else { Color32::from_rgb(r, g, b) };
+        let [r, g, b, _] = styles[*from as usize].colour;
+        let colour = if *weight < 0.0 { cool } else { Color32::from_rgb(r, g, b) };
         of_kind.entry((strength, hex(colour))).or_default().push((*from, *to));
     }
     (of_kind, left_out)

@@ -12,17 +12,15 @@ use crate::{gpu::graph::GraphShape, ui::views::prelude::*};
 
 mod camera;
 mod canvas;
-mod card;
 mod columns;
 mod controls;
 mod drawing;
 mod file;
-mod legend;
 mod motion;
 mod network;
 mod node_style;
+mod overlays;
 mod table;
-mod table_filter;
 
 pub use table::GraphTable;
 
@@ -36,7 +34,6 @@ const ONE_ROW: f32 = 380.0;
 #[derive(Default)]
 pub struct NeuronGraph {
     shown: NetworkCache,
-    /// The run of the graph that is shown.
     run: Option<RunNumber>,
     /// The user's choice of colouring; without one, the first kind that was measured.
     chosen: Option<ColourBy>,
@@ -74,7 +71,6 @@ struct Picture {
 }
 
 impl NeuronGraph {
-    /// Takes the graph of the shown step.
     fn follow(&mut self, cx: &ViewCx<'_>) {
         if self.run.replace(cx.mirror.run) != Some(cx.mirror.run) {
             // Places and colours are kept from step to step, and not from run to run.

@@ -13,7 +13,6 @@ use crate::{
     ui::views::prelude::*,
 };
 
-/// The device that runs the steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayoutDevice {
     Gpu,
@@ -47,7 +46,6 @@ impl LayoutDevice {
 /// asks for all steps at once.
 const MAX_PAIRS_PER_FRAME: u64 = 300_000_000;
 
-/// The seed of the nodes' initial positions.
 const SEED: u64 = 1;
 
 #[derive(Default)]
@@ -85,8 +83,7 @@ impl Motion {
         if let Some(places) = &network.places {
             self.begin(places.clone(), Schedule::cold(n, 0));
         } else if 2 * known >= n {
-            let places = self.beside_neighbours(network);
-            self.begin(places, Schedule::changed(n, 0));
+            self.begin(self.beside_neighbours(network), Schedule::changed(n, 0));
         } else {
             self.restart(network);
         }
@@ -94,8 +91,7 @@ impl Motion {
 
     /// Starts again with the same seed, which leads to the same picture.
     pub fn restart(&mut self, network: &Network) {
-        let places = layout::start(network.names.iter().copied(), SEED);
-        self.begin(places, Schedule::fresh(network.len()));
+        self.begin(layout::start(network.names.iter().copied(), SEED), Schedule::fresh(network.len()));
     }
 
     fn begin(&mut self, places: Vec<[f32; 2]>, schedule: Schedule) {
@@ -111,22 +107,20 @@ impl Motion {
     fn beside_neighbours(&self, network: &Network) -> Vec<[f32; 2]> {
         let begun = layout::start(network.names.iter().copied(), SEED);
         let kept = |i: usize| network.names.get(i).and_then(|name| self.kept.get(name));
-        (0..network.len())
-            .map(|i| {
-                if let Some(place) = kept(i) {
-                    return *place;
-                }
-                let near: Vec<&[f32; 2]> =
-                    network.springs.neighbours(i).iter().filter_map(|(to, _)| kept(*to as usize)).collect();
-                if near.is_empty() {
-                    return begun[i];
-                }
-                let k = 1.0 / near.len() as f32;
-                let middle = |axis: usize| near.iter().map(|p| p[axis] * k).sum::<f32>();
-                // A share of the random start keeps new nodes from coinciding.
-                [middle(0) + 0.05 * begun[i][0], middle(1) + 0.05 * begun[i][1]]
-            })
-            .collect()
+        let place = |i: usize| {
+            if let Some(place) = kept(i) {
+                return *place;
+            }
+            let near = network.springs.neighbours(i).iter().filter_map(|(to, _)| kept(*to as usize));
+            let near: Vec<&[f32; 2]> = near.collect();
+            if near.is_empty() {
+                return begun[i];
+            }
+            let k = 1.0 / near.len() as f32;
+            // A share of the random start keeps new nodes from coinciding.
+            [0, 1].map(|axis| near.iter().map(|p| p[axis] * k).sum::<f32>() + 0.05 * begun[i][axis])
+        };
+        (0..network.len()).map(place).collect()
     }
 
     pub fn is_resting(&self) -> bool {
@@ -135,8 +129,7 @@ impl Motion {
 
     /// The number of steps taken, and of all steps until the layout rests.
     pub fn progress(&self) -> (u64, u64) {
-        let left = self.schedule.last_step().saturating_sub(self.step);
-        let all = self.schedule.steps();
+        let (all, left) = (self.schedule.steps(), self.schedule.last_step().saturating_sub(self.step));
         (all.saturating_sub(left), all)
     }
 
@@ -179,13 +172,10 @@ impl Motion {
 
     /// Takes the places that came back from the card.
     fn listen(&mut self) {
-        let Ok(node_positions) = self.node_positions.lock() else { return };
-        let news = (node_positions.start_revision, node_positions.step);
-        if node_positions.start_revision == self.start_revision
-            && node_positions.places.len() == self.places.len()
-            && news != self.known
-        {
-            self.places.clone_from(&node_positions.places);
+        let Ok(read) = self.node_positions.lock() else { return };
+        let news = (read.start_revision, read.step);
+        if news.0 == self.start_revision && read.places.len() == self.places.len() && news != self.known {
+            self.places.clone_from(&read.places);
             self.known = news;
         }
     }
@@ -230,7 +220,6 @@ impl Motion {
             || network.name(node).is_some_and(|name| self.pinned.contains(&name))
     }
 
-    /// The parameters of each step on the GPU.
     pub fn step_params(&self) -> Arc<dyn Fn(u64) -> StepParams + Send + Sync> {
         let schedule = self.schedule;
         Arc::new(move |step| {

@@ -22,19 +22,7 @@ pub enum ColourBy {
 }
 
 impl ColourBy {
-    const NEURONS: [Self; 4] = [Self::Community, Self::Head, Self::Octave, Self::Provenance];
-
-    /// Each node's group, if it is known.
-    fn node_groups(self, groups: &NeuronGroups) -> Option<&[Option<u32>]> {
-        let of_nodes = match self {
-            Self::Community => &groups.community,
-            Self::Head => &groups.head,
-            Self::Octave => &groups.octave,
-            Self::Provenance => &groups.provenance,
-            Self::Component | Self::Groups(_) | Self::Numbers(_) => &None,
-        };
-        of_nodes.as_deref()
-    }
+    const FIXED: [Self; 5] = [Self::Community, Self::Head, Self::Octave, Self::Provenance, Self::Component];
 
     pub fn about(self) -> &'static str {
         match self {
@@ -123,15 +111,11 @@ impl Network {
 
     fn take_groups(&mut self, graph: &NeuronGraph) {
         let n = self.len();
-        for kind in ColourBy::NEURONS {
-            if let Some(of_nodes) = kind.node_groups(&graph.groups).filter(|of_nodes| of_nodes.len() == n) {
-                self.groups.insert(kind, of_nodes.to_vec());
-            }
-        }
-        let component = graph.file.as_ref().map(|file| &file.component).filter(|component| component.len() == n);
-        if let Some(component) = component {
-            self.groups.insert(ColourBy::Component, component.iter().map(|c| Some(*c)).collect());
-        }
+        let NeuronGroups { community, head, octave, provenance } = graph.groups.clone();
+        let component = graph.file.as_ref().map(|file| file.component.iter().map(|c| Some(*c)).collect());
+        let all = ColourBy::FIXED.into_iter().zip([community, head, octave, provenance, component]);
+        let known = all.filter_map(|(kind, of_nodes)| Some((kind, of_nodes?)));
+        self.groups.extend(known.filter(|(_, of_nodes)| of_nodes.len() == n));
     }
 
     /// `kept`: the indices of the shown edges among those of the measurement.
@@ -139,12 +123,12 @@ impl Network {
         let n = self.len();
         let degrees: Vec<u32> = (0..n as u32).map(|i| self.degree(i)).collect();
         self.columns.push(Column::counted("degree", &degrees));
-        if graph.file.as_ref().is_none_or(|f| f.directed) {
+        let (is_directed, is_weighted) = graph.file.as_ref().map_or((true, true), |f| (f.directed, f.weighted));
+        if is_directed {
             self.columns.push(Column::counted("in-degree", &self.degree_in));
             self.columns.push(Column::counted("out-degree", &self.degree_out));
         }
-        let weighted = graph.file.as_ref().is_none_or(|f| f.weighted);
-        if weighted {
+        if is_weighted {
             let mut strength = vec![0.0; n];
             for (from, to, weight) in &self.edges {
                 strength[*from as usize] += f64::from(*weight);
@@ -182,7 +166,6 @@ impl Network {
         self.file.as_ref().is_none_or(|file| file.directed)
     }
 
-    /// The id of a node in a file.
     pub fn id(&self, node: u32) -> String {
         let own = self.file.as_ref().and_then(|file| file.ids.get(node as usize)).cloned();
         own.or_else(|| Some(self.name(node)?.to_string())).unwrap_or_default()
@@ -197,7 +180,6 @@ impl Network {
         self.labels.get(node as usize).map_or("", String::as_str)
     }
 
-    /// The word for one of its nodes.
     pub fn noun(&self) -> &'static str {
         if self.file.is_some() { "node" } else { "neuron" }
     }
@@ -217,7 +199,6 @@ impl Network {
         self.names.len()
     }
 
-    /// The node of a neuron, if it is shown.
     pub fn node(&self, name: u32) -> Option<u32> {
         self.nodes.get(&name).copied()
     }
@@ -232,9 +213,8 @@ impl Network {
 
     /// Groups that nodes are known to be in, then numbers that they are known to have.
     pub fn kinds(&self) -> impl Iterator<Item = ColourBy> + '_ {
-        let fixed = ColourBy::NEURONS.into_iter().chain([ColourBy::Component]);
         let places = || 0..self.columns.len();
-        let all = fixed.chain(places().map(ColourBy::Groups));
+        let all = ColourBy::FIXED.into_iter().chain(places().map(ColourBy::Groups));
         let numbers = places().filter(|at| self.columns[*at].range().is_some_and(|[low, high]| low < high));
         all.filter(|k| self.groups.contains_key(k)).chain(numbers.map(ColourBy::Numbers))
     }
@@ -250,21 +230,23 @@ impl Network {
         }
     }
 
-    /// The name of one of the groups of a kind.
     pub fn group_name(&self, kind: ColourBy, group: u32) -> String {
         let names = if let ColourBy::Groups(at) = kind { self.group_names.get(&at) } else { None };
         let name = names.and_then(|names| names.get(group as usize)).cloned();
         format!("{} {}", self.kind_name(kind), name.unwrap_or_else(|| group.to_string()))
     }
 
-    /// A number of the nodes.
     pub fn numbers(&self, kind: ColourBy) -> Option<&Column> {
         if let ColourBy::Numbers(at) = kind { self.columns.get(at) } else { None }
     }
 
+    /// The number of edges into a node, and of those out of it.
+    pub fn degrees(&self, node: u32) -> [u32; 2] {
+        [&self.degree_in, &self.degree_out].map(|degree| degree.get(node as usize).copied().unwrap_or(0))
+    }
+
     pub fn degree(&self, node: u32) -> u32 {
-        let degree = |d: &[u32]| d.get(node as usize).copied().unwrap_or(0);
-        degree(&self.degree_in) + degree(&self.degree_out)
+        self.degrees(node).iter().sum()
     }
 
     /// The strongest edges out of a node, or into it: (partner, weight), strongest first.
@@ -289,8 +271,7 @@ impl Network {
         if words.is_empty() {
             return vec![];
         }
-        let number = words.parse::<u32>().ok();
-        if let Some(node) = number.and_then(|n| self.node(n)) {
+        if let Some(node) = words.parse().ok().and_then(|n| self.node(n)) {
             return vec![node];
         }
         let has = |label: &String| label.to_lowercase().contains(&words);
@@ -300,11 +281,8 @@ impl Network {
     /// "2,000 neurons, 20,000 edges".
     pub fn size_label(&self) -> String {
         let counted = |n: usize, what: &str| format!("{} {what}{}", grouped(n as u64), if n == 1 { "" } else { "s" });
-        let kind = match &self.file {
-            None => "",
-            Some(file) if file.directed => "directed ",
-            Some(_) => "undirected ",
-        };
+        let direction = |file: &FileGraph| if file.directed { "directed " } else { "undirected " };
+        let kind = self.file.as_ref().map_or("", direction);
         let edges = counted(self.edges.len(), &format!("{kind}edge"));
         format!("{} \u{b7} {edges}", counted(self.len(), self.noun()))
     }

@@ -1,10 +1,8 @@
 //! The colours and sizes of nodes: colour by group, the largest groups first and the rest in grey, or by a number; size
 //! by degree or by a number; and emphasis on one node or one group.
 
-use std::cmp::Reverse;
-
 use super::{
-    columns::Column,
+    columns::{Column, by_count},
     network::{ColourBy, Network},
 };
 use crate::{gpu::graph::NodeStyle, ui::views::prelude::*};
@@ -57,36 +55,24 @@ impl Palette {
             let (name, colour) = (format!("{}s", network.noun()), theme.group(0));
             return Self { groups: vec![Group { id: None, name, count: network.len(), colour }], ..Self::default() };
         };
-        let mut counts: HashMap<u32, usize> = HashMap::new();
-        of_nodes.iter().flatten().for_each(|g| *counts.entry(*g).or_default() += 1);
-        let mut sorted: Vec<(u32, usize)> = counts.into_iter().collect();
+        let mut sorted = by_count(of_nodes.iter().flatten().copied());
         // Octaves and heads have an order of their own; communities are known by their size.
-        match kind {
-            ColourBy::Community => sorted.sort_by_key(|(id, count)| (Reverse(*count), *id)),
-            _ => sorted.sort_by_key(|(id, _)| *id),
+        if kind != ColourBy::Community {
+            sorted.sort_by_key(|(id, _)| *id);
         }
         let coloured = sorted.len().min(Theme::GROUPS);
-        let worn = before.filter(|_| kind == ColourBy::Community).map(|b| &b.worn);
-        let ranks = ranks(network, of_nodes, &sorted[..coloured], worn);
-        let mut groups: Vec<Group> = sorted[..coloured]
-            .iter()
-            .enumerate()
-            .map(|(i, (id, count))| Group {
-                id: Some(*id),
-                name: network.group_name(kind, *id),
-                count: *count,
-                colour: theme.group(ranks.get(i).copied().unwrap_or(i)),
-            })
-            .collect();
+        let ranks = ranks(network, of_nodes, &sorted[..coloured], before.filter(|_| kind == ColourBy::Community));
+        let group = |((id, count), rank): (&(u32, usize), &usize)| Group {
+            id: Some(*id),
+            name: network.group_name(kind, *id),
+            count: *count,
+            colour: theme.group(*rank),
+        };
+        let mut groups: Vec<Group> = sorted.iter().zip(&ranks).map(group).collect();
         let rest: usize = sorted[coloured..].iter().map(|(_, count)| count).sum();
         let alone = of_nodes.iter().filter(|g| g.is_none()).count();
-        let mut words = vec![];
-        if sorted.len() > coloured {
-            words.push(format!("{} more", sorted.len() - coloured));
-        }
-        if alone > 0 {
-            words.push("none".to_owned());
-        }
+        let more = (sorted.len() > coloured).then(|| format!("{} more", sorted.len() - coloured));
+        let words: Vec<String> = more.into_iter().chain((alone > 0).then(|| "none".to_owned())).collect();
         if !words.is_empty() {
             groups.push(Group { id: None, name: words.join(", "), count: rest + alone, colour: theme.grey() });
         }
@@ -116,8 +102,7 @@ impl Palette {
             let share = (place(number as f32) - place(low)) / (place(high) - place(low));
             return Some(map.colour(if share.is_finite() { share } else { 0.5 }));
         }
-        let place = self.place(kind.and_then(|k| network.group(k, node)));
-        self.groups.get(place).map(|g| g.colour)
+        self.groups.get(self.place(kind.and_then(|k| network.group(k, node)))).map(|g| g.colour)
     }
 
     /// The line of the legend that a group belongs to.
@@ -128,24 +113,12 @@ impl Palette {
 }
 
 /// The colour of each group: that of most of its neurons before, the largest overlap first, else one that is left.
-fn ranks(
-    network: &Network,
-    of_nodes: &[Option<u32>],
-    groups: &[(u32, usize)],
-    worn: Option<&HashMap<u32, usize>>,
-) -> Vec<usize> {
+fn ranks(network: &Network, of_nodes: &[Option<u32>], groups: &[(u32, usize)], before: Option<&Palette>) -> Vec<usize> {
     let place: HashMap<u32, usize> = groups.iter().enumerate().map(|(i, (id, _))| (*id, i)).collect();
-    let mut shared: HashMap<(usize, usize), usize> = HashMap::new();
-    for (name, group) in network.names.iter().zip(of_nodes) {
-        let before = worn.and_then(|w| w.get(name));
-        if let (Some(i), Some(rank)) = (group.and_then(|g| place.get(&g)), before) {
-            *shared.entry((*i, *rank)).or_default() += 1;
-        }
-    }
-    let mut claims: Vec<((usize, usize), usize)> = shared.into_iter().collect();
-    claims.sort_by_key(|(pair, count)| (Reverse(*count), *pair));
+    let nodes = network.names.iter().zip(of_nodes);
+    let shared = nodes.filter_map(|(name, group)| Some((*place.get(&(*group)?)?, *before?.worn.get(name)?)));
     let mut given: Vec<Option<usize>> = vec![None; groups.len()];
-    for ((i, rank), _) in claims {
+    for ((i, rank), _) in by_count(shared) {
         if given[i].is_none() && !given.contains(&Some(rank)) {
             given[i] = Some(rank);
         }
@@ -155,7 +128,6 @@ fn ranks(
     given.into_iter().map(|rank| rank.or_else(|| free.next()).unwrap_or(Theme::GROUPS)).collect()
 }
 
-/// The nodes that stand out.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Emphasis {
     pub selected: Option<u32>,
@@ -168,7 +140,6 @@ pub struct Emphasis {
 /// Opacity of nodes that do not stand out, of 255.
 const FAINT: u8 = 46;
 
-/// The settings from which the nodes' styles are made.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StyleParams {
     pub kind: Option<ColourBy>,
@@ -189,13 +160,8 @@ fn share(network: &Network, size: SizeBy, node: u32, mean: f32) -> f32 {
     if along.is_nan() { 0.6 } else { 0.6 + 2.6 * along.clamp(0.0, 1.0).sqrt() as f32 }
 }
 
-pub fn node_styles(
-    network: &Network,
-    wanted: StyleParams,
-    palette: &Palette,
-    emphasis: &Emphasis,
-    held: impl Fn(u32) -> bool,
-) -> Vec<NodeStyle> {
+/// The styles of all nodes, none of them held.
+pub fn node_styles(network: &Network, wanted: StyleParams, palette: &Palette, emphasis: &Emphasis) -> Vec<NodeStyle> {
     let StyleParams { kind, size, radius } = wanted;
     let n = network.len();
     let mut out = vec![true; n];
@@ -218,7 +184,7 @@ pub fn node_styles(
             NodeStyle {
                 colour: [colour.r(), colour.g(), colour.b(), if shown { 255 } else { FAINT }],
                 radius: radius * share,
-                held: held(i),
+                held: false,
             }
         })
         .collect()

@@ -2,12 +2,15 @@
 //! the node in the picture, and what is selected there is marked here.
 
 use super::{
-    network::{Network, NetworkCache},
-    table_filter::{NamedRow, terms},
+    columns::Column,
+    network::{ColourBy, Network, NetworkCache},
 };
-use crate::ui::{
-    views::{connectivity, prelude::*},
-    widgets::sorted_table::{CellText, SortedTable, TableColumn, cell_ui},
+use crate::{
+    experiments::run_table::query::{self, FilteredRow, QueryTerm, QueryTest},
+    ui::{
+        views::{connectivity, prelude::*},
+        widgets::sorted_table::{CellText, SortedTable, TableColumn, cell_ui},
+    },
 };
 
 const ROW: f32 = 20.0;
@@ -16,7 +19,6 @@ const EMPTY: &str = "No graph to list yet. A BDH has one before its first step: 
 const SAMPLED: usize = 200;
 const WIDTHS: (f32, f32) = (52.0, 240.0);
 
-/// The items that the table lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum TableKind {
     #[default]
@@ -60,39 +62,78 @@ fn columns(network: &Network, listed: TableKind) -> Vec<&str> {
 }
 
 impl Item<'_> {
-    fn group(&self, column: usize) -> Option<u32> {
-        use super::network::ColourBy::{Community, Component};
-        self.network.group(if column == 2 { Community } else { Component }, self.at as u32)
-    }
-
-    /// The number of a column; NaN where it has none.
-    fn number(&self, column: usize) -> f64 {
+    /// The number of a column, NaN where it has none, and its text.
+    fn cell(&self, column: usize) -> (f64, String) {
         let (network, at) = (self.network, self.at);
+        let edge = network.edges.get(at).filter(|_| self.listed == TableKind::Edges);
+        let parsed = |text: String| (text.parse().unwrap_or(f64::NAN), text);
+        let end = |node: Option<u32>| parsed(node.map_or("", |node| network.label(node)).to_owned());
+        let group = |kind: ColourBy| {
+            let group = network.group(kind, at as u32);
+            (group.map_or(f64::NAN, f64::from), optional_field(group))
+        };
+        let value = |columns: &[Column], column: usize| {
+            columns.get(column).map_or((f64::NAN, String::new()), |column| (column.number(at), column.text(at)))
+        };
         match (self.listed, column) {
-            (TableKind::Nodes, 0) => network.id(at as u32).parse().unwrap_or(f64::NAN),
-            (TableKind::Nodes, 1) => f64::NAN,
-            (TableKind::Nodes, 2 | 3) => self.group(column).map_or(f64::NAN, f64::from),
-            (TableKind::Nodes, c) => network.columns.get(c - 4).map_or(f64::NAN, |c| c.number(at)),
-            (TableKind::Edges, 0 | 1) => self.text(column).parse().unwrap_or(f64::NAN),
-            (TableKind::Edges, 2) => network.edges.get(at).map_or(f64::NAN, |e| f64::from(e.2)),
-            (TableKind::Edges, c) => network.edge_columns.get(c - 3).map_or(f64::NAN, |c| c.number(at)),
+            (TableKind::Nodes, 0) => parsed(network.id(at as u32)),
+            (TableKind::Nodes, 1) => (f64::NAN, network.label(at as u32).to_owned()),
+            (TableKind::Nodes, 2) => group(ColourBy::Community),
+            (TableKind::Nodes, 3) => group(ColourBy::Component),
+            (TableKind::Nodes, column) => value(&network.columns, column - 4),
+            (TableKind::Edges, 0) => end(edge.map(|e| e.0)),
+            (TableKind::Edges, 1) => end(edge.map(|e| e.1)),
+            (TableKind::Edges, 2) => (edge.map_or(f64::NAN, |e| f64::from(e.2)), optional_field(edge.map(|e| e.2))),
+            (TableKind::Edges, column) => value(&network.edge_columns, column - 3),
         }
     }
 
     fn text(&self, column: usize) -> String {
-        let (network, at) = (self.network, self.at);
-        let name = |node: u32| network.label(node).to_owned();
-        match (self.listed, column) {
-            (TableKind::Nodes, 0) => network.id(at as u32),
-            (TableKind::Nodes, 1) => name(at as u32),
-            (TableKind::Nodes, 2 | 3) => optional_field(self.group(column)),
-            (TableKind::Nodes, c) => network.columns.get(c - 4).map_or(String::new(), |c| c.text(at)),
-            (TableKind::Edges, 0) => network.edges.get(at).map_or(String::new(), |e| name(e.0)),
-            (TableKind::Edges, 1) => network.edges.get(at).map_or(String::new(), |e| name(e.1)),
-            (TableKind::Edges, 2) => optional_field(network.edges.get(at).map(|e| e.2)),
-            (TableKind::Edges, c) => network.edge_columns.get(c - 3).map_or(String::new(), |c| c.text(at)),
+        self.cell(column).1
+    }
+}
+
+/// A row of the table, with its column names, that a filter can test.
+struct NamedRow<'a> {
+    names: &'a [&'a str],
+    /// The row's number in a column, NaN if it has none there, and its text.
+    cell: &'a dyn Fn(usize) -> (f64, String),
+}
+
+impl NamedRow<'_> {
+    fn column(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|column| column.eq_ignore_ascii_case(name))
+    }
+}
+
+impl FilteredRow for NamedRow<'_> {
+    fn mentions(&self, words: &str) -> bool {
+        (0..self.names.len()).any(|column| (self.cell)(column).1.to_lowercase().contains(words))
+    }
+
+    fn numbers(&self, name: &str) -> Vec<f64> {
+        self.column(name).map(|column| (self.cell)(column).0).filter(|n| !n.is_nan()).into_iter().collect()
+    }
+
+    fn text(&self, name: &str) -> Option<String> {
+        self.column(name).map(|column| (self.cell)(column).1)
+    }
+}
+
+/// The terms of a filter, each of a column that there is. A label such as `0:12` is words.
+fn terms(filter: &str, names: &[&str]) -> Result<Vec<QueryTerm>, String> {
+    let mut terms = query::parse(filter)?;
+    let is_column = |key: &str| names.iter().any(|name| name.eq_ignore_ascii_case(key));
+    for term in &mut terms {
+        match &term.test {
+            QueryTest::Has { key, text } if !is_column(key) => term.test = QueryTest::Words(format!("{key}:{text}")),
+            QueryTest::Compare { key, .. } if !is_column(key) => {
+                return Err(format!("there is no column \u{201c}{key}\u{201d}"));
+            }
+            _ => {}
         }
     }
+    Ok(terms)
 }
 
 impl GraphTable {
@@ -112,14 +153,12 @@ impl GraphTable {
         self.complaint = terms.as_ref().err().cloned();
         let terms = terms.unwrap_or_default();
         let shown = |at: &u32| {
-            let item = item(*at);
-            let row =
-                NamedRow { names: &names, number: &|column| item.number(column), text: &|column| item.text(column) };
+            let row = NamedRow { names: &names, cell: &|column| item(*at).cell(column) };
             terms.iter().all(|term| term.holds(&row))
         };
         let mut rows: Vec<u32> = (0..self.count(network) as u32).filter(shown).collect();
         if let Some((column, falls)) = self.sort.filter(|(column, _)| *column < names.len()) {
-            sort(&mut rows, |at| (item(at).number(column), item(at).text(column)), falls);
+            sort(&mut rows, |at| item(at).cell(column), falls);
         }
         let wide = |column: usize| {
             let sampled = rows.iter().take(SAMPLED).map(|at| item(*at).text(column).chars().count());
@@ -159,8 +198,8 @@ impl GraphTable {
 
     /// True where the first listed row that has a value in the column has a number.
     fn holds_numbers(&self, network: &Network, column: usize) -> bool {
-        let mut items = self.rows.iter().map(|at| Item { network, listed: self.listed, at: *at as usize });
-        items.find(|item| !item.text(column).is_empty()).is_some_and(|item| !item.number(column).is_nan())
+        let cell = |at: &u32| Item { network, listed: self.listed, at: *at as usize }.cell(column);
+        self.rows.iter().map(cell).find(|(_, text)| !text.is_empty()).is_some_and(|(number, _)| !number.is_nan())
     }
 
     /// The frame of the table; a node that was selected elsewhere is scrolled into view.
@@ -189,9 +228,10 @@ impl GraphTable {
         let is_selected = cx.selection.neuron.is_some_and(|neuron| neurons.contains(&Some(neuron)));
         let response = table.row_ui(ui, &name, is_selected);
         for (column, place) in table.places(response.rect).enumerate() {
-            let align_right = !item.number(column).is_nan();
+            let (number, text) = item.cell(column);
+            let align_right = !number.is_nan();
             let font = if align_right { theme::numbers() } else { theme::small() };
-            cell_ui(ui, place, CellText { text: item.text(column), font, colour: cx.theme.text, align_right });
+            cell_ui(ui, place, CellText { text, font, colour: cx.theme.text, align_right });
         }
         response
     }
@@ -269,7 +309,6 @@ impl View for GraphTable {
         }
     }
 
-    /// The rows that are shown, in their order.
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let network = match &self.shown.network {
             Some(network) => network.clone(),
@@ -284,5 +323,29 @@ impl View for GraphTable {
             out.row((0..names.len()).map(|column| item.text(column)));
         }
         Some(out.finish())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_are_read_and_hold() {
+        let names = ["name", "degree", "kind"];
+        let cell = |column: usize| ([f64::NAN, 5.0, f64::NAN][column], ["Blue Whale", "5", ""][column].to_owned());
+        let row = NamedRow { names: &names, cell: &cell };
+        let holds = |text: &str| terms(text, &names).map(|all| all.iter().all(|term| term.holds(&row)));
+        for text in ["", "whale", "degree>4 degree<=5", "DEGREE=5", "name=\"blue whale\"", "kind!=x", "blue degree>=5"]
+        {
+            assert_eq!(holds(text), Ok(true), "{text}");
+        }
+        for text in
+            ["shark", "degree>5", "degree!=5", "name=blue", "kind=x", "kind>a", "whale degree<5", "!whale", "0:12"]
+        {
+            assert_eq!(holds(text), Ok(false), "{text}");
+        }
+        assert!(holds("size>4").unwrap_err().contains("size"));
+        assert!(holds("degree>").unwrap_err().contains("what?"));
     }
 }

@@ -3,15 +3,15 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::telemetry::{Array, Payload, table};
+use crate::{
+    telemetry::{Array, Payload, table},
+    ui::table::Table as Csv,
+};
 
-/// Rows of a table that are shown.
+/// The most that is shown: rows and columns of a table, lines of a chart, bytes of a text.
 const MAX_ROWS: usize = 500;
-/// Columns of a table that are shown.
 const MAX_COLUMNS: usize = 32;
-/// Lines of a chart that are shown.
 const MAX_LINES: usize = 64;
-/// Bytes of a text that are shown.
 const MAX_TEXT: usize = 64 << 10;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -64,6 +64,37 @@ impl Content {
     pub fn new(payload: &Payload) -> Self {
         let Payload::Unknown(json) = payload else { return Self::Table(cells(payload)) };
         by_shape(json).unwrap_or_else(|| Self::Table(cells(payload)))
+    }
+
+    pub fn csv(&self) -> String {
+        let mut csv;
+        match self {
+            Self::Curves(curves) => {
+                csv = Csv::new(["line", "x", "y"]);
+                for (name, points) in &curves.lines {
+                    points.iter().for_each(|[x, y]| csv.cells(&[name, x, y]));
+                }
+            }
+            Self::Matrix(matrix) => {
+                csv = Csv::new(["matrix", "row", "column", "value"]);
+                for nth in 0..matrix.count() {
+                    let Some(view) = matrix.array.matrix(nth) else { continue };
+                    let cols = view.cols.max(1);
+                    for (i, value) in view.data.iter().enumerate() {
+                        csv.cells(&[&nth, &(i / cols), &(i % cols), value]);
+                    }
+                }
+            }
+            Self::Table(table) => {
+                csv = Csv::new(&table.columns);
+                table.rows.iter().for_each(|row| csv.row(row));
+            }
+            Self::Text(words) => {
+                csv = Csv::new(["text"]);
+                csv.row([words]);
+            }
+        }
+        csv.finish()
     }
 }
 

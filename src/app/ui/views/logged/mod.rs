@@ -1,8 +1,6 @@
 //! Everything that a run has logged and no other view is made for: one panel per channel, drawn by what its data are.
 
 mod content;
-mod csv;
-mod entry;
 mod grid;
 mod panel;
 
@@ -10,9 +8,8 @@ use std::rc::Rc;
 
 use eframe::egui::Frame;
 
-use crate::{config::counted, telemetry::Channel, ui::views::prelude::*};
+use crate::{config::counted, labs::foreign, telemetry::Channel, ui::views::prelude::*};
 use content::Content;
-use entry::{Entry, chart, entries, is_number, sample};
 use grid::{PanelGrid, TITLE};
 use panel::PanelState;
 
@@ -172,12 +169,12 @@ impl View for LoggedView {
         let entries = entries(cx);
         let chosen = self.chosen.as_ref().and_then(|chosen| entries.iter().find(|entry| entry.channel == *chosen));
         match chosen {
-            None => csv::numbers(cx, &entries),
+            None => numbers_csv(cx, &entries),
             Some(entry) if is_number(cx, entry) => {
                 let state = self.panels.get(&entry.channel).map(|panel| panel.chart.clone()).unwrap_or_default();
                 chart(cx, entry).csv(&state)
             }
-            Some(entry) => sample(cx, entry).map(|(_, sample)| csv::content(&Content::new(&sample.payload))),
+            Some(entry) => sample(cx, entry).map(|(_, sample)| Content::new(&sample.payload).csv()),
         }
     }
 
@@ -193,4 +190,77 @@ impl View for LoggedView {
         let name = charts.first()?.0.name.clone();
         joined(&name, shown_drawings(charts, cx.theme), cx.theme)
     }
+}
+
+/// A channel with the variants that have it.
+struct Entry {
+    channel: Channel,
+    variants: Vec<usize>,
+    /// The channel holds measurements rather than a number at each step.
+    is_measured: bool,
+}
+
+/// The channels that no other view is made for; where there are none, all that have numbers.
+fn entries(cx: &ViewCx<'_>) -> Vec<Entry> {
+    let entry = |is_measured| move |(channel, variants)| Entry { channel, variants, is_measured };
+    let scalars = cx.mirror.scalar_channels().into_iter().map(entry(false));
+    let samples = cx.mirror.sample_channels().into_iter().map(entry(true));
+    let is_own = |entry: &Entry| foreign::view_of(entry.channel.as_str()) == foreign::LOGGED;
+    let mut all: Vec<Entry> = scalars.chain(samples).collect();
+    if cx.is_trained_elsewhere() {
+        // answers to questions put to the program follow the channels that it logged
+        let answers = cx.mirror.answer_channels().into_iter().map(entry(true));
+        let fresh: Vec<Entry> = answers.filter(|a| all.iter().all(|known| known.channel != a.channel)).collect();
+        all.extend(fresh.into_iter().filter(is_own));
+    }
+    match all.iter().any(is_own) {
+        true => all.into_iter().filter(is_own).collect(),
+        false => all.into_iter().filter(|entry| !entry.is_measured).collect(),
+    }
+}
+
+/// The newest sample of an entry at the shown step, with its variant: of the variant in focus, if it has one.
+fn sample<'a>(cx: &ViewCx<'a>, entry: &Entry) -> Option<(usize, &'a Sample)> {
+    let (mirror, channel) = (cx.mirror, entry.channel.as_str());
+    cx.in_focus(|variant| mirror.sample_at(variant, channel, cx.step))
+        .or_else(|| cx.in_focus(|variant| mirror.answer(variant, channel)))
+}
+
+/// The chart of an entry, with one line per variant. Its y axis has no label, because the title names the channel.
+fn chart<'a>(cx: &ViewCx<'a>, entry: &Entry) -> Chart<'a> {
+    let name = entry.channel.as_str();
+    let mut chart = Chart::new(name, Axis::steps(), Axis::new(name).hide_label());
+    for variant in &entry.variants {
+        let label = cx.mirror.variants().get(*variant).map_or("run", |v| v.label.as_str());
+        let colour = variant_colour(cx.mirror, *variant, cx.theme);
+        if entry.is_measured {
+            let value = |s: &Sample| Some([s.step as f64, content::number(&s.payload)?]);
+            let points: Vec<[f64; 2]> = cx.mirror.samples(*variant, name).iter().filter_map(value).collect();
+            chart.lines.push(Line::new(label, colour, points).dots());
+        } else if let Some(curve) = cx.mirror.curve(*variant, name) {
+            chart.lines.push(Line::new(label, colour, curve));
+        }
+    }
+    chart.legend = entry.variants.len() > 1;
+    chart.marker = cx.marker();
+    chart
+}
+
+/// True for a channel whose measurements are single numbers.
+fn is_number(cx: &ViewCx<'_>, entry: &Entry) -> bool {
+    !entry.is_measured || sample(cx, entry).is_some_and(|(_, s)| content::number(&s.payload).is_some())
+}
+
+/// The table of every number as of the shown step.
+fn numbers_csv(cx: &ViewCx<'_>, entries: &[Entry]) -> Option<String> {
+    let mut csv = Table::new(["channel", "variant", "step", "value"]);
+    for entry in entries.iter().filter(|entry| !entry.is_measured) {
+        for variant in &entry.variants {
+            let curve = cx.mirror.curve(*variant, entry.channel.as_str());
+            let Some((step, value)) = curve.and_then(|curve| curve.point_at(cx.step)) else { continue };
+            let label = cx.mirror.variants().get(*variant).map_or("run", |v| v.id.as_str());
+            csv.cells(&[&entry.channel, &label, &step, &value]);
+        }
+    }
+    csv.finish_if_any()
 }

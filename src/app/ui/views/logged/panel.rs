@@ -1,8 +1,9 @@
 //! The panel of one channel: a chart, a map, a table or a text.
 
 use super::{
+    Entry, chart,
     content::{Content, Curves, NamedMatrix, Table},
-    entry::{Entry, chart, is_number, sample},
+    is_number, sample,
 };
 use crate::ui::{
     plot::Data,

@@ -1,8 +1,8 @@
 //! The drawing of a staircase: one column per step, a tread at what it reaches, a riser from the one before.
 
-use eframe::egui::{Galley, Stroke};
+use eframe::egui::{Galley, Rangef, Stroke};
 
-use super::steps::{MechanismStep, Score, StepScores};
+use super::{MechanismStep, Score, StepScores};
 use crate::{
     experiments::run_terms::RunTerms,
     ui::views::{prelude::*, race::results::verdict},
@@ -85,18 +85,14 @@ pub fn staircase_ui(
         (false, true) => 1,
         (false, false) => 4,
     };
-    let all = groups(mirror);
-    let colour = |step: &MechanismStep| {
-        let place = step.racer.group_index;
-        all.get(place).map_or(theme.text, |group| group.colour(place, theme))
-    };
+    let colour = |step: &MechanismStep| step.racer.colour(theme);
     let names: Vec<_> = steps.iter().map(|step| name_of(&painter, step, colour(step), column - 4.0)).collect();
     let name_rows = names.iter().map(|name| name.rows.len()).max().unwrap_or(1);
     let foot = 8.0 + (name_rows + numbers) as f32 * LINE;
     let each = (sheet.height() - foot - (TOP + GAP) * panels.len() as f32) / panels.len().max(1) as f32;
     let across = |i: usize| {
         let left = sheet.left() + LEFT_MARGIN + i as f32 * column;
-        left..=left + column
+        Rangef::new(left, left + column)
     };
     for (k, panel) in panels.iter().enumerate() {
         let top = sheet.top() + TOP + k as f32 * (each + TOP + GAP);
@@ -112,15 +108,14 @@ pub fn staircase_ui(
             };
             let (x, y) = (across(i), scale.y(reached.mean));
             if let Some(before) = before.filter(|_| !step.is_control) {
-                painter.vline(*x.start(), before.min(y)..=before.max(y), Stroke::new(1.0, theme.secondary));
+                painter.vline(x.min, before.min(y)..=before.max(y), Stroke::new(1.0, theme.secondary));
             }
-            draw_tread(&painter, &scale, *x.start(), *x.end(), reached, colour(step), step.is_control);
+            draw_tread(&painter, &scale, x, reached, colour(step), step.is_control);
             before = Some(y);
         }
     }
     for (i, (step, name)) in steps.iter().zip(names).enumerate() {
-        let x = across(i);
-        let at = pos2((*x.start() + *x.end()) / 2.0, sheet.bottom() - foot + 4.0);
+        let at = pos2(across(i).center(), sheet.bottom() - foot + 4.0);
         painter.galley(at, name, colour(step));
         numbers_ui(&painter, theme, at + vec2(0.0, name_rows as f32 * LINE), step, numbers);
     }
@@ -128,41 +123,30 @@ pub fn staircase_ui(
         let at = pos2(sheet.left() + 4.0, sheet.bottom() - foot + 4.0 + (name_rows + 1) as f32 * LINE);
         painter.text(at, Align2::LEFT_TOP, "from left", theme::small(), theme.secondary);
     }
-    let is_under = |i: usize| response.hover_pos().is_some_and(|p| across(i).contains(&p.x));
+    let is_under = |i: usize| response.hover_pos().is_some_and(|p| across(i).contains(p.x));
     let Some((_, step)) = steps.iter().enumerate().find(|(i, _)| is_under(*i)) else { return response };
-    let words = explained(step, unit);
-    response.on_hover_ui_at_pointer(|ui| _ = ui.label(RichText::new(words).size(theme::SMALL)))
+    response.on_hover_ui_at_pointer(|ui| _ = ui.label(RichText::new(explained(step, unit)).size(theme::SMALL)))
 }
 
 /// The mean as a tread, one standard deviation as a band, each seed as a dot. A control's tread is dashed.
-fn draw_tread(
-    painter: &Painter,
-    scale: &HeightScale,
-    left: f32,
-    right: f32,
-    of: &StepScores,
-    colour: Color32,
-    is_control: bool,
-) {
-    let y = scale.y(of.mean);
-    let inside = left + 1.0..=right - 1.0;
+fn draw_tread(painter: &Painter, scale: &HeightScale, x: Rangef, of: &StepScores, colour: Color32, is_control: bool) {
+    let (y, inside) = (scale.y(of.mean), x.shrink(1.0));
     if let Some(sd) = of.sd.filter(|sd| *sd > 0.0) {
         let (a, b) = (scale.y(of.mean - sd), scale.y(of.mean + sd));
-        let band = Rect::from_x_y_ranges(inside.clone(), a.min(b)..=a.max(b));
+        let band = Rect::from_x_y_ranges(inside, a.min(b)..=a.max(b));
         painter.rect_filled(band, 0.0, colour.gamma_multiply(0.2));
     }
     let stroke = Stroke::new(2.5, colour);
     if is_control {
-        let ends = [pos2(*inside.start(), y), pos2(*inside.end(), y)];
+        let ends = [inside.min, inside.max].map(|x| pos2(x, y));
         clip::paint_dashed(painter, &ends, stroke, 6.0, 4.0);
     } else {
         painter.hline(inside, y, stroke);
     }
     if of.seeds.len() > 1 {
-        let middle = 0.5 * (left + right);
-        let apart = (0.5 * (right - left) / of.seeds.len() as f32).min(9.0);
+        let apart = (0.5 * x.span() / of.seeds.len() as f32).min(9.0);
         for (i, seed) in of.seeds.iter().enumerate().filter(|(_, seed)| seed.is_finite()) {
-            let x = middle + apart * (i as f32 - 0.5 * (of.seeds.len() - 1) as f32);
+            let x = x.center() + apart * (i as f32 - 0.5 * (of.seeds.len() - 1) as f32);
             painter.circle_filled(pos2(x, scale.y(*seed)), 2.5, colour);
         }
     }
@@ -203,8 +187,7 @@ fn axis(painter: &Painter, theme: &Theme, panel: &ScorePanel, scale: &HeightScal
         0 => None,
         n => Some(format!("{side}: {}", words[..n].join(", "))),
     };
-    let most = above.len().max(below.len());
-    let fitting = (1..=most).rev().map(|n| {
+    let fitting = (1..=above.len().max(below.len())).rev().map(|n| {
         let sides = [list("above", &above, n), list("below", &below, n)];
         sides.into_iter().flatten().collect::<Vec<_>>().join("; ")
     });
@@ -218,7 +201,7 @@ fn axis(painter: &Painter, theme: &Theme, panel: &ScorePanel, scale: &HeightScal
 /// The step's name, in as many lines as a narrow column takes.
 fn name_of(painter: &Painter, step: &MechanismStep, colour: Color32, width: f32) -> Arc<Galley> {
     // a sign stays with its word
-    let name = step.racer.label.replace("+ ", "+\u{a0}");
+    let name = step.racer.group.label.replace("+ ", "+\u{a0}");
     let mut job = LayoutJob::simple(name, theme::small(), colour, width);
     job.wrap.max_rows = 3;
     job.halign = Align::Center;
@@ -227,11 +210,10 @@ fn name_of(painter: &Painter, step: &MechanismStep, colour: Color32, width: f32)
 
 /// Draws up to `numbers` lines under a step's name: score, change from the step before (a control's: the first), cost.
 fn numbers_ui(painter: &Painter, theme: &Theme, top: Pos2, step: &MechanismStep, numbers: usize) {
+    let first = if step.is_control { "first " } else { "" };
     let lines = [
-        step.loss.as_ref().map_or("\u{2013}".to_owned(), |r| format!("{:.3}", r.mean)),
-        step.change
-            .as_ref()
-            .map_or(String::new(), |c| format!("{}{}", if step.is_control { "first " } else { "" }, signed(c.mean))),
+        step.scores(Score::Loss).map_or("\u{2013}".to_owned(), |r| format!("{:.3}", r.mean)),
+        step.change.as_ref().map_or(String::new(), |c| format!("{first}{}", signed(c.mean))),
         format!("{} params", abbreviated(step.racer.params as f64)),
         step.racer.flops.map_or(String::new(), |flops| format!("{} FLOP", abbreviated(flops))),
     ];
@@ -252,11 +234,11 @@ fn explained(step: &MechanismStep, unit: &str) -> String {
         None => value_label(r.mean),
         Some(sd) => format!("{} \u{b1} {} over {} seeds", value_label(r.mean), value_label(sd), r.seeds.len()),
     };
-    let mut words = step.racer.label.clone();
-    if let Some(loss) = &step.loss {
+    let mut words = step.racer.group.label.clone();
+    if let Some(loss) = step.scores(Score::Loss) {
         words.push_str(&format!("\nheld-out loss {} {unit}", spread(loss)));
     }
-    if let Some(recall) = &step.recall {
+    if let Some(recall) = step.scores(Score::Recall) {
         words.push_str(&format!("\nrecall {}", spread(recall)));
     }
     if let Some(change) = &step.change {

@@ -2,11 +2,109 @@
 //! spread of its seeds, its size and its cost, and the scores of predictors without a memory.
 
 mod drawing;
-mod steps;
 
-use crate::ui::views::{accuracy::chance, prelude::*};
+use crate::{
+    experiments::seeds::SeedSummary,
+    ui::views::{
+        accuracy::chance,
+        prelude::*,
+        race::results::{Racer, loss_difference, results},
+    },
+};
 use drawing::{ScorePanel, staircase_ui};
-use steps::{MechanismStep, Score, compared_step, steps};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Score {
+    /// Held-out loss; less is better.
+    Loss,
+    /// Share of the asked positions that are right; more is better.
+    Recall,
+}
+
+impl Score {
+    const ALL: [Self; 2] = [Self::Loss, Self::Recall];
+
+    fn channel(self) -> &'static str {
+        match self {
+            Score::Loss => channels::LOSS_HELD_OUT,
+            Score::Recall => channels::ACCURACY,
+        }
+    }
+
+    fn axis(self) -> &'static str {
+        match self {
+            Score::Loss => "held-out loss (nats), better is higher up",
+            Score::Recall => "recall (share right)",
+        }
+    }
+}
+
+/// The scores of a variant's seeds at the step that is compared.
+#[derive(Debug, Clone, PartialEq)]
+struct StepScores {
+    seeds: Vec<f64>,
+    mean: f64,
+    /// `None` of one seed.
+    sd: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct MechanismStep {
+    racer: Racer,
+    /// By the order of [`Score::ALL`].
+    scores: [Option<StepScores>; 2],
+    /// The change of the loss from the step before; for the control, from the first step.
+    change: Option<SeedSummary>,
+    /// True for the control: the first variant, made as large as the largest.
+    is_control: bool,
+}
+
+impl MechanismStep {
+    fn scores(&self, score: Score) -> Option<&StepScores> {
+        self.scores[score as usize].as_ref()
+    }
+}
+
+/// The newest step up to `step` at which every variant that has a held-out loss by then was measured; `None` without one.
+fn compared_step(mirror: &Mirror, step: u64) -> Option<u64> {
+    let curves = (0..mirror.variants().len()).filter_map(|v| mirror.curve(v, Score::Loss.channel()));
+    let measured: Vec<&Curve> = curves.filter(|curve| curve.point_at(step).is_some()).collect();
+    let mut at = step;
+    // each turn goes back to the newest measurement of the variant that is furthest behind
+    loop {
+        let before = measured.iter().map(|curve| curve.point_at(at).map(|point| point.0)).min()??;
+        if before == at {
+            return Some(at);
+        }
+        at = before;
+    }
+}
+
+/// Every group of seeds at the last step, up to `step`, at which all groups were measured.
+fn steps(mirror: &Mirror, step: u64) -> Vec<MechanismStep> {
+    let step = compared_step(mirror, step).unwrap_or(step);
+    let all = groups(mirror);
+    let of = |racer: Racer| {
+        let is_control = racer.group.id == "as_large";
+        let before = if is_control { Some(0) } else { racer.group_index.checked_sub(1) };
+        let change = before.and_then(|before| loss_difference(mirror, all.get(before)?, &racer.group, step));
+        MechanismStep {
+            scores: Score::ALL.map(|score| score_at(mirror, &racer.group, score, step)),
+            racer,
+            change: change.filter(|change| change.mean.is_finite()),
+            is_control,
+        }
+    };
+    results(mirror, step).into_iter().map(of).collect()
+}
+
+/// The score of a group at this step; `None` if one of its seeds was not measured there.
+fn score_at(mirror: &Mirror, group: &SeedGroup, score: Score, step: u64) -> Option<StepScores> {
+    let of = |v: &usize| mirror.curve(*v, score.channel())?.point_at(step).filter(|p| p.0 == step).map(|p| p.1);
+    let seeds: Vec<f64> = group.members.iter().map(of).collect::<Option<_>>()?;
+    let SeedSummary { mean, sd, .. } = SeedSummary::new(&seeds)?;
+    Some(StepScores { seeds, mean, sd })
+}
 
 /// The run, the step shown, and the number of measurements up to it.
 type Key = (RunNumber, u64, u64);
@@ -19,11 +117,9 @@ pub struct Mechanisms {
 
 impl Mechanisms {
     fn key(cx: &ViewCx<'_>) -> Key {
-        let scores = [Score::Loss, Score::Recall];
-        let of = |v: usize| scores.into_iter().filter_map(move |score| cx.mirror.curve(v, score.channel()));
+        let of = |v: usize| Score::ALL.into_iter().filter_map(move |score| cx.mirror.curve(v, score.channel()));
         let newest = |v: usize| of(v).filter_map(|curve| curve.point_at(cx.step)).map(|(at, _)| at + 1).sum::<u64>();
-        let sum = (0..cx.mirror.variants().len()).map(newest).sum();
-        (cx.mirror.run, cx.step, sum)
+        (cx.mirror.run, cx.step, (0..cx.mirror.variants().len()).map(newest).sum())
     }
 
     fn steps(&self, cx: &ViewCx<'_>) -> Arc<Vec<MechanismStep>> {
@@ -35,7 +131,7 @@ impl Mechanisms {
     fn score_panels(&self, cx: &ViewCx<'_>, steps: &[MechanismStep]) -> Vec<ScorePanel> {
         let is_measured = |score: &Score| steps.iter().any(|step| step.scores(*score).is_some());
         let panel = |score| ScorePanel { score, levels: levels(cx, score), shows_levels: self.shows_baselines };
-        [Score::Loss, Score::Recall].into_iter().filter(is_measured).map(panel).collect()
+        Score::ALL.into_iter().filter(is_measured).map(panel).collect()
     }
 }
 
@@ -86,7 +182,7 @@ impl PanelView for Mechanisms {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let seeds = self.steps(cx).iter().filter_map(|s| Some(s.loss.as_ref()?.seeds.len())).max().unwrap_or(1);
+        let seeds = self.steps(cx).iter().filter_map(|s| Some(s.scores(Score::Loss)?.seeds.len())).max().unwrap_or(1);
         let words = if seeds > 1 { format!("mean \u{b1} sd over {seeds} seeds") } else { "one seed".to_owned() };
         cx.subtitle_at(compared_step(cx.mirror, cx.step).unwrap_or(cx.step), &words)
     }
@@ -96,13 +192,41 @@ impl PanelView for Mechanisms {
         let columns = "variant,parameters,flop_per_token,loss,loss_sd,recall,recall_sd,loss_change,low,high";
         let mut table = Table::new(columns.split(','));
         for s in steps.iter() {
-            let scores = [&s.loss, &s.recall].map(Option::as_ref).map(|r| [r.map(|r| r.mean), r.and_then(|r| r.sd)]);
+            let scores = Score::ALL.map(|score| s.scores(score)).map(|r| [r.map(|r| r.mean), r.and_then(|r| r.sd)]);
             let interval = s.change.as_ref().and_then(|c| c.interval);
             let change = [s.change.as_ref().map(|c| c.mean), interval.map(|i| i.0), interval.map(|i| i.1)];
             let numbers = std::iter::once(s.racer.flops).chain(scores.into_iter().flatten()).chain(change);
-            let words = [s.racer.label.clone(), s.racer.params.to_string()];
+            let words = [s.racer.group.label.clone(), s.racer.params.to_string()];
             table.row(words.into_iter().chain(numbers.map(optional_field)));
         }
-        steps.iter().any(|s| s.loss.is_some()).then_some(table)
+        steps.iter().any(|s| s.scores(Score::Loss).is_some()).then_some(table)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::telemetry::{Event, StepStats, VariantInfo};
+
+    #[test]
+    fn all_variants_are_compared_at_one_step() {
+        let variant = |id: &str| VariantInfo { id: id.into(), label: id.into(), group: id.into(), seed: 1, params: 1 };
+        let variants = ["a", "b", "c"].map(variant).to_vec();
+        let mut mirror = Mirror::default();
+        mirror.apply(Event::Started(Arc::new(RunInfo { variants, ..RunInfo::default() })));
+        let mut measure = |variant: usize, step: u64, loss: f64| {
+            let scalars = vec![(channels::LOSS_HELD_OUT.into(), loss)];
+            mirror.apply(Event::Step(StepStats { step, variant, scalars, wall_secs: 0.0 }));
+        };
+        for (variant, step, loss) in [(0, 0, 3.0), (1, 0, 3.5), (0, 25, 2.0), (1, 25, 2.5), (0, 50, 1.0)] {
+            measure(variant, step, loss);
+        }
+        let means =
+            |step| steps(&mirror, step).iter().map(|s| s.scores(Score::Loss).map(|r| r.mean)).collect::<Vec<_>>();
+        assert_eq!(compared_step(&mirror, 61), Some(25), "the second was not measured at step 50");
+        assert_eq!(means(61), [Some(2.0), Some(2.5), None]);
+        assert_eq!(compared_step(&mirror, 24), Some(0));
+        assert_eq!(means(24), [Some(3.0), Some(3.5), None]);
+        assert_eq!(compared_step(&Mirror::default(), 61), None);
     }
 }

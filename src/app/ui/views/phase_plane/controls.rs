@@ -2,7 +2,7 @@
 
 use eframe::egui::SliderClamping;
 
-use super::{Mode, PhasePlane, learned::Learned, plane::PlaneChoice, toy::Toy};
+use super::{Mode, PhasePlane, PortraitSource, plane::PlaneChoice, portrait::PhasePortrait, toy::Toy};
 use crate::ui::views::prelude::*;
 
 const DT: std::ops::RangeInclusive<f64> = 0.001..=10.0;
@@ -18,15 +18,9 @@ const STEPS_TIP: &str = "n, the number of steps before queries meet keys. The pa
 
 impl PhasePlane {
     /// Learned or a toy, which is returned where another is chosen; and of the learned, which layer, which head, which text.
-    pub(super) fn mode_ui(
-        &mut self,
-        ui: &mut Ui,
-        cx: &mut ViewCx<'_>,
-        mode: Mode,
-        measured: Option<&QueryKeyPaths>,
-    ) -> Option<Mode> {
-        let mut chosen = None;
-        ui.horizontal_wrapped(|ui| {
+    pub(super) fn mode_ui(&self, ui: &mut Ui, cx: &mut ViewCx<'_>, measured: Option<&QueryKeyPaths>) -> Option<Mode> {
+        let mode = self.mode(cx);
+        let row = ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 4.0;
             let choices = [
                 (Mode::Learned, "learned", "The f that the model of this run has learned, at the step shown."),
@@ -37,13 +31,14 @@ impl PhasePlane {
                     "V = (q\u{b2} \u{2212} 1)\u{b2}/4: two wells at \u{b1}1 with a barrier of 1/4 between them.",
                 ),
             ];
-            chosen = choice_buttons(ui, &mode, choices);
+            let chosen = choice_buttons(ui, &mode, choices);
             if mode == Mode::Learned {
                 ui.separator();
                 Self::head_ui(ui, cx, measured);
             }
+            chosen
         });
-        chosen
+        row.inner
     }
 
     fn head_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, measured: Option<&QueryKeyPaths>) {
@@ -73,19 +68,13 @@ impl PhasePlane {
     }
 
     /// Controls for dt and n, which act in this frame, and the further controls of `add` beside them.
-    pub(super) fn step_ui(
-        &mut self,
-        ui: &mut Ui,
-        mode: Mode,
-        learned: Option<&Learned>,
-        add: impl FnOnce(&mut Self, &mut Ui),
-    ) {
+    pub(super) fn step_ui(&mut self, ui: &mut Ui, shown: &PhasePortrait, add: impl FnOnce(&mut Self, &mut Ui)) {
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 5.0;
             let room = ui.available_width();
             ui.spacing_mut().slider_width = ((room - 250.0) / 2.0).clamp(48.0, 150.0);
-            match (mode, learned) {
-                (Mode::Toy(toy), _) => {
+            match (shown.source, self.learned()) {
+                (PortraitSource::Toy(toy, _), _) => {
                     let settings = &mut self.toys[toy as usize];
                     dt_ui(ui, &mut settings.dt, TOY_DT);
                     steps_ui(ui, &mut settings.steps, TOY_STEPS);
@@ -95,9 +84,9 @@ impl PhasePlane {
                         *settings = toy.system().settings;
                     }
                 }
-                (Mode::Learned, Some(learned)) => {
+                (PortraitSource::Token(..), Some(learned)) => {
                     let own = learned.model_stepping;
-                    let (mut dt, mut steps) = self.stepping(learned);
+                    let (mut dt, mut steps) = self.stepping(&learned);
                     if dt_ui(ui, &mut dt, DT) {
                         self.dt = Some(dt);
                     }
@@ -106,58 +95,52 @@ impl PhasePlane {
                     }
                     let moved = self.dt.is_some() || self.steps.is_some();
                     let back = ui.add_enabled(moved, Button::new("model\u{2019}s"));
-                    let tip =
-                        format!("Back to the model\u{2019}s own \u{394}t {} and n {}.", value_label(own.dt), own.steps);
+                    let dt = value_label(own.dt);
+                    let tip = format!("Back to the model\u{2019}s own \u{394}t {dt} and n {}.", own.steps);
                     if back.on_hover_text(tip).clicked() {
                         (self.dt, self.steps) = (None, None);
                     }
                 }
-                (Mode::Learned, None) => {}
+                (PortraitSource::Token(..), None) => {}
             }
             add(self, ui);
         });
     }
 
     /// Chooses the plane that is shown, or a toy's start, and the background; in a menu where the tile is low or narrow.
-    pub(super) fn plane_ui(
-        &mut self,
-        ui: &mut Ui,
-        cx: &mut ViewCx<'_>,
-        mode: Mode,
-        shown: (Option<usize>, usize),
-        is_low: bool,
-    ) {
+    pub(super) fn plane_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, shown: &PhasePortrait, is_low: bool) {
         if !is_low && ui.available_width() >= NARROW_WIDTH {
-            return self.plane_row_ui(ui, cx, mode, shown);
+            return self.plane_row_ui(ui, cx, shown);
         }
-        let button = controls_menu(ui, "plane \u{2026}", |ui| self.plane_row_ui(ui, cx, mode, shown));
+        let button = controls_menu(ui, "plane \u{2026}", |ui| self.plane_row_ui(ui, cx, shown));
         button.on_hover_text("Which plane is looked at, what is behind the paths, and which text is read.");
     }
 
-    fn plane_row_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, mode: Mode, shown: (Option<usize>, usize)) {
+    fn plane_row_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, shown: &PhasePortrait) {
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 4.0;
-            match mode {
-                Mode::Toy(toy) => {
+            match shown.source {
+                PortraitSource::Toy(toy, _) => {
                     for (i, name) in ["q\u{2080}", "k\u{2080}"].into_iter().enumerate() {
                         let label = ui.label(name).on_hover_text("The start; or drag it in the picture.").id;
                         let value = &mut self.toys[toy as usize].start[i];
                         ui.add(DragValue::new(value).range(-4.0..=4.0).speed(0.01).max_decimals(2)).labelled_by(label);
                     }
                 }
-                Mode::Learned => self.choice_ui(ui, shown),
+                PortraitSource::Token(..) => self.choice_ui(ui, shown.plane.coordinate),
             }
             ui.separator();
             self.chosen = self.behind.choice_ui(ui).or(self.chosen);
-            if mode == Mode::Learned {
+            if shown.token().is_some() {
                 ui.separator();
                 self.text_ui(ui, cx);
             }
         });
     }
 
-    fn choice_ui(&mut self, ui: &mut Ui, (coordinate, width): (Option<usize>, usize)) {
+    fn choice_ui(&mut self, ui: &mut Ui, coordinate: Option<usize>) {
         let is_pair = matches!(self.plane, PlaneChoice::Pair(_));
+        let width = self.learned().map_or(1, |learned| learned.width());
         let tip = "One coordinate of the query against the same of the key: the pair that pulls at each other. At first the \
                    one that varies most over the text.";
         if ui.selectable_label(is_pair, "q, k of").on_hover_text(tip).clicked() && !is_pair {

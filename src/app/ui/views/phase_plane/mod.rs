@@ -11,7 +11,6 @@ use plane::PlaneChoice;
 use portrait::PhasePortrait;
 use toy::{Toy, ToySettings};
 
-mod canvas;
 mod controls;
 mod learned;
 mod numbers;
@@ -29,7 +28,7 @@ enum Mode {
 }
 
 /// The inputs of a picture.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum PortraitSource {
     Toy(Toy, ToySettings),
     /// The number of what was read, the token, the steps, the plane.
@@ -56,8 +55,7 @@ pub struct PhasePlane {
     read: Option<ParsedMeasurement>,
     shown: KeyedCache<PortraitSource, Option<Arc<PhasePortrait>>>,
     camera: Camera,
-    /// True if the camera is fitted to the token in focus alone, because tokens are far apart and each moves only a
-    /// little.
+    /// The camera is fitted to the token in focus alone: tokens are far apart, and each moves only a little.
     close: bool,
     /// Size of the canvas when it was last shown, points.
     size: Vec2,
@@ -105,14 +103,13 @@ impl PhasePlane {
     /// The answer of a variant or its scheduled measurement: that of the selected head, else the newer one.
     fn variant_paths<'a>(&self, cx: &ViewCx<'a>, variant: usize) -> Option<Measured<'a, QueryKeyPaths>> {
         let is_between = [Some(variant), None].into_iter().any(|of| cx.is_waiting_for::<QueryKeyPaths>(of));
-        let typed =
-            cx.measurement_sources(variant).find(|m: &Measured<'a, QueryKeyPaths>| m.is_typed && !self.text.is_empty());
+        let sources = || cx.measurement_sources::<QueryKeyPaths>(variant);
+        let typed = sources().find(|m| m.is_typed && !self.text.is_empty());
         if typed.is_some() || !self.text.is_empty() && !is_between {
             return typed;
         }
-        let rank = |m: &Measured<'a, QueryKeyPaths>| ((m.layer, m.head) == wanted(cx), m.sample.step);
-        let of_passage = cx.measurement_sources(variant).filter(|m: &Measured<'a, QueryKeyPaths>| !m.is_typed);
-        of_passage.reduce(|a, b| if rank(&b) > rank(&a) { b } else { a })
+        let rank = |m: &Measured<'_, QueryKeyPaths>| ((m.layer, m.head) == wanted(cx), m.sample.step);
+        sources().filter(|m| !m.is_typed).reduce(|a, b| if rank(&b) > rank(&a) { b } else { a })
     }
 
     /// The paths of the variant in focus, or of the first one whose queries and keys evolve.
@@ -121,13 +118,9 @@ impl PhasePlane {
         evolving.map(|(_, m)| m).or_else(|| self.variant_paths(cx, cx.selection.variant))
     }
 
-    /// Reads the measurement once.
-    fn read(&mut self, measured: Measured<'_, QueryKeyPaths>) {
-        let payload = &measured.sample.payload;
-        let Some(evolution) = &measured.value.evolution else {
-            self.read = None;
-            return;
-        };
+    fn read(&mut self, measured: Option<Measured<'_, QueryKeyPaths>>) {
+        let evolution = measured.and_then(|m| Some((&m.sample.payload, m.value.evolution.as_ref()?)));
+        let Some((payload, evolution)) = evolution else { return self.read = None };
         if self.read.as_ref().is_none_or(|r| !Arc::ptr_eq(&r.payload, payload)) {
             let learned = Learned::new(evolution).map(Arc::new);
             self.read = Some(ParsedMeasurement { payload: payload.clone(), number: unique(), learned });
@@ -155,18 +148,22 @@ impl PhasePlane {
         }
     }
 
-    /// Computes what is shown, once for each source.
-    fn compute(&mut self, source: &PortraitSource) -> Option<Arc<PhasePortrait>> {
-        if self.shown.get(source).is_none_or(Option::is_none) {
-            let shown = match source {
-                PortraitSource::Toy(toy, settings) => PhasePortrait::from_toy(*toy, *settings),
-                PortraitSource::Token(_, token, stepping, plane) => {
-                    PhasePortrait::from_token(&*self.learned()?, *token, *stepping, *plane)
-                }
+    /// What is shown, computed once for each source.
+    fn portrait(&mut self, cx: &ViewCx<'_>) -> Option<Arc<PhasePortrait>> {
+        let source = self.source(cx)?;
+        if self.last_portrait(cx).is_none() {
+            let portrait = match source {
+                PortraitSource::Toy(toy, settings) => PhasePortrait::from_toy(toy, settings),
+                PortraitSource::Token(..) => PhasePortrait::from_token(&*self.learned()?, source)?,
             };
-            *self.shown.at(source.clone()) = Some(Arc::new(shown));
+            *self.shown.at(source) = Some(Arc::new(portrait));
         }
-        self.shown.get(source).cloned().flatten()
+        self.shown.get(&source).cloned().flatten()
+    }
+
+    /// What is shown, if it was computed.
+    fn last_portrait(&self, cx: &ViewCx<'_>) -> Option<&PhasePortrait> {
+        self.shown.get(&self.source(cx)?)?.as_deref()
     }
 }
 

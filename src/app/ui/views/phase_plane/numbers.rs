@@ -54,32 +54,25 @@ fn factor(v: Option<f64>) -> String {
     }
 }
 
-fn rows(shown: &PhasePortrait, learned: Option<(&Learned, usize)>) -> [MetricRow; 4] {
-    let each = |f: &dyn Fn(&Track) -> String| [f(&shown.tracks[0]), f(&shown.tracks[1])];
-    let determinant = |t: &Track| value_label(t.determinant - 1.0);
+fn rows(shown: &PhasePortrait, learned: Option<&Learned>) -> [MetricRow; 4] {
+    let row =
+        |name, tip, of: &dyn Fn(&Track) -> String| MetricRow { name, tip, values: shown.tracks.each_ref().map(of) };
     let size = match &shown.blob {
         Some(before) => {
             let ratio = |t: &Track| factor(t.blob.as_ref().map(|b| b.area() / before.area()));
-            MetricRow { name: "area of the blob, \u{d7}", tip: AREA, values: each(&ratio) }
+            row("area of the blob, \u{d7}", AREA, &ratio)
         }
-        None => MetricRow { name: "volume after n, \u{d7}", tip: VOLUME, values: each(&|t| factor(t.volume)) },
+        None => row("volume after n, \u{d7}", VOLUME, &|t| factor(t.volume)),
     };
-    let error = match learned {
-        None => MetricRow { name: "energy drift", tip: DRIFT, values: each(&|t| value(t.drift)) },
-        Some((learned, token)) => {
-            let own = |t: &Track| match t.integrator == learned.model_stepping.integrator {
-                true => value(learned.f64_distances.get(token).copied().flatten()),
-                false => "\u{2013}".to_owned(),
-            };
-            MetricRow { name: "off the model\u{2019}s end", tip: OFF, values: each(&own) }
-        }
+    let error = match learned.zip(shown.token()) {
+        None => row("energy drift", DRIFT, &|t| value(t.drift)),
+        Some((learned, token)) => row("off the model\u{2019}s end", OFF, &|t| {
+            let off = learned.f64_distances.get(token).copied().flatten();
+            value(off.filter(|_| t.integrator == learned.model_stepping.integrator))
+        }),
     };
-    [
-        MetricRow { name: "det J \u{2212} 1, one step", tip: DETERMINANT, values: each(&determinant) },
-        size,
-        MetricRow { name: "there and back, off by", tip: BACK, values: each(&|t| value(t.back)) },
-        error,
-    ]
+    let determinant = row("det J \u{2212} 1, one step", DETERMINANT, &|t| value_label(t.determinant - 1.0));
+    [determinant, size, row("there and back, off by", BACK, &|t| value(t.back)), error]
 }
 
 /// The view's own numbers, large: what the steps make of a small volume, under each integrator.
@@ -118,22 +111,13 @@ pub fn height(is_beside: bool, has_details: bool) -> f32 {
     large + 4.0 + fold::HEIGHT + 4.0 + details
 }
 
-/// Shows the large numbers, and the rest where it is not folded; a picture has nothing to unfold it with.
-pub fn own_numbers_ui(
-    ui: &mut Ui,
-    look: SceneStyle<'_>,
-    shown: &PhasePortrait,
-    is_beside: bool,
-    details: Option<&mut bool>,
-) {
+/// Shows the large numbers.
+pub fn own_numbers_ui(ui: &mut Ui, look: SceneStyle<'_>, shown: &PhasePortrait, is_beside: bool) {
     ui.spacing_mut().item_spacing.y = 4.0;
     let (theme, figures) = (look.theme, large_figures(shown, look));
     match is_beside {
         true => figures.iter().for_each(|figure| drop(figure.ui(ui, theme, false, Sense::hover()))),
         false => drop(large_figures_ui(ui, theme, &figures, Sense::hover())),
-    }
-    if let Some(is_open) = details {
-        fold_ui(ui, theme, "Details", is_open);
     }
 }
 
@@ -171,13 +155,7 @@ fn name_ui(ui: &mut Ui, theme: &Theme, row: &MetricRow) {
 }
 
 /// Shows the numbers as a table, or with each name above its values where columns do not fit.
-pub fn numbers_ui(
-    ui: &mut Ui,
-    look: SceneStyle<'_>,
-    shown: &PhasePortrait,
-    learned: Option<(&Learned, usize)>,
-    stacked: bool,
-) {
+pub fn numbers_ui(ui: &mut Ui, look: SceneStyle<'_>, shown: &PhasePortrait, learned: Option<&Learned>, stacked: bool) {
     let theme = look.theme;
     ui.spacing_mut().item_spacing = vec2(4.0, 1.0);
     ui.spacing_mut().interact_size.y = 14.0;
@@ -204,16 +182,16 @@ pub fn numbers_ui(
 }
 
 /// Says which integrator overflows, and when; `None` where neither does.
-pub fn overflow_sentence(shown: &PhasePortrait, steps: usize, dt: f64) -> Option<String> {
+pub fn overflow_sentence(shown: &PhasePortrait) -> Option<String> {
+    let (dt, steps) = shown.stepping();
     let at = |t: &Track| Some((t.integrator, t.overflows_at?));
     let over: Vec<_> = shown.tracks.iter().filter_map(at).collect();
     if over.iter().any(|(_, step)| *step == 0) {
         return Some("The start is no finite number, so nothing evolves from it.".to_owned());
     }
-    let each: Vec<String> =
-        over.iter().map(|(i, step)| format!("{} in step {step} of {steps}", integrator_label(*i))).collect();
-    let which = each.join(" and ");
-    (!each.is_empty()).then(|| {
+    let each = over.iter().map(|(i, step)| format!("{} in step {step} of {steps}", integrator_label(*i)));
+    let which = each.collect::<Vec<_>>().join(" and ");
+    (!over.is_empty()).then(|| {
         format!("At \u{394}t {} the numbers outgrow 32 bits: {which}. Make \u{394}t or n smaller.", value_label(dt))
     })
 }

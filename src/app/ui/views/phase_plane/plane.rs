@@ -89,7 +89,6 @@ impl Plane {
         Self { base: mean, axes, names, shares: Some(shares), coordinate: None }
     }
 
-    /// The point's projection.
     pub fn place(&self, point: &PhasePoint) -> [f64; 2] {
         let along =
             |axis: &[f64]| point.coordinates().zip(&self.base).zip(axis).map(|((v, b), a)| (v - b) * a).sum::<f64>();

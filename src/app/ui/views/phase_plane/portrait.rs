@@ -1,8 +1,9 @@
 //! The phase portrait of one start by settings alone: both integrators' paths on the plane, and how they differ.
 
 use super::{
+    PortraitSource,
     learned::Learned,
-    plane::{Plane, PlaneChoice},
+    plane::Plane,
     toy::{Blob, Toy, ToySettings, level},
 };
 use crate::analysis::query_key_flow::{Evolution, Integrator, PhasePoint};
@@ -23,7 +24,6 @@ pub struct Track {
     pub back: Option<f64>,
     /// The largest deviation of the energy from its initial value.
     pub drift: Option<f64>,
-    /// The blob at the end of the path.
     pub blob: Option<Blob>,
 }
 
@@ -55,9 +55,9 @@ pub struct UnfocusedPath {
     pub places: Vec<[f64; 2]>,
 }
 
-/// The picture of one start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PhasePortrait {
+    pub(super) source: PortraitSource,
     pub plane: Plane,
     pub tracks: [Track; 2],
     pub others: Vec<UnfocusedPath>,
@@ -82,6 +82,7 @@ impl PhasePortrait {
         let tracks = Integrator::ALL.map(track);
         let energy = evolution(Integrator::Leapfrog).energy(&start).unwrap_or(f64::NAN);
         Self {
+            source: PortraitSource::Toy(toy, settings),
             tracks,
             others: vec![],
             model_end: None,
@@ -93,10 +94,11 @@ impl PhasePortrait {
         }
     }
 
-    /// The portrait of a token of a text; `token` must be one of them.
-    pub fn from_token(learned: &Learned, token: usize, (dt, steps): (f64, usize), choice: PlaneChoice) -> Self {
+    /// The portrait of a token of a text; `None` if the source is none of its tokens.
+    pub(super) fn from_token(learned: &Learned, source: PortraitSource) -> Option<Self> {
+        let PortraitSource::Token(_, token, (dt, steps), choice) = source else { return None };
         let plane = Plane::fit(&learned.points(), learned.width(), choice);
-        let (force, start) = (&learned.force, &learned.starts[token]);
+        let (force, start) = (&learned.force, learned.starts.get(token)?);
         let evolution = |integrator| Evolution { force, integrator, dt };
         let tracks = Integrator::ALL.map(|integrator| Track::new(&plane, &evolution(integrator), start, steps, None));
         let other = |(token, start): (usize, &PhasePoint)| {
@@ -106,7 +108,21 @@ impl PhasePortrait {
         let others = learned.starts.iter().enumerate().filter(|(t, _)| *t != token).map(other).collect();
         let model_end = learned.ends.get(token).filter(|end| end.is_finite()).map(|end| plane.place(end));
         let places = learned.points().into_iter().filter(|p| p.is_finite()).map(|p| plane.place(p));
-        Self { tracks, others, model_end, levels: vec![], own_level: vec![], blob: None, extent: extent(places), plane }
+        let (levels, own_level, extent) = (vec![], vec![], extent(places));
+        Some(Self { source, tracks, others, model_end, levels, own_level, blob: None, extent, plane })
+    }
+
+    /// The token of a text whose portrait it is.
+    pub fn token(&self) -> Option<usize> {
+        if let PortraitSource::Token(_, token, ..) = self.source { Some(token) } else { None }
+    }
+
+    /// dt, and the number of steps.
+    pub fn stepping(&self) -> (f64, usize) {
+        match self.source {
+            PortraitSource::Toy(_, settings) => (settings.dt, settings.steps),
+            PortraitSource::Token(_, _, stepping, _) => stepping,
+        }
     }
 
     pub fn start(&self) -> Option<[f64; 2]> {

@@ -21,8 +21,8 @@ impl<'a> SceneStyle<'a> {
         let colour = |id: &str, spare: usize| {
             let integrates = |group: &SeedGroup| group.id.trim_start_matches("diff_").starts_with(id);
             let in_focus = |group: &SeedGroup| group.members.contains(&focus);
-            let place =
-                groups.iter().position(|g| integrates(g) && in_focus(g)).or_else(|| groups.iter().position(integrates));
+            let first = || groups.iter().position(integrates);
+            let place = groups.iter().position(|g| integrates(g) && in_focus(g)).or_else(first);
             place.map_or_else(|| theme.series(groups.len() + spare), |place| groups[place].colour(place, theme))
         };
         let colours = match groups.is_empty() {
@@ -44,7 +44,6 @@ pub struct Scene<'a> {
     pub sheet: Rect,
 }
 
-/// Leapfrog's line is whole and Euler's is dashed.
 pub fn paint_style(painter: &Painter, places: &[Pos2], integrator: Integrator, stroke: Stroke) {
     match integrator {
         Integrator::Euler => clip::paint_dashed(painter, places, stroke, 6.0, 4.0),
@@ -52,7 +51,6 @@ pub fn paint_style(painter: &Painter, places: &[Pos2], integrator: Integrator, s
     }
 }
 
-/// An end: a square for Euler's, a disc for leapfrog's.
 pub fn paint_end(painter: &Painter, at: Pos2, integrator: Integrator, look: SceneStyle<'_>) {
     let (colour, edge) = (look.colour(integrator), Stroke::new(1.5, look.theme.panel));
     match integrator {
@@ -68,7 +66,7 @@ pub fn paint_end(painter: &Painter, at: Pos2, integrator: Integrator, look: Scen
 const DOTTED: usize = 40;
 
 impl Scene<'_> {
-    pub fn at(&self, [x, y]: [f64; 2]) -> Pos2 {
+    fn at(&self, [x, y]: [f64; 2]) -> Pos2 {
         self.frame.project([x as f32, y as f32, 0.0])
     }
 
@@ -76,30 +74,32 @@ impl Scene<'_> {
         places.iter().map(|p| self.at(*p)).collect()
     }
 
-    fn is_seen(&self, at: Pos2) -> bool {
-        self.sheet.expand(8.0).contains(at)
+    /// A place on the screen, if it is in sight.
+    fn seen(&self, place: Option<[f64; 2]>) -> Option<Pos2> {
+        place.map(|p| self.at(p)).filter(|at| self.sheet.expand(8.0).contains(*at))
     }
 
     /// Paints everything but the background, which the GPU paints. `patch`: what is in sight, left, right, low, high.
     pub fn paint(&self, shown: &PhasePortrait, patch: [f32; 4]) {
         self.zero_lines();
-        let stroke = Stroke::new(1.0, self.look.theme.grey().gamma_multiply(0.45));
-        shown.levels.iter().for_each(|level| clip::paint_line(self.painter, &self.line(level), stroke));
-        let stroke = Stroke::new(1.2, self.look.theme.secondary);
-        shown.own_level.iter().for_each(|level| clip::paint_line(self.painter, &self.line(level), stroke));
+        let faint = Stroke::new(1.0, self.look.theme.grey().gamma_multiply(0.45));
+        let own = Stroke::new(1.2, self.look.theme.secondary);
+        for (levels, stroke) in [(&shown.levels, faint), (&shown.own_level, own)] {
+            levels.iter().for_each(|level| clip::paint_line(self.painter, &self.line(level), stroke));
+        }
         shown.others.iter().for_each(|other| self.other(&other.places));
         // where both paths coincide, the one of the better integrator lies on top
         shown.tracks.iter().for_each(|track| self.track(track));
         self.blobs(shown);
         for track in &shown.tracks {
-            if let Some(end) = track.end().map(|p| self.at(p)).filter(|at| self.is_seen(*at)) {
+            if let Some(end) = self.seen(track.end()) {
                 paint_end(self.painter, end, track.integrator, self.look);
             }
         }
-        if let Some(start) = shown.start().map(|p| self.at(p)).filter(|at| self.is_seen(*at)) {
+        if let Some(start) = self.seen(shown.start()) {
             self.painter.circle(start, 4.5, self.look.theme.panel, Stroke::new(2.0, self.look.theme.text));
         }
-        if let Some(end) = shown.model_end.map(|p| self.at(p)).filter(|at| self.is_seen(*at)) {
+        if let Some(end) = self.seen(shown.model_end) {
             self.painter.circle_stroke(end, 9.0, Stroke::new(3.5, self.look.theme.panel.gamma_multiply(0.7)));
             self.painter.circle_stroke(end, 9.0, Stroke::new(1.5, self.look.theme.accent));
             paint_mark(self.painter, end, Mark::Cross, self.look.theme.accent);
@@ -111,13 +111,12 @@ impl Scene<'_> {
 
     fn other(&self, places: &[[f64; 2]]) {
         let faint = self.look.theme.secondary.gamma_multiply(0.45);
-        let line = self.line(places);
-        clip::paint_line(self.painter, &line, Stroke::new(1.0, faint));
-        if let Some(start) = line.first().filter(|at| self.is_seen(**at)) {
-            self.painter.circle(*start, 2.2, self.look.theme.panel, Stroke::new(1.0, faint));
+        clip::paint_line(self.painter, &self.line(places), Stroke::new(1.0, faint));
+        if let Some(start) = self.seen(places.first().copied()) {
+            self.painter.circle(start, 2.2, self.look.theme.panel, Stroke::new(1.0, faint));
         }
-        if let Some(end) = line.last().filter(|at| self.is_seen(**at)) {
-            self.painter.circle_filled(*end, 2.2, self.look.theme.secondary.gamma_multiply(0.7));
+        if let Some(end) = self.seen(places.last().copied()) {
+            self.painter.circle_filled(end, 2.2, self.look.theme.secondary.gamma_multiply(0.7));
         }
     }
 
@@ -125,17 +124,15 @@ impl Scene<'_> {
         let (line, colour) = (self.line(&track.places), self.look.colour(track.integrator));
         clip::paint_line(self.painter, &line, Stroke::new(4.5, self.look.theme.panel.gamma_multiply(0.55)));
         paint_style(self.painter, &line, track.integrator, Stroke::new(2.0, colour));
-        if line.len() <= DOTTED {
-            for at in line.iter().filter(|at| self.is_seen(**at)) {
-                self.painter.circle_filled(*at, 2.6, colour);
-            }
+        for at in track.places.iter().filter(|_| line.len() <= DOTTED).filter_map(|p| self.seen(Some(*p))) {
+            self.painter.circle_filled(at, 2.6, colour);
         }
     }
 
     fn blobs(&self, shown: &PhasePortrait) {
         let tracks = shown.tracks.iter().filter_map(|t| Some((t.blob.as_ref()?, self.look.colour(t.integrator))));
         for (blob, colour) in shown.blob.iter().map(|b| (b, self.look.theme.text)).chain(tracks) {
-            let dots = blob.inside.iter().map(|p| self.at(*p)).filter(|at| self.is_seen(*at));
+            let dots = blob.inside.iter().filter_map(|p| self.seen(Some(*p)));
             self.painter.extend(dots.map(|at| Shape::circle_filled(at, 1.2, colour.gamma_multiply(0.75))));
             let mut outline = self.line(&blob.outline);
             outline.extend(outline.first().copied());

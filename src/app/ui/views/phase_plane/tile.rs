@@ -1,14 +1,16 @@
-//! The tile: controls, notices, the picture and its numbers, and their export into files.
+//! The tile: controls, notices, the interactive picture and its numbers, and their export into files.
 
 use super::{
     Mode, PhasePlane, PortraitSource, evolves,
-    learned::Learned,
     numbers::{self, STACKED_WIDTH, integrator_label, numbers_ui, overflow_sentence, own_numbers_ui},
     portrait::PhasePortrait,
     scene::{Scene, SceneStyle, share_label},
     wanted,
 };
-use crate::ui::views::{flow::streaks::Background, prelude::*};
+use crate::ui::views::{
+    flow::{camera::Frame, streaks::Background},
+    prelude::*,
+};
 
 const EMPTY: &str = "No queries and keys have been measured yet. A run is asked at its start: press Space. The harmonic toy \
                      and the double well need no run.";
@@ -16,8 +18,8 @@ const NONE_EVOLVE: &str = "No variant of this run evolves its queries and keys b
                       coupled variants do, by Euler's method or by leapfrog; and the two toys need no run.";
 
 impl PhasePlane {
-    fn caption(&self, source: &PortraitSource, shown: &PhasePortrait) -> String {
-        match source {
+    fn caption(&self, shown: &PhasePortrait) -> String {
+        match shown.source {
             PortraitSource::Toy(toy, _) => format!(
                 "{}. Grey: levels of energy, the start\u{2019}s own lighter; the true path never leaves it. The blob is \
                  drawn at the start and after n steps. Drag to move the start; scroll to zoom.",
@@ -26,7 +28,7 @@ impl PhasePlane {
             PortraitSource::Token(_, token, ..) => {
                 let Some(learned) = self.learned() else { return String::new() };
                 let (own, share) = (learned.model_stepping, shown.plane.shares.map_or(1.0, |[a, b]| a + b));
-                let close = match learned.f64_distances.get(*token).copied().flatten().zip(learned.max_error()) {
+                let close = match learned.f64_distances.get(token).copied().flatten().zip(learned.max_error()) {
                     Some((off, max)) => format!(
                         "the same steps here end {} from it ({} at most over {} tokens)",
                         value_label(off),
@@ -50,70 +52,44 @@ impl PhasePlane {
     }
 
     /// The controls of what is shown, and it; or why there is nothing.
-    fn shown_ui(
-        &mut self,
-        ui: &mut Ui,
-        cx: &mut ViewCx<'_>,
-        mode: Mode,
-        measured: Option<Measured<'_, QueryKeyPaths>>,
-    ) {
+    fn shown_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, measured: Option<Measured<'_, QueryKeyPaths>>) {
         let is_low = plot::is_lower(ui, LOW_HEIGHT);
-        let Some((source, shown)) = self.source(cx).and_then(|source| Some((source.clone(), self.compute(&source)?)))
-        else {
-            if mode == Mode::Learned && !self.text.is_empty() {
+        let Some(shown) = self.portrait(cx) else {
+            if self.mode(cx) == Mode::Learned && !self.text.is_empty() {
                 cx.controls_ui(ui, |ui, cx| self.text_ui(ui, cx));
             }
-            self.why_not_ui(ui, cx, measured);
-            return;
+            return self.why_not_ui(ui, cx, measured);
         };
         cx.controls_ui(ui, |ui, cx| {
-            let learned = self.learned();
-            let plane = (shown.plane.coordinate, learned.as_ref().map_or(1, |l| l.width()));
-            self.step_ui(ui, mode, learned.as_deref(), |this, ui| {
+            self.step_ui(ui, &shown, |this, ui| {
                 if is_low {
-                    this.plane_ui(ui, cx, mode, plane, true);
+                    this.plane_ui(ui, cx, &shown, true);
                 }
             });
             if !is_low {
-                self.plane_ui(ui, cx, mode, plane, false);
+                self.plane_ui(ui, cx, &shown, false);
             }
         });
         // A change by a slider is drawn in this frame.
-        let source = self.source(cx).unwrap_or(source);
-        let Some(shown) = self.compute(&source) else { return };
+        let shown = self.portrait(cx).unwrap_or(shown);
         let tokens = measured.map(|m| &m.sample.tokens[..]);
         if let Some(tokens) = tokens.filter(|_| !is_low) {
-            Self::tokens_ui(ui, cx, &source, tokens);
+            Self::tokens_ui(ui, cx, &shown, tokens);
         }
-        let (dt, steps) = match &source {
-            PortraitSource::Toy(_, settings) => (settings.dt, settings.steps),
-            PortraitSource::Token(_, _, stepping, _) => *stepping,
-        };
-        if let Some(words) = overflow_sentence(&shown, steps, dt) {
+        if let Some(words) = overflow_sentence(&shown) {
             wrapped_ui(ui, format!("! {words}"), cx.theme.error);
         }
-        self.body_ui(ui, cx, &source, &shown, if is_low { PEEK } else { 0.0 });
+        self.body_ui(ui, cx, &shown, if is_low { PEEK } else { 0.0 });
         if let Some(tokens) = tokens.filter(|_| is_low) {
-            Self::tokens_ui(ui, cx, &source, tokens);
+            Self::tokens_ui(ui, cx, &shown, tokens);
         }
     }
 
     /// The picture, and the numbers beside it or, in a high tile, below.
     /// Something of height `under` has room below both.
-    fn body_ui(
-        &mut self,
-        ui: &mut Ui,
-        cx: &mut ViewCx<'_>,
-        source: &PortraitSource,
-        shown: &PhasePortrait,
-        under: f32,
-    ) {
-        let learned: Option<(Arc<Learned>, usize)> = match source {
-            PortraitSource::Token(_, token, ..) => self.learned().map(|l| (l, *token)),
-            PortraitSource::Toy(..) => None,
-        };
-        let of_model = learned.as_ref().map(|(l, token)| (&**l, *token));
-        let mut caption = self.caption(source, shown);
+    fn body_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, shown: &PhasePortrait, under: f32) {
+        let learned = self.learned();
+        let mut caption = self.caption(shown);
         if let Some(why) = self.no_field.as_ref().filter(|_| self.behind != Background::Nothing) {
             let _ = write!(caption, " No streaks: {why}.");
         }
@@ -139,13 +115,16 @@ impl PhasePlane {
         let child = |ui: &mut Ui, rect: Rect| {
             ui.new_child(UiBuilder::new().max_rect(rect).layout(Layout::top_down(Align::Min)))
         };
-        self.canvas_ui(&mut child(ui, canvas), cx, (source, shown), canvas.size());
+        self.canvas_ui(&mut child(ui, canvas), cx, shown, canvas.size());
         let mut side = child(ui, words);
         let look = SceneStyle::new(cx.mirror, cx.selection.variant, cx.theme);
-        let details = cx.shows_controls().then_some(&mut self.has_details);
-        own_numbers_ui(&mut side, look, shown, is_beside, details);
+        own_numbers_ui(&mut side, look, shown, is_beside);
+        // a picture has nothing to unfold the details with
+        if cx.shows_controls() {
+            fold_ui(&mut side, cx.theme, "Details", &mut self.has_details);
+        }
         if has_details {
-            numbers_ui(&mut side, look, shown, of_model, is_beside);
+            numbers_ui(&mut side, look, shown, learned.as_deref(), is_beside);
         }
         if is_beside {
             side.add_space(6.0);
@@ -208,15 +187,83 @@ impl PhasePlane {
     }
 
     /// The tokens that were read, the shown one marked; a click takes another.
-    fn tokens_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, source: &PortraitSource, tokens: &[String]) {
-        let PortraitSource::Token(_, token, ..) = source else { return };
+    fn tokens_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, shown: &PhasePortrait, tokens: &[String]) {
+        let Some(token) = shown.token() else { return };
         let theme = cx.theme;
         let ground = theme.accent.gamma_multiply(0.3);
-        let mark = |i: usize| TokenMark { ground: (i == *token).then_some(ground), outline: None };
+        let mark = |i: usize| TokenMark { ground: (i == token).then_some(ground), outline: None };
         if let Some(clicked) = token_strip_ui(ui, theme, tokens, mark).clicked {
             cx.selection.token = Some(clicked);
             ui.ctx().request_repaint();
         }
+    }
+
+    /// The camera set on what is shown, and the patch of the plane that is in sight: left, right, low, high.
+    fn frame(&self, sheet: Rect, shown: &PhasePortrait) -> (Frame, [f32; 4]) {
+        let frame = self.camera.frame(sheet.shrink2(vec2(18.0, 20.0)), shown.fitted(self.close).into_iter());
+        let zero = frame.project([0.0; 3]);
+        let (x, y) = (|at: f32| (at - zero.x) / frame.scale, |at: f32| (zero.y - at) / frame.scale);
+        (frame, [x(sheet.left()), x(sheet.right()), y(sheet.bottom()), y(sheet.top())])
+    }
+
+    /// The field behind the paths, computed again when another patch of the plane is shown.
+    fn follow_field(&mut self, shown: &PhasePortrait, patch: [f32; 4]) {
+        let of = match shown.source {
+            // the defaults, because the field depends neither on the start nor on the number of steps
+            PortraitSource::Toy(toy, _) => PortraitSource::Toy(toy, toy.system().settings),
+            PortraitSource::Token(read, _, _, plane) => PortraitSource::Token(read, 0, (0.0, 0), plane),
+        };
+        if self.field_of == Some((of, patch)) {
+            return;
+        }
+        let field = match of {
+            PortraitSource::Toy(toy, _) => shown.plane.field(&toy.system().force, patch),
+            PortraitSource::Token(..) => self.learned().and_then(|l| shown.plane.field(&l.force, patch)),
+        };
+        self.streaks.set(field.unwrap_or_default(), patch);
+        self.field_of = Some((of, patch));
+    }
+
+    fn canvas_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, shown: &PhasePortrait, size: Vec2) {
+        self.size = size;
+        let (sheet, response, painter) = canvas_ui(ui, size, Sense::click_and_drag(), "phase plane");
+        self.camera.zoom(ui, &response, response.hovered());
+        let (frame, patch) = self.frame(sheet, shown);
+        if self.behind != Background::Nothing {
+            self.follow_field(shown, patch);
+            let flowing = self.behind == Background::Flowing && !cx.still;
+            self.no_field = self.streaks.paint(ui, sheet, &frame, 0.0, flowing, cx.theme).err();
+        }
+        let look = SceneStyle::new(cx.mirror, cx.selection.variant, cx.theme);
+        Scene { painter: &painter, frame: &frame, look, sheet }.paint(shown, patch);
+        self.point(&response, cx, &frame, shown);
+    }
+
+    /// Dragging sets the start of a toy; on paths of tokens the pointer names and selects one.
+    fn point(&mut self, response: &Response, cx: &mut ViewCx<'_>, frame: &Frame, shown: &PhasePortrait) {
+        if let PortraitSource::Toy(toy, _) = shown.source {
+            if let Some(at) = response.interact_pointer_pos().filter(|_| response.dragged()) {
+                let zero = frame.project([0.0; 3]);
+                let kept = |v: f32| (f64::from(v / frame.scale).clamp(-4.0, 4.0) * 100.0).round() / 100.0;
+                self.toys[toy as usize].start = [kept(at.x - zero.x), kept(zero.y - at.y)];
+                response.ctx.request_repaint();
+            }
+            return;
+        }
+        let Some(pointer) = response.hover_pos() else { return };
+        let far = |places: &[[f64; 2]]| {
+            let line: Vec<Pos2> = places.iter().map(|[x, y]| frame.project([*x as f32, *y as f32, 0.0])).collect();
+            distance_to(&line, pointer)
+        };
+        let nearest = shown.others.iter().map(|o| (far(&o.places), o.token)).min_by(|a, b| a.0.total_cmp(&b.0));
+        let Some((_, token)) = nearest.filter(|(far, _)| *far < 10.0) else { return };
+        if response.clicked() {
+            cx.selection.token = Some(token);
+            response.ctx.request_repaint();
+        }
+        let text = self.measured(cx).and_then(|m| m.sample.tokens.get(token));
+        let name = text.map_or(String::new(), |t| format!(" \u{201c}{}\u{201d}", t.replace('\n', "\u{b6}")));
+        response.clone().on_hover_text_at_pointer(format!("token {token}{name}"));
     }
 }
 
@@ -247,20 +294,16 @@ impl View for PhasePlane {
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let mode = self.mode(cx);
-        let measured = (mode == Mode::Learned).then(|| self.measured(cx)).flatten();
-        match measured {
-            Some(m) => self.read(m),
-            None => self.read = None,
-        }
+        let measured = (self.mode(cx) == Mode::Learned).then(|| self.measured(cx)).flatten();
+        self.read(measured);
         self.behind = self.chosen.unwrap_or_else(|| Background::usual(ui));
         ui.spacing_mut().item_spacing.y = 4.0;
-        let chosen = cx.controls_ui(ui, |ui, cx| self.mode_ui(ui, cx, mode, measured.map(|m| m.value))).flatten();
+        let chosen = cx.controls_ui(ui, |ui, cx| self.mode_ui(ui, cx, measured.map(|m| m.value))).flatten();
         let is_low = plot::is_lower(ui, LOW_HEIGHT);
         if !is_low {
             self.notices_ui(ui, cx, measured);
         }
-        self.shown_ui(ui, cx, mode, measured);
+        self.shown_ui(ui, cx, measured);
         if is_low {
             self.notices_ui(ui, cx, measured);
         }
@@ -286,9 +329,8 @@ impl View for PhasePlane {
 
     /// The paths on the plane, step by step.
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let source = self.source(cx)?;
-        let shown = self.shown.get(&source)?.as_ref()?;
-        let token = if let PortraitSource::Token(_, token, ..) = source { token } else { 0 };
+        let shown = self.last_portrait(cx)?;
+        let token = shown.token().unwrap_or(0);
         let names = &shown.plane.names;
         let mut table = Table::new(["path", "token", "step", names[0].as_str(), names[1].as_str()]);
         let mut rows = |what: &str, token: usize, places: &[[f64; 2]]| {
@@ -304,7 +346,7 @@ impl View for PhasePlane {
 
     /// The picture without the field behind it.
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let shown = self.shown.get(&self.source(cx)?)?.as_ref()?;
+        let shown = self.last_portrait(cx)?;
         let sheet = Rect::from_min_size(Pos2::ZERO, self.size);
         let (frame, patch) = self.frame(sheet, shown);
         let look = SceneStyle::new(cx.mirror, cx.selection.variant, cx.theme);

@@ -33,7 +33,6 @@ pub struct Blob {
 pub struct ToySystem {
     pub force: Force,
     pub label: &'static str,
-    /// The potential, as a formula.
     pub formula: &'static str,
     /// The default settings: enough steps for more than two periods, so that Euler's spiral visibly grows and, in the
     /// double well, leaves its well.

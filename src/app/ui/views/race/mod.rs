@@ -81,30 +81,21 @@ impl Race {
         if ui.available_width() < MIN_TABLE_WIDTH {
             return self.stacked_table_ui(ui, cx);
         }
-        let (theme, racers, all) = (cx.theme, self.racers(cx), groups(cx.mirror));
+        let (theme, racers) = (cx.theme, self.racers(cx));
         let target = self.target(&racers);
-        let first = racers.first().map_or(String::new(), |r| r.label.clone());
+        let first = racers.first().map_or("", |r| &r.group.label);
         let widths = widths_in(ui.available_width());
         let shown = ScrollArea::both().id_salt("race").auto_shrink([false, true]).show(ui, |ui| {
             Grid::new("race").spacing([GAP, 3.0]).min_row_height(15.0).show(ui, |ui| {
                 ui.spacing_mut().interact_size.y = 15.0;
-                let header = [
-                    String::new(),
-                    "loss".to_owned(),
-                    format!("against {first}, 95%"),
-                    target.map_or("tokens".to_owned(), |t| format!("tokens to {}", value_label(t))),
-                    "seconds".to_owned(),
-                    "parameters".to_owned(),
-                    "MFLOP/token".to_owned(),
-                ];
-                for (words, width) in header.into_iter().zip(widths) {
+                let [loss, tokens, others @ ..] = headings(target);
+                let header = [String::new(), loss, format!("against {first}, 95%"), tokens].into_iter().chain(others);
+                for (words, width) in header.zip(widths) {
                     cell_ui(ui, width, small_text(words, theme.secondary));
                 }
                 ui.end_row();
                 for racer in racers.iter() {
-                    let Some(group) = all.get(racer.group_index) else { continue };
-                    let name = small_text(racer.label.clone(), group.colour(racer.group_index, theme));
-                    cell_ui(ui, widths[0], name.strong());
+                    cell_ui(ui, widths[0], small_text(&racer.group.label, racer.colour(theme)).strong());
                     for (i, cell) in (1..).zip(self.cells(racer, target)) {
                         let face = if i == VERDICT { theme::small() } else { theme::numbers() };
                         cell_ui(ui, widths[i], RichText::new(cell).font(face).color(theme.text));
@@ -118,14 +109,10 @@ impl Race {
 
     /// The table where its columns have no room: each variant's numbers below its name and verdict.
     fn stacked_table_ui(&self, ui: &mut Ui, cx: &ViewCx<'_>) {
-        let (theme, racers, all) = (cx.theme, self.racers(cx), groups(cx.mirror));
+        let (theme, racers) = (cx.theme, self.racers(cx));
         let target = self.target(&racers);
         let room = ui.available_width();
         let (widths, gap) = number_widths_in(room);
-        let tokens = match target.filter(|_| widths[1] >= WIDTHS[3]) {
-            Some(target) => format!("tokens to {}", value_label(target)),
-            None => "tokens".to_owned(),
-        };
         let shown = plot::rows_ui(ui, ScrollArea::vertical().id_salt("race").auto_shrink([false, true]), |ui| {
             ui.spacing_mut().item_spacing = vec2(gap, 3.0);
             ui.spacing_mut().interact_size.y = 15.0;
@@ -137,16 +124,13 @@ impl Race {
                 });
             };
             if let [first, _, ..] = &racers[..] {
-                note_ui(ui, theme, format!("Beside each name: the loss against {}, 95%.", first.label));
+                note_ui(ui, theme, format!("Beside each name: the loss against {}, 95%.", first.group.label));
             }
-            let head = ["loss", tokens.as_str(), "seconds", "parameters", "MFLOP/token"].map(str::to_owned);
-            numbers_ui(ui, head, theme::small(), theme.secondary);
+            numbers_ui(ui, headings(target.filter(|_| widths[1] >= WIDTHS[3])), theme::small(), theme.secondary);
             for racer in racers.iter() {
-                let Some(group) = all.get(racer.group_index) else { continue };
                 let [loss, verdict, tokens, seconds, params, flops] = self.cells(racer, target);
                 ui.horizontal_wrapped(|ui| {
-                    let colour = group.colour(racer.group_index, theme);
-                    ui.label(small_text(racer.label.clone(), colour).strong());
+                    ui.label(small_text(&racer.group.label, racer.colour(theme)).strong());
                     ui.label(small_text(verdict, theme.text));
                 });
                 numbers_ui(ui, [loss, tokens, seconds, params, flops], theme::numbers(), theme.text);
@@ -155,7 +139,6 @@ impl Race {
         note_table(ui.ctx(), "race", room, shown.content_size.x);
     }
 
-    /// The control of the loss that variants are to reach.
     fn target_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>) {
         let racers = self.racers(cx);
         let Some(usual) = racers.first().and_then(|r| r.marks.last()) else { return };
@@ -184,6 +167,12 @@ impl Race {
             racer.flops.map_or("\u{2013}".to_owned(), |f| abbreviated(1e-6 * f)),
         ]
     }
+}
+
+/// The headings of the numbers; `target` is the loss that the tokens and seconds are for.
+fn headings(target: Option<f64>) -> [String; 5] {
+    let tokens = target.map_or("tokens".to_owned(), |t| format!("tokens to {}", value_label(t)));
+    ["loss", &tokens, "seconds", "parameters", "MFLOP/token"].map(str::to_owned)
 }
 
 /// The column widths for a table of this width. The verdict gets what remains, up to its full width. If the table is too
@@ -241,20 +230,18 @@ impl PanelView for Race {
             "No race yet. Press Space: all variants train on the same batches, and are measured on the same text.",
             "This run has measured no held-out loss of its variants.",
         ));
-        let all = groups(cx.mirror);
         for racer in racers.iter() {
-            let Some(group) = all.get(racer.group_index) else { continue };
-            let colour = group.colour(racer.group_index, cx.theme);
+            let (label, colour) = (&racer.group.label, racer.colour(cx.theme));
             let untrained = usize::from(leaves_out_first(racer));
             let points = |of: fn(&Mark) -> f64| -> Vec<[f64; 2]> {
                 let at = |m: &Mark| [m.position(self.over), of(m)];
                 racer.marks.iter().skip(untrained).map(at).filter(|p| p[0].is_finite()).collect()
             };
-            if racer.seeds > 1 {
-                let label = format!("{}, \u{b1}1 sd", racer.label);
-                chart.band(label, colour, points(|m| m.loss - m.sd), points(|m| m.loss + m.sd));
+            if racer.group.members.len() > 1 {
+                let spread = format!("{label}, \u{b1}1 sd");
+                chart.band(spread, colour, points(|m| m.loss - m.sd), points(|m| m.loss + m.sd));
             }
-            chart.add(Line::new(racer.label.clone(), colour, points(|m| m.loss)).dots());
+            chart.add(Line::new(label, colour, points(|m| m.loss)).dots());
         }
         if let Some(at) = self.target(&racers).filter(|_| !chart.is_empty()) {
             chart.horizontal_line(format!("to reach: {}", value_label(at)), at);
@@ -267,14 +254,12 @@ impl PanelView for Race {
     }
 
     fn footer_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let racers = self.racers(cx);
-        let counts_operations = racers.iter().any(|r| r.flops.is_some());
+        let counts_operations = self.racers(cx).iter().any(|r| r.flops.is_some());
         let has_target = ui.available_width() >= FOOTER_WIDTH;
-        for over in RaceAxis::ALL {
+        for (over, label) in RaceAxis::ALL {
             let can = over != RaceAxis::Operations || counts_operations;
-            let button = ui.add_enabled(can, Button::selectable(self.over == over, over.label()));
-            let button = button.on_disabled_hover_text("The operations of these models are not counted.");
-            if button.clicked() {
+            let button = ui.add_enabled(can, Button::selectable(self.over == over, label));
+            if button.on_disabled_hover_text("The operations of these models are not counted.").clicked() {
                 self.over = over;
             }
         }
@@ -287,8 +272,7 @@ impl PanelView for Race {
     fn height_below(&self, _ui: &Ui, cx: &ViewCx<'_>, room: Vec2, _is_empty: bool) -> f32 {
         let racers = self.racers(cx);
         // an axis that no racer has leaves the chart empty, and the table as it is
-        let has_rows = racers.iter().any(|racer| !racer.marks.is_empty());
-        if !has_rows {
+        if racers.iter().all(|racer| racer.marks.is_empty()) {
             return 0.0;
         }
         let target = if room.x < FOOTER_WIDTH { cx.height_of_controls(TARGET_HEIGHT) } else { 0.0 };
@@ -305,7 +289,7 @@ impl PanelView for Race {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let racers = self.racers(cx);
-        let seeds = racers.iter().map(|r| r.seeds).max().unwrap_or(1);
+        let seeds = racers.iter().map(|r| r.group.members.len()).max().unwrap_or(1);
         let newest = racers.iter().filter_map(|r| r.marks.last()).map(|m| m.step).max();
         let newest = newest.filter(|step| *step != cx.step);
         let measured = newest.map_or(String::new(), |step| format!(", measured at step {step}"));
@@ -316,17 +300,14 @@ impl PanelView for Race {
 
     fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
         let racers = self.racers(cx);
-        if racers.iter().all(|r| r.marks.is_empty()) {
-            return None;
-        }
         let mut table = Table::new(["variant", "seeds", "step", "tokens", "seconds", "gflop", "loss", "sd"]);
         for racer in racers.iter() {
             for m in &racer.marks {
                 let Mark { step, tokens, seconds, gflop, loss, sd } = m;
-                table.cells(&[&racer.label, &racer.seeds, step, tokens, seconds, gflop, loss, sd]);
+                table.cells(&[&racer.group.label, &racer.group.members.len(), step, tokens, seconds, gflop, loss, sd]);
             }
         }
-        Some(table)
+        table.non_empty()
     }
 }
 

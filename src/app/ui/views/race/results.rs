@@ -11,15 +11,9 @@ pub enum RaceAxis {
 }
 
 impl RaceAxis {
-    pub const ALL: [RaceAxis; 3] = [RaceAxis::Tokens, RaceAxis::Seconds, RaceAxis::Operations];
-
-    pub fn label(self) -> &'static str {
-        match self {
-            RaceAxis::Tokens => "tokens",
-            RaceAxis::Seconds => "seconds",
-            RaceAxis::Operations => "operations",
-        }
-    }
+    /// Each with its label.
+    pub const ALL: [(Self, &'static str); 3] =
+        [(Self::Tokens, "tokens"), (Self::Seconds, "seconds"), (Self::Operations, "operations")];
 
     pub fn axis(self) -> &'static str {
         match self {
@@ -75,10 +69,8 @@ pub fn verdict(difference: &SeedSummary) -> &'static str {
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Racer {
-    pub label: String,
-    /// The index of its group in the run, for its colour.
+    pub group: SeedGroup,
     pub group_index: usize,
-    pub seeds: usize,
     pub params: usize,
     /// Floating-point operations of a training step for each token.
     pub flops: Option<f64>,
@@ -88,53 +80,45 @@ pub struct Racer {
 }
 
 impl Racer {
+    pub fn colour(&self, theme: &Theme) -> Color32 {
+        self.group.colour(self.group_index, theme)
+    }
+
     /// The position at which the mean loss first reaches `loss`, interpolated linearly between two measurements.
     pub fn first_reaching(&self, loss: f64, over: RaceAxis) -> Option<f64> {
-        let mut before: Option<&Mark> = None;
-        for mark in &self.marks {
-            if mark.loss <= loss {
-                let Some(b) = before else { return Some(mark.position(over)) };
-                let share = (b.loss - loss) / (b.loss - mark.loss);
-                return Some(b.position(over) + share * (mark.position(over) - b.position(over)));
-            }
-            before = Some(mark);
-        }
-        None
+        let reached = self.marks.iter().position(|mark| mark.loss <= loss)?;
+        let (before, mark) = (self.marks[..reached].last(), self.marks[reached]);
+        let Some(before) = before else { return Some(mark.position(over)) };
+        let share = (before.loss - loss) / (before.loss - mark.loss);
+        Some(before.position(over) + share * (mark.position(over) - before.position(over)))
     }
 }
 
 /// Every group of seeds, up to `step`.
 pub fn results(mirror: &Mirror, step: u64) -> Vec<Racer> {
     let Some(info) = &mirror.info else { return vec![] };
-    let flops = operations(mirror);
+    let plan = labs::find(&info.lab).and_then(|lab| (lab.plan)(&info.config).ok());
+    // from the sizes of its model, where the plan of the run can still be made
+    let operations = |id: &str| {
+        let plan = plan.as_ref()?;
+        let variant = plan.variants.iter().find(|variant| variant.id == id)?;
+        variant.model.flops_per_token(info.vocab, plan.window)
+    };
     let all = groups(mirror);
     let racers = all.iter().enumerate().map(|(group_index, group)| {
-        let of = group.members.first().copied().unwrap_or(0);
-        let flops = flops.get(of).copied().flatten();
+        let variant = group.members.first().and_then(|v| info.variants.get(*v));
+        let flops = variant.and_then(|variant| operations(&variant.id));
         let first = all.first().filter(|_| group_index > 0);
         Racer {
-            label: group.label.clone(),
+            group: group.clone(),
             group_index,
-            seeds: group.members.len(),
-            params: info.variants.get(of).map_or(0, |v| v.params),
+            params: variant.map_or(0, |variant| variant.params),
             flops,
             marks: marks(mirror, group, step, info.tokens_per_step, flops),
             difference: first.and_then(|first| loss_difference(mirror, first, group, step)),
         }
     });
     racers.collect()
-}
-
-/// Operations a token of every variant, from its model's sizes, where the plan of the run can still be made.
-fn operations(mirror: &Mirror) -> Vec<Option<f64>> {
-    let Some(info) = &mirror.info else { return vec![] };
-    let plan = labs::find(&info.lab).and_then(|lab| (lab.plan)(&info.config).ok());
-    let Some(plan) = plan else { return vec![None; info.variants.len()] };
-    let of = |id: &str| {
-        let variant = plan.variants.iter().find(|v| v.id == id)?;
-        variant.model.flops_per_token(info.vocab, plan.window)
-    };
-    info.variants.iter().map(|v| of(&v.id)).collect()
 }
 
 fn held_out_curve(mirror: &Mirror, variant: usize) -> Option<&Curve> {
@@ -150,11 +134,8 @@ fn marks(mirror: &Mirror, group: &SeedGroup, step: u64, tokens: usize, flops: Op
     let mut marks = vec![];
     for (at, _) in first.points(0, step) {
         let exact = |c: &&Curve| c.point_at(at).filter(|p| p.0 == at).map(|p| p.1);
-        let losses: Vec<f64> = curves.iter().filter_map(exact).collect();
-        if losses.len() < curves.len() {
-            continue;
-        }
-        let (loss, sd) = mean_sd(&losses);
+        let losses: Option<Vec<f64>> = curves.iter().map(exact).collect();
+        let Some((loss, sd)) = losses.map(|losses| mean_sd(&losses)) else { continue };
         for (seconds, variant) in seconds.iter_mut().zip(&group.members) {
             let steps = mirror.curve(*variant, channels::STEP_MS).into_iter().flat_map(|c| c.points(next, at));
             steps.for_each(|(_, ms)| *seconds += 1e-3 * ms);

@@ -72,7 +72,6 @@ pub fn multiscale_chart(errors: Option<&MultiscaleErrors>, epsilon: f64, theme: 
     chart
 }
 
-/// Sentences about the trajectory and about the parameter.
 pub fn facts(field: &Field, run: &Run) -> Vec<String> {
     let mut facts = vec![];
     facts.push(match run.long_term {

@@ -31,7 +31,6 @@ pub struct Field {
     pub distances: Option<ManifoldDistances>,
 }
 
-/// A trajectory, its pace and its end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
     pub epsilon: f64,
@@ -86,20 +85,16 @@ impl Field {
     /// Lines of x = h0 + eps h1, cut near folds; true marks an attracting line.
     pub fn first_order_manifold(&self, epsilon: f64) -> Vec<(bool, Vec<Point>)> {
         let max = MAX_CORRECTION * self.bounds.width();
+        let corrected = |p: &Point| {
+            let correction = epsilon * first_order_correction(&self.plane, *p);
+            (correction.abs() <= max).then_some([p[0] + correction, p[1]])
+        };
         let mut lines = vec![];
         for branch in &self.manifold.branches {
-            let mut line = vec![];
-            for p in &branch.points {
-                let correction = epsilon * first_order_correction(&self.plane, *p);
-                if correction.abs() <= max {
-                    line.push([p[0] + correction, p[1]]);
-                } else if !line.is_empty() {
-                    lines.push((branch.is_stable, std::mem::take(&mut line)));
-                }
-            }
-            lines.push((branch.is_stable, line));
+            let points: Vec<Option<Point>> = branch.points.iter().map(corrected).collect();
+            let parts = points.split(Option::is_none).filter(|part| part.len() > 1);
+            lines.extend(parts.map(|part| (branch.is_stable, part.iter().copied().flatten().collect())));
         }
-        lines.retain(|(_, line)| line.len() > 1);
         lines
     }
 }

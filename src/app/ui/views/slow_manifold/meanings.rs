@@ -1,11 +1,11 @@
 //! The two meanings of "manifold" that are constraints: doubly stochastic matrices (M1) and states of length 1 (M2),
 //! each with points that are projected onto it. Neither has a fast or a slow variable.
 
-use super::{scene::paint_head, sheet::Sheet};
+use super::scene::paint_head;
 use crate::{
     analysis::fast_slow_plane::{Bounds, Point},
     labs::equilibrium::slow_manifold::ManifoldMeaning,
-    ui::views::painting::*,
+    ui::views::{flow::sheet::Sheet, painting::*},
 };
 
 const POINTS: usize = 24;

@@ -1,14 +1,14 @@
 //! Particles over the plane: the field as the GPU takes it, the time of the particles, and the pointer that stirs them.
 
-use super::{
-    field::{Field, Source},
-    sheet::Sheet,
-};
+use super::field::{Field, Source};
 use crate::{
     analysis::fast_slow_plane::Bounds,
     gpu::particles::{LIFE, Particles, Stepping, VectorField},
     ui::views::{
-        flow::streaks::{FlowTime, STEP_RATE},
+        flow::{
+            sheet::Sheet,
+            streaks::{FlowTime, STEP_RATE},
+        },
         prelude::*,
     },
 };
@@ -89,13 +89,9 @@ impl ParticleLayer {
         self.time.is_flowing() && self.stirred_at.is_some_and(|at| ui.input(|i| i.time) - at < life)
     }
 
-    /// Advances the particles while they flow, and asks for the next frame.
-    pub fn flow(&mut self, ui: &Ui, flowing: bool) {
+    /// Paints them, and lets their time pass while they flow; `Err` says why there are none.
+    pub fn paint(&mut self, ui: &Ui, sheet: &Sheet, flowing: bool, theme: &Theme) -> Result<(), String> {
         self.time.advance(ui, flowing && self.dt != 0.0);
-    }
-
-    /// Paints them; `Err` says why there are none.
-    pub fn paint(&self, ui: &Ui, sheet: &Sheet, flowing: bool, theme: &Theme) -> Result<(), String> {
         if self.dt == 0.0 {
             return Ok(());
         }

@@ -1,10 +1,10 @@
 //! The picture of the dynamical manifold: branches, folds, the first-order slow manifold, a trajectory and its speed.
 
-use super::{
-    field::{Field, Run},
-    sheet::Sheet,
+use super::field::{Field, Run};
+use crate::{
+    analysis::fast_slow_plane::Point,
+    ui::views::{flow::sheet::Sheet, painting::*},
 };
-use crate::{analysis::fast_slow_plane::Point, ui::views::painting::*};
 
 /// The number of fast segments of a trajectory that have a double arrow; later cycles coincide with the first.
 const ARROWS: usize = 4;
@@ -17,7 +17,6 @@ pub struct Scene<'a> {
     pub sheet: Sheet,
 }
 
-/// Signs of the legend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sample {
     Attracting,

@@ -1,12 +1,8 @@
 //! The effect of fast weights on the perplexity of the run's own text and of a foreign one: a cell for each learning
-//! rate and limit of precisions, with and without the trained weights.
+//! rate and limit of precisions, with and without the trained weights, in which the change stands in words and colour.
 
-use super::{
-    CONTROLS, STREAM_TOKENS_TIP, VARIANTS_TIP,
-    change::{cell_label, change_colour, change_label},
-    measure_ui, shown, subtitle_of, tokens_ui, why_nothing,
-};
-use crate::ui::{theme::contrast, views::prelude::*};
+use super::{CONTROLS, STREAM_TOKENS_TIP, VARIANTS_TIP, measure_ui, shown, subtitle_of, tokens_ui, why_nothing};
+use crate::ui::{theme::contrast, views::prelude::*, widgets::number::difference};
 
 const CANVAS: &str = "perplexity with fast weights";
 const CHOICES: [usize; 4] = [500, 1000, 4000, 10_000];
@@ -26,89 +22,115 @@ pub struct FastWeightsView {
     asked: FastWeightsArgs,
 }
 
-struct Cell<'a> {
-    rect: Rect,
-    setting: &'a FastWeightSetting,
-    has_base: bool,
-    text: usize,
+/// A change of this size takes at least half of the colour range; one of 100% takes all of it.
+const VISIBLE: f64 = 0.01;
+
+/// 0.045 becomes "+4.5%", more than a tenfold change a factor, and a value that is not a number "diverged".
+fn change_label(change: f64) -> String {
+    match change {
+        c if !c.is_finite() => "diverged".to_owned(),
+        c if c.abs() < 9.995 => format!("{}%", difference(100.0 * c, 1)),
+        c => format!("\u{d7}{}", short(1.0 + c)),
+    }
 }
 
-impl Cell<'_> {
+/// The label of a change, marked where its interval includes 0.
+fn cell_label(change: f64, [low, high]: [f64; 2]) -> String {
+    let is_told = !(low <= 0.0 && high >= 0.0);
+    let words = change_label(change);
+    if is_told || !change.is_finite() { words } else { format!("\u{2248} {words}") }
+}
+
+/// Cool where perplexity falls, warm where it rises, in logarithmic steps.
+fn change_colour(change: f64, theme: &Theme) -> Color32 {
+    let change = if change.is_nan() { f64::INFINITY } else { change };
+    let size = ((1.0 + change.abs() / VISIBLE).ln() / (1.0 + 1.0 / VISIBLE).ln()).min(1.0);
+    let place = 0.5 + 0.5 * size * change.signum();
+    ColourMap::Diverging { dark: theme.dark }.colour(place as f32)
+}
+
+/// One text's cells: a row for each rate with a cell for each limit, and below a row for each rate without the base.
+struct TextPanel<'a> {
+    found: &'a FastWeights,
+    text: usize,
+    rect: Rect,
+    /// Height of a row.
+    row: f32,
+}
+
+impl TextPanel<'_> {
+    fn name(&self) -> &str {
+        self.found.texts.get(self.text).map_or("", String::as_str)
+    }
+
     fn value(&self, list: &[f64]) -> f64 {
         list.get(self.text).copied().unwrap_or(f64::NAN)
     }
 
-    fn interval(&self) -> (f64, f64) {
-        (self.value(&self.setting.change_low), self.value(&self.setting.change_high))
+    fn columns(&self) -> usize {
+        self.found.limits.len().max(1)
+    }
+
+    /// The height of a row's top edge; those without the base follow those of the rates.
+    fn top(&self, row: usize) -> f32 {
+        let space = if row < self.found.rates.len() { 0.0 } else { SPACE_ABOVE };
+        self.rect.top() + HEAD_HEIGHT + COLUMNS + self.row * row as f32 + space
+    }
+
+    /// Every setting with the place of its cell, and true for one with the base.
+    fn cells(&self) -> impl Iterator<Item = (Rect, &FastWeightSetting, bool)> {
+        let (columns, left) = (self.columns(), self.rect.left() + NAMES);
+        let wide = (self.rect.right() - left) / columns as f32;
+        let cell = move |row: usize, column: usize, width: f32| {
+            Rect::from_min_size(pos2(left + column as f32 * wide, self.top(row)), vec2(width, self.row))
+        };
+        let sweep = self.found.sweep.iter().enumerate();
+        let grid = sweep.map(move |(i, setting)| (cell(i / columns, i % columns, wide), setting, true));
+        let without = self.found.without_base.iter().zip(self.found.rates.len()..);
+        grid.chain(without.map(move |(setting, row)| (cell(row, 0, wide * columns as f32), setting, false)))
+    }
+
+    fn interval(&self, setting: &FastWeightSetting) -> [f64; 2] {
+        [&setting.change_low, &setting.change_high].map(|list| self.value(list))
     }
 
     fn draw(&self, painter: &Painter, theme: &Theme) {
-        let change = self.value(&self.setting.change);
-        let ground = change_colour(change, theme);
-        painter.rect_filled(self.rect.shrink(1.0), 2.0, ground);
-        let (light, dark) = (theme.text, theme.page);
-        let ink = if contrast(light, ground) >= contrast(dark, ground) { light } else { dark };
-        let (low, high) = self.interval();
-        let words = cell_label(change, low, high);
-        painter.text(self.rect.center(), Align2::CENTER_CENTER, words, theme::numbers(), ink);
+        let draw_text = |at: Pos2, align, words: String, colour| painter.text(at, align, words, theme::small(), colour);
+        let title = format!("{}: perplexity {} without", self.name(), short(self.value(&self.found.baseline)));
+        draw_text(self.rect.min + vec2(0.0, HEAD_HEIGHT / 2.0), Align2::LEFT_CENTER, title, theme.text);
+        let wide = (self.rect.width() - NAMES) / self.columns() as f32;
+        let y = self.rect.top() + HEAD_HEIGHT + COLUMNS / 2.0;
+        for (i, limit) in self.found.limits.iter().enumerate() {
+            let at = pos2(self.rect.left() + NAMES + (i as f32 + 0.5) * wide, y);
+            draw_text(at, Align2::CENTER_CENTER, format!("\u{3c0} \u{2264} {}", short(*limit)), theme.secondary);
+        }
+        let rates = self.found.rates.iter().map(|rate| format!("\u{3b7} {}", short(*rate)));
+        let without = self.found.without_base.iter().map(|s| format!("no base, \u{3b7} {}", short(s.rate)));
+        for (row, name) in rates.chain(without).enumerate() {
+            let at = pos2(self.rect.left() + NAMES - 8.0, self.top(row) + 0.5 * self.row);
+            draw_text(at, Align2::RIGHT_CENTER, name, theme.secondary);
+        }
+        for (rect, setting, _) in self.cells() {
+            let change = self.value(&setting.change);
+            let ground = change_colour(change, theme);
+            painter.rect_filled(rect.shrink(1.0), 2.0, ground);
+            let (light, dark) = (theme.text, theme.page);
+            let ink = if contrast(light, ground) >= contrast(dark, ground) { light } else { dark };
+            let words = cell_label(change, self.interval(setting));
+            painter.text(rect.center(), Align2::CENTER_CENTER, words, theme::numbers(), ink);
+        }
     }
 
-    fn tooltip(&self, name: &str) -> String {
-        let s = self.setting;
-        let base = if self.has_base { "" } else { ", W_base = 0" };
-        let (low, high) = self.interval();
+    fn tooltip(&self, s: &FastWeightSetting, has_base: bool) -> String {
+        let base = if has_base { "" } else { ", W_base = 0" };
+        let [low, high] = self.interval(s);
         let interval = match low.is_finite() && high.is_finite() {
             true => format!(" ({} to {})", change_label(low), change_label(high)),
             false => String::new(),
         };
         let (perplexity, change) = (self.value(&s.perplexity), change_label(self.value(&s.change)));
         let setting = format!("\u{3b7} = {}, \u{3c0} at most {}", short(s.rate), short(s.max_precision));
-        format!("{name}\n{setting}{base}\nperplexity {}: {change}{interval}", short(perplexity))
-    }
-}
-
-fn cells<'a>(found: &'a FastWeights, text: usize, panel: Rect, row: f32) -> Vec<Cell<'a>> {
-    let columns = found.limits.len().max(1);
-    let left = panel.left() + NAMES;
-    let wide = (panel.right() - left) / columns as f32;
-    let top = panel.top() + HEAD_HEIGHT + COLUMNS;
-    let at = |i: usize, y: f32, width: f32| Rect::from_min_size(pos2(left + i as f32 * wide, y), vec2(width, row));
-    let grid = found.sweep.iter().enumerate().map(|(i, setting)| {
-        let rect = at(i % columns, top + row * (i / columns) as f32, wide);
-        Cell { rect, setting, has_base: true, text }
-    });
-    let below = top + row * found.rates.len() as f32 + SPACE_ABOVE;
-    let without = found.without_base.iter().enumerate().map(|(i, setting)| {
-        let rect = at(0, below + row * i as f32, wide * columns as f32);
-        Cell { rect, setting, has_base: false, text }
-    });
-    grid.chain(without).collect()
-}
-
-fn draw_names(painter: &Painter, theme: &Theme, found: &FastWeights, text: usize, panel: Rect, row: f32) {
-    let draw_text = |at: Pos2, align, words: String, colour| painter.text(at, align, words, theme::small(), colour);
-    let name = found.texts.get(text).map_or("", String::as_str);
-    let baseline = found.baseline.get(text).copied().unwrap_or(f64::NAN);
-    let title = format!("{name}: perplexity {} without", short(baseline));
-    draw_text(panel.min + vec2(0.0, HEAD_HEIGHT / 2.0), Align2::LEFT_CENTER, title, theme.text);
-    let columns = found.limits.len().max(1);
-    let wide = (panel.width() - NAMES) / columns as f32;
-    let y = panel.top() + HEAD_HEIGHT + COLUMNS / 2.0;
-    for (i, limit) in found.limits.iter().enumerate() {
-        let at = pos2(panel.left() + NAMES + (i as f32 + 0.5) * wide, y);
-        draw_text(at, Align2::CENTER_CENTER, format!("\u{3c0} \u{2264} {}", short(*limit)), theme.secondary);
-    }
-    let right = panel.left() + NAMES - 8.0;
-    let top = panel.top() + HEAD_HEIGHT + COLUMNS;
-    for (i, rate) in found.rates.iter().enumerate() {
-        let at = pos2(right, top + row * (i as f32 + 0.5));
-        draw_text(at, Align2::RIGHT_CENTER, format!("\u{3b7} {}", short(*rate)), theme.secondary);
-    }
-    let below = top + row * found.rates.len() as f32 + SPACE_ABOVE;
-    for (i, setting) in found.without_base.iter().enumerate() {
-        let at = pos2(right, below + row * (i as f32 + 0.5));
-        let name = format!("no base, \u{3b7} {}", short(setting.rate));
-        draw_text(at, Align2::RIGHT_CENTER, name, theme.secondary);
+        format!("{}\n{setting}{base}\nperplexity {}: {change}{interval}", self.name(), short(perplexity))
     }
 }
 
@@ -128,14 +150,11 @@ fn texts_ui(ui: &mut Ui, theme: &Theme, found: &FastWeights, height: f32) -> Res
         let mut under = None;
         for text in 0..n {
             let at = vec2((text % across) as f32 * (one + GAP), (text / across) as f32 * (high + GAP));
-            let panel = Rect::from_min_size(rect.min + at, vec2(one, high));
-            draw_names(&painter, theme, found, text, panel, row);
-            for cell in cells(found, text, panel, row) {
-                cell.draw(&painter, theme);
-                if response.hover_pos().is_some_and(|p| cell.rect.contains(p)) {
-                    under = Some(cell.tooltip(found.texts.get(text).map_or("", String::as_str)));
-                }
-            }
+            let panel = TextPanel { found, text, rect: Rect::from_min_size(rect.min + at, vec2(one, high)), row };
+            panel.draw(&painter, theme);
+            let is_under = |cell: &Rect| response.hover_pos().is_some_and(|p| cell.contains(p));
+            let pointed = panel.cells().filter(|(cell, ..)| is_under(cell)).last();
+            under = pointed.map(|(_, setting, has_base)| panel.tooltip(setting, has_base)).or(under);
         }
         let Some(words) = under else { return response };
         response.on_hover_text_at_pointer(words)
@@ -186,5 +205,37 @@ impl PanelView for FastWeightsView {
             }
         }
         Some(table)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_percent_factors_or_divergence() {
+        for (change, words) in [
+            (0.045, "+4.5%"),
+            (-0.022, "\u{2212}2.2%"),
+            (0.0, "0.0%"),
+            (-0.0004, "0.0%"),
+            (219.0, "\u{d7}220"),
+            (f64::NAN, "diverged"),
+            (f64::INFINITY, "diverged"),
+        ] {
+            assert_eq!(change_label(change), words);
+        }
+        assert_eq!(cell_label(0.01, [-0.01, 0.03]), "\u{2248} +1.0%");
+        assert_eq!(cell_label(0.01, [0.005, 0.03]), "+1.0%");
+        assert_eq!(cell_label(0.01, [f64::NAN; 2]), "+1.0%", "one stream has no interval");
+    }
+
+    #[test]
+    fn better_and_worse_differ_in_colour() {
+        let theme = Theme::dark();
+        let middle = change_colour(0.0, &theme);
+        assert!(change_colour(0.1, &theme) != middle && change_colour(-0.1, &theme) != middle);
+        assert_ne!(change_colour(0.1, &theme), change_colour(-0.1, &theme));
+        assert_eq!(change_colour(f64::NAN, &theme), change_colour(5.0, &theme));
     }
 }

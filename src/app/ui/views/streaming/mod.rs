@@ -1,9 +1,7 @@
 //! Views of texts that are read on and on: warm-up, fast weights, uncertainty. A button starts what takes seconds.
 
 mod adaptation;
-mod change;
 mod fast_weights;
-mod roc;
 mod uncertainty;
 mod warm_up;
 

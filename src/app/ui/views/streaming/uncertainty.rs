@@ -1,11 +1,8 @@
 //! The distribution of U, the inverse precision of a prediction's error, over windows of the run's own text and of
-//! foreign ones, and how well it separates the two, compared with the model's own surprise.
+//! foreign ones, and how well it separates the two, compared with the model's own surprise: areas under ROC curves as marks
+//! with their intervals, one row per text, and the level of chance.
 
-use super::{
-    CONTROLS, VARIANTS_TIP, measure_ui,
-    roc::{RocRow, roc_ui, wanted_height},
-    shown, subtitle_of, why_nothing,
-};
+use super::{CONTROLS, VARIANTS_TIP, measure_ui, shown, subtitle_of, why_nothing};
 use crate::ui::views::prelude::*;
 
 const GAP: f32 = 8.0;
@@ -81,7 +78,7 @@ impl PanelView for UncertaintyView {
             let wide = ((room.x - GAP) * 0.58).floor();
             return Placement::Row(vec![vec2(wide, room.y), vec2(room.x - GAP - wide, room.y)]);
         }
-        let high = wanted_height(m.texts.len()).min(((room.y - GAP) / 2.0).floor());
+        let high = (HEAD_HEIGHT + ROW * m.texts.len() as f32).min(((room.y - GAP) / 2.0).floor());
         Placement::Column(vec![vec2(room.x, room.y - GAP - high), vec2(room.x, high)])
     }
 
@@ -117,6 +114,108 @@ fn rows(found: &Uncertainty) -> Vec<RocRow<'_>> {
     let row = |name, text: &UncertaintyText| RocRow { name, areas: [text.by_uncertainty, text.by_surprise] };
     let foreign = found.texts.iter().skip(1).map(|text| row(&text.name, text));
     foreign.chain(found.texts.first().map(|own| row("own text, halves", own))).collect()
+}
+
+/// Height of a row, and of what is above the rows.
+const ROW: f32 = 24.0;
+const HEAD_HEIGHT: f32 = 38.0;
+const MARK: f32 = 3.5;
+/// Width of the figure at the end of a row.
+const FIGURE: f32 = 34.0;
+
+/// The ROC of one text, scored by the uncertainty and by the model's surprise.
+struct RocRow<'a> {
+    name: &'a str,
+    areas: [Auroc; 2],
+}
+
+const NAMES: [&str; 2] = ["uncertainty U", "surprise"];
+
+fn colours(theme: &Theme) -> [Color32; 2] {
+    [theme.accent, theme.secondary]
+}
+
+fn draw_mark(painter: &Painter, which: usize, at: Pos2, colour: Color32) {
+    match which {
+        0 => painter.circle_filled(at, MARK, colour),
+        _ => painter.circle_stroke(at, MARK - 0.5, Pen::new(1.5, colour)),
+    };
+}
+
+fn roc_ui(ui: &mut Ui, theme: &Theme, size: Vec2, rows: &[RocRow<'_>]) -> Response {
+    let (rect, response, painter) = canvas_ui(ui, size, Sense::hover(), "AUROC by text");
+    let small = theme::small();
+    let names = rows.iter().map(|r| note_width(&painter, r.name)).fold(0.0, f32::max).min(rect.width() * 0.42) + 10.0;
+    let row = ((rect.height() - HEAD_HEIGHT) / rows.len().max(1) as f32).clamp(12.0, 2.0 * ROW);
+    let (top, bottom) = (rect.top() + HEAD_HEIGHT, rect.top() + HEAD_HEIGHT + row * rows.len() as f32);
+    let columns = rect.left() + names + MARK..=rect.right() - FIGURE - MARK;
+    let plot = Rect::from_x_y_ranges(columns, top..=bottom.min(rect.bottom()));
+    draw_head(&painter, theme, rect, plot);
+    for (i, item) in rows.iter().enumerate() {
+        let y = plot.top() + row * (i as f32 + 0.5);
+        if y + 6.0 > rect.bottom() {
+            break;
+        }
+        let clip = Rect::from_min_max(pos2(rect.left(), y - row / 2.0), pos2(plot.left() - MARK, y + row / 2.0));
+        let galley = painter.layout_no_wrap(item.name.to_owned(), small.clone(), theme.text);
+        painter.with_clip_rect(clip).galley(pos2(rect.left(), y - galley.size().y / 2.0), galley, theme.text);
+        for (which, (area, colour)) in item.areas.iter().zip(colours(theme)).enumerate() {
+            if !area.value.is_finite() {
+                continue;
+            }
+            let at = |v: f64| plot.left() + v.clamp(0.0, 1.0) as f32 * plot.width();
+            let y = y + if which == 0 { -row / 6.0 } else { row / 6.0 };
+            if area.low.is_finite() && area.high.is_finite() {
+                let line = Pen::new(1.5, colour.gamma_multiply(theme::INTERVAL_LINE));
+                painter.hline(at(area.low)..=at(area.high), y, line);
+            }
+            draw_mark(&painter, which, pos2(at(area.value), y), colour);
+        }
+        let value = item.areas[0].value;
+        let figure = if value.is_finite() { format!("{value:.2}") } else { "none".to_owned() };
+        let at = pos2(rect.right(), y);
+        painter.text(at, Align2::RIGHT_CENTER, figure, theme::numbers(), colours(theme)[0]);
+    }
+    let under = response.hover_pos().map(|p| ((p.y - plot.top()) / row).floor());
+    let Some(item) = under.filter(|i| *i >= 0.0).and_then(|i| rows.get(i as usize)) else { return response };
+    response.on_hover_text_at_pointer(row_text(item))
+}
+
+/// Draws the legend of the signs, the axis, and the level of chance.
+fn draw_head(painter: &Painter, theme: &Theme, rect: Rect, plot: Rect) {
+    let small = theme::small();
+    let mut x = rect.left();
+    for (which, (name, colour)) in NAMES.iter().zip(colours(theme)).enumerate() {
+        let y = rect.top() + 9.0;
+        draw_mark(painter, which, pos2(x + MARK, y), colour);
+        let words = painter.text(pos2(x + 11.0, y), Align2::LEFT_CENTER, name, small.clone(), theme.text);
+        x = words.right() + 14.0;
+    }
+    for share in [0.0, 0.5, 1.0] {
+        let x = plot.left() + share * plot.width();
+        let line = [pos2(x, plot.top() - 2.0), pos2(x, plot.bottom())];
+        match share == 0.5 {
+            true => clip::paint_dashed(painter, &line, Pen::new(1.0, theme.secondary), 4.0, 3.0),
+            false => _ = painter.line_segment(line, Pen::new(1.0, theme.line)),
+        }
+    }
+    let y = plot.top() - 10.0;
+    let draw_text = |x: f32, align, words: &str| painter.text(pos2(x, y), align, words, small.clone(), theme.secondary);
+    draw_text(plot.left(), Align2::LEFT_CENTER, "0");
+    draw_text(plot.center().x, Align2::CENTER_CENTER, "chance 0.5");
+    draw_text(plot.right(), Align2::RIGHT_CENTER, "1");
+}
+
+fn row_text(row: &RocRow<'_>) -> String {
+    let mut words = row.name.to_owned();
+    for (name, area) in NAMES.iter().zip(row.areas) {
+        // writing to a string does not fail
+        let _ = match area.value.is_finite() {
+            true => write!(words, "\n{name}: AUROC {:.3} ({:.3} to {:.3})", area.value, area.low, area.high),
+            false => write!(words, "\n{name}: no value"),
+        };
+    }
+    words
 }
 
 #[cfg(test)]

@@ -43,7 +43,6 @@ fn saved(text: &WarmUpText) -> String {
 }
 
 impl WarmUpView {
-    /// Perplexity window by window.
     fn along(cx: &ViewCx<'_>) -> Chart<'static> {
         let x = Axis::new("tokens read").include(&[0.0]);
         let mut chart = Chart::new("perplexity along the text", x, Axis::new("perplexity").log());

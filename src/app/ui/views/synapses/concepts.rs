@@ -10,25 +10,22 @@ use crate::{
     ui::views::prelude::*,
 };
 
-/// The concepts that can be searched for: id for the probe, name, tip. The last two are the user's own sentences.
-const CONCEPTS: [(&str, &str, &str); 4] = [
+/// The concepts that can be searched for: name, which is the id of the built-in ones, and tip. The last two are the user's own
+/// sentences.
+const CONCEPTS: [(&str, &str); 4] = [
     (
-        "currency",
         "currency",
         "Sentences about currencies against the same sentences about goods, countries, cities and institutions.",
     ),
     (
         "country",
-        "country",
         "Sentences about countries against the same sentences about cities, institutions, currencies and goods.",
     ),
     (
-        "",
         "own sentences",
         "Two lists of yours, one sentence a line. Every second one is kept to confirm with; write <F:en> before a sentence to name its language.",
     ),
     (
-        "",
         "file",
         "The file under Concepts: a label, a tab and a sentence on each line. One label is the concept, as opposed to all others; every second sentence of each is kept to confirm what is found.",
     ),
@@ -93,7 +90,7 @@ impl Concepts {
     fn choice_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.horizontal_wrapped(|ui| {
             let has_file = cx.config.value(ConceptSettings::sentences).is_ok();
-            for (k, (_, name, tip)) in CONCEPTS.iter().enumerate().filter(|(k, _)| *k != FILE || has_file) {
+            for (k, (name, tip)) in CONCEPTS.iter().enumerate().filter(|(k, _)| *k != FILE || has_file) {
                 ui.selectable_value(&mut self.chosen, k, *name).on_hover_text(*tip);
             }
             let tip = "Searches this model and three untrained ones beside the training, for a minute or two. \
@@ -161,7 +158,7 @@ impl Concepts {
         match self.chosen {
             FILE => is_file,
             TYPED => search.is_own && !is_file,
-            built_in => !search.is_own && search.concept.starts_with(CONCEPTS[built_in].1),
+            built_in => !search.is_own && search.concept.starts_with(CONCEPTS[built_in].0),
         }
     }
 
@@ -188,7 +185,7 @@ impl View for Concepts {
         };
         let search: &ConceptSearch = measured.value;
         if !self.shows(search) && !Self::is_searching(cx) {
-            let (below, chosen) = (&search.concept, CONCEPTS[self.chosen].1);
+            let (below, chosen) = (&search.concept, CONCEPTS[self.chosen].0);
             let words = format!("Below is {below}, of step {}. Press Find for {chosen}.", measured.sample.step);
             note_ui(ui, cx.theme, words);
         }

@@ -27,16 +27,6 @@ impl Merging {
         Some(MergingArgs { with, ..MergingArgs::default() })
     }
 
-    /// Turns the settings into those of a run of stages.
-    fn begin_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let tune = MergingSettings::tune.name;
-        let knows = cx.knobs.iter().any(|k| k.key == tune) && !cx.is_restricted(&[tune]);
-        let tip = "Sets Merging \u{2192} Tune two children; choose their texts here.";
-        if knows && ui.button("Tune two children and merge them").on_hover_text(tip).clicked() {
-            cx.set(tune, Value::Int(TUNED));
-        }
-    }
-
     fn ask_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let Some(args) = Self::question(cx) else {
             if cx.answered::<measurements::Merging>().is_some() {
@@ -45,7 +35,12 @@ impl Merging {
             let words =
                 "Name a second trained BDH under Merging \u{2192} Merge with, or let this one have two children:";
             ui.label(RichText::new(words).color(cx.theme.secondary));
-            Self::begin_ui(ui, cx);
+            let tune = MergingSettings::tune.name;
+            let knows = cx.knobs.iter().any(|k| k.key == tune) && !cx.is_restricted(&[tune]);
+            let tip = "Sets Merging \u{2192} Tune two children; choose their texts here.";
+            if knows && ui.button("Tune two children and merge them").on_hover_text(tip).clicked() {
+                cx.set(tune, Value::Int(TUNED));
+            }
             return;
         };
         let variant = Some(cx.selection.variant);

@@ -4,7 +4,6 @@ mod activity;
 mod concept_effect;
 mod concepts;
 mod merging;
-mod pulse;
 mod reading;
 mod stages;
 mod surprise;

@@ -1,6 +1,7 @@
 //! A text read token by token: what the synapse in focus holds after each, and the graph of those that gained most.
 
-use super::pulse::{Edge, Node, pulse_ui};
+use eframe::egui::epaint::CubicBezierShape;
+
 use crate::{
     labs::synapses::settings::ReadingSettings,
     ui::{
@@ -49,16 +50,16 @@ const MAX_WRITTEN: f64 = 2000.0;
 /// The reading that is shown, and the synapse in focus within it.
 #[derive(Clone, Copy)]
 struct ShownReading<'a> {
-    measured: Measured<'a, measurements::SynapseReading>,
+    measured: Measured<'a, SynapseReading>,
     /// Index of the synapse in focus.
     focus: usize,
 }
 
 impl<'a> ShownReading<'a> {
     fn find(cx: &ViewCx<'a>) -> Option<Self> {
-        let answered = cx.answered::<measurements::SynapseReading>();
-        let is_asked = |m: &Measured<'_, measurements::SynapseReading>| m.sample.request.is_some();
-        let measured = match (answered, cx.latest::<measurements::SynapseReading>()) {
+        let answered = cx.answered::<SynapseReading>();
+        let is_asked = |m: &Measured<'_, SynapseReading>| m.sample.request.is_some();
+        let measured = match (answered, cx.latest::<SynapseReading>()) {
             // The schedule reads what the run was begun with.
             (Some(answer), _) if is_asked(&answer) && cx.differs_from_run(&SETTINGS) => answer,
             (Some(answer), Some(latest)) if !cx.follow || answer.sample.step >= latest.sample.step => answer,
@@ -66,13 +67,13 @@ impl<'a> ShownReading<'a> {
             (Some(answer), None) => answer,
             (None, None) => return None,
         };
-        let reading: &'a measurements::SynapseReading = measured.value;
+        let reading: &'a SynapseReading = measured.value;
         let in_focus = |k: &usize| cx.selection.get() == synapse(reading, *k).as_ref();
         let focus = (0..reading.synapses.len()).find(in_focus).unwrap_or(0);
         Some(Self { measured, focus })
     }
 
-    fn reading(&self) -> &'a measurements::SynapseReading {
+    fn reading(&self) -> &'a SynapseReading {
         self.measured.value
     }
 
@@ -106,7 +107,7 @@ impl<'a> ShownReading<'a> {
     }
 }
 
-fn synapse(reading: &measurements::SynapseReading, k: usize) -> Option<Synapse> {
+fn synapse(reading: &SynapseReading, k: usize) -> Option<Synapse> {
     reading.synapses.get(k).map(|s| Synapse { layer: reading.layer, i: s.i, j: s.j })
 }
 
@@ -224,18 +225,20 @@ impl ReadingView {
         let all = reading.synapses.iter().flat_map(|s| s.sigma.iter());
         let max = all.fold(1e-12, |m: f64, v| m.max(v.abs()));
         let per_head = reading.per_head;
-        let (ys, xs) = (nodes(&reading.y, per_head, cursor), nodes(&reading.x, per_head, cursor));
-        let edge = |(k, s): (usize, &measurements::SynapseTrace)| {
+        let layer = reading.layer;
+        let sides = [
+            (format!("y, layer {}", layer.saturating_sub(1)), nodes(&reading.y, per_head, cursor)),
+            (format!("x, layer {layer}"), nodes(&reading.x, per_head, cursor)),
+        ];
+        let edge = |(k, s): (usize, &SynapseTrace)| {
             let from = reading.y.iter().position(|n| n.neuron == s.i)?;
             let to = reading.x.iter().position(|n| n.neuron == s.j)?;
             let strength = (s.sigma.get(cursor).copied().unwrap_or(0.0) / max) as f32;
-            let gains = ys[from].fires > 0.0 && xs[to].fires > 0.0;
+            let gains = sides[0].1[from].fires > 0.0 && sides[1].1[to].fires > 0.0;
             Some(Edge { from, to, strength, gains, chosen: k == shown.focus })
         };
         let edges: Vec<Edge> = reading.synapses.iter().enumerate().filter_map(edge).collect();
-        let layer = reading.layer;
-        let names = [format!("y, layer {}", layer.saturating_sub(1)), format!("x, layer {layer}")];
-        let clicked = pulse_ui(ui, cx.theme, size, [&names[0], &names[1]], [&ys, &xs], &edges);
+        let clicked = pulse_ui(ui, cx.theme, size, &sides, &edges);
         if let Some(chosen) = clicked.and_then(|k| synapse(reading, k)) {
             cx.selection.set(chosen);
         }
@@ -274,7 +277,7 @@ impl View for ReadingView {
             (args.layer, args.i, args.j) = (Some(s.layer), Some(s.i), Some(s.j));
         }
         let variant = Some(cx.selection.variant);
-        cx.ask::<measurements::SynapseReading>(variant, &args, Freshness::OFTEN);
+        cx.ask::<SynapseReading>(variant, &args, Freshness::OFTEN);
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
@@ -284,7 +287,7 @@ impl View for ReadingView {
         });
         let Some(shown) = ShownReading::find(cx).filter(|s| !s.tokens().is_empty()) else {
             let words = "A BDH reads this text as soon as there is one: press Space, or open a run or a checkpoint.";
-            return cx.unmeasured_ui::<measurements::SynapseReading>(ui, words);
+            return cx.unmeasured_ui::<SynapseReading>(ui, words);
         };
         self.play_written(ui, cx, &shown);
         let last = shown.tokens().len() - 1;
@@ -329,4 +332,77 @@ impl View for ReadingView {
         let shown = ShownReading::find(cx)?;
         Self::chart(cx, shown, shown.cursor(cx)).svg(&self.state, cx.theme)
     }
+}
+
+/// A neuron at one side: its name, and its value as a share of its largest value in this text.
+struct Node {
+    name: String,
+    fires: f32,
+}
+
+/// A synapse between neurons by their index in each side; `strength` in -1..1 of the strongest.
+struct Edge {
+    from: usize,
+    to: usize,
+    strength: f32,
+    /// Gains at this token.
+    gains: bool,
+    chosen: bool,
+}
+
+/// Draws the followed synapses as a small graph: named neurons of y on the left, of x on the right, as full as they fire at this
+/// token; a line as wide as its synapse is strong now. Returns the index of a clicked edge.
+fn pulse_ui(ui: &mut Ui, theme: &Theme, size: Vec2, sides: &[(String, Vec<Node>); 2], edges: &[Edge]) -> Option<usize> {
+    let (rect, response) = ui.allocate_exact_size(size.max(vec2(160.0, 90.0)), Sense::click());
+    let painter = ui.painter_at(rect);
+    let inner = Rect::from_min_max(rect.min + vec2(64.0, 22.0), rect.max - vec2(64.0, 8.0));
+    let place = |side: usize, at: usize| -> Pos2 {
+        let x = if side == 0 { inner.left() } else { inner.right() };
+        let step = inner.height() / sides[side].1.len().max(1) as f32;
+        pos2(x, inner.top() + step * (at as f32 + 0.5))
+    };
+    for (side, (name, _)) in sides.iter().enumerate() {
+        let (x, align) = if side == 0 { (rect.left(), Align2::LEFT_TOP) } else { (rect.right(), Align2::RIGHT_TOP) };
+        painter.text(pos2(x, rect.top()), align, name, theme::small(), theme.secondary);
+    }
+    let curve = |e: &Edge| {
+        let (a, b) = (place(0, e.from), place(1, e.to));
+        let pull = vec2((b.x - a.x) * 0.4, 0.0);
+        [a, a + pull, b - pull, b]
+    };
+    for e in edges {
+        let strength = share(e.strength.abs());
+        let tone = if e.strength < 0.0 { theme.cool } else { theme.warm };
+        let tone = if e.chosen { theme.accent } else { tone };
+        let wide = 0.6 + 5.0 * strength;
+        let colour = if e.gains || e.chosen { tone } else { tone.gamma_multiply(0.25 + 0.5 * strength) };
+        let stroke = Pen::new(wide, colour);
+        painter.add(CubicBezierShape::from_points_stroke(curve(e), false, Color32::TRANSPARENT, stroke));
+    }
+    for (side, (_, nodes)) in sides.iter().enumerate() {
+        let mut below = f32::NEG_INFINITY;
+        for (at, node) in nodes.iter().enumerate() {
+            let centre = place(side, at);
+            let full = share(node.fires);
+            painter.circle_filled(centre, 5.0, theme.panel);
+            painter.circle_filled(centre, 5.0, theme.accent.gamma_multiply(full));
+            let edge = if full > 0.0 { theme.accent } else { theme.secondary };
+            painter.circle_stroke(centre, 5.0, Pen::new(1.0, edge));
+            let (x, align) = if side == 0 { (-10.0, Align2::RIGHT_CENTER) } else { (10.0, Align2::LEFT_CENTER) };
+            let tone = if full > 0.0 { theme.text } else { theme.secondary };
+            // in a low tile, names that would overlap are omitted
+            if centre.y >= below {
+                let name = painter.text(centre + vec2(x, 0.0), align, &node.name, theme::numbers(), tone);
+                below = centre.y + name.height();
+            }
+        }
+    }
+    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("{} synapses as a graph", edges.len())));
+    let at = response.interact_pointer_pos().filter(|_| response.clicked())?;
+    let distance = |e: &Edge| {
+        let bezier = CubicBezierShape::from_points_stroke(curve(e), false, Color32::TRANSPARENT, Pen::NONE);
+        (0..=80).map(|k| bezier.sample(k as f32 / 80.0).distance(at)).fold(f32::INFINITY, f32::min)
+    };
+    let nearest = edges.iter().enumerate().map(|(i, e)| (i, distance(e))).min_by(|a, b| a.1.total_cmp(&b.1))?;
+    (nearest.1 < 12.0).then_some(nearest.0)
 }

@@ -1,6 +1,6 @@
 //! The stages of a merging run: the model in training, and the losses and samples of all models on every text.
 
-use eframe::egui::{Stroke, TextStyle};
+use eframe::egui::Stroke;
 
 use crate::{
     labs::{
@@ -152,33 +152,31 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>, rows: &[LossRow]) {
     let cell = |ui: &mut Ui, text: RichText| {
         ui.allocate_ui_with_layout(vec2(FIGURE, ROW), Layout::right_to_left(Align::Center), |ui| ui.label(text)).inner
     };
-    Grid::new("losses by text").num_columns(5).spacing(vec2(GRID, 2.0)).min_row_height(ROW).striped(false).show(
-        ui,
-        |ui| {
-            let words = small_text("loss (nats)", cx.theme.secondary);
-            ui.allocate_ui_with_layout(vec2(names, ROW), Layout::left_to_right(Align::Center), |ui| ui.label(words));
-            for (v, short) in SHORT_NAMES.iter().enumerate() {
-                cell(ui, small_text(*short, cx.theme.series(v)));
+    let grid = Grid::new("losses by text").num_columns(5).spacing(vec2(GRID, 2.0)).min_row_height(ROW);
+    grid.striped(false).show(ui, |ui| {
+        let words = small_text("loss (nats)", cx.theme.secondary);
+        ui.allocate_ui_with_layout(vec2(names, ROW), Layout::left_to_right(Align::Center), |ui| ui.label(words));
+        for (v, short) in SHORT_NAMES.iter().enumerate() {
+            cell(ui, small_text(*short, cx.theme.series(v)));
+        }
+        ui.end_row();
+        for LossRow { name, losses } in rows {
+            let lowest = losses.iter().flatten().copied().fold(f64::INFINITY, f64::min);
+            ui.allocate_ui_with_layout(vec2(names, ROW), Layout::left_to_right(Align::Center), |ui| {
+                ui.set_min_width(names);
+                let shown = ending(ui, name, names);
+                ui.add(Label::new(RichText::new(shown).small()).truncate()).on_hover_text(name);
+            });
+            for value in *losses {
+                let text = value.map_or("\u{2013}".to_owned(), |l| format!("{l:.4}"));
+                let best = value == Some(lowest);
+                let colour = if best { cx.theme.text } else { cx.theme.secondary };
+                let text = RichText::new(text).font(theme::numbers()).color(colour);
+                cell(ui, if best { text.underline() } else { text });
             }
             ui.end_row();
-            for LossRow { name, losses } in rows {
-                let lowest = losses.iter().flatten().copied().fold(f64::INFINITY, f64::min);
-                ui.allocate_ui_with_layout(vec2(names, ROW), Layout::left_to_right(Align::Center), |ui| {
-                    ui.set_min_width(names);
-                    let shown = ending(ui, name, names);
-                    ui.add(Label::new(RichText::new(shown).small()).truncate()).on_hover_text(name);
-                });
-                for value in *losses {
-                    let text = value.map_or("\u{2013}".to_owned(), |l| format!("{l:.4}"));
-                    let best = value == Some(lowest);
-                    let colour = if best { cx.theme.text } else { cx.theme.secondary };
-                    let text = RichText::new(text).font(theme::numbers()).color(colour);
-                    cell(ui, if best { text.underline() } else { text });
-                }
-                ui.end_row();
-            }
-        },
-    );
+        }
+    });
 }
 
 /// Says how much of a child's gain on a text the merged model retains, once there is a merged model.
@@ -269,7 +267,7 @@ fn samples_ui(ui: &mut Ui, cx: &ViewCx<'_>, all: &Measurements<'_>) {
         return;
     }
     ui.add_space(GRID);
-    let widths = NAMES.map(|name| width_of(ui, name));
+    let widths = NAMES.map(|name| note_width(ui.painter(), name));
     let widest = widths.into_iter().fold(0.0, f32::max);
     let samples = all.map(|measured| measured.map(TextLosses::samples).unwrap_or_default());
     for (s, sample) in first.samples().iter().enumerate() {
@@ -301,15 +299,9 @@ fn one_line(text: &str) -> String {
     text.trim_matches('\u{fffd}').replace('\n', "\u{23ce}")
 }
 
-/// Width of a text in the small style, points.
-fn width_of(ui: &Ui, words: &str) -> f32 {
-    let font = TextStyle::Small.resolve(ui.style());
-    ui.painter().layout_no_wrap(words.to_owned(), font, Color32::WHITE).size().x
-}
-
 /// The name, cut to its end if it is wider than `width` points in the small style, because names of texts differ there.
 fn ending(ui: &Ui, name: &str, width: f32) -> String {
-    let fits = |text: &str| width_of(ui, text) <= width;
+    let fits = |text: &str| note_width(ui.painter(), text) <= width;
     if fits(name) {
         return name.to_owned();
     }

@@ -15,76 +15,75 @@ const KNOWN_AFTER: f64 = 4.0;
 
 const EMPTY: &str = "Nothing measured yet. The preset \u{201c}Surprise\u{201d} trains on repeated words: press Space.";
 
-impl SurpriseView {
-    fn spans(chart: &mut Chart<'_>, cx: &ViewCx<'_>) {
-        let known = WARM + KNOWN_AFTER * WORD;
-        chart.vertical_span("warm-up", cx.theme.line, [0.0, WARM]);
-        chart.vertical_span("new", cx.theme.warm, [WARM, WARM + WORD]);
-        chart.vertical_span("known", cx.theme.cool, [known, WARM + 8.0 * WORD]);
-    }
+const FIRING: &str = "firing along a period";
+const PERIOD: &str = "position in the period (letters)";
+const FIRES: &str = "share of y that fires";
 
-    fn firing(cx: &ViewCx<'_>) -> Chart<'static> {
-        let x = Axis::new("position in the period (letters)").integer_ticks();
-        let mut chart = Chart::new("firing along a period", x, Axis::new("share of y that fires").include(&[0.0]))
-            .empty(cx.why_nothing::<measurements::Surprise>(EMPTY));
-        let Some(measured) = cx.latest::<measurements::Surprise>() else { return chart };
-        for (layer, of_layer) in measured.trained.layers.iter().enumerate() {
-            chart.add(Line::new(format!("layer {layer}"), cx.theme.series(layer), by_place(&of_layer.firing.y)));
-        }
-        for (layer, of_layer) in measured.random_weights.layers.iter().enumerate() {
-            let label = format!("layer {layer}, random weights");
-            let line = Line::new(label, cx.theme.series(layer), by_place(&of_layer.firing.y));
-            chart.add_of_kind("random weights", line.null_baseline());
-        }
-        Self::spans(&mut chart, cx);
-        chart
-    }
+fn chart(name: &str, x: &str, y: &str) -> Chart<'static> {
+    Chart::new(name, Axis::new(x).integer_ticks(), Axis::new(y).include(&[0.0]))
+}
 
-    fn loss(cx: &ViewCx<'_>) -> Chart<'static> {
-        let x = Axis::new("position in the period (letters)").integer_ticks();
-        let mut chart = Chart::new("loss along a period", x, Axis::new("loss (nats)").include(&[0.0]));
-        let Some(measured) = cx.latest::<measurements::Surprise>() else { return chart };
-        chart.add(Line::new("trained", cx.theme.text, by_place(&measured.trained.loss)));
-        let random = Line::new("random weights", cx.theme.secondary, by_place(&measured.random_weights.loss));
-        chart.add(random.null_baseline());
-        Self::spans(&mut chart, cx);
-        chart
-    }
+fn spans(mut chart: Chart<'static>, theme: &Theme) -> Chart<'static> {
+    let known = WARM + KNOWN_AFTER * WORD;
+    chart.vertical_span("warm-up", theme.line, [0.0, WARM]);
+    chart.vertical_span("new", theme.warm, [WARM, WARM + WORD]);
+    chart.vertical_span("known", theme.cool, [known, WARM + 8.0 * WORD]);
+    chart
+}
 
-    fn octaves(cx: &ViewCx<'_>) -> Chart<'static> {
-        let x = Axis::new("eighth of the neurons by rotation (0 fastest, 7 slowest)").integer_ticks();
-        let mut chart = Chart::new("firing by rotation", x, Axis::new("share of y that fires").include(&[0.0]));
-        let Some(measured) = cx.latest::<measurements::Surprise>() else { return chart };
-        for (layer, of_layer) in measured.octaves.iter().enumerate() {
-            let colour = cx.theme.series(layer);
-            let new = Line::new(format!("layer {layer}, new"), colour, by_place(&of_layer.memorised));
-            chart.add(new.dots());
-            let known = Line::new(format!("layer {layer}, known"), colour, by_place(&of_layer.known));
-            chart.add_of_kind("known", known.dashed());
-        }
-        chart
+fn firing(m: &Surprise, theme: &Theme) -> Chart<'static> {
+    let mut chart = chart(FIRING, PERIOD, FIRES);
+    for (layer, of_layer) in m.trained.layers.iter().enumerate() {
+        chart.add(Line::new(format!("layer {layer}"), theme.series(layer), by_place(&of_layer.firing.y)));
     }
+    for (layer, of_layer) in m.random_weights.layers.iter().enumerate() {
+        let label = format!("layer {layer}, random weights");
+        let line = Line::new(label, theme.series(layer), by_place(&of_layer.firing.y));
+        chart.add_of_kind("random weights", line.null_baseline());
+    }
+    spans(chart, theme)
+}
+
+fn loss(m: &Surprise, theme: &Theme) -> Chart<'static> {
+    let trained = Line::new("trained", theme.text, by_place(&m.trained.loss));
+    let random = Line::new("random weights", theme.secondary, by_place(&m.random_weights.loss));
+    spans(chart("loss along a period", PERIOD, "loss (nats)").line(trained).line(random.null_baseline()), theme)
+}
+
+fn octaves(m: &Surprise, theme: &Theme) -> Chart<'static> {
+    let x = "eighth of the neurons by rotation (0 fastest, 7 slowest)";
+    let mut chart = chart("firing by rotation", x, FIRES);
+    for (layer, of_layer) in m.octaves.iter().enumerate() {
+        let colour = theme.series(layer);
+        let new = Line::new(format!("layer {layer}, new"), colour, by_place(&of_layer.memorised));
+        chart.add(new.dots());
+        let known = Line::new(format!("layer {layer}, known"), colour, by_place(&of_layer.known));
+        chart.add_of_kind("known", known.dashed());
+    }
+    chart
 }
 
 impl PanelView for SurpriseView {
     const LOW: f32 = 0.0;
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        cx.ask_if_missing::<measurements::Surprise>();
+        cx.ask_if_missing::<Surprise>();
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        let firing = Self::firing(cx);
+        let empty = cx.why_nothing::<Surprise>(EMPTY);
+        let Some(m) = cx.latest::<Surprise>().map(|m| m.value) else {
+            return Panel::single(chart(FIRING, PERIOD, FIRES).empty(empty));
+        };
+        let firing = firing(m, cx.theme).empty(empty);
         match self.by_octave && !firing.is_empty() {
-            true => Panel::single(Self::octaves(cx)),
-            false => vec![Panel::new(firing, 0.56), Panel::new(Self::loss(cx), 0.44)],
+            true => Panel::single(octaves(m, cx.theme)),
+            false => vec![Panel::new(firing, 0.56), Panel::new(loss(m, cx.theme), 0.44)],
         }
     }
 
     fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        if Self::firing(cx).is_empty() {
-            return;
-        }
+        let Some(m) = cx.latest::<Surprise>().filter(|m| !firing(m.value, cx.theme).is_empty()) else { return };
         ui.horizontal_wrapped(|ui| {
             cx.controls_ui(ui, |ui, _| {
                 ui.selectable_value(&mut self.by_octave, false, "along the period");
@@ -92,15 +91,13 @@ impl PanelView for SurpriseView {
                     "Neurons grouped by how fast they turn: solid while the word is new, dashed when it is known.";
                 ui.selectable_value(&mut self.by_octave, true, "by rotation").on_hover_text(tip);
             });
-            if let Some(m) = cx.latest::<measurements::Surprise>() {
-                let layers = m.value.trained.layers.iter();
-                let all: Vec<String> = layers.map(|l| number::signed(l.loss_correlation, 2)).collect();
-                note_ui(ui, cx.theme, format!("correlation with the loss, by layer: {}", all.join("  ")));
-            }
+            let layers = m.value.trained.layers.iter();
+            let all: Vec<String> = layers.map(|l| number::signed(l.loss_correlation, 2)).collect();
+            note_ui(ui, cx.theme, format!("correlation with the loss, by layer: {}", all.join("  ")));
         });
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        cx.subtitle_of::<measurements::Surprise>("share of y above zero, dotted: random weights")
+        cx.subtitle_of::<Surprise>("share of y above zero, dotted: random weights")
     }
 }

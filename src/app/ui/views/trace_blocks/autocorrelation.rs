@@ -17,10 +17,9 @@ impl PanelView for Autocorrelation {
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let y = Axis::new("correlation, share kept").include(&[0.0, 1.0]);
-        let mut chart =
-            Chart::new("autocorrelation", Axis::new("lag k (tokens)"), y).empty(cx.why_nothing::<Measured>(
-                "Not measured yet. A run measures it at the start and as it trains: press Space.",
-            ));
+        let hint = "Not measured yet. A run measures it at the start and as it trains: press Space.";
+        let empty = cx.why_nothing::<Measured>(hint);
+        let mut chart = Chart::new("autocorrelation", Axis::new("lag k (tokens)"), y).empty(empty);
         let Some(m) = cx.latest::<Measured>() else { return Panel::single(chart) };
         let Some(block) = m.value.blocks.get(self.block).or(m.value.blocks.first()) else {
             return Panel::single(chart);

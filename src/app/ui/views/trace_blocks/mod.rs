@@ -1,7 +1,6 @@
 //! The views of models whose blocks read the past through traces: a text, the use of units, and what traces keep.
 
 mod autocorrelation;
-mod heat;
 mod reading;
 mod unit_usage;
 

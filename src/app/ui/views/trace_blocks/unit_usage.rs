@@ -3,6 +3,8 @@
 use super::block_name;
 use crate::{telemetry::measurements::UnitUsage as Measured, ui::views::prelude::*};
 
+const EMPTY: &str = "Not measured yet. A run counts its units at the start and as it trains: press Space.";
+
 #[derive(Default)]
 pub struct UnitUsage {
     over_training: bool,
@@ -13,7 +15,6 @@ fn unused_share(block: &BlockUsage) -> f64 {
     block.usage.iter().filter(|share| **share == 0.0).count() as f64 / block.usage.len().max(1) as f64
 }
 
-/// The mean of a number of blocks.
 fn mean(blocks: &[BlockUsage], number: fn(&BlockUsage) -> f64) -> f64 {
     blocks.iter().map(number).sum::<f64>() / blocks.len().max(1) as f64
 }
@@ -29,9 +30,7 @@ impl UnitUsage {
     fn sorted<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let x = Axis::new("unit, most used first");
         let y = Axis::new("kept for a share of tokens").include(&[0.0]);
-        let mut chart = Chart::new("unit usage", x, y).empty(cx.why_nothing::<Measured>(
-            "Not measured yet. A run counts its units at the start and as it trains: press Space.",
-        ));
+        let mut chart = Chart::new("unit usage", x, y).empty(cx.why_nothing::<Measured>(EMPTY));
         let Some(m) = cx.latest::<Measured>() else { return chart };
         for (place, block) in m.value.blocks.iter().enumerate() {
             let mut usage: Vec<f64> = block.usage.iter().copied().filter(|share| share.is_finite()).collect();
@@ -48,9 +47,7 @@ impl UnitUsage {
 
     fn over_training<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("units never kept (share)").include(&[0.0]);
-        let mut chart = cx.training_chart("unused units", y).empty(cx.why_nothing::<Measured>(
-            "Not measured yet. A run counts its units at the start and as it trains: press Space.",
-        ));
+        let mut chart = cx.training_chart("unused units", y).empty(cx.why_nothing::<Measured>(EMPTY));
         for (info, colour, history) in cx.histories::<Measured>() {
             let points = points_over_steps(&history, |m| mean(&m.blocks, unused_share));
             chart.add(Line::new(&info.label, colour, points).dots());

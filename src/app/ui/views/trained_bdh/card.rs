@@ -34,7 +34,7 @@ fn large_figures(m: &TrainedBdh) -> [LargeFigure; 2] {
 fn details_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &TrainedBdh) {
     ui.spacing_mut().item_spacing.y = ROW_SPACING;
     ui.spacing_mut().interact_size.y = ROW;
-    for (name, symbol, value) in below_figures(m) {
+    for (name, symbol, value) in rows(m) {
         ui.horizontal(|ui| {
             let (place, _) = ui.allocate_exact_size(vec2(NAMES, ROW), Sense::hover());
             let words = if symbol.is_empty() { name.to_owned() } else { format!("{name}  {symbol}") };
@@ -50,17 +50,11 @@ fn details_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &TrainedBdh) {
     ui.add_space(8.0);
 }
 
-/// The rows without the number of parameters, which is a large figure.
-fn below_figures(m: &TrainedBdh) -> impl ExactSizeIterator<Item = (&'static str, &'static str, String)> {
-    rows(m).into_iter().skip(1)
-}
-
-/// Rows of name, symbol and value.
-fn rows(m: &TrainedBdh) -> Vec<(&'static str, &'static str, String)> {
+/// Rows of name, symbol and value, without the number of parameters, which is a large figure.
+fn rows(m: &TrainedBdh) -> [(&'static str, &'static str, String); 7] {
     let per_head = m.neurons / m.heads.max(1);
     let unsaid = if m.layers_unsaid { " (the file does not say)" } else { "" };
-    vec![
-        ("Parameters", "", grouped(m.parameters as u64)),
+    [
         ("Neurons", "n", format!("{} in {} heads of {}", grouped(m.neurons as u64), m.heads, grouped(per_head as u64))),
         ("Width", "D", grouped(m.d_model as u64)),
         ("Layers, sharing weights", "L", format!("{}{unsaid}", m.layers)),
@@ -207,7 +201,7 @@ impl View for TrainedBdhView {
                 ui.label(RichText::new(&words).color(cx.theme.warm));
             }
             let above = ui.cursor().top() - ui.min_rect().top();
-            let height = below_figures(m.value).len() as f32 * (ROW + ROW_SPACING) + ROW;
+            let height = rows(m.value).len() as f32 * (ROW + ROW_SPACING) + ROW;
             let fits = above + height <= ui.clip_rect().height();
             let mut has_details = self.has_details.unwrap_or(fits);
             if cx.shows_controls() {
@@ -238,6 +232,7 @@ impl View for TrainedBdhView {
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let m = cx.latest::<TrainedBdh>()?;
         let mut table = Table::new(["what", "value"]);
+        table.row(["Parameters".to_owned(), grouped(m.parameters as u64)]);
         rows(m.value).into_iter().for_each(|(name, _, value)| table.row([name.to_owned(), value]));
         table.row(["held-out loss, nats per token".to_owned(), m.loss.to_string()]);
         table.row(["loss by token frequencies, nats per token".to_owned(), m.frequency_loss.to_string()]);

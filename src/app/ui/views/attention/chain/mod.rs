@@ -1,13 +1,15 @@
 //! One attention matrix as a step of a Markov chain: where walks end, how long they take, whether blocks are states.
 
-mod charts;
-mod facts;
+mod quantities;
 
 use crate::{
     analysis::generator::{GeneratorError, MAX_STATES},
-    ui::{picture_order::file_stem, views::prelude::*},
+    ui::{
+        picture_order::file_stem,
+        views::{prelude::*, task::sentence_ui},
+    },
 };
-use charts::Quantity;
+use quantities::{Quantity, facts_ui, has_one_closed_class, large_figures, sentence};
 
 /// Higher tiles show every number, points.
 const ROOMY: f32 = 440.0;
@@ -63,16 +65,11 @@ impl AttentionChainView {
     }
 
     fn text_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let hint = "a held-out passage; type a sentence of your own";
         let ChainText(mut text) = cx.selection.get().cloned().unwrap_or_default();
-        let response = text_line(ui, &mut text, "text to attend in", hint).on_hover_text(
-            "The text along which the model attends. Empty takes the passage of the attention maps; at most 96 tokens of \
-             a typed text are read.",
-        );
-        if response.changed() {
+        let tip = "The text along which the model attends. Empty takes the passage of the attention maps; at most 96 \
+                   tokens of a typed text are read.";
+        if sentence_ui(ui, cx, &mut text, "text to attend in", tip).changed() {
             cx.selection.set(ChainText(text));
-            // another text has other positions
-            cx.selection.token = None;
         }
     }
 
@@ -172,19 +169,18 @@ impl PanelView for AttentionChainView {
         }
         let Some(m) = cx.measured_in_focus::<AttentionChain>() else { return };
         cx.controls_ui(ui, |ui, cx| self.choices_ui(ui, cx, m));
-        let figures = facts::large_figures(m.value, self.quantity);
-        large_figures_ui(ui, cx.theme, &figures, Sense::hover());
-        if facts::has_one_closed_class(m.value) && cx.shows_controls() {
+        large_figures_ui(ui, cx.theme, &large_figures(m.value, self.quantity), Sense::hover());
+        if has_one_closed_class(m.value) && cx.shows_controls() {
             fold_ui(ui, cx.theme, "Details", &mut self.has_details);
         }
         // a picture has nothing to open, and unusual facts about a chain are always shown
-        if self.has_details || !cx.shows_controls() || !facts::has_one_closed_class(m.value) {
-            wrapped_ui(ui, facts::sentence(m.value), cx.theme.text);
+        if self.has_details || !cx.shows_controls() || !has_one_closed_class(m.value) {
+            wrapped_ui(ui, sentence(m.value), cx.theme.text);
         }
-        if self.has_details || !facts::has_one_closed_class(m.value) {
+        if self.has_details || !has_one_closed_class(m.value) {
             // A low tile has room for what goes with the chart.
             let only = (height < ROOMY).then_some(self.quantity);
-            ui.scope(|ui| facts::facts_ui(ui, cx.theme, m.value, only));
+            ui.scope(|ui| facts_ui(ui, cx.theme, m.value, only));
         }
     }
 
@@ -195,7 +191,6 @@ impl PanelView for AttentionChainView {
         }
     }
 
-    /// A row for each position.
     fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
         let m = cx.measured_in_focus::<AttentionChain>()?;
         let chain = m.chain.as_ref()?;

@@ -34,8 +34,7 @@ impl SideBySide {
                 }
             }
             ui.label("or a text of your own");
-            let edit = TextEdit::singleline(&mut self.prompt.own).desired_width(240.0);
-            text_field(ui, edit, "text to attend in");
+            text_field(ui, TextEdit::singleline(&mut self.prompt.own).desired_width(240.0), "text to attend in");
         });
         response.on_hover_text(
             "The text that every variant reads: as much of a held-out passage as the run measures by itself, more of it, or a \
@@ -64,8 +63,7 @@ impl SideBySide {
         if all.len() < 2 {
             return;
         }
-        let focus = cx.selection.variant;
-        let label = all.iter().find(|(_, v)| *v == focus).map_or("heads", |(g, _)| g.label.as_str());
+        let label = all.iter().find(|(_, v)| *v == cx.selection.variant).map_or("heads", |(g, _)| g.label.as_str());
         let tip = "The variant whose heads are shown small. Other views show this variant too.";
         let choices = all.iter().map(|(group, variant)| (*variant, group.label.as_str()));
         choice_menu(ui, &format!("heads of {label}"), &mut cx.selection.variant, choices, tip);

@@ -54,7 +54,6 @@ impl Maps<'_, '_> {
     }
 }
 
-/// The ends of a scale, as text.
 fn range_label(colours: Colours) -> String {
     match colours.range {
         [from, to] if from == -to => format!("\u{b1}{to}"),
@@ -86,8 +85,7 @@ impl SideBySide {
         let all = groups(cx.mirror);
         let newest = sheet.columns.iter().map(|c| c.sample.step).max();
         let slot = |column: &Column<'_>| {
-            let group = all.iter().find(|g| g.members.contains(&column.variant));
-            let label = group.map_or("", |g| g.label.as_str());
+            let label = all.iter().find(|g| g.members.contains(&column.variant)).map_or("", |g| g.label.as_str());
             let step = column.sample.step;
             let is_alike = sheet.columns.iter().all(|c| c.sample.tokens == sheet.columns[0].sample.tokens);
             let title = match column.sample.about.as_str() {
@@ -121,15 +119,14 @@ impl SideBySide {
         slots
     }
 
-    /// All maps, each with its weight of the cell that is pointed at.
     pub(super) fn maps_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, sheet: &Maps<'_, '_>, places: &[Rect]) {
         let (cell, is_fine) = (self.cell(cx, sheet), sheet.is_fine());
         let mut window = self.window;
         let slots = self.slots(cx, sheet);
         let describe = |row: usize, col: usize, positions: usize| {
             let cell = Cell { positions, row, col };
-            let weights = slots.iter().map(|s| (s, weight_label(s.held, Some(cell), s.is_difference)));
-            let lines: Vec<String> = weights.map(|(s, weight)| format!("{}: {weight}", s.title)).collect();
+            let line = |s: &Slot<'_>| format!("{}: {}", s.title, weight_label(s.held, Some(cell), s.is_difference));
+            let lines: Vec<String> = slots.iter().map(line).collect();
             format!("{}\n{}", sheet.cell(cell), lines.join("\n"))
         };
         let (mut hovered, mut clicked) = (None, None);

@@ -1,7 +1,6 @@
 //! The attention maps of one layer and head of all variants beside one another, on one text and one scale, with the
 //! difference of two of them and small maps of every head.
 
-mod cache;
 mod controls;
 mod maps;
 mod overview;
@@ -10,7 +9,7 @@ mod source;
 
 use super::colours;
 use crate::ui::views::prelude::*;
-use cache::{Cache, name_of};
+use maps::Maps;
 use places::Places;
 use source::{Column, PromptChoice, members};
 
@@ -44,7 +43,6 @@ struct Cell {
     col: usize,
 }
 
-/// The layer and head whose maps are shown.
 #[derive(Debug, Clone, PartialEq)]
 struct SelectedHead {
     layer: String,
@@ -62,6 +60,67 @@ impl SelectedHead {
     }
 }
 
+/// Cells of all kept maps together, at most: 64 MB.
+const MAX_CELLS: usize = 16 << 20;
+
+/// The cells of displayed maps, so that a frame without changes copies and uploads nothing: by variant, layer, head and
+/// size. Run and step are those of the payload that each was copied from.
+#[derive(Debug, Default)]
+struct Cache {
+    maps: HashMap<String, MapCells>,
+    /// The revisions of the two maps that were subtracted, their difference, and its largest magnitude.
+    difference: Option<([u64; 2], MapCells, f32)>,
+}
+
+fn name_of(column: &Column<'_>, layer: &AttentionLayer, head: usize) -> String {
+    format!("{}.{}.h{head}.{}", column.variant, layer.path, layer.positions())
+}
+
+impl Cache {
+    /// Lets go what belongs to other answers than these, and everything once it has become too much.
+    fn follow(&mut self, columns: &[Column<'_>]) {
+        self.maps.retain(|_, held| columns.iter().any(|c| held.is_copy_of(&c.sample.payload)));
+        let cells: usize = self.maps.values().map(|held| held.cells().data.len()).sum();
+        if cells > MAX_CELLS {
+            self.maps.clear();
+        }
+    }
+
+    fn cache_head(&mut self, column: &Column<'_>, layer: &AttentionLayer, head: usize) {
+        let Some(matrix) = layer.weights.matrix(head) else { return };
+        let name = name_of(column, layer, head);
+        // Weights that are exactly zero are masked: the future, or beyond the window.
+        self.maps.entry(name.clone()).or_default().cache_matrix(&column.sample.payload, &name, matrix, |v| v != 0.0);
+    }
+
+    fn get(&self, column: &Column<'_>, layer: &AttentionLayer, head: usize) -> Option<&MapCells> {
+        self.maps.get(&name_of(column, layer, head))
+    }
+
+    /// Makes the difference of the maps of these names, if they are held, unless it is there.
+    fn hold_difference(&mut self, names: Option<[String; 2]>) {
+        let found = names.and_then(|[from, less]| self.maps.get(&from).zip(self.maps.get(&less)));
+        let Some((from, less)) = found else {
+            self.difference = None;
+            return;
+        };
+        let numbers = [from.revision(), less.revision()];
+        if self.difference.as_ref().is_none_or(|(made_of, ..)| *made_of != numbers) {
+            let made = MapCells::difference("difference", from, less);
+            self.difference = made.map(|held| (numbers, held.clone(), held.largest()));
+        }
+    }
+
+    fn has_not_finite(&self) -> bool {
+        self.maps.values().any(|held| held.has_not_finite)
+    }
+
+    /// The difference that was made last, and its largest magnitude.
+    fn difference(&self) -> Option<(&MapCells, f32)> {
+        self.difference.as_ref().map(|(_, held, max)| (held, *max))
+    }
+}
+
 impl SideBySide {
     /// Indices of the variants that are subtracted, and the text for it.
     fn difference(&self, cx: &ViewCx<'_>) -> Option<(usize, usize, String)> {
@@ -73,45 +132,39 @@ impl SideBySide {
         (!self.minuend.is_hidden && from.1 != less.1).then_some((from.1, less.1, words))
     }
 
-    /// Copies what this frame shows, unless it is there.
-    fn cache_maps(
-        &mut self,
-        columns: &[Column<'_>],
-        overview: &Column<'_>,
-        chosen: &SelectedHead,
-        subtracted: Option<[usize; 2]>,
-    ) {
+    fn cache_maps(&mut self, overview: &Column<'_>, sheet: &Maps<'_, '_>) {
+        let Maps { columns, chosen, difference, .. } = sheet;
         self.cache.follow(columns);
         for layer in overview.thumbnails {
             (0..layer.heads()).for_each(|head| self.cache.cache_head(overview, layer, head));
         }
-        for column in columns {
+        for column in *columns {
             if let Some(layer) = column.layer(&chosen.layer) {
                 self.cache.cache_head(column, layer, chosen.head);
             }
         }
-        let name = |variant: usize| {
-            let column = columns.iter().find(|c| c.variant == variant)?;
+        let name = |variant: &usize| {
+            let column = columns.iter().find(|c| c.variant == *variant)?;
             Some(name_of(column, column.layer(&chosen.layer)?, chosen.head))
         };
-        self.cache.hold_difference(subtracted.and_then(|[from, less]| Some([name(from)?, name(less)?])));
+        let names = difference.as_ref().and_then(|(from, less, _)| Some([name(from)?, name(less)?]));
+        self.cache.hold_difference(names);
     }
 
     fn shown_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, columns: &[Column<'_>], chosen: &SelectedHead) {
         let focus = cx.selection.variant;
         let Some(overview) = columns.iter().find(|c| c.variant == focus).or(columns.first()) else { return };
-        let difference = self.difference(cx);
-        self.cache_maps(columns, overview, chosen, difference.as_ref().map(|(from, less, _)| [*from, *less]));
-        let (rect, _) = ui.allocate_exact_size(ui.available_size(), Sense::hover());
-        let count = columns.len() + usize::from(difference.is_some());
-        let names = overview::names_width(ui, overview.thumbnails);
-        let places = Places::new(rect, overview.thumbnails.len(), overview.heads(), names, count);
         // all maps share one scale, which has negative colours as soon as one of the maps may be negative
         let is_differential = is_differential(columns);
         let colours = colours::weight_colours(is_differential, self.is_linear, ColourMap::default(), cx.theme);
+        let sheet = Maps { columns, chosen, colours, difference: self.difference(cx) };
+        self.cache_maps(overview, &sheet);
+        let (rect, _) = ui.allocate_exact_size(ui.available_size(), Sense::hover());
+        let count = columns.len() + usize::from(sheet.difference.is_some());
+        let names = overview::names_width(ui, overview.thumbnails);
+        let places = Places::new(rect, overview.thumbnails.len(), overview.heads(), names, count);
         let scope = |ui: &mut Ui, rect: Rect| ui.new_child(UiBuilder::new().max_rect(rect));
-        self.overview_ui(&mut scope(ui, places.overview), cx, overview, chosen, colours);
-        let sheet = maps::Maps { columns, chosen, colours, difference };
+        self.overview_ui(&mut scope(ui, places.overview), cx, overview, &sheet);
         self.maps_ui(ui, cx, &sheet, &places.slots);
         self.footer_ui(&scope(ui, places.foot), cx, &sheet);
     }

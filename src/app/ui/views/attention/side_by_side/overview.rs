@@ -1,6 +1,6 @@
 //! Small maps of every layer and head of one variant; a click chooses.
 
-use super::{SelectedHead, SideBySide, source::Column};
+use super::{SideBySide, maps::Maps, source::Column};
 use crate::ui::views::{
     attention::{entropy_label, head_maps::head_button_ui, label},
     painting::*,
@@ -50,14 +50,7 @@ impl Grid {
 }
 
 impl SideBySide {
-    pub(super) fn overview_ui(
-        &self,
-        ui: &mut Ui,
-        cx: &mut ViewCx<'_>,
-        column: &Column<'_>,
-        chosen: &SelectedHead,
-        colours: Colours,
-    ) {
+    pub(super) fn overview_ui(&self, ui: &mut Ui, cx: &mut ViewCx<'_>, column: &Column<'_>, sheet: &Maps<'_, '_>) {
         let (layers, rect, theme) = (column.thumbnails, ui.max_rect(), cx.theme);
         let grid = Grid::new(rect, names_width(ui, layers), layers.len(), column.heads());
         self.names_ui(ui, cx, column, &grid);
@@ -65,10 +58,10 @@ impl SideBySide {
             for head in 0..layer.heads() {
                 let cell = grid.cell(i, head);
                 if let Some(held) = self.cache.get(column, layer, head).filter(|_| ui.is_rect_visible(cell)) {
-                    paint_map(ui, cell, held, colours, theme, None);
+                    paint_map(ui, cell, held, sheet.colours, theme, None);
                 }
                 let response = head_button_ui(ui, cx, (layer.path.as_str(), head), &label(layer, head), cell);
-                let is_chosen = chosen.layer == layer.path && chosen.head == head;
+                let is_chosen = sheet.chosen.layer == layer.path && sheet.chosen.head == head;
                 let stroke = match is_chosen {
                     true => Stroke::new(2.0, theme.accent),
                     false if response.hovered() || response.has_focus() => Stroke::new(1.0, theme.text),
@@ -80,7 +73,6 @@ impl SideBySide {
         }
     }
 
-    /// Draws the variant's name, and the numbers of layers and heads.
     fn names_ui(&self, ui: &Ui, cx: &ViewCx<'_>, column: &Column<'_>, grid: &Grid) {
         let (rect, theme, painter) = (ui.max_rect(), cx.theme, ui.painter());
         let group = groups(cx.mirror).into_iter().find(|g| g.members.contains(&column.variant));

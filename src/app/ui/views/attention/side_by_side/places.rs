@@ -7,7 +7,6 @@ use crate::ui::{
 
 /// Height of the line of text and of the colour bars under the maps.
 pub const FOOTER_HEIGHT: f32 = 64.0;
-/// The gap between maps, and between the parts.
 pub const GAP: f32 = 12.0;
 /// Large maps at least so wide have numbers along their edges.
 const ROOM_FOR_TICKS: f32 = 190.0;
@@ -17,7 +16,6 @@ const MAX_SHARE: f32 = 0.42;
 const MIN_SMALL: f32 = 15.0;
 const NARROWEST: f32 = 88.0;
 
-/// The positions of the parts in the tile.
 pub struct Places {
     pub overview: Rect,
     /// One for each large map.

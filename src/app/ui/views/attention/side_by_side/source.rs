@@ -1,6 +1,6 @@
 //! Chooses the text of the maps and the variants, and asks the questions that yield them.
 
-use crate::ui::views::prelude::*;
+use crate::ui::views::{attention::NO_MAPS, prelude::*};
 
 /// The text along which attention is shown.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -25,16 +25,6 @@ pub struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
-    fn from_maps(m: Measured<'a, AttentionMaps>) -> Self {
-        let layers = &m.value.layers;
-        Self { variant: m.variant, sample: m.sample, thumbnails: layers, whole: layers }
-    }
-
-    fn from_long_maps(m: Measured<'a, LongAttentionMaps>) -> Self {
-        let LongAttentionMaps { thumbnails, layers } = m.value;
-        Self { variant: m.variant, sample: m.sample, thumbnails, whole: layers }
-    }
-
     /// Heads of the layer that has most.
     pub fn heads(&self) -> usize {
         self.thumbnails.iter().map(AttentionLayer::heads).max().unwrap_or(1)
@@ -65,7 +55,6 @@ pub fn members(cx: &ViewCx<'_>) -> Vec<(SeedGroup, usize)> {
 }
 
 impl PromptChoice {
-    /// The held-out passage.
     pub fn with_length(length: Option<usize>) -> Self {
         Self { length, ..Self::default() }
     }
@@ -104,13 +93,18 @@ impl PromptChoice {
         }
     }
 
-    /// The measured maps of each variant of the shown seed.
     pub fn columns<'a>(&self, cx: &ViewCx<'a>) -> Vec<Column<'a>> {
-        let measured = |variant| match self.is_asked() {
-            true => cx.newest(variant).map(Column::from_long_maps),
-            false => cx.newest(variant).map(Column::from_maps),
+        let column = |variant| {
+            let (sample, thumbnails, whole) = if self.is_asked() {
+                let Measured { sample, value, .. } = cx.newest::<LongAttentionMaps>(variant)?;
+                (sample, &value.thumbnails, &value.layers)
+            } else {
+                let Measured { sample, value, .. } = cx.newest::<AttentionMaps>(variant)?;
+                (sample, &value.layers, &value.layers)
+            };
+            (!thumbnails.is_empty()).then_some(Column { variant, sample, thumbnails, whole })
         };
-        members(cx).into_iter().filter_map(|(_, v)| measured(v)).filter(|c| !c.thumbnails.is_empty()).collect()
+        members(cx).into_iter().filter_map(|(_, variant)| column(variant)).collect()
     }
 
     /// Why some variant has no map of what was asked last.
@@ -123,17 +117,13 @@ impl PromptChoice {
     }
 
     pub fn why_nothing(&self, cx: &ViewCx<'_>) -> String {
-        let words = "No attention maps yet. A run measures them at its start: press Space.";
-        if let Some(refusal) = self.refusal(cx) {
-            return refusal.to_owned();
-        }
-        match self.is_asked() {
-            true => cx.why_nothing::<LongAttentionMaps>(words),
-            false => cx.why_nothing::<AttentionMaps>(words),
+        match self.refusal(cx) {
+            Some(refusal) => refusal.to_owned(),
+            None if self.is_asked() => cx.why_nothing::<LongAttentionMaps>(NO_MAPS),
+            None => cx.why_nothing::<AttentionMaps>(NO_MAPS),
         }
     }
 
-    /// True while the answer of some variant is due.
     pub fn is_waiting(&self, cx: &ViewCx<'_>) -> bool {
         let is_due = |variant| cx.is_waiting_for::<LongAttentionMaps>(Some(variant));
         self.is_asked() && members(cx).into_iter().any(|(_, v)| is_due(v))

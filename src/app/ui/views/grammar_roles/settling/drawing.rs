@@ -1,6 +1,6 @@
 //! The canvas of a settling: words, traces under them, and each level's pictures, with where they stand.
 
-use super::super::{bitmap, role_colour};
+use super::super::role_colour;
 use crate::ui::views::painting::*;
 
 /// Sweeps that have a column; of more the last ones do.
@@ -57,7 +57,7 @@ impl Stage {
         let strip = (0.1 * rect.height()).clamp(16.0, 56.0);
         let above = WORDS_HEIGHT + 2.0 * strip + HEAD_HEIGHT + 2.0 * GAP;
         let [widest, high] =
-            found.levels.iter().map(|l| bitmap::cells(l.units)).fold([1, 0], |[w, h], [c, r]| [w.max(c), h + r]);
+            found.levels.iter().map(|l| bitmap_cells(l.units)).fold([1, 0], |[w, h], [c, r]| [w.max(c), h + r]);
         let room = vec2(rect.width() - LABEL, rect.height() - above);
         let cell_in = |rows: usize, columns: usize| {
             let across = (room.x - GAP * columns as f32) / (widest * columns) as f32;
@@ -69,17 +69,12 @@ impl Stage {
         let columns = if cell_in(2, all - all / 2) > cell_in(1, all) { all - all / 2 } else { all };
         let cell = cell_in(all.div_ceil(columns), columns);
         let mut top = rect.top() + above;
-        let mut tops: Vec<f32> = found
-            .levels
-            .iter()
-            .rev()
-            .map(|level| {
-                let at = top;
-                top += bitmap::size(level.units, cell).y + GAP;
-                at
-            })
-            .collect();
-        tops.reverse();
+        // the lowest level is the lowest on the canvas
+        let mut tops = vec![0.0; found.levels.len()];
+        for (at, level) in tops.iter_mut().zip(&found.levels).rev() {
+            *at = top;
+            top += bitmap_size(level.units, cell).y + GAP;
+        }
         let row = top - tops.last().copied().unwrap_or(top) + HEAD_HEIGHT + GAP;
         Self {
             rect,
@@ -231,22 +226,25 @@ impl Scene<'_> {
         let (level, sweeps) = (&self.found.value.levels[place], self.found.value.sweeps);
         for row in 0..stage.rows() {
             let top = stage.corner(place, row * stage.columns).y;
-            let middle = top + bitmap::size(level.units, stage.cell).y / 2.0;
+            let middle = top + bitmap_size(level.units, stage.cell).y / 2.0;
             self.text(pos2(stage.rect.left(), middle), Align2::LEFT_CENTER, &format!("L{place}"), theme.text);
         }
-        let ground = theme.raised;
+        let columns = bitmap_cells(level.units)[0];
+        let draw = |column: usize, values: &[f32], colour: &dyn Fn(f32) -> Option<Color32>| {
+            draw_cells(painter, stage.corner(place, column), stage.cell, (columns, values), theme.raised, colour);
+        };
         let (first, shown) = stage.sweeps;
         for column in 0..shown {
             let sweep = first + column;
-            let corner = stage.corner(place, column);
             let row = if sweep <= position.sweep { level.states.row(position.word * sweeps + sweep) } else { None };
             let blank = vec![0.0; level.units];
             let values = row.unwrap_or(&blank);
             let max = values.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
             let colour = |v: f32| (v > 0.0).then(|| theme.accent.gamma_multiply(0.35 + 0.65 * share(v, max)));
-            bitmap::draw(painter, corner, stage.cell, values, ground, colour);
+            draw(column, values, &colour);
             if sweep == position.sweep {
-                let frame = Rect::from_min_size(corner, bitmap::size(level.units, stage.cell)).expand(2.0);
+                let size = bitmap_size(level.units, stage.cell);
+                let frame = Rect::from_min_size(stage.corner(place, column), size).expand(2.0);
                 painter.rect_stroke(frame, 1.0, Stroke::new(1.0, theme.accent), StrokeKind::Inside);
             }
         }
@@ -255,14 +253,14 @@ impl Scene<'_> {
             let max = errors.iter().fold(f32::MIN_POSITIVE, |m, e| m.max(e.abs()));
             let map = ColourMap::Diverging { dark: theme.dark };
             let colour = |e: f32| (e != 0.0).then(|| map.colour(0.5 + 0.5 * e / max));
-            bitmap::draw(painter, stage.corner(place, shown), stage.cell, errors, ground, colour);
+            draw(shown, errors, &colour);
         }
         if level.feedback.rows() == 0 {
             return;
         }
         // the colours cover precisions from 0.1 to 10 on a logarithmic scale
         let precision = |v: f32| Some(ColourMap::Viridis.colour(0.5 + 0.5 * v.max(1e-6).log10()));
-        bitmap::draw(painter, stage.corner(place, shown + 1), stage.cell, level.precision.data(), ground, precision);
+        draw(shown + 1, level.precision.data(), &precision);
         self.draw_feedback(place, level);
     }
 
@@ -270,16 +268,12 @@ impl Scene<'_> {
     fn draw_feedback(&self, place: usize, level: &SettlingLevel) {
         let Self { painter, stage, .. } = self;
         let (rows, cols) = (level.feedback.rows(), level.feedback.cols());
-        let high = bitmap::size(level.units, stage.cell).y;
+        let high = bitmap_size(level.units, stage.cell).y;
         let side = (high / rows.max(1) as f32).min(stage.picture / cols.max(1) as f32);
         let max = level.feedback.data().iter().copied().fold(0f32, f32::max);
         let corner = stage.corner(place, stage.sweeps.1 + 2);
-        let whole = Rect::from_min_size(corner, vec2(cols as f32, rows as f32) * side);
-        painter.rect_filled(whole, 0.0, self.theme.raised);
-        if max > 0.0 {
-            let colour = |w: f32| Some(ColourMap::Magma.colour(w / max));
-            bitmap::grid(painter, corner, side, (cols, level.feedback.data()), colour);
-        }
+        let colour = |w: f32| (max > 0.0).then(|| ColourMap::Magma.colour(w / max));
+        draw_cells(painter, corner, side, (cols, level.feedback.data()), self.theme.raised, colour);
     }
 
     /// The headings, from the last one to the first: one that is wider than its picture begins farther left, so that it
@@ -322,7 +316,7 @@ impl Scene<'_> {
             return Some(format!("\u{201c}{}\u{201d}{role}", tokens[word]));
         }
         let mut levels = found.value.levels.iter().zip(&stage.tops).enumerate();
-        let is_at = |top: f32, units| (top..top + bitmap::size(units, stage.cell).y).contains(&at.y);
+        let is_at = |top: f32, units| (top..top + bitmap_size(units, stage.cell).y).contains(&at.y);
         let (place, (level, _)) = levels.find(|(_, (level, top))| {
             (0..stage.rows()).any(|row| is_at(**top + stage.below(row * stage.columns), level.units))
         })?;
@@ -333,5 +327,57 @@ impl Scene<'_> {
             "Level {place}: {} units, {on} on. Squared error of the prediction from above, once settled: {error:.3}.",
             level.units
         ))
+    }
+}
+
+/// Columns and rows of the picture of a level's units, a cell each: about square, and wider than high.
+fn bitmap_cells(units: usize) -> [usize; 2] {
+    let mut columns = 1;
+    while columns * columns < units {
+        columns *= 2;
+    }
+    [columns.max(1), units.div_ceil(columns.max(1)).max(1)]
+}
+
+/// The size of the picture of a number of units at this size of a cell, points.
+fn bitmap_size(units: usize, cell: f32) -> Vec2 {
+    let [columns, rows] = bitmap_cells(units);
+    vec2(columns as f32, rows as f32) * cell
+}
+
+/// Draws values as cells from `corner` on, in rows of so many columns; those without a colour show the ground.
+fn draw_cells(
+    painter: &Painter,
+    corner: Pos2,
+    cell: f32,
+    (columns, values): (usize, &[f32]),
+    ground: Color32,
+    colour: impl Fn(f32) -> Option<Color32>,
+) {
+    let columns = columns.max(1);
+    let size = vec2(columns as f32, values.len().div_ceil(columns).max(1) as f32) * cell;
+    painter.rect_filled(Rect::from_min_size(corner, size), 0.0, ground);
+    let mut mesh = Mesh::default();
+    for (i, value) in values.iter().enumerate() {
+        if let Some(colour) = colour(*value) {
+            let at = vec2((i % columns) as f32, (i / columns) as f32) * cell;
+            mesh.add_colored_rect(Rect::from_min_size(corner + at, vec2(cell, cell)), colour);
+        }
+    }
+    painter.add(Shape::mesh(mesh));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pictures_are_about_square_and_hold_all_units() {
+        for (units, wanted) in
+            [(512, [32, 16]), (256, [16, 16]), (128, [16, 8]), (64, [8, 8]), (1, [1, 1]), (24, [8, 3])]
+        {
+            assert_eq!(bitmap_cells(units), wanted, "{units}");
+        }
+        assert!((1..600).all(|n| bitmap_cells(n)[0] * bitmap_cells(n)[1] >= n));
     }
 }

@@ -58,11 +58,27 @@ impl Sheet {
         Bounds { x: along(self.bounds.x, all.x, about[0]), y: along(self.bounds.y, all.y, about[1]) }
     }
 
+    /// The point that a click or a drag chooses; an arrow key moves `now` by this share of the bounds, and inside of them.
+    pub fn chosen_point(&self, ui: &Ui, response: &Response, now: Point, step: f64) -> Option<Point> {
+        if response.clicked() || response.dragged() {
+            response.request_focus();
+        }
+        if response.has_focus() {
+            let [across, up] = plot::arrow_steps(ui, response).map(|steps| f64::from(steps) * step);
+            if across != 0.0 || up != 0.0 {
+                let Bounds { x, y } = self.bounds;
+                let moved = |v: f64, by: f64, [low, high]: [f64; 2]| (v + by * (high - low)).clamp(low, high);
+                return Some([moved(now[0], across, x), moved(now[1], up, y)]);
+            }
+        }
+        let pointed = response.interact_pointer_pos().filter(|_| response.clicked() || response.dragged());
+        pointed.map(|at| self.point_at(at))
+    }
+
     pub fn line(&self, points: &[Point]) -> Vec<Pos2> {
         points.iter().map(|p| self.at(*p)).collect()
     }
 
-    /// Outline, ticks, and the axes' names.
     pub fn axes(&self, painter: &Painter, theme: &Theme, [across, up]: [&str; 2]) {
         let (mono, small) = (theme::numbers(), theme::small());
         let (rect, colour) = (self.rect, theme.secondary);

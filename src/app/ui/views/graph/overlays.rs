@@ -1,4 +1,5 @@
-//! Text over the canvas: the neuron under the pointer by name, and a card of the selected one with its best partners.
+//! Text over the canvas: the neuron under the pointer by name, a card of the selected one with its best partners, and the
+//! legend: groups with their colours and counts, of which a click lets one stand out.
 
 use super::{
     NeuronGraph,
@@ -14,28 +15,35 @@ const ROOM: (f32, f32) = (560.0, 300.0);
 const PARTNERS: usize = 4;
 /// Values of a file's node that are listed; the table has all.
 const VALUES: usize = 8;
+/// Height of a line of the legend, points.
+const ROW: f32 = 18.0;
+/// A narrower canvas has no room for a legend beside the graph, points.
+const MIN_WIDTH: f32 = 300.0;
+
+/// The lines of a legend, and how many of them its canvas has room for.
+#[derive(Clone, Copy)]
+pub(super) struct LegendLines {
+    lines: usize,
+    fit: usize,
+}
 
 impl NeuronGraph {
     /// Beside the node under the pointer, or the selected one: its name, groups and degree.
     pub(super) fn label_ui(&self, ui: &Ui, network: &Network, rect: Rect, cx: &ViewCx<'_>) {
         let Some(node) = self.hovered else { return };
         let Some(place) = self.motion.places.get(node as usize) else { return };
-        let window = self.camera.window(&self.motion.places, rect);
-        let at = window.at(*place, rect);
-        let out = network.degree_out.get(node as usize).copied().unwrap_or(0);
-        let into = network.degree_in.get(node as usize).copied().unwrap_or(0);
-        let label = network.label(node);
+        let at = self.camera.window(&self.motion.places, rect).at(*place, rect);
+        let (label, [into, out]) = (network.label(node), network.degrees(node));
         let mut words = match network.is_directed() {
             true => format!("{label}\n{out} out, {into} in"),
             false => format!("{label}\n{} edges", out + into),
         };
-        if let Some(kind) = self.kind() {
-            if let Some(column) = network.numbers(kind) {
-                let _ = write!(words, " \u{b7} {} {}", column.name, column.text(node as usize));
-            }
-            if let Some(group) = network.group(kind, node) {
-                let _ = write!(words, " \u{b7} {}", network.group_name(kind, group));
-            }
+        let kind = self.kind();
+        if let Some(column) = kind.and_then(|kind| network.numbers(kind)) {
+            let _ = write!(words, " \u{b7} {} {}", column.name, column.text(node as usize));
+        }
+        if let Some((kind, group)) = kind.and_then(|kind| Some((kind, network.group(kind, node)?))) {
+            let _ = write!(words, " \u{b7} {}", network.group_name(kind, group));
         }
         if network.name(node).is_some_and(|name| self.motion.pinned.contains(&name)) {
             words.push_str(" \u{b7} pinned");
@@ -76,8 +84,7 @@ impl NeuronGraph {
             self.card_lines_ui(ui, network, node, cx);
         });
         let ground = Rect::from_min_max(place.min, pos2(place.right(), used.response.rect.bottom() + 10.0));
-        let fill = cx.theme.raised.gamma_multiply(0.92);
-        ui.painter().set(back, Shape::rect_filled(ground, theme::CORNER, fill));
+        ui.painter().set(back, Shape::rect_filled(ground, theme::CORNER, cx.theme.raised.gamma_multiply(0.92)));
     }
 
     fn card_lines_ui(&mut self, ui: &mut Ui, network: &Network, node: u32, cx: &mut ViewCx<'_>) {
@@ -94,8 +101,7 @@ impl NeuronGraph {
         let given = network.columns.iter().map(|c| (&c.name, c.text(node as usize))).filter(|(_, w)| !w.is_empty());
         for (name, words) in given.take(if network.file.is_some() { VALUES } else { 0 }) {
             let words = format!("{name} {words}");
-            let line = truncated(ui.painter(), &words, theme::small(), cx.theme.secondary, CARD.0 - 20.0);
-            ui.label(line);
+            ui.label(truncated(ui.painter(), &words, theme::small(), cx.theme.secondary, CARD.0 - 20.0));
         }
         let sides: &[(bool, &str)] = match (&network.file, network.is_directed()) {
             (None, _) => &[(true, "acts on"), (false, "is acted on by")],
@@ -103,8 +109,7 @@ impl NeuronGraph {
             (Some(_), false) => &[(true, "edges with")],
         };
         for &(out, words) in sides {
-            let degree = if out { &network.degree_out } else { &network.degree_in };
-            let directed = degree.get(node as usize).copied().unwrap_or(0);
+            let directed = network.degrees(node)[usize::from(out)];
             let count = if network.is_directed() { directed } else { network.degree(node) };
             ui.add_space(4.0);
             ui.label(small_text(format!("{words} {count}"), cx.theme.secondary));
@@ -124,6 +129,85 @@ impl NeuronGraph {
                     });
                 });
             }
+        }
+    }
+
+    fn scale_ui(&self, ui: &Ui, network: &Network, rect: Rect, scale: Colours, theme: &Theme) {
+        let missing = self.palette.groups.first();
+        let words = self.kind().map_or("", |kind| network.kind_name(kind)).to_owned();
+        let words = words + if scale.log { " (log)" } else { "" };
+        let under = if missing.is_some() { ROW } else { 0.0 };
+        let bar = Rect::from_min_size(rect.left_bottom() + vec2(14.0, -36.0 - under), vec2(180.0, 10.0));
+        let ground = Rect::from_min_max(bar.min - vec2(12.0, 22.0), bar.max + vec2(24.0, 22.0 + under));
+        let painter = ui.painter();
+        painter.rect_filled(ground, 4.0, theme.panel.gamma_multiply(0.85));
+        let small = theme::small();
+        let galley = truncated(ui.painter(), &words, small.clone(), theme.text, bar.width() + 20.0);
+        painter.galley(bar.min - vec2(0.0, 19.0), galley, theme.text);
+        colour_bar(painter, bar, scale, theme);
+        if let Some(none) = missing {
+            let at = bar.left_bottom() + vec2(4.0, 22.0 + ROW / 2.0);
+            painter.circle_filled(at, 4.5, none.colour);
+            let words = format!("none  {}", grouped(none.count as u64));
+            painter.text(at + vec2(12.0, 0.0), Align2::LEFT_CENTER, words, small, theme.secondary);
+        }
+    }
+
+    pub(super) fn legend_lines(&self, network: &Network, rect: Rect) -> LegendLines {
+        let negative = network.edges.iter().any(|e| e.2 < 0.0);
+        let fit = if rect.width() < MIN_WIDTH { 0 } else { ((rect.height() - 24.0) / ROW) as usize };
+        LegendLines { lines: self.palette.groups.len() + usize::from(negative), fit }
+    }
+
+    /// The height of the groups' legend at the foot of a canvas, points; 0 where there is none.
+    pub(super) fn legend_height(&self, LegendLines { lines, fit }: LegendLines) -> f32 {
+        if self.palette.scale.is_some() || fit < 2 { 0.0 } else { 12.0 + ROW * lines.min(fit) as f32 }
+    }
+
+    pub(super) fn legend_ui(&mut self, ui: &mut Ui, network: &Network, legend: LegendLines, rect: Rect, theme: &Theme) {
+        let (all, LegendLines { lines, fit }) = (&self.palette.groups, legend);
+        if fit < 2 {
+            return;
+        }
+        if let Some(scale) = self.palette.scale {
+            return self.scale_ui(ui, network, rect, scale, theme);
+        }
+        let shown = if lines > fit { fit - 1 } else { lines };
+        let corner = pos2(rect.left() + 6.0, rect.bottom() - 6.0 - ROW * (shown + usize::from(shown < lines)) as f32);
+        let small = theme::small();
+        let mut clicked = None;
+        for (i, group) in all.iter().take(shown).enumerate() {
+            let text = format!("{}  {}", group.name, grouped(group.count as u64));
+            let galley = truncated(ui.painter(), &text, small.clone(), Color32::WHITE, 0.4 * rect.width());
+            let size = vec2(galley.size().x + 26.0, ROW);
+            let place = Rect::from_min_size(corner + vec2(0.0, ROW * i as f32), size);
+            let response = ui.interact(place, ui.scope_id().with(("legend", i)), Sense::click());
+            let on = self.group == Some(i);
+            response.widget_info(|| WidgetInfo::selected(Role::CheckBox, true, on, &text));
+            let hot = on || response.hovered();
+            ui.painter().rect_filled(place, 4.0, theme.panel.gamma_multiply(if hot { 0.95 } else { 0.7 }));
+            ui.painter().circle_filled(pos2(place.left() + 9.0, place.center().y), 4.5, group.colour);
+            let colour = if hot { theme.text } else { theme.secondary };
+            let at = pos2(place.left() + 20.0, place.center().y - galley.size().y / 2.0);
+            ui.painter().galley_with_override_text_color(at, galley, colour);
+            if response.on_hover_text("Click to let these stand out; click again for all.").clicked() {
+                clicked = Some(i);
+            }
+        }
+        let mut next = corner + vec2(0.0, ROW * shown.min(all.len()) as f32);
+        if shown < lines {
+            let words = format!("and {} more lines", lines - shown);
+            ui.painter().text(next + vec2(20.0, ROW / 2.0), Align2::LEFT_CENTER, words, small, theme.secondary);
+        } else if lines > all.len() {
+            next.y += ROW / 2.0;
+            let line = Stroke::new(2.0, theme.cool);
+            ui.painter().line_segment([next + vec2(3.0, 0.0), next + vec2(15.0, 0.0)], line);
+            let words = if network.file.is_some() { "negative edges" } else { "inhibitory edges" };
+            ui.painter().text(next + vec2(20.0, 0.0), Align2::LEFT_CENTER, words, small, theme.secondary);
+        }
+        if let Some(i) = clicked {
+            self.group = (self.group != Some(i)).then_some(i);
+            ui.ctx().request_repaint();
         }
     }
 }

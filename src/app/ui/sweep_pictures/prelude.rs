@@ -1,0 +1,28 @@
+//! The names that the pictures of a sweep share: what they show, and what they are painted with.
+
+pub(super) use std::{collections::BTreeMap, sync::Arc};
+
+pub(super) use eframe::egui::{
+    self, Align2, Color32, Galley, Pos2, Rect, Response, Sense, Stroke, StrokeKind, Ui, Vec2, pos2, vec2,
+};
+
+pub(super) use super::{
+    BANDS, OWN_COLOURS, PointedAt, SweepView, band_legend, colour_legend, dot, empty, figure_text, nearest,
+    number_label, point_colours, pointed, seeds_legend, sheet_ui, small_text,
+};
+pub(super) use crate::{
+    experiments::sweep::results::{
+        AxisKind, Number, NumberId, ResultAxis, SweepResults, ValuesAtStep,
+        brush::{Brush, Dimension},
+        plane::Cells,
+    },
+    gpu::colour::ColourMap,
+    ui::{
+        plot::{ChartState, Scale, drawing},
+        theme::{self, Theme},
+        widgets::{
+            number,
+            truncated::{truncated, without_shared},
+        },
+    },
+};
