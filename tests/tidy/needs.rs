@@ -14,7 +14,7 @@ const BUTTONS: &[(&str, &str)] = &[
     ("flow/sweep.rs", "controls_ui"),
     ("grammar_roles/role_accuracy.rs", "controls_ui"),
     ("program_questions.rs", "ui"),
-    ("program_questions/weights.rs", "question_ui"),
+    ("program_questions.rs", "question_ui"),
     ("streaming/mod.rs", "measure_ui"),
     ("synapses/merging.rs", "ask_ui"),
 ];

@@ -10,20 +10,18 @@ use clap::Args as ClapArgs;
 
 use super::{
     continuation::{self, Continuation},
-    damage, figures, lab_config,
+    damage, figures,
     process::cores,
     settings::{self, ResolvedName},
     trained,
     trained_run::no_checkpoint,
 };
 use crate::{
-    analysis::distinct::distinct,
     cli::prelude::*,
-    config::{Knob, check_names},
+    config::check_names,
     labs::{LABS, foreign::asks, trained_bdh::settings::FileSettings},
     models::bdh::{BdhSpec, import_state_dict},
     probe::{self, PROBES, ProbeEntry},
-    store::snapshots,
     telemetry::{Args, Channel, table},
     trainer::{Run, RunError},
 };
@@ -114,17 +112,11 @@ pub fn run(args: &AskArgs) -> Result<(), Failure> {
 }
 
 /// Checks that there is such a probe and that it takes these arguments.
-///
-/// # Errors
-/// If not; the message has the nearest name.
 pub fn check(id: &str, question: &Args) -> Result<(), Failure> {
     typed(id, question).map(|_| ())
 }
 
 /// The answers of variants of a run folder, by the weights of its newest checkpoint; the folder is opened once.
-///
-/// # Errors
-/// If the run or the probe cannot be asked.
 pub fn answers_by_variant<'v>(
     run: &Path,
     id: &str,
@@ -213,7 +205,7 @@ impl OpenedRun {
                 Self::from_config(lab, link.config, args)
             }
             ResolvedName::Text(path) => {
-                let (lab, config) = lab_config::with_text(path)?;
+                let (lab, config) = settings::with_text(path)?;
                 Self::from_config(lab, config, args)
             }
             ResolvedName::Series(_) | ResolvedName::Sweep(_) | ResolvedName::Lesson(_) => {
@@ -240,7 +232,7 @@ impl OpenedRun {
     fn from_folder(folder: PathBuf, args: &AskArgs) -> Result<Self, Failure> {
         ensure!(args.text.is_none(), "a run is asked on the text that it was trained on: leave out --text");
         ensure!(args.layers.is_none(), "a run has the layers that it was trained with: leave out --layers");
-        let (lab, config) = lab_config::recorded(&folder)?;
+        let (lab, config) = settings::recorded(&folder)?;
         let Continuation { plan, from, notices } = continuation::decide_for_questions(&folder)?;
         notices.iter().for_each(|notice| notice!("note: {notice}"));
         trainer::check_plan_memory(&plan, false).map_err(Failure::wrong)?;
@@ -333,14 +325,11 @@ fn replayed(folder: &Path, samples: &[Sample]) -> Result<Mirror, Failure> {
     Ok(mirror)
 }
 
-/// A picture of an answer.
 struct AnswerPicture<'a> {
-    /// The name of the question.
     probe: &'a str,
     /// The id or the title of the view that draws it.
     view: &'a str,
     out: &'a Path,
-    /// The name of the run in the picture.
     run: &'a str,
     lab: &'a Lab,
     config: &'a Config,

@@ -2,7 +2,7 @@
 //! the run commands, and answers once they are done. The run records each as a command, for replays and continuations.
 
 use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::MutexGuard,
     thread::{JoinHandle, sleep},
 };
 
@@ -11,7 +11,6 @@ use crossbeam::channel::{Sender, TrySendError};
 use super::process::spawn;
 use crate::{
     cli::prelude::*,
-    config::Knob,
     labs::foreign::asks::{self, PAUSE, RESUME, SAVE, SCALE_LR},
     store::{QuestionInbox, ReceivedQuestion},
     telemetry::{Args, Command},
@@ -32,7 +31,6 @@ pub const ALLOWED: [(&str, &str, &str); 3] = [
     (SCALE_LR, SCALE_LR, "Multiply the learning rate"),
 ];
 
-/// A run that is asked while it trains.
 pub struct AskedRun {
     training: SharedTrainingState,
     answering: JoinHandle<()>,
@@ -67,7 +65,6 @@ impl AskedRun {
         Ok(Some(Self { training, answering }))
     }
 
-    /// The sink by which it follows the events of the run.
     pub fn sink(&self) -> Box<dyn Sink> {
         Box::new(self.training.clone())
     }
@@ -87,11 +84,9 @@ struct TrainingState {
     is_paused: bool,
     is_over: bool,
     lr: f64,
-    /// How often the learning rate was changed.
     lr_changes: u64,
     /// The step of the newest checkpoint; `None` if a setting was changed since.
     checkpoint: Option<u64>,
-    /// How many checkpoints were written.
     checkpoints: u64,
 }
 
@@ -141,12 +136,10 @@ impl Sink for SharedTrainingState {
     }
 }
 
-/// Looks for questions and answers them.
 struct Answerer {
     training: SharedTrainingState,
     writer: Writer,
     commands: Sender<Command>,
-    /// The names of what is allowed.
     allowed: Vec<String>,
     /// The settings of the run and their ranges.
     config: Config,
@@ -235,9 +228,6 @@ impl Answerer {
     }
 
     /// Sends the run a command and waits until it has been carried out; returns the run's progress then.
-    ///
-    /// # Errors
-    /// If the run ends before.
     fn command(&self, command: Command, is_done: impl Fn(&TrainingState) -> bool) -> Result<TrainingState, String> {
         let mut unsent = Some(command);
         loop {

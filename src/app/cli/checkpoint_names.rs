@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use super::output;
 use crate::files;
 
-/// The file extensions of trained weights.
 pub const CHECKPOINT_EXTENSIONS: [&str; 3] = ["safetensors", "pt", "pth"];
 
 /// True if a file is a checkpoint's by its ending.

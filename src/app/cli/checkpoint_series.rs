@@ -67,31 +67,24 @@ fn steps_inside(paths: &[PathBuf]) -> Option<(&'static str, Vec<u64>)> {
 }
 
 /// The checkpoints of a folder by step, which is read inside the files if all of them hold it, else from names.
-///
-/// # Errors
-/// If neither a key nor a number in their names tells the files apart, or if there are too many.
 pub fn step_files(folder: &Path) -> Result<Vec<StepFile>, Failure> {
     let paths: Vec<PathBuf> = checkpoints(folder).take(MAX_CHECKPOINTS + 1).collect();
-    let mut files = vec![];
-    match steps_inside(&paths).filter(|_| paths.len() <= MAX_CHECKPOINTS) {
-        Some((key, steps)) => {
-            let each = paths.into_iter().zip(steps);
-            files.extend(each.map(|(path, step)| StepFile { step, path, key: Some(key) }));
-        }
-        None => {
-            for path in paths {
-                let Some(step) = step_of(&path) else {
-                    return Err(usage!(
-                        "the name of {} has no step, and not every file of the folder says one inside (as {}): name the checkpoints of a \
-                         folder by their steps, such as step-500.pt, or open it alone",
-                        path.display(),
-                        STEP_KEYS.join(", ")
-                    ));
-                };
-                files.push(StepFile { step, path, key: None });
-            }
-        }
-    }
+    let named_step = |path: &PathBuf| {
+        step_of(path).ok_or_else(|| {
+            usage!(
+                "the name of {} has no step, and not every file of the folder says one inside (as {}): name the checkpoints of a \
+                 folder by their steps, such as step-500.pt, or open it alone",
+                path.display(),
+                STEP_KEYS.join(", ")
+            )
+        })
+    };
+    let (key, steps) = match steps_inside(&paths).filter(|_| paths.len() <= MAX_CHECKPOINTS) {
+        Some((key, steps)) => (Some(key), steps),
+        None => (None, paths.iter().map(named_step).collect::<Result<_, _>>()?),
+    };
+    let step_file = |(path, step)| StepFile { step, path, key };
+    let mut files: Vec<StepFile> = paths.into_iter().zip(steps).map(step_file).collect();
     files.sort();
     if let Some(w) = files.windows(2).find(|w| w[0].step == w[1].step) {
         return Err(usage!(
@@ -111,9 +104,6 @@ pub fn step_files(folder: &Path) -> Result<Vec<StepFile>, Failure> {
 }
 
 /// The lab of trained models with the newest checkpoint of the folder.
-///
-/// # Errors
-/// See [`step_files`]; also if no lab takes checkpoints.
 pub fn configured(folder: &Path) -> Result<(&'static Lab, Config), Failure> {
     let files = step_files(folder)?;
     let newest = files.last().map_or(folder, |file| file.path.as_path());
@@ -131,9 +121,6 @@ fn with_file(lab: &Lab, config: &Config, path: &Path) -> Result<Config, Failure>
 
 /// Writes the number of layers that the newest checkpoint has, or is taken to have, into settings that leave it open, so that
 /// the record of the run states it.
-///
-/// # Errors
-/// If the checkpoint cannot be opened.
 fn set_layers(lab: &Lab, config: &mut Config, newest: &Path) -> Result<(), Failure> {
     if !config.value(FileSettings::layers).is_ok_and(|layers| layers == 0) {
         return Ok(());
@@ -149,9 +136,6 @@ fn set_layers(lab: &Lab, config: &mut Config, newest: &Path) -> Result<(), Failu
 }
 
 /// Records the checkpoints of `folder` as a run in `out` by `config`, whose paths are absolute; returns its folder.
-///
-/// # Errors
-/// If a file names no step, cannot be opened, or has other sizes than the first.
 pub fn record(
     folder: &Path,
     lab: &Lab,
@@ -185,7 +169,6 @@ pub fn record(
     writer.folder().ok_or_else(|| Failure::run("the run's folder was not made"))
 }
 
-/// Reports each step on the terminal.
 pub struct StepReport;
 
 impl Sink for StepReport {

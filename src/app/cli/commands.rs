@@ -128,35 +128,19 @@ impl Command {
             Self::Export(args) => export::run(&args),
             Self::Render(args) => figures::run(&args),
             Self::Ask(args) => ask::run(&args),
-            Self::Model(command) => command.run(),
+            Self::Model(ModelCommand::Info(args)) => model_info::run(&args),
+            Self::Model(ModelCommand::Eval(args)) => eval::run(&args),
+            Self::Model(ModelCommand::Generate(args)) => generate::run(&args),
+            Self::Model(ModelCommand::Activations(args)) => activations::run(&args),
+            Self::Model(ModelCommand::Contexts(args)) => contexts::run(&args),
+            Self::Model(ModelCommand::Intervene(args)) => intervene::run(&args),
+            Self::Model(ModelCommand::FindConcept(args)) => find_concept::run(&args),
+            Self::Model(ModelCommand::Merge(args)) => merge::run(&args),
             Self::Graph(args) => graph_file::run(&args, began),
-            Self::Study(command) => command.run(),
+            Self::Study(StudyCommand::Roles(args)) => roles::run(&args),
+            Self::Study(StudyCommand::Concepts(args)) => concepts::run(&args),
+            Self::Study(StudyCommand::MergeStory(args)) => merge::story(&args),
             Self::Schema(args) => schema::run(&args),
-        }
-    }
-}
-
-impl ModelCommand {
-    fn run(self) -> Result<(), Failure> {
-        match self {
-            Self::Info(args) => model_info::run(&args),
-            Self::Eval(args) => eval::run(&args),
-            Self::Generate(args) => generate::run(&args),
-            Self::Activations(args) => activations::run(&args),
-            Self::Contexts(args) => contexts::run(&args),
-            Self::Intervene(args) => intervene::run(&args),
-            Self::FindConcept(args) => find_concept::run(&args),
-            Self::Merge(args) => merge::run(&args),
-        }
-    }
-}
-
-impl StudyCommand {
-    fn run(self) -> Result<(), Failure> {
-        match self {
-            Self::Roles(args) => roles::run(&args),
-            Self::Concepts(args) => concepts::run(&args),
-            Self::MergeStory(args) => merge::story(&args),
         }
     }
 }

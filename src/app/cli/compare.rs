@@ -50,7 +50,6 @@ pub struct CompareArgs {
     light: bool,
 }
 
-/// A run that is compared.
 struct ComparedRun {
     row: RunRow,
     /// The headline numbers and the training loss; for another program's run, every number that it logged.
@@ -209,9 +208,6 @@ fn folded(mut figures: Vec<Comparison>) -> Vec<Comparison> {
 }
 
 /// Every number over the steps of runs, each of which belongs to the named point: one line per point, over its seeds.
-///
-/// # Errors
-/// If a run cannot be read.
 pub fn over_seeds<'a>(runs: impl Iterator<Item = (&'a Path, usize, String)>) -> Result<Vec<Comparison>, Failure> {
     let (mut read_runs, mut points, mut names) = (vec![], vec![], vec![]);
     for (folder, point, name) in runs {

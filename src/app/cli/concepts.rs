@@ -2,9 +2,7 @@
 //! synapse that stands for a concept, and prints what held. The window's probe, over seeds.
 
 use super::{
-    Settings,
-    choice::one_by_id,
-    damage, lab_config,
+    Settings, damage,
     output::JsonArgs,
     process::on_large_stack,
     settings::{self, ResolvedName},
@@ -134,7 +132,7 @@ fn search(args: &ConceptArgs, procedures: &[SearchParams]) -> Result<(), Failure
         let knows = match args.rehearse {
             // A rehearsal leaves the confirming sentences unread.
             true => None,
-            false => Some(concepts::follow_up_accuracy(model, run.corpus(), class, &run.device).map_err(wrong)?),
+            false => Some(concepts::follow_up_accuracy(model, run.corpus(), class).map_err(wrong)?),
         };
         named.push(Searched { name, seed: config.seed, loss, knows });
         asked_question = Some(question);
@@ -143,12 +141,8 @@ fn search(args: &ConceptArgs, procedures: &[SearchParams]) -> Result<(), Failure
     print_line!("{}{}", question.describe(), if args.rehearse { " (rehearsal inside the search half)" } else { "" })?;
     let mut all = vec![];
     for (k, how) in procedures.iter().enumerate() {
-        print_line!(
-            "\nscalar {}, {} neurons a side and layer, caution {}",
-            how.scalar.id(),
-            how.per_side,
-            how.caution
-        )?;
+        let SearchParams { scalar, per_side, caution, .. } = how;
+        print_line!("\nscalar {}, {per_side} neurons a side and layer, caution {caution}", scalar.id())?;
         let trained: Vec<&SearchResult> = results.iter().map(|r| &r[k].0).collect();
         let random: Vec<SearchResult> = results.iter().map(|r| r[k].1.clone()).collect();
         all.push(table(&question, &named, &trained, &random)?);
@@ -156,7 +150,6 @@ fn search(args: &ConceptArgs, procedures: &[SearchParams]) -> Result<(), Failure
     args.json.write(&json!({ "question": question.describe(), "procedures": all }), &[])
 }
 
-/// A run of these settings, trained.
 fn train(lab: &Lab, config: &Config) -> Result<Trained, Failure> {
     let plan = (lab.plan)(config)?;
     nn::set_threads(trainer::threads_of(&plan));
@@ -175,7 +168,7 @@ fn train(lab: &Lab, config: &Config) -> Result<Trained, Failure> {
 
 /// A run folder at its last checkpoint.
 fn opened(folder: &Path) -> Result<Trained, Failure> {
-    let (lab, config) = lab_config::recorded(folder)?;
+    let (lab, config) = settings::recorded(folder)?;
     let plan = (lab.plan)(&config)?;
     nn::set_threads(trainer::threads_of(&plan));
     let mut run = Run::open(plan)?;

@@ -1,7 +1,6 @@
 //! `orrery model contexts`: the passages of a text that drive a neuron or a synapse of a trained BDH most.
 
 use super::{
-    choice::one_by_id,
     progress::StepProgress,
     trained::{ReadArgs, grouped},
 };
@@ -128,7 +127,6 @@ fn followed(args: &ContextArgs, shape: &SynapseShape) -> Result<TrackedActivatio
     }
 }
 
-/// Prints the contexts that were found, with the token between bars.
 fn print(m: &TopContexts) -> Result<(), Failure> {
     let share = 100.0 * m.fires as f64 / m.read.max(1) as f64;
     print_line!("{}: above zero at {} tokens ({share:.3}%)", m.followed, grouped(m.fires))?;

@@ -1,7 +1,10 @@
 //! Decides whether a recorded run may continue, and from where. A run continues exactly or not at all: with the same
 //! settings, the same files, an intact checkpoint and a record without gaps.
 
-use super::{lab_config::recorded_in, moved_inputs, settings::config_of};
+use super::{
+    moved_inputs,
+    settings::{config_of, recorded_in},
+};
 use crate::{
     cli::prelude::*,
     files::read_text_inside,
@@ -10,12 +13,10 @@ use crate::{
     trainer::{Plan, inputs},
 };
 
-/// A run that may continue.
 pub struct Continuation {
     pub plan: Plan,
     /// The checkpoint that the run continues from; `None` starts at step 0.
     pub from: Option<Checkpoint>,
-    /// Notices for the user.
     pub notices: Vec<String>,
 }
 
@@ -28,9 +29,6 @@ pub fn decide(folder: &Path, steps: Option<u64>) -> Result<Continuation, Failure
 }
 
 /// Same as [`decide`], for a run that is only asked: what its logs have lost does not matter.
-///
-/// # Errors
-/// If its models are not those that were recorded.
 pub fn decide_for_questions(folder: &Path) -> Result<Continuation, Failure> {
     decide_from(folder, None, checkpoint::load)
 }

@@ -1,8 +1,6 @@
 //! Handles damaged records: every command that reads one warns in the same words, and commands that export one refuse
 //! unless `--partial` is given.
 
-use std::fmt::Display;
-
 use crate::{cli::prelude::*, store::export::Record};
 
 /// The option to write the readable part of a damaged record.

@@ -3,11 +3,9 @@
 //! winit panics where one of these libraries is missing, so Orrery looks before it leaps.
 
 /// A library that is loaded at run time, and the Debian package that brings it.
-#[cfg(target_os = "linux")]
 type Library = (&'static str, &'static str);
 
 /// The libraries that winit loads for X11.
-#[cfg(target_os = "linux")]
 const X11: &[Library] = &[
     ("libX11.so.6", "libx11-6"),
     ("libX11-xcb.so.1", "libx11-xcb1"),
@@ -15,15 +13,15 @@ const X11: &[Library] = &[
     ("libXi.so.6", "libxi6"),
     ("libxkbcommon-x11.so.0", "libxkbcommon-x11-0"),
 ];
-#[cfg(target_os = "linux")]
 const WAYLAND: &[Library] = &[("libwayland-client.so.0", "libwayland-client0"), ("libxkbcommon.so.0", "libxkbcommon0")];
 /// The libraries that wgpu draws by: the loader of Vulkan, with a driver that needs no GPU, or that of OpenGL. One is enough.
-#[cfg(target_os = "linux")]
 const GRAPHICS: &[Library] = &[("libvulkan.so.1", "mesa-vulkan-drivers"), ("libEGL.so.1", "libegl1")];
 
 /// `Ok` if a window may be tried; otherwise why not and what to do.
-#[cfg(target_os = "linux")]
 pub fn check() -> Result<(), String> {
+    if !cfg!(target_os = "linux") {
+        return Ok(());
+    }
     let set = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty());
     let (wayland, x11) = (set("WAYLAND_DISPLAY") || set("WAYLAND_SOCKET"), set("DISPLAY"));
     if !wayland && !x11 {
@@ -36,7 +34,6 @@ pub fn check() -> Result<(), String> {
 }
 
 /// The libraries that a window needs besides a display. Wayland comes first, and X11 where that lacks something.
-#[cfg(target_os = "linux")]
 fn missing(wayland: bool, x11: bool, loads: impl Fn(&str) -> bool) -> Vec<Library> {
     let lacking = |of: &[Library]| of.iter().copied().filter(|(file, _)| !loads(file)).collect::<Vec<_>>();
     let mut missing = if wayland { lacking(WAYLAND) } else { lacking(X11) };
@@ -49,7 +46,6 @@ fn missing(wayland: bool, x11: bool, loads: impl Fn(&str) -> bool) -> Vec<Librar
     missing
 }
 
-#[cfg(target_os = "linux")]
 fn missing_sentence(missing: &[Library]) -> String {
     let (files, packages): (Vec<_>, Vec<_>) = missing.iter().copied().unzip();
     format!(
@@ -59,18 +55,12 @@ fn missing_sentence(missing: &[Library]) -> String {
     )
 }
 
-#[cfg(target_os = "linux")]
 fn loads(library: &str) -> bool {
     // SAFETY: these are plain system libraries whose initialisers have no requirements of ours.
     unsafe { libloading::Library::new(library) }.is_ok()
 }
 
-#[cfg(not(target_os = "linux"))]
-pub fn check() -> Result<(), String> {
-    Ok(())
-}
-
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -1,11 +1,8 @@
 //! `orrery render` and the figures of a headless run: the same views as the window's, off screen.
 
-use std::fmt::Display;
-
-use super::{damage, lab_config::recorded, system_fonts};
+use super::{damage, settings::recorded, system_fonts};
 use crate::{
     cli::prelude::*,
-    config::did_you_mean,
     files::{folder_inside, make_folder_inside},
     telemetry::RunNote,
     ui::views::{self, ViewEntry},
@@ -110,9 +107,6 @@ pub fn run_name(folder: &Path) -> String {
 }
 
 /// Draws a figure of something, which was read from `inputs`, into a PNG or SVG file.
-///
-/// # Errors
-/// If the view has nothing to show of it, a PNG needs an adapter that there is not, or the file cannot be written.
 pub fn draw(figure: &Figure<'_>, of: &dyn Display, out: &Path, inputs: &[&Path]) -> Result<(), Failure> {
     if let Some(words) = figure.empty_message().map_err(Failure::run)? {
         return Err(usage!("the view `{}` has nothing to show of {of}: {words}", figure.view));
@@ -137,9 +131,6 @@ pub fn painter() -> (Option<Offscreen>, String) {
 }
 
 /// Writes a picture into a folder: as SVG, and as PNG where it could be painted.
-///
-/// # Errors
-/// If it could not be painted, or a file cannot be written.
 pub fn write_picture(
     out: &Path,
     stem: &str,
@@ -168,9 +159,6 @@ pub fn view(id: &str) -> Result<&'static ViewEntry, Failure> {
 }
 
 /// Checks the name of a picture, which says how it is written.
-///
-/// # Errors
-/// If it ends in neither `.png` nor `.svg`.
 pub fn check_picture(path: &Path) -> Result<(), Failure> {
     match output::has_extension(path, "svg") {
         true => Ok(()),
@@ -187,9 +175,6 @@ pub fn replay(folder: &Path) -> Result<(Mirror, Damage), Failure> {
 }
 
 /// Checks that the figures of a run are, or will be, inside its folder, which may come from another user and hold a link.
-///
-/// # Errors
-/// If `figures` is a link or no folder.
 pub fn check_folder(folder: &Path) -> Result<(), Failure> {
     match folder_inside(folder, FIGURES) {
         Err(e) if !e.is_missing() => Err(usage!("{} cannot be written to: {e}", folder.join(FIGURES).display())),
@@ -198,9 +183,6 @@ pub fn check_folder(folder: &Path) -> Result<(), Failure> {
 }
 
 /// Draws every pane of the run's lab that can show something into `figures/`; says how many, or why none can be.
-///
-/// # Errors
-/// If the run cannot be read or a figure cannot be written.
 pub fn draw_all(folder: &Path) -> Result<(), Failure> {
     let mut offscreen = match Offscreen::new() {
         Ok(offscreen) => offscreen,

@@ -10,9 +10,6 @@ use crate::{
 };
 
 /// Reads the file beside the present settings of its lab, in which it is not yet.
-///
-/// # Errors
-/// If the file cannot be read or holds something else.
 pub fn check(file: &ChosenFile, settings: &Config) -> Result<CheckedFile, String> {
     let path = file.path.as_path();
     let mut checked = CheckedFile::default();

@@ -2,7 +2,7 @@
 //! separates one label of a file of sentences, or one built-in concept, from the others. It prints the results on
 //! held-out sentences.
 
-use std::{cell::RefCell, sync::atomic::AtomicBool};
+use std::cell::RefCell;
 
 use super::{
     interrupt,
@@ -76,7 +76,6 @@ pub fn run(args: &FindConceptArgs) -> Result<(), Failure> {
     args.json.write(&json(&question, &found, &random, &verdict), &inputs)
 }
 
-/// The sentences that a search uses.
 enum Sentences {
     /// A file, and the label that is the concept.
     File(LabelledLines, String),

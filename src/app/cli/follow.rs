@@ -7,7 +7,11 @@ use super::{
     stream::POLL,
     window,
 };
-use crate::{cli::prelude::*, store::FolderStatus, telemetry::StepStats};
+use crate::{
+    cli::prelude::*,
+    store::{Environment, FolderStatus},
+    telemetry::StepStats,
+};
 
 #[derive(Args)]
 pub struct FollowArgs {
@@ -102,7 +106,6 @@ struct Follower {
     /// The folder is the copy of a run on another machine.
     is_copy: bool,
     info: Arc<RunInfo>,
-    /// The newest step.
     step: u64,
 }
 
@@ -123,25 +126,27 @@ impl Follower {
                 Event::State(RunState::Running | RunState::Paused) => end = None,
                 Event::State(state) => end = Some(state),
                 Event::Notice { level, text } => notice!("{}", notice_line(level, &text)),
-                Event::Sample(_)
-                | Event::Partial(_)
-                | Event::Checkpoint { .. }
-                | Event::Question { .. }
-                | Event::Snapshots(_)
-                | Event::Folder(_)
-                | Event::Resumed { .. }
-                | Event::Changed { .. } => {}
+                _ => {}
             }
         }
         newest.values().try_for_each(|stats| self.print(stats))?;
         Ok(end)
     }
 
-    /// True if the process that wrote the run is gone. Of a copy nothing here can tell that.
-    fn has_no_writer(&self, folder: &Path) -> bool {
+    /// True if the process that wrote the run is gone. Of a copy nothing here can tell that; the first quiet that shows it to be
+    /// one is told.
+    fn has_no_writer(&mut self, folder: &Path) -> bool {
         let is_quiet = || store::last_change(folder).and_then(|t| t.elapsed().ok()).is_some_and(|age| age > QUIET);
         let is_left = || self.info.lab != FOREIGN && store::is_unlocked(folder) && is_quiet();
-        !self.is_copy && (store::was_abandoned_here(folder) || is_left())
+        let was_abandoned = !self.is_copy && store::was_abandoned_here(folder);
+        if self.is_copy || was_abandoned || !is_left() {
+            return was_abandoned;
+        }
+        if let Some(machine) = other_machine(folder) {
+            self.is_copy = true;
+            notice!("this run is of another machine ({}): it is followed until its record ends", one_line(&machine));
+        }
+        !self.is_copy
     }
 
     fn killed(&self, folder: &Path) -> Failure {
@@ -160,4 +165,12 @@ impl Follower {
         // names are the other program's, and a line is one step of one variant
         print_line!("step {}  {}  {}", stats.step, one_line(variant), one_line(&numbers.join("  ")))
     }
+}
+
+/// The machine that made the last part of a run, where its record shows that it is not this one. A record names no machine, so
+/// that two of one system and processor are told apart by nothing.
+fn other_machine(folder: &Path) -> Option<String> {
+    let label = |machine: &Environment| format!("{}, {}", machine.os, machine.cpu);
+    let made_on = store::machines(folder).pop().filter(|machine| !machine.os.is_empty())?;
+    Some(label(&made_on)).filter(|made_on| *made_on != label(&Environment::here()))
 }

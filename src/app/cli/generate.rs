@@ -40,7 +40,6 @@ struct Printer<'a> {
     tokenizer: &'a TextTokenizer,
     /// The prompt's and those that were written.
     ids: Vec<u32>,
-    /// The number of tokens shown.
     shown: usize,
     /// Why standard output takes no more.
     failure: Option<Failure>,

@@ -1,6 +1,6 @@
 //! Graphs from files as the events of an ended run, so that the neuron graph's lab shows them as its own.
 
-use std::collections::{HashMap, HashSet};
+use std::{collections::HashSet, fs::File};
 
 use crate::{
     analysis::{
@@ -44,20 +44,32 @@ pub fn is_certainly_graph(path: &Path) -> bool {
     format_of(path).is_some_and(Format::is_graph_only) && path.is_file()
 }
 
+/// Checks that a file of this length is no longer than a graph may be, and that there is memory for `growth` times its bytes. The
+/// length is first, because no free memory helps against it.
+pub fn check_length(length: u64, growth: u64) -> Result<(), FileError> {
+    match length > MAX_BYTES {
+        true => Err(FileError::TooLong { limit: MAX_BYTES }),
+        false => Ok(check_memory(length.saturating_mul(growth))?),
+    }
+}
+
+/// Opens a file for which [`check_length`] holds. The error says which file it is.
+pub fn open_checked(path: &Path, growth: u64) -> Result<File, String> {
+    let opened = || -> Result<File, FileError> {
+        let file = open(path)?;
+        check_length(file.metadata()?.len(), growth)?;
+        Ok(file)
+    };
+    opened().map_err(|e| format!("{} cannot be read: {e}", path.display()))
+}
+
 /// Reads a graph file of at most 1 GiB, in the format that its name ends in.
-///
-/// # Errors
-/// A sentence for the user, where the file has another ending, is too large, not UTF-8, or malformed.
 pub fn read(path: &Path) -> Result<GraphFile, String> {
     let shown = path.display();
     let format = format_of(path).ok_or_else(|| {
         format!("{shown} is not a graph that can be read: its name should end in {}", Format::extensions())
     })?;
-    let wrong = |e: FileError| format!("{shown} cannot be read: {e}");
-    let file = open(path).map_err(wrong)?;
-    let length = file.metadata().map_err(|e| wrong(e.into()))?.len();
-    check_memory(length.saturating_mul(GROWTH)).map_err(|e| wrong(e.into()))?;
-    let bytes = read_all(file, MAX_BYTES).map_err(wrong)?;
+    let bytes = read_all(open_checked(path, GROWTH)?, MAX_BYTES).map_err(|e| format!("{shown} cannot be read: {e}"))?;
     let text = String::from_utf8(bytes)
         .map_err(|e| format!("{shown} is not UTF-8 (byte {}); save it as UTF-8", e.utf8_error().valid_up_to()))?;
     format.read(&text).map_err(|e| format!("{shown}, {e}"))
@@ -78,10 +90,6 @@ pub struct GraphReading {
 }
 
 impl GraphReading {
-    /// Reads a file and takes it so.
-    ///
-    /// # Errors
-    /// See [`read`]; also if the threshold is no number or leaves no edge.
     pub fn read(self, path: &Path) -> Result<GraphFile, String> {
         let mut graph = read(path)?;
         if self.directed || self.undirected {

@@ -1,6 +1,6 @@
 //! `orrery export --gexf` and `--graphml`: the graph that a BDH's weights draw between its neurons, as a file.
 
-use super::{choice::one_by_id, damage::PartialArgs, trained_run::newest_whole};
+use super::{damage::PartialArgs, trained_run::newest_whole};
 use crate::{
     analysis::{
         graph::product::Sign,
@@ -41,7 +41,6 @@ pub struct GraphArgs {
 }
 
 impl GraphArgs {
-    /// True if a graph is wanted.
     pub fn is_wanted(&self) -> bool {
         self.gexf.is_some() || self.graphml.is_some()
     }

@@ -1,7 +1,5 @@
 //! `orrery graph`: a graph from a file, in the window, as a picture, or laid out.
 
-use std::sync::{Mutex, PoisonError};
-
 use super::{
     OpenArgs, RUNS, Settings, figures,
     graph_events::{GraphReading, LAB, events_of, measure},

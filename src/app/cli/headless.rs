@@ -4,11 +4,8 @@ use super::{
     Settings,
     asked_run::{ALLOWED, AskedRun},
     checkpoint_series,
-    choice::one_by_name,
     continuation::{self, Continuation},
-    figures, interrupt,
-    lab_config::with_text,
-    null_models,
+    figures, interrupt, null_models,
     progress::RunProgress,
     settings::{self, ResolvedName},
     summary,
@@ -86,7 +83,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
             until = link.step;
             (lab, link.config)
         }
-        ResolvedName::Text(path) => with_text(path)?,
+        ResolvedName::Text(path) => settings::with_text(path)?,
         ResolvedName::Lesson(link) => {
             return Err(usage!("`{link}` is a step of a lesson; `orrery '{link}'` opens it in the window"));
         }
@@ -162,9 +159,6 @@ pub fn train(lab: &Lab, config: &Config, out: &Path, wanted: RunOptions) -> Resu
 }
 
 /// Prints how much memory the plan will hold.
-///
-/// # Errors
-/// If the machine has less memory and `insists` is false.
 fn check_memory_need(plan: &Plan, insists: bool) -> Result<(), Failure> {
     let estimate = trainer::check_plan_memory(plan, insists)
         .map_err(|e| Failure::run(format!("{e}. --insist-memory starts it anyway; the system may end it")))?;

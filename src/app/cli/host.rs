@@ -1,7 +1,5 @@
 //! The desktop as the window's host: runs, folders, files and dialogs on threads, so that the interface never waits.
 
-use std::fmt::Display;
-
 use super::{
     checkpoint_names::CHECKPOINT_EXTENSIONS,
     claims::window::WindowClaims,
@@ -12,8 +10,11 @@ use super::{
     remote::FollowedRun,
     runs::Runs,
     settings,
-    sweep::{self, background::Background, folder::was_run_with},
-    sweep_names::is_sweep,
+    sweep::{
+        self,
+        background::{self, Background},
+        folder::was_run_with,
+    },
     system_fonts,
 };
 use crate::{
@@ -40,10 +41,8 @@ mod example;
 pub mod follow;
 mod replay;
 
-/// The folder of exports in the folder of runs.
 const EXPORTS: &str = "exports";
 
-/// The host of the window on a desktop computer.
 pub struct DesktopHost {
     out: PathBuf,
     sender: Sender<Delivery>,
@@ -81,7 +80,6 @@ impl DesktopHost {
         }
     }
 
-    /// Gives the window the recorded examples of the labs.
     pub fn with_examples(self) -> Self {
         Self { has_examples: true, ..self }
     }
@@ -290,11 +288,8 @@ impl Host for DesktopHost {
                 let _ = sender.send(Delivery::RunTable { rows: rows.to_vec(), is_complete: false });
                 wake();
             };
-            let rows = run_rows::list(&out, early).map(|listing| listing.rows)?;
-            Ok::<_, StoreError>(Delivery::RunTable {
-                rows: sweep::results::rows_with_sweeps(&out, rows),
-                is_complete: true,
-            })
+            let rows = sweep::results::rows_with_sweeps(&out, run_rows::list(&out, early)?.rows);
+            Ok::<_, StoreError>(Delivery::RunTable { rows, is_complete: true })
         });
     }
 
@@ -326,7 +321,7 @@ impl Host for DesktopHost {
 
     fn make_sweep(&mut self, file: SweepFile, is_begun: bool) {
         let (sweeps, out) = (Arc::clone(&self.sweeps), self.out.clone());
-        self.spawn_work(move || Delivery::SweepMade(sweep::make::make(&file, &out, is_begun.then_some(&*sweeps))));
+        self.spawn_work(move || Delivery::SweepMade(background::make(&file, &out, is_begun.then_some(&*sweeps))));
     }
 
     fn complete_sweep(&mut self, folder: PathBuf) {

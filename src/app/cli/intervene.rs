@@ -1,14 +1,13 @@
 //! `orrery model intervene`: what a text costs a trained BDH while neurons or synapses are changed, beside random ones.
 
 use super::{
-    choice::one_by_id,
     progress::StepProgress,
     trained::{ReadArgs, grouped},
 };
 use crate::{
     analysis::statistics::finite_mean,
     cli::prelude::*,
-    models::{Trainable, capabilities::SynapseModel},
+    models::capabilities::SynapseModel,
     probe::synapses::{Effect, EffectOptions, Request, effect, request},
     telemetry::measurements::{ActionKind, ChangeArgs, ChangedPart, TargetKind},
 };
@@ -51,7 +50,6 @@ pub struct InterveneArgs {
 }
 
 impl InterveneArgs {
-    /// The change as the probe takes it.
     fn change(&self) -> ChangeArgs {
         ChangeArgs {
             target: if self.synapse.is_empty() { TargetKind::Neurons } else { TargetKind::Synapses },
@@ -81,7 +79,7 @@ pub fn run(args: &InterveneArgs) -> Result<(), Failure> {
     let report = |share: f32| shown.borrow_mut().step((f64::from(share) * STEPS as f64) as u64);
     let cancelled = std::sync::atomic::AtomicBool::new(false);
     let progress = Progress::new(&report, &cancelled);
-    let found = effect(&model, &ids, &asked, options, model.params().device(), progress).map_err(Failure::wrong)?;
+    let found = effect(&model, &ids, &asked, options, progress).map_err(Failure::wrong)?;
     drop(shown);
     chosen.print()?;
     print_line!("{}: {} tokens ({})", path_label(&args.read.text), grouped(ids.len()), tokenizer.label())?;
@@ -89,13 +87,12 @@ pub fn run(args: &InterveneArgs) -> Result<(), Failure> {
     args.read.write_table(args.csv.as_deref(), || per_token(tokenizer, &ids, &found))
 }
 
-/// Steps of the progress bar.
 const STEPS: u64 = 1000;
 /// Names that are written out.
 const NAMED: usize = 12;
 
 fn print(found: &Effect, asked: &Request, tokenizer: &NamedTokenizer, per_head: usize) -> Result<(), Failure> {
-    let names = [asked.neuron_names(per_head), asked.synapse_names(per_head)].concat();
+    let names = asked.names(per_head).concat();
     let more = names.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     print_line!("{}{more}: {}", names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", "), asked.description)?;
@@ -105,19 +102,19 @@ fn print(found: &Effect, asked: &Request, tokenizer: &NamedTokenizer, per_head: 
     } else {
         print_line!("sigma after the text {:.6}; of the random ones {:.6}", found.sigma, found.null_sigma)?;
     }
-    print_line!("{}", loss_change(found))?;
-    print_line!("{}", effect_and_random(found))?;
+    print_line!("{}", loss_change(&found.before.loss, &found.after.loss))?;
+    print_line!("{}", effect_and_random(&found.divergence, &found.null_draws))?;
     let text = |ids: &[u32]| format!("{:?}", String::from_utf8_lossy(&tokenizer.tokenizer.decode(ids)));
-    if !found.continuation_before.is_empty() {
-        print_line!("goes on as it is        {}", text(&found.continuation_before))?;
-        print_line!("goes on with the change {}", text(&found.continuation_after))?;
+    if !found.before.continuation.is_empty() {
+        print_line!("goes on as it is        {}", text(&found.before.continuation))?;
+        print_line!("goes on with the change {}", text(&found.after.continuation))?;
     }
     Ok(())
 }
 
 /// The loss of the text as the model is and with the change.
-fn loss_change(found: &Effect) -> String {
-    match (finite_mean(&found.loss_before), finite_mean(&found.loss_after)) {
+fn loss_change(before: &[f64], after: &[f64]) -> String {
+    match (finite_mean(before), finite_mean(after)) {
         (Some(before), Some(after)) => {
             format!("loss {before:.6} nats per token, with the change {after:.6} ({:+.6})", after - before)
         }
@@ -131,17 +128,17 @@ const NO_RANDOM_SETS: &str =
     "no random sets to compare with: none were asked for, or too few others of the same heads are left";
 
 /// How far the next token's distribution moves, and how many random sets reach as far.
-fn effect_and_random(found: &Effect) -> String {
-    let Some(own) = finite_mean(&found.divergence) else {
+fn effect_and_random(divergence: &[f64], null_draws: &[f64]) -> String {
+    let Some(own) = finite_mean(divergence) else {
         return "the relative entropy of the next token is no finite number at any token".to_owned();
     };
-    let random = match finite_mean(&found.null_draws) {
+    let random = match finite_mean(null_draws) {
         Some(mean) => {
-            let draws = found.null_draws.len();
-            let at_least = found.null_draws.iter().filter(|d| **d >= own).count();
+            let draws = null_draws.len();
+            let at_least = null_draws.iter().filter(|d| **d >= own).count();
             format!("of {draws} random sets as active {mean:.6e} nats on average; {at_least} of {draws} reach as far")
         }
-        None if found.null_draws.is_empty() => NO_RANDOM_SETS.to_owned(),
+        None if null_draws.is_empty() => NO_RANDOM_SETS.to_owned(),
         None => "of no random set is the relative entropy a finite number".to_owned(),
     };
     format!("mean relative entropy of the next token {own:.6e} nats\n{random}")
@@ -150,8 +147,8 @@ fn effect_and_random(found: &Effect) -> String {
 /// Every token with its place from 0; the first has no loss. The last column is the mean over random sets.
 fn per_token(tokenizer: &NamedTokenizer, ids: &[u32], found: &Effect) -> Table {
     let lists = [
-        ("loss_before", &found.loss_before[..]),
-        ("loss_after", &found.loss_after[..]),
+        ("loss_before", &found.before.loss[..]),
+        ("loss_after", &found.after.loss[..]),
         ("divergence", &found.divergence[..]),
         ("divergence_random", &found.null_divergence[..]),
     ];
@@ -162,35 +159,17 @@ fn per_token(tokenizer: &NamedTokenizer, ids: &[u32], found: &Effect) -> Table {
 mod tests {
     use super::*;
 
-    fn effect_on(loss_after: Vec<f64>, divergence: Vec<f64>, null_draws: Vec<f64>) -> Effect {
-        Effect {
-            firing: 0.5,
-            null_firing: 0.5,
-            sigma: f64::NAN,
-            null_sigma: f64::NAN,
-            loss_before: vec![f64::NAN, 1.0, 2.0],
-            loss_after,
-            divergence,
-            null_divergence: vec![],
-            null_draws,
-            last_before: vec![],
-            last_after: vec![],
-            continuation_before: vec![],
-            continuation_after: vec![],
-        }
-    }
-
     #[test]
     fn means_skip_the_first_token_and_no_mean_is_printed_as_nan() {
-        let found = effect_on(vec![f64::NAN, 2.0, 3.0], vec![0.5, 1.5], vec![0.5, 2.5]);
-        assert_eq!(loss_change(&found), "loss 1.500000 nats per token, with the change 2.500000 (+1.000000)");
+        let (before, divergence) = ([f64::NAN, 1.0, 2.0], [0.5, 1.5]);
+        let change = "loss 1.500000 nats per token, with the change 2.500000 (+1.000000)";
+        assert_eq!(loss_change(&before, &[f64::NAN, 2.0, 3.0]), change);
         let random = "of 2 random sets as active 1.500000e0 nats on average; 1 of 2 reach as far";
         let own = "mean relative entropy of the next token 1.000000e0 nats";
-        assert_eq!(effect_and_random(&found), format!("{own}\n{random}"));
-        let endless = effect_on(vec![f64::NAN, f64::INFINITY, f64::NAN], vec![f64::NAN; 2], vec![]);
-        let words = [loss_change(&endless), effect_and_random(&endless)];
+        assert_eq!(effect_and_random(&divergence, &[0.5, 2.5]), format!("{own}\n{random}"));
+        let endless = loss_change(&before, &[f64::NAN, f64::INFINITY, f64::NAN]);
+        let words = [endless, effect_and_random(&[f64::NAN; 2], &[])];
         assert!(words.iter().all(|words| words.contains("no finite number") && !words.contains("NaN")), "{words:?}");
-        let alone = effect_on(vec![f64::NAN, 2.0, 3.0], vec![0.5, 1.5], vec![]);
-        assert!(effect_and_random(&alone).ends_with(NO_RANDOM_SETS));
+        assert!(effect_and_random(&divergence, &[]).ends_with(NO_RANDOM_SETS));
     }
 }

@@ -30,7 +30,6 @@ pub mod host;
 mod interrupt;
 mod intervene;
 mod json_kind;
-mod lab_config;
 mod list;
 mod merge;
 mod model_info;
@@ -158,7 +157,6 @@ struct Settings {
 }
 
 impl Settings {
-    /// Nothing was asked for.
     fn is_empty(&self) -> bool {
         self.set.is_empty()
             && self.seed.is_none()

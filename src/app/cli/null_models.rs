@@ -1,8 +1,6 @@
 //! Modularity of a run's graph of neurons against its null models, as a table for the terminal: the last
 //! measurement, and the first one's model for comparison. Empty for runs that measured none.
 
-use std::fmt::Write as _;
-
 use crate::{cli::prelude::*, telemetry::measurements::GraphModularity};
 
 /// One measurement of a variant.
@@ -25,15 +23,9 @@ pub fn table(folder: &Path) -> Result<String, StoreError> {
         let first = found.get(&sample.variant).map_or_else(|| last.clone(), |(first, _)| first.clone());
         found.insert(sample.variant, (first, last));
     })?;
-    let mut out = String::new();
-    for (variant, (first, last)) in &found {
-        let label = info.variants.get(*variant).map_or("", |v| v.label.as_str());
-        if !out.is_empty() {
-            out.push_str("\n\n");
-        }
-        out.push_str(&line(label, last, first));
-    }
-    Ok(out)
+    let label = |variant: usize| info.variants.get(variant).map_or("", |v| v.label.as_str());
+    let lines = found.iter().map(|(variant, (first, last))| line(label(*variant), last, first));
+    Ok(lines.collect::<Vec<_>>().join("\n\n"))
 }
 
 fn line(label: &str, last: &Measured, first: &Measured) -> String {

@@ -7,9 +7,6 @@ use crate::store::import::Source;
 
 /// The folder in `runs` into which the log of another tool that lies at this path is read; `None` where there is none, as
 /// for a run folder or a sweep. What was read is said.
-///
-/// # Errors
-/// If there is such a log and it cannot be read, or the folder cannot be written.
 pub fn import_log(path: &Path, runs: &Path) -> Result<Option<PathBuf>, Failure> {
     // a sweep's folder may hold its own exported logs, which are not imported
     if is_sweep(path) {

@@ -38,27 +38,18 @@ pub fn check(path: &Path, inputs: &[&Path]) -> Result<(), Failure> {
 }
 
 /// Checks like [`check`], before anything is computed, that a command can write this file.
-///
-/// # Errors
-/// See [`check`]; also if it is a folder or a device, leads to standard output, or there is no folder for it.
 pub fn check_file(path: &Path, inputs: &[&Path]) -> Result<(), Failure> {
     check(path, inputs)?;
     files::check_replaceable(path).map_err(|e| unwritten(path, &e))
 }
 
 /// Checks like [`check`], before anything is computed, that a command can write into this folder, which may be missing.
-///
-/// # Errors
-/// See [`check`]; also if something that is not a folder is in the way.
 pub fn check_folder(path: &Path, inputs: &[&Path]) -> Result<(), Failure> {
     check(path, inputs)?;
     files::check_folders(path).map_err(|e| unmade(path, &e))
 }
 
 /// Checks that no output of a command takes the place of another.
-///
-/// # Errors
-/// If a path is given twice.
 pub fn check_distinct<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<(), Failure> {
     let mut taken = BTreeSet::new();
     for path in paths {
@@ -69,9 +60,6 @@ pub fn check_distinct<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<()
 }
 
 /// Writes a file, or leaves what was there.
-///
-/// # Errors
-/// See [`check_file`]; also if the system refuses.
 pub fn write(path: &Path, bytes: &[u8], inputs: &[&Path]) -> Result<(), Failure> {
     check_file(path, inputs)?;
     files::replace(path, bytes).map_err(|e| unwritten(path, &e))
@@ -88,9 +76,6 @@ pub fn unmade(path: &Path, e: &dyn fmt::Display) -> Failure {
 }
 
 /// Makes a folder for results, with those above it.
-///
-/// # Errors
-/// If the system refuses.
 pub fn make_folder(path: &Path) -> Result<(), Failure> {
     files::make_folders(path).map_err(|e| unmade(path, &e))
 }
@@ -101,18 +86,12 @@ pub fn has_extension(path: &Path, extension: &str) -> bool {
 }
 
 /// Checks that a file's name has the extension of its kind; `why` names the kind.
-///
-/// # Errors
-/// If it has another extension.
 pub fn check_extension(path: &Path, extension: &str, why: &str) -> Result<(), Failure> {
     ensure!(has_extension(path, extension), "{} should end in .{extension}: {why}", path.display());
     Ok(())
 }
 
 /// Writes a value as JSON for a person.
-///
-/// # Errors
-/// See [`write`].
 pub fn write_json(path: &Path, value: &impl Serialize, inputs: &[&Path]) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value).map_err(Failure::failed)?;
     write(path, text.as_bytes(), inputs)
@@ -128,17 +107,11 @@ pub struct JsonArgs {
 
 impl JsonArgs {
     /// Checks that the file can be written, before anything is computed.
-    ///
-    /// # Errors
-    /// See [`check_file`].
     pub fn check(&self, inputs: &[&Path]) -> Result<(), Failure> {
         self.json.as_ref().map_or(Ok(()), |path| check_file(path, inputs))
     }
 
     /// Writes the file, if it is wanted.
-    ///
-    /// # Errors
-    /// See [`write`].
     pub fn write(&self, value: &impl Serialize, inputs: &[&Path]) -> Result<(), Failure> {
         self.json.as_ref().map_or(Ok(()), |path| write_json(path, value, inputs))
     }
@@ -175,9 +148,6 @@ pub fn stream() -> Result<impl io::Write, Failure> {
 }
 
 /// Prints a line with its unprintable characters escaped; the macro [`print_line`] calls it.
-///
-/// # Errors
-/// See [`print`].
 pub fn write_line(line: fmt::Arguments<'_>) -> Result<(), Failure> {
     print(format!("{}\n", printable(&line.to_string())).as_bytes())
 }

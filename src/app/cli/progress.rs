@@ -57,7 +57,6 @@ impl StepProgress {
     }
 }
 
-/// Shows the progress of a headless run.
 pub struct RunProgress {
     bar: Option<ProgressBar>,
     names: Vec<String>,

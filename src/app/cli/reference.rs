@@ -25,9 +25,6 @@ pub fn markdown() -> String {
 }
 
 /// Checks that the words after `orrery` are a command with its options; no file is looked for.
-///
-/// # Errors
-/// The parser's message.
 pub fn check(words: &[String]) -> Result<(), String> {
     let all = std::iter::once("orrery").chain(words.iter().map(String::as_str));
     parse(all).map(drop).map_err(|e| e.to_string())

@@ -9,7 +9,6 @@ mod ssh;
 use std::{
     fs::{File, TryLockError},
     io::{Read, Seek, SeekFrom, Write},
-    sync::atomic::AtomicBool,
 };
 
 use self::ssh::{Configuration, ConnectionOptions, Frames, SharedSocket, Ssh, SshExit, script};
@@ -111,9 +110,6 @@ struct CopyState {
 
 /// Begins to copy a run of another machine into its [`copy_folder`], and waits until there is a run in it, be it an older copy.
 /// With `patience` it waits so long at most, and until the description of the run is the present one.
-///
-/// # Errors
-/// If the other machine cannot be asked at all, or not in time, or has no such folder; if the process was asked to end.
 pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> Result<RemoteRun, Failure> {
     let begun = Instant::now();
     // a copy has one writer; without file locks there may be two, and each checks the offset that it appends at
@@ -184,9 +180,6 @@ pub fn begin(address: &Address, folder: PathBuf, patience: Option<Duration>) -> 
 }
 
 /// The folder in `out` for the copy of this run, made if absent. `advice` ends the error if another is in its place.
-///
-/// # Errors
-/// If it is something else's copy, or cannot be made.
 pub fn copy_folder(address: &Address, out: &Path, advice: &str) -> Result<PathBuf, Failure> {
     let folder = out.join(address.copy_name());
     let failed = |e: &dyn std::fmt::Display| output::unwritten(&folder, e);
@@ -337,13 +330,9 @@ mod tests {
         let whole = WHOLE.iter().map(|(file, most)| format!("whole {file} {most}"));
         let logs = LOGS.iter().map(|log| format!("part {log} "));
         let have = LOGS.iter().enumerate().map(|(i, log)| format!("--have \"{log}=${}\"", i + 1));
-        let no_folder = format!("|| exit {NO_FOLDER}");
-        for line in whole
-            .chain(logs)
-            .chain([no_folder])
-            .chain(have)
-            .chain([format!("most={MAX_PART}"), format!("{{\"version\":{VERSION}}}")])
-        {
+        let numbers =
+            [format!("|| exit {NO_FOLDER}"), format!("most={MAX_PART}"), format!("{{\"version\":{VERSION}}}")];
+        for line in whole.chain(logs).chain(have).chain(numbers) {
             assert!(SCRIPT.contains(&line), "{line}");
         }
     }

@@ -40,13 +40,10 @@ mod tests {
 
     #[test]
     fn an_old_spelling_names_the_new_one_with_its_arguments() {
-        let eval = refusal_of(&["eval", "a b.pt", "--layers", "6"]);
-        assert_eq!(
-            eval.as_deref(),
-            Some("`orrery eval` is now `orrery model eval`: orrery model eval 'a b.pt' --layers 6")
-        );
-        let help = refusal_of(&["help", "roles"]);
-        assert_eq!(help.as_deref(), Some("`orrery roles` is now `orrery study roles`: orrery study roles --help"));
+        let eval = refusal_of(&["eval", "a b.pt", "--layers", "6"]).unwrap();
+        assert_eq!(eval, "`orrery eval` is now `orrery model eval`: orrery model eval 'a b.pt' --layers 6");
+        let help = refusal_of(&["help", "roles"]).unwrap();
+        assert_eq!(help, "`orrery roles` is now `orrery study roles`: orrery study roles --help");
         let bench = refusal_of(&["bench", "--json"]).unwrap();
         assert!(bench.ends_with("cargo run --release -p orrery-bench -- --json"), "{bench}");
     }

@@ -7,10 +7,7 @@ use super::{
     settings::{check_seeds, pair_of},
 };
 use crate::{
-    analysis::{
-        distinct::distinct,
-        statistics::{mean_sd, wilson},
-    },
+    analysis::statistics::{mean_sd, wilson},
     cli::prelude::*,
     config::Settings,
     labs::grammar_roles::{self, settings::GrammarRolesSettings},
@@ -192,25 +189,21 @@ fn table(answers: &[ModelAnswer]) -> String {
     let mut out: String = corpora.into_iter().map(|corpus| format!("{corpus}\n")).collect();
     let names = ["roles named rightly", "deep", "within, new"];
     out.push_str(&format!("{:<width$}{within:>16}{other:>16}{:>16}{:>16}\n", names[0], names[1], names[2]));
+    let column = |row: &RepresentationRow<'_>, of: &dyn Fn(&RoleAccuracy, &RoleRepresentation) -> f64| {
+        let values: Vec<f64> = row.seeds.iter().map(|(a, r)| of(a, r)).collect();
+        let has_no_words = values.iter().all(|v| v.is_nan()) && row.seeds.iter().all(|(_, r)| r.finite);
+        format!("{:>16}", if has_no_words { "-".to_owned() } else { cell(&values) })
+    };
     for row in &rows {
-        let column = |of: &dyn Fn(&RoleAccuracy, &RoleRepresentation) -> f64| {
-            let values: Vec<f64> = row.seeds.iter().map(|(a, r)| of(a, r)).collect();
-            let has_no_words = values.iter().all(|v| v.is_nan()) && row.seeds.iter().all(|(_, r)| r.finite);
-            format!("{:>16}", if has_no_words { "-".to_owned() } else { cell(&values) })
-        };
         out.push_str(&format!("{:<width$}", row.name));
-        (0..3).for_each(|i| out.push_str(&column(&|a, r| a.accuracies(r)[i])));
-        out.push_str(&column(&|_, r| r.within_new.share(|_| true)));
+        (0..3).for_each(|i| out.push_str(&column(row, &|a, r| a.accuracies(r)[i])));
+        out.push_str(&column(row, &|_, r| r.within_new.share(|_| true)));
         out.push('\n');
     }
     // every row has the same words
     if let Some(row) = rows.iter().find(|row| row.seeds.iter().all(|(_, r)| r.finite)) {
         // words outside of the vocabulary have another one than all words
-        let common = |of: fn(&RoleRepresentation) -> &RoleCounts| {
-            let values: Vec<f64> = row.seeds.iter().map(|(_, r)| of(r).majority()).collect();
-            format!("{:>16}", if values.iter().all(|v| v.is_nan()) { "-".to_owned() } else { cell(&values) })
-        };
-        let [within, other] = [common(|r| &r.within), common(|r| &r.transfer)];
+        let [within, other] = [column(row, &|_, r| r.within.majority()), column(row, &|_, r| r.transfer.majority())];
         out.push_str(&format!("{:<width$}{within}{other}\n", "most common role"));
         let words = |of: &dyn Fn(&RoleAccuracy, &RoleRepresentation) -> (f64, f64)| {
             let counts = || row.seeds.iter().map(|(a, r)| of(a, r).1);

@@ -1,7 +1,5 @@
 //! `orrery runs`: the table of past runs with the user's notes. `run_rows` makes the rows; nothing here reads a log.
 
-use std::sync::{Mutex, PoisonError};
-
 use super::{RUNS, damage, progress::StepProgress, summary, sweep};
 use crate::{
     cli::prelude::*,
@@ -109,9 +107,6 @@ pub fn run(args: &RunsArgs) -> Result<(), Failure> {
 }
 
 /// Checks that a folder of runs exists if the user named it. The default one is made by the first run.
-///
-/// # Errors
-/// If it does not exist.
 pub fn check_named(out: &Path) -> Result<(), Failure> {
     ensure!(out.is_dir() || out == Path::new(RUNS), "there is no folder `{}`", out.display());
     Ok(())
@@ -264,15 +259,8 @@ fn foreign_columns<'a>(rows: &[&'a RunRow]) -> Vec<ForeignColumn<'a>> {
 
 /// A column a headline number and group of variants, in the order of first appearance; then those of other programs' runs.
 fn as_csv(rows: &[&RunRow]) -> String {
-    let mut columns: Vec<(String, String)> = vec![];
-    for row in rows {
-        for value in &row.headlines.values {
-            let column = (value.key.clone(), value.group.clone());
-            if !columns.contains(&column) {
-                columns.push(column);
-            }
-        }
-    }
+    let values = rows.iter().flat_map(|row| &row.headlines.values);
+    let columns = distinct(values.map(|value| (value.key.as_str(), value.group.as_str())));
     let fixed =
         "folder,name,note,pinned,archived,lab,preset,changed,seed,began,steps,total_steps,state,bytes,problems,tags";
     let foreign = foreign_columns(rows);

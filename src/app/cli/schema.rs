@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use crate::{
     cli::prelude::*,
-    config::nearest,
     store::FORMAT,
     telemetry::{MEASUREMENTS, MeasurementEntry},
 };

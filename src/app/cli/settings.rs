@@ -1,30 +1,23 @@
-//! From a name on the command line and `--set` to a resolved config.
+//! From a name on the command line and `--set`, or from a run folder, to a lab and its config.
 
-use super::{Settings, checkpoint_names, sweep_names::is_sweep};
+use super::{Settings, checkpoint_names};
 use crate::{
-    analysis::distinct::distinct,
     cli::prelude::*,
-    config::did_you_mean,
     experiments::permalink::{Link, Permalink},
-    labs::{LABS, RunSettings, TrainSettings, lesson::LessonLink},
+    labs::{LABS, RunSettings, TrainSettings, foreign, lesson::LessonLink},
     ui::views,
 };
 
 /// The meaning of a name on the command line.
 pub enum ResolvedName {
-    /// A lab, preset or config file.
     Config(&'static Lab, Config),
-    /// A step of a lab's lesson.
     Lesson(LessonLink),
     /// A lab's settings, with the step and views that a link shows.
     Page(&'static Lab, Box<Permalink>),
-    /// A run folder.
     Run(PathBuf),
     /// A folder of checkpoints, each of a step.
     Series(PathBuf),
-    /// The folder of a sweep.
     Sweep(PathBuf),
-    /// A text file to train on.
     Text(PathBuf),
 }
 
@@ -80,8 +73,6 @@ pub fn resolve(name: &str) -> Result<ResolvedName, Failure> {
     Ok(ResolvedName::Text(path.to_owned()))
 }
 
-/// # Errors
-/// If the link names a view that there is not.
 fn linked(link: Link) -> Result<ResolvedName, Failure> {
     let link = match link {
         Link::Lesson(link) => return Ok(ResolvedName::Lesson(link)),
@@ -94,9 +85,6 @@ fn linked(link: Link) -> Result<ResolvedName, Failure> {
 }
 
 /// Checks that a link that is opened without a window names no files of this machine, unless that is allowed.
-///
-/// # Errors
-/// If it does; the error shows the path of each.
 pub fn check_linked_files(lab: &Lab, link: &Permalink, is_allowed: bool) -> Result<(), Failure> {
     let files = link.files(lab);
     if is_allowed || files.is_empty() {
@@ -142,9 +130,6 @@ fn unread_config(path: &Path, e: &dyn std::fmt::Display) -> Failure {
 /// The settings with every path of a file made absolute, so that the record leads to the file from anywhere. A relative
 /// one leads from `beside`, the folder of the file that has the settings, if something is there. That it leads nowhere is
 /// only noted, because another value may replace it.
-///
-/// # Errors
-/// If the current folder, from which relative paths lead otherwise, is gone or is not UTF-8.
 pub fn with_absolute_paths(lab: &Lab, config: &Config, beside: Option<&Path>) -> Result<Config, Failure> {
     let (knobs, mut config) = ((lab.knobs)(), config.clone());
     for knob in knobs.iter().filter(|k| k.file_kind().is_some()) {
@@ -166,9 +151,6 @@ pub fn with_absolute_paths(lab: &Lab, config: &Config, beside: Option<&Path>) ->
 
 /// The absolute path of something that a relative one leads to from this folder, or else from the current one. An absolute
 /// path stays as it is.
-///
-/// # Errors
-/// If there is nothing at either place; the error names both.
 pub fn existing_path(path: &str, beside: &Path) -> Result<String, Failure> {
     if Path::new(path).is_absolute() {
         return Ok(path.to_owned());
@@ -192,9 +174,6 @@ pub fn utf8(path: &Path) -> Result<&str, Failure> {
 }
 
 /// Gives a text file to the lab's setting that takes one.
-///
-/// # Errors
-/// If there is none, or the file is a treebank and another setting takes that.
 pub fn set_text_file(lab: &Lab, config: &mut Config, path: &Path) -> Result<(), Failure> {
     if let Some(key) = lab.file_key(FileKind::Treebank).filter(|_| FileKind::is_treebank(path)) {
         let shown = path.display();
@@ -218,6 +197,41 @@ pub fn check_seeds(seeds: &[u64]) -> Result<(), Failure> {
 /// The key and the value of a `--set`.
 pub fn pair_of(text: &str) -> Result<(&str, &str), Failure> {
     text.split_once('=').ok_or_else(|| usage!("`--set {text}` has no `=`; write --set key=value"))
+}
+
+/// The lab that opens when none is named.
+pub fn default_lab() -> Result<&'static Lab, Failure> {
+    labs::LABS.first().copied().ok_or_else(|| Failure::run("this build has no lab"))
+}
+
+/// The default lab, trained on the text file at `path`.
+pub fn with_text(path: PathBuf) -> Result<(&'static Lab, Config), Failure> {
+    let lab = default_lab()?;
+    let mut config = lab.config(None)?;
+    set_text_file(lab, &mut config, &path)?;
+    Ok((lab, config))
+}
+
+/// The lab and settings that a run folder records, read with today's knobs; `config.toml`, which may have been edited since,
+/// counts only where `run.json` is lost. Those of another program's run are as it wrote them.
+pub fn recorded(folder: &Path) -> Result<(&'static Lab, Config), Failure> {
+    recorded_in(&store::run_info(folder).map_err(Failure::wrong)?, folder)
+}
+
+/// [`recorded`] of a description that has been read.
+pub fn recorded_in(info: &RunInfo, folder: &Path) -> Result<(&'static Lab, Config), Failure> {
+    let record = &info.config;
+    if info.lab == FOREIGN {
+        return Ok((&foreign::LAB, record.clone()));
+    }
+    let misfit = |e: ConfigError| usage!("{}: {e}", folder.display());
+    let lab = labs::find_in(labs::LABS, &info.lab).map_err(misfit)?;
+    let knobs = (lab.knobs)();
+    let mut config = Config::defaults(lab.id, &knobs);
+    config.preset.clone_from(&record.preset);
+    config.seed = record.seed;
+    record.iter().try_for_each(|(key, value)| config.set(&knobs, key, value.clone())).map_err(misfit)?;
+    Ok((lab, config))
 }
 
 /// Applies `--set`, `--seed`, `--steps`, `--device` and `--text`, and checks that the lab can be planned so.

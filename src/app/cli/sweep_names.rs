@@ -7,7 +7,6 @@ pub const SPEC: &str = "sweep.toml";
 /// The file name of the settings that all points share.
 pub const BASE: &str = "base.toml";
 
-/// True if a folder is that of a sweep.
 pub fn is_sweep(folder: &Path) -> bool {
     folder.join(SPEC).is_file()
 }

@@ -17,7 +17,6 @@ use crate::ui::widgets::truncated::without_middle;
 const MAX_SENTENCE: usize = 2000;
 /// The most characters of a further line, such as one that is quoted from a file.
 const MAX_FURTHER_LINE: usize = 300;
-/// The most lines of a message.
 const MAX_LINES: usize = 100;
 
 /// Prints a message to standard error like `eprintln!`, but printable, its further lines indented, and never panics.

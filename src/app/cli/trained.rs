@@ -1,11 +1,6 @@
 //! Defines the arguments of commands that read a trained BDH from a file, and opens the file according to them.
 
-use std::fmt::Write as _;
-
-use super::{
-    choice::{one_by_id, one_by_name},
-    process::cores,
-};
+use super::process::cores;
 use crate::{
     cli::prelude::*,
     corpus::{TokenizerChoice, TokenizerError, TokenizerKind, fitting_tokenizers},
@@ -67,17 +62,11 @@ impl ReadArgs {
     }
 
     /// Checks that the command can write this table, before anything is computed.
-    ///
-    /// # Errors
-    /// See [`output::check_file`].
     pub fn check_table(&self, file: Option<&Path>) -> Result<(), Failure> {
         file.map_or(Ok(()), |file| output::check_file(file, &self.files()))
     }
 
     /// Writes a table if it is wanted, and prints its name.
-    ///
-    /// # Errors
-    /// See [`output::write`].
     pub fn write_table(&self, file: Option<&Path>, table: impl FnOnce() -> Table) -> Result<(), Failure> {
         let Some(file) = file else { return Ok(()) };
         output::write(file, table().finish().as_bytes(), &self.files())?;
@@ -183,7 +172,6 @@ impl FittedCheckpoint {
         &self.tokenizers[self.choice.tokenizer]
     }
 
-    /// The text in the model's tokens.
     pub fn encode(&self, text: &[u8]) -> Result<Vec<u32>, Failure> {
         self.tokenizer().tokenizer.encode(text).map_err(Failure::wrong)
     }
@@ -207,18 +195,11 @@ impl FittedCheckpoint {
     }
 
     /// Prints what was chosen from, if anything was, and the model.
-    ///
-    /// # Errors
-    /// See [`print`](super::output::print).
     pub fn print(&self) -> Result<(), Failure> {
         self.print_candidates()?;
         print_line!("{}", self.described())
     }
 
-    /// Prints the candidates, if there were several.
-    ///
-    /// # Errors
-    /// See [`print`](super::output::print).
     pub fn print_candidates(&self) -> Result<(), Failure> {
         self.table().map_or(Ok(()), |table| print_line!("{table}"))
     }
@@ -252,7 +233,6 @@ impl FittedCheckpoint {
     }
 }
 
-/// A number of layers.
 pub fn layers(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|n| (1..=1024).contains(n));
     number.ok_or_else(|| match text.contains(',') {
@@ -266,7 +246,6 @@ pub fn depth(text: &str) -> Result<usize, String> {
     Err(format!("`--depth` is now `--layers`: --layers {text}"))
 }
 
-/// The bytes of a text.
 pub fn text(path: &Path) -> Result<Vec<u8>, Failure> {
     let read = files::read(path, MAX_TEXT);
     let bytes = read.map_err(|e| usage!("the text {} cannot be read: {e}", path.display()))?;

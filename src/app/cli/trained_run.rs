@@ -2,13 +2,13 @@
 
 use super::{
     damage::{self, PartialArgs},
-    lab_config::recorded,
+    settings::recorded,
 };
 use crate::{
     cli::prelude::*,
     models::bdh::{BdhSpec, StateDict, export_state_dict, import_state_dict},
     nn::Tensor,
-    store::{LoadedCheckpoint, checkpoint, snapshots},
+    store::{LoadedCheckpoint, checkpoint},
     trainer::Plan,
 };
 
@@ -27,10 +27,8 @@ pub fn newest(run: &Path, variant: Option<&str>) -> Result<Model, Failure> {
     Ok(model)
 }
 
-/// Same as [`newest`], for a command that passes the weights on.
-///
-/// # Errors
-/// Also if they belong to an earlier step, and no part was asked for.
+/// Same as [`newest`], for a command that passes the weights on: weights of an earlier step are refused, unless a part was
+/// asked for.
 pub fn newest_whole(run: &Path, variant: Option<&str>, partial: PartialArgs) -> Result<Model, Failure> {
     let (model, lost) = read(run, variant)?;
     partial.check(run, &lost)?;

@@ -9,12 +9,10 @@ use super::{
     graph_events::{GraphReading, is_certainly_graph},
     headless,
     host::DesktopHost,
-    interrupt, json_kind,
-    lab_config::{default_lab, with_text},
-    other_logs,
+    interrupt, json_kind, other_logs,
     remote::FollowedRun,
     runs::Runs,
-    settings::{self, ResolvedName},
+    settings::{self, ResolvedName, default_lab, with_text},
 };
 use crate::{
     cli::prelude::*,
@@ -116,7 +114,6 @@ fn show(
     outcome(close_request.is_asked())
 }
 
-/// A graph file, in the window.
 pub fn open_graph(file: PathBuf, reading: GraphReading, open: &OpenArgs, began: Instant) -> Result<(), Failure> {
     display::check().map_err(|why| {
         let word = quoted(&file);
@@ -159,32 +156,29 @@ fn linked(open: &OpenArgs, lab: &Lab, mut link: Permalink) -> Result<Permalink, 
 
 /// Replaces the window on a machine without a display: explains why, and writes the result into a folder.
 fn without_window(why: &str, open: &OpenArgs, named: Option<ResolvedName>) -> Result<(), Failure> {
-    if let Some(ResolvedName::Run(folder)) = named {
-        let word = quoted(&folder);
-        return Err(Failure::run(format!(
-            "{why}. `orrery render {word} --view VIEW --out x.png` draws a view of this run without a window"
-        )));
-    }
-    if let Some(ResolvedName::Sweep(folder)) = named {
-        let word = quoted(&folder);
-        return Err(Failure::run(format!("{why}. `orrery sweep {word} --pictures DIR` draws it without a window")));
-    }
-    if let Some(ResolvedName::Lesson(link)) = named {
-        return Err(Failure::run(format!("{why}. `{link}` is a step of a lesson, which is read in the window")));
-    }
-    if let Some(ResolvedName::Page(lab, link)) = &named {
-        settings::check_linked_files(lab, link, open.set.allow_files)?;
-    }
+    let refused = |instead: String| Err(Failure::run(format!("{why}. {instead}")));
+    let until = match &named {
+        Some(ResolvedName::Run(folder)) => {
+            let render = format!("orrery render {} --view VIEW --out x.png", quoted(folder));
+            return refused(format!("`{render}` draws a view of this run without a window"));
+        }
+        Some(ResolvedName::Sweep(folder)) => {
+            return refused(format!("`orrery sweep {} --pictures DIR` draws it without a window", quoted(folder)));
+        }
+        Some(ResolvedName::Lesson(link)) => {
+            return refused(format!("`{link}` is a step of a lesson, which is read in the window"));
+        }
+        Some(ResolvedName::Page(lab, link)) => {
+            settings::check_linked_files(lab, link, open.set.allow_files)?;
+            link.step
+        }
+        _ => None,
+    };
     notice!("orrery: {why}.");
     notice!("The lab runs without a window instead; its numbers and figures go to a folder.");
-    let until = if let Some(ResolvedName::Page(_, link)) = &named { link.step } else { None };
     let (lab, config) = configured(open, named)?;
-    let folder = headless::train(
-        lab,
-        &config,
-        &open.set.out,
-        headless::RunOptions { until, ..headless::RunOptions::default() },
-    )?;
+    let wanted = headless::RunOptions { until, ..headless::RunOptions::default() };
+    let folder = headless::train(lab, &config, &open.set.out, wanted)?;
     let word = quoted(&folder);
     notice!("`orrery render {word} --view gate --out gate.png` draws one view of it.");
     notice!("On a machine with a display `orrery replay {word}` opens it.");

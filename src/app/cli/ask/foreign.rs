@@ -3,7 +3,7 @@
 use super::{AnswerPicture, AskArgs, answers, arguments, figures, matrices::MatrixQuestion, replayed};
 use crate::{
     cli::{
-        RUNS, interrupt, lab_config,
+        RUNS, interrupt,
         prelude::*,
         remote::{self, Address, RemoteQuestion, RemoteSource},
         settings::{self, ResolvedName},
@@ -63,8 +63,6 @@ struct TypedQuestion<'a> {
 }
 
 impl<'a> TypedQuestion<'a> {
-    /// # Errors
-    /// If an option does not go with the question, or an argument is wrong.
     fn new(name: &'a str, typed: &'a AskArgs) -> Result<Self, Failure> {
         let matrices = match &typed.matrices[..] {
             [] => None,
@@ -112,7 +110,7 @@ impl<'a> TypedQuestion<'a> {
         };
         match (&typed.view, &typed.out) {
             (Some(view), Some(out)) => {
-                let (lab, config) = lab_config::recorded(folder)?;
+                let (lab, config) = settings::recorded(folder)?;
                 let (run, mirror) = (figures::run_name(folder), replayed(folder, &samples)?);
                 AnswerPicture { probe: name, view, out, run: &run, lab, config: &config }.draw(mirror, samples)
             }
@@ -150,15 +148,11 @@ pub struct ProgramQuestion {
 }
 
 impl ProgramQuestion {
-    /// The name by which it was asked.
     pub fn name(&self) -> &str {
         self.question.name()
     }
 
     /// The program's reply, once it has arrived; `info` describes the run.
-    ///
-    /// # Errors
-    /// If the file is not an answer to this question, or no answer will come.
     pub fn reply(&self, info: &RunInfo) -> Result<Option<Reply>, Failure> {
         // a failure after the answer came does not matter any more
         let failure = self.remote.as_ref().and_then(RemoteQuestion::failure);
@@ -189,9 +183,6 @@ impl AskedProgram<'_> {
     }
 
     /// Asks a question by its name, a probe's or one of the protocol's; it is withdrawn after `patience`, if that is set.
-    ///
-    /// # Errors
-    /// If the run has ended, its script does not allow the question, its folder takes none, or the system refuses.
     pub fn send(
         &self,
         has_ended: bool,
@@ -239,9 +230,6 @@ impl AskedProgram<'_> {
     }
 
     /// The program's answer, waited for as long as `patience` allows, from `begun` on.
-    ///
-    /// # Errors
-    /// If the question is refused, the reply is no answer, or none comes in time.
     pub fn ask(&self, name: &str, args: &Args, begun: Instant, patience: Duration) -> Result<Sample, Failure> {
         let Self { folder, info, remote } = *self;
         let has_ended = || self.has_ended(|| store::has_ended(folder));

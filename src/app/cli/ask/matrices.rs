@@ -2,10 +2,11 @@
 
 use crate::{
     cli::{prelude::*, remote},
-    config::nearest,
     nn::Tensor,
-    probe::neuron_graph::{MATRIX_PROBES, MatrixPair, ask_matrices},
-    store::snapshots,
+    probe::{
+        Answer,
+        neuron_graph::{MATRIX_PROBES, MatrixPair, ask_matrices},
+    },
     telemetry::Args,
 };
 
@@ -24,9 +25,6 @@ pub struct MatrixQuestion<'a> {
 
 impl MatrixQuestion<'_> {
     /// The answers of the first variant whose weights have both matrices.
-    ///
-    /// # Errors
-    /// In words: no weights of that step, no such matrices, and whatever the probe refuses.
     pub fn ask(&self, folder: &Path, info: &RunInfo, progress: Progress<'_>) -> Result<Vec<Sample>, String> {
         if !MATRIX_PROBES.contains(&self.probe) {
             let known = MATRIX_PROBES.join(", ");
@@ -59,13 +57,15 @@ impl MatrixQuestion<'_> {
         let variant = info.variants.iter().position(|v| v.id == weights.variant).unwrap_or(0);
         let answers =
             ask_matrices(self.probe, &pair, self.args, info.config.seed, progress).map_err(|e| e.to_string())?;
-        let sample = |answer: crate::probe::Answer| {
-            let channel = answer.payload.channel()?.into();
-            let (about, tokens, payload) = (answer.about, answer.tokens, Arc::new(answer.payload));
-            Some(Sample { step: weights.step, variant, channel, about, tokens, request: None, payload })
-        };
-        Ok(answers.into_iter().filter_map(sample).collect())
+        Ok(answers.into_iter().filter_map(|answer| sample_of(answer, weights.step, variant, None)).collect())
     }
+}
+
+/// An answer as a sample; `None` if it is no measurement.
+pub fn sample_of(answer: Answer, step: u64, variant: usize, request: Option<u64>) -> Option<Sample> {
+    let channel = answer.payload.channel()?.into();
+    let (about, tokens, payload) = (answer.about, answer.tokens, Arc::new(answer.payload));
+    Some(Sample { step, variant, channel, about, tokens, request, payload })
 }
 
 /// The error for a name that no tensor has; it lists the names of the matrices.

@@ -3,7 +3,6 @@
 use super::super::{ask, sweep::folder::inner_folder};
 use crate::{
     cli::prelude::*,
-    config::did_you_mean,
     experiments::claims::{
         claim::ClaimError,
         ledger::{Ledger, LedgerRow, NamedText, Paper},
@@ -41,8 +40,6 @@ impl Source {
         Self { folder, results: results.map(Path::to_owned) }
     }
 
-    /// # Errors
-    /// If a file cannot be read, or holds no claims or no result.
     pub fn ledger(&self) -> Result<Ledger, Failure> {
         let ledger = self.read()?;
         for (_, claim) in ledger.claims() {
@@ -83,7 +80,6 @@ impl Source {
         self.folder.as_deref().unwrap_or(Path::new("."))
     }
 
-    /// The folder in which results are kept.
     pub fn results(&self) -> PathBuf {
         self.results.clone().unwrap_or_else(|| self.inside(RESULTS))
     }
@@ -103,9 +99,6 @@ impl Source {
     }
 
     /// A sentence for each page in `docs` beside the folder that is not the one that the ledger makes.
-    ///
-    /// # Errors
-    /// If a page is there and cannot be read.
     pub fn outdated_pages(&self, ledger: &Ledger) -> Result<Vec<String>, Failure> {
         let Some(folder) = &self.folder else { return Ok(vec![]) };
         let mut outdated = vec![];
@@ -121,23 +114,12 @@ impl Source {
 }
 
 /// Writes a result, whole or not at all.
-///
-/// # Errors
-/// If the folder cannot be made or the disk refuses.
 pub fn write(result: &ClaimResult, folder: &Path) -> Result<PathBuf, Failure> {
     let path = folder.join(format!("{}.json", result.claim));
     let text = result.to_json().map_err(Failure::failed)?;
     output::make_folder(folder)?;
     output::write(&path, text.as_bytes(), &[])?;
     Ok(path)
-}
-
-/// Writes the results of a folder whose verdict is another one now.
-///
-/// # Errors
-/// See [`write_changed`].
-pub fn write_verdicts(ledger: &Ledger, folder: &Path) -> Result<(), Failure> {
-    write_changed(ledger, ledger, folder)
 }
 
 /// Writes the results of a folder that have another verdict now, or are other ones in the ledger `changed`.
@@ -162,8 +144,6 @@ pub fn write_changed(ledger: &Ledger, changed: &Ledger, folder: &Path) -> Result
     Ok(())
 }
 
-/// # Errors
-/// If no paper has this name; the message lists them.
 pub fn known_paper<'a>(ledger: &'a Ledger, id: &str) -> Result<&'a Paper, Failure> {
     ledger.papers.iter().find(|paper| paper.id == id).ok_or_else(|| {
         let names: Vec<&str> = ledger.papers.iter().map(|paper| paper.id.as_str()).collect();
@@ -171,8 +151,6 @@ pub fn known_paper<'a>(ledger: &'a Ledger, id: &str) -> Result<&'a Paper, Failur
     })
 }
 
-/// # Errors
-/// If no claim has this id; the message suggests the nearest one.
 pub fn known_claim<'a, 'b>(rows: &'b [LedgerRow<'a>], id: &str) -> Result<&'b LedgerRow<'a>, Failure> {
     rows.iter().find(|row| row.claim.id.eq_ignore_ascii_case(id)).ok_or_else(|| {
         let meant = did_you_mean(id, rows.iter().map(|row| row.claim.id.as_str()));
@@ -239,7 +217,7 @@ mod tests {
         let (id, result) = ledger.results.pop_first().unwrap();
         let forged = ClaimResult { claim: "../victim".to_owned(), ..result }.with_digest();
         ledger.results = BTreeMap::from([(id, forged)]);
-        let refused = write_verdicts(&ledger, &results).unwrap_err().message;
+        let refused = write_changed(&ledger, &ledger, &results).unwrap_err().message;
         assert!(refused.contains("the result names the claim ../victim"), "{refused}");
         assert_eq!(fs::read_to_string(&victim).unwrap(), "kept");
     }

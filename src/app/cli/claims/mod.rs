@@ -10,7 +10,7 @@ use clap::Subcommand;
 use serde_json::Value;
 
 use self::files::Source;
-use super::{choice::one_by_name, summary::laid_out, sweep::MakeArgs};
+use super::{summary::laid_out, sweep::MakeArgs};
 use crate::{
     cli::prelude::*,
     experiments::{
@@ -59,8 +59,6 @@ struct FromArgs {
 }
 
 impl FromArgs {
-    /// # Errors
-    /// If a folder of results is named that is not there.
     fn source(&self) -> Result<Source, Failure> {
         match self.results.as_deref().filter(|results| !results.is_dir()) {
             Some(results) => Err(usage!("`{}` is not a folder of results", results.display())),
@@ -185,10 +183,7 @@ fn list(args: &ListArgs) -> Result<(), Failure> {
         let verdict = match &row.standing {
             // the reasons for a need are a sentence, which `show` prints
             ClaimStanding::Needs(what) => format!("needs {}", what.split(':').next().unwrap_or(what)),
-            ClaimStanding::Open(_)
-            | ClaimStanding::Held(_)
-            | ClaimStanding::NotRun { .. }
-            | ClaimStanding::Judged(_) => row.standing.verdict_label(row.claim.tier),
+            standing => standing.verdict_label(row.claim.tier),
         };
         let found = [row.seeds_label(), row.effect_label(), row.region_label(), verdict];
         [id, row.claim.title.clone()].into_iter().chain(found).collect()
@@ -229,9 +224,7 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
         if let Some(published) = rule.published_on_scale() {
             print_line!("the paper, on this scale: {}", short(published))?;
         }
-        let values: Vec<String> =
-            judged.values.iter().map(|(seed, value)| format!("seed {seed}: {}", short(*value))).collect();
-        print_line!("values: {}", values.join(", "))?;
+        print_line!("values: {}", judged.values_label())?;
         judged.curves(rule).iter().try_for_each(|curve| print_line!("{}", curve.label))?;
     }
     entry.command().map_or(Ok(()), |command| print_line!("\n  {command}"))

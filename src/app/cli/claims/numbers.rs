@@ -1,10 +1,5 @@
 //! The numbers that a rule reads of runs that have ended: headline numbers, or what their models answer to a probe.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, PoisonError},
-};
-
 use super::super::{
     ask,
     sweep::folder::{SweepFolder, TaskState},
@@ -12,20 +7,19 @@ use super::super::{
 use crate::{
     analysis::statistics::{self, upper_quantile},
     cli::prelude::*,
-    config::did_you_mean,
     experiments::{
         claims::{
-            criterion::{Statistic, Verdict},
+            criterion::Statistic,
             curve::{RunSteps, SeedSteps},
             result::{ClaimResult, PointNumbers, ResultProvenance, SeedNumbers, StepValues},
             rule::{OverSteps, Rule, VariantNumber},
         },
         series::{self, NumberSeries, RunNumbers},
     },
+    store::Environment,
     telemetry::table::{self, Cell},
 };
 
-/// The numbers of the runs that have ended.
 pub struct EndedRuns {
     /// The seeds whose runs all have their numbers.
     pub seeds: Vec<SeedNumbers>,
@@ -35,16 +29,8 @@ pub struct EndedRuns {
     pub curve: Vec<StepValues>,
     /// Seconds of training, all runs together.
     pub seconds: f64,
-    machines: Machines,
-}
-
-/// The machines that made some runs.
-#[derive(Clone, Default)]
-struct Machines {
-    processors: BTreeSet<String>,
-    /// Hardware threads, the most that one machine had.
-    cores: usize,
-    /// The devices that held the models, apart from processors.
+    machines: Vec<Environment>,
+    /// The devices that held the models.
     devices: BTreeSet<String>,
 }
 
@@ -60,32 +46,12 @@ struct RunPoint {
     numbers: Vec<PointNumbers>,
     steps: BTreeMap<u64, PointNumbers>,
     seconds: f64,
-    machines: Machines,
-}
-
-impl Machines {
-    /// The numbers of one run, whose model `device` held.
-    fn of_run(folder: &Path, device: &str) -> Self {
-        let parts = store::machines(folder);
-        Self {
-            cores: parts.iter().map(|part| part.cores).max().unwrap_or(0),
-            processors: parts.into_iter().map(|part| part.cpu).collect(),
-            devices: Some(device).filter(|name| *name != "cpu").map(str::to_owned).into_iter().collect(),
-        }
-    }
-
-    fn add(&mut self, other: &Self) {
-        self.cores = self.cores.max(other.cores);
-        self.processors.extend(other.processors.iter().cloned());
-        self.devices.extend(other.devices.iter().cloned());
-    }
+    machines: Vec<Environment>,
+    device: String,
 }
 
 impl EndedRuns {
     /// Reads the numbers of the seeds `asked`: the sweep may have more.
-    ///
-    /// # Errors
-    /// If a run cannot be read, or the probe of the rule cannot be asked.
     pub fn read(
         rule: &Rule,
         sweep: &SweepFolder,
@@ -94,7 +60,7 @@ impl EndedRuns {
         cache: &NumbersCache,
     ) -> Result<Self, Failure> {
         let (mut seeds, mut series, mut missing, mut seconds) = (vec![], vec![], vec![], 0.0);
-        let mut machines = Machines::default();
+        let (mut machines, mut devices) = (vec![], BTreeSet::new());
         let hash = rule.hash();
         for seed in asked {
             let of_seed: Vec<&TaskState> = states.iter().filter(|state| state.task.seed == *seed).collect();
@@ -106,7 +72,8 @@ impl EndedRuns {
                 };
                 let point = cache.point(&hash, &row.path, rule)?;
                 seconds += point.seconds;
-                machines.add(&point.machines);
+                machines.extend(point.machines.iter().cloned());
+                devices.insert(point.device.clone());
                 let config = sweep.sweep.config(state.task);
                 let at = rule.varied().and_then(|over| config.get(&over.key)).and_then(Value::as_f64);
                 points.extend(point.numbers.iter().map(|numbers| PointNumbers { at: at.or(numbers.at), ..*numbers }));
@@ -121,35 +88,30 @@ impl EndedRuns {
             }
         }
         let curve = rule.curve(&series, &seeds);
-        Ok(Self { seeds, missing, curve, seconds, machines })
+        Ok(Self { seeds, missing, curve, seconds, machines, devices })
     }
 
     /// The result of a claim by its rule, without terms and digest, which is yet to be judged with the other claims of its paper.
     pub fn into_result(self, claim: &str, rule: &Rule, commit: Option<String>) -> ClaimResult {
-        let Self { seeds, missing, curve, seconds, machines } = self;
+        let Self { seeds, missing, curve, seconds, machines, mut devices } = self;
+        devices.remove("cpu");
         let list = |names: BTreeSet<String>| names.into_iter().collect::<Vec<_>>().join(" and ");
         let made = ResultProvenance {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             commit,
-            cpu: list(machines.processors),
-            cores: machines.cores,
-            device: Some(list(machines.devices)).filter(|names| !names.is_empty()),
+            cores: machines.iter().map(|part| part.cores).max().unwrap_or(0),
+            cpu: list(machines.into_iter().map(|part| part.cpu).collect()),
+            device: Some(list(devices)).filter(|names| !names.is_empty()),
             minutes: (seconds / 6.0).round() / 10.0,
         };
         ClaimResult {
             claim: claim.to_owned(),
             rule: rule.hash(),
-            terms: BTreeMap::new(),
-            late_terms: vec![],
-            verdict: Verdict::CannotBeTold,
-            effect: None,
-            interval: None,
-            p: None,
-            digest: None,
             seeds,
             missing,
             curve,
             made,
+            ..ClaimResult::default()
         }
     }
 }
@@ -172,10 +134,10 @@ impl RunPoint {
         let keeps: fn(&str) -> bool = if rule.ask.is_some() { |_| false } else { |_| true };
         let run = series::read(folder, keeps).map_err(Failure::wrong)?;
         let seconds = run.times.last().map_or(0.0, |(_, at)| *at);
-        let machines = Machines::of_run(folder, &run.info.device);
+        let (machines, device) = (store::machines(folder), run.info.device.clone());
         if !run.damage.is_empty() {
             notice!("{}: {}: its seed counts as missing", folder.display(), run.damage);
-            return Ok(Self { numbers: vec![], steps: BTreeMap::new(), seconds, machines });
+            return Ok(Self { numbers: vec![], steps: BTreeMap::new(), seconds, machines, device });
         }
         let (numbers, steps) = match &rule.ask {
             Some(probe) => (Answers::ask(folder, probe, rule)?.points(rule)?, BTreeMap::new()),
@@ -184,7 +146,7 @@ impl RunPoint {
                 (numbers(rule, value)?.into_iter().collect(), steps(&run, rule)?)
             }
         };
-        Ok(Self { numbers, steps, seconds, machines })
+        Ok(Self { numbers, steps, seconds, machines, device })
     }
 }
 

@@ -7,14 +7,11 @@ use serde_json::Value;
 
 use super::super::report::page::{escaped, finish, head};
 use crate::{
-    experiments::{
-        claims::{
-            entry::ClaimEntry,
-            ledger::{Judgement, Ledger, LedgerRow},
-            rule::Rule,
-            table::summary,
-        },
-        short_number::short,
+    experiments::claims::{
+        entry::ClaimEntry,
+        ledger::{Judgement, Ledger, LedgerRow},
+        rule::Rule,
+        table::summary,
     },
     ui::{
         panels::claims::{curve::curve_svg, picture::picture_svg},
@@ -60,9 +57,7 @@ fn image(svg: &str) -> String {
 
 /// The value of each seed, and the effects over steps and sizes with their words.
 fn values_and_curves(theme: &Theme, rule: &Rule, judged: &Judgement) -> String {
-    let values: Vec<String> =
-        judged.values.iter().map(|(seed, value)| format!("seed {seed}: {}", short(*value))).collect();
-    let mut out = format!("<br>values: {}", escaped(&values.join(", ")));
+    let mut out = format!("<br>values: {}", escaped(&judged.values_label()));
     for curve in judged.curves(rule) {
         // writing to a string does not fail
         let _ = write!(out, "<br>{}<br>{}", escaped(&curve.label), image(&curve_svg(theme, &curve, CURVE)));

@@ -3,15 +3,12 @@
 use std::process::Command;
 
 use super::{
-    super::{
-        sweep::{
-            folder::{LOGS, SPEC, SweepFolder},
-            lock::lock_sweep,
-        },
-        sweep_names::is_sweep,
+    super::sweep::{
+        folder::{LOGS, SPEC, SweepFolder},
+        lock::lock_sweep,
     },
     RunArgs,
-    files::{Source, known_claim, write, write_verdicts},
+    files::{Source, known_claim, write, write_changed},
     numbers::{EndedRuns, NumbersCache},
 };
 use crate::{
@@ -61,7 +58,8 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         }
     }
     // another claim's p moves Holm's correction of the whole paper; read again, as another process may have written too
-    write_verdicts(&source.ledger()?, &results)?;
+    let ledger = source.ledger()?;
+    write_changed(&ledger, &ledger, &results)?;
     let Some(last) = failed.pop() else { return Ok(()) };
     failed.iter().for_each(|words| notice!("{words}"));
     Err(Failure::run(last))
@@ -109,9 +107,6 @@ fn made(claim: &Claim, rule: &Rule, args: &RunArgs, commit: Option<&str>) -> Res
 }
 
 /// The seeds of a rule's runs: so many, from the first on, which is the preset's unless one is given.
-///
-/// # Errors
-/// If the rule has no settings, in words.
 pub(super) fn seeds_of(rule: &Rule, first: Option<u64>, count: u64) -> Result<Vec<u64>, String> {
     let first = first.map_or_else(|| rule.first_run().map(|config| config.seed), Ok)?;
     Ok((first..first.saturating_add(count)).collect())
@@ -119,9 +114,6 @@ pub(super) fn seeds_of(rule: &Rule, first: Option<u64>, count: u64) -> Result<Ve
 
 /// The sweep of a rule with the seeds of its folder under `out`, as far as there is one. Seeds that the folder lacks are added to it,
 /// after those that it has, so that no run is made again.
-///
-/// # Errors
-/// If another process makes runs of this sweep while seeds are added, these are too many, or the folder is unfit.
 pub(super) fn with_known_seeds(file: SweepFile, seeds: &[u64], out: &Path) -> Result<SweepFile, Failure> {
     let file = in_known_folder(file, out);
     let name = file.name.clone().unwrap_or_default();

@@ -1,15 +1,9 @@
 //! The ledger for the window: its claims, and the runs of a rule, which are the same sweep that `orrery claims run` makes.
 
-use std::sync::{Mutex, PoisonError};
-
 use super::{
-    super::{
-        sweep::{
-            background::Background,
-            folder::{SweepFolder, TaskState},
-            make,
-        },
-        sweep_names::is_sweep,
+    super::sweep::{
+        background::{self, Background},
+        folder::{SweepFolder, TaskState},
     },
     files::Source,
     numbers::{EndedRuns, NumbersCache},
@@ -42,9 +36,6 @@ impl WindowClaims {
     }
 
     /// Reads the files of the ledger.
-    ///
-    /// # Errors
-    /// If a file cannot be read or is not a valid claim file.
     pub fn list(&self) -> Result<Vec<PaperEntry>, Failure> {
         let ledger = Arc::new(Source::new(self.folder.as_deref(), None).ledger()?);
         *self.ledger.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&ledger));
@@ -52,22 +43,16 @@ impl WindowClaims {
     }
 
     /// Begins the runs that a claim's rule lacks; `runs` is the folder of the window's runs.
-    ///
-    /// # Errors
-    /// If there is no such rule, or its runs cannot be begun.
     pub fn begin(&self, id: &str, runs: &Path, sweeps: &Background) -> Result<(), Failure> {
         let (_, file, seeds) = self.rule(id)?;
-        let file = with_known_seeds(file, &seeds, &make::sweeps_beside(runs).map_err(Failure::run)?)?;
-        make::make(&file, runs, Some(sweeps)).map(|_| ()).map_err(Failure::run)
+        let file = with_known_seeds(file, &seeds, &background::sweeps_beside(runs).map_err(Failure::run)?)?;
+        background::make(&file, runs, Some(sweeps)).map(|_| ()).map_err(Failure::run)
     }
 
     /// The runs of a claim's rule and their results; `None` while there is no folder of them.
-    ///
-    /// # Errors
-    /// If there is no such rule, or the folder cannot be read.
     pub fn runs(&self, id: &str, runs: &Path, sweeps: &Background) -> Result<Option<ClaimRuns>, Failure> {
         let (rule, file, seeds) = self.rule(id)?;
-        let out = make::sweeps_beside(runs).map_err(Failure::run)?;
+        let out = background::sweeps_beside(runs).map_err(Failure::run)?;
         let folder = out.join(in_known_folder(file, &out).name.unwrap_or_default());
         if !is_sweep(&folder) {
             return Ok(None);

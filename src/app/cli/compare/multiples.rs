@@ -1,6 +1,6 @@
 //! Runs read whole, their views as small multiples, and the difference of two, as files.
 
-use super::super::{figures::replay, lab_config::recorded};
+use super::super::{figures::replay, settings::recorded};
 use crate::{
     cli::prelude::*,
     ui::{
@@ -30,9 +30,6 @@ pub fn shows(run: &ReplayedRun, view: &str) -> bool {
 }
 
 /// Writes a picture of each view, and of two runs their difference with its CSV, into `out`; `None`: the last step.
-///
-/// # Errors
-/// If no run has the step, or no run has anything to show of a view; and if a file cannot be written.
 pub fn write(
     views: &[&'static ViewEntry],
     step: Option<u64>,
@@ -58,8 +55,6 @@ pub fn write(
     Ok(())
 }
 
-/// # Errors
-/// If the view has nothing to show of any run.
 fn check_shown(view: &ViewEntry, step: u64, runs: &[ReplayedRun], theme: &Theme) -> Result<(), Failure> {
     let mut whys = vec![];
     for run in runs {

@@ -6,7 +6,6 @@ use super::{
     tables::{ComparedRow, rows},
 };
 use crate::{
-    analysis::distinct::distinct,
     cli::prelude::*,
     experiments::{
         run_table::Difference,

@@ -5,7 +5,6 @@ use super::{
     ComparedRun, first_but_for_seed, heading, headline_of,
 };
 use crate::{
-    analysis::distinct::distinct,
     cli::prelude::*,
     experiments::{run_table::Difference, seeds::SeedSummary},
     labs::headline::{Headline, common},
@@ -48,7 +47,6 @@ pub fn settings(rows: &[ComparedRow], differing: &[Difference]) -> TextTable {
     std::iter::once(head).chain(rows.iter().map(line)).collect()
 }
 
-/// A table as CSV.
 pub fn as_csv(table: &TextTable) -> String {
     let mut out = Table::new(table.iter().take(1).flatten());
     table.iter().skip(1).for_each(|row| out.row(row));
@@ -64,25 +62,23 @@ pub struct Numbers {
 struct NumberLine {
     name: String,
     variant: String,
-    /// The number in each column.
     numbers: Vec<Option<ComparedNumber>>,
 }
 
 struct ComparedNumber {
     headline: &'static Headline,
     summary: SeedSummary,
-    step: Option<u64>,
+    step: u64,
 }
 
 impl NumberLine {
-    /// The newest step of its numbers.
     fn step(&self) -> Option<u64> {
-        self.numbers.iter().flatten().filter_map(|number| number.step).max()
+        self.numbers.iter().flatten().map(|number| number.step).max()
     }
 
     /// The step of a number, if it differs from the line's.
     fn other_step(&self, number: &ComparedNumber) -> Option<u64> {
-        number.step.filter(|at| Some(*at) != self.step())
+        Some(number.step).filter(|at| Some(*at) != self.step())
     }
 }
 
@@ -158,7 +154,7 @@ fn number_of(runs: &[&ComparedRun], key: &str, group: &str) -> Option<ComparedNu
     };
     // a number that no lab declares is formatted like a loss
     let headline = runs.iter().find_map(|run| headline_of(&run.row, key)).unwrap_or(&common::LOSS);
-    Some(ComparedNumber { headline, summary, step: Some(step) })
+    Some(ComparedNumber { headline, summary, step })
 }
 
 /// The last value of a headline number, or of one that another program logged, with its step.

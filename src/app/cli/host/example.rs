@@ -2,7 +2,7 @@
 //! answered by models with its settings.
 
 use crate::{
-    cli::prelude::*,
+    cli::{ask::matrices::sample_of, prelude::*},
     probe::{self, ProbeContext},
     telemetry::{Command, Inbox, Question, QuestionState},
     trainer::{Run, catch_panic},
@@ -94,18 +94,8 @@ impl UntrainedModels {
                 args,
                 progress: Progress::none(),
             };
-            for answer in probe.ask_untrained(&mut cx).map_err(|e| e.to_string())? {
-                let Some(channel) = answer.payload.channel() else { continue };
-                samples.push(Sample {
-                    step,
-                    variant,
-                    channel: channel.into(),
-                    about: answer.about,
-                    tokens: answer.tokens,
-                    request: Some(*request),
-                    payload: Arc::new(answer.payload),
-                });
-            }
+            let answers = probe.ask_untrained(&mut cx).map_err(|e| e.to_string())?;
+            samples.extend(answers.into_iter().filter_map(|answer| sample_of(answer, step, variant, Some(*request))));
         }
         if samples.is_empty() { Err(EXAMPLE_CANNOT_BE_ASKED.to_owned()) } else { Ok(samples) }
     }

@@ -1,7 +1,7 @@
 //! Follows a run folder that another program is writing: sends its events to the window, and the window's questions to
 //! that program.
 
-use std::{fs, sync::atomic::AtomicBool, time::SystemTime};
+use std::{fs, time::SystemTime};
 
 use crossbeam::channel::{Receiver, RecvTimeoutError};
 
@@ -18,7 +18,7 @@ use crate::{
     experiments::run_rows::may_have_writer,
     labs::foreign::asks,
     probe::neuron_graph::MATRIX_PROBES,
-    store::{FolderStatus, Reply, snapshots},
+    store::{FolderStatus, Reply},
     telemetry::{Command, FollowedState, Inbox, Question, QuestionState},
 };
 
@@ -31,7 +31,6 @@ const POLLS_BEFORE_NOTICE: u32 = 3;
 /// The number of events that are sent at a time.
 const CHUNK: usize = 4096;
 
-/// The reason why following a run for a window ended.
 pub(super) enum FollowOutcome {
     /// The run has ended, and its models may be restored from its checkpoint.
     Whole,
@@ -51,9 +50,6 @@ pub(super) struct FollowOptions<'a> {
 
 /// Delivers the events of a run: those that are recorded, and while another process writes it, those that are appended.
 /// A run that another program has written is followed as long as the window shows it.
-///
-/// # Errors
-/// If it is not a run folder.
 pub(super) fn follow_run(
     folder: &Path,
     inbox: &Arc<Inbox>,

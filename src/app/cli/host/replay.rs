@@ -37,7 +37,6 @@ impl Sink for Recorded {
     }
 }
 
-/// True if the window is closing.
 fn ends(process: &Process) -> bool {
     matches!(process.shutdown.try_recv(), Err(TryRecvError::Disconnected))
 }

@@ -15,9 +15,6 @@ pub struct Address {
 
 impl Address {
     /// Parses `ssh://[user@]host[:port]/path`; `None` for other text.
-    ///
-    /// # Errors
-    /// If the address lacks a part, or a part could be taken for an option.
     pub fn parse(text: &str) -> Option<Result<Self, String>> {
         let rest = text.strip_prefix("ssh://")?;
         let wrong = |why: &str| Some(Err(format!("`{text}` {why}: write ssh://host/path")));

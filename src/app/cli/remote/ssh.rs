@@ -78,12 +78,8 @@ fn ssh(address: &Address, prompt: Prompt) -> Command {
     match prompt {
         Prompt::Terminal => {}
         // not at the terminal that this process may still belong to, in the background
-        Prompt::Program => {
-            command.env("SSH_ASKPASS_REQUIRE", "force");
-        }
-        Prompt::Never => {
-            command.args(["-o", "BatchMode=yes"]);
-        }
+        Prompt::Program => _ = command.env("SSH_ASKPASS_REQUIRE", "force"),
+        Prompt::Never => _ = command.args(["-o", "BatchMode=yes"]),
     }
     if let Some(port) = address.port {
         command.args(["-p", &port.to_string()]);
@@ -112,8 +108,7 @@ impl Configuration {
         command.args(["-G", "--", &address.host]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().ok()?;
         if !ends_within(&mut child, limit) {
-            let _ = child.kill();
-            let _ = child.wait();
+            kill(child);
             return None;
         }
         let output = child.wait_with_output().ok().filter(|output| output.status.success())?;
@@ -196,6 +191,12 @@ fn ends_within(child: &mut Child, limit: Duration) -> bool {
     true
 }
 
+/// Ends a child that may have ended; its exit code.
+fn kill(mut child: Child) -> Option<i32> {
+    let _ = child.kill();
+    child.wait().ok()?.code()
+}
+
 /// A running `ssh` process, which two threads may end.
 #[derive(Debug, Default)]
 pub(super) struct Ssh {
@@ -238,8 +239,7 @@ impl Ssh {
         if let Some(mut child) = self.child.lock().unwrap_or_else(PoisonError::into_inner).take() {
             terminate(&mut child, false);
             ends_within(&mut child, EXIT_GRACE);
-            let _ = child.kill();
-            let _ = child.wait();
+            kill(child);
         }
     }
 
@@ -250,8 +250,7 @@ impl Ssh {
         };
         // `ssh` ends by itself if the other side has ended
         ends_within(&mut child, Duration::from_secs(1));
-        let _ = child.kill();
-        SshExit(child.wait().ok().and_then(|status| status.code()))
+        SshExit(kill(child))
     }
 }
 

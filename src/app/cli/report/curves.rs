@@ -1,7 +1,5 @@
 //! Every scalar of a run as data for the page: the numbers that `orrery export --csv` writes.
 
-use std::collections::HashMap;
-
 use serde::Serialize;
 
 use crate::{
@@ -21,14 +19,12 @@ pub struct Curves {
     points: HashMap<(usize, usize), Vec<(u64, f64)>>,
 }
 
-/// A chart of the page.
 #[derive(Debug, Serialize)]
 pub struct CurveData {
     pub name: String,
     pub series: Vec<SeriesData>,
 }
 
-/// A line of a chart.
 #[derive(Debug, Serialize)]
 pub struct SeriesData {
     pub label: String,

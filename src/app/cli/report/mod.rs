@@ -7,7 +7,7 @@ mod pictures;
 mod sweep_figures;
 mod sweep_page;
 
-use super::{damage::PartialArgs, figures, lab_config::recorded, sweep::folder::SPEC};
+use super::{damage::PartialArgs, figures, settings::recorded, sweep::folder::SPEC};
 use crate::{cli::prelude::*, experiments::headline_values::HeadlineReader};
 use curves::Curves;
 use pictures::Pictures;

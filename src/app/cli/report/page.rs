@@ -1,7 +1,5 @@
 //! The page of a report: text, tables, and the places of curves and pictures.
 
-use std::fmt::Write as _;
-
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -12,9 +10,7 @@ use super::{
     pictures::Pictures,
 };
 use crate::{
-    analysis::distinct::distinct,
     cli::prelude::*,
-    config::Knob,
     experiments::{headline_values::HeadlineValues, run_table, run_terms::RunTerms},
     labs::lesson::Lesson,
     store::Environment,
@@ -103,7 +99,6 @@ pub fn finish(out: &mut String, curves: &Value, views: &Value) {
 }
 
 impl Report<'_> {
-    /// The whole file.
     pub fn html(&self, curves: &CurvesData, pictures: &Pictures) -> String {
         let title = format!("{}: {}", self.lab.title, self.preset_title());
         let title = match figures::given_name(self.note) {
@@ -165,18 +160,17 @@ impl Report<'_> {
     }
 
     fn headlines(&self, out: &mut String) {
-        let groups = self.groups();
         let keys = self.found.keys();
         let Some(info) = self.mirror.info.as_deref().filter(|_| !keys.is_empty()) else { return };
         let (terms, mut large) = (RunTerms::from(info), LargeNumbers::default());
         let large = large.at(self.lab, self.mirror, self.mirror.step);
         out.push_str("<h2>Result</h2>\n<table>\n<tr><th></th>");
-        groups.iter().for_each(|(_, label)| _ = write!(out, "<th class=\"number\">{}</th>", escaped(label)));
+        terms.groups.iter().for_each(|(_, label)| _ = write!(out, "<th class=\"number\">{}</th>", escaped(label)));
         out.push_str("<th></th></tr>\n");
         for key in keys {
             let Some(headline) = self.lab.headline(key) else { continue };
             let _ = write!(out, "<tr><th>{}</th>", escaped(&terms.heading(headline, key)));
-            for (group, _) in &groups {
+            for (group, _) in &terms.groups {
                 let other_step = self.found.step(key, group).filter(|step| *step != self.mirror.step);
                 let cell = summary::cell_at(headline, self.found.group(key, group).as_ref(), other_step);
                 let answers = self.found.answer_count(key, group).map(|count| count.label(headline.digits));
@@ -187,12 +181,6 @@ impl Report<'_> {
             let _ = writeln!(out, "<td class=\"note\">{}</td></tr>", escaped(&about));
         }
         out.push_str("</table>\n");
-    }
-
-    /// Groups of variants with their labels, in the run's order; of several seeds the label is the group's name.
-    fn groups(&self) -> Vec<(&str, &str)> {
-        let Some(info) = &self.mirror.info else { return vec![] };
-        info.groups().into_iter().map(|group| (group, info.group_label(group))).collect()
     }
 
     fn views(&self, pictures: &Pictures, out: &mut String) {

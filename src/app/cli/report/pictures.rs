@@ -1,7 +1,5 @@
 //! The views of a lab at some steps of a run, as the drawings that are put into a page.
 
-use std::collections::{BTreeSet, HashMap};
-
 use base64::{Engine, engine::general_purpose::STANDARD};
 
 use crate::{
@@ -31,9 +29,6 @@ pub struct Pictures {
 
 impl Pictures {
     /// Draws what a lab's page has, at up to `count` of the steps at which something was measured, the last among them.
-    ///
-    /// # Errors
-    /// If the lab has a view that there is not.
     pub fn draw((lab, config): (&Lab, &Config), mirror: &Mirror, theme: &Theme, count: usize) -> Result<Self, Failure> {
         let (knobs, steps) = ((lab.knobs)(), chosen(&mirror.sampled_steps(), mirror.step, count));
         let mut all = vec![];
@@ -61,13 +56,17 @@ impl Pictures {
     }
 }
 
-/// A `data:` address; nothing where the view shows nothing.
+/// The `data:` address of a picture that a page holds.
+pub fn svg_address(svg: &str) -> String {
+    format!("data:image/svg+xml;base64,{}", STANDARD.encode(svg))
+}
+
+/// Its address; nothing where the view shows nothing.
 fn picture(figure: &Figure<'_>) -> Result<Option<String>, Failure> {
     if figure.empty_message().map_err(Failure::run)?.is_some() {
         return Ok(None);
     }
-    let svg = figure.svg().map_err(Failure::run)?;
-    Ok(Some(format!("data:image/svg+xml;base64,{}", STANDARD.encode(svg))))
+    Ok(Some(svg_address(&figure.svg().map_err(Failure::run)?)))
 }
 
 /// Evenly by place, the first and the last among them, and the run's last step.

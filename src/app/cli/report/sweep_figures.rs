@@ -1,15 +1,12 @@
 //! The effect of a sweep's axes on the numbers of its table: the slices and the heat map of its page, as SVG.
 
-use std::fmt::Write as _;
-
-use base64::{Engine, engine::general_purpose::STANDARD};
-
 use super::{
     super::sweep::{
         folder::{SweepFolder, TaskState},
         table::{Column, SweepTable},
     },
     page::escaped,
+    pictures::svg_address,
 };
 use crate::{
     cli::prelude::*,
@@ -47,11 +44,8 @@ pub fn axes(out: &mut String, folder: &SweepFolder, states: &[TaskState], table:
         for figure in axis_figures(&prepared) {
             let Some(svg) = figure.svg(&prepared, theme) else { continue };
             let about = escaped(&format!("{}, {}", table.columns[number].heading, figure.about(&results)));
-            let data = STANDARD.encode(svg);
-            let _ = writeln!(
-                out,
-                "<figure><img alt=\"{about}\" src=\"data:image/svg+xml;base64,{data}\"><figcaption>{about}</figcaption></figure>"
-            );
+            let image = format!("<img alt=\"{about}\" src=\"{}\">", svg_address(&svg));
+            let _ = writeln!(out, "<figure>{image}<figcaption>{about}</figcaption></figure>");
         }
     }
     out.push_str("</div>\n");

@@ -1,8 +1,6 @@
 //! The report of a sweep: its axes, the table of its points, curves with bands over seeds, and the effect of each axis.
 //! It shows the numbers of the sweep's table and starts no run.
 
-use std::fmt::Write as _;
-
 use serde_json::Value;
 
 use super::{
@@ -20,7 +18,6 @@ use super::{
     sweep_figures,
 };
 use crate::{
-    analysis::distinct::distinct,
     cli::prelude::*,
     experiments::{run_table::changed_settings, series::every_nth},
     ui::{
@@ -41,10 +38,6 @@ pub struct SweepReport {
     table: SweepTable,
 }
 
-/// Writes the report of the sweep in a folder.
-///
-/// # Errors
-/// If it is no sweep's, or a finished run of it is damaged and no part is asked for, or the file cannot be written.
 pub fn write(folder: &Path, out: &Path, partial: PartialArgs) -> Result<(), Failure> {
     let folder = SweepFolder::open(folder)?;
     SweepRuns::find(&folder.path)?.report_left_out();
@@ -129,22 +122,19 @@ impl SweepReport {
     /// The table of points; a cell's exact numbers are its title, and its data for programs.
     fn points(&self, out: &mut String) {
         let table = &self.table;
-        out.push_str("<h2>Points</h2>\n<table id=\"points\">\n<tr><th class=\"number\">point</th>");
-        for axis in &table.axes {
-            let _ = write!(out, "<th class=\"number\"><code>{}</code></th>", escaped(axis));
-        }
-        out.push_str("<th class=\"number\">runs</th>");
-        for column in &table.columns {
-            let _ = write!(out, "<th class=\"number\">{}</th>", escaped(&column.heading));
-        }
-        out.push_str("</tr>\n");
+        let code = |text: &String| format!("<code>{}</code>", escaped(text));
+        let cells = |tag: &str, cells: Vec<String>| -> String {
+            cells.iter().map(|cell| format!("<{tag} class=\"number\">{cell}</{tag}>")).collect()
+        };
+        let headings = table.columns.iter().map(|column| escaped(&column.heading));
+        let head = std::iter::once("point".to_owned()).chain(table.axes.iter().map(code));
+        let head = cells("th", head.chain(["runs".to_owned()]).chain(headings).collect());
+        let _ = writeln!(out, "<h2>Points</h2>\n<table id=\"points\">\n<tr>{head}</tr>");
         for (i, row) in table.rows.iter().enumerate() {
             let mark = if table.is_best(i) { " \u{2605}" } else { "" };
-            let _ = write!(out, "<tr><td class=\"number\">{}{mark}</td>", i + 1);
-            for value in &row.values {
-                let _ = write!(out, "<td class=\"number\"><code>{}</code></td>", escaped(value));
-            }
-            let _ = write!(out, "<td class=\"number\">{}/{}</td>", row.finished, table.seeds);
+            let own = std::iter::once(format!("{}{mark}", i + 1)).chain(row.values.iter().map(code));
+            let own = own.chain([format!("{}/{}", row.finished, table.seeds)]);
+            let _ = write!(out, "<tr>{}", cells("td", own.collect()));
             for (number, column) in row.numbers.iter().zip(&table.columns) {
                 let exact = number.as_ref().map_or(String::new(), |n| {
                     let mean = n.mean;

@@ -1,19 +1,16 @@
 //! Sweeps that the window started: each is a process that outlives it, makes the runs, and can be asked to stop.
 
-use std::{
-    collections::HashMap,
-    process::Child,
-    sync::{Mutex, PoisonError},
-};
+use std::process::Child;
 
 use super::{
     super::{interrupt::INTERRUPTED, terminal::printable},
-    folder::{LOGS, MAX_OUTPUT},
+    SWEEPS,
+    folder::{LOGS, MAX_OUTPUT, SweepFolder},
     lock, pool,
 };
 use crate::{
     cli::{prelude::*, process::terminate},
-    experiments::sweep::results::SweepProcess,
+    experiments::sweep::{SweepFile, results::SweepProcess},
 };
 
 /// The output of the process, in the folder of the runs' outputs.
@@ -25,7 +22,6 @@ struct SweepChild {
     is_asked_to_stop: bool,
 }
 
-/// The processes, by the sweep's folder.
 #[derive(Default)]
 pub struct Background {
     children: Mutex<HashMap<PathBuf, SweepChild>>,
@@ -40,9 +36,6 @@ impl Background {
     }
 
     /// Makes what a sweep has no end of, as `orrery sweep FOLDER --missing` does.
-    ///
-    /// # Errors
-    /// If it is being made already, or the process cannot be begun.
     pub fn begin(&self, folder: &Path) -> Result<(), Failure> {
         ensure!(!self.is_running(folder), "the runs of {} are being made already", folder.display());
         lock::check_free(folder)?;
@@ -95,6 +88,27 @@ impl Background {
             terminate(child, true);
         }
     }
+}
+
+/// Writes the folder of a sweep that was made in the window, the same as of the command line, beside the runs; these are begun by
+/// `begun`, if that is given. Nothing is written before every point was tried. An error is a message for the user.
+pub fn make(file: &SweepFile, runs: &Path, begun: Option<&Background>) -> Result<PathBuf, String> {
+    let out = sweeps_beside(runs)?;
+    let text = file.to_toml()?;
+    let spec = out.join("sweep.toml");
+    // the specification is not a file of its own yet, so that its path would tell the user nothing
+    let place = format!("{}: ", spec.display());
+    let folder = SweepFolder::with_files(&text, &spec, &out).map_err(|e| e.message.replace(&place, ""))?;
+    if let Some(background) = begun {
+        background.begin(&folder.path).map_err(|e| e.message)?;
+    }
+    Ok(folder.path)
+}
+
+/// The folder of the sweeps that the window makes, beside the one of its runs. An error is a message for the user.
+pub fn sweeps_beside(runs: &Path) -> Result<PathBuf, String> {
+    let runs = std::path::absolute(runs).map_err(|e| format!("{} is not a usable path: {e}", runs.display()))?;
+    Ok(runs.parent().unwrap_or(&runs).join(SWEEPS))
 }
 
 #[cfg(test)]

@@ -25,7 +25,6 @@ pub const LOGS: &str = "logs";
 /// The maximum number of bytes read from the end of a run's output to find its last lines.
 pub const MAX_OUTPUT: u64 = 1 << 20;
 
-/// A sweep with its folder.
 pub struct SweepFolder {
     /// The absolute path of the folder.
     pub path: PathBuf,
@@ -53,9 +52,6 @@ impl TaskState {
 
 impl SweepFolder {
     /// The folder under `out` that a specification makes; made, if it is not there.
-    ///
-    /// # Errors
-    /// If the specification is none, or the folder is that of another one.
     pub fn make(spec: &Path, out: &Path) -> Result<Self, Failure> {
         let text = files::read_text(spec, store::MAX_CONFIG).map_err(|e| Failure::unreadable(spec, &e))?;
         Self::with_files(&text, spec, out)
@@ -63,9 +59,6 @@ impl SweepFolder {
 
     /// Makes a sweep like [`SweepFolder::from_text`], with absolute paths in place of the relative ones of the specification, so
     /// that its folder can be used from anywhere. A relative path leads from beside `spec`, or else from the current folder.
-    ///
-    /// # Errors
-    /// See [`SweepFolder::make`]; also if such a path leads to nothing.
     pub fn with_files(text: &str, spec: &Path, out: &Path) -> Result<Self, Failure> {
         let file = parsed(text, spec)?;
         let base = base(&file.base, spec)?;
@@ -78,9 +71,6 @@ impl SweepFolder {
 
     /// Makes a sweep like [`SweepFolder::make`], from the text of a specification that need not be a file yet; its base
     /// is looked for beside `spec`, and its name is that of `spec` where it gives none.
-    ///
-    /// # Errors
-    /// See [`SweepFolder::make`].
     pub fn from_text(text: &str, spec: &Path, out: &Path) -> Result<Self, Failure> {
         let file = parsed(text, spec)?;
         Self::with_base(&file, text, &base(&file.base, spec)?, spec, out)
@@ -119,9 +109,6 @@ impl SweepFolder {
     }
 
     /// A folder that was made before.
-    ///
-    /// # Errors
-    /// If it is none, or what it holds makes no sweep.
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let path = std::path::absolute(path).map_err(Failure::wrong)?;
         let spec = path.join(SPEC);
@@ -141,7 +128,6 @@ impl SweepFolder {
         [RUNS, LOGS].iter().try_for_each(|inner| inner_folder(&self.path, inner).map(|_| ()))
     }
 
-    /// The name of its folder.
     pub fn name(&self) -> String {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -166,7 +152,6 @@ impl SweepFolder {
         printed.lines().rev().find_map(name)
     }
 
-    /// The end of the run's output.
     fn printed(&self, task: SweepTask) -> Option<String> {
         let log = Path::new(LOGS).join(format!("{}.txt", task_name(task)));
         let said = files::read_end_inside(&self.path, log, MAX_OUTPUT).ok()?;
@@ -197,9 +182,6 @@ pub struct SweepRuns {
 
 impl SweepRuns {
     /// Lists those of the sweep in this folder.
-    ///
-    /// # Errors
-    /// If the folder of its runs is a link, or cannot be listed.
     pub fn find(sweep: &Path) -> Result<Self, Failure> {
         let Some(folder) = inner_folder(sweep, RUNS)? else {
             return Ok(Self { folder: None, names: vec![], linked: vec![] });
@@ -219,9 +201,6 @@ impl SweepRuns {
     }
 
     /// Checks that no run is left out for its name: a run that is made would be that one again.
-    ///
-    /// # Errors
-    /// If the name of a run is not UTF-8.
     pub fn check_names(&self) -> Result<(), Failure> {
         let unreadable = self.names.iter().find(|name| name.to_str().is_none()).map(|name| self.shown_path(name));
         unreadable.map_or(Ok(()), |path| {
@@ -230,7 +209,6 @@ impl SweepRuns {
         })
     }
 
-    /// Reports the links that are left out.
     pub fn report_linked(&self) {
         for path in self.linked.iter().map(|name| self.shown_path(name)) {
             notice!("{path} is a link to a run elsewhere, and not a run of this sweep: it is left out");
@@ -257,9 +235,6 @@ fn read_inside(sweep: &Path, name: &str) -> Result<String, Failure> {
 }
 
 /// A folder inside of one that may be somebody else's; `None` if it is not there.
-///
-/// # Errors
-/// If it is a link or no folder.
 pub fn inner_folder(folder: &Path, name: &str) -> Result<Option<PathBuf>, Failure> {
     match files::folder_inside(folder, name) {
         Ok(inner) => Ok(Some(inner)),
@@ -268,7 +243,6 @@ pub fn inner_folder(folder: &Path, name: &str) -> Result<Option<PathBuf>, Failur
     }
 }
 
-/// True if a run was made with these settings.
 pub fn was_run_with(row: &RunRow, config: &Config) -> bool {
     let is_same = |(key, value)| row.settings.get(key) == Some(value);
     row.lab == config.lab && row.seed == config.seed && config.iter().all(is_same)

@@ -31,7 +31,6 @@ impl Drop for SweepLock {
     }
 }
 
-/// The outcome of asking for a lock.
 pub enum LockOutcome {
     Held(SweepLock),
     /// Another process holds it: "process 4711 on athena".
@@ -39,9 +38,6 @@ pub enum LockOutcome {
 }
 
 /// Takes the lock of the process that makes the runs of a sweep.
-///
-/// # Errors
-/// If another one holds it, or its file cannot be written.
 pub fn lock_sweep(folder: &Path) -> Result<SweepLock, Failure> {
     match lock(folder, Path::new(LOCK))? {
         LockOutcome::Held(held) => Ok(held),
@@ -82,9 +78,7 @@ fn lock(folder: &Path, name: &Path) -> Result<LockOutcome, Failure> {
             // the previous holder removed the file after it was opened here, so that this lock would exclude nobody
             Ok(()) if file.check_place().is_err() => continue,
             Ok(()) => {}
-            Err(TryLockError::Error(e)) => {
-                notice!("{}", file.lock_warning(&e, "no other process makes these runs"));
-            }
+            Err(TryLockError::Error(e)) => notice!("{}", file.lock_warning(&e, "no other process makes these runs")),
         }
         let written = file.cut(0).and_then(|()| writeln!(file, "{}", this_process()));
         written.map_err(|e| unlocked(&path, &e))?;

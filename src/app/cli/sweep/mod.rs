@@ -4,7 +4,6 @@
 pub mod background;
 pub mod folder;
 pub mod lock;
-pub mod make;
 mod pictures;
 pub mod pool;
 pub mod results;
@@ -77,9 +76,6 @@ pub struct MakeArgs {
 
 impl MakeArgs {
     /// Takes the lock of a sweep, unless runs are only printed: who makes or submits runs decides which are missing.
-    ///
-    /// # Errors
-    /// If another process holds it, or its file cannot be written.
     pub fn lock(&self, sweep: &SweepFolder) -> Result<Option<SweepLock>, Failure> {
         match self.on {
             RunPlace::Print => Ok(None),
@@ -88,9 +84,6 @@ impl MakeArgs {
     }
 
     /// Makes these runs of a sweep. Returns how many have failed, or `None` if they are made elsewhere.
-    ///
-    /// # Errors
-    /// Those of [`SweepRuns::check_names`] and [`pool::run`]; if nobody takes the runs, or a command cannot be printed.
     pub fn make(&self, sweep: &SweepFolder, runs: &[usize]) -> Result<Option<usize>, Failure> {
         SweepRuns::find(&sweep.path)?.check_names()?;
         match self.on {

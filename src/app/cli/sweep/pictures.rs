@@ -31,10 +31,6 @@ pub struct PictureArgs {
     light: bool,
 }
 
-/// Writes them into a folder.
-///
-/// # Errors
-/// If no run has recorded such a number, or the folder cannot be written.
 pub fn write(sweep: &SweepFolder, out: &Path, wanted: &PictureArgs) -> Result<(), Failure> {
     output::check_folder(out, &[&sweep.path])?;
     damage::report_rows(sweep.states()?.iter().filter_map(TaskState::finished));

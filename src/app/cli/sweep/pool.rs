@@ -3,10 +3,7 @@
 use std::{
     io,
     process::{Child, Command, ExitStatus, Stdio},
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicUsize},
-    },
+    sync::atomic::AtomicUsize,
 };
 
 use super::{
@@ -38,6 +35,9 @@ pub fn run(sweep: &SweepFolder, numbers: &[usize], jobs: usize) -> Result<usize,
     let (waiting, ended, failed) = (Mutex::new(numbers.iter()), AtomicUsize::new(0), AtomicUsize::new(0));
     let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
     let tasks = sweep.sweep.tasks();
+    // there is no code where the signal came before the run had installed its handler
+    let was_stopped =
+        |code: Option<i32>| code.map_or_else(|| stopping.load(Ordering::SeqCst), |code| code == i32::from(INTERRUPTED));
     std::thread::scope(|scope| {
         for _ in 0..jobs.min(numbers.len()) {
             scope.spawn(|| {
@@ -53,11 +53,7 @@ pub fn run(sweep: &SweepFolder, numbers: &[usize], jobs: usize) -> Result<usize,
                             let run = task.and_then(|task| sweep.printed_run(task));
                             run.map_or("finished".to_owned(), |run| format!("finished: {run}"))
                         }
-                        Ok(status) if status.code() == Some(i32::from(INTERRUPTED)) => "stopped".to_owned(),
-                        // the signal came before the run had installed its handler
-                        Ok(status) if status.code().is_none() && stopping.load(Ordering::SeqCst) => {
-                            "stopped".to_owned()
-                        }
+                        Ok(status) if was_stopped(status.code()) => "stopped".to_owned(),
                         outcome => {
                             failed.fetch_add(1, Ordering::SeqCst);
                             full.fetch_or(is_full(&sweep.path), Ordering::SeqCst);
@@ -119,9 +115,6 @@ fn make(sweep: &SweepFolder, number: usize, name: &str) -> io::Result<Child> {
 }
 
 /// Runs `orrery sweep FOLDER` with these arguments, leading a process group; it prints into this file among the logs.
-///
-/// # Errors
-/// If the file cannot be written, which the error names, or the system starts no process.
 pub fn spawn(program: &Path, folder: &Path, arguments: &[&str], log: &str) -> io::Result<Child> {
     let unwritten = |name: &Path, e: FileError| {
         let e = io::Error::from(e);

@@ -1,7 +1,6 @@
 //! A sweep's folder for its pictures: runs with state and numbers over steps; and the sweeps beside a folder of runs.
 
 use super::{
-    super::sweep_names::is_sweep,
     SWEEPS,
     folder::{RUNS, SweepFolder, SweepRuns},
 };
@@ -19,9 +18,6 @@ use crate::{
 };
 
 /// Everything that the runs of a sweep have recorded so far.
-///
-/// # Errors
-/// If the folder is not a sweep's, or its runs cannot be listed.
 pub fn read(path: &Path, cache: &SeriesCache) -> Result<SweepResults, Failure> {
     let folder = SweepFolder::open(path)?;
     let sweep = &folder.sweep;

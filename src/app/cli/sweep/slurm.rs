@@ -13,10 +13,6 @@ const MIN_MINUTES: f64 = 10.0;
 const TIMED_STEPS: u64 = 5;
 const SCRIPT: &str = "job.sh";
 
-/// Submits the runs of these numbers.
-///
-/// # Errors
-/// If there is no Slurm here, or it refuses the job.
 pub fn submit(sweep: &SweepFolder, numbers: &[usize], minutes: Option<f64>) -> Result<(), Failure> {
     let minutes = match minutes {
         Some(minutes) if minutes.is_finite() && minutes > 0.0 => minutes,

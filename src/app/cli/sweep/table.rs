@@ -40,18 +40,14 @@ impl Column {
 pub struct PointRow {
     /// The value that the point has on each axis of the sweep.
     pub values: Vec<String>,
-    /// Runs that have ended.
     pub finished: usize,
     /// The summary of each column over the runs.
     pub numbers: Vec<Option<SeedSummary>>,
 }
 
-/// The table of a sweep.
 pub struct SweepTable {
-    /// The keys of the settings that vary.
     pub axes: Vec<String>,
     pub columns: Vec<Column>,
-    /// A row for each point.
     pub rows: Vec<PointRow>,
     pub seeds: usize,
     /// The column that ranks points, with its best rows, whose seeds tell nothing apart, or why none is marked.
@@ -110,7 +106,6 @@ impl SweepTable {
         Some((column, best_within_spread(better, self.rows.iter().enumerate().filter_map(number))))
     }
 
-    /// True if a row is among the best.
     pub fn is_best(&self, row: usize) -> bool {
         matches!(&self.best, Some((_, Ok(best))) if best.contains(&row))
     }
@@ -128,7 +123,6 @@ impl SweepTable {
         }
     }
 
-    /// The table as aligned text for a terminal.
     pub fn to_text(&self) -> String {
         let mut lines = vec![["point".to_owned()].into_iter().chain(self.axes.clone()).collect::<Vec<String>>()];
         lines[0].push("runs".to_owned());

@@ -8,9 +8,6 @@ use super::{
 use crate::cli::prelude::*;
 
 /// Makes the run of this number, unless it has ended or another process is making it.
-///
-/// # Errors
-/// If there is no such run, it fails, or it may be there under a name that cannot be read.
 pub fn run(sweep: &SweepFolder, number: usize) -> Result<(), Failure> {
     let tasks = sweep.sweep.tasks();
     let count = tasks.len();
@@ -50,9 +47,6 @@ pub fn run(sweep: &SweepFolder, number: usize) -> Result<(), Failure> {
 }
 
 /// The shell command that makes the run of this number.
-///
-/// # Errors
-/// If the system does not know the path of this program.
 pub fn command_line(sweep: &SweepFolder, number: usize) -> Result<String, Failure> {
     let program = std::env::current_exe().map_err(Failure::failed)?;
     Ok(format!("{} sweep {} --task {number}", quoted(&program), quoted(&sweep.path)))
