@@ -216,6 +216,11 @@ pub trait Probe: Arguments {
         None
     }
 
+    /// Says which arguments to give where these name nothing to ask about, so that there is no answer.
+    fn missing(&self) -> Option<&'static str> {
+        None
+    }
+
     /// # Errors
     /// Arguments that do not fit the model or the text, and failures of the model itself.
     fn ask(&self, subject: Self::Subject<'_>, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>>;
@@ -234,6 +239,7 @@ pub struct ProbeEntry {
     knobs: fn() -> Vec<Knob>,
     ask: fn(&mut ProbeContext<'_>) -> Result<Vec<Answer>>,
     ask_untrained: fn(&mut ProbeContext<'_>) -> Result<Vec<Answer>>,
+    missing: fn(&mut dyn Trainable, &Args) -> Option<&'static str>,
 }
 
 /// The answers of a part of a model; none where there is no such part.
@@ -252,6 +258,7 @@ impl ProbeEntry {
             knobs: P::knobs,
             ask: |cx| answers::<P>(cx.args, &cx.inputs(), P::subject(cx.model)),
             ask_untrained: |cx| answers::<P>(cx.args, &cx.inputs(), P::untrained_subject(cx.model)),
+            missing: |model, args| P::from_args(args).ok()?.missing().filter(|_| P::subject(model).is_some()),
         }
     }
 
@@ -266,6 +273,11 @@ impl ProbeEntry {
     /// If arguments do not exist or cannot be read, and those of [`Probe::ask`].
     pub fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Answer>> {
         (self.ask)(cx)
+    }
+
+    /// See [`Probe::missing`]; `None` also for a model to which the question cannot be put.
+    pub fn missing(&self, model: &mut dyn Trainable, args: &Args) -> Option<&'static str> {
+        (self.missing)(model, args)
     }
 
     /// Asks a model that has its settings but not its trained weights; returns no answers where these decide.

@@ -63,12 +63,13 @@ pub fn machines(folder: &Path) -> Vec<Environment> {
     std::iter::once(run.environment).chain(run.resumed.into_iter().map(|part| part.environment)).collect()
 }
 
-/// The description of a run in `run.json`, or what can be told without it.
+/// The description of a run in `run.json`, or what can be told without it; with sentences about what of it is lost.
 ///
 /// # Errors
 /// If this is not a run folder, or one of a later format.
-pub fn run_info(folder: &Path) -> Result<RunInfo, StoreError> {
-    Ok(describe(folder)?.info)
+pub fn run_info(folder: &Path) -> Result<(RunInfo, Vec<String>), StoreError> {
+    let Description { info, damage, .. } = describe(folder)?;
+    Ok((info, damage))
 }
 
 /// Reads `run.json`, or rebuilds what can be rebuilt without it. Errors: this is not a run folder, or one of a later

@@ -86,7 +86,12 @@ fn is_zero(protocol: &u32) -> bool {
 }
 
 pub(super) fn now() -> String {
-    jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+    time_text(&jiff::Zoned::now())
+}
+
+/// A local time with its offset.
+pub(super) fn time_text(time: &jiff::Zoned) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }
 
 /// A line of metrics.jsonl on its way out: step, variant, wall_secs, then scalars by channel.

@@ -17,9 +17,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use jiff::tz::TimeZone;
+
 use super::{
     Checkpoint, Environment, Lengths, RunRecord, checkpoint,
     description::describe,
+    listing,
     lock::{FolderLock, lock_folder},
     log_file::Log,
     names::{FIGURES, MAKING, MAX_RUN},
@@ -133,6 +136,11 @@ impl Writer {
         };
         for text in std::iter::once(words).chain(open.superseded.words(&open.path)) {
             open.write(&Event::Notice { level: Level::Info, text })?;
+        }
+        // the description is written again, after which nothing else says that one was lost
+        for lost in description.damage {
+            let text = format!("resumed without its description: {lost}");
+            open.write(&Event::Notice { level: Level::Warning, text })?;
         }
         Ok(Self::wrap(Inner { place: FolderState::Open(Box::new(open)), info: None, waiting: vec![] }))
     }
@@ -329,12 +337,16 @@ impl OpenFolder {
         let Some(from_step) = self.resumed_from.take() else { return Ok(()) };
         let file = self.path.join(RUN);
         let old = match files::read_inside(&self.path, RUN, MAX_RUN) {
-            // Damage needs no notice here: there was one when the folder was opened.
+            // Damage needs no notice here: there was one when the folder was resumed.
             Ok(text) => serde_json::from_slice::<RunRecord>(&text).ok(),
             Err(e) if e.is_missing() => None,
             Err(e) => return Err(e).at("read", &file),
         };
-        let mut run = old.unwrap_or_else(|| RunRecord::new(info));
+        let mut run = old.unwrap_or_else(|| RunRecord {
+            // the logs may still say when it began
+            started_at: record::time_text(&listing::start_time(&self.path, None).to_zoned(TimeZone::system())),
+            ..RunRecord::new(info)
+        });
         (run.asks, run.run) = (info.asks.clone(), record::stored(info));
         run.resumed.push(Resumed { at: record::now(), from_step, environment: Environment::here() });
         self.events.check_place()?;

@@ -315,6 +315,10 @@ impl Worker {
                     self.last_checkpoint = None;
                     self.waiting_changes.retain(|(waiting, _)| *waiting != key);
                     self.waiting_changes.push((key.clone(), value.clone()));
+                    // nobody drags without a window, and a program that asks for a change reads the record next
+                    if !self.options.stay {
+                        self.record_waiting_changes();
+                    }
                     self.listeners.show(&Event::Changed { step: self.run.step, key, value });
                 }
                 Err(e) => self.listeners.notice(Level::Warning, e.to_string()),

@@ -2,7 +2,7 @@
 //! Sentences are those of the confirmation, which no synapse was chosen by.
 
 use super::{
-    super::synapses::{ForwardPass, MatchedNull, read_rows, request},
+    super::synapses::{ForwardPass, MatchedNull, missing_names, read_rows, request},
     ConceptQuestion, LEVEL, PRESETS, given,
     question::extent,
 };
@@ -27,6 +27,10 @@ impl Probe for ConceptEffectArgs {
     type Answer = Option<ConceptEffect>;
     type Subject<'m> = &'m dyn SynapseModel;
     const TAKES_LONG: bool = true;
+
+    fn missing(&self) -> Option<&'static str> {
+        missing_names(&self.change)
+    }
 
     fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let asked = request(&self.change, model.shape())?;

@@ -17,6 +17,10 @@ impl Probe for MergingArgs {
     type Subject<'m> = &'m dyn SynapseModel;
     const TAKES_LONG: bool = true;
 
+    fn missing(&self) -> Option<&'static str> {
+        self.with.trim().is_empty().then_some("name the checkpoint of another model: --set with=FILE")
+    }
+
     fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let with = self.with.trim();
         if with.is_empty() {

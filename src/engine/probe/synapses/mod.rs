@@ -14,7 +14,7 @@ mod trained_bdh;
 
 pub use candidates::{CandidateChoice, ChoiceError, ComparedWindows, KnownFacts, choose};
 pub use intervention::{Effect, EffectOptions, ForwardPass, Request, effect, request};
-pub(super) use intervention::{MatchedNull, read_rows};
+pub(super) use intervention::{MatchedNull, missing_names, read_rows};
 
 use crate::{nn::params::hash, probe::prelude::*};
 

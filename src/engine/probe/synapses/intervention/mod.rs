@@ -23,6 +23,10 @@ impl Probe for InterventionArgs {
     type Answer = Option<InterventionEffect>;
     type Subject<'m> = &'m dyn SynapseModel;
 
+    fn missing(&self) -> Option<&'static str> {
+        missing_names(&self.change)
+    }
+
     fn ask(&self, model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Answer<Self::Answer>> {
         let asked = request(&self.change, model.shape())?;
         if asked.is_empty() {
@@ -53,6 +57,18 @@ impl Probe for InterventionArgs {
         };
         Ok(Answer::new(Some(measured), prompt.about, prompt.tokens))
     }
+}
+
+/// Says which arguments to give where a change names nothing of its target.
+pub(in crate::probe) fn missing_names(args: &ChangeArgs) -> Option<&'static str> {
+    let (named, needed) = match args.target {
+        TargetKind::Neurons => (
+            &args.neurons,
+            "name neurons, such as --set neurons=0:3, or synapses, such as --set target=synapses --set synapses=0:3:5",
+        ),
+        TargetKind::Synapses => (&args.synapses, "name synapses, such as --set synapses=0:3:5"),
+    };
+    named.trim().is_empty().then_some(needed)
 }
 
 /// A change with its description.
