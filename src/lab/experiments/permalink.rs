@@ -289,7 +289,7 @@ mod tests {
             let [locked, hidden] = [locked, hidden].map(|places| -> Vec<String> {
                 places.iter().map(|place| names[place % names.len()].to_owned()).collect()
             });
-            let restrictions = Restrictions { locked, hidden, hides_answers };
+            let restrictions = Restrictions { locked, hidden, hides_answers, ..Restrictions::default() };
             let link = Permalink { config, restrictions, step, views, selection };
             let text = link.to_string();
             prop_assert!(text.is_ascii() && !text.contains(char::is_whitespace), "{}", text);

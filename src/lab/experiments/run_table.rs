@@ -158,6 +158,19 @@ pub fn changed_at_last(lab: &Lab, config: &Config, live: &BTreeMap<String, Value
     all.into_iter().filter(|(key, value)| differs(key, value)).collect()
 }
 
+/// The value of a setting, of one that was changed while the run trained behind the one that it began with: "0.003 → 0.001";
+/// empty without either.
+pub fn value_label(key: &str, first: Option<&Value>, last: Option<&Value>) -> String {
+    let label = |value: &Value| match value {
+        Value::Int(0) if key == RunSettings::threads.name => "auto".to_owned(),
+        value => value.to_string(),
+    };
+    match (first, last) {
+        (Some(first), Some(last)) if first != last => format!("{} \u{2192} {}", label(first), label(last)),
+        (first, last) => first.or(last).map_or_else(String::new, label),
+    }
+}
+
 impl RunRow {
     /// The name in the table.
     pub fn title(&self) -> &str {
@@ -179,10 +192,18 @@ impl RunRow {
     /// The settings that differ from the preset or from those that the run began with: "train.lr 0.003 → 0.001,
     /// train.steps 200"; empty where none does.
     pub fn changed_label(&self) -> String {
-        let is_moved = |(key, last): &(&String, &Value)| self.settings.get(*key) != Some(*last);
-        let moved = self.changed_in_training.iter().filter(is_moved);
-        let all: BTreeMap<&String, &Value> = self.changed.iter().chain(moved).collect();
+        let all: BTreeMap<&String, &Value> = self.changed.iter().chain(self.moved()).collect();
         all.into_iter().map(|(key, last)| self.change_label(key, last)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The settings that have another value at last than the run began with.
+    fn moved(&self) -> impl Iterator<Item = (&String, &Value)> {
+        self.changed_in_training.iter().filter(move |(key, last)| self.settings.get(*key) != Some(*last))
+    }
+
+    /// True if the run differs from another in nothing but the preset's name and the seed.
+    pub fn has_settings_of(&self, other: &Self) -> bool {
+        self.lab == other.lab && self.settings == other.settings && self.moved().eq(other.moved())
     }
 
     /// The settings that were changed while it trained: "changed while training: train.lr 0.003 → 0.001"; empty where
@@ -198,10 +219,12 @@ impl RunRow {
 
     /// A setting with its last value, behind the one that the run began with where that was another.
     fn change_label(&self, key: &str, last: &Value) -> String {
-        match self.settings.get(key).filter(|first| *first != last) {
-            Some(first) => format!("{key} {first} \u{2192} {last}"),
-            None => format!("{key} {last}"),
-        }
+        format!("{key} {}", value_label(key, self.settings.get(key), Some(last)))
+    }
+
+    /// The [label](value_label) of a setting's value.
+    pub fn value_label(&self, key: &str) -> String {
+        value_label(key, self.settings.get(key), self.changed_in_training.get(key))
     }
 
     /// The step of a measurement, " (step 0)", where it is not the run's newest.
@@ -311,19 +334,17 @@ pub struct Difference {
     pub values: Vec<String>,
 }
 
-/// Lab, preset, seed and settings in which these runs differ, by key.
+/// Lab, preset, seed and settings in which these runs differ, by key; a setting also in the value that it was changed to while
+/// a run trained.
 pub fn differences(rows: &[&RunRow]) -> Vec<Difference> {
     let own = [
         ("lab", rows.iter().map(|r| r.lab.clone()).collect::<Vec<_>>()),
         ("preset", rows.iter().map(|r| r.preset.clone()).collect()),
         ("seed", rows.iter().map(|r| r.seed.to_string()).collect()),
     ];
-    let keys: BTreeSet<&String> = rows.iter().flat_map(|r| r.settings.keys()).collect();
-    let value = |row: &RunRow, key: &str| match row.settings.get(key) {
-        Some(Value::Int(0)) if key == RunSettings::threads.name => "auto".to_owned(),
-        found => found.map_or(String::new(), Value::to_string),
-    };
-    let settings = keys.into_iter().map(|key| (key.as_str(), rows.iter().map(|r| value(r, key)).collect()));
+    let keys: BTreeSet<&String> =
+        rows.iter().flat_map(|r| r.settings.keys().chain(r.changed_in_training.keys())).collect();
+    let settings = keys.into_iter().map(|key| (key.as_str(), rows.iter().map(|r| r.value_label(key)).collect()));
     let all = own.into_iter().chain(settings);
     let differs = |values: &Vec<String>| values.windows(2).any(|pair| pair[0] != pair[1]);
     all.filter(|(_, v)| differs(v)).map(|(key, values)| Difference { key: key.to_owned(), values }).collect()
@@ -379,6 +400,14 @@ mod tests {
         );
         assert_eq!(moved.changed_label(), format!("train.lr 0.0123 \u{2192} {usual}, train.steps 200"));
         assert_eq!(RunRow::default().changed_in_training_label(), "");
+        let all = differences(&[&back, &moved]);
+        assert_eq!(all.len(), 1, "{all:?}");
+        assert_eq!(all[0].values, [usual.to_string(), format!("0.0123 \u{2192} {usual}")]);
+        let whole = RunRow { changed_in_training: BTreeMap::new(), ..moved.clone() };
+        let halved = &differences(&[&whole, &moved])[0];
+        assert_eq!((halved.key.as_str(), halved.values[0].as_str()), ("train.lr", "0.0123"));
+        assert!(!whole.has_settings_of(&moved), "seeds of a changed and an unchanged run are not one point");
+        assert!(back.has_settings_of(&RunRow { seed: 9, changed_in_training: BTreeMap::new(), ..back.clone() }));
     }
 
     #[test]

@@ -17,10 +17,13 @@ pub struct Restrictions {
     pub hidden: Vec<String>,
     /// The answers of the lesson are hidden, whatever the reader guesses.
     pub hides_answers: bool,
+    /// The step of the lesson, from 0, that the link opens: its own settings pass the locks.
+    pub opened_step: Option<usize>,
 }
 
 /// The restrictions of a page that no link restricts.
-pub static UNRESTRICTED: Restrictions = Restrictions { locked: vec![], hidden: vec![], hides_answers: false };
+pub static UNRESTRICTED: Restrictions =
+    Restrictions { locked: vec![], hidden: vec![], hides_answers: false, opened_step: None };
 
 /// The name of the run's seed, which is not a setting of a lab, in a link.
 pub const SEED: &str = "seed";

@@ -74,7 +74,9 @@ fn with_one_tag(term: QueryTerm) -> QueryTerm {
 fn of_variant(term: QueryTerm) -> QueryTerm {
     let compared = match &term.test {
         QueryTest::Has { key, text } if has_variants(key) => {
-            query::split_comparison(text).map(|(group, _, by, value)| (format!("{key}:{group}"), by, value.to_owned()))
+            // a text that begins with a sign names no group
+            let compared = query::split_comparison(text).filter(|_| query::leading_sign(text).is_none());
+            compared.map(|(group, _, by, value)| (format!("{key}:{group}"), by, value.to_owned()))
         }
         _ => None,
     };
@@ -124,6 +126,14 @@ fn in_bytes(mut term: QueryTerm) -> QueryTerm {
     term
 }
 
+/// The first sign of a comparison before a number where the number alone should be, and that number: `>3` of `lr=>3`. Text
+/// may begin with a sign (`<s>`).
+fn signed_number(text: &str) -> Option<(char, &str)> {
+    let number = text.trim_start_matches(['<', '>', '=']);
+    let is_number = number.is_empty() || number.parse::<f64>().is_ok();
+    text.chars().next().filter(|_| is_number && number.len() < text.len()).map(|sign| (sign, number))
+}
+
 /// Why no run can be asked this, in words.
 fn refusal(test: &QueryTest) -> Option<String> {
     match test {
@@ -134,7 +144,9 @@ fn refusal(test: &QueryTest) -> Option<String> {
                  quotes for a name with that in it"
             )
         }),
-        QueryTest::Has { key, text } if has_variants(key) && query::leading_sign(text).is_some() => {
+        QueryTest::Has { key, text }
+            if has_variants(key) && (text.starts_with([':', '!', '\u{2260}']) || signed_number(text).is_some()) =>
+        {
             Some(format!("`{key}:{text}` names no variant after the colon: write such as `gate:coupled>0.1`"))
         }
         QueryTest::Compare { key, value, .. } if value.is_empty() => {
@@ -142,6 +154,13 @@ fn refusal(test: &QueryTest) -> Option<String> {
         }
         QueryTest::Compare { key, value, .. } if key == BEGAN => {
             (!is_date(value)).then(|| format!("`{value}` is not a date: write such as `{BEGAN}>2026-01-31`"))
+        }
+        QueryTest::Compare { key, value, .. }
+            if (has_variants(key) || NUMBERS.contains(&key.as_str())) && signed_number(value).is_some() =>
+        {
+            let (sign, number) = signed_number(value)?;
+            let meant = if sign == '=' { "=".to_owned() } else { format!("{sign}=") };
+            Some(format!("`{value}` is not a number: write such as `{key}{meant}{number}`"))
         }
         QueryTest::Compare { key, by, value } if by.needs_order() || NUMBERS.contains(&key.as_str()) => {
             let is_number = value.parse::<f64>().is_ok_and(|number| !number.is_nan());
