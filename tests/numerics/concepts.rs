@@ -117,7 +117,7 @@ fn a_model_knows_a_fact_if_its_follow_up_is_the_likeliest() {
         };
         (from..ids.len()).map(told).sum::<f64>().exp()
     };
-    let knows = concepts::follow_up_accuracy(model.as_ref(), &corpus, Class::Currency, &Device::Cpu).unwrap();
+    let knows = concepts::follow_up_accuracy(model.as_ref(), &corpus, Class::Currency).unwrap();
     for (asked_in, share) in [SplitSide::NewNouns, SplitSide::BothNew].into_iter().zip(knows) {
         let all = sentences(Class::Currency, &part);
         let asked: Vec<_> = all.iter().filter(|s| s.part == asked_in).step_by(7).collect();
@@ -130,8 +130,7 @@ fn a_model_knows_a_fact_if_its_follow_up_is_the_likeliest() {
         });
         assert_eq!(share, right.count() as f64 / asked.len() as f64, "{asked_in:?}");
     }
-    let naive =
-        concepts::follow_up_accuracy(model.as_ref(), &self::corpus("parliament_naive"), Class::Currency, &Device::Cpu);
+    let naive = concepts::follow_up_accuracy(model.as_ref(), &self::corpus("parliament_naive"), Class::Currency);
     assert!(naive.unwrap().iter().all(|k| k.is_nan()));
 }
 

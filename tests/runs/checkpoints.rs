@@ -107,6 +107,25 @@ fn an_asked_checkpoint_says_what_layers_are_taken() -> Outcome {
 }
 
 #[test]
+fn a_question_without_its_names_says_what_to_name() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    fs::copy(at("compiled.pt"), folder.path().join("a.pt"))?;
+    for (words, code, part) in [
+        ("a.pt intervention", 2, "name neurons, such as --set neurons=0:3"),
+        ("a.pt intervention --set synapses=0:1:2", 2, "--set target=synapses"),
+        ("a.pt intervention --set target=synapses", 2, "name synapses, such as --set synapses="),
+        ("a.pt intervention --set neurons=0:1", 0, "synapses.intervention"),
+        ("a.pt merging", 2, "name the checkpoint of another model: --set with=FILE"),
+        ("a.pt concept_effect", 2, "name neurons"),
+        ("fast_slow intervention", 2, "has what `intervention` asks about"),
+    ] {
+        let (found, said) = orrery(folder.path(), &format!("ask {words}"));
+        assert!(found == Some(code) && said.contains(part), "{words}: {said}");
+    }
+    Ok(())
+}
+
+#[test]
 fn checkpoints_of_other_codes_state_their_differences() -> Outcome {
     let open = |file: &str| import_state_dict::open(&at(file), &BdhSpec { layers: 3, ..BdhSpec::default() });
     let cq = open("cq.pt")?;

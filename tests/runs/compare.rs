@@ -137,6 +137,25 @@ fn losses_of_other_texts_are_said_to_be() {
 }
 
 #[test]
+fn a_rate_that_was_changed_in_training_differs() {
+    let dir = tempfile::tempdir().unwrap();
+    let [_, run, ..] = runs();
+    let changed = dir.path().join("changed");
+    copy_folder(run, &changed);
+    let log = changed.join("events.jsonl");
+    let events = fs::read_to_string(&log).unwrap();
+    let (first, rest) = events.split_once('\n').unwrap();
+    let change = r#"{"step":3,"at":"2026-01-31T12:00:00+00:00","changed":{"step":3,"key":"train.lr","value":0.0005}}"#;
+    fs::write(&log, format!("{first}\n{change}\n{rest}")).unwrap();
+    let to = dir.path().join("compared");
+    let out = compare_unpainted(&[run, &changed], &["--fold", "-o", to.to_str().unwrap()]);
+    assert!(out.status.success(), "{}", output_of(&out));
+    let settings = fs::read_to_string(to.join("settings.csv")).unwrap();
+    let rows = ["run,train.lr", "lr 0.001,0.001", "lr 0.001 \u{2192} 0.0005,0.001 \u{2192} 0.0005"];
+    assert_eq!(settings.lines().collect::<Vec<_>>(), rows, "they are no seeds of one point");
+}
+
+#[test]
 fn a_run_that_is_given_twice_is_said() {
     let [a, b, ..] = runs();
     assert!(!output_of(&compare(&[a, b], &[])).contains("more than once"));

@@ -96,6 +96,26 @@ fn every_command_takes_a_run_of_another_program() {
 }
 
 #[test]
+fn the_table_has_settings_that_a_program_changed() {
+    let here = tempfile::tempdir().unwrap();
+    for name in ["plain", "halved"] {
+        ForeignRun::finished(&here.path().join("runs"), name, 0.001);
+    }
+    let log = here.path().join("runs/halved/events.jsonl");
+    let events = fs::read_to_string(&log).unwrap();
+    let (first, rest) = events.split_once('\n').unwrap();
+    let changed = json!({"step": 10, "key": "lr", "value": 0.0005});
+    let change = json!({"step": 10, "at": "2026-01-31T14:25:05+01:00", "changed": changed});
+    fs::write(&log, format!("{first}\n{change}\n{rest}")).unwrap();
+    let (code, table) = orrery(here.path(), "runs --csv");
+    assert!(code == Some(0) && table.lines().next().unwrap().ends_with(",setting:lr"), "{table}");
+    for (name, lr) in [("plain", "0.001"), ("halved", "0.001 \u{2192} 0.0005")] {
+        let row = table.lines().find(|row| row.starts_with(&format!("{name},"))).unwrap();
+        assert!(row.ends_with(&format!(",{lr}")), "{table}");
+    }
+}
+
+#[test]
 fn each_compared_channel_has_a_figure_of_its_own() {
     let here = tempfile::tempdir().unwrap();
     for name in ["first", "second"] {

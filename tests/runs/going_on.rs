@@ -86,6 +86,43 @@ fn a_change_before_a_run_goes_on_is_recorded() {
     assert_eq!(changes(&folder), recorded, "it is recorded once");
 }
 
+/// A slider sends each value that it is dragged over.
+#[test]
+fn a_drag_is_recorded_as_the_value_that_was_used() {
+    let out = tempfile::tempdir().unwrap();
+    let (_, config) = fast_slow(100, &[]);
+    let folder = new_run(out.path(), &config, |commands, record| {
+        train_to(3, commands, record);
+        // each is told to a window as soon as it holds
+        [6e-3, 7e-3, 8e-3].into_iter().for_each(|rate| change_rate(rate, commands, record));
+        train_to(4, commands, record);
+        [7e-3, 6e-3].into_iter().for_each(|rate| change_rate(rate, commands, record));
+        commands.send(Command::Checkpoint).unwrap();
+        record.wait("checkpoint", |e| matches!(e, Event::Checkpoint { step: 4 }));
+        [5e-3, 4e-3].into_iter().for_each(|rate| change_rate(rate, commands, record));
+    });
+    assert_eq!(changes(&folder), [(3, 8e-3), (4, 6e-3), (4, 4e-3)].map(|(step, rate)| (step, Value::Float(rate))));
+    assert_eq!(newest(&folder).live_settings.get(LR), Some(&Value::Float(4e-3)));
+}
+
+/// A mark of the window stands at the last of the changes of a step, in a replay as while it trained.
+#[test]
+fn changes_of_a_pause_are_recorded_in_their_order() {
+    let out = tempfile::tempdir().unwrap();
+    let (_, config) = fast_slow(100, &[]);
+    let folder = new_run(out.path(), &config, |commands, record| {
+        train_to(3, commands, record);
+        for (key, value) in [(LR, Value::Float(8e-3)), ("run.eval_every", Value::Int(7)), (LR, Value::Float(7e-3))] {
+            commands.send(Command::Set { key: key.into(), value }).unwrap();
+        }
+        commands.send(Command::Set { key: "run.checkpoint_every".into(), value: Value::Int(9) }).unwrap();
+        train_to(4, commands, record);
+    });
+    let key = |event: Event| if let Event::Changed { key, .. } = event { Some(key) } else { None };
+    let keys: Vec<String> = Reader::open(&folder).unwrap().filter_map(key).collect();
+    assert_eq!(keys, ["run.eval_every", LR, "run.checkpoint_every"]);
+}
+
 /// Otherwise a person would hear of it first when the run should go on.
 #[test]
 fn a_paused_run_says_at_once_that_its_record_has_ended() {

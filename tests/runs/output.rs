@@ -4,6 +4,7 @@
 use std::{
     collections::BTreeMap,
     fs,
+    io::{BufRead, BufReader},
     path::Path,
     process::{Command, Stdio},
     sync::OnceLock,
@@ -377,9 +378,14 @@ fn a_damaged_description_is_said_and_handed_on_only_in_part() {
         ("report runs/a -o a.html", 1),
         ("export runs/a --csv a.csv --partial", 0),
         ("report runs/a -o a.html --partial", 0),
+        ("ask runs/a residual", 0),
+        ("export runs/a --variant coupled --safetensors a.safetensors", 1),
+        ("export runs/a --variant coupled --safetensors a.safetensors --partial", 0),
     ] {
         says(words, code, sentence);
     }
+    let (code, said) = orrery(here.path(), "ask runs/a attention --view attention --out a.svg");
+    assert_eq!((code, said.matches(sentence).count()), (Some(0), 1), "{said}");
     let page = fs::read_to_string(here.path().join("a.html")).unwrap();
     assert!(page.contains(sentence), "the page does not say what it lacks");
     fs::remove_file(&description).unwrap();
@@ -388,6 +394,27 @@ fn a_damaged_description_is_said_and_handed_on_only_in_part() {
     fs::write(&description, "{").unwrap();
     fs::remove_file(here.path().join("runs/a/config.toml")).unwrap();
     says("export runs/a --csv a.csv", 1, sentence);
+}
+
+#[test]
+fn a_resumed_run_without_its_description_keeps_its_begin() {
+    let here = with_runs();
+    let run = here.path().join("runs/a");
+    let (description, sentence) = (run.join("run.json"), "run.json is damaged");
+    let whole = fs::read(&description).unwrap();
+    fs::write(&description, &whole[..whole.len() / 2]).unwrap();
+    let log = run.join("events.jsonl");
+    let events = fs::read_to_string(&log).unwrap();
+    let at = &events.split_once("\"at\":\"").unwrap().1[.."2026-01-31T12:00:00+00:00".len()];
+    // checkpoints know how long the log was
+    let earlier = format!("{:04}{}", at[..4].parse::<u32>().unwrap() - 4, &at[4..]);
+    fs::write(&log, events.replacen(at, &earlier, 1)).unwrap();
+    let (code, said) = orrery(here.path(), "resume runs/a --steps 6 --no-figures");
+    assert!(code == Some(0) && said.contains(sentence), "{said}");
+    let record: serde_json::Value = serde_json::from_slice(&fs::read(&description).unwrap()).unwrap();
+    assert_eq!(record["started_at"], earlier);
+    let events = fs::read_to_string(&log).unwrap();
+    assert!(events.contains(&format!("resumed without its description: {sentence}")), "{events}");
 }
 
 /// The folder of a run has a long name, and three charts need more height than a small picture has.
@@ -442,11 +469,8 @@ fn edited_settings_are_not_those_of_the_run() {
     assert_eq!(shown(), before, "the record has the settings too");
 }
 
-#[cfg(unix)]
-#[test]
-fn following_ends_where_nothing_writes_the_run_any_more() {
-    let here = with_runs();
-    let run = here.path().join("runs/a");
+/// Takes away the end of a run, as if it had been killed an hour ago, and returns its events with the end.
+fn without_end(run: &Path) -> String {
     let events = fs::read_to_string(run.join("events.jsonl")).unwrap();
     let without_end: String = events.split_inclusive('\n').filter(|line| !line.contains("finished")).collect();
     fs::write(run.join("events.jsonl"), without_end).unwrap();
@@ -454,6 +478,35 @@ fn following_ends_where_nothing_writes_the_run_any_more() {
     for log in ["metrics.jsonl", "samples.jsonl", "events.jsonl"] {
         fs::File::options().write(true).open(run.join(log)).unwrap().set_modified(an_hour_ago).unwrap();
     }
+    events
+}
+
+#[test]
+fn a_copy_from_another_machine_is_followed_to_its_end() {
+    let here = with_runs();
+    let run = here.path().join("runs/a");
+    let events = without_end(&run);
+    let record = fs::read_to_string(run.join("run.json")).unwrap();
+    let mut record: serde_json::Value = serde_json::from_str(&record).unwrap();
+    record["environment"]["cpu"] = "Another Processor".into();
+    fs::write(run.join("run.json"), record.to_string()).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
+    command.args(["follow", "runs/a", "--headless"]).current_dir(here.path());
+    let mut process = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(process.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let is_told = |line: &String| line.contains("of another machine (") && line.contains("Another Processor)");
+    assert!(lines.any(|line| is_told(&line)), "it ended instead");
+    fs::write(run.join("events.jsonl"), &events).unwrap();
+    assert!(!lines.any(|line| is_told(&line)), "it is told once");
+    assert_eq!(process.wait().unwrap().code(), Some(0));
+}
+
+#[cfg(unix)]
+#[test]
+fn following_ends_where_nothing_writes_the_run_any_more() {
+    let here = with_runs();
+    let run = here.path().join("runs/a");
+    let events = without_end(&run);
     let said = || {
         let done = orrery_in(here.path(), &["follow", "runs/a", "--headless"]);
         (done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned())

@@ -84,6 +84,18 @@ fn a_run_under_a_link_equals_the_run_that_it_was_copied_from() {
 }
 
 #[test]
+fn a_run_in_place_of_the_window_names_a_view_that_it_has() {
+    let dir = tempfile::tempdir().unwrap();
+    let (out_folder, picture) = (dir.path().join("runs"), dir.path().join("x.svg"));
+    let out = orrery(&["open", "orrery:equilibrium?lock=seed", "--steps", "1", "--out", out_folder.to_str().unwrap()]);
+    let said = output_of(&out);
+    let view = said.split_once(" --view ").and_then(|(_, rest)| rest.split(' ').next()).expect("a command");
+    let run = only_run(&out_folder);
+    let render = orrery(&["render", run.to_str().unwrap(), "--view", view, "--out", picture.to_str().unwrap()]);
+    assert!(render.status.success() && picture.exists(), "{view}: {}", output_of(&render));
+}
+
+#[test]
 fn a_link_reads_no_file_unless_it_is_allowed() {
     let dir = tempfile::tempdir().unwrap();
     let (text, out_folder) = (dir.path().join("secret.txt"), dir.path().join("runs"));

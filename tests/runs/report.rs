@@ -160,6 +160,8 @@ fn a_setting_that_was_changed_in_training_is_told() {
     let told = page.split_once("Changed while training").unwrap().1.split_once("</ul>").unwrap().0;
     assert!(told.contains("0.01 at step 3") && told.contains("0.01 \u{2192} 0.0625 at step 5"), "{told}");
     assert!(!told.contains("0.02"), "only the last change of a step counts: {told}");
+    let settings = page.split_once("with these changes").unwrap().1.split_once("</table>").unwrap().0;
+    assert!(settings.contains(" \u{2192} 0.0625</code>"), "{settings}");
 }
 
 #[test]

@@ -76,6 +76,27 @@ fn a_setting_changed_while_the_run_trained_differs_from_the_preset() {
     trainer::drive(plan, options, &waiting, vec![]);
     let rows = run_rows::list(dir.path(), |_| ()).unwrap().rows;
     assert_eq!(rows[0].changed.get("model.coupling_scale"), Some(&Value::Float(4.5)));
+    let first = rows[0].settings["model.coupling_scale"].clone();
+    assert!(rows[0].changed_label().contains(&format!("model.coupling_scale {first} \u{2192} 4.5")), "{:?}", rows[0]);
+    let indexed = run_rows::list(dir.path(), |_| ()).unwrap();
+    assert_eq!((indexed.read, &indexed.rows), (0, &rows));
+    let is_found = |line: &str| Filter::parse(line).unwrap().matches(&indexed.rows[0]);
+    for line in
+        ["coupling_scale=4.5", "model.coupling_scale>4.4", &format!("coupling_scale={first}"), "coupling_scale:4.5"]
+    {
+        assert!(is_found(line), "a run has the settings that it began with and those set later: {line}");
+    }
+    assert!(!is_found("coupling_scale=4.25") && !is_found("!coupling_scale=4.5"));
+}
+
+#[test]
+fn a_switch_set_while_the_run_trained_is_found() {
+    let with = |on: bool| BTreeMap::from([("train.clip".to_owned(), Value::Switch(on))]);
+    let row = RunRow { settings: with(false), changed_in_training: with(true), ..RunRow::default() };
+    for (line, is_found) in [("clip=true", true), ("train.clip:false", true), ("clip=1", false), ("!clip=true", false)]
+    {
+        assert_eq!(Filter::parse(line).unwrap().matches(&row), is_found, "{line}");
+    }
 }
 
 #[test]
@@ -360,6 +381,16 @@ fn filters_ask_words_settings_and_results() {
     ] {
         assert_eq!(found(line), folders, "{line}");
     }
+    let signs = RunRow { note: RunNote { name: "<s> a=b".into(), ..RunNote::default() }, ..row("d", 1e-3, 0.1) };
+    for (line, is_found) in [("\"<s>\"", true), ("\"a=b\"", true), ("!\"<s>\"", false), ("\"=c\"", false)] {
+        assert_eq!(Filter::parse(line).unwrap().matches(&signs), is_found, "{line}");
+    }
+    let settings = BTreeMap::from([("config.name".to_owned(), Value::Text("<s>".into()))]);
+    let text = RunRow { settings, ..row("e", 1e-3, 0.1) };
+    for line in ["config.name:<s>", "config.name:\"<s>\"", "config.name=<s>"] {
+        let is_found = |row: &RunRow| Filter::parse(line).map(|filter| filter.matches(row));
+        assert_eq!((is_found(&text), is_found(&rows[0])), (Ok(true), Ok(false)), "{line}");
+    }
     let refused = Filter::parse("lr<small").unwrap_err();
     assert!(refused.contains("`small` is not a number"), "{refused}");
     assert!(Filter::parse("lab:").is_err());
@@ -370,8 +401,15 @@ fn filters_ask_words_settings_and_results() {
         ("began=today", "is not a date"),
         ("gate:>0.1", "`gate:>0.1` names no variant"),
         ("gate:coupled>", "`gate:coupled` is compared with nothing"),
+        ("gate:=>0.1", "`gate:=>0.1` names no variant"),
+        ("lr=>3", "`>3` is not a number: write such as `lr>=3`"),
+        ("steps=>3", "write such as `steps>=3`"),
+        ("lr=<0.01", "write such as `lr<=0.01`"),
+        ("gate:coupled=>0", "write such as `gate:coupled>=0`"),
+        ("!lr!=>3", "`>3` is not a number"),
         ("<3", "names nothing before `<`"),
         ("!=5", "names nothing before `=`"),
+        (":x", "or `\":x\"` with its quotes for a name with that in it"),
         ("size=large", "`large` is not a number"),
     ] {
         let refused = Filter::parse(line).unwrap_err();

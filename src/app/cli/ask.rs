@@ -192,6 +192,8 @@ struct OpenedRun {
     config: Config,
     run: Run,
     folder: Option<PathBuf>,
+    /// The damage to its record that was reported already.
+    lost: Damage,
 }
 
 impl OpenedRun {
@@ -226,14 +228,15 @@ impl OpenedRun {
         trainer::check_plan_memory(&plan, false).map_err(Failure::wrong)?;
         let run = Run::open(plan)?;
         run.opening_notes().iter().for_each(|note| notice!("note: {note}"));
-        Ok(Self { lab, config, run, folder: None })
+        Ok(Self { lab, config, run, folder: None, lost: Damage::default() })
     }
 
     fn from_folder(folder: PathBuf, args: &AskArgs) -> Result<Self, Failure> {
         ensure!(args.text.is_none(), "a run is asked on the text that it was trained on: leave out --text");
         ensure!(args.layers.is_none(), "a run has the layers that it was trained with: leave out --layers");
         let (lab, config) = settings::recorded(&folder)?;
-        let Continuation { plan, from, notices } = continuation::decide_for_questions(&folder)?;
+        let Continuation { plan, from, notices, lost } = continuation::decide_for_questions(&folder)?;
+        damage::report(&folder, &lost);
         notices.iter().for_each(|notice| notice!("note: {notice}"));
         trainer::check_plan_memory(&plan, false).map_err(Failure::wrong)?;
         let mut run = Run::open(plan)?;
@@ -247,7 +250,7 @@ impl OpenedRun {
             }
             _ => run.restore(&from.ok_or_else(|| without_checkpoint(&folder))?).map_err(Failure::failed)?,
         }
-        Ok(Self { lab, config, run, folder: Some(folder) })
+        Ok(Self { lab, config, run, folder: Some(folder), lost })
     }
 
     /// The answers of the variants that can answer.
@@ -258,6 +261,9 @@ impl OpenedRun {
         }
         let mut samples = vec![];
         for (i, _) in ids.iter().enumerate().filter(|(_, id)| variant.is_none_or(|wanted| *id == wanted)) {
+            if let Some(needed) = probe.missing(self.run.variants[i].model.as_mut(), question) {
+                return Err(usage!("`{}` is asked about nothing: {needed}", probe.id));
+            }
             let answered = self.run.ask(i, probe.id, question).map_err(|e| match e {
                 RunError::Refused(_) | RunError::Tensor(_) => Failure::usage(e.to_string()),
                 e => Failure::failed(e),
@@ -279,7 +285,7 @@ impl OpenedRun {
     /// Draws the answers of a probe by a view, beside what the run recorded.
     fn draw(&self, probe: &str, view: &str, out: &Path, samples: Vec<Sample>) -> Result<(), Failure> {
         let (run, mirror) = match &self.folder {
-            Some(folder) => (figures::run_name(folder), replayed(folder, &samples)?),
+            Some(folder) => (figures::run_name(folder), replayed(folder, &samples, &self.lost)?),
             None => {
                 let mut mirror = Mirror::default();
                 mirror.apply(Event::Started(Arc::new(self.run.info(1, None))));
@@ -307,8 +313,9 @@ fn set_layers(lab: &Lab, config: &mut Config, layers: usize) -> Result<(), Failu
 }
 
 /// The record of a run beside an answer. Of the channel that was asked it has what the run measured of the variants that
-/// answered: a view could otherwise show an earlier answer, or a variant that was not asked, in its place.
-fn replayed(folder: &Path, samples: &[Sample]) -> Result<Mirror, Failure> {
+/// answered: a view could otherwise show an earlier answer, or a variant that was not asked, in its place. Damage that was
+/// `reported` is not reported again.
+fn replayed(folder: &Path, samples: &[Sample], reported: &Damage) -> Result<Mirror, Failure> {
     let is_beside = |event: &Event| {
         let Event::Sample(recorded) = event else { return true };
         let mut answers = samples.iter().filter(|answer| answer.channel == recorded.channel).peekable();
@@ -321,7 +328,9 @@ fn replayed(folder: &Path, samples: &[Sample]) -> Result<Mirror, Failure> {
             mirror.apply(event);
         }
     });
-    damage::report(folder, &lost.map_err(Failure::failed)?);
+    let mut lost = lost.map_err(Failure::failed)?;
+    lost.0.retain(|sentence| !reported.0.contains(sentence));
+    damage::report(folder, &lost);
     Ok(mirror)
 }
 

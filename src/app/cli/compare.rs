@@ -271,7 +271,5 @@ pub fn replayed(folders: &[PathBuf]) -> Result<ReplayedRuns, Failure> {
 
 /// The first run that differs from this one in nothing but the seed.
 fn first_but_for_seed(runs: &[ComparedRun], i: usize) -> usize {
-    let this = &runs[i].row;
-    let same = |r: &ComparedRun| r.row.lab == this.lab && r.row.settings == this.settings;
-    runs.iter().position(same).unwrap_or(i)
+    runs.iter().position(|run| run.row.has_settings_of(&runs[i].row)).unwrap_or(i)
 }

@@ -168,7 +168,9 @@ fn train(lab: &Lab, config: &Config) -> Result<Trained, Failure> {
 
 /// A run folder at its last checkpoint.
 fn opened(folder: &Path) -> Result<Trained, Failure> {
-    let (lab, config) = settings::recorded(folder)?;
+    let (info, lost) = store::run_info(folder).map_err(Failure::wrong)?;
+    let (lab, config) = settings::recorded_in(&info, folder)?;
+    damage::report(folder, &Damage(lost));
     let plan = (lab.plan)(&config)?;
     nn::set_threads(trainer::threads_of(&plan));
     let mut run = Run::open(plan)?;

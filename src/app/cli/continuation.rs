@@ -18,6 +18,8 @@ pub struct Continuation {
     /// The checkpoint that the run continues from; `None` starts at step 0.
     pub from: Option<Checkpoint>,
     pub notices: Vec<String>,
+    /// The damage to the run's description, which a reader of its logs reports too.
+    pub lost: Damage,
 }
 
 /// Decides, changing nothing, whether the run of this folder may continue, to `steps` if not as far as recorded.
@@ -38,7 +40,7 @@ fn decide_from(
     steps: Option<u64>,
     load: fn(&Path, &Device) -> Result<Option<LoadedCheckpoint>, StoreError>,
 ) -> Result<Continuation, Failure> {
-    let info = store::run_info(folder).map_err(Failure::wrong)?;
+    let (info, lost) = store::run_info(folder).map_err(Failure::wrong)?;
     let (lab, mut config) = recorded_in(&info, folder)?;
     let mut recorded_inputs = info.inputs;
     let mut notices = vec![];
@@ -70,7 +72,7 @@ fn decide_from(
         Some(asked) if asked < done => Err(usage!(
             "the run has made {done} steps already, and {asked} were asked for: give --steps {done} or more"
         )),
-        _ => Ok(Continuation { plan, from, notices }),
+        _ => Ok(Continuation { plan, from, notices, lost: Damage(lost) }),
     }
 }
 

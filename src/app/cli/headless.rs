@@ -5,7 +5,7 @@ use super::{
     asked_run::{ALLOWED, AskedRun},
     checkpoint_series,
     continuation::{self, Continuation},
-    figures, interrupt, null_models,
+    damage, figures, interrupt, null_models,
     progress::RunProgress,
     settings::{self, ResolvedName},
     summary,
@@ -98,7 +98,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         }
         ResolvedName::Run(folder) => {
             let (shown, word) = (folder.display(), quoted(&folder));
-            return Err(match store::run_info(&folder).map_err(Failure::wrong)?.lab == FOREIGN {
+            return Err(match store::run_info(&folder).map_err(Failure::wrong)?.0.lab == FOREIGN {
                 true => usage!("{shown} is a run of another program; `orrery follow {word}` shows it"),
                 false => usage!("{shown} is a run; `orrery resume {word}` goes on with it"),
             });
@@ -169,7 +169,8 @@ fn check_memory_need(plan: &Plan, insists: bool) -> Result<(), Failure> {
 pub fn resume(args: &ResumeArgs) -> Result<(), Failure> {
     store::check_folder(&args.run).map_err(Failure::wrong)?;
     figures::check_folder(&args.run)?;
-    let Continuation { plan, from, notices } = continuation::decide(&args.run, args.steps)?;
+    let Continuation { plan, from, notices, lost } = continuation::decide(&args.run, args.steps)?;
+    damage::report(&args.run, &lost);
     let done = from.as_ref().map_or(0, |c| c.step);
     if done >= plan.steps && store::has_finished(&args.run) {
         notice!("the run is finished, at step {done} of {}: nothing was changed. --steps N trains it on", plan.steps);

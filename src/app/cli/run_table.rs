@@ -248,9 +248,9 @@ fn foreign_columns<'a>(rows: &[&'a RunRow]) -> Vec<ForeignColumn<'a>> {
     columns.retain(|column| foreign.iter().any(|row| !(column.cell)(row).is_empty()));
     for key in differences(&foreign).into_iter().map(|difference| difference.key) {
         // lab, preset and seed have columns of their own
-        if foreign.iter().any(|row| row.settings.contains_key(&key)) {
+        if foreign.iter().any(|row| !row.value_label(&key).is_empty()) {
             let name = format!("setting:{key}");
-            let cell = move |row: &RunRow| optional_field(row.settings.get(&key));
+            let cell = move |row: &RunRow| row.value_label(&key);
             columns.push(ForeignColumn { name, cell: Box::new(cell) });
         }
     }

@@ -213,9 +213,10 @@ pub fn with_text(path: PathBuf) -> Result<(&'static Lab, Config), Failure> {
 }
 
 /// The lab and settings that a run folder records, read with today's knobs; `config.toml`, which may have been edited since,
-/// counts only where `run.json` is lost. Those of another program's run are as it wrote them.
+/// counts only where `run.json` is lost, as whoever reads the logs is told. Those of another program's run are as it wrote
+/// them.
 pub fn recorded(folder: &Path) -> Result<(&'static Lab, Config), Failure> {
-    recorded_in(&store::run_info(folder).map_err(Failure::wrong)?, folder)
+    recorded_in(&store::run_info(folder).map_err(Failure::wrong)?.0, folder)
 }
 
 /// [`recorded`] of a description that has been read.

@@ -2,7 +2,7 @@
 
 use super::{
     damage::{self, PartialArgs},
-    settings::recorded,
+    settings::recorded_in,
 };
 use crate::{
     cli::prelude::*,
@@ -27,8 +27,8 @@ pub fn newest(run: &Path, variant: Option<&str>) -> Result<Model, Failure> {
     Ok(model)
 }
 
-/// Same as [`newest`], for a command that passes the weights on: weights of an earlier step are refused, unless a part was
-/// asked for.
+/// Same as [`newest`], for a command that passes the weights on: those of an earlier step, or of a run whose description is
+/// lost, are refused, unless a part was asked for.
 pub fn newest_whole(run: &Path, variant: Option<&str>, partial: PartialArgs) -> Result<Model, Failure> {
     let (model, lost) = read(run, variant)?;
     partial.check(run, &lost)?;
@@ -45,12 +45,13 @@ pub fn skipped_checkpoints(loaded: &LoadedCheckpoint) -> Damage {
 }
 
 fn read(run: &Path, variant: Option<&str>) -> Result<(Model, Damage), Failure> {
-    let (lab, config) = recorded(run)?;
+    let (info, mut lost) = store::run_info(run).map_err(Failure::wrong)?;
+    let (lab, config) = recorded_in(&info, run)?;
     ensure!(lab.trains(), "{}", weights_elsewhere(run));
     let plan = (lab.plan)(&config)?;
     let loaded = checkpoint::load(run, &Device::Cpu).map_err(Failure::wrong)?;
     let loaded = loaded.ok_or_else(|| no_checkpoint(run))?;
-    let lost = skipped_checkpoints(&loaded);
+    lost.extend(skipped_checkpoints(&loaded).0);
     let chosen = match (variant, plan.variants.as_slice()) {
         (Some(id), all) => all.iter().find(|v| v.id == id),
         (None, [only]) => Some(only),
@@ -63,7 +64,7 @@ fn read(run: &Path, variant: Option<&str>) -> Result<(Model, Damage), Failure> {
     let kept = loaded.checkpoint.variants.into_iter().find(|v| v.id == chosen.id);
     let kept = kept.ok_or_else(|| usage!("the checkpoint does not hold `{}`", chosen.id))?;
     let window = training_window(&plan, &chosen.model);
-    Ok((Model { spec: chosen.model.clone(), weights: kept.weights, window }, lost))
+    Ok((Model { spec: chosen.model.clone(), weights: kept.weights, window }, Damage(lost)))
 }
 
 /// The training window of a run's model; of a model that was only opened, the one that its file states.

@@ -180,7 +180,9 @@ fn without_window(why: &str, open: &OpenArgs, named: Option<ResolvedName>) -> Re
     let wanted = headless::RunOptions { until, ..headless::RunOptions::default() };
     let folder = headless::train(lab, &config, &open.set.out, wanted)?;
     let word = quoted(&folder);
-    notice!("`orrery render {word} --view gate --out gate.png` draws one view of it.");
+    if let Some(view) = lab.front(&config.preset).or(lab.panes.first().map(|pane| pane.view)) {
+        notice!("`orrery render {word} --view {view} --out {view}.png` draws one view of it.");
+    }
     notice!("On a machine with a display `orrery replay {word}` opens it.");
     Ok(())
 }

@@ -111,7 +111,7 @@ impl<'a> TypedQuestion<'a> {
         match (&typed.view, &typed.out) {
             (Some(view), Some(out)) => {
                 let (lab, config) = settings::recorded(folder)?;
-                let (run, mirror) = (figures::run_name(folder), replayed(folder, &samples)?);
+                let (run, mirror) = (figures::run_name(folder), replayed(folder, &samples, &Damage::default())?);
                 AnswerPicture { probe: name, view, out, run: &run, lab, config: &config }.draw(mirror, samples)
             }
             _ => {

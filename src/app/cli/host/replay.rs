@@ -98,7 +98,7 @@ pub(super) fn replay(
     let notice = |level, text: String| inbox.deliver(Event::Notice { level, text });
     let (level, words) = match continuation::decide(folder, None) {
         // a model without training steps needs no checkpoint: its weights are those of its file
-        Ok(Continuation { plan, from, notices }) if from.is_some() || plan.steps == 0 => {
+        Ok(Continuation { plan, from, notices, .. }) if from.is_some() || plan.steps == 0 => {
             notices.into_iter().for_each(|text| notice(Level::Warning, text));
             let replayed = Some(folder.to_owned());
             let options = DriveOptions { stay: true, from, replayed, process, ..DriveOptions::default() };

@@ -11,7 +11,11 @@ use super::{
 };
 use crate::{
     cli::prelude::*,
-    experiments::{headline_values::HeadlineValues, run_table, run_terms::RunTerms},
+    experiments::{
+        headline_values::HeadlineValues,
+        run_table::{changed_at_last, value_label},
+        run_terms::RunTerms,
+    },
     labs::lesson::Lesson,
     store::Environment,
     telemetry::RunNote,
@@ -225,16 +229,22 @@ impl Report<'_> {
     }
 
     fn settings(&self, out: &mut String) {
+        let last: BTreeMap<_, _> =
+            self.mirror.changes.iter().map(|(_, key, value)| (key.clone(), value.clone())).collect();
+        let value = |key: &str| value_label(key, self.config.get(key), last.get(key));
         if !self.lab.trains() {
             // another program recorded them, so that there are no knobs with labels and defaults
             out.push_str("<h2>Settings</h2>\n<table>\n");
-            self.config.iter().for_each(|(key, value)| setting_row(out, key, &value.to_string(), ""));
+            self.config.iter().for_each(|(key, _)| setting_row(out, key, &value(key), ""));
             return out.push_str("</table>\n");
         }
         let knobs = (self.lab.knobs)();
-        let changed = run_table::changed_settings(self.lab, self.config);
+        let usual = changed_at_last(self.lab, self.config, &last);
+        let is_moved = |key: &str| last.get(key).is_some_and(|last| self.config.get(key) != Some(last));
+        let changed: Vec<&Knob> =
+            knobs.iter().filter(|knob| usual.contains_key(knob.key) || is_moved(knob.key)).collect();
         let row = |knob: &Knob, out: &mut String| {
-            let value = self.config.get(knob.key).map(|v| shared_label(knob, &v.to_string())).unwrap_or_default();
+            let value = shared_label(knob, &value(knob.key));
             let label = format!("<td class=\"note\">{}</td>", escaped(knob.label));
             setting_row(out, knob.key, &value, &label);
         };
@@ -243,7 +253,7 @@ impl Report<'_> {
             true => out.push_str("nothing changed.</p>\n"),
             false => {
                 out.push_str("with these changes:</p>\n<table>\n");
-                knobs.iter().filter(|k| changed.contains_key(k.key)).for_each(|knob| row(knob, out));
+                changed.into_iter().for_each(|knob| row(knob, out));
                 out.push_str("</table>\n");
             }
         }
