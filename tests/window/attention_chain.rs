@@ -9,7 +9,10 @@ use egui_kittest::{
     kittest::{NodeT, Queryable},
 };
 use orrery::{
-    analysis::generator::{GeneratorError, MAX_STATES, MatrixKind, read_matrix},
+    analysis::{
+        attention_rows::Rows,
+        generator::{GeneratorError, MAX_STATES, MatrixKind, read_matrix},
+    },
     telemetry::{Array, Event, Measurement, Sample, measurements::AttentionChain},
     ui::{action::FileAction, mirror::Mirror, views::attention::ChainText},
 };
@@ -160,6 +163,16 @@ fn a_quantity_shows_its_numbers_as_large_figures() {
         let shown = harness.query_all_by_label_contains(figure).next().expect(figure).rect();
         assert!(shown.height() > 40.0, "{figure} is large: {shown:?}");
     }
+}
+
+#[test]
+fn the_entropy_of_a_row_is_that_of_the_attention_maps() {
+    let weights: [f32; 9] = [1.0, 0.0, 0.0, 0.5, 0.5, 0.0, 0.25, 0.25, 0.5];
+    let chain = mirror_with(chains::of_weights(3, &weights));
+    let mut harness = Tile::new("attention_chain", chain).shown(sized(640.0, 420.0));
+    press(&mut harness, "entropy");
+    let figure = format!("entropy of a row: {:.2} nats", Rows::Shares.mean_entropy(&weights, 3));
+    assert!(harness.query_all_by_label_contains(&figure).count() > 0, "{figure}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use eframe::egui::{Color32, Key, Modifiers, Rect, Shape, accesskit::Role, epaint::RectShape, pos2};
+use eframe::egui::{Color32, Event, Key, Modifiers, Rect, Shape, accesskit::Role, epaint::RectShape, pos2};
 use egui_kittest::{
     Harness,
     kittest::{NodeT, Queryable},
@@ -402,7 +402,16 @@ fn gallery_and_sheet_texts_are_not_clipped() {
             harness.run_steps(4);
         }
     };
-    let sheets: [(&str, OpenSheet<'_>); 3] = [("help", &help), ("palette", &palette), ("picture sheet", &picture)];
+    let class_link = |harness: &mut Harness<'static, App>| {
+        palette(harness);
+        harness.run_steps(3);
+        harness.event(Event::Text("Copy a link for a class".into()));
+        harness.run_steps(3);
+        harness.key_press(Key::Enter);
+        harness.run_steps(4);
+    };
+    let sheets: [(&str, OpenSheet<'_>); 4] =
+        [("help", &help), ("palette", &palette), ("picture sheet", &picture), ("class link", &class_link)];
     for (what, open) in sheets {
         faults.extend(faults_at_every_size(&mut d.harness, what, Some(open)));
     }

@@ -570,13 +570,8 @@ fn a_preset_keeps_what_is_locked_and_another_link_ends_it() {
     assert_eq!(d.page().restrictions, Restrictions::default());
 }
 
-#[test]
-fn a_copied_link_has_the_restrictions_of_the_page() {
-    let mut d = lab_page("fast_slow");
-    paste(&mut d, RESTRICTED);
-    d.command(Key::P);
-    d.harness.event(egui::Event::Text("Copy link".into()));
-    d.steps(3);
+/// Presses Enter; returns the restrictions of the link to a page that this copies.
+fn copied_restrictions(d: &mut Desktop) -> Restrictions {
     let modifiers = Modifiers::NONE;
     d.harness.event(egui::Event::Key { key: Key::Enter, physical_key: None, pressed: true, repeat: false, modifiers });
     d.harness.step();
@@ -584,6 +579,86 @@ fn a_copied_link_has_the_restrictions_of_the_page() {
     let copied = commands.iter().find_map(|c| if let OutputCommand::CopyText(t) = c { Some(t.clone()) } else { None });
     let Some(Ok(Link::Page(link))) = Link::parse(&copied.expect("a link"), LABS) else { panic!("no page") };
     let Permalink { restrictions, .. } = *link;
+    restrictions
+}
+
+/// Gives a widget the focus and presses Space.
+fn press(d: &mut Desktop, role: Role, name: &str) {
+    d.harness.get_by_role_and_label(role, name).focus();
+    d.steps(2);
+    d.press(Key::Space);
+}
+
+#[test]
+fn a_link_for_a_class_is_made_in_the_window_by_keys() {
+    let mut d = lab_page("fast_slow");
+    d.command(Key::P);
+    d.harness.event(egui::Event::Text("Copy a link for a class".into()));
+    d.steps(3);
+    d.press(Key::Enter);
+    assert!(d.shows("answers=hidden") && !d.shows("lock="), "the sheet opens with what its name says");
+    press(&mut d, Role::CheckBox, "Hide the answers of the lesson");
+    assert!(!d.shows("answers=hidden"));
+    press(&mut d, Role::CheckBox, "Hide the answers of the lesson");
+    assert!(d.shows("answers=hidden") && !d.shows("lock="));
+    press(&mut d, Role::Button, "all locked");
+    assert!(d.shows("&lock=model,variants,"));
+    press(&mut d, Role::CheckBox, "Learning rate");
+    d.harness.get_by_role_and_label(Role::Button, "Copy this link").focus();
+    d.steps(2);
+    let restrictions = copied_restrictions(&mut d);
+    assert!(restrictions.hides_answers && restrictions.hidden.is_empty());
+    assert!(["train.batch", "model.pool", "seed", "view_controls"].iter().all(|key| restrictions.locks(key)));
+    assert!(!restrictions.locks("train.lr"), "it was ticked");
+    d.steps(3);
+    assert!(d.shows("Copied.") && !d.shows("Link for a class"));
+    assert_eq!(d.page().restrictions, Restrictions::default(), "the page that it is copied from stays free");
+}
+
+/// A window of presenter mode has few points, in which everything is large.
+#[test]
+fn the_sheet_for_a_class_stays_in_the_window_and_in_place() {
+    for size in [[1024.0, 700.0], [1278.0, 728.0], [1920.0, 1200.0]] {
+        let lesson = Opening::Lesson(LessonLink::new("fast_slow", 5));
+        let mut d = open_labs(lesson, Worker::Steps, VIEWS, size.map(|points| points / 1.5));
+        d.steps(6);
+        d.command(Key::P);
+        d.harness.event(egui::Event::Text("Copy a link for a class".into()));
+        d.steps(3);
+        d.press(Key::Enter);
+        d.steps(6);
+        press(&mut d, Role::CheckBox, "Open step 5 of the lesson with its own settings");
+        press(&mut d, Role::Button, "all locked");
+        d.steps(6);
+        let copy = |d: &Desktop| d.harness.get_by_role_and_label(Role::Button, "Copy this link").rect();
+        let window = d.harness.ctx.content_rect();
+        let before = copy(&d);
+        let places = [before, d.harness.get_by_role_and_label(Role::Button, "Cancel").rect()];
+        assert!(places.iter().all(|place| window.contains_rect(*place)), "{size:?}: {places:?} in {window}");
+        press(&mut d, Role::CheckBox, "Learning rate");
+        d.steps(6);
+        assert_eq!(copy(&d), before, "{size:?}: the link is longer, and nothing moves");
+    }
+}
+
+/// Both names are locked: the setting's own and that of the controls in the views.
+#[test]
+fn locked_controls_within_locked_controls_have_one_padlock() {
+    let mut d = open(Opening::Lab("traces".into()), VIEWS);
+    paste(&mut d, "orrery:traces?lock=traces,view_controls#view=trace_strips");
+    d.until("the padlock", |d| padlocks(d).contains("Controls of the view"));
+    let is_in_tile = |node: Node<'_>| node.rect().left() > CONTROLS;
+    assert!(!d.harness.query_all_by_label("Sentence: locked").any(is_in_tile));
+}
+
+#[test]
+fn a_copied_link_has_the_restrictions_of_the_page() {
+    let mut d = lab_page("fast_slow");
+    paste(&mut d, RESTRICTED);
+    d.command(Key::P);
+    d.harness.event(egui::Event::Text("Copy link".into()));
+    d.steps(3);
+    let restrictions = copied_restrictions(&mut d);
     assert_eq!(restrictions, d.page().restrictions);
     assert!(restrictions.hides_answers && restrictions.locks("train.lr") && restrictions.hides("variants.seeds"));
 }

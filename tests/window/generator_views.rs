@@ -1,7 +1,7 @@
 //! Tests the lab Equilibrium with the real application, host and probes: after a change by the user, the views show the
 //! answer of the run's own generator.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use eframe::egui::{PointerButton, Pos2, Rect, accesskit::Role, vec2};
 use egui_kittest::{Harness, kittest::Queryable};
@@ -9,13 +9,17 @@ use orrery::{
     cli::{host::DesktopHost, runs::Runs},
     labs,
     telemetry::{
-        Measurement,
+        Event, Measurement, Sample,
         measurements::{GeneratorFlow, GeneratorState},
     },
     ui::app::{App, Opening, Start},
 };
 
-use crate::waiting::until_within;
+use crate::{
+    recorded,
+    tiles::{Tile, painted, sized},
+    waiting::until_within,
+};
 
 fn until<R>(harness: &mut Harness<'_, App>, what: &str, found: impl Fn(&App) -> Option<R>) -> R {
     until_within(Duration::from_secs(120), harness, what, found)
@@ -120,4 +124,19 @@ fn steps_beyond_the_bound_let_the_error_grow() {
     assert!(flow.exact.error[60] < flow.exact.error[10] && flow.exact_slope < 0.0);
     until(&mut harness, "words", |_| Some(()));
     assert!(harness.query_all_by_label_contains("the theorem promises nothing here").count() > 0);
+}
+
+#[test]
+fn a_start_that_is_the_limit_is_said_instead_of_nothing_measured() {
+    let mut mirror = recorded::twins();
+    let measured = mirror.sample_at(0, GeneratorFlow::CHANNEL, recorded::STEPS).unwrap().clone();
+    let mut flow = measured.measurement::<GeneratorFlow>().unwrap().clone();
+    for of in [&mut flow.euler, &mut flow.exact] {
+        for curve in [&mut of.error, &mut of.residual, &mut of.entropy] {
+            *curve = vec![0.0; curve.len()].into();
+        }
+    }
+    mirror.apply(Event::Sample(Sample { payload: Arc::new(flow.into_payload()), ..measured }));
+    let said = painted(&Tile::new("generator_flow", mirror).shown(sized(640.0, 420.0))).join(" ");
+    assert!(said.contains("The start is already the stationary distribution"), "{said}");
 }

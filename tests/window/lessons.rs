@@ -74,6 +74,10 @@ fn a_hidden_control_of_a_step_is_no_search_without_a_result() {
     let mut d = open(Opening::Lab("fast_slow".into()));
     d.harness.event(egui::Event::Paste("orrery:fast_slow?lesson=5&hide=model.upsample".into()));
     d.steps(5);
+    assert!(!d.shows("Step 5 of the lesson shows"), "the link chooses the controls that are shown");
+    assert!(d.harness.query_by_role_and_label(Role::Slider, "Learning rate").is_some());
+    d.harness.get_by_label("Only its controls").click_accesskit();
+    d.steps(4);
     assert!(d.shows("Step 5 of the lesson shows 0 of") && !d.shows("No control matches"));
 }
 
@@ -216,6 +220,50 @@ fn a_step_says_which_of_its_settings_a_link_locks() {
     assert_ne!(d.page().config.get("model.upsample").unwrap().to_string(), "leaky");
     assert!(d.shows("\u{201c}Upsampling\u{201d} is locked by the link, so that this step is not judged"));
     assert!(!d.shows("click the step's heading"));
+}
+
+/// A lock may be of what acts in views, which no run is made anew for.
+#[test]
+fn a_step_says_which_setting_of_a_view_a_link_locks() {
+    for answers in ["", "&answers=hidden"] {
+        let mut d = open(Opening::Lab("equilibrium".into()));
+        let link = format!("orrery:equilibrium?preset=equilibrium&seed=7&lock=generator{answers}");
+        d.harness.event(egui::Event::Paste(link));
+        d.steps(8);
+        d.harness.get_by_label("Step 3: Cut it in two").click_accesskit();
+        d.steps(8);
+        assert_eq!(d.page().lesson.current, Some(2));
+        assert_eq!(d.page().config.get("generator.cut"), Some(&Value::Switch(false)));
+        assert!(d.shows("\u{201c}Cut in two\u{201d} is locked by the link, so that this step is not judged"));
+        assert!(!d.shows("Check: not"));
+    }
+}
+
+#[test]
+fn what_the_step_of_a_link_sets_after_the_guess_passes_the_lock() {
+    const WAITS: &str = "Once you have guessed, the step sets Sentence";
+    const LOCKED: &str = "\u{201c}Sentence\u{201d} is locked by the link, so that this step is not judged";
+    let sentence = |d: &Desktop| d.page().config.get("traces.sentence").unwrap().to_string();
+    let own = "the door was old and the door was open";
+    let mut d = open(Opening::Lab("traces".into()));
+    d.harness.event(egui::Event::Paste("orrery:traces?lesson=2&lock=traces".into()));
+    d.steps(8);
+    assert!(d.shows(WAITS) && !d.shows(LOCKED) && sentence(&d) != own);
+    // it waits also after a restart
+    let (back, _) = Page::restore(d.page().lab, &d.page().to_session());
+    assert!(back.lesson.waiting == d.page().lesson.waiting && !back.lesson.waiting.is_empty());
+    guess(&mut d, "they are");
+    assert_eq!(sentence(&d), own);
+    assert!(!d.shows(LOCKED) && d.page().restrictions.locks("traces.sentence"));
+    // a later step cannot set it, and says so in place of a promise
+    let mut d = open(Opening::Lab("traces".into()));
+    d.harness.event(egui::Event::Paste("orrery:traces?lesson=1&lock=traces".into()));
+    d.steps(8);
+    d.harness.get_by_label("Step 2: The same word twice").click_accesskit();
+    d.steps(8);
+    assert!(d.page().lesson.current == Some(1) && !d.shows(WAITS) && d.shows(LOCKED));
+    guess(&mut d, "they are");
+    assert_ne!(sentence(&d), own);
 }
 
 #[test]
@@ -451,6 +499,30 @@ fn a_step_opens_in_sight_and_its_whole_row_is_the_button() {
 fn take_step(page: &mut Page, step: usize) {
     let mut host = StubHost(|_: &Config| Err("no run is begun".into()));
     lesson::take_step(page, step, &mut host, &egui::Context::default()).unwrap();
+}
+
+#[test]
+fn a_step_is_read_and_turned_by_keys_in_presenter_mode() {
+    let mut d = open(Opening::Lab("fast_slow".into()));
+    d.press(Key::P);
+    assert!(!d.shows("Step 1: "), "without a step the tiles have all the room");
+    d.press(Key::PageUp);
+    assert_eq!(d.page().lesson.current, None, "there is no step before the first");
+    d.press(Key::PageDown);
+    d.press(Key::PageDown);
+    assert_eq!(d.page().lesson.current, Some(1));
+    assert!(d.shows("First guess: ") && d.shows("Step 2: ") && !d.shows("Step 1: "), "this step alone");
+    d.press(Key::PageUp);
+    assert!(d.page().lesson.current == Some(0) && d.shows("Step 1: ") && !d.shows("Find a control"));
+    for is_shown in [false, true] {
+        d.press(Key::CloseBracket);
+        assert_eq!(d.shows("Step 1: "), is_shown);
+    }
+    d.press(Key::P);
+    assert!(d.shows("Step 1: ") && d.shows("Step 2: ") && d.shows("Inspector"), "the whole lesson");
+    d.press(Key::OpenBracket);
+    d.press(Key::PageDown);
+    assert!(d.page().lesson.current == Some(1) && !d.shows("Find a control"), "folded controls stay folded");
 }
 
 #[test]

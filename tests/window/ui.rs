@@ -931,6 +931,33 @@ fn the_palette_finds_and_runs_an_action() {
     assert_eq!(d.page().config.preset, "wide");
 }
 
+#[test]
+fn the_first_frame_of_a_theme_has_no_colour_of_the_other() {
+    fn read(shape: &egui::Shape, into: &mut HashSet<egui::Color32>) {
+        match shape {
+            egui::Shape::Vec(all) => all.iter().for_each(|s| read(s, into)),
+            egui::Shape::Rect(rect) => _ = into.insert(rect.fill),
+            egui::Shape::Text(text) => {
+                into.extend(text.galley.job.sections.iter().map(|s| s.format.color).chain([text.fallback_color]));
+            }
+            _ => {}
+        }
+    }
+    let mut d = desk(Worker::Steps);
+    for _ in 0..2 {
+        let old = d.harness.state().theme().clone();
+        d.harness.key_down(Key::D);
+        d.steps(1);
+        d.harness.key_up(Key::D);
+        d.steps(1);
+        assert_ne!(d.harness.state().theme().dark, old.dark, "it changes in the frame after the key's");
+        let mut colours = HashSet::new();
+        d.harness.output().shapes.iter().for_each(|s| read(&s.shape, &mut colours));
+        assert!(!colours.contains(&old.raised) && !colours.contains(&old.text), "{colours:?}");
+        d.steps(2);
+    }
+}
+
 /// A window in which the sheet of keys is scrolled.
 const LOW: [f32; 2] = [1280.0, 560.0];
 
@@ -1730,7 +1757,7 @@ fn brackets_fold_nothing_that_presenter_mode_has_not() {
     let mut d = desk(Worker::Steps);
     d.press(Key::P);
     d.press(Key::OpenBracket);
-    assert!(d.shows("Presenter mode has no panels") && d.harness.query_by_label("[").is_some());
+    assert!(d.shows("Presenter mode has no controls") && d.harness.query_by_label("[").is_some());
     d.command(Key::P);
     d.harness.event(egui::Event::Text("fold or open".into()));
     d.steps(2);

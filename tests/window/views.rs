@@ -11,7 +11,7 @@ use crate::{
     adapter::offscreen,
     recorded,
     tessellation::{replace, tile, unseen, view_ids},
-    tiles::{Tile, in_a_tile, rect_of, sized},
+    tiles::{Tile, in_a_tile, painted, rect_of, sized},
 };
 use orrery::{
     gpu::offscreen::{Image, Offscreen},
@@ -326,4 +326,10 @@ fn a_swapped_in_word_stands_inside_its_field() {
     let word = places.into_iter().find(|place| field.contains(place.center())).expect("the word");
     let is_inside = word.left() >= field.left() + 4.0 && (word.center().y - field.center().y).abs() < 2.0;
     assert!(is_inside, "{word:?} in {field:?}");
+}
+
+#[test]
+fn the_blanks_of_a_continuation_are_visible_as_those_of_the_prompt() {
+    let said = painted(&tile("next_tokens", recorded::twins()).shown(unseen(sized(640.0, 420.0)))).join(" ");
+    assert!(said.contains("goes on: \u{b7}the\u{b7}bell"), "{said}");
 }

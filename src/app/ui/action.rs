@@ -2,32 +2,21 @@
 //!
 //! Panels and views do nothing themselves: they push an [`Action`] into the one list [`Actions`], for the app to do.
 
-mod file;
 mod keys;
-mod lesson;
-mod look;
-mod message;
-mod open;
-mod page;
-mod run;
-mod runs;
-mod setting;
-mod time;
 
-pub use self::{
-    file::FileAction,
-    keys::{GESTURES, KEYS, KeyBinding, OTHER_KEYS, key_groups},
-    lesson::LessonAction,
-    look::LookAction,
-    message::MessageAction,
-    open::OpenAction,
-    page::PageAction,
-    run::RunAction,
-    runs::RunsAction,
-    setting::SettingAction,
-    time::TimeAction,
+use std::path::PathBuf;
+
+use eframe::egui::Rect;
+use egui_tiles::TileId;
+
+pub use self::keys::{GESTURES, KEYS, KeyBinding, OTHER_KEYS, key_groups};
+use super::{dialog::DialogKind, picture_order::PictureOrder};
+use crate::{
+    config::Value,
+    experiments::sweep::SweepFile,
+    labs::lesson::LessonLink,
+    telemetry::{Question, RunNote},
 };
-use crate::config::Value;
 
 /// Declares [`Action`] with one variant an area, each made from the area's own actions.
 macro_rules! areas {
@@ -110,7 +99,6 @@ impl ExportFormat {
         }
     }
 
-    /// "picture (PNG)".
     pub fn label(self) -> &'static str {
         match self {
             Self::Png => "picture (PNG)",
@@ -118,6 +106,224 @@ impl ExportFormat {
             Self::Svg => "drawing (SVG)",
         }
     }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum RunAction {
+    /// Plays what was recorded, where a run is replayed or looked back at; otherwise as [`RunAction::RunPause`].
+    Space,
+    /// Trains, or pauses the training; plays a replay that nothing can train.
+    RunPause,
+    /// Trains a model that was only opened, by a default number of updates.
+    TrainOn,
+    StepOnce,
+    /// Shows the next recorded step, where a run is replayed or looked back at; otherwise as [`RunAction::StepOnce`].
+    RightArrow,
+    /// Trains up to this step, then pauses.
+    RunTo(u64),
+    /// Begins again with the settings shown.
+    Reset,
+    /// Begins again like [`RunAction::Reset`], but once the user agrees to end a training, since the key may be pressed
+    /// by mistake.
+    LetterR,
+    /// Steps a second; 0: as fast as it goes.
+    Pace(f64),
+    Checkpoint,
+    Ask(Question),
+    /// Withdraws the question with this number.
+    Cancel(u64),
+}
+
+impl RunAction {
+    /// True if it concerns a view's question to the model, and not the training.
+    pub fn is_question(&self) -> bool {
+        matches!(self, Self::Ask(_) | Self::Cancel(_))
+    }
+
+    /// True if steps of training may follow.
+    pub fn trains(&self) -> bool {
+        matches!(
+            self,
+            Self::Space | Self::RunPause | Self::TrainOn | Self::StepOnce | Self::RightArrow | Self::RunTo(_)
+        )
+    }
+}
+
+/// The actions on the step that is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TimeAction {
+    /// Plays what was recorded, or pauses that.
+    Play,
+    /// Shows the next recorded step, and plays no more.
+    Next,
+    /// Sets the seconds in which the whole run is played.
+    PlaySpeed(f64),
+    PlayLoops(bool),
+    /// Shows the newest step from now on.
+    Follow,
+    /// Shows this step, whatever the run does.
+    Scrub(u64),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum SettingAction {
+    Change(String, Value),
+    Seed(u64),
+    /// Takes every setting of a preset, by its id.
+    Preset(String),
+    /// Gives the setting with this key the preset's value.
+    Restore(String),
+    /// Gives the settings with these keys the preset's values, as one step.
+    RestoreAll(Vec<String>),
+    /// Lets the controls be moved and shown that the link that opened the page locks or hides.
+    Unlock,
+    /// Shows the control of the setting with this key.
+    Find(&'static str),
+}
+
+/// The actions on the tiles, the selection and the history of the page in front.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PageAction {
+    Undo,
+    /// Undoes the last step that changed settings, whatever was selected or moved since.
+    UndoSettings,
+    Redo,
+    /// Selects the variant, by its index, that views of one model show.
+    Focus(usize),
+    SelectTile(usize),
+    /// Maximises the selected tile, or puts it back.
+    Maximise,
+    /// Selects this tile, then as [`PageAction::Maximise`].
+    MaximiseTile(TileId),
+    CloseTile(TileId),
+    ShowView(&'static str),
+    ResetLayout,
+    /// Saves what a tile shows; for a picture a sheet opens first.
+    Export(TileId, ExportFormat),
+    /// Keeps the run's curves visible, drawn faintly behind those of later runs.
+    PinRun,
+    UnpinRun,
+    /// Opens the draft of a sweep over the settings, or closes it.
+    DraftSweep,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum LookAction {
+    Presenter,
+    ToggleTheme,
+    /// Sets the scale of the whole window; 1 is the normal size.
+    Zoom(f32),
+    /// Turns reduced motion on or off.
+    ToggleStill,
+    FoldControls,
+    FoldInspector,
+    FrameTimes,
+}
+
+/// The actions that change what is in front: pages and sheets.
+#[derive(Debug, Clone, PartialEq)]
+pub enum OpenAction {
+    Home,
+    /// Opens the table of runs; where it is open, reads it again.
+    Runs,
+    /// Opens the page of claims, filtered by this line; all of them by an empty one.
+    Claims(String),
+    /// Opens the page of claims at one of this id, unfolded.
+    Claim(String),
+    Lab(&'static str),
+    /// Opens a lab by its id, with one of its presets.
+    Preset(&'static str, &'static str),
+    /// Opens a lab by its id, with one of its views in front.
+    View(&'static str, &'static str),
+    Run(PathBuf),
+    /// Opens a run like [`OpenAction::Run`] and trains on from its last checkpoint.
+    GoOn(PathBuf),
+    Sweep(PathBuf),
+    /// Opens a file or a folder of any kind.
+    Path(PathBuf),
+    Link(String),
+    Sheet,
+    Palette,
+    Help,
+    /// Leaves the innermost of what is open.
+    Back,
+    /// Ends the training that something else was asked in place of, and does that.
+    StopAndGoOn,
+    /// Opens the sheet that makes a link for a class.
+    ClassLink,
+    /// Opens the link that asked for files of this machine.
+    UseLinkedFiles,
+}
+
+/// The actions that read a chosen file or write one.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FileAction {
+    /// Opens a file dialog.
+    Pick(DialogKind),
+    /// Chooses a file for the setting with this key.
+    PickFor(&'static str, DialogKind),
+    /// Opens the sheet on which the size and the look of a picture are chosen.
+    PictureSheet(PictureOrder),
+    /// Draws that picture and asks for its place.
+    SavePicture(PictureOrder),
+    /// Writes this rectangle (points) of the next frame as PNG for export, without a message: one of a sequence.
+    Record(Rect, String),
+    /// Asks for a place and writes bytes there, under this name.
+    Save(String, Vec<u8>),
+    /// Writes bytes into the export folder, without asking.
+    SaveInExports(String, Vec<u8>),
+    /// Saves like [`FileAction::SaveInExports`] a matrix of transitions, and opens it as a generator of these states.
+    OpenTransitions { name: String, bytes: Vec<u8>, states: usize },
+}
+
+/// The actions on the table of runs, on comparisons, on sweeps and on the runs of claims.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RunsAction {
+    Compare(Vec<PathBuf>),
+    /// Reads the complete records of the compared runs, so that views can show them.
+    Replay(Vec<PathBuf>),
+    Note(PathBuf, RunNote),
+    /// Moves a run to the trash.
+    Discard(PathBuf),
+    /// Dismisses the notice that this run was interrupted.
+    DismissInterruption(PathBuf),
+    /// Takes a run back out of the trash; named by its path there.
+    TakeBack(PathBuf),
+    /// Writes a sweep and, if true, begins its runs.
+    MakeSweep(Box<SweepFile>, bool),
+    ReadSweep(PathBuf),
+    /// Makes the runs that a sweep lacks, in the background.
+    CompleteSweep(PathBuf),
+    StopSweep(PathBuf),
+    /// Reads the ledger of claims, unless it is known.
+    ListClaims,
+    /// Reads the runs of a claim's rule again, by the claim's id.
+    ReadClaim(String),
+    /// Makes the runs that a claim's rule lacks, in the background.
+    RunClaim(String),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum LessonAction {
+    /// Follows a step of the open lab's lesson, counted from 0.
+    Step(usize),
+    Next,
+    Previous,
+    /// Opens a lab at a step of its lesson, with the controls of that step alone.
+    Open(LessonLink),
+}
+
+/// The actions on the clipboard and on messages.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MessageAction {
+    CopySession,
+    PasteSession,
+    /// Copies a link to what is shown: settings, seed, step, selection and views.
+    CopyLink,
+    CopyText(String),
+    Toast(String),
+    /// Takes a message away, by its number.
+    Dismiss(u64),
 }
 
 #[cfg(test)]

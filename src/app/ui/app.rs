@@ -190,7 +190,6 @@ impl App {
         Some((self.pages.get_mut(self.open?)?, self.host.as_mut()))
     }
 
-    /// Says why something could not be done.
     pub(super) fn warn_on_error(&mut self, outcome: Result<(), String>) {
         if let Err(words) = outcome {
             self.toasts.push(Level::Warning, words);
@@ -362,6 +361,8 @@ impl eframe::App for App {
 
     fn ui(&mut self, ui: &mut Ui, _frame: &mut eframe::Frame) {
         let ctx = ui.ctx().clone();
+        // `ui` was made before `logic`, which may have changed the theme
+        ui.reset_style();
         self.session.record_scale(ctx.zoom_factor());
         tooltips::suppress_while_held(&ctx);
         let mut actions = self.keys(&ctx);

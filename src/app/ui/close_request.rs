@@ -23,7 +23,6 @@ impl CloseRequest {
         }
     }
 
-    /// True once somebody outside has asked.
     pub fn is_asked(&self) -> bool {
         self.is_asked.load(Ordering::SeqCst)
     }

@@ -47,7 +47,6 @@ impl ComparedLine {
     }
 }
 
-/// Runs beside each other, ready to be shown.
 #[derive(Debug, Clone, Default)]
 pub struct ComparedRuns {
     /// The label of each run.
@@ -126,7 +125,6 @@ impl Comparison {
         self.chart(theme).svg(&ChartState::default(), theme)
     }
 
-    /// The bytes of a PNG file. The error is a message.
     pub fn png(&self, offscreen: &mut Offscreen, theme: &Theme) -> Result<Vec<u8>, String> {
         let mut state = ChartState::default();
         figure::png(offscreen, theme, SIZE, |ui| self.draw(ui, theme, &mut state))
@@ -140,8 +138,7 @@ impl Comparison {
 }
 
 /// The mean at each step over the lines that have that step. A single line is returned unchanged.
-fn mean_line(lines: Vec<ComparedLine>) -> ComparedLine {
-    let mut lines = lines;
+fn mean_line(mut lines: Vec<ComparedLine>) -> ComparedLine {
     if lines.len() == 1 {
         return lines.remove(0);
     }

@@ -4,12 +4,9 @@ use crate::config::FileKind;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DialogKind {
-    /// Opens what a setting can take.
     Open(FileKind),
     OpenConfig,
     OpenRun,
     OpenGraph,
-    SaveAs {
-        suggested: String,
-    },
+    SaveAs { suggested: String },
 }

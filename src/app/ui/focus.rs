@@ -7,7 +7,6 @@ use eframe::egui::{
     accesskit::{Action, ActionRequest, TreeId},
 };
 
-/// The keys by which the focus moves.
 const MOVING: [Key; 5] = [Key::Tab, Key::ArrowUp, Key::ArrowDown, Key::ArrowLeft, Key::ArrowRight];
 /// A widget of which no more than this is cut off is in sight, points.
 const SLACK: f32 = 1.0;

@@ -59,7 +59,7 @@ impl EventPacing {
 }
 
 /// What fills the window. A frame in which it changes opens a page, or follows a change of the window's size.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct WindowContent {
     pub lab: Option<&'static str>,
     /// The page of runs is open, its table has arrived, and a comparison is open in it.
@@ -262,13 +262,7 @@ mod tests {
     #[test]
     fn openings_and_resizes_are_left_out() {
         let (mut t, start) = (FrameTimes::default(), Instant::now());
-        let home = WindowContent {
-            lab: None,
-            runs: [false; 3],
-            is_sweep_open: false,
-            is_claims_open: false,
-            size: Vec2::new(1280.0, 800.0),
-        };
+        let home = WindowContent { size: Vec2::new(1280.0, 800.0), ..WindowContent::default() };
         let compared = WindowContent { runs: [true; 3], ..home };
         let resized = WindowContent { size: Vec2::new(900.0, 600.0), ..compared };
         // each content opens in a frame of 200 ms and is first drawn in another; its other frames take 4 ms

@@ -26,7 +26,6 @@ impl<T> UndoStep<T> {
     }
 }
 
-/// A deleted run, which is in the trash.
 #[derive(Debug, Clone)]
 pub struct TrashedRun {
     pub place: PathBuf,
@@ -35,7 +34,6 @@ pub struct TrashedRun {
 }
 
 impl TrashedRun {
-    /// A run that was moved just now.
     pub fn new(place: PathBuf, title: String) -> Self {
         Self { place, title, order: next_order() }
     }
@@ -93,12 +91,7 @@ impl<T> History<T> {
         self.past.last_mut().filter(|_| is_now).map(|step| &mut step.state)
     }
 
-    /// Undoes the last step; returns its name. `swap` restores a state and returns the one that it replaces.
-    pub fn undo(&mut self, swap: impl FnOnce(T) -> T) -> Option<String> {
-        self.undo_last(|_| true, swap)
-    }
-
-    /// Undoes like [`History::undo`], but the last step of a kind.
+    /// Undoes the last step of a kind; returns its name. `swap` restores a state and returns the one that it replaces.
     pub fn undo_last(&mut self, is_of_kind: impl Fn(&T) -> bool, swap: impl FnOnce(T) -> T) -> Option<String> {
         let at = self.past.iter().rposition(|step| is_of_kind(&step.state))?;
         let step = self.past.remove(at);
@@ -107,7 +100,6 @@ impl<T> History<T> {
         Some(step.name)
     }
 
-    /// Takes the last undone step again.
     pub fn redo(&mut self, swap: impl FnOnce(T) -> T) -> Option<String> {
         let step = self.future.pop()?;
         self.last = None;
@@ -121,7 +113,6 @@ impl<T> History<T> {
         Some((step.name.as_str(), &step.state))
     }
 
-    /// The name of the step that would be undone next.
     pub fn next_undo(&self) -> Option<&str> {
         self.undoable(|_| true).map(|(name, _)| name)
     }
@@ -162,7 +153,7 @@ mod tests {
         }
 
         fn undo(&mut self) -> Option<String> {
-            self.history.undo(|v| std::mem::replace(&mut self.value, v))
+            self.history.undo_last(|_| true, |v| std::mem::replace(&mut self.value, v))
         }
 
         fn redo(&mut self) -> Option<String> {

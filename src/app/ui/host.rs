@@ -19,40 +19,21 @@ use crate::{
 #[derive(Debug, Clone)]
 pub enum Delivery {
     /// A dialog ended (`None`: cancelled or no dialog available on this system).
-    Picked {
-        dialog: DialogKind,
-        path: Option<PathBuf>,
-    },
+    Picked { dialog: DialogKind, path: Option<PathBuf> },
     /// A small text file's content (a config).
-    Text {
-        path: PathBuf,
-        content: String,
-    },
+    Text { path: PathBuf, content: String },
     /// The content that a path leads to.
-    Identified {
-        path: PathBuf,
-        content: FileContent,
-    },
+    Identified { path: PathBuf, content: FileContent },
     /// A file was read to find out whether it holds what a setting takes it for; or why it does not.
-    Checked {
-        file: ChosenFile,
-        read: Result<CheckedFile, String>,
-    },
-    Saved {
-        path: PathBuf,
-    },
+    Checked { file: ChosenFile, read: Result<CheckedFile, String> },
+    /// A file was written.
+    Saved { path: PathBuf },
     /// Past runs found on disk, newest first.
     Runs(Vec<PastRun>),
     /// The table of runs; where it is not whole, more of it is being read.
-    RunTable {
-        rows: Vec<RunRow>,
-        is_complete: bool,
-    },
+    RunTable { rows: Vec<RunRow>, is_complete: bool },
     /// A run was moved to this place in the trash.
-    Discarded {
-        run: PathBuf,
-        place: PathBuf,
-    },
+    Discarded { run: PathBuf, place: PathBuf },
     /// Runs beside each other, or why not.
     Compared(Result<Box<ComparedRuns>, String>),
     /// Compared runs read whole, to be shown by views, or why not.
@@ -60,19 +41,13 @@ pub enum Delivery {
     /// The sweeps beside the runs.
     Sweeps(Vec<FoundSweep>),
     /// The series that the runs of a sweep have recorded so far, or why it cannot be read.
-    Sweep {
-        folder: PathBuf,
-        read: Result<Arc<SweepResults>, String>,
-    },
-    /// A sweep was made, and where; or why not.
+    Sweep { folder: PathBuf, read: Result<Arc<SweepResults>, String> },
+    /// The folder of a sweep that was made, or why it was not.
     SweepMade(Result<PathBuf, String>),
     /// The papers' claims, or why they cannot be read.
     Claims(Result<Vec<PaperEntry>, String>),
     /// The runs of a claim's rule (`None`: none are here), or why they cannot be made or read.
-    ClaimRuns {
-        claim: String,
-        read: Result<Option<Box<ClaimRuns>>, String>,
-    },
+    ClaimRuns { claim: String, read: Result<Option<Box<ClaimRuns>>, String> },
     /// A folder that was to be opened as a run holds a sweep.
     SweepFolder(PathBuf),
     /// A run was taken back out of the trash.
@@ -80,13 +55,9 @@ pub enum Delivery {
     /// The files of the system's fonts for Chinese, Japanese and Korean, as far as it has some.
     Fonts(Vec<Vec<u8>>),
     /// A run of exactly a link's settings that has its step, if there is one.
-    Found {
-        link: Box<Permalink>,
-        run: Option<PathBuf>,
-    },
-    Failed {
-        what: String,
-    },
+    Found { link: Box<Permalink>, run: Option<PathBuf> },
+    /// What the host could not do, with the reason.
+    Failed { what: String },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +65,6 @@ pub enum FileContent {
     Folder,
     /// A file whose kind follows from its name.
     Named,
-    /// Nodes and links.
     Graph,
     /// A log of another tool, which opens as a run.
     Log,
@@ -153,7 +123,6 @@ pub struct FoundSweep {
     pub runs: usize,
 }
 
-/// The memory that a run of some settings would take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryNeed {
     /// The size as text, such as "310 MB".
@@ -232,7 +201,6 @@ pub trait Host {
     fn run_claim(&mut self, _claim: String) {}
     fn write_note(&mut self, _run: PathBuf, _note: RunNote) {}
     fn discard_run(&mut self, _run: PathBuf) {}
-    /// Takes a run back out of the trash.
     fn restore_run(&mut self, _place: PathBuf) {}
     /// The deliveries that have arrived since the last call. It never waits.
     fn deliveries(&mut self) -> Vec<Delivery>;

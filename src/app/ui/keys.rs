@@ -3,7 +3,7 @@
 use eframe::egui::{Context, Event, Key, Modifiers};
 
 use super::{
-    action::{Action, Actions, KEYS, KeyBinding, MessageAction, OpenAction, PageAction},
+    action::{Action, Actions, KEYS, KeyBinding, MessageAction, OpenAction, PageAction, RunAction},
     session::PREFIX,
 };
 use crate::labs::lesson::LINK;
@@ -39,14 +39,16 @@ pub fn pressed(ctx: &Context, sheet_open: bool, was_typing: bool) -> PressedKeys
                 {
                     out.pasted = Some(text.clone());
                 }
-                Event::Key { key, pressed: true, modifiers, .. } => {
+                Event::Key { key, pressed: true, modifiers, repeat, .. } => {
                     out.shown = Some(named(*key, *modifiers));
                     let is_of_others = match *key {
                         // a text field or an open menu gives Escape its own meaning first; a sheet goes
                         Key::Escape => menu || typing && !sheet_open,
                         _ => sheet_open || typing && !modifiers.command,
                     };
-                    let action = action_of(*key, *modifiers, focused, typing).filter(|_| !is_of_others);
+                    // a key that is held down begins no run after another
+                    let action = action_of(*key, *modifiers, focused, typing)
+                        .filter(|action| !is_of_others && !(*repeat && may_begin_run(action)));
                     if let Some(action) = action {
                         let opens = matches!(action, Action::Open(OpenAction::Palette | OpenAction::Sheet));
                         out.actions.push(action);
@@ -71,6 +73,10 @@ pub fn take_typed(events: &mut Vec<Event>, from: usize) -> Vec<Event> {
     let (typed, others): (Vec<Event>, Vec<Event>) = events.split_off(from).into_iter().partition(is_typed);
     events.extend(others);
     typed
+}
+
+fn may_begin_run(action: &Action) -> bool {
+    matches!(action, Action::Run(RunAction::Space | RunAction::LetterR) | Action::Lesson(_))
 }
 
 fn action_of(key: Key, modifiers: Modifiers, focused: bool, typing: bool) -> Option<Action> {
@@ -100,23 +106,17 @@ fn named(key: Key, modifiers: Modifiers) -> String {
     if let Some(binding) = binding_of(key, modifiers) {
         return binding.label.to_owned();
     }
-    let mut words = String::new();
-    for (on, name) in [(modifiers.command, "Ctrl "), (modifiers.alt, "Alt "), (modifiers.shift, "Shift ")] {
-        if on {
-            words.push_str(name);
-        }
-    }
-    words.push_str(match key {
+    let held = [(modifiers.command, "Ctrl "), (modifiers.alt, "Alt "), (modifiers.shift, "Shift ")];
+    let name = match key {
         Key::ArrowUp | Key::ArrowDown | Key::ArrowLeft | Key::ArrowRight => key.name(),
         _ => key.symbol_or_name(),
-    });
-    words
+    };
+    held.into_iter().filter(|(on, _)| *on).map(|(_, name)| name).chain([name]).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ui::action::RunAction;
 
     #[test]
     fn redo_is_not_undo() {
@@ -142,6 +142,24 @@ mod tests {
     fn space_belongs_to_a_focused_button() {
         assert_eq!(action_of(Key::Space, Modifiers::NONE, false, false), Some(RunAction::Space.into()));
         assert_eq!(action_of(Key::Space, Modifiers::NONE, true, false), None);
+    }
+
+    #[test]
+    fn a_held_key_steps_and_begins_nothing() {
+        let ctx = Context::default();
+        // egui tells a key that is down already as a repetition
+        let actions = || {
+            let keys = [Key::R, Key::PageDown, Key::Space, Key::ArrowRight];
+            let modifiers = Modifiers::NONE;
+            let event = |key| Event::Key { key, physical_key: None, pressed: true, repeat: false, modifiers };
+            let input = eframe::egui::RawInput { events: keys.map(event).into(), ..Default::default() };
+            let mut actions = vec![];
+            let out = ctx.run_ui(input, |ui| actions.extend(pressed(ui.ctx(), false, false).actions.iter().cloned()));
+            out.drop_without_applying_deltas();
+            actions
+        };
+        assert_eq!(actions().len(), 4);
+        assert_eq!(actions(), [action_of(Key::ArrowRight, Modifiers::NONE, false, false).unwrap()]);
     }
 
     #[test]

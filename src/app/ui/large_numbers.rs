@@ -28,7 +28,6 @@ use crate::{
 /// The maximum number of points in a trend.
 const TREND: usize = 16;
 
-/// A large number with its values at a step.
 #[derive(Debug)]
 pub struct ReadNumber {
     pub number: &'static LargeNumber,
@@ -68,7 +67,6 @@ impl ReadNumber {
     }
 }
 
-/// The numbers that were read last.
 #[derive(Debug, Default)]
 pub struct LargeNumbers {
     /// The key is the run, its revision and the step.
@@ -236,12 +234,10 @@ fn reference(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::{
         labs::find,
-        telemetry::{Event, StepStats, VariantInfo, channels},
+        telemetry::{VariantInfo, channels},
     };
 
     fn variant(group: &str, seed: u64) -> VariantInfo {
@@ -250,27 +246,20 @@ mod tests {
     }
 
     fn mirror(variants: Vec<VariantInfo>) -> Mirror {
-        let mut mirror = Mirror::default();
-        mirror.apply(Event::Started(Arc::new(RunInfo { lab: "fast_slow".into(), variants, ..RunInfo::default() })));
-        mirror
-    }
-
-    fn scalar(mirror: &mut Mirror, variant: usize, step: u64, channel: &str, value: f64) {
-        let scalars = vec![(channel.into(), value)];
-        mirror.apply(Event::Step(StepStats { step, variant, scalars, wall_secs: 0.0 }));
+        Mirror::begun(RunInfo { lab: "fast_slow".into(), variants, ..RunInfo::default() })
     }
 
     #[test]
     fn seeds_are_one_value_with_an_interval_and_a_variant_without_one_shows_the_first_that_has() {
         let lab = find("fast_slow").unwrap();
         let mut run = mirror(vec![variant("dense", 1), variant("coupled", 1), variant("coupled", 2)]);
-        scalar(&mut run, 1, 10, channels::GATE, 0.1);
-        scalar(&mut run, 2, 10, channels::GATE, 0.3);
+        run.report(1, 10, &[(channels::GATE, 0.1)]);
+        run.report(2, 10, &[(channels::GATE, 0.3)]);
         let numbers = read(lab, &run, 10);
         let number = numbers[0].in_focus(0).unwrap();
         assert_eq!((number.group.label.as_str(), number.summary.seeds), ("coupled", 2));
         assert!((number.summary.mean - 0.2).abs() < 1e-12 && number.summary.interval.is_some());
-        scalar(&mut run, 1, 20, channels::GATE, 0.5);
+        run.report(1, 20, &[(channels::GATE, 0.5)]);
         let numbers = read(lab, &run, 20);
         assert_eq!(numbers[0].groups[0].measured, [10, 20], "the second seed has not come yet");
         assert_eq!(numbers[0].groups[0].trend.len(), 1, "so that there is no mean of step 20");
@@ -281,7 +270,7 @@ mod tests {
         let lab = find("coupled_qk").unwrap();
         let mut run = mirror(["standard", "mlp", "euler"].map(|group| variant(group, 1)).to_vec());
         for (variant, loss) in [(0, 3.0), (1, 2.5), (2, 3.5)] {
-            scalar(&mut run, variant, 10, channels::LOSS_HELD_OUT, loss);
+            run.report(variant, 10, &[(channels::LOSS_HELD_OUT, loss)]);
         }
         let numbers = read(lab, &run, 10);
         let difference = |focus| numbers[0].in_focus(focus).unwrap().summary.mean;
@@ -296,15 +285,15 @@ mod tests {
         let lab = find("fast_slow").unwrap();
         let mut run = mirror(vec![variant("coupled", 1), variant("frozen", 1), variant("frozen", 2)]);
         for v in 0..3 {
-            scalar(&mut run, v, 0, channels::ANSWERS, 100.0);
-            scalar(&mut run, v, 25, channels::ACCURACY, 0.5);
+            run.report(v, 0, &[(channels::ANSWERS, 100.0)]);
+            run.report(v, 25, &[(channels::ACCURACY, 0.5)]);
         }
         let numbers = read(lab, &run, 30);
         let answers = |group: usize| numbers[0].groups[group].answers.clone().unwrap();
         assert_eq!(answers(0), "of 100 answers, 95%: 0.4038 to 0.5962");
         assert_eq!(answers(1), "of 100 answers each");
         let mut uncounted = mirror(vec![variant("coupled", 1)]);
-        scalar(&mut uncounted, 0, 25, channels::ACCURACY, 0.75);
+        uncounted.report(0, 25, &[(channels::ACCURACY, 0.75)]);
         assert_eq!(read(lab, &uncounted, 30)[0].groups[0].answers, None, "a run of an earlier version counted none");
     }
 
@@ -314,9 +303,8 @@ mod tests {
         let config = lab.config(Some("fast_slow_needed")).unwrap();
         let variants = vec![variant("coupled", 1)];
         let info = RunInfo { lab: lab.id.into(), config, variants, tokens_per_step: 64, ..RunInfo::default() };
-        let mut run = Mirror::default();
-        run.apply(Event::Started(Arc::new(info)));
-        scalar(&mut run, 0, 10, channels::LOSS_HELD_OUT, 1.4);
+        let mut run = Mirror::begun(info);
+        run.report(0, 10, &[(channels::LOSS_HELD_OUT, 1.4)]);
         let numbers = read(lab, &run, 10);
         let loss = numbers.iter().find(|number| number.number.key == "held_out_loss").unwrap();
         assert!(loss.unit == "nats per answer" && loss.about.contains("nats per answer"), "{loss:?}");
@@ -326,7 +314,7 @@ mod tests {
     fn a_trend_is_what_was_measured_up_to_the_shown_step() {
         let mut run = mirror(vec![variant("coupled", 1)]);
         for (step, gate) in [(10, -0.005), (50, 0.05), (100, -0.25)] {
-            scalar(&mut run, 0, step, channels::GATE, gate);
+            run.report(0, step, &[(channels::GATE, gate)]);
         }
         let trend = |shown| read(find("fast_slow").unwrap(), &run, shown)[0].groups[0].trend.clone();
         assert_eq!(trend(60), [(10, 0.005), (50, 0.05)]);

@@ -87,7 +87,7 @@ mod tests {
     use crate::{
         labs::{LABS, find},
         telemetry::{
-            Event, RunInfo, Sample, VariantInfo,
+            RunInfo, VariantInfo,
             measurements::{ActivitySize, FiringShare, LayerActivity},
         },
     };
@@ -97,20 +97,11 @@ mod tests {
         let variant = VariantInfo { id: "bdh".into(), label: "BDH".into(), group: "bdh".into(), seed: 1, params: 1 };
         let config = config.clone();
         let info = RunInfo { lab: config.lab.clone(), config, variants: vec![variant], ..RunInfo::default() };
-        let mut mirror = Mirror::default();
-        mirror.apply(Event::Started(info.into()));
+        let mut mirror = Mirror::begun(info);
         let share = FiringShare { x: 0.5, y: 0.1 };
         let size = Some(ActivitySize { x: 1.0, y: 1.0 });
         let layer = LayerActivity { trained: share, random_weights: share, size };
-        mirror.apply(Event::Sample(Sample {
-            step: 0,
-            variant: 0,
-            channel: Activity::CHANNEL.into(),
-            about: String::new(),
-            tokens: vec![],
-            payload: std::sync::Arc::new(Activity { layers: vec![layer; layers] }.into_payload()),
-            request: None,
-        }));
+        mirror.measure(0, Activity::CHANNEL, Activity { layers: vec![layer; layers] }.into_payload(), None);
         mirror
     }
 

@@ -119,7 +119,6 @@ impl LessonState {
         }
     }
 
-    /// The reader's progress, as a session stores it.
     pub fn progress(&self) -> LessonProgress {
         LessonProgress {
             step: self.current,
@@ -222,13 +221,10 @@ impl LessonState {
     /// Follows the step of the lesson that was followed before; `with_run`: the run of then comes back too.
     pub fn return_to(&mut self, place: LessonPlace, with_run: bool) {
         self.scroll_to = place.current.filter(|_| place.current != self.current);
-        self.current = place.current;
-        self.is_focused = place.is_focused;
+        (self.current, self.is_focused, self.taken) = (place.current, place.is_focused, place.taken);
+        (self.waiting, self.waiting_scrub) = (place.waiting, place.waiting_scrub);
         self.is_drawing = false;
         self.draft.clear();
-        self.taken = place.taken;
-        self.waiting = place.waiting;
-        self.waiting_scrub = place.waiting_scrub;
         self.brought_back = with_run.then_some(place.run);
     }
 
@@ -258,7 +254,7 @@ fn judge(step: &LessonStep, mirror: Option<&Mirror>, lab: Option<&Lab>, waits: b
 }
 
 /// True if another value of this setting makes another model, of which a step's checks say nothing.
-pub fn defines_model(knob: &Knob) -> bool {
+fn defines_model(knob: &Knob) -> bool {
     knob.applies == Applies::AtReset && !["run", "train"].contains(&knob.group())
 }
 
@@ -277,7 +273,6 @@ fn other_run(step: &LessonStep, mirror: &Mirror, lab: &Lab) -> Option<String> {
     Some(words(&format!("the run shown was made with another \u{201c}{}\u{201d}", other.label)))
 }
 
-/// Judges a check by the run.
 pub fn outcome(check: &Check, mirror: Option<&Mirror>) -> Outcome {
     let Some(mirror) = mirror else { return Outcome::Waits("not yet: press Space".into()) };
     if let Some(found) = found(check, mirror).filter(|f| check.holds(f.value)) {
@@ -361,14 +356,11 @@ fn entry_of(sample: &Sample, entry: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::{Channel, Event, Measurement, RunInfo, StepStats, measurements::GapBySize};
+    use crate::telemetry::{Event, Measurement, RunInfo, measurements::GapBySize};
 
     fn mirror(steps: u64) -> Mirror {
         let mut mirror = Mirror::default();
-        for step in 1..=steps {
-            let scalars = vec![(Channel::new("gate/tanh"), step as f64 / 100.0)];
-            mirror.apply(Event::Step(StepStats { step, variant: 0, scalars, wall_secs: 0.0 }));
-        }
+        (1..=steps).for_each(|step| mirror.report(0, step, &[("gate/tanh", step as f64 / 100.0)]));
         mirror
     }
 
@@ -397,15 +389,7 @@ mod tests {
     fn an_entry_is_judged_less_another() {
         let mut run = mirror(10);
         let gaps = GapBySize { sizes: vec![2, 3], topologies: vec![] };
-        run.apply(Event::Sample(Sample {
-            step: 0,
-            variant: 0,
-            channel: GapBySize::CHANNEL.into(),
-            about: String::new(),
-            tokens: vec![],
-            request: None,
-            payload: std::sync::Arc::new(gaps.into_payload()),
-        }));
+        run.measure(0, GapBySize::CHANNEL, gaps.into_payload(), None);
         let channel = GapBySize::CHANNEL.to_owned();
         let check =
             Check { channel, entry: Some("/sizes/1".into()), at: Some(0), above: Some(0.5), ..Check::default() };
@@ -419,8 +403,7 @@ mod tests {
     #[test]
     fn a_check_does_not_fail_before_the_first_step() {
         let mut mirror = Mirror::default();
-        let scalars = vec![(Channel::new("gate/tanh"), 0.0)];
-        mirror.apply(Event::Step(StepStats { step: 0, variant: 0, scalars, wall_secs: 0.0 }));
+        mirror.report(0, 0, &[("gate/tanh", 0.0)]);
         for check in [Check { by: None, ..check() }, Check { at: Some(0), by: None, ..check() }] {
             assert_eq!(outcome(&check, Some(&mirror)), Outcome::Waits("not yet: press Space".into()));
         }
@@ -445,7 +428,7 @@ mod tests {
         let taken = Some(RunAtStep::from(&run));
         let mut lesson = LessonState { current: Some(1), taken, ..LessonState::default() };
         assert!(!lesson.has_guess() && !lesson.has_run_since(&run), "the run had been there before the step");
-        run.apply(Event::Step(StepStats { step: 41, variant: 0, scalars: vec![], wall_secs: 0.0 }));
+        run.report(0, 41, &[]);
         assert!(lesson.has_run_since(&run));
         assert!(lesson.has_run_since(&mirror(1)), "another run has begun");
         let mut later = LessonState { current: Some(2), taken, ..LessonState::default() };
@@ -467,13 +450,10 @@ mod tests {
     #[test]
     fn a_run_that_trained_before_the_step_shows_nothing_until_it_is_resumed() {
         let mut run = mirror(40);
-        let advance = |run: &mut Mirror, step| {
-            run.apply(Event::Step(StepStats { step, variant: 0, scalars: vec![], wall_secs: 0.0 }));
-        };
         run.apply(Event::State(RunState::Running));
         let taken = Some(RunAtStep::from(&run));
         let mut lesson = LessonState { current: Some(1), taken, ..LessonState::default() };
-        advance(&mut run, 50);
+        run.report(0, 50, &[]);
         lesson.watch(&run);
         assert!(!lesson.has_run_since(&run), "it trains on");
         run.apply(Event::State(RunState::Paused));
@@ -481,7 +461,7 @@ mod tests {
         assert!(!lesson.has_run_since(&run), "what it has made meanwhile stays hidden");
         run.apply(Event::State(RunState::Running));
         lesson.watch(&run);
-        advance(&mut run, 51);
+        run.report(0, 51, &[]);
         assert!(lesson.has_run_since(&run), "the reader has resumed it");
     }
 }

@@ -326,7 +326,6 @@ impl Mirror {
     }
 }
 
-/// The channels of these keys, with the variants that have each.
 fn with_variants<'a>(keys: impl Iterator<Item = &'a (usize, Channel)>) -> BTreeMap<Channel, Vec<usize>> {
     let mut all: BTreeMap<Channel, Vec<usize>> = BTreeMap::new();
     for (variant, channel) in keys {
@@ -336,29 +335,38 @@ fn with_variants<'a>(keys: impl Iterator<Item = &'a (usize, Channel)>) -> BTreeM
     all
 }
 
+/// What runs report in tests.
+#[cfg(test)]
+impl Mirror {
+    pub fn begun(info: RunInfo) -> Self {
+        let mut mirror = Self::default();
+        mirror.apply(Event::Started(info.into()));
+        mirror
+    }
+
+    /// Reports a step of a variant with these scalars, which took a second.
+    pub fn report(&mut self, variant: usize, step: u64, scalars: &[(&str, f64)]) {
+        let scalars = scalars.iter().map(|(channel, value)| (Channel::new(channel), *value)).collect();
+        self.apply(Event::Step(crate::telemetry::StepStats { step, variant, scalars, wall_secs: step as f64 }));
+    }
+
+    /// Reports a measurement of the first variant, or the answer to a question.
+    pub fn measure(&mut self, step: u64, channel: &str, payload: crate::telemetry::Payload, request: Option<u64>) {
+        let (channel, about, payload) = (Channel::new(channel), String::new(), Arc::new(payload));
+        self.apply(Event::Sample(Sample { step, variant: 0, channel, about, tokens: vec![], request, payload }));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
         config::Value,
-        telemetry::{Payload, StepStats, channels},
+        telemetry::{Payload, channels},
     };
 
-    fn step(mirror: &mut Mirror, step: u64, scalars: &[(&str, f64)]) {
-        let scalars = scalars.iter().map(|(channel, value)| (Channel::new(channel), *value)).collect();
-        mirror.apply(Event::Step(StepStats { step, variant: 0, scalars, wall_secs: step as f64 }));
-    }
-
-    fn sample(step: u64, request: Option<u64>) -> Event {
-        Event::Sample(Sample {
-            step,
-            variant: 0,
-            channel: "a/b".into(),
-            about: String::new(),
-            tokens: vec![],
-            request,
-            payload: Arc::new(Payload::Unknown(step.into())),
-        })
+    fn sample(mirror: &mut Mirror, step: u64, request: Option<u64>) {
+        mirror.measure(step, "a/b", Payload::Unknown(step.into()), request);
     }
 
     fn change(step: u64) -> Event {
@@ -367,13 +375,12 @@ mod tests {
 
     /// A replay whose record ends at step 171 and whose last checkpoint is of step 100.
     fn interrupted() -> Mirror {
-        let mut mirror = Mirror::default();
-        mirror.apply(Event::Started(RunInfo::default().into()));
+        let mut mirror = Mirror::begun(RunInfo::default());
         for at in 1..=171_u64 {
-            step(&mut mirror, at, &[(channels::LOSS_TRAIN, at as f64)]);
+            mirror.report(0, at, &[(channels::LOSS_TRAIN, at as f64)]);
             if at.is_multiple_of(50) {
-                step(&mut mirror, at, &[(channels::LOSS_HELD_OUT, at as f64)]);
-                mirror.apply(sample(at, None));
+                mirror.report(0, at, &[(channels::LOSS_HELD_OUT, at as f64)]);
+                sample(&mut mirror, at, None);
             }
             if at == 60 || at == 130 {
                 mirror.apply(change(at));
@@ -382,8 +389,8 @@ mod tests {
                 mirror.apply(Event::Checkpoint { step: at });
             }
         }
-        step(&mut mirror, 150, &[("seen/late", 1.0)]);
-        mirror.apply(sample(171, Some(3)));
+        mirror.report(0, 150, &[("seen/late", 1.0)]);
+        sample(&mut mirror, 171, Some(3));
         mirror.apply(Event::State(RunState::Paused));
         mirror
     }
@@ -404,14 +411,14 @@ mod tests {
         assert!(mirror.answer(0, "a/b").is_none(), "its weights are gone");
         assert_eq!(mirror.changes.iter().map(|(at, ..)| *at).collect::<Vec<_>>(), [60, 100]);
         assert_eq!(mirror.changes_to_resume_with().len(), 1);
-        step(&mut mirror, 101, &[(channels::LOSS_TRAIN, 1.0)]);
+        mirror.report(0, 101, &[(channels::LOSS_TRAIN, 1.0)]);
         assert_eq!((mirror.step, last(&mirror, channels::LOSS_TRAIN)), (101, Some(101)));
     }
 
     #[test]
     fn a_checkpoint_holds_the_newest_step_until_a_step_or_a_change_follows() {
         let mut mirror = Mirror::default();
-        step(&mut mirror, 4, &[]);
+        mirror.report(0, 4, &[]);
         assert!(!mirror.is_checkpointed());
         mirror.apply(Event::Checkpoint { step: 4 });
         assert!(mirror.is_checkpointed());
@@ -419,7 +426,7 @@ mod tests {
         assert!(!mirror.is_checkpointed());
         mirror.apply(Event::Checkpoint { step: 4 });
         assert!(mirror.is_checkpointed());
-        step(&mut mirror, 5, &[]);
+        mirror.report(0, 5, &[]);
         assert!(!mirror.is_checkpointed());
     }
 }

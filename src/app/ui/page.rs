@@ -7,8 +7,8 @@ pub(super) mod left_run;
 pub mod lesson;
 pub(super) mod link;
 pub mod play;
+mod prelude;
 pub mod recorded_views;
-pub(super) mod tokens;
 pub(super) mod training;
 pub mod undo;
 
@@ -16,17 +16,12 @@ pub use controls::ControlsState;
 pub use play::Playback;
 pub use undo::{ShownRun, Snapshot, UndoKind};
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    path::PathBuf,
-};
-
-use eframe::egui::{self, Vec2};
-use egui_tiles::TileId;
+use eframe::egui::Vec2;
 
 use self::{
     controls::by_label,
     play::follow,
+    prelude::*,
     recorded_views::RecordedViews,
     training::{
         MemoryConsent, SettingsOwner, give_up_late_changes, memory_consent, show_config_error, take_changes,
@@ -37,26 +32,14 @@ use self::{
 use super::{
     action::ExportFormat,
     history::History,
-    host::Host,
     large_numbers::LargeNumbers,
     lesson::LessonState,
-    mirror::Mirror,
     questions::{Key, Questions},
-    run::{EXAMPLE_CANNOT_BE_ASKED, PumpResult, Run, RunOrigin},
-    selection::Selection,
-    session::{LabSession, SharedSession, adopt, preset_of},
+    run::{EXAMPLE_CANNOT_BE_ASKED, PumpResult},
+    session::{LabSession, SharedSession, adopt},
     sweep_draft::SweepDraftState,
-    tiling::{Layout, Tiling},
-    view::LOCKED,
 };
-use crate::{
-    config::{Applies, Config, FileKind, Knob, Value, file_key},
-    labs::{
-        Lab,
-        restrictions::{Restrictions, SEED},
-    },
-    telemetry::{Command, Level},
-};
+use crate::{config::file_key, labs::restrictions::Restrictions, telemetry::Level};
 
 /// An open lab.
 pub struct Page {
@@ -80,7 +63,6 @@ pub struct Page {
     /// Tiles to be saved when they are next drawn.
     pub exports: Vec<(TileId, ExportFormat)>,
     pub selection: Selection,
-    /// The numbers that are large above the tiles.
     pub large_numbers: LargeNumbers,
     /// The shown step; `None` follows the run.
     pub scrub: Option<u64>,
@@ -215,21 +197,19 @@ impl Page {
         SharedSession { config, layout, restrictions: self.restrictions.clone() }
     }
 
-    // ---- the run ----
-
     /// Makes a new, paused run of the settings. The reports of an earlier run stay in view until the new run reports,
     /// and for good if no new run can be made; an example is gone at once.
-    pub fn launch(&mut self, host: &mut dyn Host, ctx: &egui::Context) {
+    pub fn launch(&mut self, host: &mut dyn Host, ctx: &Context) {
         self.begin(host, ctx, left_run::note_left_run);
     }
 
     /// Makes a run like [`Page::launch`], because the history makes it again.
-    pub fn relaunch(&mut self, host: &mut dyn Host, ctx: &egui::Context) {
+    pub fn relaunch(&mut self, host: &mut dyn Host, ctx: &Context) {
         self.begin(host, ctx, |_| {});
     }
 
     /// `leave` is called before the present run is closed.
-    fn begin(&mut self, host: &mut dyn Host, ctx: &egui::Context, leave: fn(&mut Self)) {
+    fn begin(&mut self, host: &mut dyn Host, ctx: &Context, leave: fn(&mut Self)) {
         self.dirty_since = None;
         if let Err(e) = (self.lab.plan)(&self.config) {
             show_config_error(self, &e);
@@ -287,7 +267,6 @@ impl Page {
         if left_run::is_reopened(self, run) { SettingsOwner::Page } else { SettingsOwner::Run }
     }
 
-    /// Sends to the run if there is one.
     pub fn send(&self, command: Command) -> Result<(), String> {
         match &self.run {
             Some(run) if run.refuses(&command) => Err(EXAMPLE_CANNOT_BE_ASKED.to_owned()),
@@ -321,7 +300,6 @@ impl Page {
         news
     }
 
-    /// Notices that have not been shown yet.
     pub fn new_notices(&mut self) -> Vec<(Level, String)> {
         let complaints = std::mem::take(&mut self.complaints).into_iter().map(|words| (Level::Warning, words));
         let mut fresh: Vec<(Level, String)> = complaints.collect();
@@ -350,9 +328,7 @@ impl Page {
                 self.after_change(&before, now);
                 note_config(self, before, key, name, now);
             }
-            Err(e) => {
-                self.refused.insert(key.to_owned(), by_label(self, &e.to_string()));
-            }
+            Err(e) => _ = self.refused.insert(key.to_owned(), by_label(self, &e.to_string())),
         }
     }
 
@@ -443,7 +419,6 @@ impl Page {
         self.launched.as_ref().is_some_and(|launched| launched.get(key) != self.config.get(key))
     }
 
-    /// True if this setting differs from the preset.
     pub fn differs(&self, key: &str) -> bool {
         self.config.get(key) != self.preset.get(key)
     }
@@ -458,8 +433,6 @@ impl Page {
         self.tiling.bring_tile_forward(tile);
         self.exports.push((tile, format));
     }
-
-    // ---- time ----
 
     /// The newest step known.
     pub fn newest(&self) -> u64 {

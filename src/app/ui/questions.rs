@@ -134,7 +134,6 @@ impl Questions {
         self.last_request = self.last_request.max(mirror.last_request);
     }
 
-    /// True if the question is to be put now.
     pub fn is_due(&self, key: Key, args: &Args, freshness: Freshness, mirror: &Mirror, moment: &QuestionTime) -> bool {
         let stands_still = matches!(mirror.state, Some(RunState::Paused | RunState::Finished));
         let last = self.last.get(&key);
@@ -230,17 +229,14 @@ impl Questions {
         self.outdated.get_or_insert(words);
     }
 
-    /// The reason noted since the last call.
     pub fn take_outdated(&mut self) -> Option<String> {
         self.outdated.take()
     }
 
-    /// The number of the question last put.
     pub fn request(&self, key: Key) -> Option<u64> {
         self.last.get(&key).map(|p| p.request)
     }
 
-    /// The arguments of the question last put.
     pub fn args(&self, key: Key) -> Option<&Args> {
         self.last.get(&key).map(|p| &p.args)
     }

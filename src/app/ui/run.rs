@@ -23,7 +23,6 @@ pub fn event_pacing(ctx: &egui::Context) -> Arc<EventPacing> {
 /// The reason why the recorded example of a lab cannot be asked what depends on weights.
 pub const EXAMPLE_CANNOT_BE_ASKED: &str = "Recorded example: no weights. Space trains your own.";
 
-/// The origin of a run that is being watched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunOrigin {
     /// Begun in this window.
@@ -109,22 +108,21 @@ impl Run {
     /// Applies the events that have arrived. It never waits.
     pub fn pump(&mut self) -> PumpResult {
         let events = self.handle.inbox.take();
-        let mut news = PumpResult { has_news: !events.is_empty(), ..PumpResult::default() };
-        for e in &events {
-            news.started |= matches!(e, Event::Started(_));
-            news.described |= matches!(e, Event::Started(_) | Event::Described(_));
-            news.stepped |= matches!(e, Event::Step(_));
-        }
-        let breaks_pace = |e: &Event| matches!(e, Event::Started(_) | Event::Resumed { .. });
-        if events.iter().any(breaks_pace) {
+        let any = |is: fn(&Event) -> bool| events.iter().any(is);
+        let news = PumpResult {
+            has_news: !events.is_empty(),
+            started: any(|e| matches!(e, Event::Started(_))),
+            described: any(|e| matches!(e, Event::Started(_) | Event::Described(_))),
+            stepped: any(|e| matches!(e, Event::Step(_))),
+        };
+        if any(|e| matches!(e, Event::Started(_) | Event::Resumed { .. })) {
             self.recent.clear();
         }
         if news.started {
             self.changed_here.clear();
             self.taken_changes = 0;
         }
-        let is_training = |e: &Event| matches!(e, Event::State(RunState::Running));
-        if self.is_going_on && events.iter().any(is_training) {
+        if self.is_going_on && any(|e| matches!(e, Event::State(RunState::Running))) {
             self.origin = RunOrigin::Own;
         }
         events.into_iter().for_each(|event| self.mirror.apply(event));
@@ -185,7 +183,6 @@ impl Run {
         self.mirror.info.as_ref().is_some_and(|info| info.total_steps == self.mirror.step)
     }
 
-    /// Its state in a word or two.
     pub fn state_label(&self) -> &'static str {
         match (&self.mirror.state, &self.origin) {
             (Some(RunState::Failed { .. }), _) => "failed",
@@ -207,7 +204,7 @@ impl Run {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::{RunInfo, StepStats};
+    use crate::telemetry::RunInfo;
 
     #[test]
     fn a_run_that_measures_after_its_last_step_says_so() {
@@ -216,7 +213,7 @@ mod tests {
         run.mirror.apply(Event::Started(RunInfo { total_steps: 100, ..RunInfo::default() }.into()));
         run.mirror.apply(Event::State(RunState::Running));
         let mut after = |step| {
-            run.mirror.apply(Event::Step(StepStats { step, variant: 0, scalars: vec![], wall_secs: 1.0 }));
+            run.mirror.report(0, step, &[]);
             run.state_label()
         };
         assert_eq!([99, 100].map(&mut after), ["running", "measuring"]);

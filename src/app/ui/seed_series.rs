@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Variants that differ only by seed. Its index among the groups determines its colour.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct SeedGroup {
     /// Legend text: "frozen".
     pub label: String,
@@ -32,7 +32,6 @@ impl SeedGroup {
         theme.variant(&self.id, place)
     }
 
-    /// The curves of its variants, of those that have one.
     fn curves<'c>(&self, curve: impl Fn(usize) -> Option<&'c Curve>) -> Vec<(usize, &'c Curve)> {
         self.members.iter().filter_map(|v| Some((*v, curve(*v)?))).collect()
     }
@@ -45,7 +44,6 @@ impl SeedGroup {
     }
 }
 
-/// The groups of a run in the order of their first variants.
 pub fn groups(mirror: &Mirror) -> Vec<SeedGroup> {
     groups_of(mirror.variants())
 }
@@ -83,7 +81,6 @@ pub struct SeedSeries {
     pinned: KeyedCache<RunNumber, DerivedSeries>,
 }
 
-/// The series derived from the curves of one run.
 #[derive(Debug, Clone, Default)]
 struct DerivedSeries {
     /// The series of each variant.
@@ -255,7 +252,6 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Catches up with `sources`.
     pub fn follow(&mut self, sources: &[&Curve]) -> &Self {
         let seen: Vec<u64> = sources.iter().map(|c| c.data_id()).collect();
         if seen != self.seen {

@@ -28,7 +28,6 @@ pub trait Slot: Any + Debug + Clone + PartialEq {
     }
 }
 
-/// A type-erased [`Slot`].
 pub(super) trait AnySlot: Any + Debug {
     fn cloned(&self) -> Box<dyn AnySlot>;
     fn equals(&self, other: &dyn AnySlot) -> bool;
@@ -105,7 +104,6 @@ impl Selection {
     }
 }
 
-/// A description of the change of one slot.
 pub(super) struct SlotStep {
     pub noun: &'static str,
     pub before: Option<String>,

@@ -6,7 +6,7 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::tiling::Layout;
 use crate::{
@@ -26,7 +26,6 @@ pub enum Tab {
     Inspector,
 }
 
-/// The state of one lab's page.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LabSession {
@@ -41,16 +40,25 @@ pub struct LabSession {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LessonProgress {
-    /// The step that is followed.
     pub step: Option<usize>,
     /// Only the controls that the step needs are shown.
     pub is_focused: bool,
     /// The guesses that were drawn, by step.
+    #[serde(deserialize_with = "read_guesses")]
     pub guesses: BTreeMap<usize, Vec<[f64; 2]>>,
     /// The guesses that were typed, by step.
     pub written: BTreeMap<usize, String>,
     /// Steps whose answer was asked for without a guess.
     pub asked: BTreeSet<usize>,
+}
+
+/// Leaves out a guess with a point that is not a number, which JSON has as `null`: the rest of the session is read.
+fn read_guesses<'de, D: Deserializer<'de>>(stored: D) -> Result<BTreeMap<usize, Vec<[f64; 2]>>, D::Error> {
+    let all = BTreeMap::<usize, Vec<[Option<f64>; 2]>>::deserialize(stored)?;
+    let numbers = |points: Vec<[Option<f64>; 2]>| -> Option<Vec<[f64; 2]>> {
+        points.into_iter().map(|[x, y]| Some([x?, y?])).collect()
+    };
+    Ok(all.into_iter().filter_map(|(step, points)| Some((step, numbers(points)?))).collect())
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -98,7 +106,6 @@ impl Default for Session {
     }
 }
 
-/// The range of the saved scale.
 pub const MIN_ZOOM: f32 = 0.5;
 pub const MAX_ZOOM: f32 = 3.0;
 /// The factor by which presenter mode enlarges everything.
@@ -152,6 +159,11 @@ impl Session {
     pub fn show_lesson(&mut self) {
         (self.controls_open, self.inspector_open, self.inspector_first) = (true, true, true);
         self.tab = Tab::Lesson;
+    }
+
+    /// True if the right panel is open at the lesson.
+    pub fn is_lesson_open(&self) -> bool {
+        self.inspector_open && self.tab == Tab::Lesson
     }
 
     /// No page speaks of this interrupted run again.
@@ -327,6 +339,20 @@ mod tests {
         assert_eq!((&back.labs["x"].config, &back.labs["x"].lesson), (&config, &lesson));
         eframe::Storage::set_string(&mut storage, KEY, "{ half".into());
         assert!(Session::load(&storage).lab.is_none());
+    }
+
+    #[test]
+    fn a_guess_that_is_not_a_number_is_left_out_alone() {
+        let guesses = BTreeMap::from([(0, vec![[0.0, 0.5], [1.0, f64::NAN]]), (1, vec![[0.0, 0.25]])]);
+        let lesson = LessonProgress { step: Some(1), guesses, ..LessonProgress::default() };
+        let mut session = Session { lab: Some("x".into()), ..Session::default() };
+        session.labs.insert("x".into(), LabSession { lesson, ..LabSession::default() });
+        let mut storage = Memory::default();
+        session.save(&mut storage);
+        let back = Session::load(&storage);
+        assert_eq!(back.lab.as_deref(), Some("x"), "the session is read");
+        let lesson = &back.labs["x"].lesson;
+        assert_eq!((lesson.step, &lesson.guesses), (Some(1), &BTreeMap::from([(1, vec![[0.0, 0.25]])])));
     }
 
     #[test]

@@ -14,7 +14,6 @@ pub struct SweepDraftState {
     pub check: DraftCheck,
     /// The draft and the settings that were checked last.
     checked: Option<(SweepDraft, Config)>,
-    /// Why it was not written.
     pub refusal: Option<String>,
     /// The sweep is being written.
     pub is_waiting: bool,
@@ -32,7 +31,6 @@ impl SweepDraftState {
         }
     }
 
-    /// Notes why the sweep could not be written.
     pub fn refuse(&mut self, words: String) {
         (self.refusal, self.is_waiting) = (Some(words), false);
     }

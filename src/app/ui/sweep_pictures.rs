@@ -6,22 +6,14 @@ mod curves;
 mod figures;
 mod heat;
 mod parallel;
+mod prelude;
 mod prepared;
 mod slice;
 
-use std::{collections::BTreeMap, sync::Arc};
-
-use eframe::egui::{self, Align2, Color32, FontId, Galley, Rect, Sense, Ui, Vec2, pos2};
-
+use self::prelude::*;
 use super::{
-    plot::{Scale, value_label},
-    theme::{self, Theme},
-    widgets::{number, truncated::truncated},
-};
-use crate::{
-    experiments::sweep::results::{Number, NumberId, SweepResults, ValuesAtStep},
-    gpu::colour::ColourMap,
-    ui::widgets::notes::canvas_ui,
+    plot::{HOVER_DISTANCE, value_label},
+    widgets::notes::canvas_ui,
 };
 
 pub use curves::{CurveLine, curve_lines, curves_ui};
@@ -161,7 +153,7 @@ pub fn band_legend(results: &SweepResults) -> &'static str {
 }
 
 /// A place for a picture, with a small title over it; what is left for the picture, and how it is handled.
-fn sheet_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, title: &str) -> (Rect, egui::Response) {
+fn sheet_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, title: &str) -> (Rect, Response) {
     let (rect, response, _) = canvas_ui(ui, size, Sense::click(), title);
     if !view.has_titles {
         return (rect, response);
@@ -169,7 +161,7 @@ fn sheet_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, title: &str) -> (Rect
     let theme = view.theme;
     let galley = small_text(ui, title, theme.secondary, rect.width());
     ui.painter().galley(rect.min, galley, theme.secondary);
-    (Rect::from_min_max(rect.min + egui::vec2(0.0, TITLE), rect.max), response)
+    (Rect::from_min_max(rect.min + vec2(0.0, TITLE), rect.max), response)
 }
 
 /// Height of a picture's title.
@@ -177,52 +169,68 @@ const TITLE: f32 = 20.0;
 
 /// Small text on one line, cut to a width.
 fn small_text(ui: &Ui, text: &str, colour: Color32, width: f32) -> Arc<Galley> {
-    truncated(ui.painter(), text, FontId::proportional(theme::SMALL), colour, width)
+    truncated(ui.painter(), text, theme::small(), colour, width)
 }
 
 /// Writes the reason for an empty picture in its middle; nothing in it can be hovered over or clicked.
 fn empty(ui: &Ui, rect: Rect, theme: &Theme) -> PointedAt {
     let words = "No run has recorded this number at this step.".to_owned();
-    let font = FontId::proportional(theme::SMALL);
+    let font = theme::small();
     let galley = ui.painter().layout(words, font, theme.secondary, (rect.width() - 16.0).max(60.0));
     let at = pos2(rect.center().x - galley.size().x / 2.0, rect.center().y - galley.size().y / 2.0);
     ui.painter().galley(at, galley, theme.secondary);
     PointedAt::default()
 }
 
-fn dot(ui: &Ui, at: egui::Pos2, view: &SweepView<'_>, point: usize) {
+fn dot(ui: &Ui, at: Pos2, view: &SweepView<'_>, point: usize) {
     let theme = view.theme;
     let colour = if view.is_in_brush(point) { view.colour(point) } else { theme.line };
     let is_selected = view.selected == Some(point);
     let radius = if is_selected { 4.5 } else { 3.0 };
     ui.painter().circle_filled(at, radius, colour);
     if is_selected {
-        ui.painter().circle_stroke(at, radius + 1.5, egui::Stroke::new(1.5, theme.text));
+        ui.painter().circle_stroke(at, radius + 1.5, Stroke::new(1.5, theme.text));
     }
 }
 
-/// Small figures.
-fn figure_text(ui: &Ui, at: egui::Pos2, align: Align2, words: &str, colour: Color32) -> Rect {
+fn figure_text(ui: &Ui, at: Pos2, align: Align2, words: &str, colour: Color32) -> Rect {
     ui.painter().text(at, align, words, theme::numbers(), colour)
 }
 
 /// The nearest point within reach of the pointer; each place is a point with its distance from the pointer.
-fn nearest(at: Option<egui::Pos2>, places: impl Iterator<Item = (usize, f32)>) -> Option<usize> {
+fn nearest(at: Option<Pos2>, places: impl Iterator<Item = (usize, f32)>) -> Option<usize> {
     at?;
-    let near = places.filter(|(_, far)| *far <= super::plot::HOVER_DISTANCE);
+    let near = places.filter(|(_, far)| *far <= HOVER_DISTANCE);
     near.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(point, _)| point)
 }
 
 /// Handles the pointer and shows the hovered point in a tooltip.
-fn pointed(response: &egui::Response, view: &SweepView<'_>, hovered: Option<usize>) -> PointedAt {
+fn pointed(response: &Response, view: &SweepView<'_>, hovered: Option<usize>) -> PointedAt {
     if let Some(point) = hovered {
         response.ctx.set_cursor_icon(egui::CursorIcon::PointingHand);
         let words = view.about(point);
-        response.clone().on_hover_ui_at_pointer(|ui| {
-            ui.label(egui::RichText::new(words).small());
-        });
+        response.clone().on_hover_ui_at_pointer(|ui| _ = ui.label(egui::RichText::new(words).small()));
     }
     PointedAt { hovered, clicked: hovered.filter(|_| response.clicked()) }
+}
+
+/// Parts of the results of a sweep for tests.
+#[cfg(test)]
+pub(super) mod fixtures {
+    use super::prelude::*;
+    use crate::{experiments::sweep::results::SweepRun, labs::headline::Better};
+
+    /// A number that each run has recorded at step 10, where it has a value.
+    pub fn recorded_number(heading: &str, values: impl IntoIterator<Item = Option<f64>>) -> Number {
+        let id = NumberId { key: heading.into(), group: "a".into() };
+        let series = values.into_iter().map(|value| Arc::new(value.map(|value| (10, value)).into_iter().collect()));
+        let (heading, series) = (heading.into(), series.collect());
+        Number { id, heading, better: Better::Lower, digits: None, is_paired: false, series }
+    }
+
+    pub fn unmade_run(point: usize, seed: u64) -> SweepRun {
+        SweepRun { point, seed, made: None, refusal: None }
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ use std::fmt::Display;
 
 use csv::Writer;
 
-/// A table being written.
 pub struct Table {
     writer: Writer<Vec<u8>>,
     /// Rows besides the header.
@@ -40,7 +39,6 @@ impl Table {
         self.row(cells.iter().map(|cell| cell.to_string()));
     }
 
-    /// The table, if it has any row.
     pub fn non_empty(self) -> Option<Self> {
         (self.rows > 0).then_some(self)
     }

@@ -50,7 +50,6 @@ const READ: [(&str, usize); 3] = [("fast", 0), ("medium", 1), ("slow", 2)];
 /// The contrast that text and lines must reach against the ground (WCAG 2, AA).
 const READABLE: f64 = 4.5;
 
-/// The palette of one mode.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Theme {
     pub dark: bool,
@@ -202,20 +201,16 @@ pub const TOOLTIP_DELAY: f32 = 0.4;
 /// Corner radius, in points.
 pub const CORNER: u8 = 6;
 
-/// A panel's number face.
 pub fn numbers() -> FontId {
     FontId::monospace(SMALL)
 }
 
-/// The font of small text in a panel.
 pub fn small() -> FontId {
     FontId::proportional(SMALL)
 }
 
-/// The font family of bold text.
 pub const BOLD: &str = "Inter SemiBold";
 
-/// The style of section titles.
 pub fn title_style() -> TextStyle {
     TextStyle::Name("Title".into())
 }

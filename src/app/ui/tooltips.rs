@@ -79,19 +79,17 @@ mod tests {
         }
     }
 
+    fn button(pos: Pos2, pressed: bool) -> Event {
+        Event::PointerButton { pos, button: PointerButton::Primary, pressed, modifiers: egui::Modifiers::NONE }
+    }
+
     #[test]
     fn a_tooltip_gives_way_to_a_drag() {
         let mut frames = Frames { ctx: Context::default(), time: 0.0 };
         let at = pos2(40.0, 12.0);
         assert!(!frames.draw(vec![Event::PointerMoved(at)], 0.1));
         assert!(frames.draw(vec![], 1.0), "a pointer that rests has its tooltip");
-        let button = |pressed| Event::PointerButton {
-            pos: at,
-            button: PointerButton::Primary,
-            pressed,
-            modifiers: egui::Modifiers::NONE,
-        };
-        assert!(!frames.draw(vec![button(true)], 1.0), "while the button is held it is gone");
+        assert!(!frames.draw(vec![button(at, true)], 1.0), "while the button is held it is gone");
         assert!(!frames.draw(vec![Event::PointerMoved(at + vec2(6.0, 0.0))], 2.0), "and none opens where it rests");
     }
 
@@ -99,12 +97,6 @@ mod tests {
     fn the_end_of_a_drag_is_not_covered_until_the_pointer_moves_on() {
         let mut frames = Frames { ctx: Context::default(), time: 0.0 };
         let (from, to) = (pos2(30.0, 12.0), pos2(60.0, 12.0));
-        let button = |pos, pressed| Event::PointerButton {
-            pos,
-            button: PointerButton::Primary,
-            pressed,
-            modifiers: egui::Modifiers::NONE,
-        };
         frames.draw(vec![Event::PointerMoved(from)], 0.1);
         frames.draw(vec![button(from, true)], 0.1);
         frames.draw(vec![Event::PointerMoved(to)], 0.1);

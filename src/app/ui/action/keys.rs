@@ -2,9 +2,8 @@
 
 use eframe::egui::{Key, Modifiers};
 
-use super::{Action, LookAction, OpenAction, PageAction, RunAction, TimeAction};
+use super::{Action, LessonAction, LookAction, OpenAction, PageAction, RunAction, TimeAction};
 
-/// A key and what it does.
 pub struct KeyBinding {
     pub modifiers: Modifiers,
     pub key: Key,
@@ -58,6 +57,8 @@ pub static KEYS: &[KeyBinding] = &[
         "P",
         "Presenter mode: panels folded, everything larger, keys shown",
     ),
+    key(Key::PageDown, Action::Lesson(LessonAction::Next), "Page Down", "Next step of the lesson"),
+    key(Key::PageUp, Action::Lesson(LessonAction::Previous), "Page Up", "Previous step of the lesson"),
     key(Key::D, Action::Look(LookAction::ToggleTheme), "D", "Dark or light"),
     key(Key::OpenBracket, Action::Look(LookAction::FoldControls), "[", "Fold or open the controls"),
     key(Key::CloseBracket, Action::Look(LookAction::FoldInspector), "]", "Fold or open the right panel"),
@@ -96,7 +97,6 @@ pub static OTHER_KEYS: &[(&str, &str)] = &[
     ("Ctrl +  Ctrl -  Ctrl 0", "Larger, smaller, normal size"),
 ];
 
-/// The gestures of the mouse, for the help sheet.
 pub static GESTURES: &[(&str, &str)] = &[
     ("Drag a tile's title", "Move it, split, or stack as tabs"),
     ("Double-click a tile's title", "Maximise it, or put it back"),

@@ -1,4 +1,7 @@
-//! Carries out each action, with one file per area. Only here does the window change more than its appearance.
+//! Carries out each action, in files by area. Only here does the window change more than its appearance.
+//!
+//! An action that would end a training waits until the user has agreed: a preset, opened settings, a pasted session,
+//! trained weights, a replay, the letter R. Reset does not ask, and Ctrl Z opens the record of what it ended.
 
 pub(super) mod deliveries;
 pub(super) mod file;
@@ -14,15 +17,13 @@ mod page;
 mod run;
 mod runs;
 mod setting;
-mod stop_first;
-mod time;
 
-use crate::ui::app::prelude::*;
+use crate::ui::{app::prelude::*, panels::consent_sheets::StopSheet};
 
 pub(super) fn dispatch(app: &mut App, action: impl Into<Action>, ctx: &Context) {
     match action.into() {
         Action::Run(action) => run::dispatch(app, action, ctx),
-        Action::Time(action) => time::dispatch(app, action, ctx),
+        Action::Time(action) => run::dispatch_time(app, action, ctx),
         Action::Setting(action) => setting::dispatch(app, action, ctx),
         Action::Page(action) => page::dispatch(app, action, ctx),
         Action::Look(action) => look::dispatch(app, action, ctx),
@@ -31,5 +32,25 @@ pub(super) fn dispatch(app: &mut App, action: impl Into<Action>, ctx: &Context) 
         Action::Runs(action) => runs::dispatch(app, action),
         Action::Lesson(action) => lesson::dispatch(app, action, ctx),
         Action::Message(action) => message::dispatch(app, action, ctx),
+    }
+}
+
+impl App {
+    /// True if the action must wait until the user has agreed that the lab's training ends; then a sheet asks, and the
+    /// caller leaves the action in [`App::waiting`]. `doing` continues from "to": "begin the preset Needed".
+    pub(in crate::ui) fn must_wait(&mut self, lab: &str, doing: &str) -> bool {
+        let is_training = |page: &&Page| page.run.as_ref().is_some_and(Run::is_running);
+        let training = self.pages.get(lab).filter(is_training);
+        let Some(page) = training.filter(|_| !self.has_stop_consent) else { return false };
+        let (step, total, doing) = (page.newest(), page.total(), doing.to_owned());
+        let (id, lab) = (page.lab.id, page.lab.title);
+        self.overlay = Some(Overlay::StopFirst(StopSheet { id, lab, step, total, doing }));
+        true
+    }
+
+    /// True if the training that the sheet asks about has ended meanwhile, so that the action needs no agreement.
+    pub(in crate::ui) fn may_proceed(&self) -> bool {
+        let Some(Overlay::StopFirst(sheet)) = &self.overlay else { return false };
+        !self.pages.get(sheet.id).and_then(|page| page.run.as_ref()).is_some_and(Run::is_running)
     }
 }

@@ -31,7 +31,6 @@ pub enum Opening {
     Lab(String),
     Lesson(LessonLink),
     Page(Box<Permalink>),
-    /// The settings of a lab, which opens with them.
     Config(Config),
     /// A text file, or anything else that could be dropped on the window.
     Text(PathBuf),
@@ -45,9 +44,7 @@ pub struct Start {
     /// Say on standard error when the first frame and the first training step came, and at the end
     /// how long frames took.
     pub timings: bool,
-    /// When the process began.
     pub started: Instant,
-    /// Through which others may ask the window to close.
     pub close_request: Arc<CloseRequest>,
     /// A software adapter draws every frame whole, as a graphics card does: for comparisons.
     pub draws_all: bool,

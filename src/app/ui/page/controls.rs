@@ -1,16 +1,9 @@
 //! The controls of a page: which settings differ from the preset, and which the page's link keeps from being changed.
 
-use std::collections::HashMap;
-
-use super::{Page, undo::note_config};
+use super::{prelude::*, undo::note_config};
 use crate::{
-    config::{Applies, Knob, counted},
-    labs::{
-        Lab, RunSettings,
-        restrictions::{SEED, VIEW_CONTROLS},
-    },
-    telemetry::RunState,
-    ui::view::LOCKED,
+    config::counted,
+    labs::{RunSettings, restrictions::VIEW_CONTROLS},
 };
 
 #[derive(Debug, Default)]
@@ -125,18 +118,12 @@ pub fn restrictions_sentence(page: &Page) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use crossbeam::channel::bounded;
-    use eframe::egui::Context;
 
     use super::*;
     use crate::{
-        config::Value,
         labs::find,
-        telemetry::{Command, Event, RunHandle, RunInfo, StepStats},
-        ui::{
-            mirror::Mirror,
-            page::{UndoKind, undo},
-            run::{Run, RunOrigin},
-        },
+        telemetry::{Event, RunHandle, RunInfo},
+        ui::page::{UndoKind, undo},
     };
 
     /// Its views ask with these settings, and the schedule of a run that trains does too.
@@ -146,15 +133,11 @@ mod tests {
         let config = lab.config(None).unwrap();
         let mut page = Page::new(lab, config.clone());
         let (commands, sent) = bounded(8);
-        let mut run = Run::new(
-            RunHandle { commands, inbox: Default::default() },
-            Mirror::default(),
-            RunOrigin::Own,
-            &Context::default(),
-        );
+        let handle = RunHandle { commands, inbox: Default::default() };
+        let mut run = Run::new(handle, Mirror::default(), RunOrigin::Own, &Context::default());
         let info = RunInfo { lab: lab.id.into(), config: config.clone(), total_steps: 9, ..RunInfo::default() };
         run.mirror.apply(Event::Started(info.into()));
-        run.mirror.apply(Event::Step(StepStats { step: 9, variant: 0, scalars: vec![], wall_secs: 0.0 }));
+        run.mirror.report(0, 9, &[]);
         (page.run, page.launched) = (Some(run), Some(config));
         let acts_now = |page: &Page, key: &str| acts_now(page, page.knobs.iter().find(|knob| knob.key == key).unwrap());
         let state = |page: &mut Page, state| page.run.as_mut().unwrap().mirror.apply(Event::State(state));

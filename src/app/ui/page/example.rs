@@ -1,18 +1,8 @@
 //! The recorded example of a lab, which its page shows until a run of the user's own begins.
 
-use eframe::egui::Context;
+use super::{play::follow, prelude::*};
+use crate::config::Range;
 
-use super::{Page, play::follow};
-use crate::{
-    config::{Applies, Range},
-    ui::{
-        host::Host,
-        mirror::Mirror,
-        run::{Run, RunOrigin},
-    },
-};
-
-/// The text beside a recorded example.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExampleLabel {
     /// "example, seed 7, recorded".

@@ -1,10 +1,9 @@
 //! The runs that a page showed before: a step that put another in a run's place is undone by opening its record again.
 
 use super::{
-    Page,
+    prelude::*,
     undo::{ShownRun, Snapshot, shown_run},
 };
-use crate::ui::run::Run;
 
 /// The run that an undone step brings back, once.
 pub fn take_wanted_run(page: &mut Page) -> Option<ShownRun> {

@@ -3,35 +3,45 @@
 //! settings are not those of the present run begins a new, paused one; it changes none of a run that has begun. What would
 //! show the answer to a step's question at once is set when the reader has guessed, or has run the lab.
 
-use std::collections::BTreeMap;
-
-use eframe::egui::Context;
-
 use super::{
-    Page,
     controls::by_label,
     play::{follow, scrub_to},
+    prelude::*,
     undo::{end_lesson, note_lesson},
 };
 use crate::{
-    config::{Applies, Config, ConfigError, FileKind, Knob},
-    labs::lesson::StepActions,
+    labs::{
+        lesson::StepActions,
+        restrictions::{Restrictions, UNRESTRICTED},
+    },
     ui::{
-        host::Host,
-        lesson::{RunAtStep, defines_model},
+        lesson::RunAtStep,
         plot::{self, Guess},
-        run::Run,
-        selection::Selection,
-        session::{LessonProgress, preset_of},
+        session::LessonProgress,
     },
 };
 
-/// The settings of a step that wait for the reader's guess: what acts in views shows its answer at once.
+/// The restrictions that hold for a step: the settings of the one that the page's link opened pass its locks.
+fn restrictions_at(page: &Page, i: usize) -> &Restrictions {
+    if page.restrictions.opened_step == Some(i) { &UNRESTRICTED } else { &page.restrictions }
+}
+
+/// Changes settings for a step, past the locks that do not hold for it.
+fn change_for_step(page: &mut Page, i: usize, change: impl FnOnce(&mut Page)) {
+    let held = restrictions_at(page, i).locked.clone();
+    let locked = std::mem::replace(&mut page.restrictions.locked, held);
+    change(page);
+    page.restrictions.locked = locked;
+}
+
+/// The settings of a step that wait for the reader's guess: what acts in views shows its answer at once. What is locked
+/// for the step is never set, and waits for nothing.
 pub fn waiting(page: &Page, i: usize) -> BTreeMap<String, toml::Value> {
     let asks = |does: &&StepActions| does.predict.is_some() && !page.lesson.has_guess_at(i);
     let acts_in_views = |key: &str| page.knobs.iter().any(|k| k.key == key && k.applies == Applies::InViews);
     let does = page.lesson.lesson.steps.get(i).map(|step| &step.does).filter(asks);
-    let set = does.into_iter().flat_map(|does| &does.set).filter(|(key, _)| acts_in_views(key));
+    let waits = |key: &str| acts_in_views(key) && !restrictions_at(page, i).locks(key);
+    let set = does.into_iter().flat_map(|does| &does.set).filter(|(key, _)| waits(key));
     set.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
@@ -64,20 +74,21 @@ fn scrub_waiting(page: &mut Page) {
 fn set_waiting(page: &mut Page, now: f64) {
     let lesson = &page.lesson;
     let has_run = || page.run.as_ref().is_some_and(|run| is_judged(run) && lesson.has_run_since(&run.mirror));
-    if lesson.waiting.is_empty() || !(lesson.has_guess() || has_run()) {
-        return;
-    }
+    let may_set = !lesson.waiting.is_empty() && (lesson.has_guess() || has_run());
+    let Some(i) = lesson.current.filter(|_| may_set) else { return };
     let does = StepActions { set: std::mem::take(&mut page.lesson.waiting), ..StepActions::default() };
     let mut config = page.config.clone();
     if does.apply_to(&mut config, &page.knobs).is_err() {
         return;
     }
-    page.restrictions.keep_locked(&page.knobs, &mut config, &page.config);
-    for key in config.changed_keys(&page.config) {
-        if let Some(value) = config.get(&key) {
-            page.change(&key, value.clone(), now);
+    restrictions_at(page, i).keep_locked(&page.knobs, &mut config, &page.config);
+    change_for_step(page, i, |page| {
+        for key in config.changed_keys(&page.config) {
+            if let Some(value) = config.get(&key) {
+                page.change(&key, value.clone(), now);
+            }
         }
-    }
+    });
 }
 
 /// The settings with which a step of the lesson begins.
@@ -86,16 +97,17 @@ fn settings_of_step(page: &Page, i: usize) -> Result<Config, ConfigError> {
     let (mut does, waiting) = (step.does.clone(), waiting(page, i));
     does.set.retain(|key, _| !waiting.contains_key(key));
     let mut config = does.settings(page.lab, &page.config)?;
-    page.restrictions.keep_locked(&page.knobs, &mut config, &page.config);
+    restrictions_at(page, i).keep_locked(&page.knobs, &mut config, &page.config);
     Ok(config)
 }
 
 /// The label of a locked setting that has another value than a step of the lesson needs: no run that the reader can
-/// begin is then the step's.
+/// begin is then the step's. How a run is made and for how long is no part of what a step is about.
 pub fn locked_setting(page: &Page, i: usize) -> Option<&'static str> {
-    let step = page.lesson.lesson.steps.get(i).filter(|_| !page.restrictions.locked.is_empty())?;
+    let restrictions = restrictions_at(page, i);
+    let step = page.lesson.lesson.steps.get(i).filter(|_| !restrictions.locked.is_empty())?;
     let changed = step.does.settings(page.lab, &page.config).ok()?.changed_keys(&page.config);
-    let is_locked = |knob: &&Knob| defines_model(knob) && page.restrictions.locks(knob.key);
+    let is_locked = |knob: &&Knob| !["run", "train"].contains(&knob.group()) && restrictions.locks(knob.key);
     let mut locked = page.knobs.iter().filter(is_locked);
     locked.find(|knob| changed.iter().any(|key| key == knob.key)).map(|knob| knob.label)
 }
@@ -158,7 +170,7 @@ pub fn take_step(page: &mut Page, i: usize, host: &mut dyn Host, ctx: &Context) 
         page.lesson.taken = page.run.as_ref().map(|run| RunAtStep::from(&run.mirror));
     }
     if is_other {
-        page.take_everything(config, None, name, now);
+        change_for_step(page, i, |page| page.take_everything(config, None, name, now));
         page.preset = preset_of(page.lab, &page.knobs, &page.config);
     }
     if begins {

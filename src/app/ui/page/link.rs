@@ -1,10 +1,7 @@
 //! Writes the present page as a link, and selects what a link selects.
 
-use super::Page;
-use crate::{
-    experiments::permalink::{LinkSelection, Permalink},
-    ui::{run::Run, selection::Selection},
-};
+use super::prelude::*;
+use crate::experiments::permalink::{LinkSelection, Permalink};
 
 pub fn link(page: &Page) -> Permalink {
     let selection = &page.selection;
@@ -45,7 +42,6 @@ pub fn link_text(page: &Page, link: &Permalink) -> String {
     words.join(" ")
 }
 
-/// Selects what a link selects.
 pub fn select(page: &mut Page, link: &Permalink) {
     let selected = &link.selection;
     let plan = (page.lab.plan)(&link.config);

@@ -1,8 +1,7 @@
 //! Playing a run: the shown step goes through what was recorded, at a speed by which the whole takes so many seconds.
 //! It asks for frames only while it plays, and only in the lab that is open.
 
-use super::{Page, training::why_ended};
-use crate::{telemetry::RunState, ui::run::Run};
+use super::{prelude::*, training::why_ended};
 
 /// The durations to choose from for playing the whole run, seconds.
 pub const SPEEDS: [f64; 4] = [5.0, 10.0, 30.0, 60.0];
@@ -16,7 +15,6 @@ const FRAME: f64 = 1.0 / 60.0;
 pub struct Playback {
     /// Seconds that the whole run takes.
     pub seconds: f64,
-    /// Starts over when it reaches the end.
     pub loops: bool,
     /// The position of playback in steps, with a fraction; `None` while nothing plays.
     at: Option<f64>,

@@ -1,12 +1,9 @@
 //! The views of a run that another program writes: those with something to show, and those of what it can be asked.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
-use super::{Page, undo::remember};
-use crate::{
-    labs::foreign,
-    ui::{tiling::Tiling, view::View},
-};
+use super::{prelude::*, undo::remember};
+use crate::{labs::foreign, ui::view::View};
 
 /// The views that were opened for what a run has measured.
 #[derive(Debug, Default)]

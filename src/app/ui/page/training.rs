@@ -1,18 +1,9 @@
 //! The training of a page's run: begun, paused and continued; and the settings that a run brings along.
 
-use eframe::egui::Context;
-
-use super::{Page, controls::by_label, undo::note_everything};
+use super::{controls::by_label, prelude::*, undo::note_everything};
 use crate::{
-    config::{Config, ConfigError, Value},
     labs::TrainSettings,
-    telemetry::{Command, RunState},
-    ui::{
-        host::Host,
-        run::{Run, RunOrigin},
-        session::{adopt_recorded, preset_of},
-        widgets::number::grouped,
-    },
+    ui::{session::adopt_recorded, widgets::number::grouped},
 };
 
 /// Changes made closer together than this are applied at once, seconds.
@@ -175,8 +166,6 @@ pub fn settle(page: &mut Page, host: &mut dyn Host, ctx: &Context, now: f64) -> 
     None
 }
 
-// ---- settings ----
-
 /// Takes over settings that a run found out as it began, such as a trained model's tokens, if the user left them alone.
 pub(super) fn take_found(page: &mut Page) {
     let Some(run) = page.run.as_ref().filter(|run| run.is_own()) else { return };
@@ -254,7 +243,6 @@ mod tests {
     use crate::{
         labs,
         telemetry::{Event, FollowedState, RunHandle, RunInfo, StepStats},
-        ui::mirror::Mirror,
     };
 
     /// A page whose run has reported this, and whether a command for a checkpoint is sent; otherwise the reason.

@@ -6,22 +6,17 @@
 //! played), are not steps. A live setting that its control changed reaches the run when it is undone, as it did before;
 //! any other setting waits for a reset.
 
-use std::{collections::HashMap, path::PathBuf};
+use eframe::egui::Event;
+use egui_tiles::Tile;
 
-use eframe::egui::{Context, Event};
-use egui_tiles::{Tile, TileId};
-
-use super::Page;
+use super::prelude::*;
 use crate::{
-    config::{Applies, Config},
     telemetry::VariantInfo,
     ui::{
         lesson::LessonPlace,
         lists::Lists,
-        run::Run,
-        selection::{Selection, SlotStep},
-        session::preset_of,
-        tiling::{Layout, Pane, has_same_arrangement},
+        selection::SlotStep,
+        tiling::{Pane, has_same_arrangement},
     },
 };
 
@@ -29,7 +24,6 @@ use crate::{
 pub enum ShownRun {
     /// The run of this folder, or a file opened as a run.
     Recorded(PathBuf),
-    /// The recorded example of the lab.
     Example,
     /// A run without a record, because it has made no step.
     New,
@@ -64,10 +58,6 @@ impl Snapshot {
         joins
     }
 
-    fn has_config(&self) -> bool {
-        self.config.is_some()
-    }
-
     fn changes_only_settings(&self) -> bool {
         self.layout.is_none() && self.selection.is_none() && self.run.is_none() && self.lesson.is_none()
     }
@@ -92,6 +82,11 @@ pub enum UndoKind {
 }
 
 impl UndoKind {
+    /// True for a step that an undo of this kind may take back.
+    fn includes(self, step: &Snapshot) -> bool {
+        self != Self::UndoSettings || step.config.is_some()
+    }
+
     /// The message where there is no such step.
     pub fn empty_message(self) -> &'static str {
         match self {
@@ -147,17 +142,15 @@ pub(super) fn note_everything(page: &mut Page, config: Config, layout: Option<La
     remember(page);
 }
 
-/// The name of the last step that changed settings.
 pub fn last_settings_step(page: &Page) -> Option<&str> {
-    page.history.undoable(Snapshot::has_config).map(|(name, _)| name)
+    page.history.undoable(|step| UndoKind::UndoSettings.includes(step)).map(|(name, _)| name)
 }
 
 /// The name of the next undo or redo step, if it replaces the current run with another.
 pub fn step_that_ends_run(page: &Page, kind: UndoKind) -> Option<&str> {
     let (name, was) = match kind {
-        UndoKind::Undo => page.history.undoable(|_| true),
-        UndoKind::UndoSettings => page.history.undoable(Snapshot::has_config),
         UndoKind::Redo => page.history.redoable(),
+        UndoKind::Undo | UndoKind::UndoSettings => page.history.undoable(|step| kind.includes(step)),
     }?;
     was.run.as_ref().filter(|run| !is_on_page(page, run)).map(|_| name)
 }
@@ -166,10 +159,10 @@ pub fn step_that_ends_run(page: &Page, kind: UndoKind) -> Option<&str> {
 pub fn step_back(page: &mut Page, kind: UndoKind, now: f64) -> Option<String> {
     let mut history = std::mem::take(&mut page.history);
     let before = page.config.clone();
+    let swap = |was| swap(page, was, now);
     let name = match kind {
-        UndoKind::Undo => history.undo(|was| swap(page, was, now)),
-        UndoKind::UndoSettings => history.undo_last(Snapshot::has_config, |was| swap(page, was, now)),
-        UndoKind::Redo => history.redo(|was| swap(page, was, now)),
+        UndoKind::Redo => history.redo(swap),
+        UndoKind::Undo | UndoKind::UndoSettings => history.undo_last(|step| kind.includes(step), swap),
     };
     page.history = history;
     if name.is_none() {
@@ -314,37 +307,32 @@ fn has_acted(ctx: &Context) -> bool {
 
 /// The change of the selection: the key of the gesture, whose changes are one step, and the step's name.
 fn selection_step(before: &Selection, now: &Selection, variants: &[VariantInfo]) -> Option<(String, String)> {
-    let named = |what: &str, was: Option<String>, is: Option<String>| {
-        let name = match (was, is) {
-            (_, Some(is)) => format!("selected {what} {is}"),
-            (Some(was), None) => format!("unselected {what} {was}"),
-            (None, None) => format!("selected {what}"),
-        };
-        Some((format!("selection {what}"), name))
+    let neuron = |s: &Selection| s.neuron.map(|n| n.to_string());
+    let token = |s: &Selection| s.token.map(|t| t.to_string());
+    let head = |s: &Selection| {
+        let layer = s.layer.as_ref().map_or(String::new(), |l| format!(" of {l}"));
+        s.head.map(|h| format!("{h}{layer}"))
     };
-    let words = |n: &Option<usize>| n.map(|n| n.to_string());
-    if before.neuron != now.neuron {
-        let text = |n: Option<u32>| n.map(|n| n.to_string());
-        return named("neuron", text(before.neuron), text(now.neuron));
-    }
-    if let Some(SlotStep { noun, before: was, after: is }) = before.slot_step(now) {
-        return named(noun, was, is);
-    }
-    if (before.head, &before.layer) != (now.head, &now.layer) {
-        let text = |s: &Selection| {
-            let layer = s.layer.as_ref().map_or(String::new(), |l| format!(" of {l}"));
-            words(&s.head).map(|h| format!("{h}{layer}"))
-        };
-        return named("head", text(before), text(now));
-    }
-    if before.variant != now.variant {
+    let (what, was, is) = if before.neuron != now.neuron {
+        ("neuron", neuron(before), neuron(now))
+    } else if let Some(SlotStep { noun, before, after }) = before.slot_step(now) {
+        (noun, before, after)
+    } else if (before.head, &before.layer) != (now.head, &now.layer) {
+        ("head", head(before), head(now))
+    } else if before.variant != now.variant {
         let label = variants.get(now.variant).map_or(now.variant.to_string(), |v| v.label.clone());
-        return named("variant", None, Some(label));
-    }
-    if before.token != now.token {
-        return named("token", words(&before.token), words(&now.token));
-    }
-    None
+        ("variant", None, Some(label))
+    } else if before.token != now.token {
+        ("token", token(before), token(now))
+    } else {
+        return None;
+    };
+    let name = match (was, is) {
+        (_, Some(is)) => format!("selected {what} {is}"),
+        (Some(was), None) => format!("unselected {what} {was}"),
+        (None, None) => format!("selected {what}"),
+    };
+    Some((format!("selection {what}"), name))
 }
 
 /// The change of the layout: the key of the gesture, whose changes are one step, and the step's name. The tab in front
@@ -393,7 +381,7 @@ mod tests {
     use egui_tiles::Container;
 
     use super::*;
-    use crate::{labs, ui::tiling::Tiling};
+    use crate::labs;
 
     #[test]
     fn tiles_that_moved_without_a_drag_are_called_so() {

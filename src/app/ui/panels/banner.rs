@@ -1,11 +1,8 @@
 //! A strip above the tiles for important messages: a run that failed, settings of which no run can be made, an earlier
 //! run that was cut off. It takes room instead of covering anything.
 
-use super::{
-    bordered,
-    icon::{Icon, icon_button},
-};
-use crate::ui::{host::PastRun, page::undo, panels::prelude::*, widgets::number::grouped};
+use super::icon::{Icon, icon_button};
+use crate::ui::panels::prelude::*;
 
 pub fn banner_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, interrupted: Option<&PastRun>) {
     let failure = page.mirror().and_then(failure);
@@ -98,9 +95,7 @@ fn strip_ui(ui: &mut Ui, shell: &mut Shell<'_>, strip: Strip<'_>, buttons: impl 
         ui.set_width(ui.available_width());
         let title = RichText::new(format!("! {}", strip.title)).strong().color(strip.colour);
         match strip.closes {
-            None => {
-                ui.label(title);
-            }
+            None => _ = ui.label(title),
             Some(action) => {
                 ui.horizontal_top(|ui| {
                     ui.with_layout(Layout::right_to_left(Align::Min), |ui| {

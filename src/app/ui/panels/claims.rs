@@ -3,24 +3,12 @@
 
 pub mod curve;
 mod details;
-mod mark;
 pub mod picture;
 mod row;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::Path,
-};
-
-use super::{REREAD_SECONDS, bordered, filter_ui, is_read_again, toggle, top_bar::top_bar_ui};
+use super::top_bar::top_bar_ui;
 use crate::{
-    experiments::{
-        claims::{
-            entry::{ClaimEntry, ClaimRuns, ClaimState, PaperEntry},
-            filter::ClaimFilter,
-        },
-        sweep::results::SweepProcess,
-    },
+    experiments::claims::{entry::PaperEntry, filter::ClaimFilter},
     ui::panels::prelude::*,
 };
 
@@ -105,7 +93,6 @@ impl ClaimsPage {
         }
     }
 
-    /// Takes what the host read of a claim's runs.
     pub fn set_runs(&mut self, claim: String, read: Result<Option<Box<ClaimRuns>>, String>) {
         let runs = self.runs.entry(claim).or_default();
         runs.is_reading = false;
@@ -202,7 +189,7 @@ pub fn claims_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ClaimsPage) {
     page.read_again(ui, shell);
     top_bar_ui(ui, shell, None, Some("Claims"));
     let margin = Margin { left: 16, right: 4, top: 16, bottom: 0 };
-    egui::CentralPanel::default().frame(Frame::NONE.fill(shell.theme.page).inner_margin(margin)).show(ui, |ui| {
+    CentralPanel::default().frame(Frame::NONE.fill(shell.theme.page).inner_margin(margin)).show(ui, |ui| {
         head_ui(ui, shell, page);
         ui.add_space(8.0);
         if let Some(words) = empty_message(page) {

@@ -3,14 +3,11 @@
 
 use eframe::egui::CollapsingHeader;
 
-use super::{borderless, hairline, knob_row, sweep_draft, text_field_ui};
+use super::{knob_row, sweep_draft};
 use crate::{
     labs::restrictions::VIEW_CONTROLS,
     ui::{
-        page::{
-            controls::{acts_now, is_in_panel, restrictions_sentence},
-            undo,
-        },
+        page::controls::{acts_now, is_in_panel, restrictions_sentence},
         panels::prelude::*,
         view::is_without_model,
     },
@@ -38,7 +35,7 @@ pub fn controls_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         false => page.tiling.controls(),
     };
     // An id of its own, since what appears above the controls must not give them other ids while one is held.
-    let place = UiBuilder::new().scope_id(egui::Id::unique(("controls", page.lab.id)));
+    let place = UiBuilder::new().scope_id(Id::unique(("controls", page.lab.id)));
     ui.scope_builder(place, |ui| settings_ui(ui, shell, page));
 }
 
@@ -98,7 +95,7 @@ fn recorded_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
                 for (key, value) in shown.iter().take(MAX_RECORDED) {
                     // a config given by a script is shown without its prefix
                     let key = key.strip_prefix("config.").unwrap_or(key);
-                    ui.add(egui::Label::new(small_text(key, theme.secondary)).truncate());
+                    ui.add(Label::new(small_text(key, theme.secondary)).truncate());
                     wrapped_ui(ui, value, theme.text);
                     ui.end_row();
                 }
@@ -160,7 +157,7 @@ fn first_sight_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knobs: &[
         .open(Some(is_open))
         .show_unindented(ui, |ui| groups_ui(ui, shell, page, &others, false));
     let words = "Shows the settings that are not above, by groups, or folds them.";
-    if header.header_response.on_hover_text(words).on_hover_cursor(egui::CursorIcon::PointingHand).clicked() {
+    if header.header_response.on_hover_text(words).on_hover_cursor(CursorIcon::PointingHand).clicked() {
         shell.session.all_settings = !is_open;
         page.controls.is_unfolded = false;
     }
@@ -188,7 +185,7 @@ fn group_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, heading: &str, 
         .default_open(true)
         .open((searching || sought).then_some(true));
     let header = header.show_unindented(ui, |ui| times_ui(ui, shell, page, knobs));
-    header.header_response.on_hover_cursor(egui::CursorIcon::PointingHand);
+    header.header_response.on_hover_cursor(CursorIcon::PointingHand);
 }
 
 /// The settings that act now, then those that the next run begins with. While a sweep is made, all in their order.
@@ -275,7 +272,7 @@ fn pending_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, pending: &[String
     let words = if n == 1 { "1 change applies at reset".to_owned() } else { format!("{n} changes apply at reset") };
     note_ui(ui, shell.theme, words).on_hover_text(pending.join("\n"));
     ui.horizontal(|ui| {
-        let apply = egui::Button::new(RichText::new("Apply & reset").color(shell.theme.page)).fill(shell.theme.accent);
+        let apply = Button::new(RichText::new("Apply & reset").color(shell.theme.page)).fill(shell.theme.accent);
         let tip = "Begin a new run with these settings. The present one stays in its folder.";
         shell.on_click(ui.add(apply).on_hover_text(tip), RunAction::Reset);
         if let Some(step) = undo::last_settings_step(page)

@@ -1,7 +1,5 @@
 //! Two small overlays: frame times (key T) and, in presenter mode, the key just pressed.
 
-use eframe::egui::Area;
-
 use crate::ui::{frames::FrameStats, panels::prelude::*};
 
 pub fn frame_times_ui(ctx: &Context, theme: &Theme, stats: FrameStats) {
@@ -14,12 +12,12 @@ pub fn key_ui(ctx: &Context, theme: &Theme, key: &str) {
     plate_ui(ctx, theme, "key pressed", Align2::CENTER_BOTTOM, vec2(0.0, -60.0), text);
 }
 
-fn plate_ui(ctx: &Context, theme: &Theme, id: &str, align: Align2, offset: eframe::egui::Vec2, text: RichText) {
+fn plate_ui(ctx: &Context, theme: &Theme, id: &str, align: Align2, offset: Vec2, text: RichText) {
     Area::new(Id::unique(id)).order(Order::Foreground).anchor(align, offset).interactable(false).show(ctx, |ui| {
         Frame::NONE
             .fill(theme.raised)
             .corner_radius(theme::CORNER)
             .inner_margin(Margin::symmetric(12, 6))
-            .show(ui, |ui| ui.add(eframe::egui::Label::new(text).extend()));
+            .show(ui, |ui| ui.add(Label::new(text).extend()));
     });
 }

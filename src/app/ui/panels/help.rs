@@ -1,6 +1,5 @@
 //! The help sheet: every key and gesture, printed from the lists that work them.
 
-use super::{scroll_by_keys, section_ui};
 use crate::ui::{
     action::{GESTURES, OTHER_KEYS, key_groups},
     panels::prelude::*,
@@ -9,16 +8,11 @@ use crate::ui::{
 pub fn help_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
     ui.horizontal(|ui| {
         ui.label(RichText::new("Keys and gestures").text_style(theme::title_style()));
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            shell.on_click(ui.button("Close"), OpenAction::Back);
-        });
+        let right = Layout::right_to_left(Align::Center);
+        ui.with_layout(right, |ui| shell.on_click(ui.button("Close"), OpenAction::Back));
     });
-    let room = (ui.ctx().content_rect().height() - 160.0).max(160.0);
-    let mut sheet = ScrollArea::vertical().max_height(room).min_scrolled_height(room);
-    if is_opening(ui) {
-        sheet = sheet.vertical_scroll_offset(0.0);
-    }
-    sheet.show(ui, |ui| {
+    let room = room_in_sheet(ui);
+    area_from_top(ui, "keys and gestures", room).show(ui, |ui| {
         ui.columns(2, |columns| {
             let [left, right] = columns else { return };
             note_ui(left, shell.theme, "Keys (plain keys do nothing while a text field has the focus)");
@@ -42,18 +36,11 @@ pub fn help_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
     });
 }
 
-/// True in the first frame in which the sheet is in sight.
-fn is_opening(ui: &Ui) -> bool {
-    let (id, pass) = (ui.scope_id().with("drawn"), ui.ctx().cumulative_pass_nr());
-    let before = ui.ctx().data_mut(|data| std::mem::replace(data.get_temp_mut_or_default::<u64>(id), pass));
-    before + 1 < pass
-}
-
 fn table_ui<'a>(ui: &mut Ui, shell: &Shell<'_>, id: &str, rows: impl Iterator<Item = (String, &'a str)>) {
     Grid::new(id).num_columns(2).spacing([16.0, 6.0]).min_col_width(88.0).show(ui, |ui| {
         for (key, words) in rows {
             ui.label(RichText::new(key).font(theme::numbers()).color(shell.theme.accent));
-            ui.add(eframe::egui::Label::new(RichText::new(words).color(shell.theme.text)).wrap());
+            ui.add(Label::new(RichText::new(words).color(shell.theme.text)).wrap());
             ui.end_row();
         }
     });

@@ -1,9 +1,7 @@
 //! Home: a gallery of the labs, and the runs of the past.
 
-use std::{collections::BTreeMap, path::Path};
-
-use super::{scroll_by_keys, sketch, top_bar::top_bar_ui};
-use crate::ui::{host::PastRun, panels::prelude::*, session::Session};
+use super::{sketch, top_bar::top_bar_ui};
+use crate::ui::panels::prelude::*;
 
 const CARD_WIDTH: f32 = 376.0;
 const CARD_HEIGHT: f32 = 304.0;
@@ -14,7 +12,6 @@ const GAP: f32 = 16.0;
 /// Past runs shown before "show all".
 const RECENT: usize = 8;
 
-/// Past runs, as the host found them.
 #[derive(Debug, Default)]
 pub struct PastRuns {
     pub runs: Vec<PastRun>,
@@ -28,7 +25,6 @@ impl PastRuns {
         self.runs.iter().find(is_interrupted).filter(|r| !session.is_dismissed(&r.folder))
     }
 
-    /// Notes that an interrupted run was resumed.
     pub fn mark_resumed(&mut self, folder: &Path) {
         self.runs.iter_mut().filter(|r| r.folder == folder).for_each(|r| r.interruption = None);
     }
@@ -37,7 +33,7 @@ impl PastRuns {
 pub fn home_ui(ui: &mut Ui, shell: &mut Shell<'_>, pages: &BTreeMap<&'static str, Page>, past: &mut PastRuns) {
     top_bar_ui(ui, shell, None, None);
     let page = Frame::NONE.fill(shell.theme.page);
-    egui::CentralPanel::default().frame(page).show(ui, |ui| {
+    CentralPanel::default().frame(page).show(ui, |ui| {
         let height = ui.available_height();
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
             let width = (ui.available_width() - 64.0).min(PAGE);
@@ -109,7 +105,7 @@ fn width_of(ui: &Ui, text: impl Into<egui::WidgetText>) -> f32 {
     text.into().into_galley(ui, wrap, f32::INFINITY, egui::FontSelection::Default).size().x
 }
 
-fn gallery_ui(ui: &mut Ui, shell: &mut Shell<'_>, labs: &[LabCard<'_>], columns: usize, size: egui::Vec2) {
+fn gallery_ui(ui: &mut Ui, shell: &mut Shell<'_>, labs: &[LabCard<'_>], columns: usize, size: Vec2) {
     if labs.is_empty() {
         quiet_ui(ui, shell.theme, "This build has no labs.");
     }
@@ -127,32 +123,32 @@ struct LabCard<'a> {
     interrupted: Option<&'a PastRun>,
 }
 
-fn card_ui(ui: &mut Ui, shell: &mut Shell<'_>, size: egui::Vec2, card: &LabCard<'_>) {
+fn card_ui(ui: &mut Ui, shell: &mut Shell<'_>, size: Vec2, card: &LabCard<'_>) {
     let lab = card.lab;
     let (rect, response) = ui.allocate_exact_size(size, Sense::click());
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Open {}", lab.title)));
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Open {}", lab.title)));
     let theme = shell.theme;
     let hot = response.hovered() || response.has_focus();
     ui.painter().rect_filled(rect, theme::CORNER, theme.panel);
     let edge = if hot { theme.accent } else { theme.line };
     ui.painter().rect_stroke(rect, theme::CORNER, Stroke::new(1.0, edge), StrokeKind::Inside);
-    let picture = egui::Rect::from_min_size(rect.min + vec2(16.0, 12.0), vec2(size.x - 32.0, SKETCH));
+    let picture = Rect::from_min_size(rect.min + vec2(16.0, 12.0), vec2(size.x - 32.0, SKETCH));
     let pointer = response.hover_pos().map(|p| ((p.x - picture.left()) / picture.width()).clamp(0.0, 1.0));
     sketch::sketch_ui(ui, theme, lab, picture, pointer);
-    let text = egui::Rect::from_min_max(rect.min + vec2(16.0, SKETCH + 20.0), rect.max - vec2(16.0, 12.0));
+    let text = Rect::from_min_max(rect.min + vec2(16.0, SKETCH + 20.0), rect.max - vec2(16.0, 12.0));
     let mut inner = ui.new_child(UiBuilder::new().max_rect(text).layout(Layout::top_down(Align::Min)));
     inner.spacing_mut().item_spacing = vec2(8.0, 4.0);
     inner.label(RichText::new(lab.title).text_style(theme::title_style()).color(theme.text));
-    inner.add(egui::Label::new(RichText::new(lab.question).color(theme.text)).wrap());
-    inner.add(egui::Label::new(small_text(lab.source, theme.secondary)).truncate());
+    inner.add(Label::new(RichText::new(lab.question).color(theme.text)).wrap());
+    inner.add(Label::new(small_text(lab.source, theme.secondary)).truncate());
     inner.with_layout(Layout::bottom_up(Align::Min), |ui| {
         let (words, colour) = status(shell, card);
-        ui.add(egui::Label::new(small_text(words, colour)).truncate());
+        ui.add(Label::new(small_text(words, colour)).truncate());
     });
-    shell.on_click(response.on_hover_cursor(egui::CursorIcon::PointingHand), OpenAction::Lab(lab.id));
+    shell.on_click(response.on_hover_cursor(CursorIcon::PointingHand), OpenAction::Lab(lab.id));
 }
 
-fn status(shell: &Shell<'_>, card: &LabCard<'_>) -> (String, egui::Color32) {
+fn status(shell: &Shell<'_>, card: &LabCard<'_>) -> (String, Color32) {
     if let Some(run) = card.page.and_then(|p| p.run.as_ref()).filter(|run| run.mirror.step > 0 && !run.is_example()) {
         let colour = if Run::is_running(run) { shell.theme.accent } else { shell.theme.secondary };
         return (format!("{} · step {}", run.state_label(), number::grouped(run.mirror.step)), colour);
@@ -190,7 +186,7 @@ fn past_ui(ui: &mut Ui, shell: &mut Shell<'_>, past: &mut PastRuns) {
             quiet_ui(ui, shell.theme, preset);
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| ui.label(steps));
             let replay = ui.button(RichText::new("Replay").small());
-            replay.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Replay run {}", i + 1)));
+            replay.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Replay run {}", i + 1)));
             shell.on_click(replay.on_hover_text(run.folder.display().to_string()), OpenAction::Run(run.folder.clone()));
             ui.end_row();
         }

@@ -1,9 +1,8 @@
 //! Small signs drawn with lines, and the button that shows one, since not every font has them.
 
-use eframe::egui::Role;
-
 use crate::ui::{panels::prelude::*, theme::CORNER};
 
+/// `Loop` is a ring that closes on itself; the panels are a window with one at that side, filled where it is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Icon {
     Play,
@@ -11,18 +10,11 @@ pub enum Icon {
     Step,
     Reset,
     Follow,
-    /// A ring that closes on itself: play again at the end.
     Loop,
     More,
     Close,
-    /// A window with a panel at its left side, filled where that is open.
-    LeftPanel {
-        is_open: bool,
-    },
-    /// A window with a panel at its right side.
-    RightPanel {
-        is_open: bool,
-    },
+    LeftPanel { is_open: bool },
+    RightPanel { is_open: bool },
     Search,
 }
 
@@ -37,7 +29,7 @@ pub fn paint(ui: &Ui, icon: Icon, rect: Rect, colour: Color32) {
     let bar = |x: f32| _ = painter.rect_filled(Rect::from_min_size(p(x, -5.0), vec2(2.0, 10.0)), 0.5, colour);
     let side_panel = |side: f32, is_open: bool| {
         let window = Rect::from_center_size(c, vec2(14.0, 12.0));
-        painter.rect_stroke(window, 2.0, line, egui::StrokeKind::Inside);
+        painter.rect_stroke(window, 2.0, line, StrokeKind::Inside);
         path(vec![p(1.75 * side, -5.5), p(1.75 * side, 5.5)]);
         if is_open {
             painter.rect_filled(Rect::from_two_pos(p(1.75 * side, -5.5), p(6.5 * side, 5.5)), 1.0, colour);
@@ -114,7 +106,7 @@ pub fn icon_button_in(ui: &mut Ui, theme: &Theme, icon: Icon, name: &str, style:
         let sign = if enabled { sign } else { sign.gamma_multiply(0.4) };
         ui.painter().rect_filled(rect, CORNER, ground);
         if response.has_focus() {
-            ui.painter().rect_stroke(rect, CORNER, Stroke::new(1.0, theme.accent), egui::StrokeKind::Inside);
+            ui.painter().rect_stroke(rect, CORNER, Stroke::new(1.0, theme.accent), StrokeKind::Inside);
         }
         paint(ui, icon, rect, sign);
     }

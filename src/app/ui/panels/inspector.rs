@@ -1,9 +1,9 @@
 //! The right panel: the lesson, or what the run is and its exact values at the step shown.
 
-use super::{cut, lesson, section_ui};
+use super::lesson;
 use crate::{
     telemetry::RunInfo,
-    ui::{panels::prelude::*, session::Tab, widgets::truncated::truncated},
+    ui::{panels::prelude::*, session::Tab},
 };
 
 pub fn right_panel_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
@@ -12,8 +12,8 @@ pub fn right_panel_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
             for (tab, name) in [(Tab::Lesson, "Lesson"), (Tab::Inspector, "Inspector")] {
                 let on = shell.session.tab == tab;
                 let colour = if on { shell.theme.text } else { shell.theme.secondary };
-                let button = ui.add(egui::Button::new(RichText::new(name).color(colour)).frame(false));
-                button.widget_info(|| egui::WidgetInfo::selected(egui::Role::Tab, true, on, name));
+                let button = ui.add(Button::new(RichText::new(name).color(colour)).frame(false));
+                button.widget_info(|| WidgetInfo::selected(Role::Tab, true, on, name));
                 if on {
                     let r = button.rect;
                     ui.painter().hline(r.x_range(), r.bottom() + 2.0, Stroke::new(1.5, shell.theme.accent));
@@ -47,9 +47,7 @@ fn inspector_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     note_ui(ui, shell.theme, "Run");
     match &mirror.info {
         Some(info) => info_ui(ui, shell, page, info, run.state_label()),
-        None => {
-            quiet_ui(ui, shell.theme, "Preparing: reading the corpus and building the models.");
-        }
+        None => _ = quiet_ui(ui, shell.theme, "Preparing: reading the corpus and building the models."),
     }
     variants_ui(ui, shell, page, mirror);
     section_ui(ui, shell.theme, format!("Values at step {}", page.shown_step()));
@@ -101,15 +99,15 @@ fn variants_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, mirror: &Mirror)
     section_ui(ui, theme, "Variants");
     for (i, v) in mirror.variants().iter().enumerate() {
         ui.horizontal(|ui| {
-            let (dot, _) = ui.allocate_exact_size(egui::vec2(10.0, 14.0), egui::Sense::hover());
+            let (dot, _) = ui.allocate_exact_size(vec2(10.0, 14.0), Sense::hover());
             ui.painter().circle_filled(dot.center(), 4.0, variant_colour(mirror, i, theme));
             // the count first: a long name is cut before it
-            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 if v.params > 0 {
                     note_ui(ui, theme, "weights");
                     ui.label(RichText::new(number::grouped(v.params as u64)).font(theme::numbers()));
                 }
-                ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
+                ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
                     if variant_ui(ui, theme, &v.label, i == page.selection.variant) {
                         shell.act(PageAction::Focus(i));
                     }
@@ -123,8 +121,8 @@ fn variants_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, mirror: &Mirror)
 fn variant_ui(ui: &mut Ui, theme: &Theme, label: &str, on: bool) -> bool {
     let name = RichText::new(label).color(if on { theme.text } else { theme.secondary });
     let tip = format!("{label}\nClick to see this one in the views that show one model.");
-    let button = ui.add(egui::Button::new(name).frame(false).truncate()).on_hover_text(tip);
-    button.widget_info(|| egui::WidgetInfo::selected(egui::Role::RadioButton, true, on, label));
+    let button = ui.add(Button::new(name).frame(false).truncate()).on_hover_text(tip);
+    button.widget_info(|| WidgetInfo::selected(Role::RadioButton, true, on, label));
     if on {
         let r = button.rect;
         ui.painter().hline(r.x_range(), r.bottom() + 1.0, Stroke::new(1.5, theme.accent));
@@ -213,7 +211,6 @@ const COLUMN_GAP: f32 = 12.0;
 /// Minimum width of the names beside them, points.
 const MIN_NAMES_WIDTH: f32 = 96.0;
 
-/// A channel, with its value of each variant.
 struct ValueRow {
     /// The name, followed by the steps of the values where these differ from the shown step.
     name: String,
@@ -286,7 +283,7 @@ fn changes_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::{Event, StepStats, VariantInfo};
+    use crate::telemetry::VariantInfo;
 
     /// The values at a step in a panel of this width, and the rectangles of the drawn text.
     fn drawn_texts(mirror: &Mirror, step: u64, width: f32) -> Vec<(String, Rect)> {
@@ -319,13 +316,9 @@ mod tests {
             VariantInfo { label: label.into(), id, group, ..VariantInfo::default() }
         };
         for shown in [2, 4] {
-            let mut mirror = Mirror::default();
             let variants = labels.iter().take(shown).map(|label| variant(label)).collect();
-            mirror.apply(Event::Started(Arc::new(RunInfo { variants, ..RunInfo::default() })));
-            for variant in 0..shown {
-                let scalars = vec![(name.into(), 0.125 * (variant + 1) as f64)];
-                mirror.apply(Event::Step(StepStats { step: 7, variant, scalars, wall_secs: 0.0 }));
-            }
+            let mut mirror = Mirror::begun(RunInfo { variants, ..RunInfo::default() });
+            (0..shown).for_each(|variant| mirror.report(variant, 7, &[(name, 0.125 * (variant + 1) as f64)]));
             let words = drawn_texts(&mirror, 9, 300.0);
             assert!(words.iter().any(|(text, _)| *text == format!("{name} (step 7)")), "{words:?}");
             let at = |wanted: &str| {

@@ -18,7 +18,7 @@ const SLIDABLE: f64 = 1e5;
 pub fn knob_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob) {
     let Some(value) = page.config.get(knob.key).cloned() else { return };
     // Named outright: a control keeps its name, and a drag continues, whatever comes or goes above it.
-    let place = UiBuilder::new().scope_id(egui::Id::unique(("control", page.lab.id, knob.key)));
+    let place = UiBuilder::new().scope_id(Id::unique(("control", page.lab.id, knob.key)));
     ui.scope_builder(place, |ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
         ui.add_space(2.0);
@@ -35,7 +35,7 @@ pub fn knob_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob)
         }
         if let Some(words) = page.refused.get(knob.key) {
             let text = small_text(format!("! {words}"), shell.theme.error);
-            ui.add(egui::Label::new(text).wrap());
+            ui.add(Label::new(text).wrap());
         }
     });
 }
@@ -73,13 +73,13 @@ fn elsewhere_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob
     let Some(entry) = shell.lists.view(view) else { return };
     row_ui(ui, shell, page, knob, |ui, shell, _| {
         let words = format!("in {}", entry.title);
-        let link = egui::Button::new(small_text(&words, shell.theme.secondary)).frame(false);
+        let link = Button::new(small_text(&words, shell.theme.secondary)).frame(false);
         let link = ui.add(link.truncate());
         link.widget_info(|| {
-            WidgetInfo::labeled(egui::Role::Link, true, format!("{} is in the tile {}", knob.label, entry.title))
+            WidgetInfo::labeled(Role::Link, true, format!("{} is in the tile {}", knob.label, entry.title))
         });
         let about = "Its control is in that tile; a click selects the tile.";
-        let link = link.on_hover_text(about).on_hover_cursor(egui::CursorIcon::PointingHand);
+        let link = link.on_hover_text(about).on_hover_cursor(CursorIcon::PointingHand);
         shell.on_click(link, PageAction::ShowView(entry.id));
     });
 }
@@ -91,14 +91,14 @@ fn name_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob) -> 
     ui.spacing_mut().item_spacing.x = 4.0;
     let sought = page.scroll_to == Some(knob.key);
     let colour = if sought || differs { theme.text } else { theme.secondary };
-    let name = ui.add(egui::Label::new(RichText::new(knob.label).color(colour)).sense(Sense::click()));
+    let name = ui.add(Label::new(RichText::new(knob.label).color(colour)).sense(Sense::click()));
     // a locked setting has its padlock where the dot would be
     if differs && !page.restrictions.locks(knob.key) {
         ui.painter().circle_filled(name.rect.left_center() - vec2(8.0, 0.0), 2.5, theme.accent);
     }
     if sought {
         name.scroll_to_me(Some(Align::Center));
-        ui.painter().hline(name.rect.x_range(), name.rect.bottom(), egui::Stroke::new(1.5, theme.accent));
+        ui.painter().hline(name.rect.x_range(), name.rect.bottom(), Stroke::new(1.5, theme.accent));
     }
     if !knob.symbol.is_empty() {
         ui.label(symbol_text(ui, knob.symbol, theme.secondary));
@@ -143,25 +143,24 @@ fn tip(knob: &Knob, page: &Page) -> Tip {
         notes.push(format!("Preset: {v}. Double-click the name to go back."));
     }
     let begun = page.run.as_ref().is_some_and(|r| !Run::is_untouched(r));
-    match (knob.applies, begun) {
+    let when = match (knob.applies, begun) {
         (Applies::Live, true) if page.mirror().is_some_and(Mirror::is_followed) => {
-            notes.push("Another process trains the run shown: a change applies at a reset (R).".to_owned());
+            Some("Another process trains the run shown: a change applies at a reset (R).")
         }
-        (Applies::Live, true) if acts_in_views(page, knob) => notes.push(VIEWS_FOLLOW.to_owned()),
+        (Applies::Live, true) if acts_in_views(page, knob) => Some(VIEWS_FOLLOW),
         (Applies::Live, true) if page.run.as_ref().is_some_and(Run::has_ended) => {
-            notes.push("The run shown has ended: a change applies at a reset (R).".to_owned());
+            Some("The run shown has ended: a change applies at a reset (R).")
         }
         (Applies::Live, true) if !page.reaches_run() => {
-            notes.push("The run shown was begun with other settings: a change applies at a reset (R).".to_owned());
+            Some("The run shown was begun with other settings: a change applies at a reset (R).")
         }
-        (Applies::Live, _) => notes.push("Acts on the running model at once.".to_owned()),
-        (Applies::InViews, _) => notes.push(VIEWS_FOLLOW.to_owned()),
-        (Applies::AtReset, true) if page.waits_for_reset(knob.key) => {
-            notes.push("This change waits for a reset (R).".to_owned());
-        }
-        (Applies::AtReset, true) => notes.push("A change applies at a reset (R).".to_owned()),
-        (Applies::AtReset, false) => {}
-    }
+        (Applies::Live, _) => Some("Acts on the running model at once."),
+        (Applies::InViews, _) => Some(VIEWS_FOLLOW),
+        (Applies::AtReset, true) if page.waits_for_reset(knob.key) => Some("This change waits for a reset (R)."),
+        (Applies::AtReset, true) => Some("A change applies at a reset (R)."),
+        (Applies::AtReset, false) => None,
+    };
+    notes.extend(when.map(str::to_owned));
     if selected_neuron(page, knob).is_some() {
         notes.push("Selected in the graph. Another one that is typed takes its place.".to_owned());
     }
@@ -311,18 +310,18 @@ fn switch_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, o
             response.mark_changed();
             shell.act(SettingAction::Change(knob.key.to_owned(), Value::Switch(!on)));
         }
-        response.widget_info(|| WidgetInfo::selected(egui::Role::Switch, true, on, ""));
+        response.widget_info(|| WidgetInfo::selected(Role::Switch, true, on, ""));
         let response = response.labelled_by(name.id);
         let theme = shell.theme;
         let ground = if on { theme.accent } else { theme.line };
         ui.painter().rect_filled(rect, 9.0, ground);
         if response.has_focus() || response.hovered() {
-            let stroke = egui::Stroke::new(1.0, theme.secondary);
-            ui.painter().rect_stroke(rect, 9.0, stroke, egui::StrokeKind::Outside);
+            let stroke = Stroke::new(1.0, theme.secondary);
+            ui.painter().rect_stroke(rect, 9.0, stroke, StrokeKind::Outside);
         }
         let x = if on { rect.right() - 9.0 } else { rect.left() + 9.0 };
         let knob_colour = if on { theme.page } else { theme.secondary };
-        ui.painter().circle_filled(egui::pos2(x, rect.center().y), 6.0, knob_colour);
+        ui.painter().circle_filled(pos2(x, rect.center().y), 6.0, knob_colour);
         note_ui(ui, theme, if on { "on" } else { "off" });
     });
 }
@@ -341,7 +340,7 @@ fn text_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, tex
     let name = row_ui(ui, shell, page, knob, |ui, shell, _| {
         let Some(kind) = file else { return };
         let browse = ui.small_button("Browse…");
-        browse.widget_info(|| WidgetInfo::labeled(egui::Role::Button, true, format!("Browse for {}", knob.label)));
+        browse.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Browse for {}", knob.label)));
         shell.on_click(browse, FileAction::PickFor(knob.key, DialogKind::Open(kind)));
     });
     let draft = page.drafts.entry(knob.key.to_owned()).or_insert_with(|| text.to_owned());

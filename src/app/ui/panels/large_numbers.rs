@@ -1,7 +1,5 @@
 //! The strip above the tiles: the lab's numbers at the shown step, large; the pinned run; and that it is an example.
 
-use eframe::egui::accesskit::Role;
-
 use crate::{
     labs::headline::{Headline, large::LargeNumber},
     telemetry::FollowedState,
@@ -192,7 +190,6 @@ fn change(trend: &[(u64, f64)]) -> Option<&'static str> {
     }
 }
 
-/// The label and the tooltip of the pinned run.
 struct PinnedWords {
     name: String,
     tip: String,

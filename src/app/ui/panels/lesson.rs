@@ -1,11 +1,9 @@
 //! The lesson of a lab: its question, its page of text, and its steps, each with its guess, its button and what the run
 //! says to it.
 
-use super::bordered;
 use crate::{
     labs::lesson::{Check, LessonLink, LessonStep},
     ui::{
-        action::LessonAction,
         lesson::Outcome,
         page::lesson::{is_judged, locked_setting, opened_model},
         panels::prelude::*,
@@ -32,7 +30,19 @@ pub fn lesson_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     }
 }
 
-/// The name of what stands after the steps.
+/// The present step alone, for presenter mode.
+pub fn presented_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
+    let Some((i, step)) = page.lesson.current.zip(page.lesson.step().cloned()) else { return };
+    ScrollArea::vertical().id_salt(("presented", i)).auto_shrink([false, false]).show(ui, |ui| {
+        Frame::NONE.inner_margin(Margin { left: 16, right: 16, top: 8, bottom: 16 }).show(ui, |ui| {
+            step_ui(ui, shell, page, i, &step);
+            let steps = page.lesson.lesson.steps.len();
+            let words = format!("{} of {steps}. Page Down and Page Up turn, ] folds.", i + 1);
+            note_ui(ui, shell.theme, words);
+        });
+    });
+}
+
 const AFTER_STEPS: &str = "After the steps";
 
 /// The text after the steps says what they find: it is folded until the reader has answered them all, or unfolds it.
@@ -42,7 +52,7 @@ fn after_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, after: &str) {
         let sign = if shows_rest { "\u{25be}" } else { "\u{25b8}" };
         let words = small_text(format!("{sign} {AFTER_STEPS}"), shell.theme.secondary);
         let fold = ui.add(Button::new(words).frame(false));
-        fold.widget_info(|| WidgetInfo::selected(egui::Role::Button, true, shows_rest, AFTER_STEPS));
+        fold.widget_info(|| WidgetInfo::selected(Role::Button, true, shows_rest, AFTER_STEPS));
         let tip = "It gives answers away, and is folded until every step is answered.";
         page.lesson.shows_rest ^= fold.on_hover_text(tip).clicked();
         if !shows_rest {
@@ -79,9 +89,9 @@ fn step_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: 
         ui.spacing_mut().item_spacing.y = 6.0;
         let family = egui::FontFamily::Name(BOLD.into());
         let words = format!("{}  {}", i + 1, step.title);
-        let title = RichText::new(&words).font(egui::FontId::new(theme::BODY, family)).color(theme.accent);
+        let title = RichText::new(&words).font(FontId::new(theme::BODY, family)).color(theme.accent);
         let heading = ui.add(Button::new(title).frame(false).wrap().sense(Sense::hover()));
-        heading.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &words));
+        heading.widget_info(|| WidgetInfo::labeled(Role::Label, true, &words));
         if is_current {
             followed_ui(ui, shell, page, i, step);
         }
@@ -91,13 +101,11 @@ fn step_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: 
     let bottom = if is_current { shown.inner } else { frame.bottom() };
     let row = Rect::from_min_max(frame.min, pos2(frame.right(), bottom));
     let link = ui.interact(row, ui.scope_id().with("row"), Sense::click());
-    link.widget_info(|| {
-        egui::WidgetInfo::selected(egui::Role::Link, true, is_current, format!("Step {}: {}", i + 1, step.title))
-    });
+    link.widget_info(|| WidgetInfo::selected(Role::Link, true, is_current, format!("Step {}: {}", i + 1, step.title)));
     if link.hovered() || link.has_focus() {
         ui.painter().rect_stroke(frame, theme::CORNER, Stroke::new(1.0, theme.accent), StrokeKind::Inside);
     }
-    let link = link.on_hover_cursor(egui::CursorIcon::PointingHand);
+    let link = link.on_hover_cursor(CursorIcon::PointingHand);
     shell.on_click(link.on_hover_text(describe_settings(shell, page, i, step)), LessonAction::Step(i));
     if page.lesson.scroll_to == Some(i) {
         shown.response.scroll_to_me_animation(Some(Align::TOP), egui::style::ScrollAnimation::none());
@@ -110,9 +118,10 @@ fn step_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: 
 fn followed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: &LessonStep) {
     let mirror = page.run.as_ref().filter(|run| is_judged(run)).map(|run| &run.mirror);
     let mut outcomes = page.lesson.judge(mirror).to_vec();
-    if let Some(label) = locked_setting(page, i) {
+    let locked = locked_setting(page, i);
+    if let Some(label) = locked {
         let words = format!("\u{201c}{label}\u{201d} is locked by the link, so that this step is not judged");
-        outcomes.fill(Outcome::Waits(words));
+        outcomes = vec![Outcome::Waits(words)];
     }
     let opened = opened_model(page, i);
     if opened.is_some() {
@@ -140,7 +149,7 @@ fn followed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, st
     let guess = page.lesson.written.get(&i).map(String::as_str);
     outcomes_ui(ui, shell, outcomes, may_show, step.does.predict.is_some().then_some(guess));
     let by_eye = step.does.predict.as_ref().and_then(|predict| predict.by_eye.as_ref());
-    if let Some(how) = by_eye.filter(|_| opened.is_none()) {
+    if let Some(how) = by_eye.filter(|_| opened.is_none() && locked.is_none()) {
         wrapped_ui(ui, format!("Judge this one yourself: {how}."), shell.theme.secondary);
     }
     if is_answered {
@@ -219,8 +228,8 @@ fn write_ui(ui: &mut Ui, theme: &Theme, page: &mut Page, i: usize) {
     }
     let edit = TextEdit::singleline(&mut page.lesson.draft).hint_text("your guess, then Enter").desired_width(168.0);
     let field = ui.add(edit);
-    field.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "your guess"));
-    let is_entered = field.lost_focus() && ui.input(|i| i.key_pressed(egui::Key::Enter));
+    field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "your guess"));
+    let is_entered = field.lost_focus() && ui.input(|i| i.key_pressed(Key::Enter));
     let guess = page.lesson.draft.trim().to_owned();
     if is_entered && !guess.is_empty() {
         page.lesson.written.insert(i, guess);
@@ -278,7 +287,7 @@ fn outcomes_ui(
             Outcome::Fails(words) => (fails, words, theme.error),
         };
         let label = ui.add(Label::new(RichText::new(format!("{sign}  {words}")).color(colour)).wrap());
-        label.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Status, true, format!("Check: {words}")));
+        label.widget_info(|| WidgetInfo::labeled(Role::Status, true, format!("Check: {words}")));
     }
 }
 

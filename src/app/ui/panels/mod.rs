@@ -1,23 +1,9 @@
 //! The panels of the window, one per file, and their order on a lab's page. A panel only draws and pushes actions.
 
-use std::collections::BTreeSet;
-
-use eframe::egui::{self, Color32, Context, Frame, Key, Margin, Panel, Response, Stroke, Ui};
-
-use super::{
-    action::{Action, Actions, OpenAction},
-    history::TrashedRun,
-    host::PastRun,
-    lists::Lists,
-    page::Page,
-    picture_order::PictureOrder,
-    session::Session,
-    theme::{CORNER, Theme},
-    widgets::notes::note_ui,
-};
-
 pub mod banner;
 pub mod claims;
+pub mod class_link;
+pub mod consent_sheets;
 pub mod controls;
 pub mod frame_times;
 pub mod help;
@@ -27,7 +13,6 @@ pub mod inspector;
 pub mod knob_row;
 pub mod large_numbers;
 pub mod lesson;
-pub mod linked_files_sheet;
 mod open_question;
 pub mod open_sheet;
 pub mod palette;
@@ -36,7 +21,6 @@ pub mod picture_sheet;
 mod prelude;
 pub mod runs;
 pub mod sketch;
-pub mod stop_sheet;
 pub mod sweep;
 pub mod sweep_draft;
 mod sweep_process;
@@ -44,6 +28,9 @@ pub mod tiles;
 pub mod toasts;
 pub mod top_bar;
 pub mod transport;
+
+use self::prelude::*;
+use super::{history::TrashedRun, theme::CORNER};
 
 /// The state that every panel may read, and the queue of actions that it asks for.
 pub struct Shell<'a> {
@@ -98,18 +85,18 @@ fn bordered(ground: Color32, border: Color32, margin: Margin) -> Frame {
 /// The filter of a list, with an example and what its terms mean; true if it was changed.
 fn filter_ui(ui: &mut Ui, theme: &Theme, filter: &mut String, example: &str, tip: &str) -> bool {
     let label = note_ui(ui, theme, "filter");
-    let field = egui::TextEdit::singleline(filter).hint_text(example).desired_width(360.0);
+    let field = TextEdit::singleline(filter).hint_text(example).desired_width(360.0);
     ui.add(field).labelled_by(label.id).on_hover_text(tip).changed()
 }
 
 /// A text field of this width with a name for screen readers, and a hint that stands in it while it is empty.
-fn text_field_ui(ui: &mut Ui, text: &mut String, name: &str, hint: Option<egui::RichText>, width: f32) -> Response {
-    let field = egui::TextEdit::singleline(text).desired_width(width);
+fn text_field_ui(ui: &mut Ui, text: &mut String, name: &str, hint: Option<RichText>, width: f32) -> Response {
+    let field = TextEdit::singleline(text).desired_width(width);
     let field = if let Some(hint) = hint { field.hint_text(hint) } else { field };
     let shown = ui.add(field);
-    shown.widget_info(|| egui::WidgetInfo {
+    shown.widget_info(|| WidgetInfo {
         label: Some(name.to_owned()),
-        ..egui::WidgetInfo::text_edit(true, "", text.as_str(), "")
+        ..WidgetInfo::text_edit(true, "", text.as_str(), "")
     });
     shown
 }
@@ -127,18 +114,26 @@ pub fn lab_page_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, interrup
         borderless(panel, ground(shell.theme, Margin::ZERO))
             .show(ui, |ui| in_place_ui(ui, |ui| controls::controls_ui(ui, shell, page)));
     }
-    if has_inspector && !shell.session.is_presenting {
+    // a talk that follows the lesson shows its present step, and nothing else beside the tiles
+    let is_presenting = shell.session.is_presenting;
+    let has_step = shell.session.is_lesson_open() && page.lesson.step().is_some();
+    let has_right_panel = if is_presenting { has_step } else { has_inspector };
+    if has_right_panel {
         let panel = Panel::right("right panel").default_size(INSPECTOR).size_range(240.0..=520.0);
-        borderless(panel, ground(shell.theme, Margin::ZERO))
-            .show(ui, |ui| in_place_ui(ui, |ui| inspector::right_panel_ui(ui, shell, page)));
+        borderless(panel, ground(shell.theme, Margin::ZERO)).show(ui, |ui| {
+            in_place_ui(ui, |ui| match is_presenting {
+                true => lesson::presented_ui(ui, shell, page),
+                false => inspector::right_panel_ui(ui, shell, page),
+            })
+        });
     }
     // No fill: the window is cleared to the page's colour, and a second coat costs a software rasteriser.
-    egui::CentralPanel::default().frame(Frame::NONE.inner_margin(Margin::same(8))).show(ui, |ui| {
-        page.fit_tiles(ui.available_size() - egui::vec2(0.0, large_numbers::ROOM));
+    CentralPanel::default().frame(Frame::NONE.inner_margin(Margin::same(8))).show(ui, |ui| {
+        page.fit_tiles(ui.available_size() - vec2(0.0, large_numbers::ROOM));
         banner::banner_ui(ui, shell, page, interrupted);
         large_numbers::large_numbers_ui(ui, shell, page);
         // Named outright, so that a banner over the tiles does not end a drag in one.
-        let place = egui::UiBuilder::new().scope_id(egui::Id::unique(("page", page.lab.id)));
+        let place = UiBuilder::new().scope_id(Id::unique(("page", page.lab.id)));
         ui.scope_builder(place, |ui| tiles::tiles_ui(ui, shell, page));
     });
 }
@@ -146,7 +141,7 @@ pub fn lab_page_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, interrup
 /// Draws in the room that a side panel has: what is wider goes into its margin, and the panel keeps its width.
 fn in_place_ui(ui: &mut Ui, add: impl FnOnce(&mut Ui)) {
     let place = ui.max_rect();
-    add(&mut ui.new_child(egui::UiBuilder::new().max_rect(place)));
+    add(&mut ui.new_child(UiBuilder::new().max_rect(place)));
     ui.expand_to_include_rect(place);
 }
 
@@ -161,9 +156,11 @@ pub enum Overlay {
     /// Asks in which lab a dropped text file should open.
     ChooseLab(String),
     /// Asks for confirmation, because an action would end a training run.
-    StopFirst(stop_sheet::StopSheet),
+    StopFirst(consent_sheets::StopSheet),
     /// Asks for confirmation, because a link names files of this machine.
-    LinkedFiles(linked_files_sheet::LinkedFilesSheet),
+    LinkedFiles(consent_sheets::LinkedFilesSheet),
+    /// Makes a link for a class to the page in front.
+    ClassLink(class_link::ClassLinkSheet),
 }
 
 impl Overlay {
@@ -179,19 +176,19 @@ impl Overlay {
         let backdrop = Color32::from_black_alpha(if theme.dark { 120 } else { 60 });
         // one sheet must not begin where another was scrolled to
         let kind = std::mem::discriminant(self);
-        let response =
-            egui::Modal::new(egui::Id::unique("sheet")).frame(frame).backdrop_color(backdrop).show(ctx, |ui| {
-                ui.set_width(width.min(ctx.content_rect().width() - 64.0));
-                ui.push_id(kind, |ui| match self {
-                    Overlay::Help => help::help_ui(ui, shell),
-                    Overlay::Palette(palette) => palette.ui(ui, shell, page),
-                    Overlay::Open(sheet) => sheet.ui(ui, shell),
-                    Overlay::StopFirst(sheet) => sheet.ui(ui, shell),
-                    Overlay::LinkedFiles(sheet) => sheet.ui(ui, shell),
-                    Overlay::Picture(order) => picture_sheet::picture_sheet_ui(ui, shell, order),
-                    Overlay::ChooseLab(path) => open_sheet::choose_lab_ui(ui, shell, path),
-                });
+        let response = egui::Modal::new(Id::unique("sheet")).frame(frame).backdrop_color(backdrop).show(ctx, |ui| {
+            ui.set_width(width.min(ctx.content_rect().width() - 64.0));
+            ui.push_id(kind, |ui| match self {
+                Overlay::Help => help::help_ui(ui, shell),
+                Overlay::Palette(palette) => palette.ui(ui, shell, page),
+                Overlay::Open(sheet) => sheet.ui(ui, shell),
+                Overlay::StopFirst(sheet) => sheet.ui(ui, shell),
+                Overlay::LinkedFiles(sheet) => sheet.ui(ui, shell),
+                Overlay::ClassLink(sheet) => page.into_iter().for_each(|page| sheet.ui(ui, shell, page)),
+                Overlay::Picture(order) => picture_sheet::picture_sheet_ui(ui, shell, order),
+                Overlay::ChooseLab(path) => open_sheet::choose_lab_ui(ui, shell, path),
             });
+        });
         shell.on_click(response.backdrop_response, OpenAction::Back);
     }
 }
@@ -202,7 +199,7 @@ fn step_ui(ui: &mut Ui, theme: &Theme, shown: &mut Option<u64>, last: u64, width
     let label = note_ui(ui, theme, "step");
     ui.spacing_mut().slider_width = width(ui.available_width()).max(80.0);
     let mut step = shown.unwrap_or(last).min(last);
-    let slider = egui::Slider::new(&mut step, 0..=last.max(1)).integer();
+    let slider = Slider::new(&mut step, 0..=last.max(1)).integer();
     if ui.add(slider).labelled_by(label.id).on_hover_text(about).changed() {
         *shown = (step < last).then_some(step);
     }
@@ -235,13 +232,26 @@ fn cut(text: &str, chars: usize) -> String {
 
 /// A line in the quiet colour, of the usual size.
 fn quiet_ui(ui: &mut Ui, theme: &Theme, words: impl Into<String>) -> Response {
-    ui.label(egui::RichText::new(words).color(theme.secondary))
+    ui.label(RichText::new(words).color(theme.secondary))
 }
 
 /// The title of a section, below what stands before it.
 fn section_ui(ui: &mut Ui, theme: &Theme, title: impl Into<String>) {
     ui.add_space(8.0);
     note_ui(ui, theme, title);
+}
+
+/// The height that a sheet has for what scrolls beside its title or its row of buttons, points.
+fn room_in_sheet(ui: &Ui) -> f32 {
+    (ui.ctx().content_rect().height() - 160.0).max(160.0)
+}
+
+/// A vertical area, as high as its content but at most this high, that is at its top whenever it comes into sight.
+fn area_from_top(ui: &Ui, name: &str, height: f32) -> ScrollArea {
+    let (id, pass) = (ui.scope_id().with((name, "drawn")), ui.ctx().cumulative_pass_nr());
+    let before = ui.ctx().data_mut(|data| std::mem::replace(data.get_temp_mut_or_default::<u64>(id), pass));
+    let area = ScrollArea::vertical().id_salt(name).max_height(height).min_scrolled_height(height);
+    if before + 1 < pass { area.vertical_scroll_offset(0.0) } else { area }
 }
 
 /// The distance that an arrow scrolls, points.
@@ -253,7 +263,7 @@ fn scroll_by_keys(ui: &Ui, height: f32) {
     let ctx = ui.ctx();
     // a sheet in front, a menu and a text field take the keys for themselves
     let is_behind = !ctx.memory(|m| m.allows_interaction(ui.layer_id()));
-    if is_behind || egui::Popup::is_any_open(ctx) || ctx.text_edit_focused() {
+    if is_behind || Popup::is_any_open(ctx) || ctx.text_edit_focused() {
         return;
     }
     let (page, all) = ((height - LINE).max(LINE), ui.min_rect().height());
@@ -268,12 +278,11 @@ fn scroll_by_keys(ui: &Ui, height: f32) {
     ];
     let by: f32 = ui.input(|i| keys.iter().filter(|(key, _)| i.key_pressed(*key)).map(|(_, by)| by).sum());
     if by != 0.0 {
-        ui.scroll_with_delta(egui::vec2(0.0, by));
+        ui.scroll_with_delta(vec2(0.0, by));
     }
 }
 
-/// A thin line across.
 pub fn hairline(ui: &mut Ui, theme: &Theme) {
-    let (rect, _) = ui.allocate_exact_size(egui::vec2(ui.available_width(), 1.0), egui::Sense::hover());
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 1.0), Sense::hover());
     ui.painter().hline(rect.x_range(), rect.center().y, Stroke::new(1.0, theme.line));
 }

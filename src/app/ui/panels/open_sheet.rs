@@ -5,7 +5,6 @@ use eframe::egui::LayerId;
 
 use crate::ui::panels::prelude::*;
 
-/// A path being typed.
 #[derive(Debug, Default)]
 pub struct OpenSheet {
     path: String,
@@ -37,10 +36,10 @@ impl OpenSheet {
             self.begun = true;
             field.request_focus();
         }
-        let entered = field.lost_focus() && ui.input(|i| i.key_pressed(egui::Key::Enter));
+        let entered = field.lost_focus() && ui.input(|i| i.key_pressed(Key::Enter));
         ui.horizontal(|ui| {
             let typed = self.path.trim();
-            let open = ui.add_enabled(!typed.is_empty(), egui::Button::new("Open"));
+            let open = ui.add_enabled(!typed.is_empty(), Button::new("Open"));
             if (open.clicked() || entered) && !typed.is_empty() {
                 let path = PathBuf::from(typed);
                 shell.act(OpenAction::Back);
@@ -67,7 +66,6 @@ pub fn takes_files(lab: &crate::labs::Lab) -> bool {
     lab.file_key(FileKind::Text).is_some()
 }
 
-/// Shown while a file hangs over the window.
 pub fn drop_hint_ui(ctx: &Context, theme: &Theme, on_page: bool) {
     let painter = ctx.layer_painter(LayerId::new(Order::Foreground, Id::unique("drop")));
     let rect = ctx.content_rect().shrink(8.0);

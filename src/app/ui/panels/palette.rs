@@ -1,21 +1,16 @@
 //! The command palette: everything that can be done here, found by typing a few letters of it.
 
-use eframe::egui::{Event, Key, Modifiers, style::ScrollAnimation};
+use eframe::egui::{Event, Modifiers, style::ScrollAnimation};
 
-use super::text_field_ui;
 use crate::{
     labs::lesson::{Lesson, LessonLink, LessonStep},
-    ui::{
-        action::{LessonAction, key_groups},
-        panels::prelude::*,
-    },
+    ui::{action::key_groups, panels::prelude::*},
 };
 
 const ROW: f32 = 28.0;
 /// Separates a name from its lab.
 const BEFORE_LAB: &str = "  \u{b7}  ";
 
-/// The typed text and the chosen line.
 #[derive(Debug, Default)]
 pub struct Palette {
     typed: String,
@@ -100,7 +95,7 @@ impl Palette {
 fn entry_ui(ui: &mut Ui, shell: &Shell<'_>, entry: &PaletteEntry, chosen: bool, is_kept: bool) -> bool {
     let theme = shell.theme;
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
-    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::MenuItem, true, chosen, &entry.words));
+    response.widget_info(|| WidgetInfo::selected(Role::MenuItem, true, chosen, &entry.words));
     if chosen || response.hovered() {
         ui.painter().rect_filled(rect, theme::CORNER, if chosen { theme.line } else { theme.raised });
     }
@@ -116,9 +111,8 @@ fn entry_ui(ui: &mut Ui, shell: &Shell<'_>, entry: &PaletteEntry, chosen: bool, 
     // the key first: long words are cut before it
     row.with_layout(Layout::right_to_left(Align::Center), |ui| {
         ui.label(RichText::new(entry.key).font(theme::numbers()).color(theme.secondary));
-        ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-            ui.add(egui::Label::new(RichText::new(&entry.words).color(theme.text)).truncate());
-        });
+        let words = Label::new(RichText::new(&entry.words).color(theme.text)).truncate();
+        ui.with_layout(Layout::left_to_right(Align::Center), |ui| ui.add(words));
     });
     response.clicked()
 }
@@ -153,9 +147,10 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, Strin
         let words = step.unwrap_or(k.description);
         all.push(PaletteEntry { key: k.label, ..PaletteEntry::new("do", words, k.action.clone()) });
     }
-    let more: [(&str, &'static str, Action); 13] = [
+    let more: [(&str, &'static str, Action); 14] = [
         ("Copy session: settings, seed and layout", "Ctrl C", MessageAction::CopySession.into()),
         ("Copy link: settings, seed, step, selection and views", "", MessageAction::CopyLink.into()),
+        ("Copy a link for a class: answers hidden, controls as you choose", "", OpenAction::ClassLink.into()),
         ("Paste session or link", "Ctrl V", MessageAction::PasteSession.into()),
         ("Write a checkpoint now", "", RunAction::Checkpoint.into()),
         ("Reset the layout", "", PageAction::ResetLayout.into()),
@@ -229,6 +224,8 @@ fn needs_page(action: &Action) -> bool {
         // an undo brings a deleted run back
         Action::Page(action) => *action != PageAction::Undo,
         Action::Message(action) => matches!(action, MessageAction::CopySession | MessageAction::CopyLink),
+        Action::Open(action) => *action == OpenAction::ClassLink,
+        Action::Lesson(action) => matches!(action, LessonAction::Next | LessonAction::Previous),
         action => folds_panel(action),
     }
 }
@@ -248,27 +245,37 @@ fn found(all: Vec<PaletteEntry>, typed: &str) -> Vec<PaletteEntry> {
     ranked.into_iter().map(|(_, e)| e).collect()
 }
 
+/// A letter right after the one before it in the text counts so much.
+const IN_A_ROW: i32 = 6;
+
 /// How well `text` matches the typed letters (all must come, in order); `None` if it does not.
 /// Letters at the beginnings of words and letters in a row count most.
 fn score(text: &str, typed: &str) -> Option<i32> {
-    let text: Vec<char> = text.to_lowercase().chars().collect();
-    let mut at = 0;
+    let [text, typed] = [text, typed].map(|t| t.to_lowercase().chars().collect::<Vec<char>>());
+    let words = typed.split(|c| c.is_whitespace()).filter(|word| !word.is_empty());
+    let letters = words.clone().flatten().map(std::slice::from_ref);
+    // the search for letters may leave a word for a later beginning of another, and then miss the rest
+    score_of_parts(&text, words).max(score_of_parts(&text, letters))
+}
+
+/// The score of these parts, each found whole and after the one before it.
+fn score_of_parts<'a>(text: &[char], parts: impl Iterator<Item = &'a [char]>) -> Option<i32> {
+    let mut at: usize = 0;
     let mut total = 0;
-    let mut last = None;
-    for c in typed.to_lowercase().chars().filter(|c| !c.is_whitespace()) {
+    for part in parts {
+        let last = at.checked_sub(1);
         let found = (at..text.len())
-            .filter(|i| text.get(*i) == Some(&c))
-            .max_by_key(|i| (letter_score(&text, *i, last), std::cmp::Reverse(*i)))?;
-        total += letter_score(&text, found, last) - (found - at) as i32 / 8;
-        last = Some(found);
-        at = found + 1;
+            .filter(|i| text[*i..].starts_with(part))
+            .max_by_key(|i| (letter_score(text, *i, last), std::cmp::Reverse(*i)))?;
+        total += letter_score(text, found, last) + IN_A_ROW * (part.len() as i32 - 1) - (found - at) as i32 / 8;
+        at = found + part.len();
     }
     Some(total)
 }
 
 fn letter_score(text: &[char], i: usize, last: Option<usize>) -> i32 {
     if last.is_some_and(|l| l + 1 == i) {
-        6
+        IN_A_ROW
     } else if i == 0 || text.get(i - 1).is_some_and(|c| !c.is_alphanumeric()) {
         4
     } else {
@@ -286,6 +293,9 @@ mod tests {
         assert!(score("Learning rate", "rl").is_none());
         assert!(score("Presenter mode", "pres") > score("Copy session: settings, seed and layout", "pres"));
         assert_eq!(score("anything", ""), Some(0));
+        for typed in ["Spectrum", "spectrum pic", "tile 5 spectrum"] {
+            assert!(score("Save tile 5, Spectrum: picture (PNG)", typed).is_some(), "{typed}");
+        }
     }
 
     #[test]

@@ -15,7 +15,6 @@ use crate::{
 
 type ReadyPictures = Arc<Mutex<Vec<Result<Picture, String>>>>;
 
-/// The destination of a picture that is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Destination {
     /// A dialog asks for a file name.
@@ -24,7 +23,6 @@ pub enum Destination {
     Recorded,
 }
 
-/// A picture that is ready: the bytes of its file.
 #[derive(Debug)]
 pub struct Picture {
     pub name: String,
@@ -45,7 +43,6 @@ enum PainterState {
     Open(Painter, Target),
 }
 
-/// Pictures in progress and finished ones.
 #[derive(Default)]
 pub struct Pictures {
     asked: Vec<(Rect, String)>,
@@ -55,7 +52,6 @@ pub struct Pictures {
 }
 
 impl Pictures {
-    /// Orders a picture of a view.
     pub fn order(&mut self, sheet: PictureOrder, ctx: &Context) {
         if !sheet.is_svg && matches!(self.painter_state, PainterState::Closed) {
             let making = PendingPainter::default();
@@ -158,8 +154,6 @@ fn encode(shot: &ColorImage, rect: Rect, scale: f32) -> Result<Vec<u8>, String> 
 
 #[cfg(test)]
 mod tests {
-    use eframe::egui::{Color32, pos2};
-
     use super::*;
 
     #[test]

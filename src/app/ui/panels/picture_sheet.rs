@@ -7,7 +7,6 @@ const SIZES: [[u32; 2]; 4] = [[1600, 1000], [3200, 2000], [1920, 1080], [1200, 1
 /// Least and most of a side, pixels.
 const SIDE_PIXELS: std::ops::RangeInclusive<u32> = 200..=8192;
 
-/// Asks for size, ground and kind, then for the picture.
 pub fn picture_sheet_ui(ui: &mut Ui, shell: &mut Shell<'_>, order: &mut PictureOrder) {
     let secondary = shell.theme.secondary;
     ui.label(RichText::new(format!("Picture of {}", order.title)).text_style(theme::title_style()));

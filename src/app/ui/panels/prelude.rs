@@ -1,41 +1,58 @@
 //! The vocabulary of panels: their parts of egui, the page and shell that they see, and the actions that they put.
 
-pub(super) use std::{collections::HashMap, path::PathBuf, sync::Arc};
-
-pub(super) use eframe::egui::{
-    self, Align, Align2, Button, Color32, ComboBox, Context, DragValue, FontId, Frame, Grid, Id, Label, Layout, Margin,
-    Order, Panel, Pos2, Rect, Response, RichText, ScrollArea, Sense, Shape, Slider, Stroke, StrokeKind, TextEdit, Ui,
-    UiBuilder, Vec2, WidgetInfo, pos2, vec2,
+pub(super) use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    path::{Path, PathBuf},
+    sync::Arc,
 };
 
-pub(super) use super::{Shell, quiet_ui};
+pub(super) use eframe::egui::{
+    self, Align, Align2, Area, Button, CentralPanel, Color32, ComboBox, Context, CursorIcon, DragValue, FontId, Frame,
+    Galley, Grid, Id, Key, Label, Layout, Margin, Order, Panel, Popup, Pos2, Rect, Response, RichText, Role,
+    ScrollArea, Sense, Shape, Slider, Stroke, StrokeKind, TextEdit, Ui, UiBuilder, Vec2, WidgetInfo, pos2, vec2,
+};
+
+pub(super) use super::{
+    REREAD_SECONDS, Shell, area_from_top, bordered, borderless, cut, filter_ui, ground, hairline, is_read_again,
+    quiet_ui, room_in_sheet, scroll_by_keys, section_ui, step_ui, text_field_ui, toggle,
+};
 pub(super) use crate::{
     config::{Applies, FileKind, Knob, Value, counted},
     experiments::{
+        claims::entry::{ClaimEntry, ClaimRuns, ClaimState},
         run_table::{RowState, RunRow},
-        sweep::results::{NumberId, SweepResults, order::PointOrder},
+        sweep::results::{
+            Number, NumberId, SweepProcess, SweepResults,
+            brush::{Brush, Dimension},
+            order::PointOrder,
+        },
     },
-    labs::Lab,
-    telemetry::RunState,
+    labs::{Lab, RunSettings},
+    telemetry::{RunNote, RunState, parse_tags},
     ui::{
         action::{
-            Action, ExportFormat, FileAction, LookAction, MessageAction, OpenAction, PageAction, RunAction, RunsAction,
-            SettingAction,
+            Action, Actions, ExportFormat, FileAction, LessonAction, LookAction, MessageAction, OpenAction, PageAction,
+            RunAction, RunsAction, SettingAction, TimeAction,
         },
         dialog::DialogKind,
+        host::PastRun,
+        lists::Lists,
         mirror::Mirror,
-        page::Page,
+        page::{Page, undo},
         picture_order::PictureOrder,
-        plot::{ChartState, Scale, value_label},
+        plot::{ChartState, Scale, drawing, value_label},
         run::Run,
         seed_series::variant_colour,
-        sweep_pictures::steps_label,
+        session::Session,
+        sweep_pictures::{PictureChoices, Prepared, SweepView, steps_label},
         theme::{self, Theme},
-        view::{LOCKED, lockable_ui},
+        tiling::{Pane, Tiling},
+        view::{LOCKED, ViewEntry, lockable_ui},
         widgets::{
             choice_menu::list_box,
             notes::{capitalised, note_ui, small_text, wrapped_ui},
-            number,
+            number::{self, grouped},
+            truncated::{truncated, without_middle},
         },
     },
 };

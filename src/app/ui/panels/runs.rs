@@ -6,15 +6,12 @@ mod details;
 mod settings;
 mod table;
 
-use std::{collections::BTreeSet, path::Path};
-
 use self::{chips::Chips, settings::TableSettings};
-use super::{borderless, filter_ui, ground, top_bar::top_bar_ui};
+use super::top_bar::top_bar_ui;
 use crate::{
     analysis::distinct::distinct,
     experiments::run_table::{filter::Filter, order::Order},
     labs::{LABS, headline::split},
-    telemetry::{RunNote, parse_tags},
     ui::{
         comparison::ComparedRuns, host::FoundSweep, multiples::ReplayedRuns, panels::prelude::*,
         widgets::truncated::shared_beginnings,
@@ -80,7 +77,6 @@ pub struct RunsPage {
     selected: Option<String>,
     /// Folders of the runs that are ticked.
     ticked: BTreeSet<String>,
-    /// The sweeps beside the runs.
     pub sweeps: Vec<FoundSweep>,
     /// Ticked runs are being read.
     is_comparing: bool,
@@ -187,7 +183,6 @@ impl RunsPage {
     }
 }
 
-/// The name of a key in a menu.
 fn key_label(key: &str) -> String {
     match key {
         "began" => "when it began".to_owned(),
@@ -203,7 +198,7 @@ fn key_label(key: &str) -> String {
 pub fn runs_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
     page.refresh();
     top_bar_ui(ui, shell, None, Some("Runs"));
-    let rest = egui::CentralPanel::default().frame(Frame::NONE.fill(shell.theme.page).inner_margin(Margin::same(16)));
+    let rest = CentralPanel::default().frame(Frame::NONE.fill(shell.theme.page).inner_margin(Margin::same(16)));
     if let Some(comparison) = &mut page.comparison {
         if rest.show(ui, |ui| compare::compare_ui(ui, shell, comparison)).inner {
             page.comparison = None;

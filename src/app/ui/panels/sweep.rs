@@ -5,19 +5,8 @@ mod head;
 pub(super) mod pictures;
 pub(super) mod table;
 
-use std::path::Path;
-
-use super::{REREAD_SECONDS, is_read_again, top_bar::top_bar_ui};
-use crate::{
-    experiments::sweep::results::{
-        SweepProcess,
-        brush::{Brush, Dimension},
-    },
-    ui::{
-        panels::prelude::*,
-        sweep_pictures::{PictureChoices, Prepared},
-    },
-};
+use super::top_bar::top_bar_ui;
+use crate::ui::panels::prelude::*;
 
 /// A point that was clicked, and where its seeds are offered.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -64,7 +53,6 @@ impl SweepPage {
         (self.is_open, self.is_reading, self.complaint) = (true, true, None);
     }
 
-    /// Takes what the host read of a sweep, or why it could not.
     pub fn set(&mut self, folder: &PathBuf, read: Result<Arc<SweepResults>, String>) {
         if *folder != self.folder {
             return;
@@ -156,7 +144,7 @@ pub fn sweep_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
     top_bar_ui(ui, shell, None, Some("Sweep"));
     read_again(ui, shell, page);
     let margin = Margin { left: 16, right: 16, top: 12, bottom: 12 };
-    egui::CentralPanel::default().frame(Frame::NONE.fill(shell.theme.page).inner_margin(margin)).show(ui, |ui| {
+    CentralPanel::default().frame(Frame::NONE.fill(shell.theme.page).inner_margin(margin)).show(ui, |ui| {
         // the head explains what the table shows
         page.prepared = page.prepare(shell.theme.dark);
         head::head_ui(ui, shell, page);
@@ -166,9 +154,7 @@ pub fn sweep_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
                 pictures::pictures_ui(ui, shell, page, &prepared);
                 page.prepared = Some(prepared);
             }
-            None => {
-                quiet_ui(ui, shell.theme, empty_message(page));
-            }
+            None => _ = quiet_ui(ui, shell.theme, empty_message(page)),
         }
     });
     menu_ui(ui, shell, page);
@@ -201,22 +187,21 @@ fn empty_message(page: &SweepPage) -> String {
     }
 }
 
-/// The seeds of a clicked point.
 fn menu_ui(ui: &Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
     let (Some(menu), Some(results)) = (page.menu, page.results.clone()) else { return };
     let screen = ui.ctx().content_rect();
     let lowest = screen.bottom() - 40.0 - 32.0 * results.seeds.len().min(8) as f32;
     let at = menu.at.min(pos2(screen.right() - 260.0, lowest));
-    let area = egui::Area::new(egui::Id::unique("seeds of a point")).order(egui::Order::Foreground).fixed_pos(at);
+    let area = Area::new(Id::unique("seeds of a point")).order(Order::Foreground).fixed_pos(at);
     let mut is_done = false;
     let shown = area.show(ui.ctx(), |ui| {
         Frame::popup(ui.style()).show(ui, |ui| {
             ui.set_max_width(340.0);
             note_ui(ui, shell.theme, results.point_name(menu.point));
-            egui::ScrollArea::vertical().max_height(240.0).show(ui, |ui| {
+            ScrollArea::vertical().max_height(240.0).show(ui, |ui| {
                 for (_, run) in results.runs_of(menu.point) {
                     let words = run.made.as_ref().map_or("not begun", |made| made.state_label.as_str());
-                    let button = egui::Button::new(format!("Open seed {}: {words}", run.seed)).frame(false);
+                    let button = Button::new(format!("Open seed {}: {words}", run.seed)).frame(false);
                     let can = run.made.is_some();
                     if ui.add_enabled(can, button).clicked()
                         && let Some(made) = &run.made

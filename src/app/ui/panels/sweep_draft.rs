@@ -1,6 +1,5 @@
 //! Making a sweep in the control panel: controls are ticked and get values, and the foot counts the runs to make.
 
-use super::{borderless, hairline, text_field_ui};
 use crate::{
     config::Config,
     experiments::sweep::draft::DraftAxis,
@@ -22,17 +21,15 @@ pub fn knob_ui(ui: &mut Ui, theme: &Theme, (state, config): (&mut SweepDraftStat
                 state.draft.toggle(knob, value);
             }
             if !is_on {
-                let words = small_text(value.to_string(), theme.secondary);
-                ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                    ui.add(egui::Label::new(words).truncate());
-                });
+                let words = Label::new(small_text(value.to_string(), theme.secondary)).truncate();
+                ui.with_layout(Layout::right_to_left(Align::Center), |ui| ui.add(words));
             }
         });
         if let Some(axis) = state.draft.axes.iter_mut().find(|axis| axis.key == knob.key) {
             Frame::NONE.inner_margin(Margin { left: 24, ..Margin::ZERO }).show(ui, |ui| axis_ui(ui, theme, axis, knob));
             if let Some(words) = state.check.axes.get(knob.key) {
                 let text = small_text(format!("! {words}"), theme.error);
-                ui.add(egui::Label::new(text).wrap());
+                ui.add(Label::new(text).wrap());
             }
         }
     });
@@ -151,12 +148,12 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, state: &mut SweepDraftState) -
     let file = state.check.file.clone().filter(|_| !state.is_waiting);
     let mut is_left = false;
     ui.horizontal_wrapped(|ui| {
-        let start = egui::Button::new(RichText::new("Start").color(shell.theme.page)).fill(shell.theme.accent);
+        let start = Button::new(RichText::new("Start").color(shell.theme.page)).fill(shell.theme.accent);
         let about = "Writes the sweep and makes its runs in the background, as many at once as there are cores. They \
                      continue when this window closes.";
         let is_started = ui.add_enabled(file.is_some(), start).on_hover_text(about).clicked();
         let about = "Writes the sweep and shows the command that makes its runs, here or elsewhere.";
-        let write = ui.add_enabled(file.is_some(), egui::Button::new("Write")).on_hover_text(about);
+        let write = ui.add_enabled(file.is_some(), Button::new("Write")).on_hover_text(about);
         if let Some(file) = file.filter(|_| is_started || write.clicked()) {
             state.is_waiting = true;
             shell.act(RunsAction::MakeSweep(Box::new(file), is_started));

@@ -1,8 +1,6 @@
 //! The process that makes the runs of a sweep, as the pages of sweeps and of claims show it: what stops it, and how it ended.
 
-use std::path::Path;
-
-use crate::{experiments::sweep::results::SweepProcess, ui::panels::prelude::*};
+use crate::ui::panels::prelude::*;
 
 /// The button that stops a process, with this name for screen readers; from the click on it says that the process is stopping.
 pub(super) fn stop_ui(ui: &mut Ui, shell: &mut Shell<'_>, process: &SweepProcess, folder: &Path, name: &str) {
@@ -12,7 +10,7 @@ pub(super) fn stop_ui(ui: &mut Ui, shell: &mut Shell<'_>, process: &SweepProcess
         return;
     }
     let stop = ui.button("Stop");
-    stop.widget_info(|| WidgetInfo::labeled(egui::Role::Button, stop.enabled(), name));
+    stop.widget_info(|| WidgetInfo::labeled(Role::Button, stop.enabled(), name));
     let about = "Runs that are being made stop with a checkpoint, and go on from there later.";
     shell.on_click(stop.on_hover_text(about), RunsAction::StopSweep(folder.to_owned()));
 }

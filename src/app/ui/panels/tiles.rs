@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use eframe::egui::Galley;
 use egui_tiles::TileId;
 
 use super::{
@@ -11,16 +10,13 @@ use super::{
 };
 use crate::ui::{
     figure::NotedView,
-    lists::Lists,
     page::lesson,
     panels::prelude::*,
     picture_order::MIN_PICTURE_SIZE,
     plot,
     questions::Key,
     step_events,
-    tiling::{Pane, Tiling},
-    view::{View, ViewCx, ViewEntry, scrolled_ui},
-    widgets::truncated::truncated,
+    view::{View, ViewCx, scrolled_ui},
 };
 use more_views::MoreViews;
 
@@ -99,7 +95,6 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     lesson::take_guess(page, ui.ctx());
 }
 
-/// Every view was closed.
 fn empty_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
     ui.vertical_centered(|ui| {
         ui.add_space(ui.available_height() * 0.4);
@@ -108,7 +103,6 @@ fn empty_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
     });
 }
 
-/// The context of the tiles while they are drawn.
 struct Stage<'a> {
     cx: ViewCx<'a>,
     lab: &'static str,
@@ -127,7 +121,6 @@ struct Stage<'a> {
     more_views: MoreViews,
     /// The tiles whose next drawing is saved.
     to_export: Vec<(TileId, ExportFormat)>,
-    /// The questions of each view.
     asked: &'a mut HashMap<TileId, Vec<Key>>,
     /// Why a tile shows the answer to another question than its controls do.
     notes: &'a mut HashMap<TileId, String>,
@@ -220,7 +213,7 @@ impl Stage<'_> {
         let title = entry.map_or(pane.view.as_str(), |e| e.title);
         let response = ui.interact(rect, ui.scope_id().with(("title", id.0)), Sense::click_and_drag());
         let number = self.order.get(&id).copied().unwrap_or_default();
-        response.widget_info(|| WidgetInfo::labeled(egui::Role::TitleBar, true, format!("Tile {number}: {title}")));
+        response.widget_info(|| WidgetInfo::labeled(Role::TitleBar, true, format!("Tile {number}: {title}")));
         let subtitle = Tiling::view_of(self.views, id, entry).map(|v| v.subtitle(&self.cx)).unwrap_or_default();
         // A tab shows the title already.
         let (number, shown) =
@@ -230,7 +223,7 @@ impl Stage<'_> {
         let mut corner = ui.new_child(place.layout(Layout::right_to_left(Align::Center)));
         corner.add_space(4.0);
         let button = icon_button_in(&mut corner, theme, Icon::More, &format!("Menu of {title}"), IconStyle::Plain);
-        egui::Popup::menu(&button).show(|ui| self.menu_ui(ui, id, entry));
+        Popup::menu(&button).show(|ui| self.menu_ui(ui, id, entry));
         if response.double_clicked() || response.triple_clicked() {
             self.cx.act(PageAction::MaximiseTile(id));
         }
@@ -245,9 +238,7 @@ impl Stage<'_> {
     fn menu_ui(&mut self, ui: &mut Ui, id: TileId, entry: Option<&'static ViewEntry>) {
         ui.set_width(280.0);
         if let Some(entry) = entry {
-            ui.with_layout(egui::Layout::top_down(egui::Align::Min), |ui| {
-                note_ui(ui, self.cx.theme, entry.about);
-            });
+            ui.with_layout(Layout::top_down(Align::Min), |ui| note_ui(ui, self.cx.theme, entry.about));
             ui.separator();
             for format in ExportFormat::ALL {
                 if ui.add(Button::new(format!("Save the {}…", format.label())).frame(false)).clicked() {
@@ -353,7 +344,7 @@ fn edge_note_ui(ui: &Ui, theme: &Theme, place: Rect, words: &str) {
     ui.painter().rect_filled(rect, theme::CORNER, theme.panel);
     ui.painter().galley(rect.min + vec2(6.0, 3.0), galley, theme.warm);
     ui.interact(rect, ui.scope_id().with("note"), Sense::hover())
-        .widget_info(|| WidgetInfo::labeled(egui::Role::Label, true, words));
+        .widget_info(|| WidgetInfo::labeled(Role::Label, true, words));
 }
 
 fn view_ui(ui: &mut Ui, view: &mut dyn View, cx: &mut ViewCx<'_>) {

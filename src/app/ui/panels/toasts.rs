@@ -1,16 +1,11 @@
 //! Messages in the lower right corner: they queue, they go by themselves, errors stay until dismissed. They are over
 //! the right panel or the page's edge, never over the controls.
 
-use eframe::egui::Area;
-
 use super::{
-    TRANSPORT, bordered,
+    TRANSPORT,
     icon::{Icon, icon_button},
 };
-use crate::{
-    telemetry::Level,
-    ui::{panels::prelude::*, widgets::truncated::without_middle},
-};
+use crate::{telemetry::Level, ui::panels::prelude::*};
 
 const WIDTH: f32 = 264.0;
 /// Most that are shown at once, and one fewer errors, which stay and must not hide what leaves; the others wait.
@@ -30,7 +25,6 @@ struct Toast {
     times: u32,
 }
 
-/// The queue.
 #[derive(Debug, Default)]
 pub struct Toasts {
     queue: Vec<Toast>,
@@ -116,7 +110,7 @@ impl Toasts {
     }
 }
 
-fn toast_ui(ui: &mut egui::Ui, shell: &mut Shell<'_>, toast: &Toast) {
+fn toast_ui(ui: &mut Ui, shell: &mut Shell<'_>, toast: &Toast) {
     let (edge, sign) = match toast.level {
         Level::Info => (shell.theme.line, ""),
         Level::Warning => (shell.theme.accent, "Note: "),
@@ -131,7 +125,7 @@ fn toast_ui(ui: &mut egui::Ui, shell: &mut Shell<'_>, toast: &Toast) {
                 ui.add_space(4.0);
                 let times = if toast.times > 1 { format!("  (x{})", toast.times) } else { String::new() };
                 ui.style_mut().interaction.selectable_labels = toast.level == Level::Error;
-                ui.add(egui::Label::new(RichText::new(format!("{sign}{}{times}", toast.text)).small()).wrap());
+                ui.add(Label::new(RichText::new(format!("{sign}{}{times}", toast.text)).small()).wrap());
                 if let Some((words, action)) = &toast.offer
                     && ui.button(RichText::new(words).small()).clicked()
                 {
@@ -147,7 +141,6 @@ fn toast_ui(ui: &mut egui::Ui, shell: &mut Shell<'_>, toast: &Toast) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ui::action::RunAction;
 
     #[test]
     fn errors_that_stay_leave_room_for_notes() {

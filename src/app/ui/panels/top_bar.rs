@@ -1,12 +1,12 @@
 //! The bar at the top: the open lab, preset, seed, device, and buttons that concern the whole window.
 
 use super::{
-    TOP_BAR, borderless, ground,
+    TOP_BAR,
     icon::{Icon, icon_button},
 };
 use crate::{
-    labs::{RunSettings, restrictions::SEED},
-    ui::{NAME, panels::prelude::*, widgets::truncated::without_middle},
+    labs::restrictions::SEED,
+    ui::{NAME, panels::prelude::*},
 };
 
 /// The bar in a panel of its own. `title`: where one is; `None`: home.
@@ -33,8 +33,7 @@ const WITH_DEVICE: f32 = 1080.0;
 fn left_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>, title: Option<&'static str>, wide: bool) {
     if page.is_some() && !shell.session.is_presenting {
         let (is_open, _) = shell.session.side_panels(ui.ctx().content_rect().width());
-        let icon = Icon::LeftPanel { is_open };
-        let fold = icon_button(ui, shell.theme, icon, "Fold or open the controls");
+        let fold = icon_button(ui, shell.theme, Icon::LeftPanel { is_open }, "Fold or open the controls");
         shell.on_click(fold.on_hover_text("Fold or open the controls ([)"), LookAction::FoldControls);
     }
     crumbs_ui(ui, shell, title);
@@ -49,22 +48,20 @@ fn run_name_ui(ui: &mut Ui, shell: &Shell<'_>, page: &Page) {
     let Some(folder) = page.folder() else { return };
     let of_folder = || folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let name = if page.config.preset.is_empty() { of_folder() } else { page.config.preset.clone() };
-    let name = egui::Label::new(RichText::new(name).color(shell.theme.secondary)).truncate();
+    let name = Label::new(RichText::new(name).color(shell.theme.secondary)).truncate();
     ui.add(name).on_hover_text(folder.display().to_string());
 }
 
 fn crumbs_ui(ui: &mut Ui, shell: &mut Shell<'_>, title: Option<&'static str>) {
     let name = RichText::new(NAME).text_style(theme::title_style()).color(shell.theme.text);
     match title {
-        None => {
-            ui.label(name);
-        }
+        None => _ = ui.label(name),
         Some(title) => {
             let home = ui.add(Button::new(name).frame(false)).on_hover_text("Home: every lab (Esc)");
-            home.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Link, true, "Home"));
+            home.widget_info(|| WidgetInfo::labeled(Role::Link, true, "Home"));
             shell.on_click(home, OpenAction::Home);
             quiet_ui(ui, shell.theme, "›");
-            ui.add(egui::Label::new(RichText::new(title).text_style(theme::title_style())).truncate());
+            ui.add(Label::new(RichText::new(title).text_style(theme::title_style())).truncate());
         }
     }
 }
@@ -167,9 +164,9 @@ fn threads_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
             .add(field)
             .on_hover_text("Worker threads. 0 leaves one core to the window and takes the rest. Applies at a reset.")
             .on_disabled_hover_text(LOCKED);
-        field.widget_info(|| egui::WidgetInfo {
+        field.widget_info(|| WidgetInfo {
             label: Some("Threads".into()),
-            ..egui::WidgetInfo::drag_value(!page.restrictions.locks(THREADS), n as f64)
+            ..WidgetInfo::drag_value(!page.restrictions.locks(THREADS), n as f64)
         });
         if field.changed() {
             shell.act(SettingAction::Change(THREADS.to_owned(), Value::Int(n)));
@@ -188,7 +185,7 @@ fn right_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool)
         shell.on_click(fold.on_hover_text("Fold or open the right panel (])"), LookAction::FoldInspector);
     }
     let help = ui.add(Button::new(RichText::new("?").color(shell.theme.secondary)).frame(false));
-    help.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, "Help"));
+    help.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Help"));
     shell.on_click(help.on_hover_text("Every key and gesture (?)"), OpenAction::Help);
     menu_ui(ui, shell, page, wide);
     let find = icon_button(ui, shell.theme, Icon::Search, "Find a command");
@@ -205,13 +202,13 @@ fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool) 
     if button.clicked() && page.is_some() {
         shell.act(RunsAction::ListClaims);
     }
-    egui::Popup::menu(&button).show(|ui| {
+    Popup::menu(&button).show(|ui| {
         ui.set_min_width(240.0);
         let mut entry = |ui: &mut Ui, text: &str, key: &str, action: Action| {
             let shown = without_middle(text, MAX_ENTRY_CHARS);
             let mut button = ui.add(Button::new(shown.as_str()).shortcut_text(key).frame(false));
             if shown != text {
-                button.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, text));
+                button.widget_info(|| WidgetInfo::labeled(Role::Button, true, text));
                 button = button.on_hover_text(text);
             }
             if button.clicked() {
@@ -237,6 +234,7 @@ fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool) 
                 entry(ui, &format!("Claims that it can decide{count}"), "", claims.into());
                 entry(ui, "Copy session", "Ctrl C", MessageAction::CopySession.into());
                 entry(ui, "Copy link to this page", "", MessageAction::CopyLink.into());
+                entry(ui, "Link for a class\u{2026}", "", OpenAction::ClassLink.into());
                 entry(ui, "Write a checkpoint now", "", RunAction::Checkpoint.into());
             }
             entry(ui, "Reset the layout", "", PageAction::ResetLayout.into());

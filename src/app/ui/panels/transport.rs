@@ -4,7 +4,6 @@ use super::icon::{Icon, IconStyle, icon_button, icon_button_in};
 use crate::{
     labs::foreign,
     ui::{
-        action::TimeAction,
         page::{
             play::{self, SPEEDS},
             training,
@@ -65,7 +64,6 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     shell.on_click(reset.on_hover_text(about), RunAction::Reset);
 }
 
-/// Run or Pause, and Step.
 fn training_buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     let running = page.run.as_ref().is_some_and(Run::is_running);
     let plays = play::run_plays(page);
@@ -99,8 +97,8 @@ fn pace_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     for (name, pace, words) in PACES {
         let on = page.pace == pace;
         let colour = if on { shell.theme.accent } else { shell.theme.secondary };
-        let button = ui.add(egui::Button::new(RichText::new(name).font(theme::numbers()).color(colour)).frame(false));
-        button.widget_info(|| egui::WidgetInfo::selected(egui::Role::Button, true, on, format!("Pace {name}")));
+        let button = ui.add(Button::new(RichText::new(name).font(theme::numbers()).color(colour)).frame(false));
+        button.widget_info(|| WidgetInfo::selected(Role::Button, true, on, format!("Pace {name}")));
         if on {
             let r = button.rect;
             ui.painter().hline(r.x_range(), r.bottom(), Stroke::new(1.5, shell.theme.accent));
@@ -132,7 +130,7 @@ fn counters_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     ui.label(number(pace).color(shell.theme.secondary));
     let state = page.run.as_ref().map_or("no run yet", Run::state_label);
     let words = note_ui(ui, shell.theme, state);
-    words.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Status, true, format!("Run state: {state}")));
+    words.widget_info(|| WidgetInfo::labeled(Role::Status, true, format!("Run state: {state}")));
 }
 
 fn follow_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
@@ -155,9 +153,9 @@ fn play_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
         shell.on_click(loops, TimeAction::PlayLoops(!page.play.loops));
         let speed = format!("{:.0} s", page.play.seconds);
         let words = RichText::new(speed).font(theme::numbers()).color(shell.theme.secondary);
-        let menu = ui.add(egui::Button::new(words).frame(false));
-        menu.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, can_play, "Speed of playing"));
-        egui::Popup::menu(&menu).show(|ui| {
+        let menu = ui.add(Button::new(words).frame(false));
+        menu.widget_info(|| WidgetInfo::labeled(Role::Button, can_play, "Speed of playing"));
+        Popup::menu(&menu).show(|ui| {
             for seconds in SPEEDS {
                 let words = format!("the whole run in {seconds:.0} s");
                 if ui.selectable_label(page.play.seconds == seconds, words).clicked() {
@@ -185,7 +183,7 @@ fn scrubber_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     let mut step = page.shown_step();
     let slider = Slider::new(&mut step, 0..=total).show_value(false).trailing_fill(true);
     let slider = ui.add_enabled(newest > 0, slider.handle_shape(egui::style::HandleShape::Circle));
-    slider.widget_info(|| egui::WidgetInfo::slider(newest > 0, step as f64, "Step shown"));
+    slider.widget_info(|| WidgetInfo::slider(newest > 0, step as f64, "Step shown"));
     let track = slider.rect.shrink2(vec2(slider.rect.height() / 2.5, 0.0));
     let x = |s: u64| track.left() + track.width() * s as f32 / total as f32;
     let painter = ui.painter();
@@ -195,7 +193,7 @@ fn scrubber_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
         painter.rect_filled(done, 1.0, shell.theme.secondary);
     }
     for s in page.mirror().map_or(&[][..], |m| &m.checkpoints) {
-        let top = egui::pos2(x(*s), track.center().y + 6.0);
+        let top = pos2(x(*s), track.center().y + 6.0);
         painter.vline(top.x, top.y..=top.y + 4.0, Stroke::new(1.5, shell.theme.secondary));
     }
     let events = page.mirror().map(|m| step_events::from_mirror(m, &page.knobs)).unwrap_or_default();

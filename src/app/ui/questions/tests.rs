@@ -1,16 +1,13 @@
 //! Tests when a question is due, how long it has been open, and what its answer belongs to.
 
 use super::*;
-use crate::{
-    config::Value,
-    telemetry::{Event, StepStats},
-};
+use crate::{config::Value, telemetry::Event};
 
 const KEY: Key = ("flow", Some(0));
 
 fn run_at(step: u64, state: RunState) -> Mirror {
     let mut mirror = Mirror::default();
-    mirror.apply(Event::Step(StepStats { step, variant: 0, scalars: vec![], wall_secs: 0.0 }));
+    mirror.report(0, step, &[]);
     mirror.apply(Event::State(state));
     mirror
 }
@@ -166,12 +163,11 @@ fn the_schedule_of_a_run_is_that_of_its_lab_and_its_live_changes() {
     let config = lab.config(None).unwrap();
     let probe = (lab.plan)(&config).unwrap().probes.into_iter().find(|p| p.probe == "causality").unwrap();
     let info = RunInfo { lab: lab.id.into(), config, total_steps: 1000, ..RunInfo::default() };
-    let (mut q, mut mirror) = (Questions::default(), Mirror::default());
-    mirror.apply(Event::Started(info.into()));
+    let (mut q, mut mirror) = (Questions::default(), Mirror::begun(info));
     q.follow_run(&mirror);
     assert_eq!(q.next_scheduled("causality", &mirror), (probe.every > 0).then_some(0));
     mirror.apply(Event::Changed { step: 0, key: probe.every_key, value: Value::Int(40) });
-    mirror.apply(Event::Step(StepStats { step: 70, variant: 0, scalars: vec![], wall_secs: 0.0 }));
+    mirror.report(0, 70, &[]);
     assert_eq!(q.next_scheduled("causality", &mirror), Some(80));
     assert_eq!(q.next_scheduled("settling", &mirror), None, "another lab asks that");
 }

@@ -4,6 +4,7 @@ use eframe::egui::Ui;
 
 use super::{
     ViewCx,
+    context::keys_of,
     needs::{needs_in, needs_of},
 };
 use crate::{
@@ -25,7 +26,6 @@ pub enum AnswerState<'a> {
     /// Nothing can be shown, and nothing is being asked.
     Absent(Absence<'a>),
     Asked(OpenQuestion),
-    /// The question was refused, for this reason.
     Refused(&'a str),
     Answered(ShownAnswer<'a>),
 }
@@ -34,7 +34,6 @@ pub enum AnswerState<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Absence<'a> {
     NoRun,
-    /// The models are being built.
     Preparing,
     /// The run ended with this error; `is_unmade` if it ended before its models were built.
     Failed {
@@ -70,7 +69,6 @@ pub struct OpenQuestion {
     pub share: Option<f32>,
 }
 
-/// An answer that is shown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ShownAnswer<'a> {
     pub variant: usize,
@@ -85,7 +83,6 @@ pub struct ShownAnswer<'a> {
 pub enum Outdated<'a> {
     /// The current question is only asked when a button is clicked.
     Unasked,
-    /// The current question is being answered.
     Asked(OpenQuestion),
     Refused(&'a str),
     /// The models have no answer to the current question.
@@ -292,7 +289,7 @@ impl<'a> ViewCx<'a> {
     }
 
     fn absence<M: Measurement>(&self) -> Absence<'a> {
-        let mirror: &'a crate::ui::mirror::Mirror = self.mirror;
+        let mirror = self.mirror;
         let of_variant = |v| {
             let scheduled = mirror.samples(v, M::CHANNEL).first();
             let samples = [scheduled, mirror.answer(v, M::CHANNEL)].into_iter().flatten();
@@ -321,19 +318,15 @@ impl<'a> ViewCx<'a> {
 
     /// True if the view being drawn puts the question in every frame in which it is due.
     fn asks_by_itself<M: Measurement>(&self) -> bool {
-        self.keys::<M>().into_iter().any(|key| self.questions.is_touched(key))
+        keys_of::<M>(self.selection.variant).into_iter().any(|key| self.questions.is_touched(key))
     }
 
-    /// The questions that the answers of a view belong to: to the variant in focus, and to all.
-    fn keys<M: Measurement>(&self) -> [Key; 2] {
-        [Some(self.selection.variant), None].map(|variant| (M::PROBE, variant))
-    }
-
-    /// The one of them that was put last; none where neither was.
+    /// The question to the variant in focus or to all that was put last; none where neither was.
     fn newest_key<M: Measurement>(&self) -> Option<Key> {
-        let asked = self.keys::<M>().into_iter().filter_map(|key| Some((self.questions.request(key)?, key)));
+        let keys = keys_of::<M>(self.selection.variant);
+        let asked = keys.into_iter().filter_map(|key| Some((self.questions.request(key)?, key)));
         let newest = asked.max_by_key(|(request, _)| *request).map(|(_, key)| key);
-        newest.or_else(|| self.keys::<M>().into_iter().find(|key| self.questions.shown_args(*key).is_some()))
+        newest.or_else(|| keys.into_iter().find(|key| self.questions.shown_args(*key).is_some()))
     }
 
     /// True if the page shows the lab's recorded example and the probe may need no weights: then it is answered by models with

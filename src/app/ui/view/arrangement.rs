@@ -4,9 +4,9 @@ use eframe::egui::{Context, Ui, Vec2, vec2};
 
 use super::panel::{Panel, PanelResponse};
 use crate::ui::{
-    plot::{Chart, ChartState, fits_two, min_chart_height},
+    plot::{Chart, ChartState, columns, fits_two, min_chart_height},
     theme::Theme,
-    widgets::{notes::note_ui, one_axis::one_axis_ui},
+    widgets::notes::note_ui,
 };
 
 /// Height of a row of controls above the panels, points.
@@ -98,7 +98,7 @@ impl Placement {
             }
             Self::OneAxis(shares) => {
                 let charts = panels.into_iter().filter_map(Panel::into_chart).zip(shares).collect();
-                one_axis_ui(ui, theme, room, charts, &mut states.iter_mut().collect::<Vec<_>>());
+                one_axis_ui(ui, theme, room, charts, states);
                 return None;
             }
             Self::Grid => {
@@ -154,6 +154,46 @@ impl Placement {
             all_ui(ui);
         }
         on_canvas
+    }
+}
+
+/// Wide enough for the figures beside any of the charts, points.
+const LEFT_MARGIN: f32 = 60.0;
+
+/// Shows charts on one x axis, each with its share of the height; a state a chart. Its zoom and its division are shared. They
+/// are above one another, with shared margins too, or in rows, beside one another, in a tile that is wide and too low for all
+/// of them.
+fn one_axis_ui(ui: &mut Ui, theme: &Theme, room: Vec2, charts: Vec<(Chart<'_>, f32)>, states: &mut [ChartState]) {
+    let Some((first, others)) = states.split_first_mut() else { return };
+    let count = charts.len();
+    let columns = columns(ui.ctx(), room, count);
+    let gap = ui.spacing().item_spacing;
+    let high = room.y - gap.y * (count.max(1) - 1) as f32;
+    let wide = ((room.x - gap.x * (columns - 1) as f32) / columns as f32).floor();
+    let mut margins = None;
+    let (mut charts, mut others) = (charts.into_iter().enumerate(), others.iter_mut());
+    let mut row_ui = |ui: &mut Ui| {
+        for (nth, (mut chart, share)) in charts.by_ref().take(columns) {
+            let size = if columns > 1 { vec2(wide, room.y) } else { vec2(wide, (high * share).round()) };
+            if columns == 1 {
+                chart.min_left_margin = chart.min_left_margin.max(LEFT_MARGIN);
+                chart.margins = margins;
+            }
+            if nth == 0 {
+                margins = Some(chart.show(ui, size, theme, first).margins);
+            } else if let Some(state) = others.next() {
+                state.share_x(first);
+                chart.show(ui, size, theme, state);
+                first.share_x(state);
+            }
+        }
+    };
+    for _ in 0..count.div_ceil(columns) {
+        if columns > 1 {
+            ui.horizontal(&mut row_ui);
+        } else {
+            row_ui(ui);
+        }
     }
 }
 

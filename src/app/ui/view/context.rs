@@ -13,7 +13,7 @@ use crate::{
         action::{Action, Actions, OpenAction, RunAction, SettingAction},
         mirror::Mirror,
         plot::{Axis, Chart, ChartState},
-        questions::{Freshness, QuestionTime, Questions},
+        questions::{Freshness, Key, QuestionTime, Questions},
         run::EXAMPLE_CANNOT_BE_ASKED,
         seed_series::variant_colour,
         selection::Selection,
@@ -41,7 +41,6 @@ pub struct ViewCx<'a> {
     pub actions: &'a mut Actions,
     /// The questions that the page has asked, with their times.
     pub questions: &'a mut Questions,
-    /// Every view that the page could show.
     pub all_views: &'static [ViewEntry],
     /// Reduced motion is wanted.
     pub still: bool,
@@ -70,9 +69,8 @@ impl<'a> ViewCx<'a> {
     /// The latest measurement at or before the shown step, of the variant in focus if it has one, else of the first
     /// that has; an answer to a question where nothing came by schedule, or where a live setting was changed since.
     pub fn latest<M: Measurement>(&self) -> Option<Measured<'a, M>> {
-        let mirror: &'a Mirror = self.mirror;
-        let scheduled = self.in_focus(|v| mirror.sample_at(v, M::CHANNEL, self.step));
-        let answer = self.in_focus(|v| mirror.answer(v, M::CHANNEL).filter(|s| self.is_known(s)));
+        let scheduled = self.in_focus(|v| self.mirror.sample_at(v, M::CHANNEL, self.step));
+        let answer = self.in_focus(|v| self.mirror.answer(v, M::CHANNEL).filter(|s| self.is_known(s)));
         let is_outdated = scheduled.is_none_or(|(_, s)| !self.matches_live_settings(s));
         let is_newer = |s: &Sample| is_outdated && (scheduled.is_none() || self.matches_live_settings(s));
         let newer = answer.filter(|(_, s)| is_newer(s) || self.is_asked_by_hand::<M>(s));
@@ -82,8 +80,7 @@ impl<'a> ViewCx<'a> {
     /// True for the newest answer of a program elsewhere, asked by hand, until put aside ([`ViewCx::dismiss_answer`]).
     fn is_asked_by_hand<M: Measurement>(&self, sample: &Sample) -> bool {
         let is_put = |key| sample.request.is_some() && self.questions.request(key) == sample.request;
-        self.is_trained_elsewhere()
-            && [Some(self.selection.variant), None].map(|of| (M::PROBE, of)).into_iter().any(is_put)
+        self.is_trained_elsewhere() && keys_of::<M>(self.selection.variant).into_iter().any(is_put)
     }
 
     /// Shows what the run has logged of `M` in place of the answer that a variant gave.
@@ -137,34 +134,30 @@ impl<'a> ViewCx<'a> {
 
     /// The sample of [`ViewCx::answered`], with its variant.
     pub(super) fn shown_sample<M: Measurement>(&self) -> Option<(usize, &'a Sample)> {
-        let mirror: &'a Mirror = self.mirror;
         self.in_focus(|v| self.shown_answer::<M>(v).filter(|_| self.has_asked::<M>(v)))
-            .or_else(|| self.in_focus(|v| mirror.sample_at(v, M::CHANNEL, self.step)))
+            .or_else(|| self.in_focus(|v| self.mirror.sample_at(v, M::CHANNEL, self.step)))
             .or_else(|| self.in_focus(|v| self.shown_answer::<M>(v)))
     }
 
     /// True if the page has asked the variant, or all variants, for an `M`.
     fn has_asked<M: Measurement>(&self, variant: usize) -> bool {
-        [Some(variant), None].into_iter().any(|of| self.questions.is_asked((M::PROBE, of)))
+        keys_of::<M>(variant).into_iter().any(|key| self.questions.is_asked(key))
     }
 
     fn shown_answer<M: Measurement>(&self, variant: usize) -> Option<&'a Sample> {
-        let mirror: &'a Mirror = self.mirror;
-        let answer = mirror.answer(variant, M::CHANNEL)?;
-        let is_between = || [Some(variant), None].into_iter().any(|of| self.is_waiting_for::<M>(of));
+        let answer = self.mirror.answer(variant, M::CHANNEL)?;
+        let is_between = || keys_of::<M>(variant).into_iter().any(|(_, of)| self.is_waiting_for::<M>(of));
         (self.is_known(answer) || is_between()).then_some(answer)
     }
 
     /// The settings that the run shown was begun with; without a run those of the controls.
     pub fn run_config(&self) -> &'a Config {
-        let mirror: &'a Mirror = self.mirror;
-        mirror.info.as_ref().map_or(self.config, |info| &info.config)
+        self.mirror.info.as_ref().map_or(self.config, |info| &info.config)
     }
 
     /// The latest scheduled measurement of one variant at or before the shown step.
     pub fn scheduled<M: Measurement>(&self, variant: usize) -> Option<Measured<'a, M>> {
-        let mirror: &'a Mirror = self.mirror;
-        mirror.sample_at(variant, M::CHANNEL, self.step).and_then(|sample| Measured::new((variant, sample)))
+        self.mirror.sample_at(variant, M::CHANNEL, self.step).and_then(|sample| Measured::new((variant, sample)))
     }
 
     /// The newest answer of one variant, if it takes precedence over the scheduled measurement ([`ViewCx::answered`]).
@@ -304,8 +297,7 @@ impl<'a> ViewCx<'a> {
 
     /// Everything that one variant's schedule has measured, with its step, oldest first.
     pub fn history<M: Measurement>(&self, variant: usize) -> Vec<(u64, &'a M)> {
-        let mirror: &'a Mirror = self.mirror;
-        mirror.samples(variant, M::CHANNEL).iter().filter_map(|s| Some((s.step, s.measurement()?))).collect()
+        self.mirror.samples(variant, M::CHANNEL).iter().filter_map(|s| Some((s.step, s.measurement()?))).collect()
     }
 
     /// [`ViewCx::history`] of the variant in focus if it has one, else of the first that has.
@@ -387,8 +379,7 @@ impl<'a> ViewCx<'a> {
 
     /// The length of the run's training windows, tokens, if its lab has that setting.
     pub fn training_window(&self) -> Option<usize> {
-        let config = self.run_config();
-        config.value(TrainSettings::window).ok()
+        self.run_config().value(TrainSettings::window).ok()
     }
 
     /// True where a model can answer questions that views put by themselves.
@@ -402,7 +393,6 @@ impl<'a> ViewCx<'a> {
         self.can_ask() || self.mirror.can_be_asked_elsewhere()
     }
 
-    /// True for a run that another program trains.
     pub fn is_trained_elsewhere(&self) -> bool {
         self.mirror.info.as_ref().is_some_and(|info| info.lab == FOREIGN)
     }
@@ -445,6 +435,11 @@ impl<'a> ViewCx<'a> {
     }
 }
 
+/// The keys of the questions for an `M` to a variant, and to all.
+pub(super) fn keys_of<M: Measurement>(variant: usize) -> [Key; 2] {
+    [Some(variant), None].map(|of| (M::PROBE, of))
+}
+
 /// The step of a sample, `what`, and the data that it was measured on; `otherwise` where there is none.
 pub fn sample_subtitle(sample: Option<&Sample>, what: &str, otherwise: &str) -> String {
     let Some(Sample { step, about, .. }) = sample else { return otherwise.to_owned() };
@@ -452,7 +447,6 @@ pub fn sample_subtitle(sample: Option<&Sample>, what: &str, otherwise: &str) -> 
     format!("step {step}{dot}{what} \u{b7} {about}")
 }
 
-/// A measurement with what it was taken of.
 #[derive(Debug, PartialEq)]
 pub struct Measured<'a, M> {
     pub variant: usize,

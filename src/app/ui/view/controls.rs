@@ -12,7 +12,6 @@ use crate::{
     ui::{mirror::Mirror, theme::LOCKED_OPACITY},
 };
 
-/// The reason why a locked control does not move.
 pub const LOCKED: &str = "Locked by the link that this page was opened with.";
 
 /// Width of the padlock, points, and of the left margin of a column that contains it.
@@ -46,7 +45,6 @@ fn padlock_place(ui: &mut Ui) -> Rect {
     }
 }
 
-/// The sign of controls that the link locks.
 fn padlock_ui(ui: &Ui, place: Rect, name: &str) {
     let (centre, colour) = (place.center(), ui.visuals().weak_text_color());
     let body = Rect::from_center_size(centre + vec2(0.0, 1.5), vec2(8.0, 6.0));
@@ -70,7 +68,6 @@ impl ViewCx<'_> {
         self.has_controls && !self.restrictions.hides(VIEW_CONTROLS)
     }
 
-    /// True where a view's own controls can be moved.
     pub fn can_move_controls(&self) -> bool {
         self.shows_controls() && !self.restrictions.locks(VIEW_CONTROLS)
     }
@@ -108,7 +105,8 @@ impl ViewCx<'_> {
         if ui.is_enabled() {
             ui.set_opacity(1.0);
         }
-        let added = match self.is_restricted(keys) {
+        // within locked controls one padlock stands for all
+        let added = match self.is_restricted(keys) && ui.is_enabled() {
             true => {
                 let mut place = ui.available_rect_before_wrap();
                 if ui.layout().is_vertical() {

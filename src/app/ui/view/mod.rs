@@ -118,7 +118,6 @@ pub trait View {
     }
 }
 
-/// An entry of the list of views.
 pub struct ViewEntry {
     pub id: &'static str,
     pub title: &'static str,

@@ -7,7 +7,6 @@ use crate::ui::{
     theme::Theme,
 };
 
-/// A picture of a view.
 pub struct Panel<'a> {
     body: Body<'a>,
     /// Its share of the height of all charts of the view.
@@ -18,17 +17,12 @@ pub struct Panel<'a> {
 
 enum Body<'a> {
     Chart(Box<Chart<'a>>),
-    Canvas(Canvas<'a>),
+    /// A picture of this name that interface code paints at a size: a map, a table, a graph. The same code draws it in the
+    /// window and as SVG.
+    Canvas(&'static str, Paint<'a>),
 }
 
-/// Paints a picture in this much space.
 type Paint<'a> = Box<dyn Fn(&mut Ui, Vec2) -> Response + 'a>;
-
-/// A picture that interface code paints: a map, a table, a graph. The same code draws it in the window and as SVG.
-struct Canvas<'a> {
-    name: &'static str,
-    paint: Paint<'a>,
-}
 
 pub(super) enum PanelResponse {
     Chart(ChartResponse),
@@ -47,7 +41,7 @@ impl<'a> Panel<'a> {
 
     /// A picture that is not a chart and therefore not in the table. `paint` draws it at a size in points.
     pub fn canvas(name: &'static str, paint: impl Fn(&mut Ui, Vec2) -> Response + 'a) -> Self {
-        Self { body: Body::Canvas(Canvas { name, paint: Box::new(paint) }), share: 1.0, prefix: None }
+        Self { body: Body::Canvas(name, Box::new(paint)), share: 1.0, prefix: None }
     }
 
     /// Adds the lines of this panel's chart to the table of the first chart, which has the same x.
@@ -63,7 +57,7 @@ impl<'a> Panel<'a> {
     pub(super) fn name(&self) -> &str {
         match &self.body {
             Body::Chart(chart) => &chart.name,
-            Body::Canvas(canvas) => canvas.name,
+            Body::Canvas(name, _) => name,
         }
     }
 
@@ -71,7 +65,7 @@ impl<'a> Panel<'a> {
     pub(super) fn into_chart(self) -> Option<Chart<'a>> {
         match self.body {
             Body::Chart(chart) => Some(*chart),
-            Body::Canvas(_) => None,
+            Body::Canvas(..) => None,
         }
     }
 
@@ -87,12 +81,11 @@ impl<'a> Panel<'a> {
         }
     }
 
-    /// Draws the panel in `size` points.
     pub(super) fn show(&self, ui: &mut Ui, size: Vec2, theme: &Theme, state: &mut ChartState) -> PanelResponse {
         match &self.body {
             Body::Chart(chart) => PanelResponse::Chart(chart.show(ui, size, theme, state)),
-            Body::Canvas(canvas) => {
-                let response = (canvas.paint)(ui, size);
+            Body::Canvas(_, paint) => {
+                let response = paint(ui, size);
                 state.corner = Some(response.rect.min);
                 state.size = Some(response.rect.size().into());
                 PanelResponse::Canvas(response)
@@ -105,9 +98,9 @@ impl<'a> Panel<'a> {
         let corner = state.corner?;
         let svg = match &self.body {
             Body::Chart(chart) => chart.svg(state, theme)?,
-            Body::Canvas(canvas) => {
+            Body::Canvas(name, paint) => {
                 let size = Vec2::from(state.size?);
-                drawing(canvas.name, size, theme, |ui| _ = (canvas.paint)(ui, size))
+                drawing(name, size, theme, |ui| _ = paint(ui, size))
             }
         };
         Some((corner, svg))

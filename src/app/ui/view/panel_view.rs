@@ -21,7 +21,6 @@ use crate::ui::{
 
 /// A view that is panels. [`panels`] makes it a [`View`].
 pub trait PanelView {
-    /// How several panels share the space.
     const ARRANGEMENT: Arrangement = Arrangement::OneAxis;
     /// Below this height, in points, only one panel is drawn.
     const LOW: f32 = if matches!(Self::ARRANGEMENT, Arrangement::OneAxis) { 200.0 } else { 0.0 };
@@ -139,7 +138,6 @@ struct Panels<V> {
     states: HashMap<usize, Vec<ChartState>>,
 }
 
-/// The panels of a view in the last frame.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct LastPanels {
     /// There is more than one.
@@ -275,12 +273,10 @@ mod tests {
     use super::*;
     use crate::{
         config::Config,
-        labs::restrictions::UNRESTRICTED,
         ui::{
-            action::Actions,
+            figure::Figure,
             mirror::Mirror,
             plot::{Axis, Chart, Line, begin_tile},
-            questions::Questions,
             selection::Selection,
             theme::{self, Theme},
         },
@@ -406,60 +402,46 @@ mod tests {
     #[test]
     fn table_and_svg_follow_from_the_panels() {
         let (mirror, config, theme) = (Mirror::default(), Config::defaults("", &[]), Theme::dark());
-        let mut cx = ViewCx {
-            mirror: &mirror,
-            step: 0,
-            follow: true,
-            config: &config,
-            knobs: &[],
-            preset: &config,
-            restrictions: &UNRESTRICTED,
-            theme: &theme,
-            selection: &mut Selection::default(),
-            actions: &mut Actions::default(),
-            questions: &mut Questions::default(),
-            all_views: &[],
-            still: true,
-            has_controls: false,
-        };
-        let has = |svg: &str, name: &str| svg.contains(&format!("<title>{name}</title>"));
-        let mut three = (panels::<Three>("three", "Three", "").make)();
-        assert_eq!(three.csv(&cx).unwrap(), "step,line,second line\n0,1,2\n");
-        let all = drawn_svg(three.as_mut(), &mut cx, [600.0, 500.0]);
-        assert!(["first", "second", "third"].iter().all(|name| has(&all, name)), "{all}");
-        let low = drawn_svg(three.as_mut(), &mut cx, [600.0, 120.0]);
-        assert!(low.contains("first") && !low.contains("second"), "{low}");
+        Figure::new("", &mirror, &config, &[], &theme).with_cx(&mut Selection::default(), |cx| {
+            let has = |svg: &str, name: &str| svg.contains(&format!("<title>{name}</title>"));
+            let mut three = (panels::<Three>("three", "Three", "").make)();
+            assert_eq!(three.csv(cx).unwrap(), "step,line,second line\n0,1,2\n");
+            let all = drawn_svg(three.as_mut(), cx, [600.0, 500.0]);
+            assert!(["first", "second", "third"].iter().all(|name| has(&all, name)), "{all}");
+            let low = drawn_svg(three.as_mut(), cx, [600.0, 120.0]);
+            assert!(low.contains("first") && !low.contains("second"), "{low}");
 
-        let mut grouped = (panels::<Grouped>("grouped", "Grouped", "").make)();
-        let groups = drawn_svg(grouped.as_mut(), &mut cx, [600.0, 500.0]);
-        assert!(has(&groups, "first") && !has(&groups, "second") && has(&groups, "third"), "{groups}");
+            let mut grouped = (panels::<Grouped>("grouped", "Grouped", "").make)();
+            let groups = drawn_svg(grouped.as_mut(), cx, [600.0, 500.0]);
+            assert!(has(&groups, "first") && !has(&groups, "second") && has(&groups, "third"), "{groups}");
 
-        let mut painted = (panels::<Painted>("painted", "Painted", "").make)();
-        assert_eq!(painted.csv(&cx).unwrap(), "step,line\n0,1\n");
-        let both = drawn_svg(painted.as_mut(), &mut cx, [600.0, 500.0]);
-        assert!(has(&both, "first") && has(&both, "painted"), "{both}");
-        let one = drawn_svg(painted.as_mut(), &mut cx, [300.0, 500.0]);
-        assert!(!has(&one, "first") && has(&one, "painted"), "{one}");
+            let mut painted = (panels::<Painted>("painted", "Painted", "").make)();
+            assert_eq!(painted.csv(cx).unwrap(), "step,line\n0,1\n");
+            let both = drawn_svg(painted.as_mut(), cx, [600.0, 500.0]);
+            assert!(has(&both, "first") && has(&both, "painted"), "{both}");
+            let one = drawn_svg(painted.as_mut(), cx, [300.0, 500.0]);
+            assert!(!has(&one, "first") && has(&one, "painted"), "{one}");
 
-        cx.has_controls = true;
-        for (high, is_above) in [(180.0, true), (400.0, false)] {
-            let mut footed = Panels::<Footed>::default();
-            draw(&mut footed, &mut cx, [400.0, high], true);
-            assert_eq!(footed.view.top < high / 2.0, is_above, "controls in a tile {high} points high");
-        }
+            cx.has_controls = true;
+            for (high, is_above) in [(180.0, true), (400.0, false)] {
+                let mut footed = Panels::<Footed>::default();
+                draw(&mut footed, cx, [400.0, high], true);
+                assert_eq!(footed.view.top < high / 2.0, is_above, "controls in a tile {high} points high");
+            }
 
-        let mut halved = Panels::<Halved>::default();
-        for (size, is_tile, chosen, shown) in [
-            ([300.0, 300.0], true, 0, [true, false]),
-            ([300.0, 300.0], true, 1, [false, true]),
-            ([300.0, 600.0], true, 1, [true, true]),
-            ([900.0, 300.0], true, 1, [true, true]),
-            ([300.0, 300.0], false, 1, [true, true]),
-        ] {
-            halved.chosen = chosen;
-            draw(&mut halved, &mut cx, size, is_tile);
-            let svg = halved.svg(&cx).unwrap();
-            assert_eq!(["first", "second"].map(|name| has(&svg, name)), shown, "{size:?}, in a tile: {is_tile}");
-        }
+            let mut halved = Panels::<Halved>::default();
+            for (size, is_tile, chosen, shown) in [
+                ([300.0, 300.0], true, 0, [true, false]),
+                ([300.0, 300.0], true, 1, [false, true]),
+                ([300.0, 600.0], true, 1, [true, true]),
+                ([900.0, 300.0], true, 1, [true, true]),
+                ([300.0, 300.0], false, 1, [true, true]),
+            ] {
+                halved.chosen = chosen;
+                draw(&mut halved, cx, size, is_tile);
+                let svg = halved.svg(cx).unwrap();
+                assert_eq!(["first", "second"].map(|name| has(&svg, name)), shown, "{size:?}, in a tile: {is_tile}");
+            }
+        });
     }
 }

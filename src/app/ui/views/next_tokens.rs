@@ -37,7 +37,8 @@ fn variant_ui(ui: &mut Ui, cx: &ViewCx<'_>, measured: Measured<'_, Likely>) {
     bars_ui(ui, theme, &format!("next tokens of {label}"), bars, 1.0);
     // another program may have asked its model for the next token alone
     if !measured.continuation.is_empty() {
-        wrapped_ui(ui, format!("goes on: {}", drawable_text(ui, &measured.continuation)), theme.secondary);
+        let continuation = visible_text(&measured.continuation);
+        wrapped_ui(ui, format!("goes on: {}", drawable_text(ui, &continuation)), theme.secondary);
     }
 }
 

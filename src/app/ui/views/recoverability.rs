@@ -80,7 +80,10 @@ impl Recoverability {
             if ui.button(label).on_hover_text(tip).clicked() {
                 cx.act(RunAction::RunPause);
             }
-            note_ui(ui, cx.theme, words);
+            // beside a padlock a narrow tile has no room for it
+            if note_width(ui.painter(), words) <= ui.available_width() {
+                note_ui(ui, cx.theme, words);
+            }
         });
     }
 }

@@ -25,9 +25,7 @@ pub(super) fn dispatch(app: &mut App, action: FileAction, ctx: &Context) {
         }
         FileAction::Record(rect, name) => app.pictures.ask(rect, name, ctx),
         FileAction::Save(name, bytes) => save(app, name, bytes),
-        FileAction::SaveInExports(name, bytes) => {
-            save_in_exports(app, name, bytes);
-        }
+        FileAction::SaveInExports(name, bytes) => _ = save_in_exports(app, name, bytes),
         FileAction::OpenTransitions { name, bytes, states } => {
             app.transitions = Some(MatrixExport { path: save_in_exports(app, name, bytes), states });
         }
@@ -73,7 +71,6 @@ pub(in crate::ui) fn draw_pictures(app: &mut App, ctx: &Context) {
     }
 }
 
-/// A tile's picture is ready.
 pub(in crate::ui) fn take_picture(app: &mut App, picture: Picture) {
     match picture.destination {
         Destination::Dialog => save(app, picture.name, picture.png),

@@ -1,17 +1,29 @@
 //! The effect of actions on lessons.
 
 use super::open_lab::open_lab;
-use crate::ui::{app::prelude::*, page::lesson};
+use crate::ui::{app::prelude::*, page::lesson, session::Tab};
 
 pub(super) fn dispatch(app: &mut App, action: LessonAction, ctx: &Context) {
     match action {
         LessonAction::Step(i) => take_step(app, i, ctx),
+        LessonAction::Next => turn_to(app, |i| Some(i.map_or(0, |i| i + 1)), ctx),
+        LessonAction::Previous => turn_to(app, |i| i?.checked_sub(1), ctx),
         // chosen in this window: what the page's own link restricts stays
         LessonAction::Open(link) => open_step(app, &link, ctx),
     }
 }
 
-/// Follows a step of the lesson of the page in front.
+/// Follows the step that `step` makes of the present one, in sight; nothing happens where the lesson has no such step.
+fn turn_to(app: &mut App, step: fn(Option<usize>) -> Option<usize>, ctx: &Context) {
+    let Some(lesson) = app.page().map(|page| &page.lesson) else { return };
+    if let Some(i) = step(lesson.current).filter(|i| *i < lesson.lesson.steps.len()) {
+        // the controls stay folded where they are
+        let session = &mut app.session;
+        (session.inspector_open, session.inspector_first, session.tab) = (true, true, Tab::Lesson);
+        take_step(app, i, ctx);
+    }
+}
+
 fn take_step(app: &mut App, i: usize, ctx: &Context) {
     let Some(page) = app.page() else { return };
     let (lab, begins_run) = (page.lab.id, lesson::step_begins_run(page, i));
@@ -33,13 +45,12 @@ fn take_step(app: &mut App, i: usize, ctx: &Context) {
 pub(in crate::ui) fn open_lesson(app: &mut App, link: &LessonLink, ctx: &Context) {
     if let Some(lab) = app.lists.lab(&link.lab) {
         open_lab(app, lab.id, ctx);
-        // lifted until the step's settings are applied, because locked settings could not be changed
-        restrict(app, Restrictions::default());
+    }
+    if app.page().is_some_and(|page| page.lab.id == link.lab) {
+        // before the step is taken, whose own settings pass the locks
+        restrict(app, Restrictions { opened_step: link.step.checked_sub(1), ..link.restrictions.clone() });
     }
     open_step(app, link, ctx);
-    if app.page().is_some_and(|page| page.lab.id == link.lab) {
-        restrict(app, link.restrictions.clone());
-    }
 }
 
 pub(super) fn restrict(app: &mut App, restrictions: Restrictions) {
@@ -48,7 +59,7 @@ pub(super) fn restrict(app: &mut App, restrictions: Restrictions) {
     }
 }
 
-/// Opens a lab at a step of its lesson, with the controls that the step needs.
+/// Opens a lab at a step of its lesson, with the controls that the step needs where no link has chosen others.
 fn open_step(app: &mut App, link: &LessonLink, ctx: &Context) {
     let Some(lab) = app.lists.lab(&link.lab) else {
         let known = app.lists.labs.iter().map(|l| l.id).collect::<Vec<_>>().join(", ");
@@ -61,6 +72,8 @@ fn open_step(app: &mut App, link: &LessonLink, ctx: &Context) {
     take_step(app, i, ctx);
     if let Some(page) = app.page_mut() {
         page.lesson.scroll_to = Some(i);
-        page.lesson.is_focused = page.lesson.lesson.steps.get(i).is_some_and(|s| s.does.needs().next().is_some());
+        let is_free = page.restrictions.locked.is_empty() && page.restrictions.hidden.is_empty();
+        let step = page.lesson.lesson.steps.get(i).filter(|_| is_free);
+        page.lesson.is_focused = step.is_some_and(|s| s.does.needs().next().is_some());
     }
 }

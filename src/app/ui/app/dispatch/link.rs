@@ -4,12 +4,25 @@ use super::{lesson::open_lesson, open_lab::open_settings, open_run::open_run};
 use crate::{
     experiments::permalink::{Link, Permalink},
     labs::TrainSettings,
-    ui::{app::prelude::*, panels::linked_files_sheet::LinkedFilesSheet},
+    ui::{
+        app::prelude::*,
+        panels::{class_link::ClassLinkSheet, consent_sheets::LinkedFilesSheet},
+    },
 };
+
+const NO_PAGE: &str = "Open a lab first: a link leads to a page of one.";
+
+pub(super) fn open_class_link(app: &mut App) {
+    if app.page().is_some_and(|page| page.lab.trains()) {
+        app.overlay = Some(Overlay::ClassLink(ClassLinkSheet::default()));
+    } else {
+        app.toasts.push(Level::Info, "Open a lab that trains first: its page can be restricted.".into());
+    }
+}
 
 pub(in crate::ui) fn copy_link(app: &mut App, ctx: &Context) {
     let Some(page) = app.page() else {
-        return app.toasts.push(Level::Info, "Open a lab first: a link leads to a page of one.".into());
+        return app.toasts.push(Level::Info, NO_PAGE.into());
     };
     let link = link::link(page);
     let more = link::link_text(page, &link);
@@ -31,7 +44,6 @@ pub(in crate::ui) fn open_link(app: &mut App, link: Result<Link, String>, ctx: &
     }
 }
 
-/// A link as text, if it is one.
 pub(in crate::ui) fn link_of(app: &App, text: &str) -> Option<Result<Link, String>> {
     Link::parse(text, app.lists.labs)
 }

@@ -3,14 +3,21 @@
 use crate::ui::{
     app::prelude::*,
     frames::FrameTimes,
-    session::{MAX_ZOOM, MIN_ZOOM},
+    session::{MAX_ZOOM, MIN_ZOOM, Tab},
     theme,
 };
 
 pub(super) fn dispatch(app: &mut App, action: LookAction, ctx: &Context) {
     match action {
+        LookAction::FoldInspector if app.session.is_presenting && follows_step(app) => {
+            let is_open = app.session.is_lesson_open();
+            (app.session.inspector_open, app.session.tab) = (!is_open, Tab::Lesson);
+        }
         LookAction::FoldControls | LookAction::FoldInspector if app.session.is_presenting => {
-            app.toasts.push(Level::Info, "Presenter mode has no panels; P ends it.".into());
+            app.toasts.push(
+                Level::Info,
+                "Presenter mode has no controls, and a right panel only with a step of a lesson; P ends it.".into(),
+            );
         }
         LookAction::Presenter => {
             app.session.is_presenting = !app.session.is_presenting;
@@ -32,4 +39,8 @@ pub(super) fn dispatch(app: &mut App, action: LookAction, ctx: &Context) {
             app.frames = FrameTimes::default();
         }
     }
+}
+
+fn follows_step(app: &App) -> bool {
+    app.page().is_some_and(|page| page.lesson.step().is_some())
 }

@@ -3,7 +3,7 @@
 use super::{
     dispatch as dispatch_any,
     lesson::restrict,
-    link::{link_of, open_link, show_page, use_linked_files},
+    link::{link_of, open_class_link, open_link, show_page, use_linked_files},
     open_file::open_path,
     open_lab::{open_lab, open_settings},
     open_run::{open_run, show_replay},
@@ -49,6 +49,7 @@ pub(super) fn dispatch(app: &mut App, action: OpenAction, ctx: &Context) {
         OpenAction::Help => app.overlay = Some(Overlay::Help),
         OpenAction::Back => back(app, ctx),
         OpenAction::StopAndGoOn => stop_and_go_on(app, ctx),
+        OpenAction::ClassLink => open_class_link(app),
         OpenAction::UseLinkedFiles => use_linked_files(app, ctx),
     }
 }
@@ -59,17 +60,14 @@ fn go_home(app: &mut App) {
     app.host.list_runs();
 }
 
-/// The page of a sweep, in front of the table of runs.
 pub(in crate::ui) fn open_sweep(app: &mut App, folder: PathBuf) {
-    app.open = None;
-    app.overlay = None;
+    (app.open, app.overlay) = (None, None);
     app.sweep.open(folder.clone());
     app.host.read_sweep(folder);
 }
 
 fn open_runs(app: &mut App) {
-    app.open = None;
-    app.overlay = None;
+    (app.open, app.overlay) = (None, None);
     (app.sweep.is_open, app.claims.is_open) = (false, false);
     app.runs.open();
     app.host.list_run_table();
@@ -87,8 +85,7 @@ fn open_claims(app: &mut App, filter: String) {
 
 /// Returns to the page of claims, in the state in which it was left.
 fn return_to_claims(app: &mut App) {
-    app.open = None;
-    app.overlay = None;
+    (app.open, app.overlay) = (None, None);
     (app.sweep.is_open, app.runs.is_open, app.claims.is_open) = (false, false, true);
 }
 
@@ -133,9 +130,7 @@ fn stop_and_go_on(app: &mut App, ctx: &Context) {
     app.has_stop_consent = true;
     match waiting {
         PendingAction::Action(action) => dispatch_any(app, action, ctx),
-        PendingAction::Settings(shared) => {
-            open_settings(app, *shared, ctx);
-        }
+        PendingAction::Settings(shared) => _ = open_settings(app, *shared, ctx),
         PendingAction::Replay(run) => show_replay(app, *run),
         PendingAction::Page(link) => show_page(app, *link, ctx),
     }

@@ -1,11 +1,15 @@
 //! Opens a lab, as it was left or with settings, and hands files to its page.
 
 use crate::{
-    labs::equilibrium::settings::GeneratorSettings,
+    config::Setting,
+    labs::{
+        corpus::{CorpusSettings, TokenKind},
+        equilibrium::settings::GeneratorSettings,
+    },
     ui::{
         app::prelude::*,
         host::CheckedFile,
-        page::{example, lesson, tokens},
+        page::{example, lesson},
     },
 };
 
@@ -147,7 +151,7 @@ fn set_checked_path(app: &mut App, file: &ChosenFile, checked: CheckedFile, ctx:
     }
     page.drafts.remove(key);
     if begins_run && !page.restrictions.locks(key) {
-        tokens::forget_tokens(page, now);
+        forget_tokens(page, now);
     }
     page.change(key, Value::Text(path.to_string()), now);
     if let Some(words) = page.refused.get(key) {
@@ -157,10 +161,11 @@ fn set_checked_path(app: &mut App, file: &ChosenFile, checked: CheckedFile, ctx:
     if !file.is_opened {
         return;
     }
-    tokens::choose_tokens_of(page, file.kind, now);
+    choose_tokens_of(page, file.kind, now);
     // a run that could not be opened before is tried with the new file
     let is_example = page.run.as_ref().is_some_and(Run::is_example);
-    let is_tried_again = page.lab.opens_with_run && (is_example || tokens::has_failed(page));
+    let has_failed = matches!(page.mirror().and_then(|mirror| mirror.state.as_ref()), Some(RunState::Failed { .. }));
+    let is_tried_again = page.lab.opens_with_run && (is_example || has_failed);
     if begins_run || is_tried_again {
         page.launch(app.host.as_mut(), ctx);
     }
@@ -178,5 +183,32 @@ fn set_states(page: &mut Page, checked: CheckedFile, now: f64) {
     let Some((key, value)) = checked.states.map(states_setting) else { return };
     if page.config.get(key).is_some() && !page.restrictions.locks(key) {
         page.change(key, value, now);
+    }
+}
+
+/// The tokens that a file of this kind is for.
+fn choose_tokens_of(page: &mut Page, kind: FileKind, now: f64) {
+    let tokens = match kind {
+        FileKind::Tokenizer => TokenKind::HuggingFace,
+        FileKind::Vocabulary => TokenKind::SortedChar,
+        _ => return,
+    };
+    if page.config.get(CorpusSettings::tokenizer.name).is_some() {
+        page.change(CorpusSettings::tokenizer.name, tokens.to_value(), now);
+    }
+}
+
+/// Finds the tokens again, since another model is opened, whose vocabulary may differ from that of the one before.
+fn forget_tokens(page: &mut Page, now: f64) {
+    let defaults = [
+        (CorpusSettings::tokenizer.name, TokenKind::Byte.to_value()),
+        (CorpusSettings::vocabulary_file.name, Value::Text(String::new())),
+        (CorpusSettings::tokenizer_file.name, Value::Text(String::new())),
+    ];
+    for (key, value) in defaults {
+        if page.config.get(key).is_some() {
+            page.drafts.remove(key);
+            page.change(key, value, now);
+        }
     }
 }

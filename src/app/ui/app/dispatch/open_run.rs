@@ -47,27 +47,24 @@ pub(in crate::ui) fn pump_opening(app: &mut App) {
     let mut waiting = vec![];
     for mut run in std::mem::take(&mut app.opening) {
         run.pump();
-        let lab = run.mirror.info.as_ref().map(|i| i.lab.clone());
-        let failed =
-            if let Some(RunState::Failed { message }) = &run.mirror.state { Some(message.clone()) } else { None };
-        match (lab, failed) {
-            (Some(id), _) => match app.lists.lab(&id) {
-                Some(lab) => {
-                    let is_it = |agreed: &mut PathBuf| run.replayed_folder() == Some(agreed.as_path());
-                    let is_agreed = app.consented_run.take_if(is_it).is_some();
-                    if !is_agreed && app.must_wait(lab.id, "open the replay") {
-                        app.waiting = Some(PendingAction::Replay(Box::new(run)));
-                    } else {
-                        show_replay(app, run);
-                    }
-                }
-                None => app.toasts.push(
-                    Level::Error,
-                    format!("This run is of a lab \u{201c}{id}\u{201d} that this build does not have."),
-                ),
-            },
-            (None, Some(message)) => app.toasts.push(Level::Error, message),
-            (None, None) => waiting.push(run),
+        let Some(info) = &run.mirror.info else {
+            match run.mirror.state.clone() {
+                Some(RunState::Failed { message }) => app.toasts.push(Level::Error, message),
+                _ => waiting.push(run),
+            }
+            continue;
+        };
+        let Some(lab) = app.lists.lab(&info.lab) else {
+            let words = format!("This run is of a lab \u{201c}{}\u{201d} that this build does not have.", info.lab);
+            app.toasts.push(Level::Error, words);
+            continue;
+        };
+        let is_it = |agreed: &mut PathBuf| run.replayed_folder() == Some(agreed.as_path());
+        let is_agreed = app.consented_run.take_if(is_it).is_some();
+        if !is_agreed && app.must_wait(lab.id, "open the replay") {
+            app.waiting = Some(PendingAction::Replay(Box::new(run)));
+        } else {
+            show_replay(app, run);
         }
     }
     app.opening = waiting;

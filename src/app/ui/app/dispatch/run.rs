@@ -1,34 +1,22 @@
-//! The effect of actions on the run.
+//! The effect of actions on the run and on the shown step.
 
-use super::{open_run::record_checkpoints_again, time};
+use super::open_run::record_checkpoints_again;
 use crate::ui::{app::prelude::*, page::training};
 
 pub(super) fn dispatch(app: &mut App, action: RunAction, ctx: &Context) {
     let Some(page) = app.page() else { return };
-    match action {
-        RunAction::Space if play::space_plays(page) => return time::dispatch(app, TimeAction::Play, ctx),
-        RunAction::RunPause if play::run_plays(page) => return time::dispatch(app, TimeAction::Play, ctx),
-        RunAction::RightArrow if play::space_plays(page) => return time::dispatch(app, TimeAction::Next, ctx),
-        // settings of which no run can be made end none
-        RunAction::LetterR if (page.lab.plan)(&page.config).is_ok() => {
-            let lab = page.lab.id;
-            if app.must_wait(lab, "begin again with the settings shown") {
-                app.waiting = Some(PendingAction::Action(RunAction::Reset.into()));
-                return;
-            }
+    let may_play = matches!(action, RunAction::Space | RunAction::RightArrow) && play::space_plays(page);
+    if may_play || action == RunAction::RunPause && play::run_plays(page) {
+        let shown = if action == RunAction::RightArrow { TimeAction::Next } else { TimeAction::Play };
+        return dispatch_time(app, shown, ctx);
+    }
+    // settings of which no run can be made end none
+    if action == RunAction::LetterR && (page.lab.plan)(&page.config).is_ok() {
+        let lab = page.lab.id;
+        if app.must_wait(lab, "begin again with the settings shown") {
+            app.waiting = Some(PendingAction::Action(RunAction::Reset.into()));
+            return;
         }
-        RunAction::Space
-        | RunAction::RunPause
-        | RunAction::TrainOn
-        | RunAction::StepOnce
-        | RunAction::RightArrow
-        | RunAction::RunTo(_)
-        | RunAction::Reset
-        | RunAction::LetterR
-        | RunAction::Pace(_)
-        | RunAction::Checkpoint
-        | RunAction::Ask(_)
-        | RunAction::Cancel(_) => {}
     }
     if matches!(action, RunAction::Reset | RunAction::LetterR) && record_checkpoints_again(app, ctx) {
         return;
@@ -57,5 +45,23 @@ pub(super) fn dispatch(app: &mut App, action: RunAction, ctx: &Context) {
     };
     if let Err(words) = outcome {
         app.toasts.push(level, words);
+    }
+}
+
+pub(super) fn dispatch_time(app: &mut App, action: TimeAction, ctx: &Context) {
+    let Some(page) = app.page_mut() else { return };
+    match action {
+        TimeAction::Play => {
+            let outcome = play::play_or_pause(page, ctx.input(|i| i.time));
+            app.warn_on_error(outcome);
+        }
+        TimeAction::Next => {
+            let outcome = play::show_next(page);
+            app.warn_on_error(outcome);
+        }
+        TimeAction::PlaySpeed(seconds) => page.play.seconds = seconds,
+        TimeAction::PlayLoops(loops) => page.play.loops = loops,
+        TimeAction::Follow => play::follow(page),
+        TimeAction::Scrub(step) => play::scrub_to(page, step),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     experiments::{claims::entry::EffectCurve, short_number::short},
-    ui::{panels::prelude::*, plot::drawing, widgets::number::grouped},
+    ui::panels::prelude::*,
 };
 
 const WIDTH: f32 = 640.0;
@@ -23,13 +23,12 @@ pub fn curve_svg(theme: &Theme, curve: &EffectCurve, width: f32) -> String {
     drawing(&label(curve), vec2(width, HEIGHT), theme, |ui| curve_ui(ui, theme, curve))
 }
 
-/// Draws the effects of a claim along an axis.
 pub fn curve_ui(ui: &mut Ui, theme: &Theme, curve: &EffectCurve) {
     let (Some(first), Some(last)) = (curve.points.first(), curve.points.last()) else { return };
     let name = label(curve);
     let size = vec2(ui.available_width().min(WIDTH), HEIGHT);
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &name));
+    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &name));
     if !ui.is_rect_visible(rect) {
         return;
     }

@@ -4,13 +4,8 @@
 use super::{RunsHere, curve, picture};
 use crate::{
     experiments::{
-        claims::{
-            entry::{ClaimEntry, ClaimRuns},
-            ledger::Judgement,
-            rule::Rule,
-        },
+        claims::{ledger::Judgement, rule::Rule},
         short_number::short,
-        sweep::results::SweepProcess,
     },
     ui::panels::{
         prelude::*,
@@ -158,7 +153,7 @@ fn run_all_ui(
 /// A button that is named with the claim's id, as several rows have one.
 fn named_ui(ui: &mut Ui, words: &str, id: &str, about: &str) -> Response {
     let button = ui.button(words);
-    button.widget_info(|| WidgetInfo::labeled(egui::Role::Button, button.enabled(), format!("{words}: {id}")));
+    button.widget_info(|| WidgetInfo::labeled(Role::Button, button.enabled(), format!("{words}: {id}")));
     button.on_hover_text(about)
 }
 

@@ -3,10 +3,7 @@
 
 use crate::{
     experiments::claims::{ledger::Judgement, rule::Rule},
-    ui::{
-        panels::prelude::*,
-        plot::{clip::paint_dashed, drawing},
-    },
+    ui::{panels::prelude::*, plot::clip::paint_dashed},
 };
 
 const WIDTH: f32 = 640.0;
@@ -41,7 +38,7 @@ pub fn picture_ui(ui: &mut Ui, theme: &Theme, rule: &Rule, judged: &Judgement) {
     let size = vec2(ui.available_width().min(WIDTH), HEIGHT);
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
     let name = label(rule, judged);
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &name));
+    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &name));
     if !ui.is_rect_visible(rect) {
         return;
     }

@@ -1,12 +1,7 @@
 //! The row of a claim: id, title, effect, and verdict with its sign. Words that do not fit continue in a further line.
 
-use eframe::egui::Galley;
-
-use super::{RunsHere, mark};
-use crate::{
-    experiments::claims::entry::{ClaimEntry, ClaimState},
-    ui::panels::prelude::*,
-};
+use super::RunsHere;
+use crate::ui::panels::prelude::*;
 
 /// Widths of the columns beside the title, points.
 const ID: f32 = 72.0;
@@ -14,6 +9,8 @@ const EFFECT: f32 = 232.0;
 const VERDICT: f32 = 216.0;
 /// Room of the sign before a verdict, points.
 const SIGN: f32 = 20.0;
+/// Radius of a sign, points.
+const RADIUS: f32 = 5.0;
 const GAP: f32 = 12.0;
 /// The padding above and below the text of a row, points.
 const PAD: f32 = 7.0;
@@ -50,7 +47,7 @@ pub fn heading_ui(ui: &mut Ui, theme: &Theme) {
         return;
     }
     let (rect, response) = ui.allocate_exact_size(vec2(width, theme::SMALL + PAD), Sense::hover());
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, COLUMNS.join(", ")));
+    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, COLUMNS.join(", ")));
     let effect = ID + title_room(width) + GAP;
     for (words, x) in COLUMNS.into_iter().zip([ID, effect, effect + EFFECT + GAP]) {
         let at = pos2(rect.left() + x, rect.top());
@@ -80,7 +77,7 @@ pub fn row_ui(ui: &mut Ui, theme: &Theme, entry: &ClaimEntry, runs: Option<&Runs
     let effect_room = if is_narrow { title_room } else { EFFECT };
     let effect = layout(effect(entry, runs), theme::numbers(), theme.text, effect_room);
     let verdict_room = if is_narrow { title_room - SIGN } else { VERDICT - SIGN };
-    let verdict = layout(words.clone(), small, mark::colour(theme, state), verdict_room);
+    let verdict = layout(words.clone(), small, sign_colour(theme, state), verdict_room);
 
     let beside = title.size().y.max(effect.size().y).max(verdict.size().y);
     let effect_height = if effect.is_empty() { 0.0 } else { effect.size().y };
@@ -88,7 +85,7 @@ pub fn row_ui(ui: &mut Ui, theme: &Theme, entry: &ClaimEntry, runs: Option<&Runs
     let height = 2.0 * PAD + if is_narrow { stacked } else { beside };
     let (rect, response) = ui.allocate_exact_size(vec2(width, height), Sense::click());
     let name = format!("{}, {}, {words}", entry.claim.id, entry.claim.title);
-    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::ListItem, true, is_unfolded, &name));
+    response.widget_info(|| WidgetInfo::selected(Role::ListItem, true, is_unfolded, &name));
     let (left, top) = (rect.left() + 4.0, rect.top() + PAD);
     let text = rect.left() + ID;
     let effect_at = match is_narrow {
@@ -106,7 +103,7 @@ pub fn row_ui(ui: &mut Ui, theme: &Theme, entry: &ClaimEntry, runs: Option<&Runs
             true => (text, top + title.size().y),
             false => (text + title_room + GAP + EFFECT + GAP, top + 1.0),
         };
-        mark::mark(ui.painter(), theme, state, pos2(x + mark::RADIUS + 1.0, y + 8.0));
+        paint_sign(ui.painter(), theme, state, pos2(x + RADIUS + 1.0, y + 8.0));
         put(&verdict, x + SIGN, y);
         put(&effect, effect_at.x, effect_at.y);
     }
@@ -115,15 +112,44 @@ pub fn row_ui(ui: &mut Ui, theme: &Theme, entry: &ClaimEntry, runs: Option<&Runs
         Some(rule) => format!("The rule: {}. {tip}", rule.sentence()),
         None => tip.to_owned(),
     };
-    response.on_hover_cursor(egui::CursorIcon::PointingHand).on_hover_text(tip).clicked()
+    response.on_hover_cursor(CursorIcon::PointingHand).on_hover_text(tip).clicked()
 }
 
-fn ground(ui: &Ui, theme: &Theme, rect: Rect, response: &egui::Response) {
+fn ground(ui: &Ui, theme: &Theme, rect: Rect, response: &Response) {
     ui.painter().hline(rect.x_range(), rect.top(), Stroke::new(1.0, theme.line));
     if response.hovered() {
         ui.painter().rect_filled(rect, 0.0, theme.raised);
     }
     if response.has_focus() {
         ui.painter().rect_stroke(rect, theme::CORNER, Stroke::new(1.0, theme.accent), StrokeKind::Inside);
+    }
+}
+
+fn sign_colour(theme: &Theme, state: ClaimState) -> Color32 {
+    match state {
+        ClaimState::Stands => theme.series(0),
+        ClaimState::DoesNotStand => theme.series(1),
+        ClaimState::Outdated => theme.error,
+        ClaimState::CannotBeTold | ClaimState::NotRun | ClaimState::Needs | ClaimState::Open => theme.secondary,
+    }
+}
+
+/// A tick, a cross, a dash, an exclamation mark, or an empty ring: drawn rather than written, so that no font lacks it, and
+/// sufficient without the colour.
+fn paint_sign(painter: &egui::Painter, theme: &Theme, state: ClaimState, centre: Pos2) {
+    let stroke = Stroke::new(2.0, sign_colour(theme, state));
+    let at = |x: f32, y: f32| centre + vec2(x, y) * RADIUS;
+    let mut lines: Vec<[Pos2; 2]> = vec![];
+    match state {
+        ClaimState::Stands => lines.extend([[at(-0.9, 0.1), at(-0.2, 0.8)], [at(-0.2, 0.8), at(1.0, -0.8)]]),
+        ClaimState::DoesNotStand => lines.extend([[at(-0.8, -0.8), at(0.8, 0.8)], [at(-0.8, 0.8), at(0.8, -0.8)]]),
+        ClaimState::CannotBeTold => lines.push([at(-1.0, 0.0), at(1.0, 0.0)]),
+        ClaimState::Outdated => lines.extend([[at(0.0, -1.0), at(0.0, 0.3)], [at(0.0, 0.8), at(0.0, 1.1)]]),
+        ClaimState::NotRun | ClaimState::Needs | ClaimState::Open => {
+            painter.circle_stroke(centre, 0.8 * RADIUS, Stroke::new(1.0, theme.secondary));
+        }
+    }
+    for line in lines {
+        painter.line_segment(line, stroke);
     }
 }

@@ -1,11 +1,7 @@
 //! The settings that differ from the preset, each with a way back. They are at the foot of the panel, where they move
 //! no control, and the list changes only while no button of the pointer is down.
 
-use super::{borderless, hairline};
-use crate::ui::{
-    page::controls::changed_keys,
-    panels::{cut, prelude::*},
-};
+use crate::ui::{page::controls::changed_keys, panels::prelude::*};
 
 /// Heights of a setting, of the heading above the first, and of the margins, points.
 const ROW: f32 = 22.0;
@@ -27,7 +23,7 @@ pub fn changed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     borderless(Panel::bottom("changed").exact_size(height + f32::from(MARGIN)), margin).show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
         hairline(ui, shell.theme);
-        ui.allocate_ui(egui::vec2(ui.available_width(), HEAD_HEIGHT - 2.0), |ui| head_ui(ui, shell, page));
+        ui.allocate_ui(vec2(ui.available_width(), HEAD_HEIGHT - 2.0), |ui| head_ui(ui, shell, page));
         ScrollArea::vertical().max_height(ROW * MAX_SHOWN as f32).auto_shrink([false, true]).show(ui, |ui| {
             for key in &page.controls.changed {
                 if let Some(knob) = page.knobs.iter().find(|knob| knob.key == *key) {
@@ -43,7 +39,7 @@ fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
         let about = "Resets all of them to the preset's values. Ctrl Z undoes it.";
         let changed = &page.controls.changed;
         let can_move = changed.iter().any(|key| !page.restrictions.locks(key));
-        let back = ui.add_enabled(can_move, egui::Button::new(RichText::new("Back to preset").small()).small());
+        let back = ui.add_enabled(can_move, Button::new(RichText::new("Back to preset").small()).small());
         if back.on_hover_text(about).on_disabled_hover_text(LOCKED).clicked() {
             let keys = changed.iter().map(|key| (*key).to_owned()).collect();
             shell.act(SettingAction::RestoreAll(keys));
@@ -58,12 +54,12 @@ fn row_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, knob: &Knob) {
     let value = page.config.get(knob.key).map(value_text).unwrap_or_default();
     let preset = page.preset.get(knob.key).map(Value::to_string).unwrap_or_default();
     ui.push_id(knob.key, |ui| {
-        ui.allocate_ui_with_layout(egui::vec2(ui.available_width(), ROW), Layout::right_to_left(Align::Center), |ui| {
+        ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW), Layout::right_to_left(Align::Center), |ui| {
             ui.set_min_height(ROW);
             let is_locked = page.restrictions.locks(knob.key);
-            let back = ui.add_enabled(!is_locked, egui::Button::new(RichText::new("back").small()).small());
+            let back = ui.add_enabled(!is_locked, Button::new(RichText::new("back").small()).small());
             let name = format!("{} back to the preset", knob.label);
-            back.widget_info(|| WidgetInfo::labeled(egui::Role::Button, !is_locked, &name));
+            back.widget_info(|| WidgetInfo::labeled(Role::Button, !is_locked, &name));
             let back = back.on_hover_text(format!("The preset has {preset}.")).on_disabled_hover_text(LOCKED);
             shell.on_click(back, SettingAction::Restore(knob.key.to_owned()));
             let shown = small_text(&value, shell.theme.text);
@@ -72,7 +68,7 @@ fn row_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, knob: &Knob) {
                 let name = small_text(knob.label, shell.theme.secondary);
                 let name = ui.add(Label::new(name).truncate()).on_hover_text(knob.label);
                 let words = format!("{} = {value}", knob.label);
-                name.widget_info(|| WidgetInfo::labeled(egui::Role::Label, true, &words));
+                name.widget_info(|| WidgetInfo::labeled(Role::Label, true, &words));
             });
         });
     });

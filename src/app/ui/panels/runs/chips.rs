@@ -1,11 +1,6 @@
 //! Chips above the table, which choose runs by their tags and sweeps.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use crate::ui::{
-    panels::{prelude::*, toggle},
-    widgets::choice_menu::controls_menu,
-};
+use crate::ui::{panels::prelude::*, widgets::choice_menu::controls_menu};
 
 /// The number of chips above the table even if they are not chosen; the others are in a menu.
 const MAX_CHIPS: usize = 12;
@@ -31,7 +26,6 @@ impl RunGroup {
     }
 }
 
-/// A group with the number of its runs.
 #[derive(Debug, PartialEq, Eq)]
 struct Chip {
     group: RunGroup,
@@ -115,7 +109,6 @@ impl Chips {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::RunNote;
 
     #[test]
     fn many_tags_are_in_a_menu_and_a_chosen_one_is_in_sight() {

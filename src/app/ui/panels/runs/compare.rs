@@ -6,12 +6,11 @@ mod scatter;
 
 use crate::{
     analysis::distinct::distinct,
-    experiments::{run_terms::is_loss_key, short_number::with_spread, sweep::results::Number},
+    experiments::{run_terms::is_loss_key, short_number::with_spread},
     ui::{
-        action::Actions,
         comparison::{ComparedLine, ComparedRuns, Comparison},
         multiples::{Multiples, ReplayedRuns},
-        panels::{prelude::*, section_ui, step_ui},
+        panels::prelude::*,
         sweep_pictures::number_label,
         views,
     },
@@ -169,7 +168,6 @@ pub fn compare_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage) ->
     is_left
 }
 
-/// One view of every run at the step.
 fn multiples_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage, step: u64) {
     let room = vec2(ui.available_width(), (ui.available_height() - SCRUBBER).max(120.0));
     let about = page.multiples.view().map_or("", |v| v.about);
@@ -184,7 +182,6 @@ fn multiples_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage, step: u6
     scrubber_ui(ui, shell, page);
 }
 
-/// Curves, or a view of each run.
 fn show_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage) {
     let label = note_ui(ui, shell.theme, "show");
     let selected = page.multiples.view().map_or(page.part.words()[0], |v| v.title);
@@ -311,7 +308,7 @@ fn table_ui(ui: &mut Ui, shell: &Shell<'_>, page: &ComparePage, step: u64) {
             ui.end_row();
             for row in rows(page) {
                 ui.horizontal(|ui| {
-                    let (rect, _) = ui.allocate_exact_size(vec2(12.0, 12.0), egui::Sense::hover());
+                    let (rect, _) = ui.allocate_exact_size(vec2(12.0, 12.0), Sense::hover());
                     ui.painter().rect_filled(rect, 2.0, theme.series(row.line.map_or(row.runs[0], |l| l.index)));
                     ui.label(row.name);
                 });

@@ -1,10 +1,7 @@
 //! The panel about one run: its name and note, its result, what differs, and what can be done with it.
 
 use super::{RunsPage, table};
-use crate::{
-    telemetry::{RunNote, parse_tags},
-    ui::panels::{prelude::*, section_ui},
-};
+use crate::ui::panels::prelude::*;
 
 pub fn details_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
     let Some(row) = page.selected().cloned() else { return };
@@ -45,7 +42,7 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage, row: &Run
     ui.add_space(8.0);
     let note = &mut page.draft.note;
     ui.horizontal_wrapped(|ui| {
-        let replay = egui::Button::new("Replay");
+        let replay = Button::new("Replay");
         let replay = ui.add_enabled(row.state != RowState::Unreadable, replay);
         let replay = replay.on_hover_text("Opens it in its lab (double click on its row).");
         shell.on_click(replay, OpenAction::Run(row.path.clone()));
@@ -58,7 +55,7 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage, row: &Run
             keep(note);
         }
         let words = "Moves the folder to the trash beside the runs (.trash); it can be taken back.";
-        let delete = ui.add_enabled(!row.state.is_in_use(), egui::Button::new("Delete")).on_hover_text(words);
+        let delete = ui.add_enabled(!row.state.is_in_use(), Button::new("Delete")).on_hover_text(words);
         shell.on_click(delete, RunsAction::Discard(row.path.clone()));
     });
 }
@@ -86,7 +83,6 @@ fn facts_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow) {
     note_ui(ui, theme, row.path.display().to_string());
 }
 
-/// Every headline number, by variant.
 fn result_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow) {
     let theme = shell.theme;
     if row.headlines.values.is_empty() && row.headlines.missing.is_empty() {
@@ -130,10 +126,9 @@ fn changed_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow) {
 fn pair_ui(ui: &mut Ui, shell: &Shell<'_>, word: &str, value: &str) {
     ui.horizontal(|ui| {
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            ui.add(egui::Label::new(RichText::new(value).font(theme::numbers())).truncate());
-            ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                ui.add(egui::Label::new(small_text(word, shell.theme.secondary)).truncate());
-            });
+            ui.add(Label::new(RichText::new(value).font(theme::numbers())).truncate());
+            let name = Label::new(small_text(word, shell.theme.secondary)).truncate();
+            ui.with_layout(Layout::left_to_right(Align::Center), |ui| ui.add(name));
         });
     });
 }

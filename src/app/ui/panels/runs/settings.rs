@@ -1,15 +1,7 @@
 //! The settings by which runs of the table are told apart: those that their sweep varies, then those that differ from the
 //! preset.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::Path,
-};
-
-use crate::{
-    labs::{self, RunSettings},
-    ui::panels::prelude::*,
-};
+use crate::{labs, ui::panels::prelude::*};
 
 /// The keys of settings that the table treats apart: axes of sweeps, and files.
 #[derive(Debug, Default)]

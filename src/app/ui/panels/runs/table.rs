@@ -5,7 +5,7 @@ use crate::{
     experiments::run_table::order::Order,
     labs::headline::{Headline, common, split},
     ui::{
-        panels::{prelude::*, toggle},
+        panels::prelude::*,
         widgets::{
             sorted_table::{CellText, PAD, SortedTable, TableColumn, cell_ui},
             truncated::without_shared,
@@ -112,22 +112,18 @@ fn row_ui(
         let (font, colour) = (FontId::proportional(theme::SMALL), theme.secondary);
         let colour = if i == 5 { state_colour(shell, row) } else { colour };
         let is_cut = cell_ui(ui, line(middle + 17.0), CellText { text: second.clone(), font, colour, align_right });
-        if i == NAME && (is_short || is_cut) {
-            let cell = ui.interact(place, ui.scope_id().with(("name", &row.folder)), Sense::hover());
-            cell.on_hover_text(format!("{first}\n{second}").trim_end());
-        }
-        if i == SETTINGS && (is_first_cut || is_cut) {
-            let cell = ui.interact(place, ui.scope_id().with(("settings", &row.folder)), Sense::hover());
-            cell.on_hover_ui(|ui| {
-                let in_training = Some(row.changed_in_training_label()).filter(|words| !words.is_empty());
-                ui.label(settings.of_run_in_full(row).into_iter().chain(in_training).collect::<Vec<_>>().join("\n"));
-            });
-        }
-        if i == LOSS && !row.losses.is_empty() {
-            let cell = ui.interact(place, ui.scope_id().with(("values", &row.folder)), Sense::hover());
-            cell.on_hover_ui(|ui| {
-                ui.label(values_by_variant(row));
-            });
+        let cell = |salt: &str| ui.interact(place, ui.scope_id().with((salt, &row.folder)), Sense::hover());
+        match i {
+            NAME if is_short || is_cut => _ = cell("name").on_hover_text(format!("{first}\n{second}").trim_end()),
+            SETTINGS if is_first_cut || is_cut => {
+                cell("settings").on_hover_ui(|ui| {
+                    let in_training = Some(row.changed_in_training_label()).filter(|words| !words.is_empty());
+                    let all = settings.of_run_in_full(row).into_iter().chain(in_training);
+                    ui.label(all.collect::<Vec<_>>().join("\n"));
+                });
+            }
+            LOSS if !row.losses.is_empty() => _ = cell("values").on_hover_ui(|ui| _ = ui.label(values_by_variant(row))),
+            _ => {}
         }
     }
     response
@@ -158,17 +154,17 @@ fn tick_all_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut RunsPage) {
 }
 
 fn square_ui(ui: &Ui, shell: &Shell<'_>, response: &Response, name: &str, is_ticked: bool) {
-    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::CheckBox, true, is_ticked, name));
+    response.widget_info(|| WidgetInfo::selected(Role::CheckBox, true, is_ticked, name));
     let square = Rect::from_center_size(response.rect.center() + vec2(2.0, 0.0), vec2(12.0, 12.0));
     let hot = response.hovered() || response.has_focus();
     let edge = if hot || is_ticked { shell.theme.accent } else { shell.theme.secondary };
-    ui.painter().rect_stroke(square, 2.0, Stroke::new(1.0, edge), egui::StrokeKind::Inside);
+    ui.painter().rect_stroke(square, 2.0, Stroke::new(1.0, edge), StrokeKind::Inside);
     if is_ticked {
         ui.painter().rect_filled(square.shrink(3.0), 1.0, edge);
     }
 }
 
-fn state_colour(shell: &Shell<'_>, row: &RunRow) -> egui::Color32 {
+fn state_colour(shell: &Shell<'_>, row: &RunRow) -> Color32 {
     match &row.state {
         RowState::Failed(_) | RowState::Unreadable => shell.theme.error,
         RowState::Running => shell.theme.accent,

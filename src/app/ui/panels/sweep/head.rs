@@ -2,7 +2,7 @@
 
 use super::{SweepPage, table};
 use crate::{
-    experiments::sweep::results::{BEST_RULE, SweepProcess},
+    experiments::sweep::results::BEST_RULE,
     ui::{
         panels::{
             prelude::*,
@@ -67,7 +67,7 @@ fn others_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut SweepPage, results: &Swe
     let mut toggled: Option<NumberId> = None;
     let button = controls_menu(ui, words, |ui| {
         note_ui(ui, shell.theme, "also in parallel coordinates and the table");
-        egui::ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
+        ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
             for number in results.numbers.iter().filter(|n| page.number.as_ref() != Some(&n.id)) {
                 let mut is_on = page.others.contains(&number.id);
                 if ui.checkbox(&mut is_on, &number.heading).changed() {
@@ -79,9 +79,7 @@ fn others_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut SweepPage, results: &Swe
     button.on_hover_text("Numbers that parallel coordinates and the table show besides this one.");
     if let Some(id) = toggled {
         match page.others.iter().position(|other| *other == id) {
-            Some(place) => {
-                page.others.remove(place);
-            }
+            Some(place) => _ = page.others.remove(place),
             None => page.others.push(id),
         }
     }
@@ -107,7 +105,7 @@ fn state_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &SweepPage, results: &Swee
     });
     if let Some(why) = results.failures().first() {
         let words = format!("failed: {why}");
-        ui.add(egui::Label::new(small_text(words, shell.theme.error)).truncate());
+        ui.add(Label::new(small_text(words, shell.theme.error)).truncate());
     }
     let (process, make) = (&results.process, format!("Make {} here", counted(progress.to_make(), "run")));
     end_ui(ui, shell.theme, process, &make, progress.finished, results.runs.len());
@@ -136,6 +134,6 @@ fn state_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &SweepPage, results: &Swee
             shell.on_click(make, RunsAction::CompleteSweep(page.folder.clone()));
         }
         let command = RichText::new(&results.command).font(crate::ui::theme::numbers()).color(shell.theme.text);
-        ui.add(egui::Label::new(command).truncate());
+        ui.add(Label::new(command).truncate());
     });
 }

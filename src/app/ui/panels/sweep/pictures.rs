@@ -2,10 +2,10 @@
 
 use super::{SweepPage, table};
 use crate::ui::{
-    panels::{prelude::*, step_ui},
+    panels::prelude::*,
     sweep_pictures::{
-        PointedAt, Prepared, SweepView, band_legend, colour_legend, curves_ui, heat_ui, mean_line_label, parallel_ui,
-        seeds_legend, slice_ui, step_label,
+        PointedAt, band_legend, colour_legend, curves_ui, heat_ui, mean_line_label, parallel_ui, seeds_legend,
+        slice_ui, step_label,
     },
 };
 
@@ -71,11 +71,11 @@ fn curves_with_title(
     let results = view.results;
     let words = format!("over steps: {}{}{}", seeds_legend(results), band_legend(results), colour_legend(results));
     ui.spacing_mut().item_spacing.y = 0.0;
-    let (rect, _) = ui.allocate_exact_size(vec2(size.x, 20.0), eframe::egui::Sense::hover());
+    let (rect, _) = ui.allocate_exact_size(vec2(size.x, 20.0), Sense::hover());
     let place = UiBuilder::new().max_rect(rect);
     ui.scope_builder(place, |ui| {
         let words = small_text(words, view.theme.secondary);
-        ui.add(eframe::egui::Label::new(words).truncate());
+        ui.add(Label::new(words).truncate());
     });
     curves_ui(ui, vec2(size.x, size.y - 20.0), view, &prepared.lines, page.step, &mut page.chart)
 }
@@ -107,7 +107,7 @@ fn slider_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut SweepPage, view: &SweepV
         step_ui(ui, shell.theme, &mut page.step, last, |room| room * 0.44 - 120.0, about);
         let words = format!("{} as recorded {}{}", view.heading(), step_label(view), left_out_message(view));
         let words = small_text(words, shell.theme.secondary);
-        ui.add(eframe::egui::Label::new(words).truncate()).on_hover_ui(|ui| {
+        ui.add(Label::new(words).truncate()).on_hover_ui(|ui| {
             for (i, axis) in view.results.axes.iter().enumerate() {
                 ui.label(format!("Slice along {}: a dot a seed; {}.", axis.key, mean_line_label(view, i)));
             }

@@ -4,11 +4,10 @@
 use crate::{
     experiments::{
         seeds,
-        sweep::results::{BEST_RULE, Number, PointValue, order::Column},
+        sweep::results::{BEST_RULE, PointValue, order::Column},
     },
     ui::{
         panels::prelude::*,
-        sweep_pictures::SweepView,
         widgets::sorted_table::{CellText, HEAD_LINE, PAD, SortedTable, TableColumn, cell_ui},
     },
 };
@@ -206,29 +205,19 @@ fn value_label(number: &Number, value: &PointValue, seeds: usize, other_steps: O
 mod tests {
     use super::*;
     use crate::{
-        experiments::sweep::results::{NumberId, ONE_SEED, ResultPoint, SweepRun, brush::Brush},
-        labs::headline::{Better, Digits},
-        ui::sweep_pictures::{PictureChoices, Prepared},
+        experiments::sweep::results::{ONE_SEED, ResultPoint},
+        labs::headline::Digits,
+        ui::sweep_pictures::fixtures::{recorded_number, unmade_run},
     };
 
     /// Two points of two seeds, each run with this loss.
     fn results(losses: [Option<f64>; 4]) -> Arc<SweepResults> {
-        let run = |i: usize| SweepRun { point: i / 2, seed: 7 + (i % 2) as u64, made: None, refusal: None };
-        let series = losses.map(|loss| Arc::new(loss.map(|loss| (10, loss)).into_iter().collect::<Vec<_>>()));
-        let number = Number {
-            id: NumberId::default(),
-            heading: "loss".into(),
-            better: Better::Lower,
-            digits: None,
-            is_paired: false,
-            series: series.to_vec(),
-        };
         let point = ResultPoint { values: vec![], places: vec![] };
         Arc::new(SweepResults {
             points: vec![point.clone(), point],
             seeds: vec![7, 8],
-            runs: (0..4).map(run).collect(),
-            numbers: vec![number],
+            runs: (0..4).map(|i| unmade_run(i / 2, 7 + (i % 2) as u64)).collect(),
+            numbers: vec![recorded_number("loss", losses)],
             ..SweepResults::default()
         })
     }
@@ -252,14 +241,7 @@ mod tests {
 
     #[test]
     fn a_value_of_another_step_says_so() {
-        let number = Number {
-            id: NumberId::default(),
-            heading: "loss".into(),
-            better: Better::Lower,
-            digits: Some(Digits::Decimals(2)),
-            is_paired: false,
-            series: vec![],
-        };
+        let number = Number { digits: Some(Digits::Decimals(2)), ..recorded_number("loss", []) };
         let of = |each: &[(usize, f64)]| {
             let sd = (each.len() > 1).then_some(0.5);
             let interval = sd.map(|sd| (5.55 - 9.0 * sd, 5.55 + 9.0 * sd));

@@ -6,7 +6,7 @@ use egui_tiles::{Behavior, ResizeState, SimplificationOptions, TabState, Tabs, T
 use super::Stage;
 use crate::ui::{
     panels::prelude::*,
-    tiling::{GAP, Pane, simplification},
+    tiling::{GAP, simplification},
 };
 
 impl Behavior<Pane> for Stage<'_> {
@@ -155,8 +155,8 @@ fn is_cut(button: &Response) -> bool {
 }
 
 /// The key of the place of a tab's title.
-fn title_id(tab: TileId) -> egui::Id {
-    egui::Id::unique(("title of a tab", tab.0))
+fn title_id(tab: TileId) -> Id {
+    Id::unique(("title of a tab", tab.0))
 }
 
 /// The horizontal position of a tab's title when it was last drawn.
@@ -187,7 +187,7 @@ impl TabInFront {
     /// The distance by which the bar is to be scrolled in this frame, so that the title lies between its arrows. At the
     /// ends, where there is no arrow, the bar goes no further.
     fn way_to(ui: &Ui, bar: TileId, tab: TileId) -> f32 {
-        let id = egui::Id::unique(("tab in front", bar.0));
+        let id = Id::unique(("tab in front", bar.0));
         let bar = ui.max_rect().x_range();
         let last = ui.ctx().cumulative_pass_nr().saturating_sub(1);
         // a position noted in an earlier pass is out of date

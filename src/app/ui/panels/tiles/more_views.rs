@@ -3,7 +3,7 @@
 use eframe::egui::text::{LayoutJob, TextFormat};
 use egui_tiles::TileId;
 
-use crate::ui::{action::Actions, lists::Lists, panels::prelude::*, tiling::Tiling, view::ViewEntry, views_of};
+use crate::ui::{panels::prelude::*, views_of};
 
 const NAME: &str = "More views";
 /// Width of the button with the gap at its left, points.
@@ -11,7 +11,7 @@ const WIDTH: f32 = 92.0;
 /// Room for the menu of the tile at its right, points.
 const MENU: f32 = 40.0;
 /// Size of the list, points.
-const LIST: egui::Vec2 = egui::vec2(380.0, 420.0);
+const LIST: Vec2 = vec2(380.0, 420.0);
 
 /// The views that are not open, and the tile that lists them.
 pub(super) struct MoreViews {
@@ -37,17 +37,17 @@ impl MoreViews {
     pub(super) fn show(&self, ui: &mut Ui, theme: &Theme, header: Rect, actions: &mut Actions) {
         let right = header.right() - MENU;
         let place = Rect::from_x_y_ranges(right - WIDTH..=right, header.y_range());
-        let layout = Layout::right_to_left(egui::Align::Center);
+        let layout = Layout::right_to_left(Align::Center);
         let mut inner = ui.new_child(UiBuilder::new().max_rect(place).layout(layout).id_salt("more views"));
         let words = RichText::new(NAME).size(theme::SMALL).color(theme.secondary);
         let button = inner.add(Button::new(words).small().frame(false));
-        button.widget_info(|| WidgetInfo::labeled(egui::Role::Button, true, NAME));
+        button.widget_info(|| WidgetInfo::labeled(Role::Button, true, NAME));
         let tip = match self.views.len() {
             1 => "One more view of this lab.".to_owned(),
             n => format!("{n} more views of this lab."),
         };
         let button = button.on_hover_text(tip);
-        egui::Popup::menu(&button).show(|ui| {
+        Popup::menu(&button).show(|ui| {
             ui.set_width(LIST.x);
             ScrollArea::vertical().max_height(LIST.y).show(ui, |ui| {
                 for entry in &self.views {
@@ -68,7 +68,7 @@ fn entry_ui(ui: &mut Ui, theme: &Theme, entry: &ViewEntry) -> bool {
     let small = TextFormat::simple(FontId::proportional(theme::SMALL), theme.secondary);
     job.append(&format!("\n{}", first_sentence(entry.about)), 0.0, small);
     let button = ui.add(Button::new(job).frame(false).wrap()).on_hover_text(entry.about);
-    button.widget_info(|| WidgetInfo::labeled(egui::Role::Button, true, entry.title));
+    button.widget_info(|| WidgetInfo::labeled(Role::Button, true, entry.title));
     button.clicked()
 }
 

@@ -23,7 +23,7 @@ pub fn largest(values: &[f32], least: f32) -> f32 {
     values.iter().copied().filter(|v| v.is_finite()).fold(least, f32::max)
 }
 
-/// Values from 0 to `full`: light to dark on a light page, dark to light on a dark one.
+/// Values from 0 to `full`, dark to light on either page.
 fn colours(full: f32) -> Colours {
     Colours { map: ColourMap::Viridis, range: [0.0, full], log: false }
 }

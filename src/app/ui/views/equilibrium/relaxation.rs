@@ -18,6 +18,7 @@ const COLUMNS: usize = 240;
 const ANCHOR: f64 = 0.3;
 /// Errors below this are rounding.
 const ROUNDING: f64 = 1e-13;
+const AT_REST: &str = "The start is already the stationary distribution, so nothing relaxes. Choose another start.";
 
 /// The picture shown; a wide tile shows the distances as well.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -56,10 +57,18 @@ fn above(values: &[f64], limit: f64) -> Vec<[f64; 2]> {
     by_place(values).into_iter().filter(|p| p[1] > limit).collect()
 }
 
+/// A chart by step on a logarithmic axis, where a start that is the limit leaves nothing to draw.
+fn chart_by_step(flow: &GeneratorFlow, name: &str, y: Axis) -> Chart<'static> {
+    let chart = Chart::new(name, Axis::new("step k").integer_ticks(), y);
+    match flow.exact.error.first() {
+        Some(error) if *error == 0.0 => chart.empty(AT_REST),
+        _ => chart,
+    }
+}
+
 impl RelaxationView {
     fn distances(cx: &ViewCx<'_>, flow: &GeneratorFlow) -> Chart<'static> {
-        let mut chart =
-            Chart::new("distance to the limit", Axis::new("step k").integer_ticks(), Axis::new("max |\u{b7}|").log());
+        let mut chart = chart_by_step(flow, "distance to the limit", Axis::new("max |\u{b7}|").log());
         let (euler, exact) = (cx.theme.fast, cx.theme.slow);
         chart.add(Line::new("Euler |x \u{2212} p|", euler, above(&flow.euler.error, 0.0)));
         chart.add(Line::new("Euler |Ax|", euler, above(&flow.euler.residual, 0.0)).dashed());
@@ -80,7 +89,7 @@ impl RelaxationView {
             true => ("mass", Axis::new("sum of x less 1").include(&[-1e-14, 1e-14])),
             false => ("relative entropy to the limit", Axis::new("nats").log()),
         };
-        let mut chart = Chart::new(name, Axis::new("step k").integer_ticks(), y);
+        let mut chart = chart_by_step(flow, name, y);
         for (name, colour, of) in [("Euler", cx.theme.fast, &flow.euler), ("exact", cx.theme.slow, &flow.exact)] {
             let points = if is_mass { by_place(&of.excess_mass) } else { above(&of.entropy, 1e-16) };
             chart.add(Line::new(name, colour, points));

@@ -154,7 +154,7 @@ impl Intervention {
         let bars = likely.map(|likely| likely_bar(likely, theme.accent, &m.before));
         bars_ui(ui, theme, "next tokens with the change", bars, 1.0);
         for (name, text) in [("as it is", &m.continuation_before), ("with the change", &m.continuation_after)] {
-            wrapped_ui(ui, format!("goes on {name}: {}", drawable_text(ui, text)), theme.secondary);
+            wrapped_ui(ui, format!("goes on {name}: {}", drawable_text(ui, &visible_text(text))), theme.secondary);
         }
     }
 }

@@ -3,13 +3,13 @@
 
 use super::{ComparePage, scrubber_ui};
 use crate::{
-    experiments::sweep::results::{Number, brush::Brush, order::Column},
+    experiments::sweep::results::order::Column,
     ui::{
         panels::{
             prelude::*,
             sweep::{pictures::slices_ui, table},
         },
-        sweep_pictures::{PictureChoices, Prepared, heat_ui},
+        sweep_pictures::heat_ui,
         table::{Table, optional_field},
     },
 };
@@ -21,7 +21,6 @@ const WITH_PICTURES: f32 = 460.0;
 /// Space between two pictures, points.
 const GAP: f32 = 16.0;
 
-/// The point that is selected, and the order of the table.
 #[derive(Debug, Default)]
 pub struct PointsState {
     pub selected: Option<usize>,
@@ -139,32 +138,23 @@ fn csv(results: &SweepResults, step: u64) -> String {
 mod tests {
     use super::*;
     use crate::{
-        experiments::sweep::results::{ResultPoint, SweepRun},
-        labs::headline::Better,
+        experiments::sweep::results::ResultPoint,
+        ui::sweep_pictures::fixtures::{recorded_number, unmade_run},
     };
 
     #[test]
     fn a_row_names_its_seeds() {
-        let run = |point, seed| SweepRun { point, seed, made: None, refusal: None };
         let point = ResultPoint { values: vec![], places: vec![] };
         let results = SweepResults {
             names: vec!["lr 0.1, 2 seeds".into(), "lr 1".into()],
             points: vec![point.clone(), point],
-            runs: vec![run(0, 3), run(0, 4), run(1, 3)],
+            runs: vec![unmade_run(0, 3), unmade_run(0, 4), unmade_run(1, 3)],
             ..SweepResults::default()
         };
         assert_eq!(csv(&results, 10), "run,seeds\n\"lr 0.1, 2 seeds\",\"3, 4\"\nlr 1,3\n");
-        let series = [0.0, 1.0, 2.0].map(|v| Arc::new(vec![(10, v)]));
-        let number = |is_paired| Number {
-            id: NumberId::default(),
-            heading: "d".into(),
-            better: Better::Lower,
-            digits: None,
-            is_paired,
-            series: series.to_vec(),
-        };
         let head = |is_paired| {
-            let with = SweepResults { numbers: vec![number(is_paired)], ..results.clone() };
+            let number = Number { is_paired, ..recorded_number("d", [0.0, 1.0, 2.0].map(Some)) };
+            let with = SweepResults { numbers: vec![number], ..results.clone() };
             csv(&with, 10).lines().next().unwrap_or_default().to_owned()
         };
         assert_eq!(head(false), "run,seeds,d,\"d, sd over seeds\",\"d, step\"");

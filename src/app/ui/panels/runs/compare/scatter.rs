@@ -3,7 +3,7 @@
 
 use super::{ComparePage, curves::log_ui, numbers::selected_ui, save_ui, scrubber_ui};
 use crate::{
-    experiments::sweep::results::{AxisKind, ValuesAtStep, brush::Dimension},
+    experiments::sweep::results::{AxisKind, ValuesAtStep},
     ui::{
         panels::prelude::*,
         plot::{Axis, Chart, Data, Line, Mark, Stroke},
@@ -12,7 +12,6 @@ use crate::{
     },
 };
 
-/// The two numbers, and the chart.
 #[derive(Debug, Default)]
 pub struct ScatterState {
     x: Option<Dimension>,
@@ -204,9 +203,7 @@ pub fn scatter_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage, st
                 page.points.selected = if page.points.selected == Some(point) { None } else { Some(point) };
             }
             let words = about(&results, point, [&x, &y], step);
-            shown.response.on_hover_ui_at_pointer(|ui| {
-                ui.label(RichText::new(words).small());
-            });
+            shown.response.on_hover_ui_at_pointer(|ui| _ = ui.label(RichText::new(words).small()));
         }
     }
     page.scatter = state;
@@ -248,31 +245,21 @@ fn axis_ui(ui: &mut Ui, shell: &Shell<'_>, results: &SweepResults, name: &str, c
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::{
-        experiments::sweep::results::{Number, NumberId, ResultAxis, ResultPoint, SweepRun},
-        labs::headline::Better,
+        experiments::sweep::results::{ResultAxis, ResultPoint},
+        ui::sweep_pictures::fixtures::{recorded_number, unmade_run},
     };
 
     fn results() -> SweepResults {
-        let number = |key: &str, values: [f64; 2]| Number {
-            id: NumberId { key: key.into(), group: "a".into() },
-            heading: key.into(),
-            better: Better::Lower,
-            digits: None,
-            is_paired: false,
-            series: values.map(|v| Arc::new(vec![(10, v)])).into(),
-        };
-        let run = |point: usize| SweepRun { point, seed: 7, made: None, refusal: None };
+        let number = |key: &str, values: [f64; 2]| recorded_number(key, values.map(Some));
         let point = |x: f64| ResultPoint { values: vec![x.to_string()], places: vec![x] };
         SweepResults {
             axes: vec![ResultAxis { key: "train.lr".into(), kind: AxisKind::Numbers { is_log: false } }],
             points: vec![point(0.1), point(0.2)],
             names: vec!["slow".into(), "fast".into()],
             seeds: vec![7],
-            runs: vec![run(0), run(1)],
+            runs: vec![unmade_run(0, 7), unmade_run(1, 7)],
             numbers: vec![number("loss", [2.0, 1.0]), number("gate", [0.5, f64::NAN])],
             every: 1,
             ..SweepResults::default()

@@ -2,7 +2,10 @@
 
 use eframe::egui::text::TextFormat;
 
-use crate::ui::{theme::numbers, views::prelude::*};
+use crate::{
+    analysis::statistics,
+    ui::{theme::numbers, views::prelude::*},
+};
 
 /// The quantity on the vertical axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -177,18 +180,15 @@ fn facts(m: &AttentionChain, only: Option<Quantity>) -> Vec<LargeFigure> {
     facts
 }
 
-/// The mean entropy of a row, and its mean share of the entropy of uniform attention, over the queries that can attend to
-/// more than one key.
+/// The mean entropy of all rows, as the attention maps have it, and its share of that of uniform attention.
 fn row_entropy(chain: &ChainProperties) -> Option<[f64; 2]> {
-    // the first query of causal attention can only attend to itself
-    let free = || chain.row_entropy.iter().zip(&chain.uniform_entropy).filter(|(_, uniform)| **uniform > 0.0);
-    let n = free().count() as f64;
-    let add = |[mean, share]: [f64; 2], (h, uniform): (&f64, &f64)| [mean + h / n, share + h / uniform / n];
-    (n > 0.0).then(|| free().fold([0.0; 2], add))
+    let [mean, uniform] = [&chain.row_entropy, &chain.uniform_entropy].map(|of| statistics::mean(of));
+    (uniform > 0.0).then_some([mean, mean / uniform])
 }
 
-const ENTROPY: &str = "Mean over queries that have a choice, and the mean share of the entropy of uniform attention. A \
-                       diagnostic of the weights; not the relative entropy that a chain brings down.";
+const ENTROPY: &str = "Mean over all queries, as in the attention maps, and its share of that of uniform attention. The \
+                       first query of causal attention has no choice and counts as 0 in both. A diagnostic of the \
+                       weights; not the relative entropy that a chain brings down.";
 
 /// One or two numbers that go with a quantity, shown large.
 pub fn large_figures(m: &AttentionChain, quantity: Quantity) -> Vec<LargeFigure> {
