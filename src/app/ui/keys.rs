@@ -48,7 +48,7 @@ pub fn pressed(ctx: &Context, sheet_open: bool, was_typing: bool) -> PressedKeys
                     };
                     // a key that is held down begins no run after another
                     let action = action_of(*key, *modifiers, focused, typing)
-                        .filter(|action| !is_of_others && !(*repeat && may_begin_run(action)));
+                        .filter(|action| !(is_of_others || *repeat && may_begin_run(action)));
                     if let Some(action) = action {
                         let opens = matches!(action, Action::Open(OpenAction::Palette | OpenAction::Sheet));
                         out.actions.push(action);
