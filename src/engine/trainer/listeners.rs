@@ -109,6 +109,7 @@ impl Listeners {
 /// Each of these is done as a whole while the lock is held: between the failure of a record and its end, no other thread
 /// may write to it.
 impl ListenerState {
+    /// The record is told first: what an observer has seen, such as a checkpoint, can be read in the folder.
     fn emit(&mut self, event: &Event) {
         self.record(event);
         self.show(event);

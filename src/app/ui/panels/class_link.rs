@@ -33,9 +33,9 @@ pub struct ClassLinkSheet {
 const MACHINE: [&str; 2] = ["run.device", "run.threads"];
 
 /// Longer lists of controls scroll, points.
-const LIST: f32 = 160.0;
+const LIST_HEIGHT: f32 = 160.0;
 /// Height of the link, which has it always: with a height of its own the sheet would move under the pointer, points.
-const LINK: f32 = 80.0;
+const LINK_HEIGHT: f32 = 80.0;
 
 impl Default for ClassLinkSheet {
     fn default() -> Self {
@@ -94,7 +94,7 @@ impl ClassLinkSheet {
         }
         let (link, more) = self.link(page);
         section_ui(ui, theme, "Link");
-        area_from_top(ui, "link", LINK).auto_shrink([true, false]).show(ui, |ui| {
+        area_from_top(ui, "link", LINK_HEIGHT).auto_shrink([true, false]).show(ui, |ui| {
             ui.add(Label::new(RichText::new(&link).font(theme::numbers()).color(theme.text)).wrap());
         });
         if !more.is_empty() {
@@ -115,7 +115,7 @@ impl ClassLinkSheet {
             shown.map(|k| (k.key, k.label)).collect::<Vec<_>>()
         };
         let groups = page.lab.groups.iter().map(|(group, heading)| (*heading, of_group(group)));
-        area_from_top(ui, "excepted", LIST).show(ui, |ui| {
+        area_from_top(ui, "excepted", LIST_HEIGHT).show(ui, |ui| {
             for (heading, names) in
                 [("General", others)].into_iter().chain(groups).filter(|(_, names)| !names.is_empty())
             {
