@@ -13,6 +13,7 @@ use orrery::nn::fused::{
     linear,
     linear_attention::{self, LinearAttentionSpec, linear_attention},
     top_k::{self, top_k},
+    trace_context::{self, trace_context},
 };
 
 type Form<'a> = &'a dyn Fn() -> Result<Tensor>;
@@ -62,6 +63,10 @@ fn update() -> Result<()> {
 fn averages() -> Result<()> {
     let (x, a, z) = (values(&[8, 256, 128])?, values(&[128])?, values(&[8, 256, 512])?);
     row("moving average", &|| ema(&x, &a, None), &|| ema::reference(&x, &a, None))?;
+    let (predictor, maps, rates) = (values(&[128, 128])?, values(&[128, 512])?, [0.5, 0.1, 0.02]);
+    row("trace context", &|| trace_context(&x, &predictor, &maps, rates), &|| {
+        trace_context::reference(&x, &predictor, &maps, rates)
+    })?;
     row("31 of 512", &|| top_k(&z, 31).map(|f| f.selected), &|| top_k::reference(&z, 31).map(|f| f.selected))?;
     let counts = top_k(&z, 31)?.counts;
     row("balance of 512", &|| balance(&z, &counts, 31), &|| balance::reference(&z, &counts, 31))

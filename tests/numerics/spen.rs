@@ -87,6 +87,22 @@ fn a_later_token_changes_nothing_before_it() -> Result<()> {
     Ok(())
 }
 
+/// Fixed traces with the static predictor are one operation where nothing is tapped or kept, and several elsewhere.
+#[test]
+fn taps_and_kept_states_change_no_bit() -> Result<()> {
+    let (tokens, targets) = (row(&ids(6, 40))?, row(&ids(7, 40))?);
+    for spec in specs() {
+        let model = Spen::new(&spec, VOCAB, 5, &Device::Cpu)?;
+        let whole = logits(&model, &ids(6, 40))?;
+        assert_eq!(whole, host::to_f32(&model.logits(&tokens, &mut Tap::on(&["blocks"]))?)?, "{spec:?}");
+        assert_eq!(whole, host::to_f32(&model.stream().read(&tokens)?)?, "{spec:?}");
+        let batch = Batch { tokens: tokens.clone(), targets: targets.clone() };
+        let trained = host::scalar(&model.loss(&batch)?.cross_entropy)?;
+        assert!((trained - host::scalar(&model.evaluate(&batch)?)?).abs() < 1e-6, "{spec:?}");
+    }
+    Ok(())
+}
+
 #[test]
 fn more_kept_units_than_there_are_is_refused() {
     for kept in [0, 21] {
@@ -136,12 +152,12 @@ fn softmax_attention_shows_causal_weights() -> Result<()> {
         let model = Spen::new(&spec, VOCAB, 5, &Device::Cpu)?;
         let layers = model.capabilities().attention_layers;
         assert_eq!(layers.len(), if spec.predictor.is_softmax() { spec.layers } else { 0 });
-        let sees_itself = spec.predictor == Predictor::FullSoftmaxAttention;
+        let attends_to_self = spec.predictor == Predictor::FullSoftmaxAttention;
         let paths: Vec<String> = layers.iter().map(|l| l.tap_path()).collect();
         let mut tap = Tap::on(&paths.iter().map(String::as_str).collect::<Vec<_>>());
         model.logits(&row(&text)?, &mut tap)?;
         for (layer, path) in layers.iter().zip(&paths) {
-            assert_eq!(layer.sees_itself, sees_itself);
+            assert_eq!(layer.attends_to_self, attends_to_self);
             let weights = tap.get(path).expect("offered");
             assert_eq!(weights.dims(), [1, spec.heads, text.len(), text.len()]);
             for (at, row) in host::to_f32(weights)?.chunks(text.len()).enumerate() {

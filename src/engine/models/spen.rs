@@ -4,7 +4,7 @@
 mod net;
 mod predictor;
 
-use self::net::{BlockState, Net};
+use self::net::{BlockState, SpenNet};
 use crate::models::prelude::*;
 
 /// Coefficients a of the three traces, fast to slow: the paper's, and the initial values of learned ones.
@@ -49,7 +49,7 @@ impl Predictor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PredictorValues {
-    /// The slow trace, as it was at that token.
+    /// The slow trace at the time of that token.
     #[default]
     Traces,
     /// The token's own state.
@@ -128,7 +128,10 @@ impl FamilySpec for SpenSpec {
             }
         };
         let gates = if self.gate == TraceGate::InputDependent { 9.0 * d } else { 0.0 };
-        let each = 20.0 * d + 2.0 * (hidden + self.kept as f64) + attention + gates;
+        // traces, direction, prediction and error are tensors of their own unless the context is one operation
+        let is_fused = self.gate == TraceGate::Fixed && self.predictor == Predictor::Static;
+        let states = if is_fused { 12.0 } else { 19.0 };
+        let each = states * d + 2.0 * (hidden + self.kept as f64) + attention + gates;
         StepMemory {
             weights: self.parameters(step.vocab as usize) as f64,
             shared: 0.0,
@@ -157,15 +160,15 @@ impl FamilySpec for SpenSpec {
 pub struct Spen {
     spec: SpenSpec,
     params: Params,
-    net: Net,
-    inference_net: Net,
+    net: SpenNet,
+    inference_net: SpenNet,
 }
 
 impl Spen {
     /// Weights are drawn from `seed`; errors name the size that does not fit.
     pub fn new(spec: &SpenSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
         let mut params = Params::new(seed, device, DType::F32);
-        let (net, inference_net) = params.build_twice(|p| Net::new(p, spec, vocab))?;
+        let (net, inference_net) = params.build_twice(|p| SpenNet::new(p, spec, vocab))?;
         Ok(Self { spec: spec.clone(), params, net, inference_net })
     }
 }
@@ -173,13 +176,13 @@ impl Spen {
 /// Reads a text part by part. With the static predictor and with linear attention it keeps as much after any number of
 /// tokens; softmax attention keeps them all.
 struct SpenStream<'a> {
-    net: &'a Net,
+    net: &'a SpenNet,
     states: Vec<BlockState>,
 }
 
 impl TextStream for SpenStream<'_> {
     fn read(&mut self, tokens: &Tensor) -> Result<Tensor> {
-        linear(&self.net.read(tokens, &mut self.states, &mut Tap::off())?.x, &self.net.embed)
+        linear(&self.net.read(tokens, Some(&mut self.states[..]), &mut Tap::off())?.x, &self.net.embed)
     }
 
     fn uncertainty(&self) -> Vec<f32> {
@@ -215,7 +218,7 @@ impl Trainable for Spen {
     params_and_spec!(Spen);
 
     fn loss_into(&self, batch: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {
-        let encoded = self.net.read(&batch.tokens, &mut self.net.start(), &mut Tap::off())?;
+        let encoded = self.net.read(&batch.tokens, None, &mut Tap::off())?;
         let cross_entropy = head_cross_entropy(&encoded.x, &self.net.embed, &batch.targets)?;
         let total = (&cross_entropy + (&encoded.balance * BALANCE)?)?;
         Ok(Loss { total, cross_entropy, parts: vec![("loss/balance", encoded.balance.detach())] })
@@ -223,7 +226,7 @@ impl Trainable for Spen {
 
     fn evaluate(&self, batch: &Batch) -> Result<Tensor> {
         let net = &self.inference_net;
-        head_cross_entropy(&net.read(&batch.tokens, &mut net.start(), &mut Tap::off())?.x, &net.embed, &batch.targets)
+        head_cross_entropy(&net.read(&batch.tokens, None, &mut Tap::off())?.x, &net.embed, &batch.targets)
     }
 
     fn capabilities(&self) -> Capabilities<'_> {
@@ -250,6 +253,6 @@ impl Trainable for Spen {
 impl Model for Spen {
     fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
         let net = &self.inference_net;
-        linear(&net.read(tokens, &mut net.start(), tap)?.x, &net.embed)
+        linear(&net.read(tokens, None, tap)?.x, &net.embed)
     }
 }

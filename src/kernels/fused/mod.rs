@@ -28,5 +28,7 @@ pub mod sparse_mlp;
 mod storage;
 pub mod synapses;
 pub mod top_k;
+pub mod trace_context;
+pub mod unit_rows;
 
 pub use grad_accumulator::{GradAccumulator, PartialGraph};

@@ -1,6 +1,7 @@
 //! An MLP of whose units each row keeps the k largest, and the loss that balances this selection, in one operation: a
 //! tensor of all units between two operations costs several passes over memory for its gradient alone. The second map
-//! multiplies what is kept, in forward and in the gradient of its weight.
+//! multiplies what is kept, in forward and in the gradient of its weight. The residual sum is an operation of its own,
+//! since one of candle's has at most three arguments.
 
 use std::sync::OnceLock;
 
@@ -19,27 +20,50 @@ use crate::{
     matmul::{self, LinearWeight},
     matrix::View,
     sparse::{self, Entry},
+    threads::CHUNK,
     transpose,
 };
 
-/// down([`top_k`](top_k::top_k)(z)) and the [`balance`](balance::balance) of z = gelu(up(x)). x `(.., D)`, up `(F, D)`,
-/// down `(O, F)` -> `(.., O)` and a scalar.
-pub fn sparse_mlp(x: &Tensor, up: &Tensor, down: &Tensor, k: usize) -> Result<(Tensor, Tensor)> {
-    let x = x.contiguous()?;
-    if k == 0 || !storage::readable(&[&x, up, down]) {
-        return reference(&x, up, down, k);
+/// residual + down([`top_k`](top_k::top_k)(z)) and the [`balance`](balance::balance) of z = gelu(up(x)). x `(.., D)`,
+/// up `(F, D)`, down `(O, F)`, residual `(.., O)` -> `(.., O)` and a scalar.
+pub fn sparse_mlp(x: &Tensor, up: &Tensor, down: &Tensor, residual: &Tensor, k: usize) -> Result<(Tensor, Tensor)> {
+    let (x, residual) = (x.contiguous()?, residual.contiguous()?);
+    if k == 0 || !storage::readable(&[&x, up, down, &residual]) {
+        return reference(&x, up, down, &residual, k);
     }
     let shape = linear::with_last_dim(x.shape(), up.dim(1)?, down.dim(0)?)?;
-    let n = shape.elem_count();
+    if residual.shape() != &shape {
+        bail!("a sparse MLP gives {shape:?}, which cannot be added to {:?}", residual.shape());
+    }
     let both = x.apply_op3(up, down, Op(SparseMlp { k, saved_for_backward: OnceLock::new() }))?;
-    Ok((both.narrow(0, 0, n)?.reshape(shape)?, both.get(n)?))
+    Ok((residual.apply_op2(&both, Op(AddValues))?, both.get(shape.elem_count())?))
 }
 
 /// The reference form in plain candle, with the arguments of [`sparse_mlp`].
-pub fn reference(x: &Tensor, up: &Tensor, down: &Tensor, k: usize) -> Result<(Tensor, Tensor)> {
+pub fn reference(x: &Tensor, up: &Tensor, down: &Tensor, residual: &Tensor, k: usize) -> Result<(Tensor, Tensor)> {
     let z = Act::Gelu.apply(&linear::reference(x, up)?)?;
     let units = top_k::reference(&z, k)?;
-    Ok((linear::reference(&units.selected, down)?, balance::reference(&z, &units.counts, k)?))
+    Ok(((residual + linear::reference(&units.selected, down)?)?, balance::reference(&z, &units.counts, k)?))
+}
+
+/// The residual sum with the values of [`SparseMlp`], behind which the balance stands.
+struct AddValues;
+
+impl FusedOp<2> for AddValues {
+    const NAME: &'static str = "residual of a sparse mlp";
+
+    fn forward(&self, [residual, both]: [&[f32]; 2], [shape, _]: [&Shape; 2]) -> Result<(Vec<f32>, Shape)> {
+        let y = threads::build_chunks(residual.len(), CHUNK, |i, y| {
+            let (residual, both) = (&residual[i * CHUNK..], &both[i * CHUNK..]);
+            arch().dispatch(|| y.iter_mut().zip(residual).zip(both).for_each(|((y, r), b)| *y = r + b));
+        });
+        Ok((y, shape.clone()))
+    }
+
+    fn backward(&self, [residual, both]: [&Tensor; 2], _: &Tensor, grad: &Tensor) -> Result<[Option<Tensor>; 2]> {
+        let dboth = gradient_if_tracked(both, || storage::read(grad, |g| Ok([g, &[0.0][..]].concat())))?;
+        Ok([residual.track_op().then(|| grad.clone()), dboth])
+    }
 }
 
 struct SparseMlp {
@@ -100,20 +124,20 @@ impl FusedOp<3> for SparseMlp {
         storage::read_all(&[x, up, down, grad], |[from, w_up, w_down, grad]| {
             let (g, balance_grad) = (&grad[..n * o], grad[n * o]);
             let down_weight = LinearWeight::new(View::new(w_down, o, f), None, n);
-            let dwide = threads::build_chunks(n * f, each * f, |i, dwide| {
-                let (here, rows) = (i * each * f.., dwide.len() / f);
+            let dhidden = threads::build_chunks(n * f, each * f, |i, dhidden| {
+                let (here, rows) = (i * each * f.., dhidden.len() / f);
                 let (z, slope) = (&z[here.clone()][..rows * f], &slope[here]);
-                down_weight.matmul_into(dwide, View::new(&g[i * each * o..], rows, o), None);
+                down_weight.matmul_into(dhidden, View::new(&g[i * each * o..], rows, o), None);
                 build_vec(rows * f, |more| {
                     balance::backward(z, &balance.shares, balance_grad, more);
                     arch().dispatch(|| {
-                        dwide.iter_mut().zip(&*more).zip(slope).for_each(|((dz, more), s)| *dz = s * (*dz + more));
+                        dhidden.iter_mut().zip(&*more).zip(slope).for_each(|((dz, more), s)| *dz = s * (*dz + more));
                     });
                 });
             });
             Ok([
-                gradient_if_tracked(x, || Ok(matmul::matmul_rows(&dwide, View::new(w_up, f, d), None)))?,
-                gradient_if_tracked(up, || Ok(matmul::weight_grad(&dwide, f, from, d)))?,
+                gradient_if_tracked(x, || Ok(matmul::matmul_rows(&dhidden, View::new(w_up, f, d), None)))?,
+                gradient_if_tracked(up, || Ok(matmul::weight_grad(&dhidden, f, from, d)))?,
                 gradient_if_tracked(down, || {
                     let units = sparse::by_column(&entries.chunks(kept).collect::<Vec<_>>(), f);
                     let units: Vec<_> = units.iter().map(Vec::as_slice).collect();

@@ -16,13 +16,7 @@ use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::op_checks::{distance, largest, lock_threads};
-
-fn random(seed: u64, shape: &[usize]) -> Result<Tensor> {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let values: Vec<f32> = (0..shape.iter().product()).map(|_| rng.random_range(-1.5..1.5)).collect();
-    Tensor::from_vec(values, shape, &Device::Cpu)
-}
+use crate::op_checks::{distance, largest, lock_threads, random};
 
 fn ids(seed: u64, n: usize, below: u32, ignored: f64) -> Vec<u32> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);

@@ -7,7 +7,7 @@ use orrery_lab::nn::{
     fused::{
         attention::{self, AttentionSpec},
         evolution::{self, EvolutionSizes, Scheme},
-        layer::{LayerSpec, Style, flatten, layer, slope, step},
+        layer::{LayerSpec, LayerStyle, flatten, layer, slope, step},
         linear,
         mlp::{self, Act, BiasedWeights},
         norm,
@@ -64,13 +64,13 @@ fn next<'a>(rest: &mut &'a [Tensor]) -> &'a Tensor {
 
 fn normed(x: &Tensor, rest: &mut &[Tensor], s: LayerSpec) -> Result<Tensor> {
     match s.style {
-        Style::RmsNoBias => norm::rms_norm_reference(x, next(rest), s.eps),
-        Style::LayerNormBias => norm::layer_norm_reference(x, Some(next(rest)), Some(next(rest)), s.eps),
+        LayerStyle::RmsNoBias => norm::rms_norm_reference(x, next(rest), s.eps),
+        LayerStyle::LayerNormBias => norm::layer_norm_reference(x, Some(next(rest)), Some(next(rest)), s.eps),
     }
 }
 
 fn attended<'a>(x: &Tensor, mut rest: &'a [Tensor], s: LayerSpec) -> Result<(Tensor, &'a [Tensor])> {
-    let biased = s.style == Style::LayerNormBias;
+    let biased = s.style == LayerStyle::LayerNormBias;
     let h = normed(x, &mut rest, s)?;
     let w_in = next(&mut rest);
     let mut qkv = linear_map(&h, w_in, biased.then(|| next(&mut rest)))?;
@@ -89,7 +89,7 @@ fn attended<'a>(x: &Tensor, mut rest: &'a [Tensor], s: LayerSpec) -> Result<(Ten
 
 fn transformed(x: &Tensor, mut rest: &[Tensor], s: LayerSpec) -> Result<Tensor> {
     let h = normed(x, &mut rest, s)?;
-    if s.style == Style::LayerNormBias {
+    if s.style == LayerStyle::LayerNormBias {
         let [up, up_bias, down, down_bias] = [0, 1, 2, 3].map(|i| rest[i].clone());
         return mlp::biased_mlp_reference(&h, &BiasedWeights { up, up_bias, down, down_bias }, s.act);
     }
@@ -133,7 +133,7 @@ fn layer_cases([b, t]: [usize; 2], [heads, group, head]: [usize; 3], f: usize) -
     let alibi = AttentionSpec { alibi: true, ..AttentionSpec::plain(d, heads) };
     let bare = |act, gated| {
         let spec = LayerSpec {
-            style: Style::RmsNoBias,
+            style: LayerStyle::RmsNoBias,
             eps: EPS,
             attention: windowed,
             qk_norms: true,
@@ -150,7 +150,7 @@ fn layer_cases([b, t]: [usize; 2], [heads, group, head]: [usize; 3], f: usize) -
     };
     let biased = |join: Join| {
         let spec = LayerSpec {
-            style: Style::LayerNormBias,
+            style: LayerStyle::LayerNormBias,
             eps: EPS,
             attention: alibi,
             qk_norms: false,
@@ -173,7 +173,7 @@ fn layer_cases([b, t]: [usize; 2], [heads, group, head]: [usize; 3], f: usize) -
         let evolution = Some(EvolutionSizes { heads, head_dim: head, scheme, steps });
         let rotary = AttentionSpec { theta: (head % 2 == 0).then_some(100.0), ..AttentionSpec::plain(d, heads) };
         let spec = LayerSpec {
-            style: Style::RmsNoBias,
+            style: LayerStyle::RmsNoBias,
             eps: EPS,
             attention: rotary,
             qk_norms: false,

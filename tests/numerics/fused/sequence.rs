@@ -17,6 +17,8 @@ use orrery_lab::nn::{
         sparse_mlp::{self, sparse_mlp},
         synapses::{self, Synapses, synaptic_attention},
         top_k::{self, top_k},
+        trace_context::{self, trace_context},
+        unit_rows::{self, unit_rows},
     },
     host,
 };
@@ -207,12 +209,12 @@ fn joined((y, balance): (Tensor, Tensor)) -> Result<Tensor> {
 #[test]
 fn a_sparse_mlp_is_its_separate_operations() -> Result<()> {
     for (rows, d, f, k) in [(1, 3, 4, 2), (5, 7, 6, 9), (40, 16, 64, 5), (300, 24, 130, 11), (257, 130, 300, 60)] {
-        let shapes = [vec![1, rows, d], vec![f, d], vec![d, f]];
-        let fused = |v: &[Tensor]| joined(sparse_mlp(&v[0], &v[1], &v[2], k)?);
+        let shapes = [vec![1, rows, d], vec![f, d], vec![d, f], vec![1, rows, d]];
+        let fused = |v: &[Tensor]| joined(sparse_mlp(&v[0], &v[1], &v[2], &v[3], k)?);
         let separate = |v: &[Tensor]| {
             let z = activation(&linear(&v[0], &v[1])?, Act::Gelu)?;
             let units = top_k(&z, k)?;
-            joined((linear(&units.selected, &v[2])?, balance(&z, &units.counts, k)?))
+            joined(((&v[3] + linear(&units.selected, &v[2])?)?, balance(&z, &units.counts, k)?))
         };
         let vars = inputs(&shapes, DType::F32)?;
         for (i, (found, wanted)) in derive(&fused, &vars)?.iter().zip(&derive(&separate, &vars)?).enumerate() {
@@ -221,8 +223,56 @@ fn a_sparse_mlp_is_its_separate_operations() -> Result<()> {
         check_threads(&fused, &shapes)?;
         check_frozen(&fused, &shapes)?;
     }
-    let small = |v: &[Tensor]| joined(sparse_mlp(&v[0], &v[1], &v[2], 2)?);
-    check(&small, &|v| joined(sparse_mlp::reference(&v[0], &v[1], &v[2], 2)?), &[vec![1, 9, 5], vec![8, 5], vec![3, 8]])
+    let small = |v: &[Tensor]| joined(sparse_mlp(&v[0], &v[1], &v[2], &v[3], 2)?);
+    let shapes = [vec![1, 9, 5], vec![8, 5], vec![3, 8], vec![1, 9, 3]];
+    check(&small, &|v| joined(sparse_mlp::reference(&v[0], &v[1], &v[2], &v[3], 2)?), &shapes)
+}
+
+#[test]
+fn unit_rows_are_their_reference_form() -> Result<()> {
+    for (rows, d) in [(1, 2), (3, 7), (129, 33), (200, 130)] {
+        let shapes = [vec![1, rows, d]];
+        check(&|v| unit_rows(&v[0]), &|v| unit_rows::reference(&v[0]), &shapes)?;
+        check_threads(&|v| unit_rows(&v[0]), &shapes)?;
+        // rows shorter than the least length
+        check(&|v| unit_rows(&(&v[0] * 1e-9)?), &|v| unit_rows::reference(&(&v[0] * 1e-9)?), &shapes)?;
+    }
+    check_reference(&|v| unit_rows::reference(&v[0]), &[vec![2, 3, 4]])?;
+    let found = host::to_f32(&unit_rows(&Tensor::new(&[[0f32, 0.0], [f32::NAN, 3.0]], &Device::Cpu)?)?)?;
+    assert!(found[..2] == [0.0, 0.0] && found[2].is_nan() && found[3].is_nan(), "{found:?}");
+    Ok(())
+}
+
+const RATES: [f64; 3] = [0.5, 0.1, 0.02];
+
+/// The operations that a trace context replaces.
+fn separate_context(v: &[Tensor]) -> Result<Tensor> {
+    let (x, d) = (&v[0], v[0].dim(2)?);
+    let trace = |a: f64| ema(x, &Tensor::full(a as f32, d, x.device())?, None);
+    let (fast, medium, slow) = (trace(RATES[0])?, trace(RATES[1])?, trace(RATES[2])?);
+    let error = (x - linear(&unit_rows(&slow)?, &v[1])?)?;
+    x + linear(&Tensor::cat(&[&fast, &medium, &slow, &error], 2)?, &v[2])?
+}
+
+#[test]
+fn a_trace_context_is_its_separate_operations() -> Result<()> {
+    let fused: &dyn Fn(&[Tensor]) -> Result<Tensor> = &|v| trace_context(&v[0], &v[1], &v[2], RATES);
+    let reference: &dyn Fn(&[Tensor]) -> Result<Tensor> = &|v| trace_context::reference(&v[0], &v[1], &v[2], RATES);
+    let shapes = |b: usize, t: usize, d: usize| [vec![b, t, d], vec![d, d], vec![d, 4 * d]];
+    for (b, t, d) in [(1, 1, 1), (1, 1, 5), (2, 3, 4), (9, 7, 3), (3, 70, 17), (1, 300, 33), (2, 65, 130)] {
+        let shapes = shapes(b, t, d);
+        let given = inputs(&shapes, DType::F32)?;
+        let given: Vec<Tensor> = given.iter().map(|v| v.as_tensor().clone()).collect();
+        let (found, wanted) = (host::to_f32(&fused(&given)?)?, host::to_f32(&separate_context(&given)?)?);
+        assert!(found.iter().zip(&wanted).all(|(f, w)| f.to_bits() == w.to_bits()), "{shapes:?}");
+        check(fused, reference, &shapes)?;
+        check_threads(fused, &shapes)?;
+    }
+    check_frozen(fused, &shapes(2, 65, 18))?;
+    check_reference(reference, &shapes(2, 5, 3))?;
+    let refused = trace_context(&random(1, &[1, 2, 3])?, &random(2, &[3, 3])?, &random(3, &[3, 9])?, RATES);
+    assert!(refused.unwrap_err().to_string().contains("do not fit"));
+    Ok(())
 }
 
 const SCHEMES: [Scheme; 2] = [Scheme::Euler, Scheme::Leapfrog];

@@ -2,12 +2,15 @@
 
 use super::{
     COEFFICIENTS, SpenSpec, TraceGate,
-    predictor::{Prediction, PredictorPast, unit},
+    predictor::{Prediction, PredictorPast},
 };
 use crate::{
     models::prelude::*,
     nn::{
-        fused::{activation::activation, ema::ema, linear::linear_biased, sparse_mlp::sparse_mlp, top_k::top_k},
+        fused::{
+            activation::activation, ema::ema, linear::linear_biased, sparse_mlp::sparse_mlp, top_k::top_k,
+            trace_context::trace_context, unit_rows::unit_rows,
+        },
         kernels::{
             fast_weights::{FastWeightState, HebbianRule, read},
             threads,
@@ -17,12 +20,12 @@ use crate::{
 };
 
 /// Share of a new squared error in its running variance, and what is added to it: those of the grammar network.
-const FOLLOW: f32 = 0.01;
+const EMA_RATE: f32 = 0.01;
 const MIN_VARIANCE: f32 = 1e-8;
 
 /// Blocks without attention, a tied head.
 #[derive(Clone)]
-pub(super) struct Net {
+pub(super) struct SpenNet {
     pub(super) embed: Tensor, // (V, D)
     blocks: Vec<Block>,
     norm: Norm,
@@ -50,7 +53,7 @@ pub(super) struct Encoded {
     pub balance: Tensor,
 }
 
-impl Net {
+impl SpenNet {
     pub(super) fn new(p: &mut Params, spec: &SpenSpec, vocab: usize) -> Result<Self> {
         let (kept, all) = (spec.kept, spec.hidden);
         ensure!((1..=all).contains(&kept), "{kept} of {all} units cannot be kept: give a number from 1 to {all}");
@@ -66,17 +69,24 @@ impl Net {
         vec![BlockState::default(); self.blocks.len()]
     }
 
-    /// Like [`Net::start`], where every static predictor continues learning.
+    /// Like [`SpenNet::start`], where every static predictor continues learning.
     pub(super) fn start_with_fast_weights(&self, rule: &FastWeightRule) -> Vec<BlockState> {
         let fast = |block: &Block| block.prediction.trained_map().map(|map| FastWeights::new(rule, map));
         self.blocks.iter().map(|block| BlockState { fast: fast(block), ..BlockState::default() }).collect()
     }
 
-    /// Reads tokens `(B, T)` that follow the text that `states`, one per block, have read.
-    pub(super) fn read(&self, tokens: &Tensor, states: &mut [BlockState], tap: &mut Tap) -> Result<Encoded> {
+    /// Reads tokens `(B, T)` that follow the text that `states`, one per block, have read; without states, whole texts,
+    /// of which nothing is kept.
+    pub(super) fn read(
+        &self,
+        tokens: &Tensor,
+        mut states: Option<&mut [BlockState]>,
+        tap: &mut Tap,
+    ) -> Result<Encoded> {
         let mut x = embedding(&self.embed, tokens)?;
         let mut losses = vec![];
-        for (block, state) in self.blocks.iter().zip(states) {
+        for (i, block) in self.blocks.iter().enumerate() {
+            let state = states.as_deref_mut().map(|states| &mut states[i]);
             let (next, loss) = block.forward(&x, state, tap)?;
             x = next;
             losses.push(loss);
@@ -119,11 +129,28 @@ impl Block {
 
     /// x `(B, T, D)` -> `(B, T, D)`, and the load-balancing loss. Offers the taps of
     /// [`TraceBlocks`].
-    fn forward(&self, x: &Tensor, state: &mut BlockState, tap: &mut Tap) -> Result<(Tensor, Tensor)> {
+    fn forward(&self, x: &Tensor, state: Option<&mut BlockState>, tap: &mut Tap) -> Result<(Tensor, Tensor)> {
+        let context = match (self.prediction.trained_map(), state) {
+            (Some(predictor), None) if self.traces.are_fixed() && !tap.is_on() => {
+                trace_context(x, predictor, &Tensor::cat(&self.context, 1)?, COEFFICIENTS)?
+            }
+            (_, state) => self.separate_context(x, state.unwrap_or(&mut BlockState::default()), tap)?,
+        };
+        let normed = self.norm.forward(&context)?;
+        tap.offer(&format!("{}.units", self.path), || {
+            let z = activation(&linear(&normed, &self.up)?, Act::Gelu)?; // (B,T,F)
+            Ok(top_k(&z, self.kept)?.selected)
+        })?;
+        sparse_mlp(&normed, &self.up, &self.down, x, self.kept)
+    }
+
+    /// The context `(B, T, D)` of [`trace_context`] by separate operations, with any gate and predictor and after what
+    /// `state` has read.
+    fn separate_context(&self, x: &Tensor, state: &mut BlockState, tap: &mut Tap) -> Result<Tensor> {
         let traces = self.traces.forward(x, state.traces.as_ref(), &self.path, tap)?;
         let [fast, medium, slow] = &traces;
         let (error, past) = match &mut state.fast {
-            Some(fast) => (fast.error(&unit(slow)?, x)?, None),
+            Some(fast) => (fast.error(&unit_rows(slow)?, x)?, None),
             None => {
                 let (prediction, past) =
                     self.prediction.forward(slow, x, state.past.take(), (&self.path, &mut *tap))?;
@@ -131,20 +158,13 @@ impl Block {
             }
         };
         let read = Tensor::cat(&[fast, medium, slow, &error], D::Minus1)?; // (B,T,4D)
-        let context = (x + linear(&read, &Tensor::cat(&self.context, 1)?)?)?;
-        let normed = self.norm.forward(&context)?;
-        let (y, balance) = sparse_mlp(&normed, &self.up, &self.down, self.kept)?;
         for (name, value) in [("input", x), ("fast", fast), ("medium", medium), ("slow", slow), ("error", &error)] {
             tap.offer(&format!("{}.{name}", self.path), || Ok(value.clone()))?;
         }
-        tap.offer(&format!("{}.units", self.path), || {
-            let z = activation(&linear(&normed, &self.up)?, Act::Gelu)?; // (B,T,F)
-            Ok(top_k(&z, self.kept)?.selected)
-        })?;
         let last = x.dim(1)?.saturating_sub(1);
         let [fast, medium, slow] = traces.map(|h| h.narrow(1, last, 1)?.squeeze(1));
         *state = BlockState { traces: Some([fast?, medium?, slow?]), past, fast: state.fast.take() };
-        Ok(((x + y)?, balance))
+        x + linear(&read, &Tensor::cat(&self.context, 1)?)?
     }
 }
 
@@ -162,8 +182,8 @@ enum Rate {
 }
 
 impl Traces {
-    /// Learned ones begin at the fixed coefficients. Parameters `<path>.rate_{fast,medium,slow}.{weight,bias}`, as far as
-    /// the gate has them.
+    /// Learned rates are initialised to the fixed coefficients. Their parameters are
+    /// `<path>.rate_{fast,medium,slow}.{weight,bias}`, for those rates that the gate has.
     pub fn new(params: &mut Params, path: &str, d_model: usize, gate: TraceGate) -> Result<Self> {
         let mut rate = |name: &str, a: f64| -> Result<Rate> {
             let logit = (a / (1.0 - a)).ln();
@@ -179,6 +199,11 @@ impl Traces {
         };
         let [fast, medium, slow] = COEFFICIENTS;
         Ok(Self { rates: [rate("fast", fast)?, rate("medium", medium)?, rate("slow", slow)?] })
+    }
+
+    /// Returns true if they are those of [`COEFFICIENTS`] and never trained.
+    pub fn are_fixed(&self) -> bool {
+        self.rates.iter().all(|rate| matches!(rate, Rate::Fixed(_)))
     }
 
     /// x `(B, T, D)`, after what was read before: the last row of each trace `(B, D)`, if there is one -> the traces
@@ -215,7 +240,7 @@ impl FastWeights {
         let rule_of_block = HebbianRule {
             rate: rule.rate as f32,
             max_precision: rule.max_precision as f32,
-            variance_rate: FOLLOW,
+            variance_rate: EMA_RATE,
             min_variance: MIN_VARIANCE,
         };
         let base = rule.has_base.then(|| trained.clone());

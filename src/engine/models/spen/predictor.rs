@@ -2,12 +2,13 @@
 //! but full softmax attention are strictly causal in what they look up: the present token is not among the values.
 
 use super::{Predictor, PredictorValues, SpenSpec};
-use crate::{models::prelude::*, nn::layers::input_proj};
+use crate::{
+    models::prelude::*,
+    nn::{fused::unit_rows::unit_rows, layers::input_proj},
+};
 
 /// Decay of linear attention's past at every token.
 const DECAY: f64 = 0.999;
-/// Least length that a trace is divided by.
-const MIN_LENGTH: f64 = 1e-6;
 
 #[derive(Debug, Clone)]
 pub(super) enum Prediction {
@@ -19,7 +20,7 @@ pub(super) enum Prediction {
 pub(super) struct Softmax {
     heads: usize,
     /// True if the present token is looked up too.
-    sees_itself: bool,
+    attends_to_self: bool,
 }
 
 /// The part of the past that a predictor keeps while it streams.
@@ -36,7 +37,7 @@ impl Prediction {
     pub fn new(params: &mut Params, path: &str, spec: &SpenSpec) -> Result<Self> {
         let d = spec.d_model;
         let mut map = |name: &str| input_proj(params, &format!("{path}.{name}.weight"), d, d);
-        let of_heads = |sees_itself| Some(Softmax { heads: spec.heads, sees_itself });
+        let of_heads = |attends_to_self| Some(Softmax { heads: spec.heads, attends_to_self });
         let softmax = match spec.predictor {
             Predictor::Static => return Ok(Self::Static(map("pred")?)),
             Predictor::LinearAttention => None,
@@ -66,7 +67,7 @@ impl Prediction {
         past: Option<PredictorPast>,
         (path, tap): (&str, &mut Tap),
     ) -> Result<(Tensor, Option<PredictorPast>)> {
-        let direction = unit(slow)?;
+        let direction = unit_rows(slow)?;
         let (maps, values, softmax) = match self {
             Self::Static(map) => return Ok((linear(&direction, map)?, None)),
             Self::Attention { maps, values, softmax } => (maps, values, softmax),
@@ -87,12 +88,6 @@ impl Prediction {
         };
         Ok((prediction, Some(past)))
     }
-}
-
-/// x `(.., D)` divided by its length, or by [`MIN_LENGTH`] where that is larger.
-pub(super) fn unit(x: &Tensor) -> Result<Tensor> {
-    let length = x.sqr()?.sum_keepdim(D::Minus1)?.maximum(MIN_LENGTH * MIN_LENGTH)?.sqrt()?;
-    x.broadcast_div(&length)
 }
 
 /// A constant matrix with the type and device of `like`.
@@ -128,7 +123,7 @@ fn linear_attention(
 /// nothing. Returns the weights `(B, H, T, N)` too.
 fn softmax_attention(
     [q, k, v]: [&Tensor; 3],
-    Softmax { heads, sees_itself }: Softmax,
+    Softmax { heads, attends_to_self }: Softmax,
     past: Option<PredictorPast>,
 ) -> Result<(Tensor, PredictorPast, Tensor)> {
     let (b, t, wide) = q.dims3()?;
@@ -140,8 +135,8 @@ fn softmax_attention(
         _ => (k, v),
     };
     let n = k.dim(2)?;
-    let seen = |row: usize| n - t + row + usize::from(sees_itself);
-    // A row that sees nothing would be 0 / 0: it sees itself, and what it then reads is taken away.
+    let seen = |row: usize| n - t + row + usize::from(attends_to_self);
+    // A row that sees nothing would be 0 / 0, so it attends to itself and its result is then set to zero.
     let hidden = |row: usize, col: usize| if col < seen(row).max(1) { 0.0 } else { f32::MIN };
     let mask: Vec<f32> = (0..t).flat_map(|row| (0..n).map(move |col| hidden(row, col))).collect();
     let mask = constant(mask, (t, n), &q)?;
